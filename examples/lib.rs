@@ -1,0 +1,1 @@
+//! Programs, one a task.
