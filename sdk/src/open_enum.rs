@@ -1,0 +1,83 @@
+//! The one way in which this crate writes an enum of the service: open, so that a value that is
+//! new tomorrow breaks nobody today, and is written back unchanged.
+
+/// Declares an open enum: known variants with their wire names, and `Other` for all else.
+macro_rules! open_enum {
+    (
+        $(#[$meta:meta])*
+        pub enum $name:ident { $( $(#[$variant_meta:meta])* $variant:ident = $wire:literal, )+ }
+    ) => {
+        $(#[$meta])*
+        ///
+        /// An open set: a value that this build does not know is kept in `Other` and written back
+        /// unchanged.
+        #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[non_exhaustive]
+        pub enum $name {
+            $( $(#[$variant_meta])* #[doc = concat!("\n\n`", $wire, "`")] $variant, )+
+            /// A value that this build does not know, as it was received.
+            Other(String),
+        }
+
+        impl $name {
+            /// The values that this build knows.
+            pub const KNOWN: &'static [Self] = &[$(Self::$variant),+];
+
+            /// The value as it is on the wire.
+            #[must_use]
+            pub fn as_str(&self) -> &str {
+                match self {
+                    $( Self::$variant => $wire, )+
+                    Self::Other(value) => value,
+                }
+            }
+        }
+
+        impl From<&str> for $name {
+            fn from(value: &str) -> Self {
+                match value {
+                    $( $wire => Self::$variant, )+
+                    other => Self::Other(other.to_owned()),
+                }
+            }
+        }
+
+        impl From<String> for $name {
+            fn from(value: String) -> Self {
+                match value.as_str() {
+                    $( $wire => Self::$variant, )+
+                    _ => Self::Other(value),
+                }
+            }
+        }
+
+        impl std::str::FromStr for $name {
+            type Err = std::convert::Infallible;
+
+            fn from_str(value: &str) -> Result<Self, Self::Err> {
+                Ok(Self::from(value))
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.pad(self.as_str())
+            }
+        }
+
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.as_str())
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let value = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
+                Ok(Self::from(&*value))
+            }
+        }
+    };
+}
+
+pub(crate) use open_enum;

@@ -1,0 +1,44 @@
+//! Parts whose shape the specification does not show.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// A part of a body whose shape is assumed: typed where the assumption holds, else kept as it came.
+///
+/// A deployment that shapes it otherwise breaks no caller.
+///
+/// ```
+/// use svc_sdk::types::Assumed;
+///
+/// let shown: Assumed<u32> = serde_json::from_str("5")?;
+/// assert_eq!(shown.known(), Some(&5));
+/// let other: Assumed<u32> = serde_json::from_str(r#"{"seconds": 5}"#)?;
+/// assert_eq!(other.known(), None);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+#[non_exhaustive]
+pub enum Assumed<T> {
+    /// The assumption holds.
+    Known(T),
+    /// It does not: the value as it was received.
+    Other(Value),
+}
+
+impl<T> Assumed<T> {
+    /// The typed value, where the assumption holds.
+    #[must_use]
+    pub const fn known(&self) -> Option<&T> {
+        match self {
+            Self::Known(value) => Some(value),
+            Self::Other(_) => None,
+        }
+    }
+}
+
+impl<T> From<T> for Assumed<T> {
+    fn from(value: T) -> Self {
+        Self::Known(value)
+    }
+}

@@ -1,0 +1,61 @@
+//! Identifiers: opaque strings of the service, each kind its own type.
+
+macro_rules! ids {
+    ($( $(#[$meta:meta])* $name:ident; )+) => {
+        $(
+            $(#[$meta])*
+            #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+            #[serde(transparent)]
+            pub struct $name(String);
+
+            impl $name {
+                /// The identifier as it is on the wire.
+                #[must_use]
+                pub fn as_str(&self) -> &str {
+                    &self.0
+                }
+            }
+
+            impl AsRef<str> for $name {
+                fn as_ref(&self) -> &str {
+                    &self.0
+                }
+            }
+
+            impl From<&str> for $name {
+                fn from(id: &str) -> Self {
+                    Self(id.to_owned())
+                }
+            }
+
+            impl From<String> for $name {
+                fn from(id: String) -> Self {
+                    Self(id)
+                }
+            }
+
+            impl From<&Self> for $name {
+                fn from(id: &Self) -> Self {
+                    id.clone()
+                }
+            }
+
+            impl std::fmt::Display for $name {
+                fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                    f.pad(&self.0)
+                }
+            }
+        )+
+    };
+}
+
+ids! {
+    /// Identifies a job.
+    JobId;
+    /// Identifies an artifact of a job or run.
+    ArtifactId;
+    /// Identifies a top-up.
+    TopUpId;
+    /// Identifies a request; also in the header `x-svc-request-id`.
+    RequestId;
+}

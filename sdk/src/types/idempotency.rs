@@ -1,0 +1,95 @@
+//! The key that makes a submit safe to send again.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use super::InvalidField;
+use crate::contract::limits::IDEMPOTENCY_KEY_LENGTH;
+
+/// A valid `Idempotency-Key`: 1 to 255 printable ASCII characters.
+///
+/// Two submits with the same key are one submit: the second gets the first one's receipt.
+///
+/// ```
+/// use svc_sdk::types::IdempotencyKey;
+///
+/// let key: IdempotencyKey = "order-4711".parse()?;
+/// assert_eq!(key.as_str(), "order-4711");
+/// assert!("tab\there".parse::<IdempotencyKey>().is_err());
+/// # Ok::<(), svc_sdk::types::InvalidField>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct IdempotencyKey(String);
+
+impl IdempotencyKey {
+    /// The key as it is sent.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<String> for IdempotencyKey {
+    type Error = InvalidField;
+
+    fn try_from(key: String) -> Result<Self, InvalidField> {
+        let printable = key.bytes().all(|b| (b' '..=b'~').contains(&b));
+        // Surrounding blanks would be lost on the wire, and the key with them.
+        let kept_by_http = key.trim_matches(' ').len() == key.len();
+        if printable && kept_by_http && IDEMPOTENCY_KEY_LENGTH.contains(&key.len()) {
+            Ok(Self(key))
+        } else {
+            Err(InvalidField::new(
+                "Idempotency-Key",
+                "must be 1 to 255 printable ASCII characters, with no blank at either end",
+            ))
+        }
+    }
+}
+
+impl FromStr for IdempotencyKey {
+    type Err = InvalidField;
+
+    fn from_str(key: &str) -> Result<Self, InvalidField> {
+        key.to_owned().try_into()
+    }
+}
+
+impl From<IdempotencyKey> for String {
+    fn from(key: IdempotencyKey) -> Self {
+        key.0
+    }
+}
+
+impl fmt::Display for IdempotencyKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_printable_ascii_of_1_to_255_is_a_key() {
+        for good in ["a", "~ !", &"k".repeat(255)] {
+            assert!(good.parse::<IdempotencyKey>().is_ok(), "{good:?}");
+        }
+        for bad in [
+            "",
+            " ",
+            "a ",
+            "a\tb",
+            "ä",
+            "a\n",
+            "\u{7f}",
+            &"k".repeat(256),
+        ] {
+            assert!(bad.parse::<IdempotencyKey>().is_err(), "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! What a request can never be right with, found before it is sent.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::ops::RangeInclusive;
+
+use crate::contract::limits::WEBHOOK_URL_LENGTH;
+
+/// A field that no service could accept: found on the client, nothing was sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InvalidField {
+    field: Cow<'static, str>,
+    reason: Cow<'static, str>,
+}
+
+impl InvalidField {
+    /// A field and what is wrong with it.
+    #[must_use]
+    pub fn new(field: impl Into<Cow<'static, str>>, reason: impl Into<Cow<'static, str>>) -> Self {
+        Self {
+            field: field.into(),
+            reason: reason.into(),
+        }
+    }
+
+    /// The field's name on the wire.
+    #[must_use]
+    pub fn field(&self) -> &str {
+        &self.field
+    }
+
+    /// What is wrong with it, and what would be right.
+    #[must_use]
+    pub fn reason(&self) -> &str {
+        &self.reason
+    }
+}
+
+impl fmt::Display for InvalidField {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.field, self.reason)
+    }
+}
+
+impl std::error::Error for InvalidField {}
+
+/// A body that can be checked before it is sent.
+pub trait Validate {
+    /// Finds what can never be right; ranges that depend on the model are the service's to judge.
+    ///
+    /// # Errors
+    ///
+    /// The first field that can never be right.
+    fn validate(&self) -> Result<(), InvalidField>;
+}
+
+pub(crate) fn https_url(field: &'static str, url: Option<&String>) -> Result<(), InvalidField> {
+    let Some(url) = url else { return Ok(()) };
+    let scheme_ok = url
+        .get(..8)
+        .is_some_and(|scheme| scheme.eq_ignore_ascii_case("https://"));
+    let host = url
+        .get(8..)
+        .and_then(|rest| rest.split(['/', '?', '#']).next())
+        .unwrap_or_default();
+    if !scheme_ok || host.is_empty() || url.chars().any(|c| c.is_whitespace() || c.is_control()) {
+        return Err(InvalidField::new(
+            field,
+            "must be an https:// URL with a host",
+        ));
+    }
+    Ok(())
+}
+
+pub(crate) fn webhook_url(url: Option<&String>) -> Result<(), InvalidField> {
+    https_url("webhook_url", url)?;
+    if url.is_some_and(|url| url.chars().count() > WEBHOOK_URL_LENGTH) {
+        return Err(InvalidField::new(
+            "webhook_url",
+            "must have at most 2048 characters",
+        ));
+    }
+    Ok(())
+}
+
+pub(crate) fn https_urls(
+    field: &'static str,
+    urls: &[String],
+    count: RangeInclusive<usize>,
+) -> Result<(), InvalidField> {
+    if !urls.is_empty() && !count.contains(&urls.len()) {
+        let reason = format!("must have {} to {} items", count.start(), count.end());
+        return Err(InvalidField::new(field, reason));
+    }
+    urls.iter().try_for_each(|url| https_url(field, Some(url)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_https_urls_with_a_host_pass() {
+        for good in [
+            "https://a.example/x.png",
+            "HTTPS://a.example",
+            "https://1.2.3.4/x?y#z",
+        ] {
+            assert!(
+                https_url("image_url", Some(&good.to_owned())).is_ok(),
+                "{good}"
+            );
+        }
+        for bad in [
+            "http://a.example",
+            "https://",
+            "https:///x",
+            "ftp://a",
+            "",
+            "a",
+            "https://a b",
+        ] {
+            assert!(
+                https_url("image_url", Some(&bad.to_owned())).is_err(),
+                "{bad}"
+            );
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! Jobs: what they are, how they stand, what they made.
+
+use serde::{Deserialize, Serialize};
+
+use super::{ArtifactId, Assumed, ErrorBody, Extra, JobId, RequestId, Usd};
+use crate::contract::{DeliveryStatus, JobStatus};
+use crate::open_enum::open_enum;
+
+open_enum! {
+    /// What a job makes. `video_generation` is named by the specification; the others are assumed.
+    pub enum JobType {
+        /// An image.
+        ImageGeneration = "image_generation",
+        /// A video.
+        VideoGeneration = "video_generation",
+    }
+}
+
+/// A job, as its envelope says it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Job {
+    /// Identifies the job.
+    pub id: JobId,
+    /// Where it is in its life.
+    pub status: JobStatus,
+    /// What it makes.
+    #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
+    pub job_type: Option<JobType>,
+    /// The model that makes it. Assumed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// What it made; present once completed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result: Option<JobOutput>,
+    /// Why it failed. Assumed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<ErrorBody>,
+    /// What it costs; open surface. Assumed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price_usd: Option<Usd>,
+    /// The caller's own data.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<Extra>,
+    /// When it was submitted (RFC 3339). Assumed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub created_at: Option<String>,
+    /// When it last changed (RFC 3339). Assumed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub updated_at: Option<String>,
+    /// How its webhook fares.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub webhook_delivery: Option<WebhookDelivery>,
+    /// Fields that this build does not know.
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+/// The `result` of a completed job.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct JobOutput {
+    /// What was made.
+    #[serde(default)]
+    pub artifacts: Vec<Artifact>,
+    /// Fields that this build does not know.
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+/// A file that a job or run made.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Artifact {
+    /// Identifies the artifact.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<ArtifactId>,
+    /// Its public URL, on the service's media host.
+    pub url: String,
+    /// For example `image`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub media_type: Option<String>,
+    /// The same as `media_type`, in webhook payloads.
+    #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
+    pub artifact_type: Option<String>,
+    /// The MIME type, for example `image/png`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content_type: Option<String>,
+    /// Fields that this build does not know.
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+/// How a webhook delivery fares.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct WebhookDelivery {
+    /// What became of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<DeliveryStatus>,
+    /// Attempts so far. Assumed name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempts: Option<u32>,
+    /// When the next attempt is due (RFC 3339).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_attempt_at: Option<String>,
+    /// The receiver's last answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_status_code: Option<u16>,
+    /// Why the last attempt failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_error: Option<String>,
+    /// The fingerprint of the newest signing secret.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signing_secret_fingerprint: Option<String>,
+    /// Fields that this build does not know.
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+/// The answer to a submit: what will be paid for, and where to ask for it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct SubmitReceipt {
+    /// The request that submitted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_id: Option<RequestId>,
+    /// The job.
+    pub job: Job,
+    /// Where to poll.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status_url: Option<String>,
+    /// Where the result will be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result_url: Option<String>,
+    /// Where to cancel.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cancel_url: Option<String>,
+    /// Seconds until the first poll makes sense.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_poll_after_seconds: Option<f64>,
+    /// Fields that this build does not know.
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+/// The answer to a poll.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct StatusPayload {
+    /// The job. Assumed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub job_id: Option<JobId>,
+    /// Where it is in its life. Assumed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<JobStatus>,
+    /// Whether it will never change again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub terminal: Option<bool>,
+    /// Whether the result can be fetched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result_ready: Option<bool>,
+    /// Seconds until the next poll makes sense.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_poll_after_seconds: Option<f64>,
+    /// Fields that this build does not know.
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+impl StatusPayload {
+    /// Whether the job will never change again: the payload's `terminal` decides; without it, a
+    /// known terminal status does.
+    #[must_use]
+    pub fn is_terminal(&self) -> bool {
+        self.terminal
+            .unwrap_or_else(|| self.status.as_ref().is_some_and(JobStatus::is_terminal))
+    }
+}
+
+/// What a terminal job came to.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct JobResult {
+    /// The job. Assumed.
+    #[serde(default, alias = "id", skip_serializing_if = "Option::is_none")]
+    pub job_id: Option<JobId>,
+    /// How it ended. Assumed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<JobStatus>,
+    /// What it made, where the body says it at the top.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub artifacts: Vec<Artifact>,
+    /// What it made, where the body says it under `result`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result: Option<Assumed<JobOutput>>,
+    /// Why it failed. Assumed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<ErrorBody>,
+    /// Fields that this build does not know.
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+impl JobResult {
+    /// What the job made, wherever the body says it.
+    #[must_use]
+    pub fn artifacts(&self) -> &[Artifact] {
+        match self.result.as_ref().and_then(Assumed::known) {
+            Some(output) if self.artifacts.is_empty() => &output.artifacts,
+            _ => &self.artifacts,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn terminal_is_the_payloads_word_then_the_statuss() {
+        let payload = |json: &str| serde_json::from_str::<StatusPayload>(json).unwrap();
+        assert!(payload(r#"{"terminal": true, "status": "archived"}"#).is_terminal());
+        assert!(!payload(r#"{"terminal": false, "status": "completed"}"#).is_terminal());
+        assert!(payload(r#"{"status": "canceled"}"#).is_terminal());
+        assert!(!payload(r#"{"status": "archived"}"#).is_terminal());
+        assert!(!payload("{}").is_terminal());
+    }
+
+    #[test]
+    fn artifacts_are_found_in_both_places() {
+        let top: JobResult =
+            serde_json::from_str(r#"{"artifacts": [{"url": "https://m/a"}]}"#).unwrap();
+        let nested: JobResult = serde_json::from_str(
+            r#"{"id": "job_1", "result": {"artifacts": [{"url": "https://m/a"}]}}"#,
+        )
+        .unwrap();
+        assert_eq!(top.artifacts(), nested.artifacts());
+        assert_eq!(nested.job_id, Some("job_1".into()));
+    }
+
+    #[test]
+    fn what_is_unknown_is_written_back_unchanged() {
+        let json = serde_json::json!({
+            "id": "job_1", "status": "archived", "type": "hologram_generation", "lane": {"n": 7},
+            "result": {"artifacts": [{"url": "https://m/a", "frames": 3}], "seed": 4}
+        });
+        let job: Job = serde_json::from_value(json.clone()).unwrap();
+        assert_eq!(serde_json::to_value(&job).unwrap(), json);
+    }
+}

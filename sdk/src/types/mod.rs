@@ -1,0 +1,33 @@
+//! Bodies of requests and responses, as plain values.
+//!
+//! Every response type keeps the fields that it does not know (`extra`), and every enum keeps
+//! values that it does not know: a newer service breaks no caller. What the specification does not
+//! show is marked "Assumed". Nothing here does I/O.
+
+mod assumed;
+mod billing;
+mod error_body;
+mod extra;
+mod generate;
+mod id;
+mod idempotency;
+mod invalid;
+mod job;
+mod list;
+mod model;
+mod money;
+
+pub use assumed::Assumed;
+pub use billing::{Estimate, EstimateRequest, TopUp, TopUpCreate};
+pub use error_body::ErrorBody;
+pub use extra::Extra;
+pub use generate::{ImageGenerate, Mode, VideoGenerate};
+pub use id::{ArtifactId, JobId, RequestId, TopUpId};
+pub use idempotency::IdempotencyKey;
+pub use invalid::{InvalidField, Validate};
+pub use job::{
+    Artifact, Job, JobOutput, JobResult, JobType, StatusPayload, SubmitReceipt, WebhookDelivery,
+};
+pub use list::List;
+pub use model::{Bounds, Capabilities, CatalogModel, CatalogPricing, CatalogRate, Model};
+pub use money::{ParseUsdError, Usd};

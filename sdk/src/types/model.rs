@@ -1,0 +1,118 @@
+//! Models: what they take and what they cost.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Assumed, Extra, Usd};
+
+/// An entry of a model list.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Model {
+    /// The id to submit with.
+    pub id: String,
+    /// A name for people. Assumed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// For example `video`, `image`, `lip_sync`. Assumed.
+    #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
+    pub model_type: Option<String>,
+    /// What it takes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capabilities: Option<Assumed<Capabilities>>,
+    /// What it costs, in service credits; dollars are in the open catalog.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pricing: Option<serde_json::Value>,
+    /// Fields that this build does not know.
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+/// What a model takes. That there are inputs, a range of seconds and resolutions is the
+/// specification's; their shapes are assumed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Capabilities {
+    /// The inputs that it takes, by the request's field names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inputs: Option<Assumed<Vec<String>>>,
+    /// Seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration_seconds: Option<Assumed<Bounds>>,
+    /// Resolutions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resolutions: Option<Assumed<Vec<String>>>,
+    /// Aspect ratios. Assumed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub aspect_ratios: Option<Assumed<Vec<String>>>,
+    /// Fields that this build does not know.
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+/// The least and the most, both inclusive, and what holds where nothing is said.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Bounds {
+    /// The least.
+    pub min: u64,
+    /// The most.
+    pub max: u64,
+    /// What holds where nothing is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default: Option<u64>,
+    /// Fields that this build does not know.
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+/// An entry of the open catalog: a model with its dollar prices. Its fields are assumed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct CatalogModel {
+    /// The id to submit with.
+    #[serde(alias = "model", alias = "model_id")]
+    pub id: String,
+    /// A name for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// For example `video`.
+    #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
+    pub model_type: Option<String>,
+    /// Dollar prices.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pricing: Option<Assumed<CatalogPricing>>,
+    /// Fields that this build does not know.
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+/// Dollar prices of a model.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct CatalogPricing {
+    /// What the price counts: `second` or `image`.
+    pub unit: String,
+    /// For example `USD`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub currency: Option<String>,
+    /// The price of a unit at each resolution.
+    #[serde(default)]
+    pub rates: Vec<CatalogRate>,
+    /// Fields that this build does not know.
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+/// A price per unit.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct CatalogRate {
+    /// The resolution; none where the model has none.
+    #[serde(default)]
+    pub resolution: Option<String>,
+    /// Dollars per unit.
+    pub unit_price_usd: Usd,
+    /// Fields that this build does not know.
+    #[serde(flatten)]
+    pub extra: Extra,
+}

@@ -1,0 +1,279 @@
+//! Money, exactly.
+
+use std::fmt;
+use std::iter::Sum;
+use std::str::FromStr;
+
+use serde::de::{self, Deserializer, Visitor};
+use serde::{Deserialize, Serialize, Serializer};
+
+/// An exact amount of US dollars: a whole number of millionths, never a float.
+///
+/// On the wire it is a decimal string with four to six places (`"0.7035"`). A JSON number is read
+/// too, by its decimal digits.
+///
+/// ```
+/// use svc_sdk::types::Usd;
+///
+/// let per_second: Usd = "0.1407".parse()?;
+/// assert_eq!(per_second.times(5).map(|price| price.to_string()).as_deref(), Some("0.7035"));
+/// # Ok::<(), svc_sdk::types::ParseUsdError>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Usd {
+    micros: i64,
+}
+
+/// A text that is no amount of dollars with at most six decimal places.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParseUsdError {
+    text: String,
+}
+
+impl fmt::Display for ParseUsdError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{:?} is no amount of dollars: write digits with at most six decimal places, such as 0.7035",
+            self.text
+        )
+    }
+}
+
+impl std::error::Error for ParseUsdError {}
+
+impl Usd {
+    /// Nothing.
+    pub const ZERO: Self = Self { micros: 0 };
+
+    /// So many millionths of a dollar.
+    #[must_use]
+    pub const fn from_micros(micros: i64) -> Self {
+        Self { micros }
+    }
+
+    /// So many cents; `None` past the range.
+    #[must_use]
+    pub const fn from_cents(cents: i64) -> Option<Self> {
+        match cents.checked_mul(10_000) {
+            Some(micros) => Some(Self { micros }),
+            None => None,
+        }
+    }
+
+    /// In millionths of a dollar.
+    #[must_use]
+    pub const fn micros(self) -> i64 {
+        self.micros
+    }
+
+    /// The sum; `None` past the range.
+    #[must_use]
+    pub const fn plus(self, other: Self) -> Option<Self> {
+        match self.micros.checked_add(other.micros) {
+            Some(micros) => Some(Self { micros }),
+            None => None,
+        }
+    }
+
+    /// The difference; `None` past the range.
+    #[must_use]
+    pub const fn minus(self, other: Self) -> Option<Self> {
+        match self.micros.checked_sub(other.micros) {
+            Some(micros) => Some(Self { micros }),
+            None => None,
+        }
+    }
+
+    /// So many times the amount; `None` past the range.
+    #[must_use]
+    pub const fn times(self, count: i64) -> Option<Self> {
+        match self.micros.checked_mul(count) {
+            Some(micros) => Some(Self { micros }),
+            None => None,
+        }
+    }
+
+    /// Rounded up to the next 0.0001 USD, the service's unit of prices.
+    #[must_use]
+    pub const fn round_up_to_price_unit(self) -> Self {
+        let rest = self.micros.rem_euclid(100);
+        if rest == 0 {
+            self
+        } else {
+            Self {
+                micros: self.micros.saturating_add(100 - rest),
+            }
+        }
+    }
+}
+
+impl fmt::Display for Usd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let magnitude = self.micros.unsigned_abs();
+        let (dollars, micros) = (magnitude / 1_000_000, magnitude % 1_000_000);
+        let sign = if self.micros < 0 { "-" } else { "" };
+        let text = if micros % 100 == 0 {
+            format!("{sign}{dollars}.{:04}", micros / 100)
+        } else {
+            let digits = format!("{micros:06}");
+            format!("{sign}{dollars}.{}", digits.trim_end_matches('0'))
+        };
+        f.pad(&text)
+    }
+}
+
+impl FromStr for Usd {
+    type Err = ParseUsdError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        parse(text).ok_or_else(|| ParseUsdError {
+            text: text.chars().take(40).collect(),
+        })
+    }
+}
+
+fn parse(text: &str) -> Option<Usd> {
+    let (negative, digits) = match text.strip_prefix('-') {
+        Some(rest) => (true, rest),
+        None => (false, text),
+    };
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, "0"));
+    let all_digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+    if !all_digits(whole) || !all_digits(fraction) {
+        return None;
+    }
+    let kept = fraction.trim_end_matches('0');
+    if kept.len() > 6 {
+        return None;
+    }
+    let dollars: i64 = whole.parse().ok()?;
+    let micros: i64 = format!("{kept:0<6}").parse().ok()?;
+    let magnitude = dollars.checked_mul(1_000_000)?.checked_add(micros)?;
+    Some(Usd {
+        micros: if negative { -magnitude } else { magnitude },
+    })
+}
+
+impl Sum for Usd {
+    fn sum<I: Iterator<Item = Self>>(amounts: I) -> Self {
+        Self {
+            micros: amounts.fold(0, |sum, amount| sum.saturating_add(amount.micros)),
+        }
+    }
+}
+
+impl Serialize for Usd {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Usd {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Amount;
+
+        impl Visitor<'_> for Amount {
+            type Value = Usd;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an amount of dollars, as a decimal string or a number")
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Usd, E> {
+                text.parse().map_err(E::custom)
+            }
+
+            fn visit_i64<E: de::Error>(self, dollars: i64) -> Result<Usd, E> {
+                Usd::from_micros(1_000_000)
+                    .times(dollars)
+                    .ok_or_else(|| E::custom("amount out of range"))
+            }
+
+            fn visit_u64<E: de::Error>(self, dollars: u64) -> Result<Usd, E> {
+                let dollars = i64::try_from(dollars).map_err(E::custom)?;
+                self.visit_i64(dollars)
+            }
+
+            /// The shortest decimal form of the float is what the sender wrote.
+            fn visit_f64<E: de::Error>(self, dollars: f64) -> Result<Usd, E> {
+                self.visit_str(&dollars.to_string())
+            }
+        }
+
+        deserializer.deserialize_any(Amount)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn amounts_are_written_with_four_to_six_places() {
+        let rows = [
+            (0, "0.0000"),
+            (703_500, "0.7035"),
+            (100, "0.0001"),
+            (1, "0.000001"),
+            (120, "0.00012"),
+            (100_000_000, "100.0000"),
+            (-703_500, "-0.7035"),
+            (-1, "-0.000001"),
+            (i64::MIN, "-9223372036854.775808"),
+        ];
+        for (micros, text) in rows {
+            assert_eq!(Usd::from_micros(micros).to_string(), text);
+            if micros != i64::MIN {
+                assert_eq!(text.parse(), Ok(Usd::from_micros(micros)));
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_exact_amount_is_refused() {
+        for text in [
+            "",
+            ".",
+            "1.",
+            ".5",
+            "1.2345678",
+            "1e3",
+            "+1",
+            "--1",
+            "0x1",
+            " 1",
+            "1,5",
+            "9999999999999999",
+        ] {
+            assert!(text.parse::<Usd>().is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn numbers_and_strings_are_read_alike() {
+        for json in ["\"0.7035\"", "0.7035", "0.703500"] {
+            assert_eq!(
+                serde_json::from_str::<Usd>(json).unwrap().micros(),
+                703_500,
+                "{json}"
+            );
+        }
+        assert_eq!(
+            serde_json::from_str::<Usd>("100").unwrap().to_string(),
+            "100.0000"
+        );
+        assert!(serde_json::from_str::<Usd>("1e300").is_err());
+    }
+
+    #[test]
+    fn prices_round_up_to_a_ten_thousandth() {
+        assert_eq!(Usd::from_micros(101).round_up_to_price_unit().micros(), 200);
+        assert_eq!(Usd::from_micros(200).round_up_to_price_unit().micros(), 200);
+    }
+
+    #[test]
+    fn width_is_respected() {
+        assert_eq!(format!("{:>8}", Usd::from_micros(-500_000)), " -0.5000");
+    }
+}
