@@ -1,0 +1,99 @@
+//! Verification against the bare `hmac` and `sha2` computation, in the same run.
+//!
+//! `cargo bench -p svc-webhook-verify`. What to compare is a row with the row `plain`
+//! of the same body size: the difference is what headers, comparison and wiping cost.
+
+#![allow(
+    clippy::expect_used,
+    reason = "a bench that cannot be set up has to stop"
+)]
+
+use std::time::Duration;
+
+use divan::counter::BytesCount;
+use divan::{Bencher, black_box};
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
+use svc_webhook_verify::{KeySet, Signer, Verifier};
+
+const SIZES: [usize; 2] = [256, 64 * 1024];
+const NOW: u64 = 1_700_000_000;
+const SECRET: &str = "whsec_newest";
+
+fn main() {
+    divan::main();
+}
+
+fn keys(count: usize) -> KeySet {
+    let previous = std::iter::repeat_n("whsec_previous", count - 1);
+    KeySet::new(std::iter::once(SECRET).chain(previous)).expect("up to eight secrets")
+}
+
+/// The least there is to do: a keyed MAC over the three parts.
+#[divan::bench(args = SIZES)]
+fn plain(bencher: Bencher<'_, '_>, size: usize) {
+    let body = vec![b'x'; size];
+    let keyed = Hmac::<Sha256>::new_from_slice(SECRET.as_bytes()).expect("any length");
+    bencher.counter(BytesCount::new(size)).bench_local(|| {
+        let mut mac = keyed.clone();
+        mac.update(b"1700000000");
+        mac.update(b".");
+        mac.update(black_box(&body));
+        mac.finalize().into_bytes()
+    });
+}
+
+#[divan::bench(args = SIZES)]
+fn one_key(bencher: Bencher<'_, '_>, size: usize) {
+    check(bencher, size, 1);
+}
+
+/// As during a rotation: one MAC a key, so twice the hashing.
+#[divan::bench(args = SIZES)]
+fn two_keys(bencher: Bencher<'_, '_>, size: usize) {
+    check(bencher, size, 2);
+}
+
+fn check(bencher: Bencher<'_, '_>, size: usize, key_count: usize) {
+    let body = vec![b'x'; size];
+    let headers = Signer::new(keys(key_count)).sign(NOW, &body);
+    let verifier = Verifier::new(keys(key_count));
+    bencher.counter(BytesCount::new(size)).bench_local(|| {
+        verifier.check(
+            headers.timestamp(),
+            headers.signature(),
+            black_box(&body),
+            NOW,
+        )
+    });
+}
+
+/// The one-call form, which keys the MAC each time.
+#[divan::bench(args = SIZES)]
+fn one_call(bencher: Bencher<'_, '_>, size: usize) {
+    let body = vec![b'x'; size];
+    let headers = Signer::new(keys(1)).sign(NOW, &body);
+    let tolerance = Duration::from_secs(300);
+    bencher.counter(BytesCount::new(size)).bench_local(|| {
+        let (timestamp, signature) = (headers.timestamp(), headers.signature());
+        svc_webhook_verify::verify(
+            SECRET,
+            timestamp,
+            signature,
+            black_box(&body),
+            NOW,
+            tolerance,
+        )
+    });
+}
+
+/// A sender that fills the header: 32 entries to compare, still one MAC.
+#[divan::bench(args = SIZES)]
+fn hostile_header(bencher: Bencher<'_, '_>, size: usize) {
+    let body = vec![b'x'; size];
+    let signature = vec![format!("svc-v1={}", "0".repeat(64)); 32].join(",");
+    let verifier = Verifier::new(keys(1));
+    bencher
+        .counter(BytesCount::new(size))
+        .bench_local(|| verifier.check("1700000000", &signature, black_box(&body), NOW));
+}
