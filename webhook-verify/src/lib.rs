@@ -84,8 +84,8 @@
 //! | timestamp | 20 digits, 64 bits |
 //! | body | no limit |
 //!
-//! Work does not grow with what a sender puts in a header: each key computes one MAC
-//! over the body, however many entries there are to compare it with.
+//! A sender cannot have the body hashed more often by filling the header: each key
+//! computes one MAC, however many entries there are to compare it with.
 //!
 //! # No allocation
 //!
