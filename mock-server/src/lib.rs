@@ -1,1 +1,3 @@
 //! In the making.
+
+pub mod media;

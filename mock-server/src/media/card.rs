@@ -1,0 +1,181 @@
+//! The test card: a grid of square cells, each of one ink.
+//!
+//! A cell is one macroblock of a video, or a square of some pixels of an image. The
+//! card knows nothing of either; what moves on it is in `animation`.
+
+use super::palette::{ACCENT, BARS, FIRST_BAR, FIRST_GREY, GREYS, GROUND, Ink, PLATE, TROUGH};
+use super::seeded::Seeded;
+
+/// How many units the short side of a card has at least; the layout is in units.
+const UNITS: u32 = 30;
+/// Height of the strip below the bars, in units.
+const STRIP: u32 = 11;
+
+/// A picture in cells, that knows what changed since it was last shown.
+#[derive(Debug)]
+pub(super) struct Card {
+    pub(super) columns: u32,
+    pub(super) rows: u32,
+    cells: Vec<Ink>,
+    shown: Vec<Ink>,
+    touched: Vec<usize>,
+}
+
+impl Card {
+    /// The still part of the card: colour bars, an emblem, and a strip for what moves.
+    pub(super) fn new(columns: u32, rows: u32, seed: u64) -> Self {
+        let area = columns as usize * rows as usize;
+        let mut card = Self {
+            columns,
+            rows,
+            cells: vec![GROUND; area],
+            shown: Vec::new(),
+            touched: Vec::new(),
+        };
+        card.draw_bars();
+        card.draw_emblem(seed);
+        card.draw_greys();
+        let bar_top = card.bar_top();
+        card.fill(0, bar_top, columns, card.unit() * 2, TROUGH);
+        card.shown.clone_from(&card.cells);
+        card.touched.clear();
+        card
+    }
+
+    /// Cells to a unit of the layout.
+    pub(super) fn unit(&self) -> u32 {
+        (self.columns.min(self.rows) / UNITS).max(1)
+    }
+
+    /// The first row of the strip.
+    pub(super) fn strip_top(&self) -> u32 {
+        self.rows.saturating_sub(STRIP * self.unit())
+    }
+
+    /// The first row of the progress bar, two units high, at the very bottom.
+    pub(super) fn bar_top(&self) -> u32 {
+        self.rows.saturating_sub(2 * self.unit())
+    }
+
+    /// Every cell, row by row.
+    pub(super) fn cells(&self) -> &[Ink] {
+        &self.cells
+    }
+
+    /// The cells of one row; none where there is no such row.
+    pub(super) fn row(&self, row: u32) -> &[Ink] {
+        let start = row as usize * self.columns as usize;
+        self.cells
+            .get(start..start + self.columns as usize)
+            .unwrap_or_default()
+    }
+
+    /// Fills a rectangle, as far as it lies on the card.
+    pub(super) fn fill(&mut self, left: u32, top: u32, width: u32, height: u32, ink: Ink) {
+        for row in top..top.saturating_add(height).min(self.rows) {
+            for column in left..left.saturating_add(width).min(self.columns) {
+                let at = row as usize * self.columns as usize + column as usize;
+                if let Some(cell) = self.cells.get_mut(at)
+                    && *cell != ink
+                {
+                    *cell = ink;
+                    self.touched.push(at);
+                }
+            }
+        }
+    }
+
+    /// The cells that differ from the last call's picture, in order.
+    pub(super) fn take_changes(&mut self) -> Vec<usize> {
+        let mut changes = std::mem::take(&mut self.touched);
+        changes.sort_unstable();
+        changes.dedup();
+        changes.retain(|at| {
+            let (Some(cell), Some(shown)) = (self.cells.get(*at), self.shown.get_mut(*at)) else {
+                return false;
+            };
+            let differs = cell != shown;
+            *shown = *cell;
+            differs
+        });
+        changes
+    }
+
+    fn draw_bars(&mut self) {
+        let height = self.strip_top();
+        for bar in 0..BARS {
+            let left = self.columns * bar / BARS;
+            let right = self.columns * (bar + 1) / BARS;
+            self.fill(left, 0, right - left, height, FIRST_BAR + bar as Ink);
+        }
+    }
+
+    /// Five by five blocks, mirrored, so that a person can tell two jobs apart.
+    fn draw_emblem(&mut self, seed: u64) {
+        let block = self.unit() * 2;
+        let side = block * 6;
+        let left = self.columns.saturating_sub(side) / 2;
+        let top = self.strip_top().saturating_sub(side) / 2;
+        self.fill(left, top, side, side, PLATE);
+        let mut choice = Seeded::new(seed ^ 0x656d_626c_656d).next();
+        for row in 0..5 {
+            for column in 0..3 {
+                if choice & 1 == 1 {
+                    let y = top + block / 2 + row * block;
+                    for mirrored in [column, 4 - column] {
+                        let x = left + block / 2 + mirrored * block;
+                        self.fill(x, y, block, block, ACCENT);
+                    }
+                }
+                choice >>= 1;
+            }
+        }
+    }
+
+    /// A ramp of greys at the right, across from the counter.
+    fn draw_greys(&mut self) {
+        let unit = self.unit();
+        let left = self.columns / 2;
+        let width = (self.columns - left).saturating_sub(unit);
+        for grey in 0..GREYS {
+            let from = left + width * grey / GREYS;
+            let to = left + width * (grey + 1) / GREYS;
+            let top = self.strip_top() + unit;
+            self.fill(from, top, to - from, unit * 5, FIRST_GREY + grey as Ink);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_seeds_have_different_emblems() {
+        assert_ne!(Card::new(54, 30, 1).cells, Card::new(54, 30, 2).cells);
+    }
+
+    #[test]
+    fn a_new_card_has_no_changes() {
+        assert_eq!(Card::new(54, 30, 1).take_changes(), Vec::<usize>::new());
+    }
+
+    #[test]
+    fn only_cells_that_look_different_are_changes() {
+        let mut card = Card::new(40, 30, 1);
+        card.fill(0, 0, 2, 1, ACCENT);
+        card.fill(1, 0, 1, 1, FIRST_BAR);
+        assert_eq!(card.take_changes(), [0]);
+        assert!(card.take_changes().is_empty());
+    }
+
+    #[test]
+    fn tiny_cards_and_drawing_beyond_the_edge_do_no_harm() {
+        for (columns, rows) in [(1, 1), (2, 40), (40, 2)] {
+            let mut card = Card::new(columns, rows, 3);
+            card.fill(u32::MAX - 1, 0, 9, 9, ACCENT);
+            card.fill(0, 0, u32::MAX, u32::MAX, ACCENT);
+            assert!(card.cells().iter().all(|cell| *cell == ACCENT));
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! The lowest level whose limits a video keeps, Annex A.3.1, table A-1.
+
+use super::Format;
+
+/// `level_idc`, macroblocks a second, macroblocks a frame, macroblocks of references.
+const LEVELS: [(u8, u32, u32, u32); 16] = [
+    (10, 1_485, 99, 396),
+    (11, 3_000, 396, 900),
+    (12, 6_000, 396, 2_376),
+    (13, 11_880, 396, 2_376),
+    (21, 19_800, 792, 4_752),
+    (22, 20_250, 1_620, 8_100),
+    (30, 40_500, 1_620, 8_100),
+    (31, 108_000, 3_600, 18_000),
+    (32, 216_000, 5_120, 20_480),
+    (40, 245_760, 8_192, 32_768),
+    (42, 522_240, 8_704, 34_816),
+    (50, 589_824, 22_080, 110_400),
+    (51, 983_040, 36_864, 184_320),
+    (52, 2_073_600, 36_864, 184_320),
+    (60, 4_177_920, 139_264, 696_320),
+    (62, 16_711_680, 139_264, 696_320),
+];
+
+/// `level_idc`; the highest that exists where no level is enough.
+pub(super) fn level_idc(format: &Format) -> u8 {
+    let (columns, rows) = (format.columns(), format.rows());
+    let area = columns * rows;
+    let longer = columns.max(rows);
+    LEVELS
+        .into_iter()
+        .find(|(_, per_second, per_frame, references)| {
+            area * format.frames_per_second <= *per_second
+                && area <= *per_frame
+                && area <= *references
+                // A side may have up to the square root of eight times the frame.
+                && longer * longer <= 8 * per_frame
+        })
+        .map_or(62, |(level, ..)| level)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_are_the_usual_ones() {
+        let rows = [
+            (854, 480, 30),
+            (1280, 720, 31),
+            (720, 1280, 31),
+            (1920, 1080, 40),
+            (2560, 1440, 50),
+            (3840, 2160, 51),
+            (5040, 2160, 60),
+            (8192, 16, 51),
+        ];
+        for (width, height, expected) in rows {
+            let format = Format {
+                width,
+                height,
+                frames_per_second: 25,
+                palette: [[0; 3]; 16],
+            };
+            assert_eq!(level_idc(&format), expected, "{width}x{height}");
+        }
+    }
+}

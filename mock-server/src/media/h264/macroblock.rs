@@ -1,0 +1,225 @@
+//! One flat macroblock: predicted from a neighbour, corrected by DC coefficients.
+//!
+//! At the quantiser chosen here, a DC level of n raises each sample by exactly n. Luma,
+//! 8.5.10: level × LevelScale(28 % 6) = level × 256, scaled to level × 64 at QP 28; then
+//! (level × 64 + 32) >> 6 = level, 8.5.12.2. Chroma has a shorter transform and comes to
+//! the same at QP 22, 8.5.11.2.
+
+use super::bits::BitWriter;
+use crate::media::palette::{Ink, YCbCr};
+
+/// The luma quantiser.
+pub(super) const QP: i32 = 28;
+/// `chroma_qp_index_offset`: 28 - 6 is 22, and table 8-15 leaves that as it is.
+pub(super) const CHROMA_QP_OFFSET: i32 = -6;
+
+/// A picture's macroblocks, row by row.
+#[derive(Debug)]
+pub(super) struct Picture<'a> {
+    pub(super) columns: usize,
+    pub(super) cells: &'a [Ink],
+    pub(super) palette: &'a [YCbCr; 16],
+}
+
+impl Picture<'_> {
+    fn colour(&self, address: usize) -> YCbCr {
+        let ink = self.cells.get(address).copied().unwrap_or_default();
+        let colour = self.palette.get(usize::from(ink)).copied();
+        colour.unwrap_or(MID_GREY)
+    }
+
+    fn left(&self, address: usize) -> Option<YCbCr> {
+        (!address.is_multiple_of(self.columns)).then(|| self.colour(address - 1))
+    }
+
+    fn above(&self, address: usize) -> Option<YCbCr> {
+        let above = address.checked_sub(self.columns)?;
+        Some(self.colour(above))
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum SliceType {
+    Intra,
+    Predicted,
+}
+
+impl SliceType {
+    /// `slice_type`, table 7-6; the values that say: so are all slices of the picture.
+    pub(super) fn code(self) -> u32 {
+        match self {
+            Self::Intra => 7,
+            Self::Predicted => 5,
+        }
+    }
+
+    /// In a P slice, the intra macroblock types come after the five inter ones, 7.4.5.
+    fn first_intra_type(self) -> u32 {
+        match self {
+            Self::Intra => 0,
+            Self::Predicted => 5,
+        }
+    }
+}
+
+/// What DC prediction gives without neighbours, 8.3.3.3.
+const MID_GREY: YCbCr = [128; 3];
+
+/// Intra16x16PredMode, table 8-4.
+#[derive(Debug, Clone, Copy)]
+enum Luma {
+    Vertical = 0,
+    Horizontal = 1,
+    Dc = 2,
+}
+
+/// intra_chroma_pred_mode, table 7-16, which numbers them otherwise.
+#[derive(Debug, Clone, Copy)]
+enum Chroma {
+    Dc = 0,
+    Horizontal = 1,
+    Vertical = 2,
+}
+
+/// macroblock_layer(), 7.3.5, of type Intra_16x16 without AC coefficients.
+pub(super) fn write_macroblock(
+    bits: &mut BitWriter,
+    picture: &Picture<'_>,
+    address: usize,
+    slice: SliceType,
+) {
+    let [y, cb, cr] = picture.colour(address);
+    let (luma, chroma, from) = prediction(picture, address);
+    let [from_y, from_cb, from_cr] = from;
+    let cb = i32::from(cb) - i32::from(from_cb);
+    let cr = i32::from(cr) - i32::from(from_cr);
+    let has_chroma = cb != 0 || cr != 0;
+
+    // Table 7-11: 1 + prediction mode + 4 × chroma pattern (1: DC only).
+    let mb_type = 1 + luma as u32 + 4 * u32::from(has_chroma);
+    bits.unsigned(slice.first_intra_type() + mb_type);
+    bits.unsigned(chroma as u32);
+    bits.signed(0); // mb_qp_delta
+
+    // residual(), 7.3.5.3. No block has AC coefficients, so nC is 0 throughout, 9.2.1.
+    let luma_dc = DcBlock {
+        level: i32::from(y) - i32::from(from_y),
+        none: (1, 1),
+        one: (1, 2),
+        other: (5, 6),
+    };
+    luma_dc.write(bits);
+    if has_chroma {
+        for level in [cb, cr] {
+            DcBlock {
+                level,
+                none: (1, 2),
+                one: (1, 1),
+                other: (7, 6),
+            }
+            .write(bits);
+        }
+    }
+}
+
+/// The cheapest neighbour to start from, and what it predicts.
+fn prediction(picture: &Picture<'_>, address: usize) -> (Luma, Chroma, YCbCr) {
+    let target = picture.colour(address);
+    match (picture.left(address), picture.above(address)) {
+        // All around is the same: DC, the shortest code for chroma, does as well.
+        (Some(left), Some(above)) if left == above => (Luma::Vertical, Chroma::Dc, above),
+        (Some(_), Some(above)) if above == target => (Luma::Vertical, Chroma::Vertical, above),
+        (Some(left), Some(_)) => (Luma::Horizontal, Chroma::Horizontal, left),
+        (Some(left), None) => (Luma::Horizontal, Chroma::Dc, left),
+        (None, Some(above)) => (Luma::Vertical, Chroma::Dc, above),
+        (None, None) => (Luma::Dc, Chroma::Dc, MID_GREY),
+    }
+}
+
+/// residual_block_cavlc(), 7.3.5.3.2, of a DC block with a first coefficient or none.
+/// The three are the coeff_tokens of table 9-5, value and length: for no coefficient,
+/// for one of ±1, for another one.
+struct DcBlock {
+    level: i32,
+    none: (u32, u32),
+    one: (u32, u32),
+    other: (u32, u32),
+}
+
+impl DcBlock {
+    fn write(&self, bits: &mut BitWriter) {
+        match self.level {
+            0 => bits.put(self.none.0, self.none.1),
+            1 | -1 => {
+                bits.put(self.one.0, self.one.1);
+                bits.put(u32::from(self.level < 0), 1); // trailing_ones_sign_flag
+                bits.put(1, 1); // total_zeros: 0
+            }
+            level => {
+                bits.put(self.other.0, self.other.1);
+                put_level(bits, level);
+                bits.put(1, 1); // total_zeros: 0
+            }
+        }
+    }
+}
+
+/// level_prefix and level_suffix of the only coefficient, 9.2.2.1 with suffixLength 0.
+fn put_level(bits: &mut BitWriter, level: i32) {
+    // 2 and -2 are the first codes: ±1 would have been a trailing one.
+    let code = 2 * level.unsigned_abs() - 4 + u32::from(level < 0);
+    let (prefix, suffix, suffix_bits) = match code {
+        0..14 => (code, 0, 0),
+        14..30 => (14, code - 14, 4),
+        _ => (15, code - 30, 12),
+    };
+    bits.put(1, prefix + 1);
+    bits.put(suffix, suffix_bits);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_are_coded_as_in_9_2_2_1() {
+        let rows: [(i32, &[u8]); 6] = [
+            (2, &[0b1000_0000]),
+            (-2, &[0b0100_0000]),
+            (8, &[0b0000_0000, 0b0000_1000]),
+            (9, &[0, 0b0000_0010, 0]),
+            (-16, &[0, 0b0000_0011, 0b1110_0000]),
+            (17, &[0, 0b0000_0001, 0, 0]),
+        ];
+        for (level, expected) in rows {
+            let mut bits = BitWriter::default();
+            put_level(&mut bits, level);
+            assert_eq!(bits.finish(), expected, "{level}");
+        }
+    }
+
+    #[test]
+    fn a_macroblock_like_its_neighbours_takes_six_bits() {
+        let picture = Picture {
+            columns: 2,
+            cells: &[0; 4],
+            palette: &[[100, 90, 80]; 16],
+        };
+        let mut bits = BitWriter::default();
+        write_macroblock(&mut bits, &picture, 3, SliceType::Intra);
+        bits.put(0b11, 2);
+        // mb_type ue(1), chroma mode ue(0), delta se(0), coeff_token: none.
+        assert_eq!(bits.finish(), [0b0101_1111]);
+    }
+
+    #[test]
+    fn the_quantiser_makes_a_level_one_sample_value() {
+        for level in -255_i32..=255 {
+            // Flat scaling: 16 × 16 for (QP % 6) = 4, 8.5.9.
+            let luma = (level * 256 + 2) >> 2;
+            assert_eq!((luma + 32) >> 6, level);
+            let chroma = ((level * 256) << 3) >> 5;
+            assert_eq!((chroma + 32) >> 6, level);
+        }
+    }
+}

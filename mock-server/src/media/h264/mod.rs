@@ -1,0 +1,175 @@
+//! An H.264 encoder for pictures whose macroblocks are each of one flat colour.
+//!
+//! Constrained baseline profile, CAVLC, one slice a picture. A key picture is intra
+//! predicted from the left or upper neighbour and corrected by DC coefficients alone;
+//! any other picture skips what did not change. The quantiser is chosen so that a
+//! coefficient level is a step of exactly one sample value (see `macroblock`): what is
+//! decoded is exactly what was drawn, so no reconstruction has to be kept.
+//!
+//! Clause numbers in this folder are those of ITU-T H.264 (08/2021).
+
+mod bits;
+mod level;
+mod macroblock;
+mod nal;
+mod parameter_sets;
+
+pub(super) use bits::BitWriter;
+use macroblock::{SliceType, write_macroblock};
+
+use super::palette::{Ink, YCbCr};
+
+/// Samples along an edge of a macroblock.
+pub(super) const MACROBLOCK: u32 = 16;
+
+/// `log2_max_frame_num_minus4` + 4, 7.4.2.1.1.
+const FRAME_NUM_BITS: u32 = 8;
+
+/// What is fixed for a whole video.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Format {
+    /// Samples across, even.
+    pub(super) width: u32,
+    /// Samples down, even.
+    pub(super) height: u32,
+    pub(super) frames_per_second: u32,
+    pub(super) palette: [YCbCr; 16],
+}
+
+impl Format {
+    pub(super) fn columns(&self) -> u32 {
+        self.width.div_ceil(MACROBLOCK)
+    }
+
+    pub(super) fn rows(&self) -> u32 {
+        self.height.div_ceil(MACROBLOCK)
+    }
+
+    /// The sequence parameter set, as a NAL unit.
+    pub(super) fn sequence_parameter_set(&self) -> Vec<u8> {
+        parameter_sets::sequence(self)
+    }
+
+    /// The picture parameter set, as a NAL unit.
+    pub(super) fn picture_parameter_set(&self) -> Vec<u8> {
+        parameter_sets::picture()
+    }
+}
+
+/// Codes pictures in order; each result is one NAL unit, one access unit.
+#[derive(Debug)]
+pub(super) struct Encoder {
+    format: Format,
+    frame_num: u32,
+    idr_pic_id: u32,
+}
+
+impl Encoder {
+    pub(super) fn new(format: Format) -> Self {
+        Self {
+            format,
+            frame_num: 0,
+            idr_pic_id: 0,
+        }
+    }
+
+    /// A picture from which decoding can start (IDR).
+    pub(super) fn key_picture(&mut self, cells: &[Ink]) -> Vec<u8> {
+        self.frame_num = 0;
+        // Neighbouring IDR pictures must differ in it, 7.4.3.
+        self.idr_pic_id ^= 1;
+        let mut bits = BitWriter::default();
+        self.slice_header(&mut bits, SliceType::Intra);
+        let picture = self.picture(cells);
+        for address in 0..cells.len() {
+            write_macroblock(&mut bits, &picture, address, SliceType::Intra);
+        }
+        nal::unit(nal::IDR_SLICE, bits)
+    }
+
+    /// A picture that is the one before it but for the macroblocks `changed`, which
+    /// are in ascending order.
+    pub(super) fn next_picture(&mut self, cells: &[Ink], changed: &[usize]) -> Vec<u8> {
+        self.frame_num = (self.frame_num + 1) % (1 << FRAME_NUM_BITS);
+        let mut bits = BitWriter::default();
+        self.slice_header(&mut bits, SliceType::Predicted);
+        let picture = self.picture(cells);
+        // slice_data(), 7.3.4: runs of skipped macroblocks between the coded ones.
+        let mut next = 0;
+        for address in changed.iter().copied() {
+            bits.unsigned(address.saturating_sub(next) as u32);
+            write_macroblock(&mut bits, &picture, address, SliceType::Predicted);
+            next = address + 1;
+        }
+        if next < cells.len() {
+            bits.unsigned((cells.len() - next) as u32);
+        }
+        nal::unit(nal::SLICE, bits)
+    }
+
+    fn picture<'a>(&'a self, cells: &'a [Ink]) -> macroblock::Picture<'a> {
+        macroblock::Picture {
+            columns: self.format.columns() as usize,
+            cells,
+            palette: &self.format.palette,
+        }
+    }
+
+    /// slice_header(), 7.3.3.
+    fn slice_header(&self, bits: &mut BitWriter, slice: SliceType) {
+        bits.unsigned(0); // first_mb_in_slice
+        bits.unsigned(slice.code());
+        bits.unsigned(0); // pic_parameter_set_id
+        bits.put(self.frame_num, FRAME_NUM_BITS);
+        match slice {
+            SliceType::Intra => {
+                bits.unsigned(self.idr_pic_id);
+                bits.put(0, 1); // no_output_of_prior_pics_flag
+                bits.put(0, 1); // long_term_reference_flag
+            }
+            SliceType::Predicted => {
+                bits.put(0, 1); // num_ref_idx_active_override_flag
+                bits.put(0, 1); // ref_pic_list_modification_flag_l0
+                bits.put(0, 1); // adaptive_ref_pic_marking_mode_flag
+            }
+        }
+        bits.signed(0); // slice_qp_delta
+        bits.unsigned(1); // disable_deblocking_filter_idc: edges stay as drawn
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn encoder() -> Encoder {
+        Encoder::new(Format {
+            width: 64,
+            height: 32,
+            frames_per_second: 25,
+            palette: [[60, 100, 160]; 16],
+        })
+    }
+
+    #[test]
+    fn a_key_picture_is_an_idr_and_its_followers_are_not() {
+        let mut encoder = encoder();
+        assert_eq!(encoder.key_picture(&[0; 8])[0], 0x65);
+        assert_eq!(encoder.next_picture(&[0; 8], &[])[0], 0x61);
+    }
+
+    #[test]
+    fn two_key_pictures_in_a_row_differ_in_their_id() {
+        let mut encoder = encoder();
+        let first = encoder.key_picture(&[0; 8]);
+        assert_ne!(first, encoder.key_picture(&[0; 8]));
+        assert_eq!(first, encoder.key_picture(&[0; 8]));
+    }
+
+    #[test]
+    fn a_picture_without_changes_is_a_few_bytes() {
+        let mut encoder = encoder();
+        encoder.key_picture(&[0; 8]);
+        assert!(encoder.next_picture(&[0; 8], &[]).len() < 8);
+    }
+}

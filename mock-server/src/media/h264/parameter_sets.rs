@@ -1,0 +1,126 @@
+//! The sequence and picture parameter sets.
+
+use super::bits::BitWriter;
+use super::level::level_idc;
+use super::macroblock::{CHROMA_QP_OFFSET, QP};
+use super::{FRAME_NUM_BITS, Format, MACROBLOCK, nal};
+
+/// Baseline, with the flags that make it the constrained baseline, A.2.1.1.
+const PROFILE_IDC: u32 = 66;
+const CONSTRAINT_FLAGS: u32 = 0b1100_0000;
+
+/// seq_parameter_set_data(), 7.3.2.1.1.
+pub(super) fn sequence(format: &Format) -> Vec<u8> {
+    let mut bits = BitWriter::default();
+    bits.put(PROFILE_IDC, 8);
+    bits.put(CONSTRAINT_FLAGS, 8);
+    bits.put(u32::from(level_idc(format)), 8);
+    bits.unsigned(0); // seq_parameter_set_id
+    bits.unsigned(FRAME_NUM_BITS - 4);
+    bits.unsigned(2); // pic_order_cnt_type: output order is decoding order
+    bits.unsigned(1); // max_num_ref_frames
+    bits.put(0, 1); // gaps_in_frame_num_value_allowed_flag
+    bits.unsigned(format.columns() - 1);
+    bits.unsigned(format.rows() - 1);
+    bits.put(1, 1); // frame_mbs_only_flag
+    bits.put(1, 1); // direct_8x8_inference_flag
+    cropping(&mut bits, format);
+    bits.put(1, 1); // vui_parameters_present_flag
+    video_usability(&mut bits, format);
+    nal::unit(nal::SEQUENCE_PARAMETER_SET, bits)
+}
+
+/// What the last macroblocks reach beyond the picture, in units of two samples.
+fn cropping(bits: &mut BitWriter, format: &Format) {
+    let right = (format.columns() * MACROBLOCK - format.width) / 2;
+    let bottom = (format.rows() * MACROBLOCK - format.height) / 2;
+    let crops = right > 0 || bottom > 0;
+    bits.put(u32::from(crops), 1);
+    if crops {
+        for offset in [0, right, 0, bottom] {
+            bits.unsigned(offset);
+        }
+    }
+}
+
+/// vui_parameters(), E.1.1: colours are BT.709, and pictures need no reordering, so
+/// that a player shows each one as soon as it is decoded.
+fn video_usability(bits: &mut BitWriter, format: &Format) {
+    bits.put(0, 1); // aspect_ratio_info_present_flag
+    bits.put(0, 1); // overscan_info_present_flag
+    bits.put(1, 1); // video_signal_type_present_flag
+    bits.put(5, 3); // video_format: unspecified
+    bits.put(0, 1); // video_full_range_flag
+    bits.put(1, 1); // colour_description_present_flag
+    for bt709 in [1, 1, 1] {
+        bits.put(bt709, 8);
+    }
+    bits.put(0, 1); // chroma_loc_info_present_flag
+    bits.put(1, 1); // timing_info_present_flag
+    bits.put(1, 32); // num_units_in_tick; a tick is half a frame
+    bits.put(format.frames_per_second * 2, 32);
+    bits.put(0, 1); // fixed_frame_rate_flag: the last frame may be a short one
+    bits.put(0, 1); // nal_hrd_parameters_present_flag
+    bits.put(0, 1); // vcl_hrd_parameters_present_flag
+    bits.put(0, 1); // pic_struct_present_flag
+    bits.put(1, 1); // bitstream_restriction_flag
+    bits.put(1, 1); // motion_vectors_over_pic_boundaries_flag
+    bits.unsigned(0); // max_bytes_per_pic_denom
+    bits.unsigned(0); // max_bits_per_mb_denom
+    bits.unsigned(0); // log2_max_mv_length_horizontal
+    bits.unsigned(0); // log2_max_mv_length_vertical
+    bits.unsigned(0); // max_num_reorder_frames
+    bits.unsigned(1); // max_dec_frame_buffering
+}
+
+/// pic_parameter_set_rbsp(), 7.3.2.2.
+pub(super) fn picture() -> Vec<u8> {
+    let mut bits = BitWriter::default();
+    bits.unsigned(0); // pic_parameter_set_id
+    bits.unsigned(0); // seq_parameter_set_id
+    bits.put(0, 1); // entropy_coding_mode_flag: CAVLC
+    bits.put(0, 1); // bottom_field_pic_order_in_frame_present_flag
+    bits.unsigned(0); // num_slice_groups_minus1
+    bits.unsigned(0); // num_ref_idx_l0_default_active_minus1
+    bits.unsigned(0); // num_ref_idx_l1_default_active_minus1
+    bits.put(0, 1); // weighted_pred_flag
+    bits.put(0, 2); // weighted_bipred_idc
+    bits.signed(QP - 26); // pic_init_qp_minus26
+    bits.signed(0); // pic_init_qs_minus26
+    bits.signed(CHROMA_QP_OFFSET);
+    bits.put(1, 1); // deblocking_filter_control_present_flag
+    bits.put(0, 1); // constrained_intra_pred_flag: neighbours may be skipped ones
+    bits.put(0, 1); // redundant_pic_cnt_present_flag
+    nal::unit(nal::PICTURE_PARAMETER_SET, bits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn format(width: u32, height: u32) -> Format {
+        Format {
+            width,
+            height,
+            frames_per_second: 25,
+            palette: [[0; 3]; 16],
+        }
+    }
+
+    #[test]
+    fn a_sequence_starts_with_profile_and_level() {
+        assert_eq!(&sequence(&format(1280, 720))[..4], [0x67, 66, 0xc0, 31],);
+    }
+
+    #[test]
+    fn only_sizes_off_the_grid_are_cropped() {
+        let crop = |width, height| {
+            let mut bits = BitWriter::default();
+            cropping(&mut bits, &format(width, height));
+            bits.finish()
+        };
+        assert_eq!(crop(1280, 720), [0]);
+        // 1, ue(0), ue(5), ue(0), ue(0): 864 - 854 is five units.
+        assert_eq!(crop(854, 480), [0b1100_1101, 0b1000_0000]);
+    }
+}

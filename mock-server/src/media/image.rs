@@ -1,0 +1,101 @@
+//! Images: the test card as a PNG of four bits a pixel.
+
+use super::card::Card;
+use super::palette::{ACCENT, Ink, Palette};
+
+/// Pixels along an edge of a cell.
+const CELL: u32 = 8;
+const MAX_SIDE: u32 = 8192;
+
+/// The file for a size, one pixel to 8192 a side.
+pub(super) fn png(width: u32, height: u32, seed: u64) -> Vec<u8> {
+    let (width, height) = (width.clamp(1, MAX_SIDE), height.clamp(1, MAX_SIDE));
+    let mut card = Card::new(width.div_ceil(CELL), height.div_ceil(CELL), seed);
+    let (top, unit) = (card.bar_top(), card.unit());
+    card.fill(0, top, card.columns, unit * 2, ACCENT);
+    let mut file = Vec::new();
+    // Writing to memory does not fail; if it did, the file would end early, which is
+    // what a reader then reports.
+    let _ = write(&mut file, width, height, &card, &Palette::new(seed));
+    file
+}
+
+fn write(
+    file: &mut Vec<u8>,
+    width: u32,
+    height: u32,
+    card: &Card,
+    palette: &Palette,
+) -> Result<(), png::EncodingError> {
+    let mut encoder = png::Encoder::new(file, width, height);
+    encoder.set_color(png::ColorType::Indexed);
+    encoder.set_depth(png::BitDepth::Four);
+    encoder.set_palette(palette.rgb().concat());
+    encoder.set_filter(png::Filter::NoFilter);
+    encoder.set_compression(png::Compression::Fast);
+    let mut writer = encoder.write_header()?;
+    writer.write_image_data(&pixels(width, height, card))?;
+    writer.finish()
+}
+
+/// Two pixels a byte, the left one in the high half; rows start on a byte.
+fn pixels(width: u32, height: u32, card: &Card) -> Vec<u8> {
+    let line_length = width.div_ceil(2) as usize;
+    let mut pixels = Vec::with_capacity(line_length * height as usize);
+    for row in 0..card.rows {
+        let line = line(line_length, card.row(row));
+        for _ in row * CELL..height.min((row + 1) * CELL) {
+            pixels.extend_from_slice(&line);
+        }
+    }
+    pixels
+}
+
+fn line(length: usize, cells: &[Ink]) -> Vec<u8> {
+    let mut line = Vec::with_capacity(length + CELL as usize);
+    for cell in cells {
+        line.extend_from_slice(&[cell << 4 | cell; CELL as usize / 2]);
+    }
+    line.truncate(length);
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn decoded(file: &[u8]) -> (u32, u32, Vec<u8>) {
+        let mut decoder = png::Decoder::new(std::io::Cursor::new(file));
+        decoder.set_transformations(png::Transformations::EXPAND);
+        let mut reader = decoder.read_info().unwrap();
+        let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+        let info = reader.next_frame(&mut pixels).unwrap();
+        (info.width, info.height, pixels)
+    }
+
+    #[test]
+    fn images_decode_to_their_size() {
+        for (width, height) in [(1280, 720), (720, 1080), (1, 1), (7, 9), (1919, 1079)] {
+            let (decoded_width, decoded_height, pixels) = decoded(&png(width, height, 1));
+            assert_eq!((decoded_width, decoded_height), (width, height));
+            assert_eq!(pixels.len(), (width * height * 3) as usize);
+        }
+    }
+
+    #[test]
+    fn the_corner_has_the_colour_of_the_first_bar() {
+        let (.., pixels) = decoded(&png(1280, 720, 9));
+        let expected = Palette::new(9).rgb()[usize::from(super::super::palette::FIRST_BAR)];
+        assert_eq!(pixels[..3], expected);
+    }
+
+    #[test]
+    fn a_large_image_is_a_small_file() {
+        assert!(png(1920, 1080, 1).len() < 60_000);
+    }
+
+    #[test]
+    fn two_seeds_give_two_pictures() {
+        assert_ne!(png(640, 480, 1), png(640, 480, 2));
+    }
+}

@@ -1,0 +1,61 @@
+//! An MP4 muxer for finished tracks: index first, so that playing starts at once.
+//!
+//! Tracks are cut into chunks of about a second, which alternate in the file. Clause
+//! numbers in this folder are those of ISO/IEC 14496-12 (2015) unless said.
+
+mod boxes;
+mod entry;
+mod table;
+mod track;
+
+pub(super) use entry::Entry;
+pub(super) use track::Track;
+
+use boxes::{boxed, full, u16s, u32s};
+
+/// Ticks a second of the movie's own durations.
+const MOVIE_TIMESCALE: u32 = 1000;
+
+/// The whole file. `duration_ms` is that of the longest track.
+pub(super) fn file(duration_ms: u32, tracks: &[Track]) -> Vec<u8> {
+    let mut out = Vec::new();
+    boxed(&mut out, b"ftyp", |out| {
+        out.extend_from_slice(b"isom");
+        u32s(out, &[0x200]);
+        out.extend_from_slice(b"isomiso2avc1mp41");
+    });
+    // Chunk offsets count from the file's start, so they depend on the index's size,
+    // which does not depend on them: write it once to measure it.
+    let mut index = Vec::new();
+    movie(
+        &mut index,
+        duration_ms,
+        tracks,
+        &table::chunk_offsets(tracks, 0),
+    );
+    let media_start = out.len() + index.len() + 8;
+    let offsets = table::chunk_offsets(tracks, media_start as u32);
+    movie(&mut out, duration_ms, tracks, &offsets);
+    boxed(&mut out, b"mdat", |out| table::chunks(out, tracks));
+    out
+}
+
+/// moov, 8.2.1.
+fn movie(out: &mut Vec<u8>, duration_ms: u32, tracks: &[Track], offsets: &[Vec<u32>]) {
+    boxed(out, b"moov", |out| {
+        full(out, b"mvhd", 0, 0, |out| {
+            u32s(out, &[0, 0, MOVIE_TIMESCALE, duration_ms]);
+            u32s(out, &[0x0001_0000]); // rate 1
+            u16s(out, &[0x0100, 0, 0, 0, 0, 0]); // volume 1, reserved
+            u32s(out, &track::IDENTITY_MATRIX);
+            u32s(out, &[0; 6]);
+            u32s(out, &[tracks.len() as u32 + 1]); // next_track_ID
+        });
+        for (number, (track, offsets)) in (1..).zip(tracks.iter().zip(offsets)) {
+            track.write(out, number, duration_ms, offsets);
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,241 @@
+//! The media host's answer for one file: conditions, ranges, headers, RFC 9110.
+
+use bytes::Bytes;
+use http::header::{
+    ACCEPT_RANGES, ALLOW, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG, IF_NONE_MATCH,
+    IF_RANGE, RANGE,
+};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode};
+
+use super::range::{Wanted, wanted};
+use super::{Spec, render};
+
+/// Answers a `GET` or `HEAD` for the file that `spec` describes.
+///
+/// A single byte range gets a 206, or a 416 where it lies outside of the file; anything
+/// else in `Range` is ignored. `If-Range` holds for this file's entity tag only, since
+/// files have no date. Any other method gets a 405.
+#[must_use]
+pub fn serve(spec: &Spec, method: &Method, headers: &HeaderMap) -> Response<Bytes> {
+    if method != Method::GET && method != Method::HEAD {
+        let mut response = empty(StatusCode::METHOD_NOT_ALLOWED, 0);
+        set(&mut response, ALLOW, "GET, HEAD");
+        return response;
+    }
+    let etag = spec.etag();
+    if already_has(headers, &etag) {
+        let mut response = Response::new(Bytes::new());
+        *response.status_mut() = StatusCode::NOT_MODIFIED;
+        set(&mut response, ETAG, &etag);
+        return response;
+    }
+    let media = render(spec);
+    let file = Bytes::from(media.bytes);
+    // Ranges are defined for GET alone, section 14.2.
+    let wanted = match text(headers, &RANGE) {
+        Some(range) if method == Method::GET && may_be_partial(headers, &etag) => {
+            wanted(range, file.len())
+        }
+        _ => Wanted::Whole,
+    };
+    let mut response = answer(&file, wanted);
+    if response.status() != StatusCode::RANGE_NOT_SATISFIABLE {
+        set(&mut response, CONTENT_TYPE, media.content_type);
+        set(&mut response, ETAG, &etag);
+    }
+    set(&mut response, ACCEPT_RANGES, "bytes");
+    if method == Method::HEAD {
+        *response.body_mut() = Bytes::new();
+    }
+    response
+}
+
+fn answer(file: &Bytes, wanted: Wanted) -> Response<Bytes> {
+    let total = file.len();
+    match wanted {
+        Wanted::Whole => with_body(StatusCode::OK, file.clone()),
+        Wanted::Part { first, last } => {
+            let part = file.slice(first..=last);
+            let mut response = with_body(StatusCode::PARTIAL_CONTENT, part);
+            let range = format!("bytes {first}-{last}/{total}");
+            set(&mut response, CONTENT_RANGE, &range);
+            response
+        }
+        Wanted::Unsatisfiable => {
+            let mut response = empty(StatusCode::RANGE_NOT_SATISFIABLE, 0);
+            set(&mut response, CONTENT_RANGE, &format!("bytes */{total}"));
+            response
+        }
+    }
+}
+
+/// `If-None-Match`, section 13.1.2: weak comparison with a list, or `*` for any file.
+fn already_has(headers: &HeaderMap, etag: &str) -> bool {
+    let lists = headers.get_all(IF_NONE_MATCH).into_iter();
+    let mut tags = lists
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|list| list.split(','))
+        .map(str::trim);
+    // None of our own tags has a comma in it, so cutting there misses none of them.
+    tags.any(|tag| tag == "*" || tag.strip_prefix("W/").unwrap_or(tag) == etag)
+}
+
+/// `If-Range`, section 13.1.5: strong comparison; a weak tag or a date is no match.
+fn may_be_partial(headers: &HeaderMap, etag: &str) -> bool {
+    match headers.get(IF_RANGE) {
+        None => true,
+        Some(condition) => condition.as_bytes() == etag.as_bytes(),
+    }
+}
+
+fn with_body(status: StatusCode, body: Bytes) -> Response<Bytes> {
+    let mut response = empty(status, body.len());
+    *response.body_mut() = body;
+    response
+}
+
+fn empty(status: StatusCode, length: usize) -> Response<Bytes> {
+    let mut response = Response::new(Bytes::new());
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_LENGTH, length.into());
+    response
+}
+
+fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
+    headers.get(name)?.to_str().ok()
+}
+
+/// Every value set here is made of visible ASCII, which is always a valid one.
+fn set(response: &mut Response<Bytes>, name: HeaderName, value: &str) {
+    if let Ok(value) = HeaderValue::from_str(value) {
+        response.headers_mut().insert(name, value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec() -> Spec {
+        Spec::Music {
+            duration_ms: 100,
+            seed: 1,
+        }
+    }
+
+    fn file() -> Vec<u8> {
+        render(&spec()).bytes
+    }
+
+    fn get(headers: &[(HeaderName, &str)]) -> Response<Bytes> {
+        request(&Method::GET, headers)
+    }
+
+    fn request(method: &Method, headers: &[(HeaderName, &str)]) -> Response<Bytes> {
+        let mut map = HeaderMap::new();
+        for (name, value) in headers {
+            map.append(name, value.parse().unwrap());
+        }
+        serve(&spec(), method, &map)
+    }
+
+    fn header<'a>(response: &'a Response<Bytes>, name: &HeaderName) -> &'a str {
+        text(response.headers(), name).unwrap_or("(none)")
+    }
+
+    #[test]
+    fn a_plain_get_gets_all_of_it() {
+        let response = get(&[]);
+        assert_eq!(response.status(), StatusCode::OK);
+        assert_eq!(header(&response, &CONTENT_TYPE), "audio/wav");
+        assert_eq!(header(&response, &CONTENT_LENGTH), file().len().to_string());
+        assert_eq!(header(&response, &ACCEPT_RANGES), "bytes");
+        assert_eq!(header(&response, &ETAG), spec().etag());
+        assert_eq!(*response.body(), file());
+    }
+
+    #[test]
+    fn head_has_the_headers_of_get_and_no_body() {
+        let response = request(&Method::HEAD, &[(RANGE, "bytes=0-3")]);
+        assert_eq!(response.status(), StatusCode::OK);
+        assert_eq!(response.headers(), get(&[]).headers());
+        assert!(response.body().is_empty());
+    }
+
+    #[test]
+    fn a_range_gets_its_bytes() {
+        let response = get(&[(RANGE, "bytes=4-11")]);
+        let range = format!("bytes 4-11/{}", file().len());
+        assert_eq!(response.status(), StatusCode::PARTIAL_CONTENT);
+        assert_eq!(header(&response, &CONTENT_RANGE), range);
+        assert_eq!(header(&response, &CONTENT_LENGTH), "8");
+        assert_eq!(*response.body(), file()[4..12]);
+    }
+
+    #[test]
+    fn pieces_put_together_are_the_file() {
+        let length = file().len();
+        let mut joined = Vec::new();
+        while joined.len() < length {
+            let range = format!("bytes={}-{}", joined.len(), joined.len() + 999);
+            joined.extend_from_slice(get(&[(RANGE, &range)]).body());
+        }
+        assert_eq!(joined, file());
+    }
+
+    #[test]
+    fn a_range_outside_of_the_file_is_refused_with_its_length() {
+        let response = get(&[(RANGE, "bytes=999999-")]);
+        let range = format!("bytes */{}", file().len());
+        assert_eq!(response.status(), StatusCode::RANGE_NOT_SATISFIABLE);
+        assert_eq!(header(&response, &CONTENT_RANGE), range);
+        assert!(response.body().is_empty());
+    }
+
+    #[test]
+    fn several_ranges_get_all_of_it() {
+        let response = get(&[(RANGE, "bytes=0-1,4-5")]);
+        assert_eq!(response.status(), StatusCode::OK);
+        assert_eq!(response.body().len(), file().len());
+    }
+
+    #[test]
+    fn if_range_needs_the_very_same_tag() {
+        let weak = format!("W/{}", spec().etag());
+        let rows = [
+            (spec().etag(), StatusCode::PARTIAL_CONTENT),
+            (weak, StatusCode::OK),
+            ("\"other\"".to_owned(), StatusCode::OK),
+            ("Sat, 01 Aug 2026 00:00:00 GMT".to_owned(), StatusCode::OK),
+        ];
+        for (condition, expected) in rows {
+            let response = get(&[(RANGE, "bytes=0-3"), (IF_RANGE, &condition)]);
+            assert_eq!(response.status(), expected, "{condition}");
+        }
+    }
+
+    #[test]
+    fn who_has_it_already_is_told_so() {
+        let tag = spec().etag();
+        for condition in [
+            tag.clone(),
+            format!("W/{tag}"),
+            format!("\"a,b\", {tag}"),
+            "*".into(),
+        ] {
+            let response = get(&[(IF_NONE_MATCH, &condition), (RANGE, "bytes=0-3")]);
+            assert_eq!(response.status(), StatusCode::NOT_MODIFIED, "{condition}");
+            assert_eq!(header(&response, &ETAG), tag);
+            assert!(response.body().is_empty());
+        }
+        let response = get(&[(IF_NONE_MATCH, "\"other\"")]);
+        assert_eq!(response.status(), StatusCode::OK);
+    }
+
+    #[test]
+    fn other_methods_are_refused() {
+        let response = request(&Method::POST, &[]);
+        assert_eq!(response.status(), StatusCode::METHOD_NOT_ALLOWED);
+        assert_eq!(header(&response, &ALLOW), "GET, HEAD");
+    }
+}

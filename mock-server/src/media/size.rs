@@ -1,0 +1,100 @@
+//! From a resolution and an aspect ratio, as requests name them, to pixels.
+
+/// The pixel size (width, height) of a resolution at an aspect ratio, both even.
+///
+/// A resolution names the short side, for landscape and portrait alike. `auto` and
+/// `adaptive`, and any aspect ratio that is not known, are 16:9; a resolution that is
+/// not known is `720p`.
+#[must_use]
+pub fn dimensions(resolution: &str, aspect_ratio: &str) -> (u32, u32) {
+    let short = short_side(resolution);
+    let (across, down) = ratio(aspect_ratio);
+    if across >= down {
+        (long_side(short, across, down), short)
+    } else {
+        (short, long_side(short, down, across))
+    }
+}
+
+fn short_side(resolution: &str) -> u32 {
+    match resolution {
+        "480p" => 480,
+        "1080p" => 1080,
+        "2K" | "2k" => 1440,
+        "4K" | "4k" => 2160,
+        _ => 720,
+    }
+}
+
+fn ratio(aspect_ratio: &str) -> (u32, u32) {
+    match aspect_ratio {
+        "21:9" => (21, 9),
+        "4:3" => (4, 3),
+        "1:1" => (1, 1),
+        "3:4" => (3, 4),
+        "9:16" => (9, 16),
+        "3:2" => (3, 2),
+        "2:3" => (2, 3),
+        _ => (16, 9),
+    }
+}
+
+/// `short * longer / shorter`, to the nearest even number.
+fn long_side(short: u32, longer: u32, shorter: u32) -> u32 {
+    (short * longer + shorter) / (2 * shorter) * 2
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_those_of_the_trade() {
+        let rows = [
+            ("480p", "16:9", (854, 480)),
+            ("480p", "9:16", (480, 854)),
+            ("480p", "21:9", (1120, 480)),
+            ("480p", "3:4", (480, 640)),
+            ("720p", "16:9", (1280, 720)),
+            ("720p", "9:16", (720, 1280)),
+            ("720p", "1:1", (720, 720)),
+            ("720p", "4:3", (960, 720)),
+            ("720p", "3:2", (1080, 720)),
+            ("720p", "2:3", (720, 1080)),
+            ("1080p", "16:9", (1920, 1080)),
+            ("1080p", "21:9", (2520, 1080)),
+            ("2K", "16:9", (2560, 1440)),
+            ("4K", "16:9", (3840, 2160)),
+            ("4K", "9:16", (2160, 3840)),
+        ];
+        for (resolution, aspect_ratio, expected) in rows {
+            assert_eq!(
+                dimensions(resolution, aspect_ratio),
+                expected,
+                "{resolution} {aspect_ratio}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_open_or_unknown_is_wide_720p() {
+        for aspect_ratio in ["auto", "adaptive", "", "5:4"] {
+            assert_eq!(dimensions("720p", aspect_ratio), (1280, 720));
+            assert_eq!(dimensions("8K", aspect_ratio), (1280, 720));
+        }
+    }
+
+    #[test]
+    fn every_side_is_even() {
+        for resolution in ["480p", "720p", "1080p", "2K", "4K"] {
+            for aspect_ratio in ["21:9", "16:9", "4:3", "1:1", "3:4", "9:16", "3:2", "2:3"] {
+                let (width, height) = dimensions(resolution, aspect_ratio);
+                assert_eq!(
+                    (width % 2, height % 2),
+                    (0, 0),
+                    "{resolution} {aspect_ratio}"
+                );
+            }
+        }
+    }
+}

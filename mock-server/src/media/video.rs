@@ -1,0 +1,105 @@
+//! Videos: the animated test card as H.264 in an MP4 file, on request with sound.
+
+use super::animation::Animation;
+use super::card::Card;
+use super::mp4::{self, Entry, Track};
+use super::palette::Palette;
+use super::{aac, h264};
+
+const FRAMES_PER_SECOND: u32 = 25;
+/// Ticks of the video track: milliseconds, so that every duration is exact.
+const TIMESCALE: u32 = 1000;
+const MAX_SIDE: u32 = 8192;
+const MAX_DURATION_MS: u64 = 600_000;
+/// Macroblocks of key pictures a second, which bounds what seeking costs in bytes.
+const KEY_MACROBLOCKS_A_SECOND: u32 = 1500;
+
+/// The file for a size (made even) and a duration (ten minutes at most).
+pub(super) fn mp4(width: u32, height: u32, duration_ms: u64, sound: bool, seed: u64) -> Vec<u8> {
+    let format = h264::Format {
+        width: width.clamp(2, MAX_SIDE) & !1,
+        height: height.clamp(2, MAX_SIDE) & !1,
+        frames_per_second: FRAMES_PER_SECOND,
+        palette: Palette::new(seed).ycbcr(),
+    };
+    let duration_ms = duration_ms.clamp(1, MAX_DURATION_MS) as u32;
+    let mut tracks = vec![picture_track(format, duration_ms, seed)];
+    if sound {
+        tracks.push(sound_track(duration_ms));
+    }
+    mp4::file(duration_ms, &tracks)
+}
+
+fn picture_track(format: h264::Format, duration_ms: u32, seed: u64) -> Track {
+    let entry = Entry::Avc {
+        width: format.width as u16,
+        height: format.height as u16,
+        sequence_parameter_set: format.sequence_parameter_set(),
+        picture_parameter_set: format.picture_parameter_set(),
+    };
+    let mut track = Track::new(entry, TIMESCALE, TIMESCALE / FRAMES_PER_SECOND, duration_ms);
+    let frames = track.samples();
+    let card = Card::new(format.columns(), format.rows(), seed);
+    let mut animation = Animation::new(card, frames, FRAMES_PER_SECOND);
+    let mut encoder = h264::Encoder::new(format);
+    let key_interval = key_interval(&format);
+    for frame in 0..frames {
+        let card = animation.show(frame);
+        let changes = card.take_changes();
+        let key = frame.is_multiple_of(key_interval);
+        let unit = if key {
+            encoder.key_picture(card.cells())
+        } else {
+            encoder.next_picture(card.cells(), &changes)
+        };
+        track.push(&[&(unit.len() as u32).to_be_bytes(), &unit], key);
+    }
+    track
+}
+
+/// Frames from one key picture to the next: two seconds, more for large pictures.
+fn key_interval(format: &h264::Format) -> u32 {
+    let seconds = (format.columns() * format.rows()).div_ceil(KEY_MACROBLOCKS_A_SECOND);
+    seconds.max(2) * FRAMES_PER_SECOND
+}
+
+/// A tenth of a second of tone as the counter moves on, otherwise silence.
+fn sound_track(duration_ms: u32) -> Track {
+    let entry = Entry::Aac {
+        sample_rate: aac::SAMPLE_RATE as u16,
+        config: aac::CONFIG,
+    };
+    let duration = duration_ms * (aac::SAMPLE_RATE / 1000);
+    let mut track = Track::new(entry, aac::SAMPLE_RATE, aac::SAMPLES_A_FRAME, duration);
+    let (silence, tone) = (aac::silence(), aac::tone());
+    for frame in 0..track.samples() {
+        let into_second = frame * aac::SAMPLES_A_FRAME % aac::SAMPLE_RATE;
+        let sounds = into_second < aac::SAMPLE_RATE / 10;
+        track.push(&[if sounds { &tone } else { &silence }], true);
+    }
+    track
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_stay_small() {
+        let rows = [
+            (854, 480, 5, 30_000),
+            (1280, 720, 15, 60_000),
+            (1920, 1080, 30, 120_000),
+            (3840, 2160, 5, 60_000),
+        ];
+        for (width, height, seconds, limit) in rows {
+            let size = mp4(width, height, seconds * 1000, false, 1).len();
+            assert!(size < limit, "{width}x{height}, {seconds} s: {size} bytes");
+        }
+    }
+
+    #[test]
+    fn two_seeds_give_two_films() {
+        assert_ne!(mp4(64, 64, 1000, false, 1), mp4(64, 64, 1000, false, 2));
+    }
+}
