@@ -1,0 +1,109 @@
+//! Where requests with a credential may go: the configured origin, and nowhere else.
+
+use std::net::IpAddr;
+
+use url::{Host, Url};
+
+use crate::error::{Error, Result};
+
+/// The configured URL of a surface. A path prefix is kept.
+#[derive(Clone, Debug)]
+pub(crate) struct BaseUrl {
+    text: String,
+}
+
+impl BaseUrl {
+    pub(crate) fn parse(text: &str) -> Result<Self> {
+        let refuse = |reason: &str| Error::configuration(format!("the base URL {text:?} {reason}"));
+        let url = Url::parse(text).map_err(|error| refuse(&format!("is no URL: {error}")))?;
+        if !url.username().is_empty() || url.password().is_some() {
+            // Not shown: it holds a credential.
+            return Err(Error::configuration(
+                "the base URL must not hold a user name or a password",
+            ));
+        }
+        if url.query().is_some() || url.fragment().is_some() {
+            return Err(refuse("must not have a query or a fragment"));
+        }
+        if !is_secure(&url) {
+            return Err(refuse(
+                "must be https:// (plain http is for loopback hosts only)",
+            ));
+        }
+        Ok(Self {
+            text: url.as_str().trim_end_matches('/').to_owned(),
+        })
+    }
+
+    /// The URL of a path that begins with a slash.
+    pub(crate) fn join(&self, path: &str) -> String {
+        format!("{}{path}", self.text)
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        &self.text
+    }
+}
+
+/// Whether what is sent there cannot be read on the way: https, or http that stays on this machine.
+pub(crate) fn is_secure(url: &Url) -> bool {
+    match url.scheme() {
+        "https" => url.has_host(),
+        "http" => is_loopback(url),
+        _ => false,
+    }
+}
+
+fn is_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Domain(name)) => {
+            let name = name.trim_end_matches('.');
+            name == "localhost" || name.ends_with(".localhost")
+        }
+        Some(Host::Ipv4(address)) => IpAddr::from(address).is_loopback(),
+        Some(Host::Ipv6(address)) => IpAddr::from(address).is_loopback(),
+        None => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plain_http_is_for_loopback_only() {
+        for good in [
+            "https://api.example",
+            "http://127.0.0.1:4010",
+            "http://localhost/x/",
+            "http://[::1]:1",
+            "http://a.localhost",
+        ] {
+            assert!(BaseUrl::parse(good).is_ok(), "{good}");
+        }
+        for bad in [
+            "http://api.example",
+            "http://10.0.0.1",
+            "ftp://localhost",
+            "api.example",
+            "",
+            "https://u:p@a.example",
+            "https://a.example/?x",
+            "http://127.0.0.1.evil.example",
+        ] {
+            assert!(BaseUrl::parse(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_path_prefix_is_kept() {
+        let base = BaseUrl::parse("https://api.example/prefix/").unwrap();
+        assert_eq!(base.join("/v1/jobs"), "https://api.example/prefix/v1/jobs");
+    }
+
+    #[test]
+    fn a_password_in_the_url_is_not_repeated() {
+        let error = BaseUrl::parse("https://user:canary@a.example").unwrap_err();
+        assert!(!format!("{error} {error:?}").contains("canary"));
+    }
+}

@@ -1,0 +1,206 @@
+//! Staying within the key's per-minute budgets, as the `ratelimit-*` headers tell them.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use http::HeaderMap;
+
+use super::clock::Instant;
+use crate::contract::Budget;
+
+/// Two answers of one window may disagree about its end by the second that the header rounds to.
+const SAME_WINDOW: Duration = Duration::from_millis(1_500);
+/// The part of the read budget that polls leave to other reads.
+const RESERVE: u32 = 20;
+
+/// What is known of the read and the write budget of a key, shared by clones of a client.
+#[derive(Debug, Default)]
+pub(crate) struct Pace {
+    read: Mutex<Meter>,
+    write: Mutex<Meter>,
+}
+
+#[derive(Debug, Default)]
+struct Meter {
+    window: Option<Window>,
+    in_flight: u32,
+    next_poll: Option<Instant>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Window {
+    limit: u32,
+    remaining: u32,
+    ends: Instant,
+}
+
+impl Pace {
+    /// Counts a request in, or says when to ask again.
+    pub(crate) fn admit(&self, budget: Budget, now: Instant) -> Result<(), Instant> {
+        let mut meter = self.meter(budget);
+        if let Some(window) = meter.window {
+            let left = if now < window.ends {
+                window.remaining
+            } else {
+                window.limit.max(1)
+            };
+            if meter.in_flight >= left {
+                // Past the window's end only the requests under way are waited for.
+                return Err(window.ends.max(now + Duration::from_millis(50)));
+            }
+        }
+        meter.in_flight += 1;
+        Ok(())
+    }
+
+    /// Counts a request out, and learns from its answer's headers, if one came.
+    pub(crate) fn settle(&self, budget: Budget, now: Instant, headers: Option<&HeaderMap>) {
+        let mut meter = self.meter(budget);
+        meter.in_flight = meter.in_flight.saturating_sub(1);
+        if let Some(told) = headers.and_then(|headers| Window::read(headers, now)) {
+            meter.window = Some(match meter.window {
+                Some(known) if known.is_same(&told) => Window {
+                    remaining: known.remaining.min(told.remaining),
+                    ends: known.ends.max(told.ends),
+                    ..told
+                },
+                // An answer that overtook a newer window's.
+                Some(known) if told.ends < known.ends && now < known.ends => known,
+                _ => told,
+            });
+        }
+    }
+
+    /// Until `ends`, the service takes no request of that budget (a `429`).
+    pub(crate) fn exhausted(&self, budget: Budget, ends: Instant) {
+        let mut meter = self.meter(budget);
+        let limit = meter.window.map_or(1, |window| window.limit);
+        meter.window = Some(Window {
+            limit,
+            remaining: 0,
+            ends,
+        });
+    }
+
+    /// The moment of the next poll: polls of all waiters follow each other at the rate at which
+    /// what remains of the read budget lasts to the window's end.
+    pub(crate) fn poll_slot(&self, now: Instant) -> Instant {
+        let mut meter = self.meter(Budget::Read);
+        let slot = meter.next_poll.map_or(now, |next| next.max(now));
+        let spacing = match meter.window {
+            Some(window) if now < window.ends => {
+                let polls = window
+                    .remaining
+                    .saturating_sub(meter.in_flight + RESERVE)
+                    .max(1);
+                (window.ends - now) / polls
+            }
+            Some(window) => Duration::from_secs(60) / window.limit.saturating_sub(RESERVE).max(1),
+            None => Duration::ZERO,
+        };
+        meter.next_poll = Some(slot + spacing);
+        slot
+    }
+
+    fn meter(&self, budget: Budget) -> MutexGuard<'_, Meter> {
+        let meter = match budget {
+            Budget::Read => &self.read,
+            Budget::Write => &self.write,
+        };
+        meter.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Window {
+    fn read(headers: &HeaderMap, now: Instant) -> Option<Self> {
+        let number = |name: &str| headers.get(name)?.to_str().ok()?.trim().parse::<u32>().ok();
+        let reset = Duration::from_secs(number("ratelimit-reset")?.min(3_600).into());
+        Some(Self {
+            limit: number("ratelimit-limit")?,
+            remaining: number("ratelimit-remaining")?,
+            ends: now + reset,
+        })
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        let apart = if self.ends > other.ends {
+            self.ends - other.ends
+        } else {
+            other.ends - self.ends
+        };
+        apart <= SAME_WINDOW
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::call::clock;
+
+    fn headers(limit: u32, remaining: u32, reset: u32) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        headers.insert("ratelimit-limit", limit.into());
+        headers.insert("ratelimit-remaining", remaining.into());
+        headers.insert("ratelimit-reset", reset.into());
+        headers
+    }
+
+    fn exchange(pace: &Pace, now: Instant, headers: &HeaderMap) {
+        pace.admit(Budget::Write, now).unwrap();
+        pace.settle(Budget::Write, now, Some(headers));
+    }
+
+    #[test]
+    fn what_remains_is_not_overdrawn_and_the_next_window_is_open() {
+        let (pace, now) = (Pace::default(), clock::now());
+        exchange(&pace, now, &headers(120, 2, 30));
+        assert_eq!(pace.admit(Budget::Write, now), Ok(()));
+        assert_eq!(pace.admit(Budget::Write, now), Ok(()));
+        let ends = now + Duration::from_secs(30);
+        assert_eq!(pace.admit(Budget::Write, now), Err(ends));
+        assert_eq!(
+            pace.admit(Budget::Read, now),
+            Ok(()),
+            "budgets are separate"
+        );
+        assert_eq!(pace.admit(Budget::Write, ends), Ok(()));
+    }
+
+    #[test]
+    fn answers_that_overtake_each_other_do_not_raise_what_remains() {
+        let (pace, now) = (Pace::default(), clock::now());
+        exchange(&pace, now, &headers(120, 1, 30));
+        exchange(&pace, now, &headers(120, 5, 30));
+        assert_eq!(pace.admit(Budget::Write, now), Ok(()));
+        assert!(pace.admit(Budget::Write, now).is_err());
+    }
+
+    #[test]
+    fn a_new_window_replaces_the_old_one() {
+        let (pace, now) = (Pace::default(), clock::now());
+        exchange(&pace, now, &headers(120, 1, 1));
+        let later = now + Duration::from_secs(2);
+        exchange(&pace, later, &headers(120, 119, 60));
+        assert!((0..119).all(|_| pace.admit(Budget::Write, later).is_ok()));
+        assert!(pace.admit(Budget::Write, later).is_err());
+    }
+
+    #[test]
+    fn polls_are_spread_over_what_remains_of_the_window() {
+        let (pace, now) = (Pace::default(), clock::now());
+        pace.admit(Budget::Read, now).unwrap();
+        pace.settle(Budget::Read, now, Some(&headers(4800, 120, 50)));
+        assert_eq!(pace.poll_slot(now), now);
+        assert_eq!(pace.poll_slot(now), now + Duration::from_millis(500));
+        assert_eq!(pace.poll_slot(now), now + Duration::from_millis(1000));
+    }
+
+    #[test]
+    fn a_429_closes_the_budget_until_it_says_so() {
+        let (pace, now) = (Pace::default(), clock::now());
+        let ends = now + Duration::from_secs(9);
+        pace.exhausted(Budget::Read, ends);
+        assert_eq!(pace.admit(Budget::Read, now), Err(ends));
+        assert_eq!(pace.admit(Budget::Read, ends), Ok(()));
+    }
+}

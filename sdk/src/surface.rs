@@ -1,0 +1,50 @@
+//! The two surfaces as types: a client of one has no method of the other.
+
+use std::fmt;
+
+use crate::call::decode::Wrapping;
+use crate::contract;
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// A surface of the service: [`Open`] or [`Developer`].
+pub trait Surface: sealed::Sealed + Copy + fmt::Debug + Send + Sync + Unpin + 'static {
+    /// The surface in the table of operations.
+    const SURFACE: contract::Surface;
+    #[doc(hidden)]
+    const BASE_URL_VARIABLE: &'static str;
+    #[doc(hidden)]
+    const API_KEY_VARIABLE: &'static str;
+}
+
+/// The open pay-as-you-go surface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Open;
+
+/// The developer surface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Developer;
+
+impl sealed::Sealed for Open {}
+impl sealed::Sealed for Developer {}
+
+impl Surface for Open {
+    const SURFACE: contract::Surface = contract::Surface::Open;
+    const BASE_URL_VARIABLE: &'static str = "SVC_BASE_URL";
+    const API_KEY_VARIABLE: &'static str = "SVC_OPEN_API_KEY";
+}
+
+impl Surface for Developer {
+    const SURFACE: contract::Surface = contract::Surface::Developer;
+    const BASE_URL_VARIABLE: &'static str = "SVC_DEVELOPER_BASE_URL";
+    const API_KEY_VARIABLE: &'static str = "SVC_DEVELOPER_API_KEY";
+}
+
+pub(crate) fn wrapping<S: Surface>() -> Wrapping {
+    match S::SURFACE {
+        contract::Surface::Open => Wrapping::Required,
+        _ => Wrapping::Optional,
+    }
+}
