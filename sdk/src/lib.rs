@@ -44,7 +44,7 @@
 //! | `client` | yes | the async client, over any [`transport::Transport`] |
 //! | `reqwest` | yes | the transport that is used where none is given |
 //! | `rustls` | yes | TLS by rustls with ring and the platform's certificates |
-//! | `native-tls` | no | TLS by the platform |
+//! | `rustls-aws-lc` | no | TLS by rustls with aws-lc-rs |
 
 pub mod contract;
 mod open_enum;

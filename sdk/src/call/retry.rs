@@ -224,7 +224,7 @@ mod tests {
             ("429", limited(), &all),
             (
                 "503 with an envelope",
-                &busy,
+                busy(),
                 &[Safe, Idempotent, Key, Unsent],
             ),
             ("retryable: true", again(), &[Safe, Idempotent, Key, Unsent]),

@@ -1,1 +1,449 @@
+//! Calls against a script, in virtual time.
 
+use std::time::Duration;
+
+use crate::contract::{Method, Operation};
+use crate::error::Error;
+use crate::transport::script::{Script, Step, developer_client, json, open_client};
+use crate::types::{JobId, TopUpCreate, VideoGenerate};
+
+const RECEIPT: &str =
+    r#"{"data": {"job": {"id": "job_1", "status": "queued"}, "next_poll_after_seconds": 2}}"#;
+const JOB: &str = r#"{"data": {"id": "job_1", "status": "queued"}}"#;
+
+fn video() -> VideoGenerate {
+    VideoGenerate::new("auto").prompt("a red fox in snow")
+}
+
+fn busy(after: u64) -> Step {
+    json(
+        503,
+        r#"{"error": {"code": "database_busy", "message": "busy"}}"#,
+    )
+    .header("retry-after", after)
+}
+
+fn page(status: u16) -> Step {
+    Step::Answer(
+        status,
+        vec![("content-type", "text/html".into())],
+        "<html>Bad gateway</html>".into(),
+    )
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_submit_carries_one_key_through_all_its_repetitions() {
+    let script = Script::new([
+        Step::Reset,
+        busy(1),
+        page(502),
+        Step::Refused,
+        json(202, RECEIPT),
+    ]);
+    let submit = open_client(&script).video_generate(&video());
+    let key = submit.idempotency_key().unwrap().clone();
+    let job = submit.send().await.unwrap();
+    assert_eq!(job.idempotency_key(), Some(&key));
+    let seen = script.seen();
+    assert_eq!(seen.len(), 5);
+    for request in &seen {
+        assert_eq!(request.header("idempotency-key"), Some(key.as_str()));
+        assert_eq!(request.header("authorization"), Some("Bearer canary-key"));
+        assert_eq!(
+            request.url,
+            "https://api.example/base/v1/video-router/generate"
+        );
+        assert_eq!(request.header("content-type"), Some("application/json"));
+        assert_eq!(
+            &request.body[..],
+            br#"{"model":"auto","prompt":"a red fox in snow"}"#
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_call_has_a_key_of_its_own() {
+    let script = Script::new([json(202, RECEIPT)]);
+    let client = open_client(&script);
+    client.video_generate(&video()).send().await.unwrap();
+    client
+        .clone()
+        .video_generate(&video())
+        .send()
+        .await
+        .unwrap();
+    let seen = script.seen();
+    assert_ne!(
+        seen[0].header("idempotency-key"),
+        seen[1].header("idempotency-key")
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_services_hints_are_slept_to_the_millisecond() {
+    let script = Script::new([busy(3), busy(7), json(200, JOB)]);
+    open_client(&script)
+        .jobs_get(&JobId::from("job_1"))
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(script.moments(), [0, 3_000, 10_000]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_hint_beyond_two_minutes_comes_back_at_once_and_says_how_long() {
+    let script = Script::new([busy(9_999_999_999)]);
+    let error = open_client(&script)
+        .jobs_get(&JobId::from("job_1"))
+        .send()
+        .await
+        .unwrap_err();
+    assert_eq!(script.moments(), [0]);
+    assert_eq!(
+        error.retry_after(),
+        Some(Duration::from_secs(9_999_999_999))
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_submit_whose_idempotency_is_not_documented_is_not_repeated_once_it_may_have_arrived() {
+    let body = serde_json::json!({"prompt": "p"});
+    for ambiguous in [
+        Step::Reset,
+        page(502),
+        page(500),
+        json(202, "{\"data\": {\"jo"),
+        json(202, ""),
+    ] {
+        let script = Script::new([ambiguous.clone(), json(202, RECEIPT)]);
+        let error = developer_client(&script)
+            .submit(Operation::Music1Generate, &body)
+            .send()
+            .await
+            .unwrap_err();
+        assert_eq!(script.seen().len(), 1, "{ambiguous:?}");
+        assert!(error.is_ambiguous(), "{ambiguous:?}");
+        assert_eq!(
+            error.idempotency_key().unwrap().as_str(),
+            script.seen()[0].header("idempotency-key").unwrap()
+        );
+    }
+    for harmless in [Step::Refused, busy(0), json(429, "{}")] {
+        let script = Script::new([harmless.clone(), json(202, RECEIPT)]);
+        developer_client(&script)
+            .submit(Operation::Music1Generate, &body)
+            .send()
+            .await
+            .unwrap();
+        assert_eq!(script.seen().len(), 2, "{harmless:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_rotation_is_repeated_only_if_it_never_left_or_met_the_rate_limit() {
+    let rotate = "/v1/webhooks/signing-secret/rotate";
+    for (step, requests) in [
+        (Step::Reset, 1),
+        (page(502), 1),
+        (busy(0), 1),
+        (Step::Refused, 2),
+        (json(429, "{}"), 2),
+    ] {
+        let script = Script::new([step.clone(), json(200, "{}")]);
+        let _ = developer_client(&script)
+            .raw(Method::Post, rotate)
+            .send()
+            .await;
+        assert_eq!(script.seen().len(), requests, "{step:?}");
+        assert_eq!(script.seen()[0].header("idempotency-key"), None);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refused_connection_does_not_settle_what_an_earlier_reset_left_open() {
+    let script = Script::new([Step::Reset, Step::Refused]);
+    let error = open_client(&script)
+        .video_generate(&video())
+        .send()
+        .await
+        .unwrap_err();
+    assert_eq!(script.seen().len(), 6);
+    assert!(error.is_ambiguous() && error.may_have_been_sent());
+    assert!(error.idempotency_key().is_some());
+
+    let script = Script::new([Step::Refused]);
+    let error = open_client(&script)
+        .video_generate(&video())
+        .send()
+        .await
+        .unwrap_err();
+    assert!(!error.may_have_been_sent() && error.is_unreachable());
+
+    let refused = json(
+        402,
+        r#"{"error": {"code": "insufficient_funds", "message": "too little"}}"#,
+    );
+    let script = Script::new([Step::Reset, refused]);
+    let error = open_client(&script)
+        .video_generate(&video())
+        .send()
+        .await
+        .unwrap_err();
+    assert!(!error.is_ambiguous() && error.is_insufficient_funds());
+}
+
+#[tokio::test(start_paused = true)]
+async fn silence_ends_at_the_deadline_and_is_ambiguous() {
+    let script = Script::new([Step::Silence]);
+    let submit = open_client(&script)
+        .video_generate(&video())
+        .with_deadline(Duration::from_secs(20));
+    let began = super::clock::now();
+    let error = submit.send().await.unwrap_err();
+    assert_eq!((super::clock::now() - began).as_secs(), 20);
+    assert!(error.is_deadline() && error.is_ambiguous() && error.is_unreachable());
+    assert!(error.idempotency_key().is_some());
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_attempt_that_is_silent_is_repeated_within_the_deadline() {
+    let script = Script::new([Step::Silence, json(200, JOB)]);
+    open_client(&script)
+        .jobs_get(&JobId::from("job_1"))
+        .send()
+        .await
+        .unwrap();
+    let moments = script.moments();
+    assert!((60_000..61_000).contains(&moments[1]), "{moments:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_truncated_body_is_read_again_and_one_of_another_shape_is_not() {
+    let script = Script::new([
+        json(200, JOB).cut_off_after(9),
+        json(200, "{\"data\": {"),
+        json(200, JOB),
+    ]);
+    open_client(&script)
+        .jobs_get(&JobId::from("job_1"))
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(script.seen().len(), 3);
+
+    let script = Script::new([json(200, r#"{"data": {"id": 7}}"#)]);
+    let error = open_client(&script)
+        .jobs_get(&JobId::from("job_1"))
+        .send()
+        .await
+        .unwrap_err();
+    assert_eq!(script.seen().len(), 1);
+    assert!(error.is_decode());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_redirect_is_not_followed_with_the_key() {
+    let script = Script::new([Step::Answer(
+        302,
+        vec![("location", "https://evil.example/".into())],
+        "".into(),
+    )]);
+    let error = open_client(&script)
+        .jobs_get(&JobId::from("job_1"))
+        .send()
+        .await
+        .unwrap_err();
+    assert_eq!(script.seen().len(), 1);
+    assert_eq!(error.status(), Some(302));
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_identifier_leads_a_request_elsewhere() {
+    let script = Script::new([json(200, JOB)]);
+    for id in [
+        "../../evil",
+        "https://evil.example",
+        "a/b",
+        "a?b#c",
+        "%2e%2e",
+        "\\evil",
+        "@evil.example",
+    ] {
+        let _ = open_client(&script).jobs_get(&JobId::from(id)).send().await;
+    }
+    for seen in script.seen() {
+        let rest = seen
+            .url
+            .strip_prefix("https://api.example/base/v1/jobs/")
+            .unwrap();
+        assert!(!rest.contains(['/', '?', '#']), "{rest}");
+    }
+    for id in ["", ".", ".."] {
+        let error = open_client(&script)
+            .jobs_get(&JobId::from(id))
+            .send()
+            .await
+            .unwrap_err();
+        assert!(error.is_invalid() && !error.may_have_been_sent());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_can_never_be_right_is_not_sent() {
+    let script = Script::new([json(202, RECEIPT)]);
+    let client = open_client(&script);
+    let error = client
+        .video_generate(&video().image_url("http://a.example/x.png"))
+        .send()
+        .await
+        .unwrap_err();
+    assert!(error.is_invalid(), "{error}");
+    assert!(error.to_string().contains("image_url"), "{error}");
+    let error = client
+        .top_ups_create(&TopUpCreate::new(2_000).success_url("x"))
+        .send()
+        .await
+        .unwrap_err();
+    assert!(error.is_invalid());
+    let error = client
+        .submit(Operation::Music1Generate, &serde_json::json!({}))
+        .send()
+        .await
+        .unwrap_err();
+    assert!(error.is_invalid());
+    assert!(script.seen().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_spent_budget_is_waited_for_instead_of_meeting_a_429() {
+    let told = |remaining: u32| {
+        json(200, JOB)
+            .header("ratelimit-limit", 120)
+            .header("ratelimit-remaining", remaining)
+            .header("ratelimit-reset", 30)
+    };
+    let script = Script::new([told(1), told(0), told(119)]);
+    let client = open_client(&script);
+    for _ in 0..3 {
+        client.jobs_get(&JobId::from("job_1")).send().await.unwrap();
+    }
+    assert_eq!(script.moments(), [0, 0, 30_000]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_budget_that_comes_too_late_for_the_deadline_is_an_error_that_sent_nothing() {
+    let told = json(200, JOB)
+        .header("ratelimit-limit", 120)
+        .header("ratelimit-remaining", 0)
+        .header("ratelimit-reset", 30);
+    let script = Script::new([told]);
+    let client = open_client(&script);
+    client.jobs_get(&JobId::from("job_1")).send().await.unwrap();
+    let late = client
+        .jobs_get(&JobId::from("job_1"))
+        .with_deadline(Duration::from_secs(10));
+    let error = late.send().await.unwrap_err();
+    assert!(
+        error.is_rate_limited() && !error.may_have_been_sent(),
+        "{error:?}"
+    );
+    assert_eq!(error.retry_after().unwrap().as_secs(), 30);
+    assert_eq!(script.seen().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn requests_under_way_are_bounded() {
+    let script = Script::with_latency([json(200, JOB)], Duration::from_secs(1));
+    let client = open_client(&script);
+    let mut tasks = tokio::task::JoinSet::new();
+    for _ in 0..300 {
+        let client = client.clone();
+        tasks.spawn(async move {
+            client
+                .jobs_get(&JobId::from("job_1"))
+                .send()
+                .await
+                .map(drop)
+        });
+    }
+    while let Some(task) = tasks.join_next().await {
+        task.unwrap().unwrap();
+    }
+    assert_eq!(script.busiest(), super::IN_FLIGHT);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_outage_is_not_answered_with_a_multiple_of_the_load() {
+    let script = Script::new([Step::Refused]);
+    let client = open_client(&script);
+    for _ in 0..100 {
+        let _ = client.jobs_get(&JobId::from("job_1")).send().await;
+    }
+    assert_eq!(
+        script.seen().len(),
+        150,
+        "100 calls and a budget of 50 repetitions"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_raw_call_gives_back_what_was_answered_also_a_no() {
+    let script = Script::new([json(
+        404,
+        r#"{"error": {"code": "not_found", "message": "no"}}"#,
+    )]);
+    let response = open_client(&script)
+        .raw(Method::Get, "/v1/nothing")
+        .query("a", "b c")
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(response.status, 404);
+    assert!(
+        response
+            .error()
+            .is_some_and(|error: Error| error.is_not_found())
+    );
+    assert_eq!(
+        script.seen()[0].url,
+        "https://api.example/base/v1/nothing?a=b+c"
+    );
+}
+
+#[test]
+fn building_a_request_needs_no_runtime() {
+    let script_free = crate::open::Client::builder()
+        .base_url("https://api.example")
+        .transport(std::sync::Arc::new(Nowhere))
+        .seed(1)
+        .build()
+        .unwrap();
+    let submit = script_free.video_generate(&video());
+    let request = submit.request().unwrap();
+    assert_eq!(request.target(), "/v1/video-router/generate");
+    assert!(request.idempotency_key.is_some());
+}
+
+struct Nowhere;
+
+impl crate::transport::Transport for Nowhere {
+    fn send(&self, _: http::Request<bytes::Bytes>) -> crate::transport::Sending {
+        panic!("a request was sent")
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_key_is_nowhere_in_debug_output_or_errors() {
+    let echo = json(
+        401,
+        r#"{"error": {"code": "unauthorized", "message": "no"}}"#,
+    );
+    let script = Script::new([echo]);
+    let client = open_client(&script);
+    let submit = client.video_generate(&video());
+    let shown = format!("{client:?} {submit:?}");
+    let error = submit.send().await.unwrap_err();
+    let all = format!("{shown} {error} {error:?} {:?}", client.core);
+    assert!(!all.contains("canary"), "{all}");
+    assert!(error.is_unauthorized());
+}

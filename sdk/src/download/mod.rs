@@ -107,3 +107,6 @@ impl<S: Surface> JobHandle<S> {
         name::file_name(&stem, artifact)
     }
 }
+
+#[cfg(test)]
+mod tests;

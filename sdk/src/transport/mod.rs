@@ -13,6 +13,8 @@ use http_body_util::combinators::UnsyncBoxBody;
 
 #[cfg(feature = "reqwest")]
 mod reqwest;
+#[cfg(test)]
+pub(crate) mod script;
 
 /// The transport on reqwest that a client uses where it is given none.
 ///

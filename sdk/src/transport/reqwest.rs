@@ -42,38 +42,48 @@ impl Transport for ReqwestTransport {
 
 /// For loopback only: no proxy, and none of the cost of TLS.
 fn plain() -> reqwest::Result<reqwest::Client> {
-    let builder = base();
-    #[cfg(feature = "rustls")]
-    let builder = builder.tls_backend_preconfigured(without_roots());
-    builder.no_proxy().build()
+    without_roots(base()).no_proxy().build()
 }
 
 fn base() -> reqwest::ClientBuilder {
     reqwest::Client::builder()
         .redirect(reqwest::redirect::Policy::none())
+        .retry(reqwest::retry::never())
         .connect_timeout(CONNECT_TIMEOUT)
         .pool_max_idle_per_host(crate::call::IN_FLIGHT)
-        .retry(reqwest::retry::never())
 }
 
-#[cfg(feature = "rustls")]
-fn provider() -> std::sync::Arc<rustls::crypto::CryptoProvider> {
-    std::sync::Arc::new(rustls::crypto::ring::default_provider())
-}
-
-#[cfg(feature = "rustls")]
-fn without_roots() -> Option<rustls::ClientConfig> {
-    let builder = rustls::ClientConfig::builder_with_provider(provider())
+#[cfg(feature = "_tls")]
+fn config()
+-> Result<rustls::ConfigBuilder<rustls::ClientConfig, rustls::WantsVerifier>, rustls::Error> {
+    #[cfg(feature = "rustls")]
+    let provider = rustls::crypto::ring::default_provider();
+    #[cfg(not(feature = "rustls"))]
+    let provider = rustls::crypto::aws_lc_rs::default_provider();
+    rustls::ClientConfig::builder_with_provider(std::sync::Arc::new(provider))
         .with_safe_default_protocol_versions()
-        .ok()?;
-    Some(
-        builder
-            .with_root_certificates(rustls::RootCertStore::empty())
-            .with_no_client_auth(),
-    )
 }
 
-#[cfg(feature = "rustls")]
+/// Keeps reqwest from reading the platform's certificates for a client that needs none.
+#[cfg(feature = "_tls")]
+fn without_roots(builder: reqwest::ClientBuilder) -> reqwest::ClientBuilder {
+    match config() {
+        Ok(config) => {
+            let roots = rustls::RootCertStore::empty();
+            builder.tls_backend_preconfigured(
+                config.with_root_certificates(roots).with_no_client_auth(),
+            )
+        }
+        Err(_) => builder,
+    }
+}
+
+#[cfg(not(feature = "_tls"))]
+fn without_roots(builder: reqwest::ClientBuilder) -> reqwest::ClientBuilder {
+    builder
+}
+
+#[cfg(feature = "_tls")]
 fn tls() -> Result<reqwest::Client, String> {
     use rustls_platform_verifier::BuilderVerifierExt;
 
@@ -82,8 +92,7 @@ fn tls() -> Result<reqwest::Client, String> {
             "TLS cannot be set up ({error}): install the system's CA certificates (often the package ca-certificates)"
         )
     };
-    let config = rustls::ClientConfig::builder_with_provider(provider())
-        .with_safe_default_protocol_versions()
+    let config = config()
         .and_then(BuilderVerifierExt::with_platform_verifier)
         .map_err(|error| missing(&error))?
         .with_no_client_auth();
@@ -93,15 +102,9 @@ fn tls() -> Result<reqwest::Client, String> {
         .map_err(|error| missing(&error))
 }
 
-#[cfg(not(feature = "rustls"))]
+#[cfg(not(feature = "_tls"))]
 fn tls() -> Result<reqwest::Client, String> {
-    if cfg!(feature = "native-tls") {
-        base()
-            .build()
-            .map_err(|error| format!("TLS cannot be set up: {error}"))
-    } else {
-        Err("this build has no TLS: enable the feature `rustls` or `native-tls`".to_owned())
-    }
+    Err("this build has no TLS: enable the feature `rustls`".to_owned())
 }
 
 fn classify(error: reqwest::Error) -> TransportError {
@@ -109,5 +112,35 @@ fn classify(error: reqwest::Error) -> TransportError {
         TransportError::not_sent(error.without_url())
     } else {
         TransportError::perhaps_sent(error.without_url())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_for_loopback_is_built_without_certificates() {
+        plain().unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_closed_port_is_a_request_that_was_never_sent() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/", listener.local_addr().unwrap());
+        drop(listener);
+        let request = http::Request::get(url).body(Bytes::new()).unwrap();
+        let error = ReqwestTransport::default().send(request).await.unwrap_err();
+        assert!(!error.may_have_been_sent(), "{error:?}");
+    }
+
+    #[cfg(feature = "_tls")]
+    #[tokio::test]
+    async fn an_https_request_meets_tls_and_says_why_it_fails() {
+        let request = http::Request::get("https://127.0.0.1:1/")
+            .body(Bytes::new())
+            .unwrap();
+        let error = ReqwestTransport::default().send(request).await.unwrap_err();
+        assert!(!error.may_have_been_sent(), "{error:?}");
     }
 }

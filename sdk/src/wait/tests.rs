@@ -1,1 +1,281 @@
+//! Waiting against a script, in virtual time.
 
+use std::time::Duration;
+
+use super::WaitOptions;
+use crate::transport::script::{Script, Step, json, open_client};
+use crate::types::VideoGenerate;
+
+const COMPLETED: &str = r#"{"data": {"job_id": "job_1", "status": "completed", "terminal": true, "result_ready": true}}"#;
+const RESULT: &str = r#"{"data": {"job_id": "job_1", "status": "completed", "artifacts": [{"url": "https://m/a.mp4"}]}}"#;
+
+fn receipt(hint: f64) -> Step {
+    json(
+        202,
+        &format!(
+            r#"{{"data": {{"job": {{"id": "job_1", "status": "queued"}}, "next_poll_after_seconds": {hint}}}}}"#
+        ),
+    )
+}
+
+fn status(status: &str, hint: f64) -> Step {
+    let terminal = matches!(status, "completed" | "failed" | "canceled");
+    json(
+        200,
+        &format!(
+            r#"{{"data": {{"status": "{status}", "terminal": {terminal}, "next_poll_after_seconds": {hint}}}}}"#
+        ),
+    )
+}
+
+async fn job(script: &std::sync::Arc<Script>) -> super::JobHandle<crate::Open> {
+    open_client(script)
+        .video_generate(&VideoGenerate::new("auto"))
+        .send()
+        .await
+        .unwrap()
+}
+
+/// The moment of each poll, in seconds, less the jitter of at most a tenth of each pause.
+fn about(moments: &[u128], expected: &[f64]) {
+    assert_eq!(moments.len(), expected.len(), "{moments:?}");
+    for (moment, expected) in moments.iter().zip(expected) {
+        let seconds = *moment as f64 / 1000.0;
+        assert!(
+            (*expected..=expected * 1.1 + 0.01).contains(&seconds),
+            "{moments:?} is not about {expected:?}"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_first_poll_comes_at_the_receipts_hint_and_each_next_at_a_new_one() {
+    let script = Script::new([
+        receipt(4.0),
+        status("queued", 2.0),
+        status("processing", 10.0),
+        json(200, COMPLETED),
+        json(200, RESULT),
+    ]);
+    let result = job(&script).await.wait().await.unwrap();
+    assert_eq!(result.artifacts().len(), 1);
+    about(&script.moments(), &[0.0, 4.0, 6.0, 16.0, 16.0]);
+    let urls: Vec<_> = script
+        .seen()
+        .iter()
+        .map(|seen| seen.url.rsplit('/').next().unwrap().to_owned())
+        .collect();
+    assert_eq!(urls, ["generate", "status", "status", "status", "result"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_update_is_given_before_the_sleep() {
+    let script = Script::new([receipt(4.0), status("processing", 5.0)]);
+    let job = job(&script).await;
+    let mut updates = job.updates();
+    let began = crate::call::clock::now();
+    let first = updates.next().await.unwrap().unwrap();
+    assert_eq!(
+        crate::call::clock::now(),
+        began,
+        "the receipt's word costs no time"
+    );
+    assert_eq!(first.status.status.unwrap().as_str(), "queued");
+    assert!(first.next_poll.unwrap() >= Duration::from_secs(4));
+    let second = updates.next().await.unwrap().unwrap();
+    assert_eq!(second.status.status.unwrap().as_str(), "processing");
+    assert_eq!(second.polls, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_job_taken_up_from_its_id_is_asked_at_once() {
+    let script = Script::new([json(200, COMPLETED), json(200, RESULT)]);
+    open_client(&script).job("job_1").wait().await.unwrap();
+    assert_eq!(script.moments(), [0, 0]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_unknown_status_is_not_the_end_unless_terminal_says_so() {
+    let script = Script::new([
+        json(
+            200,
+            r#"{"data": {"status": "rendering_faster", "next_poll_after_seconds": 1}}"#,
+        ),
+        json(200, r#"{"data": {"status": "archived", "terminal": true}}"#),
+        json(200, RESULT),
+    ]);
+    assert_eq!(
+        open_client(&script)
+            .job("job_1")
+            .wait()
+            .await
+            .unwrap()
+            .artifacts()
+            .len(),
+        1
+    );
+    assert_eq!(script.seen().len(), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn canceled_and_failed_are_ends_of_their_own() {
+    let failed = r#"{"data": {"status": "failed", "error": {"code": "generation_failed", "message": "no"}}}"#;
+    let script = Script::new([status("failed", 0.0), json(200, failed)]);
+    let error = open_client(&script).job("job_1").wait().await.unwrap_err();
+    assert!(error.is_job_failed() && !error.is_job_canceled() && !error.is_poll_unreachable());
+    assert_eq!(error.code().unwrap().as_str(), "generation_failed");
+    assert_eq!(error.job_id().unwrap().as_str(), "job_1");
+
+    let script = Script::new([
+        status("canceled", 0.0),
+        json(200, r#"{"data": {"status": "canceled"}}"#),
+    ]);
+    let error = open_client(&script).job("job_1").wait().await.unwrap_err();
+    assert!(error.is_job_canceled() && !error.is_job_failed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failed_job_is_failed_even_where_its_reason_cannot_be_read() {
+    let script = Script::new([
+        status("failed", 0.0),
+        json(409, r#"{"error": {"code": "brand_new"}}"#),
+    ]);
+    let error = open_client(&script).job("job_1").wait().await.unwrap_err();
+    assert!(error.is_job_failed(), "{error}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn failing_polls_say_nothing_about_the_job() {
+    let busy = json(
+        503,
+        r#"{"error": {"code": "database_busy", "message": ""}}"#,
+    )
+    .header("retry-after", 5);
+    let page = Step::Answer(502, vec![], "<html>".into());
+    let script = Script::new([
+        Step::Refused,
+        Step::Reset,
+        page,
+        busy,
+        json(200, "{\"da"),
+        json(200, COMPLETED),
+        json(200, RESULT),
+    ]);
+    let job = open_client(&script).job("job_1");
+    let mut updates = job.updates();
+    let mut troubles = 0;
+    while let Some(update) = updates.next().await {
+        troubles += usize::from(update.unwrap().trouble.is_some());
+    }
+    assert_eq!(troubles, 5);
+    let moments = script.moments();
+    assert!(
+        moments[4] - moments[3] >= 5_000,
+        "the service's hint is kept: {moments:?}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn asking_ends_where_it_cannot_help_and_when_patience_does() {
+    let script = Script::new([json(
+        401,
+        r#"{"error": {"code": "unauthorized", "message": "no"}}"#,
+    )]);
+    let error = open_client(&script).job("job_1").wait().await.unwrap_err();
+    assert!(error.is_poll_unreachable() && error.is_unauthorized() && !error.is_job_failed());
+    assert_eq!(script.seen().len(), 1);
+
+    let script = Script::new([Step::Refused]);
+    let options = WaitOptions::default()
+        .patience(Duration::from_secs(60))
+        .no_deadline();
+    let error = open_client(&script)
+        .job("job_1")
+        .wait_with(options)
+        .await
+        .unwrap_err();
+    assert!(error.is_poll_unreachable() && error.is_unreachable());
+    assert_eq!(error.job_id().unwrap().as_str(), "job_1");
+    assert!(
+        script
+            .moments()
+            .last()
+            .is_some_and(|last| (60_000..90_000).contains(last))
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn giving_up_leaves_everything_that_takes_the_job_up_again() {
+    let script = Script::new([receipt(4.0), status("processing", 5.0)]);
+    let job = job(&script).await;
+    let began = crate::call::clock::now();
+    let error = job
+        .wait_with(WaitOptions::default().deadline(Duration::from_secs(30)))
+        .await
+        .unwrap_err();
+    assert_eq!((crate::call::clock::now() - began).as_secs(), 30);
+    assert!(error.is_wait_deadline() && !error.is_job_failed());
+    assert_eq!(error.job_id().unwrap().as_str(), "job_1");
+    assert!(error.receipt().is_some() && error.idempotency_key() == job.idempotency_key());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_result_that_is_not_ready_is_waited_for() {
+    let early = r#"{"data": {"status": "completed", "terminal": true, "result_ready": false, "next_poll_after_seconds": 1}}"#;
+    let script = Script::new([json(200, early), json(200, COMPLETED), json(200, RESULT)]);
+    open_client(&script).job("job_1").wait().await.unwrap();
+    assert_eq!(script.seen().len(), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_service_that_always_hints_zero_is_not_flooded() {
+    let script = Script::new([status("processing", 0.0)]);
+    let options = WaitOptions::default().deadline(Duration::from_secs(105));
+    open_client(&script)
+        .job("job_1")
+        .wait_with(options)
+        .await
+        .unwrap_err();
+    assert!(script.seen().len() < 220, "{}", script.seen().len());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_sync_submit_that_came_back_terminal_needs_no_poll() {
+    let done = r#"{"data": {"job": {"id": "job_1", "status": "completed"}}}"#;
+    let script = Script::new([json(200, done), json(200, RESULT)]);
+    let job = job(&script).await;
+    assert!(!job.is_replay());
+    job.wait().await.unwrap();
+    assert_eq!(script.seen().len(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_top_up_is_waited_for_until_the_payer_is_through() {
+    let top_up = |status: &str| {
+        json(
+            200,
+            &format!(r#"{{"data": {{"id": "top_1", "status": "{status}"}}}}"#),
+        )
+    };
+    let script = Script::new([top_up("pending"), Step::Reset, top_up("paid")]);
+    let paid = open_client(&script)
+        .top_up_wait(&"top_1".into(), WaitOptions::default())
+        .await
+        .unwrap();
+    assert_eq!(paid.status.as_str(), "paid");
+
+    let script = Script::new([top_up("expired")]);
+    let error = open_client(&script)
+        .top_up_wait(&"top_1".into(), WaitOptions::default())
+        .await
+        .unwrap_err();
+    assert_eq!(error.top_up_status(), Some("expired"));
+
+    let script = Script::new([top_up("pending")]);
+    let options = WaitOptions::default().deadline(Duration::from_secs(60));
+    let error = open_client(&script)
+        .top_up_wait(&"top_1".into(), options)
+        .await
+        .unwrap_err();
+    assert!(error.is_wait_deadline());
+}
