@@ -1,1 +1,4 @@
-//! Programs, one a task.
+//! Programs, one a task, each run in CI against the mock server.
+//!
+//! They take the service from the environment (`SVC_BASE_URL`, `SVC_OPEN_API_KEY`), as
+//! `svc mock serve --env` prints it.

@@ -1,0 +1,27 @@
+//! Price a video, submit it, watch it, and put it on disk.
+
+#![allow(clippy::print_stdout, reason = "a program that prints")]
+
+use svc_sdk::types::VideoGenerate;
+use svc_sdk::{Result, open};
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<()> {
+    let client = open::Client::from_env()?;
+    let video = VideoGenerate::new("auto").prompt("a red fox in snow").duration(5);
+    println!("it costs {} USD", client.open_estimate(&video).send().await?.price_usd);
+
+    let job = client.video_generate(&video).send().await?;
+    println!("paid for: {}", job.id());
+
+    let mut updates = job.updates();
+    while let Some(update) = updates.next().await {
+        let update = update?;
+        let status = update.status.status.as_ref().map_or("unknown", |status| status.as_str());
+        println!("{status} after {:.1} s", update.waited.as_secs_f32());
+    }
+    for file in job.download("out").await? {
+        println!("{} ({} bytes)", file.path.display(), file.bytes);
+    }
+    Ok(())
+}
