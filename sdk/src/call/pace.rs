@@ -10,6 +10,8 @@ use crate::contract::Budget;
 
 /// Two answers of one window may disagree about its end by the second that the header rounds to.
 const SAME_WINDOW: Duration = Duration::from_millis(1_500);
+/// The pause before asking again while answers are on their way.
+const RECOUNT: Duration = Duration::from_millis(50);
 /// The part of the read budget that polls leave to other reads.
 const RESERVE: u32 = 20;
 
@@ -44,9 +46,12 @@ impl Pace {
             } else {
                 window.limit.max(1)
             };
+            if left == 0 {
+                return Err(window.ends);
+            }
             if meter.in_flight >= left {
-                // Past the window's end only the requests under way are waited for.
-                return Err(window.ends.max(now + Duration::from_millis(50)));
+                // What is under way may be counted in what remains, or not: its answers will tell.
+                return Err(now + RECOUNT);
             }
         }
         meter.in_flight += 1;
@@ -156,6 +161,12 @@ mod tests {
         exchange(&pace, now, &headers(120, 2, 30));
         assert_eq!(pace.admit(Budget::Write, now), Ok(()));
         assert_eq!(pace.admit(Budget::Write, now), Ok(()));
+        assert_eq!(
+            pace.admit(Budget::Write, now),
+            Err(now + RECOUNT),
+            "two are under way"
+        );
+        pace.settle(Budget::Write, now, Some(&headers(120, 0, 30)));
         let ends = now + Duration::from_secs(30);
         assert_eq!(pace.admit(Budget::Write, now), Err(ends));
         assert_eq!(
