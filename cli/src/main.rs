@@ -1,2 +1,110 @@
-//! In the making.
-fn main() {}
+//! `svc`: the command line of the service.
+//!
+//! Standard output is data, standard error is talk, the exit code is a promise. What is paid for is
+//! on disk before it is sent (`journal`), and can always be taken up again.
+
+mod args;
+mod blame;
+mod body;
+mod clock;
+mod commands;
+mod config;
+mod exit;
+mod failure;
+mod help;
+mod interrupt;
+mod journal;
+mod output;
+mod price;
+mod sandbox;
+mod session;
+mod submit;
+mod together;
+mod wait;
+
+use std::process::ExitCode;
+
+use clap::FromArgMatches;
+
+use crate::args::{Cli, Color, Format};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output::{Printer, Wishes};
+use crate::session::Session;
+
+fn main() -> ExitCode {
+    let cli = match help::command()
+        .try_get_matches()
+        .and_then(|matches| Cli::from_arg_matches(&matches))
+    {
+        Ok(cli) => cli,
+        Err(error) => return usage(&error).into(),
+    };
+    let session = match Session::new(cli.global.clone()) {
+        Ok(session) => session,
+        Err(failure) => return tell_without_session(cli.global.output, &failure).into(),
+    };
+    let runtime = match tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+    {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            let failure = Failure::other(format!("cannot start: {error}"));
+            session.printer.failure(&failure);
+            return failure.exit().into();
+        }
+    };
+    let exit = match runtime.block_on(commands::run(&session, cli.command)) {
+        Ok(()) => Exit::Done,
+        Err(failure) => {
+            session.printer.failure(&failure);
+            failure.exit()
+        }
+    };
+    // A keyring that still thinks, or a file system that still writes, keeps nobody here.
+    runtime.shutdown_background();
+    exit.into()
+}
+
+/// Help goes to standard output; what cannot be understood is bad usage, as JSON where that was
+/// asked for.
+fn usage(error: &clap::Error) -> Exit {
+    if !error.use_stderr() {
+        // Nobody reads the help any more: nothing is left to do.
+        let _ = error.print();
+        return Exit::Done;
+    }
+    let mut words =
+        std::env::args().skip_while(|word| word != "-o" && !word.starts_with("--output"));
+    let json = match (words.next().as_deref(), words.next().as_deref()) {
+        (Some("-o" | "--output"), Some("json" | "jsonl"))
+        | (Some("--output=json" | "--output=jsonl"), _) => true,
+        _ => std::env::args().any(|word| word == "-ojson" || word == "-ojsonl"),
+    };
+    if json {
+        let text = error.to_string();
+        let text = text
+            .trim_start_matches("error: ")
+            .lines()
+            .next()
+            .unwrap_or_default()
+            .to_owned();
+        return tell_without_session(Some(Format::Json), &Failure::usage(text));
+    }
+    let _ = error.print();
+    Exit::Usage
+}
+
+fn tell_without_session(format: Option<Format>, failure: &Failure) -> Exit {
+    let wishes = Wishes {
+        format,
+        jq: None,
+        quiet: false,
+        color: Color::Auto,
+    };
+    if let Ok(printer) = Printer::new(&wishes) {
+        printer.failure(failure);
+    }
+    failure.exit()
+}

@@ -1,0 +1,86 @@
+//! What can be typed: the argument structs. What they do is in `commands`.
+
+mod body;
+mod global;
+mod submit;
+mod values;
+
+use clap::{Parser, Subcommand};
+
+pub(crate) use body::{BodyArgs, CommunicationFields, ImageFields, VideoFields};
+pub(crate) use global::{Color, Format, Global, SurfaceArg, SurfaceChoice};
+pub(crate) use submit::{MoneyArgs, SubmitArgs, WaitArgs};
+pub(crate) use values::{JsonField, Pair, Timeout};
+
+use crate::commands;
+
+/// Make images and videos, pay for them once, and never lose one.
+#[derive(Debug, Parser)]
+#[command(
+    name = "svc",
+    version,
+    disable_help_subcommand = true,
+    arg_required_else_help = true
+)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// One noun each.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Images.
+    #[command(subcommand)]
+    Image(commands::image::Image),
+    /// Videos.
+    #[command(subcommand)]
+    Video(commands::video::Video),
+    /// Jobs: what was submitted, how it stands, what it made.
+    #[command(subcommand)]
+    Job(commands::job::Job),
+    /// Models, and what they take.
+    #[command(subcommand)]
+    Model(commands::model::Model),
+    /// Dollar prices.
+    #[command(subcommand)]
+    Pricing(commands::pricing::Pricing),
+    /// What a submit would cost. It equals the charge.
+    Estimate(Box<commands::estimate::Estimate>),
+    /// The balance's top-ups.
+    #[command(subcommand)]
+    TopUp(commands::top_up::TopUp),
+    /// What this machine submitted, newest first.
+    History(commands::history::History),
+    /// Any request, raw.
+    Api(commands::api::Api),
+    /// Every operation of the service, and the command that reaches it.
+    Operations(commands::operations::Operations),
+    /// Keys: store one, look, remove it.
+    #[command(subcommand)]
+    Auth(commands::auth::Auth),
+    /// The configuration, and where each value comes from.
+    #[command(subcommand)]
+    Config(commands::config::Config),
+    /// The service in miniature, on this machine.
+    #[command(subcommand)]
+    Mock(commands::mock::Mock),
+    /// A completion script for a shell.
+    Completions(commands::completions::Completions),
+    /// Manual pages, written into a folder.
+    Man(commands::man::Man),
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_arguments_contradict_nothing() {
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,138 @@
+//! Values of flags that are more than text.
+
+use std::str::FromStr;
+use std::time::Duration;
+
+use serde_json::Value;
+
+/// How long to wait: `30s`, `5m`, `1h`, seconds, or `none`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Timeout(pub(crate) Option<Duration>);
+
+impl FromStr for Timeout {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "none" {
+            return Ok(Self(None));
+        }
+        let (number, factor) = match text.char_indices().last() {
+            Some((at, 's')) => (&text[..at], 1),
+            Some((at, 'm')) => (&text[..at], 60),
+            Some((at, 'h')) => (&text[..at], 3600),
+            _ => (text, 1),
+        };
+        let digits = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
+        let seconds = digits
+            .then(|| number.parse::<u64>().ok()?.checked_mul(factor))
+            .flatten();
+        match seconds {
+            Some(0) => Err("waits for no time at all; to not wait, use --no-wait".to_owned()),
+            Some(seconds) if seconds <= 366 * 86_400 => {
+                Ok(Self(Some(Duration::from_secs(seconds))))
+            }
+            Some(_) => Err("is longer than a year; to wait without an end, use `none`".to_owned()),
+            None => Err("is no length of time: write 30s, 5m, 1h, seconds, or none".to_owned()),
+        }
+    }
+}
+
+/// `KEY=JSON`.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct JsonField {
+    pub(crate) name: String,
+    pub(crate) value: Value,
+}
+
+impl FromStr for JsonField {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, json) = split(text)?;
+        let value = serde_json::from_str(json).map_err(|error| {
+            format!("{json:?} is no JSON ({error}); a text is written as '{name}=\"…\"'")
+        })?;
+        Ok(Self { name, value })
+    }
+}
+
+/// `KEY=VALUE`, both text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Pair {
+    pub(crate) name: String,
+    pub(crate) value: String,
+}
+
+impl FromStr for Pair {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, value) = split(text)?;
+        Ok(Self {
+            name,
+            value: value.to_owned(),
+        })
+    }
+}
+
+fn split(text: &str) -> Result<(String, &str), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value)),
+        _ => Err("must be KEY=VALUE".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_timeout_is_seconds_minutes_hours_or_none() {
+        let seconds = |seconds| Ok(Timeout(Some(Duration::from_secs(seconds))));
+        assert_eq!("30s".parse(), seconds(30));
+        assert_eq!("5m".parse(), seconds(300));
+        assert_eq!("300".parse(), seconds(300));
+        assert_eq!("2h".parse(), seconds(7200));
+        assert_eq!("none".parse(), Ok(Timeout(None)));
+        for bad in [
+            "",
+            "s",
+            "5x",
+            "-1",
+            "+5",
+            "1.5m",
+            "0",
+            "0s",
+            "99999999999999999999",
+            "99999999h",
+            "5 m",
+            "5ä",
+        ] {
+            assert!(bad.parse::<Timeout>().is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn a_param_is_json_and_a_pair_is_text() {
+        let field: JsonField = "seed=[1, \"a=b\"]".parse().unwrap();
+        assert_eq!(
+            field,
+            JsonField {
+                name: "seed".into(),
+                value: serde_json::json!([1, "a=b"])
+            }
+        );
+        for bad in ["seed", "=1", "seed=", "seed=red", "seed={"] {
+            assert!(bad.parse::<JsonField>().is_err(), "{bad}");
+        }
+        let pair: Pair = "order=a=b".parse().unwrap();
+        assert_eq!(
+            pair,
+            Pair {
+                name: "order".into(),
+                value: "a=b".into()
+            }
+        );
+        assert!("order".parse::<Pair>().is_err());
+    }
+}

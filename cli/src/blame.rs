@@ -1,0 +1,158 @@
+//! What an error of the SDK means at the command line: the exit code, the words, what to do next.
+
+use std::error::Error as _;
+
+use svc_sdk::Error;
+use svc_sdk::contract::{ErrorCode, NextAction};
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        let exit = exit_of(&error);
+        let mut failure = Self::new(exit, why(&error)).answered(
+            error.code().map(|code| code.as_str().to_owned()),
+            error.status(),
+            error.request_id().map(|id| id.as_str().to_owned()),
+            error
+                .body()
+                .and_then(|body| body.details.as_ref())
+                .filter(|details| !details.is_empty())
+                .and_then(|details| serde_json::to_value(details).ok()),
+        );
+        failure = failure.next_action(error.advice().map(|action| action.as_str().to_owned()));
+        if let Some(id) = error.job_id() {
+            failure = failure.job(id.as_str());
+        }
+        if let Some(key) = error.idempotency_key() {
+            failure = failure.key(key.as_str());
+        }
+        match advice(&error, exit) {
+            Some(advice) => failure.next(advice),
+            None => failure,
+        }
+    }
+}
+
+/// The exit code of an error.
+fn exit_of(error: &Error) -> Exit {
+    if error.is_configuration() || error.is_invalid() {
+        return Exit::Usage;
+    }
+    if error.is_wait_deadline() {
+        return Exit::StillRunning;
+    }
+    if error.is_job_canceled() {
+        return Exit::JobCanceled;
+    }
+    if error.is_job_failed() {
+        return Exit::JobFailed;
+    }
+    match error.top_up_status() {
+        Some("expired") => return Exit::JobCanceled,
+        Some(_) => return Exit::JobFailed,
+        None => {}
+    }
+    if error.is_ambiguous() && changes_something(error) {
+        return Exit::Ambiguous;
+    }
+    if error.is_insufficient_funds() {
+        return Exit::Funds;
+    }
+    if error.is_unauthorized() || error.is_forbidden() {
+        return Exit::NotAllowed;
+    }
+    if error.is_not_found() {
+        return Exit::NotFound;
+    }
+    if error.is_rate_limited() || error.is_overloaded() || error.code().is_some_and(is_overload) {
+        return Exit::Overloaded;
+    }
+    if error.is_unreachable() {
+        return Exit::Unreachable;
+    }
+    error
+        .status()
+        .map_or(Exit::Failure, |status| match Exit::of_status(status) {
+            Exit::Done => Exit::Failure,
+            exit => exit,
+        })
+}
+
+/// Whether repeating the operation could do something a second time.
+fn changes_something(error: &Error) -> bool {
+    use svc_sdk::contract::RetryClass::{Idempotent, Safe};
+
+    error
+        .operation()
+        .is_some_and(|operation| !matches!(operation.retry(), Safe | Idempotent))
+}
+
+fn is_overload(code: &ErrorCode) -> bool {
+    matches!(
+        code,
+        ErrorCode::DatabaseBusy | ErrorCode::ConcurrencyLimitReached | ErrorCode::RateLimited
+    )
+}
+
+/// The error in its own words, with what lies behind it.
+fn why(error: &Error) -> String {
+    if let Some(body) = error.body()
+        && !body.message.is_empty()
+        && !error.is_poll_unreachable()
+    {
+        return body.message.clone();
+    }
+    let text = error.to_string();
+    let prefix = error.operation().map(|operation| format!("{operation}: "));
+    let mut text = prefix
+        .and_then(|prefix| text.strip_prefix(&prefix).map(str::to_owned))
+        .unwrap_or(text);
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let said = cause.to_string();
+        if !text.contains(&said) {
+            text.push_str(": ");
+            text.push_str(&said);
+        }
+        source = cause.source();
+    }
+    text
+}
+
+/// What to do about it.
+fn advice(error: &Error, exit: Exit) -> Option<String> {
+    let wait = error.retry_after().map(|after| after.as_secs().max(1));
+    let text = match (exit, error.advice()) {
+        // Who sent it says how to find out.
+        (Exit::Ambiguous, _) => return None,
+        (_, Some(NextAction::Authenticate)) if error.is_forbidden() => {
+            "use a key that may do this: scopes are fixed when a key is made"
+        }
+        (_, Some(NextAction::Authenticate)) => {
+            "store a valid key with `svc auth login`; see `svc auth status`"
+        }
+        (_, Some(NextAction::AddFunds)) => {
+            "add funds with `svc top-up create --amount-usd-cents N`, then run it again"
+        }
+        (_, Some(NextAction::FixInput)) => "correct the input; nothing was charged",
+        (_, Some(NextAction::RetryLater)) => {
+            return Some(match wait {
+                Some(seconds) => format!("run it again in {seconds} s"),
+                None => "run it again later".to_owned(),
+            });
+        }
+        (_, Some(NextAction::PollStatus)) => "look at how it stands: svc job status ID",
+        (_, Some(NextAction::ContactSupport)) => {
+            "contact the service's support, and name the request id"
+        }
+        (Exit::Unreachable, _) => {
+            "check the URL and the network: `svc config show --origin` says where the URL comes from"
+        }
+        (Exit::Overloaded, _) => "run it again later",
+        (Exit::NotAllowed, _) => "store a valid key with `svc auth login`; see `svc auth status`",
+        _ => return None,
+    };
+    Some(text.to_owned())
+}

@@ -1,0 +1,365 @@
+//! A request's body, made of flags: what was typed, never a null, never whose it is.
+
+use std::fs;
+use std::io::{self, Read};
+use std::path::Path;
+
+use serde_json::{Map, Value};
+
+use crate::args::{BodyArgs, CommunicationFields, ImageFields, VideoFields};
+use crate::failure::Failure;
+
+/// Fields that the service takes from the key; a body must not carry them.
+const OWNERS: [&str; 3] = ["workspace_id", "owner_user_id", "user_id"];
+
+/// A body that is being put together.
+#[derive(Debug, Default)]
+pub(crate) struct Body {
+    fields: Map<String, Value>,
+    flagged: Vec<String>,
+}
+
+impl Body {
+    /// Begins with `--input`, `--prompt` and `--param`.
+    pub(crate) fn read(args: &BodyArgs) -> Result<Self, Failure> {
+        if args.prompt.as_deref() == Some("-") && args.input.as_deref() == Some(Path::new("-")) {
+            return Err(Failure::usage(
+                "--prompt - and --input - cannot both read standard input",
+            ));
+        }
+        let mut body = Self::default();
+        if let Some(path) = &args.input {
+            body.fields = match serde_json::from_slice(&read_file("--input", path)?) {
+                Ok(Value::Object(fields)) => fields,
+                Ok(_) => return Err(Failure::usage("--input must be a JSON object")),
+                Err(error) => return Err(Failure::usage(format!("--input is no JSON: {error}"))),
+            };
+        }
+        if let Some(prompt) = &args.prompt {
+            body.flag("prompt", Some(text_of("--prompt", prompt)?))?;
+        }
+        for param in &args.params {
+            body.flag(&param.name, Some(param.value.clone()))?;
+        }
+        Ok(body)
+    }
+
+    /// Adds the fields of a video.
+    pub(crate) fn video(mut self, args: &VideoFields) -> Result<Self, Failure> {
+        self.flag("model", args.model.clone())?;
+        self.flag("duration", args.duration)?;
+        self.flag("resolution", args.resolution.clone())?;
+        self.flag("aspect_ratio", args.aspect_ratio.clone())?;
+        self.flag("image_url", args.image_url.clone())?;
+        self.flag("end_image_url", args.end_image_url.clone())?;
+        self.flag("video_url", args.video_url.clone())?;
+        self.flag("audio_url", args.audio_url.clone())?;
+        self.flag("reference_image_urls", list(&args.reference_image_urls))?;
+        self.flag("reference_video_urls", list(&args.reference_video_urls))?;
+        self.flag("generate_audio", args.generate_audio)?;
+        Ok(self)
+    }
+
+    /// Adds the fields of an image.
+    pub(crate) fn image(mut self, args: &ImageFields) -> Result<Self, Failure> {
+        self.flag("model", args.model.clone())?;
+        self.flag("aspect_ratio", args.aspect_ratio.clone())?;
+        self.flag("resolution", args.resolution.clone())?;
+        self.flag("num_images", args.num_images)?;
+        Ok(self)
+    }
+
+    /// Adds what is said to the service besides what to make. A webhook sets `mode`.
+    pub(crate) fn communication(mut self, args: &CommunicationFields) -> Result<Self, Failure> {
+        self.flag("webhook_url", args.webhook_url.clone())?;
+        self.flag("mode", args.mode.clone())?;
+        if args.webhook_url.is_some() && args.mode.is_none() {
+            self.fields.insert("mode".to_owned(), "webhook".into());
+        }
+        self.flag("wait_timeout_seconds", args.wait_timeout_seconds)?;
+        if !args.metadata.is_empty() {
+            let metadata = self
+                .fields
+                .entry("metadata")
+                .or_insert_with(|| Value::Object(Map::new()));
+            let Some(metadata) = metadata.as_object_mut() else {
+                return Err(Failure::usage(
+                    "metadata must be an object for --metadata to add to it",
+                ));
+            };
+            for pair in &args.metadata {
+                metadata.insert(pair.name.clone(), pair.value.clone().into());
+            }
+        }
+        Ok(self)
+    }
+
+    /// Adds a field that a flag names. A field that two flags name is bad usage.
+    pub(crate) fn flag(
+        &mut self,
+        name: &str,
+        value: Option<impl Into<Value>>,
+    ) -> Result<(), Failure> {
+        let Some(value) = value else { return Ok(()) };
+        if self.flagged.iter().any(|flagged| flagged == name) {
+            return Err(Failure::usage(format!("{name} is given twice")));
+        }
+        self.flagged.push(name.to_owned());
+        self.fields.insert(name.to_owned(), value.into());
+        Ok(())
+    }
+
+    /// Sets a field that nothing has set.
+    pub(crate) fn otherwise(mut self, name: &str, value: &str) -> Self {
+        self.fields.entry(name).or_insert_with(|| value.into());
+        self
+    }
+
+    /// The body, if it can be right.
+    pub(crate) fn finish(self) -> Result<Map<String, Value>, Failure> {
+        for owner in OWNERS {
+            if self.fields.contains_key(owner) {
+                return Err(Failure::usage(format!(
+                    "{owner} is never sent: the key says whose it is"
+                )));
+            }
+        }
+        for (name, value) in &self.fields {
+            if let Some(path) = null_in(name, value) {
+                return Err(Failure::usage(format!(
+                    "{path} is null, which is never sent: leave it out"
+                )));
+            }
+            urls_are_https(name, value)?;
+        }
+        if self.fields.contains_key("end_image_url") && !self.fields.contains_key("image_url") {
+            return Err(Failure::usage(
+                "end_image_url needs image_url: a last frame without a first one",
+            ));
+        }
+        Ok(self.fields)
+    }
+}
+
+/// TEXT, @FILE, or - for standard input; @@TEXT is a text that begins with @.
+pub(crate) fn text_of(flag: &str, given: &str) -> Result<String, Failure> {
+    let bytes = match given.strip_prefix('@') {
+        Some(rest) if rest.starts_with('@') => return Ok(rest.to_owned()),
+        Some(path) => read_file(flag, Path::new(path))?,
+        None if given == "-" => read_file(flag, Path::new("-"))?,
+        None => return Ok(given.to_owned()),
+    };
+    let mut text = String::from_utf8(bytes)
+        .map_err(|_| Failure::usage(format!("{flag}: {given} is no UTF-8 text")))?;
+    // The line break that an editor puts at the end of a file is no part of a prompt.
+    text.truncate(text.trim_end_matches(['\n', '\r']).len());
+    Ok(text)
+}
+
+/// A JSON value: itself, @FILE, or - for standard input.
+pub(crate) fn json_of(flag: &str, given: &str) -> Result<Value, Failure> {
+    let text = text_of(flag, given)?;
+    serde_json::from_str(&text)
+        .map_err(|error| Failure::usage(format!("{flag} is no JSON: {error}")))
+}
+
+/// The bytes of a file, or of standard input.
+pub(crate) fn read_file(flag: &str, path: &Path) -> Result<Vec<u8>, Failure> {
+    let read = if path == Path::new("-") {
+        let mut bytes = Vec::new();
+        io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes)
+    } else {
+        fs::read(path)
+    };
+    read.map_err(|error| Failure::usage(format!("{flag}: cannot read {}: {error}", path.display())))
+}
+
+fn list(items: &[String]) -> Option<Value> {
+    (!items.is_empty()).then(|| items.into())
+}
+
+fn null_in(path: &str, value: &Value) -> Option<String> {
+    match value {
+        Value::Null => Some(path.to_owned()),
+        Value::Array(items) => items
+            .iter()
+            .enumerate()
+            .find_map(|(index, item)| null_in(&format!("{path}[{index}]"), item)),
+        Value::Object(fields) => fields
+            .iter()
+            .find_map(|(name, value)| null_in(&format!("{path}.{name}"), value)),
+        _ => None,
+    }
+}
+
+/// What can never be right is found before anything is sent: a media URL that is not HTTPS.
+fn urls_are_https(name: &str, value: &Value) -> Result<(), Failure> {
+    let urls: Vec<&Value> = match value {
+        url if name.ends_with("_url") => vec![url],
+        Value::Array(urls) if name.ends_with("_urls") => urls.iter().collect(),
+        _ => return Ok(()),
+    };
+    for url in urls {
+        let text = url.as_str().unwrap_or_default();
+        let parsed = url::Url::parse(text).ok();
+        if !parsed.is_some_and(|url| url.scheme() == "https" && url.has_host()) {
+            return Err(Failure::usage(format!(
+                "{name} must be an https:// URL with a host, but is {url}"
+            )));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::args::{JsonField, Pair};
+    use crate::exit::Exit;
+
+    fn param(text: &str) -> JsonField {
+        text.parse().unwrap()
+    }
+
+    fn made(body: BodyArgs, video: VideoFields) -> Result<Value, Failure> {
+        Body::read(&body)?
+            .video(&video)?
+            .otherwise("model", "auto")
+            .finish()
+            .map(Value::Object)
+    }
+
+    #[test]
+    fn flags_become_fields_and_only_those_that_were_given() {
+        let body = BodyArgs {
+            prompt: Some("a fox".into()),
+            params: vec![param("seed=7"), param("camera={\"pan\": 1.5}")],
+            input: None,
+        };
+        let video = VideoFields {
+            duration: Some(5),
+            reference_image_urls: vec!["https://a/1".into(), "https://a/2".into()],
+            ..VideoFields::default()
+        };
+        assert_eq!(
+            made(body, video).unwrap(),
+            json!({
+                "model": "auto", "prompt": "a fox", "seed": 7, "camera": {"pan": 1.5}, "duration": 5,
+                "reference_image_urls": ["https://a/1", "https://a/2"]
+            })
+        );
+    }
+
+    #[test]
+    fn a_whole_body_comes_from_a_file_and_flags_win() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("body.json");
+        fs::write(
+            &path,
+            r#"{"model": "video-f", "duration": 4, "metadata": {"a": 1}}"#,
+        )
+        .unwrap();
+        let args = BodyArgs {
+            input: Some(path),
+            ..BodyArgs::default()
+        };
+        let communication = CommunicationFields {
+            metadata: vec![Pair {
+                name: "order".into(),
+                value: "7".into(),
+            }],
+            webhook_url: Some("https://hooks.example/x".into()),
+            ..CommunicationFields::default()
+        };
+        let video = VideoFields {
+            duration: Some(6),
+            ..VideoFields::default()
+        };
+        let body = Body::read(&args)
+            .unwrap()
+            .video(&video)
+            .unwrap()
+            .communication(&communication)
+            .unwrap();
+        assert_eq!(
+            Value::Object(body.otherwise("model", "auto").finish().unwrap()),
+            json!({
+                "model": "video-f", "duration": 6, "metadata": {"a": 1, "order": "7"},
+                "webhook_url": "https://hooks.example/x", "mode": "webhook"
+            })
+        );
+    }
+
+    #[test]
+    fn what_can_never_be_right_is_bad_usage() {
+        let params = |text: &str| BodyArgs {
+            params: vec![param(text)],
+            ..BodyArgs::default()
+        };
+        let end = VideoFields {
+            end_image_url: Some("https://a/1".into()),
+            ..VideoFields::default()
+        };
+        let twice = VideoFields {
+            duration: Some(5),
+            ..VideoFields::default()
+        };
+        let rows = [
+            (
+                params("prompt=null"),
+                VideoFields::default(),
+                "prompt is null",
+            ),
+            (
+                params("camera={\"pan\": [1, null]}"),
+                VideoFields::default(),
+                "camera.pan[1] is null",
+            ),
+            (
+                params("workspace_id=\"ws_1\""),
+                VideoFields::default(),
+                "workspace_id is never sent",
+            ),
+            (
+                params("user_id=1"),
+                VideoFields::default(),
+                "user_id is never sent",
+            ),
+            (
+                params("image_url=\"http://a/1\""),
+                VideoFields::default(),
+                "image_url must be an https",
+            ),
+            (
+                params("reference_video_urls=[\"ftp://a\"]"),
+                VideoFields::default(),
+                "reference_video_urls must",
+            ),
+            (params("duration=4"), twice, "duration is given twice"),
+            (BodyArgs::default(), end, "end_image_url needs image_url"),
+        ];
+        for (body, video, said) in rows {
+            let failure = made(body, video).unwrap_err();
+            assert_eq!(failure.exit(), Exit::Usage);
+            assert!(failure.headline().contains(said), "{}", failure.headline());
+        }
+    }
+
+    #[test]
+    fn a_prompt_is_text_or_a_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("prompt.txt");
+        fs::write(&path, "two\nlines\r\n").unwrap();
+        assert_eq!(
+            text_of("--prompt", &format!("@{}", path.display())).unwrap(),
+            "two\nlines"
+        );
+        assert_eq!(text_of("--prompt", "@@home").unwrap(), "@home");
+        assert_eq!(text_of("--prompt", "plain").unwrap(), "plain");
+        let missing = text_of("--prompt", "@/no/such/file").unwrap_err();
+        assert_eq!(missing.exit(), Exit::Usage);
+        assert!(missing.headline().contains("/no/such/file"));
+    }
+}

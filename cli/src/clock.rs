@@ -1,0 +1,60 @@
+//! The one place that asks what time it is.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+/// The wall clock.
+#[expect(clippy::disallowed_methods, reason = "this is the clock module")]
+pub(crate) fn now() -> Timestamp {
+    Timestamp::now()
+}
+
+/// How long ago `then` was; nothing where it is in the future.
+pub(crate) fn age(now: Timestamp, then: Timestamp) -> Duration {
+    Duration::try_from(now.duration_since(then)).unwrap_or_default()
+}
+
+/// A length of time as people say it: `8 s`, `3 min 5 s`, `2 h 10 min`, `3 days`.
+pub(crate) fn say(duration: Duration) -> String {
+    let seconds = duration.as_secs();
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3600 if seconds.is_multiple_of(60) => format!("{} min", seconds / 60),
+        60..3600 => format!("{} min {} s", seconds / 60, seconds % 60),
+        3600..86_400 if seconds % 3600 < 60 => format!("{} h", seconds / 3600),
+        3600..86_400 => format!("{} h {} min", seconds / 3600, seconds % 3600 / 60),
+        86_400..172_800 => "1 day".to_owned(),
+        _ => format!("{} days", seconds / 86_400),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_of_time_are_said_as_people_say_them() {
+        let rows = [
+            (0, "0 s"),
+            (59, "59 s"),
+            (60, "1 min"),
+            (185, "3 min 5 s"),
+            (3600, "1 h"),
+            (7800, "2 h 10 min"),
+            (90_000, "1 day"),
+            (300_000, "3 days"),
+        ];
+        for (seconds, said) in rows {
+            assert_eq!(say(Duration::from_secs(seconds)), said);
+        }
+    }
+
+    #[test]
+    fn the_future_is_no_time_ago() {
+        let then = Timestamp::from_second(100).unwrap();
+        let now = Timestamp::from_second(40).unwrap();
+        assert_eq!(age(now, then), Duration::ZERO);
+        assert_eq!(age(then, now), Duration::from_secs(60));
+    }
+}

@@ -1,0 +1,241 @@
+//! `svc api`: any request, raw, to the host that the table of operations names.
+
+use clap::{Args, ValueEnum};
+use serde_json::Value;
+use svc_sdk::contract::{Auth, Method, Operation, RetryClass, Surface as Host};
+use svc_sdk::types::IdempotencyKey;
+use svc_sdk::{Developer, Open, RawCall, RawResponse, Surface};
+
+use crate::args::{Pair, SurfaceArg, SurfaceChoice};
+use crate::body::json_of;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::session::Session;
+
+/// The flags of `svc api`.
+#[derive(Args, Debug)]
+pub(crate) struct Api {
+    /// The method.
+    #[arg(value_name = "METHOD", ignore_case = true)]
+    method: Verb,
+    /// The path, such as /v1/jobs.
+    #[arg(value_name = "PATH")]
+    path: String,
+    /// A query parameter; may be repeated.
+    #[arg(short, long, value_name = "KEY=VALUE")]
+    query: Vec<Pair>,
+    /// The body: JSON, @FILE, or - for standard input.
+    #[arg(long, value_name = "JSON|@FILE|-")]
+    body: Option<String>,
+    /// Your own key, for a submit.
+    #[arg(long, value_name = "KEY")]
+    idempotency_key: Option<IdempotencyKey>,
+    #[command(flatten)]
+    surface: SurfaceArg,
+}
+
+/// The methods of the service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Verb {
+    /// Reads.
+    Get,
+    /// Writes.
+    Post,
+}
+
+impl From<Verb> for Method {
+    fn from(verb: Verb) -> Self {
+        match verb {
+            Verb::Get => Self::Get,
+            Verb::Post => Self::Post,
+        }
+    }
+}
+
+/// Runs it.
+pub(crate) async fn run(session: &Session, args: Api) -> Result<(), Failure> {
+    let (path, query) = split(&args.path)?;
+    let (surface, operation) = route(session, &args, path)?;
+    let body = args
+        .body
+        .as_deref()
+        .map(|body| json_of("--body", body))
+        .transpose()?;
+    let raw = match surface {
+        SurfaceChoice::Open => prepare::<Open>(session, args.method.into(), path, operation)?,
+        SurfaceChoice::Developer => {
+            prepare::<Developer>(session, args.method.into(), path, operation)?
+        }
+    };
+    let mut raw = query
+        .iter()
+        .fold(raw, |raw, (name, value)| raw.query(name, value));
+    raw = args
+        .query
+        .iter()
+        .fold(raw, |raw, pair| raw.query(&pair.name, &pair.value));
+    if let Some(body) = &body {
+        raw = raw.body(body);
+    }
+    if let Some(key) = args.idempotency_key {
+        raw = raw.with_idempotency_key(key);
+    }
+    let repeats = match operation {
+        Some(operation) => operation.retry(),
+        None if args.method == Verb::Get => RetryClass::Safe,
+        None => RetryClass::Never,
+    };
+    let response = raw.send().await.map_err(|error| {
+        let ambiguous = error.is_ambiguous();
+        in_doubt(Failure::from(error), ambiguous, repeats)
+    })?;
+    print(session, &response)?;
+    judge(&response, repeats)
+}
+
+fn prepare<S: Surface>(
+    session: &Session,
+    method: Method,
+    path: &str,
+    operation: Option<Operation>,
+) -> Result<RawCall, Failure> {
+    let access = match operation {
+        Some(operation) if operation.auth() == Auth::Key => session.access::<S>()?,
+        _ => session.access_without_key::<S>()?,
+    };
+    Ok(access.client.raw(method, path))
+}
+
+type Query = Vec<(String, String)>;
+
+/// The path and the query that was typed after it. Everything but a plain path is refused before
+/// a key is looked for.
+fn split(target: &str) -> Result<(&str, Query), Failure> {
+    let (path, query) = target.split_once('?').unwrap_or((target, ""));
+    let dots = |part: &str| {
+        matches!(
+            part.to_ascii_lowercase().replace("%2e", ".").as_str(),
+            "." | ".."
+        )
+    };
+    let plain = path.starts_with('/')
+        && !path.starts_with("//")
+        && !path.contains(['#', '\\'])
+        && !path.chars().any(|c| c.is_whitespace() || c.is_control())
+        && !path.split('/').any(dots);
+    if !plain {
+        let why = format!(
+            "{target:?} is no path: it must begin with exactly one slash, without . or .. in it"
+        );
+        return Err(
+            Failure::usage(why).next("the host is configured; see `svc config show --origin`")
+        );
+    }
+    Ok((
+        path,
+        url::form_urlencoded::parse(query.as_bytes())
+            .into_owned()
+            .collect(),
+    ))
+}
+
+/// Which host answers the path, as the table knows it.
+fn route(
+    session: &Session,
+    args: &Api,
+    path: &str,
+) -> Result<(SurfaceChoice, Option<Operation>), Failure> {
+    let method = Method::from(args.method).as_str();
+    let known = |host| Operation::route(host, method, path).map(|(operation, _)| operation);
+    let (open, developer) = (known(Host::Open), known(Host::Developer));
+    let surface = match (args.surface.surface, open, developer) {
+        (Some(asked), ..) => asked,
+        (None, Some(_), None) => SurfaceChoice::Open,
+        (None, None, Some(_)) => SurfaceChoice::Developer,
+        (None, ..) => session.surface(None)?,
+    };
+    let operation = match surface {
+        SurfaceChoice::Open => open,
+        SurfaceChoice::Developer => developer,
+    };
+    Ok((surface, operation))
+}
+
+fn print(session: &Session, response: &RawResponse) -> Result<(), Failure> {
+    match serde_json::from_slice::<Value>(&response.body) {
+        Ok(value) => session.printer.document(&value, &response.body),
+        Err(_) => session.printer.bytes(&response.body),
+    }
+}
+
+fn judge(response: &RawResponse, repeats: RetryClass) -> Result<(), Failure> {
+    let key = response.idempotency_key.as_ref();
+    let with_key = |failure: Failure| match key {
+        Some(key) => failure.key(key.as_str()),
+        None => failure,
+    };
+    if let Some(error) = response.error() {
+        let ambiguous = error.is_ambiguous();
+        return Err(with_key(in_doubt(Failure::from(error), ambiguous, repeats)));
+    }
+    let unreadable = !response.body.is_empty()
+        && serde_json::from_slice::<serde::de::IgnoredAny>(&response.body).is_err();
+    if unreadable && !matches!(repeats, RetryClass::Safe | RetryClass::Idempotent) {
+        return Err(with_key(in_doubt(
+            Failure::other("the answer is no JSON"),
+            true,
+            repeats,
+        )));
+    }
+    Ok(())
+}
+
+/// What may have been carried out, and must not simply be sent again.
+fn in_doubt(failure: Failure, ambiguous: bool, repeats: RetryClass) -> Failure {
+    if !ambiguous || matches!(repeats, RetryClass::Safe | RetryClass::Idempotent) {
+        return failure;
+    }
+    let failure = failure.ending(Exit::Ambiguous);
+    match repeats {
+        RetryClass::Key => failure
+            .next("send it again with --idempotency-key and the same key: it is carried out once"),
+        _ => failure.next("it may have been carried out: look before you send it again"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_paths_of_the_configured_host_are_sent() {
+        for bad in [
+            "https://evil.example/v1",
+            "//evil.example",
+            "v1/jobs",
+            "",
+            "/v1/../x",
+            "/v1/%2E%2e/x",
+            "/./v1",
+            "/v1\\x",
+            "/v1#x",
+            "/v1 x",
+            "http:/v1",
+        ] {
+            assert_eq!(split(bad).unwrap_err().exit(), Exit::Usage, "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_query_may_stand_after_the_path() {
+        let (path, query) = split("/v1/jobs?status=queued&type=a%20b").unwrap();
+        assert_eq!(path, "/v1/jobs");
+        assert_eq!(
+            query,
+            [
+                ("status".into(), "queued".into()),
+                ("type".into(), "a b".into())
+            ]
+        );
+    }
+}

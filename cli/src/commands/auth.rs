@@ -1,0 +1,247 @@
+//! `svc auth`: a key comes from a prompt, standard input or a file. It is never an argument, and
+//! never printed.
+
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand};
+use dialoguer::{Input, Password};
+use serde::Serialize;
+use svc_sdk::contract::Method;
+use svc_sdk::{Developer, Open, Secret};
+
+use super::config::key_origin;
+use crate::args::{SurfaceArg, SurfaceChoice};
+use crate::body::read_file;
+use crate::config::{ConfigFile, KeyStore, Origin, StoredIn, origin_of};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output::Table;
+use crate::session::Session;
+
+/// Keys.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Auth {
+    /// Asks for a key, verifies it with the service, and stores it.
+    ///
+    /// The key goes to the platform's keyring, or to a file of mode 0600 where there is none. It
+    /// is asked for on a terminal, and read from standard input elsewhere.
+    Login(Login),
+    /// Says which keys are configured, and where they are.
+    Status,
+    /// Removes a stored key: both surfaces', unless one is named.
+    Logout {
+        #[command(flatten)]
+        surface: SurfaceArg,
+    },
+}
+
+/// The flags of `svc auth login`.
+#[derive(Args, Debug)]
+pub(crate) struct Login {
+    /// A file with the key, or - for standard input.
+    #[arg(long, value_name = "FILE|-")]
+    key_file: Option<PathBuf>,
+    #[command(flatten)]
+    surface: SurfaceArg,
+}
+
+#[derive(Serialize)]
+struct Row {
+    surface: &'static str,
+    url: Option<String>,
+    key: Option<String>,
+}
+
+/// Runs it.
+pub(crate) async fn run(session: &Session, auth: Auth) -> Result<(), Failure> {
+    if session.is_sandbox() {
+        return Err(Failure::usage("the sandbox has a key of its own"));
+    }
+    match auth {
+        Auth::Login(args) => login(session, args).await,
+        Auth::Status => status(session),
+        Auth::Logout { surface } => logout(session, surface.surface),
+    }
+}
+
+async fn login(session: &Session, args: Login) -> Result<(), Failure> {
+    let surface = args.surface.surface.unwrap_or(SurfaceChoice::Open);
+    let settings = session.settings()?;
+    let profile = settings.profile.value.clone();
+    let (url, remember) = url_for(session, surface)?;
+    let origin = origin_of(&url)?;
+    let key = read_key(session, surface, args.key_file.as_deref())?;
+    verify(session, surface, &url, &key).await?;
+
+    let store = KeyStore::beside(settings.file.path());
+    let (place, why_not) = store.write(&profile, surface, &key, &origin)?;
+    if remember {
+        let mut file = ConfigFile::load(settings.file.path().to_owned())?;
+        file.set(&profile, url_name(surface), &url)?;
+        file.save()?;
+    }
+    let place = match place {
+        StoredIn::Keyring => "in the keyring".to_owned(),
+        StoredIn::File => format!("in {}", store.path().display()),
+    };
+    if let Some(why_not) = why_not {
+        session
+            .printer
+            .note(&format!("the keyring was not used: {why_not}"));
+    }
+    session.printer.note(&format!(
+        "the service accepts the key; it is {place}, for {origin}, profile {profile}"
+    ));
+    Ok(())
+}
+
+/// The URL to log in to, and whether it is to be stored with the key.
+fn url_for(session: &Session, surface: SurfaceChoice) -> Result<(String, bool), Failure> {
+    let settings = session.settings()?;
+    // `--base-url` means the surface that is logged in to.
+    if let (SurfaceChoice::Developer, Some(url), None) = (
+        surface,
+        &session.global.base_url,
+        &session.global.developer_base_url,
+    ) {
+        return Ok((url.clone(), true));
+    }
+    match settings.url_of(surface) {
+        Some(url) => Ok((url.value.clone(), matches!(url.origin, Origin::Flag(_)))),
+        None if session.printer.can_ask() => {
+            let prompt = format!("URL of the {} surface", surface.as_str());
+            Ok((
+                Input::new()
+                    .with_prompt(prompt)
+                    .interact_text()
+                    .map_err(asking)?,
+                true,
+            ))
+        }
+        None => settings
+            .require_url(surface)
+            .map(|url| (url.value.clone(), false)),
+    }
+}
+
+fn read_key(
+    session: &Session,
+    surface: SurfaceChoice,
+    file: Option<&Path>,
+) -> Result<Secret, Failure> {
+    let text = match file {
+        Some(path) => from_bytes(read_file("--key-file", path)?)?,
+        None if session.printer.can_ask() => {
+            let prompt = format!("API key of the {} surface", surface.as_str());
+            Password::new()
+                .with_prompt(prompt)
+                .interact()
+                .map_err(asking)?
+        }
+        None if io::stdin().is_terminal() => {
+            return Err(Failure::usage("cannot ask for the key")
+                .next("pass --key-file FILE, or the key on standard input"));
+        }
+        None => from_bytes(read_file("standard input", Path::new("-"))?)?,
+    };
+    Secret::new(text).map_err(|error| Failure::usage(error.to_string()))
+}
+
+fn from_bytes(bytes: Vec<u8>) -> Result<String, Failure> {
+    String::from_utf8(bytes).map_err(|_| Failure::usage("the key is no text"))
+}
+
+fn asking(error: dialoguer::Error) -> Failure {
+    let dialoguer::Error::IO(error) = error;
+    match error.kind() {
+        io::ErrorKind::Interrupted => Failure::interrupted(),
+        _ => Failure::other(format!("cannot ask: {error}")),
+    }
+}
+
+/// Asks the service something that costs nothing.
+async fn verify(
+    session: &Session,
+    surface: SurfaceChoice,
+    url: &str,
+    key: &Secret,
+) -> Result<(), Failure> {
+    let asked = match surface {
+        SurfaceChoice::Open => {
+            let client = session
+                .access_with::<Open>(url.to_owned(), Some(key))?
+                .client;
+            client.open_catalog_list().send().await.map(drop)
+        }
+        SurfaceChoice::Developer => {
+            let client = session
+                .access_with::<Developer>(url.to_owned(), Some(key))?
+                .client;
+            let answer = client.raw(Method::Get, "/v1/me").send().await;
+            answer.and_then(|answer| answer.error().map_or(Ok(()), Err))
+        }
+    };
+    asked.map_err(|error| {
+        Failure::from(error).during("the key could not be verified; nothing was stored")
+    })
+}
+
+fn status(session: &Session) -> Result<(), Failure> {
+    let settings = session.settings()?;
+    let mut rows = Vec::new();
+    for surface in [SurfaceChoice::Open, SurfaceChoice::Developer] {
+        rows.push(Row {
+            surface: surface.as_str(),
+            url: settings.url_of(surface).map(|url| url.value.clone()),
+            key: key_origin(session, surface)?,
+        });
+    }
+    session.printer.many(&rows, |rows| {
+        let mut table = Table::new(["surface", "url", "key"]);
+        for row in rows {
+            table.row([
+                row.surface,
+                row.url.as_deref().unwrap_or("-"),
+                row.key.as_deref().unwrap_or("-"),
+            ]);
+        }
+        table
+    })?;
+    if rows.iter().all(|row| row.key.is_none()) {
+        return Err(Failure::new(Exit::NotAllowed, "no API key is configured")
+            .next("store one: svc auth login"));
+    }
+    Ok(())
+}
+
+fn logout(session: &Session, asked: Option<SurfaceChoice>) -> Result<(), Failure> {
+    let settings = session.settings()?;
+    let store = KeyStore::beside(settings.file.path());
+    let profile = &settings.profile.value;
+    let surfaces = asked.map_or(
+        vec![SurfaceChoice::Open, SurfaceChoice::Developer],
+        |surface| vec![surface],
+    );
+    let mut removed = Vec::new();
+    for surface in surfaces {
+        if store.remove(profile, surface)? {
+            removed.push(surface.as_str());
+        }
+    }
+    session.printer.note(&match removed.as_slice() {
+        [] => format!("profile {profile} has no stored key"),
+        names => format!(
+            "removed the key of the {} surface from profile {profile}",
+            names.join(" and the ")
+        ),
+    });
+    Ok(())
+}
+
+const fn url_name(surface: SurfaceChoice) -> &'static str {
+    match surface {
+        SurfaceChoice::Open => "base_url",
+        SurfaceChoice::Developer => "developer_base_url",
+    }
+}

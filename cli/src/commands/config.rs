@@ -1,0 +1,184 @@
+//! `svc config`.
+
+use clap::Subcommand;
+use clap::builder::PossibleValuesParser;
+use serde::Serialize;
+
+use crate::args::SurfaceChoice;
+use crate::config::{
+    ConfigFile, KeyStore, NAMES, Origin, StoredIn, config_file, origin_of, state_dir,
+};
+use crate::failure::Failure;
+use crate::output::Table;
+use crate::session::{Session, key_variable};
+
+/// The configuration.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Config {
+    /// Shows what is configured. Keys are never shown.
+    Show {
+        /// Says where each value comes from.
+        #[arg(long)]
+        origin: bool,
+    },
+    /// Prints where the configuration file is.
+    Path,
+    /// Prints a value.
+    Get {
+        /// Which.
+        #[arg(value_name = "KEY", value_parser = PossibleValuesParser::new(NAMES))]
+        key: String,
+    },
+    /// Changes a value in the profile.
+    Set {
+        /// Which.
+        #[arg(value_name = "KEY", value_parser = PossibleValuesParser::new(NAMES))]
+        key: String,
+        /// The new value.
+        #[arg(value_name = "VALUE")]
+        value: String,
+    },
+    /// Removes a value from the profile.
+    Unset {
+        /// Which.
+        #[arg(value_name = "KEY", value_parser = PossibleValuesParser::new(NAMES))]
+        key: String,
+    },
+}
+
+#[derive(Serialize)]
+struct Row {
+    name: String,
+    value: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    origin: Option<String>,
+}
+
+/// Runs it.
+pub(crate) fn run(session: &Session, config: &Config) -> Result<(), Failure> {
+    match config {
+        Config::Show { origin } => show(session, *origin),
+        Config::Path => session
+            .printer
+            .text(&config_file(session.environment())?.display().to_string()),
+        Config::Get { key } => match session.settings()?.get(key) {
+            Some(sourced) => session.printer.text(&sourced.value),
+            None => Err(Failure::usage(format!("{key} is not configured"))
+                .next(format!("svc config set {key} VALUE"))),
+        },
+        Config::Set { key, value } => {
+            if key.ends_with("_url") {
+                origin_of(value)?;
+            }
+            let (mut file, profile) = profile_of(session)?;
+            file.set(&profile, key, value)?;
+            file.save()?;
+            session.printer.note(&format!(
+                "{key} of profile {profile} is in {}",
+                file.path().display()
+            ));
+            Ok(())
+        }
+        Config::Unset { key } => {
+            let (mut file, profile) = profile_of(session)?;
+            if file.unset(&profile, key) {
+                file.save()?;
+            } else {
+                session
+                    .printer
+                    .note(&format!("profile {profile} has no {key}"));
+            }
+            Ok(())
+        }
+    }
+}
+
+fn profile_of(session: &Session) -> Result<(ConfigFile, String), Failure> {
+    let settings = session.settings()?;
+    let file = ConfigFile::load(settings.file.path().to_owned())?;
+    Ok((file, settings.profile.value.clone()))
+}
+
+fn show(session: &Session, with_origin: bool) -> Result<(), Failure> {
+    let settings = session.settings()?;
+    settings.profile_exists()?;
+    let mut rows = vec![Row {
+        name: "profile".into(),
+        value: Some(settings.profile.value.clone()),
+        origin: Some(settings.profile.origin.to_string()),
+    }];
+    for name in NAMES {
+        let sourced = settings.get(name);
+        rows.push(Row {
+            name: name.to_owned(),
+            value: sourced.map(|it| it.value.clone()),
+            origin: sourced.map(|it| it.origin.to_string()),
+        });
+    }
+    for surface in [SurfaceChoice::Open, SurfaceChoice::Developer] {
+        let origin = key_origin(session, surface)?;
+        rows.push(Row {
+            name: format!("{}_api_key", surface.as_str()),
+            value: origin.as_ref().map(|_| "(set, not shown)".to_owned()),
+            origin,
+        });
+    }
+    let place = |name: &str, value: String, variable: &'static str| {
+        let origin = match session.environment().get(variable) {
+            Some(_) => Origin::Variable(variable).to_string(),
+            None => "the platform".to_owned(),
+        };
+        Row {
+            name: name.to_owned(),
+            value: Some(value),
+            origin: Some(origin),
+        }
+    };
+    rows.push(place(
+        "config_file",
+        settings.file.path().display().to_string(),
+        "SVC_CONFIG",
+    ));
+    rows.push(place(
+        "state_dir",
+        state_dir(session.environment())?.display().to_string(),
+        "SVC_STATE_DIR",
+    ));
+    if !with_origin {
+        rows.iter_mut().for_each(|row| row.origin = None);
+    }
+    session.printer.many(&rows, |rows| {
+        let mut table = if with_origin {
+            Table::new(["name", "value", "origin"])
+        } else {
+            Table::new(["name", "value"])
+        };
+        for row in rows {
+            let value = row.value.as_deref().unwrap_or("-");
+            match (&row.origin, with_origin) {
+                (Some(origin), _) => table.row([row.name.as_str(), value, origin]),
+                (None, true) => table.row([row.name.as_str(), value, "-"]),
+                (None, false) => table.row([row.name.as_str(), value]),
+            }
+        }
+        table
+    })
+}
+
+/// Where a surface's key comes from, where there is one.
+pub(crate) fn key_origin(
+    session: &Session,
+    surface: SurfaceChoice,
+) -> Result<Option<String>, Failure> {
+    let variable = key_variable(surface);
+    if session.environment().get(variable).is_some() {
+        return Ok(Some(Origin::Variable(variable).to_string()));
+    }
+    let settings = session.settings()?;
+    let store = KeyStore::beside(settings.file.path());
+    let stored = store.find(&settings.profile.value, surface)?;
+    Ok(stored.map(|stored| match stored.place {
+        StoredIn::Keyring => format!("keyring, for {}", stored.origin),
+        StoredIn::File => format!("file {}, for {}", store.path().display(), stored.origin),
+    }))
+}

@@ -1,0 +1,37 @@
+//! `svc estimate`.
+
+use clap::Args;
+use svc_sdk::Open;
+
+use crate::args::{BodyArgs, VideoFields};
+use crate::body::Body;
+use crate::failure::Failure;
+use crate::output::Table;
+use crate::price;
+use crate::session::Session;
+
+/// The flags of `svc estimate`: those of the submit that it asks about.
+#[derive(Args, Debug)]
+pub(crate) struct Estimate {
+    #[command(flatten)]
+    fields: VideoFields,
+    /// How many images.
+    #[arg(long, value_name = "N", help_heading = "Body")]
+    num_images: Option<u64>,
+    #[command(flatten)]
+    body: BodyArgs,
+}
+
+/// Runs it.
+pub(crate) async fn run(session: &Session, args: Estimate) -> Result<(), Failure> {
+    let mut body = Body::read(&args.body)?.video(&args.fields)?;
+    body.flag("num_images", args.num_images)?;
+    let body = body.otherwise("model", "auto").finish()?;
+    let client = session.access::<Open>()?.client;
+    let estimate = client.open_estimate(price::question(&body)).send().await?;
+    session.printer.one(&estimate, |estimate| {
+        let mut table = Table::of_fields();
+        table.field("price", Some(price::describe(estimate)));
+        table
+    })
+}

@@ -1,0 +1,49 @@
+//! `svc history`.
+
+use clap::Args;
+
+use crate::clock;
+use crate::failure::Failure;
+use crate::journal::Outcome;
+use crate::output::Table;
+use crate::session::Session;
+
+/// The flags of `svc history`.
+#[derive(Args, Debug)]
+pub(crate) struct History {
+    /// How many, at most.
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    limit: usize,
+    /// Only those whose outcome is not known.
+    #[arg(long)]
+    open: bool,
+}
+
+/// Runs it.
+pub(crate) fn run(session: &Session, args: &History) -> Result<(), Failure> {
+    let mut entries = match session.journal()? {
+        Some(journal) => journal.entries()?,
+        None => Vec::new(),
+    };
+    entries.retain(|entry| !args.open || entry.outcome.is_none());
+    entries.truncate(args.limit);
+    session.printer.many(&entries, |entries| {
+        let mut table = Table::new(["job", "outcome", "when", "usd", "what", "key"]);
+        for entry in entries {
+            let intent = &entry.intent;
+            let when = clock::say(clock::age(clock::now(), intent.created_at));
+            table.row([
+                entry.job_id.as_deref().unwrap_or("-"),
+                entry.outcome.map_or("open", Outcome::as_str),
+                &format!("{when} ago"),
+                &intent
+                    .price_usd
+                    .map(|price| price.to_string())
+                    .unwrap_or_default(),
+                &intent.summary,
+                intent.idempotency_key.as_str(),
+            ]);
+        }
+        table
+    })
+}

@@ -1,0 +1,41 @@
+//! `svc image`.
+
+use clap::{Args, Subcommand};
+use svc_sdk::contract::Operation;
+
+use crate::args::{ImageFields, SubmitArgs};
+use crate::body::Body;
+use crate::failure::Failure;
+use crate::session::Session;
+use crate::submit::{self, Order};
+
+/// Images.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Image {
+    /// Makes an image, waits for it, and prints where it is.
+    Generate(Box<Generate>),
+}
+
+/// The flags of `svc image generate`.
+#[derive(Args, Debug)]
+pub(crate) struct Generate {
+    #[command(flatten)]
+    fields: ImageFields,
+    #[command(flatten)]
+    submit: SubmitArgs,
+}
+
+/// Runs it.
+pub(crate) async fn run(session: &Session, Image::Generate(args): Image) -> Result<(), Failure> {
+    let body = Body::read(&args.submit.body)?
+        .image(&args.fields)?
+        .communication(&args.submit.communication)?
+        .otherwise("model", "auto")
+        .finish()?;
+    let order = Order {
+        noun: "image",
+        operation: Operation::ImageGenerate,
+        body,
+    };
+    submit::run(session, order, &args.submit).await
+}

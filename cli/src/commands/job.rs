@@ -1,0 +1,337 @@
+//! `svc job`: on both surfaces.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand};
+use svc_sdk::contract::JobStatus;
+use svc_sdk::types::{Job as Envelope, JobId, JobResult, JobType};
+use svc_sdk::{Developer, Open, Surface};
+
+use crate::args::{SurfaceArg, SurfaceChoice, WaitArgs};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::journal::Outcome;
+use crate::output::Table;
+use crate::session::{Access, Session};
+use crate::together::together;
+use crate::wait::{self, Finished, Waiting};
+
+/// Jobs.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Job {
+    /// Lists jobs of the workspace.
+    List(List),
+    /// Shows a job.
+    Get(One),
+    /// Looks how a job stands, lightly.
+    Status(One),
+    /// Shows what a job came to.
+    Result(One),
+    /// Cancels a job whose generation has not started; the charge is refunded.
+    Cancel(One),
+    /// Waits for jobs, and prints what they came to.
+    Wait(Wait),
+    /// Stores what jobs made, waiting for those that still run.
+    Download(Download),
+}
+
+/// The flags of `svc job list`.
+#[derive(Args, Debug)]
+pub(crate) struct List {
+    /// Only jobs of that status, such as queued, processing, completed, failed, canceled.
+    #[arg(long)]
+    status: Option<JobStatus>,
+    /// Only jobs of that type, such as `image_generation`, `video_generation`.
+    #[arg(long = "type", value_name = "TYPE")]
+    kind: Option<JobType>,
+    #[command(flatten)]
+    surface: SurfaceArg,
+}
+
+/// The flags of a command about one job.
+#[derive(Args, Debug)]
+pub(crate) struct One {
+    /// The job's id.
+    #[arg(value_name = "JOB_ID")]
+    id: String,
+    #[command(flatten)]
+    surface: SurfaceArg,
+}
+
+/// The flags of `svc job wait`.
+#[derive(Args, Debug)]
+pub(crate) struct Wait {
+    /// The jobs' ids.
+    #[arg(value_name = "JOB_ID", required = true)]
+    ids: Vec<String>,
+    #[command(flatten)]
+    wait: WaitArgs,
+    /// Stores what was made in that folder.
+    #[arg(long, value_name = "DIR")]
+    download: Option<PathBuf>,
+    #[command(flatten)]
+    surface: SurfaceArg,
+}
+
+/// The flags of `svc job download`.
+#[derive(Args, Debug)]
+pub(crate) struct Download {
+    /// The jobs' ids.
+    #[arg(value_name = "JOB_ID", required = true)]
+    ids: Vec<String>,
+    /// The folder, made where it is missing.
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    dir: PathBuf,
+    #[command(flatten)]
+    wait: WaitArgs,
+    #[command(flatten)]
+    surface: SurfaceArg,
+}
+
+impl Job {
+    fn surface(&self) -> Option<SurfaceChoice> {
+        match self {
+            Self::List(args) => args.surface.surface,
+            Self::Get(args) | Self::Status(args) | Self::Result(args) | Self::Cancel(args) => {
+                args.surface.surface
+            }
+            Self::Wait(args) => args.surface.surface,
+            Self::Download(args) => args.surface.surface,
+        }
+    }
+}
+
+/// Runs it.
+pub(crate) async fn run(session: &Session, job: Job) -> Result<(), Failure> {
+    match session.surface(job.surface())? {
+        SurfaceChoice::Open => on(session, &session.access::<Open>()?, job).await,
+        SurfaceChoice::Developer => on(session, &session.access::<Developer>()?, job).await,
+    }
+}
+
+async fn on<S: Surface>(session: &Session, access: &Access<S>, job: Job) -> Result<(), Failure> {
+    let printer = &session.printer;
+    match job {
+        Job::List(args) => list(session, access, args).await,
+        Job::Get(args) => {
+            let job = access.client.jobs_get(&JobId::from(args.id)).send().await?;
+            printer.one(&job, envelope_table)?;
+            settle(session, access, job.id.as_str(), &job.status);
+            Ok(())
+        }
+        Job::Status(args) => {
+            let status = access
+                .client
+                .jobs_status(&JobId::from(args.id))
+                .send()
+                .await?;
+            printer.one(&status, |status| {
+                let mut table = Table::of_fields();
+                table.field("job", status.job_id.as_ref());
+                table.field("status", status.status.as_ref());
+                table.field("terminal", status.terminal);
+                table.field("result ready", status.result_ready);
+                table.field(
+                    "next poll",
+                    status
+                        .next_poll_after_seconds
+                        .map(|seconds| format!("in {seconds} s")),
+                );
+                table
+            })
+        }
+        Job::Result(args) => {
+            let id = JobId::from(args.id);
+            let result = access.client.jobs_result(&id).send().await?;
+            let ended = how_it_ended(&result);
+            printer.one(
+                &Finished {
+                    result,
+                    files: None,
+                },
+                wait::table,
+            )?;
+            if let Some(status) = &ended {
+                settle(session, access, id.as_str(), status);
+            }
+            match ended {
+                Some(JobStatus::Failed) => Err(Failure::said(Exit::JobFailed)),
+                Some(JobStatus::Canceled) => Err(Failure::said(Exit::JobCanceled)),
+                _ => Ok(()),
+            }
+        }
+        Job::Cancel(args) => {
+            let id = JobId::from(args.id);
+            let job = access
+                .client
+                .jobs_cancel(&id)
+                .send()
+                .await
+                .map_err(|error| {
+                    Failure::from(error)
+                        .during("could not cancel the job")
+                        .job(id.as_str())
+                })?;
+            printer.one(&job, envelope_table)?;
+            settle(session, access, id.as_str(), &job.status);
+            Ok(())
+        }
+        Job::Wait(args) => {
+            all(
+                session,
+                access,
+                args.ids,
+                &args.wait,
+                args.download.as_deref(),
+            )
+            .await
+        }
+        Job::Download(args) => all(session, access, args.ids, &args.wait, Some(&args.dir)).await,
+    }
+}
+
+async fn list<S: Surface>(
+    session: &Session,
+    access: &Access<S>,
+    args: List,
+) -> Result<(), Failure> {
+    let mut call = access.client.jobs_list();
+    if let Some(status) = &args.status {
+        call = call.status(status);
+    }
+    if let Some(kind) = &args.kind {
+        call = call.job_type(kind);
+    }
+    let jobs = call.send().await?.items;
+    session.printer.many(&jobs, |jobs| {
+        let mut table = Table::new(["id", "status", "type", "model", "usd", "created"]);
+        for job in jobs {
+            table.row([
+                job.id.as_str(),
+                job.status.as_str(),
+                job.job_type.as_ref().map_or("", |kind| kind.as_str()),
+                job.model.as_deref().unwrap_or_default(),
+                &job.price_usd
+                    .map(|price| price.to_string())
+                    .unwrap_or_default(),
+                job.created_at.as_deref().unwrap_or_default(),
+            ]);
+        }
+        table
+    })
+}
+
+/// Waits for all of them at once. The exit code is that of the first, as they were typed, that has
+/// no result.
+async fn all<S: Surface>(
+    session: &Session,
+    access: &Access<S>,
+    mut ids: Vec<String>,
+    args: &WaitArgs,
+    download: Option<&Path>,
+) -> Result<(), Failure> {
+    let mut seen = std::collections::HashSet::new();
+    ids.retain(|id| seen.insert(id.clone()));
+    let waits = ids.iter().map(|id| {
+        let waiting = Waiting {
+            session,
+            job: access.client.job(id.as_str()),
+            args,
+            download,
+        };
+        Box::pin(async move { waiting.finish().await })
+    });
+    let ends = together(waits.collect()).await;
+    let outcomes: Vec<Option<Outcome>> = ends.iter().map(wait::outcome_of).collect();
+    let single = ends.len() == 1;
+    let mut finished = Vec::new();
+    let mut first_failure = None;
+    for end in ends {
+        match end {
+            Ok(end) => finished.push(end),
+            Err(failure) if single => first_failure = Some(failure),
+            Err(failure) => {
+                session.printer.failure(&failure);
+                first_failure.get_or_insert(Failure::said(failure.exit()));
+            }
+        }
+    }
+    match finished.as_slice() {
+        [] => {}
+        [finished] if single => session.printer.one(finished, wait::table)?,
+        finished => session.printer.many(finished, tables)?,
+    }
+    if let Some(journal) = session.journal()? {
+        for (id, outcome) in ids.iter().zip(outcomes) {
+            if let Some(outcome) = outcome {
+                journal.settle(&access.base_url, id, outcome);
+            }
+        }
+    }
+    first_failure.map_or(Ok(()), Err)
+}
+
+fn tables(finished: &[Finished]) -> Table {
+    let mut table = Table::new(["job", "status", "what", "where"]);
+    for finished in finished {
+        let result = &finished.result;
+        let id = result.job_id.as_ref().map_or("", |id| id.as_str());
+        let status = result.status.as_ref().map_or("", |status| status.as_str());
+        match &finished.files {
+            Some(files) => files
+                .iter()
+                .for_each(|file| table.row([id, status, "file", &file.path])),
+            None => result.artifacts().iter().for_each(|artifact| {
+                table.row([
+                    id,
+                    status,
+                    artifact.content_type.as_deref().unwrap_or("artifact"),
+                    &artifact.url,
+                ]);
+            }),
+        }
+    }
+    table
+}
+
+/// A job's envelope, as a table.
+pub(crate) fn envelope_table(job: &Envelope) -> Table {
+    let mut table = Table::of_fields();
+    table.field("id", Some(&job.id));
+    table.field("status", Some(&job.status));
+    table.field("type", job.job_type.as_ref());
+    table.field("model", job.model.as_ref());
+    table.field("price", job.price_usd.map(|price| format!("{price} USD")));
+    table.field("created", job.created_at.as_ref());
+    table.field("updated", job.updated_at.as_ref());
+    for artifact in job.result.iter().flat_map(|result| &result.artifacts) {
+        table.field(
+            artifact.content_type.as_deref().unwrap_or("artifact"),
+            Some(&artifact.url),
+        );
+    }
+    if let Some(error) = &job.error {
+        table.field("error", Some(format!("{} ({})", error.message, error.code)));
+    }
+    table
+}
+
+fn how_it_ended(result: &JobResult) -> Option<JobStatus> {
+    result
+        .status
+        .clone()
+        .or_else(|| result.error.as_ref().map(|_| JobStatus::Failed))
+}
+
+/// A person who saw how a job ended needs no run that tells it again.
+fn settle<S>(session: &Session, access: &Access<S>, id: &str, status: &JobStatus) {
+    let outcome = match status {
+        JobStatus::Completed => Outcome::Completed,
+        JobStatus::Failed => Outcome::Failed,
+        JobStatus::Canceled => Outcome::Canceled,
+        _ => return,
+    };
+    if let Ok(Some(journal)) = session.journal() {
+        journal.settle(&access.base_url, id, outcome);
+    }
+}

@@ -1,0 +1,32 @@
+//! `svc man`.
+
+use std::fs;
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::failure::Failure;
+use crate::help;
+use crate::session::Session;
+
+/// The flags of `svc man`.
+#[derive(Args, Debug)]
+pub(crate) struct Man {
+    /// The folder, made where it is missing.
+    #[arg(value_name = "DIR")]
+    dir: PathBuf,
+}
+
+/// Runs it.
+pub(crate) fn run(session: &Session, args: &Man) -> Result<(), Failure> {
+    let write = || {
+        fs::create_dir_all(&args.dir)?;
+        clap_mangen::generate_to(help::command(), &args.dir)
+    };
+    write()
+        .map_err(|error| Failure::file("cannot write the manual pages into", &args.dir, &error))?;
+    session
+        .printer
+        .note(&format!("the manual pages are in {}", args.dir.display()));
+    Ok(())
+}

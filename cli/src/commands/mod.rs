@@ -1,0 +1,42 @@
+//! What the commands do, one file a noun.
+
+pub(crate) mod api;
+pub(crate) mod auth;
+pub(crate) mod completions;
+pub(crate) mod config;
+pub(crate) mod estimate;
+pub(crate) mod history;
+pub(crate) mod image;
+pub(crate) mod job;
+pub(crate) mod man;
+pub(crate) mod mock;
+pub(crate) mod model;
+pub(crate) mod operations;
+pub(crate) mod pricing;
+pub(crate) mod top_up;
+pub(crate) mod video;
+
+use crate::args::Command;
+use crate::failure::Failure;
+use crate::session::Session;
+
+/// Runs a command. The future of each is boxed: one run needs one of them.
+pub(crate) async fn run(session: &Session, command: Command) -> Result<(), Failure> {
+    match command {
+        Command::Image(image) => Box::pin(image::run(session, image)).await,
+        Command::Video(video) => Box::pin(video::run(session, video)).await,
+        Command::Job(job) => Box::pin(job::run(session, job)).await,
+        Command::Model(model) => Box::pin(model::run(session, model)).await,
+        Command::Pricing(pricing) => Box::pin(pricing::run(session, pricing)).await,
+        Command::Estimate(estimate) => Box::pin(estimate::run(session, *estimate)).await,
+        Command::TopUp(top_up) => Box::pin(top_up::run(session, top_up)).await,
+        Command::Api(api) => Box::pin(api::run(session, api)).await,
+        Command::Auth(auth) => Box::pin(auth::run(session, auth)).await,
+        Command::Mock(mock) => Box::pin(mock::run(session, mock)).await,
+        Command::History(history) => history::run(session, &history),
+        Command::Operations(operations) => operations::run(session, &operations),
+        Command::Config(config) => config::run(session, &config),
+        Command::Completions(completions) => completions::run(session, &completions),
+        Command::Man(man) => man::run(session, &man),
+    }
+}

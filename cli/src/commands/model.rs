@@ -1,0 +1,123 @@
+//! `svc model`.
+
+use clap::{Subcommand, ValueEnum};
+use svc_sdk::Open;
+use svc_sdk::types::{Assumed, Model as Entry};
+
+use crate::failure::Failure;
+use crate::output::Table;
+use crate::session::Session;
+
+/// Models.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Model {
+    /// Lists models: of both types, unless one is named.
+    List {
+        /// Which type.
+        #[arg(long = "type", value_name = "TYPE")]
+        kind: Option<Kind>,
+    },
+    /// Shows a model. Looks in both types, unless one is named.
+    Get {
+        /// The model's id.
+        #[arg(value_name = "MODEL_ID")]
+        id: String,
+        /// Which type.
+        #[arg(long = "type", value_name = "TYPE")]
+        kind: Option<Kind>,
+    },
+}
+
+/// What a model makes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Kind {
+    /// Images.
+    Image,
+    /// Videos.
+    Video,
+}
+
+/// Runs it.
+pub(crate) async fn run(session: &Session, model: Model) -> Result<(), Failure> {
+    match model {
+        Model::List { kind } => list(session, kind).await,
+        Model::Get { id, kind } => get(session, &id, kind).await,
+    }
+}
+
+async fn list(session: &Session, kind: Option<Kind>) -> Result<(), Failure> {
+    let client = session.access::<Open>()?.client;
+    let mut models = Vec::new();
+    if kind != Some(Kind::Video) {
+        models.extend(client.image_models_list().send().await?.items);
+    }
+    if kind != Some(Kind::Image) {
+        models.extend(client.video_models_list().send().await?.items);
+    }
+    session.printer.many(&models, |models| {
+        let mut table = Table::new(["id", "type", "inputs", "seconds", "resolutions", "name"]);
+        for model in models {
+            let takes = model.capabilities.as_ref().and_then(Assumed::known);
+            table.row([
+                &model.id,
+                model.model_type.as_deref().unwrap_or_default(),
+                &joined(takes.and_then(|it| it.inputs.as_ref()?.known())),
+                &seconds(model),
+                &joined(takes.and_then(|it| it.resolutions.as_ref()?.known())),
+                model.name.as_deref().unwrap_or_default(),
+            ]);
+        }
+        table
+    })
+}
+
+async fn get(session: &Session, id: &str, kind: Option<Kind>) -> Result<(), Failure> {
+    let client = session.access::<Open>()?.client;
+    let model = match kind {
+        Some(Kind::Image) => client.image_models_get(id).send().await?,
+        Some(Kind::Video) => client.video_models_get(id).send().await?,
+        None => match client.video_models_get(id).send().await {
+            Err(error) if error.is_not_found() => client.image_models_get(id).send().await?,
+            answer => answer?,
+        },
+    };
+    session.printer.one(&model, |model| {
+        let takes = model.capabilities.as_ref().and_then(Assumed::known);
+        let mut table = Table::of_fields();
+        table.field("id", Some(&model.id));
+        table.field("name", model.name.as_ref());
+        table.field("type", model.model_type.as_ref());
+        table.field(
+            "inputs",
+            takes.map(|it| joined(it.inputs.as_ref().and_then(Assumed::known))),
+        );
+        table.field(
+            "seconds",
+            Some(seconds(model)).filter(|text| !text.is_empty()),
+        );
+        table.field(
+            "resolutions",
+            takes.map(|it| joined(it.resolutions.as_ref().and_then(Assumed::known))),
+        );
+        table.field(
+            "aspect ratios",
+            takes.map(|it| joined(it.aspect_ratios.as_ref().and_then(Assumed::known))),
+        );
+        table.field("pricing", model.pricing.as_ref());
+        table
+    })
+}
+
+fn joined(texts: Option<&Vec<String>>) -> String {
+    texts.map(|texts| texts.join(", ")).unwrap_or_default()
+}
+
+fn seconds(model: &Entry) -> String {
+    let takes = model.capabilities.as_ref().and_then(Assumed::known);
+    let bounds = takes
+        .and_then(|it| it.duration_seconds.as_ref())
+        .and_then(Assumed::known);
+    bounds
+        .map(|bounds| format!("{} to {}", bounds.min, bounds.max))
+        .unwrap_or_default()
+}

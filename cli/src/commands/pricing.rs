@@ -1,0 +1,62 @@
+//! `svc pricing`.
+
+use clap::Subcommand;
+use svc_sdk::Open;
+use svc_sdk::types::{Assumed, CatalogModel};
+
+use crate::failure::Failure;
+use crate::output::Table;
+use crate::session::Session;
+
+/// Dollar prices.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Pricing {
+    /// Lists the open models with their dollar prices.
+    List,
+    /// Shows the prices of a model.
+    Get {
+        /// The model's id.
+        #[arg(value_name = "MODEL_ID")]
+        id: String,
+    },
+}
+
+/// Runs it.
+pub(crate) async fn run(session: &Session, pricing: Pricing) -> Result<(), Failure> {
+    let client = session.access::<Open>()?.client;
+    match pricing {
+        Pricing::List => {
+            let models = client.open_catalog_list().send().await?.items;
+            session.printer.many(&models, |models| rates(models.iter()))
+        }
+        Pricing::Get { id } => {
+            let model = client.open_catalog_get(&id).send().await?;
+            session
+                .printer
+                .one(&model, |model| rates(std::iter::once(model)))
+        }
+    }
+}
+
+fn rates<'a>(models: impl Iterator<Item = &'a CatalogModel>) -> Table {
+    let mut table = Table::new(["id", "type", "resolution", "usd", "per"]);
+    for model in models {
+        let kind = model.model_type.as_deref().unwrap_or_default();
+        match model.pricing.as_ref().and_then(Assumed::known) {
+            Some(pricing) => {
+                for rate in &pricing.rates {
+                    let resolution = rate.resolution.as_deref().unwrap_or_default();
+                    table.row([
+                        &model.id,
+                        kind,
+                        resolution,
+                        &rate.unit_price_usd.to_string(),
+                        &pricing.unit,
+                    ]);
+                }
+            }
+            None => table.row([&model.id, kind, "", "", ""]),
+        }
+    }
+    table
+}

@@ -1,0 +1,158 @@
+//! `svc top-up`.
+
+use clap::{Args, Subcommand};
+use serde_json::{Map, Value};
+use svc_sdk::types::{IdempotencyKey, TopUp as Record, TopUpCreate, TopUpId};
+use svc_sdk::{Open, WaitOptions};
+
+use crate::args::{BodyArgs, JsonField, SurfaceChoice, Timeout};
+use crate::body::Body;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output::Table;
+use crate::session::Session;
+
+/// The balance's top-ups.
+#[derive(Debug, Subcommand)]
+pub(crate) enum TopUp {
+    /// Starts a top-up, and prints where to pay.
+    Create(Create),
+    /// Shows how a top-up stands.
+    Get {
+        /// The top-up's id.
+        #[arg(value_name = "TOP_UP_ID")]
+        id: String,
+    },
+    /// Waits until a top-up is paid.
+    Wait {
+        /// The top-up's id.
+        #[arg(value_name = "TOP_UP_ID")]
+        id: String,
+        /// Gives up after 30s, 5m, 1h, seconds, or never (none) [default: 20m].
+        #[arg(long, value_name = "TIME")]
+        timeout: Option<Timeout>,
+    },
+}
+
+/// The flags of `svc top-up create`.
+#[derive(Args, Debug)]
+pub(crate) struct Create {
+    /// How much, in whole cents: 500 to 1000000.
+    #[arg(long, value_name = "N", required_unless_present = "input")]
+    amount_usd_cents: Option<u64>,
+    /// Where the payer lands after paying (https).
+    #[arg(long, value_name = "URL")]
+    success_url: Option<String>,
+    /// Where the payer lands after leaving (https).
+    #[arg(long, value_name = "URL")]
+    cancel_url: Option<String>,
+    /// Any other field, as JSON; may be repeated.
+    #[arg(long = "param", value_name = "KEY=JSON")]
+    params: Vec<JsonField>,
+    /// A whole body from a file, or - for standard input; flags override its fields.
+    #[arg(long, value_name = "FILE|-")]
+    input: Option<std::path::PathBuf>,
+    /// Your own key: the same key is the same top-up.
+    #[arg(long, value_name = "KEY")]
+    idempotency_key: Option<IdempotencyKey>,
+}
+
+/// Runs it.
+pub(crate) async fn run(session: &Session, top_up: TopUp) -> Result<(), Failure> {
+    match top_up {
+        TopUp::Create(args) => create(session, args).await,
+        TopUp::Get { id } => {
+            let top_up = session
+                .access::<Open>()?
+                .client
+                .top_ups_get(&TopUpId::from(id))
+                .send()
+                .await?;
+            session.printer.one(&top_up, table)
+        }
+        TopUp::Wait { id, timeout } => wait(session, &TopUpId::from(id), timeout).await,
+    }
+}
+
+async fn create(session: &Session, args: Create) -> Result<(), Failure> {
+    let common = BodyArgs {
+        prompt: None,
+        params: args.params,
+        input: args.input,
+    };
+    let mut body = Body::read(&common)?;
+    body.flag("amount_usd_cents", args.amount_usd_cents)?;
+    body.flag("success_url", args.success_url)?;
+    body.flag("cancel_url", args.cancel_url)?;
+    let body = typed(body.finish()?)?;
+    let mut call = session.access::<Open>()?.client.top_ups_create(&body);
+    if let Some(key) = args.idempotency_key {
+        call = call.with_idempotency_key(key);
+    }
+    let top_up = call.send().await.map_err(|error| {
+        let key = error.idempotency_key().cloned();
+        let failure = Failure::from(error).during("could not start the top-up");
+        match key {
+            Some(key) if failure.exit() == Exit::Ambiguous => failure.next(format!(
+                "run the same command with --idempotency-key {key}: the same key is the same top-up"
+            )),
+            _ => failure,
+        }
+    })?;
+    session.printer.one(&top_up, table)?;
+    let words = ["top-up", "wait", top_up.id.as_str()];
+    session.printer.note(&format!(
+        "open the checkout in a browser, then wait for the payment with: {}",
+        session.resume(SurfaceChoice::Open, &words)
+    ));
+    Ok(())
+}
+
+fn typed(mut fields: Map<String, Value>) -> Result<TopUpCreate, Failure> {
+    let amount = fields.remove("amount_usd_cents");
+    let cents = amount
+        .as_ref()
+        .and_then(Value::as_u64)
+        .ok_or_else(|| Failure::usage("amount_usd_cents must be a whole number of cents"))?;
+    Ok(fields
+        .into_iter()
+        .fold(TopUpCreate::new(cents), |body, (name, value)| {
+            body.field(name, value)
+        }))
+}
+
+async fn wait(session: &Session, id: &TopUpId, timeout: Option<Timeout>) -> Result<(), Failure> {
+    let client = session.access::<Open>()?.client;
+    let options = match timeout {
+        None => WaitOptions::default(),
+        Some(Timeout(Some(deadline))) => WaitOptions::default().deadline(deadline),
+        Some(Timeout(None)) => WaitOptions::default().no_deadline(),
+    };
+    let resume = |failure: Failure| match failure.exit() {
+        Exit::JobFailed | Exit::JobCanceled | Exit::NotFound => failure,
+        _ => failure.resume(session.resume(SurfaceChoice::Open, &["top-up", "wait", id.as_str()])),
+    };
+    session
+        .printer
+        .note(&format!("waiting for the payment of {id}"));
+    let paid = tokio::select! {
+        biased;
+        paid = client.top_up_wait(id, options) => paid.map_err(Failure::from),
+        () = session.interrupts.first() => Err(Failure::new(Exit::Interrupted, "interrupted; the top-up goes on")),
+    };
+    session.printer.one(&paid.map_err(resume)?, table)
+}
+
+fn table(top_up: &Record) -> Table {
+    let mut table = Table::of_fields();
+    table.field("id", Some(&top_up.id));
+    table.field("status", Some(&top_up.status));
+    table.field(
+        "amount",
+        top_up
+            .amount_usd_cents
+            .map(|cents| format!("{}.{:02} USD", cents / 100, cents % 100)),
+    );
+    table.field("checkout", top_up.checkout_url.as_ref());
+    table
+}

@@ -1,0 +1,157 @@
+//! The platform's keyring, with three seconds to answer.
+//!
+//! macOS and Windows are asked through their own stores. Linux is asked through `secret-tool`, the
+//! program of libsecret: the key goes in on its standard input and comes out on its standard
+//! output, it is never an argument. Where there is none, the caller uses a file and says so.
+
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+const PATIENCE: Duration = Duration::from_secs(3);
+const SERVICE: &str = "svc";
+
+/// Stores a key and reads it back: a keyring that forgets is none.
+pub(super) fn write(account: &str, key: &str) -> Result<(), String> {
+    let (at, text) = (account.to_owned(), key.to_owned());
+    in_time(move || platform::write(&at, &text))?;
+    match read(account) {
+        Ok(found) if found == key => Ok(()),
+        Ok(_) => Err("it gives back something else than what was stored".to_owned()),
+        Err(why) => Err(format!("it does not give back what was stored: {why}")),
+    }
+}
+
+/// Reads a key.
+pub(super) fn read(account: &str) -> Result<String, String> {
+    let at = account.to_owned();
+    in_time(move || platform::read(&at))
+}
+
+/// Removes a key.
+pub(super) fn remove(account: &str) -> Result<(), String> {
+    let at = account.to_owned();
+    in_time(move || platform::remove(&at))
+}
+
+/// A keyring that asks a person who is not there would hang for ever.
+fn in_time<T: Send + 'static>(
+    ask: impl FnOnce() -> Result<T, String> + Send + 'static,
+) -> Result<T, String> {
+    let (answer, answered) = mpsc::channel();
+    thread::spawn(move || answer.send(ask()));
+    answered
+        .recv_timeout(PATIENCE)
+        .unwrap_or_else(|_| Err("it did not answer within 3 seconds".to_owned()))
+}
+
+#[cfg(all(feature = "keyring", not(any(target_os = "macos", windows))))]
+mod platform {
+    use std::io::{self, Write};
+    use std::process::{Command, Output, Stdio};
+
+    pub(super) fn write(account: &str, key: &str) -> Result<(), String> {
+        let label = format!("svc ({account})");
+        run(&["store", "--label", &label], account, key).map(drop)
+    }
+
+    pub(super) fn read(account: &str) -> Result<String, String> {
+        let output = run(&["lookup"], account, "")?;
+        String::from_utf8(output.stdout)
+            .map_err(|_| "it holds something that is no text".to_owned())
+    }
+
+    pub(super) fn remove(account: &str) -> Result<(), String> {
+        run(&["clear"], account, "").map(drop)
+    }
+
+    fn run(verb: &[&str], account: &str, input: &str) -> Result<Output, String> {
+        let mut child = Command::new("secret-tool")
+            .args(verb)
+            .args(["service", super::SERVICE, "account", account])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(|error| match error.kind() {
+                io::ErrorKind::NotFound => {
+                    "there is none (`secret-tool` is not installed)".to_owned()
+                }
+                _ => format!("`secret-tool` cannot be started: {error}"),
+            })?;
+        if let Some(mut stdin) = child.stdin.take() {
+            // A tool that reads nothing has closed its end already.
+            let _ = stdin.write_all(input.as_bytes());
+        }
+        let output = child
+            .wait_with_output()
+            .map_err(|error| error.to_string())?;
+        if output.status.success() {
+            Ok(output)
+        } else {
+            Err("`secret-tool` refused".to_owned())
+        }
+    }
+}
+
+#[cfg(all(feature = "keyring", any(target_os = "macos", windows)))]
+mod platform {
+    use keyring_core::Entry;
+
+    pub(super) fn write(account: &str, key: &str) -> Result<(), String> {
+        entry(account)?
+            .set_password(key)
+            .map_err(|error| error.to_string())
+    }
+
+    pub(super) fn read(account: &str) -> Result<String, String> {
+        entry(account)?
+            .get_password()
+            .map_err(|error| error.to_string())
+    }
+
+    pub(super) fn remove(account: &str) -> Result<(), String> {
+        entry(account)?
+            .delete_credential()
+            .map_err(|error| error.to_string())
+    }
+
+    fn entry(account: &str) -> Result<Entry, String> {
+        #[cfg(target_os = "macos")]
+        let store = apple_native_keyring_store::keychain::Store::new();
+        #[cfg(windows)]
+        let store = windows_native_keyring_store::Store::new();
+        keyring_core::set_default_store(store.map_err(|error| error.to_string())?);
+        Entry::new(super::SERVICE, account).map_err(|error| error.to_string())
+    }
+}
+
+#[cfg(not(feature = "keyring"))]
+mod platform {
+    const NONE: &str = "this build uses none";
+
+    pub(super) fn write(_: &str, _: &str) -> Result<(), String> {
+        Err(NONE.to_owned())
+    }
+
+    pub(super) fn read(_: &str) -> Result<String, String> {
+        Err(NONE.to_owned())
+    }
+
+    pub(super) fn remove(_: &str) -> Result<(), String> {
+        Err(NONE.to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_keyring_that_does_not_answer_is_given_up() {
+        let (hold, held) = mpsc::channel::<()>();
+        let answer = in_time(move || held.recv().map_err(|error| error.to_string()));
+        assert!(answer.unwrap_err().contains("3 seconds"));
+        drop(hold);
+    }
+}

@@ -1,0 +1,15 @@
+//! Where values come from: flag, then environment, then profile, then nothing.
+//!
+//! There is no hidden default: what is not configured is an error that says what to set. Keys are
+//! in `keys`; they are never an argument and never in the profile.
+
+mod file;
+mod keyring;
+mod keys;
+mod places;
+mod settings;
+
+pub(crate) use file::{ConfigFile, NAMES};
+pub(crate) use keys::{KeyStore, StoredIn};
+pub(crate) use places::{config_file, state_dir};
+pub(crate) use settings::{Environment, Origin, Settings, origin_of};

@@ -1,0 +1,283 @@
+//! A failure as it is told: what failed, why, what to do next.
+//!
+//! How an error of the SDK becomes one is in `blame`.
+
+use std::io;
+use std::path::Path;
+
+use serde_json::{Map, Value};
+
+use crate::exit::Exit;
+use crate::output::untrusted::clean;
+
+/// Why a command did not do what it was asked for.
+#[derive(Debug)]
+pub(crate) struct Failure(Box<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    exit: Exit,
+    /// What was being done: `could not create the video`.
+    what: Option<String>,
+    /// Why not.
+    why: String,
+    code: Option<String>,
+    status: Option<u16>,
+    request_id: Option<String>,
+    details: Option<Value>,
+    job_id: Option<String>,
+    idempotency_key: Option<String>,
+    next_action: Option<String>,
+    next: Vec<String>,
+    resume: Option<String>,
+    silent: bool,
+}
+
+impl Failure {
+    /// A failure that ends the program so.
+    pub(crate) fn new(exit: Exit, why: impl Into<String>) -> Self {
+        Self(Box::new(Inner {
+            exit,
+            what: None,
+            why: why.into(),
+            code: None,
+            status: None,
+            request_id: None,
+            details: None,
+            job_id: None,
+            idempotency_key: None,
+            next_action: None,
+            next: Vec::new(),
+            resume: None,
+            silent: false,
+        }))
+    }
+
+    /// Bad usage or configuration.
+    pub(crate) fn usage(why: impl Into<String>) -> Self {
+        Self::new(Exit::Usage, why)
+    }
+
+    /// Any other failure.
+    pub(crate) fn other(why: impl Into<String>) -> Self {
+        Self::new(Exit::Failure, why)
+    }
+
+    /// A file or a folder that does not do what it should.
+    pub(crate) fn file(what: &str, path: &Path, error: &io::Error) -> Self {
+        Self::other(format!("{what} {}: {error}", path.display()))
+    }
+
+    /// Nobody reads standard output any more: nothing is left to say.
+    pub(crate) fn reader_left() -> Self {
+        let mut failure = Self::new(Exit::Done, "the reader of the output is gone");
+        failure.0.silent = true;
+        failure
+    }
+
+    /// Interrupted by the person at the keyboard.
+    pub(crate) fn interrupted() -> Self {
+        Self::new(Exit::Interrupted, "interrupted")
+    }
+
+    /// All has been said already: only the exit code is left.
+    pub(crate) fn said(exit: Exit) -> Self {
+        let mut failure = Self::new(exit, "");
+        failure.0.silent = true;
+        failure
+    }
+
+    /// What was being done.
+    pub(crate) fn during(mut self, what: impl Into<String>) -> Self {
+        self.0.what.get_or_insert(what.into());
+        self
+    }
+
+    /// What the service said of it.
+    pub(crate) fn answered(
+        mut self,
+        code: Option<String>,
+        status: Option<u16>,
+        request_id: Option<String>,
+        details: Option<Value>,
+    ) -> Self {
+        self.0.code = code;
+        self.0.status = status;
+        self.0.request_id = request_id;
+        self.0.details = details;
+        self
+    }
+
+    /// What to do next, in the service's own word.
+    pub(crate) fn next_action(mut self, action: Option<String>) -> Self {
+        self.0.next_action = action;
+        self
+    }
+
+    /// One thing to do next.
+    pub(crate) fn next(mut self, advice: impl Into<String>) -> Self {
+        self.0.next.push(advice.into());
+        self
+    }
+
+    /// The job that this is about.
+    pub(crate) fn job(mut self, id: impl Into<String>) -> Self {
+        self.0.job_id.get_or_insert(id.into());
+        self
+    }
+
+    /// The key that the request was sent with.
+    pub(crate) fn key(mut self, key: impl Into<String>) -> Self {
+        self.0.idempotency_key.get_or_insert(key.into());
+        self
+    }
+
+    /// The command that takes it up again.
+    pub(crate) fn resume(mut self, command: impl Into<String>) -> Self {
+        self.0.resume.get_or_insert(command.into());
+        self
+    }
+
+    /// The exit code.
+    pub(crate) fn exit(&self) -> Exit {
+        self.0.exit
+    }
+
+    /// The service's code, where it sent one.
+    pub(crate) fn code(&self) -> Option<&str> {
+        self.0.code.as_deref()
+    }
+
+    /// The same failure, with another exit code.
+    pub(crate) fn ending(mut self, exit: Exit) -> Self {
+        self.0.exit = exit;
+        self
+    }
+
+    /// Whether there is nothing to say.
+    pub(crate) fn is_silent(&self) -> bool {
+        self.0.silent
+    }
+
+    /// One line: what and why.
+    pub(crate) fn headline(&self) -> String {
+        let inner = &*self.0;
+        let mut line = match &inner.what {
+            Some(what) => format!("{what}: {}", clean(&inner.why)),
+            None => clean(&inner.why),
+        };
+        if let Some(code) = &inner.code
+            && !inner.why.contains(code.as_str())
+        {
+            line.push_str(&format!(" ({})", clean(code)));
+        }
+        line
+    }
+
+    /// The lines below the headline.
+    pub(crate) fn particulars(&self) -> Vec<String> {
+        let inner = &*self.0;
+        let named = |name: &str, value: &Option<String>| {
+            value
+                .as_ref()
+                .map(|value| format!("{name}: {}", clean(value)))
+        };
+        let details = inner
+            .details
+            .as_ref()
+            .map(|details| format!("details: {}", clean(&details.to_string())));
+        let resume = inner
+            .resume
+            .as_ref()
+            .map(|command| format!("take it up again with: {command}"));
+        details
+            .into_iter()
+            .chain(
+                inner
+                    .next
+                    .iter()
+                    .map(|advice| format!("next: {}", clean(advice))),
+            )
+            .chain(resume)
+            .chain(named("job", &inner.job_id))
+            .chain(named("idempotency key", &inner.idempotency_key))
+            .chain(named("request id", &inner.request_id))
+            .collect()
+    }
+
+    /// The failure as one JSON object.
+    pub(crate) fn to_json(&self) -> Value {
+        let inner = &*self.0;
+        let mut error = Map::new();
+        let mut put = |name: &str, value: Option<Value>| {
+            if let Some(value) = value {
+                error.insert(name.to_owned(), value);
+            }
+        };
+        let text = |value: &Option<String>| value.clone().map(Value::from);
+        put("what", text(&inner.what));
+        put("code", text(&inner.code));
+        put("message", Some(inner.why.clone().into()));
+        put("status", inner.status.map(Value::from));
+        put("request_id", text(&inner.request_id));
+        put("details", inner.details.clone());
+        put("next_action", text(&inner.next_action));
+        put(
+            "next",
+            Some(inner.next.clone().into()).filter(|_| !inner.next.is_empty()),
+        );
+        put("job_id", text(&inner.job_id));
+        put("idempotency_key", text(&inner.idempotency_key));
+        put("resume", text(&inner.resume));
+        put("exit_code", Some(inner.exit.code().into()));
+        Value::Object(Map::from_iter([("error".to_owned(), Value::Object(error))]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn failure() -> Failure {
+        Failure::new(Exit::Funds, "the balance\u{1b}[2J is too small")
+            .during("could not create the video")
+            .answered(
+                Some("insufficient_funds".into()),
+                Some(402),
+                Some("req_1".into()),
+                Some(serde_json::json!({"required_usd": "0.7035"})),
+            )
+            .next("add funds with `svc top-up create`")
+            .key("k-1")
+    }
+
+    #[test]
+    fn a_failure_says_what_why_what_next_and_the_request() {
+        assert_eq!(
+            failure().headline(),
+            "could not create the video: the balance[2J is too small (insufficient_funds)"
+        );
+        assert_eq!(
+            failure().particulars(),
+            [
+                "details: {\"required_usd\":\"0.7035\"}",
+                "next: add funds with `svc top-up create`",
+                "idempotency key: k-1",
+                "request id: req_1",
+            ]
+        );
+    }
+
+    #[test]
+    fn as_json_it_is_one_object_with_the_text_as_it_came() {
+        assert_eq!(
+            failure().to_json(),
+            serde_json::json!({"error": {
+                "what": "could not create the video", "code": "insufficient_funds",
+                "message": "the balance\u{1b}[2J is too small", "status": 402, "request_id": "req_1",
+                "details": {"required_usd": "0.7035"}, "next": ["add funds with `svc top-up create`"],
+                "idempotency_key": "k-1", "exit_code": 5
+            }})
+        );
+    }
+}

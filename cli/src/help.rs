@@ -1,0 +1,89 @@
+//! The help names the operation that a command reaches, out of the one table of operations.
+
+use clap::{Command, CommandFactory};
+use svc_sdk::contract::Operation;
+
+use crate::args::Cli;
+
+/// The whole command line.
+pub(crate) fn command() -> Command {
+    annotate(Cli::command(), "svc")
+}
+
+fn annotate(command: Command, path: &str) -> Command {
+    let operations: Vec<String> = Operation::ALL
+        .iter()
+        .filter(|operation| reaches(path, operation.cli()))
+        .map(|operation| {
+            format!(
+                "  {} {} ({})",
+                operation.method().as_str(),
+                operation.path(),
+                operation.name()
+            )
+        })
+        .collect();
+    let command = match operations.as_slice() {
+        [] => command,
+        lines => command.after_long_help(format!("Operations:\n{}", lines.join("\n"))),
+    };
+    let names: Vec<String> = command
+        .get_subcommands()
+        .map(|sub| sub.get_name().to_owned())
+        .collect();
+    names.into_iter().fold(command, |command, name| {
+        let path = format!("{path} {name}");
+        command.mut_subcommand(name, |sub| annotate(sub, &path))
+    })
+}
+
+/// Whether `cli` (`svc job get JOB_ID`) is the command of that path (`svc job get`).
+fn reaches(path: &str, cli: &str) -> bool {
+    let rest = cli
+        .strip_prefix(path)
+        .map(|rest| rest.strip_prefix(' ').unwrap_or(rest));
+    rest.is_some_and(|rest| {
+        let next = rest.split(' ').next().unwrap_or_default();
+        cli.len() == path.len()
+            || next.starts_with("--")
+            || (!next.is_empty()
+                && next
+                    .bytes()
+                    .all(|b| b.is_ascii_uppercase() || b"_/".contains(&b)))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_names_the_operations_that_it_reaches() {
+        assert!(reaches("svc job get", "svc job get JOB_ID"));
+        assert!(reaches("svc model list", "svc model list --type image"));
+        assert!(reaches("svc estimate", "svc estimate"));
+        assert!(!reaches("svc job", "svc job get JOB_ID"));
+        assert!(!reaches("svc format run", "svc format runs FORMAT_ID"));
+    }
+
+    #[test]
+    fn every_operation_of_the_open_surface_has_its_command() {
+        let missing: Vec<_> = Operation::ALL
+            .iter()
+            .filter(|op| op.surface().includes(svc_sdk::contract::Surface::Open))
+            .filter(|op| !exists(&command(), op.cli()))
+            .collect();
+        assert!(missing.is_empty(), "{missing:?}");
+    }
+
+    fn exists(root: &Command, cli: &str) -> bool {
+        let mut command = root;
+        for word in cli.split(' ').skip(1) {
+            match command.find_subcommand(word) {
+                Some(sub) => command = sub,
+                None => return !command.has_subcommands(),
+            }
+        }
+        !command.has_subcommands()
+    }
+}

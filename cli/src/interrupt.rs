@@ -1,0 +1,68 @@
+//! Ctrl-C: the first one asks the command to stop in good order, the second ends at once.
+
+use std::cell::OnceCell;
+use std::io;
+
+use tokio::sync::watch;
+
+use crate::exit::Exit;
+
+/// Listens from the first time that someone wants to know. Until then Ctrl-C ends the program as
+/// it always does, at a prompt too.
+#[derive(Debug, Default)]
+pub(crate) struct Interrupts {
+    told: OnceCell<Option<watch::Receiver<bool>>>,
+}
+
+impl Interrupts {
+    /// Waits for the first Ctrl-C.
+    pub(crate) async fn first(&self) {
+        // Where nobody can listen, Ctrl-C ends the program as it always does.
+        let Some(mut told) = self.told.get_or_init(|| listen().ok()).clone() else {
+            return std::future::pending().await;
+        };
+        if told.wait_for(|told| *told).await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+fn listen() -> io::Result<watch::Receiver<bool>> {
+    let mut signal = Signal::new()?;
+    let (tell, told) = watch::channel(false);
+    tokio::spawn(async move {
+        signal.next().await;
+        tell.send_replace(true);
+        signal.next().await;
+        std::process::exit(i32::from(Exit::Interrupted.code()));
+    });
+    Ok(told)
+}
+
+#[cfg(unix)]
+struct Signal(tokio::signal::unix::Signal);
+
+#[cfg(unix)]
+impl Signal {
+    fn new() -> io::Result<Self> {
+        tokio::signal::unix::signal(tokio::signal::unix::SignalKind::interrupt()).map(Self)
+    }
+}
+
+#[cfg(windows)]
+struct Signal(tokio::signal::windows::CtrlC);
+
+#[cfg(windows)]
+impl Signal {
+    fn new() -> io::Result<Self> {
+        tokio::signal::windows::ctrl_c().map(Self)
+    }
+}
+
+impl Signal {
+    async fn next(&mut self) {
+        if self.0.recv().await.is_none() {
+            std::future::pending::<()>().await;
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! `--jq EXPR`: a filter over what is printed, compiled before anything is sent.
+
+use serde::Serialize;
+
+use crate::failure::Failure;
+
+/// A compiled filter.
+pub(crate) struct Filter(engine::Compiled);
+
+impl Filter {
+    /// Compiles it; a filter that is none is bad usage, found before anything is paid for.
+    pub(crate) fn compile(expression: &str) -> Result<Self, Failure> {
+        let compiled = engine::compile(expression)
+            .map_err(|why| Failure::usage(format!("--jq: {why} in {expression:?}")))?;
+        Ok(Self(compiled))
+    }
+
+    /// What the filter makes of the value: one text a line, strings bare.
+    pub(crate) fn apply(&self, value: &impl Serialize) -> Result<Vec<String>, Failure> {
+        let json = serde_json::to_vec(value).map_err(|error| {
+            Failure::other(format!("the answer cannot be written as JSON: {error}"))
+        })?;
+        engine::run(&self.0, &json).map_err(|why| Failure::usage(format!("--jq: {why}")))
+    }
+}
+
+impl std::fmt::Debug for Filter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Filter")
+    }
+}
+
+#[cfg(feature = "jq")]
+mod engine {
+    use jaq_core::load::{Arena, File, Loader};
+    use jaq_core::{Compiler, Ctx, Vars, data, unwrap_valr};
+    use jaq_json::{Val, read};
+
+    pub(super) type Compiled = jaq_core::Filter<data::JustLut<Val>>;
+
+    pub(super) fn compile(expression: &str) -> Result<Compiled, String> {
+        let defs = jaq_core::defs()
+            .chain(jaq_std::defs())
+            .chain(jaq_json::defs());
+        let funs = jaq_core::funs()
+            .chain(jaq_std::funs())
+            .chain(jaq_json::funs());
+        let arena = Arena::default();
+        let program = File {
+            code: expression,
+            path: (),
+        };
+        let modules = Loader::new(defs)
+            .load(&arena, program)
+            .map_err(|_| "this is no jq filter".to_owned())?;
+        Compiler::default()
+            .with_funs(funs)
+            .compile(modules)
+            .map_err(|errors| {
+                let unknown = errors
+                    .iter()
+                    .flat_map(|(_, errors)| errors)
+                    .map(|(name, _)| (*name).to_owned());
+                format!("{} is not defined", unknown.collect::<Vec<_>>().join(", "))
+            })
+    }
+
+    pub(super) fn run(filter: &Compiled, json: &[u8]) -> Result<Vec<String>, String> {
+        let input = read::parse_single(json).map_err(|error| error.to_string())?;
+        let context = Ctx::<data::JustLut<Val>>::new(&filter.lut, Vars::new([]));
+        filter
+            .id
+            .run((context, input))
+            .map(unwrap_valr)
+            .map(|output| match output {
+                Ok(Val::TStr(text)) => Ok(String::from_utf8_lossy(&text).into_owned()),
+                Ok(value) => Ok(value.to_string()),
+                Err(error) => Err(error.to_string()),
+            })
+            .collect()
+    }
+}
+
+#[cfg(not(feature = "jq"))]
+mod engine {
+    pub(super) enum Compiled {}
+
+    pub(super) fn compile(_: &str) -> Result<Compiled, String> {
+        Err("this build has no jq".to_owned())
+    }
+
+    pub(super) fn run(filter: &Compiled, _: &[u8]) -> Result<Vec<String>, String> {
+        match *filter {}
+    }
+}
+
+#[cfg(test)]
+#[cfg(feature = "jq")]
+mod tests {
+    use super::*;
+    use crate::exit::Exit;
+
+    fn lines(expression: &str) -> Vec<String> {
+        let value =
+            serde_json::json!({"jobs": [{"id": "job_1", "n": 1.5}, {"id": "job_2", "n": null}]});
+        Filter::compile(expression).unwrap().apply(&value).unwrap()
+    }
+
+    #[test]
+    fn strings_are_bare_and_the_rest_is_json() {
+        assert_eq!(lines(".jobs[].id"), ["job_1", "job_2"]);
+        assert_eq!(lines(".jobs[0]"), [r#"{"id":"job_1","n":1.5}"#]);
+        assert_eq!(lines(".jobs | length, (.[1].n)"), ["2", "null"]);
+        assert_eq!(lines(".jobs | map(.id) | join(\",\")"), ["job_1,job_2"]);
+        assert_eq!(lines("empty"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_filter_that_is_none_is_bad_usage() {
+        for bad in [".[", "nosuchfilter", "|"] {
+            assert_eq!(
+                Filter::compile(bad).unwrap_err().exit(),
+                Exit::Usage,
+                "{bad}"
+            );
+        }
+        let fails = Filter::compile(".a.b").unwrap().apply(&[1]);
+        assert_eq!(fails.unwrap_err().exit(), Exit::Usage);
+    }
+}

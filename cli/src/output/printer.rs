@@ -1,0 +1,295 @@
+//! The one writer of both streams.
+
+use std::cell::OnceCell;
+use std::io::{self, IsTerminal, Write};
+
+use console::style;
+use indicatif::{MultiProgress, ProgressBar};
+use serde::Serialize;
+
+use super::jq::Filter;
+use super::table::Table;
+use super::untrusted::{clean, escape_json};
+use crate::args::{Color, Format};
+use crate::failure::Failure;
+
+/// What the flags and the environment ask for.
+#[derive(Debug, Default)]
+pub(crate) struct Wishes<'a> {
+    /// `--output`, where given.
+    pub(crate) format: Option<Format>,
+    /// `--jq`, where given.
+    pub(crate) jq: Option<&'a str>,
+    /// `--quiet`.
+    pub(crate) quiet: bool,
+    /// `--color`.
+    pub(crate) color: Color,
+}
+
+/// Writes data to standard output and talk to standard error.
+#[derive(Debug)]
+pub(crate) struct Printer {
+    format: Format,
+    json_errors: bool,
+    filter: Option<Filter>,
+    quiet: bool,
+    stdout: Stream,
+    stderr: Stream,
+    bars: OnceCell<MultiProgress>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Stream {
+    terminal: bool,
+    colored: bool,
+}
+
+impl Printer {
+    /// A printer for this process's streams.
+    pub(crate) fn new(wishes: &Wishes<'_>) -> Result<Self, Failure> {
+        let stream = |terminal| Stream {
+            terminal,
+            colored: wishes.color.applies(terminal),
+        };
+        let stdout = stream(io::stdout().is_terminal());
+        let default = if stdout.terminal {
+            Format::Table
+        } else {
+            Format::Json
+        };
+        Ok(Self {
+            format: wishes.format.unwrap_or(default),
+            json_errors: wishes.format.is_some_and(|format| format != Format::Table),
+            filter: wishes.jq.map(Filter::compile).transpose()?,
+            quiet: wishes.quiet,
+            stdout,
+            stderr: stream(io::stderr().is_terminal()),
+            bars: OnceCell::new(),
+        })
+    }
+
+    /// Prints one thing.
+    pub(crate) fn one<T: Serialize>(
+        &self,
+        value: &T,
+        table: impl FnOnce(&T) -> Table,
+    ) -> Result<(), Failure> {
+        match (&self.filter, self.format) {
+            (Some(filter), _) => self.filtered(filter, value),
+            (None, Format::Table) => self.table(&table(value)),
+            (None, Format::Json) => self.json(&pretty(value)?),
+            (None, Format::Jsonl) => self.json(&compact(value)?),
+        }
+    }
+
+    /// Prints many things.
+    pub(crate) fn many<T: Serialize>(
+        &self,
+        values: &[T],
+        table: impl FnOnce(&[T]) -> Table,
+    ) -> Result<(), Failure> {
+        match (&self.filter, self.format) {
+            (Some(filter), _) => self.filtered(filter, &values),
+            (None, Format::Table) => self.table(&table(values)),
+            (None, Format::Json) => self.json(&pretty(&values)?),
+            (None, Format::Jsonl) => values
+                .iter()
+                .try_for_each(|value| self.json(&compact(value)?)),
+        }
+    }
+
+    /// Prints a text: bare, unless JSON was asked for.
+    pub(crate) fn text(&self, text: &str) -> Result<(), Failure> {
+        match &self.filter {
+            Some(filter) => self.filtered(filter, &text),
+            None if self.json_errors => self.json(&compact(&text)?),
+            None => self.bytes(format!("{text}\n").as_bytes()),
+        }
+    }
+
+    /// Prints a document of the service: byte for byte in a pipe, readable on a terminal.
+    pub(crate) fn document(&self, value: &serde_json::Value, bytes: &[u8]) -> Result<(), Failure> {
+        match (&self.filter, self.format) {
+            (Some(filter), _) => self.filtered(filter, value),
+            (None, Format::Jsonl) => self.json(&compact(value)?),
+            (None, _) if self.stdout.terminal => self.json(&pretty(value)?),
+            (None, _) => self.write(bytes),
+        }
+    }
+
+    /// Prints bytes as they are; on a terminal without what could steer it.
+    pub(crate) fn bytes(&self, bytes: &[u8]) -> Result<(), Failure> {
+        if !self.stdout.terminal {
+            return self.write(bytes);
+        }
+        let text = String::from_utf8_lossy(bytes);
+        text.lines()
+            .try_for_each(|line| self.write(format!("{}\n", clean(line)).as_bytes()))
+    }
+
+    /// Says something on standard error, unless it is to be quiet.
+    pub(crate) fn note(&self, text: &str) {
+        if !self.quiet {
+            self.say(text);
+        }
+    }
+
+    /// Says something that must be heard, even when it is to be quiet.
+    pub(crate) fn warn(&self, text: &str) {
+        let label = style("warning:")
+            .yellow()
+            .bold()
+            .force_styling(self.stderr.colored);
+        self.say(&format!("{label} {text}"));
+    }
+
+    /// Tells a failure.
+    pub(crate) fn failure(&self, failure: &Failure) {
+        if failure.is_silent() {
+            return;
+        }
+        if self.json_errors {
+            let json = failure.to_json().to_string();
+            return self.say(&if self.stderr.terminal {
+                escape_json(&json)
+            } else {
+                json
+            });
+        }
+        let label = style("error:")
+            .red()
+            .bold()
+            .force_styling(self.stderr.colored);
+        self.say(&format!("{label} {}", failure.headline()));
+        for line in failure.particulars() {
+            self.say(&format!("  {line}"));
+        }
+    }
+
+    /// Whether a person can be asked: they type, and they see the question.
+    pub(crate) fn can_ask(&self) -> bool {
+        self.stderr.terminal && io::stdin().is_terminal()
+    }
+
+    /// Whether a live line has a place: a terminal, and nobody asked for quiet.
+    pub(crate) fn is_live(&self) -> bool {
+        self.stderr.terminal && !self.quiet
+    }
+
+    /// Gives a bar a line at the bottom of the terminal; what is said meanwhile appears above it.
+    pub(crate) fn add_bar(&self, bar: ProgressBar) -> ProgressBar {
+        self.bars.get_or_init(MultiProgress::new).add(bar)
+    }
+
+    fn filtered(&self, filter: &Filter, value: &impl Serialize) -> Result<(), Failure> {
+        for line in filter.apply(value)? {
+            if self.stdout.terminal {
+                for line in line.lines() {
+                    self.write(format!("{}\n", clean(line)).as_bytes())?;
+                }
+            } else {
+                self.write(format!("{line}\n").as_bytes())?;
+            }
+        }
+        Ok(())
+    }
+
+    fn table(&self, table: &Table) -> Result<(), Failure> {
+        let width = self
+            .stdout
+            .terminal
+            .then(|| usize::from(console::Term::stdout().size().1));
+        self.write(table.render(width, self.stdout.colored).as_bytes())
+    }
+
+    fn json(&self, json: &str) -> Result<(), Failure> {
+        let text = if self.stdout.terminal {
+            escape_json(json)
+        } else {
+            json.to_owned()
+        };
+        self.write(format!("{text}\n").as_bytes())
+    }
+
+    fn write(&self, bytes: &[u8]) -> Result<(), Failure> {
+        let written = self.above_the_bars(|| {
+            let mut stdout = io::stdout().lock();
+            stdout.write_all(bytes).and_then(|()| stdout.flush())
+        });
+        written.map_err(|error| match error.kind() {
+            io::ErrorKind::BrokenPipe => Failure::reader_left(),
+            _ => Failure::other(format!("cannot write to standard output: {error}")),
+        })
+    }
+
+    fn say(&self, text: &str) {
+        // Where standard error is gone there is nobody to tell.
+        let _ = self.above_the_bars(|| writeln!(io::stderr().lock(), "{text}"));
+    }
+
+    fn above_the_bars<T>(&self, write: impl FnOnce() -> T) -> T {
+        match self.bars.get() {
+            Some(bars) => bars.suspend(write),
+            None => write(),
+        }
+    }
+}
+
+impl Color {
+    fn applies(self, terminal: bool) -> bool {
+        let set = |name: &str| {
+            std::env::var_os(name).is_some_and(|value| !value.is_empty() && value != "0")
+        };
+        self.decide(
+            terminal,
+            std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()),
+            set("CLICOLOR_FORCE"),
+        )
+    }
+
+    fn decide(self, terminal: bool, no_color: bool, forced: bool) -> bool {
+        match self {
+            Self::Always => true,
+            Self::Never => false,
+            Self::Auto => !no_color && (forced || terminal),
+        }
+    }
+}
+
+fn pretty(value: &impl Serialize) -> Result<String, Failure> {
+    serde_json::to_string_pretty(value).map_err(|error| unwritable(&error))
+}
+
+fn compact(value: &impl Serialize) -> Result<String, Failure> {
+    serde_json::to_string(value).map_err(|error| unwritable(&error))
+}
+
+fn unwritable(error: &serde_json::Error) -> Failure {
+    Failure::other(format!("the answer cannot be written as JSON: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colours_are_for_terminals_unless_someone_says_otherwise() {
+        let rows = [
+            // --color, terminal, NO_COLOR, CLICOLOR_FORCE: colours?
+            (Color::Auto, true, false, false, true),
+            (Color::Auto, false, false, false, false),
+            (Color::Auto, true, true, false, false),
+            (Color::Auto, false, false, true, true),
+            (Color::Auto, false, true, true, false),
+            (Color::Always, false, true, false, true),
+            (Color::Never, true, false, true, false),
+        ];
+        for (color, terminal, no_color, forced, expected) in rows {
+            assert_eq!(
+                color.decide(terminal, no_color, forced),
+                expected,
+                "{color:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! Nothing is spent by surprise: the price before the submit, and the question.
+
+use std::io;
+
+use dialoguer::Confirm;
+use serde_json::{Map, Value};
+use svc_sdk::contract::limits;
+use svc_sdk::open;
+use svc_sdk::types::{Estimate, EstimateRequest, Usd};
+
+use crate::args::MoneyArgs;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output::untrusted::Untrusted;
+use crate::session::Session;
+
+/// Fields that no price depends on.
+const PRICELESS: [&str; 4] = ["mode", "webhook_url", "wait_timeout_seconds", "metadata"];
+
+/// The question that goes with a body.
+pub(crate) fn question(body: &Map<String, Value>) -> EstimateRequest {
+    let mut input = body.clone();
+    let model = match input.remove("model") {
+        Some(Value::String(model)) => model,
+        _ => String::new(),
+    };
+    for field in PRICELESS {
+        input.remove(field);
+    }
+    EstimateRequest::new(model, input)
+}
+
+/// What the service wants for it; `None` where it answers, but names no price.
+pub(crate) async fn ask(
+    client: &open::Client,
+    body: &Map<String, Value>,
+) -> Result<Option<Estimate>, Failure> {
+    match client.open_estimate(question(body)).send().await {
+        Ok(estimate) => Ok(Some(estimate)),
+        Err(error) if error.is_decode() || error.is_not_found() => Ok(None),
+        Err(error) => Err(Failure::from(error).during("could not get the price; nothing was sent")),
+    }
+}
+
+/// Refuses what is over the limit. Without a price there is no telling, so that is refused too.
+pub(crate) fn within(price: Option<Usd>, limit: Option<Usd>) -> Result<(), Failure> {
+    let why = match (price, limit) {
+        (_, None) => return Ok(()),
+        (Some(price), Some(limit)) if price <= limit => return Ok(()),
+        (Some(price), Some(limit)) => {
+            format!("it costs {price} USD, which is over --max-price {limit}")
+        }
+        (None, Some(limit)) => {
+            format!("no price can be had, and --max-price {limit} allows no unknown one")
+        }
+    };
+    Err(Failure::new(Exit::Funds, why)
+        .during("not submitted")
+        .next("nothing was sent, nothing was charged"))
+}
+
+/// On a terminal: says the price and asks. Where nobody can be asked, nobody is.
+pub(crate) fn confirm(
+    session: &Session,
+    noun: &str,
+    estimate: Option<&Estimate>,
+    money: &MoneyArgs,
+) -> Result<(), Failure> {
+    if session.is_sandbox() || !session.printer.can_ask() {
+        return Ok(());
+    }
+    let price = match estimate {
+        Some(estimate) => describe(estimate),
+        None => "an unknown price".to_owned(),
+    };
+    if money.yes {
+        session.printer.note(&format!("price: {price}"));
+        return Ok(());
+    }
+    let asked = Confirm::new()
+        .with_prompt(format!("Make this {noun} for {price}?"))
+        .default(false)
+        .interact_opt();
+    match asked {
+        Ok(Some(true)) => Ok(()),
+        Ok(_) => Err(Failure::other(
+            "not confirmed; nothing was sent, nothing was charged",
+        )),
+        Err(dialoguer::Error::IO(error)) if error.kind() == io::ErrorKind::Interrupted => {
+            Err(Failure::interrupted())
+        }
+        Err(error) => Err(Failure::other(format!("cannot ask: {error}")).next("answer with --yes")),
+    }
+}
+
+/// A price in words: `0.7035 USD (5 × 0.1407 a second, model video-f)`.
+pub(crate) fn describe(estimate: &Estimate) -> String {
+    let mut parts = Vec::new();
+    if let (Some(units), Some(unit_price)) = (estimate.units, estimate.unit_price_usd) {
+        let unit = estimate.unit.as_deref().unwrap_or("unit");
+        parts.push(format!("{units} × {unit_price} per {}", Untrusted(unit)));
+    }
+    if let Some(model) = &estimate.model {
+        parts.push(format!("model {}", Untrusted(model)));
+    }
+    let particulars = if parts.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", parts.join(", "))
+    };
+    format!("{} USD{particulars}", estimate.price_usd)
+}
+
+/// How long the service keeps a key: after that, the same key is a new call.
+pub(crate) const KEY_IS_KEPT: std::time::Duration = limits::IDEMPOTENCY_RETENTION;
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn usd(text: &str) -> Usd {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn a_limit_holds_to_the_last_digit_and_fails_closed() {
+        assert!(within(Some(usd("0.7035")), Some(usd("0.7035"))).is_ok());
+        assert!(within(None, None).is_ok());
+        for (price, limit) in [
+            (Some(usd("0.7036")), "0.7035"),
+            (None, "1000"),
+            (Some(usd("0.0001")), "0"),
+        ] {
+            assert_eq!(
+                within(price, Some(usd(limit))).unwrap_err().exit(),
+                Exit::Funds
+            );
+        }
+    }
+
+    #[test]
+    fn only_what_the_price_depends_on_is_asked() {
+        let body = json!({"model": "video-f", "duration": 5, "metadata": {"a": "b"}, "mode": "webhook", "webhook_url": "https://h"});
+        let question = question(body.as_object().unwrap());
+        assert_eq!(question.model, "video-f");
+        assert_eq!(Value::Object(question.input), json!({"duration": 5}));
+    }
+
+    #[test]
+    fn a_price_says_what_it_is_made_of() {
+        let estimate = serde_json::from_value(json!({
+            "model": "video\u{1b}-f", "price_usd": "0.7035", "unit": "second", "unit_price_usd": "0.1407", "units": 5
+        }));
+        assert_eq!(
+            describe(&estimate.unwrap()),
+            "0.7035 USD (5 × 0.1407 per second, model video-f)"
+        );
+        let bare = serde_json::from_value(json!({"price_usd": "0.005"})).unwrap();
+        assert_eq!(describe(&bare), "0.0050 USD");
+    }
+}

@@ -1,0 +1,241 @@
+//! One run of the program: its printer, its configuration, and a client once it is needed.
+
+use std::cell::OnceCell;
+
+use svc_sdk::{Client, RetryPolicy, Secret, Surface, contract};
+
+use crate::args::{Global, SurfaceChoice};
+use crate::config::{Environment, KeyStore, Settings, origin_of, state_dir};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::interrupt::Interrupts;
+use crate::journal::{Journal, key_fingerprint};
+use crate::output::{Printer, Wishes, quote};
+use crate::sandbox::Sandbox;
+
+/// One run of the program.
+#[derive(Debug)]
+pub(crate) struct Session {
+    /// Writes both streams.
+    pub(crate) printer: Printer,
+    /// The flags that every command has.
+    pub(crate) global: Global,
+    /// Hears Ctrl-C.
+    pub(crate) interrupts: Interrupts,
+    environment: Environment,
+    settings: OnceCell<Settings>,
+    sandbox: OnceCell<Sandbox>,
+}
+
+/// A client, and what the journal has to know of it.
+#[derive(Debug)]
+pub(crate) struct Access<S> {
+    /// The client.
+    pub(crate) client: Client<S>,
+    /// The host that it talks to.
+    pub(crate) base_url: String,
+    /// Which API key pays; empty without one.
+    pub(crate) key_fingerprint: String,
+}
+
+impl Session {
+    /// Begins a run.
+    pub(crate) fn new(global: Global) -> Result<Self, Failure> {
+        let printer = Printer::new(&Wishes {
+            format: global.output,
+            jq: global.jq.as_deref(),
+            quiet: global.quiet,
+            color: global.color,
+        })?;
+        let environment = if global.sandbox {
+            Environment::default()
+        } else {
+            Environment::of_process()
+        };
+        Ok(Self {
+            printer,
+            global,
+            interrupts: Interrupts::default(),
+            environment,
+            settings: OnceCell::new(),
+            sandbox: OnceCell::new(),
+        })
+    }
+
+    /// The configuration. The sandbox has none.
+    pub(crate) fn settings(&self) -> Result<&Settings, Failure> {
+        if let Some(settings) = self.settings.get() {
+            return Ok(settings);
+        }
+        let settings = Settings::resolve(&self.global, &self.environment)?;
+        Ok(self.settings.get_or_init(|| settings))
+    }
+
+    /// The variables of this run.
+    pub(crate) fn environment(&self) -> &Environment {
+        &self.environment
+    }
+
+    /// Whether this run talks to a mock inside the process.
+    pub(crate) fn is_sandbox(&self) -> bool {
+        self.global.sandbox
+    }
+
+    /// Which host a command goes to.
+    pub(crate) fn surface(&self, asked: Option<SurfaceChoice>) -> Result<SurfaceChoice, Failure> {
+        if self.is_sandbox() {
+            return Ok(asked.unwrap_or(SurfaceChoice::Open));
+        }
+        Ok(self.settings()?.choose(asked))
+    }
+
+    /// A client with a key.
+    pub(crate) fn access<S: Surface>(&self) -> Result<Access<S>, Failure> {
+        let surface = choice::<S>();
+        let base_url = self.base_url(surface)?;
+        let key = self.key(surface, &base_url)?.ok_or_else(|| {
+            let name = surface.as_str();
+            Failure::new(
+                Exit::NotAllowed,
+                format!("no API key of the {name} surface is configured"),
+            )
+            .next(format!("store one: svc auth login --surface {name}"))
+            .next(format!("or set {}", key_variable(surface)))
+        })?;
+        self.access_with(base_url, Some(&key))
+    }
+
+    /// A client with a key if there is one, for what needs none.
+    pub(crate) fn access_without_key<S: Surface>(&self) -> Result<Access<S>, Failure> {
+        let base_url = self.base_url(choice::<S>())?;
+        let key = self.key(choice::<S>(), &base_url)?;
+        self.access_with(base_url, key.as_ref())
+    }
+
+    /// A client with that key.
+    pub(crate) fn access_with<S: Surface>(
+        &self,
+        base_url: String,
+        key: Option<&Secret>,
+    ) -> Result<Access<S>, Failure> {
+        let mut builder = Client::<S>::builder()
+            .base_url(base_url.clone())
+            .user_agent(concat!("svc-cli/", env!("CARGO_PKG_VERSION")));
+        if let Some(key) = key {
+            builder = builder.api_key(key.clone());
+        }
+        if let Some(retries) = self.global.retries {
+            builder = builder.retry(RetryPolicy::default().retries(retries));
+        }
+        if self.is_sandbox() {
+            builder = builder.transport(self.sandbox().transport());
+        }
+        let key_fingerprint = key.map(key_fingerprint).unwrap_or_default();
+        Ok(Access {
+            client: builder.build()?,
+            base_url,
+            key_fingerprint,
+        })
+    }
+
+    /// The journal of this machine; the sandbox has none.
+    pub(crate) fn journal(&self) -> Result<Option<Journal>, Failure> {
+        if self.is_sandbox() {
+            return Ok(None);
+        }
+        Ok(Some(Journal::at(&state_dir(&self.environment)?)))
+    }
+
+    /// The command that takes something up again, on a surface that it has to name.
+    pub(crate) fn resume_on(&self, surface: SurfaceChoice, words: &[&str]) -> String {
+        let words: Vec<&str> = words
+            .iter()
+            .copied()
+            .chain(["--surface", surface.as_str()])
+            .collect();
+        self.resume(surface, &words)
+    }
+
+    /// The command that takes something up again, with the flags that this run was given.
+    pub(crate) fn resume(&self, surface: SurfaceChoice, words: &[&str]) -> String {
+        let url = match surface {
+            SurfaceChoice::Open => ("--base-url", &self.global.base_url),
+            SurfaceChoice::Developer => ("--developer-base-url", &self.global.developer_base_url),
+        };
+        let mut command = vec!["svc".to_owned()];
+        command.extend(words.iter().map(|word| quote(word).into_owned()));
+        for (name, value) in [("--profile", &self.global.profile), url] {
+            if let Some(value) = value {
+                command.extend([name.to_owned(), quote(value).into_owned()]);
+            }
+        }
+        command.join(" ")
+    }
+
+    fn base_url(&self, surface: SurfaceChoice) -> Result<String, Failure> {
+        if self.is_sandbox() {
+            return Ok(self.sandbox().base_url(surface));
+        }
+        Ok(self.settings()?.require_url(surface)?.value.clone())
+    }
+
+    fn key(&self, surface: SurfaceChoice, base_url: &str) -> Result<Option<Secret>, Failure> {
+        if self.is_sandbox() {
+            return Sandbox::key(surface).map(Some);
+        }
+        let variable = key_variable(surface);
+        if let Some(key) = self.environment.get(variable) {
+            return Secret::new(key)
+                .map(Some)
+                .map_err(|error| Failure::new(Exit::NotAllowed, format!("{variable}: {error}")));
+        }
+        let settings = self.settings()?;
+        let store = KeyStore::beside(settings.file.path());
+        let profile = &settings.profile.value;
+        let Some(stored) = store.find(profile, surface)? else {
+            return Ok(None);
+        };
+        let origin = origin_of(base_url)?;
+        if stored.origin != origin {
+            let name = surface.as_str();
+            return Err(Failure::new(
+                Exit::NotAllowed,
+                format!(
+                    "the stored key belongs to {}, and is not sent to {origin}",
+                    stored.origin
+                ),
+            )
+            .next(format!(
+                "store a key of that host: svc auth login --surface {name} --base-url {base_url}"
+            ))
+            .next(format!("or set {variable}")));
+        }
+        if let Some(exposure) = store.exposure() {
+            self.printer.warn(&exposure);
+        }
+        store.read(profile, surface)
+    }
+
+    fn sandbox(&self) -> &Sandbox {
+        self.sandbox.get_or_init(|| {
+            self.printer.note("sandbox: a mock of the service inside this process; nothing is real and nothing costs");
+            Sandbox::start()
+        })
+    }
+}
+
+/// The variable that holds a surface's key.
+pub(crate) const fn key_variable(surface: SurfaceChoice) -> &'static str {
+    match surface {
+        SurfaceChoice::Open => "SVC_OPEN_API_KEY",
+        SurfaceChoice::Developer => "SVC_DEVELOPER_API_KEY",
+    }
+}
+
+/// The surface that a client is of.
+pub(crate) fn choice<S: Surface>() -> SurfaceChoice {
+    match S::SURFACE {
+        contract::Surface::Developer => SurfaceChoice::Developer,
+        _ => SurfaceChoice::Open,
+    }
+}
