@@ -1,3 +1,5 @@
 //! In the making.
 
+mod api;
+pub mod engine;
 pub mod media;

@@ -1,0 +1,206 @@
+//! The checkout page of a top-up, on the media host: what the payer sees and does.
+
+use bytes::Bytes;
+use http::{Method, Response};
+use svc_sdk::contract::TopUpStatus;
+use svc_sdk::types::Usd;
+
+use super::answer::{Headers, response};
+use crate::engine::top_ups::TopUp;
+use crate::engine::{Call, Host, Hosts, State};
+
+const HTML: &str = "text/html; charset=utf-8";
+
+/// The longest form that is read.
+const LONGEST_FORM: usize = 4096;
+
+const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;margin:0;background:#f4f5f7;color:#16181d}\
+main{max-width:26rem;margin:12vh auto;padding:2rem;background:#fff;border:1px solid #d4d7dd;border-radius:12px}\
+h1{font-size:1.25rem;margin:0 0 1rem}dl{display:grid;grid-template-columns:auto 1fr;gap:.25rem 1.5rem;margin:0 0 1.5rem}\
+dt{color:#565b66}dd{margin:0;text-align:right;overflow-wrap:anywhere}.amount{font-size:1.5rem;font-weight:600}\
+form{display:flex;gap:.5rem;flex-wrap:wrap}button{font:inherit;padding:.6rem 1.1rem;border-radius:8px;border:1px solid #767b86;background:#fff;color:inherit;cursor:pointer}\
+button.pay{background:#0b57d0;border-color:#0b57d0;color:#fff;flex:1}button:focus-visible,a:focus-visible{outline:3px solid #0b57d0;outline-offset:2px}\
+a{color:#0b57d0}@media (prefers-color-scheme:dark){body{background:#16181d;color:#eceef2}main{background:#1f2229;border-color:#3a3f4a}\
+dt{color:#a8adb8}button{background:#2a2e37;border-color:#8b909b}button.pay{background:#8ab4f8;border-color:#8ab4f8;color:#10131a}a{color:#8ab4f8}}";
+
+/// Shows the page, or does what one of its buttons says.
+pub(super) fn answer(
+    state: &mut State,
+    hosts: &Hosts,
+    call: &Call,
+    token: &str,
+    request_id: &str,
+) -> Response<Bytes> {
+    let page = |status: u16, title: &str, body: &str| {
+        response(
+            status,
+            request_id,
+            &page_headers(),
+            HTML,
+            document(title, body),
+        )
+    };
+    let Some(top_up) = state.top_ups.by_token(token).cloned() else {
+        return page(
+            404,
+            "No such checkout",
+            "<p>There is no checkout here. The link may be incomplete.</p>",
+        );
+    };
+    match *call.request.method() {
+        Method::GET | Method::HEAD => page(200, "Top up your balance", &body_of(&top_up, hosts)),
+        Method::POST => {
+            let Some(status) = pressed(call.request.body()) else {
+                let body = "<p>Use one of the buttons of the checkout page.</p>";
+                return page(400, "Nothing was done", body);
+            };
+            // One that is settled otherwise stays as it is: the page says how.
+            let settled = match state.settle_top_up(&top_up.id, status) {
+                Ok(settled) => settled,
+                Err(_) => state.top_ups.get(&top_up.id).unwrap_or(&top_up),
+            };
+            match settled.lands_on() {
+                Some(url) => {
+                    let mut headers = page_headers();
+                    headers.push(("location", url.to_owned()));
+                    let body = document("Back to where you came from", &body_of(settled, hosts));
+                    response(303, request_id, &headers, HTML, body)
+                }
+                None => page(200, "Top up your balance", &body_of(settled, hosts)),
+            }
+        }
+        _ => {
+            let mut headers = page_headers();
+            headers.push(("allow", "GET, HEAD, POST".to_owned()));
+            let body = document("Not here", "<p>This page is read and its form is sent.</p>");
+            response(405, request_id, &headers, HTML, body)
+        }
+    }
+}
+
+/// What the button says that was pressed.
+fn pressed(form: &Bytes) -> Option<TopUpStatus> {
+    let form = form.get(..form.len().min(LONGEST_FORM))?;
+    let mut fields = url::form_urlencoded::parse(form);
+    let status = fields
+        .find(|(name, _)| name == "status")
+        .map(|(_, value)| TopUpStatus::from(&*value));
+    status.filter(TopUpStatus::is_terminal)
+}
+
+fn page_headers() -> Headers {
+    [
+        ("cache-control", "no-store"),
+        (
+            "content-security-policy",
+            "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'",
+        ),
+        ("referrer-policy", "no-referrer"),
+        ("x-content-type-options", "nosniff"),
+    ]
+    .map(|(name, value)| (name, value.to_owned()))
+    .to_vec()
+}
+
+fn body_of(top_up: &TopUp, hosts: &Hosts) -> String {
+    let facts = format!(
+        "<dl><dt>Amount</dt><dd class=\"amount\">{}</dd><dt>Status</dt><dd role=\"status\">{}</dd>\
+<dt>Top-up</dt><dd>{}</dd></dl>",
+        dollars(top_up.amount()),
+        escaped(top_up.status.as_str()),
+        escaped(&top_up.id)
+    );
+    let rest = match top_up.status {
+        TopUpStatus::Pending => {
+            let action = format!("{}/checkout/{}", hosts.prefix(Host::Media), top_up.token);
+            format!(
+                "<form method=\"post\" action=\"{}\">\
+<button class=\"pay\" type=\"submit\" name=\"status\" value=\"paid\">Pay</button>\
+<button type=\"submit\" name=\"status\" value=\"failed\">Fail the payment</button>\
+<button type=\"submit\" name=\"status\" value=\"expired\">Close without paying</button></form>",
+                escaped(&action)
+            )
+        }
+        TopUpStatus::Paid => "<p>Paid. The amount is in your balance.</p>".to_owned(),
+        TopUpStatus::Failed => "<p>The payment failed. Nothing was charged.</p>".to_owned(),
+        _ => "<p>This checkout was closed unpaid. Start a new top-up to pay.</p>".to_owned(),
+    };
+    let back = top_up
+        .lands_on()
+        .map(|url| format!("<p><a href=\"{}\">Continue</a></p>", escaped(url)));
+    format!("{facts}{rest}{}", back.unwrap_or_default())
+}
+
+/// A whole page that needs nothing from anywhere.
+fn document(title: &str, body: &str) -> String {
+    format!(
+        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
+<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\
+<title>{title}</title><style>{STYLE}</style></head><body><main><h1>{title}</h1>{body}</main></body></html>\n"
+    )
+}
+
+/// Dollars and cents.
+fn dollars(amount: Usd) -> String {
+    let cents = amount.micros() / 10_000;
+    format!("${}.{:02}", cents / 100, cents % 100)
+}
+
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::Time;
+
+    #[test]
+    fn a_page_shows_its_facts_and_nothing_of_them_is_markup() {
+        let top_up = TopUp {
+            id: "top_<b>\"&'".to_owned(),
+            workspace: "ws_demo".to_owned(),
+            status: TopUpStatus::Pending,
+            cents: 123_456,
+            token: "t".to_owned(),
+            success_url: None,
+            cancel_url: None,
+            created_at: Time::default(),
+        };
+        let page = body_of(&top_up, &Hosts::default());
+        assert!(
+            page.contains("$1234.56") && page.contains("pending"),
+            "{page}"
+        );
+        assert!(page.contains("top_&lt;b&gt;&quot;&amp;&#39;"), "{page}");
+        assert!(page.contains("action=\"/checkout/t\""), "{page}");
+    }
+
+    #[test]
+    fn only_a_button_of_the_page_does_something() {
+        let form = |text: &'static str| pressed(&Bytes::from_static(text.as_bytes()));
+        assert_eq!(form("status=paid"), Some(TopUpStatus::Paid));
+        assert_eq!(form("a=b&status=expired"), Some(TopUpStatus::Expired));
+        for text in [
+            "",
+            "status=",
+            "status=pending",
+            "status=stolen",
+            "paid",
+            "%ff=%ff",
+        ] {
+            assert_eq!(form(text), None, "{text}");
+        }
+    }
+}

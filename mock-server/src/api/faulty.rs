@@ -1,0 +1,90 @@
+//! What a fault does to an answer.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Response, StatusCode};
+use serde_json::json;
+use svc_sdk::contract::{Budget, ErrorCode};
+
+use super::answer::{Headers, refusal, response};
+use super::failure::Failure;
+use crate::engine::{Fault, FaultKind, Host, Reply, Wire};
+
+/// How long the fault `delay` takes where it does not say.
+const DELAY: Duration = Duration::from_secs(1);
+
+/// A body that no JSON parser takes.
+const GARBAGE: &[u8] = b"{\"data\": \x00\xff <<garbage>>";
+
+/// What a gateway shows to people.
+const BAD_GATEWAY: &str = "<!doctype html>\n<html lang=\"en\"><head><title>502 Bad Gateway</title></head>\
+<body><h1>502 Bad Gateway</h1><p>The upstream server did not answer.</p></body></html>\n";
+
+/// The answer where a fault keeps the request from being done.
+pub(crate) fn instead(
+    fault: &Fault,
+    host: Host,
+    budget: Budget,
+    request_id: &str,
+    headers: &Headers,
+) -> Option<Response<Bytes>> {
+    let wait = Duration::from_secs(fault.retry_after_seconds.unwrap_or(1));
+    match fault.kind {
+        FaultKind::Status503 => {
+            let failure =
+                Failure::new(ErrorCode::DatabaseBusy, "The database is busy.").after(wait);
+            Some(refusal(host, request_id, headers, &failure))
+        }
+        FaultKind::Status429 => {
+            let message = format!("The budget of {}s is spent.", budget.as_str());
+            let failure = Failure::new(ErrorCode::RateLimited, message).after(wait);
+            let failure = failure.detail("scope", json!(budget.as_str()));
+            let mut headers = headers.clone();
+            for (name, value) in &mut headers {
+                match *name {
+                    "ratelimit-remaining" => *value = "0".to_owned(),
+                    "ratelimit-reset" => *value = wait.as_secs().to_string(),
+                    _ => {}
+                }
+            }
+            Some(refusal(host, request_id, &headers, &failure))
+        }
+        FaultKind::Status502Html => Some(response(
+            502,
+            request_id,
+            &Headers::new(),
+            "text/html; charset=utf-8",
+            BAD_GATEWAY,
+        )),
+        FaultKind::DropBefore => Some(Response::new(Bytes::new())),
+        FaultKind::DropAfter | FaultKind::Truncate | FaultKind::Garbage | FaultKind::Delay => None,
+    }
+}
+
+/// What becomes of the answer on its way out.
+pub(crate) fn befall(reply: &mut Reply, fault: Option<FaultKind>) {
+    match fault {
+        Some(FaultKind::DropBefore | FaultKind::DropAfter) => reply.wire = Wire::Close,
+        Some(FaultKind::Truncate) => reply.wire = Wire::Truncate,
+        Some(FaultKind::Garbage) => {
+            *reply.response.status_mut() = StatusCode::OK;
+            *reply.response.body_mut() = Bytes::from_static(GARBAGE);
+        }
+        _ => {}
+    }
+}
+
+/// How long the answer is held back in real time.
+pub(crate) fn delay(fault: &Fault) -> Duration {
+    match (fault.delay_ms, fault.kind) {
+        (Some(millis), _) => Duration::from_millis(millis),
+        (None, FaultKind::Delay) => DELAY,
+        (None, _) => Duration::ZERO,
+    }
+}
+
+/// The status that the caller sees, if any.
+pub(crate) fn status_of(reply: &Reply) -> Option<u16> {
+    (reply.wire != Wire::Close).then(|| reply.response.status().as_u16())
+}

@@ -1,0 +1,356 @@
+//! The fields of a JSON object, read one by one and each with its own complaint.
+//!
+//! A field that is there has to be of its type: `null` is not the same as leaving it out.
+
+use std::ops::RangeInclusive;
+
+use serde_json::{Map, Value};
+
+use super::failure::Failure;
+use crate::engine::destination;
+
+/// What comes from the key and never from a body.
+const FROM_THE_KEY: [&str; 3] = ["workspace_id", "owner_user_id", "user_id"];
+
+/// The fields of an object, and where the object is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fields<'b> {
+    /// What goes before a field's name in a complaint, such as `input.`.
+    path: &'static str,
+    fields: &'b Map<String, Value>,
+}
+
+impl<'b> Fields<'b> {
+    /// The fields of the whole body.
+    pub(crate) fn of_body(body: &'b Value) -> Result<Self, Failure> {
+        match body.as_object() {
+            Some(fields) => Ok(Self { path: "", fields }),
+            None => Err(Failure::field(
+                "body",
+                format!("must be a JSON object, not {}", kind(body)),
+            )),
+        }
+    }
+
+    /// The fields of an object in the body; `path` ends with a point.
+    pub(crate) fn within(path: &'static str, fields: &'b Map<String, Value>) -> Self {
+        Self { path, fields }
+    }
+
+    /// Refuses every field that `known` does not know; `whose` says whose fields they are.
+    pub(crate) fn only(&self, known: impl Fn(&str) -> bool, whose: &str) -> Result<(), Failure> {
+        for name in self.fields.keys() {
+            if FROM_THE_KEY.contains(&name.as_str()) {
+                return Err(self.wrong(name, "comes from the API key and must not be in the body"));
+            }
+            if !known(name) {
+                return Err(self.wrong(name, &format!("is not a field of {whose}")));
+            }
+        }
+        Ok(())
+    }
+
+    /// A complaint about a field.
+    pub(crate) fn wrong(&self, name: &str, problem: &str) -> Failure {
+        Failure::field(format!("{}{name}", self.path), problem)
+    }
+
+    /// A text.
+    pub(crate) fn text(&self, name: &str) -> Result<Option<&'b str>, Failure> {
+        self.typed(name, "a string", Value::as_str)
+    }
+
+    /// A text that has to be there.
+    pub(crate) fn required_text(&self, name: &str) -> Result<&'b str, Failure> {
+        self.text(name)?
+            .ok_or_else(|| self.wrong(name, "is required"))
+    }
+
+    /// A text that is not blank.
+    pub(crate) fn filled_text(&self, name: &str) -> Result<Option<&'b str>, Failure> {
+        match self.text(name)? {
+            Some(text) if text.trim().is_empty() => Err(self.wrong(name, "must not be blank")),
+            text => Ok(text),
+        }
+    }
+
+    /// One of a set of texts.
+    pub(crate) fn one_of(&self, name: &str, known: &[&str]) -> Result<Option<&'b str>, Failure> {
+        match self.text(name)? {
+            Some(text) if !known.contains(&text) => {
+                Err(self.wrong(name, &format!("must be one of {}", known.join(", "))))
+            }
+            text => Ok(text),
+        }
+    }
+
+    /// A whole number within bounds. `5.0` is none: it is not written as one.
+    pub(crate) fn integer(
+        &self,
+        name: &str,
+        bounds: RangeInclusive<u64>,
+    ) -> Result<Option<u64>, Failure> {
+        let is_integer = |value: &Value| value.is_u64() || value.is_i64();
+        match self.fields.get(name) {
+            None => Ok(None),
+            Some(value) if !is_integer(value) => {
+                Err(self.wrong(name, &format!("must be an integer, not {}", kind(value))))
+            }
+            Some(value) => match value.as_u64() {
+                Some(number) if bounds.contains(&number) => Ok(Some(number)),
+                _ if bounds.start() == bounds.end() => {
+                    Err(self.wrong(name, &format!("must be {}", bounds.start())))
+                }
+                _ => Err(self.wrong(
+                    name,
+                    &format!("must be from {} to {}", bounds.start(), bounds.end()),
+                )),
+            },
+        }
+    }
+
+    /// A flag.
+    pub(crate) fn flag(&self, name: &str) -> Result<Option<bool>, Failure> {
+        self.typed(name, "a boolean", Value::as_bool)
+    }
+
+    /// An object.
+    pub(crate) fn object(&self, name: &str) -> Result<Option<&'b Map<String, Value>>, Failure> {
+        self.typed(name, "an object", Value::as_object)
+    }
+
+    /// The URL of a medium.
+    pub(crate) fn media_url(&self, name: &str, medium: Medium) -> Result<Option<&'b str>, Failure> {
+        let Some(url) = self.text(name)? else {
+            return Ok(None);
+        };
+        self.judge_url(name, url, medium)?;
+        Ok(Some(url))
+    }
+
+    /// URLs of media, so many.
+    pub(crate) fn media_urls(
+        &self,
+        name: &str,
+        medium: Medium,
+        count: RangeInclusive<usize>,
+    ) -> Result<Option<usize>, Failure> {
+        let Some(items) = self.typed(name, "an array", Value::as_array)? else {
+            return Ok(None);
+        };
+        if !count.contains(&items.len()) {
+            let problem = format!("must have {} to {} items", count.start(), count.end());
+            return Err(self.wrong(name, &problem));
+        }
+        for (place, item) in items.iter().enumerate() {
+            let name = format!("{name}[{place}]");
+            match item.as_str() {
+                Some(url) => self.judge_url(&name, url, medium)?,
+                None => {
+                    return Err(self.wrong(&name, &format!("must be a string, not {}", kind(item))));
+                }
+            }
+        }
+        Ok(Some(items.len()))
+    }
+
+    fn judge_url(&self, name: &str, url: &str, medium: Medium) -> Result<(), Failure> {
+        let url = destination::public_https(url).map_err(|problem| self.wrong(name, problem))?;
+        if medium.excludes(url.path()) {
+            return Err(self.wrong(name, &format!("must lead to {}", medium.as_str())));
+        }
+        Ok(())
+    }
+
+    fn typed<T>(
+        &self,
+        name: &str,
+        wanted: &str,
+        read: impl Fn(&'b Value) -> Option<T>,
+    ) -> Result<Option<T>, Failure> {
+        let Some(value) = self.fields.get(name) else {
+            return Ok(None);
+        };
+        match read(value) {
+            Some(read) => Ok(Some(read)),
+            None => Err(self.wrong(name, &format!("must be {wanted}, not {}", kind(value)))),
+        }
+    }
+}
+
+/// What a media URL is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Medium {
+    Image,
+    Video,
+    Audio,
+}
+
+impl Medium {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Image => "an image",
+            Self::Video => "a video",
+            Self::Audio => "audio",
+        }
+    }
+
+    /// Whether a path's extension clearly belongs to something else. Nothing is fetched, so what
+    /// has no telling extension is believed.
+    fn excludes(self, path: &str) -> bool {
+        const IMAGES: [&str; 12] = [
+            "png", "jpg", "jpeg", "webp", "gif", "bmp", "avif", "heic", "heif", "tif", "tiff",
+            "svg",
+        ];
+        const VIDEOS: [&str; 8] = ["mp4", "mov", "webm", "mkv", "avi", "m4v", "mpg", "mpeg"];
+        const SOUNDS: [&str; 7] = ["mp3", "wav", "m4a", "aac", "ogg", "flac", "opus"];
+        const DOCUMENTS: [&str; 22] = [
+            "html", "htm", "xhtml", "txt", "md", "json", "xml", "yaml", "csv", "pdf", "zip", "gz",
+            "tar", "7z", "js", "css", "doc", "docx", "xls", "xlsx", "exe", "vtt",
+        ];
+        let file = path.rsplit('/').next().unwrap_or_default();
+        let Some((_, extension)) = file.rsplit_once('.') else {
+            return false;
+        };
+        let extension = extension.to_ascii_lowercase();
+        let is = |list: &[&str]| list.contains(&extension.as_str());
+        is(&DOCUMENTS)
+            || match self {
+                Self::Image => is(&VIDEOS) || is(&SOUNDS),
+                Self::Video => is(&IMAGES) || is(&SOUNDS),
+                // A video has a sound track.
+                Self::Audio => is(&IMAGES),
+            }
+    }
+}
+
+/// What a value is, for people.
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn complaint<T: std::fmt::Debug>(
+        body: Value,
+        read: impl Fn(Fields<'_>) -> Result<T, Failure>,
+    ) -> String {
+        let fields = Fields::of_body(&body).unwrap();
+        let failure = read(fields).unwrap_err();
+        let envelope = failure.body(crate::engine::Host::Open, "req_1");
+        assert!(
+            envelope["error"]["message"]
+                .as_str()
+                .unwrap()
+                .contains(failure.about().unwrap())
+        );
+        envelope["error"]["message"].as_str().unwrap().to_owned()
+    }
+
+    #[test]
+    fn a_whole_number_is_written_as_one() {
+        let of =
+            |value: Value| complaint(json!({"n": value}), |fields| fields.integer("n", 4..=15));
+        for value in [json!(3), json!(16), json!(-5), json!(u64::MAX)] {
+            assert_eq!(of(value), "`n` must be from 4 to 15");
+        }
+        assert_eq!(of(json!(5.0)), "`n` must be an integer, not a number");
+        assert_eq!(of(json!(1e300)), "`n` must be an integer, not a number");
+        assert_eq!(of(json!("5")), "`n` must be an integer, not a string");
+        assert_eq!(of(json!(null)), "`n` must be an integer, not null");
+        let only_five = complaint(json!({"n": 6}), |fields| fields.integer("n", 5..=5));
+        assert_eq!(only_five, "`n` must be 5");
+    }
+
+    #[test]
+    fn null_is_not_the_same_as_nothing() {
+        let body = json!({"a": null});
+        let fields = Fields::of_body(&body).unwrap();
+        assert!(
+            fields.text("a").is_err() && fields.flag("a").is_err() && fields.object("a").is_err()
+        );
+        assert_eq!(fields.text("b"), Ok(None));
+    }
+
+    #[test]
+    fn every_complaint_names_its_field() {
+        assert_eq!(
+            complaint(json!({"p": " \t"}), |fields| fields
+                .filled_text("p")
+                .map(drop)),
+            "`p` must not be blank"
+        );
+        assert_eq!(
+            complaint(json!({}), |fields| fields.required_text("p").map(drop)),
+            "`p` is required"
+        );
+        assert_eq!(
+            complaint(json!({"m": "x"}), |fields| fields
+                .one_of("m", &["a", "b"])
+                .map(drop)),
+            "`m` must be one of a, b"
+        );
+        assert_eq!(
+            complaint(json!({"user_id": "x"}), |fields| fields
+                .only(|_| true, "it")),
+            "`user_id` comes from the API key and must not be in the body"
+        );
+        assert_eq!(
+            complaint(json!({"colour": 1}), |fields| fields
+                .only(|_| false, "video-f")),
+            "`colour` is not a field of video-f"
+        );
+        let urls = json!({"u": ["https://media.example/a.png", 7]});
+        assert_eq!(
+            complaint(urls, |fields| fields.media_urls("u", Medium::Image, 1..=10)),
+            "`u[1]` must be a string, not a number"
+        );
+        assert_eq!(
+            complaint(json!({"u": []}), |fields| fields.media_urls(
+                "u",
+                Medium::Image,
+                1..=10
+            )),
+            "`u` must have 1 to 10 items"
+        );
+    }
+
+    #[test]
+    fn an_extension_that_is_clearly_of_something_else_is_refused() {
+        for (medium, good) in [
+            (Medium::Image, "/cat.PNG"),
+            (Medium::Image, "/cat"),
+            (Medium::Image, "/v1.2/cat"),
+            (Medium::Image, "/cat.php"),
+            (Medium::Image, "/page.html/cat.jpg"),
+            (Medium::Video, "/cat.mp4"),
+            (Medium::Audio, "/cat.mp3"),
+            (Medium::Audio, "/cat.mp4"),
+        ] {
+            assert!(!medium.excludes(good), "{medium:?} {good}");
+        }
+        for (medium, bad) in [
+            (Medium::Image, "/cat.html"),
+            (Medium::Image, "/cat.mp4"),
+            (Medium::Image, "/cat.mp3"),
+            (Medium::Video, "/cat.png"),
+            (Medium::Video, "/cat.wav"),
+            (Medium::Video, "/cat.pdf"),
+            (Medium::Audio, "/cat.jpeg"),
+            (Medium::Audio, "/cat.ZIP"),
+        ] {
+            assert!(medium.excludes(bad), "{medium:?} {bad}");
+        }
+    }
+}

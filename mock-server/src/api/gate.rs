@@ -1,0 +1,157 @@
+//! What every request of the two surfaces passes before its operation sees it, in this order:
+//! credential, rate limit, scope, content type, size of the body, well-formed JSON.
+
+use http::{HeaderMap, Method, header};
+use serde_json::{Value, json};
+use svc_sdk::contract::limits::REQUEST_BODY_BYTES;
+use svc_sdk::contract::{ErrorCode, Operation};
+
+use super::answer::{Headers, rate_headers};
+use super::failure::Failure;
+use super::json;
+use super::route::Route;
+use crate::engine::credential::Credential;
+use crate::engine::keys::ApiKey;
+use crate::engine::rate_limit::{Payer, address_limit, key_limit};
+use crate::engine::{Call, Host, State};
+
+/// Who makes a request, and how they stand with their budget.
+#[derive(Clone, Debug)]
+pub(crate) struct Admission {
+    /// The key, where there is a valid one for this host.
+    pub(crate) caller: Option<ApiKey>,
+    /// The `ratelimit-*` headers of the budget that the request spent from.
+    pub(crate) headers: Headers,
+    /// Why it goes no further.
+    pub(crate) refused: Option<Failure>,
+}
+
+/// Asks for the credential and spends from the budget.
+pub(crate) fn admit(state: &mut State, call: &Call, route: &Route) -> Admission {
+    let presented = Credential::of(call.request.headers());
+    let key = match presented {
+        Credential::Key(secret) => state.keys.valid(secret).cloned(),
+        _ => None,
+    };
+    let caller = key.filter(|key| key.kind.is_for(call.host) || top_ups_take_a_look_at(route));
+    let unauthorized = match (presented, &caller) {
+        (Credential::Several, _) => {
+            Some("Send only one credential: either `Authorization: Bearer` or `x-api-key`.")
+        }
+        (_, Some(_)) => None,
+        _ if route.is_public() => None,
+        (Credential::None, None) => {
+            Some("An API key is required: send `Authorization: Bearer <API_KEY>` or `x-api-key`.")
+        }
+        (Credential::Malformed, None) => Some("The credential is malformed."),
+        (Credential::Key(_), None) => Some("The API key is unknown, revoked or of the other host."),
+    };
+    let budget = route.budget(call.request.method());
+    let (payer, limit) = match &caller {
+        Some(key) => {
+            let plan = state.workspaces.plan(&key.workspace);
+            (
+                Payer::Key(key.id.clone()),
+                key_limit(&plan, budget, state.read_multiple),
+            )
+        }
+        None => (Payer::Address(call.peer), address_limit(budget)),
+    };
+    let standing = state.limits.spend(payer, budget, limit, state.now);
+    if let (Credential::Key(secret), Some(_)) = (presented, &caller) {
+        state.keys.used(secret, state.now);
+    }
+    let refused = if standing.within {
+        unauthorized.map(|message| Failure::new(ErrorCode::Unauthorized, message))
+    } else {
+        let wait = std::time::Duration::from_secs(standing.reset.max(1));
+        let message = format!("The budget of {}s is spent.", budget.as_str());
+        let scope = json!(budget.as_str());
+        Some(
+            Failure::new(ErrorCode::RateLimited, message)
+                .detail("scope", scope)
+                .after(wait),
+        )
+    };
+    Admission {
+        caller,
+        headers: rate_headers(standing),
+        refused,
+    }
+}
+
+/// The one place where a key of the other host is told so with `403`.
+fn top_ups_take_a_look_at(route: &Route) -> bool {
+    matches!(
+        route,
+        Route::Operation(Operation::TopUpsCreate | Operation::TopUpsGet, _)
+    )
+}
+
+/// Judges what can be judged without knowing the operation: the scope, and whether the body is
+/// JSON. Gives the body; reads have none.
+pub(crate) fn check(
+    call: &Call,
+    operation: Operation,
+    caller: Option<&ApiKey>,
+) -> Result<Option<Value>, Failure> {
+    if let Some(key) = caller {
+        check_scope(call.host, operation, key)?;
+    }
+    if *call.request.method() != Method::POST {
+        return Ok(None);
+    }
+    let body = call.request.body();
+    check_content_type(call.request.headers(), body.is_empty())?;
+    if body.len() > REQUEST_BODY_BYTES {
+        let message = format!("The body is over {REQUEST_BODY_BYTES} bytes.");
+        let failure = Failure::new(ErrorCode::PayloadTooLarge, message);
+        return Err(failure.detail("limit_bytes", json!(REQUEST_BODY_BYTES)));
+    }
+    if body.is_empty() {
+        return Ok(None);
+    }
+    let parsed = json::parse(body);
+    parsed
+        .map(Some)
+        .map_err(|error| Failure::field("body", format!("is no sound JSON: {error}")))
+}
+
+fn check_scope(host: Host, operation: Operation, key: &ApiKey) -> Result<(), Failure> {
+    if !key.kind.is_for(host) {
+        let message = "Top-ups take a key of the open surface.";
+        return Err(Failure::new(ErrorCode::OpenKeyRequired, message));
+    }
+    match operation.scope() {
+        Some(scope) if !key.scopes.contains(&scope) => {
+            let failure = Failure::new(
+                ErrorCode::InsufficientScope,
+                format!("The key lacks {scope}."),
+            );
+            Err(failure.detail("required_scope", json!(scope)))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A body is `application/json`, whatever its parameters; where there is none, nothing need be
+/// said.
+fn check_content_type(headers: &HeaderMap, nothing_sent: bool) -> Result<(), Failure> {
+    let is_json = |value: &http::HeaderValue| {
+        let essence = value
+            .to_str()
+            .ok()
+            .and_then(|value| value.split(';').next());
+        essence.is_some_and(|essence| essence.trim().eq_ignore_ascii_case("application/json"))
+    };
+    let mut types = headers.get_all(header::CONTENT_TYPE).iter().peekable();
+    let received = types
+        .peek()
+        .map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
+    if (received.is_some() || nothing_sent) && types.all(is_json) {
+        return Ok(());
+    }
+    let message = "The body must be application/json.";
+    let failure = Failure::new(ErrorCode::UnsupportedMediaType, message);
+    Err(failure.detail("received_content_type", json!(received)))
+}

@@ -1,0 +1,500 @@
+//! What a generation is asked for: the fields of both routers, judged by the model's profile, and
+//! the price. Submit and estimate read them with the same function, so that they agree.
+
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+use svc_sdk::contract::limits::{
+    REFERENCE_IMAGE_URLS, REFERENCE_VIDEO_URLS, WAIT_TIMEOUT_SECONDS, WEBHOOK_URL_LENGTH,
+};
+use svc_sdk::contract::profile::Range;
+use svc_sdk::types::Usd;
+
+use super::failure::Failure;
+use super::fields::{Fields, Medium};
+use crate::engine::destination;
+use crate::engine::magic::Words;
+use crate::engine::models::{self, Model, Router};
+
+/// How long `sync` and `subscribe` wait where the request does not say.
+const DEFAULT_WAIT: Duration = Duration::from_secs(10);
+
+/// Fields of every submit.
+const COMMON: [&str; 4] = ["mode", "webhook_url", "wait_timeout_seconds", "metadata"];
+
+/// A generation that can be made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Order {
+    pub(crate) model: &'static Model,
+    pub(crate) resolution: String,
+    pub(crate) aspect_ratio: String,
+    /// Seconds of a video.
+    pub(crate) duration: u64,
+    /// Number of images.
+    pub(crate) images: u64,
+    pub(crate) sound: bool,
+    pub(crate) words: Words,
+    pub(crate) price: Price,
+}
+
+/// What it costs: so many units at so much.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Price {
+    pub(crate) unit_price: Usd,
+    pub(crate) units: u64,
+    pub(crate) total: Usd,
+}
+
+/// How the caller wants to hear of it, and what the caller keeps with it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Communication {
+    /// How long the answer waits for the end: `sync` and `subscribe`.
+    pub(crate) wait: Option<Duration>,
+    pub(crate) webhook_url: Option<String>,
+    pub(crate) metadata: Map<String, Value>,
+}
+
+/// Reads a submit to a router. `has_model` says whether `model` is one of these fields, too.
+pub(crate) fn read(
+    router: Router,
+    model: &str,
+    fields: Fields<'_>,
+    has_model: bool,
+) -> Result<(Order, Communication), Failure> {
+    let order = match model {
+        "auto" if router == Router::Video => cheapest(fields, has_model)?,
+        _ => {
+            let model = models::of(router).find(|known| known.id == model);
+            let model =
+                model.ok_or_else(|| Failure::field("model", "is not the id of a model here"))?;
+            judge(model, fields, has_model, false)?
+        }
+    };
+    Ok((order, communication(fields)?))
+}
+
+/// The cheapest order that the request's inputs allow.
+fn cheapest(fields: Fields<'_>, has_model: bool) -> Result<Order, Failure> {
+    let judged = models::of(Router::Video).map(|model| judge(model, fields, has_model, true));
+    let (orders, refusals): (Vec<_>, Vec<_>) = judged.partition(Result::is_ok);
+    // Of those that cost the same `min_by_key` gives the first.
+    if let Some(order) = orders
+        .into_iter()
+        .flatten()
+        .min_by_key(|order| order.price.total)
+    {
+        return Ok(order);
+    }
+    let mut refusals = refusals.into_iter().filter_map(Result::err);
+    let first = refusals.next();
+    match first {
+        // All complain of the same field: that one is wrong whatever the model.
+        Some(first) if refusals.all(|other| other.about() == first.about()) => Err(first),
+        _ => Err(Failure::field(
+            "model",
+            "is auto, but no model takes these inputs together",
+        )),
+    }
+}
+
+/// Judges the fields by a model's profile.
+fn judge(
+    model: &'static Model,
+    fields: Fields<'_>,
+    has_model: bool,
+    auto: bool,
+) -> Result<Order, Failure> {
+    let known =
+        |name: &str| model.takes(name) || COMMON.contains(&name) || (has_model && name == "model");
+    fields.only(known, model.id)?;
+    let profile = model.profile;
+
+    let prompt = fields.filled_text("prompt")?;
+    let first_frame = fields.media_url("image_url", Medium::Image)?;
+    let last_frame = fields.media_url("end_image_url", Medium::Image)?;
+    let source = fields.media_url("video_url", Medium::Video)?;
+    let speech = fields.media_url("audio_url", Medium::Audio)?;
+    let images = fields.media_urls("reference_image_urls", Medium::Image, REFERENCE_IMAGE_URLS)?;
+    let videos = fields.media_urls("reference_video_urls", Medium::Video, REFERENCE_VIDEO_URLS)?;
+    let sound = fields.flag("generate_audio")?.unwrap_or(false);
+    let duration = within(fields, "duration", profile.duration)?;
+    let count = within(fields, "num_images", profile.num_images)?;
+    let resolutions = model.resolutions();
+    let resolution = fields.one_of("resolution", &resolutions)?;
+    let aspect_ratio = fields.one_of("aspect_ratio", profile.aspect_ratios)?;
+
+    // With `auto` the prompt is optional where there is something to look at.
+    let to_look_at = first_frame.is_some() || images.is_some() || videos.is_some();
+    if profile.prompt_required && prompt.is_none() && !(auto && to_look_at) {
+        return Err(fields.wrong("prompt", "is required"));
+    }
+    if last_frame.is_some() && first_frame.is_none() {
+        return Err(fields.wrong("end_image_url", "requires `image_url`"));
+    }
+    if model.lip_sync && speech.is_none() {
+        return Err(fields.wrong("audio_url", "is required"));
+    }
+    if model.lip_sync && source.is_none() && first_frame.is_none() {
+        return Err(fields.wrong("video_url", "or `image_url` is required"));
+    }
+
+    let resolution = resolution.unwrap_or(profile.default_resolution());
+    let price = price(model, resolution, duration.or(count).unwrap_or(1));
+    Ok(Order {
+        model,
+        resolution: resolution.to_owned(),
+        aspect_ratio: aspect_ratio
+            .unwrap_or(profile.default_aspect_ratio)
+            .to_owned(),
+        duration: duration.unwrap_or_default(),
+        images: count.unwrap_or_default(),
+        sound: sound || model.lip_sync,
+        words: Words::of(prompt),
+        price: price.ok_or_else(|| fields.wrong("resolution", "has no price"))?,
+    })
+}
+
+/// The price, rounded up to the service's unit of prices.
+fn price(model: &Model, resolution: &str, units: u64) -> Option<Price> {
+    let unit_price = model.profile.price(resolution)?;
+    let total = unit_price
+        .times(i64::try_from(units).ok()?)?
+        .round_up_to_price_unit();
+    Some(Price {
+        unit_price,
+        units,
+        total,
+    })
+}
+
+/// A whole number in the model's range, or the model's default; none where the model has none.
+fn within(fields: Fields<'_>, name: &str, range: Option<Range>) -> Result<Option<u64>, Failure> {
+    let Some(range) = range else { return Ok(None) };
+    let given = fields.integer(name, range.min..=range.max)?;
+    Ok(Some(given.unwrap_or(range.default)))
+}
+
+/// The communication fields and the metadata.
+fn communication(fields: Fields<'_>) -> Result<Communication, Failure> {
+    let mode = fields.one_of("mode", &["async", "webhook", "sync", "subscribe"])?;
+    let webhook_url = fields.text("webhook_url")?;
+    let wait = fields.integer("wait_timeout_seconds", WAIT_TIMEOUT_SECONDS)?;
+    let metadata = fields.object("metadata")?;
+    match (mode == Some("webhook"), webhook_url) {
+        (true, None) => return Err(fields.wrong("webhook_url", "is required with `mode` webhook")),
+        (false, Some(_)) => return Err(fields.wrong("webhook_url", "requires `mode` webhook")),
+        (_, Some(url)) if url.chars().count() > WEBHOOK_URL_LENGTH => {
+            let problem = format!("must have at most {WEBHOOK_URL_LENGTH} characters");
+            return Err(fields.wrong("webhook_url", &problem));
+        }
+        (_, Some(url)) => {
+            destination::public_https(url)
+                .map_err(|problem| fields.wrong("webhook_url", problem))?;
+        }
+        (false, None) => {}
+    }
+    let waits = matches!(mode, Some("sync" | "subscribe"));
+    Ok(Communication {
+        wait: waits.then(|| wait.map_or(DEFAULT_WAIT, Duration::from_secs)),
+        webhook_url: webhook_url.map(str::to_owned),
+        metadata: metadata.cloned().unwrap_or_default(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn order(router: Router, body: &Value) -> Result<(Order, Communication), Failure> {
+        let model = body["model"].as_str().unwrap();
+        read(router, model, Fields::of_body(body).unwrap(), true)
+    }
+
+    #[track_caller]
+    fn price_of(body: Value) -> (&'static str, String) {
+        let (order, _) = order(Router::Video, &body).unwrap();
+        (order.model.id, order.price.total.to_string())
+    }
+
+    #[track_caller]
+    fn refused(router: Router, body: Value) -> String {
+        let failure = order(router, &body).expect_err(&body.to_string());
+        assert_eq!(failure.status(), 400);
+        failure.about().unwrap().to_owned()
+    }
+
+    const IMAGE: &str = "https://media.example/a.png";
+    const VIDEO: &str = "https://media.example/a.mp4";
+    const SOUND: &str = "https://media.example/a.mp3";
+
+    #[test]
+    fn the_price_is_seconds_or_images_times_the_rate() {
+        let rows = [
+            (json!({"model": "video-f", "prompt": "x"}), "0.7035"),
+            (
+                json!({"model": "video-f", "prompt": "x", "duration": 15, "resolution": "720p"}),
+                "4.5360",
+            ),
+            (
+                json!({"model": "video-l", "prompt": "x", "duration": 2}),
+                "0.1250",
+            ),
+            (
+                json!({"model": "video-l", "prompt": "x", "duration": 30, "resolution": "1080p"}),
+                "7.5000",
+            ),
+            (
+                json!({"model": "video-h", "prompt": "x", "resolution": "4K"}),
+                "1.0785",
+            ),
+            (json!({"model": "video-r"}), "0.4190"),
+            (
+                json!({"model": "video-r", "duration": 16, "resolution": "1080p"}),
+                "1.6800",
+            ),
+            (
+                json!({"model": "lipsync-s", "audio_url": SOUND, "image_url": IMAGE, "duration": 60}),
+                "3.0000",
+            ),
+        ];
+        for (body, price) in rows {
+            assert_eq!(price_of(body.clone()).1, price, "{body}");
+        }
+        for (count, price) in [
+            (json!({}), "0.0050"),
+            (json!({"num_images": 4, "resolution": "1080p"}), "0.0300"),
+        ] {
+            let mut body = json!({"model": "image-i", "prompt": "x"});
+            body.as_object_mut()
+                .unwrap()
+                .extend(count.as_object().unwrap().clone());
+            assert_eq!(
+                order(Router::Image, &body)
+                    .unwrap()
+                    .0
+                    .price
+                    .total
+                    .to_string(),
+                price
+            );
+        }
+    }
+
+    #[test]
+    fn auto_is_the_cheapest_model_that_takes_the_inputs() {
+        let rows = [
+            (
+                json!({"model": "auto", "prompt": "x"}),
+                ("video-h", "0.2890"),
+            ),
+            (
+                json!({"model": "auto", "prompt": "x", "duration": 4}),
+                ("video-l", "0.2500"),
+            ),
+            (
+                json!({"model": "auto", "prompt": "x", "resolution": "720p"}),
+                ("video-h", "0.2890"),
+            ),
+            (
+                json!({"model": "auto", "prompt": "x", "resolution": "1080p", "duration": 6}),
+                ("video-r", "0.6300"),
+            ),
+            (
+                json!({"model": "auto", "prompt": "x", "aspect_ratio": "21:9"}),
+                ("video-f", "0.7035"),
+            ),
+            (
+                json!({"model": "auto", "prompt": "x", "generate_audio": true}),
+                ("video-l", "0.3125"),
+            ),
+            (json!({"model": "auto"}), ("video-r", "0.4190")),
+            (
+                json!({"model": "auto", "image_url": IMAGE}),
+                ("video-l", "0.3125"),
+            ),
+            (
+                json!({"model": "auto", "reference_image_urls": [IMAGE]}),
+                ("video-l", "0.3125"),
+            ),
+            (
+                json!({"model": "auto", "audio_url": SOUND, "video_url": VIDEO}),
+                ("lipsync-s", "0.2500"),
+            ),
+        ];
+        for (body, (model, price)) in rows {
+            assert_eq!(price_of(body.clone()), (model, price.to_owned()), "{body}");
+        }
+    }
+
+    #[test]
+    fn auto_that_no_model_takes_is_refused() {
+        let rows = [
+            (
+                json!({"model": "auto", "prompt": "x", "duration": 31}),
+                "model",
+            ),
+            (json!({"model": "auto", "video_url": VIDEO}), "model"),
+            (
+                json!({"model": "auto", "prompt": "x", "colour": "red"}),
+                "colour",
+            ),
+            (json!({"model": "auto", "prompt": ""}), "prompt"),
+            (
+                json!({"model": "auto", "prompt": "x", "duration": "5"}),
+                "duration",
+            ),
+            (
+                json!({"model": "auto", "prompt": "x", "aspect_ratio": "21:9", "resolution": "4K"}),
+                "model",
+            ),
+        ];
+        for (body, field) in rows {
+            assert_eq!(refused(Router::Video, body.clone()), field, "{body}");
+        }
+        assert_eq!(
+            refused(Router::Image, json!({"model": "auto", "prompt": "x"})),
+            "model"
+        );
+    }
+
+    #[test]
+    fn each_profile_takes_its_own_fields_and_ranges_only() {
+        let with = |model: &str, field: &str, value: Value| json!({"model": model, "prompt": "x", field: value});
+        let rows = [
+            ("video-f", "duration", json!(3)),
+            ("video-f", "duration", json!(16)),
+            ("video-f", "duration", json!(5.0)),
+            ("video-f", "duration", json!(null)),
+            ("video-f", "resolution", json!("1080p")),
+            ("video-f", "aspect_ratio", json!("3:2")),
+            ("video-f", "video_url", json!(VIDEO)),
+            ("video-f", "audio_url", json!(SOUND)),
+            ("video-f", "num_images", json!(1)),
+            ("video-f", "generate_audio", json!("yes")),
+            ("video-f", "prompt", json!(" \n")),
+            ("video-f", "prompt", json!(7)),
+            ("video-f", "image_url", json!("http://media.example/a.png")),
+            ("video-f", "image_url", json!("https://localhost/a.png")),
+            (
+                "video-f",
+                "image_url",
+                json!("https://media.example/a.html"),
+            ),
+            ("video-f", "image_url", json!(VIDEO)),
+            ("video-f", "end_image_url", json!(IMAGE)),
+            ("video-f", "reference_image_urls", json!([])),
+            ("video-f", "reference_image_urls", json!(vec![IMAGE; 11])),
+            ("video-f", "reference_image_urls", json!(IMAGE)),
+            ("video-f", "reference_video_urls", json!(vec![VIDEO; 6])),
+            ("video-f", "workspace_id", json!("ws_demo")),
+            ("video-f", "Prompt", json!("x")),
+            ("video-l", "duration", json!(31)),
+            ("video-l", "aspect_ratio", json!("21:9")),
+            ("video-h", "duration", json!(4)),
+            ("video-h", "aspect_ratio", json!("1:1")),
+            ("video-h", "generate_audio", json!(true)),
+            ("video-h", "image_url", json!(IMAGE)),
+            ("video-h", "reference_image_urls", json!([IMAGE])),
+            ("video-r", "duration", json!(17)),
+            ("video-r", "resolution", json!("480p")),
+            ("video-r", "image_url", json!(IMAGE)),
+            ("video-r", "reference_video_urls", json!([VIDEO])),
+            ("lipsync-s", "resolution", json!("720p")),
+            ("lipsync-s", "aspect_ratio", json!("16:9")),
+        ];
+        for (model, field, value) in rows {
+            let body = with(model, field, value);
+            assert_eq!(refused(Router::Video, body.clone()), field, "{body}");
+        }
+        let image =
+            |field: &str, value: Value| refused(Router::Image, with("image-i", field, value));
+        assert_eq!(image("num_images", json!(5)), "num_images");
+        assert_eq!(image("num_images", json!(0)), "num_images");
+        assert_eq!(image("duration", json!(5)), "duration");
+        assert_eq!(image("aspect_ratio", json!("21:9")), "aspect_ratio");
+        assert_eq!(image("resolution", json!("2K")), "resolution");
+    }
+
+    #[test]
+    fn what_a_model_needs_is_asked_for() {
+        assert_eq!(
+            refused(Router::Video, json!({"model": "video-f"})),
+            "prompt"
+        );
+        assert_eq!(
+            refused(Router::Video, json!({"model": "video-x", "prompt": "x"})),
+            "model"
+        );
+        assert_eq!(
+            refused(Router::Video, json!({"model": "image-i", "prompt": "x"})),
+            "model"
+        );
+        assert_eq!(
+            refused(
+                Router::Video,
+                json!({"model": "lipsync-s", "image_url": IMAGE})
+            ),
+            "audio_url"
+        );
+        assert_eq!(
+            refused(
+                Router::Video,
+                json!({"model": "lipsync-s", "audio_url": SOUND})
+            ),
+            "video_url"
+        );
+        let names = json!({"model": "video-f", "prompt": "x", "reference_image_urls": [IMAGE, "https://10.0.0.1/"]});
+        assert_eq!(refused(Router::Video, names), "reference_image_urls[1]");
+    }
+
+    #[test]
+    fn the_fields_of_communication_belong_together() {
+        let hook = "https://hooks.example/in";
+        let rows = [
+            (json!({"mode": "webhook"}), "webhook_url"),
+            (json!({"webhook_url": hook}), "webhook_url"),
+            (json!({"mode": "async", "webhook_url": hook}), "webhook_url"),
+            (
+                json!({"mode": "webhook", "webhook_url": "http://hooks.example/"}),
+                "webhook_url",
+            ),
+            (
+                json!({"mode": "webhook", "webhook_url": "https://127.0.0.1/"}),
+                "webhook_url",
+            ),
+            (
+                json!({"mode": "webhook", "webhook_url": format!("{hook}/{}", "x".repeat(2048))}),
+                "webhook_url",
+            ),
+            (json!({"mode": "later"}), "mode"),
+            (json!({"wait_timeout_seconds": 31}), "wait_timeout_seconds"),
+            (json!({"wait_timeout_seconds": -1}), "wait_timeout_seconds"),
+            (json!({"wait_timeout_seconds": 1.5}), "wait_timeout_seconds"),
+            (json!({"metadata": "x"}), "metadata"),
+            (json!({"metadata": null}), "metadata"),
+        ];
+        let with = |more: &Value| {
+            let mut body = json!({"model": "image-i", "prompt": "x"});
+            body.as_object_mut()
+                .unwrap()
+                .extend(more.as_object().unwrap().clone());
+            body
+        };
+        for (more, field) in rows {
+            assert_eq!(refused(Router::Image, with(&more)), field, "{more}");
+        }
+        let communication = |more: Value| order(Router::Image, &with(&more)).unwrap().1;
+        assert_eq!(communication(json!({"wait_timeout_seconds": 5})).wait, None);
+        assert_eq!(
+            communication(json!({"mode": "sync"})).wait,
+            Some(Duration::from_secs(10))
+        );
+        let waiting = json!({"mode": "subscribe", "wait_timeout_seconds": 0});
+        assert_eq!(communication(waiting).wait, Some(Duration::ZERO));
+        let longest = format!("{hook}/{}", "x".repeat(2048 - hook.len() - 1));
+        let hooked = communication(json!({"mode": "webhook", "webhook_url": longest}));
+        assert_eq!(hooked.webhook_url, Some(longest));
+    }
+}

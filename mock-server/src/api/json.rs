@@ -1,0 +1,174 @@
+//! Reading JSON strictly, and telling two bodies that mean the same from two that do not.
+
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{self, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Number, Value};
+use sha2::{Digest, Sha256};
+
+/// Reads one JSON text. A name that comes twice in an object is an error, as are text after the
+/// end and nesting past the parser's limit.
+pub(crate) fn parse(bytes: &[u8]) -> Result<Value, serde_json::Error> {
+    serde_json::from_slice::<Strict>(bytes).map(|strict| strict.0)
+}
+
+/// A digest that is the same for bodies that differ in the order of names and in blanks only.
+pub(crate) fn digest(value: &Value) -> String {
+    let mut canonical = String::new();
+    write_canonical(value, &mut canonical);
+    let digest = Sha256::digest(canonical);
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn write_canonical(value: &Value, out: &mut String) {
+    match value {
+        Value::Array(items) => {
+            out.push('[');
+            for item in items {
+                write_canonical(item, out);
+                out.push(',');
+            }
+            out.push(']');
+        }
+        Value::Object(fields) => {
+            let mut fields: Vec<_> = fields.iter().collect();
+            fields.sort_unstable_by_key(|(name, _)| *name);
+            out.push('{');
+            for (name, value) in fields {
+                out.push_str(&Value::from(name.as_str()).to_string());
+                out.push(':');
+                write_canonical(value, out);
+                out.push(',');
+            }
+            out.push('}');
+        }
+        scalar => out.push_str(&scalar.to_string()),
+    }
+}
+
+struct Strict(Value);
+
+impl<'de> Deserialize<'de> for Strict {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(AnyValue).map(Self)
+    }
+}
+
+struct AnyValue;
+
+impl<'de> Visitor<'de> for AnyValue {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E>(self, flag: bool) -> Result<Value, E> {
+        Ok(Value::Bool(flag))
+    }
+
+    fn visit_i64<E>(self, number: i64) -> Result<Value, E> {
+        Ok(Value::from(number))
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<Value, E> {
+        Ok(Value::from(number))
+    }
+
+    fn visit_f64<E: de::Error>(self, number: f64) -> Result<Value, E> {
+        Number::from_f64(number)
+            .map(Value::Number)
+            .ok_or_else(|| E::custom("number out of range"))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Value, E> {
+        Ok(Value::from(text))
+    }
+
+    fn visit_string<E>(self, text: String) -> Result<Value, E> {
+        Ok(Value::from(text))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let mut array = Vec::new();
+        while let Some(Strict(item)) = items.next_element()? {
+            array.push(item);
+        }
+        Ok(Value::Array(array))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Value, A::Error> {
+        let mut object = Map::new();
+        while let Some(name) = fields.next_key::<String>()? {
+            if object.contains_key(&name) {
+                return Err(de::Error::custom(format_args!(
+                    "the name {name:?} comes twice"
+                )));
+            }
+            let Strict(value) = fields.next_value()?;
+            object.insert(name, value);
+        }
+        Ok(Value::Object(object))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn json_is_read_as_it_is() {
+        let text = br#" {"a": [1, -2, 2.5, 18446744073709551615, null, true, "\u00e9\ud83d\ude00"], "b": {}} "#;
+        let expected = json!({"a": [1, -2, 2.5, u64::MAX, null, true, "é😀"], "b": {}});
+        assert_eq!(parse(text).unwrap(), expected);
+    }
+
+    #[test]
+    fn what_is_no_single_sound_json_text_is_refused() {
+        let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+        let texts: [&[u8]; 13] = [
+            b"",
+            b" ",
+            b"{",
+            b"{} x",
+            b"{}{}",
+            b"{'a': 1}",
+            b"{\"a\": 1,}",
+            b"\xff",
+            b"\"\\ud800\"",
+            b"NaN",
+            b"1e999",
+            b"{\"a\": 1, \"\\u0061\": 2}",
+            deep.as_bytes(),
+        ];
+        for text in texts {
+            assert!(
+                parse(text).is_err(),
+                "{}",
+                String::from_utf8_lossy(text.get(..20).unwrap_or(text))
+            );
+        }
+    }
+
+    #[test]
+    fn bodies_that_mean_the_same_have_the_same_digest() {
+        let digest_of = |text: &str| digest(&parse(text.as_bytes()).unwrap());
+        let body = digest_of(r#"{"a": {"x": 1, "y": [1, 2]}, "b": "c"}"#);
+        assert_eq!(digest_of(r#"{"b":"\u0063","a":{"y":[1,2],"x":1}}"#), body);
+        for other in [
+            r#"{"a": {"x": 1, "y": [2, 1]}, "b": "c"}"#,
+            r#"{"a": {"x": 1.0, "y": [1, 2]}, "b": "c"}"#,
+            r#"{"a": {"x": "1", "y": [1, 2]}, "b": "c"}"#,
+            r#"{"a": {"x": 1, "y": [1, 2]}, "b": "c", "d": null}"#,
+        ] {
+            assert_ne!(digest_of(other), body, "{other}");
+        }
+    }
+}

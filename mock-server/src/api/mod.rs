@@ -1,0 +1,301 @@
+//! What the service answers: each request's way from its path to its response. One file a resource;
+//! what the service knows and does is in [`engine`](crate::engine).
+
+mod answer;
+mod checkout;
+mod estimate;
+mod failure;
+mod faulty;
+mod fields;
+mod gate;
+mod generation;
+mod held;
+mod image;
+mod jobs;
+mod json;
+mod models;
+mod request;
+mod route;
+mod submit;
+mod top_ups;
+mod video;
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Method, Response};
+use svc_sdk::contract::{ErrorCode, Operation};
+
+use self::answer::{Answer, Headers, Outcome, Wait, json_response, refusal, set};
+use self::failure::Failure;
+use self::request::Request;
+use self::route::Route;
+use crate::engine::{Call, Fault, Hold, Host, Hosts, Reply, State, journal};
+use crate::media;
+
+pub(crate) use self::held::{foresee, resume};
+pub(crate) use self::jobs::view as job_view;
+pub(crate) use self::top_ups::view as top_up_view;
+
+/// Answers a request and writes it into the journal.
+pub(crate) fn answer(state: &mut State, hosts: &Hosts, call: &Call) -> Reply {
+    let route = Route::of(call, hosts);
+    let request_id = state.chance.id("req");
+    let fault = state
+        .faults
+        .strike(call.host, route.name(), &mut state.dice);
+    let mut reply = match call.host {
+        Host::Open | Host::Developer => {
+            on_a_surface(state, hosts, call, &route, &request_id, fault.as_ref())
+        }
+        Host::Media | Host::Control => {
+            let instead = fault.as_ref().and_then(|fault| {
+                let budget = route.budget(call.request.method());
+                faulty::instead(fault, call.host, budget, &request_id, &Headers::new())
+            });
+            Reply::now(
+                instead
+                    .unwrap_or_else(|| of_the_media_host(state, hosts, call, &route, &request_id)),
+            )
+        }
+    };
+    reply.delay = fault.as_ref().map_or(Duration::ZERO, faulty::delay);
+    let kind = fault.map(|fault| fault.kind);
+    faulty::befall(&mut reply, kind);
+    if let Some(hold) = &mut reply.hold {
+        hold.fault = kind;
+    }
+    if call.request.method() == Method::HEAD {
+        without_body(&mut reply.response);
+    }
+    let shown = reply.hold.as_ref().map(|hold| foresee(state, hosts, hold));
+    let entry = journal::Entry {
+        seq: 0,
+        at: state.now,
+        method: call.request.method().as_str().to_owned(),
+        path: journal::shortened(
+            call.request
+                .uri()
+                .path_and_query()
+                .map_or("/", |path| path.as_str()),
+        ),
+        surface: call.host,
+        operation: route.name().map(str::to_owned),
+        headers: journal::redacted(call.request.headers()),
+        request_id,
+        status: faulty::status_of(shown.as_ref().unwrap_or(&reply)),
+        fault: kind,
+    };
+    let seq = state.journal.write(entry);
+    if let Some(hold) = &mut reply.hold {
+        hold.journal_seq = seq;
+    }
+    reply
+}
+
+/// A request of the open or the developer surface.
+fn on_a_surface(
+    state: &mut State,
+    hosts: &Hosts,
+    call: &Call,
+    route: &Route,
+    request_id: &str,
+    fault: Option<&Fault>,
+) -> Reply {
+    let admission = gate::admit(state, call, route);
+    let headers = admission.headers;
+    let budget = route.budget(call.request.method());
+    if let Some(response) =
+        fault.and_then(|fault| faulty::instead(fault, call.host, budget, request_id, &headers))
+    {
+        return Reply::now(response);
+    }
+    let outcome = match (admission.refused, route) {
+        (Some(failure), _) => Err(failure),
+        (None, Route::Operation(operation, segments)) => {
+            gate::check(call, *operation, admission.caller.as_ref()).and_then(|body| {
+                operate(&mut Request {
+                    state,
+                    hosts,
+                    host: call.host,
+                    operation: *operation,
+                    segments: segments.clone(),
+                    query: call.request.uri().query().unwrap_or_default(),
+                    headers: call.request.headers(),
+                    body,
+                    caller: admission.caller.clone(),
+                    request_id,
+                })
+            })
+        }
+        (None, Route::OtherMethod { allow, .. }) => {
+            let message = format!("This path takes {allow}.");
+            Err(Failure::new(ErrorCode::MethodNotAllowed, message).allow(allow))
+        }
+        (None, _) => Err(Failure::new(
+            ErrorCode::NotFound,
+            "There is nothing at this path.",
+        )),
+    };
+    match outcome {
+        Ok(answer) => accepted(call.host, request_id, headers, answer),
+        Err(failure) => Reply::now(refusal(call.host, request_id, &headers, &failure)),
+    }
+}
+
+fn accepted(host: Host, request_id: &str, headers: Headers, answer: Answer) -> Reply {
+    let mut reply = Reply::now(json_response(
+        answer.status,
+        request_id,
+        &headers,
+        &answer.body,
+    ));
+    reply.hold = answer.wait.map(
+        |Wait {
+             job_id,
+             until,
+             receipt,
+         }| Hold {
+            job_id,
+            until,
+            host,
+            request_id: request_id.to_owned(),
+            receipt,
+            headers,
+            fault: None,
+            journal_seq: 0,
+        },
+    );
+    reply
+}
+
+/// A request of the media host: a file or a checkout page.
+fn of_the_media_host(
+    state: &mut State,
+    hosts: &Hosts,
+    call: &Call,
+    route: &Route,
+    request_id: &str,
+) -> Response<Bytes> {
+    let nothing = || {
+        let failure = Failure::new(ErrorCode::NotFound, "There is nothing at this path.");
+        refusal(call.host, request_id, &Headers::new(), &failure)
+    };
+    match route {
+        Route::Checkout(token) => checkout::answer(state, hosts, call, token, request_id),
+        Route::Artifact(file) => match jobs::artifact(state, file) {
+            Some(spec) => {
+                let mut response =
+                    media::serve(spec, call.request.method(), call.request.headers());
+                set(&mut response, "x-svc-request-id", request_id);
+                response
+            }
+            None => nothing(),
+        },
+        _ => nothing(),
+    }
+}
+
+/// Leaves the body out and says how long it would have been.
+fn without_body(response: &mut Response<Bytes>) {
+    let length = response.body().len();
+    if length > 0 {
+        response
+            .headers_mut()
+            .insert(http::header::CONTENT_LENGTH, length.into());
+        *response.body_mut() = Bytes::new();
+    }
+}
+
+/// What each operation does. Those that this mock leaves out are named family by family.
+fn operate(request: &mut Request<'_>) -> Outcome {
+    use Operation as Op;
+    let left_out = |family| Err(Failure::not_built(request.operation.name(), family));
+    match request.operation {
+        Op::ImageGenerate => image::generate(request),
+        Op::ImageModelsList => image::list_models(request),
+        Op::ImageModelsGet => image::get_model(request),
+        Op::VideoGenerate => video::generate(request),
+        Op::VideoModelsList => video::list_models(request),
+        Op::VideoModelsGet => video::get_model(request),
+        Op::JobsList => jobs::list(request),
+        Op::JobsGet => jobs::get(request),
+        Op::JobsStatus => jobs::status(request),
+        Op::JobsResult => jobs::result(request),
+        Op::JobsCancel => jobs::cancel(request),
+        Op::OpenCatalogList => models::list_catalog(request),
+        Op::OpenCatalogGet => models::get_catalog(request),
+        Op::OpenEstimate => estimate::estimate(request),
+        Op::TopUpsCreate => top_ups::create(request),
+        Op::TopUpsGet => top_ups::get(request),
+        Op::Health | Op::HiddenHealth | Op::Catalog | Op::Me | Op::Balance | Op::Usage => {
+            left_out("account and catalog")
+        }
+        Op::Openapi | Op::Reference => left_out("schema"),
+        Op::BgmCatalog | Op::BgmCategories | Op::BgmPick => left_out("background music"),
+        Op::JobsEvents | Op::JobsWebhookRedeliver => left_out("job events and redelivery"),
+        Op::AvatarGenerate
+        | Op::AvatarTalkingVideo
+        | Op::AvatarCanonicalList
+        | Op::AvatarCanonicalGet
+        | Op::AvatarsList
+        | Op::AvatarsGet
+        | Op::AvatarVideosList
+        | Op::AvatarVideosGet
+        | Op::AvatarCatalogSearch
+        | Op::AvatarPreviewsCreate
+        | Op::AvatarPreviewsGet
+        | Op::AvatarPreviewsRegenerate
+        | Op::AvatarPreviewsGenerateVideo => left_out("avatars"),
+        Op::Image1Generate
+        | Op::Video1Generate
+        | Op::Music1Generate
+        | Op::HiddenAdmissionPreview => left_out("generation on the developer surface"),
+        Op::AliasAvatarV10
+        | Op::AliasAvatar10Generate
+        | Op::AliasAvatar10TalkingVideo
+        | Op::AliasAvatarVideoV10
+        | Op::AliasAvatarFaceSwapV10
+        | Op::AliasImage10
+        | Op::AliasVideo10
+        | Op::AliasMusic10 => left_out("compatibility aliases"),
+        Op::VideoCaptionsCreate | Op::VideoCaptionsGet | Op::TrendingVideosSearch => {
+            left_out("captions and trending videos")
+        }
+        Op::ActionsList
+        | Op::ActionsGet
+        | Op::ActionsRunsList
+        | Op::ActionsRunsCreate
+        | Op::ActionsRunsGet
+        | Op::ActionRunsGet
+        | Op::ActionRunsStatus
+        | Op::ActionRunsResult
+        | Op::ActionRunsCancel => left_out("Actions"),
+        Op::FormatsList
+        | Op::FormatsGet
+        | Op::FormatsRunsList
+        | Op::FormatsRunsCreate
+        | Op::FormatsBulkCreate
+        | Op::FormatsBySlugGet
+        | Op::FormatsBySlugRunsList
+        | Op::FormatsBySlugRunsCreate
+        | Op::FormatsBySlugBulkCreate
+        | Op::FormatQueuesGet
+        | Op::FormatRunsGet
+        | Op::FormatRunsStatus
+        | Op::FormatRunsResult
+        | Op::FormatRunsEvents
+        | Op::FormatRunsCancel
+        | Op::FormatRunsWebhookRedeliver => left_out("Formats"),
+        Op::AgentCompletionsCreate
+        | Op::AgentRunsList
+        | Op::AgentRunsGet
+        | Op::AgentRunsStatus
+        | Op::AgentRunsResult
+        | Op::AgentRunsCancel => left_out("Agent Completions"),
+        Op::SigningSecretGet | Op::SigningSecretRotate | Op::TestDeliveriesCreate => {
+            left_out("webhook administration")
+        }
+        Op::Mcp => left_out("MCP"),
+    }
+}

@@ -1,0 +1,139 @@
+//! The model lists of both routers, priced in service credits, and the open catalog, priced in
+//! dollars.
+
+use serde_json::{Value, json};
+use svc_sdk::contract::ErrorCode;
+use svc_sdk::types::Usd;
+
+use super::answer::{Answer, Outcome};
+use super::failure::Failure;
+use super::request::Request;
+use crate::engine::models::{self, MODELS, Model, Router};
+
+/// What a service credit is worth. The specification does not say; this is the mock's own.
+const USD_PER_CREDIT: Usd = Usd::from_micros(10_000);
+
+/// The models of a router.
+pub(super) fn list(router: Router) -> Outcome {
+    Ok(Answer::list(models::of(router).map(entry).collect()))
+}
+
+/// A model of a router.
+pub(super) fn get(router: Router, id: &str) -> Outcome {
+    let model = models::of(router)
+        .find(|model| model.id == id)
+        .ok_or_else(unknown)?;
+    Ok(Answer::data(200, entry(model)))
+}
+
+/// `GET /v1/open/catalog`.
+pub(super) fn list_catalog(_: &mut Request<'_>) -> Outcome {
+    Ok(Answer::list(MODELS.iter().map(catalog_entry).collect()))
+}
+
+/// `GET /v1/open/catalog/{model_id}`.
+pub(super) fn get_catalog(request: &mut Request<'_>) -> Outcome {
+    let model = models::by_id(request.id()).ok_or_else(unknown)?;
+    Ok(Answer::data(200, catalog_entry(model)))
+}
+
+fn unknown() -> Failure {
+    Failure::new(ErrorCode::ModelNotFound, "There is no such model.")
+}
+
+fn entry(model: &Model) -> Value {
+    let mut capabilities = json!({
+        "inputs": model.inputs(),
+        "resolutions": model.resolutions(),
+        "aspect_ratios": model.profile.aspect_ratios,
+    });
+    if let (Some(range), Some(fields)) = (model.profile.duration, capabilities.as_object_mut()) {
+        let bounds = json!({"min": range.min, "max": range.max, "default": range.default});
+        fields.insert("duration_seconds".to_owned(), bounds);
+    }
+    json!({
+        "id": model.id,
+        "name": model.name,
+        "type": model.kind,
+        "capabilities": capabilities,
+        "pricing": {
+            "unit": model.unit().as_str(),
+            "currency": "credits",
+            "usd_per_credit": USD_PER_CREDIT,
+            "rates": rates(model, "unit_price_credits", |price| json!(credits(price))),
+        },
+    })
+}
+
+fn catalog_entry(model: &Model) -> Value {
+    json!({
+        "id": model.id,
+        "name": model.name,
+        "type": model.kind,
+        "pricing": {
+            "unit": model.unit().as_str(),
+            "currency": "USD",
+            "rates": rates(model, "unit_price_usd", |price| json!(price)),
+        },
+    })
+}
+
+/// The price at each resolution; one without, where the model has none.
+fn rates(model: &Model, field: &str, amount: impl Fn(Usd) -> Value) -> Vec<Value> {
+    let rates = model.profile.rates.iter();
+    rates
+        .map(|rate| match rate.resolution {
+            "" => json!({field: amount(rate.price)}),
+            resolution => json!({"resolution": resolution, field: amount(rate.price)}),
+        })
+        .collect()
+}
+
+/// Dollars as credits, to a hundredth of one: the unit of prices.
+fn credits(price: Usd) -> String {
+    let hundredths = price.micros() * 100 / USD_PER_CREDIT.micros();
+    format!("{}.{:02}", hundredths / 100, hundredths % 100)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_model_says_what_it_takes_and_its_price_in_credits() {
+        let expected = json!({"data": {
+            "id": "video-r", "name": "Video R", "type": "video",
+            "capabilities": {
+                "inputs": ["prompt", "reference_image_urls", "generate_audio"],
+                "duration_seconds": {"min": 3, "max": 16, "default": 5},
+                "resolutions": ["720p", "1080p"],
+                "aspect_ratios": ["16:9", "9:16", "4:3", "3:4", "1:1"]
+            },
+            "pricing": {
+                "unit": "second", "currency": "credits", "usd_per_credit": "0.0100",
+                "rates": [
+                    {"resolution": "720p", "unit_price_credits": "8.38"},
+                    {"resolution": "1080p", "unit_price_credits": "10.50"}
+                ]
+            }
+        }});
+        assert_eq!(get(Router::Video, "video-r").unwrap().body, expected);
+        assert_eq!(get(Router::Image, "video-r").unwrap_err().status(), 404);
+    }
+
+    #[test]
+    fn the_catalog_has_the_dollar_prices_of_every_model() {
+        let prices = |id: &str| catalog_entry(models::by_id(id).unwrap())["pricing"].clone();
+        let expected = json!({"unit": "second", "currency": "USD", "rates": [
+            {"resolution": "480p", "unit_price_usd": "0.1407"}, {"resolution": "720p", "unit_price_usd": "0.3024"}
+        ]});
+        assert_eq!(prices("video-f"), expected);
+        let expected = json!({"unit": "image", "currency": "USD", "rates": [
+            {"resolution": "720p", "unit_price_usd": "0.0050"}, {"resolution": "1080p", "unit_price_usd": "0.0075"}
+        ]});
+        assert_eq!(prices("image-i"), expected);
+        let expected =
+            json!({"unit": "second", "currency": "USD", "rates": [{"unit_price_usd": "0.0500"}]});
+        assert_eq!(prices("lipsync-s"), expected);
+    }
+}

@@ -1,0 +1,179 @@
+//! A request that was let in, as its operation sees it.
+
+use http::HeaderMap;
+use serde_json::{Value, json};
+use svc_sdk::contract::limits::IDEMPOTENCY_KEY_LENGTH;
+use svc_sdk::contract::{ErrorCode, Operation};
+
+use super::failure::Failure;
+use super::json;
+use crate::engine::idempotency::{Replay, Slot};
+use crate::engine::keys::ApiKey;
+use crate::engine::{Host, Hosts, KeyKind, State, Time};
+
+/// A request that was let in.
+#[derive(Debug)]
+pub(crate) struct Request<'a> {
+    pub(crate) state: &'a mut State,
+    pub(crate) hosts: &'a Hosts,
+    pub(crate) host: Host,
+    pub(crate) operation: Operation,
+    /// The values of the path's placeholders.
+    pub(crate) segments: Vec<String>,
+    pub(crate) query: &'a str,
+    pub(crate) headers: &'a HeaderMap,
+    pub(crate) body: Option<Value>,
+    /// None on public routes only.
+    pub(crate) caller: Option<ApiKey>,
+    pub(crate) request_id: &'a str,
+}
+
+/// The idempotency key of a create that has not been done before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Once {
+    kept: Option<(Slot, String)>,
+}
+
+impl Request<'_> {
+    pub(crate) fn now(&self) -> Time {
+        self.state.now
+    }
+
+    /// The workspace of the key.
+    pub(crate) fn workspace(&self) -> &str {
+        self.caller
+            .as_ref()
+            .map_or("", |key| key.workspace.as_str())
+    }
+
+    /// Whether what it makes is paid from the dollar balance.
+    pub(crate) fn bills_dollars(&self) -> bool {
+        self.caller
+            .as_ref()
+            .is_some_and(|key| key.kind == KeyKind::Open)
+    }
+
+    /// The value of the path's first placeholder.
+    pub(crate) fn id(&self) -> &str {
+        self.segments.first().map_or("", String::as_str)
+    }
+
+    /// The body, which has to be there.
+    pub(crate) fn body(&self) -> Result<&Value, Failure> {
+        self.body
+            .as_ref()
+            .ok_or_else(|| Failure::field("body", "is required: a JSON object"))
+    }
+
+    /// Refuses any field, where no body is needed.
+    pub(crate) fn no_body_needed(&self) -> Result<(), Failure> {
+        match &self.body {
+            None => Ok(()),
+            Some(body) => super::fields::Fields::of_body(body)?.only(|_| false, "this operation"),
+        }
+    }
+
+    /// A query parameter, which may come once.
+    pub(crate) fn parameter(&self, name: &str) -> Result<Option<String>, Failure> {
+        let mut values = url::form_urlencoded::parse(self.query.as_bytes())
+            .filter_map(|(key, value)| (key == name).then(|| value.into_owned()));
+        match (values.next(), values.next()) {
+            (_, Some(_)) => Err(Failure::field(name, "must be given once")),
+            (value, None) => Ok(value),
+        }
+    }
+
+    /// What the idempotency key says: the receipt of the same create done before, or leave to do
+    /// it once. Operations whose idempotency is not documented ignore the header.
+    pub(crate) fn replay(&self) -> Result<Result<Value, Once>, Failure> {
+        if !self.operation.retry().sends_key() {
+            return Ok(Err(Once { kept: None }));
+        }
+        let Some(key) = idempotency_key(self.headers)? else {
+            return Ok(Err(Once { kept: None }));
+        };
+        let slot = Slot {
+            workspace: self.workspace().to_owned(),
+            operation: self.operation.name().to_owned(),
+            key,
+        };
+        let body = json::digest(self.body.as_ref().unwrap_or(&Value::Null));
+        match self.state.idempotency.look_up(&slot, &body) {
+            Replay::New => Ok(Err(Once {
+                kept: Some((slot, body)),
+            })),
+            Replay::Same(receipt) => Ok(Ok(receipt)),
+            Replay::Other => {
+                let message = "The Idempotency-Key was used for a different request.";
+                Err(Failure::new(ErrorCode::IdempotencyConflict, message))
+            }
+        }
+    }
+
+    /// Keeps the receipt of a create for those who send it again.
+    pub(crate) fn keep(&mut self, once: Once, receipt: &Value) {
+        if let Some((slot, body)) = once.kept {
+            let now = self.now();
+            self.state
+                .idempotency
+                .keep(slot, body, receipt.clone(), now);
+        }
+    }
+}
+
+/// The `Idempotency-Key` header: 1 to 255 printable ASCII characters.
+fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Failure> {
+    let mut values = headers.get_all("idempotency-key").iter();
+    let (Some(value), another) = (values.next(), values.next()) else {
+        return Ok(None);
+    };
+    // Blanks around a value are not part of it.
+    let key = value.as_bytes().trim_ascii();
+    let printable = key.iter().all(|byte| (b' '..=b'~').contains(byte));
+    match std::str::from_utf8(key) {
+        Ok(key)
+            if printable && another.is_none() && IDEMPOTENCY_KEY_LENGTH.contains(&key.len()) =>
+        {
+            Ok(Some(key.to_owned()))
+        }
+        _ => {
+            let message =
+                "`Idempotency-Key` must be 1 to 255 printable ASCII characters, given once";
+            let failure = Failure::new(ErrorCode::InvalidRequest, message);
+            Err(failure.detail("field", json!("Idempotency-Key")))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+
+    use super::*;
+
+    fn key(values: &[&[u8]]) -> Result<Option<String>, Failure> {
+        let mut headers = HeaderMap::new();
+        for value in values {
+            headers.append("idempotency-key", HeaderValue::from_bytes(value).unwrap());
+        }
+        idempotency_key(&headers)
+    }
+
+    #[test]
+    fn only_printable_ascii_of_1_to_255_is_an_idempotency_key() {
+        assert_eq!(key(&[]), Ok(None));
+        for good in ["a", "~ !", &"k".repeat(255)] {
+            assert_eq!(key(&[good.as_bytes()]), Ok(Some(good.to_owned())));
+        }
+        let long = "k".repeat(256);
+        let bad: [&[u8]; 6] = [b"", b"  ", b"a\tb", b"\xc3\xa4", b"\xff", long.as_bytes()];
+        for value in bad {
+            assert_eq!(
+                key(&[value]).unwrap_err().about(),
+                Some("Idempotency-Key"),
+                "{value:?}"
+            );
+        }
+        assert!(key(&[b"a", b"a"]).is_err());
+    }
+}

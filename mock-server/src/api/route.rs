@@ -1,0 +1,200 @@
+//! Which operation a request addresses.
+
+use http::Method;
+use svc_sdk::contract::{Auth, Budget, Operation, Surface};
+
+use crate::engine::{Call, Host, Hosts};
+
+/// What a request addresses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Route {
+    /// An operation, with the values of its path's placeholders.
+    Operation(Operation, Vec<String>),
+    /// A path that takes other methods only.
+    OtherMethod {
+        /// The value of `Allow`.
+        allow: &'static str,
+        /// Whether the path needs no key.
+        public: bool,
+    },
+    /// A file of the media host, by what follows `/artifacts/`.
+    Artifact(String),
+    /// A checkout page of the media host, by its token.
+    Checkout(String),
+    /// Nothing.
+    Unknown,
+}
+
+impl Route {
+    /// Where a request leads.
+    pub(crate) fn of(call: &Call, hosts: &Hosts) -> Self {
+        let path = call.request.uri().path();
+        match call.host {
+            Host::Developer if hosts.is_mcp(path) => match *call.request.method() {
+                Method::POST => Self::Operation(Operation::Mcp, Vec::new()),
+                _ => Self::OtherMethod {
+                    allow: "POST",
+                    public: false,
+                },
+            },
+            host => match hosts.below(host, path) {
+                None => Self::Unknown,
+                Some(path) => match host {
+                    Host::Open => Self::of_surface(Surface::Open, call.request.method(), path),
+                    Host::Developer => {
+                        Self::of_surface(Surface::Developer, call.request.method(), path)
+                    }
+                    Host::Media => Self::of_media(path),
+                    Host::Control => Self::Unknown,
+                },
+            },
+        }
+    }
+
+    fn of_surface(surface: Surface, method: &Method, path: &str) -> Self {
+        let method = if *method == Method::HEAD {
+            "GET"
+        } else {
+            method.as_str()
+        };
+        if let Some((operation, segments)) = Operation::route(surface, method, path) {
+            return Self::Operation(operation, segments);
+        }
+        let read = Operation::route(surface, "GET", path);
+        let write = Operation::route(surface, "POST", path);
+        let allow = match (&read, &write) {
+            (None, None) => return Self::Unknown,
+            (Some(_), None) => "GET, HEAD",
+            (None, Some(_)) => "POST",
+            (Some(_), Some(_)) => "GET, HEAD, POST",
+        };
+        let public = [read, write]
+            .iter()
+            .flatten()
+            .any(|(operation, _)| operation.auth() == Auth::Public);
+        Self::OtherMethod { allow, public }
+    }
+
+    fn of_media(path: &str) -> Self {
+        let mut segments = path.trim_start_matches('/').split('/');
+        match (segments.next(), segments.next(), segments.next()) {
+            (Some("artifacts"), Some(file), None) if !file.is_empty() => {
+                Self::Artifact(file.to_owned())
+            }
+            (Some("checkout"), Some(token), None) if !token.is_empty() => {
+                Self::Checkout(token.to_owned())
+            }
+            _ => Self::Unknown,
+        }
+    }
+
+    /// The name in the journal and in faults.
+    pub(crate) fn name(&self) -> Option<&'static str> {
+        match self {
+            Self::Operation(operation, _) => Some(operation.name()),
+            Self::Artifact(_) => Some("artifact"),
+            Self::Checkout(_) => Some("checkout"),
+            Self::OtherMethod { .. } | Self::Unknown => None,
+        }
+    }
+
+    pub(crate) fn is_public(&self) -> bool {
+        match self {
+            Self::Operation(operation, _) => operation.auth() == Auth::Public,
+            Self::OtherMethod { public, .. } => *public,
+            Self::Artifact(_) | Self::Checkout(_) => true,
+            Self::Unknown => false,
+        }
+    }
+
+    /// The budget that the request spends from.
+    pub(crate) fn budget(&self, method: &Method) -> Budget {
+        match self {
+            Self::Operation(operation, _) => operation.budget(),
+            _ if *method == Method::GET || *method == Method::HEAD => Budget::Read,
+            _ => Budget::Write,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+
+    fn route(host: Host, method: &str, uri: &str) -> Route {
+        let request = http::Request::builder()
+            .method(method)
+            .uri(uri)
+            .body(Bytes::new())
+            .unwrap();
+        let call = Call {
+            host,
+            peer: [127, 0, 0, 1].into(),
+            request,
+        };
+        Route::of(&call, &Hosts::default())
+    }
+
+    #[test]
+    fn a_request_leads_to_its_operation() {
+        let status = Route::Operation(Operation::JobsStatus, vec!["job_1".to_owned()]);
+        for host in [Host::Open, Host::Developer] {
+            assert_eq!(route(host, "GET", "/v1/jobs/job_1/status?x=y"), status);
+            assert_eq!(route(host, "HEAD", "/v1/jobs/job_1/status"), status);
+        }
+        assert_eq!(
+            route(Host::Developer, "POST", "/mcp"),
+            Route::Operation(Operation::Mcp, vec![])
+        );
+        assert_eq!(route(Host::Open, "POST", "/mcp"), Route::Unknown);
+        assert_eq!(route(Host::Control, "GET", "/v1/jobs"), Route::Unknown);
+    }
+
+    #[test]
+    fn a_known_path_says_which_methods_it_takes() {
+        for (method, path, allow, public) in [
+            ("PUT", "/v1/jobs", "GET, HEAD", false),
+            ("DELETE", "/v1/jobs/job_1/cancel", "POST", false),
+            (
+                "PATCH",
+                "/v1/formats/fmt_demo/runs",
+                "GET, HEAD, POST",
+                false,
+            ),
+            ("POST", "/v1/health", "GET, HEAD", true),
+            ("GET", "/mcp", "POST", false),
+        ] {
+            assert_eq!(
+                route(Host::Developer, method, path),
+                Route::OtherMethod { allow, public },
+                "{path}"
+            );
+        }
+        for path in ["/", "/v1", "/v1/jobs/", "/v2/jobs", "//v1/jobs"] {
+            assert_eq!(route(Host::Open, "GET", path), Route::Unknown, "{path}");
+        }
+    }
+
+    #[test]
+    fn the_media_host_has_files_and_checkouts() {
+        assert_eq!(
+            route(Host::Media, "GET", "/artifacts/x.png"),
+            Route::Artifact("x.png".to_owned())
+        );
+        assert_eq!(
+            route(Host::Media, "POST", "/checkout/t"),
+            Route::Checkout("t".to_owned())
+        );
+        for path in [
+            "/",
+            "/artifacts",
+            "/artifacts/",
+            "/artifacts/x/y",
+            "/v1/jobs",
+        ] {
+            assert_eq!(route(Host::Media, "GET", path), Route::Unknown, "{path}");
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! The credential that a request presents, before anybody asks whether it is any good.
+
+use http::HeaderMap;
+
+/// What a request presents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Credential<'h> {
+    /// Nothing.
+    None,
+    /// A key.
+    Key(&'h str),
+    /// Something that is no key.
+    Malformed,
+    /// More than one, in whatever form.
+    Several,
+}
+
+impl<'h> Credential<'h> {
+    /// Reads `Authorization: Bearer KEY` or `x-api-key: KEY`.
+    pub(crate) fn of(headers: &'h HeaderMap) -> Self {
+        let bearer = headers
+            .get_all(http::header::AUTHORIZATION)
+            .into_iter()
+            .map(|value| {
+                let text = value.to_str().ok()?.trim();
+                let (scheme, key) = text.split_once(' ')?;
+                scheme.eq_ignore_ascii_case("bearer").then_some(key)
+            });
+        let plain = headers
+            .get_all("x-api-key")
+            .into_iter()
+            .map(|value| value.to_str().ok());
+        let mut presented = bearer.chain(plain);
+        match (presented.next(), presented.next()) {
+            (None, _) => Self::None,
+            (Some(_), Some(_)) => Self::Several,
+            (Some(key), None) => match key.map(str::trim) {
+                Some(key) if is_token(key) => Self::Key(key),
+                _ => Self::Malformed,
+            },
+        }
+    }
+}
+
+fn is_token(key: &str) -> bool {
+    !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
+#[cfg(test)]
+mod tests {
+    use http::{HeaderName, HeaderValue};
+
+    use super::*;
+
+    fn presented(rows: &[(&str, &[u8])], expected: Credential<'_>) {
+        let mut headers = HeaderMap::new();
+        for (name, value) in rows {
+            let name: HeaderName = name.parse().unwrap();
+            headers.append(name, HeaderValue::from_bytes(value).unwrap());
+        }
+        assert_eq!(Credential::of(&headers), expected, "{rows:?}");
+    }
+
+    #[test]
+    fn both_forms_are_read_and_never_both_at_once() {
+        presented(&[], Credential::None);
+        presented(
+            &[("authorization", b"Bearer svc_a")],
+            Credential::Key("svc_a"),
+        );
+        presented(
+            &[("authorization", b"bearer  svc_a ")],
+            Credential::Key("svc_a"),
+        );
+        presented(&[("x-api-key", b"svc_a")], Credential::Key("svc_a"));
+        presented(
+            &[("authorization", b"Bearer svc_a"), ("x-api-key", b"svc_a")],
+            Credential::Several,
+        );
+        presented(
+            &[("authorization", b"Basic x"), ("x-api-key", b"svc_a")],
+            Credential::Several,
+        );
+        presented(
+            &[("authorization", b"Bearer svc_a"), ("x-api-key", b"")],
+            Credential::Several,
+        );
+        presented(
+            &[("x-api-key", b"svc_a"), ("x-api-key", b"svc_b")],
+            Credential::Several,
+        );
+    }
+
+    #[test]
+    fn what_is_no_key_is_malformed() {
+        let values: [&[u8]; 8] = [
+            b"",
+            b"Bearer",
+            b"Bearer ",
+            b"Basic svc_a",
+            b"svc_a",
+            b"Bearer a b",
+            b"Bearer\tsvc_a",
+            b"Bearer \xff",
+        ];
+        for value in values {
+            presented(&[("authorization", value)], Credential::Malformed);
+        }
+        presented(&[("x-api-key", b"")], Credential::Malformed);
+        presented(&[("x-api-key", b"a b")], Credential::Malformed);
+    }
+}

@@ -1,0 +1,279 @@
+//! Which URLs a caller may hand over: public HTTPS, however their host is spelled.
+//!
+//! Nothing is looked up: a name is judged by its letters, a literal address by its range.
+
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+use url::{Host, Url};
+
+/// Reads a URL that somebody on the public internet can be asked for.
+///
+/// The error says what is wrong with it, as the end of a sentence about the URL.
+pub(crate) fn public_https(text: &str) -> Result<Url, &'static str> {
+    let url = https(text)?;
+    let authority = authority(text);
+    if authority.contains('@') || !url.username().is_empty() || url.password().is_some() {
+        return Err("must not carry credentials");
+    }
+    let public = match url.host() {
+        None => false,
+        Some(Host::Domain(name)) => !is_local_name(name),
+        // What a browser reads as this address though it is written in another way is not meant
+        // for people, so only the usual way is taken.
+        Some(Host::Ipv4(address)) => {
+            is_public_v4(address) && host_of(authority) == address.to_string()
+        }
+        Some(Host::Ipv6(address)) => is_public_v6(address),
+    };
+    if public {
+        Ok(url)
+    } else {
+        Err("must be on a public host")
+    }
+}
+
+/// Reads a URL that is HTTPS, wherever it leads.
+pub(crate) fn https(text: &str) -> Result<Url, &'static str> {
+    // The WHATWG parser drops blanks and control characters and takes backslashes for slashes:
+    // what only it would understand is refused.
+    let odd = |c: char| c.is_control() || c.is_whitespace() || c == '\\';
+    if text.contains(odd) {
+        return Err("must be a URL without blanks, control characters or backslashes");
+    }
+    let starts_well = text
+        .get(..8)
+        .is_some_and(|start| start.eq_ignore_ascii_case("https://"));
+    if !starts_well {
+        return Err("must be an https URL");
+    }
+    let url = Url::parse(text).map_err(|_| "must be a valid URL")?;
+    if url.host_str().is_none_or(str::is_empty) || authority(text).is_empty() {
+        return Err("must have a host");
+    }
+    Ok(url)
+}
+
+/// The text between the two slashes and the path.
+fn authority(text: &str) -> &str {
+    let rest = text.get(8..).unwrap_or_default();
+    rest.split(['/', '?', '#']).next().unwrap_or_default()
+}
+
+/// The host as it is written, without the port.
+fn host_of(authority: &str) -> &str {
+    authority
+        .rsplit_once(':')
+        .map_or(authority, |(host, _)| host)
+}
+
+fn is_local_name(name: &str) -> bool {
+    let name = name.strip_suffix('.').unwrap_or(name);
+    name.is_empty() || name == "localhost" || name.ends_with(".localhost")
+}
+
+/// The IPv4 special-purpose address registry, and multicast: first address and prefix length.
+const SPECIAL_V4: [([u8; 4], u32); 18] = [
+    ([0, 0, 0, 0], 8),
+    ([10, 0, 0, 0], 8),
+    ([100, 64, 0, 0], 10),
+    ([127, 0, 0, 0], 8),
+    ([169, 254, 0, 0], 16),
+    ([172, 16, 0, 0], 12),
+    ([192, 0, 0, 0], 24),
+    ([192, 0, 2, 0], 24),
+    ([192, 31, 196, 0], 24),
+    ([192, 52, 193, 0], 24),
+    ([192, 88, 99, 0], 24),
+    ([192, 168, 0, 0], 16),
+    ([192, 175, 48, 0], 24),
+    ([198, 18, 0, 0], 15),
+    ([198, 51, 100, 0], 24),
+    ([203, 0, 113, 0], 24),
+    ([224, 0, 0, 0], 4),
+    ([240, 0, 0, 0], 4),
+];
+
+/// Special-purpose addresses among those that are global unicast (`2000::/3`): all others are not
+/// public to begin with. With them go the loopback, IPv4-mapped and -compatible addresses, NAT64
+/// (`64:ff9b::/96`, `64:ff9b:1::/48`), discard-only, ULA, link-local, site-local and multicast.
+const SPECIAL_V6: [([u16; 8], u32); 5] = [
+    // IETF protocol assignments: Teredo, benchmarking, AMT, ORCHID and others.
+    ([0x2001, 0, 0, 0, 0, 0, 0, 0], 23),
+    // Documentation.
+    ([0x2001, 0x0db8, 0, 0, 0, 0, 0, 0], 32),
+    // 6to4.
+    ([0x2002, 0, 0, 0, 0, 0, 0, 0], 16),
+    // AS112.
+    ([0x2620, 0x004f, 0x8000, 0, 0, 0, 0, 0], 48),
+    // Documentation.
+    ([0x3fff, 0, 0, 0, 0, 0, 0, 0], 20),
+];
+
+fn is_public_v4(address: Ipv4Addr) -> bool {
+    let bits = address.to_bits();
+    !SPECIAL_V4.iter().any(|(first, length)| {
+        let first = Ipv4Addr::from(*first).to_bits();
+        (bits ^ first).checked_shr(32 - length).unwrap_or(0) == 0
+    })
+}
+
+fn is_public_v6(address: Ipv6Addr) -> bool {
+    let bits = address.to_bits();
+    let within = |first: Ipv6Addr, length: u32| (bits ^ first.to_bits()) >> (128 - length) == 0;
+    within(Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 3)
+        && !SPECIAL_V6
+            .iter()
+            .any(|(first, length)| within(Ipv6Addr::from(*first), *length))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn public_https_is_accepted_however_it_is_spelled() {
+        for url in [
+            "https://media.example/cat.png",
+            "HTTPS://Media.Example/cat.png",
+            "https://hooks.example.com:8443/a?b=c#d",
+            "https://8.8.8.8/x",
+            "https://1.1.1.1",
+            "https://100.63.255.255/",
+            "https://100.128.0.1/",
+            "https://172.15.0.1/",
+            "https://172.32.0.1/",
+            "https://198.17.255.255/",
+            "https://198.20.0.1/",
+            "https://192.0.1.1/",
+            "https://223.255.255.254:443/",
+            "https://[2606:4700:4700::1111]/",
+            "https://[2001:4860:4860::8888]:8443/",
+            "https://bücher.example/",
+            "https://localhost.example/",
+            "https://notlocalhost/",
+            "https://media.example./cat.png",
+            "https://media.example/a@b",
+            "https://media.example/%20x",
+        ] {
+            assert!(public_https(url).is_ok(), "{url}: {:?}", public_https(url));
+        }
+    }
+
+    #[test]
+    fn what_is_not_public_is_refused_however_it_is_spelled() {
+        for url in [
+            "",
+            "https://",
+            "https:///path",
+            "https:media.example",
+            "https:/media.example",
+            "https:\\\\media.example",
+            "https://media.example\\@127.0.0.1/",
+            "http://media.example/",
+            "ftp://media.example/",
+            "//media.example/",
+            "file:///etc/passwd",
+            "javascript:alert(1)",
+            "data:text/plain,x",
+            " https://media.example/",
+            "https://media.example/ x",
+            "https://media.example/\n",
+            "https://me\tdia.example/",
+            "https://user@media.example/",
+            "https://user:password@media.example/",
+            "https://:password@media.example/",
+            "https://@media.example/",
+            "https://media.example@127.0.0.1/",
+            "https://localhost/",
+            "https://localhost./",
+            "https://LOCALHOST:8443/",
+            "https://api.localhost/",
+            "https://a.b.localhost./",
+            "https://127.0.0.1/",
+            "https://127.0.0.1./",
+            "https://127.1/",
+            "https://127.0.1/",
+            "https://2130706433/",
+            "https://0x7f000001/",
+            "https://0x7f.0.0.1/",
+            "https://0177.0.0.1/",
+            "https://017700000001/",
+            "https://0x7f.1/",
+            "https://127.0.0.0x1/",
+            "https://%31%32%37.0.0.1/",
+            "https://１２７.0.0.1/",
+            "https://①②⑦.0.0.1/",
+            "https://0/",
+            "https://0.0.0.0/",
+            "https://010.8.8.8/",
+            "https://8.8.8.08/",
+            "https://8.8.8.010/",
+            "https://08.8.8.8/",
+            "https://0x08080808/",
+            "https://134744072/",
+            "https://10.0.0.1/",
+            "https://100.64.0.1/",
+            "https://100.127.255.255/",
+            "https://169.254.169.254/latest/meta-data",
+            "https://172.16.0.1/",
+            "https://172.31.255.255/",
+            "https://192.0.0.8/",
+            "https://192.0.2.1/",
+            "https://192.31.196.1/",
+            "https://192.52.193.1/",
+            "https://192.88.99.1/",
+            "https://192.168.1.1/",
+            "https://192.175.48.1/",
+            "https://198.18.0.1/",
+            "https://198.19.255.255/",
+            "https://198.51.100.7/",
+            "https://203.0.113.7/",
+            "https://224.0.0.1/",
+            "https://239.255.255.255/",
+            "https://240.0.0.1/",
+            "https://255.255.255.255/",
+            "https://256.1.1.1/",
+            "https://[::]/",
+            "https://[::1]/",
+            "https://[0:0:0:0:0:0:0:1]/",
+            "https://[::ffff:127.0.0.1]/",
+            "https://[::ffff:a9fe:a9fe]/",
+            "https://[::ffff:8.8.8.8]/",
+            "https://[::127.0.0.1]/",
+            "https://[::ffff:0:127.0.0.1]/",
+            "https://[64:ff9b::7f00:1]/",
+            "https://[64:ff9b::808:808]/",
+            "https://[64:ff9b:1::1]/",
+            "https://[100::1]/",
+            "https://[2001::1]/",
+            "https://[2001:0:4136:e378:8000:63bf:3fff:fdd2]/",
+            "https://[2001:2::1]/",
+            "https://[2001:10::1]/",
+            "https://[2001:20::1]/",
+            "https://[2001:db8::1]/",
+            "https://[2002:7f00:1::]/",
+            "https://[2620:4f:8000::1]/",
+            "https://[3fff::1]/",
+            "https://[5f00::1]/",
+            "https://[fc00::1]/",
+            "https://[fd12:3456::1]/",
+            "https://[fe80::1]/",
+            "https://[fe80::1%25eth0]/",
+            "https://[fec0::1]/",
+            "https://[ff02::1]/",
+            "https://[not-an-address]/",
+            "https://media.example:99999/",
+            "https://exa<mple/",
+        ] {
+            assert!(public_https(url).is_err(), "{url}");
+        }
+    }
+
+    #[test]
+    fn a_return_url_has_to_be_https_and_nothing_more() {
+        assert!(https("https://localhost:3000/done").is_ok());
+        assert!(https("https://shop.example/[mock:refuse=stripe_error]").is_ok());
+        assert!(https("http://shop.example/").is_err());
+        assert!(https("shop.example").is_err());
+    }
+}

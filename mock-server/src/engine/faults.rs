@@ -1,0 +1,233 @@
+//! Faults on demand: the next matching requests fail in a given way.
+
+use serde::{Deserialize, Serialize};
+use svc_sdk::contract::Operation;
+
+use super::chance::Chance;
+use super::{ControlError, Host};
+
+/// The names by which the media host's resources are known where an operation's name is expected.
+pub(crate) const MEDIA_OPERATIONS: [&str; 2] = ["artifact", "checkout"];
+
+/// A rule that makes requests fail.
+///
+/// A request is held against the rules in the order of their arrival; the first that fits is the
+/// one that happens.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fault {
+    /// The host; any but the control API, if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub surface: Option<Host>,
+    /// An operation's name, or `artifact` or `checkout` of the media host; any request of the
+    /// host, if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub operation: Option<String>,
+    /// What happens.
+    pub kind: FaultKind,
+    /// How often; once if left out, without end if there is a probability.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub times: Option<u64>,
+    /// How likely a matching request is hit, 0 to 1; always, if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probability: Option<f64>,
+    /// `retry-after` of `status_503` and `status_429`; 1 if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_after_seconds: Option<u64>,
+    /// Real milliseconds before the answer; 1000 for `delay` and 0 otherwise, if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay_ms: Option<u64>,
+}
+
+/// What a fault does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FaultKind {
+    /// `503 database_busy`; nothing is done.
+    #[serde(rename = "status_503")]
+    Status503,
+    /// `429 rate_limited`; nothing is done.
+    #[serde(rename = "status_429")]
+    Status429,
+    /// A proxy's `502` page, no envelope; nothing is done.
+    #[serde(rename = "status_502_html")]
+    Status502Html,
+    /// The connection is closed; nothing is done.
+    DropBefore,
+    /// The request is done, then the connection is closed without an answer.
+    DropAfter,
+    /// The request is done; the connection ends after half of the body.
+    Truncate,
+    /// The request is done; the answer is `200` with a body that is no JSON.
+    Garbage,
+    /// The request is done; the answer comes late.
+    Delay,
+}
+
+/// The rules that are in force.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct Faults(Vec<Fault>);
+
+impl Faults {
+    pub(crate) fn add(&mut self, fault: Fault) -> Result<(), ControlError> {
+        fault.check()?;
+        self.0.push(fault);
+        Ok(())
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    pub(crate) fn all(&self) -> &[Fault] {
+        &self.0
+    }
+
+    /// The fault that hits this request, counted as having happened.
+    pub(crate) fn strike(
+        &mut self,
+        host: Host,
+        operation: Option<&str>,
+        chance: &mut Chance,
+    ) -> Option<Fault> {
+        let hit = self.0.iter().position(|fault| {
+            fault.fits(host, operation)
+                && fault
+                    .probability
+                    .is_none_or(|likely| chance.fraction() < likely)
+        })?;
+        let fault = self.0.get_mut(hit)?;
+        let struck = fault.clone();
+        let left = match (fault.times, fault.probability) {
+            (Some(times), _) => Some(times.saturating_sub(1)),
+            (None, Some(_)) => None,
+            (None, None) => Some(0),
+        };
+        fault.times = left;
+        if left == Some(0) {
+            self.0.remove(hit);
+        }
+        Some(struck)
+    }
+}
+
+impl Fault {
+    /// Whether the rule can ever make sense.
+    pub(crate) fn check(&self) -> Result<(), ControlError> {
+        if self.surface == Some(Host::Control) {
+            return Err(ControlError::Invalid(
+                "surface: the control API has no faults".to_owned(),
+            ));
+        }
+        if let Some(name) = &self.operation
+            && Operation::from_name(name).is_none()
+            && !MEDIA_OPERATIONS.contains(&name.as_str())
+        {
+            return Err(ControlError::Invalid(format!(
+                "operation: there is no {name:?}"
+            )));
+        }
+        if self.times == Some(0) {
+            return Err(ControlError::Invalid(
+                "times: must be at least 1".to_owned(),
+            ));
+        }
+        match self.probability {
+            Some(likely) if !(0.0..=1.0).contains(&likely) => Err(ControlError::Invalid(
+                "probability: must be from 0 to 1".to_owned(),
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    fn fits(&self, host: Host, operation: Option<&str>) -> bool {
+        self.surface.is_none_or(|surface| surface == host)
+            && self
+                .operation
+                .as_deref()
+                .is_none_or(|wanted| operation == Some(wanted))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fault(json: &str) -> Fault {
+        serde_json::from_str(json).unwrap()
+    }
+
+    #[test]
+    fn a_fault_happens_once_unless_told_otherwise() {
+        let (mut faults, mut chance) = (Faults::default(), Chance::of(1));
+        faults.add(fault(r#"{"kind": "status_503"}"#)).unwrap();
+        faults
+            .add(fault(r#"{"kind": "drop_before", "times": 2}"#))
+            .unwrap();
+        let mut struck = Vec::new();
+        while let Some(fault) = faults.strike(Host::Open, Some("jobs_get"), &mut chance) {
+            struck.push(fault.kind);
+        }
+        use FaultKind::{DropBefore, Status503};
+        assert_eq!(struck, [Status503, DropBefore, DropBefore]);
+    }
+
+    #[test]
+    fn a_fault_hits_what_it_names_only() {
+        let (mut faults, mut chance) = (Faults::default(), Chance::of(1));
+        faults
+            .add(fault(
+                r#"{"kind": "delay", "surface": "developer", "operation": "jobs_get"}"#,
+            ))
+            .unwrap();
+        assert!(
+            faults
+                .strike(Host::Open, Some("jobs_get"), &mut chance)
+                .is_none()
+        );
+        assert!(
+            faults
+                .strike(Host::Developer, Some("jobs_list"), &mut chance)
+                .is_none()
+        );
+        assert!(faults.strike(Host::Developer, None, &mut chance).is_none());
+        assert!(
+            faults
+                .strike(Host::Developer, Some("jobs_get"), &mut chance)
+                .is_some()
+        );
+    }
+
+    #[test]
+    fn a_probability_hits_that_share_without_end() {
+        let (mut faults, mut chance) = (Faults::default(), Chance::of(7));
+        faults
+            .add(fault(r#"{"kind": "garbage", "probability": 0.25}"#))
+            .unwrap();
+        let hits = (0..4000)
+            .filter(|_| {
+                faults
+                    .strike(Host::Media, Some("artifact"), &mut chance)
+                    .is_some()
+            })
+            .count();
+        assert!((850..1150).contains(&hits), "{hits}");
+        assert_eq!(faults.all().len(), 1);
+    }
+
+    #[test]
+    fn a_rule_that_cannot_be_is_refused() {
+        for json in [
+            r#"{"kind": "delay", "surface": "control"}"#,
+            r#"{"kind": "delay", "operation": "no_such"}"#,
+            r#"{"kind": "delay", "times": 0}"#,
+            r#"{"kind": "delay", "probability": 1.5}"#,
+            r#"{"kind": "delay", "probability": -0.5}"#,
+        ] {
+            assert!(Faults::default().add(fault(json)).is_err(), "{json}");
+        }
+        assert!(serde_json::from_str::<Fault>(r#"{"kind": "explode"}"#).is_err());
+        assert!(serde_json::from_str::<Fault>(r#"{"kind": "delay", "when": 1}"#).is_err());
+    }
+}

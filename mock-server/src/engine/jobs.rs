@@ -1,0 +1,380 @@
+//! Jobs: what is known of each, and the shelves on which they are found.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Map, Value};
+use svc_sdk::contract::{ErrorCode, JobStatus};
+use svc_sdk::types::Usd;
+
+use super::course::Course;
+use super::{Host, Time};
+use crate::media;
+
+/// What a job makes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum JobType {
+    ImageGeneration,
+    VideoGeneration,
+}
+
+impl JobType {
+    pub(crate) const ALL: [Self; 2] = [Self::ImageGeneration, Self::VideoGeneration];
+
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::ImageGeneration => "image_generation",
+            Self::VideoGeneration => "video_generation",
+        }
+    }
+
+    /// How long it takes from submit to completion, unless a magic word says otherwise.
+    pub(crate) const fn takes(self) -> Duration {
+        Duration::from_secs(match self {
+            Self::ImageGeneration => 2,
+            Self::VideoGeneration => 8,
+        })
+    }
+
+    /// `media_type` of its artifacts.
+    pub(crate) const fn media_type(self) -> &'static str {
+        match self {
+            Self::ImageGeneration => "image",
+            Self::VideoGeneration => "video",
+        }
+    }
+}
+
+/// A job.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Job {
+    pub(crate) id: String,
+    /// The request that submitted it.
+    pub(crate) request_id: String,
+    pub(crate) workspace: String,
+    /// The surface that it was submitted on.
+    pub(crate) surface: Host,
+    pub(crate) job_type: JobType,
+    pub(crate) model: String,
+    pub(crate) status: JobStatus,
+    pub(crate) updated_at: Time,
+    pub(crate) course: Course,
+    /// How it will fail, if it will.
+    pub(crate) fails_with: Option<ErrorCode>,
+    /// How it failed.
+    pub(crate) error: Option<ErrorCode>,
+    /// What its workspace's dollar balance is charged; nothing on the developer surface.
+    pub(crate) price: Option<Usd>,
+    pub(crate) metadata: Map<String, Value>,
+    pub(crate) webhook_url: Option<String>,
+    /// Known from the start, shown once it is completed.
+    pub(crate) artifacts: Vec<Artifact>,
+}
+
+/// A file that a job makes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Artifact {
+    pub(crate) id: String,
+    /// The part of its path that nobody can guess.
+    pub(crate) token: String,
+    pub(crate) spec: media::Spec,
+}
+
+impl Job {
+    /// How it will stand at `then` if nobody intervenes.
+    pub(crate) fn foreseen(&self, then: Time) -> Self {
+        let mut job = self.clone();
+        if job.status == JobStatus::Queued && job.course.starts_at() <= then {
+            (job.status, job.updated_at) = (JobStatus::Processing, job.course.starts_at());
+        }
+        match job.course.ends_at() {
+            Some(end) if end <= then && !job.status.is_terminal() => {
+                (job.status, job.error) = job.end();
+                job.updated_at = end;
+            }
+            _ => {}
+        }
+        job
+    }
+
+    /// How it ends by itself.
+    pub(crate) fn end(&self) -> (JobStatus, Option<ErrorCode>) {
+        match &self.fails_with {
+            Some(code) => (JobStatus::Failed, Some(code.clone())),
+            None => (JobStatus::Completed, None),
+        }
+    }
+}
+
+/// All jobs. Each is found by id, by the token of its artifacts, and on the shelves of its
+/// workspace; what a look-up costs does not grow with what is not asked for.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Jobs {
+    /// In the order of their submits.
+    jobs: Vec<Job>,
+    by_id: BTreeMap<String, usize>,
+    by_token: BTreeMap<String, (usize, usize)>,
+    shelves: BTreeMap<Shelf, BTreeSet<usize>>,
+}
+
+/// Jobs of a workspace, or those of one status, or of one type, or of both.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Shelf {
+    pub(crate) workspace: String,
+    pub(crate) status: Option<JobStatus>,
+    pub(crate) job_type: Option<JobType>,
+}
+
+impl Jobs {
+    /// Takes in a job and gives its number.
+    pub(crate) fn add(&mut self, job: Job) -> usize {
+        let number = self.jobs.len();
+        self.by_id.insert(job.id.clone(), number);
+        for (place, artifact) in job.artifacts.iter().enumerate() {
+            self.by_token
+                .insert(artifact.token.clone(), (number, place));
+        }
+        for shelf in shelves_of(&job) {
+            self.shelves.entry(shelf).or_default().insert(number);
+        }
+        self.jobs.push(job);
+        number
+    }
+
+    pub(crate) fn get(&self, number: usize) -> Option<&Job> {
+        self.jobs.get(number)
+    }
+
+    pub(crate) fn number(&self, id: &str) -> Option<usize> {
+        self.by_id.get(id).copied()
+    }
+
+    pub(crate) fn by_id(&self, id: &str) -> Option<&Job> {
+        self.get(self.number(id)?)
+    }
+
+    pub(crate) fn by_token(&self, token: &str) -> Option<(&Job, &Artifact)> {
+        let (number, place) = self.by_token.get(token)?;
+        let job = self.get(*number)?;
+        Some((job, job.artifacts.get(*place)?))
+    }
+
+    /// Puts a job into another status and onto its shelves.
+    pub(crate) fn turn(
+        &mut self,
+        number: usize,
+        status: JobStatus,
+        error: Option<ErrorCode>,
+        at: Time,
+    ) {
+        let Some(job) = self.jobs.get_mut(number) else {
+            return;
+        };
+        let before = shelves_of(job);
+        (job.status, job.error, job.updated_at) = (status, error, at);
+        let after = shelves_of(job);
+        for shelf in before {
+            if let Some(numbers) = self.shelves.get_mut(&shelf) {
+                numbers.remove(&number);
+                if numbers.is_empty() {
+                    self.shelves.remove(&shelf);
+                }
+            }
+        }
+        for shelf in after {
+            self.shelves.entry(shelf).or_default().insert(number);
+        }
+    }
+
+    /// The jobs of a shelf, newest first, older than `before`.
+    pub(crate) fn newest_first(
+        &self,
+        shelf: &Shelf,
+        before: Option<usize>,
+    ) -> impl Iterator<Item = &Job> {
+        let numbers = self.shelves.get(shelf).into_iter();
+        let before = before.unwrap_or(usize::MAX);
+        numbers
+            .flat_map(move |numbers| numbers.range(..before).rev())
+            .filter_map(|number| self.get(*number))
+    }
+
+    /// How many jobs of a workspace have not ended.
+    pub(crate) fn in_flight(&self, workspace: &str) -> usize {
+        let count = |status| {
+            let shelf = Shelf {
+                workspace: workspace.to_owned(),
+                status: Some(status),
+                job_type: None,
+            };
+            self.shelves.get(&shelf).map_or(0, BTreeSet::len)
+        };
+        count(JobStatus::Queued) + count(JobStatus::Processing)
+    }
+
+    /// Oldest first.
+    pub(crate) fn all(&self) -> &[Job] {
+        &self.jobs
+    }
+}
+
+fn shelves_of(job: &Job) -> [Shelf; 4] {
+    let status = Some(job.status.clone());
+    let job_type = Some(job.job_type);
+    [
+        (None, None),
+        (status.clone(), None),
+        (None, job_type),
+        (status, job_type),
+    ]
+    .map(|(status, job_type)| Shelf {
+        workspace: job.workspace.clone(),
+        status,
+        job_type,
+    })
+}
+
+/// The jobs alone: the rest follows from them.
+impl Serialize for Jobs {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.jobs.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Jobs {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut jobs = Self::default();
+        for job in Vec::<Job>::deserialize(deserializer)? {
+            jobs.add(job);
+        }
+        Ok(jobs)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn job(id: &str, workspace: &str, job_type: JobType) -> Job {
+        let created_at = Time::from_micros(1_000_000);
+        Job {
+            id: id.to_owned(),
+            request_id: "req_1".to_owned(),
+            workspace: workspace.to_owned(),
+            surface: Host::Open,
+            job_type,
+            model: "video-f".to_owned(),
+            status: JobStatus::Queued,
+            updated_at: created_at,
+            course: Course::new(created_at, job_type.takes(), false),
+            fails_with: None,
+            error: None,
+            price: None,
+            metadata: Map::new(),
+            webhook_url: None,
+            artifacts: vec![Artifact {
+                id: format!("art_{id}"),
+                token: format!("token-{id}"),
+                spec: media::Spec::Image {
+                    width: 2,
+                    height: 2,
+                    seed: 1,
+                },
+            }],
+        }
+    }
+
+    fn some_jobs() -> Jobs {
+        let mut jobs = Jobs::default();
+        for (id, workspace, job_type) in [
+            ("a", "ws_1", JobType::VideoGeneration),
+            ("b", "ws_1", JobType::ImageGeneration),
+            ("c", "ws_2", JobType::ImageGeneration),
+            ("d", "ws_1", JobType::ImageGeneration),
+        ] {
+            jobs.add(job(id, workspace, job_type));
+        }
+        jobs
+    }
+
+    fn found(jobs: &Jobs, status: Option<JobStatus>, job_type: Option<JobType>) -> String {
+        let shelf = Shelf {
+            workspace: "ws_1".to_owned(),
+            status,
+            job_type,
+        };
+        jobs.newest_first(&shelf, None)
+            .map(|job| job.id.as_str())
+            .collect()
+    }
+
+    #[test]
+    fn jobs_are_found_newest_first_by_status_and_type() {
+        let mut jobs = some_jobs();
+        jobs.turn(1, JobStatus::Completed, None, Time::from_micros(5));
+        assert_eq!(found(&jobs, None, None), "dba");
+        assert_eq!(found(&jobs, Some(JobStatus::Queued), None), "da");
+        assert_eq!(found(&jobs, Some(JobStatus::Completed), None), "b");
+        assert_eq!(found(&jobs, None, Some(JobType::ImageGeneration)), "db");
+        assert_eq!(
+            found(
+                &jobs,
+                Some(JobStatus::Queued),
+                Some(JobType::ImageGeneration)
+            ),
+            "d"
+        );
+        assert_eq!(found(&jobs, Some(JobStatus::Failed), None), "");
+        assert_eq!(jobs.in_flight("ws_1"), 2);
+        assert_eq!(jobs.in_flight("ws_3"), 0);
+    }
+
+    #[test]
+    fn a_page_goes_on_where_the_last_one_ended() {
+        let jobs = some_jobs();
+        let shelf = Shelf {
+            workspace: "ws_1".to_owned(),
+            status: None,
+            job_type: None,
+        };
+        let rest = jobs
+            .newest_first(&shelf, jobs.number("d"))
+            .map(|job| job.id.as_str());
+        assert_eq!(rest.collect::<String>(), "ba");
+    }
+
+    #[test]
+    fn a_document_of_jobs_brings_the_shelves_back() {
+        let mut jobs = some_jobs();
+        jobs.turn(
+            2,
+            JobStatus::Failed,
+            Some(ErrorCode::GenerationFailed),
+            Time::from_micros(5),
+        );
+        let document = serde_json::to_value(&jobs).unwrap();
+        assert_eq!(serde_json::from_value::<Jobs>(document).unwrap(), jobs);
+        assert_eq!(jobs.by_token("token-c").unwrap().1.id, "art_c");
+    }
+
+    #[test]
+    fn what_is_foreseen_is_what_will_be() {
+        let mut job = job("a", "ws_1", JobType::VideoGeneration);
+        let seconds = |n: u64| Time::from_micros((n + 1) * 1_000_000);
+        assert_eq!(job.foreseen(seconds(0)), job);
+        assert_eq!(job.foreseen(seconds(1)).status, JobStatus::Processing);
+        assert_eq!(job.foreseen(seconds(9)).status, JobStatus::Completed);
+        assert_eq!(job.foreseen(seconds(9)).updated_at, seconds(8));
+        job.fails_with = Some(ErrorCode::GenerationFailed);
+        assert_eq!(
+            job.foreseen(seconds(9)).error,
+            Some(ErrorCode::GenerationFailed)
+        );
+        job.status = JobStatus::Canceled;
+        assert_eq!(job.foreseen(seconds(9)).status, JobStatus::Canceled);
+    }
+}

@@ -1,0 +1,200 @@
+//! The journal of requests: a ring that keeps the newest, for tests to look at.
+
+use std::collections::VecDeque;
+
+use http::HeaderMap;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::{FaultKind, Host, Time};
+
+/// How many requests are kept.
+const KEPT: usize = 10_000;
+/// How many characters of a header's value or of a path are kept.
+const KEPT_TEXT: usize = 1_024;
+/// How many headers of a request are kept.
+const KEPT_HEADERS: usize = 64;
+/// What stands in the place of a credential.
+const REDACTED: &str = "[redacted]";
+
+/// A request that was made.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Entry {
+    pub(crate) seq: u64,
+    pub(crate) at: Time,
+    pub(crate) method: String,
+    /// With its query.
+    pub(crate) path: String,
+    pub(crate) surface: Host,
+    pub(crate) operation: Option<String>,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) request_id: String,
+    /// `None` where no answer was given.
+    pub(crate) status: Option<u16>,
+    pub(crate) fault: Option<FaultKind>,
+}
+
+impl Entry {
+    fn view(&self) -> Value {
+        let headers: serde_json::Map<String, Value> = self
+            .headers
+            .iter()
+            .map(|(name, value)| (name.clone(), json!(value)))
+            .collect();
+        let key = self
+            .headers
+            .iter()
+            .find(|(name, _)| name == "idempotency-key");
+        json!({
+            "seq": self.seq,
+            "at": self.at.to_string(),
+            "method": self.method,
+            "path": self.path,
+            "surface": self.surface,
+            "operation": self.operation,
+            "headers": headers,
+            "request_id": self.request_id,
+            "status": self.status,
+            "idempotency_key": key.map(|(_, value)| value),
+            "fault": self.fault,
+        })
+    }
+}
+
+/// The newest requests.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Journal {
+    entries: VecDeque<Entry>,
+    last_seq: u64,
+}
+
+impl Journal {
+    /// Writes a request down and gives its sequence number; the first one's is 1.
+    pub(crate) fn write(&mut self, mut entry: Entry) -> u64 {
+        self.last_seq += 1;
+        entry.seq = self.last_seq;
+        while self.entries.len() >= KEPT {
+            self.entries.pop_front();
+        }
+        self.entries.push_back(entry);
+        self.last_seq
+    }
+
+    /// Corrects what a request was answered, once that is known.
+    pub(crate) fn answered(&mut self, seq: u64, status: Option<u16>) {
+        let place = self.entries.binary_search_by_key(&seq, |entry| entry.seq);
+        if let Some(entry) = place.ok().and_then(|place| self.entries.get_mut(place)) {
+            entry.status = status;
+        }
+    }
+
+    /// The requests after that sequence number, oldest first.
+    pub(crate) fn since(&self, seq: u64) -> Vec<Value> {
+        let start = self.entries.partition_point(|entry| entry.seq <= seq);
+        self.entries.range(start..).map(Entry::view).collect()
+    }
+}
+
+/// The headers as they are written down: no credentials, nothing endless. Values of a header that
+/// comes more than once are joined.
+pub(crate) fn redacted(headers: &HeaderMap) -> Vec<(String, String)> {
+    let written = |name: &http::HeaderName| {
+        if *name == http::header::AUTHORIZATION
+            || name == "x-api-key"
+            || *name == http::header::COOKIE
+        {
+            return REDACTED.to_owned();
+        }
+        let values: Vec<_> = headers
+            .get_all(name)
+            .iter()
+            .map(|value| String::from_utf8_lossy(value.as_bytes()))
+            .collect();
+        shortened(&values.join(", "))
+    };
+    headers
+        .keys()
+        .take(KEPT_HEADERS)
+        .map(|name| (name.as_str().to_owned(), written(name)))
+        .collect()
+}
+
+/// The beginning of a text.
+pub(crate) fn shortened(text: &str) -> String {
+    text.chars().take(KEPT_TEXT).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry() -> Entry {
+        Entry {
+            seq: 0,
+            at: Time::default(),
+            method: "POST".to_owned(),
+            path: "/v1/video-router/generate".to_owned(),
+            surface: Host::Open,
+            operation: Some("video_generate".to_owned()),
+            headers: vec![("idempotency-key".to_owned(), "order-1".to_owned())],
+            request_id: "req_1".to_owned(),
+            status: Some(202),
+            fault: None,
+        }
+    }
+
+    #[test]
+    fn a_request_reads_as_it_was_made() {
+        let mut journal = Journal::default();
+        journal.write(entry());
+        let expected = json!([{
+            "seq": 1, "at": "1970-01-01T00:00:00Z", "method": "POST", "path": "/v1/video-router/generate",
+            "surface": "open", "operation": "video_generate", "headers": {"idempotency-key": "order-1"},
+            "request_id": "req_1", "status": 202, "idempotency_key": "order-1", "fault": null
+        }]);
+        assert_eq!(json!(journal.since(0)), expected);
+    }
+
+    #[test]
+    fn only_the_newest_are_kept() {
+        let mut journal = Journal::default();
+        for _ in 0..10_005 {
+            journal.write(entry());
+        }
+        let all = journal.since(0);
+        assert_eq!(all.len(), 10_000);
+        assert_eq!(all[0]["seq"], 6);
+        assert_eq!(journal.since(10_004).len(), 1);
+        assert!(journal.since(10_005).is_empty());
+        assert!(journal.since(u64::MAX).is_empty());
+        journal.answered(10_005, Some(200));
+        journal.answered(1, Some(200));
+        assert_eq!(journal.since(10_004)[0]["status"], 200);
+    }
+
+    #[test]
+    fn credentials_are_not_written_down() {
+        let mut headers = HeaderMap::new();
+        for (name, value) in [
+            ("authorization", "Bearer svc_a"),
+            ("x-api-key", "svc_b"),
+            ("accept", "a/b"),
+        ] {
+            headers.append(name, value.parse().unwrap());
+        }
+        headers.append("accept", "c/d".parse().unwrap());
+        let mut written = redacted(&headers);
+        written.sort();
+        let expected = [
+            ("accept", "a/b, c/d"),
+            ("authorization", "[redacted]"),
+            ("x-api-key", "[redacted]"),
+        ];
+        assert_eq!(
+            written,
+            expected.map(|(name, value)| (name.to_owned(), value.to_owned()))
+        );
+    }
+}

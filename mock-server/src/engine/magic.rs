@@ -1,0 +1,149 @@
+//! Magic words: what a text may ask the mock to do, as test card numbers do at a payment service.
+
+use std::time::Duration;
+
+use svc_sdk::contract::ErrorCode;
+
+/// Longer than this is no time that a test waits for.
+const MOST_SECONDS: f64 = 1e9;
+
+/// What the magic words of a request ask for. Of each word the first counts; what is no magic word
+/// is text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Words {
+    /// `[mock:fail]`, `[mock:fail=CODE]`: the job ends so.
+    pub(crate) fail: Option<ErrorCode>,
+    /// `[mock:refuse=CODE]`: the create is refused with that code.
+    pub(crate) refuse: Option<ErrorCode>,
+    /// `[mock:seconds=N]`: the time from submit to the end.
+    pub(crate) takes: Option<Duration>,
+    /// `[mock:stuck]`: no end.
+    pub(crate) stuck: bool,
+}
+
+impl Words {
+    /// The magic words in these texts.
+    pub(crate) fn of<'t>(texts: impl IntoIterator<Item = &'t str>) -> Self {
+        let mut words = Self::default();
+        for text in texts {
+            for word in text
+                .split("[mock:")
+                .skip(1)
+                .filter_map(|rest| rest.split_once(']'))
+            {
+                words.take(word.0);
+            }
+        }
+        words
+    }
+
+    fn take(&mut self, word: &str) {
+        match word
+            .split_once('=')
+            .map_or((word, None), |(name, value)| (name, Some(value)))
+        {
+            ("stuck", None) => self.stuck = true,
+            ("fail", None) => {
+                self.fail.get_or_insert(ErrorCode::GenerationFailed);
+            }
+            ("fail", Some(value)) if is_code(value) => {
+                self.fail.get_or_insert(ErrorCode::from(value));
+            }
+            ("refuse", Some(value)) if is_code(value) => {
+                self.refuse.get_or_insert(ErrorCode::from(value));
+            }
+            ("seconds", Some(value)) => self.takes = self.takes.or_else(|| seconds(value)),
+            _ => {}
+        }
+    }
+}
+
+fn is_code(text: &str) -> bool {
+    let is_token = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
+    !text.is_empty() && text.bytes().all(is_token)
+}
+
+/// Digits with at most one point, to the microsecond.
+fn seconds(text: &str) -> Option<Duration> {
+    let starts_and_ends = |text: &str, is: fn(&u8) -> bool| {
+        text.as_bytes().first().is_some_and(is) && text.as_bytes().last().is_some_and(is)
+    };
+    let decimal = text
+        .bytes()
+        .all(|byte| byte.is_ascii_digit() || byte == b'.')
+        && starts_and_ends(text, u8::is_ascii_digit);
+    let number: f64 = decimal.then(|| text.parse().ok()).flatten()?;
+    let span = Duration::try_from_secs_f64(number.min(MOST_SECONDS)).ok()?;
+    Some(Duration::from_micros(
+        u64::try_from(span.as_micros()).unwrap_or(u64::MAX),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_found_anywhere_in_a_text() {
+        let words = Words::of([
+            "a [fox] [mock:fail=provider_unavailable] at [mock:seconds=2.5]",
+            "[mock:stuck]",
+        ]);
+        assert_eq!(words.fail, Some(ErrorCode::ProviderUnavailable));
+        assert_eq!(words.takes, Some(Duration::from_millis(2500)));
+        assert!(words.stuck);
+        assert_eq!(words.refuse, None);
+    }
+
+    #[test]
+    fn a_bare_fail_is_a_failed_generation() {
+        assert_eq!(
+            Words::of(["[mock:fail]"]).fail,
+            Some(ErrorCode::GenerationFailed)
+        );
+        assert_eq!(
+            Words::of(["[mock:fail=x_1]"]).fail,
+            Some(ErrorCode::Other("x_1".into()))
+        );
+        assert_eq!(
+            Words::of(["[mock:refuse=stripe_error]"]).refuse,
+            Some(ErrorCode::StripeError)
+        );
+    }
+
+    #[test]
+    fn of_two_the_first_counts() {
+        let words = Words::of(["[mock:seconds=0][mock:seconds=9][mock:fail=a][mock:fail=b]"]);
+        assert_eq!(words.takes, Some(Duration::ZERO));
+        assert_eq!(words.fail, Some(ErrorCode::Other("a".into())));
+    }
+
+    #[test]
+    fn what_is_no_magic_word_is_text() {
+        for text in [
+            "",
+            "mock:fail",
+            "[mock:fail",
+            "[mock:",
+            "[mock:]",
+            "[mock:refuse]",
+            "[mock:refuse=A B]",
+            "[mock:seconds]",
+            "[mock:seconds=]",
+            "[mock:seconds=-1]",
+            "[mock:seconds=1e3]",
+            "[mock:seconds=.5]",
+            "[mock:seconds=1.2.3]",
+            "[mock:seconds=inf]",
+            "[mock:stuck=1]",
+            "[Mock:fail]",
+        ] {
+            assert_eq!(Words::of([text]), Words::default(), "{text}");
+        }
+        let long = format!("[mock:seconds={}]", "9".repeat(400));
+        assert_eq!(
+            Words::of([long.as_str()]).takes,
+            Some(Duration::from_secs(1_000_000_000))
+        );
+    }
+}

@@ -1,0 +1,196 @@
+//! Per-minute budgets: fixed windows, one for the reads and one for the writes of each payer.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use svc_sdk::contract::{Budget, Plan, UNAUTHENTICATED_READ_MULTIPLE};
+
+use super::{Time, pairs};
+
+/// How long a window lasts; it opens with its first request.
+const WINDOW: Duration = Duration::from_secs(60);
+
+/// Whose budget a request spends from.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Payer {
+    /// A key, by its id.
+    Key(String),
+    /// An address from which a request without a valid key came.
+    Address(IpAddr),
+}
+
+/// How a payer stands after a request, as the `ratelimit-*` headers say it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Standing {
+    pub(crate) limit: u32,
+    pub(crate) remaining: u32,
+    /// Whole seconds until the window ends, rounded up.
+    pub(crate) reset: u64,
+    /// Whether the request was within the budget.
+    pub(crate) within: bool,
+}
+
+/// The windows that are open.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RateLimits {
+    #[serde(with = "pairs")]
+    windows: BTreeMap<(Payer, bool), Window>,
+    /// At how many windows those that are over are swept out.
+    sweep_at: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Window {
+    ends: Time,
+    used: u32,
+}
+
+/// Requests a minute of a key whose workspace is on that plan.
+pub(crate) fn key_limit(plan: &Plan, budget: Budget, read_multiple: u32) -> u32 {
+    limit(plan, budget, read_multiple)
+}
+
+/// Requests a minute of an address.
+pub(crate) fn address_limit(budget: Budget) -> u32 {
+    limit(&Plan::Free, budget, UNAUTHENTICATED_READ_MULTIPLE)
+}
+
+fn limit(plan: &Plan, budget: Budget, read_multiple: u32) -> u32 {
+    let writes = plan.writes_per_minute();
+    match budget {
+        Budget::Write => writes,
+        Budget::Read => writes.saturating_mul(read_multiple),
+    }
+}
+
+impl RateLimits {
+    /// Spends one request of the payer's budget, if there is one left.
+    pub(crate) fn spend(
+        &mut self,
+        payer: Payer,
+        budget: Budget,
+        limit: u32,
+        now: Time,
+    ) -> Standing {
+        if self.windows.len() >= self.sweep_at.max(256) {
+            self.windows.retain(|_, window| window.ends > now);
+            self.sweep_at = self.windows.len() * 2;
+        }
+        let fresh = Window {
+            ends: now.after(WINDOW),
+            used: 0,
+        };
+        let window = self
+            .windows
+            .entry((payer, budget == Budget::Read))
+            .or_insert(fresh);
+        if window.ends <= now {
+            *window = fresh;
+        }
+        let within = window.used < limit;
+        if within {
+            window.used += 1;
+        }
+        let left = window.ends.since(now);
+        Standing {
+            limit,
+            remaining: limit.saturating_sub(window.used),
+            reset: left.as_secs() + u64::from(left.subsec_nanos() > 0),
+            within,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key() -> Payer {
+        Payer::Key("key_a".to_owned())
+    }
+
+    fn at(seconds: u64) -> Time {
+        Time::from_micros(seconds * 1_000_000)
+    }
+
+    #[test]
+    fn a_budget_is_spent_and_comes_back_with_the_next_window() {
+        let mut limits = RateLimits::default();
+        let first = limits.spend(key(), Budget::Write, 2, at(10));
+        assert_eq!(
+            first,
+            Standing {
+                limit: 2,
+                remaining: 1,
+                reset: 60,
+                within: true
+            }
+        );
+        assert!(limits.spend(key(), Budget::Write, 2, at(20)).within);
+        let over = limits.spend(key(), Budget::Write, 2, at(30));
+        assert_eq!(
+            over,
+            Standing {
+                limit: 2,
+                remaining: 0,
+                reset: 40,
+                within: false
+            }
+        );
+        assert!(limits.spend(key(), Budget::Write, 2, at(70)).within);
+    }
+
+    #[test]
+    fn reads_and_writes_and_payers_do_not_share() {
+        let mut limits = RateLimits::default();
+        assert!(limits.spend(key(), Budget::Write, 1, at(0)).within);
+        assert!(limits.spend(key(), Budget::Read, 1, at(0)).within);
+        assert!(
+            limits
+                .spend(
+                    Payer::Address([127, 0, 0, 1].into()),
+                    Budget::Write,
+                    1,
+                    at(0)
+                )
+                .within
+        );
+        assert!(!limits.spend(key(), Budget::Write, 1, at(0)).within);
+    }
+
+    #[test]
+    fn the_reset_is_rounded_up() {
+        let mut limits = RateLimits::default();
+        limits.spend(key(), Budget::Read, 9, at(0));
+        let standing = limits.spend(key(), Budget::Read, 9, Time::from_micros(58_999_999));
+        assert_eq!(standing.reset, 2);
+    }
+
+    #[test]
+    fn limits_are_those_of_the_plans() {
+        assert_eq!(key_limit(&Plan::Free, Budget::Write, 40), 120);
+        assert_eq!(key_limit(&Plan::Free, Budget::Read, 40), 4800);
+        assert_eq!(key_limit(&Plan::Scale, Budget::Read, 10), 12_000);
+        assert_eq!(address_limit(Budget::Write), 120);
+        assert_eq!(address_limit(Budget::Read), 480);
+    }
+
+    #[test]
+    fn windows_that_are_over_are_not_kept() {
+        let mut limits = RateLimits::default();
+        for n in 0..100_000_u32 {
+            limits.spend(
+                Payer::Address(IpAddr::from(n.to_be_bytes())),
+                Budget::Read,
+                1,
+                at(u64::from(n)),
+            );
+        }
+        assert!(limits.windows.len() < 600, "{}", limits.windows.len());
+    }
+}

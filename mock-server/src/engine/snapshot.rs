@@ -1,0 +1,39 @@
+//! The whole state as one JSON document, out and in.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{RestoreError, State, Time};
+
+/// Raised when the document's form changes.
+const VERSION: u32 = 1;
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Document<S> {
+    version: u32,
+    state: S,
+}
+
+/// The document of a state as of `now`.
+pub(super) fn take(state: &State, now: Time) -> Value {
+    let mut state = state.clone();
+    state.advance(now);
+    serde_json::to_value(Document {
+        version: VERSION,
+        state,
+    })
+    .unwrap_or_default()
+}
+
+/// The state that a document describes.
+pub(super) fn read(document: Value) -> Result<State, RestoreError> {
+    let version = document.get("version").and_then(Value::as_u64);
+    if version != Some(u64::from(VERSION)) {
+        return Err(RestoreError(format!("its version is not {VERSION}")));
+    }
+    let document: Document<State> =
+        serde_json::from_value(document).map_err(|error| RestoreError(error.to_string()))?;
+    document.state.check().map_err(RestoreError)?;
+    Ok(document.state)
+}

@@ -1,0 +1,350 @@
+//! The whole state of the service, and what happens to it by itself.
+
+use serde::{Deserialize, Serialize};
+use svc_sdk::contract::{ErrorCode, JobStatus, Plan, Scope, TopUpStatus};
+use svc_sdk::types::Usd;
+
+use super::chance::Chance;
+use super::faults::Faults;
+use super::idempotency::Idempotency;
+use super::jobs::{Job, Jobs};
+use super::journal::Journal;
+use super::keys::{ApiKey, Keys};
+use super::ledger::{EntryKind, Ledger, Subject, Uncovered};
+use super::rate_limit::RateLimits;
+use super::timers::{Due, Timers};
+use super::top_ups::{TopUp, TopUps};
+use super::workspaces::{self, Workspaces};
+use super::{AddedKey, ControlError, KeyKind, NewKey, Settings, Time};
+
+/// All that the service knows. What it needs of its settings goes with it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct State {
+    pub(crate) now: Time,
+    pub(crate) seed: u64,
+    /// The plan and the balance of a workspace that is made.
+    pub(crate) plan: Plan,
+    pub(crate) balance: Usd,
+    pub(crate) read_multiple: u32,
+    pub(crate) chance: Chance,
+    /// Thrown by faults alone, so that they do not change identifiers.
+    pub(crate) dice: Chance,
+    pub(crate) workspaces: Workspaces,
+    pub(crate) keys: Keys,
+    pub(crate) limits: RateLimits,
+    pub(crate) idempotency: Idempotency,
+    pub(crate) ledger: Ledger,
+    pub(crate) jobs: Jobs,
+    pub(crate) timers: Timers,
+    pub(crate) top_ups: TopUps,
+    pub(crate) faults: Faults,
+    pub(crate) journal: Journal,
+}
+
+impl State {
+    /// The service as it is at the start.
+    pub(crate) fn at_the_start(settings: &Settings) -> Self {
+        let mut state = Self {
+            now: settings.epoch,
+            seed: settings.seed,
+            plan: settings.plan.clone(),
+            balance: settings.balance,
+            read_multiple: settings.read_multiple,
+            chance: Chance::of(settings.seed),
+            dice: Chance::of(!settings.seed),
+            workspaces: Workspaces::default(),
+            keys: Keys::at_the_start(),
+            limits: RateLimits::default(),
+            idempotency: Idempotency::default(),
+            ledger: Ledger::default(),
+            jobs: Jobs::default(),
+            timers: Timers::default(),
+            top_ups: TopUps::default(),
+            faults: Faults::default(),
+            journal: Journal::default(),
+        };
+        for workspace in workspaces::AT_THE_START {
+            state.add_workspace(workspace, settings.plan.clone());
+        }
+        state
+    }
+
+    fn add_workspace(&mut self, id: &str, plan: Plan) {
+        self.workspaces.add(id, plan, self.seed);
+        self.ledger.open(id, self.balance);
+    }
+
+    /// Does all that falls due up to `now`, in order, each at its own moment. Time never goes back.
+    pub(crate) fn advance(&mut self, now: Time) {
+        while let Some((at, due)) = self.timers.pop(now) {
+            self.now = self.now.max(at);
+            match due {
+                Due::JobStarts(number) => self.start_job(number, at),
+                Due::JobEnds(number) => self.job_ends_by_itself(number, at),
+            }
+        }
+        self.now = self.now.max(now);
+        self.idempotency.expire(self.now);
+    }
+
+    /// Takes in a job that was paid for, and gives its number.
+    pub(crate) fn accept_job(&mut self, job: Job) -> Result<usize, Uncovered> {
+        if let Some(price) = job.price {
+            self.book_for_job(&job, EntryKind::Reservation, price)?;
+        }
+        let course = job.course;
+        let number = self.jobs.add(job);
+        self.timers.set(course.starts_at(), Due::JobStarts(number));
+        if let Some(end) = course.ends_at() {
+            self.timers.set(end, Due::JobEnds(number));
+        }
+        Ok(number)
+    }
+
+    fn start_job(&mut self, number: usize, at: Time) {
+        if self
+            .jobs
+            .get(number)
+            .is_some_and(|job| job.status == JobStatus::Queued)
+        {
+            self.jobs.turn(number, JobStatus::Processing, None, at);
+        }
+    }
+
+    fn job_ends_by_itself(&mut self, number: usize, at: Time) {
+        if let Some((status, error)) = self.jobs.get(number).map(Job::end) {
+            self.end_job(number, status, error, at);
+        }
+    }
+
+    /// Ends a job that has not ended: a completed one is captured, any other is refunded.
+    pub(crate) fn end_job(
+        &mut self,
+        number: usize,
+        status: JobStatus,
+        error: Option<ErrorCode>,
+        at: Time,
+    ) {
+        let Some(job) = self
+            .jobs
+            .get(number)
+            .filter(|job| !job.status.is_terminal())
+            .cloned()
+        else {
+            return;
+        };
+        self.timers
+            .unset(job.course.starts_at(), Due::JobStarts(number));
+        if let Some(end) = job.course.ends_at() {
+            self.timers.unset(end, Due::JobEnds(number));
+        }
+        if let Some(price) = job.price {
+            let kind = match status {
+                JobStatus::Completed => EntryKind::Capture,
+                _ => EntryKind::Refund,
+            };
+            // What was reserved at the submit covers this.
+            let booked = self.book_for_job(&job, kind, price);
+            debug_assert!(booked.is_ok(), "{kind:?} of {}: {booked:?}", job.id);
+        }
+        self.jobs.turn(number, status, error, at);
+    }
+
+    fn book_for_job(&mut self, job: &Job, kind: EntryKind, price: Usd) -> Result<(), Uncovered> {
+        let id = self.chance.id("ent");
+        let subject = Subject::Job(job.id.clone());
+        self.ledger
+            .book(&job.workspace, id, kind, price, subject, self.now)
+    }
+
+    /// What the payer does with a pending top-up; the same again changes nothing.
+    pub(crate) fn settle_top_up(
+        &mut self,
+        id: &str,
+        status: TopUpStatus,
+    ) -> Result<&TopUp, ControlError> {
+        let unknown = || ControlError::NotFound(format!("there is no top-up {id:?}"));
+        let top_up = self.top_ups.get(id).ok_or_else(unknown)?;
+        if !status.is_terminal() {
+            return Err(ControlError::Invalid(
+                "status: must be paid, failed or expired".to_owned(),
+            ));
+        }
+        if top_up.status.is_terminal() && top_up.status != status {
+            return Err(ControlError::Conflict(format!(
+                "the top-up is already {}",
+                top_up.status
+            )));
+        }
+        if top_up.status != status {
+            if status == TopUpStatus::Paid {
+                let (workspace, amount) = (top_up.workspace.clone(), top_up.amount());
+                let entry = self.chance.id("ent");
+                let subject = Subject::TopUp(id.to_owned());
+                let booked = self.ledger.book(
+                    &workspace,
+                    entry,
+                    EntryKind::TopUp,
+                    amount,
+                    subject,
+                    self.now,
+                );
+                booked.map_err(|_| {
+                    ControlError::Conflict("the balance cannot grow further".to_owned())
+                })?;
+            }
+            self.top_ups.settle(id, status);
+        }
+        self.top_ups.get(id).ok_or_else(unknown)
+    }
+
+    /// Ends a job at will; the same again changes nothing.
+    pub(crate) fn end_job_at_will(
+        &mut self,
+        id: &str,
+        status: JobStatus,
+        code: Option<ErrorCode>,
+    ) -> Result<&Job, ControlError> {
+        let unknown = || ControlError::NotFound(format!("there is no job {id:?}"));
+        let number = self.jobs.number(id).ok_or_else(unknown)?;
+        let job = self.jobs.get(number).ok_or_else(unknown)?;
+        if !status.is_terminal() {
+            let text = "status: must be completed, failed or canceled";
+            return Err(ControlError::Invalid(text.to_owned()));
+        }
+        if code.is_some() && status != JobStatus::Failed {
+            return Err(ControlError::Invalid(
+                "code: only a failed job has one".to_owned(),
+            ));
+        }
+        if job.status.is_terminal() && job.status != status {
+            return Err(ControlError::Conflict(format!(
+                "the job is already {}",
+                job.status
+            )));
+        }
+        let failed = status == JobStatus::Failed;
+        let error = failed.then(|| code.unwrap_or(ErrorCode::GenerationFailed));
+        self.end_job(number, status, error, self.now);
+        self.jobs.get(number).ok_or_else(unknown)
+    }
+
+    /// Makes a key, and its workspace where that is new.
+    pub(crate) fn add_key(&mut self, new: NewKey) -> Result<AddedKey, ControlError> {
+        let workspace = new.workspace.unwrap_or_else(|| "ws_demo".to_owned());
+        if workspace.is_empty()
+            || workspace.len() > 255
+            || !workspace.bytes().all(|b| b.is_ascii_graphic())
+        {
+            let text = "workspace: must be 1 to 255 printable ASCII characters without blanks";
+            return Err(ControlError::Invalid(text.to_owned()));
+        }
+        if let Some(Plan::Other(plan)) = &new.plan {
+            return Err(ControlError::Invalid(format!("plan: there is no {plan:?}")));
+        }
+        let scopes = match (new.kind, new.scopes) {
+            (KeyKind::Open, None) => Vec::new(),
+            (KeyKind::Open, Some(scopes)) if scopes.is_empty() => scopes,
+            (KeyKind::Open, Some(_)) => {
+                let text = "scopes: keys of the open surface have none";
+                return Err(ControlError::Invalid(text.to_owned()));
+            }
+            (_, None) => Scope::KNOWN.to_vec(),
+            (_, Some(scopes)) => scopes,
+        };
+        if let Some(Scope::Other(scope)) =
+            scopes.iter().find(|scope| matches!(scope, Scope::Other(_)))
+        {
+            return Err(ControlError::Invalid(format!(
+                "scopes: there is no {scope:?}"
+            )));
+        }
+        match (self.workspaces.get(&workspace), new.plan) {
+            (None, plan) => {
+                self.add_workspace(&workspace, plan.unwrap_or_else(|| self.plan.clone()));
+            }
+            (Some(known), Some(plan)) if known.plan != plan => {
+                let text = format!("plan: {workspace} is on the plan {}", known.plan);
+                return Err(ControlError::Conflict(text));
+            }
+            (Some(_), _) => {}
+        }
+        let id = self.chance.id("key");
+        let key = ApiKey {
+            id: id.clone(),
+            name: "added".to_owned(),
+            kind: new.kind,
+            workspace: workspace.clone(),
+            scopes: scopes.clone(),
+            revoked: false,
+            last_used_at: None,
+        };
+        let token = self.chance.token(26);
+        let key = self.keys.add(&token, key);
+        Ok(AddedKey {
+            key,
+            id,
+            workspace,
+            scopes,
+        })
+    }
+
+    /// Whether this can be the state of a service: what refers to something finds it, and the books
+    /// balance.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        let known = |workspace: &str, of: &str| match self.workspaces.get(workspace) {
+            Some(_) if self.ledger.account(workspace).is_some() => Ok(()),
+            _ => Err(format!("{of} is of an unknown workspace {workspace:?}")),
+        };
+        for key in self.keys.all() {
+            known(&key.workspace, &key.id)?;
+        }
+        for top_up in self.top_ups.all() {
+            known(&top_up.workspace, &top_up.id)?;
+        }
+        for workspace in self.workspaces.ids() {
+            known(workspace, "the workspace")?;
+        }
+        for (number, job) in self.jobs.all().iter().enumerate() {
+            known(&job.workspace, &job.id)?;
+            if matches!(job.status, JobStatus::Other(_)) {
+                return Err(format!("{} has an unknown status", job.id));
+            }
+            if self.jobs.number(&job.id) != Some(number) {
+                return Err(format!("there are two jobs {}", job.id));
+            }
+        }
+        for workspace in self.workspaces.ids() {
+            let running = self
+                .jobs
+                .all()
+                .iter()
+                .filter(|job| job.workspace == workspace && !job.status.is_terminal());
+            let owed: Usd = running.filter_map(|job| job.price).sum();
+            let reserved = self
+                .ledger
+                .account(workspace)
+                .map(|account| account.reserved);
+            if reserved.is_none_or(|reserved| reserved < owed) {
+                return Err(format!(
+                    "{workspace} has not reserved what its running jobs cost"
+                ));
+            }
+        }
+        for (_, due) in self.timers.all() {
+            let (Due::JobStarts(number) | Due::JobEnds(number)) = due;
+            if self
+                .jobs
+                .get(*number)
+                .is_none_or(|job| job.status.is_terminal())
+            {
+                return Err("something falls due for a job that is not running".to_owned());
+            }
+        }
+        for fault in self.faults.all() {
+            fault.check().map_err(|error| error.to_string())?;
+        }
+        self.ledger.audit()
+    }
+}
