@@ -13,6 +13,7 @@ mod held;
 mod image;
 mod jobs;
 mod json;
+mod kept;
 mod models;
 mod request;
 mod route;

@@ -6,7 +6,7 @@ use svc_sdk::contract::limits::IDEMPOTENCY_KEY_LENGTH;
 use svc_sdk::contract::{ErrorCode, Operation};
 
 use super::failure::Failure;
-use super::json;
+use super::{json, kept};
 use crate::engine::idempotency::{Replay, Slot};
 use crate::engine::keys::ApiKey;
 use crate::engine::{Host, Hosts, KeyKind, State, Time};
@@ -102,7 +102,7 @@ impl Request<'_> {
             Replay::New => Ok(Err(Once {
                 kept: Some((slot, body)),
             })),
-            Replay::Same(receipt) => Ok(Ok(receipt)),
+            Replay::Same(receipt) => Ok(Ok(kept::with_addresses(receipt, self.hosts))),
             Replay::Other => {
                 let message = "The Idempotency-Key was used for a different request.";
                 Err(Failure::new(ErrorCode::IdempotencyConflict, message))
@@ -114,9 +114,8 @@ impl Request<'_> {
     pub(crate) fn keep(&mut self, once: Once, receipt: &Value) {
         if let Some((slot, body)) = once.kept {
             let now = self.now();
-            self.state
-                .idempotency
-                .keep(slot, body, receipt.clone(), now);
+            let receipt = kept::without_addresses(receipt.clone(), self.hosts);
+            self.state.idempotency.keep(slot, body, receipt, now);
         }
     }
 }
