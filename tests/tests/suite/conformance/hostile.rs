@@ -1,0 +1,451 @@
+//! Malformed and malicious requests: refused as the caller's fault, and the mock lives on.
+
+use bytes::Bytes;
+use serde_json::json;
+use svc_tests::{Host, Mock, on_every_face};
+
+use super::{ESTIMATE, IMAGE, TOP_UPS, VIDEO, image, video};
+
+on_every_face! {
+    hostile_bodies_are_refused: plan("scale"),
+    hostile_paths_are_not_found: plan("scale"),
+    hostile_headers_do_no_harm,
+    hostile_magic_words_do_no_harm: plan("scale").balance_usd("1000"),
+    hostile_text_comes_back_unchanged,
+    hostile_control_requests_are_refused,
+    what_is_no_http_is_closed_or_refused,
+}
+
+/// Whether the mock still does its work.
+async fn alive(mock: &Mock) {
+    mock.open().get("/v1/video-router/models").await.expect(200);
+    mock.control().get("/clock").await.expect(200);
+}
+
+fn bodies() -> Vec<(&'static str, Vec<u8>)> {
+    let deep = |open: &str, close: &str, depth: usize| {
+        [open.repeat(depth), "1".to_owned(), close.repeat(depth)]
+            .concat()
+            .into_bytes()
+    };
+    let field = |json: &str| {
+        format!(r#"{{"model":"video-l","prompt":"p","duration":2,{json}}}"#).into_bytes()
+    };
+    vec![
+        ("nothing", b"".to_vec()),
+        ("a zero byte", b"\0".to_vec()),
+        ("no JSON", b"hello".to_vec()),
+        ("a byte order mark", b"\xef\xbb\xbf{}".to_vec()),
+        ("UTF-16", b"\xff\xfe{\0}\0".to_vec()),
+        ("half an object", b"{\"model\":".to_vec()),
+        ("half a string", b"{\"model\":\"video".to_vec()),
+        ("half an escape", b"{\"model\":\"\\u12".to_vec()),
+        ("a lone surrogate", b"{\"model\":\"\\ud800\"}".to_vec()),
+        ("two documents", b"{}{}".to_vec()),
+        ("a comment", b"{/* */}".to_vec()),
+        ("a trailing comma", b"{\"model\":\"video-l\",}".to_vec()),
+        ("single quotes", b"{'model':'video-l'}".to_vec()),
+        ("NaN", field(r#""duration":NaN"#)),
+        ("infinity", field(r#""wait_timeout_seconds":1e999"#)),
+        ("a list", b"[{\"model\":\"video-l\"}]".to_vec()),
+        ("a number", b"4711".to_vec()),
+        ("null", b"null".to_vec()),
+        ("true", b"true".to_vec()),
+        ("a string", b"\"video-l\"".to_vec()),
+        (
+            "invalid UTF-8 in a prompt",
+            b"{\"model\":\"video-l\",\"prompt\":\"\xff\xfe\"}".to_vec(),
+        ),
+        (
+            "overlong UTF-8",
+            b"{\"model\":\"video-l\",\"prompt\":\"\xc0\xaf\"}".to_vec(),
+        ),
+        (
+            "a raw control character",
+            b"{\"model\":\"video-l\",\"prompt\":\"\x01\"}".to_vec(),
+        ),
+        ("deep lists", deep("[", "]", 50_000)),
+        ("deep objects", deep("{\"a\":", "}", 20_000)),
+        ("lists without an end", "[".repeat(100_000).into_bytes()),
+        ("a huge number", field(r#""duration":1e308"#)),
+        (
+            "a number of many digits",
+            field(&format!("\"duration\":{}", "9".repeat(100_000))),
+        ),
+        (
+            "a fraction of many digits",
+            field(&format!("\"duration\":2.{}1", "0".repeat(100_000))),
+        ),
+        ("a negative zero", field(r#""num_images":-0"#)),
+        (
+            "a duration past 64 bits",
+            field(r#""duration":18446744073709551616"#),
+        ),
+        (
+            "the least duration",
+            field(r#""duration":-9223372036854775808"#),
+        ),
+        (
+            "a wait past 64 bits",
+            field(r#""mode":"sync","wait_timeout_seconds":18446744073709551616"#),
+        ),
+        ("a name that is no name", field(r#""":1"#)),
+        ("a name with a zero", field(r#""\u0000":1"#)),
+        ("__proto__", field(r#""__proto__":{"admin":true}"#)),
+        (
+            "a very long name",
+            field(&format!("\"{}\":1", "n".repeat(100_000))),
+        ),
+        ("many names", {
+            let names: Vec<_> = (0..5_000).map(|n| format!("\"n{n}\":{n}")).collect();
+            field(&names.join(","))
+        }),
+        (
+            "a very long model",
+            format!(r#"{{"model":"{}","prompt":"p"}}"#, "m".repeat(100_000)).into_bytes(),
+        ),
+        (
+            "many references",
+            field(&format!(
+                "\"reference_image_urls\":[{}\"x\"]",
+                "\"x\",".repeat(20_000)
+            )),
+        ),
+        (
+            "a URL of many ats",
+            field(&format!(
+                "\"image_url\":\"https://{}\"",
+                "@".repeat(100_000)
+            )),
+        ),
+        (
+            "a URL of many brackets",
+            field(&format!(
+                "\"image_url\":\"https://{}\"",
+                "[".repeat(100_000)
+            )),
+        ),
+        (
+            "a URL with a new line",
+            field(r#""image_url":"https://cdn.example.com\n.localhost/a""#),
+        ),
+        (
+            "a URL with a tab in its scheme",
+            field(r#""image_url":"ht\ttps://127.0.0.1/a""#),
+        ),
+        (
+            "a URL with a backslash",
+            field(r#""image_url":"https:\\\\127.0.0.1\\a""#),
+        ),
+        (
+            "a URL with a port past the end",
+            field(r#""image_url":"https://cdn.example.com:99999/a""#),
+        ),
+        ("a null model", br#"{"model":null,"prompt":"p"}"#.to_vec()),
+        (
+            "a model of parts",
+            br#"{"model":{"$ne":""},"prompt":"p"}"#.to_vec(),
+        ),
+        (
+            "a query as a model",
+            br#"{"model":"' OR 1=1 --","prompt":"p"}"#.to_vec(),
+        ),
+        (
+            "a path as a model",
+            br#"{"model":"../../etc/passwd","prompt":"p"}"#.to_vec(),
+        ),
+    ]
+}
+
+async fn hostile_bodies_are_refused(mock: Mock) {
+    let open = mock.open();
+    for (name, body) in bodies() {
+        for path in [VIDEO, IMAGE, ESTIMATE, TOP_UPS] {
+            let body = Bytes::from(body.clone());
+            let answer = open
+                .send("POST", path, Some("application/json"), body)
+                .await;
+            assert!(
+                (400..500).contains(&answer.status()),
+                "{name} to {path} got\n{answer:?}"
+            );
+        }
+    }
+    assert!(mock.jobs().await.is_empty(), "a hostile body made a job");
+    // What JSON leaves open, two fields of one name, may be read either way.
+    for body in [
+        r#"{"model":"video-l","prompt":"p","duration":2,"duration":9999}"#,
+        r#"{"model":"video-l","prompt":"p","duration":9999,"duration":2}"#,
+        r#"{"model":"video-x","model":"video-l","prompt":"p"}"#,
+    ] {
+        let answer = open
+            .send("POST", VIDEO, Some("application/json"), body.into())
+            .await;
+        assert!(answer.status() < 500, "{body} got\n{answer:?}");
+    }
+    // How deep metadata may be is not said either.
+    let lists = ["[".repeat(5_000), "]".repeat(5_000)].concat();
+    let body = format!(r#"{{"model":"video-l","prompt":"p","metadata":{{"a":{lists}}}}}"#);
+    let answer = open
+        .send("POST", VIDEO, Some("application/json"), body.into())
+        .await;
+    assert!(answer.status() < 500, "deep metadata got\n{answer:?}");
+    alive(&mock).await;
+}
+
+async fn hostile_paths_are_not_found(mock: Mock) {
+    let long = format!("/v1/jobs/{}", "a".repeat(30_000));
+    let deep = format!("/v1{}", "/jobs".repeat(5_000));
+    let query = format!("/v1/jobs/job_x?{}", "a=b&".repeat(5_000));
+    for path in [
+        "/",
+        "//",
+        "///v1/jobs",
+        "/v1//jobs/",
+        "/v1/jobs/",
+        "/v1/jobs//status",
+        "/v1/jobs/../nothing",
+        "/v1/jobs/..%2f..%2fme",
+        "/v1/jobs/%2e%2e/%2e%2e/state",
+        "/v1/jobs/%",
+        "/v1/jobs/%0",
+        "/v1/jobs/%zz",
+        "/v1/jobs/%00",
+        "/v1/jobs/%ff%fe",
+        "/v1/jobs/%0d%0aset-cookie:x",
+        "/v1/jobs/;/status",
+        "/v1/jobs/{id}",
+        "/v1/jobs/job_x/status/",
+        "/v1/jobs/job_x%2Fstatus",
+        "/v1/jobs/job_x/?status",
+        "/v1/video-router/models/%F0%9F%A6%8A",
+        "/state",
+        "/clock",
+        "/v1/state",
+        "/mcp/../v1/nothing",
+        &long,
+        &deep,
+        &query,
+    ] {
+        for caller in [mock.open(), mock.caller(Host::Open), mock.developer()] {
+            let answer = caller.get(path).await;
+            assert!(
+                (400..500).contains(&answer.status()),
+                "{path:.80} got\n{answer:?}"
+            );
+        }
+        let answer = mock.open().post(path, json!({})).await;
+        assert!(
+            (400..500).contains(&answer.status()),
+            "{path:.80} got\n{answer:?}"
+        );
+    }
+    for query in [
+        "?status=%ff",
+        "?status=%00&type=%zz",
+        "?status=a&status=b",
+        "?&&&=",
+        "?status[]=x",
+        "?limit=-1",
+    ] {
+        let answer = mock.open().get(&format!("/v1/jobs{query}")).await;
+        assert!(answer.status() < 500, "{query} got\n{answer:?}");
+    }
+    alive(&mock).await;
+}
+
+async fn hostile_headers_do_no_harm(mock: Mock) {
+    let long = "x".repeat(20_000);
+    for (name, value) in [
+        ("x-svc-request-id", "req_chosen"),
+        ("x-svc-request-id", long.as_str()),
+        ("accept", "application/xml"),
+        ("accept-encoding", "br;q=1.0, gzip;q=0.8, *;q=0.1"),
+        ("range", "bytes=0-0"),
+        ("if-none-match", "*"),
+        ("cookie", "session=\u{1}"),
+        ("x-forwarded-for", "127.0.0.1, 8.8.8.8"),
+        ("x-http-method-override", "DELETE"),
+        ("expect", "something"),
+        ("x-odd", "\u{e9}\u{f1}"),
+        ("x-long", &long),
+    ] {
+        let value = value.replace('\u{1}', "\t");
+        let answer = mock
+            .open()
+            .with(name, &value)
+            .try_send("GET", "/v1/jobs", None, Bytes::new())
+            .await;
+        if let Ok(answer) = answer {
+            assert!(answer.status() < 500, "{name} got\n{answer:?}");
+            assert_ne!(
+                answer.header("x-svc-request-id"),
+                Some("req_chosen"),
+                "ids are the service's"
+            );
+        }
+    }
+    let many: Vec<_> = (0..60).map(|n| format!("x-n{n}")).collect();
+    let caller = many
+        .iter()
+        .fold(mock.open(), |caller, name| caller.with(name, "v"));
+    caller.get("/v1/jobs").await.expect(200);
+    for content_type in [
+        "application/json;",
+        ";",
+        "/",
+        "application/json; charset=utf-7",
+        "a/b; c=\"",
+        "application/json, text/plain",
+    ] {
+        let body = Bytes::from(image().to_string());
+        let answer = mock
+            .open()
+            .send("POST", IMAGE, Some(content_type), body)
+            .await;
+        assert!(answer.status() < 500, "{content_type} got\n{answer:?}");
+    }
+    alive(&mock).await;
+}
+
+async fn hostile_magic_words_do_no_harm(mock: Mock) {
+    for word in [
+        "[mock:seconds=]",
+        "[mock:seconds=-1]",
+        "[mock:seconds=0]",
+        "[mock:seconds=1e99]",
+        "[mock:seconds=NaN]",
+        "[mock:seconds=99999999999999999999]",
+        "[mock:fail=]",
+        "[mock:fail=NOT A CODE]",
+        "[mock:fail=<script>]",
+        "[mock:refuse=]",
+        "[mock:refuse=no_such_code]",
+        "[mock:cost=]",
+        "[mock:cost=-5]",
+        "[mock:cost=1e300]",
+        "[mock:",
+        "[mock:]",
+        "[mock:what]",
+        "[mock:fail][mock:stuck][mock:seconds=3]",
+        "[[[[mock:fail]]]]",
+    ] {
+        let answer = mock.open().post(VIDEO, super::video_of(word)).await;
+        assert!(
+            answer.status() < 500 || word.contains("refuse"),
+            "{word} got\n{answer:?}"
+        );
+        mock.advance(10).await;
+        if answer.status() == 202 {
+            let id = super::text(&answer.data()["job"]["id"]);
+            for suffix in ["", "/status", "/result"] {
+                let read = mock.open().get(&format!("/v1/jobs/{id}{suffix}")).await;
+                assert!(read.status() < 500, "{word} got\n{read:?}");
+            }
+            mock.open()
+                .post_nothing(&format!("/v1/jobs/{id}/cancel"))
+                .await;
+        }
+    }
+    alive(&mock).await;
+}
+
+async fn hostile_text_comes_back_unchanged(mock: Mock) {
+    let metadata = json!({
+        "escape": "\u{1b}[31mred\u{7}",
+        "bidi": "\u{202e}txt.exe",
+        "zero": "a\u{0}b",
+        "html": "<script>alert('x')</script>",
+        "quote": "\"\\/",
+        "": "nameless",
+        "big": 9_007_199_254_740_993_i64,
+        "emoji": "\u{1f469}\u{200d}\u{1f680}",
+    });
+    let body = super::with(
+        video(),
+        json!({"metadata": metadata, "prompt": "\u{1b}]0;x\u{7} \u{202e} \u{0}"}),
+    );
+    let receipt = mock.open().post(VIDEO, body).await.expect(202).data();
+    let id = super::text(&receipt["job"]["id"]);
+    let job = mock
+        .open()
+        .get(&format!("/v1/jobs/{id}"))
+        .await
+        .expect(200)
+        .data();
+    assert_eq!(job["metadata"], metadata);
+}
+
+async fn hostile_control_requests_are_refused(mock: Mock) {
+    let deep = "[".repeat(50_000);
+    for (method, path, body) in [
+        ("POST", "/clock/advance", "{"),
+        ("POST", "/clock/advance", deep.as_str()),
+        ("POST", "/faults", "null"),
+        ("POST", "/keys", "[]"),
+        ("POST", "/jobs/%ff", r#"{"status":"completed"}"#),
+        ("POST", "/top-ups/..%2f", r#"{"status":"paid"}"#),
+        ("GET", "/requests?since=x", ""),
+        ("GET", "/requests?since=-1", ""),
+        ("GET", "/requests?since=99999999999999999999", ""),
+        ("GET", "/nothing", ""),
+        ("POST", "/clock", "{}"),
+        ("PATCH", "/state", "{}"),
+        ("DELETE", "/ledger", ""),
+    ] {
+        let body = Bytes::copy_from_slice(body.as_bytes());
+        let answer = mock
+            .control()
+            .send(method, path, Some("application/json"), body)
+            .await;
+        assert!(
+            (400..500).contains(&answer.status()),
+            "{method} {path} got\n{answer:?}"
+        );
+    }
+    alive(&mock).await;
+}
+
+async fn what_is_no_http_is_closed_or_refused(mock: Mock) {
+    let key = "authorization: Bearer svc_open_demo\r\nhost: x\r\nconnection: close\r\n";
+    let rows: Vec<Vec<u8>> = vec![
+        b"\r\n\r\n".to_vec(),
+        b"hello\r\n\r\n".to_vec(),
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03".repeat(20),
+        b"GET\r\n\r\n".to_vec(),
+        b"GET /v1/jobs\r\n\r\n".to_vec(),
+        b"GET /v1/jobs HTTP/9.9\r\nhost: x\r\n\r\n".to_vec(),
+        format!("GET /v1/jobs\x01 HTTP/1.1\r\n{key}\r\n").into_bytes(),
+        format!("GET http://[::1/v1/jobs HTTP/1.1\r\n{key}\r\n").into_bytes(),
+        format!("GET * HTTP/1.1\r\n{key}\r\n").into_bytes(),
+        format!("CONNECT x:443 HTTP/1.1\r\n{key}\r\n").into_bytes(),
+        format!("GET /v1/jobs HTTP/1.1\r\n{key}no colon\r\n\r\n").into_bytes(),
+        format!("GET /v1/jobs HTTP/1.1\r\n{key}x: a\x00b\r\n\r\n").into_bytes(),
+        format!(
+            "GET /v1/jobs HTTP/1.1\r\n{key}{}\r\n",
+            "x: y\r\n".repeat(5_000)
+        )
+        .into_bytes(),
+        format!("POST {VIDEO} HTTP/1.1\r\n{key}content-length: -1\r\n\r\n").into_bytes(),
+        format!("POST {VIDEO} HTTP/1.1\r\n{key}content-length: x\r\n\r\n").into_bytes(),
+        format!("POST {VIDEO} HTTP/1.1\r\n{key}content-length: 1\r\ncontent-length: 2\r\n\r\n{{}}")
+            .into_bytes(),
+        format!("POST {VIDEO} HTTP/1.1\r\n{key}transfer-encoding: chunked\r\n\r\nzz\r\n")
+            .into_bytes(),
+        format!(
+            "POST {VIDEO} HTTP/1.1\r\n{key}transfer-encoding: chunked\r\n\r\nffffffffffffffffff\r\n"
+        )
+        .into_bytes(),
+    ];
+    for bytes in rows {
+        let shown = String::from_utf8_lossy(&bytes[..bytes.len().min(60)]).into_owned();
+        let Some(answer) = mock.raw(Host::Open, bytes).await else {
+            return;
+        };
+        let answer = answer.unwrap_or_default();
+        let head = String::from_utf8_lossy(&answer);
+        let refused = head.starts_with("HTTP/1.") && head.get(9..10) == Some("4");
+        assert!(answer.is_empty() || refused, "{shown:?} got\n{head}");
+    }
+    alive(&mock).await;
+}

@@ -1,0 +1,447 @@
+//! A job's life: receipt, polling, result, and the seconds that each stage takes.
+
+use serde_json::{Value, json};
+use svc_tests::{Caller, Host, Mock, on_every_face};
+
+use super::{IMAGE, VIDEO, available, image, status_of, submit, text, video, video_of, with};
+
+on_every_face! {
+    a_submit_answers_with_a_receipt,
+    the_urls_of_a_receipt_lead_to_the_job,
+    a_video_takes_8_seconds,
+    an_image_takes_2_seconds,
+    the_first_tenth_is_queued,
+    a_prompt_can_say_how_long_it_takes,
+    a_prompt_can_make_a_job_that_never_ends,
+    a_prompt_can_have_the_create_refused: balance_usd("1.0000"),
+    a_big_step_ends_all_jobs_that_are_due,
+    the_status_payload_says_when_a_job_is_terminal,
+    the_envelope_of_a_job_follows_its_status,
+    a_completed_job_has_its_artifacts_in_both_places,
+    a_result_before_the_end_is_refused,
+    a_failed_job_says_why,
+    a_failed_job_has_the_code_that_was_asked_for,
+    a_canceled_jobs_result_has_no_artifacts,
+    an_unknown_job_is_not_found,
+    a_job_of_another_workspace_is_not_found,
+    both_surfaces_show_the_jobs_of_the_workspace,
+    timestamps_are_rfc_3339_in_utc,
+    identifiers_have_their_prefixes,
+}
+
+async fn job(caller: &Caller, id: &str) -> Value {
+    caller
+        .get(&format!("/v1/jobs/{id}"))
+        .await
+        .expect(200)
+        .data()
+}
+
+async fn result(caller: &Caller, id: &str) -> Value {
+    caller
+        .get(&format!("/v1/jobs/{id}/result"))
+        .await
+        .expect(200)
+        .data()
+}
+
+async fn a_submit_answers_with_a_receipt(mock: Mock) {
+    for (path, body) in [(VIDEO, video()), (IMAGE, image())] {
+        let receipt = mock.open().post(path, body).await.expect(202).data();
+        assert!(receipt["request_id"].is_string(), "{receipt}");
+        assert!(receipt["job"]["id"].is_string(), "{receipt}");
+        assert_eq!(receipt["job"]["status"], "queued");
+        assert!(receipt["job"]["type"].is_string(), "{receipt}");
+        for url in ["status_url", "result_url", "cancel_url"] {
+            assert!(receipt[url].is_string(), "no {url} in {receipt}");
+        }
+        assert!(
+            receipt["next_poll_after_seconds"]
+                .as_f64()
+                .is_some_and(|wait| wait >= 0.0),
+            "{receipt}"
+        );
+    }
+    let receipt = mock.open().post(VIDEO, video()).await.expect(202).data();
+    assert_eq!(receipt["job"]["type"], "video_generation");
+}
+
+async fn the_urls_of_a_receipt_lead_to_the_job(mock: Mock) {
+    let open = mock.open();
+    let receipt = open.post(VIDEO, video()).await.expect(202).data();
+    let id = text(&receipt["job"]["id"]);
+    let path = |name: &str| mock.path_of(Host::Open, &receipt[name]);
+    assert_eq!(path("status_url"), format!("/v1/jobs/{id}/status"));
+    assert_eq!(path("result_url"), format!("/v1/jobs/{id}/result"));
+    assert_eq!(path("cancel_url"), format!("/v1/jobs/{id}/cancel"));
+    open.get(&path("status_url")).await.expect(200);
+    open.get(&path("result_url"))
+        .await
+        .refused(409, "job_not_completed");
+    open.post_nothing(&path("cancel_url")).await.expect(200);
+    open.get(&path("result_url")).await.expect(200);
+}
+
+async fn a_video_takes_8_seconds(mock: Mock) {
+    let open = mock.open();
+    let id = submit(&open, VIDEO, video()).await;
+    assert_eq!(status_of(&open, &id).await, "queued");
+    mock.advance(1).await;
+    assert_eq!(status_of(&open, &id).await, "processing");
+    mock.advance(6).await;
+    assert_eq!(status_of(&open, &id).await, "processing");
+    mock.advance(1).await;
+    assert_eq!(status_of(&open, &id).await, "completed");
+}
+
+async fn an_image_takes_2_seconds(mock: Mock) {
+    let open = mock.open();
+    let id = submit(&open, IMAGE, image()).await;
+    assert_eq!(status_of(&open, &id).await, "queued");
+    mock.advance(1).await;
+    assert_eq!(status_of(&open, &id).await, "processing");
+    mock.advance(1).await;
+    assert_eq!(status_of(&open, &id).await, "completed");
+}
+
+async fn the_first_tenth_is_queued(mock: Mock) {
+    let open = mock.open();
+    let id = submit(&open, VIDEO, video_of("[mock:seconds=100]")).await;
+    mock.advance(9).await;
+    assert_eq!(status_of(&open, &id).await, "queued");
+    mock.advance(1).await;
+    assert_eq!(status_of(&open, &id).await, "processing");
+}
+
+async fn a_prompt_can_say_how_long_it_takes(mock: Mock) {
+    let open = mock.open();
+    for (path, body) in [(VIDEO, video()), (IMAGE, image())] {
+        let body = with(
+            body,
+            json!({"prompt": "a fox [mock:seconds=50] in the snow"}),
+        );
+        let id = submit(&open, path, body).await;
+        mock.advance(49).await;
+        assert_eq!(status_of(&open, &id).await, "processing");
+        mock.advance(1).await;
+        assert_eq!(status_of(&open, &id).await, "completed");
+    }
+}
+
+async fn a_prompt_can_make_a_job_that_never_ends(mock: Mock) {
+    let open = mock.open();
+    let id = submit(&open, VIDEO, video_of("[mock:stuck]")).await;
+    mock.advance(10_000_000).await;
+    let status = open
+        .get(&format!("/v1/jobs/{id}/status"))
+        .await
+        .expect(200)
+        .data();
+    assert_eq!(status["terminal"], false);
+}
+
+async fn a_prompt_can_have_the_create_refused(mock: Mock) {
+    let keyed = mock.open().idempotency_key("order-1");
+    for (code, status) in [
+        ("organization_wallet_not_provisioned", 402),
+        ("attachment_too_large", 413),
+        ("attachment_fetch_failed", 502),
+        ("studio_agent_upstream_unavailable", 503),
+        ("idempotency_key_in_use", 409),
+    ] {
+        let body = video_of(&format!("a fox [mock:refuse={code}]"));
+        keyed.post(VIDEO, body).await.refused(status, code);
+    }
+    assert!(mock.jobs().await.is_empty(), "a refused submit made a job");
+    assert_eq!(available(&mock.open()).await, "1.0000");
+    keyed.post(VIDEO, video()).await.expect(202);
+}
+
+async fn a_big_step_ends_all_jobs_that_are_due(mock: Mock) {
+    let open = mock.open();
+    let first = submit(&open, IMAGE, image()).await;
+    let second = submit(&open, VIDEO, video()).await;
+    let later = submit(&open, VIDEO, video_of("[mock:seconds=90000]")).await;
+    mock.advance(3_600).await;
+    assert_eq!(status_of(&open, &first).await, "completed");
+    assert_eq!(status_of(&open, &second).await, "completed");
+    assert_eq!(status_of(&open, &later).await, "queued");
+}
+
+async fn the_status_payload_says_when_a_job_is_terminal(mock: Mock) {
+    let open = mock.open();
+    let id = submit(&open, VIDEO, video()).await;
+    let path = format!("/v1/jobs/{id}/status");
+    for (step, status, done) in [
+        (0, "queued", false),
+        (4, "processing", false),
+        (4, "completed", true),
+    ] {
+        mock.advance(step).await;
+        let payload = open.get(&path).await.expect(200).data();
+        assert_eq!(payload["job_id"], id.as_str());
+        assert_eq!(payload["status"], status);
+        assert_eq!(payload["terminal"], done);
+        assert_eq!(payload["result_ready"], done);
+        assert!(
+            payload
+                .as_object()
+                .unwrap()
+                .contains_key("next_poll_after_seconds"),
+            "{payload}"
+        );
+        if !done {
+            assert!(
+                payload["next_poll_after_seconds"]
+                    .as_f64()
+                    .is_some_and(|wait| wait >= 0.0)
+            );
+        }
+    }
+    for body in [video_of("[mock:fail]"), video()] {
+        let id = submit(&open, VIDEO, body).await;
+        open.post_nothing(&format!("/v1/jobs/{id}/cancel"))
+            .await
+            .expect(200);
+        let payload = open
+            .get(&format!("/v1/jobs/{id}/status"))
+            .await
+            .expect(200)
+            .data();
+        assert_eq!(
+            (&payload["status"], &payload["terminal"]),
+            (&json!("canceled"), &json!(true))
+        );
+    }
+    let id = submit(&open, VIDEO, video_of("[mock:fail]")).await;
+    mock.advance(8).await;
+    let payload = open
+        .get(&format!("/v1/jobs/{id}/status"))
+        .await
+        .expect(200)
+        .data();
+    assert_eq!(
+        (&payload["status"], &payload["terminal"]),
+        (&json!("failed"), &json!(true))
+    );
+}
+
+async fn the_envelope_of_a_job_follows_its_status(mock: Mock) {
+    let open = mock.open();
+    let body = with(video(), json!({"metadata": {"order": "4711"}}));
+    let id = submit(&open, VIDEO, body).await;
+    for (step, status) in [(0, "queued"), (4, "processing"), (4, "completed")] {
+        mock.advance(step).await;
+        let job = job(&open, &id).await;
+        assert_eq!(job["id"], id.as_str());
+        assert_eq!(job["status"], status);
+        assert_eq!(job["type"], "video_generation");
+        assert_eq!(job["model"], "video-l");
+        assert_eq!(job["price_usd"], "0.1250");
+        assert_eq!(job["metadata"], json!({"order": "4711"}));
+        assert_eq!(
+            job["result"]["artifacts"].is_array(),
+            status == "completed",
+            "{job}"
+        );
+    }
+}
+
+async fn a_completed_job_has_its_artifacts_in_both_places(mock: Mock) {
+    let open = mock.open();
+    let pictures = with(image(), json!({"num_images": 3}));
+    for (path, body, kind, count) in [(VIDEO, video(), "video", 1), (IMAGE, pictures, "image", 3)] {
+        let id = submit(&open, path, body).await;
+        mock.advance(8).await;
+        let result = result(&open, &id).await;
+        assert_eq!(result["job_id"], id.as_str());
+        assert_eq!(result["status"], "completed");
+        let artifacts = result["artifacts"].as_array().unwrap();
+        assert_eq!(artifacts.len(), count, "{result}");
+        for artifact in artifacts {
+            assert!(text(&artifact["id"]).starts_with("art_"), "{artifact}");
+            assert_eq!(artifact["media_type"], kind);
+            assert!(
+                text(&artifact["content_type"]).starts_with(kind),
+                "{artifact}"
+            );
+            mock.path_of(Host::Media, &artifact["url"]);
+        }
+        let ids: std::collections::BTreeSet<_> = artifacts.iter().map(|a| text(&a["id"])).collect();
+        let urls: std::collections::BTreeSet<_> =
+            artifacts.iter().map(|a| text(&a["url"])).collect();
+        assert_eq!((ids.len(), urls.len()), (count, count));
+        assert_eq!(
+            job(&open, &id).await["result"]["artifacts"],
+            result["artifacts"]
+        );
+    }
+}
+
+async fn a_result_before_the_end_is_refused(mock: Mock) {
+    let open = mock.open();
+    let id = submit(&open, VIDEO, video()).await;
+    for (step, status) in [(0, "queued"), (4, "processing")] {
+        mock.advance(step).await;
+        let answer = open.get(&format!("/v1/jobs/{id}/result")).await;
+        let error = answer.refused(409, "job_not_completed");
+        assert_eq!(error["details"]["status"], status);
+        let wait = error
+            .get("retry_after_seconds")
+            .or_else(|| error["details"].get("retry_after_seconds"));
+        assert!(
+            wait.and_then(Value::as_f64).is_some_and(|wait| wait >= 0.0),
+            "{error}"
+        );
+    }
+}
+
+async fn a_failed_job_says_why(mock: Mock) {
+    let open = mock.open();
+    let id = submit(&open, VIDEO, video_of("a fox [mock:fail]")).await;
+    mock.advance(8).await;
+    let job = job(&open, &id).await;
+    assert_eq!(job["status"], "failed");
+    assert!(
+        job["error"]["code"].is_string() && job["error"]["message"].is_string(),
+        "{job}"
+    );
+    let result = result(&open, &id).await;
+    assert_eq!(
+        (&result["job_id"], &result["status"]),
+        (&json!(id), &json!("failed"))
+    );
+    assert_eq!(result["error"]["code"], job["error"]["code"]);
+    assert!(
+        result["artifacts"].as_array().is_none_or(Vec::is_empty),
+        "{result}"
+    );
+}
+
+async fn a_failed_job_has_the_code_that_was_asked_for(mock: Mock) {
+    let open = mock.open();
+    let id = submit(
+        &open,
+        IMAGE,
+        with(
+            image(),
+            json!({"prompt": "[mock:fail=provider_unavailable]"}),
+        ),
+    )
+    .await;
+    mock.advance(2).await;
+    assert_eq!(
+        job(&open, &id).await["error"]["code"],
+        "provider_unavailable"
+    );
+    assert_eq!(
+        result(&open, &id).await["error"]["code"],
+        "provider_unavailable"
+    );
+}
+
+async fn a_canceled_jobs_result_has_no_artifacts(mock: Mock) {
+    let open = mock.open();
+    let id = submit(&open, VIDEO, video()).await;
+    open.post_nothing(&format!("/v1/jobs/{id}/cancel"))
+        .await
+        .expect(200);
+    let result = result(&open, &id).await;
+    assert_eq!(result["status"], "canceled");
+    assert!(result["error"].is_object(), "{result}");
+    assert!(
+        result["artifacts"].as_array().is_none_or(Vec::is_empty),
+        "{result}"
+    );
+}
+
+async fn not_found(caller: &Caller, id: &str) {
+    for suffix in ["", "/status", "/result"] {
+        caller
+            .get(&format!("/v1/jobs/{id}{suffix}"))
+            .await
+            .expect(404);
+    }
+    caller
+        .post_nothing(&format!("/v1/jobs/{id}/cancel"))
+        .await
+        .expect(404);
+}
+
+async fn an_unknown_job_is_not_found(mock: Mock) {
+    for id in [
+        "job_unknown",
+        "x",
+        "%00",
+        "%2e%2e",
+        "job_%ff",
+        "a%2Fb",
+        &"j".repeat(2_000),
+    ] {
+        not_found(&mock.open(), id).await;
+        not_found(&mock.developer(), id).await;
+    }
+}
+
+async fn a_job_of_another_workspace_is_not_found(mock: Mock) {
+    let id = submit(&mock.open(), VIDEO, video()).await;
+    let key = mock
+        .new_key(json!({"kind": "open", "workspace": "ws_elsewhere"}))
+        .await;
+    not_found(&mock.caller(Host::Open).bearer(&key), &id).await;
+    not_found(&mock.caller(Host::Developer).bearer("svc_dev_other"), &id).await;
+    assert_eq!(status_of(&mock.open(), &id).await, "queued");
+}
+
+async fn both_surfaces_show_the_jobs_of_the_workspace(mock: Mock) {
+    let id = submit(&mock.open(), VIDEO, video()).await;
+    let developer = mock.developer();
+    assert_eq!(status_of(&developer, &id).await, "queued");
+    assert_eq!(job(&developer, &id).await["id"], id.as_str());
+    mock.advance(8).await;
+    let ours = result(&mock.open(), &id).await;
+    assert_eq!(
+        result(&developer, &id).await["artifacts"],
+        ours["artifacts"]
+    );
+    let listed = developer.get("/v1/jobs").await.expect(200).items();
+    assert!(listed.iter().any(|job| job["id"] == id.as_str()));
+}
+
+async fn timestamps_are_rfc_3339_in_utc(mock: Mock) {
+    let open = mock.open();
+    let id = submit(&open, VIDEO, video()).await;
+    let created = job(&open, &id).await;
+    mock.advance(8).await;
+    let completed = job(&open, &id).await;
+    for field in ["created_at", "updated_at"] {
+        for job in [&created, &completed] {
+            let time = text(&job[field]);
+            assert!(
+                time.len() >= 20 && time.ends_with('Z') && &time[10..11] == "T",
+                "{time}"
+            );
+        }
+    }
+    assert_eq!(created["created_at"], completed["created_at"]);
+    assert_ne!(created["updated_at"], completed["updated_at"]);
+}
+
+async fn identifiers_have_their_prefixes(mock: Mock) {
+    let answer = mock.open().post(VIDEO, video()).await.expect(202);
+    assert!(
+        answer
+            .header("x-svc-request-id")
+            .is_some_and(|id| id.starts_with("req_")),
+        "{answer:?}"
+    );
+    let receipt = answer.data();
+    assert!(text(&receipt["request_id"]).starts_with("req_"));
+    assert!(text(&receipt["job"]["id"]).starts_with("job_"));
+    let top_up = mock
+        .open()
+        .post(super::TOP_UPS, json!({"amount_usd_cents": 500}))
+        .await
+        .expect(201);
+    assert!(text(&top_up.data()["id"]).starts_with("top_"));
+}

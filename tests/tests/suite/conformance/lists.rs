@@ -1,0 +1,230 @@
+//! Lists: of jobs, of models, of prices.
+
+use serde_json::Value;
+use svc_tests::{Host, Mock, on_every_face};
+
+use super::{IMAGE, VIDEO, image, submit, text, video, video_of};
+
+on_every_face! {
+    jobs_are_listed,
+    jobs_are_filtered_by_status,
+    jobs_are_filtered_by_type,
+    another_workspaces_jobs_are_not_listed,
+    video_models_are_those_of_the_profiles,
+    image_models_are_those_of_the_profiles,
+    a_model_is_read_by_its_id,
+    an_unknown_model_is_not_found,
+    the_catalog_has_the_dollar_prices_of_the_specification,
+}
+
+fn ids(items: &[Value]) -> Vec<String> {
+    let mut ids: Vec<_> = items.iter().map(|item| text(&item["id"])).collect();
+    ids.sort();
+    ids
+}
+
+fn sorted<const N: usize>(mut ids: [String; N]) -> Vec<String> {
+    ids.sort();
+    ids.to_vec()
+}
+
+async fn jobs_are_listed(mock: Mock) {
+    let open = mock.open();
+    assert_eq!(
+        open.get("/v1/jobs").await.expect(200).items(),
+        Vec::<Value>::new()
+    );
+    let first = submit(&open, VIDEO, video()).await;
+    let second = submit(&open, IMAGE, image()).await;
+    let listed = open.get("/v1/jobs").await.expect(200).items();
+    assert_eq!(ids(&listed), sorted([first, second]));
+    assert!(
+        listed
+            .iter()
+            .all(|job| job["status"] == "queued" && job["type"].is_string())
+    );
+    assert_eq!(
+        ids(&mock.developer().get("/v1/jobs").await.expect(200).items()),
+        ids(&listed)
+    );
+}
+
+async fn jobs_are_filtered_by_status(mock: Mock) {
+    let open = mock.open();
+    let failed = submit(&open, VIDEO, video_of("[mock:fail]")).await;
+    let completed = submit(&open, VIDEO, video()).await;
+    let canceled = submit(&open, VIDEO, video()).await;
+    open.post_nothing(&format!("/v1/jobs/{canceled}/cancel"))
+        .await
+        .expect(200);
+    let processing = submit(&open, VIDEO, video_of("[mock:seconds=20]")).await;
+    mock.advance(8).await;
+    let queued = submit(&open, VIDEO, video()).await;
+    for (status, id) in [
+        ("failed", failed),
+        ("completed", completed),
+        ("canceled", canceled),
+        ("processing", processing),
+        ("queued", queued),
+    ] {
+        for caller in [mock.open(), mock.developer()] {
+            let listed = caller
+                .get(&format!("/v1/jobs?status={status}"))
+                .await
+                .expect(200)
+                .items();
+            assert_eq!(ids(&listed), [id.as_str()], "{status}");
+            assert_eq!(listed[0]["status"], status);
+        }
+    }
+    assert_eq!(open.get("/v1/jobs").await.expect(200).items().len(), 5);
+}
+
+async fn jobs_are_filtered_by_type(mock: Mock) {
+    let open = mock.open();
+    let clip = submit(&open, VIDEO, video()).await;
+    let picture = submit(&open, IMAGE, image()).await;
+    let videos = open
+        .get("/v1/jobs?type=video_generation")
+        .await
+        .expect(200)
+        .items();
+    assert_eq!(ids(&videos), [clip]);
+    let kind = text(
+        &open
+            .get(&format!("/v1/jobs/{picture}"))
+            .await
+            .expect(200)
+            .data()["type"],
+    );
+    let images = open
+        .get(&format!("/v1/jobs?type={kind}"))
+        .await
+        .expect(200)
+        .items();
+    assert_eq!(ids(&images), [picture]);
+    let both = open
+        .get("/v1/jobs?type=video_generation&status=completed")
+        .await
+        .expect(200)
+        .items();
+    assert!(both.is_empty(), "{both:?}");
+}
+
+async fn another_workspaces_jobs_are_not_listed(mock: Mock) {
+    submit(&mock.open(), VIDEO, video()).await;
+    let stranger = mock.caller(Host::Developer).bearer("svc_dev_other");
+    assert!(
+        stranger
+            .get("/v1/jobs")
+            .await
+            .expect(200)
+            .items()
+            .is_empty()
+    );
+}
+
+async fn video_models_are_those_of_the_profiles(mock: Mock) {
+    let models = mock
+        .open()
+        .get("/v1/video-router/models")
+        .await
+        .expect(200)
+        .items();
+    assert_eq!(
+        ids(&models),
+        ["lipsync-s", "video-f", "video-h", "video-l", "video-r"]
+    );
+    for model in &models {
+        assert!(model["capabilities"].is_object(), "{model}");
+        assert!(
+            !model["capabilities"]["duration_seconds"].is_null(),
+            "{model}"
+        );
+        assert!(!model["pricing"].is_null(), "{model}");
+    }
+    for (id, resolutions) in [
+        ("video-f", &["480p", "720p"][..]),
+        ("video-l", &["480p", "720p", "1080p"]),
+        ("video-h", &["720p", "1080p", "2K", "4K"]),
+        ("video-r", &["720p", "1080p"]),
+    ] {
+        let model = models.iter().find(|model| model["id"] == id).unwrap();
+        let listed = model["capabilities"]["resolutions"].to_string();
+        for resolution in ["480p", "720p", "1080p", "2K", "4K"] {
+            let expected = resolutions.contains(&resolution);
+            assert_eq!(
+                listed.contains(resolution),
+                expected,
+                "{id} {resolution}: {listed}"
+            );
+        }
+    }
+}
+
+async fn image_models_are_those_of_the_profiles(mock: Mock) {
+    let models = mock
+        .open()
+        .get("/v1/image-router/models")
+        .await
+        .expect(200)
+        .items();
+    assert_eq!(ids(&models), ["image-i"]);
+    assert!(!models[0]["pricing"].is_null(), "{}", models[0]);
+}
+
+async fn a_model_is_read_by_its_id(mock: Mock) {
+    let open = mock.open();
+    for list in [
+        "/v1/video-router/models",
+        "/v1/image-router/models",
+        "/v1/open/catalog",
+    ] {
+        for listed in open.get(list).await.expect(200).items() {
+            let path = format!("{list}/{}", text(&listed["id"]));
+            assert_eq!(open.get(&path).await.expect(200).data(), listed, "{path}");
+        }
+    }
+}
+
+async fn an_unknown_model_is_not_found(mock: Mock) {
+    let open = mock.open();
+    for path in [
+        "/v1/video-router/models/video-x",
+        "/v1/video-router/models/image-i",
+        "/v1/image-router/models/video-f",
+        "/v1/open/catalog/video-x",
+    ] {
+        open.get(path).await.expect(404);
+    }
+}
+
+async fn the_catalog_has_the_dollar_prices_of_the_specification(mock: Mock) {
+    let entries = mock
+        .open()
+        .get("/v1/open/catalog")
+        .await
+        .expect(200)
+        .items();
+    for (id, prices) in [
+        ("video-f", &["0.1407", "0.3024"][..]),
+        ("video-l", &["0.0625", "0.1250", "0.2500"]),
+        ("video-h", &["0.0578", "0.0963", "0.1444", "0.2157"]),
+        ("video-r", &["0.0838", "0.1050"]),
+        ("image-i", &["0.0050", "0.0075"]),
+        ("lipsync-s", &["0.0500"]),
+    ] {
+        let entry = entries
+            .iter()
+            .find(|entry| entry["id"] == id)
+            .unwrap_or_else(|| panic!("no {id}"));
+        let text = entry.to_string();
+        for price in prices {
+            assert!(
+                text.contains(&format!("\"{price}\"")),
+                "no {price} in {text}"
+            );
+        }
+    }
+    assert_eq!(entries.len(), 6);
+}

@@ -1,0 +1,120 @@
+//! Scopes: what a key lacks is told before anything else about the request.
+
+use bytes::Bytes;
+use serde_json::json;
+use svc_tests::{Host, Mock, on_every_face};
+
+on_every_face! {
+    a_key_without_the_scope_is_refused,
+    the_scope_comes_before_existence_and_the_content_type,
+    a_key_with_another_scope_is_refused,
+    scoped_operations_need_a_key_first,
+}
+
+/// Every operation that needs a scope: method, path, scope.
+const SCOPED: [(&str, &str, &str); 35] = [
+    ("POST", "/v1/jobs/job_x/webhook/redeliver", "jobs:write"),
+    ("GET", "/v1/actions", "actions:read"),
+    ("GET", "/v1/actions/act_x", "actions:read"),
+    ("GET", "/v1/actions/act_x/runs", "actions:read"),
+    ("POST", "/v1/actions/act_x/runs", "actions:write"),
+    ("GET", "/v1/actions/act_x/runs/run_x", "actions:read"),
+    ("GET", "/v1/action-runs/run_x", "actions:read"),
+    ("GET", "/v1/action-runs/run_x/status", "actions:read"),
+    ("GET", "/v1/action-runs/run_x/result", "actions:read"),
+    ("POST", "/v1/action-runs/run_x/cancel", "actions:write"),
+    ("GET", "/v1/formats", "formats:read"),
+    ("GET", "/v1/formats/fmt_x", "formats:read"),
+    ("GET", "/v1/formats/fmt_x/runs", "formats:read"),
+    ("POST", "/v1/formats/fmt_x/runs", "formats:write"),
+    ("POST", "/v1/formats/fmt_x/bulk-runs", "formats:write"),
+    ("GET", "/v1/formats/demo/x", "formats:read"),
+    ("GET", "/v1/formats/demo/x/runs", "formats:read"),
+    ("POST", "/v1/formats/demo/x/runs", "formats:write"),
+    ("POST", "/v1/formats/demo/x/bulk-runs", "formats:write"),
+    ("GET", "/v1/format-run-queues/frq_x", "formats:read"),
+    ("GET", "/v1/format-runs/run_x", "formats:read"),
+    ("GET", "/v1/format-runs/run_x/status", "formats:read"),
+    ("GET", "/v1/format-runs/run_x/result", "formats:read"),
+    ("GET", "/v1/format-runs/run_x/events", "formats:read"),
+    ("POST", "/v1/format-runs/run_x/cancel", "formats:write"),
+    (
+        "POST",
+        "/v1/format-runs/run_x/webhook/redeliver",
+        "formats:write",
+    ),
+    ("POST", "/v1/agent/completions", "agent_completions:write"),
+    ("GET", "/v1/agent-runs", "agent_completions:read"),
+    ("GET", "/v1/agent-runs/run_x", "agent_completions:read"),
+    (
+        "GET",
+        "/v1/agent-runs/run_x/status",
+        "agent_completions:read",
+    ),
+    (
+        "GET",
+        "/v1/agent-runs/run_x/result",
+        "agent_completions:read",
+    ),
+    (
+        "POST",
+        "/v1/agent-runs/run_x/cancel",
+        "agent_completions:write",
+    ),
+    ("GET", "/v1/webhooks/signing-secret", "account:read"),
+    (
+        "POST",
+        "/v1/webhooks/signing-secret/rotate",
+        "account:write",
+    ),
+    ("POST", "/v1/webhooks/test-deliveries", "account:write"),
+];
+
+async fn a_key_without_the_scope_is_refused(mock: Mock) {
+    let caller = mock.caller(Host::Developer).bearer("svc_dev_noscope");
+    for (method, path, scope) in SCOPED {
+        let answer = match method {
+            "GET" => caller.get(path).await,
+            _ => caller.post(path, json!({})).await,
+        };
+        let error = answer.refused(403, "insufficient_scope");
+        assert_eq!(error["details"]["required_scope"], scope, "{method} {path}");
+    }
+}
+
+async fn the_scope_comes_before_existence_and_the_content_type(mock: Mock) {
+    let caller = mock.caller(Host::Developer).bearer("svc_dev_noscope");
+    for (method, path, _) in SCOPED {
+        if method == "POST" {
+            let answer = caller
+                .send(method, path, Some("text/plain"), Bytes::from("{"))
+                .await;
+            answer.refused(403, "insufficient_scope");
+        }
+    }
+}
+
+async fn a_key_with_another_scope_is_refused(mock: Mock) {
+    let body = json!({"kind": "developer", "workspace": "ws_demo", "scopes": ["formats:read"]});
+    let key = mock.new_key(body).await;
+    let caller = mock.caller(Host::Developer).bearer(&key);
+    for (method, path, scope) in SCOPED.into_iter().filter(|row| row.2 != "formats:read") {
+        let answer = match method {
+            "GET" => caller.get(path).await,
+            _ => caller.post(path, json!({})).await,
+        };
+        let error = answer.refused(403, "insufficient_scope");
+        assert_eq!(error["details"]["required_scope"], scope, "{method} {path}");
+    }
+}
+
+async fn scoped_operations_need_a_key_first(mock: Mock) {
+    let anonymous = mock.caller(Host::Developer);
+    for (method, path, _) in SCOPED {
+        let answer = match method {
+            "GET" => anonymous.get(path).await,
+            _ => anonymous.post(path, json!({})).await,
+        };
+        answer.refused(401, "unauthorized");
+    }
+}
