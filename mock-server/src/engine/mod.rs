@@ -253,3 +253,6 @@ fn with_workspace(mut view: Value, workspace: &str) -> Value {
     }
     view
 }
+
+#[cfg(test)]
+mod tests;

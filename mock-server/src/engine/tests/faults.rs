@@ -1,0 +1,167 @@
+//! Faults, and the journal that tells of them.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::{IMAGE, Mock, VIDEO, image, video};
+use crate::engine::{Host, Wire};
+
+fn fault(mock: &mut Mock, fault: Value) {
+    mock.engine
+        .add_fault(serde_json::from_value(fault).unwrap())
+        .unwrap();
+}
+
+#[test]
+fn a_status_fault_does_nothing_and_says_when_to_come_again() {
+    let mut mock = Mock::new();
+    for (kind, status, code) in [
+        ("status_503", 503, "database_busy"),
+        ("status_429", 429, "rate_limited"),
+    ] {
+        fault(&mut mock, json!({"kind": kind, "retry_after_seconds": 7}));
+        let answer = mock.open().once("k").post(VIDEO, video("x"));
+        answer.refused(status, code);
+        assert_eq!(
+            (
+                answer.header("retry-after"),
+                answer.header("ratelimit-limit")
+            ),
+            ("7", "120")
+        );
+    }
+    assert!(mock.engine.jobs().is_empty());
+    mock.open().once("k").post(VIDEO, video("x")).data(202);
+}
+
+#[test]
+fn a_proxys_page_is_no_envelope() {
+    let mut mock = Mock::new();
+    fault(&mut mock, json!({"kind": "status_502_html"}));
+    let answer = mock.open().post(VIDEO, video("x"));
+    assert_eq!(
+        (answer.status(), answer.header("content-type")),
+        (502, "text/html; charset=utf-8")
+    );
+    assert!(serde_json::from_slice::<Value>(answer.0.response.body()).is_err());
+    assert!(mock.engine.jobs().is_empty());
+}
+
+#[test]
+fn a_broken_connection_comes_before_or_after_the_work() {
+    let mut mock = Mock::new();
+    for (kind, wire, jobs) in [
+        ("drop_before", Wire::Close, 0),
+        ("drop_after", Wire::Close, 1),
+        ("truncate", Wire::Truncate, 2),
+    ] {
+        fault(&mut mock, json!({"kind": kind}));
+        let reply = mock.open().post(VIDEO, video("x")).0;
+        assert_eq!(
+            (reply.wire, mock.engine.jobs().len()),
+            (wire, jobs),
+            "{kind}"
+        );
+    }
+    let statuses: Vec<Value> = mock
+        .engine
+        .journal(0)
+        .iter()
+        .map(|entry| entry["status"].clone())
+        .collect();
+    assert_eq!(json!(statuses), json!([null, null, 202]));
+    assert_eq!(mock.engine.journal(0)[1]["fault"], "drop_after");
+}
+
+#[test]
+fn garbage_is_a_success_that_nobody_can_read() {
+    let mut mock = Mock::new();
+    fault(&mut mock, json!({"kind": "garbage"}));
+    let answer = mock.open().post(VIDEO, video("x"));
+    assert_eq!(
+        (answer.status(), answer.header("content-type")),
+        (200, "application/json")
+    );
+    assert!(serde_json::from_slice::<Value>(answer.0.response.body()).is_err());
+    assert_eq!(mock.engine.jobs().len(), 1);
+}
+
+#[test]
+fn a_delay_is_real_time() {
+    let mut mock = Mock::new();
+    fault(&mut mock, json!({"kind": "delay", "delay_ms": 250}));
+    assert_eq!(
+        mock.open().get("/v1/jobs").0.delay,
+        Duration::from_millis(250)
+    );
+    fault(&mut mock, json!({"kind": "delay"}));
+    assert_eq!(mock.open().get("/v1/jobs").0.delay, Duration::from_secs(1));
+    assert_eq!(mock.open().get("/v1/jobs").0.delay, Duration::ZERO);
+}
+
+#[test]
+fn what_befalls_a_held_answer_befalls_it_at_its_end() {
+    let mut mock = Mock::new();
+    fault(&mut mock, json!({"kind": "truncate", "delay_ms": 5}));
+    fault(&mut mock, json!({"kind": "garbage"}));
+    let body = json!({"model": "image-i", "prompt": "x", "mode": "sync"});
+    let truncated = mock.open().post(IMAGE, body.clone()).0;
+    assert_eq!(
+        (truncated.wire, truncated.delay),
+        (Wire::Truncate, Duration::from_millis(5))
+    );
+    let garbage = mock.open().post(IMAGE, body).0;
+    mock.pass(2_000);
+    let end = mock.engine.resume(mock.now, &truncated.hold.unwrap());
+    assert_eq!(
+        (end.wire, end.response.status().as_u16()),
+        (Wire::Truncate, 200)
+    );
+    let end = mock.engine.resume(mock.now, &garbage.hold.unwrap());
+    assert!(serde_json::from_slice::<Value>(end.response.body()).is_err());
+}
+
+#[test]
+fn the_media_host_fails_too_where_it_is_meant() {
+    let mut mock = Mock::new();
+    fault(&mut mock, json!({"kind": "status_503", "surface": "media"}));
+    mock.open().get("/v1/jobs").data(200);
+    mock.ask(Host::Media)
+        .get("/artifacts/x.png")
+        .refused(503, "database_busy");
+    fault(
+        &mut mock,
+        json!({"kind": "status_503", "operation": "checkout"}),
+    );
+    mock.ask(Host::Media)
+        .get("/artifacts/x.png")
+        .refused(404, "not_found");
+    assert_eq!(mock.ask(Host::Media).get("/checkout/x").status(), 503);
+    mock.engine.clear_faults();
+    assert!(mock.engine.faults().is_empty());
+}
+
+#[test]
+fn the_journal_tells_who_asked_for_what() {
+    let mut mock = Mock::new();
+    mock.open()
+        .once("order-1")
+        .post("/v1/image-router/generate?x=y", image("x"));
+    mock.ask(Host::Media).get("/nothing");
+    let entries = mock.engine.journal(0);
+    let expected = json!({
+        "seq": 1, "at": "2026-01-01T00:00:00Z", "method": "POST", "path": "/v1/image-router/generate?x=y",
+        "surface": "open", "operation": "image_generate", "request_id": entries[0]["request_id"],
+        "headers": {
+            "authorization": "[redacted]", "content-type": "application/json", "idempotency-key": "order-1"
+        },
+        "status": 202, "idempotency_key": "order-1", "fault": null
+    });
+    assert_eq!(entries[0], expected);
+    assert_eq!(
+        (&entries[1]["surface"], &entries[1]["operation"]),
+        (&json!("media"), &json!(null))
+    );
+    assert_eq!(mock.engine.journal(1).len(), 1);
+}

@@ -1,0 +1,150 @@
+//! The whole state, out and in.
+
+use serde_json::{Value, json};
+
+use super::{IMAGE, Mock, TOP_UPS, VIDEO, image, video};
+use crate::engine::{Host, Settings, Time};
+
+/// A mock with something of everything in it.
+fn lived_in() -> Mock {
+    let mut mock = Mock::new();
+    mock.open().once("k").post(VIDEO, video("[mock:fail]"));
+    mock.submit(IMAGE, image("[mock:stuck]"));
+    mock.submit(
+        IMAGE,
+        json!({"model": "image-i", "prompt": "x", "metadata": {"a": [1.5, "ä", null]}}),
+    );
+    mock.open().post(
+        TOP_UPS,
+        json!({"amount_usd_cents": 700, "success_url": "https://shop.example/"}),
+    );
+    let key = json!({"kind": "open", "workspace": "ws_b", "plan": "pro"});
+    mock.engine
+        .add_key(mock.now, serde_json::from_value(key).unwrap())
+        .unwrap();
+    let fault = json!({"kind": "status_503", "operation": "jobs_get", "probability": 0.3});
+    mock.engine
+        .add_fault(serde_json::from_value(fault).unwrap())
+        .unwrap();
+    mock.ask(Host::Open).get("/v1/jobs");
+    mock.pass(1_500);
+    mock
+}
+
+/// What a mock answers from here on.
+fn go_on(mock: &mut Mock) -> Vec<String> {
+    let mut answers = Vec::new();
+    for _ in 0..3 {
+        for reply in [
+            mock.open().once("k").post(VIDEO, video("[mock:fail]")).0,
+            mock.open().post(IMAGE, image("x")).0,
+            mock.open().get("/v1/jobs").0,
+            mock.open().get("/v1/jobs/job_x").0,
+            mock.open()
+                .post(TOP_UPS, json!({"amount_usd_cents": 500}))
+                .0,
+            mock.ask(Host::Open).get("/v1/jobs").0,
+        ] {
+            answers.push(format!("{reply:?}"));
+        }
+        mock.pass(3_000);
+    }
+    answers.push(
+        json!([
+            mock.engine.ledger(),
+            mock.engine.jobs(),
+            mock.engine.journal(0)
+        ])
+        .to_string(),
+    );
+    answers
+}
+
+#[test]
+fn after_a_restore_the_same_requests_get_the_same_answers() {
+    let mut mock = lived_in();
+    let document = mock.engine.snapshot(mock.now);
+    // Through text, as it goes over a wire.
+    let document: Value = serde_json::from_str(&document.to_string()).unwrap();
+    let mut other = Mock::with(Settings {
+        seed: 99,
+        ..Settings::default()
+    });
+    other.now = other.engine.restore(document).unwrap();
+    assert_eq!(other.now, mock.now);
+    assert_eq!(
+        other.engine.signing_secret("ws_demo"),
+        mock.engine.signing_secret("ws_demo")
+    );
+    assert_eq!(go_on(&mut other), go_on(&mut mock));
+}
+
+#[test]
+fn a_snapshot_is_of_its_moment() {
+    let mut mock = lived_in();
+    mock.pass(60_000);
+    let document = mock.engine.snapshot(mock.now);
+    mock.engine.advance(mock.now);
+    assert_eq!(document, mock.engine.snapshot(mock.now));
+}
+
+#[test]
+fn a_document_that_is_no_state_changes_nothing() {
+    let mut mock = lived_in();
+    let good = mock.engine.snapshot(mock.now);
+    let broken = |path: &str, value: Value| {
+        let mut document = good.clone();
+        *document
+            .pointer_mut(path)
+            .unwrap_or_else(|| panic!("{path}")) = value;
+        document
+    };
+    let mut extra = good.clone();
+    extra["state"]["surprise"] = json!(1);
+    let mut less = good.clone();
+    less["state"].as_object_mut().unwrap().remove("journal");
+    let twice = good["state"]["jobs"][0].clone();
+    for document in [
+        json!(null),
+        json!({}),
+        json!([]),
+        json!({"version": 2, "state": {}}),
+        json!({"version": 1, "state": {}}),
+        extra,
+        less,
+        broken("/version", json!(7)),
+        broken("/state/now", json!(-1)),
+        broken("/state/jobs/0/workspace", json!("ws_none")),
+        broken("/state/jobs/0/status", json!("dreaming")),
+        broken("/state/jobs/1", twice),
+        broken("/state/jobs", json!([])),
+        broken(
+            "/state/ledger/accounts/ws_demo/available",
+            json!("1000.0000"),
+        ),
+        broken(
+            "/state/ledger/accounts/ws_demo/entries/0/amount",
+            json!("-1"),
+        ),
+        broken("/state/ledger/accounts", json!({})),
+        broken("/state/keys/svc_open_demo/workspace", json!("ws_none")),
+        broken("/state/faults/0/probability", json!(7)),
+        broken("/state/timers/0", json!([0, {"job_ends": 99}])),
+    ] {
+        assert!(mock.engine.restore(document.clone()).is_err(), "{document}");
+    }
+    assert_eq!(mock.engine.snapshot(mock.now), good);
+}
+
+#[test]
+fn a_reset_goes_back_to_the_start() {
+    let mut mock = lived_in();
+    mock.engine.reset();
+    assert_eq!(
+        mock.engine.snapshot(Time::default()),
+        Mock::new().engine.snapshot(Time::default())
+    );
+    assert!(mock.engine.jobs().is_empty() && mock.engine.journal(0).is_empty());
+    mock.now = Settings::default().epoch;
+    assert_eq!(go_on(&mut mock), go_on(&mut Mock::new()));
+}
