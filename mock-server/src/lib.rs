@@ -1,5 +1,152 @@
-//! In the making.
+//! A mock of the svc service with its full semantics, in memory, on this machine.
+//!
+//! It takes real requests, checks them as the service does, and remembers what they did: jobs
+//! move, money is reserved, captured and refunded, budgets are spent, files can be downloaded.
+//! Nothing that it does leaves the machine, and nothing that it does costs anything.
+//!
+//! # In a test
+//!
+//! ```
+//! use svc_mock_server::{MockService, OPEN_API_KEY, Speed};
+//! use svc_sdk::types::ImageGenerate;
+//! use svc_sdk::{Secret, open};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let service = MockService::builder().speed(Speed::new(1000.0)?).start().await;
+//! let client = open::Client::builder()
+//!     .base_url(service.base_url())
+//!     .api_key(Secret::new(OPEN_API_KEY)?)
+//!     .build()?;
+//!
+//! let image = ImageGenerate::new("image-i").prompt("a red fox in snow");
+//! let result = client.image_generate(&image).send().await?.wait().await?;
+//!
+//! assert!(result.artifacts()[0].url.starts_with(service.media_url()));
+//! assert_eq!(service.jobs()[0]["status"], "completed");
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! `MockService` stands on [wiremock](https://docs.rs/wiremock), so that a test may mount its own
+//! mocks over the service. Each has a state of its own, and tests do not meet in it.
+//!
+//! What there is to start from is [`Setup`]; what a test may do besides sending requests is
+//! [`Service`], which every face dereferences to.
+//!
+//! # Three faces
+//!
+//! | face | feature | for |
+//! |---|---|---|
+//! | `MockService` | `wiremock` (default) | tests, over HTTP, with mocks of their own |
+//! | `serve::Server`, and the program `svc-mock-server` | `serve`, `program` (default) | anything that runs for long, and clients in other languages |
+//! | `InProcess` | `in-process` | simulation: the SDK's transport, without sockets, on the runtime's clock |
+//!
+//! Behind all three is the same [`engine`]: a state machine that is told what time it is.
+//!
+//! # The program
+//!
+//! ```text
+//! svc-mock-server [--port-base 4010] [--clock real|manual] [--speed 1] [--seed 1] [--plan free]
+//!                 [--balance-usd 100] [--webhook-route HTTPS_ORIGIN=HTTP_ORIGIN]… [--env|--json]
+//! ```
+//!
+//! It listens on 127.0.0.1 at four ports: the open surface (4010), the developer surface with MCP
+//! at `/mcp` (4011), artifacts and checkout pages (4012), and the control API (4013). Once all
+//! four answer, it says where they are, as JSON, as a table, or for a shell:
+//!
+//! ```text
+//! svc-mock-server --env > mock.env &
+//! ```
+//!
+//! # What is in it at the start
+//!
+//! | kind | identity |
+//! |---|---|
+//! | workspace | `ws_demo` |
+//! | keys of the open surface | `svc_open_demo` |
+//! | keys of the developer surface | `svc_dev_demo` (every scope), `svc_dev_noscope` (none), `svc_sa_demo` (a service account), `svc_revoked`, `svc_team_demo` (of the team workspace `ws_team`), `svc_dev_other` (of `ws_other`) |
+//! | models | `video-f`, `video-l`, `video-h`, `video-r`, `image-i`, `lipsync-s` |
+//! | Formats | `fmt_demo` (`demo/teaser`), `fmt_media` (`demo/product-shot`), `fmt_capped`, `fmt_inactive`, `fmt_no_trigger`, `fmt_archived`, `fmt_team`, `fmt_builtin`, `fmt_storyboard` (`studio/storyboard`) |
+//! | Actions | `act_daily`, `act_no_trigger` |
+//! | avatars | `ava_ada`, `ava_lin` |
+//!
+//! # Time
+//!
+//! Everything timed follows the mock's own clock: jobs, budgets, the retention of idempotency
+//! keys, webhook retries. Service seconds from submit to completion: image 2, video 8, music 4,
+//! avatar 6, caption 3, run 10. The first tenth is `queued`; generation starts at three tenths.
+//!
+//! The clock passes with real time, at a [`Speed`], or stands still until it is advanced
+//! ([`Setup::clock_manual`], `--clock manual`).
+//!
+//! # Magic words
+//!
+//! A word in any text field steers the outcome, through any client:
+//!
+//! | word | effect |
+//! |---|---|
+//! | `[mock:fail]`, `[mock:fail=CODE]` | ends `failed`, with that code |
+//! | `[mock:refuse=CODE]` | the create is refused with that code and its status |
+//! | `[mock:seconds=N]` | takes N service seconds |
+//! | `[mock:stuck]` | never becomes terminal |
+//! | `[mock:skip]` | a run ends `skipped` |
+//! | `[mock:degraded]` | a run completes with `output` null, and with media |
+//! | `[mock:cost=USD]` | a run spends so much; past its cap it fails |
+//!
+//! # The control API
+//!
+//! On its own port, without a key, and never a part of the service. `GET /` lists it.
+//!
+//! | request | effect |
+//! |---|---|
+//! | `POST /reset` | back to the start: added keys and faults gone, secrets as they were; the clock goes on |
+//! | `GET /clock` | service time, and when something falls due next |
+//! | `POST /clock/advance {"seconds": N}` | move the manual clock and run all that falls due, in order |
+//! | `POST /faults {"surface"?, "operation"?, "kind", "times"?, "probability"?, "retry_after_seconds"?, "delay_ms"?}` | the next matching requests fail |
+//! | `GET /faults`, `DELETE /faults` | those that are left; none left |
+//! | `POST /keys {"kind", "workspace"?, "plan"?, "scopes"?}` | a new key; an unknown workspace is created |
+//! | `POST /top-ups/{id} {"status"}` | what the payer does: `paid`, `failed`, `expired` |
+//! | `POST /jobs/{id} {"status", "code"?}` | end a job now |
+//! | `GET /requests?since=N` | the journal after sequence number N; the newest 10,000 |
+//! | `GET /deliveries` | each webhook attempt |
+//! | `GET /ledger`, `GET /jobs` | every entry, with each workspace's balance; every job |
+//! | `GET /state`, `PUT /state` | the whole state, out and in: the same requests then get the same answers |
+//!
+//! Kinds of fault: `status_503`, `status_429`, `status_502_html`, `drop_before` (the connection is
+//! closed, nothing was done), `drop_after` (it was done), `truncate`, `garbage`, `delay`.
 
+#[cfg(feature = "face")]
+mod addresses;
 mod api;
+#[cfg(feature = "face")]
+mod clock;
+#[cfg(feature = "face")]
+mod control;
 pub mod engine;
+#[cfg(feature = "face")]
+mod faces;
 pub mod media;
+#[cfg(feature = "program")]
+pub mod program;
+#[cfg(feature = "face")]
+mod service;
+#[cfg(feature = "face")]
+mod setup;
+#[cfg(feature = "face")]
+mod webhook_route;
+
+#[cfg(feature = "in-process")]
+pub use self::faces::InProcess;
+#[cfg(feature = "wiremock")]
+pub use self::faces::MockService;
+#[cfg(feature = "serve")]
+pub use self::faces::serve;
+#[cfg(feature = "face")]
+pub use self::{
+    addresses::{DEMO_WORKSPACE, DEVELOPER_API_KEY, OPEN_API_KEY},
+    clock::{BadSpeed, NotManual, Pace, Speed},
+    service::Service,
+    setup::Setup,
+    webhook_route::{BadRoute, WebhookRoute},
+};

@@ -1,0 +1,53 @@
+//! Where a running mock is reached, and what a client's environment is then.
+
+use crate::engine::Hosts;
+
+/// The key of the open surface that is there from the start.
+pub const OPEN_API_KEY: &str = "svc_open_demo";
+/// The key of the developer surface that is there from the start and may do everything.
+pub const DEVELOPER_API_KEY: &str = "svc_dev_demo";
+/// The workspace of both.
+pub const DEMO_WORKSPACE: &str = "ws_demo";
+
+/// The base URLs of a mock's hosts, without a slash at the end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Addresses {
+    pub(crate) hosts: Hosts,
+    pub(crate) control: String,
+}
+
+impl Addresses {
+    /// MCP is the path `/mcp` of the developer host.
+    pub(crate) fn new([open, developer, media, control]: [String; 4]) -> Self {
+        let mcp = format!("{developer}/mcp");
+        Self {
+            hosts: Hosts {
+                open,
+                developer,
+                media,
+                mcp,
+            },
+            control,
+        }
+    }
+
+    /// The environment variables by which clients find the mock and are let in.
+    pub(crate) fn environment(&self, webhook_secret: String) -> [(&'static str, String); 8] {
+        let Hosts {
+            open,
+            developer,
+            media,
+            mcp,
+        } = self.hosts.clone();
+        [
+            ("SVC_BASE_URL", open),
+            ("SVC_DEVELOPER_BASE_URL", developer),
+            ("SVC_MCP_URL", mcp),
+            ("SVC_MEDIA_URL", media),
+            ("SVC_CONTROL_URL", self.control.clone()),
+            ("SVC_OPEN_API_KEY", OPEN_API_KEY.to_owned()),
+            ("SVC_DEVELOPER_API_KEY", DEVELOPER_API_KEY.to_owned()),
+            ("SVC_WEBHOOK_SECRET", webhook_secret),
+        ]
+    }
+}

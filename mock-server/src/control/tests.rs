@@ -1,0 +1,301 @@
+use std::time::Duration;
+
+use super::*;
+use crate::clock::{Clock, Pace, Ticks};
+use crate::engine::{Call, Engine, Host, Settings};
+
+/// A mock as the control API sees it.
+struct Mock(State);
+
+impl Mock {
+    fn at_pace(pace: Pace) -> Self {
+        let settings = Settings::default();
+        let clock = Clock::start(pace, Ticks::runtime(), settings.epoch);
+        Self(State {
+            engine: Engine::new(settings),
+            clock,
+        })
+    }
+
+    fn manual() -> Self {
+        Self::at_pace(Pace::Manual)
+    }
+
+    fn send(&mut self, method: &str, path: &str, body: &str) -> (u16, Value) {
+        let response = self.response(method, path, body);
+        let value = serde_json::from_slice(response.body()).unwrap();
+        (response.status().as_u16(), value)
+    }
+
+    fn response(&mut self, method: &str, path: &str, body: &str) -> Response<Bytes> {
+        let request = http::Request::builder().method(method).uri(path);
+        answer(
+            &mut self.0,
+            &request
+                .body(Bytes::copy_from_slice(body.as_bytes()))
+                .unwrap(),
+        )
+    }
+
+    fn ok(&mut self, method: &str, path: &str, body: &str) -> Value {
+        let (status, value) = self.send(method, path, body);
+        assert!(
+            (200..300).contains(&status),
+            "{method} {path}: {status} {value}"
+        );
+        value
+    }
+
+    /// The message of a refusal with that status.
+    fn refused(&mut self, status: u16, method: &str, path: &str, body: &str) -> String {
+        let (given, value) = self.send(method, path, body);
+        assert_eq!(given, status, "{method} {path} {body}: {value}");
+        let code = value["error"]["code"].as_str().unwrap();
+        assert!(
+            code.bytes()
+                .all(|byte| byte == b'_' || byte.is_ascii_lowercase()),
+            "{code}"
+        );
+        value["error"]["message"].as_str().unwrap().to_owned()
+    }
+
+    /// A request of the open surface.
+    fn submit(&mut self, prompt: &str) -> Value {
+        let body = json!({"model": "image-i", "prompt": prompt}).to_string();
+        let request = http::Request::post("/v1/image-router/generate")
+            .header("authorization", "Bearer svc_open_demo")
+            .header("content-type", "application/json")
+            .body(Bytes::from(body))
+            .unwrap();
+        let call = Call {
+            host: Host::Open,
+            peer: [127, 0, 0, 1].into(),
+            request,
+        };
+        let now = self.0.clock.now();
+        let reply = self.0.engine.handle(now, &call);
+        serde_json::from_slice(reply.response.body()).unwrap()
+    }
+}
+
+fn items(value: &Value) -> &Vec<Value> {
+    value["data"].as_array().unwrap()
+}
+
+#[test]
+fn the_root_lists_what_there_is() {
+    let index = Mock::manual().ok("GET", "/", "");
+    let paths: Vec<_> = items(&index).iter().map(|entry| &entry["path"]).collect();
+    for path in ["/reset", "/clock/advance", "/jobs/{id}", "/state"] {
+        assert!(paths.iter().any(|known| *known == path), "{path}");
+    }
+}
+
+#[test]
+fn the_clock_is_read_and_moved() {
+    let mut mock = Mock::manual();
+    let clock = mock.ok("GET", "/clock", "");
+    assert_eq!(clock["mode"], "manual");
+    assert_eq!(clock["now"], clock["epoch"]);
+    let moved = mock.ok("POST", "/clock/advance", r#"{"seconds": 1.5}"#);
+    assert_eq!(moved["now"], "2026-01-01T00:00:01.5Z");
+    assert_eq!(mock.ok("GET", "/clock", "")["now"], moved["now"]);
+    assert_eq!(mock.ok("POST", "/reset", "")["now"], moved["now"]);
+}
+
+#[test]
+fn a_real_clock_is_not_moved_and_the_refusal_says_how_to_get_one_that_is() {
+    let mut mock = Mock::at_pace(Pace::default());
+    let message = mock.refused(409, "POST", "/clock/advance", r#"{"seconds": 1}"#);
+    assert!(message.contains("--clock manual"), "{message}");
+    assert_eq!(mock.ok("GET", "/clock", "")["speed"], 1.0);
+}
+
+#[test]
+fn advancing_runs_what_falls_due() {
+    let mut mock = Mock::manual();
+    let job = mock.submit("a fox");
+    assert_eq!(items(&mock.ok("GET", "/jobs", ""))[0]["status"], "queued");
+    assert!(mock.ok("GET", "/clock", "")["next_due"].is_string());
+    mock.ok("POST", "/clock/advance", r#"{"seconds": 60}"#);
+    let jobs = mock.ok("GET", "/jobs", "");
+    assert_eq!(items(&jobs)[0]["id"], job["data"]["job"]["id"]);
+    assert_eq!(items(&jobs)[0]["status"], "completed");
+}
+
+#[test]
+fn what_is_wrong_with_a_body_is_said_along_with_what_is_right() {
+    let rows = [
+        ("/clock/advance", "", "missing field `seconds`"),
+        ("/clock/advance", r#"{"seconds": -1}"#, "from 0 to"),
+        ("/clock/advance", r#"{"seconds": 1e300}"#, "from 0 to"),
+        ("/clock/advance", r#"{"minutes": 1}"#, "expected `seconds`"),
+        ("/clock/advance", "{", "EOF"),
+        ("/reset", r#"{"hard": true}"#, "unknown field `hard`"),
+        ("/faults", r#"{"kind": "explode"}"#, "`status_503`"),
+        (
+            "/faults",
+            r#"{"kind": "delay", "sometimes": 1}"#,
+            "`probability`",
+        ),
+        (
+            "/faults",
+            r#"{"kind": "delay", "operation": "jobs"}"#,
+            "operation",
+        ),
+        ("/keys", r#"{"kind": "master"}"#, "`service_account`"),
+        ("/top-ups/top_1", "{}", "missing field `status`"),
+        (
+            "/jobs/job_1",
+            r#"{"state": "failed"}"#,
+            "expected `status` or `code`",
+        ),
+    ];
+    let mut mock = Mock::manual();
+    for (path, body, expected) in rows {
+        let message = mock.refused(400, "POST", path, body);
+        assert!(message.contains(expected), "{path} {body}: {message}");
+    }
+    let message = mock.refused(400, "POST", "/clock/advance", "{}");
+    assert!(
+        message.ends_with(r#"POST /clock/advance takes {"seconds": N}"#),
+        "{message}"
+    );
+}
+
+#[test]
+fn an_unknown_path_is_told_the_known_ones() {
+    let mut mock = Mock::manual();
+    for path in ["/v1/jobs", "/clock/", "/jobs/", "/jobs/a/b"] {
+        let message = mock.refused(404, "GET", path, "");
+        assert!(message.contains("/clock/advance"), "{path}: {message}");
+    }
+}
+
+#[test]
+fn another_method_is_told_the_right_ones() {
+    let mut mock = Mock::manual();
+    let message = mock.refused(405, "DELETE", "/clock", "");
+    assert!(message.contains("GET"), "{message}");
+    let response = mock.response("PATCH", "/faults", "");
+    assert_eq!(response.headers()[ALLOW], "GET, POST, DELETE");
+}
+
+#[test]
+fn what_is_not_there_is_404() {
+    let mut mock = Mock::manual();
+    mock.refused(404, "POST", "/jobs/job_none", r#"{"status": "completed"}"#);
+    mock.refused(404, "POST", "/top-ups/top_none", r#"{"status": "paid"}"#);
+}
+
+#[test]
+fn a_body_that_is_too_large_is_refused() {
+    let body = " ".repeat(BODY_BYTES + 1);
+    Mock::manual().refused(413, "POST", "/reset", &body);
+}
+
+#[test]
+fn faults_are_added_listed_and_cleared() {
+    let mut mock = Mock::manual();
+    mock.ok(
+        "POST",
+        "/faults",
+        r#"{"kind": "status_503", "surface": "open", "times": 3}"#,
+    );
+    let faults = mock.ok("GET", "/faults", "");
+    assert_eq!(items(&faults).len(), 1);
+    assert_eq!(items(&faults)[0]["times"], 3);
+    assert!(items(&mock.ok("DELETE", "/faults", "")).is_empty());
+    assert!(items(&mock.ok("GET", "/faults", "")).is_empty());
+}
+
+#[test]
+fn keys_are_made() {
+    let key = Mock::manual().ok(
+        "POST",
+        "/keys",
+        r#"{"kind": "developer", "workspace": "ws_new"}"#,
+    );
+    assert_eq!(key["workspace"], "ws_new");
+    assert!(key["key"].is_string() && key["id"].is_string() && key["scopes"].is_array());
+}
+
+#[test]
+fn a_job_is_ended_now() {
+    let mut mock = Mock::manual();
+    let receipt = mock.submit("a fox");
+    let id = receipt["data"]["job"]["id"].as_str().unwrap();
+    mock.ok("POST", &format!("/jobs/{id}"), r#"{"status": "failed"}"#);
+    assert_eq!(items(&mock.ok("GET", "/jobs", ""))[0]["status"], "failed");
+    mock.refused(
+        409,
+        "POST",
+        &format!("/jobs/{id}"),
+        r#"{"status": "completed"}"#,
+    );
+}
+
+#[test]
+fn the_journal_is_read_from_where_one_left_off() {
+    let mut mock = Mock::manual();
+    mock.submit("one");
+    mock.submit("two");
+    assert_eq!(items(&mock.ok("GET", "/requests", "")).len(), 2);
+    assert_eq!(items(&mock.ok("GET", "/requests?since=1", "")).len(), 1);
+    assert!(items(&mock.ok("GET", "/requests?since=2", "")).is_empty());
+    mock.refused(400, "GET", "/requests?since=yesterday", "");
+    let message = mock.refused(400, "GET", "/requests?from=1", "");
+    assert!(message.contains("?since=N"), "{message}");
+}
+
+#[test]
+fn the_ledger_has_every_entry_and_each_workspaces_balance() {
+    let mut mock = Mock::manual();
+    mock.submit("a fox");
+    let ledger = mock.ok("GET", "/ledger", "");
+    assert_eq!(items(&ledger).len(), 1);
+    let demo = &ledger["workspaces"]["ws_demo"];
+    assert_eq!(demo["opening_usd"], "100.0000");
+    assert_eq!(demo["available_usd"], "99.9950");
+    assert_eq!(demo["reserved_usd"], "0.0050");
+}
+
+#[test]
+fn nothing_has_been_delivered() {
+    assert!(items(&Mock::manual().ok("GET", "/deliveries", "")).is_empty());
+}
+
+#[test]
+fn a_state_that_is_put_back_gives_the_same_answers() {
+    let mut mock = Mock::manual();
+    mock.submit("before");
+    advance(&mut mock.0, Duration::from_secs(5)).unwrap();
+    let state = mock.ok("GET", "/state", "").to_string();
+    let first = mock.submit("after");
+    let mut another = Mock::manual();
+    let clock = another.ok("PUT", "/state", &state);
+    assert_eq!(clock["now"], "2026-01-01T00:00:05Z");
+    assert_eq!(another.submit("after"), first);
+}
+
+#[test]
+fn a_document_that_is_no_state_changes_nothing() {
+    let mut mock = Mock::manual();
+    mock.submit("before");
+    let before = mock.ok("GET", "/state", "");
+    for document in ["{}", "[]", "null", "{", r#"{"version": 1}"#] {
+        mock.refused(400, "PUT", "/state", document);
+    }
+    assert_eq!(mock.ok("GET", "/state", ""), before);
+}
+
+#[test]
+fn a_reset_forgets_what_was_added() {
+    let mut mock = Mock::manual();
+    let fresh = mock.submit("a fox");
+    mock.ok("POST", "/faults", r#"{"kind": "delay"}"#);
+    mock.ok("POST", "/reset", "");
+    assert!(items(&mock.ok("GET", "/faults", "")).is_empty());
+    assert!(items(&mock.ok("GET", "/jobs", "")).is_empty());
+    assert_eq!(mock.submit("a fox"), fresh);
+}

@@ -1,0 +1,164 @@
+//! The mock as a transport of the SDK, without sockets, on the runtime's clock.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::ops::Deref;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http::header::CONTENT_LENGTH;
+use http::{Method, StatusCode};
+use http_body::{Body, Frame, SizeHint};
+use http_body_util::BodyExt;
+use svc_sdk::transport::{Body as ResponseBody, Sending, Transport, TransportError};
+
+use crate::addresses::Addresses;
+use crate::clock::Ticks;
+use crate::engine::{Call, Host, Reply, Wire};
+use crate::service::Service;
+use crate::setup::Setup;
+
+/// What a piece of a body is at most.
+const PIECE: usize = 16 * 1024;
+
+/// The hosts by name; `.invalid` is the domain that never resolves (RFC 2606).
+const HOSTS: [(Host, &str); 4] = [
+    (Host::Open, "open.svc.invalid"),
+    (Host::Developer, "developer.svc.invalid"),
+    (Host::Media, "media.svc.invalid"),
+    (Host::Control, "control.svc.invalid"),
+];
+
+/// The mock in the same process, as a [`Transport`].
+///
+/// Its service time follows the runtime's clock, which `tokio::time::pause` stops: under a paused
+/// clock a client's waits cost no time, and every test of them is exact. Clones are the same mock.
+///
+/// What the [control API](crate#the-control-api) does, [`Service`] has as methods, and this
+/// dereferences to it; it also answers at [`control_url`](Service::control_url).
+#[derive(Clone, Debug)]
+pub struct InProcess {
+    service: Service,
+}
+
+impl InProcess {
+    /// A mock that is set up so.
+    #[must_use]
+    pub fn new(setup: Setup) -> Self {
+        let urls = HOSTS.map(|(_, name)| format!("https://{name}"));
+        Self {
+            service: setup.service(Ticks::runtime(), Addresses::new(urls)),
+        }
+    }
+}
+
+impl Default for InProcess {
+    fn default() -> Self {
+        Self::new(Setup::default())
+    }
+}
+
+impl Deref for InProcess {
+    type Target = Service;
+
+    fn deref(&self) -> &Service {
+        &self.service
+    }
+}
+
+impl Transport for InProcess {
+    fn send(&self, request: http::Request<Bytes>) -> Sending {
+        let service = self.service.clone();
+        Box::pin(async move {
+            let name = request.uri().host().unwrap_or_default();
+            let Some((host, _)) = HOSTS.into_iter().find(|(_, known)| *known == name) else {
+                let message = format!("the mock in this process has no host {name:?}");
+                return Err(TransportError::not_sent(message));
+            };
+            let head = request.method() == Method::HEAD;
+            let peer = IpAddr::V4(Ipv4Addr::LOCALHOST);
+            let answer = service
+                .call(Call {
+                    host,
+                    peer,
+                    request,
+                })
+                .await;
+            response(answer, head)
+        })
+    }
+}
+
+/// The answer as it would arrive over a connection.
+fn response(answer: Reply, head: bool) -> Result<http::Response<ResponseBody>, TransportError> {
+    let Reply {
+        mut response, wire, ..
+    } = answer;
+    if wire == Wire::Close {
+        return Err(broken());
+    }
+    let length = response.body().len();
+    if response.status() != StatusCode::NO_CONTENT {
+        response
+            .headers_mut()
+            .entry(CONTENT_LENGTH)
+            .or_insert_with(|| length.into());
+    }
+    Ok(response.map(|mut bytes| {
+        let broken = wire == Wire::Truncate && length > 0;
+        if head {
+            bytes.clear();
+        } else if broken {
+            bytes.truncate(length / 2);
+        }
+        Pieces {
+            bytes,
+            broken: broken && !head,
+        }
+        .boxed_unsync()
+    }))
+}
+
+fn broken() -> TransportError {
+    TransportError::perhaps_sent("the mock closed the connection")
+}
+
+/// A body that arrives piece by piece, and perhaps not whole.
+struct Pieces {
+    bytes: Bytes,
+    broken: bool,
+}
+
+impl Body for Pieces {
+    type Data = Bytes;
+    type Error = TransportError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, TransportError>>> {
+        let next = self.bytes.len().min(PIECE);
+        Poll::Ready(match next {
+            0 if self.broken => {
+                self.broken = false;
+                Some(Err(broken()))
+            }
+            0 => None,
+            _ => Some(Ok(Frame::data(self.bytes.split_to(next)))),
+        })
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.bytes.is_empty() && !self.broken
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self.broken {
+            true => SizeHint::default(),
+            false => SizeHint::with_exact(self.bytes.len() as u64),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

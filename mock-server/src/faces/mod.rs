@@ -1,0 +1,17 @@
+//! The ways in to a mock: each brings requests to the [`Service`](crate::Service) and its answers
+//! back. None of them knows what the service does.
+
+#[cfg(feature = "in-process")]
+mod in_process;
+#[cfg(feature = "serve")]
+pub mod serve;
+#[cfg(test)]
+#[cfg(any(feature = "serve", feature = "wiremock"))]
+mod testing;
+#[cfg(feature = "wiremock")]
+mod wiremock;
+
+#[cfg(feature = "in-process")]
+pub use self::in_process::InProcess;
+#[cfg(feature = "wiremock")]
+pub use self::wiremock::MockService;

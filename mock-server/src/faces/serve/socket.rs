@@ -1,0 +1,113 @@
+//! The socket under a connection: it gives up on a client that reads nothing, and breaks off
+//! where an answer has to.
+
+use std::future::Future;
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use hyper::rt::{Read, ReadBufCursor, Write};
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpStream;
+use tokio::time::{Sleep, sleep};
+
+/// A connection's socket.
+pub(super) struct Socket {
+    inner: TokioIo<TcpStream>,
+    cut: Cut,
+    patience: Duration,
+    stalled: Option<Pin<Box<Sleep>>>,
+}
+
+/// Breaks a connection off as soon as all that was written has been handed to the system.
+#[derive(Clone, Default)]
+pub(super) struct Cut(Arc<AtomicBool>);
+
+impl Cut {
+    pub(super) fn now(&self) {
+        self.0.store(true, Ordering::Release);
+    }
+
+    fn is_due(&self) -> bool {
+        self.0.load(Ordering::Acquire)
+    }
+}
+
+impl Socket {
+    pub(super) fn new(stream: TcpStream, cut: Cut, patience: Duration) -> Self {
+        Self {
+            inner: TokioIo::new(stream),
+            cut,
+            patience,
+            stalled: None,
+        }
+    }
+
+    fn within_patience<T>(
+        &mut self,
+        cx: &mut Context<'_>,
+        written: Poll<io::Result<T>>,
+    ) -> Poll<io::Result<T>> {
+        if written.is_ready() {
+            self.stalled = None;
+            return written;
+        }
+        let patience = self.patience;
+        let stalled = self
+            .stalled
+            .get_or_insert_with(|| Box::pin(sleep(patience)));
+        stalled
+            .as_mut()
+            .poll(cx)
+            .map(|()| Err(io::ErrorKind::TimedOut.into()))
+    }
+}
+
+impl Read for Socket {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: ReadBufCursor<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.inner).poll_read(cx, buffer)
+    }
+}
+
+impl Write for Socket {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.inner).poll_write(cx, bytes);
+        self.within_patience(cx, written)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.inner).poll_write_vectored(cx, slices);
+        self.within_patience(cx, written)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.inner.is_write_vectored()
+    }
+
+    /// hyper calls it when its own buffer is empty, which makes it the place to break off.
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if self.cut.is_due() {
+            return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
+        }
+        Pin::new(&mut self.inner).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.inner).poll_shutdown(cx)
+    }
+}

@@ -1,0 +1,268 @@
+use std::net::SocketAddr;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use serde_json::json;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+use super::accept::Accept;
+use super::*;
+use crate::clock::Speed;
+use crate::engine::{Fault, FaultKind};
+use crate::faces::testing::{connect, first_job, get, image, post, rest, send, submit_sync};
+
+const SOON: Duration = Duration::from_secs(20);
+const SHORT: Duration = Duration::from_millis(20);
+
+async fn server(setup: Setup) -> Server {
+    Server::bind(setup, 0, |_| {}).await.unwrap()
+}
+
+/// One that loses its patience at once.
+async fn hasty() -> Server {
+    let patience = Patience {
+        head: SHORT,
+        body: SHORT,
+        write: SHORT,
+        farewell: SHORT,
+    };
+    Server::start(Setup::default(), 0, |_| {}, patience)
+        .await
+        .unwrap()
+}
+
+fn fault(server: &Server, kind: FaultKind) {
+    let fault: Fault = serde_json::from_value(json!({"kind": kind})).unwrap();
+    server.add_fault(fault).unwrap();
+}
+
+#[tokio::test]
+async fn all_four_hosts_answer() {
+    let server = server(Setup::default()).await;
+    assert_eq!(get(server.base_url(), "/v1/jobs").await.status(), 200);
+    assert_eq!(
+        get(server.developer_base_url(), "/v1/jobs").await.status(),
+        401
+    );
+    assert_eq!(get(server.media_url(), "/nothing").await.status(), 404);
+    assert_eq!(
+        get(server.control_url(), "/clock").await.json()["mode"],
+        "real"
+    );
+    assert_eq!(
+        server.mcp_url(),
+        format!("{}/mcp", server.developer_base_url())
+    );
+    let last: u16 = server
+        .control_url()
+        .rsplit(':')
+        .next()
+        .unwrap()
+        .parse()
+        .unwrap();
+    assert_ne!(last, 0);
+}
+
+#[tokio::test]
+async fn a_taken_port_is_named() {
+    let taken = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+    let port = taken.local_addr().unwrap().port();
+    let refused = Server::bind(Setup::default(), port, |_| {})
+        .await
+        .unwrap_err();
+    let expected = format!("port {port} is taken; choose others with --port-base");
+    assert!(refused.to_string().starts_with(&expected), "{refused}");
+}
+
+#[tokio::test]
+async fn four_ports_have_to_fit() {
+    let refused = Server::bind(Setup::default(), 65_533, |_| {})
+        .await
+        .unwrap_err();
+    assert!(!refused.to_string().is_empty());
+}
+
+#[tokio::test]
+async fn a_connection_serves_many_requests() {
+    let server = server(Setup::default()).await;
+    let mut stream = connect(server.control_url()).await;
+    let asked = "GET /clock HTTP/1.1\r\nhost: mock\r\n\r\n".repeat(3)
+        + "GET /clock HTTP/1.1\r\nhost: mock\r\nconnection: close\r\n\r\n";
+    stream.write_all(asked.as_bytes()).await.unwrap();
+    let answers = String::from_utf8(rest(&mut stream).await.0).unwrap();
+    assert_eq!(answers.matches("HTTP/1.1 200 OK").count(), 4);
+}
+
+#[tokio::test]
+async fn a_client_that_stops_in_the_middle_is_left() {
+    let server = hasty().await;
+    for beginning in [
+        "",
+        "GET /clo",
+        "POST /reset HTTP/1.1\r\nhost: m\r\ncontent-length: 9\r\n\r\n{",
+    ] {
+        let mut stream = connect(server.control_url()).await;
+        stream.write_all(beginning.as_bytes()).await.unwrap();
+        rest(&mut stream).await;
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_reads_nothing_is_left() {
+    let server = hasty().await;
+    let mut stream = connect(server.control_url()).await;
+    let asked = "GET / HTTP/1.1\r\nhost: mock\r\n\r\n".repeat(1000);
+    let until_left = async { while stream.write_all(asked.as_bytes()).await.is_ok() {} };
+    timeout(SOON, until_left).await.unwrap();
+    assert_eq!(get(server.control_url(), "/clock").await.status(), 200);
+}
+
+#[tokio::test]
+async fn one_that_dawdles_holds_up_nobody() {
+    let server = server(Setup::default()).await;
+    let mut slow = Vec::new();
+    for _ in 0..100 {
+        let mut stream = connect(server.control_url()).await;
+        stream.write_all(b"GET /clock HTTP/1.1\r\n").await.unwrap();
+        slow.push(stream);
+    }
+    assert_eq!(get(server.control_url(), "/clock").await.status(), 200);
+}
+
+#[tokio::test]
+async fn a_body_that_is_too_large_gets_its_answer() {
+    let server = server(Setup::default()).await;
+    let body = vec![b' '; 4 * 1024 * 1024 + 1];
+    let got = send(server.base_url(), "POST /v1/image-router/generate", &body).await;
+    assert_eq!(got.status(), 413);
+    assert_eq!(got.json()["error"]["code"], "payload_too_large");
+}
+
+#[tokio::test]
+async fn a_closed_connection_has_no_answer() {
+    let server = server(Setup::default()).await;
+    for (kind, jobs) in [(FaultKind::DropBefore, 0), (FaultKind::DropAfter, 1)] {
+        fault(&server, kind);
+        let path = "/v1/image-router/generate";
+        let got = post(server.base_url(), path, image("async")).await;
+        assert!(got.0.is_empty(), "{kind:?}");
+        assert_eq!(server.jobs().len(), jobs, "{kind:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_truncated_answer_announces_all_and_sends_half() {
+    let server = server(Setup::default()).await;
+    let whole = get(server.base_url(), "/v1/open/catalog").await;
+    fault(&server, FaultKind::Truncate);
+    let got = get(server.base_url(), "/v1/open/catalog").await;
+    assert_eq!(got.status(), 200);
+    assert_eq!(got.header("content-length"), whole.header("content-length"));
+    assert_eq!(got.body(), &whole.body()[..whole.body().len() / 2]);
+}
+
+#[tokio::test]
+async fn a_truncated_file_ends_at_its_half_however_large_it_is() {
+    let server = server(Setup::default().speed(Speed::new(1000.0).unwrap())).await;
+    let job = post(
+        server.base_url(),
+        "/v1/image-router/generate",
+        image("sync"),
+    )
+    .await
+    .json();
+    let url = job["data"]["job"]["result"]["artifacts"][0]["url"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let path = url.strip_prefix(server.media_url()).unwrap();
+    let whole = get(server.media_url(), path).await;
+    assert_eq!(whole.status(), 200);
+    fault(&server, FaultKind::Truncate);
+    let got = get(server.media_url(), path).await;
+    assert_eq!(got.header("content-length"), whole.header("content-length"));
+    assert_eq!(got.body(), &whole.body()[..whole.body().len() / 2]);
+}
+
+#[tokio::test]
+async fn a_sync_submit_waits_for_its_job() {
+    let server = server(Setup::default().speed(Speed::new(200.0).unwrap())).await;
+    let got = submit_sync(server.base_url()).await;
+    assert_eq!(got.status(), 200);
+    assert_eq!(server.jobs()[0]["status"], "completed");
+}
+
+#[tokio::test]
+async fn a_sync_submit_waits_for_the_manual_clock() {
+    let server = server(Setup::default().clock_manual()).await;
+    let advance = async {
+        first_job(&server).await;
+        let moved = post(
+            server.control_url(),
+            "/clock/advance",
+            json!({"seconds": 2}),
+        )
+        .await;
+        assert_eq!(moved.status(), 200);
+    };
+    let (got, ()) = tokio::join!(submit_sync(server.base_url()), advance);
+    assert_eq!(got.status(), 200);
+}
+
+#[tokio::test]
+async fn the_end_waits_for_nobody_for_long() {
+    let server = hasty().await;
+    let url = server.control_url().to_owned();
+    let idle = connect(&url).await;
+    timeout(SOON, server.shutdown()).await.unwrap();
+    drop(idle);
+    let address: SocketAddr = url.strip_prefix("http://").unwrap().parse().unwrap();
+    assert!(TcpStream::connect(address).await.is_err());
+}
+
+/// A listener that fails before it accepts, as with a full file table.
+struct Failing {
+    listener: TcpListener,
+    failures: AtomicU32,
+}
+
+impl Accept for Failing {
+    async fn accept(&self) -> io::Result<(TcpStream, SocketAddr)> {
+        let left = self.failures.load(Ordering::Relaxed);
+        if left > 0 {
+            self.failures.store(left - 1, Ordering::Relaxed);
+            return Err(io::Error::other("too many open files"));
+        }
+        self.listener.accept().await
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_full_file_table_is_survived_and_reported_once() {
+    static LOG: Mutex<Vec<String>> = Mutex::new(Vec::new());
+    let log: Log = |line| LOG.lock().unwrap().push(line.to_owned());
+    let running = server(Setup::default()).await;
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let failing = Failing {
+        listener,
+        failures: AtomicU32::new(3),
+    };
+    let patience = Patience::default();
+    let desk = Desk::new(Host::Control, running.service.clone(), patience.body);
+    let (stop, stopped) = watch::channel(());
+    let accepting = tokio::spawn(accept(failing, desk, patience, stopped, log));
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    stream
+        .write_all(b"GET /clock HTTP/1.1\r\nhost: m\r\n\r\n")
+        .await
+        .unwrap();
+    let mut answer = [0; 15];
+    stream.read_exact(&mut answer).await.unwrap();
+    assert_eq!(&answer, b"HTTP/1.1 200 OK");
+    assert_eq!(LOG.lock().unwrap().len(), 1);
+    drop((stop, stream));
+    accepting.await.unwrap();
+}

@@ -1,0 +1,153 @@
+use std::time::Duration;
+
+use serde_json::json;
+use svc_sdk::contract::{JobStatus, Plan};
+use wiremock::matchers::{method, path};
+
+use super::*;
+use crate::clock::Speed;
+use crate::engine::{Fault, FaultKind};
+use crate::faces::testing::{first_job, get, image, post, submit_sync};
+
+fn fault(service: &MockService, kind: FaultKind) {
+    let fault: Fault = serde_json::from_value(json!({"kind": kind})).unwrap();
+    service.add_fault(fault).unwrap();
+}
+
+async fn submit(service: &MockService) -> crate::faces::testing::Got {
+    post(
+        service.base_url(),
+        "/v1/image-router/generate",
+        image("async"),
+    )
+    .await
+}
+
+#[tokio::test]
+async fn all_four_hosts_answer() {
+    let service = MockService::start().await;
+    assert_eq!(
+        get(service.base_url(), "/v1/jobs?status=queued")
+            .await
+            .status(),
+        200
+    );
+    assert_eq!(
+        get(service.developer_base_url(), "/v1/jobs").await.status(),
+        401
+    );
+    assert_eq!(get(service.media_url(), "/nothing").await.status(), 404);
+    assert_eq!(
+        get(service.control_url(), "/clock").await.json()["mode"],
+        "real"
+    );
+}
+
+#[tokio::test]
+async fn a_submit_is_done_once_and_its_methods_see_it() {
+    let service = MockService::builder()
+        .clock_manual()
+        .plan(Plan::Pro)
+        .start()
+        .await;
+    let receipt = submit(&service).await;
+    assert_eq!(receipt.status(), 202);
+    assert!(receipt.header("x-svc-request-id").is_some());
+    assert_eq!(receipt.header("ratelimit-limit"), Some("300"));
+    service.advance(Duration::from_secs(5)).unwrap();
+    let jobs = service.jobs();
+    assert_eq!(jobs.len(), 1);
+    assert_eq!(jobs[0]["status"], JobStatus::Completed.as_str());
+    assert_eq!(service.requests(0).len(), 1);
+}
+
+#[tokio::test]
+async fn a_mock_of_the_tests_own_comes_first_and_the_service_goes_on_below_it() {
+    let service = MockService::start().await;
+    Mock::given(method("GET"))
+        .and(path("/v1/jobs"))
+        .respond_with(ResponseTemplate::new(418))
+        .up_to_n_times(1)
+        .expect(1)
+        .mount(service.open_server())
+        .await;
+    assert_eq!(get(service.base_url(), "/v1/jobs").await.status(), 418);
+    assert!(service.requests(0).is_empty());
+    assert_eq!(submit(&service).await.status(), 202);
+    assert_eq!(get(service.base_url(), "/v1/jobs").await.status(), 200);
+}
+
+#[tokio::test]
+async fn a_closed_connection_has_no_answer_and_the_next_request_does() {
+    let service = MockService::start().await;
+    for (kind, jobs) in [(FaultKind::DropBefore, 0), (FaultKind::DropAfter, 1)] {
+        fault(&service, kind);
+        assert!(submit(&service).await.0.is_empty(), "{kind:?}");
+        assert_eq!(service.jobs().len(), jobs, "{kind:?}");
+    }
+    assert_eq!(submit(&service).await.status(), 202);
+    assert_eq!(service.jobs().len(), 2);
+}
+
+#[tokio::test]
+async fn a_truncated_answer_is_the_first_half_of_the_text() {
+    let service = MockService::start().await;
+    let whole = get(service.base_url(), "/v1/open/catalog").await;
+    fault(&service, FaultKind::Truncate);
+    let got = get(service.base_url(), "/v1/open/catalog").await;
+    let half = &whole.body()[..whole.body().len() / 2];
+    assert_eq!(got.body(), half);
+    assert_eq!(
+        got.header("content-length"),
+        Some(half.len().to_string().as_str())
+    );
+}
+
+#[tokio::test]
+async fn requests_at_the_same_time_get_their_own_answers() {
+    let service = MockService::start().await;
+    let submits: Vec<_> = (0..20)
+        .map(|index| {
+            let url = service.base_url().to_owned();
+            tokio::spawn(async move {
+                let body = json!({
+                    "model": "image-i", "prompt": "a fox", "metadata": {"index": index},
+                });
+                let receipt = post(&url, "/v1/image-router/generate", body).await.json();
+                (
+                    index,
+                    receipt["data"]["job"]["id"].as_str().unwrap().to_owned(),
+                )
+            })
+        })
+        .collect();
+    for submit in submits {
+        let (index, id) = submit.await.unwrap();
+        let job = get(service.base_url(), &format!("/v1/jobs/{id}"))
+            .await
+            .json();
+        assert_eq!(job["data"]["metadata"]["index"], index);
+    }
+}
+
+#[tokio::test]
+async fn a_sync_submit_is_kept_back_and_holds_up_nobody() {
+    let service = MockService::builder()
+        .speed(Speed::new(20.0).unwrap())
+        .start()
+        .await;
+    let url = service.base_url().to_owned();
+    let held = tokio::spawn(async move { submit_sync(&url).await });
+    first_job(&service).await;
+    assert_eq!(get(service.base_url(), "/v1/jobs").await.status(), 200);
+    assert!(!held.is_finished());
+    let answer = held.await.unwrap();
+    assert_eq!(answer.status(), 200);
+    assert_eq!(service.jobs()[0]["status"], "completed");
+}
+
+#[tokio::test]
+async fn a_manual_clock_is_not_waited_for() {
+    let service = MockService::builder().clock_manual().start().await;
+    assert_eq!(submit_sync(service.base_url()).await.status(), 202);
+}

@@ -1,0 +1,53 @@
+//! A mock of the svc service on this machine.
+
+use std::error::Error as StdError;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use clap::Parser;
+use svc_mock_server::program::{Options, asked_to_end, run};
+
+/// A mock of the svc service, with its full semantics, on this machine.
+///
+/// Once it answers, it prints where it is and the keys that it takes. It runs until SIGINT or
+/// SIGTERM.
+#[derive(Parser)]
+#[command(name = "svc-mock-server", version)]
+struct Program {
+    #[command(flatten)]
+    options: Options,
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> ExitCode {
+    let Program { options } = Program::parse();
+    match end_to_end(options).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            log(&told_with_causes(error.as_ref()));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn end_to_end(options: Options) -> Result<(), Box<dyn StdError>> {
+    // Before the first line is out, since whoever reads it may answer with a signal.
+    let end = asked_to_end()?;
+    run(options, &mut io::stdout(), log, end).await?;
+    Ok(())
+}
+
+fn told_with_causes(error: &dyn StdError) -> String {
+    let mut told = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        told = format!("{told}: {error}");
+        cause = error.source();
+    }
+    told
+}
+
+/// Nothing is to be done where nobody reads the log.
+fn log(line: &str) {
+    let _ = writeln!(io::stderr(), "svc-mock-server: {line}");
+}

@@ -1,0 +1,121 @@
+use clap::{CommandFactory, Parser};
+use serde_json::Value;
+
+use super::*;
+
+#[derive(Parser)]
+struct Program {
+    #[command(flatten)]
+    options: Options,
+}
+
+fn parse(line: &str) -> Result<Options, String> {
+    let words = std::iter::once("mock").chain(line.split_whitespace());
+    Program::try_parse_from(words)
+        .map(|program| program.options)
+        .map_err(|error| error.to_string())
+}
+
+/// What a run prints that ends as soon as it has printed.
+async fn printed(line: &str, terminal: bool) -> String {
+    let mut options = parse(&format!("--port-base 0 {line}")).unwrap();
+    options.terminal = terminal;
+    let mut out = Vec::new();
+    run(options, &mut out, |_| {}, async {}).await.unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+#[test]
+fn the_options_are_well_formed() {
+    Program::command().debug_assert();
+}
+
+#[test]
+fn the_defaults_are_those_of_the_documentation() {
+    let options = parse("").unwrap();
+    assert_eq!(options.port_base, 4010);
+    assert_eq!(options.clock, ClockKind::Real);
+    assert_eq!(options.speed, Speed::default());
+    assert_eq!(options.seed, 1);
+    assert_eq!(options.plan, Plan::Free);
+    assert_eq!(options.balance_usd.to_string(), "100.0000");
+    assert!(options.webhook_routes.is_empty());
+}
+
+#[test]
+fn every_option_is_taken() {
+    let options = parse(
+        "--port-base 5000 --clock manual --speed 20 --seed 7 --plan scale --balance-usd 0.5 \
+         --webhook-route https://a.example=http://127.0.0.1:1 \
+         --webhook-route https://b.example=http://localhost:2 --env",
+    );
+    let options = options.unwrap();
+    assert_eq!(options.clock, ClockKind::Manual);
+    assert_eq!(options.plan, Plan::Scale);
+    assert_eq!(options.webhook_routes.len(), 2);
+    assert!(options.env);
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_with_what_does() {
+    let rows = [
+        ("--clock sundial", "manual"),
+        ("--speed 0", "from 0.001"),
+        ("--plan gold", "startup"),
+        ("--balance-usd lots", "digits"),
+        ("--balance-usd=-1", "nothing"),
+        ("--port-base 70000", "65535"),
+        ("--webhook-route https://a.example", "http://127.0.0.1:9000"),
+        ("--env --json", "--json"),
+    ];
+    for (line, expected) in rows {
+        let refused = parse(line).unwrap_err();
+        assert!(refused.contains(expected), "{line}: {refused}");
+    }
+}
+
+#[tokio::test]
+async fn one_line_of_json_where_nobody_is_looking() {
+    let out = printed("", false).await;
+    assert_eq!(out.lines().count(), 1);
+    assert!(
+        out.starts_with(r#"{"SVC_BASE_URL":"http://127.0.0.1:"#),
+        "{out}"
+    );
+    let fields: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(fields["SVC_OPEN_API_KEY"], "svc_open_demo");
+    assert_eq!(fields["SVC_DEVELOPER_API_KEY"], "svc_dev_demo");
+    let mcp = format!("{}/mcp", fields["SVC_DEVELOPER_BASE_URL"].as_str().unwrap());
+    assert_eq!(fields["SVC_MCP_URL"], mcp);
+    assert_eq!(fields.as_object().unwrap().len(), 8);
+    for (name, value) in fields.as_object().unwrap() {
+        assert!(
+            value.as_str().is_some_and(|value| !value.is_empty()),
+            "{name}"
+        );
+    }
+    assert!(printed("--json", true).await.starts_with('{'));
+}
+
+#[tokio::test]
+async fn a_table_where_a_person_is_looking_and_exports_for_a_shell() {
+    let table = printed("", true).await;
+    assert!(
+        table.starts_with("SVC_BASE_URL             http://127.0.0.1:"),
+        "{table}"
+    );
+    let exports = printed("--env", true).await;
+    assert!(
+        exports
+            .lines()
+            .all(|line| line.starts_with("export SVC_") && line.ends_with('\''))
+    );
+}
+
+#[tokio::test]
+async fn an_output_that_takes_nothing_is_an_error() {
+    let options = parse("--port-base 0").unwrap();
+    let mut nowhere: &mut [u8] = &mut [];
+    let end = run(options, &mut nowhere, |_| {}, std::future::pending()).await;
+    assert!(matches!(end, Err(Error::Output(_))));
+}

@@ -1,0 +1,149 @@
+//! The mock as its faces share it: one engine and one clock behind one lock.
+//!
+//! The lock is never held while anything waits: what the engine does, it does at once. Answers
+//! that have to wait do so in `waiting`; for a face that cannot wait, `foreseeing` says how long it
+//! would have been.
+
+mod controls;
+#[cfg(feature = "wiremock")]
+mod foreseeing;
+#[cfg(any(feature = "serve", feature = "in-process"))]
+mod waiting;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::Notify;
+
+use crate::addresses::Addresses;
+use crate::clock::Clock;
+use crate::control;
+use crate::engine::{Call, Engine, Host, Reply, Time};
+use crate::webhook_route::WebhookRoute;
+
+/// A running mock: what every face has in common, and what the control API does, as methods.
+///
+/// Clones are the same mock. Every face dereferences to this.
+#[derive(Clone, Debug)]
+pub struct Service {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    addresses: Addresses,
+    webhook_routes: Vec<WebhookRoute>,
+    state: Mutex<State>,
+    /// Something happened that a held answer may have waited for.
+    moved: Notify,
+}
+
+#[derive(Debug)]
+pub(crate) struct State {
+    pub(crate) engine: Engine,
+    pub(crate) clock: Clock,
+}
+
+impl Service {
+    pub(crate) fn new(
+        engine: Engine,
+        clock: Clock,
+        addresses: Addresses,
+        webhook_routes: Vec<WebhookRoute>,
+    ) -> Self {
+        let state = Mutex::new(State { engine, clock });
+        let moved = Notify::new();
+        Self {
+            shared: Arc::new(Shared {
+                addresses,
+                webhook_routes,
+                state,
+                moved,
+            }),
+        }
+    }
+
+    fn take(&self, call: &Call) -> Reply {
+        let reply = {
+            let mut state = self.lock();
+            if call.host == Host::Control {
+                let response = control::answer(&mut state, &call.request);
+                Reply::now(response)
+            } else {
+                let now = state.clock.now();
+                state.engine.handle(now, call)
+            }
+        };
+        if call.request.method() != http::Method::GET {
+            self.shared.moved.notify_waiters();
+        }
+        reply
+    }
+
+    /// A panic while the lock was held has been reported already, and must not end the others.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.shared
+            .state
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn change<T>(&self, change: impl FnOnce(&mut Engine, Time) -> T) -> T {
+        let result = {
+            let mut state = self.lock();
+            let now = state.clock.now();
+            change(&mut state.engine, now)
+        };
+        self.shared.moved.notify_waiters();
+        result
+    }
+}
+
+/// Where the mock is reached. None of the URLs ends in a slash.
+impl Service {
+    /// The open surface.
+    #[must_use]
+    pub fn base_url(&self) -> &str {
+        &self.shared.addresses.hosts.open
+    }
+
+    /// The developer surface.
+    #[must_use]
+    pub fn developer_base_url(&self) -> &str {
+        &self.shared.addresses.hosts.developer
+    }
+
+    /// The MCP endpoint.
+    #[must_use]
+    pub fn mcp_url(&self) -> &str {
+        &self.shared.addresses.hosts.mcp
+    }
+
+    /// Artifacts and checkout pages.
+    #[must_use]
+    pub fn media_url(&self) -> &str {
+        &self.shared.addresses.hosts.media
+    }
+
+    /// The control API.
+    #[must_use]
+    pub fn control_url(&self) -> &str {
+        &self.shared.addresses.control
+    }
+
+    /// The environment variables by which clients find the mock and are let in: `SVC_BASE_URL`,
+    /// `SVC_OPEN_API_KEY` and so on.
+    #[must_use]
+    pub fn environment(&self) -> [(&'static str, String); 8] {
+        self.shared.addresses.environment(self.webhook_secret())
+    }
+
+    /// Where webhooks go.
+    #[must_use]
+    pub fn webhook_routes(&self) -> &[WebhookRoute] {
+        &self.shared.webhook_routes
+    }
+}
+
+#[cfg(test)]
+#[cfg(all(feature = "wiremock", any(feature = "serve", feature = "in-process")))]
+mod tests;

@@ -1,0 +1,52 @@
+//! Answers that wait: for service time, and for real time.
+
+use std::pin::pin;
+use std::time::Duration;
+
+use tokio::time::{sleep, timeout};
+
+use super::Service;
+use crate::engine::{Call, Hold, Reply};
+
+impl Service {
+    /// Answers a request of any host, after as long as that takes. There is nothing left to wait
+    /// for.
+    pub(crate) async fn call(&self, call: Call) -> Reply {
+        let mut reply = self.take(&call);
+        drop(call);
+        let delay = reply.delay;
+        if let Some(hold) = reply.hold {
+            reply = self.held(hold).await;
+        }
+        if !delay.is_zero() {
+            sleep(delay).await;
+        }
+        Reply {
+            delay: Duration::ZERO,
+            ..reply
+        }
+    }
+
+    async fn held(&self, mut hold: Hold) -> Reply {
+        loop {
+            let mut moved = pin!(self.shared.moved.notified());
+            // From here on nothing that happens is missed.
+            moved.as_mut().enable();
+            let wait = {
+                let mut state = self.lock();
+                let now = state.clock.now();
+                let reply = state.engine.resume(now, &hold);
+                let Some(longer) = reply.hold else {
+                    return reply;
+                };
+                hold = longer;
+                state.clock.real_until(hold.until)
+            };
+            match wait {
+                // Whether it was the time or the notice is found out above.
+                Some(wait) => drop(timeout(wait, moved).await),
+                None => moved.await,
+            }
+        }
+    }
+}

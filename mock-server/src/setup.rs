@@ -1,0 +1,118 @@
+//! What a mock starts with, for every face alike.
+
+use svc_sdk::contract::Plan;
+use svc_sdk::types::Usd;
+
+use crate::addresses::Addresses;
+use crate::clock::{Clock, Pace, Speed, Ticks, wall};
+use crate::engine::{Engine, Settings, Time};
+use crate::service::Service;
+use crate::webhook_route::WebhookRoute;
+
+/// What a mock starts with.
+///
+/// Without any further word that is 100 dollars, the plan `free`, the seed 1, and a clock that
+/// starts at the wall clock's moment and passes with real time.
+///
+/// ```
+/// use svc_mock_server::Setup;
+///
+/// let setup = Setup::default().balance_usd(5).clock_manual();
+/// ```
+#[derive(Clone, Debug)]
+#[must_use = "nothing runs yet"]
+pub struct Setup {
+    seed: u64,
+    plan: Plan,
+    balance: Usd,
+    pace: Pace,
+    epoch: Option<Time>,
+    webhook_routes: Vec<WebhookRoute>,
+}
+
+impl Default for Setup {
+    fn default() -> Self {
+        let Settings {
+            seed,
+            plan,
+            balance,
+            ..
+        } = Settings::default();
+        let pace = Pace::default();
+        Self {
+            seed,
+            plan,
+            balance,
+            pace,
+            epoch: None,
+            webhook_routes: Vec::new(),
+        }
+    }
+}
+
+impl Setup {
+    /// The plan of the workspaces, which their budgets depend on.
+    pub fn plan(mut self, plan: Plan) -> Self {
+        self.plan = plan;
+        self
+    }
+
+    /// What each workspace has to spend, in whole dollars.
+    pub fn balance_usd(self, dollars: u32) -> Self {
+        self.balance(Usd::from_micros(i64::from(dollars) * 1_000_000))
+    }
+
+    /// What each workspace has to spend.
+    pub fn balance(mut self, balance: Usd) -> Self {
+        self.balance = balance;
+        self
+    }
+
+    /// Same seed, same requests at the same moments: same bytes.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// Service time stands still until [`Service::advance`] moves it.
+    pub fn clock_manual(self) -> Self {
+        self.pace(Pace::Manual)
+    }
+
+    /// Service time passes so many times as fast as real time.
+    pub fn speed(self, speed: Speed) -> Self {
+        self.pace(Pace::Real(speed))
+    }
+
+    /// How service time passes.
+    pub fn pace(mut self, pace: Pace) -> Self {
+        self.pace = pace;
+        self
+    }
+
+    /// The service clock's first moment, in the place of the wall clock's.
+    pub fn epoch(mut self, epoch: Time) -> Self {
+        self.epoch = Some(epoch);
+        self
+    }
+
+    /// What is sent to one origin is delivered to another.
+    pub fn route_webhooks(mut self, route: WebhookRoute) -> Self {
+        self.webhook_routes.push(route);
+        self
+    }
+
+    pub(crate) fn service(self, ticks: Ticks, addresses: Addresses) -> Service {
+        let epoch = self.epoch.unwrap_or_else(wall);
+        let engine = Engine::new(Settings {
+            seed: self.seed,
+            plan: self.plan,
+            balance: self.balance,
+            epoch,
+            hosts: addresses.hosts.clone(),
+            ..Settings::default()
+        });
+        let clock = Clock::start(self.pace, ticks, epoch);
+        Service::new(engine, clock, addresses, self.webhook_routes)
+    }
+}

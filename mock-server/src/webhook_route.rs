@@ -1,0 +1,139 @@
+//! Where webhooks to a public origin go instead, on this machine.
+
+use std::fmt;
+use std::str::FromStr;
+
+use url::{Host, Url};
+
+/// Webhooks to one origin are delivered to another: `https://hooks.example=http://127.0.0.1:9000`.
+///
+/// The service takes public HTTPS destinations only. A route brings what is sent there to a
+/// program that listens here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WebhookRoute {
+    from: Url,
+    to: Url,
+}
+
+impl WebhookRoute {
+    /// The public origin, as `https://hooks.example`.
+    #[must_use]
+    pub fn from(&self) -> String {
+        self.from.origin().ascii_serialization()
+    }
+
+    /// The origin that its webhooks are delivered to.
+    #[must_use]
+    pub fn to(&self) -> String {
+        self.to.origin().ascii_serialization()
+    }
+}
+
+impl fmt::Display for WebhookRoute {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={}", self.from(), self.to())
+    }
+}
+
+impl FromStr for WebhookRoute {
+    type Err = BadRoute;
+
+    fn from_str(text: &str) -> Result<Self, BadRoute> {
+        let (from, to) = text
+            .split_once('=')
+            .ok_or(BadRoute("there is no = in it"))?;
+        let from = origin(from, "https", "the part before the = is no https origin")?;
+        let to = origin(to, "http", "the part after the = is no http origin")?;
+        if !is_loopback(&to) {
+            return Err(BadRoute("the part after the = is not on this machine"));
+        }
+        Ok(Self { from, to })
+    }
+}
+
+fn origin(text: &str, scheme: &str, otherwise: &'static str) -> Result<Url, BadRoute> {
+    let url = Url::parse(text).map_err(|_| BadRoute(otherwise))?;
+    let bare = url.path() == "/"
+        && url.query().is_none()
+        && url.fragment().is_none()
+        && url.username().is_empty()
+        && url.password().is_none();
+    if bare && url.scheme() == scheme {
+        Ok(url)
+    } else {
+        Err(BadRoute(otherwise))
+    }
+}
+
+fn is_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    }
+}
+
+/// A text that is no route.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BadRoute(&'static str);
+
+impl fmt::Display for BadRoute {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(what) = self;
+        write!(
+            f,
+            "{what}; a route is https://hooks.example.com=http://127.0.0.1:9000"
+        )
+    }
+}
+
+impl std::error::Error for BadRoute {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_route_goes_from_a_public_https_origin_to_one_here() {
+        for text in [
+            "https://hooks.example.com=http://127.0.0.1:9000",
+            "https://hooks.example.com:8443=http://localhost:9000",
+            "https://hooks.example.com=http://[::1]:9000",
+        ] {
+            let route: WebhookRoute = text.parse().unwrap();
+            assert_eq!(route.to_string(), text);
+        }
+        let slashes = "https://Hooks.example.com/=http://127.0.0.1:80/";
+        let route: WebhookRoute = slashes.parse().unwrap();
+        assert_eq!(route.from(), "https://hooks.example.com");
+        assert_eq!(route.to(), "http://127.0.0.1");
+    }
+
+    #[test]
+    fn anything_else_is_refused_and_says_what_is_wrong() {
+        let rows = [
+            ("https://hooks.example.com", "no ="),
+            ("http://hooks.example.com=http://127.0.0.1", "before"),
+            ("hooks.example.com=http://127.0.0.1", "before"),
+            ("https://u:p@hooks.example.com=http://127.0.0.1", "before"),
+            ("https://hooks.example.com/in=http://127.0.0.1", "before"),
+            ("https://hooks.example.com?a=http://127.0.0.1", "before"),
+            ("https://hooks.example.com=https://127.0.0.1", "after"),
+            ("https://hooks.example.com=http://127.0.0.1/in", "after"),
+            ("https://hooks.example.com=9000", "after"),
+            (
+                "https://hooks.example.com=http://192.168.1.2:9000",
+                "this machine",
+            ),
+            (
+                "https://hooks.example.com=http://example.com",
+                "this machine",
+            ),
+        ];
+        for (text, why) in rows {
+            let refused = text.parse::<WebhookRoute>().unwrap_err().to_string();
+            assert!(refused.contains(why), "{text}: {refused}");
+        }
+    }
+}
