@@ -13,6 +13,8 @@ use tokio::net::TcpStream;
 
 use crate::face::Broken;
 
+/// After how long a server that says nothing is taken to wait for more.
+const WAITING_FOR_MORE: Duration = Duration::from_secs(1);
 /// How long a server may keep a connection open on which it owes nothing any more.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -69,21 +71,31 @@ impl Wire {
     }
 }
 
-/// Writes bytes to the server at `authority`, says that there are no more, and reads until it closes
-/// the connection.
+/// Writes bytes to the server at `authority` and reads until it closes the connection.
+///
+/// A server that waits for more is told after a while that there is no more.
 pub(crate) async fn raw(authority: String, bytes: Vec<u8>) -> Result<Vec<u8>, Broken> {
-    let talk = async {
-        let mut stream = TcpStream::connect(&authority).await.map_err(broken)?;
-        // A server may refuse and close before it has read all.
-        drop(stream.write_all(&bytes).await);
+    let mut stream = TcpStream::connect(&authority).await.map_err(broken)?;
+    // A server may refuse and close before it has read all.
+    drop(stream.write_all(&bytes).await);
+    let mut answer = Vec::new();
+    let mut ended = read_on(&mut stream, &mut answer, WAITING_FOR_MORE).await;
+    if ended.is_err() {
         drop(stream.shutdown().await);
-        let mut answer = Vec::new();
-        match stream.read_to_end(&mut answer).await {
-            Err(error) if answer.is_empty() => Err(broken(error)),
-            _ => Ok(answer),
-        }
-    };
-    tokio::time::timeout(PATIENCE, talk).await.map_err(broken)?
+        ended = read_on(&mut stream, &mut answer, PATIENCE).await;
+    }
+    match ended.map_err(broken)? {
+        Err(error) if answer.is_empty() => Err(broken(error)),
+        _ => Ok(answer),
+    }
+}
+
+async fn read_on(
+    stream: &mut TcpStream,
+    answer: &mut Vec<u8>,
+    patience: Duration,
+) -> Result<std::io::Result<usize>, tokio::time::error::Elapsed> {
+    tokio::time::timeout(patience, stream.read_to_end(answer)).await
 }
 
 fn broken(error: impl std::error::Error) -> Broken {

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use serde_json::{Value, json};
-use svc_tests::{Host, Mock, on_every_face};
+use svc_tests::{FaceKind, Host, Mock, on_every_face};
 
 use super::{
     IMAGE, TOP_UPS, VIDEO, amounts, available, image, status_of, submit, text, video, video_of,
@@ -23,6 +23,7 @@ on_every_face! {
     ending_an_unknown_job_is_refused,
     the_journal_has_every_request,
     the_journal_is_read_from_a_number_on,
+    the_journal_keeps_the_newest_10000,
     the_journal_never_has_a_credential,
     every_job_is_listed,
     the_ledger_has_every_entry,
@@ -308,6 +309,21 @@ async fn the_journal_is_read_from_a_number_on(mock: Mock) {
     assert_eq!(newer.len(), 1, "{newer:?}");
     assert_eq!(newer[0]["operation"], "image_models_list");
     assert!(mock.journal(1_000_000).await.is_empty());
+}
+
+async fn the_journal_keeps_the_newest_10000(mock: Mock) {
+    // The journal is the engine's; so many requests over sockets would only be slower.
+    if mock.kind() != FaceKind::InProcess {
+        return;
+    }
+    let stranger = mock.caller(Host::Open);
+    for number in 0..10_005 {
+        stranger.get(&format!("/v1/jobs/job_{number}")).await;
+    }
+    let kept = mock.journal(0).await;
+    assert_eq!(kept.len(), 10_000);
+    assert_eq!(kept[0]["path"], "/v1/jobs/job_5");
+    assert_eq!(kept[9_999]["path"], "/v1/jobs/job_10004");
 }
 
 async fn the_journal_never_has_a_credential(mock: Mock) {

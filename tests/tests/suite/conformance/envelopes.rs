@@ -127,6 +127,15 @@ async fn another_method_is_not_allowed(mock: Mock) {
     ] {
         let answer = open.send(method, path, None, Bytes::new()).await;
         assert_eq!(answer.status(), 405, "{method} {path} got\n{answer:?}");
+        let allowed = answer.header("allow").unwrap_or_default();
+        assert!(
+            !allowed.is_empty(),
+            "405 names what is allowed:\n{answer:?}"
+        );
+        assert!(
+            !allowed.split(", ").any(|name| name == method),
+            "{answer:?}"
+        );
     }
 }
 

@@ -14,6 +14,7 @@ on_every_face! {
     hostile_text_comes_back_unchanged,
     hostile_control_requests_are_refused,
     what_is_no_http_is_closed_or_refused,
+    odd_but_legal_http_is_served,
 }
 
 /// Whether the mock still does its work.
@@ -448,4 +449,41 @@ async fn what_is_no_http_is_closed_or_refused(mock: Mock) {
         assert!(answer.is_empty() || refused, "{shown:?} got\n{head}");
     }
     alive(&mock).await;
+}
+
+async fn odd_but_legal_http_is_served(mock: Mock) {
+    let key = "AUTHORIZATION:Bearer svc_open_demo\r\nhost: x\r\nconnection: close\r\n";
+    let body = image().to_string();
+    let (start, end) = body.split_at(10);
+    let chunks = format!(
+        "{:x}\r\n{start}\r\n{:X};ext=1\r\n{end}\r\n0\r\ntrailer: x\r\n\r\n",
+        start.len(),
+        end.len()
+    );
+    let json = "Content-Type:  application/json  \r\n";
+    let length = body.len();
+    for (request, status) in [
+        (format!("GET /v1/jobs HTTP/1.1\r\n{key}\r\n"), "200"),
+        (format!("GET /v1/jobs HTTP/1.0\r\n{key}\r\n"), "200"),
+        (format!("\r\nGET /v1/jobs HTTP/1.1\r\n{key}\r\n"), "200"),
+        (format!("GET /v1/jobs? HTTP/1.1\r\n{key}\r\n"), "200"),
+        (format!("GET http://x/v1/jobs HTTP/1.1\r\n{key}\r\n"), "200"),
+        (
+            format!(
+                "POST {IMAGE} HTTP/1.1\r\n{key}{json}transfer-encoding: chunked\r\n\r\n{chunks}"
+            ),
+            "202",
+        ),
+        (
+            format!("POST {IMAGE} HTTP/1.1\r\n{key}{json}content-length: {length}\r\n\r\n{body}"),
+            "202",
+        ),
+    ] {
+        let Some(answer) = mock.raw(Host::Open, request.clone().into_bytes()).await else {
+            return;
+        };
+        let answer = answer.unwrap_or_default();
+        let head = String::from_utf8_lossy(&answer);
+        assert_eq!(head.get(9..12), Some(status), "{request}\ngot\n{head}");
+    }
 }

@@ -11,6 +11,7 @@ on_every_face! {
     a_retry_gets_the_original_receipt,
     the_receipt_is_replayed_as_it_was_at_the_time,
     a_retry_costs_nothing,
+    retries_at_the_same_time_make_one_job,
     without_a_key_each_submit_is_a_job_of_its_own,
     a_key_used_for_a_different_request_is_a_conflict,
     a_create_that_is_refused_releases_its_key,
@@ -50,6 +51,27 @@ async fn a_retry_costs_nothing(mock: Mock) {
     keyed.post(VIDEO, video()).await.expect(200);
     assert_eq!(mock.ledger().await, before);
     assert_eq!(amounts(&mock, "reservation", &id).await, [1_250]);
+}
+
+async fn retries_at_the_same_time_make_one_job(mock: Mock) {
+    let mut calls = tokio::task::JoinSet::new();
+    for _ in 0..12 {
+        let keyed = mock.open().idempotency_key("order-1");
+        calls.spawn(async move { keyed.post(VIDEO, video()).await });
+    }
+    let answers = calls.join_all().await;
+    let created = answers.iter().filter(|answer| answer.status() == 202);
+    assert_eq!(created.count(), 1, "{answers:?}");
+    for answer in answers.iter().filter(|answer| answer.status() != 202) {
+        let in_use = answer.status() == 409 && answer.code() == "idempotency_key_in_use";
+        assert!(answer.status() == 200 || in_use, "{answer:?}");
+    }
+    let jobs = mock.jobs().await;
+    assert_eq!(jobs.len(), 1);
+    assert_eq!(
+        amounts(&mock, "reservation", &text(&jobs[0]["id"])).await,
+        [1_250]
+    );
 }
 
 async fn without_a_key_each_submit_is_a_job_of_its_own(mock: Mock) {

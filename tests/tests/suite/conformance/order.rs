@@ -87,6 +87,12 @@ async fn the_size_comes_before_the_json(mock: Mock) {
         )
         .await;
     largest.refused(400, "invalid_request");
+    let mut whole = image().to_string().into_bytes();
+    whole.resize(TOO_LARGE - 1, b' ');
+    let answer = open
+        .send("POST", IMAGE, Some("application/json"), whole.into())
+        .await;
+    answer.expect(202);
 }
 
 async fn the_json_comes_before_existence(mock: Mock) {

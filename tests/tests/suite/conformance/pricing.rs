@@ -23,6 +23,7 @@ on_every_face! {
     a_price_that_the_balance_does_not_cover_is_refused: balance_usd("1.0000"),
     the_last_ten_thousandth_counts,
     the_balance_can_be_spent_to_nothing: balance_usd("0.2500"),
+    submits_at_the_same_time_never_overspend: balance_usd("0.0120"),
     auto_picks_the_cheapest_model_that_takes_the_inputs,
     auto_is_charged_what_was_estimated,
     auto_without_a_model_that_takes_the_inputs_is_refused,
@@ -288,6 +289,18 @@ async fn the_balance_can_be_spent_to_nothing(mock: Mock) {
         .await
         .refused(402, "insufficient_funds");
     assert_eq!(error["details"]["available_usd"], "0.0000");
+}
+
+async fn submits_at_the_same_time_never_overspend(mock: Mock) {
+    let mut calls = tokio::task::JoinSet::new();
+    for _ in 0..8 {
+        let open = mock.open();
+        calls.spawn(async move { open.post(IMAGE, super::image()).await.status() });
+    }
+    let mut statuses = calls.join_all().await;
+    statuses.sort_unstable();
+    assert_eq!(statuses, [202, 202, 402, 402, 402, 402, 402, 402]);
+    assert_eq!(available(&mock.open()).await, "0.0020");
 }
 
 async fn auto_picks_the_cheapest_model_that_takes_the_inputs(mock: Mock) {

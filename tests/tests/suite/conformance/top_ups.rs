@@ -18,6 +18,7 @@ on_every_face! {
     bad_idempotency_keys_are_refused,
     the_checkout_page_needs_no_key_and_has_a_button_for_each_end,
     paying_at_the_checkout_adds_the_dollars: balance_usd("1.0000"),
+    the_payer_lands_where_the_caller_said,
     a_failed_payment_adds_nothing: balance_usd("1.0000"),
     a_closed_checkout_expires_the_top_up: balance_usd("1.0000"),
     the_control_api_does_what_the_payer_does: balance_usd("1.0000"),
@@ -239,6 +240,18 @@ async fn paying_at_the_checkout_adds_the_dollars(mock: Mock) {
     assert_eq!(read(&open, &id).await["status"], "paid");
     assert_eq!(amounts(&mock, "top_up", &id).await, [55_000]);
     assert_eq!(available(&open).await, "6.5000");
+}
+
+async fn the_payer_lands_where_the_caller_said(mock: Mock) {
+    let landing = "https://shop.example.com/thanks?order=4711&x=1";
+    let body = json!({"amount_usd_cents": 500, "success_url": landing});
+    let created = create(&mock.open(), body).await;
+    let answer = press(&mock, &created, "paid").await;
+    let linked = answer.text().replace("&amp;", "&").contains(landing);
+    assert!(
+        answer.header("location") == Some(landing) || linked,
+        "{answer:?}"
+    );
 }
 
 async fn a_failed_payment_adds_nothing(mock: Mock) {
