@@ -73,7 +73,7 @@ pub(crate) struct Journal {
 impl Journal {
     /// Writes a request down and gives its sequence number; the first one's is 1.
     pub(crate) fn write(&mut self, mut entry: Entry) -> u64 {
-        self.last_seq += 1;
+        self.last_seq = self.last_seq.saturating_add(1);
         entry.seq = self.last_seq;
         while self.entries.len() >= KEPT {
             self.entries.pop_front();

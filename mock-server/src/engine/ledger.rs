@@ -142,7 +142,7 @@ impl Ledger {
         let (available, reserved) = account.moved(kind, amount).ok_or(Uncovered { available })?;
         (account.available, account.reserved) = (available, reserved);
         let seq = self.next_seq;
-        self.next_seq += 1;
+        self.next_seq = self.next_seq.saturating_add(1);
         account.entries.push(Entry {
             id,
             seq,
@@ -199,7 +199,12 @@ impl Account {
             EntryKind::Reservation => Some((less(self.available)?, self.reserved.plus(amount)?)),
             EntryKind::Capture => Some((self.available, less(self.reserved)?)),
             EntryKind::Refund => Some((self.available.plus(amount)?, less(self.reserved)?)),
-            EntryKind::TopUp => Some((self.available.plus(amount)?, self.reserved)),
+            EntryKind::TopUp => {
+                let available = self.available.plus(amount)?;
+                // What is reserved may come back.
+                available.plus(self.reserved)?;
+                Some((available, self.reserved))
+            }
         }
     }
 }

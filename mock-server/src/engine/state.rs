@@ -1,5 +1,7 @@
 //! The whole state of the service, and what happens to it by itself.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use svc_sdk::contract::{ErrorCode, JobStatus, Plan, Scope, TopUpStatus};
 use svc_sdk::types::Usd;
@@ -315,13 +317,7 @@ impl State {
                 return Err(format!("there are two jobs {}", job.id));
             }
         }
-        for workspace in self.workspaces.ids() {
-            let running = self
-                .jobs
-                .all()
-                .iter()
-                .filter(|job| job.workspace == workspace && !job.status.is_terminal());
-            let owed: Usd = running.filter_map(|job| job.price).sum();
+        for (workspace, owed) in self.owed()? {
             let reserved = self
                 .ledger
                 .account(workspace)
@@ -346,5 +342,20 @@ impl State {
             fault.check().map_err(|error| error.to_string())?;
         }
         self.ledger.audit()
+    }
+    /// What the running jobs of each workspace cost.
+    fn owed(&self) -> Result<BTreeMap<&str, Usd>, String> {
+        let mut owed: BTreeMap<&str, Usd> = BTreeMap::new();
+        let running = self
+            .jobs
+            .all()
+            .iter()
+            .filter(|job| !job.status.is_terminal());
+        for (job, price) in running.filter_map(|job| Some((job, job.price?))) {
+            let sum = owed.entry(&job.workspace).or_default();
+            let more = (price >= Usd::ZERO).then(|| sum.plus(price)).flatten();
+            *sum = more.ok_or_else(|| format!("{} has an impossible price", job.id))?;
+        }
+        Ok(owed)
     }
 }

@@ -128,6 +128,8 @@ fn a_document_that_is_no_state_changes_nothing() {
         ),
         broken("/state/ledger/accounts", json!({})),
         broken("/state/keys/svc_open_demo/workspace", json!("ws_none")),
+        broken("/state/jobs/1/price", json!("-0.0050")),
+        broken("/state/jobs/1/price", json!("5.0000")),
         broken("/state/faults/0/probability", json!(7)),
         broken("/state/timers/0", json!([0, {"job_ends": 99}])),
     ] {
