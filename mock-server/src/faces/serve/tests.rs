@@ -116,7 +116,7 @@ async fn a_client_that_reads_nothing_is_left() {
     let asked = "GET / HTTP/1.1\r\nhost: mock\r\n\r\n".repeat(1000);
     let until_left = async { while stream.write_all(asked.as_bytes()).await.is_ok() {} };
     timeout(SOON, until_left).await.unwrap();
-    assert_eq!(get(server.control_url(), "/clock").await.status(), 200);
+    assert!(server.listening.iter().all(|task| !task.is_finished()));
 }
 
 #[tokio::test]
