@@ -176,6 +176,21 @@ impl Answer {
         }
     }
 
+    /// Asserts what the specification says of every answer to an authenticated request.
+    #[track_caller]
+    pub(crate) fn tells_the_budget(&self) {
+        let limit = self.number("ratelimit-limit");
+        let remaining = self.number("ratelimit-remaining");
+        assert!(remaining <= limit, "more left than there was:\n{self:?}");
+        assert!(
+            self.number("ratelimit-reset") <= 60,
+            "a window is a minute:\n{self:?}"
+        );
+        if self.status() == 429 {
+            self.number("retry-after");
+        }
+    }
+
     #[track_caller]
     fn has_developer_fields(&self, error: &Value) {
         for name in [

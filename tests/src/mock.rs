@@ -242,8 +242,17 @@ impl Caller {
         let answer = answer.unwrap_or_else(|broken| panic!("{method} {path}: {broken}"));
         if matches!(self.host, Host::Open | Host::Developer) {
             answer.follows_the_conventions(self.host == Host::Developer, method == "HEAD");
+            if self.has_credential() && answer.status() != 401 && !is_public(path) {
+                answer.tells_the_budget();
+            }
         }
         answer
+    }
+
+    fn has_credential(&self) -> bool {
+        self.headers
+            .iter()
+            .any(|(name, _)| matches!(name.as_str(), "authorization" | "x-api-key"))
     }
 
     /// Any request, whatever becomes of it.
@@ -289,4 +298,11 @@ impl Caller {
         )
         .await
     }
+}
+
+/// Whether a path is one of those that need no key.
+fn is_public(path: &str) -> bool {
+    ["/v1/health", "/v1/catalog", "/v1/openapi.json", "/v1/bgm/"]
+        .iter()
+        .any(|public| path.starts_with(public))
 }

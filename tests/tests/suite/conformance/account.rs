@@ -11,6 +11,8 @@ on_every_face! {
     #[ignore = "the mock does not answer this family yet"]
     public_routes_need_no_key,
     #[ignore = "the mock does not answer this family yet"]
+    public_routes_without_a_key_are_limited_by_address,
+    #[ignore = "the mock does not answer this family yet"]
     the_full_key_is_never_returned,
     #[ignore = "the mock does not answer this family yet"]
     a_key_says_who_calls,
@@ -43,6 +45,25 @@ async fn public_routes_need_no_key(mock: Mock) {
         caller.get("/v1/openapi.json").await.expect(200);
         caller.post("/v1/bgm/pick", json!({})).await.expect(200);
     }
+}
+
+async fn public_routes_without_a_key_are_limited_by_address(mock: Mock) {
+    let stranger = mock.caller(Host::Developer);
+    let foreign = mock.caller(Host::Developer).bearer("svc_open_demo");
+    for _ in 0..240 {
+        stranger.get("/v1/health").await.expect(200);
+        foreign.get("/v1/health").await.expect(200);
+    }
+    stranger
+        .get("/v1/health")
+        .await
+        .refused(429, "rate_limited");
+    for _ in 0..120 {
+        stranger.post("/v1/bgm/pick", json!({})).await.expect(200);
+    }
+    let answer = stranger.post("/v1/bgm/pick", json!({})).await;
+    answer.refused(429, "rate_limited");
+    mock.developer().get("/v1/health").await.expect(200);
 }
 
 async fn the_full_key_is_never_returned(mock: Mock) {

@@ -83,6 +83,17 @@ async fn two_credentials_at_once_are_refused(mock: Mock) {
         .with("authorization", "Basic c3Zj")
         .api_key("svc_open_demo");
     basic.get("/v1/jobs").await.refused(401, "unauthorized");
+    for name in ["authorization", "x-api-key"] {
+        let value = |key: &str| match name {
+            "authorization" => format!("Bearer {key}"),
+            _ => key.to_owned(),
+        };
+        for other in ["svc_open_demo", "nonsense"] {
+            let once = mock.caller(Host::Open).with(name, &value("svc_open_demo"));
+            let twice = once.with(name, &value(other));
+            twice.get("/v1/jobs").await.refused(401, "unauthorized");
+        }
+    }
     assert!(mock.jobs().await.is_empty(), "a refused submit made a job");
 }
 
