@@ -124,6 +124,9 @@ fn why(error: &Error) -> String {
 /// What to do about it.
 fn advice(error: &Error, exit: Exit) -> Option<String> {
     let wait = error.retry_after().map(|after| after.as_secs().max(1));
+    if error.code() == Some(&ErrorCode::OpenKeyRequired) {
+        return Some("use a key of the open surface: svc auth login --surface open".to_owned());
+    }
     let text = match (exit, error.advice()) {
         // Who sent it says how to find out.
         (Exit::Ambiguous, _) => return None,

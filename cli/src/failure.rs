@@ -148,6 +148,11 @@ impl Failure {
         self.0.code.as_deref()
     }
 
+    /// The HTTP status of the answer, where one came.
+    pub(crate) fn status(&self) -> Option<u16> {
+        self.0.status
+    }
+
     /// The same failure, with another exit code.
     pub(crate) fn ending(mut self, exit: Exit) -> Self {
         self.0.exit = exit;

@@ -80,6 +80,7 @@ pub(crate) fn confirm(
     let asked = Confirm::new()
         .with_prompt(format!("Make this {noun} for {price}?"))
         .default(false)
+        .wait_for_newline(true)
         .interact_opt();
     match asked {
         Ok(Some(true)) => Ok(()),

@@ -82,7 +82,7 @@ pub(crate) struct VideoFields {
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Body")]
 pub(crate) struct ImageFields {
-    /// The model's id, or `auto` (the default) to let the service pick.
+    /// The model's id; `svc model list --type image` lists them.
     #[arg(long, value_name = "MODEL_ID")]
     pub(crate) model: Option<String>,
     /// One that the model lists, such as 1:1.

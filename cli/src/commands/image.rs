@@ -30,8 +30,13 @@ pub(crate) async fn run(session: &Session, Image::Generate(args): Image) -> Resu
     let body = Body::read(&args.submit.body)?
         .image(&args.fields)?
         .communication(&args.submit.communication)?
-        .otherwise("model", "auto")
         .finish()?;
+    if !body.contains_key("model") {
+        return Err(
+            Failure::usage("an image needs a model: pass --model MODEL_ID")
+                .next("see which there are: svc model list --type image"),
+        );
+    }
     let order = Order {
         noun: "image",
         operation: Operation::ImageGenerate,

@@ -26,7 +26,7 @@ pub(crate) struct Intent {
     pub(crate) idempotency_key: IdempotencyKey,
     /// What it is, for people, without its texts.
     pub(crate) summary: String,
-    /// The estimate, where one was asked for.
+    /// The estimate, where one was asked for; later the price.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) price_usd: Option<Usd>,
     /// The most that it may cost, where the caller said so.
@@ -56,6 +56,9 @@ pub(super) enum Line {
         /// The request that made it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         request_id: Option<String>,
+        /// What it costs, where the receipt says it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        price_usd: Option<Usd>,
     },
     /// What became of it, as a person was told.
     Outcome {
@@ -139,9 +142,17 @@ impl Entry {
                         ended_at: None,
                     });
                 }
-                (Line::Receipt { job_id, request_id }, Some(entry)) => {
+                (
+                    Line::Receipt {
+                        job_id,
+                        request_id,
+                        price_usd,
+                    },
+                    Some(entry),
+                ) => {
                     entry.job_id = Some(job_id);
                     entry.request_id = request_id;
+                    entry.intent.price_usd = price_usd.or(entry.intent.price_usd);
                 }
                 (Line::Outcome { outcome, at }, Some(entry)) => {
                     entry.outcome = Some(outcome);

@@ -5,6 +5,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
+use svc_sdk::types::Usd;
 
 use super::entry::{Entry, Intent, Line, Outcome};
 use super::fingerprint::RequestHash;
@@ -50,12 +51,9 @@ impl Journal {
             ended_at: None,
         };
         let path = self.open.join(&name);
-        let file = self.create(&entry.intent, &name, &path).map_err(|error| {
-            Failure::file("cannot write the journal in", &self.open, &error)
-                .during("nothing was sent")
-                .next("make room or set SVC_STATE_DIR: without a journal, a run that is cut off could be paid for twice")
-                .next("or pass --no-journal to do without")
-        })?;
+        let file = self
+            .create(&entry.intent, &name, &path)
+            .map_err(|error| self.unusable("write", &error))?;
         Ok(OpenIntent {
             file,
             path,
@@ -86,8 +84,7 @@ impl Journal {
 
     /// Takes up the oldest open intent of that hash whose process is gone.
     pub(crate) fn take_up(&self, hash: &RequestHash) -> Result<Option<OpenIntent>, Failure> {
-        let broken =
-            |error: io::Error| Failure::file("cannot read the journal in", &self.open, &error);
+        let broken = |error: io::Error| self.unusable("read", &error);
         let mut found: Option<OpenIntent> = None;
         for path in self.open_files(hash.short()).map_err(broken)? {
             let Some(intent) = self.lock_open(path).map_err(broken)? else {
@@ -131,6 +128,14 @@ impl Journal {
         }
         entries.sort_by_key(|entry| std::cmp::Reverse(entry.intent.created_at));
         Ok(entries)
+    }
+
+    /// Without a journal nothing is sent: a run that is cut off could be paid for twice.
+    fn unusable(&self, verb: &str, error: &io::Error) -> Failure {
+        Failure::file(&format!("cannot {verb} the journal in"), &self.open, error)
+            .during("nothing was sent")
+            .next("make room, or name another folder with SVC_STATE_DIR")
+            .next("or pass --no-journal to do without: a run that is cut off could then be paid for twice")
     }
 
     fn open_files(&self, prefix: &str) -> io::Result<Vec<PathBuf>> {
@@ -182,12 +187,18 @@ impl OpenIntent {
     }
 
     /// Writes down what the service answered.
-    pub(crate) fn receipt(&mut self, job_id: &str, request_id: Option<&str>) -> io::Result<()> {
+    pub(crate) fn receipt(
+        &mut self,
+        job_id: &str,
+        request_id: Option<&str>,
+        price_usd: Option<Usd>,
+    ) -> io::Result<()> {
         self.entry.job_id = Some(job_id.to_owned());
         self.entry.request_id = request_id.map(str::to_owned);
         let line = Line::Receipt {
             job_id: job_id.to_owned(),
             request_id: self.entry.request_id.clone(),
+            price_usd,
         };
         append(&mut self.file, &line)
     }
@@ -326,7 +337,7 @@ mod tests {
             "taken up already"
         );
 
-        taken.receipt("job_1", Some("req_1")).unwrap();
+        taken.receipt("job_1", Some("req_1"), None).unwrap();
         drop(taken);
         let taken = journal.take_up(&hash).unwrap().unwrap();
         assert_eq!(taken.entry().job_id.as_deref(), Some("job_1"));
@@ -386,7 +397,7 @@ mod tests {
             .take_up(&hash)
             .unwrap()
             .unwrap()
-            .receipt("job_1", None)
+            .receipt("job_1", None, None)
             .unwrap();
         assert_eq!(
             journal
@@ -406,7 +417,7 @@ mod tests {
         let intent = example("k1");
         let hash = intent.request_hash.clone();
         let mut open = journal.begin(intent).unwrap();
-        open.receipt("job_1", None).unwrap();
+        open.receipt("job_1", None, None).unwrap();
         journal.settle("https://a", "job_1", Outcome::Completed);
         assert_eq!(
             journal.entries().unwrap()[0].outcome,

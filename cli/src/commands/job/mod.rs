@@ -1,20 +1,23 @@
 //! `svc job`: on both surfaces.
 
-use std::path::{Path, PathBuf};
+mod many;
+pub(crate) mod tables;
+
+use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use svc_sdk::contract::JobStatus;
-use svc_sdk::types::{Job as Envelope, JobId, JobResult, JobType};
+use svc_sdk::types::{JobId, JobResult, JobType};
 use svc_sdk::{Developer, Open, Surface};
 
+use self::many::wait_for_all;
 use crate::args::{SurfaceArg, SurfaceChoice, WaitArgs};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::journal::Outcome;
 use crate::output::Table;
 use crate::session::{Access, Session};
-use crate::together::together;
-use crate::wait::{self, Finished, Waiting};
+use crate::wait::{self, Finished};
 
 /// Jobs.
 #[derive(Debug, Subcommand)]
@@ -115,7 +118,7 @@ async fn on<S: Surface>(session: &Session, access: &Access<S>, job: Job) -> Resu
         Job::List(args) => list(session, access, args).await,
         Job::Get(args) => {
             let job = access.client.jobs_get(&JobId::from(args.id)).send().await?;
-            printer.one(&job, envelope_table)?;
+            printer.one(&job, tables::envelope)?;
             settle(session, access, job.id.as_str(), &job.status);
             Ok(())
         }
@@ -172,12 +175,12 @@ async fn on<S: Surface>(session: &Session, access: &Access<S>, job: Job) -> Resu
                         .during("could not cancel the job")
                         .job(id.as_str())
                 })?;
-            printer.one(&job, envelope_table)?;
+            printer.one(&job, tables::envelope)?;
             settle(session, access, id.as_str(), &job.status);
             Ok(())
         }
         Job::Wait(args) => {
-            all(
+            wait_for_all(
                 session,
                 access,
                 args.ids,
@@ -186,7 +189,9 @@ async fn on<S: Surface>(session: &Session, access: &Access<S>, job: Job) -> Resu
             )
             .await
         }
-        Job::Download(args) => all(session, access, args.ids, &args.wait, Some(&args.dir)).await,
+        Job::Download(args) => {
+            wait_for_all(session, access, args.ids, &args.wait, Some(&args.dir)).await
+        }
     }
 }
 
@@ -219,101 +224,6 @@ async fn list<S: Surface>(
         }
         table
     })
-}
-
-/// Waits for all of them at once. The exit code is that of the first, as they were typed, that has
-/// no result.
-async fn all<S: Surface>(
-    session: &Session,
-    access: &Access<S>,
-    mut ids: Vec<String>,
-    args: &WaitArgs,
-    download: Option<&Path>,
-) -> Result<(), Failure> {
-    let mut seen = std::collections::HashSet::new();
-    ids.retain(|id| seen.insert(id.clone()));
-    let waits = ids.iter().map(|id| {
-        let waiting = Waiting {
-            session,
-            job: access.client.job(id.as_str()),
-            args,
-            download,
-        };
-        Box::pin(async move { waiting.finish().await })
-    });
-    let ends = together(waits.collect()).await;
-    let outcomes: Vec<Option<Outcome>> = ends.iter().map(wait::outcome_of).collect();
-    let single = ends.len() == 1;
-    let mut finished = Vec::new();
-    let mut first_failure = None;
-    for end in ends {
-        match end {
-            Ok(end) => finished.push(end),
-            Err(failure) if single => first_failure = Some(failure),
-            Err(failure) => {
-                session.printer.failure(&failure);
-                first_failure.get_or_insert(Failure::said(failure.exit()));
-            }
-        }
-    }
-    match finished.as_slice() {
-        [] => {}
-        [finished] if single => session.printer.one(finished, wait::table)?,
-        finished => session.printer.many(finished, tables)?,
-    }
-    if let Some(journal) = session.journal()? {
-        for (id, outcome) in ids.iter().zip(outcomes) {
-            if let Some(outcome) = outcome {
-                journal.settle(&access.base_url, id, outcome);
-            }
-        }
-    }
-    first_failure.map_or(Ok(()), Err)
-}
-
-fn tables(finished: &[Finished]) -> Table {
-    let mut table = Table::new(["job", "status", "what", "where"]);
-    for finished in finished {
-        let result = &finished.result;
-        let id = result.job_id.as_ref().map_or("", |id| id.as_str());
-        let status = result.status.as_ref().map_or("", |status| status.as_str());
-        match &finished.files {
-            Some(files) => files
-                .iter()
-                .for_each(|file| table.row([id, status, "file", &file.path])),
-            None => result.artifacts().iter().for_each(|artifact| {
-                table.row([
-                    id,
-                    status,
-                    artifact.content_type.as_deref().unwrap_or("artifact"),
-                    &artifact.url,
-                ]);
-            }),
-        }
-    }
-    table
-}
-
-/// A job's envelope, as a table.
-pub(crate) fn envelope_table(job: &Envelope) -> Table {
-    let mut table = Table::of_fields();
-    table.field("id", Some(&job.id));
-    table.field("status", Some(&job.status));
-    table.field("type", job.job_type.as_ref());
-    table.field("model", job.model.as_ref());
-    table.field("price", job.price_usd.map(|price| format!("{price} USD")));
-    table.field("created", job.created_at.as_ref());
-    table.field("updated", job.updated_at.as_ref());
-    for artifact in job.result.iter().flat_map(|result| &result.artifacts) {
-        table.field(
-            artifact.content_type.as_deref().unwrap_or("artifact"),
-            Some(&artifact.url),
-        );
-    }
-    if let Some(error) = &job.error {
-        table.field("error", Some(format!("{} ({})", error.message, error.code)));
-    }
-    table
 }
 
 fn how_it_ended(result: &JobResult) -> Option<JobStatus> {

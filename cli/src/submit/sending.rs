@@ -1,0 +1,184 @@
+//! Getting the job: a new one, or the one that an earlier run of the same command left behind.
+
+use serde_json::Value;
+use svc_sdk::contract::{ErrorCode, RetryClass};
+use svc_sdk::types::IdempotencyKey;
+use svc_sdk::{JobHandle, Open, Submit};
+
+use super::Submission;
+use crate::clock;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::journal::{Journal, OpenIntent, RequestHash};
+use crate::output::untrusted::clean;
+use crate::price;
+
+/// A job, and its intent where there is a journal.
+type Sent = (JobHandle<Open>, Option<OpenIntent>);
+
+impl Submission<'_> {
+    /// Gets the job: a new one, or the one that an earlier run of the same command left behind.
+    pub(super) async fn send(&self, journal: Option<&Journal>) -> Result<Sent, Failure> {
+        let Some(journal) = journal else {
+            let estimate = self.settle_price(true).await?;
+            let (submit, _) = self.prepare(None)?;
+            let job = self.post(submit, None).await?;
+            self.announce(&job, estimate.as_ref());
+            return Ok((job, None));
+        };
+        let hash = self.hash();
+        if self.args.money.new {
+            self.abandon(journal, &hash)?;
+        }
+        match journal.take_up(&hash)? {
+            Some(intent) if intent.entry().job_id.is_some() => Ok(self.take_up_job(intent)),
+            Some(intent) => self.send_again(intent).await,
+            None => self.send_first(journal, hash).await,
+        }
+    }
+
+    async fn send_first(&self, journal: &Journal, hash: RequestHash) -> Result<Sent, Failure> {
+        let estimate = self.settle_price(true).await?;
+        let (submit, key) = self.prepare(None)?;
+        let mut intent = journal.begin(self.intent(hash, key, estimate.as_ref()))?;
+        match self.post(submit, Some(&intent)).await {
+            Ok(job) => {
+                self.note_receipt(&mut intent, &job);
+                self.announce(&job, estimate.as_ref());
+                Ok((job, Some(intent)))
+            }
+            Err(failure) => {
+                self.close_refused(intent, &failure, false);
+                Err(failure)
+            }
+        }
+    }
+
+    /// Goes on with a job that is paid for: nothing is sent.
+    fn take_up_job(&self, intent: OpenIntent) -> Sent {
+        let id = intent.entry().job_id.clone().unwrap_or_default();
+        self.session.printer.note(&format!(
+            "taking up job {} again, which the same command submitted {} ago (--new makes a new one)",
+            clean(&id),
+            clock::say(age(&intent)),
+        ));
+        (self.access.client.job(id), Some(intent))
+    }
+
+    /// Sends the same once more, with the same key: the service makes no second job of it.
+    async fn send_again(&self, mut intent: OpenIntent) -> Result<Sent, Failure> {
+        let key = intent.entry().intent.idempotency_key.clone();
+        let repeatable = intent
+            .entry()
+            .intent
+            .operation()
+            .is_some_and(|op| op.retry() == RetryClass::Key);
+        if age(&intent) >= price::KEY_IS_KEPT || !repeatable {
+            return Err(self.too_late(&intent));
+        }
+        self.settle_price(false).await?;
+        self.session.printer.note(&format!(
+            "the same command was cut off {} ago: sending it again with the same key, so that it is paid for once",
+            clock::say(age(&intent)),
+        ));
+        let (submit, _) = self.prepare(Some(key))?;
+        match self.post(submit, Some(&intent)).await {
+            Ok(job) => {
+                self.note_receipt(&mut intent, &job);
+                self.announce(&job, None);
+                Ok((job, Some(intent)))
+            }
+            Err(failure) => {
+                self.close_refused(intent, &failure, true);
+                Err(failure)
+            }
+        }
+    }
+
+    fn too_late(&self, intent: &OpenIntent) -> Failure {
+        let since = clock::say(age(intent));
+        let why = format!(
+            "the same command was cut off {since} ago, and nobody knows whether it was carried out; \
+             the service has forgotten its key by now, so sending it again could pay twice"
+        );
+        Failure::new(Exit::Ambiguous, why)
+            .during("not submitted")
+            .key(intent.entry().intent.idempotency_key.as_str())
+            .next("look whether the job exists: svc job list")
+            .next("if it does not, or another one is wanted, run this command with --new")
+    }
+
+    fn prepare(
+        &self,
+        key: Option<IdempotencyKey>,
+    ) -> Result<(Submit<Open>, IdempotencyKey), Failure> {
+        let body = Value::Object(self.order.body.clone());
+        let mut submit = self.access.client.submit(self.order.operation, &body);
+        if let Some(key) = key.or_else(|| self.args.money.idempotency_key.clone()) {
+            submit = submit.with_idempotency_key(key);
+        }
+        match submit.idempotency_key().cloned() {
+            Some(key) => Ok((submit, key)),
+            None => Err(Failure::usage(match submit.request() {
+                Err(error) => error.to_string(),
+                Ok(_) => "the request has no idempotency key".to_owned(),
+            })),
+        }
+    }
+
+    async fn post(
+        &self,
+        submit: Submit<Open>,
+        intent: Option<&OpenIntent>,
+    ) -> Result<JobHandle<Open>, Failure> {
+        let key = submit.idempotency_key().cloned();
+        let sent = tokio::select! {
+            biased;
+            sent = Box::pin(submit.send()) => sent.map_err(Failure::from),
+            () = self.session.interrupts.first() => Err(Failure::new(
+                Exit::Ambiguous,
+                "interrupted before the service answered: it may have been carried out",
+            )),
+        };
+        sent.map_err(|failure| {
+            let failure = failure.during(format!("could not submit the {}", self.order.noun));
+            let failure = match &key {
+                Some(key) => failure.key(key.as_str()),
+                None => failure,
+            };
+            self.with_next_step(as_ambiguous(failure), intent.is_some(), key.as_ref())
+        })
+    }
+
+    /// After an ambiguous end: how to find out without paying twice.
+    fn with_next_step(
+        &self,
+        failure: Failure,
+        journaled: bool,
+        key: Option<&IdempotencyKey>,
+    ) -> Failure {
+        match key {
+            Some(_) if failure.exit() != Exit::Ambiguous => failure,
+            Some(_) if journaled => failure
+                .next("run the same command again on this machine: it goes on with the same key"),
+            Some(key) => failure.next(format!(
+                "run the same command with --idempotency-key {key}: the same key is paid for once"
+            )),
+            None => failure,
+        }
+    }
+}
+
+/// A key that is in flight elsewhere belongs to a request whose answer is not known yet.
+fn as_ambiguous(failure: Failure) -> Failure {
+    match failure.code() {
+        Some(code) if code == ErrorCode::IdempotencyKeyInUse.as_str() => {
+            failure.ending(Exit::Ambiguous)
+        }
+        _ => failure,
+    }
+}
+
+fn age(intent: &OpenIntent) -> std::time::Duration {
+    clock::age(clock::now(), intent.entry().intent.created_at)
+}

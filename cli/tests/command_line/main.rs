@@ -1,0 +1,20 @@
+//! The real binary against a mock of the service in this process: what users see on good days and
+//! on bad ones.
+
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that cannot go on has failed"
+)]
+
+mod accounts;
+mod errors;
+mod output;
+mod place;
+mod submits;
+mod surroundings;
+mod transfers;
+mod usage;
+mod waiting;

@@ -1,0 +1,129 @@
+//! Files: every one of them, whole, and only where they belong.
+
+use std::fs;
+
+use crate::place::{Place, Run};
+
+#[test]
+fn what_was_made_is_stored() {
+    let place = Place::new();
+    let words = [
+        "image",
+        "generate",
+        "--model",
+        "image-i",
+        "--prompt",
+        "[mock:seconds=0.1]",
+        "--num-images",
+        "3",
+        "--download",
+        "out",
+    ];
+    let run = place.run(words).ends(0);
+    let files = run.json()["files"].as_array().unwrap().clone();
+    assert_eq!(files.len(), 3);
+    for file in &files {
+        let path = place.path(file["path"].as_str().unwrap());
+        assert_eq!(
+            fs::metadata(&path).unwrap().len(),
+            file["bytes"].as_u64().unwrap()
+        );
+        assert!(fs::read(&path).unwrap().starts_with(b"\x89PNG"));
+    }
+    assert_eq!(fs::read_dir(place.path("out")).unwrap().count(), 3);
+}
+
+#[test]
+fn a_finished_job_is_stored_later_and_elsewhere() {
+    let place = Place::new();
+    let run = place
+        .run([
+            "image",
+            "generate",
+            "--model",
+            "image-i",
+            "--prompt",
+            "[mock:seconds=0.1]",
+            "--no-wait",
+        ])
+        .ends(0);
+    let id = run.json()["job"]["id"].as_str().unwrap().to_owned();
+    place
+        .run(["job", "download", &id, "--dir", "deep/er"])
+        .ends(0);
+    assert_eq!(fs::read_dir(place.path("deep/er")).unwrap().count(), 1);
+    place.run(["job", "download", &id]).ends(0);
+}
+
+#[test]
+fn a_transfer_that_breaks_off_goes_on() {
+    let place = Place::new();
+    place.fault("artifact", "truncate", 2);
+    place
+        .run([
+            "image",
+            "generate",
+            "--model",
+            "image-i",
+            "--prompt",
+            "[mock:seconds=0.1]",
+            "--download",
+            "out",
+        ])
+        .ends(0);
+    assert_eq!(place.charges(), 1);
+}
+
+#[test]
+fn where_nothing_can_be_stored_the_result_is_not_lost() {
+    let place = Place::new();
+    fs::write(place.path("out"), "a file in the way").unwrap();
+    let words = [
+        "image",
+        "generate",
+        "--model",
+        "image-i",
+        "--prompt",
+        "[mock:seconds=0.1]",
+        "--download",
+        "out",
+        "-o",
+        "json",
+    ];
+    let run = place.run(words).ends(1);
+    let id = place.mock.jobs()[0]["id"].as_str().unwrap().to_owned();
+    assert_eq!(
+        run.error()["resume"],
+        format!("svc job download {id} --dir out --surface open")
+    );
+    fs::remove_file(place.path("out")).unwrap();
+    // The same command goes on with the job that is paid for.
+    let run = place.run(words).ends(0);
+    assert_eq!(run.json()["files"].as_array().unwrap().len(), 1);
+    assert_eq!(place.charges(), 1);
+    Run::of(
+        place
+            .svc(["job", "download", &id, "--dir", "other"])
+            .arg("--quiet"),
+    )
+    .ends(0);
+}
+
+#[test]
+fn the_files_of_a_job_that_failed_are_not_there() {
+    let place = Place::new();
+    let run = place
+        .run([
+            "image",
+            "generate",
+            "--model",
+            "image-i",
+            "--prompt",
+            "[mock:seconds=0.1][mock:fail]",
+            "--no-wait",
+        ])
+        .ends(0);
+    let id = run.json()["job"]["id"].as_str().unwrap().to_owned();
+    place.run(["job", "download", &id, "--dir", "out"]).ends(7);
+    assert!(!place.path("out").exists());
+}
