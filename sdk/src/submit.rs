@@ -26,8 +26,12 @@ impl<S: Surface> Client<S> {
         self.submit_request(request)
     }
 
+    pub(crate) fn submit_bare(&self, operation: Operation, segments: &[&str]) -> Submit<S> {
+        self.submit_request(Request::new(operation, segments))
+    }
+
     /// A submit with a body that is already JSON: of an operation whose fields this build may not
-    /// know.
+    /// know. `segments` are the values of its path's placeholders.
     ///
     /// Nothing is checked but that the operation is a submit of this surface.
     ///
@@ -36,21 +40,21 @@ impl<S: Surface> Client<S> {
     ///
     /// # async fn run(client: svc_sdk::open::Client) -> svc_sdk::Result<()> {
     /// let body = serde_json::json!({"model": "auto", "prompt": "a red fox in snow"});
-    /// let job = client.submit(Operation::VideoGenerate, &body).send().await?;
+    /// let job = client.submit(Operation::VideoGenerate, &[], &body).send().await?;
     /// # Ok(())
     /// # }
     /// ```
-    pub fn submit(&self, operation: Operation, body: &serde_json::Value) -> Submit<S> {
-        let known = operation.surface().includes(S::SURFACE)
-            && operation.retry().sends_key()
-            && operation.placeholders().next().is_none();
-        let request = if known {
-            Request::new::<&str>(operation, &[]).and_then(|request| request.with_body(body))
+    pub fn submit(
+        &self,
+        operation: Operation,
+        segments: &[&str],
+        body: &serde_json::Value,
+    ) -> Submit<S> {
+        let request = if operation.surface().includes(S::SURFACE) && operation.retry().sends_key() {
+            Request::new(operation, segments).and_then(|request| request.with_body(body))
         } else {
-            Err(Error::from(InvalidField::new(
-                "operation",
-                format!("{operation} is no submit of this surface"),
-            )))
+            let reason = format!("{operation} is no submit of this surface");
+            Err(Error::from(InvalidField::new("operation", reason)))
         };
         self.submit_request(request)
     }

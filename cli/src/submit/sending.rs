@@ -113,7 +113,7 @@ impl Submission<'_> {
         key: Option<IdempotencyKey>,
     ) -> Result<(Submit<Open>, IdempotencyKey), Failure> {
         let body = Value::Object(self.order.body.clone());
-        let mut submit = self.access.client.submit(self.order.operation, &body);
+        let mut submit = self.access.client.submit(self.order.operation, &[], &body);
         if let Some(key) = key.or_else(|| self.args.money.idempotency_key.clone()) {
             submit = submit.with_idempotency_key(key);
         }

@@ -117,7 +117,7 @@ async fn a_submit_whose_idempotency_is_not_documented_is_not_repeated_once_it_ma
     ] {
         let script = Script::new([ambiguous.clone(), json(202, RECEIPT)]);
         let error = developer_client(&script)
-            .submit(Operation::Music1Generate, &body)
+            .submit(Operation::Music1Generate, &[], &body)
             .send()
             .await
             .unwrap_err();
@@ -131,7 +131,7 @@ async fn a_submit_whose_idempotency_is_not_documented_is_not_repeated_once_it_ma
     for harmless in [Step::Refused, busy(0), json(429, "{}")] {
         let script = Script::new([harmless.clone(), json(202, RECEIPT)]);
         developer_client(&script)
-            .submit(Operation::Music1Generate, &body)
+            .submit(Operation::Music1Generate, &[], &body)
             .send()
             .await
             .unwrap();
@@ -306,7 +306,7 @@ async fn what_can_never_be_right_is_not_sent() {
         .unwrap_err();
     assert!(error.is_invalid());
     let error = client
-        .submit(Operation::Music1Generate, &serde_json::json!({}))
+        .submit(Operation::Music1Generate, &[], &serde_json::json!({}))
         .send()
         .await
         .unwrap_err();

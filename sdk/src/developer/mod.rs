@@ -1,4 +1,15 @@
-//! The developer surface: so far the jobs, which it shares with the open surface.
+//! The developer surface: account, catalog, generation, avatars and what goes with them, jobs.
+//!
+//! Its paid calls are not documented as idempotent: a key is sent all the same, and a submit that
+//! may have arrived is reported ([`Error::is_ambiguous`](crate::Error::is_ambiguous)) rather than
+//! repeated.
+
+mod account;
+mod alias;
+mod avatars;
+mod generation;
+
+pub use alias::Alias;
 
 use crate::surface::Developer;
 
@@ -6,12 +17,16 @@ use crate::surface::Developer;
 ///
 /// ```no_run
 /// use svc_sdk::developer;
+/// use svc_sdk::types::AvatarTalkingVideo;
 ///
 /// # async fn run() -> svc_sdk::Result<()> {
 /// let client = developer::Client::from_env()?;
-/// for job in client.jobs_list().send().await? {
-///     println!("{} {}", job.id, job.status);
-/// }
+/// println!("{} USD left", client.balance().send().await?.available_usd);
+///
+/// let video = AvatarTalkingVideo::new("ada").script("Good morning.");
+/// let job = client.avatar_talking_video(&video).send().await?;
+/// job.wait().await?;
+/// job.download("out").await?;
 /// # Ok(())
 /// # }
 /// ```

@@ -1,10 +1,8 @@
 //! Bodies of the generation submits.
 
-use serde::Serialize;
-use serde_json::Value;
-
+use super::body::body;
 use super::invalid::{https_url, https_urls, webhook_url};
-use super::{Extra, InvalidField, Validate};
+use super::{InvalidField, Validate};
 use crate::contract::limits::{REFERENCE_IMAGE_URLS, REFERENCE_VIDEO_URLS};
 use crate::open_enum::open_enum;
 
@@ -22,109 +20,6 @@ open_enum! {
     }
 }
 
-/// Declares a body: its fields with their setters, the communication fields, and what is not
-/// known yet.
-macro_rules! body {
-    (
-        $(#[$meta:meta])*
-        pub struct $name:ident {
-            $( $(#[$field_meta:meta])* $field:ident: $kind:tt, )*
-        }
-    ) => {
-        $(#[$meta])*
-        #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-        #[non_exhaustive]
-        pub struct $name {
-            /// The model's id, or `auto`.
-            pub model: String,
-            $( $(#[$field_meta])* #[serde(skip_serializing_if = "is_unset")] pub $field: body!(@type $kind), )*
-            /// How the submit is answered.
-            #[serde(skip_serializing_if = "Option::is_none")]
-            pub mode: Option<Mode>,
-            /// Where the end is told; goes with [`Mode::Webhook`].
-            #[serde(skip_serializing_if = "Option::is_none")]
-            pub webhook_url: Option<String>,
-            /// How long `sync` and `subscribe` wait: 0 to 30 seconds.
-            #[serde(skip_serializing_if = "Option::is_none")]
-            pub wait_timeout_seconds: Option<u64>,
-            /// The caller's own data, stored on the job and never sent to the model.
-            #[serde(skip_serializing_if = "Extra::is_empty")]
-            pub metadata: Extra,
-            /// Any other field.
-            #[serde(flatten)]
-            pub extra: Extra,
-        }
-
-        impl $name {
-            /// A body for that model.
-            #[must_use]
-            pub fn new(model: impl Into<String>) -> Self {
-                Self { model: model.into(), ..Self::default() }
-            }
-
-            $( body!(@setter $(#[$field_meta])* $field $kind); )*
-
-            /// How the submit is answered.
-            #[must_use]
-            pub fn mode(mut self, mode: Mode) -> Self {
-                self.mode = Some(mode);
-                self
-            }
-
-            /// Where the end is told; sets `mode` to `webhook`.
-            #[must_use]
-            pub fn webhook_url(mut self, url: impl Into<String>) -> Self {
-                self.webhook_url = Some(url.into());
-                self.mode(Mode::Webhook)
-            }
-
-            /// How long `sync` and `subscribe` wait: 0 to 30 seconds.
-            #[must_use]
-            pub fn wait_timeout_seconds(mut self, seconds: u64) -> Self {
-                self.wait_timeout_seconds = Some(seconds);
-                self
-            }
-
-            /// One entry of the caller's own data.
-            #[must_use]
-            pub fn metadata(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
-                self.metadata.insert(key.into(), value.into());
-                self
-            }
-
-            /// A field that this build has no setter for.
-            #[must_use]
-            pub fn field(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
-                self.extra.insert(name.into(), value.into());
-                self
-            }
-        }
-    };
-    (@type text) => { Option<String> };
-    (@type integer) => { Option<u64> };
-    (@type flag) => { Option<bool> };
-    (@type urls) => { Vec<String> };
-    (@setter $(#[$m:meta])* $field:ident text) => {
-        $(#[$m])* #[must_use]
-        pub fn $field(mut self, value: impl Into<String>) -> Self { self.$field = Some(value.into()); self }
-    };
-    (@setter $(#[$m:meta])* $field:ident integer) => {
-        $(#[$m])* #[must_use]
-        pub fn $field(mut self, value: u64) -> Self { self.$field = Some(value); self }
-    };
-    (@setter $(#[$m:meta])* $field:ident flag) => {
-        $(#[$m])* #[must_use]
-        pub fn $field(mut self, value: bool) -> Self { self.$field = Some(value); self }
-    };
-    (@setter $(#[$m:meta])* $field:ident urls) => {
-        $(#[$m])* #[must_use]
-        pub fn $field<I: IntoIterator<Item = U>, U: Into<String>>(mut self, urls: I) -> Self {
-            self.$field = urls.into_iter().map(Into::into).collect();
-            self
-        }
-    };
-}
-
 body! {
     /// The body of `POST /v1/video-router/generate`.
     ///
@@ -138,7 +33,10 @@ body! {
     /// );
     /// # Ok::<(), serde_json::Error>(())
     /// ```
-    pub struct VideoGenerate {
+    pub struct VideoGenerate (
+        /// The model's id, or `auto`.
+        model,
+    ) {
         /// What the video shows.
         prompt: text,
         /// Seconds; the range is the model's.
@@ -177,7 +75,10 @@ body! {
     /// );
     /// # Ok::<(), serde_json::Error>(())
     /// ```
-    pub struct ImageGenerate {
+    pub struct ImageGenerate (
+        /// The model's id, or `auto`.
+        model,
+    ) {
         /// What the image shows.
         prompt: text,
         /// One that the model lists, such as `1:1`.
@@ -213,27 +114,6 @@ impl Validate for ImageGenerate {
     fn validate(&self) -> Result<(), InvalidField> {
         webhook_url(self.webhook_url.as_ref())
     }
-}
-
-/// Whether a field was never set and so is not sent.
-trait Unset {
-    fn unset(&self) -> bool;
-}
-
-impl<T> Unset for Option<T> {
-    fn unset(&self) -> bool {
-        self.is_none()
-    }
-}
-
-impl<T> Unset for Vec<T> {
-    fn unset(&self) -> bool {
-        self.is_empty()
-    }
-}
-
-fn is_unset(value: &impl Unset) -> bool {
-    value.unset()
 }
 
 #[cfg(test)]

@@ -13,6 +13,18 @@ open_enum! {
         ImageGeneration = "image_generation",
         /// A video.
         VideoGeneration = "video_generation",
+        /// A piece of music.
+        MusicGeneration = "music_generation",
+        /// An avatar.
+        AvatarGeneration = "avatar_generation",
+        /// A video that an avatar speaks in.
+        AvatarVideoGeneration = "avatar_video_generation",
+        /// An avatar's face in another video.
+        AvatarFaceSwap = "avatar_face_swap",
+        /// A preview of an avatar video.
+        AvatarVideoPreview = "avatar_video_preview",
+        /// The captions of a video.
+        VideoCaptions = "video_captions",
     }
 }
 

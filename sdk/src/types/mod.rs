@@ -4,8 +4,13 @@
 //! values that it does not know: a newer service breaks no caller. What the specification does not
 //! show is marked "Assumed". Nothing here does I/O.
 
+mod account;
 mod assumed;
+mod avatar;
 mod billing;
+mod body;
+mod canonical;
+mod catalog;
 mod error_body;
 mod extra;
 mod generate;
@@ -17,8 +22,19 @@ mod list;
 mod model;
 mod money;
 
+pub use account::{
+    Balance, GenerationLimits, Health, KeyMetadata, Me, UsageEntry, UsageKind, Workspace,
+};
 pub use assumed::Assumed;
+pub use avatar::{
+    Avatar, AvatarGenerate, AvatarInput, AvatarPreview, AvatarPreviewCreate, AvatarTalkingVideo,
+    AvatarVideo, Quality, VideoCaptions, VideoCaptionsCreate,
+};
 pub use billing::{Estimate, EstimateRequest, TopUp, TopUpCreate};
+pub use canonical::{Image1Generate, Music1Generate, Video1Generate};
+pub use catalog::{
+    JobEvent, MusicCategory, MusicPick, MusicTrack, Search, ServiceCatalog, TrendingVideo,
+};
 pub use error_body::ErrorBody;
 pub use extra::Extra;
 pub use generate::{ImageGenerate, Mode, VideoGenerate};
