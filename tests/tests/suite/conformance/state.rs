@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use serde_json::{Value, json};
-use svc_tests::{Answer, Host, Mock, Setup, on_every_face};
+use svc_tests::{Answer, Caller, Host, Mock, Setup, on_every_face};
 
 use super::{ESTIMATE, IMAGE, TOP_UPS, VIDEO, image, submit, text, video, video_of};
 
@@ -12,6 +12,7 @@ on_every_face! {
     a_state_survives_being_written_and_read_again,
     the_same_seed_and_the_same_requests_give_the_same_answers,
     what_is_no_state_is_refused_and_changes_nothing,
+    a_state_with_anything_else_in_it_is_refused_or_works,
 }
 
 async fn state(mock: &Mock) -> Value {
@@ -204,4 +205,78 @@ async fn what_is_no_state_is_refused_and_changes_nothing(mock: Mock) {
         assert!(restore(&mock, &saved).await.status() < 300);
     }
     assert_eq!(state(&mock).await, saved);
+}
+
+/// Where each value of a document is that has no other values in it.
+fn leaves(value: &Value, at: &str, found: &mut Vec<String>) {
+    match value {
+        Value::Object(fields) if !fields.is_empty() => {
+            for (name, field) in fields {
+                let name = name.replace('~', "~0").replace('/', "~1");
+                leaves(field, &format!("{at}/{name}"), found);
+            }
+        }
+        Value::Array(items) if !items.is_empty() => {
+            for (index, item) in items.iter().enumerate() {
+                leaves(item, &format!("{at}/{index}"), found);
+            }
+        }
+        _ => found.push(at.to_owned()),
+    }
+}
+
+async fn a_state_with_anything_else_in_it_is_refused_or_works(mock: Mock) {
+    lived_in(&mock).await;
+    let saved = state(&mock).await;
+    let mut paths = Vec::new();
+    leaves(&saved, "", &mut paths);
+    let others = [
+        json!(null),
+        json!(0),
+        json!(-1),
+        json!(u64::MAX),
+        json!(1e300),
+        json!("x"),
+        json!([]),
+        json!({}),
+        json!(true),
+    ];
+    // Not every value in every place: that takes seconds and has found no more.
+    for (index, path) in paths.iter().enumerate() {
+        for (number, other) in others.iter().enumerate() {
+            if (number + index) % others.len() == 0 {
+                edited(&mock, &saved, path, other).await;
+            }
+        }
+    }
+    assert!(restore(&mock, &saved).await.status() < 300);
+    assert_eq!(state(&mock).await, saved);
+}
+
+/// Restores the state with that other value in that place, and uses what comes of it.
+async fn edited(mock: &Mock, saved: &Value, path: &str, other: &Value) {
+    let mut document = saved.clone();
+    *document.pointer_mut(path).unwrap() = other.clone();
+    let answer = restore(mock, &document).await;
+    let said = format!("{path} as {other}");
+    assert!(answer.status() < 500, "{said} got\n{answer:?}");
+    if answer.status() == 400 {
+        return;
+    }
+    let get = |caller: Caller, path: &'static str| async move {
+        caller.try_send("GET", path, None, Bytes::new()).await
+    };
+    let mut answers = Vec::new();
+    for _ in 0..2 {
+        for path in ["/clock", "/jobs", "/ledger", "/requests", "/state"] {
+            answers.push(get(mock.control(), path).await.unwrap());
+        }
+        answers.extend(get(mock.open(), "/v1/jobs").await);
+        answers.extend(mock.open().try_post(IMAGE, image()).await);
+        let step = json!({"seconds": 70});
+        answers.push(mock.control().post("/clock/advance", step).await);
+    }
+    for answer in answers {
+        assert!(answer.status() != 500, "{said} got\n{answer:?}");
+    }
 }
