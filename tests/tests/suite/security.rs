@@ -25,7 +25,8 @@ struct Log;
 impl Log {
     fn listen() {
         HEARD.set(Some(String::new()));
-        tracing::subscriber::set_global_default(Self).expect("no other test of this binary listens");
+        tracing::subscriber::set_global_default(Self)
+            .expect("no other test of this binary listens");
     }
 
     fn heard() -> String {
@@ -118,7 +119,10 @@ async fn a_key_is_in_no_log_error_debug_output_or_journal() {
     write!(seen, "{:?}", server.requests(0)).unwrap();
 
     let heard = Log::heard();
-    assert!(heard.contains("jobs_get"), "the client's own log was not heard");
+    assert!(
+        heard.contains("jobs_get"),
+        "the client's own log was not heard"
+    );
     assert!(!heard.contains(&canary));
     assert!(!seen.contains(&canary), "{seen}");
 }
