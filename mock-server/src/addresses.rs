@@ -10,7 +10,7 @@ pub const DEVELOPER_API_KEY: &str = "svc_dev_demo";
 pub const DEMO_WORKSPACE: &str = "ws_demo";
 
 /// The base URLs of a mock's hosts, without a slash at the end.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Addresses {
     pub(crate) hosts: Hosts,
     pub(crate) control: String,
@@ -26,9 +26,15 @@ impl Addresses {
                 developer,
                 media,
                 mcp,
+                ..Hosts::default()
             },
             control,
         }
+    }
+
+    pub(crate) fn at_speed(mut self, speed: f64) -> Self {
+        self.hosts.speed = speed;
+        self
     }
 
     /// The environment variables by which clients find the mock and are let in.
@@ -38,6 +44,7 @@ impl Addresses {
             developer,
             media,
             mcp,
+            ..
         } = self.hosts.clone();
         [
             ("SVC_BASE_URL", open),

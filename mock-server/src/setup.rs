@@ -104,6 +104,11 @@ impl Setup {
 
     pub(crate) fn service(self, ticks: Ticks, addresses: Addresses) -> Service {
         let epoch = self.epoch.unwrap_or_else(wall);
+        let speed = match self.pace {
+            Pace::Real(speed) => speed.factor(),
+            Pace::Manual => 1.0,
+        };
+        let addresses = addresses.at_speed(speed);
         let engine = Engine::new(Settings {
             seed: self.seed,
             plan: self.plan,

@@ -101,7 +101,7 @@ pub(super) fn status(request: &mut Request<'_>) -> Outcome {
         "status": job.status,
         "terminal": job.status.is_terminal(),
         "result_ready": job.status.is_terminal(),
-        "next_poll_after_seconds": seconds(job.course.next_poll(&job.status, request.now())),
+        "next_poll_after_seconds": seconds(request.hosts.client_time(job.course.next_poll(&job.status, request.now()))),
     });
     Ok(Answer::data(200, payload))
 }
@@ -115,6 +115,7 @@ pub(super) fn result(request: &mut Request<'_>) -> Outcome {
             format!("The job is {}.", job.status),
         );
         let wait = job.course.next_poll(&job.status, request.now());
+        let wait = request.hosts.client_time(wait);
         return Err(failure.detail("status", json!(job.status)).after(wait));
     }
     let mut result = json!({
@@ -207,7 +208,7 @@ pub(crate) fn receipt(job: &Job, hosts: &Hosts, now: Time) -> Value {
         "status_url": url(Operation::JobsStatus),
         "result_url": url(Operation::JobsResult),
         "cancel_url": url(Operation::JobsCancel),
-        "next_poll_after_seconds": seconds(job.course.next_poll(&job.status, now)),
+        "next_poll_after_seconds": seconds(hosts.client_time(job.course.next_poll(&job.status, now))),
     })
 }
 

@@ -1,12 +1,14 @@
 //! How a mock is set up: what it starts with, and where its hosts are reached.
 
+use std::time::Duration;
+
 use svc_sdk::contract::{Plan, READ_MULTIPLE};
 use svc_sdk::types::Usd;
 
 use super::{Host, Time};
 
 /// What a mock starts with.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     /// Same seed, same requests at the same moments: same bytes.
     pub seed: u64,
@@ -35,10 +37,11 @@ impl Default for Settings {
     }
 }
 
-/// Base URLs of the hosts, without a slash at the end; they appear in answers.
+/// The mock as clients see it: base URLs without a slash at the end, and how fast it goes; both
+/// appear in answers.
 ///
-/// Where one has a path prefix, requests of that host have to come under it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Where a base URL has a path prefix, requests of that host have to come under it.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Hosts {
     /// The open surface.
     pub open: String,
@@ -48,6 +51,9 @@ pub struct Hosts {
     pub media: String,
     /// The MCP endpoint, a path of the developer host.
     pub mcp: String,
+    /// Service seconds that pass in one second of the clients: they sleep on their own clock, so
+    /// that is what poll hints are told in.
+    pub speed: f64,
 }
 
 impl Default for Hosts {
@@ -58,6 +64,7 @@ impl Default for Hosts {
             developer: "http://127.0.0.1:4011".to_owned(),
             media: "http://127.0.0.1:4012".to_owned(),
             mcp: "http://127.0.0.1:4011/mcp".to_owned(),
+            speed: 1.0,
         }
     }
 }
@@ -72,6 +79,13 @@ impl Hosts {
             Host::Media => &self.media,
             Host::Control => "",
         }
+    }
+
+    /// A span of service time as a client's clock shows it, in whole milliseconds.
+    pub(crate) fn client_time(&self, span: Duration) -> Duration {
+        let seconds = span.as_secs_f64() / self.speed;
+        let span = Duration::try_from_secs_f64(seconds).unwrap_or(span);
+        Duration::from_millis(u64::try_from(span.as_micros().div_ceil(1000)).unwrap_or(u64::MAX))
     }
 
     /// The path of a request below the host's base URL; `None` where it is not below it.
@@ -113,5 +127,16 @@ mod tests {
         assert_eq!(hosts.below(Host::Developer, "/v1/jobs"), Some("/v1/jobs"));
         assert!(hosts.is_mcp("/mcp"));
         assert!(!hosts.is_mcp("/v1/mcp"));
+    }
+
+    #[test]
+    fn a_client_of_a_mock_at_speed_twenty_sleeps_a_twentieth() {
+        let hosts = Hosts {
+            speed: 20.0,
+            ..Hosts::default()
+        };
+        let second = Duration::from_secs(1);
+        assert_eq!(hosts.client_time(4 * second), Duration::from_millis(200));
+        assert_eq!(Hosts::default().client_time(4 * second), 4 * second);
     }
 }
