@@ -12,6 +12,7 @@ on_every_face! {
     a_job_that_ends_within_the_wait_is_answered_whole,
     a_job_that_outlasts_the_wait_is_answered_with_its_receipt,
     a_wait_lasts_10_seconds_unless_it_is_said,
+    a_wait_is_not_over_before_its_time,
     a_job_that_fails_within_the_wait_is_answered_whole,
     waits_are_0_to_30_seconds,
     others_are_served_during_a_wait,
@@ -130,6 +131,31 @@ async fn a_wait_lasts_10_seconds_unless_it_is_said(mock: Mock) {
     let body = |prompt| with(video_of(prompt), json!({"mode": "sync"}));
     waited(&mock, body("[mock:seconds=20]"), 10, 202).await;
     waited(&mock, body("[mock:seconds=10]"), 10, 200).await;
+}
+
+async fn a_wait_is_not_over_before_its_time(mock: Mock) {
+    if mock.kind() == FaceKind::Wiremock {
+        return;
+    }
+    for (fields, seconds) in [
+        (json!({"mode": "sync"}), 10),
+        (json!({"mode": "sync", "wait_timeout_seconds": 5}), 5),
+        (json!({"mode": "subscribe", "wait_timeout_seconds": 30}), 30),
+    ] {
+        let known = mock.jobs().await.len();
+        let caller = mock.open();
+        let body = with(video_of("[mock:seconds=100]"), fields);
+        let waiting = tokio::spawn(async move { caller.post(VIDEO, body).await });
+        until_jobs(&mock, known + 1).await;
+        mock.advance(seconds - 1).await;
+        // Whatever had to be answered by now has been by the time that this has.
+        for _ in 0..10 {
+            mock.open().get("/v1/jobs").await.expect(200);
+        }
+        assert!(!waiting.is_finished(), "answered before its time");
+        mock.advance(1).await;
+        waiting.await.unwrap().expect(202);
+    }
 }
 
 async fn a_job_that_fails_within_the_wait_is_answered_whole(mock: Mock) {
