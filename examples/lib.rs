@@ -2,3 +2,8 @@
 //!
 //! They take the service from the environment (`SVC_BASE_URL`, `SVC_OPEN_API_KEY`), as
 //! `svc mock serve --env` prints it.
+
+/// The README's code compiles as it stands there.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;
