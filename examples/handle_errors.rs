@@ -10,10 +10,16 @@ async fn main() -> Result<()> {
     let client = open::Client::from_env()?;
     let video = VideoGenerate::new("auto").prompt("a red fox in snow");
     let rows = [
-        ("a URL that is not https", video.clone().image_url("http://example.com/fox.png")),
+        (
+            "a URL that is not https",
+            video.clone().image_url("http://example.com/fox.png"),
+        ),
         ("a duration that no model has", video.clone().duration(3600)),
         // The mock server takes its cue from a word in the prompt.
-        ("a job that fails", VideoGenerate::new("auto").prompt("a red fox [mock:fail]")),
+        (
+            "a job that fails",
+            VideoGenerate::new("auto").prompt("a red fox [mock:fail]"),
+        ),
     ];
     for (what, video) in rows {
         match make(&client, &video).await {
@@ -25,7 +31,14 @@ async fn main() -> Result<()> {
 }
 
 async fn make(client: &open::Client, video: &VideoGenerate) -> Result<usize> {
-    Ok(client.video_generate(video).send().await?.wait().await?.artifacts().len())
+    Ok(client
+        .video_generate(video)
+        .send()
+        .await?
+        .wait()
+        .await?
+        .artifacts()
+        .len())
 }
 
 fn explain(error: &Error) -> String {
@@ -36,7 +49,10 @@ fn explain(error: &Error) -> String {
     } else if error.is_insufficient_funds() {
         format!("top up first: {error}")
     } else if error.is_ambiguous() {
-        format!("send it again with the key {:?} to find out: {error}", error.idempotency_key())
+        format!(
+            "send it again with the key {:?} to find out: {error}",
+            error.idempotency_key()
+        )
     } else if let Some(job) = error.job_id() {
         format!("take {job} up again later: {error}")
     } else {

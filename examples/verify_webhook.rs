@@ -5,7 +5,10 @@
 use svc_webhook_verify::{Key, KeyError, Signer, Verifier};
 
 fn main() -> Result<(), KeyError> {
-    let (body, now) = (br#"{"event": "job.completed", "job_id": "job_1"}"#, 1_700_000_000);
+    let (body, now) = (
+        br#"{"event": "job.completed", "job_id": "job_1"}"#,
+        1_700_000_000,
+    );
     let headers = Signer::new(Key::new("the workspace's signing secret")?).sign(now, body);
 
     let verifier = Verifier::new(Key::new("the workspace's signing secret")?);
@@ -13,7 +16,12 @@ fn main() -> Result<(), KeyError> {
         Ok(verified) => println!("genuine, signed at {}", verified.timestamp()),
         Err(reject) => println!("refused: {reject}"),
     }
-    match verifier.check(headers.timestamp(), headers.signature(), b"another body", now + 5) {
+    match verifier.check(
+        headers.timestamp(),
+        headers.signature(),
+        b"another body",
+        now + 5,
+    ) {
         Ok(verified) => println!("genuine, signed at {}", verified.timestamp()),
         Err(reject) => println!("refused: {reject}"),
     }
