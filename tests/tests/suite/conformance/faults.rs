@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::json;
-use svc_tests::{Host, Mock, Setup, on_every_face};
+use svc_tests::{FaceKind, Host, Mock, Setup, on_every_face};
 
 use super::{IMAGE, VIDEO, image, submit, video};
 
@@ -94,10 +94,13 @@ async fn a_connection_dropped_after_has_done_it(mock: Mock) {
 async fn a_truncated_answer_is_no_whole_json(mock: Mock) {
     mock.fault(json!({"kind": "truncate"})).await;
     let cut = mock.open().try_post(VIDEO, video()).await;
-    assert!(
-        cut.is_err() || cut.is_ok_and(|answer| !answer.is_json()),
-        "a whole answer came"
-    );
+    if mock.kind() == FaceKind::Wiremock {
+        // There the text is cut, and the connection is whole.
+        let answer = cut.unwrap().expect(202);
+        assert!(!answer.is_json() && !answer.body().is_empty(), "{answer:?}");
+    } else {
+        assert!(cut.is_err(), "a whole answer came: {cut:?}");
+    }
     assert_eq!(mock.jobs().await.len(), 1, "it was done");
     mock.open().get("/v1/jobs").await.expect(200);
 }
