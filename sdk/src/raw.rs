@@ -143,7 +143,15 @@ impl RawCall {
         match Box::pin(outcome).await {
             Ok(response) => Ok(response),
             Err(error) => match last.into_inner() {
-                Ok(Some(response)) if error.status() == Some(response.status) => Ok(response),
+                // An earlier attempt that may have been carried out is not hidden by a later answer.
+                Ok(Some(response))
+                    if error.status() == Some(response.status)
+                        && response
+                            .error()
+                            .is_some_and(|own| own.is_ambiguous() == error.is_ambiguous()) =>
+                {
+                    Ok(response)
+                }
                 _ => Err(error),
             },
         }

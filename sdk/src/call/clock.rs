@@ -15,6 +15,14 @@ pub(crate) fn wall() -> SystemTime {
     SystemTime::now()
 }
 
+/// The moment after that span; a span past the clock's range is one that nobody lives to see.
+pub(crate) fn after(span: Duration) -> Instant {
+    const CENTURY: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
+
+    let now = now();
+    now.checked_add(span).unwrap_or(now + CENTURY)
+}
+
 pub(crate) async fn sleep_until(moment: Instant) {
     tokio::time::sleep_until(moment).await;
 }

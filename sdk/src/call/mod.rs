@@ -31,7 +31,7 @@ use self::origin::BaseUrl;
 use self::pace::Pace;
 pub use self::request::Request;
 use self::retry::{LONGEST_WAIT, RetryPolicy};
-use crate::contract::{Budget, Operation};
+use crate::contract::{Budget, Operation, RetryClass};
 use crate::error::{Error, Kind, Result};
 use crate::transport::{Transport, TransportError};
 use crate::types::{IdempotencyKey, List, RequestId};
@@ -73,7 +73,7 @@ impl Core {
         decode: impl Fn(Answer) -> Result<T>,
     ) -> Result<T> {
         let after = options.deadline.unwrap_or(self.deadline);
-        let deadline = clock::now() + after;
+        let deadline = clock::after(after);
         let policy = match options.retries {
             Some(retries) => self.retry.clone().retries(retries),
             None => self.retry.clone(),
@@ -124,7 +124,8 @@ impl Core {
                 "repeating a request"
             );
             attempt += 1;
-            if error.is_ambiguous() {
+            // A read leaves no doubt behind: its last answer says more than its first.
+            if error.is_ambiguous() && request.retry() != RetryClass::Safe {
                 doubt = Some(error);
             }
             clock::sleep(delay).await;
@@ -141,6 +142,7 @@ impl Core {
         deadline: Instant,
         sent: &mut bool,
     ) -> Result<Answer> {
+        *sent = false;
         let budget = request.budget();
         self.admission(budget, deadline).await?;
         let mut entry = Entry {
@@ -158,12 +160,19 @@ impl Core {
                 .headers_mut()
                 .insert(AUTHORIZATION, authorization.clone());
         }
+        // What waits here for its turn has not left, and its attempt's time does not run.
+        let permit = self
+            .in_flight
+            .acquire()
+            .await
+            .map_err(|_| Error::configuration("the client is shut down"))?;
         *sent = true;
-        let patience = clock::now() + self.attempt_timeout;
+        let patience = clock::after(self.attempt_timeout);
         let answer = match clock::before(Some(patience), self.send(message)).await {
             Some(answer) => answer,
             None => Err(TransportError::perhaps_sent("no answer in time").into()),
         };
+        drop(permit);
         if let Err(error) = &answer {
             *sent = error.may_have_been_sent();
         }
@@ -200,11 +209,6 @@ impl Core {
     }
 
     async fn send(&self, message: http::Request<Bytes>) -> Result<Answer> {
-        let _permit = self
-            .in_flight
-            .acquire()
-            .await
-            .map_err(|_| Error::configuration("the client is shut down"))?;
         let (head, body) = self.transport.send(message).await?.into_parts();
         let status = head.status.as_u16();
         let body = Limited::new(body, LARGEST_ANSWER)

@@ -98,10 +98,17 @@ pub(crate) fn proof(error: &Error) -> Proof {
 }
 
 /// Whether the error says what became of the request, and of every earlier attempt at it.
+///
+/// Only the service can say so, and only once it has looked for the idempotency key: what turns a
+/// request away before that (the key's `401` and `403`, an error of its own, a page of a proxy)
+/// knows nothing of the attempt that may have arrived.
 pub(crate) fn settles(error: &Error) -> bool {
     match error.kind() {
+        Kind::Api {
+            status: 401 | 403 | 500..,
+            ..
+        } => false,
         Kind::Api { .. } => proof(error) == Proof::Final,
-        Kind::NoEnvelope { status, .. } => *status < 500 && *status != 429,
         Kind::Decode { .. } => true,
         _ => false,
     }

@@ -193,6 +193,78 @@ async fn a_refused_connection_does_not_settle_what_an_earlier_reset_left_open() 
 }
 
 #[tokio::test(start_paused = true)]
+async fn only_the_service_itself_settles_what_an_earlier_reset_left_open() {
+    let broken = json(500, r#"{"error": {"code": "internal_error"}}"#);
+    let revoked = json(401, r#"{"error": {"code": "unauthorized"}}"#);
+    for unknowing in [broken, revoked, page(403), page(404), busy(9_999)] {
+        let script = Script::new([Step::Reset, unknowing.clone()]);
+        let error = open_client(&script)
+            .video_generate(&video())
+            .send()
+            .await
+            .unwrap_err();
+        assert_eq!(script.seen().len(), 2, "{unknowing:?}");
+        assert!(error.is_ambiguous(), "{unknowing:?} gave {error}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_a_read_the_last_answer_counts() {
+    let script = Script::new([Step::Reset, busy(9_999)]);
+    let error = open_client(&script)
+        .jobs_get(&JobId::from("job_1"))
+        .send()
+        .await
+        .unwrap_err();
+    assert_eq!(error.retry_after(), Some(Duration::from_secs(9_999)));
+    assert!(!error.is_ambiguous());
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_waits_for_its_turn_has_not_been_sent() {
+    let script = Script::with_latency([json(202, RECEIPT)], Duration::from_secs(50));
+    let client = developer_client(&script);
+    let body = serde_json::json!({"prompt": "p"});
+    let submit = |deadline| {
+        client
+            .submit(Operation::Music1Generate, &[], &body)
+            .with_deadline(Duration::from_secs(deadline))
+    };
+    let mut tasks = tokio::task::JoinSet::new();
+    for _ in 0..super::IN_FLIGHT {
+        tasks.spawn(submit(60).send());
+    }
+    super::clock::sleep(Duration::from_secs(1)).await;
+    let error = submit(20).send().await.unwrap_err();
+    assert!(
+        error.is_deadline() && !error.may_have_been_sent(),
+        "{error:?}"
+    );
+    assert!(!error.is_ambiguous());
+    // An attempt has 60 s, of which the wait for its turn takes none: it is answered 79 s later.
+    submit(150).send().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_span_of_time_is_too_long() {
+    let script = Script::new([json(200, JOB)]);
+    let client = crate::open::Client::builder()
+        .base_url("https://api.example")
+        .transport(std::sync::Arc::new(crate::transport::script::Scripted(
+            script,
+        )))
+        .attempt_timeout(Duration::MAX)
+        .build()
+        .unwrap();
+    client
+        .jobs_get(&JobId::from("job_1"))
+        .with_deadline(Duration::MAX)
+        .send()
+        .await
+        .unwrap();
+}
+
+#[tokio::test(start_paused = true)]
 async fn silence_ends_at_the_deadline_and_is_ambiguous() {
     let script = Script::new([Step::Silence]);
     let submit = open_client(&script)
@@ -408,6 +480,19 @@ async fn a_raw_call_gives_back_what_was_answered_also_a_no() {
         script.seen()[0].url,
         "https://api.example/base/v1/nothing?a=b+c"
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_raw_call_does_not_hide_what_an_earlier_attempt_left_open() {
+    let body = r#"{"error": {"code": "stripe_error", "message": "later"}}"#;
+    let script = Script::new([page(502), json(502, body)]);
+    let error = open_client(&script)
+        .raw(Method::Post, "/v1/open/top-ups")
+        .body(&serde_json::json!({"amount_usd_cents": 2_000}))
+        .send()
+        .await
+        .unwrap_err();
+    assert!(error.is_ambiguous() && error.idempotency_key().is_some());
 }
 
 #[test]
