@@ -21,8 +21,7 @@ impl Client {
     /// could not be read ([`is_poll_unreachable`](Error::is_poll_unreachable)), and at the
     /// deadline ([`is_wait_deadline`](Error::is_wait_deadline)).
     pub async fn top_up_wait(&self, id: &TopUpId, options: WaitOptions) -> Result<TopUp> {
-        let began = clock::now();
-        let deadline = options.deadline.map(|span| began + span);
+        let deadline = options.deadline.map(clock::after);
         let mut trouble = Trouble::default();
         let paid = async {
             loop {

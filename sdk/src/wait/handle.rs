@@ -176,7 +176,7 @@ impl<S: Surface> JobHandle<S> {
     ///
     /// As [`wait`](Self::wait).
     pub async fn wait_with(&self, options: WaitOptions) -> Result<JobResult> {
-        let deadline = options.deadline.map(|span| clock::now() + span);
+        let deadline = options.deadline.map(clock::after);
         let after = options.deadline.unwrap_or_default();
         let mut updates = self.updates_with(options);
         let status = loop {
@@ -203,14 +203,23 @@ impl<S: Surface> JobHandle<S> {
         };
         match (status, self.result().await) {
             (JobStatus::Completed, result) => result,
-            // A terminal status that this build does not know, with something to show for it.
-            (JobStatus::Other(_), Ok(result)) if !result.artifacts().is_empty() => Ok(result),
-            (status, Ok(result)) => Err(self.ended(status, result.error)),
+            (status @ (JobStatus::Failed | JobStatus::Canceled), Ok(result)) => {
+                Err(self.ended(status, result.error))
+            }
             // What the job ended with is known; only its reason is to be found elsewhere.
-            (status, Err(_)) => {
+            (status @ (JobStatus::Failed | JobStatus::Canceled), Err(_)) => {
                 let reason = self.get().await.ok().and_then(|job| job.error);
                 Err(self.ended(status, reason))
             }
+            // A terminal status that this build does not know, or none: the result tells.
+            (_, Err(error)) => Err(error),
+            (_, Ok(result))
+                if !result.artifacts().is_empty()
+                    || result.status == Some(JobStatus::Completed) =>
+            {
+                Ok(result)
+            }
+            (status, Ok(result)) => Err(self.ended(result.status.unwrap_or(status), result.error)),
         }
     }
 

@@ -220,6 +220,45 @@ async fn giving_up_leaves_everything_that_takes_the_job_up_again() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_deadline_past_the_clocks_range_is_none() {
+    let script = Script::new([json(200, COMPLETED), json(200, RESULT)]);
+    let options = WaitOptions::default().deadline(Duration::MAX);
+    open_client(&script)
+        .job("job_1")
+        .wait_with(options)
+        .await
+        .unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_a_job_that_failed_is_called_failed() {
+    // Terminal under a new name, and its result cannot be read.
+    let archived = json(200, r#"{"data": {"status": "archived", "terminal": true}}"#);
+    let script = Script::new([archived, Step::Refused]);
+    let error = open_client(&script).job("job_1").wait().await.unwrap_err();
+    assert!(!error.is_job_failed() && error.is_unreachable(), "{error}");
+
+    // Not terminal at all.
+    let early = r#"{"error": {"code": "job_not_completed", "message": "wait"}}"#;
+    let running = r#"{"data": {"id": "job_1", "status": "processing"}}"#;
+    let script = Script::new([json(200, running), json(409, early)]);
+    let error = open_client(&script)
+        .job("job_1")
+        .outcome(None)
+        .await
+        .unwrap_err();
+    assert!(!error.is_job_failed(), "{error}");
+    assert_eq!(error.code().unwrap().as_str(), "job_not_completed");
+
+    // Terminal without a status, and the result has it.
+    let terminal = json(200, r#"{"data": {"terminal": true}}"#);
+    let canceled = json(200, r#"{"data": {"status": "canceled"}}"#);
+    let script = Script::new([terminal, json(200, running), canceled]);
+    let error = open_client(&script).job("job_1").wait().await.unwrap_err();
+    assert!(error.is_job_canceled(), "{error}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_result_that_is_not_ready_is_waited_for() {
     let early = r#"{"data": {"status": "completed", "terminal": true, "result_ready": false, "next_poll_after_seconds": 1}}"#;
     let script = Script::new([json(200, early), json(200, COMPLETED), json(200, RESULT)]);
