@@ -133,6 +133,7 @@ pub mod program;
 mod service;
 #[cfg(feature = "face")]
 mod setup;
+mod stock;
 #[cfg(feature = "face")]
 mod webhook_route;
 

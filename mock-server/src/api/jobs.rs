@@ -5,15 +5,11 @@ use svc_sdk::contract::{ErrorCode, JobStatus, Operation};
 
 use super::answer::{Answer, Outcome};
 use super::failure::{Failure, seconds};
+use super::paging;
 use super::request::Request;
 use crate::engine::jobs::{Artifact, Job, JobType, Shelf};
 use crate::engine::{Host, Hosts, State, Time};
 use crate::media;
-
-/// How many jobs a page of the list has where the request does not say.
-const PAGE: usize = 100;
-/// How many it has at most.
-const LONGEST_PAGE: usize = 1000;
 
 /// `GET /v1/jobs`: newest first, by `status` and `type`; `limit` and `cursor` page through it.
 pub(super) fn list(request: &mut Request<'_>) -> Outcome {
@@ -43,22 +39,7 @@ pub(super) fn list(request: &mut Request<'_>) -> Outcome {
             known => known,
         },
     };
-    let limit = match request.parameter("limit")? {
-        None => PAGE,
-        Some(text) => {
-            let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-            let limit = digits.then(|| text.parse().ok()).flatten();
-            let problem = || {
-                Failure::field(
-                    "limit",
-                    format!("must be an integer from 1 to {LONGEST_PAGE}"),
-                )
-            };
-            limit
-                .filter(|limit| (1..=LONGEST_PAGE).contains(limit))
-                .ok_or_else(problem)?
-        }
-    };
+    let limit = paging::limit(request)?;
     let workspace = request.workspace().to_owned();
     let jobs = &request.state.jobs;
     let before = match request.parameter("cursor")? {
@@ -68,7 +49,7 @@ pub(super) fn list(request: &mut Request<'_>) -> Outcome {
                 .by_id(&id)
                 .is_some_and(|job| job.workspace == workspace);
             let number = jobs.number(&id).filter(|_| ours);
-            Some(number.ok_or_else(|| Failure::field("cursor", "is not one that this list gave"))?)
+            Some(number.ok_or_else(paging::foreign_cursor)?)
         }
     };
     let shelf = Shelf {
@@ -76,10 +57,8 @@ pub(super) fn list(request: &mut Request<'_>) -> Outcome {
         status,
         job_type,
     };
-    let page: Vec<&Job> = jobs.newest_first(&shelf, before).take(limit + 1).collect();
-    let shown = page.get(..limit).unwrap_or(&page);
-    let more = page.len() > shown.len();
-    let next_cursor = shown.last().filter(|_| more).map(|job| job.id.as_str());
+    let (shown, next) = paging::cut(jobs.newest_first(&shelf, before), limit);
+    let next_cursor = next.map(|job| job.id.as_str());
     let items = shown
         .iter()
         .map(|job| view(job, request.host, request.hosts))
@@ -223,7 +202,7 @@ fn artifacts(job: &Job, hosts: &Hosts) -> Vec<Value> {
             json!({
                 "id": artifact.id,
                 "url": artifact_url(artifact, hosts),
-                "media_type": job.job_type.media_type(),
+                "media_type": artifact.spec.media_type(),
                 "content_type": artifact.spec.content_type(),
             })
         })
@@ -242,11 +221,9 @@ fn artifact_url(artifact: &Artifact, hosts: &Hosts) -> String {
 
 /// What a file of the media host is made from: an artifact of a completed job, under its own
 /// extension.
-pub(super) fn artifact<'s>(state: &'s State, file: &str) -> Option<&'s media::Spec> {
-    let (token, extension) = file.split_once('.')?;
+pub(super) fn artifact<'s>(state: &'s State, token: &str) -> Option<&'s media::Spec> {
     let (job, artifact) = state.jobs.by_token(token)?;
-    let there = job.status == JobStatus::Completed && artifact.spec.extension() == extension;
-    there.then_some(&artifact.spec)
+    (job.status == JobStatus::Completed).then_some(&artifact.spec)
 }
 
 /// Why a job made nothing.

@@ -1,7 +1,10 @@
 //! What the service answers: each request's way from its path to its response. One file a resource;
 //! what the service knows and does is in [`engine`](crate::engine).
 
+mod account;
 mod answer;
+mod bgm;
+mod catalog;
 mod checkout;
 mod estimate;
 mod failure;
@@ -15,6 +18,7 @@ mod jobs;
 mod json;
 mod kept;
 mod models;
+mod paging;
 mod request;
 mod route;
 mod submit;
@@ -32,7 +36,7 @@ use self::failure::Failure;
 use self::request::Request;
 use self::route::Route;
 use crate::engine::{Call, Fault, Hold, Host, Hosts, Reply, State, journal};
-use crate::media;
+use crate::{media, stock};
 
 pub(crate) use self::held::{foresee, resume};
 pub(crate) use self::jobs::view as job_view;
@@ -184,10 +188,10 @@ fn of_the_media_host(
     };
     match route {
         Route::Checkout(token) => checkout::answer(state, hosts, call, token, request_id),
-        Route::Artifact(file) => match jobs::artifact(state, file) {
+        Route::Artifact(file) => match file_of(state, file) {
             Some(spec) => {
                 let mut response =
-                    media::serve(spec, call.request.method(), call.request.headers());
+                    media::serve(&spec, call.request.method(), call.request.headers());
                 set(&mut response, "x-svc-request-id", request_id);
                 response
             }
@@ -195,6 +199,14 @@ fn of_the_media_host(
         },
         _ => nothing(),
     }
+}
+
+/// What a file of the media host is made from: what a job made, or what comes with the service.
+fn file_of(state: &State, file: &str) -> Option<media::Spec> {
+    let (name, extension) = file.split_once('.')?;
+    let made = jobs::artifact(state, name).cloned();
+    made.or_else(|| stock::file(name))
+        .filter(|spec| spec.extension() == extension)
 }
 
 /// Leaves the body out and says how long it would have been.
@@ -229,11 +241,15 @@ fn operate(request: &mut Request<'_>) -> Outcome {
         Op::OpenEstimate => estimate::estimate(request),
         Op::TopUpsCreate => top_ups::create(request),
         Op::TopUpsGet => top_ups::get(request),
-        Op::Health | Op::HiddenHealth | Op::Catalog | Op::Me | Op::Balance | Op::Usage => {
-            left_out("account and catalog")
-        }
+        Op::Health | Op::HiddenHealth => catalog::health(request),
+        Op::Catalog => catalog::catalog(request),
+        Op::Me => account::me(request),
+        Op::Balance => account::balance(request),
+        Op::Usage => account::usage(request),
         Op::Openapi | Op::Reference => left_out("schema"),
-        Op::BgmCatalog | Op::BgmCategories | Op::BgmPick => left_out("background music"),
+        Op::BgmCatalog => bgm::list(request),
+        Op::BgmCategories => bgm::categories(request),
+        Op::BgmPick => bgm::pick(request),
         Op::JobsEvents | Op::JobsWebhookRedeliver => left_out("job events and redelivery"),
         Op::AvatarGenerate
         | Op::AvatarTalkingVideo

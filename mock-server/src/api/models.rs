@@ -8,10 +8,8 @@ use svc_sdk::types::Usd;
 use super::answer::{Answer, Outcome};
 use super::failure::Failure;
 use super::request::Request;
+use crate::engine::canonical::USD_PER_CREDIT;
 use crate::engine::models::{self, MODELS, Model, Router};
-
-/// What a service credit is worth. The specification does not say; this is the mock's own.
-const USD_PER_CREDIT: Usd = Usd::from_micros(10_000);
 
 /// The models of a router.
 pub(super) fn list(router: Router) -> Outcome {
@@ -41,7 +39,8 @@ fn unknown() -> Failure {
     Failure::new(ErrorCode::ModelNotFound, "There is no such model.")
 }
 
-fn entry(model: &Model) -> Value {
+/// What a model takes.
+pub(super) fn capabilities(model: &Model) -> Value {
     let mut capabilities = json!({
         "inputs": model.inputs(),
         "resolutions": model.resolutions(),
@@ -51,11 +50,15 @@ fn entry(model: &Model) -> Value {
         let bounds = json!({"min": range.min, "max": range.max, "default": range.default});
         fields.insert("duration_seconds".to_owned(), bounds);
     }
+    capabilities
+}
+
+fn entry(model: &Model) -> Value {
     json!({
         "id": model.id,
         "name": model.name,
         "type": model.kind,
-        "capabilities": capabilities,
+        "capabilities": capabilities(model),
         "pricing": {
             "unit": model.unit().as_str(),
             "currency": "credits",
@@ -90,7 +93,7 @@ fn rates(model: &Model, field: &str, amount: impl Fn(Usd) -> Value) -> Vec<Value
 }
 
 /// Dollars as credits, to a hundredth of one: the unit of prices.
-fn credits(price: Usd) -> String {
+pub(super) fn credits(price: Usd) -> String {
     let hundredths = price.micros() * 100 / USD_PER_CREDIT.micros();
     format!("{}.{:02}", hundredths / 100, hundredths % 100)
 }

@@ -9,7 +9,7 @@ use super::failure::Failure;
 use super::{json, kept};
 use crate::engine::idempotency::{Replay, Slot};
 use crate::engine::keys::ApiKey;
-use crate::engine::{Host, Hosts, KeyKind, State, Time};
+use crate::engine::{Host, Hosts, State, Time};
 
 /// A request that was let in.
 #[derive(Debug)]
@@ -44,13 +44,6 @@ impl Request<'_> {
         self.caller
             .as_ref()
             .map_or("", |key| key.workspace.as_str())
-    }
-
-    /// Whether what it makes is paid from the dollar balance.
-    pub(crate) fn bills_dollars(&self) -> bool {
-        self.caller
-            .as_ref()
-            .is_some_and(|key| key.kind == KeyKind::Open)
     }
 
     /// The value of the path's first placeholder.

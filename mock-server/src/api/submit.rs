@@ -2,18 +2,69 @@
 
 use serde_json::{Value, json};
 use svc_sdk::contract::{ErrorCode, JobStatus};
+use svc_sdk::types::Usd;
 
 use super::answer::{Answer, Outcome, Wait};
 use super::failure::Failure;
 use super::fields::Fields;
 use super::generation::{self, Communication, Order};
 use super::jobs;
-use super::request::Request;
-use crate::engine::Course;
+use super::request::{Once, Request};
 use crate::engine::jobs::{Artifact, Job, JobType};
+use crate::engine::magic::Words;
 use crate::engine::models::Router;
 use crate::engine::workspaces::concurrent_jobs;
+use crate::engine::{Course, Host};
 use crate::media;
+
+/// What a submit makes, once its fields are judged.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Draft {
+    pub(super) job_type: JobType,
+    pub(super) model: &'static str,
+    pub(super) words: Words,
+    /// None of what is free.
+    pub(super) price: Option<Usd>,
+    /// What each file is made from; its seed is drawn later.
+    pub(super) spec: media::Spec,
+    /// How many files.
+    pub(super) files: u64,
+}
+
+impl Draft {
+    /// The draft of a generation by a model of a profile.
+    pub(super) fn of(order: Order) -> Self {
+        let (width, height) = media::dimensions(&order.resolution, &order.aspect_ratio);
+        let (job_type, files, spec) = match order.model.router {
+            Router::Image => {
+                let spec = media::Spec::Image {
+                    width,
+                    height,
+                    seed: 0,
+                };
+                (JobType::ImageGeneration, order.images, spec)
+            }
+            Router::Video => {
+                let spec = media::Spec::Video {
+                    width,
+                    height,
+                    duration_ms: order.duration * 1000,
+                    with_audio: order.sound,
+                    seed: 0,
+                };
+                (JobType::VideoGeneration, 1, spec)
+            }
+        };
+        Self {
+            job_type,
+            model: order.model.id,
+            words: order.words,
+            price: Some(order.price.total),
+            spec,
+            files,
+        }
+    }
+}
 
 /// A submit to a router: idempotent replay, fields, funds, concurrency, accept.
 pub(super) fn submit(request: &mut Request<'_>, router: Router) -> Outcome {
@@ -25,17 +76,27 @@ pub(super) fn submit(request: &mut Request<'_>, router: Router) -> Outcome {
     let fields = Fields::of_body(body)?;
     let model = fields.required_text("model")?;
     let (order, communication) = generation::read(router, model, fields, true)?;
-    check_funds(request, &order)?;
+    accept(request, once, Draft::of(order), communication)
+}
+
+/// What follows once the fields are judged: funds, concurrency, accept.
+pub(super) fn accept(
+    request: &mut Request<'_>,
+    once: Once,
+    draft: Draft,
+    communication: Communication,
+) -> Outcome {
+    check_funds(request, draft.price)?;
     check_concurrency(request)?;
-    if let Some(code) = &order.words.refuse {
+    if let Some(code) = &draft.words.refuse {
         return Err(refused_at_will(code));
     }
     let wait = communication.wait;
-    let job = job_of(request, order, communication);
-    let (id, course) = (job.id.clone(), job.course);
+    let job = job_of(request, draft, communication);
+    let (id, course, price) = (job.id.clone(), job.course, job.price);
     let accepted = request.state.accept_job(job).map_err(|short| {
         // The balance was looked at above and nothing has happened since.
-        insufficient_funds(json!(null), json!(short.available))
+        uncovered(request.host, price.unwrap_or_default(), short.available)
     })?;
     let now = request.now();
     let receipt = match request.state.jobs.get(accepted) {
@@ -56,22 +117,22 @@ pub(super) fn submit(request: &mut Request<'_>, router: Router) -> Outcome {
     Ok(answer)
 }
 
-fn check_funds(request: &Request<'_>, order: &Order) -> Result<(), Failure> {
-    if !request.bills_dollars() {
-        return Ok(());
-    }
-    let required = order.price.total;
-    let covered = request.state.ledger.covers(request.workspace(), required);
-    covered.map_err(|short| insufficient_funds(json!(required), json!(short.available)))
+fn check_funds(request: &Request<'_>, price: Option<Usd>) -> Result<(), Failure> {
+    let Some(price) = price else { return Ok(()) };
+    let covered = request.state.ledger.covers(request.workspace(), price);
+    covered.map_err(|short| uncovered(request.host, price, short.available))
 }
 
-fn insufficient_funds(required: Value, available: Value) -> Failure {
-    Failure::new(
-        ErrorCode::InsufficientFunds,
-        "The balance does not cover the price.",
-    )
-    .detail("required_usd", required)
-    .detail("available_usd", available)
+/// A price that the balance does not cover: dollars on the open surface, credits on the developer
+/// surface, one wallet behind both.
+fn uncovered(surface: Host, required: Usd, available: Usd) -> Failure {
+    let code = match surface {
+        Host::Developer => ErrorCode::InsufficientCredits,
+        _ => ErrorCode::InsufficientFunds,
+    };
+    Failure::new(code, "The balance does not cover the price.")
+        .detail("required_usd", json!(required))
+        .detail("available_usd", json!(available))
 }
 
 fn check_concurrency(request: &Request<'_>) -> Result<(), Failure> {
@@ -96,40 +157,17 @@ pub(super) fn refused_at_will(code: &ErrorCode) -> Failure {
     }
 }
 
-fn job_of(request: &mut Request<'_>, order: Order, communication: Communication) -> Job {
+fn job_of(request: &mut Request<'_>, draft: Draft, communication: Communication) -> Job {
     let now = request.now();
-    let job_type = match order.model.router {
-        Router::Image => JobType::ImageGeneration,
-        Router::Video => JobType::VideoGeneration,
-    };
-    let takes = order.words.takes.unwrap_or(job_type.takes());
+    let takes = draft.words.takes.unwrap_or(draft.job_type.takes());
     let chance = &mut request.state.chance;
     let id = chance.id("job");
-    let (width, height) = media::dimensions(&order.resolution, &order.aspect_ratio);
-    let files = match job_type {
-        JobType::ImageGeneration => order.images,
-        JobType::VideoGeneration => 1,
-    };
-    let artifacts = (0..files).map(|_| {
+    let artifacts = (0..draft.files).map(|_| {
         let seed = chance.next();
-        let spec = match job_type {
-            JobType::ImageGeneration => media::Spec::Image {
-                width,
-                height,
-                seed,
-            },
-            JobType::VideoGeneration => media::Spec::Video {
-                width,
-                height,
-                duration_ms: order.duration * 1000,
-                with_audio: order.sound,
-                seed,
-            },
-        };
         Artifact {
             id: chance.id("art"),
             token: chance.token(32),
-            spec,
+            spec: draft.spec.clone().seeded(seed),
         }
     });
     let artifacts = artifacts.collect();
@@ -138,14 +176,14 @@ fn job_of(request: &mut Request<'_>, order: Order, communication: Communication)
         request_id: request.request_id.to_owned(),
         workspace: request.workspace().to_owned(),
         surface: request.host,
-        job_type,
-        model: order.model.id.to_owned(),
+        job_type: draft.job_type,
+        model: draft.model.to_owned(),
         status: JobStatus::Queued,
         updated_at: now,
-        course: Course::new(now, takes, order.words.stuck),
-        fails_with: order.words.fail,
+        course: Course::new(now, takes, draft.words.stuck),
+        fails_with: draft.words.fail,
         error: None,
-        price: request.bills_dollars().then_some(order.price.total),
+        price: draft.price,
         metadata: communication.metadata,
         webhook_url: communication.webhook_url,
         artifacts,

@@ -20,6 +20,12 @@ impl Chance {
         mix(self.state)
     }
 
+    /// Less than `bound`; 0 where that is 0.
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
+        let bound = u64::try_from(bound).unwrap_or(u64::MAX).max(1);
+        usize::try_from(self.next() % bound).unwrap_or(0)
+    }
+
     /// At least 0 and less than 1.
     #[expect(
         clippy::cast_precision_loss,

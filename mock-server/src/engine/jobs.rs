@@ -18,15 +18,36 @@ use crate::media;
 pub(crate) enum JobType {
     ImageGeneration,
     VideoGeneration,
+    MusicGeneration,
+    AvatarGeneration,
+    AvatarVideoGeneration,
+    AvatarFaceSwap,
+    AvatarVideoPreview,
+    VideoCaptions,
 }
 
 impl JobType {
-    pub(crate) const ALL: [Self; 2] = [Self::ImageGeneration, Self::VideoGeneration];
+    pub(crate) const ALL: [Self; 8] = [
+        Self::ImageGeneration,
+        Self::VideoGeneration,
+        Self::MusicGeneration,
+        Self::AvatarGeneration,
+        Self::AvatarVideoGeneration,
+        Self::AvatarFaceSwap,
+        Self::AvatarVideoPreview,
+        Self::VideoCaptions,
+    ];
 
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::ImageGeneration => "image_generation",
             Self::VideoGeneration => "video_generation",
+            Self::MusicGeneration => "music_generation",
+            Self::AvatarGeneration => "avatar_generation",
+            Self::AvatarVideoGeneration => "avatar_video_generation",
+            Self::AvatarFaceSwap => "avatar_face_swap",
+            Self::AvatarVideoPreview => "avatar_video_preview",
+            Self::VideoCaptions => "video_captions",
         }
     }
 
@@ -34,16 +55,11 @@ impl JobType {
     pub(crate) const fn takes(self) -> Duration {
         Duration::from_secs(match self {
             Self::ImageGeneration => 2,
-            Self::VideoGeneration => 8,
+            Self::VideoGeneration | Self::AvatarVideoGeneration | Self::AvatarFaceSwap => 8,
+            Self::MusicGeneration => 4,
+            Self::AvatarGeneration => 6,
+            Self::AvatarVideoPreview | Self::VideoCaptions => 3,
         })
-    }
-
-    /// `media_type` of its artifacts.
-    pub(crate) const fn media_type(self) -> &'static str {
-        match self {
-            Self::ImageGeneration => "image",
-            Self::VideoGeneration => "video",
-        }
     }
 }
 
@@ -66,7 +82,7 @@ pub(crate) struct Job {
     pub(crate) fails_with: Option<ErrorCode>,
     /// How it failed.
     pub(crate) error: Option<ErrorCode>,
-    /// What its workspace's dollar balance is charged; nothing on the developer surface.
+    /// What its workspace's balance is charged; nothing for what is free.
     pub(crate) price: Option<Usd>,
     pub(crate) metadata: Map<String, Value>,
     pub(crate) webhook_url: Option<String>,

@@ -59,7 +59,8 @@ impl KeyKind {
         }
     }
 
-    fn prefix(self) -> &'static str {
+    /// How a key of this kind starts.
+    pub(crate) fn prefix(self) -> &'static str {
         match self {
             Self::Open => "svc_open",
             Self::Developer => "svc_dev",

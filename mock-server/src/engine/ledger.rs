@@ -154,6 +154,21 @@ impl Ledger {
         Ok(())
     }
 
+    /// A workspace's entries, newest first, from before that place among all.
+    pub(crate) fn newest_first(
+        &self,
+        workspace: &str,
+        before: Option<u64>,
+    ) -> impl Iterator<Item = &Entry> {
+        let entries = self
+            .account(workspace)
+            .map_or(&[][..], |account| &account.entries);
+        let older = before.map_or(entries.len(), |seq| {
+            entries.partition_point(|entry| entry.seq < seq)
+        });
+        entries.get(..older).unwrap_or_default().iter().rev()
+    }
+
     /// Every entry with its workspace, oldest first.
     pub(crate) fn entries(&self) -> Vec<(&str, &Entry)> {
         let mut all: Vec<_> = self

@@ -3,6 +3,7 @@
 //! No clock, no sockets, no threads here: the faces bring them. What the service knows and what
 //! happens to it is here; what a request may say and what it is answered is in `api`.
 
+pub(crate) mod canonical;
 mod chance;
 mod control;
 mod course;

@@ -16,7 +16,7 @@ use super::ledger::{EntryKind, Ledger, Subject, Uncovered};
 use super::rate_limit::RateLimits;
 use super::timers::{Due, Timers};
 use super::top_ups::{TopUp, TopUps};
-use super::workspaces::{self, Workspaces};
+use super::workspaces::{self, WorkspaceKind, Workspaces};
 use super::{AddedKey, ControlError, KeyKind, NewKey, Settings, Time};
 
 /// All that the service knows. What it needs of its settings goes with it.
@@ -66,14 +66,14 @@ impl State {
             faults: Faults::default(),
             journal: Journal::default(),
         };
-        for workspace in workspaces::AT_THE_START {
-            state.add_workspace(workspace, settings.plan.clone());
+        for (workspace, kind) in workspaces::AT_THE_START {
+            state.add_workspace(workspace, kind, settings.plan.clone());
         }
         state
     }
 
-    fn add_workspace(&mut self, id: &str, plan: Plan) {
-        self.workspaces.add(id, plan, self.seed);
+    fn add_workspace(&mut self, id: &str, kind: WorkspaceKind, plan: Plan) {
+        self.workspaces.add(id, kind, plan, self.seed);
         self.ledger.open(id, self.balance);
     }
 
@@ -264,7 +264,8 @@ impl State {
         }
         match (self.workspaces.get(&workspace), new.plan) {
             (None, plan) => {
-                self.add_workspace(&workspace, plan.unwrap_or_else(|| self.plan.clone()));
+                let plan = plan.unwrap_or_else(|| self.plan.clone());
+                self.add_workspace(&workspace, WorkspaceKind::Personal, plan);
             }
             (Some(known), Some(plan)) if known.plan != plan => {
                 let text = format!("plan: {workspace} is on the plan {}", known.plan);

@@ -6,11 +6,22 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use svc_sdk::contract::Plan;
 
+/// Whose a workspace is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum WorkspaceKind {
+    /// One person's.
+    Personal,
+    /// A team's.
+    Team,
+}
+
 /// A workspace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Workspace {
     pub(crate) name: String,
+    pub(crate) kind: WorkspaceKind,
     pub(crate) plan: Plan,
     /// What its webhook deliveries are signed with.
     pub(crate) signing_secret: String,
@@ -22,7 +33,11 @@ pub(crate) struct Workspace {
 pub(crate) struct Workspaces(BTreeMap<String, Workspace>);
 
 /// The workspaces that every mock has.
-pub(crate) const AT_THE_START: [&str; 3] = ["ws_demo", "ws_team", "ws_other"];
+pub(crate) const AT_THE_START: [(&str, WorkspaceKind); 3] = [
+    ("ws_demo", WorkspaceKind::Personal),
+    ("ws_team", WorkspaceKind::Team),
+    ("ws_other", WorkspaceKind::Personal),
+];
 
 impl Workspaces {
     pub(crate) fn get(&self, id: &str) -> Option<&Workspace> {
@@ -33,13 +48,14 @@ impl Workspaces {
         self.0.keys().map(String::as_str)
     }
 
-    pub(crate) fn add(&mut self, id: &str, plan: Plan, seed: u64) {
+    pub(crate) fn add(&mut self, id: &str, kind: WorkspaceKind, plan: Plan, seed: u64) {
         let name = id.trim_start_matches("ws_").to_owned();
         let signing_secret = signing_secret(seed, id);
         self.0.insert(
             id.to_owned(),
             Workspace {
                 name,
+                kind,
                 plan,
                 signing_secret,
             },

@@ -76,6 +76,29 @@ impl Spec {
         }
     }
 
+    /// What it is, in a word.
+    #[must_use]
+    pub fn media_type(&self) -> &'static str {
+        match self {
+            Self::Image { .. } => "image",
+            Self::Video { .. } => "video",
+            Self::Music { .. } => "audio",
+            Self::Captions { .. } => "text",
+        }
+    }
+
+    /// The same with another seed, where it has one.
+    #[must_use]
+    pub fn seeded(mut self, with: u64) -> Self {
+        match &mut self {
+            Self::Image { seed, .. } | Self::Video { seed, .. } | Self::Music { seed, .. } => {
+                *seed = with;
+            }
+            Self::Captions { .. } => {}
+        }
+        self
+    }
+
     /// The strong entity tag, quotes included, without rendering anything.
     #[must_use]
     pub fn etag(&self) -> String {

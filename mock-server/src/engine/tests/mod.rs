@@ -1,5 +1,7 @@
 //! The engine as its callers see it: whole requests at chosen moments, and their answers.
 
+mod account;
+mod catalog;
 mod credentials;
 mod faults;
 mod jobs;
@@ -225,7 +227,8 @@ fn what_is_not_built_says_so_after_the_usual_checks() {
             &json!({"required_scope": "formats:read"})
         )
     );
-    assert_eq!(mock.ask(Host::Developer).get("/v1/health").status(), 501);
+    let schema = mock.ask(Host::Developer).get("/v1/openapi.json");
+    assert_eq!(schema.status(), 501);
 }
 
 #[test]

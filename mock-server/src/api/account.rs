@@ -1,0 +1,85 @@
+//! The account: who calls, what is left, what was spent.
+
+use serde_json::{Value, json};
+
+use super::answer::{Answer, Outcome};
+use super::paging;
+use super::request::Request;
+use crate::engine::keys::ApiKey;
+use crate::engine::ledger::Entry;
+use crate::engine::workspaces::{Workspace, WorkspaceKind, concurrent_jobs};
+use crate::engine::{KeyKind, Time};
+
+/// `GET /v1/me`: the key, whose it is, and its workspace. The key itself is never told.
+pub(super) fn me(request: &mut Request<'_>) -> Outcome {
+    let id = request.workspace();
+    let workspaces = &request.state.workspaces;
+    let Some((key, workspace)) = request.caller.as_ref().zip(workspaces.get(id)) else {
+        return Ok(Answer::data(200, Value::Null));
+    };
+    let me = json!({
+        "key": key_view(key, request.now()),
+        "owner": owner(key, workspace),
+        "workspace": {
+            "id": id,
+            "name": workspace.name,
+            "kind": workspace.kind,
+            "plan": workspace.plan,
+        },
+        "generation_limits": {
+            "concurrent_jobs": concurrent_jobs(&workspace.plan),
+            "in_flight": request.state.jobs.in_flight(id),
+        },
+    });
+    Ok(Answer::data(200, me))
+}
+
+/// What is told of a key. It is being used right now.
+fn key_view(key: &ApiKey, now: Time) -> Value {
+    json!({
+        "id": key.id,
+        "name": key.name,
+        "prefix": key.kind.prefix(),
+        "scopes": key.scopes,
+        "last_used_at": now.to_string(),
+    })
+}
+
+/// Whose a key is: a service account's, else the team's or the person's that the workspace is.
+fn owner(key: &ApiKey, workspace: &Workspace) -> Value {
+    let (kind, id) = match (key.kind, workspace.kind) {
+        (KeyKind::ServiceAccount, _) => ("service_account", "sa"),
+        (_, WorkspaceKind::Team) => ("team", "team"),
+        (_, WorkspaceKind::Personal) => ("user", "usr"),
+    };
+    let name = &workspace.name;
+    json!({"type": kind, "id": format!("{id}_{name}"), "name": name})
+}
+
+/// `GET /v1/balance`.
+pub(super) fn balance(request: &mut Request<'_>) -> Outcome {
+    let account = request.state.ledger.account(request.workspace());
+    let (available, reserved) = account
+        .map(|account| (account.available, account.reserved))
+        .unwrap_or_default();
+    let balance = json!({
+        "available_usd": available,
+        "reserved_usd": reserved,
+        "currency": "USD",
+    });
+    Ok(Answer::data(200, balance))
+}
+
+/// `GET /v1/usage`: the ledger, newest first; `limit` and `cursor` page through it.
+pub(super) fn usage(request: &mut Request<'_>) -> Outcome {
+    let limit = paging::limit(request)?;
+    let before = match request.parameter("cursor")? {
+        None => None,
+        Some(cursor) => Some(cursor.parse().map_err(|_| paging::foreign_cursor())?),
+    };
+    let ledger = &request.state.ledger;
+    let (entries, next) = paging::cut(ledger.newest_first(request.workspace(), before), limit);
+    let next_cursor = next.map(|entry| entry.seq.to_string());
+    let items = entries.into_iter().map(Entry::view).collect();
+    Ok(Answer::page(items, next_cursor.as_deref()))
+}

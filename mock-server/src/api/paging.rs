@@ -1,0 +1,57 @@
+//! Pages of a list: how long one is, and where the next one starts.
+
+use super::failure::Failure;
+use super::request::Request;
+
+/// How many items a page has where the request does not say.
+const PAGE: usize = 100;
+/// How many it has at most.
+const LONGEST_PAGE: usize = 1000;
+
+/// The query parameter `limit`.
+pub(super) fn limit(request: &Request<'_>) -> Result<usize, Failure> {
+    let Some(text) = request.parameter("limit")? else {
+        return Ok(PAGE);
+    };
+    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let limit = digits.then(|| text.parse().ok()).flatten();
+    limit
+        .filter(|limit| (1..=LONGEST_PAGE).contains(limit))
+        .ok_or_else(|| {
+            Failure::field(
+                "limit",
+                format!("must be an integer from 1 to {LONGEST_PAGE}"),
+            )
+        })
+}
+
+/// The first `limit` items; and the last of them, where the list goes on after it.
+pub(super) fn cut<'i, T>(
+    items: impl Iterator<Item = &'i T>,
+    limit: usize,
+) -> (Vec<&'i T>, Option<&'i T>) {
+    let mut page: Vec<&T> = items.take(limit.saturating_add(1)).collect();
+    let more = page.len() > limit;
+    page.truncate(limit);
+    let last = page.last().copied().filter(|_| more);
+    (page, last)
+}
+
+/// The complaint about a cursor that no page gave.
+pub(super) fn foreign_cursor() -> Failure {
+    Failure::field("cursor", "is not one that this list gave")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_says_where_the_next_one_starts() {
+        let items = [1, 2, 3];
+        let page = |limit| cut(items.iter(), limit);
+        assert_eq!(page(2), (vec![&1, &2], Some(&2)));
+        assert_eq!(page(3), (vec![&1, &2, &3], None));
+        assert_eq!(page(9).1, None);
+    }
+}

@@ -1,0 +1,110 @@
+//! The models of the developer surface's canonical paths, and what each thing that they make costs
+//! in service credits. Names, ranges and prices are the mock's own.
+
+use svc_sdk::contract::profile::{self, Profile, Range, Rate};
+use svc_sdk::types::Usd;
+
+use super::jobs::JobType;
+use super::models::{Model, Router};
+
+/// What a service credit is worth.
+pub(crate) const USD_PER_CREDIT: Usd = Usd::from_micros(10_000);
+
+/// So many credits for a unit; `of` is a resolution, a quality, or nothing where there is one rate.
+const fn credits(of: &'static str, credits: i64) -> Rate {
+    Rate {
+        resolution: of,
+        price: Usd::from_micros(credits * USD_PER_CREDIT.micros()),
+    }
+}
+
+/// Something that is made, by whom, and at what price.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Product {
+    pub(crate) model: &'static str,
+    pub(crate) makes: JobType,
+    /// What the price counts.
+    pub(crate) unit: &'static str,
+    /// The field that decides on the rate, where there are several.
+    pub(crate) by: Option<&'static str>,
+    pub(crate) rates: &'static [Rate],
+}
+
+/// The tariff. Previews are free.
+#[rustfmt::skip]
+pub(crate) static TARIFF: [Product; 8] = [
+    Product { model: "image-1.0", makes: JobType::ImageGeneration, unit: "image", by: Some("resolution"), rates: IMAGES },
+    Product { model: "video-1.0", makes: JobType::VideoGeneration, unit: "second", by: Some("resolution"), rates: VIDEOS },
+    Product { model: "music-1.0", makes: JobType::MusicGeneration, unit: "second", by: None, rates: &[credits("", 1)] },
+    Product { model: "avatar-1.0", makes: JobType::AvatarGeneration, unit: "avatar", by: None, rates: &[credits("", 50)] },
+    Product { model: "avatar-1.0", makes: JobType::AvatarVideoGeneration, unit: "second", by: Some("quality"), rates: SPEECH },
+    Product { model: "avatar-1.0", makes: JobType::AvatarVideoPreview, unit: "preview", by: None, rates: &[credits("", 0)] },
+    Product { model: "avatar-face-swap", makes: JobType::AvatarFaceSwap, unit: "swap", by: None, rates: &[credits("", 60)] },
+    Product { model: "video-captions", makes: JobType::VideoCaptions, unit: "video", by: None, rates: &[credits("", 5)] },
+];
+
+const IMAGES: &[Rate] = &[credits("720p", 1), credits("1080p", 2)];
+const VIDEOS: &[Rate] = &[
+    credits("480p", 5),
+    credits("720p", 10),
+    credits("1080p", 20),
+];
+const SPEECH: &[Rate] = &[
+    credits("standard", 5),
+    credits("plus", 10),
+    credits("max", 20),
+];
+
+/// Seconds of a piece of music.
+pub(crate) const MUSIC_SECONDS: Range = Range {
+    default: 30,
+    min: 5,
+    max: 300,
+};
+
+const IMAGE_PROFILE: Profile = Profile {
+    letter: 'C',
+    summary: "text to image",
+    rates: IMAGES,
+    ..profile::I
+};
+
+const VIDEO_PROFILE: Profile = Profile {
+    letter: 'C',
+    summary: "text, image and reference to video, with audio",
+    rates: VIDEOS,
+    ..profile::L
+};
+
+/// `image-1.0`: what profile I takes.
+pub(crate) static IMAGE_1: Model = Model {
+    id: "image-1.0",
+    name: "Image 1.0",
+    kind: "image",
+    router: Router::Image,
+    profile: &IMAGE_PROFILE,
+    lip_sync: false,
+};
+
+/// `video-1.0`: what profile L takes.
+pub(crate) static VIDEO_1: Model = Model {
+    id: "video-1.0",
+    name: "Video 1.0",
+    kind: "video",
+    router: Router::Video,
+    profile: &VIDEO_PROFILE,
+    lip_sync: false,
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_type_of_job_is_in_the_tariff_once() {
+        for makes in JobType::ALL {
+            let rows = TARIFF.iter().filter(|product| product.makes == makes);
+            assert_eq!(rows.count(), 1, "{makes:?}");
+        }
+    }
+}
