@@ -12,7 +12,7 @@ use crate::contract::Budget;
 const SAME_WINDOW: Duration = Duration::from_millis(1_500);
 /// The pause before asking again while answers are on their way.
 const RECOUNT: Duration = Duration::from_millis(50);
-/// The part of the read budget that polls leave to other reads.
+/// The part of the read budget that polls leave to other reads: half of it, where it is small.
 const RESERVE: u32 = 20;
 
 /// What is known of the read and the write budget of a key, shared by clones of a client.
@@ -79,7 +79,8 @@ impl Pace {
     /// Until `ends`, the service takes no request of that budget (a `429`).
     pub(crate) fn exhausted(&self, budget: Budget, ends: Instant) {
         let mut meter = self.meter(budget);
-        let limit = meter.window.map_or(1, |window| window.limit);
+        // Where no window was ever told, nothing is known of the next one.
+        let limit = meter.window.map_or(u32::MAX, |window| window.limit);
         meter.window = Some(Window {
             limit,
             remaining: 0,
@@ -88,19 +89,21 @@ impl Pace {
     }
 
     /// The moment of the next poll: polls of all waiters follow each other at the rate at which
-    /// what remains of the read budget lasts to the window's end.
+    /// what remains of the read budget lasts to the window's end, and past it at the rate that the
+    /// next windows allow.
     pub(crate) fn poll_slot(&self, now: Instant) -> Instant {
         let mut meter = self.meter(Budget::Read);
         let slot = meter.next_poll.map_or(now, |next| next.max(now));
         let spacing = match meter.window {
-            Some(window) if now < window.ends => {
-                let polls = window
-                    .remaining
-                    .saturating_sub(meter.in_flight + RESERVE)
-                    .max(1);
+            Some(window) if slot < window.ends => {
+                let reserve = meter.in_flight.saturating_add(reserve(window.limit));
+                let polls = window.remaining.saturating_sub(reserve).max(1);
                 (window.ends - now) / polls
             }
-            Some(window) => Duration::from_secs(60) / window.limit.saturating_sub(RESERVE).max(1),
+            Some(window) => {
+                let polls = window.limit - reserve(window.limit);
+                Duration::from_secs(60) / polls.max(1)
+            }
             None => Duration::ZERO,
         };
         meter.next_poll = Some(slot + spacing);
@@ -114,6 +117,10 @@ impl Pace {
         };
         meter.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn reserve(limit: u32) -> u32 {
+    RESERVE.min(limit / 2)
 }
 
 impl Window {
@@ -204,6 +211,32 @@ mod tests {
         assert_eq!(pace.poll_slot(now), now);
         assert_eq!(pace.poll_slot(now), now + Duration::from_millis(500));
         assert_eq!(pace.poll_slot(now), now + Duration::from_millis(1000));
+    }
+
+    #[test]
+    fn polls_past_the_windows_end_follow_at_the_rate_of_the_next() {
+        let (pace, now) = (Pace::default(), clock::now());
+        pace.admit(Budget::Read, now).unwrap();
+        pace.settle(Budget::Read, now, Some(&headers(4800, 3, 50)));
+        assert_eq!(pace.poll_slot(now), now);
+        let ends = now + Duration::from_secs(50);
+        assert_eq!(pace.poll_slot(now), ends);
+        let last = (0..1000).map(|_| pace.poll_slot(now)).last().unwrap();
+        assert!(
+            last < ends + Duration::from_secs(15),
+            "a thousand waiters of a budget of 4800 wait {:?}",
+            last - now
+        );
+    }
+
+    #[test]
+    fn a_429_that_tells_no_window_leaves_no_limit_behind() {
+        let (pace, now) = (Pace::default(), clock::now());
+        let ends = now + Duration::from_secs(1);
+        pace.exhausted(Budget::Read, ends);
+        assert!((0..50).all(|_| pace.admit(Budget::Read, ends).is_ok()));
+        assert_eq!(pace.poll_slot(ends), ends);
+        assert!(pace.poll_slot(ends) < ends + Duration::from_millis(1));
     }
 
     #[test]
