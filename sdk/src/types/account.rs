@@ -52,7 +52,7 @@ pub struct KeyMetadata {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prefix: Option<String>,
     /// What it may do; fixed when it was made.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "super::assumed::null_is_empty")]
     pub scopes: Vec<Scope>,
     /// When it was last used (RFC 3339).
     #[serde(default, skip_serializing_if = "Option::is_none")]

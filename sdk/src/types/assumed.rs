@@ -1,6 +1,6 @@
 //! Parts whose shape the specification does not show.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 /// A part of a body whose shape is assumed: typed where the assumption holds, else kept as it came.
@@ -41,4 +41,13 @@ impl<T> From<T> for Assumed<T> {
     fn from(value: T) -> Self {
         Self::Known(value)
     }
+}
+
+/// A list that is `null` is one without items: some servers write an empty list so.
+pub(super) fn null_is_empty<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }

@@ -41,6 +41,13 @@ impl Extra {
         self.0.iter().map(|(name, value)| (name.as_str(), value))
     }
 
+    /// Takes out the field of that name where it is a text.
+    pub(super) fn take_text(&mut self, name: &str) -> Option<String> {
+        let text = self.field(name)?;
+        self.0.remove(name);
+        Some(text)
+    }
+
     pub(crate) fn insert(&mut self, name: String, value: Value) {
         self.0.insert(name, value);
     }

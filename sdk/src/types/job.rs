@@ -73,7 +73,7 @@ pub struct Job {
 #[non_exhaustive]
 pub struct JobOutput {
     /// What was made.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "super::assumed::null_is_empty")]
     pub artifacts: Vec<Artifact>,
     /// Fields that this build does not know.
     #[serde(flatten)]
@@ -192,10 +192,11 @@ impl StatusPayload {
 
 /// What a terminal job came to.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(from = "ResultBody")]
 #[non_exhaustive]
 pub struct JobResult {
-    /// The job. Assumed.
-    #[serde(default, alias = "id", skip_serializing_if = "Option::is_none")]
+    /// The job; also read from `id`. Assumed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub job_id: Option<JobId>,
     /// How it ended. Assumed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -212,6 +213,37 @@ pub struct JobResult {
     /// Fields that this build does not know.
     #[serde(flatten)]
     pub extra: Extra,
+}
+
+/// A result as it is read: it may name the job in either way, or in both.
+#[derive(Deserialize)]
+struct ResultBody {
+    job_id: Option<JobId>,
+    id: Option<JobId>,
+    status: Option<JobStatus>,
+    #[serde(default, deserialize_with = "super::assumed::null_is_empty")]
+    artifacts: Vec<Artifact>,
+    result: Option<Assumed<JobOutput>>,
+    error: Option<ErrorBody>,
+    #[serde(flatten)]
+    extra: Extra,
+}
+
+impl From<ResultBody> for JobResult {
+    fn from(body: ResultBody) -> Self {
+        let mut extra = body.extra;
+        if let (Some(id), Some(_)) = (&body.id, &body.job_id) {
+            extra.insert("id".to_owned(), id.as_str().into());
+        }
+        Self {
+            job_id: body.job_id.or(body.id),
+            status: body.status,
+            artifacts: body.artifacts,
+            result: body.result,
+            error: body.error,
+            extra,
+        }
+    }
 }
 
 impl JobResult {
@@ -249,6 +281,23 @@ mod tests {
         .unwrap();
         assert_eq!(top.artifacts(), nested.artifacts());
         assert_eq!(nested.job_id, Some("job_1".into()));
+    }
+
+    #[test]
+    fn a_result_may_name_its_job_twice() {
+        let json = serde_json::json!({"id": "job_1", "job_id": "job_1", "status": "completed"});
+        let result: JobResult = serde_json::from_value(json.clone()).unwrap();
+        assert_eq!(result.job_id, Some("job_1".into()));
+        assert_eq!(serde_json::to_value(&result).unwrap(), json);
+    }
+
+    #[test]
+    fn no_artifacts_may_be_written_as_null() {
+        let json = r#"{"artifacts": null, "result": {"artifacts": null}, "error": null}"#;
+        let result: JobResult = serde_json::from_str(json).unwrap();
+        assert!(result.artifacts().is_empty());
+        let json = r#"{"id": "job_1", "status": "queued", "result": {"artifacts": null}}"#;
+        assert!(serde_json::from_str::<Job>(json).is_ok());
     }
 
     #[test]

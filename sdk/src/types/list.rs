@@ -62,8 +62,20 @@ fn find_items(body: Value) -> Option<(Vec<Value>, Extra)> {
         Value::Array(items) => Some((items, Extra::default())),
         Value::Object(mut fields) => {
             let inner = match fields.remove("data") {
-                Some(Value::Object(inner)) => inner,
+                Some(Value::Object(inner)) => {
+                    let (items, mut extra) = only_array(inner)?;
+                    for (name, value) in fields {
+                        if extra.get(&name).is_none() {
+                            extra.insert(name, value);
+                        }
+                    }
+                    return Some((items, extra));
+                }
                 Some(Value::Array(items)) => return Some((items, fields.into())),
+                // Some servers write an empty list so.
+                Some(Value::Null) if !fields.values().any(Value::is_array) => {
+                    return Some((Vec::new(), fields.into()));
+                }
                 Some(other) => {
                     fields.insert("data".to_owned(), other);
                     fields
@@ -119,6 +131,23 @@ mod tests {
             list.extra.field::<String>("next_cursor").as_deref(),
             Some("c")
         );
+    }
+
+    #[test]
+    fn what_stands_beside_a_nested_list_is_kept_at_both_levels() {
+        let json = r#"{"data": {"items": [1], "total": 9}, "next_cursor": "c", "total": 7}"#;
+        let list: List<u32> = serde_json::from_str(json).unwrap();
+        assert_eq!(
+            list.extra.field::<String>("next_cursor").as_deref(),
+            Some("c")
+        );
+        assert_eq!(list.extra.field::<u32>("total"), Some(9));
+    }
+
+    #[test]
+    fn no_items_may_be_written_as_null() {
+        let list: List<u32> = serde_json::from_str(r#"{"data": null}"#).unwrap();
+        assert!(list.items.is_empty());
     }
 
     #[test]

@@ -67,10 +67,10 @@ pub struct Bounds {
 
 /// An entry of the open catalog: a model with its dollar prices. Its fields are assumed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "CatalogBody")]
 #[non_exhaustive]
 pub struct CatalogModel {
-    /// The id to submit with.
-    #[serde(alias = "model", alias = "model_id")]
+    /// The id to submit with; also read from `model_id` and `model`.
     pub id: String,
     /// A name for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -86,6 +86,36 @@ pub struct CatalogModel {
     pub extra: Extra,
 }
 
+/// An entry as it is read: its id has one of three names, and the others may mean something else.
+#[derive(Deserialize)]
+struct CatalogBody {
+    id: Option<String>,
+    name: Option<String>,
+    #[serde(rename = "type")]
+    model_type: Option<String>,
+    pricing: Option<Assumed<CatalogPricing>>,
+    #[serde(flatten)]
+    extra: Extra,
+}
+
+impl TryFrom<CatalogBody> for CatalogModel {
+    type Error = &'static str;
+
+    fn try_from(mut body: CatalogBody) -> Result<Self, Self::Error> {
+        let id = body
+            .id
+            .or_else(|| body.extra.take_text("model_id"))
+            .or_else(|| body.extra.take_text("model"));
+        Ok(Self {
+            id: id.ok_or("missing field `id`")?,
+            name: body.name,
+            model_type: body.model_type,
+            pricing: body.pricing,
+            extra: body.extra,
+        })
+    }
+}
+
 /// Dollar prices of a model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
@@ -96,7 +126,7 @@ pub struct CatalogPricing {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub currency: Option<String>,
     /// The price of a unit at each resolution.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "super::assumed::null_is_empty")]
     pub rates: Vec<CatalogRate>,
     /// Fields that this build does not know.
     #[serde(flatten)]
@@ -115,4 +145,23 @@ pub struct CatalogRate {
     /// Fields that this build does not know.
     #[serde(flatten)]
     pub extra: Extra,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entrys_id_is_found_under_each_name_and_the_others_are_kept() {
+        let read = |json| serde_json::from_value::<CatalogModel>(json);
+        for name in ["id", "model", "model_id"] {
+            let entry = read(serde_json::json!({name: "m-1"})).unwrap();
+            assert_eq!((entry.id.as_str(), entry.extra.is_empty()), ("m-1", true));
+        }
+        let json = serde_json::json!({"id": "m-1", "model": {"family": "m"}, "model_id": "m-1"});
+        let entry = read(json.clone()).unwrap();
+        assert_eq!(entry.id, "m-1");
+        assert_eq!(serde_json::to_value(&entry).unwrap(), json);
+        assert!(read(serde_json::json!({"name": "m"})).is_err());
+    }
 }
