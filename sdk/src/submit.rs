@@ -10,7 +10,7 @@ use crate::client::Client;
 use crate::contract::Operation;
 use crate::error::{Error, Result};
 use crate::surface::Surface;
-use crate::types::{IdempotencyKey, InvalidField, SubmitReceipt, Validate};
+use crate::types::{IdempotencyKey, InvalidField, JobId, SubmitReceipt, Validate};
 use crate::wait::JobHandle;
 
 impl<S: Surface> Client<S> {
@@ -144,10 +144,14 @@ impl<S: Surface> Submit<S> {
         let wrapping = core.wrapping;
         let sending = core.execute(&request, &self.options, |answer| {
             let answer = answer.success()?;
-            Ok((
-                answer.decode::<SubmitReceipt>(wrapping)?,
-                answer.status == 200,
-            ))
+            let receipt = answer.decode::<SubmitReceipt>(wrapping).map_err(|error| {
+                // What was paid for can be taken up again even so.
+                match job_id(&answer.body) {
+                    Some(id) => error.with_job(&id, None),
+                    None => error,
+                }
+            })?;
+            Ok((receipt, answer.status == 200))
         });
         let (receipt, answered_200) = Box::pin(sending).await?;
         Ok(JobHandle::submitted(
@@ -157,4 +161,13 @@ impl<S: Surface> Submit<S> {
             answered_200,
         ))
     }
+}
+
+/// The job's id in a receipt of another shape.
+fn job_id(body: &[u8]) -> Option<JobId> {
+    let body: serde_json::Value = serde_json::from_slice(body).ok()?;
+    let receipt = body.get("data").unwrap_or(&body);
+    let job = receipt.get("job").unwrap_or(receipt);
+    let id = job.get("id").or_else(|| receipt.get("job_id"))?;
+    Some(id.as_str()?.into())
 }

@@ -314,6 +314,23 @@ async fn a_truncated_body_is_read_again_and_one_of_another_shape_is_not() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_receipt_of_another_shape_still_names_the_job_that_was_paid_for() {
+    for body in [
+        r#"{"data": {"job": {"id": "job_1", "state": "queued"}}}"#,
+        r#"{"data": {"job_id": "job_1"}}"#,
+        r#"{"id": "job_1", "status": "queued"}"#,
+    ] {
+        let error = open_client(&Script::new([json(202, body)]))
+            .video_generate(&video())
+            .send()
+            .await
+            .unwrap_err();
+        assert!(error.is_decode() && error.idempotency_key().is_some());
+        assert_eq!(error.job_id().unwrap().as_str(), "job_1", "{body}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_redirect_is_not_followed_with_the_key() {
     let script = Script::new([Step::Answer(
         302,

@@ -29,7 +29,11 @@ open_enum! {
 }
 
 /// A job, as its envelope says it.
+///
+/// What is assumed, or not the job's own, is kept in `extra` where it comes in another shape: a
+/// receipt of what was paid for is never unreadable for it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(from = "JobBody")]
 #[non_exhaustive]
 pub struct Job {
     /// Identifies the job.
@@ -66,6 +70,55 @@ pub struct Job {
     /// Fields that this build does not know.
     #[serde(flatten)]
     pub extra: Extra,
+}
+
+/// A job as it is read.
+#[derive(Deserialize)]
+struct JobBody {
+    id: JobId,
+    status: JobStatus,
+    #[serde(rename = "type")]
+    job_type: Option<Assumed<JobType>>,
+    model: Option<Assumed<String>>,
+    result: Option<JobOutput>,
+    error: Option<Assumed<ErrorBody>>,
+    price_usd: Option<Assumed<Usd>>,
+    metadata: Option<Assumed<Extra>>,
+    created_at: Option<Assumed<String>>,
+    updated_at: Option<Assumed<String>>,
+    webhook_delivery: Option<Assumed<WebhookDelivery>>,
+    #[serde(flatten)]
+    extra: Extra,
+}
+
+impl From<JobBody> for Job {
+    fn from(body: JobBody) -> Self {
+        let mut extra = body.extra;
+        Self {
+            id: body.id,
+            status: body.status,
+            job_type: fitting("type", body.job_type, &mut extra),
+            model: fitting("model", body.model, &mut extra),
+            result: body.result,
+            error: fitting("error", body.error, &mut extra),
+            price_usd: fitting("price_usd", body.price_usd, &mut extra),
+            metadata: fitting("metadata", body.metadata, &mut extra),
+            created_at: fitting("created_at", body.created_at, &mut extra),
+            updated_at: fitting("updated_at", body.updated_at, &mut extra),
+            webhook_delivery: fitting("webhook_delivery", body.webhook_delivery, &mut extra),
+            extra,
+        }
+    }
+}
+
+fn fitting<T>(name: &str, value: Option<Assumed<T>>, extra: &mut Extra) -> Option<T> {
+    match value? {
+        Assumed::Known(value) => Some(value),
+        Assumed::Other(value) => {
+            extra.insert(name.to_owned(), value);
+            None
+        }
+    }
 }
 
 /// The `result` of a completed job.
@@ -224,7 +277,7 @@ struct ResultBody {
     #[serde(default, deserialize_with = "super::assumed::null_is_empty")]
     artifacts: Vec<Artifact>,
     result: Option<Assumed<JobOutput>>,
-    error: Option<ErrorBody>,
+    error: Option<Assumed<ErrorBody>>,
     #[serde(flatten)]
     extra: Extra,
 }
@@ -240,7 +293,7 @@ impl From<ResultBody> for JobResult {
             status: body.status,
             artifacts: body.artifacts,
             result: body.result,
-            error: body.error,
+            error: fitting("error", body.error, &mut extra),
             extra,
         }
     }
@@ -298,6 +351,18 @@ mod tests {
         assert!(result.artifacts().is_empty());
         let json = r#"{"id": "job_1", "status": "queued", "result": {"artifacts": null}}"#;
         assert!(serde_json::from_str::<Job>(json).is_ok());
+    }
+
+    #[test]
+    fn a_job_is_read_whatever_shape_the_assumed_has() {
+        let json = serde_json::json!({
+            "id": "job_1", "status": "queued", "type": ["video"], "model": {"id": "m"},
+            "error": "none", "price_usd": 0.28900000000000003, "metadata": [],
+            "created_at": 1_700_000_000, "updated_at": 7, "webhook_delivery": "off"
+        });
+        let job: Job = serde_json::from_value(json.clone()).unwrap();
+        assert_eq!((job.price_usd, job.created_at.as_ref()), (None, None));
+        assert_eq!(serde_json::to_value(&job).unwrap(), json);
     }
 
     #[test]
