@@ -414,6 +414,15 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut line = String::new();
+        self.write(&mut line)?;
+        f.write_str(&one_line(&line))
+    }
+}
+
+impl Error {
+    /// What it says, with the service's text as it came.
+    fn write(&self, f: &mut impl fmt::Write) -> fmt::Result {
         if let Some(operation) = self.inner.operation {
             write!(f, "{operation}: ")?;
         }
@@ -422,7 +431,7 @@ impl fmt::Display for Error {
             Kind::Invalid(field) => write!(f, "{field}"),
             Kind::Transport(error) => write!(f, "{error}"),
             Kind::Api { status, body, .. } => {
-                write!(f, "{} ({status} {})", one_line(&body.message), body.code)
+                write!(f, "{} ({status} {})", brief(&body.message), body.code)
             }
             Kind::NoEnvelope {
                 status, snippet, ..
@@ -466,7 +475,7 @@ impl fmt::Display for Error {
                     None => write!(f, "the job ended {status}")?,
                 }
                 match body {
-                    Some(body) => write!(f, ": {} ({})", one_line(&body.message), body.code),
+                    Some(body) => write!(f, ": {} ({})", brief(&body.message), body.code),
                     None => Ok(()),
                 }
             }
@@ -484,7 +493,7 @@ impl fmt::Display for Error {
                 write!(f, "the top-up ended {status}; nothing was charged")
             }
             Kind::Download { url, reason, .. } => {
-                write!(f, "could not download {}: {reason}", one_line(url))
+                write!(f, "could not download {url}: {reason}")
             }
             Kind::File { path, .. } => write!(f, "could not write {}", path.display()),
         }
@@ -539,11 +548,23 @@ impl From<TransportError> for Error {
     }
 }
 
-/// Text of the service on one line, so that it cannot forge lines of a log.
+/// Text on one line, so that the service can neither forge lines of a log nor turn one around.
 fn one_line(text: &str) -> String {
+    let is_hostile = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
     text.chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
+        .map(|c| if is_hostile(c) { ' ' } else { c })
         .collect()
+}
+
+/// As much of a message as a person reads; the whole is in the error's body.
+fn brief(message: &str) -> std::borrow::Cow<'_, str> {
+    match message.char_indices().nth(1_000) {
+        Some((end, _)) => format!("{}…", message.get(..end).unwrap_or_default()).into(),
+        None => message.into(),
+    }
 }
 
 fn quoted(snippet: &str) -> String {
@@ -577,6 +598,38 @@ mod tests {
             error.to_string(),
             "bad ERROR all is lost [2J (400 invalid_request)"
         );
+    }
+
+    #[test]
+    fn no_part_of_an_errors_line_can_be_forged() {
+        let hostile = "x\nERROR\u{1b}[2J\u{202e}\u{2028}";
+        let body = serde_json::json!({"code": hostile, "message": "m".repeat(1_000_000)});
+        let ended = Error::new(Kind::JobEnded {
+            status: hostile.into(),
+            body: None,
+        });
+        let download = Error::new(Kind::Download {
+            url: hostile.into(),
+            reason: "no".into(),
+            source: None,
+        });
+        let top_up = Error::new(Kind::TopUpEnded {
+            status: hostile.into(),
+        });
+        for error in [
+            api(400, body.clone()),
+            api(400, serde_json::json!({"code": hostile})),
+            ended.with_job(&hostile.into(), None),
+            download,
+            top_up,
+        ] {
+            let line = error.to_string();
+            assert!(
+                !line.contains(['\n', '\u{1b}', '\u{202e}', '\u{2028}']),
+                "{line:?}"
+            );
+            assert!(line.len() < 2_000);
+        }
     }
 
     #[test]

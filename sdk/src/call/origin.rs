@@ -14,21 +14,24 @@ pub(crate) struct BaseUrl {
 
 impl BaseUrl {
     pub(crate) fn parse(text: &str) -> Result<Self> {
-        let refuse = |reason: &str| Error::configuration(format!("the base URL {text:?} {reason}"));
-        let url = Url::parse(text).map_err(|error| refuse(&format!("is no URL: {error}")))?;
+        // Not shown before it is known to hold no credential: it may even be a key in the wrong
+        // place.
+        let url = Url::parse(text)
+            .map_err(|error| Error::configuration(format!("the base URL is no URL: {error}")))?;
         if !url.username().is_empty() || url.password().is_some() {
-            // Not shown: it holds a credential.
             return Err(Error::configuration(
                 "the base URL must not hold a user name or a password",
             ));
         }
         if url.query().is_some() || url.fragment().is_some() {
-            return Err(refuse("must not have a query or a fragment"));
+            return Err(Error::configuration(
+                "the base URL must not have a query or a fragment",
+            ));
         }
         if !is_secure(&url) {
-            return Err(refuse(
-                "must be https:// (plain http is for loopback hosts only)",
-            ));
+            return Err(Error::configuration(format!(
+                "the base URL {text:?} must be https:// (plain http is for loopback hosts only)"
+            )));
         }
         Ok(Self {
             text: url.as_str().trim_end_matches('/').to_owned(),
@@ -103,7 +106,15 @@ mod tests {
 
     #[test]
     fn a_password_in_the_url_is_not_repeated() {
-        let error = BaseUrl::parse("https://user:canary@a.example").unwrap_err();
-        assert!(!format!("{error} {error:?}").contains("canary"));
+        for text in [
+            "https://user:canary@a.example",
+            "https://user:canary@a.example:99999",
+            "https://a.example/?key=canary",
+            "https://a.example/#canary",
+            "svc_open_canary",
+        ] {
+            let error = BaseUrl::parse(text).unwrap_err();
+            assert!(!format!("{error} {error:?}").contains("canary"), "{text}");
+        }
     }
 }
