@@ -1,10 +1,6 @@
 //! Nothing is spent by surprise: the price before the submit, and the question.
 
-use std::io;
-
-use dialoguer::Confirm;
 use serde_json::{Map, Value};
-use svc_sdk::contract::limits;
 use svc_sdk::open;
 use svc_sdk::types::{Estimate, EstimateRequest, Usd};
 
@@ -77,21 +73,15 @@ pub(crate) fn confirm(
         session.printer.note(&format!("price: {price}"));
         return Ok(());
     }
-    let asked = Confirm::new()
-        .with_prompt(format!("Make this {noun} for {price}?"))
-        .default(false)
-        .wait_for_newline(true)
-        .interact_opt();
-    match asked {
-        Ok(Some(true)) => Ok(()),
-        Ok(_) => Err(Failure::other(
-            "not confirmed; nothing was sent, nothing was charged",
-        )),
-        Err(dialoguer::Error::IO(error)) if error.kind() == io::ErrorKind::Interrupted => {
-            Err(Failure::interrupted())
-        }
-        Err(error) => Err(Failure::other(format!("cannot ask: {error}")).next("answer with --yes")),
+    if session
+        .printer
+        .ask(&format!("Make this {noun} for {price}?"))?
+    {
+        return Ok(());
     }
+    Err(Failure::other(
+        "not confirmed; nothing was sent, nothing was charged",
+    ))
 }
 
 /// A price in words: `0.7035 USD (5 × 0.1407 a second, model video-f)`.
@@ -111,9 +101,6 @@ pub(crate) fn describe(estimate: &Estimate) -> String {
     };
     format!("{} USD{particulars}", estimate.price_usd)
 }
-
-/// How long the service keeps a key: after that, the same key is a new call.
-pub(crate) const KEY_IS_KEPT: std::time::Duration = limits::IDEMPOTENCY_RETENTION;
 
 #[cfg(test)]
 mod tests {

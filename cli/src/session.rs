@@ -10,6 +10,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::interrupt::Interrupts;
 use crate::journal::{Journal, key_fingerprint};
+use crate::output::untrusted::clean;
 use crate::output::{Printer, Wishes, quote};
 use crate::sandbox::Sandbox;
 
@@ -81,12 +82,35 @@ impl Session {
         self.global.sandbox
     }
 
-    /// Which host a command goes to.
+    /// Which host a command goes to: the one asked for, else open, unless only the other one is
+    /// configured.
     pub(crate) fn surface(&self, asked: Option<SurfaceChoice>) -> Result<SurfaceChoice, Failure> {
-        if self.is_sandbox() {
-            return Ok(asked.unwrap_or(SurfaceChoice::Open));
+        match asked {
+            Some(surface) => Ok(surface),
+            None if self.is_sandbox() => Ok(SurfaceChoice::Open),
+            None => {
+                let open = self.how_configured(SurfaceChoice::Open)?;
+                let developer = self.how_configured(SurfaceChoice::Developer)?;
+                Ok(if developer > open {
+                    SurfaceChoice::Developer
+                } else {
+                    SurfaceChoice::Open
+                })
+            }
         }
-        Ok(self.settings()?.choose(asked))
+    }
+
+    /// Whether there is a URL of that surface, and whether there is a key to it.
+    fn how_configured(&self, surface: SurfaceChoice) -> Result<(bool, bool), Failure> {
+        let settings = self.settings()?;
+        if settings.url_of(surface).is_none() {
+            return Ok((false, false));
+        }
+        let has_key = self.environment.get(key_variable(surface)).is_some()
+            || KeyStore::beside(settings.file.path())
+                .find(&settings.profile.value, surface)?
+                .is_some();
+        Ok((true, has_key))
     }
 
     /// A client with a key.
@@ -169,7 +193,8 @@ impl Session {
                 command.extend([name.to_owned(), quote(value).into_owned()]);
             }
         }
-        command.join(" ")
+        // Identifiers are the service's text, and this is for a terminal.
+        clean(&command.join(" "))
     }
 
     fn base_url(&self, surface: SurfaceChoice) -> Result<String, Failure> {

@@ -193,6 +193,21 @@ impl<S: Surface> Waiting<'_, S> {
     }
 }
 
+/// Finds out whether files can be stored there, before anything is paid for or waited for. Nothing
+/// is left behind.
+pub(crate) fn can_store(folder: &Path) -> Result<(), Failure> {
+    let absolute = std::path::absolute(folder)
+        .map_err(|error| Failure::file("cannot store in", folder, &error))?;
+    let existing = absolute
+        .ancestors()
+        .find(|path| path.exists())
+        .unwrap_or(&absolute);
+    match tempfile::tempfile_in(existing) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(Failure::file("cannot store in", folder, &error)),
+    }
+}
+
 /// What a person was told of a job's end, as the journal keeps it.
 pub(crate) fn outcome_of<T>(end: &Result<T, Failure>) -> Option<Outcome> {
     match end {

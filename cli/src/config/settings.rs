@@ -14,7 +14,7 @@ use crate::failure::Failure;
 const DEFAULT_PROFILE: &str = "default";
 
 /// The variables of the process, or of a test.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Environment(BTreeMap<String, String>);
 
 impl Environment {
@@ -34,6 +34,13 @@ impl Environment {
     /// A variable.
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)
+    }
+}
+
+impl std::fmt::Debug for Environment {
+    /// The names only: among the values are keys.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_set().entries(self.0.keys()).finish()
     }
 }
 
@@ -180,18 +187,6 @@ impl Settings {
         })
     }
 
-    /// Which host a command goes to: the one asked for, else open, unless only the other one is
-    /// configured.
-    pub(crate) fn choose(&self, asked: Option<SurfaceChoice>) -> SurfaceChoice {
-        match asked {
-            Some(surface) => surface,
-            None if self.base_url.is_none() && self.developer_base_url.is_some() => {
-                SurfaceChoice::Developer
-            }
-            None => SurfaceChoice::Open,
-        }
-    }
-
     /// A profile that someone named has to exist.
     pub(crate) fn profile_exists(&self) -> Result<(), Failure> {
         let name = &self.profile.value;
@@ -303,19 +298,12 @@ mod tests {
     }
 
     #[test]
-    fn only_the_other_surface_is_configured_so_it_is_that_one() {
-        let work = Global {
-            profile: Some("work".into()),
-            ..Global::default()
-        };
-        let only_developer = settings(&work, Environment::default(), TOML).unwrap();
-        assert_eq!(only_developer.choose(None), SurfaceChoice::Developer);
-        assert_eq!(
-            only_developer.choose(Some(SurfaceChoice::Open)),
-            SurfaceChoice::Open
+    fn a_variable_that_is_a_key_is_not_shown() {
+        let shown = format!("{:?}", Environment::from([("SVC_OPEN_API_KEY", "canary")]));
+        assert!(
+            shown.contains("SVC_OPEN_API_KEY") && !shown.contains("canary"),
+            "{shown}"
         );
-        let nothing = settings(&Global::default(), Environment::default(), "").unwrap();
-        assert_eq!(nothing.choose(None), SurfaceChoice::Open);
     }
 
     #[test]

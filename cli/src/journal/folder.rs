@@ -63,8 +63,10 @@ impl Journal {
     }
 
     fn create(&self, intent: &Intent, name: &str, path: &Path) -> io::Result<File> {
-        private_dir(&self.open)?;
-        private_dir(&self.history)?;
+        if !self.open.try_exists()? {
+            private_dir(&self.open)?;
+            self.open.parent().map_or(Ok(()), sync_dir)?;
+        }
         // Under its own name it is whole and locked from the first moment.
         let temporary = self.open.join(format!(".{name}"));
         let mut file = private_file(&temporary)?;

@@ -171,6 +171,16 @@ impl Printer {
         self.stderr.terminal && io::stdin().is_terminal()
     }
 
+    /// Asks for a yes. Anything else is a no.
+    pub(crate) fn ask(&self, question: &str) -> Result<bool, Failure> {
+        let asked = write!(io::stderr().lock(), "{question} [y/N] ");
+        let mut answer = String::new();
+        asked
+            .and_then(|()| io::stdin().read_line(&mut answer))
+            .map_err(|error| Failure::other(format!("cannot ask: {error}")))?;
+        Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+    }
+
     /// Whether a live line has a place: a terminal, and nobody asked for quiet.
     pub(crate) fn is_live(&self) -> bool {
         self.stderr.terminal && !self.quiet

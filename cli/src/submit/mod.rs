@@ -52,6 +52,9 @@ pub(crate) async fn run(session: &Session, order: Order, args: &SubmitArgs) -> R
     if args.money.dry_run {
         return submit.rehearse().await;
     }
+    if let Some(folder) = &args.download {
+        wait::can_store(folder).map_err(|failure| failure.during("nothing was sent"))?;
+    }
     let journal = if args.money.no_journal {
         None
     } else {

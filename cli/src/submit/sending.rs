@@ -1,6 +1,9 @@
 //! Getting the job: a new one, or the one that an earlier run of the same command left behind.
 
+use std::time::Duration;
+
 use serde_json::Value;
+use svc_sdk::contract::limits::IDEMPOTENCY_RETENTION;
 use svc_sdk::contract::{ErrorCode, RetryClass};
 use svc_sdk::types::IdempotencyKey;
 use svc_sdk::{JobHandle, Open, Submit};
@@ -11,7 +14,10 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::journal::{Journal, OpenIntent, RequestHash};
 use crate::output::untrusted::clean;
-use crate::price;
+
+/// How long a key is surely kept: after that, the same key is a new call. The service may be a
+/// little ahead, and the repetitions of a request take their time.
+const KEY_IS_KEPT: Duration = IDEMPOTENCY_RETENTION.saturating_sub(Duration::from_secs(600));
 
 /// A job, and its intent where there is a journal.
 type Sent = (JobHandle<Open>, Option<OpenIntent>);
@@ -73,7 +79,7 @@ impl Submission<'_> {
             .intent
             .operation()
             .is_some_and(|op| op.retry() == RetryClass::Key);
-        if age(&intent) >= price::KEY_IS_KEPT || !repeatable {
+        if age(&intent) >= KEY_IS_KEPT || !repeatable {
             return Err(self.too_late(&intent));
         }
         self.settle_price(false).await?;
@@ -179,6 +185,6 @@ fn as_ambiguous(failure: Failure) -> Failure {
     }
 }
 
-fn age(intent: &OpenIntent) -> std::time::Duration {
+fn age(intent: &OpenIntent) -> Duration {
     clock::age(clock::now(), intent.entry().intent.created_at)
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Write;
 use std::process::Stdio;
 
-use crate::place::{Fake, Place, Run, end, start};
+use crate::place::{Fake, Place, Run, start};
 
 fn login(place: &Place, words: &[&str], key: &str) -> Run {
     let mut child = start(
@@ -14,12 +14,13 @@ fn login(place: &Place, words: &[&str], key: &str) -> Run {
             .stdin(Stdio::piped()),
     );
     child
+        .0
         .stdin
         .take()
         .unwrap()
         .write_all(key.as_bytes())
         .unwrap();
-    end(child)
+    child.end()
 }
 
 /// A place without a keyring, whatever is installed here.
@@ -41,12 +42,14 @@ fn a_key_is_verified_stored_privately_used_and_removed() {
             .stdin(Stdio::piped()),
     );
     child
+        .0
         .stdin
         .take()
         .unwrap()
         .write_all(b"svc_open_demo\n")
         .unwrap();
-    let run = end(child)
+    let run = child
+        .end()
         .ends(0)
         .says("accepts the key")
         .says("the keyring was not used");
@@ -148,12 +151,13 @@ fn the_keyring_is_used_where_it_gives_back_what_was_stored() {
                 .stdin(Stdio::piped()),
         );
         child
+            .0
             .stdin
             .take()
             .unwrap()
             .write_all(b"svc_open_demo")
             .unwrap();
-        end(child)
+        child.end()
     };
     let ring = place.path("ring").display().to_string();
     let good = tool(&format!(

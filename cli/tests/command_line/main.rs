@@ -15,6 +15,8 @@ mod output;
 mod place;
 mod submits;
 mod surroundings;
+#[cfg(target_os = "linux")]
+mod terminal;
 mod transfers;
 mod usage;
 mod waiting;

@@ -145,10 +145,10 @@ fn a_reader_that_leaves_is_no_error() {
     let place = Place::new();
     let mut child = start(&mut place.svc(["operations", "-o", "json"]));
     let mut first = String::new();
-    BufReader::new(child.stdout.take().unwrap())
+    BufReader::new(child.0.stdout.take().unwrap())
         .read_line(&mut first)
         .unwrap();
-    let run = crate::place::end(child);
+    let run = child.end();
     assert_eq!(run.code, Some(0));
     assert_eq!(run.err, "");
 }

@@ -211,24 +211,61 @@ impl From<Output> for Run {
     }
 }
 
-/// Starts it, with both streams kept.
-pub(crate) fn start(command: &mut Command) -> Child {
-    command
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap()
+/// A process that does not outlive its test.
+pub(crate) struct Started(pub(crate) Child);
+
+impl Started {
+    /// Waits for its end, and gives what it said.
+    pub(crate) fn end(mut self) -> Run {
+        drop(self.0.stdin.take());
+        let streams = [
+            self.0
+                .stdout
+                .take()
+                .map(|stream| Box::new(stream) as Box<dyn Read + Send>),
+            self.0
+                .stderr
+                .take()
+                .map(|stream| Box::new(stream) as Box<dyn Read + Send>),
+        ];
+        let [out, err] = streams.map(|stream| {
+            thread::spawn(move || {
+                let mut text = String::new();
+                stream.map(|mut stream| stream.read_to_string(&mut text).unwrap());
+                text
+            })
+        });
+        let code = self.0.wait().unwrap().code();
+        Run {
+            code,
+            out: out.join().unwrap(),
+            err: err.join().unwrap(),
+        }
+    }
 }
 
-/// Waits for the end of what was started.
-pub(crate) fn end(child: Child) -> Run {
-    child.wait_with_output().unwrap().into()
+impl Drop for Started {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Starts it, with both streams kept.
+pub(crate) fn start(command: &mut Command) -> Started {
+    Started(
+        command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap(),
+    )
 }
 
 /// Sends SIGINT, as Ctrl-C does.
-pub(crate) fn interrupt(child: &Child) {
+pub(crate) fn interrupt(child: &Started) {
     let status = Command::new("kill")
-        .args(["-INT", &child.id().to_string()])
+        .args(["-INT", &child.0.id().to_string()])
         .status()
         .unwrap();
     assert!(status.success());

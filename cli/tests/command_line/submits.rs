@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::Duration;
 
-use crate::place::{Place, Run, end, interrupt, pass, start, until};
+use crate::place::{Place, Run, interrupt, pass, start, until};
 
 const FOX: [&str; 6] = [
     "image",
@@ -27,8 +27,8 @@ fn a_run_that_is_killed_at_any_moment_is_taken_up_by_the_next_one() {
         ];
         let mut child = start(&mut place.svc(words));
         pass(delay);
-        child.kill().unwrap();
-        child.wait().unwrap();
+        child.0.kill().unwrap();
+        child.0.wait().unwrap();
         let run = place.run(words).ends(0);
         assert_eq!(run.json()["status"], "completed");
         assert_eq!(place.jobs(), count + 1, "killed after {delay:?}");
@@ -50,8 +50,8 @@ fn a_run_that_is_killed_while_the_service_works_on_the_answer_is_paid_for_once()
     until("the request is there", || {
         !place.requests("image_generate").is_empty() || place.mock.faults().is_empty()
     });
-    child.kill().unwrap();
-    child.wait().unwrap();
+    child.0.kill().unwrap();
+    child.0.wait().unwrap();
     place.run(FOX).ends(0).says("with the same key");
     assert_eq!(place.charges(), 1);
 }
@@ -96,7 +96,7 @@ fn the_same_command_twice_at_once_is_two_calls() {
         start(&mut place.svc(FOX)),
     ];
     for run in runs {
-        end(run).ends(0);
+        run.end().ends(0);
     }
     assert_eq!(place.jobs(), 3);
     assert_eq!(place.charges(), 3);
@@ -249,7 +249,7 @@ fn ctrl_c_while_waiting_leaves_the_job_and_says_how_to_go_on() {
     });
     pass(Duration::from_millis(200));
     interrupt(&child);
-    let run = end(child).ends(130);
+    let run = child.end().ends(130);
     let job = place.mock.jobs().remove(0);
     run.says(&format!(
         "svc job wait {} --surface open",
@@ -278,7 +278,7 @@ fn ctrl_c_cancels_where_that_was_asked_for() {
     until("there is a job", || place.jobs() == 1);
     pass(Duration::from_millis(200));
     interrupt(&child);
-    end(child).ends(130).says("canceled");
+    child.end().ends(130).says("canceled");
     assert_eq!(place.mock.jobs()[0]["status"], "canceled");
 }
 
@@ -295,7 +295,8 @@ fn ctrl_c_before_the_answer_is_ambiguous_and_names_the_key() {
     until("the request is there", || place.mock.faults().is_empty());
     pass(Duration::from_millis(100));
     interrupt(&child);
-    end(child)
+    child
+        .end()
         .ends(11)
         .says("idempotency key: ")
         .says("run the same command again");

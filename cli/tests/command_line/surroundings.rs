@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader};
 
 use serde_json::Value;
 
-use crate::place::{Place, Run, end, interrupt, start};
+use crate::place::{Place, Run, interrupt, start};
 
 #[test]
 fn the_sandbox_needs_no_configuration_and_leaves_nothing() {
@@ -47,7 +47,7 @@ fn the_mock_is_served_until_it_is_asked_to_end() {
     let place = Place::new();
     let mut child = start(&mut place.bare(["mock", "serve", "--port-base", "0", "--speed", "50"]));
     let mut line = String::new();
-    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    let mut stdout = BufReader::new(child.0.stdout.take().unwrap());
     stdout.read_line(&mut line).unwrap();
     let addresses: Value = serde_json::from_str(&line).unwrap();
     let url = addresses["SVC_BASE_URL"].as_str().unwrap();
@@ -73,7 +73,7 @@ fn the_mock_is_served_until_it_is_asked_to_end() {
         .ends(1)
         .says(port);
     interrupt(&child);
-    end(child).ends(0);
+    child.end().ends(0);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::place::{Place, Run};
+use crate::place::{Place, start, until};
 
 #[test]
 fn what_was_made_is_stored() {
@@ -75,38 +75,59 @@ fn a_transfer_that_breaks_off_goes_on() {
 }
 
 #[test]
-fn where_nothing_can_be_stored_the_result_is_not_lost() {
+fn where_nothing_can_be_stored_nothing_is_sent() {
     let place = Place::new();
     fs::write(place.path("out"), "a file in the way").unwrap();
+    for folder in ["out", "out/deeper", "/proc/nowhere"] {
+        let words = [
+            "video",
+            "generate",
+            "--prompt",
+            "a fox",
+            "--download",
+            folder,
+        ];
+        place
+            .run(words)
+            .ends(1)
+            .says(folder)
+            .says("nothing was sent");
+    }
+    place
+        .run(["job", "download", "job_1", "--dir", "out"])
+        .ends(1)
+        .says("out");
+    assert!(place.mock.requests(0).is_empty());
+}
+
+#[test]
+fn a_disk_that_fails_later_does_not_lose_the_result() {
+    let place = Place::new();
     let words = [
-        "image",
+        "video",
         "generate",
-        "--model",
-        "image-i",
         "--prompt",
-        "[mock:seconds=0.1]",
+        "[mock:seconds=2]",
         "--download",
         "out",
         "-o",
         "json",
     ];
-    let run = place.run(words).ends(1);
+    let child = start(&mut place.svc(words));
+    until("it waits", || place.jobs() == 1);
+    fs::write(place.path("out"), "a file in the way").unwrap();
+    let run = child.end().ends(1);
     let id = place.mock.jobs()[0]["id"].as_str().unwrap().to_owned();
     assert_eq!(
         run.error()["resume"],
         format!("svc job download {id} --dir out --surface open")
     );
+    assert_eq!(run.error()["job_id"], id.as_str());
     fs::remove_file(place.path("out")).unwrap();
     // The same command goes on with the job that is paid for.
     let run = place.run(words).ends(0);
     assert_eq!(run.json()["files"].as_array().unwrap().len(), 1);
     assert_eq!(place.charges(), 1);
-    Run::of(
-        place
-            .svc(["job", "download", &id, "--dir", "other"])
-            .arg("--quiet"),
-    )
-    .ends(0);
 }
 
 #[test]

@@ -29,6 +29,9 @@ pub(super) async fn wait_for_all<S: Surface>(
         let addressed = Operation::JobsStatus.expand(&[id]);
         addressed.map_err(|error| Failure::usage(error.to_string()))?;
     }
+    if let Some(folder) = download {
+        wait::can_store(folder)?;
+    }
     let waits = ids.iter().map(|id| {
         let waiting = Waiting {
             session,
@@ -58,7 +61,7 @@ pub(super) async fn wait_for_all<S: Surface>(
         [finished] if single => session.printer.one(finished, wait::table)?,
         finished => session.printer.many(finished, tables::finished)?,
     }
-    if let Some(journal) = session.journal()? {
+    if let Ok(Some(journal)) = session.journal() {
         for (id, outcome) in ids.iter().zip(outcomes) {
             if let Some(outcome) = outcome {
                 journal.settle(&access.base_url, id, outcome);

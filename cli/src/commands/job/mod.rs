@@ -11,7 +11,7 @@ use svc_sdk::types::{JobId, JobResult, JobType};
 use svc_sdk::{Developer, Open, Surface};
 
 use self::many::wait_for_all;
-use crate::args::{SurfaceArg, SurfaceChoice, WaitArgs};
+use crate::args::{Pair, SurfaceArg, SurfaceChoice, WaitArgs};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::journal::Outcome;
@@ -47,6 +47,9 @@ pub(crate) struct List {
     /// Only jobs of that type, such as `image_generation`, `video_generation`.
     #[arg(long = "type", value_name = "TYPE")]
     kind: Option<JobType>,
+    /// Any other query parameter; may be repeated.
+    #[arg(short, long, value_name = "KEY=VALUE")]
+    query: Vec<Pair>,
     #[command(flatten)]
     surface: SurfaceArg,
 }
@@ -207,8 +210,18 @@ async fn list<S: Surface>(
     if let Some(kind) = &args.kind {
         call = call.job_type(kind);
     }
-    let jobs = call.send().await?.items;
-    session.printer.many(&jobs, |jobs| {
+    for pair in &args.query {
+        call = call.query(&pair.name, &pair.value);
+    }
+    let jobs = call.send().await?;
+    if jobs
+        .extra
+        .get("next_cursor")
+        .is_some_and(|cursor| !cursor.is_null())
+    {
+        session.printer.note("the service has more jobs than these");
+    }
+    session.printer.many(&jobs.items, |jobs| {
         let mut table = Table::new(["id", "status", "type", "model", "usd", "created"]);
         for job in jobs {
             table.row([

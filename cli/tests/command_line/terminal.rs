@@ -1,0 +1,118 @@
+//! What a person sees and types, at a terminal that `script` makes.
+
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+use crate::place::{Fake, Place, Run, start, until};
+
+/// Runs the words at a terminal, and types once it is asked for.
+fn at_a_terminal(place: &Place, words: &str, prompt: &str, typed: &str, url: &str) -> Run {
+    let line = format!("'{}' {words}", env!("CARGO_BIN_EXE_svc"));
+    let shown = place.path("shown");
+    let mut command = Command::new("script");
+    command
+        .args([
+            "--quiet",
+            "--return",
+            "--flush",
+            "--echo",
+            "never",
+            "--command",
+            &line,
+        ])
+        .arg(&shown);
+    command
+        .current_dir(place.path(""))
+        .env_clear()
+        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+        .env("TERM", "xterm")
+        .env("HOME", place.path(""))
+        .env("SVC_CONFIG", place.path("config/config.toml"))
+        .env("SVC_STATE_DIR", place.path("state"))
+        .env("SVC_BASE_URL", url)
+        .env("SVC_OPEN_API_KEY", svc_mock_server::OPEN_API_KEY)
+        .stdin(Stdio::piped());
+    let mut child = start(&mut command);
+    if !prompt.is_empty() {
+        // What is typed before it is asked for is thrown away.
+        until(prompt, || {
+            std::fs::read(&shown).is_ok_and(|text| String::from_utf8_lossy(&text).contains(prompt))
+        });
+        child
+            .0
+            .stdin
+            .as_mut()
+            .unwrap()
+            .write_all(typed.as_bytes())
+            .unwrap();
+    }
+    child.end()
+}
+
+#[test]
+fn a_submit_shows_the_price_and_asks() {
+    let place = Place::new();
+    let words = "video generate --model video-f --prompt '[mock:seconds=0.3] a fox'";
+    let url = place.mock.base_url().to_owned();
+    for typed in ["n\n", "\n", "yesterday\n"] {
+        let run = at_a_terminal(&place, words, "[y/N]", typed, &url).ends(1);
+        assert!(
+            run.out.contains("Make this video for 0.7035 USD"),
+            "{}",
+            run.out
+        );
+        assert!(run.out.contains("nothing was charged"), "{}", run.out);
+    }
+    assert_eq!(place.jobs(), 0);
+    let run = at_a_terminal(&place, words, "[y/N]", "y\n", &url).ends(0);
+    assert!(run.out.contains("video/mp4"), "a table: {}", run.out);
+    let run = at_a_terminal(&place, &format!("{words} --yes"), "", "", &url).ends(0);
+    assert!(
+        !run.out.contains("Make this video") && run.out.contains("price: 0.7035 USD"),
+        "{}",
+        run.out
+    );
+    assert_eq!(place.charges(), 2);
+    at_a_terminal(&place, &format!("{words} --max-price 0.1"), "", "", &url).ends(5);
+    assert_eq!(place.charges(), 2);
+}
+
+#[test]
+fn json_on_a_terminal_steers_nothing_and_says_the_same() {
+    let place = Place::new();
+    let body =
+        r#"{"data":{"id":"job_1","status":"queued","note":"\u001b[2J\u009b31m\u202e\u007f é"}}"#;
+    let service = Fake::answering("200 OK", body);
+    for words in [
+        "job get job_1 -o json --color never",
+        "api get /v1/jobs/job_1",
+    ] {
+        let run = at_a_terminal(&place, words, "", "", &service.url).ends(0);
+        assert!(
+            run.out
+                .chars()
+                .all(|c| matches!(c, '\n' | '\r') || !c.is_control()),
+            "{:?}",
+            run.out
+        );
+        assert!(
+            run.out.contains(r"\u001b[2J\u009b31m\u202e\u007f é"),
+            "{:?}",
+            run.out
+        );
+    }
+    let run = at_a_terminal(&place, "job get job_1 --jq .note", "", "", &service.url).ends(0);
+    assert_eq!(run.out.trim_end(), "[2J31m é");
+}
+
+#[test]
+fn a_key_that_is_typed_is_not_shown() {
+    let place = Place::new();
+    let url = place.mock.base_url().to_owned();
+    let run = at_a_terminal(&place, "auth login", "API key", "svc_open_demo\n", &url).ends(0);
+    assert!(
+        run.out.contains("API key of the open surface") && !run.out.contains("svc_open_demo"),
+        "{}",
+        run.out
+    );
+}
