@@ -20,7 +20,7 @@ use crate::engine::models::{self, Model, Router};
 const DEFAULT_WAIT: Duration = Duration::from_secs(10);
 
 /// Fields of every submit.
-const COMMON: [&str; 4] = ["mode", "webhook_url", "wait_timeout_seconds", "metadata"];
+pub(super) const COMMON: [&str; 4] = ["mode", "webhook_url", "wait_timeout_seconds", "metadata"];
 
 /// A generation that can be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -98,7 +98,7 @@ fn cheapest(fields: Fields<'_>, has_model: bool) -> Result<Order, Failure> {
 }
 
 /// Judges the fields by a model's profile.
-fn judge(
+pub(super) fn judge(
     model: &'static Model,
     fields: Fields<'_>,
     has_model: bool,
@@ -168,14 +168,18 @@ fn price(model: &Model, resolution: &str, units: u64) -> Option<Price> {
 }
 
 /// A whole number in the model's range, or the model's default; none where the model has none.
-fn within(fields: Fields<'_>, name: &str, range: Option<Range>) -> Result<Option<u64>, Failure> {
+pub(super) fn within(
+    fields: Fields<'_>,
+    name: &str,
+    range: Option<Range>,
+) -> Result<Option<u64>, Failure> {
     let Some(range) = range else { return Ok(None) };
     let given = fields.integer(name, range.min..=range.max)?;
     Ok(Some(given.unwrap_or(range.default)))
 }
 
 /// The communication fields and the metadata.
-fn communication(fields: Fields<'_>) -> Result<Communication, Failure> {
+pub(super) fn communication(fields: Fields<'_>) -> Result<Communication, Failure> {
     let mode = fields.one_of("mode", &["async", "webhook", "sync", "subscribe"])?;
     let webhook_url = fields.text("webhook_url")?;
     let wait = fields.integer("wait_timeout_seconds", WAIT_TIMEOUT_SECONDS)?;

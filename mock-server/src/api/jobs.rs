@@ -134,7 +134,7 @@ pub(super) fn cancel(request: &mut Request<'_>) -> Outcome {
 }
 
 /// The job of the path, in the key's workspace.
-fn find<'r>(request: &'r Request<'_>) -> Result<&'r Job, Failure> {
+pub(super) fn find<'r>(request: &'r Request<'_>) -> Result<&'r Job, Failure> {
     let job = request.state.jobs.by_id(request.id());
     let ours = job.filter(|job| job.workspace == request.workspace());
     ours.ok_or_else(|| {
@@ -227,7 +227,7 @@ pub(super) fn artifact<'s>(state: &'s State, token: &str) -> Option<&'s media::S
 }
 
 /// Why a job made nothing.
-fn error_of(job: &Job) -> Option<Value> {
+pub(super) fn error_of(job: &Job) -> Option<Value> {
     match (&job.status, &job.error) {
         (JobStatus::Failed, Some(code)) => {
             let mut error = json!({"code": code, "message": format!("The job failed: {code}.")});

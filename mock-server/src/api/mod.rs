@@ -2,11 +2,15 @@
 //! what the service knows and does is in [`engine`](crate::engine).
 
 mod account;
+mod admission;
+mod alias;
 mod answer;
 mod bgm;
+mod canonical;
 mod catalog;
 mod checkout;
 mod estimate;
+mod events;
 mod failure;
 mod faulty;
 mod fields;
@@ -250,7 +254,8 @@ fn operate(request: &mut Request<'_>) -> Outcome {
         Op::BgmCatalog => bgm::list(request),
         Op::BgmCategories => bgm::categories(request),
         Op::BgmPick => bgm::pick(request),
-        Op::JobsEvents | Op::JobsWebhookRedeliver => left_out("job events and redelivery"),
+        Op::JobsEvents => events::list(request),
+        Op::JobsWebhookRedeliver => left_out("webhook redelivery"),
         Op::AvatarGenerate
         | Op::AvatarTalkingVideo
         | Op::AvatarCanonicalList
@@ -264,18 +269,18 @@ fn operate(request: &mut Request<'_>) -> Outcome {
         | Op::AvatarPreviewsGet
         | Op::AvatarPreviewsRegenerate
         | Op::AvatarPreviewsGenerateVideo => left_out("avatars"),
-        Op::Image1Generate
-        | Op::Video1Generate
-        | Op::Music1Generate
-        | Op::HiddenAdmissionPreview => left_out("generation on the developer surface"),
+        Op::Image1Generate => canonical::image(request),
+        Op::Video1Generate => canonical::video(request),
+        Op::Music1Generate => canonical::music(request),
+        Op::HiddenAdmissionPreview => admission::preview(request),
         Op::AliasAvatarV10
         | Op::AliasAvatar10Generate
         | Op::AliasAvatar10TalkingVideo
         | Op::AliasAvatarVideoV10
-        | Op::AliasAvatarFaceSwapV10
-        | Op::AliasImage10
-        | Op::AliasVideo10
-        | Op::AliasMusic10 => left_out("compatibility aliases"),
+        | Op::AliasAvatarFaceSwapV10 => left_out("avatars"),
+        Op::AliasImage10 => alias::of(request, canonical::image),
+        Op::AliasVideo10 => alias::of(request, canonical::video),
+        Op::AliasMusic10 => alias::of(request, canonical::music),
         Op::VideoCaptionsCreate | Op::VideoCaptionsGet | Op::TrendingVideosSearch => {
             left_out("captions and trending videos")
         }

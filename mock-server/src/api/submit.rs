@@ -79,6 +79,21 @@ pub(super) fn submit(request: &mut Request<'_>, router: Router) -> Outcome {
     accept(request, once, Draft::of(order), communication)
 }
 
+/// A submit to a canonical path, whose fields `read` judges.
+pub(super) fn to_a_model(
+    request: &mut Request<'_>,
+    read: fn(Fields<'_>) -> Result<Draft, Failure>,
+) -> Outcome {
+    let body = request.body()?;
+    let once = match request.replay()? {
+        Ok(receipt) => return Ok(Answer::data(200, receipt)),
+        Err(once) => once,
+    };
+    let fields = Fields::of_body(body)?;
+    let (draft, communication) = (read(fields)?, generation::communication(fields)?);
+    accept(request, once, draft, communication)
+}
+
 /// What follows once the fields are judged: funds, concurrency, accept.
 pub(super) fn accept(
     request: &mut Request<'_>,

@@ -96,9 +96,36 @@ pub(crate) static VIDEO_1: Model = Model {
     lip_sync: false,
 };
 
+/// What so many units cost; none where it is free.
+pub(crate) fn price(makes: JobType, of: &str, units: u64) -> Option<Usd> {
+    let product = TARIFF.iter().find(|product| product.makes == makes)?;
+    let rate = product.rates.iter().find(|rate| rate.resolution == of)?;
+    let price = rate.price.times(i64::try_from(units).ok()?)?;
+    (price > Usd::ZERO).then_some(price)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_made_has_a_price_in_whole_credits() {
+        let rows = [
+            (JobType::ImageGeneration, "720p", 4, "0.0400"),
+            (JobType::VideoGeneration, "1080p", 30, "6.0000"),
+            (JobType::MusicGeneration, "", 30, "0.3000"),
+            (JobType::AvatarGeneration, "", 1, "0.5000"),
+            (JobType::AvatarVideoGeneration, "plus", 6, "0.6000"),
+            (JobType::AvatarFaceSwap, "", 1, "0.6000"),
+            (JobType::VideoCaptions, "", 1, "0.0500"),
+        ];
+        for (makes, of, units, expected) in rows {
+            let price = price(makes, of, units).map(|price| price.to_string());
+            assert_eq!(price.as_deref(), Some(expected), "{makes:?} {of}");
+        }
+        assert_eq!(price(JobType::AvatarVideoPreview, "", 1), None);
+        assert_eq!(price(JobType::VideoGeneration, "4K", 1), None);
+    }
 
     #[test]
     fn every_type_of_job_is_in_the_tariff_once() {

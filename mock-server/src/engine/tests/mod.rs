@@ -3,7 +3,9 @@
 mod account;
 mod catalog;
 mod credentials;
+mod events;
 mod faults;
+mod generation;
 mod jobs;
 mod media;
 mod money;

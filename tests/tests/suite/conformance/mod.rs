@@ -6,11 +6,14 @@
 mod account;
 mod auth;
 mod cancel;
+mod catalog;
 mod concurrency;
 mod control;
 mod destinations;
 mod envelopes;
+mod events;
 mod faults;
+mod generation;
 mod hostile;
 mod idempotency;
 mod lifecycle;

@@ -1,0 +1,20 @@
+//! The compatibility aliases under `/v1/models/…`: the body and the answer are those of the
+//! canonical operation, under the first-party owner.
+
+use svc_sdk::contract::ErrorCode;
+
+use super::answer::Outcome;
+use super::failure::Failure;
+use super::request::Request;
+
+/// The value of `{first_party_owner}`.
+const FIRST_PARTY_OWNER: &str = "studio";
+
+/// Does what the canonical operation does; there are no models of other owners.
+pub(super) fn of(request: &mut Request<'_>, canonical: fn(&mut Request<'_>) -> Outcome) -> Outcome {
+    if request.id() == FIRST_PARTY_OWNER {
+        return canonical(request);
+    }
+    let message = "There is no such model of this owner.";
+    Err(Failure::new(ErrorCode::ModelNotFound, message))
+}

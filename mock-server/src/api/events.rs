@@ -1,0 +1,44 @@
+//! `GET /v1/jobs/{id}/events`: a job's public timeline, a snapshot of what has happened so far.
+
+use serde_json::{Value, json};
+
+use super::answer::{Answer, Outcome};
+use super::jobs::{error_of, find};
+use super::request::Request;
+use crate::engine::Time;
+use crate::engine::jobs::Job;
+
+/// Oldest first.
+pub(super) fn list(request: &mut Request<'_>) -> Outcome {
+    let now = request.now();
+    Ok(Answer::list(timeline(find(request)?, now)))
+}
+
+/// The stations of the job's course that it has come to, and its end.
+fn timeline(job: &Job, now: Time) -> Vec<Value> {
+    let terminal = job.status.is_terminal();
+    // What ended did not go on.
+    let until = if terminal { job.updated_at } else { now };
+    let course = [
+        ("queued", job.course.created_at()),
+        ("processing", job.course.starts_at()),
+        ("generation_started", job.course.generation_starts_at()),
+    ];
+    let mut events: Vec<Value> = course
+        .iter()
+        .filter(|(_, at)| *at <= until)
+        .map(|(name, at)| event(job, name, *at))
+        .collect();
+    if terminal {
+        let mut last = event(job, job.status.as_str(), job.updated_at);
+        if let (Some(error), Some(fields)) = (error_of(job), last.as_object_mut()) {
+            fields.insert("error".to_owned(), error);
+        }
+        events.push(last);
+    }
+    events
+}
+
+fn event(job: &Job, name: &str, at: Time) -> Value {
+    json!({"type": name, "job_id": job.id, "created_at": at.to_string()})
+}
