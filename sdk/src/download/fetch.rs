@@ -73,9 +73,16 @@ impl Fetch<'_> {
     async fn go_on(&self, part: &mut Part) -> Result<()> {
         let (head, mut body) = self.request(part).await?.into_parts();
         let status = head.status.as_u16();
+        let range = ContentRange::read(&head.headers).filter(|_| status == 206);
         match status {
             200 => part.restart(strong_etag(&head.headers)).await?,
-            206 if range_start(&head.headers) == Some(part.written) => {}
+            206 if range.is_some_and(|range| range.first == part.written)
+                && part.is_of(strong_etag(&head.headers)) =>
+            {
+                if part.written == 0 {
+                    part.restart(strong_etag(&head.headers)).await?;
+                }
+            }
             206 | 416 => {
                 // Not the part that was asked for, or the file has become shorter: all of it again.
                 part.restart(None).await?;
@@ -84,8 +91,11 @@ impl Fetch<'_> {
             _ => return Err(self.refused(status, &head.headers, body).await),
         }
         self.check_type(&head.headers)?;
-        let total =
-            number(&head.headers, CONTENT_LENGTH.as_str()).map(|length| part.written + length);
+        // A part may end before the file does: the length of the whole is what must be reached.
+        let total = range.and_then(|range| range.complete).or_else(|| {
+            let length = number(&head.headers, CONTENT_LENGTH.as_str())?;
+            Some(part.written.saturating_add(length))
+        });
         loop {
             let frame = match clock::before(Some(clock::now() + SILENCE), body.frame()).await {
                 Some(Some(Ok(frame))) => frame,
@@ -142,7 +152,10 @@ impl Fetch<'_> {
                 .headers()
                 .get(LOCATION)
                 .and_then(|value| value.to_str().ok());
-            url = self.secure(location.and_then(|location| url.join(location).ok()))?;
+            let next = location.and_then(|location| url.join(location).ok());
+            // From the net back to this machine leads no honest redirect.
+            let next = next.filter(|next| next.scheme() == "https" || url.scheme() == "http");
+            url = self.secure(next)?;
         }
         Err(self.failed("too many redirects", None))
     }
@@ -192,7 +205,7 @@ impl Fetch<'_> {
 
     fn failed(&self, reason: &str, source: Option<Error>) -> Error {
         Error::new(Kind::Download {
-            url: self.artifact.url.clone(),
+            url: shown(&self.artifact.url),
             reason: reason.to_owned(),
             source: source.map(Box::new),
         })
@@ -213,17 +226,36 @@ fn number(headers: &HeaderMap, name: &str) -> Option<u64> {
     headers.get(name)?.to_str().ok()?.trim().parse().ok()
 }
 
-/// The first byte of a `Content-Range: bytes FIRST-LAST/TOTAL`.
-fn range_start(headers: &HeaderMap) -> Option<u64> {
-    let range = headers.get(CONTENT_RANGE)?.to_str().ok()?;
-    range
-        .trim()
-        .strip_prefix("bytes ")?
-        .split_once('-')?
-        .0
-        .trim()
-        .parse()
-        .ok()
+/// A `Content-Range: bytes FIRST-LAST/COMPLETE`.
+#[derive(Clone, Copy)]
+struct ContentRange {
+    first: u64,
+    complete: Option<u64>,
+}
+
+impl ContentRange {
+    fn read(headers: &HeaderMap) -> Option<Self> {
+        let range = headers.get(CONTENT_RANGE)?.to_str().ok()?;
+        let (first, rest) = range.trim().strip_prefix("bytes ")?.split_once('-')?;
+        let complete = rest.split_once('/').map(|(_, complete)| complete.trim());
+        Some(Self {
+            first: first.trim().parse().ok()?,
+            complete: complete.and_then(|complete| complete.parse().ok()),
+        })
+    }
+}
+
+/// The URL without what may be a secret in it: a signature, a password.
+fn shown(url: &str) -> String {
+    match Url::parse(url) {
+        Ok(url) if url.has_host() => {
+            let host = url.host_str().unwrap_or_default();
+            let port = url.port().map(|port| format!(":{port}"));
+            let port = port.unwrap_or_default();
+            format!("{}://{host}{port}{}", url.scheme(), url.path())
+        }
+        _ => url.split(['?', '#']).next().unwrap_or_default().to_owned(),
+    }
 }
 
 /// `If-Range` takes strong validators only.

@@ -33,18 +33,13 @@ impl Part {
                 format!(".{rival}")
             };
             let path = folder.join(format!(".{name}{suffix}.part"));
-            let mut options = OpenOptions::new();
-            options.create(true).truncate(false).read(true).write(true);
-            let file = options
-                .open(&path)
-                .await
-                .map_err(at(&path))?
-                .into_std()
-                .await;
-            if matches!(file.try_lock(), Err(std::fs::TryLockError::WouldBlock)) {
-                continue;
+            for _ in 0..RIVALS {
+                match claim(open(&path).await.map_err(at(&path))?, &path).map_err(at(&path))? {
+                    Claim::Ours(file) => return Self::resume(File::from_std(file), path).await,
+                    Claim::Moved => {}
+                    Claim::Locked => break,
+                }
             }
-            return Self::resume(File::from_std(file), path).await;
         }
         Err(at(target)(io::Error::other(
             "too many downloads of this file are under way",
@@ -52,10 +47,12 @@ impl Part {
     }
 
     async fn resume(mut file: File, path: PathBuf) -> Result<Self> {
-        let version = fs::read_to_string(version_file(&path))
-            .await
-            .ok()
-            .filter(|version| !version.is_empty());
+        let versions = version_file(&path);
+        let version = match is_file(&versions).await {
+            Ok(true) => fs::read_to_string(&versions).await.ok(),
+            _ => None,
+        };
+        let version = version.filter(|version| !version.is_empty());
         let written = match version {
             Some(_) => file.seek(SeekFrom::End(0)).await.map_err(at(&path))?,
             None => 0,
@@ -75,9 +72,19 @@ impl Part {
     /// Begins anew, with a file of that version; none where the server does not name one.
     pub(super) async fn restart(&mut self, version: Option<&str>) -> Result<()> {
         let versions = version_file(&self.path);
-        match version {
-            Some(version) => fs::write(&versions, version).await.map_err(at(&versions))?,
-            None => drop(fs::remove_file(&versions).await),
+        drop(fs::remove_file(&versions).await);
+        if let Some(version) = version {
+            // Made anew, as a link in its place would lead out of the folder.
+            let mut file = OpenOptions::new()
+                .create_new(true)
+                .write(true)
+                .open(&versions)
+                .await
+                .map_err(at(&versions))?;
+            file.write_all(version.as_bytes())
+                .await
+                .map_err(at(&versions))?;
+            file.flush().await.map_err(at(&versions))?;
         }
         self.version = version.map(str::to_owned);
         self.written = 0;
@@ -87,6 +94,11 @@ impl Part {
             .await
             .map_err(at(&self.path))?;
         Ok(())
+    }
+
+    /// Whether a file of that version is the one that was begun; a version that is not told is.
+    pub(super) fn is_of(&self, version: Option<&str>) -> bool {
+        self.written == 0 || version.is_none() || version == self.version.as_deref()
     }
 
     pub(super) async fn write(&mut self, piece: &[u8]) -> Result<()> {
@@ -110,6 +122,54 @@ impl Part {
     }
 }
 
+/// Opens or makes a partial file; what is no plain file, such as a link out of the folder, is not
+/// written to.
+async fn open(path: &Path) -> io::Result<std::fs::File> {
+    if !is_file(path).await.unwrap_or(true) {
+        return Err(io::Error::other("it is in the way, and no plain file"));
+    }
+    let mut options = OpenOptions::new();
+    options.create(true).truncate(false).read(true).write(true);
+    Ok(options.open(path).await?.into_std().await)
+}
+
+async fn is_file(path: &Path) -> io::Result<bool> {
+    Ok(fs::symlink_metadata(path).await?.is_file())
+}
+
+enum Claim {
+    Ours(std::fs::File),
+    /// Another download writes to it.
+    Locked,
+    /// Another download put it in its place between our opening and our locking it.
+    Moved,
+}
+
+fn claim(file: std::fs::File, path: &Path) -> io::Result<Claim> {
+    if matches!(file.try_lock(), Err(std::fs::TryLockError::WouldBlock)) {
+        return Ok(Claim::Locked);
+    }
+    Ok(if is_at(&file, path)? {
+        Claim::Ours(file)
+    } else {
+        Claim::Moved
+    })
+}
+
+#[cfg(unix)]
+fn is_at(file: &std::fs::File, path: &Path) -> io::Result<bool> {
+    use std::os::unix::fs::MetadataExt;
+
+    let ours = file.metadata()?;
+    Ok(std::fs::symlink_metadata(path)
+        .is_ok_and(|there| (there.dev(), there.ino()) == (ours.dev(), ours.ino())))
+}
+
+#[cfg(not(unix))]
+fn is_at(_: &std::fs::File, path: &Path) -> io::Result<bool> {
+    path.try_exists()
+}
+
 fn version_file(part: &Path) -> PathBuf {
     part.with_extension("etag")
 }
@@ -117,4 +177,20 @@ fn version_file(part: &Path) -> PathBuf {
 fn at(path: &Path) -> impl FnOnce(io::Error) -> Error {
     let path = path.to_owned();
     move |source| Error::new(Kind::File { path, source })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_file_that_was_put_in_its_place_meanwhile_is_not_taken_for_a_part() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, target) = (folder.path().join(".a.part"), folder.path().join("a"));
+        let late = open(&path).await.unwrap();
+        std::fs::rename(&path, &target).unwrap();
+        assert!(matches!(claim(late, &path).unwrap(), Claim::Moved));
+        let fresh = open(&path).await.unwrap();
+        assert!(matches!(claim(fresh, &path).unwrap(), Claim::Ours(_)));
+    }
 }
