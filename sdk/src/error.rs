@@ -185,6 +185,17 @@ impl Error {
         }
     }
 
+    /// The first bytes of an answer that could not be read as one of the service's.
+    #[must_use]
+    pub fn snippet(&self) -> Option<&str> {
+        match self.kind() {
+            Kind::NoEnvelope { snippet, .. }
+            | Kind::Unreadable { snippet, .. }
+            | Kind::Decode { snippet, .. } => Some(snippet),
+            _ => self.cause()?.snippet(),
+        }
+    }
+
     /// What to do about it: the service's word, else the catalogue's.
     #[must_use]
     pub fn advice(&self) -> Option<NextAction> {

@@ -202,7 +202,11 @@ pub struct SubmitReceipt {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cancel_url: Option<String>,
     /// Seconds until the first poll makes sense.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        serialize_with = "super::seconds::serialize"
+    )]
     pub next_poll_after_seconds: Option<f64>,
     /// Fields that this build does not know.
     #[serde(flatten)]
@@ -226,7 +230,11 @@ pub struct StatusPayload {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result_ready: Option<bool>,
     /// Seconds until the next poll makes sense.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        serialize_with = "super::seconds::serialize"
+    )]
     pub next_poll_after_seconds: Option<f64>,
     /// Fields that this build does not know.
     #[serde(flatten)]

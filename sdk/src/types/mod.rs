@@ -21,6 +21,7 @@ mod job;
 mod list;
 mod model;
 mod money;
+mod seconds;
 
 pub use account::{
     Balance, GenerationLimits, Health, KeyMetadata, Me, UsageEntry, UsageKind, Workspace,
