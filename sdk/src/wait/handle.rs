@@ -1,6 +1,7 @@
 //! A job in one's hand.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::{Updates, WaitOptions};
 use crate::call::clock;
@@ -11,6 +12,9 @@ use crate::surface::Surface;
 use crate::types::{
     ErrorBody, IdempotencyKey, Job, JobId, JobResult, StatusPayload, SubmitReceipt,
 };
+
+/// The time to read what a job came to, where the wait's own is all but over.
+const LAST_LOOK: Duration = Duration::from_secs(10);
 
 /// A job: to be watched, waited for, canceled and downloaded.
 ///
@@ -188,7 +192,11 @@ impl<S: Surface> JobHandle<S> {
                 None => return Err(self.owned(Error::new(Kind::WaitDeadline { after }))),
             }
         };
-        self.outcome(status.status).await
+        let left = deadline.map(|deadline| {
+            let left = deadline.saturating_duration_since(clock::now());
+            left.max(LAST_LOOK).min(self.client.core.deadline)
+        });
+        self.outcome_within(status.status, left).await
     }
 
     /// What a terminal job came to: its result, or the error that it ended with.
@@ -197,18 +205,33 @@ impl<S: Surface> JobHandle<S> {
     ///
     /// Where it ended without a result, or could not be read.
     pub async fn outcome(&self, status: Option<JobStatus>) -> Result<JobResult> {
+        self.outcome_within(status, None).await
+    }
+
+    async fn outcome_within(
+        &self,
+        status: Option<JobStatus>,
+        span: Option<Duration>,
+    ) -> Result<JobResult> {
+        let span = span.unwrap_or(self.client.core.deadline);
+        let get = async || {
+            let call = self.client.jobs_get(&self.id).with_deadline(span);
+            call.send().await.map_err(|error| self.owned(error))
+        };
         let status = match status {
             Some(status) => status,
-            None => self.get().await?.status,
+            None => get().await?.status,
         };
-        match (status, self.result().await) {
+        let result = self.client.jobs_result(&self.id).with_deadline(span);
+        let result = result.send().await.map_err(|error| self.owned(error));
+        match (status, result) {
             (JobStatus::Completed, result) => result,
             (status @ (JobStatus::Failed | JobStatus::Canceled), Ok(result)) => {
                 Err(self.ended(status, result.error))
             }
             // What the job ended with is known; only its reason is to be found elsewhere.
             (status @ (JobStatus::Failed | JobStatus::Canceled), Err(_)) => {
-                let reason = self.get().await.ok().and_then(|job| job.error);
+                let reason = get().await.ok().and_then(|job| job.error);
                 Err(self.ended(status, reason))
             }
             // A terminal status that this build does not know, or none: the result tells.

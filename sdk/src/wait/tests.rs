@@ -231,6 +231,31 @@ async fn a_deadline_past_the_clocks_range_is_none() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_deadline_holds_for_reading_the_result_too() {
+    for (deadline, at_most) in [(30, 30), (1, 10)] {
+        let script = Script::new([json(200, COMPLETED), Step::Silence]);
+        let options = WaitOptions::default().deadline(Duration::from_secs(deadline));
+        let began = crate::call::clock::now();
+        let error = open_client(&script)
+            .job("job_1")
+            .wait_with(options)
+            .await
+            .unwrap_err();
+        assert_eq!((crate::call::clock::now() - began).as_secs(), at_most);
+        assert!(!error.is_job_failed() && error.is_deadline(), "{error}");
+        assert_eq!(error.job_id().unwrap().as_str(), "job_1");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_wait_can_go_on_in_a_task_of_its_own() {
+    let script = Script::new([json(200, COMPLETED), json(200, RESULT)]);
+    let job = open_client(&script).job("job_1");
+    let task = tokio::spawn(async move { job.wait().await });
+    task.await.unwrap().unwrap();
+}
+
+#[tokio::test(start_paused = true)]
 async fn only_a_job_that_failed_is_called_failed() {
     // Terminal under a new name, and its result cannot be read.
     let archived = json(200, r#"{"data": {"status": "archived", "terminal": true}}"#);
