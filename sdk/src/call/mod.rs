@@ -110,9 +110,11 @@ impl Core {
             );
             let Some(delay) = delay.filter(|_| self.budget.take()) else {
                 // An earlier attempt may have been carried out: a later one that never arrived, or
-                // was turned away at the door, does not settle what became of the call.
+                // was turned away at the door, does not settle what became of the call. Of a read
+                // the last answer says more than the first.
+                let is_read = request.retry() == RetryClass::Safe;
                 break match doubt {
-                    Some(doubt) if !retry::settles(&error) => doubt,
+                    Some(doubt) if !is_read && !retry::settles(&error) => doubt,
                     _ => error,
                 };
             };
@@ -124,8 +126,7 @@ impl Core {
                 "repeating a request"
             );
             attempt += 1;
-            // A read leaves no doubt behind: its last answer says more than its first.
-            if error.is_ambiguous() && request.retry() != RetryClass::Safe {
+            if error.is_ambiguous() {
                 doubt = Some(error);
             }
             clock::sleep(delay).await;
