@@ -80,6 +80,12 @@ impl Failure {
         Self::new(Exit::Interrupted, "interrupted")
     }
 
+    /// Interrupted while a request was under way that changes something.
+    pub(crate) fn unanswered() -> Self {
+        let why = "interrupted before the service answered: it may have been carried out";
+        Self::new(Exit::Ambiguous, why)
+    }
+
     /// All has been said already: only the exit code is left.
     pub(crate) fn said(exit: Exit) -> Self {
         let mut failure = Self::new(exit, "");

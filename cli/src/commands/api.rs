@@ -77,17 +77,30 @@ pub(crate) async fn run(session: &Session, args: Api) -> Result<(), Failure> {
     if let Some(body) = &body {
         raw = raw.body(body);
     }
-    if let Some(key) = args.idempotency_key {
-        raw = raw.with_idempotency_key(key);
-    }
     let repeats = match operation {
         Some(operation) => operation.retry(),
         None if args.method == Verb::Get => RetryClass::Safe,
         None => RetryClass::Never,
     };
-    let response = raw.send().await.map_err(|error| {
-        let ambiguous = error.is_ambiguous();
-        in_doubt(Failure::from(error), ambiguous, repeats)
+    // Made here, so that it can be named whatever becomes of the request.
+    let key = match args.idempotency_key {
+        None if repeats.sends_key() => Some(fresh_key()?),
+        given => given,
+    };
+    if let Some(key) = &key {
+        raw = raw.with_idempotency_key(key.clone());
+    }
+    let sent = tokio::select! {
+        biased;
+        sent = raw.send() => sent.map_err(|error| {
+            let ambiguous = error.is_ambiguous();
+            in_doubt(Failure::from(error), ambiguous, repeats)
+        }),
+        () = session.interrupts.first() => Err(interrupted(repeats)),
+    };
+    let response = sent.map_err(|failure| match &key {
+        Some(key) => failure.key(key.as_str()),
+        None => failure,
     })?;
     print(session, &response)?;
     judge(&response, repeats)
@@ -188,6 +201,23 @@ fn judge(response: &RawResponse, repeats: RetryClass) -> Result<(), Failure> {
         )));
     }
     Ok(())
+}
+
+/// A read is simply over; what changes something may have been carried out.
+fn interrupted(repeats: RetryClass) -> Failure {
+    match repeats {
+        RetryClass::Safe | RetryClass::Idempotent => Failure::interrupted(),
+        _ => in_doubt(Failure::unanswered(), true, repeats),
+    }
+}
+
+fn fresh_key() -> Result<IdempotencyKey, Failure> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes)
+        .map_err(|error| Failure::other(format!("no randomness: {error}")))?;
+    let text: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    text.parse()
+        .map_err(|error: svc_sdk::types::InvalidField| Failure::other(error.to_string()))
 }
 
 /// What may have been carried out, and must not simply be sent again.

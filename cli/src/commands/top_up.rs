@@ -89,17 +89,28 @@ async fn create(session: &Session, args: Create) -> Result<(), Failure> {
     if let Some(key) = args.idempotency_key {
         call = call.with_idempotency_key(key);
     }
-    let top_up = call.send().await.map_err(|error| {
-        let key = error.idempotency_key().cloned();
-        let failure = Failure::from(error).during("could not start the top-up");
+    let key = call
+        .request()
+        .ok()
+        .and_then(|request| request.idempotency_key.clone());
+    let sent = tokio::select! {
+        biased;
+        sent = call.send() => sent.map_err(Failure::from),
+        () = session.interrupts.first() => Err(Failure::unanswered()),
+    };
+    let top_up = sent.map_err(|failure| {
+        let failure = failure.during("could not start the top-up");
         match key {
-            Some(key) if failure.exit() == Exit::Ambiguous => failure.next(format!(
+            Some(key) if failure.exit() == Exit::Ambiguous => failure.key(key.as_str()).next(format!(
                 "run the same command with --idempotency-key {key}: the same key is the same top-up"
             )),
             _ => failure,
         }
     })?;
     session.printer.one(&top_up, table)?;
+    if session.is_sandbox() {
+        return Ok(());
+    }
     let words = ["top-up", "wait", top_up.id.as_str()];
     session.printer.note(&format!(
         "open the checkout in a browser, then wait for the payment with: {}",

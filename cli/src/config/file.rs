@@ -123,6 +123,8 @@ fn implicit() -> Item {
 
 /// Writes a file that only its owner can read (0600), whole or not at all.
 pub(super) fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    // A file that is a link stays one: what it leads to is replaced.
+    let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
@@ -193,6 +195,18 @@ mod tests {
                 .get("a", "base_url")
                 .is_err()
         );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_stays_a_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let (real, link) = (folder.path().join("real"), folder.path().join("link"));
+        fs::write(&real, "old").unwrap();
+        std::os::unix::fs::symlink(&real, &link).unwrap();
+        write_private(&link, b"new").unwrap();
+        assert!(link.is_symlink());
+        assert_eq!(fs::read_to_string(&real).unwrap(), "new");
     }
 
     #[cfg(unix)]

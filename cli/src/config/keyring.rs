@@ -9,6 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_secs(3);
+#[cfg(feature = "keyring")]
 const SERVICE: &str = "svc";
 
 /// Stores a key and reads it back: a keyring that forgets is none.

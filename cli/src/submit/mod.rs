@@ -36,11 +36,9 @@ pub(crate) struct Order {
 /// Submits, waits, and prints what came of it.
 pub(crate) async fn run(session: &Session, order: Order, args: &SubmitArgs) -> Result<(), Failure> {
     if session.surface(args.surface.surface)? == SurfaceChoice::Developer {
-        return Err(Failure::usage(format!(
-            "this build cannot make a {} on the developer surface yet",
-            order.noun
-        ))
-        .next("use --surface open"));
+        let noun = order.noun;
+        let why = format!("{noun} generate is not there yet on the developer surface");
+        return Err(Failure::usage(why).next("use --surface open"));
     }
     let access = session.access::<Open>()?;
     let submit = Submission {

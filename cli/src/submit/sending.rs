@@ -141,10 +141,7 @@ impl Submission<'_> {
         let sent = tokio::select! {
             biased;
             sent = Box::pin(submit.send()) => sent.map_err(Failure::from),
-            () = self.session.interrupts.first() => Err(Failure::new(
-                Exit::Ambiguous,
-                "interrupted before the service answered: it may have been carried out",
-            )),
+            () = self.session.interrupts.first() => Err(Failure::unanswered()),
         };
         sent.map_err(|failure| {
             let failure = failure.during(format!("could not submit the {}", self.order.noun));

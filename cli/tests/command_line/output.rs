@@ -45,6 +45,7 @@ fn in_a_pipe_it_is_json_and_a_table_where_asked_for() {
     assert!(!run.ends(0).out.contains('\u{1b}'));
 }
 
+#[cfg(feature = "jq")]
 #[test]
 fn jq_filters_and_prints_strings_bare() {
     let place = Place::new();

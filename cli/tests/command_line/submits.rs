@@ -283,6 +283,94 @@ fn ctrl_c_cancels_where_that_was_asked_for() {
 }
 
 #[test]
+fn a_second_ctrl_c_ends_at_once() {
+    let place = Place::new();
+    let words = [
+        "video",
+        "generate",
+        "--prompt",
+        "[mock:seconds=9000]",
+        "--cancel-on-interrupt",
+    ];
+    let child = start(&mut place.svc(words));
+    until("there is a job", || place.jobs() == 1);
+    let fault =
+        serde_json::json!({"operation": "jobs_cancel", "kind": "delay", "delay_ms": 60_000});
+    place
+        .mock
+        .add_fault(serde_json::from_value(fault).unwrap())
+        .unwrap();
+    pass(Duration::from_millis(200));
+    interrupt(&child);
+    until("it cancels", || place.mock.faults().is_empty());
+    interrupt(&child);
+    child.end().ends(130);
+}
+
+#[test]
+fn ctrl_c_leaves_every_job_that_is_waited_for() {
+    let place = Place::new();
+    let ids = ["[mock:stuck]", "[mock:stuck]"].map(|prompt| {
+        let run = place
+            .run(["video", "generate", "--prompt", prompt, "--no-wait"])
+            .ends(0);
+        run.json()["job"]["id"].as_str().unwrap().to_owned()
+    });
+    let child = start(place.svc(["job", "wait"]).args(&ids));
+    until("it waits for both", || {
+        place.requests("jobs_status").len() >= 2
+    });
+    interrupt(&child);
+    let run = child.end().ends(130);
+    for id in &ids {
+        assert!(
+            run.err
+                .contains(&format!("svc job wait {id} --surface open")),
+            "{}",
+            run.err
+        );
+    }
+}
+
+#[test]
+fn ctrl_c_during_any_request_that_may_cost_is_ambiguous() {
+    let place = Place::new();
+    let rows: [(&str, &[&str]); 2] = [
+        (
+            "top_ups_create",
+            &["top-up", "create", "--amount-usd-cents", "500"],
+        ),
+        (
+            "video_generate",
+            &[
+                "api",
+                "post",
+                "/v1/video-router/generate",
+                "--body",
+                "{\"model\": \"auto\"}",
+            ],
+        ),
+    ];
+    for (operation, words) in rows {
+        let fault =
+            serde_json::json!({"operation": operation, "kind": "delay", "delay_ms": 60_000});
+        place
+            .mock
+            .add_fault(serde_json::from_value(fault).unwrap())
+            .unwrap();
+        let child = start(place.svc([]).args(words));
+        until("the request is there", || place.mock.faults().is_empty());
+        pass(Duration::from_millis(100));
+        interrupt(&child);
+        child
+            .end()
+            .ends(11)
+            .says("idempotency key: ")
+            .says("--idempotency-key");
+    }
+}
+
+#[test]
 fn ctrl_c_before_the_answer_is_ambiguous_and_names_the_key() {
     let place = Place::new();
     let fault =

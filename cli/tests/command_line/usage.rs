@@ -53,7 +53,10 @@ fn bad_usage_ends_2_and_sends_nothing() {
         (&["--max-price=-1"], "--max-price"),
         (&["--idempotency-key", "tab\there"], "--idempotency-key"),
         (&["--jq", ".["], "--jq"),
-        (&["--surface", "developer"], "developer surface yet"),
+        (
+            &["--surface", "developer"],
+            "not there yet on the developer surface",
+        ),
         (&["--no-wait", "--download", "out"], "--no-wait"),
         (&["--base-url", "http://service.example"], "https"),
     ];
