@@ -64,7 +64,7 @@ impl Pace {
         meter.in_flight = meter.in_flight.saturating_sub(1);
         if let Some(told) = headers.and_then(|headers| Window::read(headers, now)) {
             meter.window = Some(match meter.window {
-                Some(known) if known.is_same(&told) => Window {
+                Some(known) if now < known.ends && known.is_same(&told) => Window {
                     remaining: known.remaining.min(told.remaining),
                     ends: known.ends.max(told.ends),
                     ..told

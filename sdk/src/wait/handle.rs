@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::{Updates, WaitOptions};
 use crate::call::clock;
 use crate::client::Client;
-use crate::contract::JobStatus;
+use crate::contract::{JobStatus, NextAction};
 use crate::error::{Error, Kind, Result};
 use crate::surface::Surface;
 use crate::types::{
@@ -15,6 +15,11 @@ use crate::types::{
 
 /// The time to read what a job came to, where the wait's own is all but over.
 const LAST_LOOK: Duration = Duration::from_secs(10);
+
+/// How far a replica may be behind the one that said that a job is through.
+const LAG: Duration = Duration::from_secs(15);
+/// The least pause before it is asked again.
+const BEHIND: Duration = Duration::from_secs(1);
 
 /// A job: to be watched, waited for, canceled and downloaded.
 ///
@@ -222,9 +227,7 @@ impl<S: Surface> JobHandle<S> {
             Some(status) => status,
             None => get().await?.status,
         };
-        let result = self.client.jobs_result(&self.id).with_deadline(span);
-        let result = result.send().await.map_err(|error| self.owned(error));
-        match (status, result) {
+        match (status, self.result_within(span).await) {
             (JobStatus::Completed, result) => result,
             (status @ (JobStatus::Failed | JobStatus::Canceled), Ok(result)) => {
                 Err(self.ended(status, result.error))
@@ -243,6 +246,24 @@ impl<S: Surface> JobHandle<S> {
                 Ok(result)
             }
             (status, Ok(result)) => Err(self.ended(result.status.unwrap_or(status), result.error)),
+        }
+    }
+
+    /// The result of a job that is known to be terminal. A replica that does not know it yet is
+    /// asked again.
+    async fn result_within(&self, span: Duration) -> Result<JobResult> {
+        let patience = clock::after(span.min(LAG));
+        loop {
+            let call = self.client.jobs_result(&self.id).with_deadline(span);
+            let error = match call.send().await {
+                Err(error) if error.advice() == Some(NextAction::PollStatus) => error,
+                other => return other.map_err(|error| self.owned(error)),
+            };
+            let pause = error.retry_after().unwrap_or_default().max(BEHIND);
+            if clock::now() + pause >= patience {
+                return Err(self.owned(error));
+            }
+            clock::sleep(pause).await;
         }
     }
 

@@ -343,3 +343,19 @@ async fn a_top_up_is_waited_for_until_the_payer_is_through() {
         .unwrap_err();
     assert!(error.is_wait_deadline());
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_replica_that_is_behind_is_asked_again_for_a_while() {
+    let behind = json(
+        409,
+        r#"{"error": {"code": "job_not_completed", "message": "", "retry_after_seconds": 2}}"#,
+    );
+    let script = Script::new([json(200, COMPLETED), behind.clone(), json(200, RESULT)]);
+    open_client(&script).job("job_1").wait().await.unwrap();
+    assert_eq!(script.moments(), [0, 0, 2_000]);
+
+    let script = Script::new([json(200, COMPLETED), behind]);
+    let error = open_client(&script).job("job_1").wait().await.unwrap_err();
+    assert_eq!(error.code().unwrap().as_str(), "job_not_completed");
+    assert!(script.moments().last().is_some_and(|last| *last < 16_000));
+}
