@@ -168,10 +168,13 @@ impl<S: Surface> Waiting<'_, S> {
     /// The failure with the command that goes on, where there is something to go on with.
     fn with_resume(&self, failure: Failure) -> Failure {
         let failure = failure.job(self.job.id().as_str());
-        if matches!(
-            failure.exit(),
-            Exit::JobFailed | Exit::JobCanceled | Exit::NotFound
-        ) {
+        let over = match failure.exit() {
+            Exit::JobFailed | Exit::JobCanceled => true,
+            // An id that was typed leads nowhere; one that was paid for may yet be found.
+            Exit::NotFound => self.job.receipt().is_none(),
+            _ => false,
+        };
+        if over {
             return failure;
         }
         let id = self.job.id().as_str();

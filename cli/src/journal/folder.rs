@@ -105,12 +105,18 @@ impl Journal {
 
     /// Closes the open intent of a job whose end a person was told another way.
     pub(crate) fn settle(&self, base_url: &str, job_id: &str, outcome: Outcome) {
+        let is_it = |entry: &Entry| {
+            entry.job_id.as_deref() == Some(job_id) && entry.intent.base_url == base_url
+        };
         for path in self.open_files("").unwrap_or_default() {
-            if let Ok(Some(intent)) = self.lock_open(path)
-                && intent.entry.job_id.as_deref() == Some(job_id)
-                && intent.entry.intent.base_url == base_url
-            {
-                // The next run would find it again: there is nothing to lose.
+            // Only what is meant is locked: a run that looks for its own intent meanwhile would
+            // take a locked one for one at work.
+            let meant = fs::read_to_string(&path)
+                .ok()
+                .and_then(|text| Entry::parse(&text))
+                .is_some_and(|it| is_it(&it));
+            if meant && let Ok(Some(intent)) = self.lock_open(path) {
+                // Where it cannot be closed, the next run finds the job again: nothing is lost.
                 let _ = intent.close(outcome);
             }
         }

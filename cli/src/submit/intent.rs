@@ -2,21 +2,22 @@
 
 use serde_json::Value;
 use svc_sdk::types::{Estimate, IdempotencyKey, RequestId};
-use svc_sdk::{JobHandle, Open};
+use svc_sdk::{JobHandle, Surface};
 
 use super::{Order, Submission};
-use crate::args::SurfaceChoice;
 use crate::clock;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::journal::{Intent, Journal, OpenIntent, Outcome, RequestHash};
+use crate::session::choice;
 
-impl Submission<'_> {
+impl<S: Surface> Submission<'_, S> {
     pub(super) fn hash(&self) -> RequestHash {
         RequestHash::of(
             &self.access.base_url,
             &self.access.key_fingerprint,
             self.order.operation,
+            &self.order.segments,
             &Value::Object(self.order.body.clone()),
             self.args.money.idempotency_key.as_ref(),
         )
@@ -38,7 +39,7 @@ impl Submission<'_> {
         Intent {
             id: format!("{:x}-{made}", created_at.as_nanosecond()),
             request_hash: hash,
-            surface: SurfaceChoice::Open.as_str().to_owned(),
+            surface: choice::<S>().as_str().to_owned(),
             base_url: self.access.base_url.clone(),
             key_fingerprint: self.access.key_fingerprint.clone(),
             operation: self.order.operation.name().to_owned(),
@@ -50,7 +51,7 @@ impl Submission<'_> {
         }
     }
 
-    pub(super) fn note_receipt(&self, intent: &mut OpenIntent, job: &JobHandle<Open>) {
+    pub(super) fn note_receipt(&self, intent: &mut OpenIntent, job: &JobHandle<S>) {
         let receipt = job.receipt();
         let request_id = receipt
             .and_then(|receipt| receipt.request_id.as_ref())

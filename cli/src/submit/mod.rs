@@ -10,7 +10,7 @@ mod sending;
 use serde_json::{Map, Value, json};
 use svc_sdk::contract::Operation;
 use svc_sdk::types::{Estimate, SubmitReceipt, Usd};
-use svc_sdk::{JobHandle, Open};
+use svc_sdk::{Developer, JobHandle, Open, Surface};
 
 use crate::args::{SubmitArgs, SurfaceChoice};
 use crate::exit::Exit;
@@ -29,18 +29,41 @@ pub(crate) struct Order {
     pub(crate) noun: &'static str,
     /// Which operation makes it.
     pub(crate) operation: Operation,
+    /// The values of its path's placeholders.
+    pub(crate) segments: Vec<String>,
     /// The request's body.
     pub(crate) body: Map<String, Value>,
 }
 
-/// Submits, waits, and prints what came of it.
-pub(crate) async fn run(session: &Session, order: Order, args: &SubmitArgs) -> Result<(), Failure> {
-    if session.surface(args.surface.surface)? == SurfaceChoice::Developer {
+/// Submits on the open surface, waits, and prints what came of it.
+pub(crate) async fn open(
+    session: &Session,
+    order: Order,
+    args: &SubmitArgs,
+) -> Result<(), Failure> {
+    run::<Open>(session, order, args).await
+}
+
+/// Submits on the developer surface, waits, and prints what came of it.
+pub(crate) async fn developer(
+    session: &Session,
+    order: Order,
+    args: &SubmitArgs,
+) -> Result<(), Failure> {
+    if args.surface.surface == Some(SurfaceChoice::Open) {
         let noun = order.noun;
-        let why = format!("{noun} generate is not there yet on the developer surface");
-        return Err(Failure::usage(why).next("use --surface open"));
+        let why = format!("the open surface makes no {noun}");
+        return Err(Failure::usage(why).next("use --surface developer, or leave it out"));
     }
-    let access = session.access::<Open>()?;
+    run::<Developer>(session, order, args).await
+}
+
+async fn run<S: Surface>(
+    session: &Session,
+    order: Order,
+    args: &SubmitArgs,
+) -> Result<(), Failure> {
+    let access = session.access::<S>()?;
     let submit = Submission {
         session,
         access: &access,
@@ -80,17 +103,17 @@ pub(crate) async fn run(session: &Session, order: Order, args: &SubmitArgs) -> R
     end
 }
 
-struct Submission<'a> {
+struct Submission<'a, S> {
     session: &'a Session,
-    access: &'a Access<Open>,
+    access: &'a Access<S>,
     order: &'a Order,
     args: &'a SubmitArgs,
 }
 
-impl Submission<'_> {
+impl<S: Surface> Submission<'_, S> {
     /// `--dry-run`: the request and its price, and nothing that costs.
     async fn rehearse(&self) -> Result<(), Failure> {
-        let estimate = price::ask(&self.access.client, &self.order.body).await?;
+        let estimate = price::ask(self.access, &self.order.body).await?;
         price::within(
             estimate.as_ref().map(|it| it.price_usd),
             self.args.money.max_price,
@@ -136,7 +159,7 @@ impl Submission<'_> {
         if money.max_price.is_none() && !somebody_looks {
             return Ok(None);
         }
-        let estimate = price::ask(&self.access.client, &self.order.body).await?;
+        let estimate = price::ask(self.access, &self.order.body).await?;
         price::within(estimate.as_ref().map(|it| it.price_usd), money.max_price)?;
         if ask {
             price::confirm(self.session, self.order.noun, estimate.as_ref(), money)?;
@@ -145,7 +168,7 @@ impl Submission<'_> {
     }
 
     /// The id first: from here on nothing is lost, even if this process is.
-    fn announce(&self, job: &JobHandle<Open>, estimate: Option<&Estimate>) {
+    fn announce(&self, job: &JobHandle<S>, estimate: Option<&Estimate>) {
         let price = job.receipt().and_then(|receipt| receipt.job.price_usd);
         let said = price
             .map(|price| format!(" ({price} USD)"))
@@ -173,7 +196,7 @@ impl Submission<'_> {
     }
 
     /// Prints the receipt, or waits and prints the result.
-    async fn deliver(&self, job: JobHandle<Open>) -> Result<(), Failure> {
+    async fn deliver(&self, job: JobHandle<S>) -> Result<(), Failure> {
         if self.args.no_wait {
             return self.print_receipt(&job).await;
         }
@@ -190,7 +213,7 @@ impl Submission<'_> {
             .map_err(|failure| failure.job(waiting.job.id().as_str()))
     }
 
-    async fn print_receipt(&self, job: &JobHandle<Open>) -> Result<(), Failure> {
+    async fn print_receipt(&self, job: &JobHandle<S>) -> Result<(), Failure> {
         if let Some(receipt) = job.receipt() {
             return self.session.printer.one(receipt, receipt_table);
         }

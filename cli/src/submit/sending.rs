@@ -6,7 +6,7 @@ use serde_json::Value;
 use svc_sdk::contract::limits::IDEMPOTENCY_RETENTION;
 use svc_sdk::contract::{ErrorCode, RetryClass};
 use svc_sdk::types::IdempotencyKey;
-use svc_sdk::{JobHandle, Open, Submit};
+use svc_sdk::{JobHandle, Submit, Surface};
 
 use super::Submission;
 use crate::clock;
@@ -20,11 +20,11 @@ use crate::output::untrusted::clean;
 const KEY_IS_KEPT: Duration = IDEMPOTENCY_RETENTION.saturating_sub(Duration::from_secs(600));
 
 /// A job, and its intent where there is a journal.
-type Sent = (JobHandle<Open>, Option<OpenIntent>);
+type Sent<S> = (JobHandle<S>, Option<OpenIntent>);
 
-impl Submission<'_> {
+impl<S: Surface> Submission<'_, S> {
     /// Gets the job: a new one, or the one that an earlier run of the same command left behind.
-    pub(super) async fn send(&self, journal: Option<&Journal>) -> Result<Sent, Failure> {
+    pub(super) async fn send(&self, journal: Option<&Journal>) -> Result<Sent<S>, Failure> {
         let Some(journal) = journal else {
             let estimate = self.settle_price(true).await?;
             let (submit, _) = self.prepare(None)?;
@@ -43,7 +43,7 @@ impl Submission<'_> {
         }
     }
 
-    async fn send_first(&self, journal: &Journal, hash: RequestHash) -> Result<Sent, Failure> {
+    async fn send_first(&self, journal: &Journal, hash: RequestHash) -> Result<Sent<S>, Failure> {
         let estimate = self.settle_price(true).await?;
         let (submit, key) = self.prepare(None)?;
         let mut intent = journal.begin(self.intent(hash, key, estimate.as_ref()))?;
@@ -61,7 +61,7 @@ impl Submission<'_> {
     }
 
     /// Goes on with a job that is paid for: nothing is sent.
-    fn take_up_job(&self, intent: OpenIntent) -> Sent {
+    fn take_up_job(&self, intent: OpenIntent) -> Sent<S> {
         let id = intent.entry().job_id.clone().unwrap_or_default();
         self.session.printer.note(&format!(
             "taking up job {} again, which the same command submitted {} ago (--new makes a new one)",
@@ -72,7 +72,7 @@ impl Submission<'_> {
     }
 
     /// Sends the same once more, with the same key: the service makes no second job of it.
-    async fn send_again(&self, mut intent: OpenIntent) -> Result<Sent, Failure> {
+    async fn send_again(&self, mut intent: OpenIntent) -> Result<Sent<S>, Failure> {
         let key = intent.entry().intent.idempotency_key.clone();
         let repeatable = intent
             .entry()
@@ -117,9 +117,11 @@ impl Submission<'_> {
     fn prepare(
         &self,
         key: Option<IdempotencyKey>,
-    ) -> Result<(Submit<Open>, IdempotencyKey), Failure> {
+    ) -> Result<(Submit<S>, IdempotencyKey), Failure> {
         let body = Value::Object(self.order.body.clone());
-        let mut submit = self.access.client.submit(self.order.operation, &[], &body);
+        let segments: Vec<&str> = self.order.segments.iter().map(String::as_str).collect();
+        let client = &self.access.client;
+        let mut submit = client.submit(self.order.operation, &segments, &body);
         if let Some(key) = key.or_else(|| self.args.money.idempotency_key.clone()) {
             submit = submit.with_idempotency_key(key);
         }
@@ -134,9 +136,9 @@ impl Submission<'_> {
 
     async fn post(
         &self,
-        submit: Submit<Open>,
+        submit: Submit<S>,
         intent: Option<&OpenIntent>,
-    ) -> Result<JobHandle<Open>, Failure> {
+    ) -> Result<JobHandle<S>, Failure> {
         let key = submit.idempotency_key().cloned();
         let sent = tokio::select! {
             biased;

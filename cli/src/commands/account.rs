@@ -1,0 +1,150 @@
+//! `svc health`, `svc catalog`, `svc me`, `svc balance`: who calls, what there is, what is left.
+
+use svc_sdk::Developer;
+use svc_sdk::contract::{Operation, Scope};
+use svc_sdk::types::{Assumed, Me, ServiceCatalog};
+
+use crate::failure::Failure;
+use crate::output::Table;
+use crate::session::Session;
+
+/// `svc health`.
+pub(crate) async fn health(session: &Session) -> Result<(), Failure> {
+    let client = session.access_without_key::<Developer>()?.client;
+    let health = client.health().send().await?;
+    session.printer.one(&health, |health| {
+        let mut table = Table::of_fields();
+        table.field("status", health.status.as_ref());
+        for (name, value) in health.extra.iter() {
+            table.field(name, Some(value));
+        }
+        table
+    })
+}
+
+/// `svc catalog`.
+pub(crate) async fn catalog(session: &Session) -> Result<(), Failure> {
+    let client = session.access_without_key::<Developer>()?.client;
+    let catalog = client.catalog().send().await?;
+    session.printer.one(&catalog, catalog_table)
+}
+
+fn catalog_table(catalog: &ServiceCatalog) -> Table {
+    let Some(models) = catalog.models.as_ref().and_then(Assumed::known) else {
+        let mut table = Table::of_fields();
+        table.field("capabilities", catalog.capabilities.as_ref());
+        table.field("runtime", catalog.runtime.as_ref());
+        table.field("pricing", catalog.pricing.as_ref());
+        return table;
+    };
+    let mut table = Table::new(["id", "type", "name", "pricing"]);
+    for model in models {
+        table.row([
+            &model.id,
+            model.model_type.as_deref().unwrap_or_default(),
+            model.name.as_deref().unwrap_or_default(),
+            &model
+                .pricing
+                .as_ref()
+                .map(ToString::to_string)
+                .unwrap_or_default(),
+        ]);
+    }
+    table
+}
+
+/// `svc me`.
+pub(crate) async fn me(session: &Session) -> Result<(), Failure> {
+    let client = session.access::<Developer>()?.client;
+    let me = client.me().send().await?;
+    session.printer.one(&me, me_table)
+}
+
+/// Who the key is, and scope by scope what it may do.
+fn me_table(me: &Me) -> Table {
+    let mut table = Table::of_fields();
+    if let Some(key) = &me.key {
+        table.field("key", Some(&key.id));
+        table.field("name", key.name.as_ref());
+        table.field("prefix", key.prefix.as_ref());
+        table.field("last used", key.last_used_at.as_ref());
+    }
+    if let Some(workspace) = me.workspace.as_ref().and_then(Assumed::known) {
+        table.field("workspace", Some(&workspace.id));
+        table.field("plan", workspace.plan.as_ref());
+    }
+    table.field("owner", me.owner.as_ref());
+    if let Some(limits) = me.generation_limits.as_ref().and_then(Assumed::known) {
+        let count = |number: Option<u64>| number.map_or_else(|| "?".to_owned(), |n| n.to_string());
+        let in_flight = count(limits.in_flight);
+        let most = count(limits.concurrent_jobs);
+        table.field("jobs in flight", Some(format!("{in_flight} of {most}")));
+    }
+    let Some(key) = &me.key else { return table };
+    for scope in Scope::KNOWN {
+        let may = if key.scopes.contains(scope) {
+            "yes"
+        } else {
+            "no"
+        };
+        table.field(scope.as_str(), Some(format!("{may}: {}", opened_by(scope))));
+    }
+    for scope in key.scopes.iter().filter(|it| !Scope::KNOWN.contains(it)) {
+        table.field(scope.as_str(), Some("yes"));
+    }
+    table
+}
+
+/// The commands that a scope opens, out of the one table of operations.
+fn opened_by(scope: &Scope) -> String {
+    let mut commands: Vec<_> = Operation::ALL
+        .iter()
+        .filter(|operation| operation.scope().as_ref() == Some(scope))
+        .map(|operation| verb(operation.cli()))
+        .collect();
+    commands.dedup();
+    commands.join(", ")
+}
+
+/// `svc run get RUN_ID --kind action` without its arguments: `run get`.
+fn verb(cli: &str) -> String {
+    let words = cli.split(' ').skip(1);
+    let words: Vec<_> = words
+        .take_while(|word| word.starts_with(|c: char| c.is_ascii_lowercase()))
+        .collect();
+    words.join(" ")
+}
+
+/// `svc balance`.
+pub(crate) async fn balance(session: &Session) -> Result<(), Failure> {
+    let client = session.access::<Developer>()?.client;
+    let balance = client.balance().send().await?;
+    session.printer.one(&balance, |balance| {
+        let mut table = Table::of_fields();
+        table.field("available", Some(format!("{} USD", balance.available_usd)));
+        table.field(
+            "reserved",
+            balance.reserved_usd.map(|usd| format!("{usd} USD")),
+        );
+        table
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_key_may_do_is_said_scope_by_scope() {
+        let me = serde_json::json!({
+            "key": {"id": "key_1", "name": "ci", "scopes": ["jobs:write", "brand:new"]},
+            "workspace": {"id": "ws_1", "plan": "free"},
+            "generation_limits": {"concurrent_jobs": 100, "in_flight": 2},
+        });
+        let text = me_table(&serde_json::from_value(me).unwrap()).render(None, false);
+        assert!(text.contains("2 of 100"), "{text}");
+        assert!(text.contains("yes: job redeliver"), "{text}");
+        assert!(text.contains("no: webhook secret show"), "{text}");
+        assert!(text.contains("brand:new"), "{text}");
+    }
+}

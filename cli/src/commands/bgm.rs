@@ -1,0 +1,91 @@
+//! `svc bgm`: background music. Needs no key.
+
+use clap::{Args, Subcommand};
+use svc_sdk::Developer;
+use svc_sdk::types::{MusicPick, MusicTrack};
+
+use crate::failure::Failure;
+use crate::output::Table;
+use crate::session::Session;
+
+/// Background music.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Bgm {
+    /// Lists the pieces.
+    List,
+    /// Lists the categories.
+    Categories,
+    /// Picks a piece.
+    Pick(Pick),
+}
+
+/// The flags of `svc bgm pick`.
+#[derive(Args, Debug)]
+pub(crate) struct Pick {
+    /// Only pieces of that category.
+    #[arg(long)]
+    category: Option<String>,
+    /// Only pieces of that mood.
+    #[arg(long)]
+    mood: Option<String>,
+}
+
+/// Runs it.
+pub(crate) async fn run(session: &Session, bgm: Bgm) -> Result<(), Failure> {
+    let client = session.access_without_key::<Developer>()?.client;
+    match bgm {
+        Bgm::List => {
+            let tracks = client.bgm_catalog().send().await?.items;
+            session.printer.many(&tracks, |tracks| {
+                let mut table = Table::new(["id", "title", "category", "mood", "seconds"]);
+                for track in tracks {
+                    let text = |field: &Option<String>| field.clone().unwrap_or_default();
+                    table.row([
+                        &text(&track.id),
+                        &text(&track.title),
+                        &text(&track.category),
+                        &text(&track.mood),
+                        &track
+                            .duration_seconds
+                            .map(|seconds| seconds.to_string())
+                            .unwrap_or_default(),
+                    ]);
+                }
+                table
+            })
+        }
+        Bgm::Categories => {
+            let categories = client.bgm_categories().send().await?.items;
+            session.printer.many(&categories, |categories| {
+                let mut table = Table::new(["id", "name"]);
+                for category in categories {
+                    let id = category.id.as_deref().unwrap_or_default();
+                    table.row([id, category.name.as_deref().unwrap_or_default()]);
+                }
+                table
+            })
+        }
+        Bgm::Pick(args) => {
+            let mut body = MusicPick::new();
+            if let Some(category) = args.category {
+                body = body.category(category);
+            }
+            if let Some(mood) = args.mood {
+                body = body.mood(mood);
+            }
+            let track = client.bgm_pick(&body).send().await?;
+            session.printer.one(&track, track_table)
+        }
+    }
+}
+
+fn track_table(track: &MusicTrack) -> Table {
+    let mut table = Table::of_fields();
+    table.field("id", track.id.as_ref());
+    table.field("title", track.title.as_ref());
+    table.field("category", track.category.as_ref());
+    table.field("mood", track.mood.as_ref());
+    table.field("seconds", track.duration_seconds);
+    table.field("url", track.url.as_ref());
+    table
+}
