@@ -109,6 +109,42 @@ impl Body {
         Ok(())
     }
 
+    /// Adds a field that a flag names, in a chain.
+    pub(crate) fn with(
+        mut self,
+        name: &str,
+        value: Option<impl Into<Value>>,
+    ) -> Result<Self, Failure> {
+        self.flag(name, value)?;
+        Ok(self)
+    }
+
+    /// Puts a value into an object of the body, which is made where it is missing.
+    pub(crate) fn within(
+        mut self,
+        object: &str,
+        name: &str,
+        value: Option<impl Into<Value>>,
+    ) -> Result<Self, Failure> {
+        let Some(value) = value else { return Ok(self) };
+        let fields = self
+            .fields
+            .entry(object)
+            .or_insert_with(|| Value::Object(Map::new()));
+        let Some(fields) = fields.as_object_mut() else {
+            let why = format!("{object} must be an object for {object}.{name} to be part of it");
+            return Err(Failure::usage(why));
+        };
+        fields.insert(name.to_owned(), value.into());
+        Ok(self)
+    }
+
+    /// Moves a field that a flag gave into an object of the body.
+    pub(crate) fn moved_within(mut self, name: &str, object: &str) -> Result<Self, Failure> {
+        let value = self.fields.remove(name);
+        self.within(object, name, value)
+    }
+
     /// Sets a field that nothing has set.
     pub(crate) fn otherwise(mut self, name: &str, value: &str) -> Self {
         self.fields.entry(name).or_insert_with(|| value.into());

@@ -66,12 +66,27 @@ mod tests {
         assert!(!reaches("svc format run", "svc format runs FORMAT_ID"));
     }
 
+    /// Families of operations that this build has no commands for yet.
+    const LATER: [&str; 10] = [
+        "svc action ",
+        "svc format ",
+        "svc queue ",
+        "svc run ",
+        "svc agent ",
+        "svc webhook ",
+        "svc schema ",
+        "svc mcp ",
+        "svc job redeliver",
+        "svc run redeliver",
+    ];
+
     #[test]
-    fn every_operation_of_the_open_surface_has_its_command() {
+    fn every_operation_has_its_command() {
         let missing: Vec<_> = Operation::ALL
             .iter()
-            .filter(|op| op.surface().includes(svc_sdk::contract::Surface::Open))
-            .filter(|op| !exists(&command(), op.cli()))
+            .map(|op| op.cli())
+            .filter(|cli| !LATER.iter().any(|family| cli.starts_with(family)))
+            .filter(|cli| !exists(&command(), cli))
             .collect();
         assert!(missing.is_empty(), "{missing:?}");
     }

@@ -1,8 +1,8 @@
 //! Nothing is spent by surprise: the price before the submit, and the question.
 
 use serde_json::{Map, Value};
-use svc_sdk::open;
 use svc_sdk::types::{Estimate, EstimateRequest, Usd};
+use svc_sdk::{Call, Client, Developer, Open, Surface};
 
 use crate::args::MoneyArgs;
 use crate::exit::Exit;
@@ -26,12 +26,33 @@ pub(crate) fn question(body: &Map<String, Value>) -> EstimateRequest {
     EstimateRequest::new(model, input)
 }
 
-/// What the service wants for it; `None` where it answers, but names no price.
-pub(crate) async fn ask(
-    client: &open::Client,
+/// A surface, and what it tells of prices before they are paid.
+pub(crate) trait Priced: Surface {
+    /// The question for a price; none where there are no estimates.
+    fn estimate(client: &Client<Self>, question: EstimateRequest) -> Option<Call<Estimate>>;
+}
+
+impl Priced for Open {
+    fn estimate(client: &Client<Self>, question: EstimateRequest) -> Option<Call<Estimate>> {
+        Some(client.open_estimate(question))
+    }
+}
+
+impl Priced for Developer {
+    fn estimate(_: &Client<Self>, _: EstimateRequest) -> Option<Call<Estimate>> {
+        None
+    }
+}
+
+/// What the service wants for it; `None` where it names no price.
+pub(crate) async fn ask<S: Priced>(
+    client: &Client<S>,
     body: &Map<String, Value>,
 ) -> Result<Option<Estimate>, Failure> {
-    match client.open_estimate(question(body)).send().await {
+    let Some(call) = S::estimate(client, question(body)) else {
+        return Ok(None);
+    };
+    match call.send().await {
         Ok(estimate) => Ok(Some(estimate)),
         Err(error) if error.is_decode() || error.is_not_found() => Ok(None),
         Err(error) => Err(Failure::from(error).during("could not get the price; nothing was sent")),
@@ -55,21 +76,18 @@ pub(crate) fn within(price: Option<Usd>, limit: Option<Usd>) -> Result<(), Failu
         .next("nothing was sent, nothing was charged"))
 }
 
-/// On a terminal: says the price and asks. Where nobody can be asked, nobody is.
+/// Says the price, and asks where somebody can be asked and something is at stake.
 pub(crate) fn confirm(
     session: &Session,
     noun: &str,
     estimate: Option<&Estimate>,
     money: &MoneyArgs,
 ) -> Result<(), Failure> {
-    if session.is_sandbox() || !session.printer.can_ask() {
-        return Ok(());
-    }
     let price = match estimate {
         Some(estimate) => describe(estimate),
         None => "an unknown price".to_owned(),
     };
-    if money.yes {
+    if money.yes || session.is_sandbox() || !session.printer.can_ask() {
         session.printer.note(&format!("price: {price}"));
         return Ok(());
     }

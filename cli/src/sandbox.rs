@@ -9,8 +9,8 @@ use svc_sdk::transport::Transport;
 use crate::args::SurfaceChoice;
 use crate::failure::Failure;
 
-/// A video of eight seconds' work is there in less than half a second.
-const SPEED: &str = "20";
+/// A video of eight seconds' work is there in four: long enough to be watched.
+const SPEED: &str = "2";
 
 /// The mock of one run.
 #[derive(Debug)]
@@ -19,6 +19,9 @@ pub(crate) struct Sandbox {
 }
 
 impl Sandbox {
+    /// The owner in the paths of the compatibility aliases.
+    pub(crate) const FIRST_PARTY_OWNER: &str = "studio";
+
     /// A fresh one.
     pub(crate) fn start() -> Self {
         let speed: Speed = SPEED.parse().unwrap_or_default();

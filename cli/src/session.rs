@@ -162,6 +162,22 @@ impl Session {
         })
     }
 
+    /// The owner in the paths of the compatibility aliases.
+    pub(crate) fn first_party_owner(&self, flag: Option<&str>) -> Result<String, Failure> {
+        if let Some(owner) = flag {
+            return Ok(owner.to_owned());
+        }
+        if self.is_sandbox() {
+            return Ok(Sandbox::FIRST_PARTY_OWNER.to_owned());
+        }
+        match self.settings()?.get("first_party_owner") {
+            Some(owner) => Ok(owner.value.clone()),
+            None => Err(Failure::usage("no first-party owner is configured").next(
+                "pass --owner OWNER, or set SVC_FIRST_PARTY_OWNER or the profile's first_party_owner",
+            )),
+        }
+    }
+
     /// The journal of this machine; the sandbox has none.
     pub(crate) fn journal(&self) -> Result<Option<Journal>, Failure> {
         if self.is_sandbox() {

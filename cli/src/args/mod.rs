@@ -2,6 +2,7 @@
 
 mod body;
 mod global;
+mod speech;
 mod submit;
 mod values;
 
@@ -9,6 +10,7 @@ use clap::{Parser, Subcommand};
 
 pub(crate) use body::{BodyArgs, CommunicationFields, ImageFields, VideoFields};
 pub(crate) use global::{Color, Format, Global, SurfaceArg, SurfaceChoice};
+pub(crate) use speech::SpeechFields;
 pub(crate) use submit::{MoneyArgs, SubmitArgs, WaitArgs};
 pub(crate) use values::{JsonField, Pair, Timeout};
 
@@ -38,6 +40,21 @@ pub(crate) enum Command {
     /// Videos.
     #[command(subcommand)]
     Video(commands::video::Video),
+    /// Music.
+    #[command(subcommand)]
+    Music(commands::music::Music),
+    /// Avatars, and what they say.
+    #[command(subcommand)]
+    Avatar(commands::avatar::Avatar),
+    /// Videos that avatars speak in.
+    #[command(subcommand)]
+    AvatarVideo(commands::avatar_video::AvatarVideo),
+    /// Previews of avatar videos.
+    #[command(subcommand)]
+    Preview(commands::preview::Preview),
+    /// Captions of videos.
+    #[command(subcommand)]
+    Caption(commands::caption::Caption),
     /// Jobs: what was submitted, how it stands, what it made.
     #[command(subcommand)]
     Job(commands::job::Job),
@@ -52,6 +69,22 @@ pub(crate) enum Command {
     /// The balance's top-ups.
     #[command(subcommand)]
     TopUp(commands::top_up::TopUp),
+    /// Who the key is, and what it may do.
+    Me,
+    /// What is left to spend.
+    Balance,
+    /// What was spent, by day and kind.
+    Usage(commands::usage::Usage),
+    /// What the developer surface offers. Needs no key.
+    Catalog,
+    /// Background music. Needs no key.
+    #[command(subcommand)]
+    Bgm(commands::bgm::Bgm),
+    /// Trending videos.
+    #[command(subcommand)]
+    Trending(commands::trending::Trending),
+    /// Whether the developer surface is up. Needs no key.
+    Health,
     /// What this machine submitted, newest first.
     History(commands::history::History),
     /// Any request, raw.

@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 use svc_sdk::contract::Operation;
 
-use crate::args::{ImageFields, SubmitArgs};
+use crate::args::{ImageFields, SubmitArgs, SurfaceChoice};
 use crate::body::Body;
 use crate::failure::Failure;
 use crate::session::Session;
@@ -31,16 +31,25 @@ pub(crate) async fn run(session: &Session, Image::Generate(args): Image) -> Resu
         .image(&args.fields)?
         .communication(&args.submit.communication)?
         .finish()?;
-    if !body.contains_key("model") {
+    let surface = session.surface(args.submit.surface.surface)?;
+    if surface == SurfaceChoice::Open && !body.contains_key("model") {
         return Err(
             Failure::usage("an image needs a model: pass --model MODEL_ID")
                 .next("see which there are: svc model list --type image"),
         );
     }
-    let order = Order {
+    let order = |operation| Order {
         noun: "image",
-        operation: Operation::ImageGenerate,
+        operation,
+        segments: Vec::new(),
         body,
     };
-    submit::run(session, order, &args.submit).await
+    match surface {
+        SurfaceChoice::Open => {
+            submit::open(session, order(Operation::ImageGenerate), &args.submit).await
+        }
+        SurfaceChoice::Developer => {
+            submit::developer(session, order(Operation::Image1Generate), &args.submit).await
+        }
+    }
 }

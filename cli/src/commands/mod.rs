@@ -1,7 +1,12 @@
 //! What the commands do, one file a noun.
 
+pub(crate) mod account;
 pub(crate) mod api;
 pub(crate) mod auth;
+pub(crate) mod avatar;
+pub(crate) mod avatar_video;
+pub(crate) mod bgm;
+pub(crate) mod caption;
 pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod estimate;
@@ -11,9 +16,13 @@ pub(crate) mod job;
 pub(crate) mod man;
 pub(crate) mod mock;
 pub(crate) mod model;
+pub(crate) mod music;
 pub(crate) mod operations;
+pub(crate) mod preview;
 pub(crate) mod pricing;
 pub(crate) mod top_up;
+pub(crate) mod trending;
+pub(crate) mod usage;
 pub(crate) mod video;
 
 use crate::args::Command;
@@ -25,6 +34,18 @@ pub(crate) async fn run(session: &Session, command: Command) -> Result<(), Failu
     match command {
         Command::Image(image) => Box::pin(image::run(session, image)).await,
         Command::Video(video) => Box::pin(video::run(session, video)).await,
+        Command::Music(music) => Box::pin(music::run(session, music)).await,
+        Command::Avatar(avatar) => Box::pin(avatar::run(session, avatar)).await,
+        Command::AvatarVideo(video) => Box::pin(avatar_video::run(session, video)).await,
+        Command::Preview(preview) => Box::pin(preview::run(session, preview)).await,
+        Command::Caption(caption) => Box::pin(caption::run(session, caption)).await,
+        Command::Me => Box::pin(account::me(session)).await,
+        Command::Balance => Box::pin(account::balance(session)).await,
+        Command::Usage(usage) => Box::pin(usage::run(session, &usage)).await,
+        Command::Catalog => Box::pin(account::catalog(session)).await,
+        Command::Bgm(bgm) => Box::pin(bgm::run(session, bgm)).await,
+        Command::Trending(trending) => Box::pin(trending::run(session, trending)).await,
+        Command::Health => Box::pin(account::health(session)).await,
         Command::Job(job) => Box::pin(job::run(session, job)).await,
         Command::Model(model) => Box::pin(model::run(session, model)).await,
         Command::Pricing(pricing) => Box::pin(pricing::run(session, pricing)).await,

@@ -1,12 +1,16 @@
 //! `svc model`.
 
-use clap::{Subcommand, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
 use svc_sdk::Open;
+use svc_sdk::developer::Alias;
 use svc_sdk::types::{Assumed, Model as Entry};
 
+use crate::args::SubmitArgs;
+use crate::body::Body;
 use crate::failure::Failure;
 use crate::output::Table;
 use crate::session::Session;
+use crate::submit::{self, Order};
 
 /// Models.
 #[derive(Debug, Subcommand)]
@@ -26,6 +30,28 @@ pub(crate) enum Model {
         #[arg(long = "type", value_name = "TYPE")]
         kind: Option<Kind>,
     },
+    /// Submits through a compatibility alias; the canonical command is preferred.
+    Run(Box<Run>),
+}
+
+/// The flags of `svc model run`.
+#[derive(Args, Debug)]
+pub(crate) struct Run {
+    /// The alias, such as `image-1.0` or `avatar/v1.0`.
+    #[arg(value_name = "ALIAS", value_parser = alias)]
+    alias: Alias,
+    /// The owner in the path [env: SVC_FIRST_PARTY_OWNER].
+    #[arg(long)]
+    owner: Option<String>,
+    #[command(flatten)]
+    submit: SubmitArgs,
+}
+
+fn alias(name: &str) -> Result<Alias, String> {
+    Alias::from_name(name).ok_or_else(|| {
+        let known: Vec<_> = Alias::ALL.iter().map(|alias| alias.name()).collect();
+        format!("no such alias; there are {}", known.join(", "))
+    })
 }
 
 /// What a model makes.
@@ -42,7 +68,28 @@ pub(crate) async fn run(session: &Session, model: Model) -> Result<(), Failure> 
     match model {
         Model::List { kind } => list(session, kind).await,
         Model::Get { id, kind } => get(session, &id, kind).await,
+        Model::Run(args) => run_alias(session, &args).await,
     }
+}
+
+async fn run_alias(session: &Session, args: &Run) -> Result<(), Failure> {
+    let owner = session.first_party_owner(args.owner.as_deref())?;
+    let body = Body::read(&args.submit.body)?
+        .communication(&args.submit.communication)?
+        .finish()?;
+    if let Some(canonical) = args.alias.canonical() {
+        let preferred = canonical.cli();
+        session.printer.note(&format!(
+            "an alias, which goes on working: {preferred} is preferred"
+        ));
+    }
+    let order = Order {
+        noun: "run",
+        operation: args.alias.operation(),
+        segments: vec![owner],
+        body,
+    };
+    submit::developer(session, order, &args.submit).await
 }
 
 async fn list(session: &Session, kind: Option<Kind>) -> Result<(), Failure> {

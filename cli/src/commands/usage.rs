@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use clap::Args;
 use serde::Serialize;
 use svc_sdk::Developer;
-use svc_sdk::types::{Usd, UsageEntry, UsageKind};
+use svc_sdk::types::{JobId, UsageEntry, UsageKind, Usd};
 
 use crate::failure::Failure;
 use crate::output::Table;
@@ -107,7 +107,7 @@ fn total_table(totals: &[Total]) -> Table {
 fn entry_table(entries: &[UsageEntry]) -> Table {
     let mut table = Table::new(["id", "kind", "usd", "for", "created"]);
     for entry in entries {
-        let job = entry.job_id.as_ref().map(|id| id.as_str());
+        let job = entry.job_id.as_ref().map(JobId::as_str);
         let what = job
             .or(entry.run_id.as_deref())
             .or(entry.top_up_id.as_deref());

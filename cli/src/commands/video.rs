@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 use svc_sdk::contract::Operation;
 
-use crate::args::{SubmitArgs, VideoFields};
+use crate::args::{SubmitArgs, SurfaceChoice, VideoFields};
 use crate::body::Body;
 use crate::failure::Failure;
 use crate::session::Session;
@@ -29,13 +29,22 @@ pub(crate) struct Generate {
 pub(crate) async fn run(session: &Session, Video::Generate(args): Video) -> Result<(), Failure> {
     let body = Body::read(&args.submit.body)?
         .video(&args.fields)?
-        .communication(&args.submit.communication)?
-        .otherwise("model", "auto")
-        .finish()?;
-    let order = Order {
+        .communication(&args.submit.communication)?;
+    let order = |operation, body| Order {
         noun: "video",
-        operation: Operation::VideoGenerate,
+        operation,
+        segments: Vec::new(),
         body,
     };
-    submit::run(session, order, &args.submit).await
+    match session.surface(args.submit.surface.surface)? {
+        SurfaceChoice::Open => {
+            let body = body.otherwise("model", "auto").finish()?;
+            let order = order(Operation::VideoGenerate, body);
+            submit::open(session, order, &args.submit).await
+        }
+        SurfaceChoice::Developer => {
+            let order = order(Operation::Video1Generate, body.finish()?);
+            submit::developer(session, order, &args.submit).await
+        }
+    }
 }

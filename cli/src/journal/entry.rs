@@ -2,7 +2,6 @@
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use svc_sdk::contract::Operation;
 use svc_sdk::types::{IdempotencyKey, Usd};
 
 use super::RequestHash;
@@ -34,13 +33,6 @@ pub(crate) struct Intent {
     pub(crate) max_price_usd: Option<Usd>,
     /// When it was written.
     pub(crate) created_at: Timestamp,
-}
-
-impl Intent {
-    /// The operation, where this build knows it.
-    pub(crate) fn operation(&self) -> Option<Operation> {
-        Operation::from_name(&self.operation)
-    }
 }
 
 /// One line of the file.
@@ -173,6 +165,7 @@ pub(super) fn example(key: &str) -> Intent {
             "https://a",
             "f",
             Operation::VideoGenerate,
+            &[],
             &serde_json::json!({}),
             None,
         ),
@@ -192,6 +185,8 @@ pub(super) fn example(key: &str) -> Intent {
 
 #[cfg(test)]
 mod tests {
+    use svc_sdk::contract::Operation;
+
     use super::*;
 
     #[test]

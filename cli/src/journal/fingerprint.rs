@@ -20,6 +20,7 @@ impl RequestHash {
         base_url: &str,
         key_fingerprint: &str,
         operation: Operation,
+        segments: &[String],
         body: &Value,
         chosen_key: Option<&IdempotencyKey>,
     ) -> Self {
@@ -32,6 +33,10 @@ impl RequestHash {
             chosen_key,
         ] {
             digest.update(part.as_bytes());
+            digest.update([0]);
+        }
+        for segment in segments {
+            digest.update(segment.as_bytes());
             digest.update([0]);
         }
         digest.update(canonical(body).as_bytes());
@@ -91,7 +96,7 @@ mod tests {
         let key: IdempotencyKey = "k".parse().unwrap();
         let hash =
             |url: &str, key: &str, operation, body: &Value, chosen: Option<&IdempotencyKey>| {
-                RequestHash::of(url, key, operation, body, chosen)
+                RequestHash::of(url, key, operation, &[], body, chosen)
             };
         let body = json!({"model": "auto", "metadata": {"a": 1, "b": [2, "x"]}});
         let first = hash("https://a", "k1", Operation::VideoGenerate, &body, None);

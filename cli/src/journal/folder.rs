@@ -367,6 +367,7 @@ mod tests {
             "https://a",
             "f",
             svc_sdk::contract::Operation::ImageGenerate,
+            &[],
             &serde_json::json!({}),
             None,
         );

@@ -1,17 +1,18 @@
 //! The intent of a submit: what the journal is told, and when it is closed.
 
 use serde_json::Value;
+use svc_sdk::JobHandle;
 use svc_sdk::types::{Estimate, IdempotencyKey, RequestId};
-use svc_sdk::{JobHandle, Surface};
 
 use super::{Order, Submission};
 use crate::clock;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::journal::{Intent, Journal, OpenIntent, Outcome, RequestHash};
+use crate::price::Priced;
 use crate::session::choice;
 
-impl<S: Surface> Submission<'_, S> {
+impl<S: Priced> Submission<'_, S> {
     pub(super) fn hash(&self) -> RequestHash {
         RequestHash::of(
             &self.access.base_url,
@@ -128,6 +129,7 @@ mod tests {
         let order = Order {
             noun: "video",
             operation: Operation::VideoGenerate,
+            segments: Vec::new(),
             body: body.as_object().cloned().unwrap_or_default(),
         };
         assert_eq!(summary(&order), "video, model video-f, duration 5");

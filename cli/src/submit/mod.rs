@@ -10,7 +10,7 @@ mod sending;
 use serde_json::{Map, Value, json};
 use svc_sdk::contract::Operation;
 use svc_sdk::types::{Estimate, SubmitReceipt, Usd};
-use svc_sdk::{Developer, JobHandle, Open, Surface};
+use svc_sdk::{Developer, JobHandle, Open};
 
 use crate::args::{SubmitArgs, SurfaceChoice};
 use crate::exit::Exit;
@@ -18,7 +18,7 @@ use crate::failure::Failure;
 use crate::journal::Outcome;
 use crate::output::Table;
 use crate::output::untrusted::clean;
-use crate::price;
+use crate::price::{self, Priced};
 use crate::session::{Access, Session};
 use crate::wait::{self, Waiting};
 
@@ -58,11 +58,7 @@ pub(crate) async fn developer(
     run::<Developer>(session, order, args).await
 }
 
-async fn run<S: Surface>(
-    session: &Session,
-    order: Order,
-    args: &SubmitArgs,
-) -> Result<(), Failure> {
+async fn run<S: Priced>(session: &Session, order: Order, args: &SubmitArgs) -> Result<(), Failure> {
     let access = session.access::<S>()?;
     let submit = Submission {
         session,
@@ -110,20 +106,23 @@ struct Submission<'a, S> {
     args: &'a SubmitArgs,
 }
 
-impl<S: Surface> Submission<'_, S> {
+impl<S: Priced> Submission<'_, S> {
     /// `--dry-run`: the request and its price, and nothing that costs.
     async fn rehearse(&self) -> Result<(), Failure> {
-        let estimate = price::ask(self.access, &self.order.body).await?;
+        let estimate = price::ask(&self.access.client, &self.order.body).await?;
         price::within(
             estimate.as_ref().map(|it| it.price_usd),
             self.args.money.max_price,
         )?;
         let operation = self.order.operation;
+        let path = operation
+            .expand(&self.order.segments)
+            .map_err(|error| Failure::usage(error.to_string()))?;
         let shown = json!({
             "dry_run": true,
             "request": {
                 "method": operation.method().as_str(),
-                "url": format!("{}{}", self.access.base_url.trim_end_matches('/'), operation.path()),
+                "url": format!("{}{path}", self.access.base_url.trim_end_matches('/')),
                 "body": self.order.body,
             },
             "estimate": estimate,
@@ -132,11 +131,7 @@ impl<S: Surface> Submission<'_, S> {
             let mut table = Table::of_fields();
             table.field(
                 "request",
-                Some(format!(
-                    "{} {}",
-                    operation.method().as_str(),
-                    operation.path()
-                )),
+                Some(format!("{} {}", operation.method().as_str(), path)),
             );
             table.field("body", Some(Value::Object(self.order.body.clone())));
             table.field(
@@ -155,11 +150,11 @@ impl<S: Surface> Submission<'_, S> {
     /// The price, where someone wants to know it before it is paid.
     async fn settle_price(&self, ask: bool) -> Result<Option<Estimate>, Failure> {
         let money = &self.args.money;
-        let somebody_looks = ask && self.session.printer.can_ask() && !self.session.is_sandbox();
+        let somebody_looks = ask && (self.session.printer.can_ask() || self.session.is_sandbox());
         if money.max_price.is_none() && !somebody_looks {
             return Ok(None);
         }
-        let estimate = price::ask(self.access, &self.order.body).await?;
+        let estimate = price::ask(&self.access.client, &self.order.body).await?;
         price::within(estimate.as_ref().map(|it| it.price_usd), money.max_price)?;
         if ask {
             price::confirm(self.session, self.order.noun, estimate.as_ref(), money)?;

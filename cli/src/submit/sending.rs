@@ -6,7 +6,7 @@ use serde_json::Value;
 use svc_sdk::contract::limits::IDEMPOTENCY_RETENTION;
 use svc_sdk::contract::{ErrorCode, RetryClass};
 use svc_sdk::types::IdempotencyKey;
-use svc_sdk::{JobHandle, Submit, Surface};
+use svc_sdk::{JobHandle, Submit};
 
 use super::Submission;
 use crate::clock;
@@ -14,6 +14,8 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::journal::{Journal, OpenIntent, RequestHash};
 use crate::output::untrusted::clean;
+use crate::price::Priced;
+use crate::session::choice;
 
 /// How long a key is surely kept: after that, the same key is a new call. The service may be a
 /// little ahead, and the repetitions of a request take their time.
@@ -22,7 +24,7 @@ const KEY_IS_KEPT: Duration = IDEMPOTENCY_RETENTION.saturating_sub(Duration::fro
 /// A job, and its intent where there is a journal.
 type Sent<S> = (JobHandle<S>, Option<OpenIntent>);
 
-impl<S: Surface> Submission<'_, S> {
+impl<S: Priced> Submission<'_, S> {
     /// Gets the job: a new one, or the one that an earlier run of the same command left behind.
     pub(super) async fn send(&self, journal: Option<&Journal>) -> Result<Sent<S>, Failure> {
         let Some(journal) = journal else {
@@ -74,13 +76,8 @@ impl<S: Surface> Submission<'_, S> {
     /// Sends the same once more, with the same key: the service makes no second job of it.
     async fn send_again(&self, mut intent: OpenIntent) -> Result<Sent<S>, Failure> {
         let key = intent.entry().intent.idempotency_key.clone();
-        let repeatable = intent
-            .entry()
-            .intent
-            .operation()
-            .is_some_and(|op| op.retry() == RetryClass::Key);
-        if age(&intent) >= KEY_IS_KEPT || !repeatable {
-            return Err(self.too_late(&intent));
+        if age(&intent) >= KEY_IS_KEPT || !self.repeats_by_key() {
+            return Err(self.undecided(&intent));
         }
         self.settle_price(false).await?;
         self.session.printer.note(&format!(
@@ -101,23 +98,39 @@ impl<S: Surface> Submission<'_, S> {
         }
     }
 
-    fn too_late(&self, intent: &OpenIntent) -> Failure {
+    /// Sending it again could pay twice: a person has to look.
+    fn undecided(&self, intent: &OpenIntent) -> Failure {
         let since = clock::say(age(intent));
+        let why = match self.repeats_by_key() {
+            true => "the service has forgotten its key by now",
+            false => "the service does not promise that its key is paid for once",
+        };
         let why = format!(
             "the same command was cut off {since} ago, and nobody knows whether it was carried out; \
-             the service has forgotten its key by now, so sending it again could pay twice"
+             {why}, so sending it again could pay twice"
         );
-        Failure::new(Exit::Ambiguous, why)
+        let failure = Failure::new(Exit::Ambiguous, why)
             .during("not submitted")
-            .key(intent.entry().intent.idempotency_key.as_str())
-            .next("look whether the job exists: svc job list")
+            .key(intent.entry().intent.idempotency_key.as_str());
+        self.with_a_look(failure)
+    }
+
+    fn with_a_look(&self, failure: Failure) -> Failure {
+        let surface = choice::<S>();
+        failure
+            .next(format!(
+                "look whether the job exists: {}",
+                self.session.resume_on(surface, &["job", "list"])
+            ))
             .next("if it does not, or another one is wanted, run this command with --new")
     }
 
-    fn prepare(
-        &self,
-        key: Option<IdempotencyKey>,
-    ) -> Result<(Submit<S>, IdempotencyKey), Failure> {
+    /// Whether the operation's idempotency is documented.
+    fn repeats_by_key(&self) -> bool {
+        self.order.operation.retry() == RetryClass::Key
+    }
+
+    fn prepare(&self, key: Option<IdempotencyKey>) -> Result<(Submit<S>, IdempotencyKey), Failure> {
         let body = Value::Object(self.order.body.clone());
         let segments: Vec<&str> = self.order.segments.iter().map(String::as_str).collect();
         let client = &self.access.client;
@@ -164,6 +177,7 @@ impl<S: Surface> Submission<'_, S> {
     ) -> Failure {
         match key {
             Some(_) if failure.exit() != Exit::Ambiguous => failure,
+            Some(_) if !self.repeats_by_key() => self.with_a_look(failure),
             Some(_) if journaled => failure
                 .next("run the same command again on this machine: it goes on with the same key"),
             Some(key) => failure.next(format!(

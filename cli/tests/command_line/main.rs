@@ -10,6 +10,7 @@
 )]
 
 mod accounts;
+mod developer;
 mod errors;
 mod output;
 mod place;

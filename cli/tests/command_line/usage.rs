@@ -55,7 +55,7 @@ fn bad_usage_ends_2_and_sends_nothing() {
         (&["--jq", ".["], "--jq"),
         (
             &["--surface", "developer"],
-            "not there yet on the developer surface",
+            "no URL of the developer surface is configured",
         ),
         (&["--no-wait", "--download", "out"], "--no-wait"),
         (&["--base-url", "http://service.example"], "https"),

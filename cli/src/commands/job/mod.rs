@@ -32,6 +32,12 @@ pub(crate) enum Job {
     Result(One),
     /// Cancels a job whose generation has not started; the charge is refunded.
     Cancel(One),
+    /// Shows a job's public timeline, as it is now; the developer surface has it.
+    Events {
+        /// The job's id.
+        #[arg(value_name = "JOB_ID")]
+        id: String,
+    },
     /// Waits for jobs, and prints what they came to.
     Wait(Wait),
     /// Stores what jobs made, waiting for those that still run.
@@ -101,6 +107,7 @@ impl Job {
             Self::Get(args) | Self::Status(args) | Self::Result(args) | Self::Cancel(args) => {
                 args.surface.surface
             }
+            Self::Events { .. } => Some(SurfaceChoice::Developer),
             Self::Wait(args) => args.surface.surface,
             Self::Download(args) => args.surface.surface,
         }
@@ -182,6 +189,7 @@ async fn on<S: Surface>(session: &Session, access: &Access<S>, job: Job) -> Resu
             settle(session, access, id.as_str(), &job.status);
             Ok(())
         }
+        Job::Events { id } => events(session, &id).await,
         Job::Wait(args) => {
             wait_for_all(
                 session,
@@ -196,6 +204,12 @@ async fn on<S: Surface>(session: &Session, access: &Access<S>, job: Job) -> Resu
             wait_for_all(session, access, args.ids, &args.wait, Some(&args.dir)).await
         }
     }
+}
+
+async fn events(session: &Session, id: &str) -> Result<(), Failure> {
+    let client = session.access::<Developer>()?.client;
+    let events = client.jobs_events(&JobId::from(id)).send().await?;
+    session.printer.many(&events.items, tables::timeline)
 }
 
 async fn list<S: Surface>(

@@ -1,6 +1,6 @@
 //! Jobs as tables.
 
-use svc_sdk::types::Job;
+use svc_sdk::types::{Job, JobEvent};
 
 use crate::output::Table;
 use crate::wait::Finished;
@@ -47,6 +47,18 @@ pub(crate) fn envelope(job: &Job) -> Table {
     }
     if let Some(error) = &job.error {
         table.field("error", Some(format!("{} ({})", error.message, error.code)));
+    }
+    table
+}
+
+/// A job's timeline, in the service's order.
+pub(crate) fn timeline(events: &[JobEvent]) -> Table {
+    let mut table = Table::new(["at", "event"]);
+    for event in events {
+        table.row([
+            event.created_at.as_deref().unwrap_or_default(),
+            event.event_type.as_deref().unwrap_or_default(),
+        ]);
     }
     table
 }

@@ -1,0 +1,42 @@
+//! `svc music`.
+
+use clap::{Args, Subcommand};
+use svc_sdk::contract::Operation;
+
+use crate::args::SubmitArgs;
+use crate::body::Body;
+use crate::failure::Failure;
+use crate::session::Session;
+use crate::submit::{self, Order};
+
+/// Music.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Music {
+    /// Makes a piece of music, waits for it, and prints where it is.
+    Generate(Box<Generate>),
+}
+
+/// The flags of `svc music generate`.
+#[derive(Args, Debug)]
+pub(crate) struct Generate {
+    /// Length.
+    #[arg(long, value_name = "SECONDS", help_heading = "Body")]
+    duration: Option<u64>,
+    #[command(flatten)]
+    submit: SubmitArgs,
+}
+
+/// Runs it.
+pub(crate) async fn run(session: &Session, Music::Generate(args): Music) -> Result<(), Failure> {
+    let body = Body::read(&args.submit.body)?
+        .with("duration", args.duration)?
+        .communication(&args.submit.communication)?
+        .finish()?;
+    let order = Order {
+        noun: "piece of music",
+        operation: Operation::Music1Generate,
+        segments: Vec::new(),
+        body,
+    };
+    submit::developer(session, order, &args.submit).await
+}

@@ -1,0 +1,100 @@
+//! `svc preview`: previews of avatar videos.
+
+use clap::{Args, Subcommand};
+use svc_sdk::Developer;
+use svc_sdk::contract::Operation;
+
+use super::avatar_video::entry_table;
+use crate::args::{SpeechFields, SubmitArgs};
+use crate::body::Body;
+use crate::failure::Failure;
+use crate::session::Session;
+use crate::submit::{self, Order};
+
+/// Previews of avatar videos.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Preview {
+    /// Makes a preview.
+    Create(Box<Create>),
+    /// Shows a preview.
+    Get {
+        /// Its id.
+        #[arg(value_name = "ID")]
+        id: String,
+    },
+    /// Makes a preview again.
+    Regenerate(Box<Again>),
+    /// Makes the video of a preview.
+    GenerateVideo(Box<Again>),
+}
+
+/// The flags of `svc preview create`.
+#[derive(Args, Debug)]
+pub(crate) struct Create {
+    #[command(flatten)]
+    speech: SpeechFields,
+    #[command(flatten)]
+    submit: SubmitArgs,
+}
+
+/// The flags of a submit that goes on with a preview.
+#[derive(Args, Debug)]
+pub(crate) struct Again {
+    /// The preview's id.
+    #[arg(value_name = "ID")]
+    id: String,
+    #[command(flatten)]
+    submit: SubmitArgs,
+}
+
+/// Runs it.
+pub(crate) async fn run(session: &Session, preview: Preview) -> Result<(), Failure> {
+    match preview {
+        Preview::Create(args) => {
+            let body = Body::read(&args.submit.body)?;
+            let body = args
+                .speech
+                .add_to(body)?
+                .communication(&args.submit.communication)?
+                .finish()?;
+            let order = Order {
+                noun: "preview",
+                operation: Operation::AvatarPreviewsCreate,
+                segments: Vec::new(),
+                body,
+            };
+            submit::developer(session, order, &args.submit).await
+        }
+        Preview::Get { id } => {
+            let client = session.access::<Developer>()?.client;
+            let preview = client.avatar_previews_get(&id).send().await?;
+            session.printer.one(&preview, entry_table)
+        }
+        Preview::Regenerate(args) => {
+            let operation = Operation::AvatarPreviewsRegenerate;
+            go_on(session, "preview", operation, *args).await
+        }
+        Preview::GenerateVideo(args) => {
+            let operation = Operation::AvatarPreviewsGenerateVideo;
+            go_on(session, "avatar video", operation, *args).await
+        }
+    }
+}
+
+async fn go_on(
+    session: &Session,
+    noun: &'static str,
+    operation: Operation,
+    args: Again,
+) -> Result<(), Failure> {
+    let body = Body::read(&args.submit.body)?
+        .communication(&args.submit.communication)?
+        .finish()?;
+    let order = Order {
+        noun,
+        operation,
+        segments: vec![args.id],
+        body,
+    };
+    submit::developer(session, order, &args.submit).await
+}
