@@ -6,7 +6,7 @@ use super::failure::Failure;
 use super::fields::Fields;
 use super::generation::{COMMON, judge, within};
 use super::request::Request;
-use super::submit::{self, Draft};
+use super::submit::{self, Draft, Made};
 use crate::engine::canonical::{IMAGE_1, MUSIC_SECONDS, VIDEO_1, price};
 use crate::engine::jobs::JobType;
 use crate::engine::magic::Words;
@@ -14,17 +14,23 @@ use crate::media::Spec;
 
 /// `POST /v1/image-1.0/generate`.
 pub(super) fn image(request: &mut Request<'_>) -> Outcome {
-    submit::to_a_model(request, read_image)
+    submit::to_a_model(request, |_, fields| {
+        Ok((read_image(fields)?, Made::Nothing))
+    })
 }
 
 /// `POST /v1/video-1.0/generate`.
 pub(super) fn video(request: &mut Request<'_>) -> Outcome {
-    submit::to_a_model(request, read_video)
+    submit::to_a_model(request, |_, fields| {
+        Ok((read_video(fields)?, Made::Nothing))
+    })
 }
 
 /// `POST /v1/music-1.0/generate`.
 pub(super) fn music(request: &mut Request<'_>) -> Outcome {
-    submit::to_a_model(request, read_music)
+    submit::to_a_model(request, |_, fields| {
+        Ok((read_music(fields)?, Made::Nothing))
+    })
 }
 
 pub(super) fn read_image(fields: Fields<'_>) -> Result<Draft, Failure> {

@@ -4,6 +4,7 @@
 
 use std::ops::RangeInclusive;
 
+use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value};
 
 use super::failure::Failure;
@@ -119,6 +120,52 @@ impl<'b> Fields<'b> {
         self.typed(name, "an object", Value::as_object)
     }
 
+    /// Objects, so many; what is in them is not judged.
+    pub(crate) fn objects(
+        &self,
+        name: &str,
+        count: RangeInclusive<usize>,
+    ) -> Result<Option<&'b [Value]>, Failure> {
+        let Some(items) = self.typed(name, "an array", Value::as_array)? else {
+            return Ok(None);
+        };
+        if !count.contains(&items.len()) {
+            let problem = format!("must have {} to {} items", count.start(), count.end());
+            return Err(self.wrong(name, &problem));
+        }
+        match items.iter().position(|item| !item.is_object()) {
+            Some(place) => Err(self.wrong(&format!("{name}[{place}]"), "must be an object")),
+            None => Ok(Some(items)),
+        }
+    }
+
+    /// An image: its URL, or an object that has one as `image_url`.
+    pub(crate) fn image(&self, name: &str) -> Result<(), Failure> {
+        let (name, url) = match self.fields.get(name) {
+            None => return Ok(()),
+            Some(Value::Object(fields)) => (format!("{name}.image_url"), fields.get("image_url")),
+            url => (name.to_owned(), url),
+        };
+        match url {
+            None => Ok(()),
+            Some(Value::String(url)) => self.judge_url(&name, url, Medium::Image),
+            Some(other) => {
+                let problem = format!("must be the URL of an image, not {}", kind(other));
+                Err(self.wrong(&name, &problem))
+            }
+        }
+    }
+
+    /// All texts of the request, wherever they are; addresses decoded. The caller's own data and
+    /// the webhook's address are not read.
+    pub(crate) fn texts(&self) -> Vec<String> {
+        let mut texts = Vec::new();
+        let read = self.fields.iter();
+        let read = read.filter(|(name, _)| !matches!(name.as_str(), "metadata" | "webhook_url"));
+        read.for_each(|(_, value)| collect_texts(value, &mut texts));
+        texts
+    }
+
     /// The URL of a medium.
     pub(crate) fn media_url(&self, name: &str, medium: Medium) -> Result<Option<&'b str>, Failure> {
         let Some(url) = self.text(name)? else {
@@ -175,6 +222,21 @@ impl<'b> Fields<'b> {
             Some(read) => Ok(Some(read)),
             None => Err(self.wrong(name, &format!("must be {wanted}, not {}", kind(value)))),
         }
+    }
+}
+
+fn collect_texts(value: &Value, texts: &mut Vec<String>) {
+    match value {
+        Value::String(text) if text.starts_with("https://") => {
+            let decoded = percent_decode_str(text).decode_utf8_lossy();
+            texts.push(decoded.into_owned());
+        }
+        Value::String(text) => texts.push(text.clone()),
+        Value::Array(items) => items.iter().for_each(|item| collect_texts(item, texts)),
+        Value::Object(fields) => fields
+            .values()
+            .for_each(|field| collect_texts(field, texts)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 

@@ -192,7 +192,7 @@ pub(crate) fn receipt(job: &Job, hosts: &Hosts, now: Time) -> Value {
 }
 
 /// What a completed job made; nothing of any other.
-fn artifacts(job: &Job, hosts: &Hosts) -> Vec<Value> {
+pub(super) fn artifacts(job: &Job, hosts: &Hosts) -> Vec<Value> {
     let made = match job.status {
         JobStatus::Completed => job.artifacts.as_slice(),
         _ => &[],

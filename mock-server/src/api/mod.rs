@@ -5,8 +5,10 @@ mod account;
 mod admission;
 mod alias;
 mod answer;
+mod avatars;
 mod bgm;
 mod canonical;
+mod captions;
 mod catalog;
 mod checkout;
 mod estimate;
@@ -23,10 +25,15 @@ mod json;
 mod kept;
 mod models;
 mod paging;
+mod previews;
 mod request;
+mod resources;
 mod route;
+mod search;
+mod speaking;
 mod submit;
 mod top_ups;
+mod trending;
 mod video;
 
 use std::time::Duration;
@@ -39,6 +46,7 @@ use self::answer::{Answer, Headers, Outcome, Wait, json_response, refusal, set};
 use self::failure::Failure;
 use self::request::Request;
 use self::route::Route;
+use crate::engine::resources::Kind;
 use crate::engine::{Call, Fault, Hold, Host, Hosts, Reply, State, journal};
 use crate::{media, stock};
 
@@ -256,34 +264,34 @@ fn operate(request: &mut Request<'_>) -> Outcome {
         Op::BgmPick => bgm::pick(request),
         Op::JobsEvents => events::list(request),
         Op::JobsWebhookRedeliver => left_out("webhook redelivery"),
-        Op::AvatarGenerate
-        | Op::AvatarTalkingVideo
-        | Op::AvatarCanonicalList
-        | Op::AvatarCanonicalGet
-        | Op::AvatarsList
-        | Op::AvatarsGet
-        | Op::AvatarVideosList
-        | Op::AvatarVideosGet
-        | Op::AvatarCatalogSearch
-        | Op::AvatarPreviewsCreate
-        | Op::AvatarPreviewsGet
-        | Op::AvatarPreviewsRegenerate
-        | Op::AvatarPreviewsGenerateVideo => left_out("avatars"),
+        Op::AvatarGenerate => avatars::generate(request),
+        Op::AvatarTalkingVideo => speaking::talking_video(request),
+        Op::AvatarCanonicalList => avatars::list_canonical(request),
+        Op::AvatarCanonicalGet => avatars::get_canonical(request),
+        Op::AvatarsList => avatars::list_all(request),
+        Op::AvatarsGet => avatars::get_any(request),
+        Op::AvatarVideosList => resources::list(request, Kind::AvatarVideo),
+        Op::AvatarVideosGet => resources::get(request, Kind::AvatarVideo),
+        Op::AvatarCatalogSearch => avatars::search_catalog(request),
+        Op::AvatarPreviewsCreate => previews::create(request),
+        Op::AvatarPreviewsGet => resources::get(request, Kind::Preview),
+        Op::AvatarPreviewsRegenerate => previews::regenerate(request),
+        Op::AvatarPreviewsGenerateVideo => previews::generate_video(request),
         Op::Image1Generate => canonical::image(request),
         Op::Video1Generate => canonical::video(request),
         Op::Music1Generate => canonical::music(request),
         Op::HiddenAdmissionPreview => admission::preview(request),
-        Op::AliasAvatarV10
-        | Op::AliasAvatar10Generate
-        | Op::AliasAvatar10TalkingVideo
-        | Op::AliasAvatarVideoV10
-        | Op::AliasAvatarFaceSwapV10 => left_out("avatars"),
+        Op::AliasAvatarV10 | Op::AliasAvatar10Generate => alias::of(request, avatars::generate),
+        Op::AliasAvatar10TalkingVideo | Op::AliasAvatarVideoV10 => {
+            alias::of(request, speaking::talking_video)
+        }
+        Op::AliasAvatarFaceSwapV10 => alias::of(request, speaking::face_swap),
         Op::AliasImage10 => alias::of(request, canonical::image),
         Op::AliasVideo10 => alias::of(request, canonical::video),
         Op::AliasMusic10 => alias::of(request, canonical::music),
-        Op::VideoCaptionsCreate | Op::VideoCaptionsGet | Op::TrendingVideosSearch => {
-            left_out("captions and trending videos")
-        }
+        Op::VideoCaptionsCreate => captions::create(request),
+        Op::VideoCaptionsGet => resources::get(request, Kind::Captions),
+        Op::TrendingVideosSearch => trending::search(request),
         Op::ActionsList
         | Op::ActionsGet
         | Op::ActionsRunsList

@@ -26,11 +26,8 @@ pub(super) fn limit(request: &Request<'_>) -> Result<usize, Failure> {
 }
 
 /// The first `limit` items; and the last of them, where the list goes on after it.
-pub(super) fn cut<'i, T>(
-    items: impl Iterator<Item = &'i T>,
-    limit: usize,
-) -> (Vec<&'i T>, Option<&'i T>) {
-    let mut page: Vec<&T> = items.take(limit.saturating_add(1)).collect();
+pub(super) fn cut<T: Copy>(items: impl Iterator<Item = T>, limit: usize) -> (Vec<T>, Option<T>) {
+    let mut page: Vec<T> = items.take(limit.saturating_add(1)).collect();
     let more = page.len() > limit;
     page.truncate(limit);
     let last = page.last().copied().filter(|_| more);

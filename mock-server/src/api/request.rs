@@ -90,7 +90,12 @@ impl Request<'_> {
             operation: self.operation.name().to_owned(),
             key,
         };
-        let body = json::digest(self.body.as_ref().unwrap_or(&Value::Null));
+        // What the path names is part of what is asked for.
+        let body = self.body.as_ref().unwrap_or(&Value::Null);
+        let body = match self.segments.as_slice() {
+            [] => json::digest(body),
+            segments => json::digest(&json!([segments, body])),
+        };
         match self.state.idempotency.look_up(&slot, &body) {
             Replay::New => Ok(Err(Once {
                 kept: Some((slot, body)),

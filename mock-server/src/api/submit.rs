@@ -8,14 +8,26 @@ use super::answer::{Answer, Outcome, Wait};
 use super::failure::Failure;
 use super::fields::Fields;
 use super::generation::{self, Communication, Order};
-use super::jobs;
 use super::request::{Once, Request};
+use super::{jobs, resources};
 use crate::engine::jobs::{Artifact, Job, JobType};
 use crate::engine::magic::Words;
 use crate::engine::models::Router;
+use crate::engine::resources::{About, Resource};
 use crate::engine::workspaces::concurrent_jobs;
-use crate::engine::{Course, Host};
+use crate::engine::{Course, Host, Hosts, State};
 use crate::media;
+
+/// What a job makes that is read by an id of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Made {
+    /// Nothing: the job is all there is.
+    Nothing,
+    /// Something new.
+    New(About),
+    /// The resource of that id, once more.
+    Again(String),
+}
 
 /// What a submit makes, once its fields are judged.
 #[derive(Clone, Debug, PartialEq)]
@@ -76,22 +88,30 @@ pub(super) fn submit(request: &mut Request<'_>, router: Router) -> Outcome {
     let fields = Fields::of_body(body)?;
     let model = fields.required_text("model")?;
     let (order, communication) = generation::read(router, model, fields, true)?;
-    accept(request, once, Draft::of(order), communication)
+    accept(
+        request,
+        once,
+        Draft::of(order),
+        Made::Nothing,
+        communication,
+    )
 }
 
-/// A submit to a canonical path, whose fields `read` judges.
+/// A submit to a canonical path, whose fields `read` judges. Where a field is missing, it says so:
+/// no body is one without fields.
 pub(super) fn to_a_model(
     request: &mut Request<'_>,
-    read: fn(Fields<'_>) -> Result<Draft, Failure>,
+    read: impl FnOnce(&Request<'_>, Fields<'_>) -> Result<(Draft, Made), Failure>,
 ) -> Outcome {
-    let body = request.body()?;
     let once = match request.replay()? {
         Ok(receipt) => return Ok(Answer::data(200, receipt)),
         Err(once) => once,
     };
-    let fields = Fields::of_body(body)?;
-    let (draft, communication) = (read(fields)?, generation::communication(fields)?);
-    accept(request, once, draft, communication)
+    let nothing_said = json!({});
+    let fields = Fields::of_body(request.body.as_ref().unwrap_or(&nothing_said))?;
+    let (draft, made) = read(request, fields)?;
+    let communication = generation::communication(fields)?;
+    accept(request, once, draft, made, communication)
 }
 
 /// What follows once the fields are judged: funds, concurrency, accept.
@@ -99,6 +119,7 @@ pub(super) fn accept(
     request: &mut Request<'_>,
     once: Once,
     draft: Draft,
+    made: Made,
     communication: Communication,
 ) -> Outcome {
     check_funds(request, draft.price)?;
@@ -113,11 +134,13 @@ pub(super) fn accept(
         // The balance was looked at above and nothing has happened since.
         uncovered(request.host, price.unwrap_or_default(), short.available)
     })?;
+    note(request, &id, made);
     let now = request.now();
-    let receipt = match request.state.jobs.get(accepted) {
+    let mut receipt = match request.state.jobs.get(accepted) {
         Some(job) => jobs::receipt(job, request.hosts, now),
         None => Value::Null,
     };
+    put_beside(request.state, &id, request.hosts, &mut receipt);
     request.keep(once, &receipt);
     let mut answer = Answer::data(202, receipt.clone());
     answer.wait = wait.map(|wait| {
@@ -130,6 +153,32 @@ pub(super) fn accept(
         }
     });
     Ok(answer)
+}
+
+/// Takes down what the job makes.
+fn note(request: &mut Request<'_>, job_id: &str, made: Made) {
+    match made {
+        Made::Nothing => {}
+        Made::New(about) => {
+            let resource = Resource {
+                id: request.state.chance.id(about.kind().prefix()),
+                workspace: request.workspace().to_owned(),
+                job_id: job_id.to_owned(),
+                about,
+            };
+            request.state.resources.add(resource);
+        }
+        Made::Again(id) => request.state.resources.remade(&id, job_id),
+    }
+}
+
+/// Puts what the job makes beside it.
+fn put_beside(state: &State, job_id: &str, hosts: &Hosts, receipt: &mut Value) {
+    let job = state.jobs.by_id(job_id);
+    let beside = job.and_then(|job| resources::beside(state, job, hosts));
+    if let (Some((field, view)), Value::Object(fields)) = (beside, receipt) {
+        fields.insert(field.to_owned(), view);
+    }
 }
 
 fn check_funds(request: &Request<'_>, price: Option<Usd>) -> Result<(), Failure> {

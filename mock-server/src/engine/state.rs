@@ -14,6 +14,7 @@ use super::journal::Journal;
 use super::keys::{ApiKey, Keys};
 use super::ledger::{EntryKind, Ledger, Subject, Uncovered};
 use super::rate_limit::RateLimits;
+use super::resources::Resources;
 use super::timers::{Due, Timers};
 use super::top_ups::{TopUp, TopUps};
 use super::workspaces::{self, WorkspaceKind, Workspaces};
@@ -38,6 +39,7 @@ pub(crate) struct State {
     pub(crate) idempotency: Idempotency,
     pub(crate) ledger: Ledger,
     pub(crate) jobs: Jobs,
+    pub(crate) resources: Resources,
     pub(crate) timers: Timers,
     pub(crate) top_ups: TopUps,
     pub(crate) faults: Faults,
@@ -61,6 +63,7 @@ impl State {
             idempotency: Idempotency::default(),
             ledger: Ledger::default(),
             jobs: Jobs::default(),
+            resources: Resources::default(),
             timers: Timers::default(),
             top_ups: TopUps::default(),
             faults: Faults::default(),
@@ -149,6 +152,9 @@ impl State {
             // What was reserved at the submit covers this.
             let booked = self.book_for_job(&job, kind, price);
             debug_assert!(booked.is_ok(), "{kind:?} of {}: {booked:?}", job.id);
+        }
+        if status == JobStatus::Completed {
+            self.resources.completed(&job.id);
         }
         self.jobs.turn(number, status, error, at);
     }
@@ -316,6 +322,15 @@ impl State {
             }
             if self.jobs.number(&job.id) != Some(number) {
                 return Err(format!("there are two jobs {}", job.id));
+            }
+        }
+        for (number, resource) in self.resources.all().iter().enumerate() {
+            let job = self.jobs.by_id(&resource.job_id);
+            if job.is_none_or(|job| job.workspace != resource.workspace) {
+                return Err(format!("{} is of an unknown job", resource.id));
+            }
+            if self.resources.number(&resource.id) != Some(number) {
+                return Err(format!("there are two resources {}", resource.id));
             }
         }
         for (workspace, owed) in self.owed()? {

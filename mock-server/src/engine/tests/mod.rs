@@ -1,6 +1,8 @@
 //! The engine as its callers see it: whole requests at chosen moments, and their answers.
 
 mod account;
+mod avatars;
+mod captions;
 mod catalog;
 mod credentials;
 mod events;
@@ -10,8 +12,11 @@ mod jobs;
 mod media;
 mod money;
 mod order;
+mod previews;
 mod rate_limits;
+mod searches;
 mod snapshots;
+mod speaking;
 mod submits;
 mod top_ups;
 mod waiting;
@@ -77,6 +82,28 @@ impl Mock {
 
     fn pass(&mut self, millis: u64) {
         self.now = self.now.after(Duration::from_millis(millis));
+    }
+
+    /// Submits on the developer surface and gives the receipt.
+    #[track_caller]
+    fn order(&mut self, path: &str, body: Value) -> Value {
+        self.developer().post(path, body).data(202)
+    }
+
+    /// Reads on the developer surface.
+    #[track_caller]
+    fn read(&mut self, path: &str) -> Value {
+        self.developer().get(path).data(200)
+    }
+
+    /// Reads a file of the media host.
+    #[track_caller]
+    fn file(&mut self, url: &Value) -> Answer {
+        let path = url.as_str().unwrap();
+        let path = path.strip_prefix("http://127.0.0.1:4012").unwrap();
+        let file = self.ask(Host::Media).get(path);
+        assert_eq!(file.status(), 200, "{path}");
+        file
     }
 
     /// Submits on the open surface and gives the job's id.

@@ -18,6 +18,12 @@ fn lived_in() -> Mock {
         TOP_UPS,
         json!({"amount_usd_cents": 700, "success_url": "https://shop.example/"}),
     );
+    let mia = json!({"avatar_handle": "mia", "input": {"prompt": "[mock:seconds=1]"}});
+    mock.order("/v1/avatar-1.0/generate", mia);
+    let preview = json!({"avatar_handle": "ada", "script": "Hi."});
+    mock.order("/v1/avatar-video-previews", preview);
+    let captions = json!({"video_url": "https://cdn.example.com/a.mp4"});
+    mock.order("/v1/video-captions", captions);
     let key = json!({"kind": "open", "workspace": "ws_b", "plan": "pro"});
     mock.engine
         .add_key(mock.now, serde_json::from_value(key).unwrap())
@@ -44,6 +50,15 @@ fn go_on(mock: &mut Mock) -> Vec<String> {
                 .post(TOP_UPS, json!({"amount_usd_cents": 500}))
                 .0,
             mock.ask(Host::Open).get("/v1/jobs").0,
+            mock.developer().get("/v1/avatars").0,
+            mock.developer()
+                .post(
+                    "/v1/avatar-1.0/talking-video",
+                    json!({"avatar_handle": "mia", "script": "Hi."}),
+                )
+                .0,
+            mock.developer().get("/v1/avatar-videos").0,
+            mock.developer().get("/v1/usage").0,
         ] {
             answers.push(format!("{reply:?}"));
         }
@@ -117,6 +132,9 @@ fn a_document_that_is_no_state_changes_nothing() {
         broken("/state/jobs/0/workspace", json!("ws_none")),
         broken("/state/jobs/0/status", json!("dreaming")),
         broken("/state/jobs/1", twice),
+        broken("/state/resources/0/job_id", json!("job_none")),
+        broken("/state/resources/0/workspace", json!("ws_other")),
+        broken("/state/resources/1", good["state"]["resources"][0].clone()),
         broken("/state/jobs", json!([])),
         broken(
             "/state/ledger/accounts/ws_demo/available",

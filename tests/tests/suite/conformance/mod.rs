@@ -5,6 +5,7 @@
 
 mod account;
 mod auth;
+mod avatars;
 mod cancel;
 mod catalog;
 mod concurrency;
@@ -21,6 +22,7 @@ mod lists;
 mod media;
 mod modes;
 mod order;
+mod previews;
 mod pricing;
 mod rate_limits;
 mod scopes;

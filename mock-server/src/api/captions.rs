@@ -1,0 +1,111 @@
+//! The captions of a video, as WebVTT.
+//!
+//! Nothing is fetched, so what they say is made up; it is in the language that was asked for where
+//! the mock knows it, and else in English.
+
+use super::answer::Outcome;
+use super::failure::Failure;
+use super::fields::{Fields, Medium};
+use super::generation::COMMON;
+use super::request::Request;
+use super::submit::{self, Draft, Made};
+use crate::engine::canonical::price;
+use crate::engine::jobs::JobType;
+use crate::engine::magic::Words;
+use crate::engine::resources::About;
+use crate::media::Spec;
+
+/// Milliseconds that the captions cover.
+const DURATION_MS: u64 = 12_000;
+
+/// What is said, by language; the first where a language is not known.
+const SAID: [(&str, &str); 4] = [
+    (
+        "en",
+        "Welcome back. Today we look at how it is made. It starts with an idea, and a blank page. Then the work begins.",
+    ),
+    (
+        "de",
+        "Willkommen zurück. Heute sehen wir, wie es gemacht wird. Es beginnt mit einer Idee und einem leeren Blatt. Dann geht die Arbeit los.",
+    ),
+    (
+        "es",
+        "Bienvenidos de nuevo. Hoy vemos cómo se hace. Todo empieza con una idea y una página en blanco. Luego empieza el trabajo.",
+    ),
+    (
+        "fr",
+        "Bon retour. Aujourd'hui, nous voyons comment c'est fait. Tout commence par une idée et une page blanche. Puis le travail commence.",
+    ),
+];
+
+/// `POST /v1/video-captions`.
+pub(super) fn create(request: &mut Request<'_>) -> Outcome {
+    submit::to_a_model(request, |_, fields| read(fields))
+}
+
+fn read(fields: Fields<'_>) -> Result<(Draft, Made), Failure> {
+    let known = |name: &str| matches!(name, "video_url" | "language") || COMMON.contains(&name);
+    fields.only(known, "captions")?;
+    let video_url = fields.media_url("video_url", Medium::Video)?;
+    let video_url = video_url.ok_or_else(|| fields.wrong("video_url", "is required"))?;
+    let language = fields.text("language")?;
+    if language.is_some_and(|language| !is_language(language)) {
+        return Err(fields.wrong("language", "must be a language tag, such as en or pt-BR"));
+    }
+    let draft = Draft {
+        job_type: JobType::VideoCaptions,
+        model: "video-captions",
+        words: Words::of(fields.texts().iter().map(String::as_str)),
+        price: price(JobType::VideoCaptions, "", 1),
+        spec: Spec::Captions {
+            text: said(language.unwrap_or("en")).to_owned(),
+            duration_ms: DURATION_MS,
+        },
+        files: 1,
+    };
+    let about = About::Captions {
+        video_url: video_url.to_owned(),
+        language: language.map(str::to_owned),
+    };
+    Ok((draft, Made::New(about)))
+}
+
+/// What is said in the language of that tag.
+fn said(tag: &str) -> &'static str {
+    let language = tag.split('-').next().unwrap_or_default().to_lowercase();
+    let known = SAID.iter().find(|(known, _)| *known == language);
+    known.or(SAID.first()).map_or("", |(_, said)| said)
+}
+
+/// Two or three letters, then subtags of up to eight letters and digits (BCP 47, in the main).
+fn is_language(tag: &str) -> bool {
+    let mut subtags = tag.split('-');
+    let language = subtags.next().unwrap_or_default();
+    (2..=3).contains(&language.len())
+        && language.bytes().all(|byte| byte.is_ascii_alphabetic())
+        && subtags.all(|subtag| {
+            (1..=8).contains(&subtag.len())
+                && subtag.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_language_is_a_tag() {
+        for good in ["en", "pt-BR", "zh-Hant-TW", "deu"] {
+            assert!(is_language(good), "{good}");
+        }
+        for bad in ["", "e", "english", "en_US", "en-", "12"] {
+            assert!(!is_language(bad), "{bad}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_language_is_captioned_in_english() {
+        assert!(said("de-AT").starts_with("Willkommen"));
+        assert!(said("nl").starts_with("Welcome"));
+    }
+}

@@ -1,0 +1,111 @@
+//! Previews of avatar videos: free, short and small. A preview can be made again under its id, and
+//! the video be made from it.
+
+use svc_sdk::contract::{ErrorCode, JobStatus};
+
+use super::answer::Outcome;
+use super::failure::Failure;
+use super::fields::Fields;
+use super::generation::{COMMON, communication};
+use super::request::Request;
+use super::resources::find;
+use super::speaking::{portrait, read_speech, video_draft};
+use super::submit::{self, Draft, Made};
+use crate::engine::canonical::price;
+use crate::engine::jobs::JobType;
+use crate::engine::magic::Words;
+use crate::engine::resources::{About, Kind};
+use crate::engine::speech::Speech;
+
+/// `POST /v1/avatar-video-previews`: the fields of the avatar video.
+pub(super) fn create(request: &mut Request<'_>) -> Outcome {
+    submit::to_a_model(request, |request, fields| {
+        let (speech, words) = read_speech(request, fields)?;
+        let draft = preview_draft(&speech, words);
+        Ok((draft, Made::New(About::Preview { speech })))
+    })
+}
+
+/// `POST /v1/avatar-video-previews/{id}/regenerate`: the same preview once more, after its job
+/// ended in whatever way.
+pub(super) fn regenerate(request: &mut Request<'_>) -> Outcome {
+    let preview = of_the_path(request)?;
+    submit::to_a_model(request, |_, fields| {
+        only_communication(fields)?;
+        if !preview.status.is_terminal() {
+            return Err(preview.not_ready());
+        }
+        let draft = preview_draft(&preview.speech, preview.words());
+        Ok((draft, Made::Again(preview.id)))
+    })
+}
+
+/// `POST /v1/avatar-video-previews/{id}/generate-video`: the video of a completed preview.
+pub(super) fn generate_video(request: &mut Request<'_>) -> Outcome {
+    let preview = of_the_path(request)?;
+    submit::to_a_model(request, |_, fields| {
+        only_communication(fields)?;
+        if preview.status != JobStatus::Completed {
+            return Err(preview.not_ready());
+        }
+        let draft = video_draft(&preview.speech, preview.words());
+        let about = About::AvatarVideo {
+            speech: preview.speech,
+            preview_id: Some(preview.id),
+        };
+        Ok((draft, Made::New(about)))
+    })
+}
+
+/// A preview, and how it stands.
+struct Preview {
+    id: String,
+    speech: Speech,
+    status: JobStatus,
+    next_poll: std::time::Duration,
+}
+
+impl Preview {
+    /// The magic words of its script go on.
+    fn words(&self) -> Words {
+        Words::of([self.speech.text.as_str()])
+    }
+
+    fn not_ready(&self) -> Failure {
+        let message = format!("The preview is {}.", self.status);
+        Failure::new(ErrorCode::JobNotCompleted, message)
+            .detail("status", serde_json::json!(self.status))
+            .after(self.next_poll)
+    }
+}
+
+fn of_the_path(request: &Request<'_>) -> Result<Preview, Failure> {
+    let resource = find(request, Kind::Preview)?;
+    let job = request.state.jobs.by_id(&resource.job_id);
+    match (&resource.about, job) {
+        (About::Preview { speech }, Some(job)) => Ok(Preview {
+            id: resource.id.clone(),
+            speech: speech.clone(),
+            status: job.status.clone(),
+            next_poll: job.course.next_poll(&job.status, request.now()),
+        }),
+        _ => Err(super::resources::not_found()),
+    }
+}
+
+/// Fields are judged before the preview's state.
+fn only_communication(fields: Fields<'_>) -> Result<(), Failure> {
+    fields.only(|name| COMMON.contains(&name), "this operation")?;
+    communication(fields).map(drop)
+}
+
+fn preview_draft(speech: &Speech, words: Words) -> Draft {
+    Draft {
+        job_type: JobType::AvatarVideoPreview,
+        model: "avatar-1.0",
+        words,
+        price: price(JobType::AvatarVideoPreview, "", 1),
+        spec: portrait("480p", speech.preview_seconds()),
+        files: 1,
+    }
+}

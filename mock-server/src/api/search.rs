@@ -1,0 +1,38 @@
+//! What the searches have in common: `query`, and how many are wanted at most.
+
+use super::failure::Failure;
+use super::fields::Fields;
+use super::request::Request;
+use crate::stock;
+
+/// How many are found where the request does not say.
+const LIMIT: u64 = 10;
+/// How many can be asked for.
+const MOST: u64 = 50;
+
+/// A search.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Wanted {
+    query: String,
+    pub(super) limit: usize,
+}
+
+/// Reads the body of a search.
+pub(super) fn wanted(request: &Request<'_>) -> Result<Wanted, Failure> {
+    let fields = Fields::of_body(request.body()?)?;
+    fields.only(|name| matches!(name, "query" | "limit"), "a search")?;
+    let query = fields.filled_text("query")?;
+    let query = query.ok_or_else(|| fields.wrong("query", "is required"))?;
+    let limit = fields.integer("limit", 1..=MOST)?.unwrap_or(LIMIT);
+    Ok(Wanted {
+        query: query.to_owned(),
+        limit: usize::try_from(limit).unwrap_or(usize::MAX),
+    })
+}
+
+impl Wanted {
+    /// Whether every word of the query is in one of these texts.
+    pub(super) fn fits<'t>(&self, texts: impl Iterator<Item = &'t str> + Clone) -> bool {
+        stock::fits(&self.query, texts)
+    }
+}

@@ -1,0 +1,249 @@
+//! What jobs make that is then read by an id of its own: avatars, avatar videos, previews,
+//! captions. How each stands is its job's status.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::speech::Speech;
+
+/// What kind of thing it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Kind {
+    Avatar,
+    AvatarVideo,
+    Preview,
+    Captions,
+}
+
+impl Kind {
+    /// What its ids start with.
+    pub(crate) const fn prefix(self) -> &'static str {
+        match self {
+            Self::Avatar => "ava",
+            Self::AvatarVideo => "avv",
+            Self::Preview => "pre",
+            Self::Captions => "cap",
+        }
+    }
+
+    /// What it is called in the receipt of its submit.
+    pub(crate) const fn field(self) -> &'static str {
+        match self {
+            Self::Avatar => "avatar",
+            Self::AvatarVideo => "avatar_video",
+            Self::Preview => "preview",
+            Self::Captions => "caption",
+        }
+    }
+}
+
+/// What is known of it beyond its job.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum About {
+    /// A face, by its handle.
+    Avatar {
+        handle: String,
+        /// Whether it was made, and is listed.
+        made: bool,
+    },
+    /// A video in which it speaks, and the preview that it came from.
+    AvatarVideo {
+        speech: Speech,
+        preview_id: Option<String>,
+    },
+    /// A preview of such a video.
+    Preview { speech: Speech },
+    /// The captions of a video.
+    Captions {
+        video_url: String,
+        language: Option<String>,
+    },
+}
+
+impl About {
+    pub(crate) const fn kind(&self) -> Kind {
+        match self {
+            Self::Avatar { .. } => Kind::Avatar,
+            Self::AvatarVideo { .. } => Kind::AvatarVideo,
+            Self::Preview { .. } => Kind::Preview,
+            Self::Captions { .. } => Kind::Captions,
+        }
+    }
+}
+
+/// Something that a job makes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Resource {
+    pub(crate) id: String,
+    pub(crate) workspace: String,
+    /// The job that makes it; of a preview the last one.
+    pub(crate) job_id: String,
+    pub(crate) about: About,
+}
+
+/// All of them. Each is found by id, by its job, and on the shelf of its kind in its workspace;
+/// avatars by their handles, too.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Resources {
+    /// In the order of their submits.
+    all: Vec<Resource>,
+    by_id: BTreeMap<String, usize>,
+    by_job: BTreeMap<String, usize>,
+    shelves: BTreeMap<(String, Kind), BTreeSet<usize>>,
+    /// The last avatar of each handle, by workspace.
+    by_handle: BTreeMap<(String, String), usize>,
+}
+
+impl Resources {
+    pub(crate) fn add(&mut self, resource: Resource) {
+        let number = self.all.len();
+        self.by_id.insert(resource.id.clone(), number);
+        self.by_job.insert(resource.job_id.clone(), number);
+        let workspace = resource.workspace.clone();
+        let shelf = (workspace.clone(), resource.about.kind());
+        match &resource.about {
+            About::Avatar { handle, made } => {
+                self.by_handle.insert((workspace, handle.clone()), number);
+                if *made {
+                    self.shelves.entry(shelf).or_default().insert(number);
+                }
+            }
+            _ => {
+                self.shelves.entry(shelf).or_default().insert(number);
+            }
+        }
+        self.all.push(resource);
+    }
+
+    /// Notes that a job completed: the avatar that it made is listed from now on.
+    pub(crate) fn completed(&mut self, job_id: &str) {
+        let Some(number) = self.by_job.get(job_id).copied() else {
+            return;
+        };
+        let Some(resource) = self.all.get_mut(number) else {
+            return;
+        };
+        if let About::Avatar { made, .. } = &mut resource.about {
+            *made = true;
+            let shelf = (resource.workspace.clone(), Kind::Avatar);
+            self.shelves.entry(shelf).or_default().insert(number);
+        }
+    }
+
+    /// Notes that another job makes it again.
+    pub(crate) fn remade(&mut self, id: &str, job_id: &str) {
+        let Some(number) = self.number(id) else {
+            return;
+        };
+        if let Some(resource) = self.all.get_mut(number) {
+            self.by_job.remove(&resource.job_id);
+            job_id.clone_into(&mut resource.job_id);
+            self.by_job.insert(job_id.to_owned(), number);
+        }
+    }
+
+    pub(crate) fn number(&self, id: &str) -> Option<usize> {
+        self.by_id.get(id).copied()
+    }
+
+    pub(crate) fn by_id(&self, id: &str) -> Option<&Resource> {
+        self.all.get(self.number(id)?)
+    }
+
+    pub(crate) fn by_job(&self, job_id: &str) -> Option<&Resource> {
+        self.all.get(*self.by_job.get(job_id)?)
+    }
+
+    /// The last avatar of that handle in a workspace, however it stands.
+    pub(crate) fn by_handle(&self, workspace: &str, handle: &str) -> Option<&Resource> {
+        let handle = (workspace.to_owned(), handle.to_owned());
+        self.all.get(*self.by_handle.get(&handle)?)
+    }
+
+    /// Those of a kind in a workspace, newest first, older than `before`.
+    pub(crate) fn newest_first(
+        &self,
+        workspace: &str,
+        kind: Kind,
+        before: Option<usize>,
+    ) -> impl Iterator<Item = &Resource> {
+        let numbers = self.shelves.get(&(workspace.to_owned(), kind)).into_iter();
+        let before = before.unwrap_or(usize::MAX);
+        numbers
+            .flat_map(move |numbers| numbers.range(..before).rev())
+            .filter_map(|number| self.all.get(*number))
+    }
+
+    /// Oldest first.
+    pub(crate) fn all(&self) -> &[Resource] {
+        &self.all
+    }
+}
+
+/// The resources alone: the rest follows from them.
+impl Serialize for Resources {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.all.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Resources {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut resources = Self::default();
+        for resource in Vec::<Resource>::deserialize(deserializer)? {
+            resources.add(resource);
+        }
+        Ok(resources)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn avatar(id: &str, handle: &str) -> Resource {
+        Resource {
+            id: id.to_owned(),
+            workspace: "ws_a".to_owned(),
+            job_id: format!("job_{id}"),
+            about: About::Avatar {
+                handle: handle.to_owned(),
+                made: false,
+            },
+        }
+    }
+
+    fn listed(resources: &Resources) -> Vec<&str> {
+        let shelf = resources.newest_first("ws_a", Kind::Avatar, None);
+        shelf.map(|resource| resource.id.as_str()).collect()
+    }
+
+    #[test]
+    fn an_avatar_is_listed_once_it_is_made() {
+        let mut resources = Resources::default();
+        for (id, handle) in [("ava_1", "mia"), ("ava_2", "leo")] {
+            resources.add(avatar(id, handle));
+        }
+        assert!(listed(&resources).is_empty());
+        resources.completed("job_ava_2");
+        resources.completed("job_ava_1");
+        assert_eq!(listed(&resources), ["ava_2", "ava_1"]);
+        let found = resources.by_handle("ws_a", "mia").unwrap();
+        assert_eq!(found.id, "ava_1");
+        assert_eq!(resources.by_handle("ws_b", "mia"), None);
+        let text = serde_json::to_string(&resources).unwrap();
+        assert_eq!(serde_json::from_str::<Resources>(&text).unwrap(), resources);
+    }
+
+    #[test]
+    fn what_is_made_again_goes_by_its_last_job() {
+        let mut resources = Resources::default();
+        resources.add(avatar("ava_1", "mia"));
+        resources.remade("ava_1", "job_2");
+        assert_eq!(resources.by_job("job_ava_1"), None);
+        assert_eq!(resources.by_job("job_2").unwrap().id, "ava_1");
+    }
+}

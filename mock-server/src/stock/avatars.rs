@@ -1,0 +1,73 @@
+//! First-party avatars: two that `avatar-1.0` made, and the stock of the avatar catalog.
+
+use crate::media::Spec;
+
+/// An avatar that anybody can use.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct StockAvatar {
+    pub(crate) id: &'static str,
+    pub(crate) handle: &'static str,
+    pub(crate) name: &'static str,
+    pub(crate) tags: &'static [&'static str],
+    /// Whether `avatar-1.0` made it.
+    pub(crate) canonical: bool,
+    seed: u64,
+}
+
+/// When they came into the catalog.
+pub(crate) const CREATED_AT: &str = "2025-06-02T09:00:00Z";
+
+const fn stock(
+    id: &'static str,
+    handle: &'static str,
+    name: &'static str,
+    tags: &'static [&'static str],
+    seed: u64,
+) -> StockAvatar {
+    StockAvatar {
+        id,
+        handle,
+        name,
+        tags,
+        canonical: false,
+        seed,
+    }
+}
+
+/// All of them.
+#[rustfmt::skip]
+pub(crate) static AVATARS: [StockAvatar; 12] = [
+    StockAvatar { canonical: true, ..stock("ava_ada", "ada", "Ada", &["presenter", "business", "studio", "calm"], 101) },
+    StockAvatar { canonical: true, ..stock("ava_lin", "lin", "Lin", &["presenter", "technology", "office", "friendly"], 102) },
+    stock("ava_bruno", "bruno", "Bruno", &["chef", "kitchen", "warm"], 103),
+    stock("ava_celia", "celia", "Celia", &["teacher", "classroom", "patient"], 104),
+    stock("ava_dara", "dara", "Dara", &["fitness", "gym", "energetic"], 105),
+    stock("ava_emil", "emil", "Emil", &["news", "presenter", "studio", "serious"], 106),
+    stock("ava_farah", "farah", "Farah", &["doctor", "clinic", "calm"], 107),
+    stock("ava_goran", "goran", "Goran", &["mechanic", "workshop", "practical"], 108),
+    stock("ava_hana", "hana", "Hana", &["gamer", "streaming", "energetic"], 109),
+    stock("ava_ivo", "ivo", "Ivo", &["sales", "business", "office", "friendly"], 110),
+    stock("ava_june", "june", "June", &["travel", "outdoor", "warm"], 111),
+    stock("ava_kofi", "kofi", "Kofi", &["presenter", "sport", "stadium", "energetic"], 112),
+];
+
+/// The avatar of that id.
+pub(crate) fn by_id(id: &str) -> Option<&'static StockAvatar> {
+    AVATARS.iter().find(|avatar| avatar.id == id)
+}
+
+/// The avatar of that handle.
+pub(crate) fn by_handle(handle: &str) -> Option<&'static StockAvatar> {
+    AVATARS.iter().find(|avatar| avatar.handle == handle)
+}
+
+impl StockAvatar {
+    /// What its picture is made from.
+    pub(crate) fn spec(&self) -> Spec {
+        Spec::Image {
+            width: 720,
+            height: 720,
+            seed: self.seed,
+        }
+    }
+}
