@@ -164,7 +164,7 @@ pub(super) fn example(key: &str) -> Intent {
         request_hash: RequestHash::of(
             "https://a",
             "f",
-            Operation::VideoGenerate,
+            svc_sdk::contract::Operation::VideoGenerate,
             &[],
             &serde_json::json!({}),
             None,
@@ -185,8 +185,6 @@ pub(super) fn example(key: &str) -> Intent {
 
 #[cfg(test)]
 mod tests {
-    use svc_sdk::contract::Operation;
-
     use super::*;
 
     #[test]
