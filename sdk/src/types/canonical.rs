@@ -2,9 +2,8 @@
 //! where they apply, the fields are those of the open surface's routers.
 
 use super::body::body;
-use super::invalid::{https_url, https_urls, webhook_url};
+use super::invalid::{video_inputs, webhook_url};
 use super::{InvalidField, Validate};
-use crate::contract::limits::{REFERENCE_IMAGE_URLS, REFERENCE_VIDEO_URLS};
 
 body! {
     /// The body of `POST /v1/image-1.0/generate`.
@@ -89,17 +88,11 @@ impl Validate for Image1Generate {
 
 impl Validate for Video1Generate {
     fn validate(&self) -> Result<(), InvalidField> {
-        https_url("image_url", self.image_url.as_ref())?;
-        https_url("end_image_url", self.end_image_url.as_ref())?;
-        https_urls(
-            "reference_image_urls",
+        video_inputs(
+            self.image_url.as_ref(),
+            self.end_image_url.as_ref(),
             &self.reference_image_urls,
-            REFERENCE_IMAGE_URLS,
-        )?;
-        https_urls(
-            "reference_video_urls",
             &self.reference_video_urls,
-            REFERENCE_VIDEO_URLS,
         )?;
         webhook_url(self.webhook_url.as_ref())
     }

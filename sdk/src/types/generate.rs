@@ -1,9 +1,8 @@
 //! Bodies of the generation submits.
 
 use super::body::body;
-use super::invalid::{https_url, https_urls, webhook_url};
+use super::invalid::{https_url, video_inputs, webhook_url};
 use super::{InvalidField, Validate};
-use crate::contract::limits::{REFERENCE_IMAGE_URLS, REFERENCE_VIDEO_URLS};
 use crate::open_enum::open_enum;
 
 open_enum! {
@@ -92,20 +91,14 @@ body! {
 
 impl Validate for VideoGenerate {
     fn validate(&self) -> Result<(), InvalidField> {
-        https_url("image_url", self.image_url.as_ref())?;
-        https_url("end_image_url", self.end_image_url.as_ref())?;
+        video_inputs(
+            self.image_url.as_ref(),
+            self.end_image_url.as_ref(),
+            &self.reference_image_urls,
+            &self.reference_video_urls,
+        )?;
         https_url("video_url", self.video_url.as_ref())?;
         https_url("audio_url", self.audio_url.as_ref())?;
-        https_urls(
-            "reference_image_urls",
-            &self.reference_image_urls,
-            REFERENCE_IMAGE_URLS,
-        )?;
-        https_urls(
-            "reference_video_urls",
-            &self.reference_video_urls,
-            REFERENCE_VIDEO_URLS,
-        )?;
         webhook_url(self.webhook_url.as_ref())
     }
 }

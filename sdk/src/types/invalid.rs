@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::ops::RangeInclusive;
 
-use crate::contract::limits::WEBHOOK_URL_LENGTH;
+use crate::contract::limits::{REFERENCE_IMAGE_URLS, REFERENCE_VIDEO_URLS, WEBHOOK_URL_LENGTH};
 
 /// A field that no service could accept: found on the client, nothing was sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,7 +83,7 @@ pub(crate) fn webhook_url(url: Option<&String>) -> Result<(), InvalidField> {
     Ok(())
 }
 
-pub(crate) fn https_urls(
+fn https_urls(
     field: &'static str,
     urls: &[String],
     count: RangeInclusive<usize>,
@@ -93,6 +93,27 @@ pub(crate) fn https_urls(
         return Err(InvalidField::new(field, reason));
     }
     urls.iter().try_for_each(|url| https_url(field, Some(url)))
+}
+
+/// The frames and references that a video may be made of.
+pub(crate) fn video_inputs(
+    image_url: Option<&String>,
+    end_image_url: Option<&String>,
+    reference_image_urls: &[String],
+    reference_video_urls: &[String],
+) -> Result<(), InvalidField> {
+    https_url("image_url", image_url)?;
+    https_url("end_image_url", end_image_url)?;
+    https_urls(
+        "reference_image_urls",
+        reference_image_urls,
+        REFERENCE_IMAGE_URLS,
+    )?;
+    https_urls(
+        "reference_video_urls",
+        reference_video_urls,
+        REFERENCE_VIDEO_URLS,
+    )
 }
 
 #[cfg(test)]

@@ -9,8 +9,6 @@ use super::{VIDEO, submit, text, units, video};
 
 on_every_face! {
     public_routes_need_no_key,
-    #[ignore = "the mock does not answer this family yet"]
-    the_schema_document_needs_no_key,
     public_routes_without_a_key_are_limited_by_address,
     the_full_key_is_never_returned,
     a_key_says_who_calls,
@@ -38,11 +36,6 @@ async fn public_routes_need_no_key(mock: Mock) {
         }
         caller.post("/v1/bgm/pick", json!({})).await.expect(200);
     }
-}
-
-async fn the_schema_document_needs_no_key(mock: Mock) {
-    let stranger = mock.caller(Host::Developer);
-    stranger.get("/v1/openapi.json").await.expect(200);
 }
 
 async fn public_routes_without_a_key_are_limited_by_address(mock: Mock) {
