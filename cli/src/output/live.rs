@@ -1,9 +1,12 @@
 //! How a wait is shown: a live line on a terminal, an occasional plain line elsewhere.
 
 use std::cell::{Cell, RefCell};
+use std::fmt::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use svc_sdk::Update;
 
 use super::Printer;
@@ -19,6 +22,7 @@ pub(crate) struct Live<'a> {
     printer: &'a Printer,
     name: String,
     bar: Option<ProgressBar>,
+    next_poll: NextPoll,
     said: RefCell<String>,
     said_after: Cell<Duration>,
     in_trouble: Cell<bool>,
@@ -27,10 +31,17 @@ pub(crate) struct Live<'a> {
 impl<'a> Live<'a> {
     /// A line for that job.
     pub(crate) fn new(printer: &'a Printer, name: &str) -> Self {
+        let next_poll = NextPoll::default();
         let bar = printer.is_live().then(|| {
             let bar = printer.add_bar(ProgressBar::new_spinner());
-            let style = ProgressStyle::with_template("{spinner} {prefix}  {elapsed}  {msg}");
-            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+            let style = ProgressStyle::with_template("{spinner} {prefix}  {elapsed}  {msg}{next}")
+                .unwrap_or_else(|_| ProgressStyle::default_spinner());
+            let counted = next_poll.clone();
+            let tell = move |state: &ProgressState, line: &mut dyn Write| {
+                // A line that cannot be drawn is not worth more than that.
+                let _ = line.write_str(&counted.say(state.elapsed()));
+            };
+            bar.set_style(style.with_key("next", tell));
             bar.set_prefix(clean(name));
             bar.enable_steady_tick(Duration::from_millis(120));
             bar
@@ -39,6 +50,7 @@ impl<'a> Live<'a> {
             printer,
             name: clean(name),
             bar,
+            next_poll,
             said: RefCell::default(),
             said_after: Cell::default(),
             in_trouble: Cell::default(),
@@ -76,7 +88,10 @@ impl<'a> Live<'a> {
             _ => {}
         }
         match &self.bar {
-            Some(bar) => bar.set_message(format!("{status}{next}")),
+            Some(bar) => {
+                self.next_poll.set(bar.elapsed(), update.next_poll);
+                bar.set_message(status);
+            }
             None => self.plain(&status, &next, update.waited),
         }
     }
@@ -84,6 +99,7 @@ impl<'a> Live<'a> {
     /// Shows how far a download is.
     pub(crate) fn downloading(&self, progress: svc_sdk::download::Progress) {
         if let Some(bar) = &self.bar {
+            self.next_poll.set(Duration::ZERO, None);
             bar.set_message(said_of(progress));
         }
     }
@@ -110,6 +126,31 @@ impl Drop for Live<'_> {
     }
 }
 
+/// When the next poll is due, in milliseconds of the bar's own time; 0 where none is.
+#[derive(Clone, Debug, Default)]
+struct NextPoll(Arc<AtomicU64>);
+
+impl NextPoll {
+    fn set(&self, now: Duration, pause: Option<Duration>) {
+        let due = pause.map_or(0, |pause| (now + pause).as_millis().max(1));
+        self.0
+            .store(u64::try_from(due).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+
+    fn say(&self, now: Duration) -> String {
+        let due = self.0.load(Ordering::Relaxed);
+        if due == 0 {
+            return String::new();
+        }
+        let left = Duration::from_millis(due).saturating_sub(now);
+        let whole = Duration::from_secs(left.as_millis().div_ceil(1000).try_into().unwrap_or(0));
+        match whole.is_zero() {
+            true => ", asking".to_owned(),
+            false => format!(", next poll in {}", clock::say(whole)),
+        }
+    }
+}
+
 fn said_of(progress: svc_sdk::download::Progress) -> String {
     let megabytes =
         |bytes: u64| format!("{}.{} MB", bytes / 1_000_000, bytes % 1_000_000 / 100_000);
@@ -122,4 +163,20 @@ fn said_of(progress: svc_sdk::download::Progress) -> String {
         progress.index + 1,
         megabytes(progress.bytes)
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_next_poll_is_counted_down() {
+        let at = Duration::from_millis;
+        let next = NextPoll::default();
+        assert_eq!(next.say(at(500)), "");
+        next.set(at(1_000), Some(at(2_000)));
+        assert_eq!(next.say(at(1_000)), ", next poll in 2 s");
+        assert_eq!(next.say(at(2_500)), ", next poll in 1 s");
+        assert_eq!(next.say(at(3_200)), ", asking");
+    }
 }
