@@ -66,16 +66,44 @@
 //! | workspace | `ws_demo` |
 //! | keys of the open surface | `svc_open_demo` |
 //! | keys of the developer surface | `svc_dev_demo` (every scope), `svc_dev_noscope` (none), `svc_sa_demo` (a service account), `svc_revoked`, `svc_team_demo` (of the team workspace `ws_team`), `svc_dev_other` (of `ws_other`) |
-//! | models | `video-f`, `video-l`, `video-h`, `video-r`, `image-i`, `lipsync-s` |
+//! | models of the routers | `video-f`, `video-l`, `video-h`, `video-r`, `image-i`, `lipsync-s` |
+//! | models of the canonical paths | `image-1.0`, `video-1.0`, `music-1.0`, `avatar-1.0`; the aliases are under the owner `studio` |
 //! | Formats | `fmt_demo` (`demo/teaser`), `fmt_media` (`demo/product-shot`), `fmt_capped`, `fmt_inactive`, `fmt_no_trigger`, `fmt_archived`, `fmt_team`, `fmt_builtin`, `fmt_storyboard` (`studio/storyboard`) |
 //! | Actions | `act_daily`, `act_no_trigger` |
-//! | avatars | `ava_ada`, `ava_lin` |
+//! | avatars | `ava_ada` (handle `ada`), `ava_lin` (`lin`), and ten more in the avatar catalog |
+//! | background music, trending videos | twelve of each, with files |
+//!
+//! # The developer surface
+//!
+//! What the specification does not show, the mock decides:
+//!
+//! - Its jobs are paid from the same ledger as those of the open surface, in service credits of
+//!   0.01 USD: an image 1 (`1080p` 2), a second of video 5, 10 or 20 by resolution, a second of
+//!   music 1, an avatar 50, a second of a talking video 5, 10 or 20 by quality, a face swap 60,
+//!   captions 5; previews are free. `GET /v1/catalog` has them all. A balance that does not cover
+//!   the price answers `402 insufficient_credits`.
+//! - A receipt has beside `job` what the job makes: `avatar`, `avatar_video`, `preview` or
+//!   `caption`. It can be read by its id at once, with the job's status; an avatar is listed once
+//!   it is made. A handle is taken until its avatar fails or is canceled.
+//! - A talking video is as long as its script takes to say, at 15 characters a second. The shape of
+//!   the items of `video_inputs` is open: `script` or `text` is what is said.
+//! - `avatar-face-swap/v1.0` takes `avatar_handle` and one of `video_url` and `image_url`.
+//! - A preview is made again under its id once its job has ended, and becomes a video once it is
+//!   completed; before, `409 job_not_completed`.
+//! - A pick of background music that nothing fits answers `404`. Searches find what has every word
+//!   of the query in its name, title or tags.
+//! - The admission preview takes `model` (`image-1.0`, `video-1.0`, `music-1.0`) and the submit's
+//!   body as `input`.
+//!
+//! Actions, Formats, Agent Completions, webhook administration, MCP and the schema documents answer
+//! `501 not_implemented_by_mock` still.
 //!
 //! # Time
 //!
 //! Everything timed follows the mock's own clock: jobs, budgets, the retention of idempotency
 //! keys, webhook retries. Service seconds from submit to completion: image 2, video 8, music 4,
-//! avatar 6, caption 3, run 10. The first tenth is `queued`; generation starts at three tenths.
+//! avatar 6, talking video and face swap 8, preview 3, caption 3, run 10. The first tenth is
+//! `queued`; generation starts at three tenths.
 //!
 //! The clock passes with real time, at a [`Speed`], or stands still until it is advanced
 //! ([`Setup::clock_manual`], `--clock manual`).

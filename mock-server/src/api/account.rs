@@ -73,11 +73,15 @@ pub(super) fn balance(request: &mut Request<'_>) -> Outcome {
 /// `GET /v1/usage`: the ledger, newest first; `limit` and `cursor` page through it.
 pub(super) fn usage(request: &mut Request<'_>) -> Outcome {
     let limit = paging::limit(request)?;
+    let ledger = &request.state.ledger;
     let before = match request.parameter("cursor")? {
         None => None,
-        Some(cursor) => Some(cursor.parse().map_err(|_| paging::foreign_cursor())?),
+        Some(cursor) => {
+            let seq = cursor.parse().ok();
+            let ours = seq.filter(|seq| ledger.has(request.workspace(), *seq));
+            Some(ours.ok_or_else(paging::foreign_cursor)?)
+        }
     };
-    let ledger = &request.state.ledger;
     let (entries, next) = paging::cut(ledger.newest_first(request.workspace(), before), limit);
     let next_cursor = next.map(|entry| entry.seq.to_string());
     let items = entries.into_iter().map(Entry::view).collect();

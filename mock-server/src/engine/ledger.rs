@@ -154,6 +154,17 @@ impl Ledger {
         Ok(())
     }
 
+    /// Whether a workspace has an entry at that place among all.
+    pub(crate) fn has(&self, workspace: &str, seq: u64) -> bool {
+        let account = self.account(workspace);
+        account.is_some_and(|account| {
+            let place = account
+                .entries
+                .binary_search_by_key(&seq, |entry| entry.seq);
+            place.is_ok()
+        })
+    }
+
     /// A workspace's entries, newest first, from before that place among all.
     pub(crate) fn newest_first(
         &self,

@@ -106,6 +106,7 @@ fn usage_is_read_page_by_page() {
         ("limit=x", "limit"),
         ("cursor=", "cursor"),
         ("cursor=x", "cursor"),
+        ("cursor=99", "cursor"),
         ("limit=1&limit=1", "limit"),
     ] {
         let answer = mock.developer().get(&format!("/v1/usage?{query}"));

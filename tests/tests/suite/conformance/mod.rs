@@ -11,6 +11,7 @@ mod catalog;
 mod concurrency;
 mod control;
 mod destinations;
+mod developer;
 mod envelopes;
 mod events;
 mod faults;
