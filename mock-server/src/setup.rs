@@ -27,6 +27,7 @@ pub struct Setup {
     balance: Usd,
     pace: Pace,
     epoch: Option<Time>,
+    read_multiple: u32,
     webhook_routes: Vec<WebhookRoute>,
 }
 
@@ -36,6 +37,7 @@ impl Default for Setup {
             seed,
             plan,
             balance,
+            read_multiple,
             ..
         } = Settings::default();
         let pace = Pace::default();
@@ -45,6 +47,7 @@ impl Default for Setup {
             balance,
             pace,
             epoch: None,
+            read_multiple,
             webhook_routes: Vec::new(),
         }
     }
@@ -96,6 +99,12 @@ impl Setup {
         self
     }
 
+    /// Reads that a key has for each write; the service calls it a setting of the deployment.
+    pub fn read_multiple(mut self, reads: u32) -> Self {
+        self.read_multiple = reads;
+        self
+    }
+
     /// What is sent to one origin is delivered to another.
     pub fn route_webhooks(mut self, route: WebhookRoute) -> Self {
         self.webhook_routes.push(route);
@@ -115,7 +124,7 @@ impl Setup {
             balance: self.balance,
             epoch,
             hosts: addresses.hosts.clone(),
-            ..Settings::default()
+            read_multiple: self.read_multiple,
         });
         let clock = Clock::start(self.pace, ticks, epoch);
         Service::new(engine, clock, addresses, self.webhook_routes)

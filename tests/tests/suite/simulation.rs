@@ -198,3 +198,16 @@ async fn two_hundred_submits_on_a_free_key_wait_for_their_turn_instead_of_meetin
             .all(|request| request["status"] != 429)
     );
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_client_believes_the_deployments_own_read_multiple() {
+    let mock = InProcess::new(Setup::default().read_multiple(1));
+    let client = client(&mock, RetryPolicy::default());
+    let image = ImageGenerate::new("image-i").prompt("a fox");
+    let job = client.image_generate(&image).send().await.unwrap();
+    for _ in 0..300 {
+        job.get().await.unwrap();
+    }
+    let requests = mock.requests(0);
+    assert!(requests.iter().all(|request| request["status"] != 429));
+}
