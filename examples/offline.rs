@@ -2,7 +2,10 @@
 //! clock that jumps.
 
 #![allow(clippy::print_stdout, reason = "a program that prints")]
-#![allow(clippy::disallowed_methods, reason = "a program that looks at the clock")]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "a program that looks at the clock"
+)]
 
 use std::sync::Arc;
 
