@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
+use http::header::{CONTENT_LENGTH, CONTENT_RANGE};
 use http::{Response, StatusCode};
 use serde_json::json;
 use svc_sdk::contract::{Budget, ErrorCode};
@@ -70,6 +71,11 @@ pub(crate) fn befall(reply: &mut Reply, fault: Option<FaultKind>) {
         Some(FaultKind::Garbage) => {
             *reply.response.status_mut() = StatusCode::OK;
             *reply.response.body_mut() = Bytes::from_static(GARBAGE);
+            // A file's length and range are those of the file: with another body behind them, the
+            // connection could not even finish the answer.
+            let headers = reply.response.headers_mut();
+            headers.remove(CONTENT_LENGTH);
+            headers.remove(CONTENT_RANGE);
         }
         _ => {}
     }

@@ -88,6 +88,31 @@ fn garbage_is_a_success_that_nobody_can_read() {
 }
 
 #[test]
+fn garbage_in_the_place_of_a_file_does_not_keep_the_files_length() {
+    let mut mock = Mock::new();
+    let id = mock.submit(IMAGE, image("x"));
+    mock.pass(2_000);
+    let result = mock.open().get(&format!("/v1/jobs/{id}/result")).data(200);
+    let url = result["artifacts"][0]["url"].as_str().unwrap();
+    let path = format!("/artifacts/{}", url.rsplit('/').next().unwrap());
+    fault(&mut mock, json!({"kind": "garbage", "surface": "media"}));
+    let answer = mock
+        .ask(Host::Media)
+        .header("range", "bytes=0-99")
+        .get(&path);
+    let headers = answer.0.response.headers();
+    assert_eq!(
+        (
+            answer.status(),
+            headers.get("content-length"),
+            headers.get("content-range")
+        ),
+        (200, None, None)
+    );
+    assert!(serde_json::from_slice::<Value>(answer.0.response.body()).is_err());
+}
+
+#[test]
 fn a_delay_is_real_time() {
     let mut mock = Mock::new();
     fault(&mut mock, json!({"kind": "delay", "delay_ms": 250}));
