@@ -7,3 +7,8 @@
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 pub struct Readme;
+
+/// So does the SDK's.
+#[cfg(doctest)]
+#[doc = include_str!("../sdk/README.md")]
+pub struct SdkReadme;
