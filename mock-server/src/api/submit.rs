@@ -1,7 +1,7 @@
 //! Submitting a generation: the checks that follow the fields, and the job.
 
 use serde_json::{Value, json};
-use svc_sdk::contract::{ErrorCode, JobStatus};
+use svc_sdk::contract::{Budget, ErrorCode, JobStatus};
 use svc_sdk::types::Usd;
 
 use super::answer::{Answer, Outcome, Wait};
@@ -215,6 +215,12 @@ pub(super) fn refused_at_will(code: &ErrorCode) -> Failure {
         code.clone(),
         format!("Refused as a magic word asked: {code}."),
     );
+    // What the specification says that these codes always tell.
+    let failure = match code {
+        ErrorCode::AttachmentFetchFailed => failure.detail("index", json!(0)),
+        ErrorCode::RateLimited => failure.detail("scope", json!(Budget::Write.as_str())),
+        _ => failure,
+    };
     match code.entry() {
         Some(entry) if entry.retryable => failure.after(std::time::Duration::from_secs(1)),
         _ => failure,

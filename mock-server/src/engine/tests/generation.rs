@@ -166,6 +166,19 @@ fn magic_words_and_fields_count_as_on_the_routers() {
 }
 
 #[test]
+fn a_refusal_at_will_tells_what_its_code_always_tells() {
+    let mut mock = Mock::new();
+    for (code, status, details) in [
+        ("attachment_fetch_failed", 502, json!({"index": 0})),
+        ("rate_limited", 429, json!({"scope": "write"})),
+        ("attachment_too_large", 413, json!({})),
+    ] {
+        let answer = post(&mut mock, MUSIC_1, prompt(&format!("[mock:refuse={code}]")));
+        assert_eq!(answer.refused(status, code)["details"], details, "{code}");
+    }
+}
+
+#[test]
 fn an_alias_is_its_canonical_operation_under_the_first_party_owner() {
     let mut mock = Mock::new();
     for (alias, model, job_type) in [
