@@ -127,6 +127,10 @@ fn advice(error: &Error, exit: Exit) -> Option<String> {
     if error.code() == Some(&ErrorCode::OpenKeyRequired) {
         return Some("use a key of the open surface: svc auth login --surface open".to_owned());
     }
+    // A file is fetched without a key: no other key would open it.
+    if error.is_download() && matches!(exit, Exit::NotAllowed | Exit::NotFound) {
+        return Some("the link may have expired: the job's result has a new one".to_owned());
+    }
     let text = match (exit, error.advice()) {
         // Who sent it says how to find out.
         (Exit::Ambiguous, _) => return None,
@@ -155,6 +159,12 @@ fn advice(error: &Error, exit: Exit) -> Option<String> {
         }
         (Exit::Overloaded, _) => "run it again later",
         (Exit::NotAllowed, _) => "store a valid key with `svc auth login`; see `svc auth status`",
+        _ if error
+            .status()
+            .is_some_and(|status| (300..400).contains(&status)) =>
+        {
+            "check the URL: redirects are not followed, as the key would go with them; `svc config show --origin` says where the URL comes from"
+        }
         _ => return None,
     };
     Some(text.to_owned())

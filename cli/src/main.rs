@@ -71,9 +71,11 @@ fn main() -> ExitCode {
 /// asked for.
 fn usage(error: &clap::Error) -> Exit {
     if !error.use_stderr() {
-        // Nobody reads the help any more: nothing is left to do.
-        let _ = error.print();
-        return Exit::Done;
+        return match error.print() {
+            // Nobody reads the help any more: nothing is left to do.
+            Err(cause) if cause.kind() != std::io::ErrorKind::BrokenPipe => Exit::Failure,
+            _ => Exit::Done,
+        };
     }
     let mut words =
         std::env::args().skip_while(|word| word != "-o" && !word.starts_with("--output"));

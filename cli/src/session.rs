@@ -146,6 +146,7 @@ impl Session {
             .base_url(base_url.clone())
             .user_agent(concat!("svc-cli/", env!("CARGO_PKG_VERSION")));
         if let Some(key) = key {
+            self.printer.hide(key);
             builder = builder.api_key(key.clone());
         }
         if let Some(retries) = self.global.retries {

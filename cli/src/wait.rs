@@ -174,7 +174,8 @@ impl<S: Surface> Waiting<'_, S> {
             Exit::NotFound => self.job.receipt().is_none(),
             _ => false,
         };
-        if over {
+        // The sandbox ends with the process: nothing of it can be taken up.
+        if over || self.session.is_sandbox() {
             return failure;
         }
         let id = self.job.id().as_str();
@@ -190,9 +191,11 @@ impl<S: Surface> Waiting<'_, S> {
     pub(crate) fn with_download(&self, failure: Failure, folder: &Path) -> Failure {
         let folder = folder.display().to_string();
         let words = ["job", "download", self.job.id().as_str(), "--dir", &folder];
-        failure
-            .job(self.job.id().as_str())
-            .resume(self.session.resume_on(choice::<S>(), &words))
+        let failure = failure.job(self.job.id().as_str());
+        if self.session.is_sandbox() {
+            return failure;
+        }
+        failure.resume(self.session.resume_on(choice::<S>(), &words))
     }
 }
 

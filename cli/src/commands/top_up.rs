@@ -139,9 +139,15 @@ async fn wait(session: &Session, id: &TopUpId, timeout: Option<Timeout>) -> Resu
         Some(Timeout(Some(deadline))) => WaitOptions::default().deadline(deadline),
         Some(Timeout(None)) => WaitOptions::default().no_deadline(),
     };
+    let again = || session.resume(SurfaceChoice::Open, &["top-up", "wait", id.as_str()]);
     let resume = |failure: Failure| match failure.exit() {
         Exit::JobFailed | Exit::JobCanceled | Exit::NotFound => failure,
-        _ => failure.resume(session.resume(SurfaceChoice::Open, &["top-up", "wait", id.as_str()])),
+        Exit::StillRunning => Failure::new(
+            Exit::StillRunning,
+            "gave up waiting; the payment may still come",
+        )
+        .resume(again()),
+        _ => failure.resume(again()),
     };
     session
         .printer

@@ -44,7 +44,27 @@ impl ConfigFile {
             ))
             .next(error.to_string().trim_end().to_owned())
         })?;
-        Ok(Self { path, document })
+        let file = Self { path, document };
+        file.has_profiles_that_are_tables()?;
+        Ok(file)
+    }
+
+    /// What has another shape would be passed over, as if it were not there.
+    fn has_profiles_that_are_tables(&self) -> Result<(), Failure> {
+        let refuse = |part: &str| {
+            Failure::usage(format!(
+                "{part} in the configuration {} is no table",
+                self.path.display()
+            ))
+        };
+        let Some(profiles) = self.document.get("profiles") else {
+            return Ok(());
+        };
+        let profiles = profiles.as_table_like().ok_or_else(|| refuse("profiles"))?;
+        match profiles.iter().find(|(_, item)| !item.is_table_like()) {
+            Some((name, _)) => Err(refuse(&format!("profiles.{name}"))),
+            None => Ok(()),
+        }
     }
 
     /// Where it is.
@@ -188,6 +208,11 @@ mod tests {
         let failure = ConfigFile::load(path.clone()).unwrap_err();
         assert_eq!(failure.exit(), Exit::Usage);
         assert!(failure.headline().contains("config.toml"));
+        for text in ["profiles = 5", "[profiles]\nbase_url = 'https://a.example'"] {
+            fs::write(&path, text).unwrap();
+            let failure = ConfigFile::load(path.clone()).unwrap_err();
+            assert!(failure.headline().contains("is no table"));
+        }
         fs::write(&path, "[profiles.a]\nbase_url = 5\n").unwrap();
         assert!(
             ConfigFile::load(path)

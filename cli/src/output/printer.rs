@@ -1,11 +1,12 @@
 //! The one writer of both streams.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 use std::io::{self, IsTerminal, Write};
 
 use console::style;
 use indicatif::{MultiProgress, ProgressBar};
 use serde::Serialize;
+use svc_sdk::Secret;
 
 use super::jq::Filter;
 use super::table::Table;
@@ -36,6 +37,7 @@ pub(crate) struct Printer {
     stdout: Stream,
     stderr: Stream,
     bars: OnceCell<MultiProgress>,
+    secrets: RefCell<Vec<Secret>>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -65,6 +67,7 @@ impl Printer {
             stdout,
             stderr: stream(io::stderr().is_terminal()),
             bars: OnceCell::new(),
+            secrets: RefCell::default(),
         })
     }
 
@@ -233,8 +236,25 @@ impl Printer {
     }
 
     fn say(&self, text: &str) {
+        let text = self.without_secrets(text);
         // Where standard error is gone there is nobody to tell.
         let _ = self.above_the_bars(|| writeln!(io::stderr().lock(), "{text}"));
+    }
+
+    /// Keeps that key out of everything that is said: a proxy's error page may well repeat the
+    /// headers that it was sent.
+    pub(crate) fn hide(&self, secret: &Secret) {
+        self.secrets.borrow_mut().push(secret.clone());
+    }
+
+    fn without_secrets(&self, text: &str) -> String {
+        let secrets = self.secrets.borrow();
+        // What is shorter would be found in ordinary words.
+        let long = secrets
+            .iter()
+            .map(Secret::expose)
+            .filter(|key| key.len() >= 8);
+        long.fold(text.to_owned(), |text, key| text.replace(key, "[key]"))
     }
 
     fn above_the_bars<T>(&self, write: impl FnOnce() -> T) -> T {

@@ -303,3 +303,49 @@ fn a_raw_answer_that_says_no_is_printed_and_ends_as_it_should() {
     let run = place.run(["api", "get", "/v1/no/such/thing"]).ends(4);
     assert!(run.json()["error"]["code"].is_string());
 }
+
+#[test]
+fn a_key_that_an_answer_repeats_is_not_said() {
+    let place = Place::new();
+    let body =
+        "<html>no such host; you sent: authorization: Bearer canary_k3y_0f_mine</html>".to_owned();
+    for status in ["502 Bad Gateway", "403 Forbidden"] {
+        let service = Fake::answering(status, &body);
+        for form in ["table", "json"] {
+            let words = ["job", "list", "--retries", "0", "-o", form];
+            let run = Run::of(
+                place
+                    .svc(words)
+                    .env("SVC_BASE_URL", &service.url)
+                    .env("SVC_OPEN_API_KEY", "canary_k3y_0f_mine"),
+            );
+            assert!(!run.err.contains("canary"), "{}", run.err);
+            run.says("Bearer [key]");
+        }
+    }
+}
+
+#[test]
+fn a_url_that_leads_elsewhere_says_where_to_look() {
+    let place = Place::new();
+    let service = Fake::answering("302 Found\r\nlocation: http://127.0.0.1:9/login", "");
+    let run = Run::of(place.svc(["job", "list"]).env("SVC_BASE_URL", &service.url));
+    run.ends(1)
+        .says("redirects are not followed")
+        .says("svc config show --origin");
+}
+
+#[test]
+fn a_top_up_that_is_not_paid_in_time_is_9_and_no_job() {
+    let place = Place::new();
+    let top_up = place
+        .run(["top-up", "create", "--amount-usd-cents", "500"])
+        .ends(0)
+        .json();
+    let id = top_up["id"].as_str().unwrap();
+    let run = place
+        .run(["top-up", "wait", id, "--timeout", "1"])
+        .ends(9)
+        .says(&format!("svc top-up wait {id}"));
+    assert!(!run.err.contains("job"), "{}", run.err);
+}

@@ -36,6 +36,32 @@ fn the_sandbox_needs_no_configuration_and_leaves_nothing() {
 }
 
 #[test]
+fn the_sandbox_promises_no_way_back_into_it() {
+    let place = Place::new();
+    let words = [
+        "--sandbox",
+        "image",
+        "generate",
+        "--model",
+        "image-i",
+        "--prompt",
+        "[mock:stuck]",
+        "--timeout",
+        "1",
+    ];
+    let run = Run::of(&mut place.bare(words)).ends(9);
+    assert!(!run.err.contains("take it up"), "{}", run.err);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn help_that_cannot_be_written_is_a_failure() {
+    let full = fs::File::options().write(true).open("/dev/full").unwrap();
+    let place = Place::new();
+    Run::of(place.bare(["--help"]).stdout(full)).ends(1);
+}
+
+#[test]
 fn the_mock_is_served_until_it_is_asked_to_end() {
     let place = Place::new();
     let mut child = start(&mut place.bare(["mock", "serve", "--port-base", "0", "--speed", "50"]));

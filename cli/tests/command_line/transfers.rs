@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::place::{Place, start, until};
+use crate::place::{Fake, Place, Run, start, until};
 
 #[test]
 fn what_was_made_is_stored() {
@@ -147,4 +147,22 @@ fn the_files_of_a_job_that_failed_are_not_there() {
     let id = run.json()["job"]["id"].as_str().unwrap().to_owned();
     place.run(["job", "download", &id, "--dir", "out"]).ends(7);
     assert!(!place.path("out").exists());
+}
+
+#[test]
+fn a_file_that_is_refused_blames_no_key_and_leaves_nothing() {
+    let place = Place::new();
+    let media = Fake::answering("403 Forbidden", "<Error>expired</Error>");
+    let result = format!(
+        r#"{{"data":{{"job_id":"job_1","status":"completed","terminal":true,"result_ready":true,"artifacts":[{{"id":"art_1","url":"{}/a.png"}}]}}}}"#,
+        media.url
+    );
+    let service = Fake::answering("200 OK", &result);
+    let words = ["job", "download", "job_1", "--dir", "out"];
+    let run = Run::of(place.svc(words).env("SVC_BASE_URL", &service.url))
+        .ends(3)
+        .says("the link may have expired")
+        .says("svc job download job_1 --dir out");
+    assert!(!run.err.contains("auth login"), "{}", run.err);
+    assert_eq!(fs::read_dir(place.path("out")).unwrap().count(), 0);
 }

@@ -56,6 +56,7 @@ impl Fetch<'_> {
             let hint = cause.retry_after().unwrap_or_default();
             let passing = retry::allows(RetryClass::Safe, retry::proof(cause));
             if !passing || fruitless >= FRUITLESS || hint > LONGEST_WAIT {
+                part.leave().await;
                 return Err(error);
             }
             clock::sleep(policy.ceiling(fruitless).max(hint)).await;

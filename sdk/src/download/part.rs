@@ -112,6 +112,14 @@ impl Part {
         self.file.flush().await.map_err(at(&self.path))
     }
 
+    /// Leaves what there is for the next download; of nothing, nothing is left behind.
+    pub(super) async fn leave(self) {
+        if self.written == 0 {
+            drop(fs::remove_file(version_file(&self.path)).await);
+            drop(fs::remove_file(&self.path).await);
+        }
+    }
+
     /// Puts the whole file in its place.
     pub(super) async fn finish(mut self, target: &Path) -> Result<()> {
         self.keep().await?;
