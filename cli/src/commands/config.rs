@@ -3,6 +3,7 @@
 use clap::Subcommand;
 use clap::builder::PossibleValuesParser;
 use serde::Serialize;
+use svc_sdk::Open;
 
 use crate::args::SurfaceChoice;
 use crate::config::{
@@ -69,6 +70,8 @@ pub(crate) fn run(session: &Session, config: &Config) -> Result<(), Failure> {
         Config::Set { key, value } => {
             if key.ends_with("_url") {
                 origin_of(value)?;
+                // What no client would take is refused before it is on disk: a password, say.
+                session.access_with::<Open>(value.clone(), None)?;
             }
             let (mut file, profile) = profile_of(session)?;
             file.set(&profile, key, value)?;

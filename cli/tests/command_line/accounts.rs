@@ -223,7 +223,16 @@ fn a_value_says_where_it_comes_from() {
     assert_eq!(run.out, "https://profile.example\n");
     Run::of(&mut place.bare(["config", "unset", "base_url"])).ends(0);
     Run::of(&mut place.bare(["config", "get", "base_url"])).ends(2);
-    Run::of(&mut place.bare(["config", "set", "base_url", "no url"])).ends(2);
+    for url in [
+        "no url",
+        "ftp://files.example",
+        "http://plain.example",
+        "https://me:canary@a.example",
+    ] {
+        let run = Run::of(&mut place.bare(["config", "set", "base_url", url])).ends(2);
+        assert!(!run.err.contains("canary"), "{}", run.err);
+    }
+    Run::of(&mut place.bare(["config", "get", "base_url"])).ends(2);
     Run::of(&mut place.bare(["config", "set", "colour", "red"])).ends(2);
     let run = Run::of(&mut place.bare(["config", "path"])).ends(0);
     assert_eq!(
