@@ -7,6 +7,7 @@ use svc_sdk::contract::{ErrorCode, NextAction};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::output::quote;
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
@@ -98,9 +99,11 @@ fn is_overload(code: &ErrorCode) -> bool {
 
 /// The error in its own words, with what lies behind it.
 fn why(error: &Error) -> String {
+    // A poll that was refused is not one that could not be asked.
+    let refused = error.is_not_found() || error.is_unauthorized() || error.is_forbidden();
     if let Some(body) = error.body()
         && !body.message.is_empty()
-        && !error.is_poll_unreachable()
+        && (refused || !error.is_poll_unreachable())
     {
         return body.message.clone();
     }
@@ -150,7 +153,14 @@ fn advice(error: &Error, exit: Exit) -> Option<String> {
                 None => "run it again later".to_owned(),
             });
         }
-        (_, Some(NextAction::PollStatus)) => "look at how it stands: svc job status ID",
+        (_, Some(NextAction::PollStatus)) => {
+            return error.job_id().map(|id| {
+                format!(
+                    "look at how it stands: svc job status {}",
+                    quote(id.as_str())
+                )
+            });
+        }
         (_, Some(NextAction::ContactSupport)) => {
             "contact the service's support, and name the request id"
         }

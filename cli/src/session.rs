@@ -83,34 +83,22 @@ impl Session {
     }
 
     /// Which host a command goes to: the one asked for, else open, unless only the other one is
-    /// configured.
+    /// configured. A key that is missing moves no spending to the other host.
     pub(crate) fn surface(&self, asked: Option<SurfaceChoice>) -> Result<SurfaceChoice, Failure> {
         match asked {
             Some(surface) => Ok(surface),
             None if self.is_sandbox() => Ok(SurfaceChoice::Open),
             None => {
-                let open = self.how_configured(SurfaceChoice::Open)?;
-                let developer = self.how_configured(SurfaceChoice::Developer)?;
-                Ok(if developer > open {
-                    SurfaceChoice::Developer
-                } else {
-                    SurfaceChoice::Open
+                let settings = self.settings()?;
+                let is_set = |surface| settings.url_of(surface).is_some();
+                let only_developer =
+                    is_set(SurfaceChoice::Developer) && !is_set(SurfaceChoice::Open);
+                Ok(match only_developer {
+                    true => SurfaceChoice::Developer,
+                    false => SurfaceChoice::Open,
                 })
             }
         }
-    }
-
-    /// Whether there is a URL of that surface, and whether there is a key to it.
-    fn how_configured(&self, surface: SurfaceChoice) -> Result<(bool, bool), Failure> {
-        let settings = self.settings()?;
-        if settings.url_of(surface).is_none() {
-            return Ok((false, false));
-        }
-        let has_key = self.environment.get(key_variable(surface)).is_some()
-            || KeyStore::beside(settings.file.path())
-                .find(&settings.profile.value, surface)?
-                .is_some();
-        Ok((true, has_key))
     }
 
     /// A client with a key.

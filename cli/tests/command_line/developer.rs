@@ -229,3 +229,49 @@ fn a_submit_that_may_have_arrived_is_not_sent_again_by_itself() {
     svc(&place, &words).ends(11).says("--new");
     assert_eq!(place.requests("music_1_generate").len(), 1);
 }
+
+#[test]
+fn a_key_that_is_missing_moves_no_spending_to_the_other_host() {
+    let place = Place::new();
+    let words = [
+        "image", "generate", "--model", "image-i", "--prompt", "a fox",
+    ];
+    Run::of(
+        place
+            .bare(words)
+            .env("SVC_BASE_URL", place.mock.base_url())
+            .env("SVC_DEVELOPER_BASE_URL", place.mock.developer_base_url())
+            .env("SVC_DEVELOPER_API_KEY", DEVELOPER_API_KEY),
+    )
+    .ends(3)
+    .says("no API key of the open surface");
+    assert_eq!(place.jobs(), 0);
+}
+
+#[test]
+fn a_timeline_is_on_the_developer_surface_only() {
+    let place = Place::new();
+    let words = [
+        "image",
+        "generate",
+        "--surface",
+        "developer",
+        "--prompt",
+        "a fox",
+        "--no-wait",
+    ];
+    let receipt = svc(&place, &words).ends(0).json();
+    let id = receipt["job"]["id"].as_str().unwrap();
+    svc(&place, &["job", "events", id, "--surface", "developer"]).ends(0);
+    place
+        .run(["job", "events", id, "--surface", "open"])
+        .ends(2);
+}
+
+#[test]
+fn a_job_that_is_not_there_is_not_waited_for() {
+    let place = Place::new();
+    let run = place.run(["job", "wait", "job_nowhere"]).ends(4);
+    assert!(run.err.contains("There is no such job"), "{}", run.err);
+    assert!(!run.err.contains("may well go on"), "{}", run.err);
+}

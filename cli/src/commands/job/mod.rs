@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use svc_sdk::contract::JobStatus;
 use svc_sdk::types::{JobId, JobResult, JobType};
-use svc_sdk::{Developer, Open, Surface};
+use svc_sdk::{Developer, Open, Surface, contract};
 
 use self::many::wait_for_all;
 use crate::args::{Pair, SurfaceArg, SurfaceChoice, WaitArgs};
@@ -33,11 +33,7 @@ pub(crate) enum Job {
     /// Cancels a job whose generation has not started; the charge is refunded.
     Cancel(One),
     /// Shows a job's public timeline, as it is now; the developer surface has it.
-    Events {
-        /// The job's id.
-        #[arg(value_name = "JOB_ID")]
-        id: String,
-    },
+    Events(One),
     /// Waits for jobs, and prints what they came to.
     Wait(Wait),
     /// Stores what jobs made, waiting for those that still run.
@@ -107,7 +103,7 @@ impl Job {
             Self::Get(args) | Self::Status(args) | Self::Result(args) | Self::Cancel(args) => {
                 args.surface.surface
             }
-            Self::Events { .. } => Some(SurfaceChoice::Developer),
+            Self::Events(args) => args.surface.surface.or(Some(SurfaceChoice::Developer)),
             Self::Wait(args) => args.surface.surface,
             Self::Download(args) => args.surface.surface,
         }
@@ -189,7 +185,11 @@ async fn on<S: Surface>(session: &Session, access: &Access<S>, job: Job) -> Resu
             settle(session, access, id.as_str(), &job.status);
             Ok(())
         }
-        Job::Events { id } => events(session, &id).await,
+        Job::Events(_) if S::SURFACE == contract::Surface::Open => {
+            let why = "the open surface has no timeline of a job";
+            Err(Failure::usage(why).next("use --surface developer, or leave it out"))
+        }
+        Job::Events(args) => events(session, &args.id).await,
         Job::Wait(args) => {
             wait_for_all(
                 session,
