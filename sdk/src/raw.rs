@@ -1,5 +1,6 @@
 //! Requests without types: what this build has no method for.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -162,8 +163,8 @@ fn header(headers: &http::HeaderMap, name: &str) -> Option<String> {
     Some(headers.get(name)?.to_str().ok()?.to_owned())
 }
 
-/// Whatever was answered.
-#[derive(Clone, Debug)]
+/// Whatever was answered. `Debug` leaves the body out: it may hold a secret.
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct RawResponse {
     /// The HTTP status.
@@ -206,6 +207,16 @@ impl RawResponse {
                 .err()?
                 .with_key(self.idempotency_key.as_ref()),
         )
+    }
+}
+
+impl fmt::Debug for RawResponse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RawResponse")
+            .field("status", &self.status)
+            .field("request_id", &self.request_id)
+            .field("bytes", &self.body.len())
+            .finish_non_exhaustive()
     }
 }
 

@@ -44,7 +44,8 @@ impl Update {
 
 /// A job's updates: one from the receipt at once, then one a poll, the last when it is terminal.
 ///
-/// It has a [`next`](Self::next) of its own and is a [`Stream`].
+/// It has a [`next`](Self::next) of its own and is a [`Stream`]. Take it to its end or drop it: one
+/// that is left alone in the middle of a poll keeps a place among the requests of its client.
 ///
 /// ```no_run
 /// # async fn run(client: svc_sdk::open::Client) -> svc_sdk::Result<()> {
