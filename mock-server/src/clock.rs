@@ -140,8 +140,9 @@ impl Clock {
         }
     }
 
-    /// Sets the clock, which goes on from there.
+    /// Sets the clock, which goes on from there. It never starts after its own moment.
     pub(crate) fn set(&mut self, now: Time) {
+        self.epoch = self.epoch.min(now);
         self.anchor = now;
         self.anchor_ticks = self.ticks.elapsed();
     }
@@ -282,6 +283,14 @@ mod tests {
         let later = clock.after(Duration::from_millis(1500)).unwrap();
         clock.set(later);
         assert_eq!(clock.now(), EPOCH.after(Duration::from_millis(1500)));
+        assert_eq!(clock.epoch(), EPOCH);
+        let long_ago = Time::from_micros(5);
+        clock.set(long_ago);
+        assert_eq!(
+            clock.epoch(),
+            long_ago,
+            "it never starts after its own moment"
+        );
     }
 
     #[tokio::test(start_paused = true)]

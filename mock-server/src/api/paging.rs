@@ -3,15 +3,14 @@
 use super::failure::Failure;
 use super::request::Request;
 
-/// How many items a page has where the request does not say.
-const PAGE: usize = 100;
-/// How many it has at most.
+/// How many items a page has at most, and where the request does not say: a client that knows of
+/// no pages sees as many as there may be.
 const LONGEST_PAGE: usize = 1000;
 
 /// The query parameter `limit`.
 pub(super) fn limit(request: &Request<'_>) -> Result<usize, Failure> {
     let Some(text) = request.parameter("limit")? else {
-        return Ok(PAGE);
+        return Ok(LONGEST_PAGE);
     };
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let limit = digits.then(|| text.parse().ok()).flatten();
