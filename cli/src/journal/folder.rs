@@ -3,7 +3,9 @@
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use jiff::Timestamp;
 use serde::Serialize;
 use svc_sdk::types::Usd;
 
@@ -12,6 +14,8 @@ use super::fingerprint::RequestHash;
 use crate::clock;
 use crate::failure::Failure;
 
+/// The age at which a file that never became an intent is nobody's.
+const ABANDONED: Duration = Duration::from_secs(3600);
 /// Entries that the history keeps.
 const KEPT: usize = 1000;
 
@@ -54,6 +58,7 @@ impl Journal {
         let file = self
             .create(&entry.intent, &name, &path)
             .map_err(|error| self.unusable("write", &error))?;
+        self.sweep();
         Ok(OpenIntent {
             file,
             path,
@@ -82,6 +87,22 @@ impl Journal {
             return Err(error);
         }
         Ok(file)
+    }
+
+    /// Removes what runs left behind that were killed before their intent was whole: nothing was
+    /// sent for it. A young one may be about to be locked by its process.
+    fn sweep(&self) {
+        for entry in fs::read_dir(&self.open).into_iter().flatten().flatten() {
+            let is_temporary = entry.file_name().to_string_lossy().starts_with('.');
+            let modified = entry.metadata().and_then(|it| it.modified()).ok();
+            let age = modified
+                .and_then(|at| Timestamp::try_from(at).ok())
+                .map(|at| clock::age(clock::now(), at));
+            if is_temporary && age.is_some_and(|age| age >= ABANDONED) {
+                // What cannot be removed now is there for the next run.
+                let _ = fs::remove_file(entry.path());
+            }
+        }
     }
 
     /// Takes up the oldest open intent of that hash whose process is gone.
@@ -323,6 +344,23 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let journal = Journal::at(folder.path());
         (folder, journal)
+    }
+
+    #[test]
+    fn what_a_killed_run_left_half_written_is_swept_once_it_is_old() {
+        let (_folder, journal) = journal();
+        let _first = journal.begin(example("first")).unwrap();
+        let temporary = |name: &str| {
+            let path = journal.open.join(name);
+            File::create(&path).map(|file| (file, path)).unwrap()
+        };
+        let (_young, young) = temporary(".young.jsonl");
+        let (file, old) = temporary(".old.jsonl");
+        let long_ago = std::time::UNIX_EPOCH + Duration::from_secs(1_000_000);
+        file.set_modified(long_ago).unwrap();
+        let _second = journal.begin(example("second")).unwrap();
+        assert!(young.exists() && !old.exists());
+        assert_eq!(files(&journal.open).unwrap().len(), 2);
     }
 
     #[test]

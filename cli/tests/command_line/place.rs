@@ -100,12 +100,15 @@ impl Place {
             .collect()
     }
 
-    /// The journal's files of intents whose outcome is not known.
+    /// The journal's files of intents whose outcome is not known. A hidden one is of a run that was
+    /// killed before its intent was whole, and so before anything was sent.
     pub(crate) fn open_intents(&self) -> Vec<PathBuf> {
-        std::fs::read_dir(self.path("state/open")).map_or_else(
-            |_| Vec::new(),
-            |entries| entries.map(|entry| entry.unwrap().path()).collect(),
-        )
+        let entries = std::fs::read_dir(self.path("state/open"));
+        let names = entries.into_iter().flatten().map(|it| it.unwrap());
+        names
+            .filter(|entry| !entry.file_name().to_string_lossy().starts_with('.'))
+            .map(|entry| entry.path())
+            .collect()
     }
 }
 

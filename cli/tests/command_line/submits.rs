@@ -17,23 +17,25 @@ const FOX: [&str; 6] = [
 #[test]
 fn a_run_that_is_killed_at_any_moment_is_taken_up_by_the_next_one() {
     let place = Place::new();
-    for (count, delay) in (0..20)
-        .map(|step| Duration::from_millis(step * 8))
-        .enumerate()
-    {
-        let prompt = format!("[mock:seconds=0.3] number {count}");
+    let mut made = 0;
+    for step in 0..20 {
+        let delay = Duration::from_millis(step * 8);
+        let prompt = format!("[mock:seconds=0.3] number {step}");
         let words = [
             "image", "generate", "--model", "image-i", "--prompt", &prompt,
         ];
         let mut child = start(&mut place.svc(words));
         pass(delay);
         child.0.kill().unwrap();
-        child.0.wait().unwrap();
-        let run = place.run(words).ends(0);
-        assert_eq!(run.json()["status"], "completed");
-        assert_eq!(place.jobs(), count + 1, "killed after {delay:?}");
-        assert_eq!(place.charges(), count + 1, "killed after {delay:?}");
-        assert!(place.open_intents().is_empty());
+        // On a busy machine it may be through before it is killed: then there is nothing to take up.
+        if !child.0.wait().unwrap().success() {
+            let run = place.run(words).ends(0);
+            assert_eq!(run.json()["status"], "completed");
+        }
+        made += 1;
+        assert_eq!(place.jobs(), made, "killed after {delay:?}");
+        assert_eq!(place.charges(), made, "killed after {delay:?}");
+        assert!(place.open_intents().is_empty(), "killed after {delay:?}");
     }
 }
 
