@@ -135,9 +135,11 @@ impl<S: Surface> Submit<S> {
     ///
     /// # Errors
     ///
-    /// See [`Error`]. Where [`is_ambiguous`](Error::is_ambiguous) holds the job may exist: sending
-    /// the same again with [`idempotency_key`](Error::idempotency_key) finds out without paying
-    /// twice.
+    /// See [`Error`]. Where [`is_ambiguous`](Error::is_ambiguous) holds the job may exist. For an
+    /// operation of the class [`Key`](crate::contract::RetryClass::Key), sending the same again with
+    /// [`idempotency_key`](Error::idempotency_key) finds out without paying twice. For one of the
+    /// class [`Unsent`](crate::contract::RetryClass::Unsent) the service promises no such thing:
+    /// look whether the job exists first.
     pub async fn send(self) -> Result<JobHandle<S>> {
         let request = self.request?;
         let core: &Arc<Core> = &self.client.core;

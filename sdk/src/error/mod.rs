@@ -25,7 +25,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// if error.is_insufficient_funds() {
 ///     println!("top up, then send it again: {error}");
 /// } else if error.is_ambiguous() {
-///     // The job may exist. The same key makes the submit safe to repeat.
+///     // The job may exist. On the open surface the same key makes the submit safe to repeat.
 ///     println!("may have been carried out; key {:?}", error.idempotency_key());
 /// } else if let Some(job) = error.job_id() {
 ///     println!("paid for: take {job} up again later");
@@ -222,7 +222,9 @@ impl Error {
         }
     }
 
-    /// The key that the request was sent with: sending it again with this key pays only once.
+    /// The key that the request was sent with. Where the operation's idempotency is documented
+    /// ([`RetryClass::Key`](crate::contract::RetryClass::Key)), sending it again with this key pays
+    /// only once.
     #[must_use]
     pub fn idempotency_key(&self) -> Option<&IdempotencyKey> {
         self.inner.idempotency_key.as_ref()
