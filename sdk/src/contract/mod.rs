@@ -17,5 +17,5 @@ pub use error_code::{CatalogueEntry, ErrorCategory, ErrorCode, NextAction};
 pub use operation::PathError;
 pub use plan::{Plan, READ_MULTIPLE, UNAUTHENTICATED_READ_MULTIPLE};
 pub use scope::Scope;
-pub use status::{DeliveryStatus, JobStatus, RunStatus, TopUpStatus};
+pub use status::{DeliveryStatus, JobStatus, QueueStatus, RunStatus, TopUpStatus};
 pub use table::Operation;

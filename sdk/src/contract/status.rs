@@ -83,6 +83,16 @@ impl RunStatus {
 }
 
 open_enum! {
+    /// Where a bulk queue is. The specification shows no values: these are assumed.
+    pub enum QueueStatus {
+        /// Items are waiting or at work.
+        Running = "running",
+        /// Every item has ended, in whatever way.
+        Completed = "completed",
+    }
+}
+
+open_enum! {
     /// What became of a webhook delivery. It never changes the status of its job or run.
     pub enum DeliveryStatus {
         /// An attempt failed; another follows.

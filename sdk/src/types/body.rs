@@ -116,7 +116,7 @@ macro_rules! body {
 pub(super) use body;
 
 /// Whether a field was never set and so is not sent.
-pub(super) trait Unset {
+pub(in crate::types) trait Unset {
     fn unset(&self) -> bool;
 }
 
@@ -132,6 +132,6 @@ impl<T> Unset for Vec<T> {
     }
 }
 
-pub(super) fn is_unset(value: &impl Unset) -> bool {
+pub(in crate::types) fn is_unset(value: &impl Unset) -> bool {
     value.unset()
 }

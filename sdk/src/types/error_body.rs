@@ -1,9 +1,9 @@
 //! The `error` object, on the wire and inside failed jobs and runs.
 
-use serde::de::{self, DeserializeOwned, Deserializer};
+use serde::de::{DeserializeOwned, Deserializer};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
+use super::received::Fields;
 use super::{Extra, RequestId};
 use crate::contract::{ErrorCategory, ErrorCode, NextAction};
 
@@ -18,6 +18,7 @@ pub struct ErrorBody {
     /// The stable code: branch on this.
     pub code: ErrorCode,
     /// Text for people; it may change.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub message: String,
     /// The request that failed.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -50,33 +51,21 @@ pub struct ErrorBody {
 
 impl<'de> Deserialize<'de> for ErrorBody {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut fields = Map::deserialize(deserializer)?;
-        let code = match fields.remove("code") {
-            Some(Value::String(code)) => code.into(),
-            Some(_) => return Err(de::Error::custom("the code is no string")),
-            None => return Err(de::Error::missing_field("code")),
-        };
+        let mut fields = Fields::deserialize(deserializer)?;
         Ok(Self {
-            code,
-            message: take(&mut fields, "message").unwrap_or_default(),
-            request_id: take(&mut fields, "request_id"),
-            category: take(&mut fields, "category"),
-            stage: take(&mut fields, "stage"),
-            public_reason: take(&mut fields, "public_reason"),
-            retryable: take(&mut fields, "retryable"),
-            retry_after_seconds: take(&mut fields, "retry_after_seconds"),
-            next_action: take(&mut fields, "next_action"),
-            details: take(&mut fields, "details"),
-            extra: fields.into(),
+            code: fields.need("code")?,
+            message: fields.take("message").unwrap_or_default(),
+            request_id: fields.take("request_id"),
+            category: fields.take("category"),
+            stage: fields.take("stage"),
+            public_reason: fields.take("public_reason"),
+            retryable: fields.take("retryable"),
+            retry_after_seconds: fields.take("retry_after_seconds"),
+            next_action: fields.take("next_action"),
+            details: fields.take("details"),
+            extra: fields.rest(),
         })
     }
-}
-
-/// Takes out the field where it is a `T`, or says nothing.
-fn take<T: DeserializeOwned>(fields: &mut Map<String, Value>, name: &str) -> Option<T> {
-    let value = Option::<T>::deserialize(fields.get(name)?).ok()?;
-    fields.remove(name);
-    value
 }
 
 impl ErrorBody {

@@ -58,4 +58,12 @@ ids! {
     TopUpId;
     /// Identifies a request; also in the header `x-svc-request-id`.
     RequestId;
+    /// Identifies a run of an Action, a Format or an Agent Completion.
+    RunId;
+    /// Identifies a bulk queue of Format runs.
+    QueueId;
+    /// Identifies a Format.
+    FormatId;
+    /// Identifies an Action.
+    ActionId;
 }

@@ -5,6 +5,8 @@
 //! show is marked "Assumed". Nothing here does I/O.
 
 mod account;
+mod action;
+mod agent;
 mod assumed;
 mod avatar;
 mod billing;
@@ -13,6 +15,7 @@ mod canonical;
 mod catalog;
 mod error_body;
 mod extra;
+mod format;
 mod generate;
 mod id;
 mod idempotency;
@@ -21,11 +24,16 @@ mod job;
 mod list;
 mod model;
 mod money;
+mod output_schema;
+mod received;
+mod run;
 mod seconds;
 
 pub use account::{
     Balance, GenerationLimits, Health, KeyMetadata, Me, UsageEntry, UsageKind, Workspace,
 };
+pub use action::{Action, ActionRunCreate, ActionTrigger};
+pub use agent::AgentCompletionCreate;
 pub use assumed::Assumed;
 pub use avatar::{
     Avatar, AvatarGenerate, AvatarInput, AvatarPreview, AvatarPreviewCreate, AvatarTalkingVideo,
@@ -38,8 +46,12 @@ pub use catalog::{
 };
 pub use error_body::ErrorBody;
 pub use extra::Extra;
+pub use format::{
+    Attachment, BulkRunCreate, Format, FormatIo, FormatRef, FormatRunCreate, OnActiveRun, Queue,
+    QueueCounts, QueueItem,
+};
 pub use generate::{ImageGenerate, Mode, VideoGenerate};
-pub use id::{ArtifactId, JobId, RequestId, TopUpId};
+pub use id::{ActionId, ArtifactId, FormatId, JobId, QueueId, RequestId, RunId, TopUpId};
 pub use idempotency::IdempotencyKey;
 pub use invalid::{InvalidField, Validate};
 pub use job::{
@@ -48,3 +60,6 @@ pub use job::{
 pub use list::List;
 pub use model::{Bounds, Capabilities, CatalogModel, CatalogPricing, CatalogRate, Model};
 pub use money::{ParseUsdError, Usd};
+pub use output_schema::{OutputSchema, OutputSchemaError, SchemaViolation};
+pub use run::{RunErrorDetails, RunEvent, RunKind, RunReceipt, RunStatusPayload, RunUsage};
+pub use seconds::Seconds;

@@ -1,6 +1,31 @@
 //! Seconds, written back as they came: a whole number stays one.
 
-use serde::Serializer;
+use serde::{Deserialize, Serialize, Serializer};
+
+/// A span in seconds, as the service told it.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Deserialize)]
+#[serde(transparent)]
+pub struct Seconds(f64);
+
+impl Seconds {
+    /// How many.
+    #[must_use]
+    pub const fn get(self) -> f64 {
+        self.0
+    }
+}
+
+impl From<f64> for Seconds {
+    fn from(seconds: f64) -> Self {
+        Self(seconds)
+    }
+}
+
+impl Serialize for Seconds {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serialize(&Some(self.0), serializer)
+    }
+}
 
 /// The largest span that is written as a whole number; beyond it a float has no exact seconds.
 const EXACT: f64 = 9_007_199_254_740_992.0;

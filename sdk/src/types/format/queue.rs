@@ -1,0 +1,277 @@
+//! Bulk queues: many runs of one Format, a few at a time.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::FormatRunCreate;
+use crate::contract::limits::{BULK_CONCURRENCY, BULK_ITEMS};
+use crate::contract::{QueueStatus, RunStatus};
+use crate::types::invalid::webhook_url;
+use crate::types::received::received;
+use crate::types::{Extra, FormatId, InvalidField, QueueId, RequestId, RunId, Seconds, Validate};
+
+/// The body that starts a bulk queue: up to 100 runs, of which `concurrency` are at work at once.
+///
+/// ```
+/// use svc_sdk::types::{BulkRunCreate, FormatRunCreate};
+///
+/// let cities = ["Lisbon", "Oslo", "Lima"];
+/// let items = cities.map(|city| FormatRunCreate::default().input("city", city));
+/// let body = BulkRunCreate::new(items).concurrency(2);
+/// assert_eq!(serde_json::to_value(&body)?["items"][1], serde_json::json!({"input": {"city": "Oslo"}}));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct BulkRunCreate {
+    /// The runs, in the order in which they start.
+    pub items: Vec<FormatRunCreate>,
+    /// How many are at work at once: 1 to 16.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub concurrency: Option<u64>,
+    /// Where each run's terminal receipt is told. Assumed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub webhook_url: Option<String>,
+    /// Any other field.
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+impl BulkRunCreate {
+    /// A queue of these runs.
+    #[must_use]
+    pub fn new(items: impl IntoIterator<Item = FormatRunCreate>) -> Self {
+        Self {
+            items: items.into_iter().collect(),
+            ..Self::default()
+        }
+    }
+
+    /// How many are at work at once: 1 to 16.
+    #[must_use]
+    pub fn concurrency(mut self, concurrency: u64) -> Self {
+        self.concurrency = Some(concurrency);
+        self
+    }
+
+    /// Where each run's terminal receipt is told: public HTTPS.
+    #[must_use]
+    pub fn webhook_url(mut self, url: impl Into<String>) -> Self {
+        self.webhook_url = Some(url.into());
+        self
+    }
+
+    /// A field that this build has no setter for.
+    #[must_use]
+    pub fn field(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
+        self.extra.insert(name.into(), value.into());
+        self
+    }
+}
+
+impl Validate for BulkRunCreate {
+    fn validate(&self) -> Result<(), InvalidField> {
+        if !BULK_ITEMS.contains(&self.items.len()) {
+            let reason = format!(
+                "must have {} to {} runs",
+                BULK_ITEMS.start(),
+                BULK_ITEMS.end()
+            );
+            return Err(InvalidField::new("items", reason));
+        }
+        if let Some(concurrency) = self.concurrency
+            && !BULK_CONCURRENCY.contains(&concurrency)
+        {
+            let (least, most) = (BULK_CONCURRENCY.start(), BULK_CONCURRENCY.end());
+            let reason = format!("must be {least} to {most}");
+            return Err(InvalidField::new("concurrency", reason));
+        }
+        for (index, item) in self.items.iter().enumerate() {
+            item.validate().map_err(|field| {
+                let name = format!("items[{index}].{}", field.field());
+                InvalidField::new(name, field.reason().to_owned())
+            })?;
+        }
+        webhook_url(self.webhook_url.as_ref())
+    }
+}
+
+received! {
+    /// A bulk queue: how many runs stand where, and each of them. Beyond `counts` and a status for
+    /// each item, the fields are assumed.
+    pub struct Queue (
+        /// Identifies the queue.
+        queue_id: QueueId,
+    ) {
+        /// The request that this answers.
+        request_id: maybe RequestId,
+        /// The Format.
+        format_id: maybe FormatId,
+        /// Where the queue is.
+        status: maybe QueueStatus,
+        /// How many runs are at work at once.
+        concurrency: maybe u64,
+        /// How many runs stand where.
+        counts: maybe QueueCounts,
+        /// The runs, in the order in which they start.
+        items: many QueueItem,
+        /// When it was created (RFC 3339).
+        created_at: maybe String,
+        /// Where to poll.
+        status_url: maybe String,
+        /// Seconds until the next poll makes sense.
+        next_poll_after_seconds: maybe Seconds,
+    }
+}
+
+impl Queue {
+    /// Whether every item has ended, in whatever way.
+    #[must_use]
+    pub fn is_terminal(&self) -> bool {
+        match (&self.status, &self.counts) {
+            (Some(QueueStatus::Completed), _) => true,
+            (Some(QueueStatus::Running), _) => false,
+            // A status that this build does not know, or none: the counts tell, else the items.
+            (_, Some(counts)) if counts.total > 0 => counts.ended() == counts.total,
+            _ => !self.items.is_empty() && self.items.iter().all(|item| item.status.is_terminal()),
+        }
+    }
+
+    /// How many runs stand where: the service's counts, else the items counted.
+    #[must_use]
+    pub fn counts(&self) -> QueueCounts {
+        self.counts
+            .clone()
+            .unwrap_or_else(|| QueueCounts::of(&self.items))
+    }
+}
+
+/// How many runs of a queue stand where.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, serde::Deserialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct QueueCounts {
+    /// All.
+    pub total: u64,
+    /// Waiting for their turn.
+    pub queued: u64,
+    /// At work.
+    pub running: u64,
+    /// Ended well.
+    pub completed: u64,
+    /// Ended with an error.
+    pub failed: u64,
+    /// Not run.
+    pub skipped: u64,
+    /// Canceled.
+    pub canceled: u64,
+    /// Counts that this build does not know.
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+impl QueueCounts {
+    fn of(items: &[QueueItem]) -> Self {
+        let mut counts = Self::default();
+        for item in items {
+            counts.total += 1;
+            match item.status {
+                RunStatus::Queued => counts.queued += 1,
+                RunStatus::Running => counts.running += 1,
+                RunStatus::Completed => counts.completed += 1,
+                RunStatus::Failed => counts.failed += 1,
+                RunStatus::Skipped => counts.skipped += 1,
+                RunStatus::Canceled => counts.canceled += 1,
+                RunStatus::Other(_) => {}
+            }
+        }
+        counts
+    }
+
+    /// Those that have ended, in whatever way.
+    #[must_use]
+    pub fn ended(&self) -> u64 {
+        self.completed + self.failed + self.skipped + self.canceled
+    }
+}
+
+received! {
+    /// A run of a queue.
+    pub struct QueueItem (
+        /// Where it is in its life.
+        status: RunStatus,
+    ) {
+        /// Its place in the queue, from 0.
+        index: maybe u64,
+        /// The run, once it was started.
+        run_id: maybe RunId,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_queue_is_through_when_the_service_or_else_its_counts_say_so() {
+        let queue = |json| serde_json::from_value::<Queue>(json).unwrap();
+        let rows = [
+            (json!({"queue_id": "q", "status": "completed"}), true),
+            (
+                json!({"queue_id": "q", "status": "running", "counts": {"total": 1, "failed": 1}}),
+                false,
+            ),
+            (
+                json!({"queue_id": "q", "status": "paused", "counts": {"total": 2, "failed": 1, "skipped": 1}}),
+                true,
+            ),
+            (
+                json!({"queue_id": "q", "counts": {"total": 2, "completed": 1}}),
+                false,
+            ),
+            (
+                json!({"queue_id": "q", "items": [{"status": "failed"}, {"status": "canceled"}]}),
+                true,
+            ),
+            (
+                json!({"queue_id": "q", "items": [{"status": "queued"}]}),
+                false,
+            ),
+            (json!({"queue_id": "q"}), false),
+        ];
+        for (json, terminal) in rows {
+            assert_eq!(queue(json.clone()).is_terminal(), terminal, "{json}");
+        }
+        let json = json!({
+            "queue_id": "q", "lane": 1, "items": [{"status": "failed", "run_id": null}],
+            "counts": {"total": 1, "queued": 0, "running": 0, "completed": 0, "failed": 1, "skipped": 0, "canceled": 0, "held": 0}
+        });
+        assert_eq!(serde_json::to_value(queue(json.clone())).unwrap(), json);
+    }
+
+    #[test]
+    fn a_bulk_body_names_the_item_that_can_never_be_right() {
+        let item = || FormatRunCreate::new("x");
+        let rows = [
+            (BulkRunCreate::new([]), "items"),
+            (BulkRunCreate::new(vec![item(); 101]), "items"),
+            (BulkRunCreate::new([item()]).concurrency(0), "concurrency"),
+            (BulkRunCreate::new([item()]).concurrency(17), "concurrency"),
+            (
+                BulkRunCreate::new([item(), FormatRunCreate::default()]),
+                "items[1].instruction",
+            ),
+        ];
+        for (body, field) in rows {
+            assert_eq!(body.validate().unwrap_err().field(), field);
+        }
+        assert!(
+            BulkRunCreate::new(vec![item(); 100])
+                .concurrency(16)
+                .validate()
+                .is_ok()
+        );
+    }
+}

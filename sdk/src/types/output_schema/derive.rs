@@ -1,0 +1,219 @@
+//! The schema of a Rust type, brought into the supported subset.
+
+use schemars::generate::SchemaSettings;
+use schemars::transform::{Transform, transform_subschemas};
+use schemars::{JsonSchema, Schema};
+use serde_json::Value;
+
+use super::{OutputSchema, OutputSchemaError};
+
+impl OutputSchema {
+    /// The schema of the type that the output will be read as.
+    ///
+    /// An `Option` field is one that may be left out; doc comments become descriptions.
+    ///
+    /// ```
+    /// use svc_sdk::types::OutputSchema;
+    ///
+    /// #[derive(schemars::JsonSchema, serde::Deserialize)]
+    /// struct Teaser {
+    ///     /// At most ten words.
+    ///     title: String,
+    ///     tags: Option<Vec<String>>,
+    /// }
+    ///
+    /// let schema = OutputSchema::of::<Teaser>()?;
+    /// assert_eq!(
+    ///     schema.as_value(),
+    ///     &serde_json::json!({
+    ///         "type": "object",
+    ///         "properties": {
+    ///             "title": {"type": "string", "description": "At most ten words."},
+    ///             "tags": {"type": "array", "items": {"type": "string"}},
+    ///         },
+    ///         "required": ["title"],
+    ///     }),
+    /// );
+    /// # Ok::<(), svc_sdk::types::OutputSchemaError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Where the type needs what the subset does not have, such as an enum with data, or a map.
+    pub fn of<T: JsonSchema>() -> Result<Self, OutputSchemaError> {
+        let settings = SchemaSettings::draft2020_12().with(|settings| {
+            settings.inline_subschemas = true;
+            settings.meta_schema = None;
+        });
+        let mut schema = settings.into_generator().into_root_schema_for::<T>();
+        Narrow.transform(&mut schema);
+        Self::new(schema.to_value())
+    }
+}
+
+/// Says with the words of the subset what can be said with them.
+struct Narrow;
+
+impl Transform for Narrow {
+    fn transform(&mut self, schema: &mut Schema) {
+        transform_subschemas(self, schema);
+        for annotation in ["title", "default", "examples", "deprecated"] {
+            schema.remove(annotation);
+        }
+        // The width of a number, which says no more than its bounds do.
+        if schema.get("format").and_then(Value::as_str) != Some("uri") && is_number(schema) {
+            schema.remove("format");
+        }
+        without_null(schema);
+        alternatives_of_constants(schema);
+    }
+}
+
+fn is_number(schema: &Schema) -> bool {
+    let number = |name: &Value| matches!(name.as_str(), Some("integer" | "number"));
+    match schema.get("type") {
+        Some(Value::Array(names)) => names.iter().any(number),
+        Some(name) => number(name),
+        None => false,
+    }
+}
+
+/// An `Option` is left out where there is nothing: it is never null.
+fn without_null(schema: &mut Schema) {
+    let is_null = |name: &Value| name.as_str() == Some("null");
+    if let Some(Value::Array(names)) = schema.get("type") {
+        let others: Vec<_> = names
+            .iter()
+            .filter(|name| !is_null(name))
+            .cloned()
+            .collect();
+        if let [only] = others.as_slice() {
+            schema.insert("type".to_owned(), only.clone());
+        }
+    }
+    if let Some(Value::Array(values)) = schema.get("enum") {
+        let others = values.iter().filter(|value| !value.is_null()).cloned();
+        let others = others.collect();
+        schema.insert("enum".to_owned(), others);
+    }
+    let Some(Value::Array(choices)) = schema.get("anyOf") else {
+        return;
+    };
+    let others: Vec<_> = choices
+        .iter()
+        .filter(|choice| !choice.get("type").is_some_and(is_null))
+        .cloned()
+        .collect();
+    if let [Value::Object(only)] = others.as_slice() {
+        schema.remove("anyOf");
+        for (keyword, value) in only {
+            if schema.get(keyword).is_none() {
+                schema.insert(keyword.clone(), value.clone());
+            }
+        }
+    }
+}
+
+/// An enum whose variants have docs comes as alternatives, each a constant.
+fn alternatives_of_constants(schema: &mut Schema) {
+    let Some(Value::Array(choices)) = schema.get("oneOf") else {
+        return;
+    };
+    let mut values = Vec::new();
+    for choice in choices {
+        match (choice.get("const"), choice.get("enum")) {
+            (Some(value), None) => values.push(value.clone()),
+            (None, Some(Value::Array(several))) => values.extend(several.iter().cloned()),
+            _ => return,
+        }
+    }
+    let all_texts = values.iter().all(Value::is_string);
+    schema.remove("oneOf");
+    schema.insert("enum".to_owned(), Value::Array(values));
+    if all_texts {
+        schema.insert("type".to_owned(), "string".into());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+    use serde_json::json;
+
+    use super::*;
+
+    #[derive(JsonSchema, Deserialize)]
+    #[expect(dead_code, reason = "only its schema is looked at")]
+    struct Shot {
+        title: String,
+        mood: Option<Mood>,
+        size: Option<Size>,
+        seconds: u32,
+        score: f64,
+        tag: Tag,
+    }
+
+    #[derive(JsonSchema, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    enum Mood {
+        Calm,
+        Wild,
+    }
+
+    #[derive(JsonSchema, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    enum Tag {
+        /// For the web.
+        Web,
+        /// For print.
+        Print,
+    }
+
+    #[derive(JsonSchema, Deserialize)]
+    #[expect(dead_code, reason = "only its schema is looked at")]
+    struct Size {
+        width: u32,
+    }
+
+    #[test]
+    fn a_type_becomes_a_schema_of_the_subset() {
+        let schema = OutputSchema::of::<Shot>().unwrap();
+        let properties = &schema.as_value()["properties"];
+        assert_eq!(
+            properties["mood"],
+            json!({"type": "string", "enum": ["calm", "wild"]})
+        );
+        assert_eq!(
+            properties["tag"],
+            json!({"type": "string", "enum": ["web", "print"]})
+        );
+        assert_eq!(
+            properties["seconds"],
+            json!({"type": "integer", "minimum": 0})
+        );
+        assert_eq!(properties["score"], json!({"type": "number"}));
+        assert_eq!(properties["size"]["type"], "object");
+        assert_eq!(
+            schema.as_value()["required"],
+            json!(["title", "seconds", "score", "tag"])
+        );
+    }
+
+    #[test]
+    fn what_the_subset_cannot_say_is_refused() {
+        #[derive(JsonSchema)]
+        #[expect(dead_code, reason = "only its schema is looked at")]
+        struct Counts {
+            by_name: std::collections::BTreeMap<String, u32>,
+        }
+        let refused = OutputSchema::of::<Counts>().unwrap_err();
+        assert_eq!(
+            refused.violations[0].path,
+            "/properties/by_name/additionalProperties"
+        );
+        assert!(
+            OutputSchema::of::<Vec<String>>().is_err(),
+            "the root is an object"
+        );
+    }
+}

@@ -1,0 +1,78 @@
+//! How the body of an answer is declared where most of it is assumed: what must be there, then what
+//! may be. A field that is null or of another shape than this build knows is kept in `extra`, so
+//! that nothing is unreadable for it, and it is written back as it came.
+
+use serde::de::{DeserializeOwned, Error};
+use serde_json::{Map, Value};
+
+use super::Extra;
+
+/// Declares a received body: the fields that must be there in parentheses, then the others.
+///
+/// The kind of another field is `maybe` (an `Option`) or `many` (a `Vec`).
+macro_rules! received {
+    (
+        $(#[$meta:meta])*
+        pub struct $name:ident ( $( $(#[$needed_meta:meta])* $needed:ident: $needed_type:ty ),* $(,)? ) {
+            $( $(#[$field_meta:meta])* $field:ident: $kind:ident $type:ty, )*
+        }
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, Debug, PartialEq, serde::Serialize)]
+        #[non_exhaustive]
+        pub struct $name {
+            $( $(#[$needed_meta])* pub $needed: $needed_type, )*
+            $(
+                $(#[$field_meta])*
+                #[serde(skip_serializing_if = "crate::types::body::is_unset")]
+                pub $field: crate::types::received::received!(@type $kind $type),
+            )*
+            /// Fields that this build does not know.
+            #[serde(flatten)]
+            pub extra: crate::types::Extra,
+        }
+
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let mut fields = crate::types::received::Fields::deserialize(deserializer)?;
+                Ok(Self {
+                    $( $needed: fields.need(stringify!($needed))?, )*
+                    $( $field: fields.take(stringify!($field)).unwrap_or_default(), )*
+                    extra: fields.rest(),
+                })
+            }
+        }
+    };
+    (@type maybe $type:ty) => { Option<$type> };
+    (@type many $type:ty) => { Vec<$type> };
+}
+
+pub(in crate::types) use received;
+
+/// The fields of an object, taken out one by one.
+#[derive(serde::Deserialize)]
+#[serde(transparent)]
+pub(in crate::types) struct Fields(Map<String, Value>);
+
+impl Fields {
+    /// Takes out a field that must be there.
+    pub(in crate::types) fn need<T: DeserializeOwned, E: Error>(
+        &mut self,
+        name: &'static str,
+    ) -> Result<T, E> {
+        let value = self.0.remove(name).ok_or_else(|| E::missing_field(name))?;
+        T::deserialize(value).map_err(|error| E::custom(format_args!("{name}: {error}")))
+    }
+
+    /// Takes out a field where it is a `T`; else it stays.
+    pub(in crate::types) fn take<T: DeserializeOwned>(&mut self, name: &str) -> Option<T> {
+        let value = self.0.get(name).filter(|value| !value.is_null())?;
+        let value = T::deserialize(value).ok()?;
+        self.0.remove(name);
+        Some(value)
+    }
+
+    pub(in crate::types) fn rest(self) -> Extra {
+        self.0.into()
+    }
+}
