@@ -17,6 +17,7 @@ mod face;
 mod file;
 mod mock;
 mod page;
+mod signature;
 mod wire;
 
 pub use answer::Answer;
@@ -24,6 +25,7 @@ pub use face::{Broken, Exchange, Face, FaceKind, Host, Raw, Setup};
 pub use file::{Mp4, Mp4Track, mp4, png_size};
 pub use mock::{Caller, Mock};
 pub use page::{Form, forms};
+pub use signature::{fingerprint, signature};
 
 /// Makes tests of async functions that take a [`Mock`], one test a face.
 ///

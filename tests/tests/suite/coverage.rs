@@ -16,6 +16,8 @@ use svc_sdk::types::{
 };
 use svc_sdk::{Developer, Result, Secret, Submit, developer, open};
 
+use crate::fixtures::is_of_agent_features_or_webhooks;
+
 const AVATAR: &str = r#"{"avatar_handle": "noa", "input": {"prompt": "a presenter"}}"#;
 const OTHER_AVATAR: &str = r#"{"avatar_handle": "tom", "input": {"prompt": "a presenter"}}"#;
 const SPEECH: &str = r#"{"avatar_handle": "ada", "script": "Hello."}"#;
@@ -399,6 +401,36 @@ fn example(operation: Operation) -> Option<&'static str> {
         Op::VideoCaptionsGet => "developer-captions",
         Op::TrendingVideosSearch => "developer-trending-videos",
         Op::HiddenHealth => "developer-health-unversioned",
+        Op::ActionsList => "actions",
+        Op::ActionsGet => "action",
+        Op::ActionsRunsList => "runs-of-an-action",
+        Op::ActionsRunsCreate => "run-action-created",
+        Op::ActionsRunsGet | Op::ActionRunsGet => "run-action-running",
+        Op::ActionRunsStatus => "run-status-action-running",
+        Op::ActionRunsResult => "run-action-completed",
+        Op::ActionRunsCancel => "run-skipped-action",
+        Op::FormatsList => "formats",
+        Op::FormatsGet | Op::FormatsBySlugGet => "format",
+        Op::FormatsRunsList | Op::FormatsBySlugRunsList => "runs-of-a-format",
+        Op::FormatsRunsCreate | Op::FormatsBySlugRunsCreate => "run-format-created",
+        Op::FormatsBulkCreate | Op::FormatsBySlugBulkCreate => "queue-created",
+        Op::FormatQueuesGet => "queue-running",
+        Op::FormatRunsGet => "run-format-running",
+        Op::FormatRunsStatus => "run-status-format-running",
+        Op::FormatRunsResult => "run-format-completed",
+        Op::FormatRunsEvents => "run-events",
+        Op::FormatRunsCancel => "run-canceled",
+        Op::FormatRunsWebhookRedeliver => "redelivery-of-a-run",
+        Op::AgentCompletionsCreate => "run-agent-created",
+        Op::AgentRunsList => "runs-of-agents",
+        Op::AgentRunsGet => "run-agent-running",
+        Op::AgentRunsStatus => "run-status-agent-failed",
+        Op::AgentRunsResult => "run-agent-completed",
+        Op::AgentRunsCancel => "run-canceled-before-it-started",
+        Op::JobsWebhookRedeliver => "redelivery-of-a-job",
+        Op::SigningSecretGet => "signing-secret",
+        Op::SigningSecretRotate => "signing-secret-rotated",
+        Op::TestDeliveriesCreate => "test-delivery",
         _ => return None,
     })
 }
@@ -410,7 +442,8 @@ async fn every_operation_that_has_a_method_has_an_example_among_the_fixtures() {
     for operation in Operation::ALL.iter().copied() {
         // Reachable raw, with no promise of a shape.
         let is_hidden = operation == Operation::HiddenAdmissionPreview;
-        if is_hidden || world.call(operation).await.is_none() {
+        let is_known = is_of_agent_features_or_webhooks(operation);
+        if is_hidden || !is_known && world.call(operation).await.is_none() {
             continue;
         }
         let name = example(operation).unwrap_or_else(|| panic!("{operation} has no example"));
