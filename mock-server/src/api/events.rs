@@ -1,4 +1,5 @@
-//! `GET /v1/jobs/{id}/events`: a job's public timeline, a snapshot of what has happened so far.
+//! `GET /v1/jobs/{id}/events`: a job's public timeline, a snapshot of what has happened so far, the attempts to
+//! deliver its webhook included.
 
 use serde_json::{Value, json};
 
@@ -11,7 +12,17 @@ use crate::engine::jobs::Job;
 /// Oldest first.
 pub(super) fn list(request: &mut Request<'_>) -> Outcome {
     let now = request.now();
-    Ok(Answer::list(timeline(find(request)?, now)))
+    let job = find(request)?;
+    let mut events = timeline(job, now);
+    let landings = request.state.outbox.landings(&job.id);
+    events.extend(landings.map(|(at, delivery)| {
+        let mut event = event(job, "webhook_delivery", at);
+        if let Some(fields) = event.as_object_mut() {
+            fields.insert("webhook_delivery".to_owned(), delivery);
+        }
+        event
+    }));
+    Ok(Answer::list(events))
 }
 
 /// The stations of the job's course that it has come to, and its end.

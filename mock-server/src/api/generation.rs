@@ -4,9 +4,7 @@
 use std::time::Duration;
 
 use serde_json::{Map, Value};
-use svc_sdk::contract::limits::{
-    REFERENCE_IMAGE_URLS, REFERENCE_VIDEO_URLS, WAIT_TIMEOUT_SECONDS, WEBHOOK_URL_LENGTH,
-};
+use svc_sdk::contract::limits::{REFERENCE_IMAGE_URLS, REFERENCE_VIDEO_URLS, WAIT_TIMEOUT_SECONDS};
 use svc_sdk::contract::profile::Range;
 use svc_sdk::types::Usd;
 
@@ -187,13 +185,8 @@ pub(super) fn communication(fields: Fields<'_>) -> Result<Communication, Failure
     match (mode == Some("webhook"), webhook_url) {
         (true, None) => return Err(fields.wrong("webhook_url", "is required with `mode` webhook")),
         (false, Some(_)) => return Err(fields.wrong("webhook_url", "requires `mode` webhook")),
-        (_, Some(url)) if url.chars().count() > WEBHOOK_URL_LENGTH => {
-            let problem = format!("must have at most {WEBHOOK_URL_LENGTH} characters");
-            return Err(fields.wrong("webhook_url", &problem));
-        }
-        (_, Some(url)) => {
-            destination::public_https(url)
-                .map_err(|problem| fields.wrong("webhook_url", problem))?;
+        (true, Some(url)) => {
+            destination::webhook(url).map_err(|problem| fields.wrong("webhook_url", &problem))?;
         }
         (false, None) => {}
     }

@@ -61,7 +61,7 @@ pub(super) fn list(request: &mut Request<'_>) -> Outcome {
     let next_cursor = next.map(|job| job.id.as_str());
     let items = shown
         .iter()
-        .map(|job| view(job, request.host, request.hosts))
+        .map(|job| with_delivery(request.state, job, request.host, request.hosts))
         .collect();
     Ok(Answer::page(items, next_cursor))
 }
@@ -69,7 +69,8 @@ pub(super) fn list(request: &mut Request<'_>) -> Outcome {
 /// `GET /v1/jobs/{id}`.
 pub(super) fn get(request: &mut Request<'_>) -> Outcome {
     let job = find(request)?;
-    Ok(Answer::data(200, view(job, request.host, request.hosts)))
+    let view = with_delivery(request.state, job, request.host, request.hosts);
+    Ok(Answer::data(200, view))
 }
 
 /// `GET /v1/jobs/{id}/status`.
@@ -145,8 +146,8 @@ pub(super) fn find<'r>(request: &'r Request<'_>) -> Result<&'r Job, Failure> {
     })
 }
 
-/// A job as it is read on a surface.
-pub(crate) fn view(job: &Job, surface: Host, hosts: &Hosts) -> Value {
+/// A job by itself, as it is read on a surface.
+pub(super) fn view(job: &Job, surface: Host, hosts: &Hosts) -> Value {
     let mut view = json!({
         "id": job.id,
         "status": job.status,
@@ -170,6 +171,15 @@ pub(crate) fn view(job: &Job, surface: Host, hosts: &Hosts) -> Value {
     }
     if let (JobStatus::Failed, Some(error)) = (&job.status, error_of(job)) {
         fields.insert("error".to_owned(), error);
+    }
+    view
+}
+
+/// A job as it is read once something may have been announced of it.
+pub(crate) fn with_delivery(state: &State, job: &Job, surface: Host, hosts: &Hosts) -> Value {
+    let mut view = view(job, surface, hosts);
+    if let (Some(delivery), Some(fields)) = (state.outbox.view(&job.id), view.as_object_mut()) {
+        fields.insert("webhook_delivery".to_owned(), delivery);
     }
     view
 }

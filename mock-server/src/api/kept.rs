@@ -12,6 +12,21 @@ const MARKS: [(Host, &str); 3] = [
     (Host::Media, "\u{0}media"),
 ];
 
+/// Hosts whose base URLs are the marks: what is written with them is kept as it is.
+pub(crate) fn unaddressed() -> Hosts {
+    let mut hosts = Hosts::default();
+    for (host, mark) in MARKS {
+        let base = match host {
+            Host::Open => &mut hosts.open,
+            Host::Developer => &mut hosts.developer,
+            Host::Media => &mut hosts.media,
+            Host::Control => continue,
+        };
+        mark.clone_into(base);
+    }
+    hosts
+}
+
 /// The receipt as it is kept.
 pub(super) fn without_addresses(mut receipt: Value, hosts: &Hosts) -> Value {
     for (host, mark) in MARKS {
@@ -21,7 +36,7 @@ pub(super) fn without_addresses(mut receipt: Value, hosts: &Hosts) -> Value {
 }
 
 /// The receipt as it is answered.
-pub(super) fn with_addresses(mut receipt: Value, hosts: &Hosts) -> Value {
+pub(crate) fn with_addresses(mut receipt: Value, hosts: &Hosts) -> Value {
     for (host, mark) in MARKS {
         replace(&mut receipt, mark, hosts.base(host));
     }

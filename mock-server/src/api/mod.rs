@@ -35,6 +35,7 @@ mod submit;
 mod top_ups;
 mod trending;
 mod video;
+mod webhooks;
 
 use std::time::Duration;
 
@@ -51,8 +52,10 @@ use crate::engine::{Call, Fault, Hold, Host, Hosts, Reply, State, journal};
 use crate::{media, stock};
 
 pub(crate) use self::held::{foresee, resume};
-pub(crate) use self::jobs::view as job_view;
+pub(crate) use self::jobs::with_delivery as job_view;
+pub(crate) use self::kept::with_addresses as addressed;
 pub(crate) use self::top_ups::view as top_up_view;
+pub(crate) use self::webhooks::of_job as job_announcement;
 
 /// Answers a request and writes it into the journal.
 pub(crate) fn answer(state: &mut State, hosts: &Hosts, call: &Call) -> Reply {
@@ -263,7 +266,7 @@ fn operate(request: &mut Request<'_>) -> Outcome {
         Op::BgmCategories => bgm::categories(request),
         Op::BgmPick => bgm::pick(request),
         Op::JobsEvents => events::list(request),
-        Op::JobsWebhookRedeliver => left_out("webhook redelivery"),
+        Op::JobsWebhookRedeliver => webhooks::redeliver_job(request),
         Op::AvatarGenerate => avatars::generate(request),
         Op::AvatarTalkingVideo => speaking::talking_video(request),
         Op::AvatarCanonicalList => avatars::list_canonical(request),
@@ -323,9 +326,9 @@ fn operate(request: &mut Request<'_>) -> Outcome {
         | Op::AgentRunsStatus
         | Op::AgentRunsResult
         | Op::AgentRunsCancel => left_out("Agent Completions"),
-        Op::SigningSecretGet | Op::SigningSecretRotate | Op::TestDeliveriesCreate => {
-            left_out("webhook administration")
-        }
+        Op::SigningSecretGet => webhooks::get_secret(request),
+        Op::SigningSecretRotate => webhooks::rotate_secret(request),
+        Op::TestDeliveriesCreate => webhooks::test(request),
         Op::Mcp => left_out("MCP"),
     }
 }

@@ -8,6 +8,8 @@ mod chance;
 mod control;
 mod course;
 pub(crate) mod credential;
+mod deliveries;
+mod delivery;
 pub(crate) mod destination;
 mod exchange;
 mod faults;
@@ -18,10 +20,14 @@ pub(crate) mod keys;
 pub(crate) mod ledger;
 pub(crate) mod magic;
 pub(crate) mod models;
+pub(crate) mod outbox;
 mod pairs;
 pub(crate) mod rate_limit;
 pub(crate) mod resources;
+mod retries;
+mod sending;
 mod settings;
+pub(crate) mod signature;
 mod snapshot;
 pub(crate) mod speech;
 mod state;
@@ -35,6 +41,7 @@ use svc_sdk::contract::{ErrorCode, JobStatus, TopUpStatus};
 
 pub use control::{ControlError, RestoreError};
 pub(crate) use course::Course;
+pub use delivery::{Delivery, DeliveryId, DeliveryOutcome};
 pub use exchange::{Call, Hold, Host, Reply, Wire};
 pub use faults::{Fault, FaultKind};
 pub use keys::{AddedKey, KeyKind, NewKey};
@@ -68,6 +75,8 @@ use crate::api;
 pub struct Engine {
     settings: Settings,
     state: State,
+    /// How often the state was replaced: attempts of another one are not heard of.
+    generation: u64,
 }
 
 impl Engine {
@@ -75,7 +84,11 @@ impl Engine {
     #[must_use]
     pub fn new(settings: Settings) -> Self {
         let state = State::at_the_start(&settings);
-        Self { settings, state }
+        Self {
+            settings,
+            state,
+            generation: 0,
+        }
     }
 
     /// Answers a request of any host but the control API, after doing all that fell due by `now`.
@@ -110,6 +123,7 @@ impl Engine {
 
     /// Back to the start, the epoch included: added keys and faults gone, secrets as they were.
     pub fn reset(&mut self) {
+        self.generation = self.generation.wrapping_add(1);
         self.state = State::at_the_start(&self.settings);
     }
 
@@ -132,7 +146,60 @@ impl Engine {
     /// The document is no state; nothing was changed.
     pub fn restore(&mut self, document: Value) -> Result<Time, RestoreError> {
         self.state = snapshot::read(document)?;
+        self.generation = self.generation.wrapping_add(1);
         Ok(self.state.now)
+    }
+
+    /// Does all that falls due up to `now`, but goes no further than the first moment at which
+    /// webhooks are to be sent. Gives the moment that it has come to, which is `now` at last.
+    ///
+    /// ```
+    /// use svc_mock_server::engine::{DeliveryOutcome, Engine, Settings};
+    ///
+    /// let settings = Settings::default();
+    /// let (mut engine, now) = (Engine::new(settings.clone()), settings.epoch);
+    /// loop {
+    ///     let at = engine.advance_to_a_delivery(now);
+    ///     for delivery in engine.take_deliveries(|_url| true) {
+    ///         // Send it, and say how that went.
+    ///         engine.delivered(at, delivery.id, &DeliveryOutcome::answered(204));
+    ///     }
+    ///     if at == now && !engine.is_delivering() {
+    ///         break;
+    ///     }
+    /// }
+    /// ```
+    pub fn advance_to_a_delivery(&mut self, now: Time) -> Time {
+        self.state.advance_to_a_delivery(now);
+        self.state.now
+    }
+
+    /// The webhooks that are to be sent now to a URL that is wanted. Each is under way until
+    /// [`delivered`](Self::delivered) says how it went.
+    pub fn take_deliveries(&mut self, wanted: impl FnMut(&str) -> bool) -> Vec<Delivery> {
+        self.state
+            .take_deliveries(self.generation, &self.settings.hosts, wanted)
+    }
+
+    /// How an attempt went that was under way. One that is not is not heard of: its state was
+    /// replaced, or it has been told of before.
+    pub fn delivered(&mut self, now: Time, id: DeliveryId, outcome: &DeliveryOutcome) {
+        self.state.advance(now);
+        if id.generation == self.generation {
+            self.state.delivered(id.number, outcome);
+        }
+    }
+
+    /// Whether a webhook is to be sent now, or is under way.
+    #[must_use]
+    pub fn is_delivering(&self) -> bool {
+        self.state.outbox.is_busy()
+    }
+
+    /// Every attempt to deliver a webhook, oldest first; the newest 10,000 are kept.
+    #[must_use]
+    pub fn deliveries(&self) -> Vec<Value> {
+        self.state.deliveries.all()
     }
 
     /// Makes the next matching requests fail.
@@ -195,8 +262,10 @@ impl Engine {
         code: Option<ErrorCode>,
     ) -> Result<Value, ControlError> {
         self.state.advance(now);
-        let job = self.state.end_job_at_will(id, status, code)?;
-        Ok(api::job_view(job, job.surface, &self.settings.hosts))
+        self.state.end_job_at_will(id, status, code)?;
+        let job = self.state.jobs.by_id(id);
+        let job = job.ok_or_else(|| ControlError::NotFound(format!("there is no job {id:?}")))?;
+        Ok(self.view(job))
     }
 
     /// The requests after that sequence number, oldest first; the newest 10,000 are kept.
@@ -233,11 +302,12 @@ impl Engine {
     #[must_use]
     pub fn jobs(&self) -> Vec<Value> {
         let jobs = self.state.jobs.all().iter();
-        jobs.map(|job| {
-            let view = api::job_view(job, job.surface, &self.settings.hosts);
-            with_workspace(view, &job.workspace)
-        })
-        .collect()
+        jobs.map(|job| with_workspace(self.view(job), &job.workspace))
+            .collect()
+    }
+
+    fn view(&self, job: &jobs::Job) -> Value {
+        api::job_view(&self.state, job, job.surface, &self.settings.hosts)
     }
 
     /// The webhook signing secret of a workspace, such as `ws_demo`.

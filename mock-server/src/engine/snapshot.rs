@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::{RestoreError, State, Time};
 
 /// Raised when the document's form changes.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

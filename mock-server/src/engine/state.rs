@@ -7,18 +7,21 @@ use svc_sdk::contract::{ErrorCode, JobStatus, Plan, Scope, TopUpStatus};
 use svc_sdk::types::Usd;
 
 use super::chance::Chance;
+use super::deliveries::Deliveries;
 use super::faults::Faults;
 use super::idempotency::Idempotency;
 use super::jobs::{Job, Jobs};
 use super::journal::Journal;
 use super::keys::{ApiKey, Keys};
 use super::ledger::{EntryKind, Ledger, Subject, Uncovered};
+use super::outbox::Outbox;
 use super::rate_limit::RateLimits;
 use super::resources::Resources;
 use super::timers::{Due, Timers};
 use super::top_ups::{TopUp, TopUps};
 use super::workspaces::{self, WorkspaceKind, Workspaces};
 use super::{AddedKey, ControlError, KeyKind, NewKey, Settings, Time};
+use crate::api;
 
 /// All that the service knows. What it needs of its settings goes with it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -44,6 +47,8 @@ pub(crate) struct State {
     pub(crate) top_ups: TopUps,
     pub(crate) faults: Faults,
     pub(crate) journal: Journal,
+    pub(crate) outbox: Outbox,
+    pub(crate) deliveries: Deliveries,
 }
 
 impl State {
@@ -68,6 +73,8 @@ impl State {
             top_ups: TopUps::default(),
             faults: Faults::default(),
             journal: Journal::default(),
+            outbox: Outbox::default(),
+            deliveries: Deliveries::default(),
         };
         for (workspace, kind) in workspaces::AT_THE_START {
             state.add_workspace(workspace, kind, settings.plan.clone());
@@ -76,21 +83,38 @@ impl State {
     }
 
     fn add_workspace(&mut self, id: &str, kind: WorkspaceKind, plan: Plan) {
-        self.workspaces.add(id, kind, plan, self.seed);
+        self.workspaces.add(id, kind, plan, self.seed, self.now);
         self.ledger.open(id, self.balance);
     }
 
     /// Does all that falls due up to `now`, in order, each at its own moment. Time never goes back.
     pub(crate) fn advance(&mut self, now: Time) {
         while let Some((at, due)) = self.timers.pop(now) {
-            self.now = self.now.max(at);
-            match due {
-                Due::JobStarts(number) => self.start_job(number, at),
-                Due::JobEnds(number) => self.job_ends_by_itself(number, at),
-            }
+            self.befall(at, due);
         }
         self.now = self.now.max(now);
         self.idempotency.expire(self.now);
+    }
+
+    /// The same, but not past the first moment at which a webhook falls due.
+    pub(crate) fn advance_to_a_delivery(&mut self, now: Time) {
+        let mut until = now;
+        while let Some((at, due)) = self.timers.pop(until) {
+            if matches!(due, Due::WebhookAttempt(_)) {
+                until = at;
+            }
+            self.befall(at, due);
+        }
+        self.advance(until);
+    }
+
+    fn befall(&mut self, at: Time, due: Due) {
+        self.now = self.now.max(at);
+        match due {
+            Due::JobStarts(number) => self.start_job(number, at),
+            Due::JobEnds(number) => self.job_ends_by_itself(number, at),
+            Due::WebhookAttempt(number) => self.outbox.fall_due(number),
+        }
     }
 
     /// Takes in a job that was paid for, and gives its number.
@@ -157,6 +181,9 @@ impl State {
             self.resources.completed(&job.id);
         }
         self.jobs.turn(number, status, error, at);
+        if let Some(announcement) = self.jobs.get(number).and_then(api::job_announcement) {
+            self.announce(announcement);
+        }
     }
 
     fn book_for_job(&mut self, job: &Job, kind: EntryKind, price: Usd) -> Result<(), Uncovered> {
@@ -213,7 +240,7 @@ impl State {
         id: &str,
         status: JobStatus,
         code: Option<ErrorCode>,
-    ) -> Result<&Job, ControlError> {
+    ) -> Result<(), ControlError> {
         let unknown = || ControlError::NotFound(format!("there is no job {id:?}"));
         let number = self.jobs.number(id).ok_or_else(unknown)?;
         let job = self.jobs.get(number).ok_or_else(unknown)?;
@@ -235,7 +262,7 @@ impl State {
         let failed = status == JobStatus::Failed;
         let error = failed.then(|| code.unwrap_or(ErrorCode::GenerationFailed));
         self.end_job(number, status, error, self.now);
-        self.jobs.get(number).ok_or_else(unknown)
+        Ok(())
     }
 
     /// Makes a key, and its workspace where that is new.
@@ -344,21 +371,40 @@ impl State {
                 ));
             }
         }
-        for (_, due) in self.timers.all() {
-            let (Due::JobStarts(number) | Due::JobEnds(number)) = due;
-            if self
-                .jobs
-                .get(*number)
-                .is_none_or(|job| job.status.is_terminal())
-            {
-                return Err("something falls due for a job that is not running".to_owned());
-            }
+        self.check_timers()?;
+        for (workspace, subject) in self.outbox.workspaces() {
+            known(workspace, subject)?;
         }
+        self.outbox.check()?;
         for fault in self.faults.all() {
             fault.check().map_err(|error| error.to_string())?;
         }
         self.ledger.audit()
     }
+
+    fn check_timers(&self) -> Result<(), String> {
+        let mut webhooks = 0;
+        for (_, due) in self.timers.all() {
+            let expected = match due {
+                Due::JobStarts(number) | Due::JobEnds(number) => self
+                    .jobs
+                    .get(*number)
+                    .is_some_and(|job| !job.status.is_terminal()),
+                Due::WebhookAttempt(number) => {
+                    webhooks += 1;
+                    self.outbox.awaits(*number)
+                }
+            };
+            if !expected {
+                return Err("something falls due for what is not there, or has ended".to_owned());
+            }
+        }
+        match webhooks == self.outbox.awaited() {
+            true => Ok(()),
+            false => Err("a webhook is to be sent at no moment, or at two".to_owned()),
+        }
+    }
+
     /// What the running jobs of each workspace cost.
     fn owed(&self) -> Result<BTreeMap<&str, Usd>, String> {
         let mut owed: BTreeMap<&str, Usd> = BTreeMap::new();

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use super::Time;
 
 /// Something that happens by itself. Of two that are due at once the one further up here is first,
-/// then that of the older job.
+/// then that of the older job or
+/// webhook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Due {
@@ -15,6 +16,8 @@ pub(crate) enum Due {
     JobStarts(usize),
     /// A job ends.
     JobEnds(usize),
+    /// A webhook is sent, by its number in the outbox.
+    WebhookAttempt(u64),
 }
 
 /// What is to come.

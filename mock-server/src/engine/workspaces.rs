@@ -5,6 +5,10 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use svc_sdk::contract::Plan;
+use svc_sdk::contract::limits::ROTATION_OVERLAP;
+
+use super::Time;
+use super::signature::{fingerprint, hex};
 
 /// Whose a workspace is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,6 +29,40 @@ pub(crate) struct Workspace {
     pub(crate) plan: Plan,
     /// What its webhook deliveries are signed with.
     pub(crate) signing_secret: String,
+    pub(crate) secret_created_at: Time,
+    /// How often the secret was rotated.
+    rotations: u64,
+    /// What they are signed with as well, for some time after a rotation.
+    previous: Option<Previous>,
+}
+
+/// A signing secret that was rotated.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Previous {
+    pub(crate) secret: String,
+    pub(crate) valid_until: Time,
+}
+
+impl Workspace {
+    /// The secret before the last rotation, while it is valid.
+    pub(crate) fn previous(&self, now: Time) -> Option<&Previous> {
+        self.previous
+            .as_ref()
+            .filter(|previous| now < previous.valid_until)
+    }
+
+    /// What a delivery is signed with, newest first.
+    pub(crate) fn secrets(&self, now: Time) -> Vec<&str> {
+        let previous = self.previous(now).map(|previous| previous.secret.as_str());
+        std::iter::once(self.signing_secret.as_str())
+            .chain(previous)
+            .collect()
+    }
+
+    pub(crate) fn fingerprint(&self) -> String {
+        fingerprint(&self.signing_secret)
+    }
 }
 
 /// All workspaces, by id.
@@ -48,9 +86,9 @@ impl Workspaces {
         self.0.keys().map(String::as_str)
     }
 
-    pub(crate) fn add(&mut self, id: &str, kind: WorkspaceKind, plan: Plan, seed: u64) {
+    pub(crate) fn add(&mut self, id: &str, kind: WorkspaceKind, plan: Plan, seed: u64, now: Time) {
         let name = id.trim_start_matches("ws_").to_owned();
-        let signing_secret = signing_secret(seed, id);
+        let signing_secret = signing_secret(seed, id, 0);
         self.0.insert(
             id.to_owned(),
             Workspace {
@@ -58,8 +96,26 @@ impl Workspaces {
                 kind,
                 plan,
                 signing_secret,
+                secret_created_at: now,
+                rotations: 0,
+                previous: None,
             },
         );
+    }
+
+    /// Gives a workspace another signing secret. The one that it had stays valid for a while; the
+    /// one before that does not.
+    pub(crate) fn rotate_secret(&mut self, id: &str, seed: u64, now: Time) {
+        let Some(workspace) = self.0.get_mut(id) else {
+            return;
+        };
+        workspace.rotations = workspace.rotations.saturating_add(1);
+        let newest = signing_secret(seed, id, workspace.rotations);
+        workspace.previous = Some(Previous {
+            secret: std::mem::replace(&mut workspace.signing_secret, newest),
+            valid_until: now.after(ROTATION_OVERLAP),
+        });
+        workspace.secret_created_at = now;
     }
 
     /// The plan of a workspace.
@@ -80,13 +136,12 @@ pub(crate) fn concurrent_jobs(plan: &Plan) -> usize {
 }
 
 /// Derived, so that a mock that starts anew with the same seed signs with the same secret.
-fn signing_secret(seed: u64, workspace: &str) -> String {
-    let digest = Sha256::digest(format!("signing secret of {workspace}, seed {seed}"));
-    let mut secret = "whsec_".to_owned();
-    for byte in digest.iter() {
-        secret.push_str(&format!("{byte:02x}"));
+fn signing_secret(seed: u64, workspace: &str, rotations: u64) -> String {
+    let mut source = format!("signing secret of {workspace}, seed {seed}");
+    if rotations > 0 {
+        source.push_str(&format!(", rotation {rotations}"));
     }
-    secret
+    format!("whsec_{}", hex(&Sha256::digest(source)))
 }
 
 #[cfg(test)]
@@ -95,11 +150,12 @@ mod tests {
 
     #[test]
     fn a_signing_secret_is_the_workspaces_own_and_stays_the_same() {
-        let secret = signing_secret(1, "ws_demo");
+        let secret = signing_secret(1, "ws_demo", 0);
         assert_eq!(secret.len(), "whsec_".len() + 64);
-        assert_eq!(secret, signing_secret(1, "ws_demo"));
-        assert_ne!(secret, signing_secret(1, "ws_team"));
-        assert_ne!(secret, signing_secret(2, "ws_demo"));
+        assert_eq!(secret, signing_secret(1, "ws_demo", 0));
+        assert_ne!(secret, signing_secret(1, "ws_team", 0));
+        assert_ne!(secret, signing_secret(2, "ws_demo", 0));
+        assert_ne!(secret, signing_secret(1, "ws_demo", 1));
     }
 
     #[test]

@@ -20,6 +20,7 @@ mod speaking;
 mod submits;
 mod top_ups;
 mod waiting;
+mod webhooks;
 
 use std::time::Duration;
 

@@ -1,0 +1,301 @@
+//! The outbox: what has been announced to receivers of webhooks, how each delivery stands, and
+//! what is to be sent. It knows nothing of jobs or runs.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::{Delivery, Time};
+
+/// How many landings of an entry are kept.
+const KEPT_LANDINGS: usize = 100;
+
+/// The one terminal event of a job or run that has a webhook.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Announcement {
+    pub(crate) workspace: String,
+    /// The id of the job or run.
+    pub(crate) subject_id: String,
+    /// Such as `job.completed`.
+    pub(crate) event: String,
+    pub(crate) url: String,
+    /// The whole body; its addresses are those of `api::kept::unaddressed`,
+    /// so that a mock that listens elsewhere can take it up.
+    pub(crate) body: Value,
+    /// Where the result is fetched if the payload is too large. Addressed in the same way.
+    pub(crate) result_url: String,
+}
+
+/// How a delivery stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Standing {
+    pub(crate) status: Status,
+    pub(crate) next_attempt_at: Option<Time>,
+    pub(crate) last_status_code: Option<u16>,
+    pub(crate) last_error: Option<String>,
+    /// Of the newest secret at the last attempt.
+    pub(crate) fingerprint: String,
+    /// Automatic ones that were made.
+    pub(crate) attempts: u32,
+}
+
+/// What became of a delivery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Status {
+    /// The first attempt is to come, or under way.
+    Pending,
+    /// An attempt failed; another follows.
+    Retrying,
+    /// The receiver has it.
+    Delivered,
+    /// The destination is not allowed.
+    Failed,
+    /// The last attempt failed.
+    Exhausted,
+}
+
+impl Standing {
+    pub(crate) fn view(&self) -> Value {
+        json!({
+            "status": self.status,
+            "next_attempt_at": self.next_attempt_at.map(|at| at.to_string()),
+            "last_status_code": self.last_status_code,
+            "last_error": self.last_error,
+            "signing_secret_fingerprint": self.fingerprint,
+            "attempts": self.attempts,
+        })
+    }
+}
+
+/// An announcement and how its delivery fares.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Entry {
+    pub(crate) announcement: Announcement,
+    pub(crate) standing: Standing,
+    /// The automatic attempt that is to come, or under way.
+    pub(crate) next: Option<(Time, u64)>,
+    /// How it stood after each attempt, the newest.
+    landings: VecDeque<(Time, Standing)>,
+}
+
+impl Entry {
+    /// Writes down how it stands after an attempt.
+    pub(crate) fn landed(&mut self, at: Time) {
+        while self.landings.len() >= KEPT_LANDINGS {
+            self.landings.pop_front();
+        }
+        self.landings.push_back((at, self.standing.clone()));
+    }
+}
+
+/// What is sent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub(crate) enum Errand {
+    /// An automatic attempt at the entry of that subject.
+    Attempt(String),
+    /// The entry of that subject once more, because somebody asked.
+    Redelivery(String),
+    /// A dummy. Nothing is kept of it.
+    Test {
+        workspace: String,
+        url: String,
+        body: Value,
+    },
+}
+
+impl Errand {
+    pub(crate) fn subject(&self) -> Option<&str> {
+        match self {
+            Self::Attempt(subject) | Self::Redelivery(subject) => Some(subject),
+            Self::Test { .. } => None,
+        }
+    }
+}
+
+/// All announcements, and what is to be sent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Outbox {
+    /// By subject.
+    entries: BTreeMap<String, Entry>,
+    /// What is to be sent, by number.
+    errands: BTreeMap<u64, Errand>,
+    last_number: u64,
+    /// Those whose time has come; those under way are among them.
+    due: BTreeSet<u64>,
+    /// Those under way. No part of a document: whoever takes it up sends them anew.
+    #[serde(skip)]
+    under_way: BTreeMap<u64, Delivery>,
+}
+
+impl Outbox {
+    /// How the delivery of a subject stands: the object `webhook_delivery`. None where nothing was
+    /// announced.
+    pub(crate) fn view(&self, subject_id: &str) -> Option<Value> {
+        self.entries
+            .get(subject_id)
+            .map(|entry| entry.standing.view())
+    }
+
+    /// How it stood after each attempt, oldest first.
+    pub(crate) fn landings(&self, subject_id: &str) -> impl Iterator<Item = (Time, Value)> {
+        let landings = self.entries.get(subject_id).into_iter();
+        landings
+            .flat_map(|entry| &entry.landings)
+            .map(|(at, standing)| (*at, standing.view()))
+    }
+
+    /// What was announced of a subject.
+    pub(crate) fn event(&self, subject_id: &str) -> Option<&str> {
+        self.entries
+            .get(subject_id)
+            .map(|entry| entry.announcement.event.as_str())
+    }
+
+    /// Takes an announcement in, and gives the number of its first attempt. Nothing is announced
+    /// twice.
+    pub(crate) fn add(
+        &mut self,
+        announcement: Announcement,
+        fingerprint: String,
+        at: Time,
+    ) -> Option<u64> {
+        let subject = announcement.subject_id.clone();
+        if self.entries.contains_key(&subject) {
+            return None;
+        }
+        let number = self.plan(Errand::Attempt(subject.clone()));
+        let standing = Standing {
+            status: Status::Pending,
+            next_attempt_at: None,
+            last_status_code: None,
+            last_error: None,
+            fingerprint,
+            attempts: 0,
+        };
+        self.entries.insert(
+            subject,
+            Entry {
+                announcement,
+                standing,
+                next: Some((at, number)),
+                landings: VecDeque::new(),
+            },
+        );
+        Some(number)
+    }
+
+    /// Takes in what is to be sent, and gives its number.
+    pub(crate) fn plan(&mut self, errand: Errand) -> u64 {
+        self.last_number = self.last_number.saturating_add(1);
+        self.errands.insert(self.last_number, errand);
+        self.last_number
+    }
+
+    /// Its time has come.
+    pub(crate) fn fall_due(&mut self, number: u64) {
+        if self.errands.contains_key(&number) {
+            self.due.insert(number);
+        }
+    }
+
+    pub(crate) fn entry(&self, subject_id: &str) -> Option<&Entry> {
+        self.entries.get(subject_id)
+    }
+
+    pub(crate) fn entry_mut(&mut self, subject_id: &str) -> Option<&mut Entry> {
+        self.entries.get_mut(subject_id)
+    }
+
+    /// What is due and not under way, in order.
+    pub(crate) fn to_send(&self) -> impl Iterator<Item = (u64, &Errand)> {
+        let numbers = self.due.iter();
+        numbers
+            .filter(|number| !self.under_way.contains_key(number))
+            .filter_map(|number| Some((*number, self.errands.get(number)?)))
+    }
+
+    pub(crate) fn errand(&self, number: u64) -> Option<&Errand> {
+        self.errands.get(&number)
+    }
+
+    pub(crate) fn is_under_way(&self, number: u64) -> bool {
+        self.under_way.contains_key(&number)
+    }
+
+    /// Whether anything is due or under way.
+    pub(crate) fn is_busy(&self) -> bool {
+        !self.due.is_empty()
+    }
+
+    /// Whether that is still to come.
+    pub(crate) fn awaits(&self, number: u64) -> bool {
+        self.errands.contains_key(&number) && !self.due.contains(&number)
+    }
+
+    /// How many are still to come.
+    pub(crate) fn awaited(&self) -> usize {
+        self.errands.len() - self.due.len()
+    }
+
+    pub(crate) fn set_off(&mut self, delivery: Delivery) {
+        self.under_way.insert(delivery.id.number, delivery);
+    }
+
+    /// Takes an errand off the list, with what was under way.
+    pub(crate) fn take(&mut self, number: u64) -> Option<(Errand, Option<Delivery>)> {
+        let errand = self.errands.remove(&number)?;
+        self.due.remove(&number);
+        Some((errand, self.under_way.remove(&number)))
+    }
+
+    /// Whether this can be an outbox: what is expected comes, and what comes is known.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        for (subject, entry) in &self.entries {
+            if *subject != entry.announcement.subject_id {
+                return Err(format!("{subject} is announced as something else"));
+            }
+            let expects = matches!(entry.standing.status, Status::Pending | Status::Retrying);
+            let errand = entry.next.and_then(|(_, number)| self.errand(number));
+            let comes = matches!(errand, Some(Errand::Attempt(of)) if of == subject);
+            if expects != comes {
+                return Err(format!("the webhook of {subject} has a wrong next attempt"));
+            }
+        }
+        for (number, errand) in &self.errands {
+            let known = errand
+                .subject()
+                .is_none_or(|subject| self.entries.contains_key(subject));
+            if !known || *number > self.last_number {
+                return Err(format!("there is nothing to be sent as number {number}"));
+            }
+        }
+        match self.due.iter().all(|due| self.errands.contains_key(due)) {
+            true => Ok(()),
+            false => Err("a webhook is due that is not there".to_owned()),
+        }
+    }
+
+    /// Whose workspaces these are.
+    pub(crate) fn workspaces(&self) -> impl Iterator<Item = (&str, &str)> {
+        let tests = self.errands.values().filter_map(|errand| match errand {
+            Errand::Test { workspace, .. } => Some((workspace.as_str(), "a test delivery")),
+            Errand::Attempt(_) | Errand::Redelivery(_) => None,
+        });
+        let entries = self.entries.values().map(|entry| &entry.announcement);
+        entries
+            .map(|announcement| {
+                (
+                    announcement.workspace.as_str(),
+                    announcement.subject_id.as_str(),
+                )
+            })
+            .chain(tests)
+    }
+}

@@ -1,0 +1,224 @@
+//! Delivering webhooks: what is announced is sent when its time comes, at most ten times by itself
+//! and as often again as somebody asks.
+
+use bytes::Bytes;
+use serde_json::{Value, json};
+use svc_sdk::contract::ErrorCode;
+use svc_sdk::contract::limits::{WEBHOOK_ATTEMPTS, WEBHOOK_RECEIPT_BYTES};
+
+use super::deliveries::Attempt;
+use super::outbox::{Announcement, Errand, Status};
+use super::signature::signature;
+use super::timers::Due;
+use super::workspaces::Workspace;
+use super::{Delivery, DeliveryId, DeliveryOutcome, Hosts, State, destination, retries};
+use crate::api;
+
+/// What `last_error` says of a URL that no longer passes.
+const NOT_ALLOWED: &str = "destination_not_allowed";
+
+impl State {
+    /// Has the receiver told of it, from now on. Of a subject only the first announcement counts.
+    pub(crate) fn announce(&mut self, announcement: Announcement) {
+        let workspace = self.workspaces.get(&announcement.workspace);
+        let fingerprint = workspace.map(Workspace::fingerprint);
+        let fingerprint = fingerprint.unwrap_or_default();
+        if let Some(number) = self.outbox.add(announcement, fingerprint, self.now) {
+            self.timers.set(self.now, Due::WebhookAttempt(number));
+        }
+    }
+
+    /// Sends what was announced of a subject once more, at once, and gives how its delivery
+    /// stands. None where nothing was announced.
+    pub(crate) fn redeliver(&mut self, subject_id: &str) -> Option<Value> {
+        let view = self.outbox.view(subject_id)?;
+        self.send_now(Errand::Redelivery(subject_id.to_owned()));
+        Some(view)
+    }
+
+    /// Sends a dummy, once.
+    pub(crate) fn send_test(&mut self, workspace: String, url: String, body: Value) {
+        self.send_now(Errand::Test {
+            workspace,
+            url,
+            body,
+        });
+    }
+
+    fn send_now(&mut self, errand: Errand) {
+        let number = self.outbox.plan(errand);
+        self.outbox.fall_due(number);
+    }
+
+    /// The attempts that are due and to a wanted URL, signed now. They are under way from here on.
+    pub(crate) fn take_deliveries(
+        &mut self,
+        generation: u64,
+        hosts: &Hosts,
+        mut wanted: impl FnMut(&str) -> bool,
+    ) -> Vec<Delivery> {
+        let numbers: Vec<_> = self.outbox.to_send().map(|(number, _)| number).collect();
+        let mut taken = Vec::new();
+        for number in numbers {
+            let id = DeliveryId { generation, number };
+            let Some(delivery) = self.delivery(id, hosts) else {
+                continue;
+            };
+            let allowed = destination::webhook(&delivery.url).is_ok();
+            if allowed && !wanted(&delivery.url) {
+                continue;
+            }
+            self.outbox.set_off(delivery.clone());
+            if allowed {
+                taken.push(delivery);
+            } else {
+                self.delivered(number, &DeliveryOutcome::failed(NOT_ALLOWED));
+            }
+        }
+        taken
+    }
+
+    /// An errand as it goes out now.
+    fn delivery(&self, id: DeliveryId, hosts: &Hosts) -> Option<Delivery> {
+        let errand = self.outbox.errand(id.number)?;
+        let (workspace, event, url, body) = match errand {
+            Errand::Attempt(subject) | Errand::Redelivery(subject) => {
+                let announcement = &self.outbox.entry(subject)?.announcement;
+                let body = whole_or_without_payload(announcement, hosts);
+                (
+                    &announcement.workspace,
+                    announcement.event.as_str(),
+                    &announcement.url,
+                    body,
+                )
+            }
+            Errand::Test {
+                workspace,
+                url,
+                body,
+            } => (workspace, "webhook.test", url, body.to_string()),
+        };
+        let workspace = self.workspaces.get(workspace)?;
+        let timestamp = self.now.as_secs().to_string();
+        let secrets = workspace.secrets(self.now);
+        let signature = signature(&secrets, &timestamp, body.as_bytes());
+        let headers = [
+            ("content-type", "application/json".to_owned()),
+            ("user-agent", "svc-webhooks/1".to_owned()),
+            ("x-svc-webhook-timestamp", timestamp),
+            ("x-svc-webhook-signature", signature),
+            ("x-svc-webhook-secret-fingerprint", workspace.fingerprint()),
+        ];
+        Some(Delivery {
+            id,
+            event: event.to_owned(),
+            url: url.clone(),
+            headers: headers.map(|(name, value)| (name.to_owned(), value)).into(),
+            body: Bytes::from(body),
+            at: self.now,
+        })
+    }
+
+    /// Takes in how an attempt that was under way went. What is not under way is not heard.
+    pub(crate) fn delivered(&mut self, number: u64, outcome: &DeliveryOutcome) {
+        if !self.outbox.is_under_way(number) {
+            return;
+        }
+        let Some((errand, Some(delivery))) = self.outbox.take(number) else {
+            return;
+        };
+        if let Some(subject) = errand.subject() {
+            let automatic = matches!(errand, Errand::Attempt(_));
+            self.settle(subject, number, automatic, outcome, &delivery);
+        }
+        let subject = errand.subject().map(str::to_owned);
+        self.deliveries
+            .write(Attempt::new(subject, delivery, outcome));
+    }
+
+    /// Where an outcome leaves the delivery of a subject.
+    fn settle(
+        &mut self,
+        subject: &str,
+        number: u64,
+        automatic: bool,
+        outcome: &DeliveryOutcome,
+        delivery: &Delivery,
+    ) {
+        let now = self.now;
+        let fingerprint = fingerprint_of(delivery);
+        let Some(entry) = self.outbox.entry_mut(subject) else {
+            return;
+        };
+        let standing = &mut entry.standing;
+        standing.last_status_code = outcome.status();
+        standing.last_error = outcome.error();
+        standing.fingerprint = fingerprint;
+        if automatic {
+            standing.attempts = standing.attempts.saturating_add(1);
+        }
+        let attempts = standing.attempts;
+        let mut over = None;
+        let mut again = None;
+        if outcome.is_success() {
+            // Nobody needs to be told twice: a retry that is to come is called off.
+            (standing.status, standing.next_attempt_at) = (Status::Delivered, None);
+            over = entry.next.take();
+        } else if automatic && entry.next.is_some_and(|(_, next)| next == number) {
+            entry.next = None;
+            standing.next_attempt_at = None;
+            if *outcome == DeliveryOutcome::failed(NOT_ALLOWED) {
+                standing.status = Status::Failed;
+            } else if attempts >= WEBHOOK_ATTEMPTS {
+                standing.status = Status::Exhausted;
+            } else {
+                standing.status = Status::Retrying;
+                again = Some(now.after(retries::wait(attempts, outcome, now)));
+                standing.next_attempt_at = again;
+            }
+        }
+        if let Some(at) = again {
+            let next = self.outbox.plan(Errand::Attempt(subject.to_owned()));
+            self.timers.set(at, Due::WebhookAttempt(next));
+            if let Some(entry) = self.outbox.entry_mut(subject) {
+                entry.next = Some((at, next));
+            }
+        }
+        if let Some((at, called_off)) = over.filter(|(_, next)| self.outbox.awaits(*next)) {
+            self.outbox.take(called_off);
+            self.timers.unset(at, Due::WebhookAttempt(called_off));
+        }
+        if let Some(entry) = self.outbox.entry_mut(subject) {
+            entry.landed(now);
+        }
+    }
+}
+
+fn fingerprint_of(delivery: &Delivery) -> String {
+    let header = delivery
+        .headers
+        .iter()
+        .find(|(name, _)| name == "x-svc-webhook-secret-fingerprint");
+    header.map_or_else(String::new, |(_, value)| value.clone())
+}
+
+/// The body as it is sent: a payload that is too large is left out, and it is said where to fetch
+/// it. The status stays what it is.
+fn whole_or_without_payload(announcement: &Announcement, hosts: &Hosts) -> String {
+    let mut body = api::addressed(announcement.body.clone(), hosts);
+    let payload = body.get("payload").map(Value::to_string);
+    if payload.is_none_or(|payload| payload.len() <= WEBHOOK_RECEIPT_BYTES) {
+        return body.to_string();
+    }
+    if let Some(fields) = body.as_object_mut() {
+        let result_url = api::addressed(json!(announcement.result_url), hosts);
+        let error = json!({
+            "code": ErrorCode::PayloadTooLarge,
+            "message": format!("The payload is over {WEBHOOK_RECEIPT_BYTES} bytes."),
+            "result_url": result_url,
+        });
+        fields.insert("payload".to_owned(), Value::Null);
+        fields.insert("error".to_owned(), error);
+    }
+    body.to_string()
+}
