@@ -20,7 +20,8 @@
 //! - A tag is exactly 64 hex digits, in either case. A shortened tag is malformed.
 //! - A malformed entry, or one of another scheme, does not spoil the ones beside it.
 //!
-//! A header that came in several lines is one list: join the lines with commas.
+//! A header that came in several lines is one list: join the lines with commas, or let
+//! `Verifier::check_headers` (feature `http`) read the header map.
 //!
 //! # How the timestamp is read
 //!
@@ -60,6 +61,14 @@ pub(crate) struct Claim {
 
 impl Claim {
     pub(crate) fn parse(timestamp: &[u8], signature: &[u8]) -> Result<Self, Reject> {
+        Self::parse_lines(timestamp, || core::iter::once(signature))
+    }
+
+    /// The same for a signature header in several lines, without joining them.
+    pub(crate) fn parse_lines<'a, I: Iterator<Item = &'a [u8]>>(
+        timestamp: &[u8],
+        signature: impl Fn() -> I,
+    ) -> Result<Self, Reject> {
         let mut claim = Self {
             timestamp: parse_timestamp(timestamp)?,
             tags: [[0; 32]; MAX_ENTRIES],
@@ -108,12 +117,18 @@ impl Claim {
         bool::from(found).then_some(usize::from(index))
     }
 
-    fn read_entries(&mut self, signature: &[u8]) -> Result<(), Reject> {
-        if signature.len() > MAX_SIGNATURE_BYTES {
+    fn read_entries<'a, I: Iterator<Item = &'a [u8]>>(
+        &mut self,
+        lines: impl Fn() -> I,
+    ) -> Result<(), Reject> {
+        // With a comma between two lines, as if they had been joined.
+        let lengths = lines().map(|line| line.len().saturating_add(1));
+        if lengths.fold(0, usize::saturating_add) > MAX_SIGNATURE_BYTES + 1 {
             return Err(Reject::SignatureTooLong);
         }
         let mut reject = Reject::SignatureMissing;
-        for (position, entry) in signature.split(|byte| *byte == b',').enumerate() {
+        let entries = lines().flat_map(|line| line.split(|byte| *byte == b','));
+        for (position, entry) in entries.enumerate() {
             if position >= MAX_ENTRIES {
                 return Err(Reject::SignatureTooMany);
             }
@@ -322,7 +337,17 @@ mod tests {
         assert_eq!(reject(&entries(32)), Some(Reject::SignatureUnsupported));
         assert_eq!(reject(&entries(33)), Some(Reject::SignatureTooMany));
         assert_eq!(reject(&",".repeat(32)), Some(Reject::SignatureTooMany));
+        let in_lines = |lines: &[&[u8]]| Claim::parse_lines(b"1", || lines.iter().copied()).err();
+        let half = entries(16);
+        let halves = [half.as_bytes(), half.as_bytes()];
+        assert_eq!(in_lines(&halves), Some(Reject::SignatureUnsupported));
+        let and_one = [halves[0], halves[1], b"x=y"];
+        assert_eq!(in_lines(&and_one), Some(Reject::SignatureTooMany));
         let long = format!("x={}", "y".repeat(4094));
+        let lines = [&long.as_bytes()[..4000], &long.as_bytes()[4001..]];
+        assert_ne!(in_lines(&lines), Some(Reject::SignatureTooLong));
+        let lines = [&long.as_bytes()[..4000], &long.as_bytes()[4000..]];
+        assert_eq!(in_lines(&lines), Some(Reject::SignatureTooLong));
         assert_eq!(reject(&long), Some(Reject::SignatureUnsupported));
         assert_eq!(reject(&format!("{long}y")), Some(Reject::SignatureTooLong));
     }

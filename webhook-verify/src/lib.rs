@@ -13,7 +13,7 @@
 //!
 //! match verifier.check(timestamp, signature, body, now) {
 //!     Ok(verified) => assert_eq!(verified.timestamp(), 1_700_000_000), // store it, answer 2xx
-//!     Err(reject) => println!("{reject}"),                             // log it, answer 401
+//!     Err(reject) => println!("{reject}"), // log it, answer `reject.status()`
 //! }
 //! # Ok::<(), svc_webhook_verify::KeyError>(())
 //! ```
@@ -87,27 +87,61 @@
 //! A sender cannot have the body hashed more often by filling the header: each key
 //! computes one MAC, however many entries there are to compare it with.
 //!
+//! # Features
+//!
+//! None is on by default. Each brings the ones above it that it needs.
+//!
+//! | feature | brings |
+//! |---|---|
+//! | `http` | `Verifier::check_headers` on an `http::HeaderMap` |
+//! | `events` | `Event`, `DedupeStore`, `MemoryStore` |
+//! | `sqlite` | `SqliteStore` |
+//! | `tower` | `Receiver`, and the layers in `tower` |
+//! | `axum` | the extractor `Webhook` |
+//!
 //! # No allocation
 //!
-//! The crate is `no_std` and does not link `alloc`, so there is no allocator that it
-//! could call. Its values live where their owner puts them; the largest, a
+//! Without features the crate is `no_std` and does not link `alloc`, so there is no
+//! allocator that it could call; with them, verifying and signing still call none. Its values live where their owner puts them; the largest, a
 //! [`Verification`], takes a little over two kilobytes.
 
 #![no_std]
 #![forbid(unsafe_code)]
 
-#[cfg(test)]
+#[cfg(any(test, feature = "events"))]
 extern crate std;
 
+#[cfg(feature = "axum")]
+pub mod axum;
+#[cfg(feature = "tower")]
+mod clock;
+#[cfg(feature = "events")]
+mod dedupe;
+#[cfg(feature = "events")]
+mod event;
 pub mod header;
+#[cfg(feature = "http")]
+mod header_map;
 mod key;
 mod mac;
+#[cfg(feature = "tower")]
+mod receiver;
 mod reject;
 mod sign;
 mod text;
+#[cfg(feature = "tower")]
+pub mod tower;
 mod verify;
 
+#[cfg(feature = "events")]
+pub use dedupe::{Claim, DedupeStore, Lease, MemoryStore, MemoryStoreFull};
+#[cfg(feature = "sqlite")]
+pub use dedupe::{SqliteError, SqliteStore};
+#[cfg(feature = "events")]
+pub use event::{DedupeKey, Event, EventError, EventKind};
 pub use key::{Fingerprint, Key, KeyError, KeySet};
+#[cfg(feature = "tower")]
+pub use receiver::{Receiver, Refused, Webhook};
 pub use reject::Reject;
 pub use sign::{SignedHeaders, Signer, Signing};
 pub use verify::{Verification, Verified, Verifier, verify};

@@ -19,8 +19,8 @@ use core::fmt;
 /// # Ok::<(), svc_webhook_verify::KeyError>(())
 /// ```
 ///
-/// The reason is for the receiver's own log. The sender gets the same answer, `401`,
-/// whatever it is. Headers are looked at before the body's MAC, so every reason but
+/// The reason is for the receiver's own log; the sender gets a [status](Reject::status)
+/// and no more. Headers are looked at before the body's MAC, so every reason but
 /// [`SignatureMismatch`](Reject::SignatureMismatch) says nothing about whether the
 /// delivery was genuine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -73,6 +73,27 @@ impl Reject {
             Self::SignatureMalformed => "signature_malformed",
             Self::SignatureUnsupported => "signature_unsupported",
             Self::SignatureMismatch => "signature_mismatch",
+        }
+    }
+
+    /// The HTTP status to answer with.
+    ///
+    /// It is `400` where the request is no delivery at all, as its headers are missing or
+    /// malformed, and `401` where it might be one and is not accepted: stale, of another
+    /// scheme, or signed with another secret. The sender tries again after either.
+    #[must_use]
+    pub const fn status(&self) -> u16 {
+        match self {
+            Self::TimestampMissing
+            | Self::TimestampMalformed
+            | Self::SignatureMissing
+            | Self::SignatureTooLong
+            | Self::SignatureTooMany
+            | Self::SignatureMalformed => 400,
+            Self::TimestampTooOld { .. }
+            | Self::TimestampInFuture { .. }
+            | Self::SignatureUnsupported
+            | Self::SignatureMismatch => 401,
         }
     }
 }
@@ -152,6 +173,15 @@ mod tests {
             assert!(line.contains(": ") && !line.contains('\n'), "{line}");
             assert!(!line.contains("  "), "{line}");
         }
+    }
+
+    #[test]
+    fn what_is_no_delivery_is_400_and_what_is_not_accepted_is_401() {
+        assert_eq!(Reject::SignatureMissing.status(), 400);
+        assert_eq!(Reject::TimestampMalformed.status(), 400);
+        assert_eq!(Reject::SignatureUnsupported.status(), 401);
+        assert_eq!(Reject::TimestampTooOld { age_seconds: 301 }.status(), 401);
+        assert_eq!(Reject::SignatureMismatch.status(), 401);
     }
 
     #[test]

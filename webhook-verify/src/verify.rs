@@ -165,11 +165,8 @@ impl Verifier {
         signature: impl AsRef<[u8]>,
     ) -> Result<Verification, Reject> {
         let timestamp = timestamp.as_ref();
-        Ok(Verification {
-            claim: Claim::parse(timestamp, signature.as_ref())?,
-            macs: Macs::begin(&self.keys, timestamp),
-            tolerance: self.tolerance,
-        })
+        let claim = Claim::parse(timestamp, signature.as_ref())?;
+        Ok(Verification::new(self, claim, timestamp))
     }
 }
 
@@ -184,6 +181,20 @@ pub struct Verification {
 }
 
 impl Verification {
+    pub(crate) fn new(verifier: &Verifier, claim: Claim, timestamp: &[u8]) -> Self {
+        Self {
+            claim,
+            macs: Macs::begin(&verifier.keys, timestamp),
+            tolerance: verifier.tolerance,
+        }
+    }
+
+    /// Refuses a stale timestamp, before the body is there.
+    #[cfg(feature = "http")]
+    pub(crate) fn check_fresh(&self, now: u64) -> Result<(), Reject> {
+        self.claim.check_fresh(now, self.tolerance)
+    }
+
     /// Takes in the next piece of the raw body. Where the pieces are cut is all the same.
     pub fn update(&mut self, chunk: impl AsRef<[u8]>) {
         self.macs.update(chunk.as_ref());

@@ -1,0 +1,78 @@
+//! Any request at all: it is answered, and only what was signed is let through.
+
+use std::sync::LazyLock;
+
+use axum::Router;
+use axum::http::{HeaderMap, HeaderValue};
+use axum::routing::post;
+use proptest::collection::vec;
+use proptest::prelude::*;
+use svc_webhook_verify::{Event, MemoryStore, Webhook, axum::verify, header, tower::DedupeLayer};
+use tokio::runtime::{Builder, Runtime};
+
+use crate::delivery::{NOW, receiver, request, signed_at, status};
+
+static RUNTIME: LazyLock<Runtime> =
+    LazyLock::new(|| Builder::new_current_thread().build().unwrap());
+
+fn routers() -> [Router; 2] {
+    let extracting = Router::new().route(
+        "/webhooks",
+        post(async |webhook: Webhook| {
+            webhook
+                .event()
+                .map(drop)
+                .map_err(svc_webhook_verify::Refused::from)
+        }),
+    );
+    let layered = Router::new()
+        .route("/webhooks", post(async || ()))
+        .layer((verify(receiver()), DedupeLayer::new(MemoryStore::new(9))));
+    [extracting.with_state(receiver()), layered]
+}
+
+fn value() -> impl Strategy<Value = Vec<u8>> {
+    prop_oneof![
+        vec(any::<u8>(), 0..200),
+        "1700000[0-9]{3}".prop_map(String::into_bytes),
+        "(svc-v1=[0-9a-f]{64},? ?){0,3}".prop_map(String::into_bytes),
+        vec(any::<u8>(), 4000..4200),
+    ]
+}
+
+fn json() -> impl Strategy<Value = String> {
+    "(\\{|\\[|\\}|\\]|,|:|null|7|\"event\":|\"job_id\":|\"payload\":|\"run_id\":|\"x\"|\"job.completed\"|\\{\"event\":\"x\"){0,12}"
+}
+
+proptest! {
+    #[test]
+    fn any_headers_and_body_are_refused_and_nothing_panics(
+        lines in vec((any::<bool>(), value()), 0..4),
+        body in vec(any::<u8>(), 0..300),
+    ) {
+        let mut headers = HeaderMap::new();
+        for (is_signature, value) in lines {
+            let name = if is_signature { header::SIGNATURE } else { header::TIMESTAMP };
+            if let Ok(value) = HeaderValue::from_bytes(&value) {
+                headers.append(name, value);
+            }
+        }
+        for router in routers() {
+            let request = request(headers.clone(), body.clone());
+            let status = RUNTIME.block_on(status(&router, request));
+            prop_assert!(status == 400 || status == 401, "{}", status);
+        }
+    }
+
+    #[test]
+    fn any_signed_body_is_taken_or_is_no_event(body in prop_oneof![
+        vec(any::<u8>(), 0..300),
+        json().prop_map(String::into_bytes),
+    ]) {
+        let expected = if Event::parse(&body).is_ok() { 200 } else { 400 };
+        for router in routers() {
+            let request = request(signed_at(NOW, &body), body.clone());
+            prop_assert_eq!(RUNTIME.block_on(status(&router, request)), expected);
+        }
+    }
+}
