@@ -21,6 +21,7 @@
 //!
 //! - [`open`] and [`developer`]: the two surfaces, each with a client of its own.
 //! - [`JobHandle`]: waiting, results, cancelling, downloads; rebuilt from an id alone.
+//! - [`runs`]: the same for runs of Actions, Formats and Agent Completions, and bulk queues.
 //! - [`Error`]: what failed, whether it may have been carried out, what to do.
 //! - [`contract`] and [`types`]: the service as data. They need no runtime
 //!   (`default-features = false`).
@@ -45,6 +46,7 @@
 //! | `reqwest` | yes | the transport that is used where none is given |
 //! | `rustls` | yes | TLS by rustls with ring and the platform's certificates |
 //! | `rustls-aws-lc` | no | TLS by rustls with aws-lc-rs |
+//! | `schemars` | no | `types::OutputSchema::of`: an output schema derived from a type |
 
 pub mod contract;
 mod open_enum;
@@ -67,6 +69,8 @@ pub mod open;
 #[cfg(feature = "client")]
 mod raw;
 #[cfg(feature = "client")]
+pub mod runs;
+#[cfg(feature = "client")]
 mod submit;
 #[cfg(feature = "client")]
 mod surface;
@@ -84,7 +88,7 @@ pub use self::{
     error::{Error, Result},
     jobs::JobsList,
     raw::{RawCall, RawResponse},
-    submit::Submit,
+    submit::{Started, Submit},
     surface::{Developer, Open, Surface},
-    wait::{JobHandle, Update, Updates, WaitOptions},
+    wait::{JobHandle, Standing, Update, Updates, WaitOptions, Watched},
 };

@@ -1,16 +1,20 @@
-//! Submits: calls that are paid for, and give a job.
+//! Submits: calls that are paid for, and start a job, a run or a bulk queue.
 
+use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use crate::call::{Core, Options, Request};
 use crate::client::Client;
 use crate::contract::Operation;
 use crate::error::{Error, Result};
+use crate::runs::{self, QueueHandle};
 use crate::surface::Surface;
-use crate::types::{IdempotencyKey, InvalidField, JobId, SubmitReceipt, Validate};
+use crate::types::{IdempotencyKey, InvalidField, SubmitReceipt, Validate};
 use crate::wait::JobHandle;
 
 impl<S: Surface> Client<S> {
@@ -18,16 +22,29 @@ impl<S: Surface> Client<S> {
         &self,
         operation: Operation,
         body: &B,
-    ) -> Submit<S> {
+    ) -> Submit<JobHandle<S>> {
+        self.start_typed(operation, &[], body)
+    }
+
+    pub(crate) fn submit_bare(
+        &self,
+        operation: Operation,
+        segments: &[&str],
+    ) -> Submit<JobHandle<S>> {
+        self.start_request(Request::new(operation, segments))
+    }
+
+    pub(crate) fn start_typed<B: Serialize + Validate, H: Started<Surface = S>>(
+        &self,
+        operation: Operation,
+        segments: &[&str],
+        body: &B,
+    ) -> Submit<H> {
         let request = body
             .validate()
             .map_err(|field| Error::from(field).with_operation(Some(operation)))
-            .and_then(|()| Request::new::<&str>(operation, &[])?.with_body(body));
-        self.submit_request(request)
-    }
-
-    pub(crate) fn submit_bare(&self, operation: Operation, segments: &[&str]) -> Submit<S> {
-        self.submit_request(Request::new(operation, segments))
+            .and_then(|()| Request::new(operation, segments)?.with_body(body));
+        self.start_request(request)
     }
 
     /// A submit with a body that is already JSON: of an operation whose fields this build may not
@@ -49,17 +66,43 @@ impl<S: Surface> Client<S> {
         operation: Operation,
         segments: &[&str],
         body: &serde_json::Value,
-    ) -> Submit<S> {
-        let request = if operation.surface().includes(S::SURFACE) && operation.retry().sends_key() {
-            Request::new(operation, segments).and_then(|request| request.with_body(body))
-        } else {
-            let reason = format!("{operation} is no submit of this surface");
-            Err(Error::from(InvalidField::new("operation", reason)))
-        };
-        self.submit_request(request)
+    ) -> Submit<JobHandle<S>> {
+        self.start(operation, segments, body)
     }
 
-    fn submit_request(&self, request: Result<Request>) -> Submit<S> {
+    /// As [`submit`](Self::submit), of what gives a run or a bulk queue.
+    ///
+    /// ```no_run
+    /// use svc_sdk::contract::Operation;
+    /// use svc_sdk::runs::{AgentRun, RunHandle};
+    ///
+    /// # async fn run(client: svc_sdk::developer::Client) -> svc_sdk::Result<()> {
+    /// let body = serde_json::json!({"instruction": "Three posters", "generation_spend_cap_usd": 2});
+    /// let start = client.start::<RunHandle<AgentRun>>(Operation::AgentCompletionsCreate, &[], &body);
+    /// let run = start.send().await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn start<H: Started<Surface = S>>(
+        &self,
+        operation: Operation,
+        segments: &[&str],
+        body: &serde_json::Value,
+    ) -> Submit<H> {
+        let request = if !operation.surface().includes(S::SURFACE) || !operation.retry().sends_key()
+        {
+            let reason = format!("{operation} is no submit of this surface");
+            Err(Error::from(InvalidField::new("operation", reason)))
+        } else if !H::starts(operation) {
+            let reason = format!("{operation} starts something else");
+            Err(Error::from(InvalidField::new("operation", reason)))
+        } else {
+            Request::new(operation, segments).and_then(|request| request.with_body(body))
+        };
+        self.start_request(request)
+    }
+
+    fn start_request<H: Started<Surface = S>>(&self, request: Result<Request>) -> Submit<H> {
         let request = request.and_then(|mut request| {
             request.idempotency_key = Some(self.core.entropy.idempotency_key()?);
             Ok(request)
@@ -68,8 +111,36 @@ impl<S: Surface> Client<S> {
             client: self.clone(),
             request,
             options: Options::default(),
+            started: PhantomData,
         }
     }
+}
+
+/// What a submit starts, and gives the handle of: a [`JobHandle`], a
+/// [`RunHandle`](crate::runs::RunHandle) or a [`QueueHandle`](crate::runs::QueueHandle).
+pub trait Started: Sized {
+    /// The surface that it is on.
+    type Surface: Surface;
+
+    /// The receipt that a submit is answered with.
+    type Receipt: DeserializeOwned;
+
+    /// Whether that is what the operation starts.
+    #[doc(hidden)]
+    fn starts(operation: Operation) -> bool;
+
+    /// The handle. An earlier submit with the same key may have been answered 200.
+    #[doc(hidden)]
+    fn started(
+        client: Client<Self::Surface>,
+        receipt: Self::Receipt,
+        idempotency_key: Option<IdempotencyKey>,
+        answered_200: bool,
+    ) -> Self;
+
+    /// The error of a receipt of another shape, with what it still tells of what was started.
+    #[doc(hidden)]
+    fn found(error: Error, receipt: &Value) -> Error;
 }
 
 /// A submit that is ready to be sent.
@@ -88,13 +159,14 @@ impl<S: Surface> Client<S> {
 /// ```
 #[must_use = "a submit does nothing until it is sent"]
 #[derive(Debug)]
-pub struct Submit<S> {
-    client: Client<S>,
+pub struct Submit<H: Started> {
+    client: Client<H::Surface>,
     request: Result<Request>,
     options: Options,
+    started: PhantomData<fn() -> H>,
 }
 
-impl<S: Surface> Submit<S> {
+impl<H: Started> Submit<H> {
     /// Uses that key instead of a fresh one: sent again with the same key and body, it is the same
     /// job.
     pub fn with_idempotency_key(mut self, key: IdempotencyKey) -> Self {
@@ -131,7 +203,7 @@ impl<S: Surface> Submit<S> {
         self.request.as_ref()
     }
 
-    /// Sends it, repeats it where that is safe, and gives the job.
+    /// Sends it, repeats it where that is safe, and gives the handle of what it started.
     ///
     /// # Errors
     ///
@@ -140,23 +212,23 @@ impl<S: Surface> Submit<S> {
     /// [`idempotency_key`](Error::idempotency_key) finds out without paying twice. For one of the
     /// class [`Unsent`](crate::contract::RetryClass::Unsent) the service promises no such thing:
     /// look whether the job exists first.
-    pub async fn send(self) -> Result<JobHandle<S>> {
+    pub async fn send(self) -> Result<H> {
         let request = self.request?;
         let core: &Arc<Core> = &self.client.core;
         let wrapping = core.wrapping;
         let sending = core.execute(&request, &self.options, |answer| {
             let answer = answer.success()?;
-            let receipt = answer.decode::<SubmitReceipt>(wrapping).map_err(|error| {
+            let receipt = answer.decode::<H::Receipt>(wrapping).map_err(|error| {
                 // What was paid for can be taken up again even so.
-                match job_id(&answer.body) {
-                    Some(id) => error.with_job(&id, None),
-                    None => error,
+                match serde_json::from_slice::<Value>(&answer.body) {
+                    Ok(body) => H::found(error, body.get("data").unwrap_or(&body)),
+                    Err(_) => error,
                 }
             })?;
             Ok((receipt, answer.status == 200))
         });
         let (receipt, answered_200) = Box::pin(sending).await?;
-        Ok(JobHandle::submitted(
+        Ok(H::started(
             self.client,
             receipt,
             request.idempotency_key,
@@ -165,11 +237,30 @@ impl<S: Surface> Submit<S> {
     }
 }
 
-/// The job's id in a receipt of another shape.
-fn job_id(body: &[u8]) -> Option<JobId> {
-    let body: serde_json::Value = serde_json::from_slice(body).ok()?;
-    let receipt = body.get("data").unwrap_or(&body);
-    let job = receipt.get("job").unwrap_or(receipt);
-    let id = job.get("id").or_else(|| receipt.get("job_id"))?;
-    Some(id.as_str()?.into())
+impl<S: Surface> Started for JobHandle<S> {
+    type Surface = S;
+    type Receipt = SubmitReceipt;
+
+    /// Whatever starts no run and no queue: a new path may start a job.
+    fn starts(operation: Operation) -> bool {
+        !runs::is_start(operation) && !QueueHandle::starts(operation)
+    }
+
+    fn started(
+        client: Client<S>,
+        receipt: SubmitReceipt,
+        idempotency_key: Option<IdempotencyKey>,
+        answered_200: bool,
+    ) -> Self {
+        Self::submitted(client, receipt, idempotency_key, answered_200)
+    }
+
+    fn found(error: Error, receipt: &Value) -> Error {
+        let job = receipt.get("job").unwrap_or(receipt);
+        let id = job.get("id").or_else(|| receipt.get("job_id"));
+        match id.and_then(Value::as_str) {
+            Some(id) => error.with_job(&id.into(), None),
+            None => error,
+        }
+    }
 }

@@ -130,7 +130,10 @@ impl<S: Priced> Submission<'_, S> {
         self.order.operation.retry() == RetryClass::Key
     }
 
-    fn prepare(&self, key: Option<IdempotencyKey>) -> Result<(Submit<S>, IdempotencyKey), Failure> {
+    fn prepare(
+        &self,
+        key: Option<IdempotencyKey>,
+    ) -> Result<(Submit<JobHandle<S>>, IdempotencyKey), Failure> {
         let body = Value::Object(self.order.body.clone());
         let segments: Vec<&str> = self.order.segments.iter().map(String::as_str).collect();
         let client = &self.access.client;
@@ -149,7 +152,7 @@ impl<S: Priced> Submission<'_, S> {
 
     async fn post(
         &self,
-        submit: Submit<S>,
+        submit: Submit<JobHandle<S>>,
         intent: Option<&OpenIntent>,
     ) -> Result<JobHandle<S>, Failure> {
         let key = submit.idempotency_key().cloned();

@@ -6,6 +6,7 @@ use super::Client;
 use crate::contract::Operation;
 use crate::submit::Submit;
 use crate::surface::Developer;
+use crate::wait::JobHandle;
 
 /// A compatibility alias. It continues to work; the canonical path is preferred.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -96,7 +97,7 @@ impl Client {
         first_party_owner: &str,
         alias: Alias,
         body: &Value,
-    ) -> Submit<Developer> {
+    ) -> Submit<JobHandle<Developer>> {
         self.submit(alias.operation(), &[first_party_owner], body)
     }
 }

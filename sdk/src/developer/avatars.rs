@@ -9,6 +9,7 @@ use crate::types::{
     Avatar, AvatarPreview, AvatarPreviewCreate, AvatarVideo, List, Search, VideoCaptions,
     VideoCaptionsCreate,
 };
+use crate::wait::JobHandle;
 
 impl Client {
     /// `GET /v1/avatar-1.0/avatars`: the avatars.
@@ -63,7 +64,10 @@ impl Client {
     }
 
     /// `POST /v1/avatar-video-previews`: a preview of an avatar video.
-    pub fn avatar_previews_create(&self, body: &AvatarPreviewCreate) -> Submit<Developer> {
+    pub fn avatar_previews_create(
+        &self,
+        body: &AvatarPreviewCreate,
+    ) -> Submit<JobHandle<Developer>> {
         self.submit_typed(Operation::AvatarPreviewsCreate, body)
     }
 
@@ -76,17 +80,20 @@ impl Client {
     }
 
     /// `POST /v1/avatar-video-previews/{id}/regenerate`: makes a preview again.
-    pub fn avatar_previews_regenerate(&self, id: &str) -> Submit<Developer> {
+    pub fn avatar_previews_regenerate(&self, id: &str) -> Submit<JobHandle<Developer>> {
         self.submit_bare(Operation::AvatarPreviewsRegenerate, &[id])
     }
 
     /// `POST /v1/avatar-video-previews/{id}/generate-video`: makes the video of a preview.
-    pub fn avatar_previews_generate_video(&self, id: &str) -> Submit<Developer> {
+    pub fn avatar_previews_generate_video(&self, id: &str) -> Submit<JobHandle<Developer>> {
         self.submit_bare(Operation::AvatarPreviewsGenerateVideo, &[id])
     }
 
     /// `POST /v1/video-captions`: captions of a video.
-    pub fn video_captions_create(&self, body: &VideoCaptionsCreate) -> Submit<Developer> {
+    pub fn video_captions_create(
+        &self,
+        body: &VideoCaptionsCreate,
+    ) -> Submit<JobHandle<Developer>> {
         self.submit_typed(Operation::VideoCaptionsCreate, body)
     }
 

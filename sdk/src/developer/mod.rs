@@ -5,10 +5,14 @@
 //! repeated.
 
 mod account;
+mod actions;
+mod agent;
 mod alias;
 mod avatars;
+mod formats;
 mod generation;
 
+pub use actions::ActionsList;
 pub use alias::Alias;
 
 use crate::surface::Developer;

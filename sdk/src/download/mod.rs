@@ -14,8 +14,10 @@ use std::sync::Arc;
 use crate::contract::JobStatus;
 use crate::error::{Error, Kind, Result};
 use crate::surface::Surface;
+use crate::transport::Transport;
 use crate::types::{Artifact, JobResult};
 use crate::wait::JobHandle;
+use crate::wait::Watched;
 
 /// A file on disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,21 +82,40 @@ impl<S: Surface> JobHandle<S> {
             }
             _ => {}
         }
-        let mut files = Vec::with_capacity(result.artifacts().len());
-        for (index, artifact) in result.artifacts().iter().enumerate() {
-            let path = folder.as_ref().join(self.file_name(artifact, index));
+        let files = Files {
+            transport: self.transport(),
+            owner: self.id().as_str(),
+            artifacts: result.artifacts(),
+        };
+        let downloaded = files.to_folder(folder.as_ref(), on_progress.as_ref()).await;
+        downloaded.map_err(|error| self.owned(error))
+    }
+}
+
+/// The files of a job or a run.
+pub(crate) struct Files<'a> {
+    pub(crate) transport: Arc<dyn Transport>,
+    /// Whose they are: a file that has no id of its own is named by it.
+    pub(crate) owner: &'a str,
+    pub(crate) artifacts: &'a [Artifact],
+}
+
+impl Files<'_> {
+    pub(crate) async fn to_folder(
+        &self,
+        folder: &Path,
+        on_progress: Option<&OnProgress>,
+    ) -> Result<Vec<Downloaded>> {
+        let mut files = Vec::with_capacity(self.artifacts.len());
+        for (index, artifact) in self.artifacts.iter().enumerate() {
+            let path = folder.join(self.file_name(artifact, index));
             let fetch = fetch::Fetch {
-                transport: self.transport(),
+                transport: Arc::clone(&self.transport),
                 artifact,
                 index,
-                on_progress: on_progress.as_ref(),
+                on_progress,
             };
-            files.push(
-                fetch
-                    .to_file(&path)
-                    .await
-                    .map_err(|error| self.owned(error))?,
-            );
+            files.push(fetch.to_file(&path).await?);
         }
         Ok(files)
     }
@@ -102,7 +123,7 @@ impl<S: Surface> JobHandle<S> {
     fn file_name(&self, artifact: &Artifact, index: usize) -> String {
         let stem = match &artifact.id {
             Some(id) => id.to_string(),
-            None => format!("{}-{}", self.id(), index + 1),
+            None => format!("{}-{}", self.owner, index + 1),
         };
         name::file_name(&stem, artifact)
     }

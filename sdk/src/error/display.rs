@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Error, Kind};
+use super::{Error, Kind, Subject};
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -62,7 +62,7 @@ impl Error {
             }
             Kind::Deadline { after, .. } => write!(f, "no answer within {} s", after.as_secs_f32()),
             Kind::JobEnded { status, body } => {
-                match &self.inner.job_id {
+                match self.job_id() {
                     Some(id) => write!(f, "job {id} ended {status}")?,
                     None => write!(f, "the job ended {status}")?,
                 }
@@ -71,15 +71,25 @@ impl Error {
                     None => Ok(()),
                 }
             }
+            Kind::RunEnded { receipt } => {
+                write!(f, "run {} ended {}", receipt.run_id, receipt.status)?;
+                match &receipt.error {
+                    Some(body) => write!(f, ": {} ({})", brief(&body.message), body.code),
+                    None => Ok(()),
+                }
+            }
+            Kind::Schema(error) => write!(f, "{error}"),
             Kind::WaitDeadline { after } => {
+                let what = self.subject_name();
                 write!(
                     f,
-                    "gave up waiting after {} s; the job goes on",
+                    "gave up waiting after {} s; the {what} goes on",
                     after.as_secs()
                 )
             }
             Kind::PollUnreachable { .. } => {
-                f.write_str("could not ask how the job stands; it may well go on")
+                let what = self.subject_name();
+                write!(f, "could not ask how the {what} stands; it may well go on")
             }
             Kind::TopUpEnded { status } => {
                 write!(f, "the top-up ended {status}; nothing was charged")
@@ -92,6 +102,16 @@ impl Error {
     }
 }
 
+impl Error {
+    fn subject_name(&self) -> &'static str {
+        match &self.inner.subject {
+            Some(Subject::Run(..)) => "run",
+            Some(Subject::Queue(_)) => "queue",
+            Some(Subject::Job(..)) | None => "job",
+        }
+    }
+}
+
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Error")
@@ -99,7 +119,7 @@ impl fmt::Debug for Error {
             .field("operation", &self.inner.operation)
             .field("request_id", &self.inner.request_id)
             .field("idempotency_key", &self.inner.idempotency_key)
-            .field("job_id", &self.inner.job_id)
+            .field("subject", &self.inner.subject)
             .finish_non_exhaustive()
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Ask it questions: [`code`](Error::code), [`is_retryable`](Error::is_retryable),
 //! [`may_have_been_sent`](Error::may_have_been_sent). After a submit it also carries what must not
-//! be lost: the job's id and the idempotency key.
+//! be lost: the id of the job, run or queue, and the idempotency key.
 
 mod display;
 mod predicates;
@@ -13,7 +13,10 @@ use std::time::Duration;
 use crate::contract::JobStatus;
 use crate::contract::{ErrorCode, NextAction, Operation, PathError};
 use crate::transport::TransportError;
-use crate::types::{ErrorBody, IdempotencyKey, InvalidField, JobId, RequestId, SubmitReceipt};
+use crate::types::{
+    ErrorBody, IdempotencyKey, InvalidField, JobId, OutputSchemaError, QueueId, RequestId, RunId,
+    RunReceipt, SchemaViolation, SubmitReceipt,
+};
 
 /// The result of everything that this crate does.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -41,8 +44,15 @@ struct Inner {
     operation: Option<Operation>,
     request_id: Option<RequestId>,
     idempotency_key: Option<IdempotencyKey>,
-    job_id: Option<JobId>,
-    receipt: Option<SubmitReceipt>,
+    subject: Option<Subject>,
+}
+
+/// What was paid for.
+#[derive(Debug)]
+enum Subject {
+    Job(JobId, Option<Box<SubmitReceipt>>),
+    Run(RunId, Option<Box<RunReceipt>>),
+    Queue(QueueId),
 }
 
 #[derive(Debug)]
@@ -87,6 +97,10 @@ pub(crate) enum Kind {
         status: JobStatus,
         body: Option<Box<ErrorBody>>,
     },
+    /// The run ended without completing.
+    RunEnded { receipt: Box<RunReceipt> },
+    /// The output schema is outside the supported subset; nothing was sent.
+    Schema(OutputSchemaError),
     /// The wait's deadline passed; the job goes on.
     WaitDeadline { after: Duration },
     /// The job's status could not be read.
@@ -114,8 +128,7 @@ impl Error {
                 operation: None,
                 request_id: None,
                 idempotency_key: None,
-                job_id: None,
-                receipt: None,
+                subject: None,
             }),
         }
     }
@@ -141,12 +154,32 @@ impl Error {
         self
     }
 
-    pub(crate) fn with_job(mut self, id: &JobId, receipt: Option<&SubmitReceipt>) -> Self {
-        self.inner.job_id.get_or_insert_with(|| id.clone());
-        if self.inner.receipt.is_none() {
-            self.inner.receipt = receipt.cloned();
+    pub(crate) fn with_job(self, id: &JobId, receipt: Option<&SubmitReceipt>) -> Self {
+        self.with_subject(|| Subject::Job(id.clone(), receipt.cloned().map(Box::new)))
+    }
+
+    pub(crate) fn with_run(self, id: &RunId, receipt: Option<&RunReceipt>) -> Self {
+        self.with_subject(|| Subject::Run(id.clone(), receipt.cloned().map(Box::new)))
+    }
+
+    pub(crate) fn with_queue(self, id: &QueueId) -> Self {
+        self.with_subject(|| Subject::Queue(id.clone()))
+    }
+
+    fn with_subject(mut self, subject: impl FnOnce() -> Subject) -> Self {
+        let known = &mut self.inner.subject;
+        match known {
+            // The id alone says less than the id with its receipt.
+            None | Some(Subject::Job(_, None) | Subject::Run(_, None)) => *known = Some(subject()),
+            Some(_) => {}
         }
         self
+    }
+
+    /// The end of a wait: how it stands could not be read, for this reason.
+    pub(crate) fn while_polling(self) -> Self {
+        let source = Box::new(self);
+        Self::new(Kind::PollUnreachable { source })
     }
 
     pub(crate) fn kind(&self) -> &Kind {
@@ -183,6 +216,7 @@ impl Error {
         match self.kind() {
             Kind::Api { body, .. } => Some(body),
             Kind::JobEnded { body, .. } => body.as_deref(),
+            Kind::RunEnded { receipt } => receipt.error.as_ref(),
             _ => self.cause().and_then(Self::body),
         }
     }
@@ -234,13 +268,64 @@ impl Error {
     /// up again, in this process or another.
     #[must_use]
     pub fn job_id(&self) -> Option<&JobId> {
-        self.inner.job_id.as_ref()
+        match self.inner.subject.as_ref()? {
+            Subject::Job(id, _) => Some(id),
+            _ => None,
+        }
     }
 
     /// The receipt of the job that was paid for, where this process has it.
     #[must_use]
     pub fn receipt(&self) -> Option<&SubmitReceipt> {
-        self.inner.receipt.as_ref()
+        match self.inner.subject.as_ref()? {
+            Subject::Job(_, receipt) => receipt.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// The run that was started, where there is one: with its kind, all that is needed to take it up
+    /// again.
+    #[must_use]
+    pub fn run_id(&self) -> Option<&RunId> {
+        match self.inner.subject.as_ref()? {
+            Subject::Run(id, _) => Some(id),
+            _ => None,
+        }
+    }
+
+    /// The newest receipt of the run that this process has: of a run that ended without completing,
+    /// the terminal one, with its files, its usage and what is wrong with its output.
+    #[must_use]
+    pub fn run_receipt(&self) -> Option<&RunReceipt> {
+        match (self.kind(), self.inner.subject.as_ref()) {
+            (Kind::RunEnded { receipt }, _) => Some(receipt),
+            (_, Some(Subject::Run(_, receipt))) => receipt.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// The bulk queue that was started, where there is one:
+    /// [`Client::format_queue`](crate::developer::Client::format_queue) takes it up again. Of a
+    /// create whose key was used for another queue, that queue.
+    #[must_use]
+    pub fn queue_id(&self) -> Option<QueueId> {
+        match &self.inner.subject {
+            Some(Subject::Queue(id)) => Some(id.clone()),
+            _ => self.body()?.detail("queue_id"),
+        }
+    }
+
+    /// Where an output schema is outside the supported subset, found here or by the service, or an
+    /// output does not fit its schema.
+    #[must_use]
+    pub fn violations(&self) -> Vec<SchemaViolation> {
+        match self.kind() {
+            Kind::Schema(error) => error.violations.clone(),
+            _ => self
+                .body()
+                .map(|body| body.run_details().violations)
+                .unwrap_or_default(),
+        }
     }
 
     /// The error within, whose answers are this one's too.
@@ -257,6 +342,12 @@ impl Error {
 impl From<InvalidField> for Error {
     fn from(field: InvalidField) -> Self {
         Self::new(Kind::Invalid(field))
+    }
+}
+
+impl From<OutputSchemaError> for Error {
+    fn from(error: OutputSchemaError) -> Self {
+        Self::new(Kind::Schema(error))
     }
 }
 

@@ -1,6 +1,7 @@
 //! What a caller can ask an error.
 
-use crate::contract::{ErrorCategory, ErrorCode, JobStatus};
+use crate::contract::{ErrorCategory, ErrorCode, JobStatus, RunStatus};
+use crate::types::ErrorBody;
 
 use super::{Error, Kind};
 
@@ -14,14 +15,17 @@ impl Error {
     /// The request can never be right, which was found before it was sent.
     #[must_use]
     pub fn is_invalid(&self) -> bool {
-        matches!(self.kind(), Kind::Invalid(_))
+        matches!(self.kind(), Kind::Invalid(_) | Kind::Schema(_))
     }
 
     /// Whether the request may have reached the service.
     #[must_use]
     pub fn may_have_been_sent(&self) -> bool {
         match self.kind() {
-            Kind::Configuration(_) | Kind::Invalid(_) | Kind::BudgetSpent { .. } => false,
+            Kind::Configuration(_)
+            | Kind::Invalid(_)
+            | Kind::Schema(_)
+            | Kind::BudgetSpent { .. } => false,
             Kind::Transport(error) => error.may_have_been_sent(),
             Kind::Deadline { sent, .. } => *sent,
             _ => true,
@@ -60,6 +64,7 @@ impl Error {
                 .as_ref()
                 .and_then(|body| body.retryable)
                 .unwrap_or(false),
+            Kind::RunEnded { receipt } => receipt.error.as_ref().is_some_and(run_is_retryable),
             Kind::PollUnreachable { source } => source.is_retryable(),
             _ => false,
         }
@@ -142,6 +147,34 @@ impl Error {
         )
     }
 
+    /// The run failed. What it did before that is billed, and its files are in
+    /// [`run_receipt`](Self::run_receipt). Start it again with a new key, or continue it with
+    /// `previous_run_id`.
+    #[must_use]
+    pub fn is_run_failed(&self) -> bool {
+        let ended = self.run_ended();
+        ended.is_some() && !self.is_run_canceled() && !self.is_run_skipped()
+    }
+
+    /// The run was canceled. What it did before that is billed.
+    #[must_use]
+    pub fn is_run_canceled(&self) -> bool {
+        self.run_ended() == Some(&RunStatus::Canceled)
+    }
+
+    /// The run was skipped: it costs nothing.
+    #[must_use]
+    pub fn is_run_skipped(&self) -> bool {
+        self.run_ended() == Some(&RunStatus::Skipped)
+    }
+
+    fn run_ended(&self) -> Option<&RunStatus> {
+        match self.kind() {
+            Kind::RunEnded { receipt } => Some(&receipt.status),
+            _ => None,
+        }
+    }
+
     /// The wait was given up at its deadline: the job goes on, and can be waited for again.
     #[must_use]
     pub fn is_wait_deadline(&self) -> bool {
@@ -178,6 +211,14 @@ impl Error {
     fn category(&self) -> Option<ErrorCategory> {
         Some(self.code()?.entry()?.category)
     }
+}
+
+/// Whether a new run can succeed: the error's word, then that of its details, then the catalogue's.
+fn run_is_retryable(error: &ErrorBody) -> bool {
+    error
+        .retryable
+        .or_else(|| error.detail("retryable"))
+        .unwrap_or_else(|| error.code.entry().is_some_and(|entry| entry.retryable))
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use crate::types::{
     CatalogModel, Estimate, EstimateRequest, ImageGenerate, List, Model, TopUp, TopUpCreate,
     TopUpId, Validate, VideoGenerate,
 };
+use crate::wait::JobHandle;
 
 /// A client of the open surface.
 ///
@@ -35,7 +36,7 @@ pub type Client = crate::client::Client<Open>;
 
 impl Client {
     /// `POST /v1/image-router/generate`: an image job.
-    pub fn image_generate(&self, body: &ImageGenerate) -> Submit<Open> {
+    pub fn image_generate(&self, body: &ImageGenerate) -> Submit<JobHandle<Open>> {
         self.submit_typed(Operation::ImageGenerate, body)
     }
 
@@ -56,7 +57,7 @@ impl Client {
     }
 
     /// `POST /v1/video-router/generate`: a video job.
-    pub fn video_generate(&self, body: &VideoGenerate) -> Submit<Open> {
+    pub fn video_generate(&self, body: &VideoGenerate) -> Submit<JobHandle<Open>> {
         self.submit_typed(Operation::VideoGenerate, body)
     }
 

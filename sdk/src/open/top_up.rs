@@ -38,9 +38,9 @@ impl Client {
                         BETWEEN_LOOKS
                     }
                     Err(error) => {
-                        trouble
-                            .pause(error, clock::now(), &options, self.core.entropy.fraction())?
-                            .1
+                        let draw = self.core.entropy.fraction();
+                        let pause = trouble.pause(&error, clock::now(), &options, draw);
+                        pause.ok_or_else(|| error.while_polling())?
                     }
                 };
                 clock::sleep(pause).await;

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{ArtifactId, Assumed, ErrorBody, Extra, JobId, RequestId, Usd};
+use super::received::received;
+use super::{ArtifactId, Assumed, ErrorBody, Extra, JobId, RequestId, RunId, Usd};
 use crate::contract::{DeliveryStatus, JobStatus};
 use crate::open_enum::open_enum;
 
@@ -181,6 +182,21 @@ pub struct WebhookDelivery {
     /// Fields that this build does not know.
     #[serde(flatten)]
     pub extra: Extra,
+}
+
+received! {
+    /// The answer to a redelivery. The specification shows no field: all are assumed.
+    #[derive(Default)]
+    pub struct Redelivery () {
+        /// The job, where it is one.
+        job_id: maybe JobId,
+        /// The run, where it is one.
+        run_id: maybe RunId,
+        /// The event that is sent again.
+        event: maybe String,
+        /// How the delivery fares.
+        webhook_delivery: maybe WebhookDelivery,
+    }
 }
 
 /// The answer to a submit: what will be paid for, and where to ask for it.

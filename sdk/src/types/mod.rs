@@ -55,7 +55,8 @@ pub use id::{ActionId, ArtifactId, FormatId, JobId, QueueId, RequestId, RunId, T
 pub use idempotency::IdempotencyKey;
 pub use invalid::{InvalidField, Validate};
 pub use job::{
-    Artifact, Job, JobOutput, JobResult, JobType, StatusPayload, SubmitReceipt, WebhookDelivery,
+    Artifact, Job, JobOutput, JobResult, JobType, Redelivery, StatusPayload, SubmitReceipt,
+    WebhookDelivery,
 };
 pub use list::List;
 pub use model::{Bounds, Capabilities, CatalogModel, CatalogPricing, CatalogRate, Model};

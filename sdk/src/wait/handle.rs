@@ -1,25 +1,17 @@
 //! A job in one's hand.
 
 use std::sync::Arc;
-use std::time::Duration;
 
+use super::watched::{self, LastLook, Look, Standing, Watched};
 use super::{Updates, WaitOptions};
-use crate::call::clock;
+use crate::call::clock::{self, Instant};
 use crate::client::Client;
-use crate::contract::{JobStatus, NextAction};
+use crate::contract::JobStatus;
 use crate::error::{Error, Kind, Result};
 use crate::surface::Surface;
 use crate::types::{
     ErrorBody, IdempotencyKey, Job, JobId, JobResult, StatusPayload, SubmitReceipt,
 };
-
-/// The time to read what a job came to, where the wait's own is all but over.
-const LAST_LOOK: Duration = Duration::from_secs(10);
-
-/// How far a replica may be behind the one that said that a job is through.
-const LAG: Duration = Duration::from_secs(15);
-/// The least pause before it is asked again.
-const BEHIND: Duration = Duration::from_secs(1);
 
 /// A job: to be watched, waited for, canceled and downloaded.
 ///
@@ -147,12 +139,12 @@ impl<S: Surface> JobHandle<S> {
     }
 
     /// Its updates until it is terminal.
-    pub fn updates(&self) -> Updates<S> {
+    pub fn updates(&self) -> Updates<Self> {
         self.updates_with(WaitOptions::default())
     }
 
     /// Its updates until it is terminal; of the options, only the patience counts.
-    pub fn updates_with(&self, options: WaitOptions) -> Updates<S> {
+    pub fn updates_with(&self, options: WaitOptions) -> Updates<Self> {
         Updates::new(self.clone(), options)
     }
 
@@ -186,22 +178,9 @@ impl<S: Surface> JobHandle<S> {
     /// As [`wait`](Self::wait).
     pub async fn wait_with(&self, options: WaitOptions) -> Result<JobResult> {
         let deadline = options.deadline.map(clock::after);
-        let after = options.deadline.unwrap_or_default();
-        let mut updates = self.updates_with(options);
-        let status = loop {
-            match clock::before(deadline, updates.next()).await {
-                Some(Some(Ok(update))) if update.is_terminal() => break update.status,
-                Some(Some(Ok(_))) => {}
-                Some(Some(Err(error))) => return Err(error),
-                Some(None) => break StatusPayload::default(),
-                None => return Err(self.owned(Error::new(Kind::WaitDeadline { after }))),
-            }
-        };
-        let left = deadline.map(|deadline| {
-            let left = deadline.saturating_duration_since(clock::now());
-            left.max(LAST_LOOK).min(self.client.core.deadline)
-        });
-        self.outcome_within(status.status, left).await
+        let status = watched::until_through(self, &options, deadline).await?;
+        self.outcome_by(status.status, LastLook::of_a_wait(options, deadline))
+            .await
     }
 
     /// What a terminal job came to: its result, or the error that it ended with.
@@ -210,24 +189,36 @@ impl<S: Surface> JobHandle<S> {
     ///
     /// Where it ended without a result, or could not be read.
     pub async fn outcome(&self, status: Option<JobStatus>) -> Result<JobResult> {
-        self.outcome_within(status, None).await
+        self.outcome_by(status, LastLook::alone(self.client.core.deadline))
+            .await
     }
 
-    async fn outcome_within(
+    async fn outcome_by(&self, status: Option<JobStatus>, mut last: LastLook) -> Result<JobResult> {
+        loop {
+            match self.outcome_at_once(status.clone(), &last).await {
+                Err(error) => last.bear(self, error).await?,
+                outcome => return outcome,
+            }
+        }
+    }
+
+    async fn outcome_at_once(
         &self,
         status: Option<JobStatus>,
-        span: Option<Duration>,
+        last: &LastLook,
     ) -> Result<JobResult> {
-        let span = span.unwrap_or(self.client.core.deadline);
+        let most = self.client.core.deadline;
         let get = async || {
-            let call = self.client.jobs_get(&self.id).with_deadline(span);
-            call.send().await.map_err(|error| self.owned(error))
+            last.within(self.client.jobs_get(&self.id), most)
+                .send()
+                .await
         };
         let status = match status {
             Some(status) => status,
             None => get().await?.status,
         };
-        match (status, self.result_within(span).await) {
+        let result = last.within(self.client.jobs_result(&self.id), most);
+        match (status, result.send().await) {
             (JobStatus::Completed, result) => result,
             (status @ (JobStatus::Failed | JobStatus::Canceled), Ok(result)) => {
                 Err(self.ended(status, result.error))
@@ -249,24 +240,6 @@ impl<S: Surface> JobHandle<S> {
         }
     }
 
-    /// The result of a job that is known to be terminal. A replica that does not know it yet is
-    /// asked again.
-    async fn result_within(&self, span: Duration) -> Result<JobResult> {
-        let patience = clock::after(span.min(LAG));
-        loop {
-            let call = self.client.jobs_result(&self.id).with_deadline(span);
-            let error = match call.send().await {
-                Err(error) if error.advice() == Some(NextAction::PollStatus) => error,
-                other => return other.map_err(|error| self.owned(error)),
-            };
-            let pause = error.retry_after().unwrap_or_default().max(BEHIND);
-            if clock::now() + pause >= patience {
-                return Err(self.owned(error));
-            }
-            clock::sleep(pause).await;
-        }
-    }
-
     pub(crate) fn transport(&self) -> Arc<dyn crate::transport::Transport> {
         self.client.transport()
     }
@@ -277,11 +250,48 @@ impl<S: Surface> JobHandle<S> {
             body: body.map(Box::new),
         }))
     }
+}
 
-    /// The error, with what must not be lost.
-    pub(crate) fn owned(&self, error: Error) -> Error {
+impl<S: Surface> Watched for JobHandle<S> {
+    type Status = StatusPayload;
+
+    fn told(&self) -> Option<StatusPayload> {
+        let receipt = self.receipt()?;
+        Some(StatusPayload {
+            job_id: Some(receipt.job.id.clone()),
+            status: Some(receipt.job.status.clone()),
+            next_poll_after_seconds: receipt.next_poll_after_seconds,
+            ..StatusPayload::default()
+        })
+    }
+
+    fn unknown(&self) -> StatusPayload {
+        StatusPayload::default()
+    }
+
+    fn look(&self, due: Instant) -> Look<StatusPayload> {
+        watched::look(&self.client, self.client.jobs_status(&self.id), due)
+    }
+
+    fn draw(&self) -> f64 {
+        self.client.core.entropy.fraction()
+    }
+
+    fn owned(&self, error: Error) -> Error {
         error
             .with_job(&self.id, self.receipt())
             .with_key(self.idempotency_key())
+    }
+}
+
+impl Standing for StatusPayload {
+    fn is_through(&self) -> bool {
+        let awaits_result =
+            self.status == Some(JobStatus::Completed) && self.result_ready == Some(false);
+        self.is_terminal() && !awaits_result
+    }
+
+    fn next_look_after(&self) -> Option<f64> {
+        self.next_poll_after_seconds
     }
 }

@@ -1,4 +1,4 @@
-//! Waiting for a job: when to ask, what to make of the answers, and when to stop.
+//! Waiting for a job, a run or a bulk queue: when to ask, what to make of the answers, and when to stop.
 //!
 //! Three outcomes are never mixed up: the job ended without a result, we could not ask, we gave up
 //! waiting. A poll is one attempt; what fails is asked again at the next poll, so that no retry
@@ -8,12 +8,14 @@ mod handle;
 mod schedule;
 mod trouble;
 mod updates;
+pub(crate) mod watched;
 
 use std::time::Duration;
 
 pub use self::handle::JobHandle;
 pub(crate) use self::trouble::Trouble;
 pub use self::updates::{Update, Updates};
+pub use self::watched::{Standing, Watched};
 use crate::contract::limits::SUGGESTED_VIDEO_DEADLINE;
 
 /// How long to wait.

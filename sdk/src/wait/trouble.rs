@@ -6,7 +6,7 @@ use super::WaitOptions;
 use crate::call::clock::Instant;
 use crate::call::retry::{self, LONGEST_WAIT, RetryPolicy};
 use crate::contract::RetryClass;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Kind};
 
 /// The least pause after a failed poll.
 const SHORTEST: Duration = Duration::from_millis(250);
@@ -24,31 +24,32 @@ impl Trouble {
         *self = Self::default();
     }
 
-    /// A poll failed: the failure and how long to pause, or the end of the wait where asking again
-    /// cannot help, or patience is at its end.
+    /// A poll failed: how long to pause before the next, or none where asking again cannot help, or
+    /// patience is at its end.
     pub(crate) fn pause(
         &mut self,
-        error: Error,
+        error: &Error,
         now: Instant,
         options: &WaitOptions,
         draw: f64,
-    ) -> Result<(Error, Duration)> {
+    ) -> Option<Duration> {
         let since = *self.since.get_or_insert(now);
         let hint = error.retry_after().unwrap_or_default();
-        let passing = matches!(
-            error.kind(),
-            Kind::BudgetSpent { .. } | Kind::Deadline { .. }
-        ) || retry::allows(RetryClass::Safe, retry::proof(&error));
-        if !passing
-            || hint > LONGEST_WAIT
-            || now.saturating_duration_since(since) >= options.patience
-        {
-            return Err(Error::new(Kind::PollUnreachable {
-                source: Box::new(error),
-            }));
+        let patient = now.saturating_duration_since(since) < options.patience;
+        if !passes(error) || hint > LONGEST_WAIT || !patient {
+            return None;
         }
         let ceiling = RetryPolicy::default().ceiling(self.polls + 1);
         self.polls += 1;
-        Ok((error, ceiling.mul_f64(draw).max(hint).max(SHORTEST)))
+        Some(ceiling.mul_f64(draw).max(hint).max(SHORTEST))
     }
+}
+
+/// Whether asking again can help.
+fn passes(error: &Error) -> bool {
+    let waits = matches!(
+        error.kind(),
+        Kind::BudgetSpent { .. } | Kind::Deadline { .. }
+    );
+    waits || retry::allows(RetryClass::Safe, retry::proof(error))
 }

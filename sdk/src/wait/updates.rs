@@ -1,4 +1,4 @@
-//! A job's life as a stream.
+//! The life of a job, a run or a queue as a stream.
 
 use std::fmt;
 use std::future::poll_fn;
@@ -9,21 +9,18 @@ use std::time::Duration;
 
 use futures_core::Stream;
 
-use super::{JobHandle, Trouble, WaitOptions, schedule};
+use super::watched::{Look, Standing, Watched};
+use super::{Trouble, WaitOptions, schedule};
 use crate::call::clock::{self, Instant};
-use crate::contract::JobStatus;
 use crate::error::Result;
-use crate::surface::Surface;
 use crate::types::StatusPayload;
 
-type Polling = Pin<Box<dyn Future<Output = Result<StatusPayload>> + Send>>;
-
-/// One look at a job.
+/// One look at a job, a run or a bulk queue.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Update {
-    /// How the job stands, as far as is known.
-    pub status: StatusPayload,
+pub struct Update<T = StatusPayload> {
+    /// How it stands, as far as is known.
+    pub status: T,
     /// Why this look failed, if it did: `status` is then the last known one.
     pub trouble: Option<Arc<crate::Error>>,
     /// Looks so far.
@@ -34,15 +31,16 @@ pub struct Update {
     pub next_poll: Option<Duration>,
 }
 
-impl Update {
-    /// Whether the job will never change again.
+impl<T> Update<T> {
+    /// Whether there is nothing left to wait for.
     #[must_use]
     pub fn is_terminal(&self) -> bool {
         self.next_poll.is_none()
     }
 }
 
-/// A job's updates: one from the receipt at once, then one a poll, the last when it is terminal.
+/// The updates of a job, a run or a bulk queue: one from the receipt at once, then one a poll, the
+/// last when it is terminal.
 ///
 /// It has a [`next`](Self::next) of its own and is a [`Stream`]. Take it to its end or drop it: one
 /// that is left alone in the middle of a poll keeps a place among the requests of its client.
@@ -59,45 +57,34 @@ impl Update {
 /// # }
 /// ```
 #[must_use = "nothing is asked until the stream is polled"]
-pub struct Updates<S> {
-    job: JobHandle<S>,
+pub struct Updates<W: Watched> {
+    watched: W,
     options: WaitOptions,
     began: Instant,
-    known: StatusPayload,
+    known: W::Status,
     polls: u32,
     trouble: Trouble,
-    state: State,
+    state: State<W::Status>,
 }
 
-enum State {
+enum State<T> {
     /// The receipt's word comes first.
     Receipt,
     /// The next poll, and the pause before it.
-    Polling(Polling),
+    Polling(Look<T>),
     /// Terminal, or an error that ends the wait.
     Over,
 }
 
-impl<S: Surface> Updates<S> {
-    pub(super) fn new(job: JobHandle<S>, options: WaitOptions) -> Self {
+impl<W: Watched> Updates<W> {
+    pub(crate) fn new(watched: W, options: WaitOptions) -> Self {
         let began = clock::now();
-        let (known, state) = match job.receipt() {
-            Some(receipt) => {
-                let known = StatusPayload {
-                    job_id: Some(receipt.job.id.clone()),
-                    status: Some(receipt.job.status.clone()),
-                    next_poll_after_seconds: receipt.next_poll_after_seconds,
-                    ..StatusPayload::default()
-                };
-                (known, State::Receipt)
-            }
-            None => (
-                StatusPayload::default(),
-                State::Polling(polling(&job, began)),
-            ),
+        let (known, state) = match watched.told() {
+            Some(known) => (known, State::Receipt),
+            None => (watched.unknown(), State::Polling(watched.look(began))),
         };
         Self {
-            job,
+            watched,
             options,
             began,
             known,
@@ -108,18 +95,21 @@ impl<S: Surface> Updates<S> {
     }
 
     /// The next update; `None` after the last.
-    pub async fn next(&mut self) -> Option<Result<Update>> {
+    pub async fn next(&mut self) -> Option<Result<Update<W::Status>>> {
         poll_fn(|context| self.poll_update(context)).await
     }
 
-    fn poll_update(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Update>>> {
+    fn poll_update(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Update<W::Status>>>> {
         let looked = match &mut self.state {
             State::Over => return Poll::Ready(None),
             State::Receipt => None,
             State::Polling(polling) => Some(ready!(polling.as_mut().poll(context))),
         };
         let now = clock::now();
-        let draw = self.job.client.core.entropy.fraction();
+        let draw = self.watched.draw();
         let (trouble, pause) = match looked {
             None => (None, self.pause(now, draw)),
             Some(Ok(status)) => {
@@ -130,17 +120,18 @@ impl<S: Surface> Updates<S> {
             }
             Some(Err(error)) => {
                 self.polls += 1;
-                match self.trouble.pause(error, now, &self.options, draw) {
-                    Ok((error, pause)) => (Some(Arc::new(error)), Some(pause)),
-                    Err(error) => {
+                match self.trouble.pause(&error, now, &self.options, draw) {
+                    Some(pause) => (Some(Arc::new(error)), Some(pause)),
+                    None => {
                         self.state = State::Over;
-                        return Poll::Ready(Some(Err(self.job.owned(error))));
+                        let error = error.while_polling();
+                        return Poll::Ready(Some(Err(self.watched.owned(error))));
                     }
                 }
             }
         };
         self.state = match pause {
-            Some(pause) => State::Polling(polling(&self.job, now + pause)),
+            Some(pause) => State::Polling(self.watched.look(now + pause)),
             None => State::Over,
         };
         Poll::Ready(Some(Ok(Update {
@@ -152,39 +143,25 @@ impl<S: Surface> Updates<S> {
         })))
     }
 
-    /// The pause before the next poll; none where the job is through.
+    /// The pause before the next poll; none where there is nothing left to wait for.
     fn pause(&self, now: Instant, draw: f64) -> Option<Duration> {
-        let known = &self.known;
-        let awaits_result =
-            known.status == Some(JobStatus::Completed) && known.result_ready == Some(false);
-        if known.is_terminal() && !awaits_result {
+        if self.known.is_through() {
             return None;
         }
         let waited = now.saturating_duration_since(self.began);
-        Some(schedule::pause(known.next_poll_after_seconds, waited, draw))
+        Some(schedule::pause(self.known.next_look_after(), waited, draw))
     }
 }
 
-/// One poll at its moment: when it is due, and when the client's poll schedule has room.
-fn polling<S: Surface>(job: &JobHandle<S>, due: Instant) -> Polling {
-    let client = job.client.clone();
-    let call = client.jobs_status(job.id()).with_retries(0);
-    Box::pin(async move {
-        clock::sleep_until(due).await;
-        clock::sleep_until(client.core.pace.poll_slot(clock::now())).await;
-        call.send().await
-    })
-}
-
-impl<S: Surface> Stream for Updates<S> {
-    type Item = Result<Update>;
+impl<W: Watched> Stream for Updates<W> {
+    type Item = Result<Update<W::Status>>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         self.poll_update(context)
     }
 }
 
-impl<S> fmt::Debug for Updates<S> {
+impl<W: Watched> fmt::Debug for Updates<W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Updates")
             .field("known", &self.known)

@@ -36,7 +36,7 @@ struct World {
 }
 
 /// Makes what a submit makes, and gives the id of the resource that its receipt names.
-async fn made(submit: Submit<Developer>, resource: &str) -> String {
+async fn made(submit: Submit<svc_sdk::JobHandle<Developer>>, resource: &str) -> String {
     let job = submit.send().await.unwrap();
     job.wait().await.unwrap();
     let resource: Value = job.receipt().unwrap().extra.field(resource).unwrap();

@@ -125,6 +125,24 @@ received! {
 }
 
 impl Queue {
+    /// A queue of which nothing but the id is known.
+    #[cfg(feature = "client")]
+    pub(crate) fn unread(id: &QueueId) -> Self {
+        Self {
+            queue_id: id.clone(),
+            request_id: None,
+            format_id: None,
+            status: None,
+            concurrency: None,
+            counts: None,
+            items: Vec::new(),
+            created_at: None,
+            status_url: None,
+            next_poll_after_seconds: None,
+            extra: Extra::default(),
+        }
+    }
+
     /// Whether every item has ended, in whatever way.
     #[must_use]
     pub fn is_terminal(&self) -> bool {

@@ -1,0 +1,268 @@
+//! Runs and queues against a script, in virtual time.
+
+use std::time::Duration;
+
+use crate::WaitOptions;
+use crate::contract::{ErrorCode, RunStatus};
+use crate::transport::script::{Script, Step, developer_client, json};
+use crate::types::{AgentCompletionCreate, BulkRunCreate, FormatRunCreate, OutputSchema, Usd};
+
+fn receipt(status: &str, more: &str) -> Step {
+    let body = format!(r#"{{"data": {{"run_id": "run_1", "status": "{status}"{more}}}}}"#);
+    json(if status == "queued" { 202 } else { 200 }, &body)
+}
+
+fn poll(status: &str) -> Step {
+    let terminal = !matches!(status, "queued" | "running");
+    json(
+        200,
+        &format!(
+            r#"{{"data": {{"status": "{status}", "terminal": {terminal}, "next_poll_after_seconds": 2}}}}"#
+        ),
+    )
+}
+
+fn body() -> FormatRunCreate {
+    FormatRunCreate::new("a teaser")
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_is_started_watched_and_its_output_read_as_ones_own_type() {
+    #[derive(serde::Deserialize, PartialEq, Debug)]
+    struct Teaser {
+        title: String,
+    }
+    let script = Script::new([
+        receipt("queued", r#", "next_poll_after_seconds": 3"#),
+        poll("running"),
+        poll("completed"),
+        receipt("completed", r#", "output": {"title": "Fox"}"#),
+    ]);
+    let client = developer_client(&script);
+    let start = client.formats_runs_create("demo/teaser", &body());
+    let key = start.idempotency_key().cloned().unwrap();
+    let run = start.send().await.unwrap();
+    assert_eq!(run.idempotency_key(), Some(&key));
+    let receipt = run.wait().await.unwrap();
+    let teaser: Teaser = receipt.output_as().unwrap();
+    assert_eq!(teaser.title, "Fox");
+    let seen = script.seen();
+    let paths: Vec<_> = seen
+        .iter()
+        .map(|seen| seen.url.split("/v1/").nth(1).unwrap())
+        .collect();
+    assert_eq!(
+        paths,
+        [
+            "formats/demo/teaser/runs",
+            "format-runs/run_1/status",
+            "format-runs/run_1/status",
+            "format-runs/run_1/result"
+        ]
+    );
+    let moments = script.moments();
+    assert!((3000..=3400).contains(&moments[1]), "{moments:?}");
+    assert!((5000..=5700).contains(&moments[2]), "{moments:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_did_not_complete_ends_with_its_whole_receipt() {
+    let failed = r#", "artifacts": [{"url": "https://m/a.png"}], "primary_output_url": null,
+        "usage": {"billable_amount_usd_micros": 2000000},
+        "error": {"code": "incomplete_assembly", "message": "too late",
+                  "details": {"pending_job_count": 1, "pending_jobs": [{"id": "job_9"}]}}"#;
+    let script = Script::new([poll("failed"), receipt("failed", failed)]);
+    let run = developer_client(&script).agent_run("run_1");
+    let error = run.wait().await.unwrap_err();
+    assert!(error.is_run_failed() && !error.is_job_failed());
+    assert_eq!(error.code(), Some(&ErrorCode::IncompleteAssembly));
+    let details = error.body().unwrap().run_details();
+    assert_eq!(details.pending_job_count, Some(1));
+    let ended = error.run_receipt().unwrap();
+    assert_eq!(ended.artifacts.len(), 1);
+    assert_eq!(ended.billable_amount(), Some(Usd::from_micros(2_000_000)));
+    assert_eq!(
+        error.to_string(),
+        "run run_1 ended failed: too late (incomplete_assembly)"
+    );
+
+    for (status, is_canceled) in [("canceled", true), ("skipped", false)] {
+        let script = Script::new([poll(status), receipt(status, "")]);
+        let error = developer_client(&script).action_run("run_1").wait().await;
+        let error = error.unwrap_err();
+        assert_eq!(error.is_run_canceled(), is_canceled);
+        assert_eq!(error.is_run_skipped(), !is_canceled);
+        assert!(!error.is_run_failed());
+        assert_eq!(error.run_id(), Some(&"run_1".into()));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_terminal_status_of_tomorrow_is_what_its_error_says() {
+    let well = Script::new([
+        json(200, r#"{"data": {"status": "archived", "terminal": true}}"#),
+        receipt("archived", r#", "output": {"title": "Fox"}"#),
+    ]);
+    let receipt_of = developer_client(&well).agent_run("run_1").wait().await;
+    assert_eq!(
+        receipt_of.unwrap().status,
+        RunStatus::Other("archived".into())
+    );
+    let badly = Script::new([
+        json(200, r#"{"data": {"status": "expired", "terminal": true}}"#),
+        receipt("expired", r#", "error": {"code": "too_old"}"#),
+    ]);
+    let error = developer_client(&badly).agent_run("run_1").wait().await;
+    assert!(error.unwrap_err().is_run_failed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_output_that_is_still_harvested_is_read_again() {
+    let settling = r#", "output": null, "output_error":
+        {"code": "output_extraction_failed", "details": {"reason": "harvest_unavailable"}}"#;
+    let script = Script::new([
+        poll("completed"),
+        receipt("completed", settling),
+        receipt(
+            "completed",
+            r#", "output": {"title": "Fox"}, "output_error": null"#,
+        ),
+    ]);
+    let receipt_of = developer_client(&script).format_run("run_1").wait().await;
+    assert!(receipt_of.unwrap().output.is_some());
+    assert_eq!(script.seen().len(), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn reading_the_result_is_borne_as_long_as_polling() {
+    let busy = || {
+        json(
+            503,
+            r#"{"error": {"code": "studio_agent_upstream_unavailable"}}"#,
+        )
+    };
+    let mut steps = vec![poll("completed")];
+    steps.extend((0..12).map(|_| busy()));
+    steps.push(receipt("completed", r#", "output": {}"#));
+    let script = Script::new(steps);
+    let options = WaitOptions::default().patience(Duration::from_secs(900));
+    let run = developer_client(&script).format_run("run_1");
+    assert!(run.wait_with(options).await.is_ok());
+    assert_eq!(script.seen().len(), 14);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_start_that_may_have_arrived_keeps_its_key_and_an_unreadable_receipt_its_run() {
+    let unreadable = json(202, r#"{"data": {"run_id": "run_7", "status": 5}}"#);
+    let script = Script::new([unreadable]);
+    let completion = AgentCompletionCreate::new("x", Usd::from_micros(1_000_000));
+    let start = developer_client(&script)
+        .agent_completions_create(&completion)
+        .with_retries(0);
+    let key = start.idempotency_key().cloned();
+    let error = start.send().await.unwrap_err();
+    assert_eq!(error.run_id(), Some(&"run_7".into()));
+    assert_eq!(error.idempotency_key(), key.as_ref());
+    assert!(error.is_ambiguous());
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_can_never_be_right_is_not_sent() {
+    let script = Script::new([]);
+    let client = developer_client(&script);
+    let refused = client.formats_runs_create("fmt_1", &FormatRunCreate::default());
+    assert!(refused.send().await.unwrap_err().is_invalid());
+    let no_cap = AgentCompletionCreate::new("x", Usd::ZERO);
+    let refused = client.agent_completions_create(&no_cap).send().await;
+    assert!(refused.unwrap_err().is_invalid());
+    let schema = OutputSchema::new(serde_json::json!({"type": "object", "not": {}}));
+    let error = crate::Error::from(schema.unwrap_err());
+    assert!(error.is_invalid() && !error.may_have_been_sent());
+    assert_eq!(error.violations()[0].path, "/not");
+    assert_eq!(script.seen().len(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_services_violations_read_as_ones_own() {
+    let script = Script::new([json(
+        400,
+        r#"{"error": {"code": "output_schema_invalid", "message": "no", "details":
+            {"violations": [{"path": "/not", "rule": "unsupported_keyword", "message": "m"}]}}}"#,
+    )]);
+    let schema = OutputSchema::unchecked(serde_json::json!({"type": "object", "not": {}}));
+    let body = body().output_schema(schema);
+    let start = developer_client(&script).formats_runs_create("fmt_1", &body);
+    let error = start.send().await.unwrap_err();
+    assert_eq!(error.violations()[0].rule, "unsupported_keyword");
+}
+
+fn queue(status: &str, counts: &str, items: &str) -> Step {
+    let body = format!(
+        r#"{{"data": {{"queue_id": "frq_1", "status": "{status}", "next_poll_after_seconds": 1,
+            "counts": {{{counts}}}, "items": [{items}]}}}}"#
+    );
+    json(if status == "queued" { 202 } else { 200 }, &body)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_queue_tells_its_progress_and_what_each_item_came_to() {
+    let items = r#"{"index": 0, "run_id": "run_1", "status": "completed"}, {"index": 1, "run_id": null, "status": "skipped"}"#;
+    let over = || {
+        queue(
+            "completed",
+            r#""total": 2, "completed": 1, "skipped": 1"#,
+            items,
+        )
+    };
+    let script = Script::new([
+        queue("running", r#""total": 2, "queued": 2"#, ""),
+        queue("running", r#""total": 2, "running": 1, "queued": 1"#, ""),
+        over(),
+        over(),
+        receipt("completed", r#", "output": {"title": "Fox"}"#),
+    ]);
+    let client = developer_client(&script);
+    let bulk = BulkRunCreate::new([body(), body()]).concurrency(1);
+    let queue = client
+        .formats_bulk_create("fmt_1", &bulk)
+        .send()
+        .await
+        .unwrap();
+    let mut updates = queue.updates();
+    let mut ended = Vec::new();
+    while let Some(update) = updates.next().await {
+        ended.push(update.unwrap().status.counts().ended());
+    }
+    assert_eq!(ended, [0, 0, 2]);
+    let results = queue.results().await.unwrap();
+    assert!(results[0].receipt.as_ref().unwrap().output.is_some());
+    assert!(results[1].receipt.is_none() && results[1].error.is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_key_that_was_used_for_another_queue_names_it() {
+    let script = Script::new([json(
+        409,
+        r#"{"error": {"code": "idempotency_conflict", "message": "m", "details": {"queue_id": "frq_0"}}}"#,
+    )]);
+    let bulk = BulkRunCreate::new([body()]);
+    let start = developer_client(&script).formats_bulk_create("fmt_1", &bulk);
+    let error = start.send().await.unwrap_err();
+    assert_eq!(error.queue_id(), Some("frq_0".into()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_operation_that_starts_something_else_is_refused() {
+    use crate::contract::Operation;
+    use crate::runs::{AgentRun, QueueHandle, RunHandle};
+
+    let script = Script::new([]);
+    let client = developer_client(&script);
+    let json = serde_json::json!({});
+    let wrong = client.submit(Operation::AgentCompletionsCreate, &[], &json);
+    assert!(wrong.send().await.unwrap_err().is_invalid());
+    let wrong = client.start::<RunHandle<AgentRun>>(Operation::FormatsRunsCreate, &["f"], &json);
+    assert!(wrong.send().await.unwrap_err().is_invalid());
+    let wrong = client.start::<QueueHandle>(Operation::Video1Generate, &[], &json);
+    assert!(wrong.send().await.unwrap_err().is_invalid());
+}
