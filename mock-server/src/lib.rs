@@ -95,8 +95,36 @@
 //! - The admission preview takes `model` (`image-1.0`, `video-1.0`, `music-1.0`) and the submit's
 //!   body as `input`.
 //!
-//! Actions, Formats, Agent Completions, webhook administration, MCP and the schema documents answer
+//! Actions, Formats, Agent Completions, MCP and the schema documents answer
 //! `501 not_implemented_by_mock` still.
+//!
+//! # Webhooks
+//!
+//! The end of a job that was submitted with a `webhook_url` is announced once, signed with the
+//! workspace's secret ([`Service::webhook_secret`]), and tried up to ten times: 30 seconds after
+//! the first attempt, twice as long after each further one, up to an hour. `Retry-After` with `429`
+//! and `503` takes the place of that, up to an hour. A receiver has ten seconds of real time
+//! ([`Setup::webhook_timeout`]); redirects are not followed; the URL is judged again before each
+//! attempt.
+//!
+//! Nothing leaves the machine: what is sent to an origin goes where a [`WebhookRoute`] leads
+//! ([`Setup::route_webhooks`], [`Service::route_webhooks`], `--webhook-route`), by real HTTP, and
+//! without a route the attempt fails with `no_route`. In process there are no routes, but a
+//! receiver: `InProcess::receiving`.
+//!
+//! With a manual clock `POST /clock/advance` and [`Service::advance_and_deliver`] make each attempt
+//! at its own moment, and go on when its outcome is known. What is due at once (a canceled job, a
+//! redelivery, a test delivery) is sent though the clock stands still.
+//!
+//! Decided where the specification shows nothing:
+//!
+//! - `webhook_delivery.status` is `pending` before the first outcome and `delivered` after a
+//!   success, beside `retrying`, `failed` (the destination is not allowed) and `exhausted`.
+//!   `attempts` counts those that are made automatically.
+//! - `last_error` is `http_error`, `redirect`, `timeout`, `connection_failed`,
+//!   `destination_not_allowed` or `no_route`.
+//! - A redelivery that succeeds ends the retries; one that fails leaves the status as it was.
+//! - An attempt that was under way when a state was taken out is made again where it is taken up.
 //!
 //! # Time
 //!
@@ -137,7 +165,7 @@
 //! | `POST /top-ups/{id} {"status"}` | what the payer does: `paid`, `failed`, `expired` |
 //! | `POST /jobs/{id} {"status", "code"?}` | end a job now |
 //! | `GET /requests?since=N` | the journal after sequence number N; the newest 10,000 |
-//! | `GET /deliveries` | each webhook attempt |
+//! | `GET /deliveries` | each attempt to deliver a webhook: `event`, `subject_id`, `url`, `headers`, `body` (base64), `status`, `error`, `at`; the newest 10,000, and at most 64 MiB of bodies |
 //! | `GET /ledger`, `GET /jobs` | every entry, with each workspace's balance; every job |
 //! | `GET /state`, `PUT /state` | the whole state, out and in: the same requests then get the same answers |
 //!

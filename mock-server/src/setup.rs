@@ -1,6 +1,9 @@
 //! What a mock starts with, for every face alike.
 
+use std::time::Duration;
+
 use svc_sdk::contract::Plan;
+use svc_sdk::contract::limits::WEBHOOK_TIMEOUT;
 use svc_sdk::types::Usd;
 
 use crate::addresses::Addresses;
@@ -29,6 +32,7 @@ pub struct Setup {
     epoch: Option<Time>,
     read_multiple: u32,
     webhook_routes: Vec<WebhookRoute>,
+    webhook_timeout: Duration,
 }
 
 impl Default for Setup {
@@ -49,6 +53,7 @@ impl Default for Setup {
             epoch: None,
             read_multiple,
             webhook_routes: Vec::new(),
+            webhook_timeout: WEBHOOK_TIMEOUT,
         }
     }
 }
@@ -111,6 +116,13 @@ impl Setup {
         self
     }
 
+    /// How long a receiver has to answer a webhook, in real time whatever the clock; the service
+    /// gives it ten seconds.
+    pub fn webhook_timeout(mut self, patience: Duration) -> Self {
+        self.webhook_timeout = patience;
+        self
+    }
+
     pub(crate) fn service(self, ticks: Ticks, addresses: Addresses) -> Service {
         let epoch = self.epoch.unwrap_or_else(wall);
         let speed = match self.pace {
@@ -127,6 +139,12 @@ impl Setup {
             read_multiple: self.read_multiple,
         });
         let clock = Clock::start(self.pace, ticks, epoch);
-        Service::new(engine, clock, addresses, self.webhook_routes)
+        Service::new(
+            engine,
+            clock,
+            addresses,
+            self.webhook_routes,
+            self.webhook_timeout,
+        )
     }
 }

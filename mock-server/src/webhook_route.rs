@@ -29,6 +29,42 @@ impl WebhookRoute {
     }
 }
 
+/// Where a webhook is delivered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Target {
+    pub(crate) host: String,
+    pub(crate) port: u16,
+    /// The public host, with its port where that is not the usual one.
+    pub(crate) public_host: String,
+    /// With its query.
+    pub(crate) path: String,
+}
+
+impl WebhookRoute {
+    /// Where a URL is delivered; nowhere, if it is of another origin.
+    pub(crate) fn target(&self, url: &str) -> Option<Target> {
+        let url = Url::parse(url).ok()?;
+        if url.origin() != self.from.origin() {
+            return None;
+        }
+        let host = self.to.host_str()?;
+        let public_host = match (url.host_str()?, url.port()) {
+            (host, Some(port)) => format!("{host}:{port}"),
+            (host, None) => host.to_owned(),
+        };
+        let path = match url.query() {
+            Some(query) => format!("{}?{query}", url.path()),
+            None => url.path().to_owned(),
+        };
+        Some(Target {
+            host: host.trim_matches(['[', ']']).to_owned(),
+            port: self.to.port_or_known_default()?,
+            public_host,
+            path,
+        })
+    }
+}
+
 impl fmt::Display for WebhookRoute {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}={}", self.from(), self.to())
@@ -108,6 +144,33 @@ mod tests {
         let route: WebhookRoute = slashes.parse().unwrap();
         assert_eq!(route.from(), "https://hooks.example.com");
         assert_eq!(route.to(), "http://127.0.0.1");
+    }
+
+    #[test]
+    fn a_url_of_the_origin_keeps_its_path_its_query_and_its_host() {
+        let route: WebhookRoute = "https://hooks.example.com:8443=http://[::1]:9000"
+            .parse()
+            .unwrap();
+        let target = route.target("https://HOOKS.example.com:8443/in%20to?a=b#c");
+        let expected = Target {
+            host: "::1".to_owned(),
+            port: 9000,
+            public_host: "hooks.example.com:8443".to_owned(),
+            path: "/in%20to?a=b".to_owned(),
+        };
+        assert_eq!(target, Some(expected));
+        for other in [
+            "https://hooks.example.com/",
+            "http://hooks.example.com:8443/",
+            "https://example.com:8443/",
+            "hooks",
+        ] {
+            assert_eq!(route.target(other), None, "{other}");
+        }
+        let usual: WebhookRoute = "https://a.example=http://127.0.0.1".parse().unwrap();
+        let target = usual.target("https://a.example").unwrap();
+        assert_eq!((target.port, target.path.as_str()), (80, "/"));
+        assert_eq!(target.public_host, "a.example");
     }
 
     #[test]

@@ -74,6 +74,12 @@ pub(super) fn clock(state: &mut State, _: &Ask<'_>) -> Done {
 }
 
 pub(super) fn advance_clock(state: &mut State, ask: &Ask<'_>) -> Done {
+    advance(state, span(ask)?)?;
+    clock(state, ask)
+}
+
+/// How far the clock is to be moved.
+pub(super) fn span(ask: &Ask<'_>) -> Result<Duration, Refusal> {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
     struct Advance {
@@ -84,8 +90,7 @@ pub(super) fn advance_clock(state: &mut State, ask: &Ask<'_>) -> Done {
         let limits = format!("seconds: must be from 0 to {FURTHEST_SECONDS}, but is {seconds}");
         return Err(Refusal::invalid(limits));
     }
-    advance(state, Duration::from_secs_f64(seconds))?;
-    clock(state, ask)
+    Ok(Duration::from_secs_f64(seconds))
 }
 
 pub(super) fn faults(state: &mut State, _: &Ask<'_>) -> Done {
@@ -156,9 +161,9 @@ pub(super) fn requests(state: &mut State, ask: &Ask<'_>) -> Done {
     list(&state.engine.journal(since))
 }
 
-/// Nothing delivers webhooks yet.
-pub(super) fn deliveries(_: &mut State, _: &Ask<'_>) -> Done {
-    list::<Value>(&[])
+pub(super) fn deliveries(state: &mut State, _: &Ask<'_>) -> Done {
+    caught_up(state);
+    list(&state.engine.deliveries())
 }
 
 pub(super) fn whole_ledger(state: &mut State, _: &Ask<'_>) -> Done {
@@ -177,14 +182,14 @@ pub(super) fn put_state(state: &mut State, ask: &Ask<'_>) -> Done {
 /// Does all that fell due by now, and says when that is.
 fn caught_up(state: &mut State) -> Time {
     let now = state.clock.now();
-    state.engine.advance(now);
+    state.catch_up(now);
     now
 }
 
 /// Moves a manual clock, and does all that falls due on the way.
 pub(crate) fn advance(state: &mut State, span: Duration) -> Result<Time, NotManual> {
     let target = state.clock.after(span)?;
-    state.engine.advance(target);
+    state.catch_up(target);
     state.clock.set(target);
     Ok(target)
 }

@@ -6,6 +6,9 @@
 mod actions;
 mod refusal;
 
+#[cfg(any(feature = "serve", feature = "in-process"))]
+use std::time::Duration;
+
 use bytes::Bytes;
 use http::header::{ALLOW, CONTENT_TYPE};
 use http::{HeaderValue, Method, Response, StatusCode};
@@ -120,7 +123,7 @@ const ENDPOINTS: &[Endpoint] = &[
     Endpoint {
         method: Method::GET,
         path: "/deliveries",
-        does: "each webhook attempt",
+        does: "each attempt to deliver a webhook; the newest 10,000",
         body: "",
         run: actions::deliveries,
     },
@@ -163,6 +166,29 @@ pub(crate) fn answer(state: &mut State, request: &http::Request<Bytes>) -> Respo
             response
         }
     }
+}
+
+/// The answer of `GET /clock`.
+#[cfg(any(feature = "serve", feature = "in-process"))]
+pub(crate) fn clock(state: &mut State) -> Response<Bytes> {
+    let request = http::Request::new(Bytes::new());
+    let (mut parts, body) = request.into_parts();
+    parts.uri = http::Uri::from_static("/clock");
+    answer(state, &http::Request::from_parts(parts, body))
+}
+
+/// How far a request moves the clock, if that is what it soundly asks for. Whoever can wait for
+/// webhooks does that first; the request is then answered as that of the clock.
+#[cfg(any(feature = "serve", feature = "in-process"))]
+pub(crate) fn asked_to_advance(request: &http::Request<Bytes>) -> Option<Duration> {
+    let asked = request.method() == Method::POST && request.uri().path() == "/clock/advance";
+    let fits = asked && request.body().len() <= BODY_BYTES;
+    let ask = Ask {
+        id: "",
+        query: "",
+        body: request.body(),
+    };
+    actions::span(&ask).ok().filter(|_| fits)
 }
 
 fn run(state: &mut State, request: &http::Request<Bytes>) -> Done {

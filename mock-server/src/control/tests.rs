@@ -3,6 +3,7 @@ use std::time::Duration;
 use super::*;
 use crate::clock::{Clock, Pace, Ticks};
 use crate::engine::{Call, Engine, Host, Settings};
+use crate::service::Dispatch;
 
 /// A mock as the control API sees it.
 struct Mock(State);
@@ -14,6 +15,7 @@ impl Mock {
         Self(State {
             engine: Engine::new(settings),
             clock,
+            dispatch: Dispatch::new(Vec::new()),
         })
     }
 

@@ -108,6 +108,12 @@ impl Engine {
         self.state.timers.next()
     }
 
+    /// The moment that it has come to.
+    #[must_use]
+    pub fn now(&self) -> Time {
+        self.state.now
+    }
+
     /// The answer of a held submit. It is held on (the reply has a hold again) while the job runs
     /// and the wait is not over. The delay is that of the reply that was held, and is not repeated.
     pub fn resume(&mut self, now: Time, hold: &Hold) -> Reply {
@@ -150,8 +156,8 @@ impl Engine {
         Ok(self.state.now)
     }
 
-    /// Does all that falls due up to `now`, but goes no further than the first moment at which
-    /// webhooks are to be sent. Gives the moment that it has come to, which is `now` at last.
+    /// Does all that falls due up to `now`, but goes no further than the next moment at which
+    /// webhooks fall due. What is due already is to be taken before. Gives the moment that it has come to, which is `now` at last.
     ///
     /// ```
     /// use svc_mock_server::engine::{DeliveryOutcome, Engine, Settings};
@@ -159,14 +165,15 @@ impl Engine {
     /// let settings = Settings::default();
     /// let (mut engine, now) = (Engine::new(settings.clone()), settings.epoch);
     /// loop {
-    ///     let at = engine.advance_to_a_delivery(now);
     ///     for delivery in engine.take_deliveries(|_url| true) {
     ///         // Send it, and say how that went.
-    ///         engine.delivered(at, delivery.id, &DeliveryOutcome::answered(204));
+    ///         let outcome = DeliveryOutcome::answered(204);
+    ///         engine.delivered(engine.now(), delivery.id, &outcome);
     ///     }
-    ///     if at == now && !engine.is_delivering() {
+    ///     if engine.now() == now && engine.next_due().is_none_or(|due| due > now) {
     ///         break;
     ///     }
+    ///     engine.advance_to_a_delivery(now);
     /// }
     /// ```
     pub fn advance_to_a_delivery(&mut self, now: Time) -> Time {

@@ -225,6 +225,16 @@ impl Outbox {
         self.errands.get(&number)
     }
 
+    /// Where an errand leads.
+    pub(crate) fn url(&self, number: u64) -> Option<&str> {
+        match self.errand(number)? {
+            Errand::Attempt(subject) | Errand::Redelivery(subject) => {
+                Some(&self.entry(subject)?.announcement.url)
+            }
+            Errand::Test { url, .. } => Some(url),
+        }
+    }
+
     pub(crate) fn is_under_way(&self, number: u64) -> bool {
         self.under_way.contains_key(&number)
     }

@@ -60,14 +60,17 @@ impl State {
         let numbers: Vec<_> = self.outbox.to_send().map(|(number, _)| number).collect();
         let mut taken = Vec::new();
         for number in numbers {
+            let allowed = match self.outbox.url(number) {
+                Some(url) => destination::webhook(url).is_ok(),
+                None => continue,
+            };
+            if allowed && !self.outbox.url(number).is_some_and(&mut wanted) {
+                continue;
+            }
             let id = DeliveryId { generation, number };
             let Some(delivery) = self.delivery(id, hosts) else {
                 continue;
             };
-            let allowed = destination::webhook(&delivery.url).is_ok();
-            if allowed && !wanted(&delivery.url) {
-                continue;
-            }
             self.outbox.set_off(delivery.clone());
             if allowed {
                 taken.push(delivery);

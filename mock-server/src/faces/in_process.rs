@@ -14,8 +14,8 @@ use svc_sdk::transport::{Body as ResponseBody, Sending, Transport, TransportErro
 
 use crate::addresses::Addresses;
 use crate::clock::Ticks;
-use crate::engine::{Call, Host, Reply, Wire};
-use crate::service::Service;
+use crate::engine::{Call, Delivery, DeliveryOutcome, Host, Reply, Wire};
+use crate::service::{Receiver, Service};
 use crate::setup::Setup;
 
 /// What a piece of a body is at most.
@@ -49,6 +49,51 @@ impl InProcess {
         Self {
             service: setup.service(Ticks::runtime(), Addresses::new(urls)),
         }
+    }
+
+    /// With somebody who answers every attempt to deliver a webhook, in the place of routes.
+    ///
+    /// An attempt is made at its own moment of service time, and found out about when the mock is
+    /// next looked at: by a request, or by a method such as
+    /// [`deliveries`](Service::deliveries). `receiver` is asked under the mock's lock, and must not
+    /// ask the mock in turn. Without a receiver every attempt fails with `no_route`.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use std::time::Duration;
+    ///
+    /// use svc_mock_server::engine::DeliveryOutcome;
+    /// use svc_mock_server::{InProcess, OPEN_API_KEY, Setup};
+    /// use svc_sdk::types::ImageGenerate;
+    /// use svc_sdk::{Secret, open};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let mut answers = [503, 204].into_iter();
+    /// let mock = InProcess::new(Setup::default().clock_manual()).receiving(move |_delivery| {
+    ///     DeliveryOutcome::answered(answers.next().unwrap_or(204))
+    /// });
+    /// let client = open::Client::builder()
+    ///     .base_url(mock.base_url())
+    ///     .api_key(Secret::new(OPEN_API_KEY)?)
+    ///     .transport(Arc::new(mock.clone()))
+    ///     .build()?;
+    /// let image = ImageGenerate::new("image-i").prompt("a red fox in snow");
+    /// let image = image.webhook_url("https://hooks.example.com/svc");
+    /// client.image_generate(&image).send().await?;
+    /// mock.advance(Duration::from_secs(60))?;
+    /// let statuses: Vec<_> = mock.deliveries().iter().map(|d| d["status"].clone()).collect();
+    /// assert_eq!(statuses, [503, 204]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn receiving(
+        self,
+        receiver: impl FnMut(&Delivery) -> DeliveryOutcome + Send + 'static,
+    ) -> Self {
+        self.service.receive_webhooks(Receiver(Box::new(receiver)));
+        self
     }
 }
 

@@ -1,6 +1,8 @@
 //! The ways in to a mock: each brings requests to the [`Service`](crate::Service) and its answers
 //! back. None of them knows what the service does.
 
+#[cfg(feature = "courier")]
+mod courier;
 #[cfg(feature = "in-process")]
 mod in_process;
 #[cfg(feature = "serve")]

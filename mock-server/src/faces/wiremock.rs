@@ -13,6 +13,7 @@ use http::header::CONTENT_LENGTH;
 use wiremock::matchers::any;
 use wiremock::{Match, Mock, MockServer, Request, Respond, ResponseTemplate};
 
+use super::courier::Courier;
 use crate::addresses::Addresses;
 use crate::clock::Ticks;
 use crate::engine::{Call, Host, Reply, Wire};
@@ -47,6 +48,8 @@ use crate::setup::Setup;
 ///   meantime, such as the job's cancellation, does not shorten that. A manual clock cannot be
 ///   waited for: a `sync` or `subscribe` submit is answered `202` at once.
 /// - `truncate` cuts the text of the body in half and announces that half.
+/// - `POST /clock/advance` does not wait for webhooks that have a route: they are sent after it.
+///   [`Service::advance_and_deliver`] sends each on the way.
 /// - wiremock keeps a copy of each request that it answers. For a test that is nothing; a program
 ///   that runs for long has `serve::Server`.
 /// - A scoped mock (`mount_as_scoped`) takes away another mock than itself at its end, since those
@@ -56,6 +59,7 @@ use crate::setup::Setup;
 pub struct MockService {
     service: Service,
     servers: [MockServer; 4],
+    _courier: Courier,
 }
 
 impl MockService {
@@ -121,7 +125,11 @@ impl Setup {
             )
             .await;
         }
-        MockService { service, servers }
+        MockService {
+            _courier: Courier::start(service.clone()),
+            service,
+            servers,
+        }
     }
 }
 

@@ -21,6 +21,9 @@ impl Service {
 
     /// Moves a manual clock, and does all that falls due on the way, in order. Gives the new time.
     ///
+    /// It does not wait: a webhook that has a route is sent afterwards, as soon as the caller
+    /// awaits something. [`advance_and_deliver`](Self::advance_and_deliver) sends it on the way.
+    ///
     /// # Errors
     ///
     /// [`NotManual`] where the clock passes by itself.
@@ -107,6 +110,12 @@ impl Service {
     #[must_use]
     pub fn ledger(&self) -> Value {
         control::ledger(&mut self.lock())
+    }
+
+    /// Every attempt to deliver a webhook, oldest first; the newest 10,000 are kept.
+    #[must_use]
+    pub fn deliveries(&self) -> Vec<Value> {
+        self.lock().engine.deliveries()
     }
 
     /// Every job, oldest first.

@@ -5,15 +5,20 @@
 //! would have been.
 
 mod controls;
+mod delivering;
 #[cfg(feature = "wiremock")]
 mod foreseeing;
 #[cfg(any(feature = "serve", feature = "in-process"))]
 mod waiting;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::Notify;
 
+pub(crate) use self::delivering::Dispatch;
+#[cfg(feature = "in-process")]
+pub(crate) use self::delivering::Receiver;
 use crate::addresses::Addresses;
 use crate::clock::Clock;
 use crate::control;
@@ -31,16 +36,20 @@ pub struct Service {
 #[derive(Debug)]
 struct Shared {
     addresses: Addresses,
-    webhook_routes: Vec<WebhookRoute>,
+    /// How long an attempt to deliver a webhook may take, in real time.
+    webhook_timeout: Duration,
     state: Mutex<State>,
-    /// Something happened that a held answer may have waited for.
+    /// Something happened that a held answer or a courier may have waited for.
     moved: Notify,
+    /// Held by whoever moves the clock step by step.
+    advancing: tokio::sync::Mutex<()>,
 }
 
 #[derive(Debug)]
 pub(crate) struct State {
     pub(crate) engine: Engine,
     pub(crate) clock: Clock,
+    pub(crate) dispatch: Dispatch,
 }
 
 impl Service {
@@ -49,15 +58,21 @@ impl Service {
         clock: Clock,
         addresses: Addresses,
         webhook_routes: Vec<WebhookRoute>,
+        webhook_timeout: Duration,
     ) -> Self {
-        let state = Mutex::new(State { engine, clock });
+        let state = Mutex::new(State {
+            engine,
+            clock,
+            dispatch: Dispatch::new(webhook_routes),
+        });
         let moved = Notify::new();
         Self {
             shared: Arc::new(Shared {
                 addresses,
-                webhook_routes,
+                webhook_timeout,
                 state,
                 moved,
+                advancing: tokio::sync::Mutex::default(),
             }),
         }
     }
@@ -79,12 +94,15 @@ impl Service {
         reply
     }
 
+    /// The state as it is now: what has fallen due is done.
+    ///
     /// A panic while the lock was held has been reported already, and must not end the others.
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.shared
-            .state
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        let state = self.shared.state.lock();
+        let mut state = state.unwrap_or_else(PoisonError::into_inner);
+        let now = state.clock.now();
+        state.catch_up(now);
+        state
     }
 
     fn change<T>(&self, change: impl FnOnce(&mut Engine, Time) -> T) -> T {
@@ -135,12 +153,6 @@ impl Service {
     #[must_use]
     pub fn environment(&self) -> [(&'static str, String); 8] {
         self.shared.addresses.environment(self.webhook_secret())
-    }
-
-    /// Where webhooks go.
-    #[must_use]
-    pub fn webhook_routes(&self) -> &[WebhookRoute] {
-        &self.shared.webhook_routes
     }
 }
 

@@ -182,3 +182,65 @@ async fn a_top_up_is_paid() {
     let paid = mock.pay_top_up(id).unwrap();
     assert_eq!(paid["status"], TopUpStatus::Paid.as_str());
 }
+
+fn hooked() -> Option<Value> {
+    let url = "https://hooks.example.com/svc";
+    Some(json!({"model": "image-i", "prompt": "a fox", "mode": "webhook", "webhook_url": url}))
+}
+
+async fn submit_hooked(mock: &InProcess) {
+    let url = format!("{}/v1/image-router/generate", mock.base_url());
+    let response = send(mock, Method::POST, &url, hooked()).await.unwrap();
+    assert_eq!(response.status(), 202);
+}
+
+#[tokio::test(start_paused = true)]
+async fn attempts_are_made_at_their_own_moments_however_late_one_looks() {
+    let mut answers = [503, 302, 204].into_iter();
+    let mock = InProcess::default().receiving(move |delivery| {
+        assert_eq!(delivery.event, "job.completed");
+        DeliveryOutcome::answered(answers.next().unwrap())
+    });
+    let start = mock.now();
+    submit_hooked(&mock).await;
+    tokio::time::advance(Duration::from_secs(100_000)).await;
+    let made = mock.deliveries().into_iter().map(|attempt| {
+        let at = attempt["at"].clone();
+        (at, attempt["status"].clone())
+    });
+    let at = |seconds| json!(start.after(Duration::from_secs(seconds)).to_string());
+    let expected = [(at(2), 503), (at(32), 302), (at(92), 204)];
+    let expected = expected.map(|(at, status)| (at, json!(status)));
+    assert_eq!(made.collect::<Vec<_>>(), expected);
+    assert_eq!(mock.jobs()[0]["webhook_delivery"]["status"], "delivered");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_receiver_that_asks_for_no_wait_is_asked_again_at_once() {
+    let mock =
+        InProcess::new(Setup::default().clock_manual()).receiving(|_| DeliveryOutcome::Answered {
+            status: 503,
+            retry_after: Some("0".to_owned()),
+        });
+    submit_hooked(&mock).await;
+    let clock = format!("{}/clock/advance", mock.control_url());
+    let body = Some(json!({"seconds": 2}));
+    send(&mock, Method::POST, &clock, body).await.unwrap();
+    assert_eq!(mock.deliveries().len(), 10);
+    assert_eq!(mock.jobs()[0]["webhook_delivery"]["status"], "exhausted");
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_a_receiver_there_is_no_route() {
+    let mock = InProcess::new(Setup::default().clock_manual());
+    mock.route_webhooks(
+        "https://hooks.example.com=http://127.0.0.1:9"
+            .parse()
+            .unwrap(),
+    );
+    submit_hooked(&mock).await;
+    mock.advance_and_deliver(Duration::from_secs(2))
+        .await
+        .unwrap();
+    assert_eq!(mock.deliveries()[0]["error"], "no_route");
+}

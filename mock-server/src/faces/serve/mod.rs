@@ -19,6 +19,7 @@ use tokio::task::JoinHandle;
 
 use self::accept::accept;
 use self::exchange::Desk;
+use super::courier::Courier;
 use crate::addresses::Addresses;
 use crate::clock::Ticks;
 use crate::engine::Host;
@@ -38,6 +39,7 @@ pub struct Server {
     /// Dropping it is what ends the listeners.
     stop: watch::Sender<()>,
     listening: Vec<JoinHandle<()>>,
+    courier: Courier,
 }
 
 /// For how long clients are waited for.
@@ -91,6 +93,7 @@ impl Server {
             listeners.push(listener);
         }
         let service = setup.service(Ticks::system(), Addresses::new(urls));
+        let courier = Courier::start(service.clone());
         let (stop, stopped) = watch::channel(());
         let start = |(listener, host)| {
             let desk = Desk::new(host, service.clone(), patience.body);
@@ -101,12 +104,14 @@ impl Server {
             service,
             stop,
             listening,
+            courier,
         })
     }
 
     /// Stops listening, lets what is under way end, and breaks off what then still is.
     pub async fn shutdown(self) {
         drop(self.stop);
+        drop(self.courier);
         for listener in self.listening {
             let _ = listener.await;
         }
