@@ -90,5 +90,5 @@ pub use self::{
     raw::{RawCall, RawResponse},
     submit::{Started, Submit},
     surface::{Developer, Open, Surface},
-    wait::{JobHandle, Standing, Update, Updates, WaitOptions, Watched},
+    wait::{Inbox, JobHandle, Standing, Update, Updates, WaitOptions, Watched},
 };

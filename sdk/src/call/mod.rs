@@ -279,6 +279,15 @@ impl<T: DeserializeOwned> Call<T> {
     }
 }
 
+impl<T: DeserializeOwned> Call<T> {
+    /// A call whose answer no error may show.
+    pub(crate) fn secret(core: &Arc<Core>, request: Result<Request>) -> Self {
+        Self::with_decoder(core, request, |answer, wrapping| {
+            answer.decode(wrapping).map_err(Error::redacted)
+        })
+    }
+}
+
 impl<T: DeserializeOwned> Call<List<T>> {
     pub(crate) fn list(core: &Arc<Core>, request: Result<Request>) -> Self {
         Self::with_decoder(core, request, |answer, _| answer.decode_whole())

@@ -11,6 +11,7 @@ mod alias;
 mod avatars;
 mod formats;
 mod generation;
+mod webhooks;
 
 pub use actions::ActionsList;
 pub use alias::Alias;

@@ -176,6 +176,23 @@ impl Error {
         self
     }
 
+    /// The error of an answer that must not be shown.
+    pub(crate) fn redacted(mut self) -> Self {
+        const REDACTED: &str = "(a secret, not shown)";
+
+        match &mut self.inner.kind {
+            Kind::Unreadable { snippet, .. } => *snippet = REDACTED.to_owned(),
+            Kind::Decode {
+                snippet, reason, ..
+            } => {
+                *snippet = REDACTED.to_owned();
+                *reason = "not of the known shape".to_owned();
+            }
+            _ => {}
+        }
+        self
+    }
+
     /// The end of a wait: how it stands could not be read, for this reason.
     pub(crate) fn while_polling(self) -> Self {
         let source = Box::new(self);

@@ -283,6 +283,10 @@ impl RunHandle<FormatRun> {
 impl<K: Kind> Watched for RunHandle<K> {
     type Status = RunStatusPayload;
 
+    fn id(&self) -> &str {
+        self.id.as_str()
+    }
+
     fn told(&self) -> Option<RunStatusPayload> {
         let receipt = self.receipt()?;
         Some(RunStatusPayload {

@@ -122,7 +122,10 @@ impl QueueHandle {
     /// deadline ([`is_wait_deadline`](Error::is_wait_deadline)). Each carries the queue's id.
     pub async fn wait_with(&self, options: WaitOptions) -> Result<Queue> {
         let deadline = options.deadline.map(clock::after);
-        watched::until_through(self, &options, deadline).await
+        match watched::until_through(self, &options, deadline).await? {
+            Some(queue) => Ok(queue),
+            None => self.get().await,
+        }
     }
 
     /// Waits until every item has ended, without a deadline: a queue takes as long as its items.
@@ -169,6 +172,10 @@ impl QueueHandle {
 
 impl Watched for QueueHandle {
     type Status = Queue;
+
+    fn id(&self) -> &str {
+        self.id.as_str()
+    }
 
     fn told(&self) -> Option<Queue> {
         self.receipt().cloned()

@@ -28,6 +28,7 @@ mod output_schema;
 mod received;
 mod run;
 mod seconds;
+mod webhook;
 
 pub use account::{
     Balance, GenerationLimits, Health, KeyMetadata, Me, UsageEntry, UsageKind, Workspace,
@@ -64,3 +65,7 @@ pub use money::{ParseUsdError, Usd};
 pub use output_schema::{OutputSchema, OutputSchemaError, SchemaViolation};
 pub use run::{RunErrorDetails, RunEvent, RunKind, RunReceipt, RunStatusPayload, RunUsage};
 pub use seconds::Seconds;
+pub use webhook::{
+    RunOutcome, SecretRotation, SecretText, SigningSecret, TestDelivery, TestDeliveryCreate,
+    WebhookEvent, WebhookEventType, WebhookStatus,
+};

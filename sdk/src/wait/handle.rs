@@ -19,7 +19,7 @@ use crate::types::{
 /// to the job.
 #[derive(Clone, Debug)]
 pub struct JobHandle<S> {
-    pub(super) client: Client<S>,
+    pub(crate) client: Client<S>,
     id: JobId,
     submitted: Option<Arc<Submitted>>,
 }
@@ -179,7 +179,8 @@ impl<S: Surface> JobHandle<S> {
     pub async fn wait_with(&self, options: WaitOptions) -> Result<JobResult> {
         let deadline = options.deadline.map(clock::after);
         let status = watched::until_through(self, &options, deadline).await?;
-        self.outcome_by(status.status, LastLook::of_a_wait(options, deadline))
+        let status = status.and_then(|status| status.status);
+        self.outcome_by(status, LastLook::of_a_wait(options, deadline))
             .await
     }
 
@@ -254,6 +255,10 @@ impl<S: Surface> JobHandle<S> {
 
 impl<S: Surface> Watched for JobHandle<S> {
     type Status = StatusPayload;
+
+    fn id(&self) -> &str {
+        self.id.as_str()
+    }
 
     fn told(&self) -> Option<StatusPayload> {
         let receipt = self.receipt()?;

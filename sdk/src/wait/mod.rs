@@ -5,6 +5,7 @@
 //! loop runs inside another.
 
 mod handle;
+mod inbox;
 mod schedule;
 mod trouble;
 mod updates;
@@ -13,6 +14,7 @@ pub(crate) mod watched;
 use std::time::Duration;
 
 pub use self::handle::JobHandle;
+pub use self::inbox::Inbox;
 pub(crate) use self::trouble::Trouble;
 pub use self::updates::{Update, Updates};
 pub use self::watched::{Standing, Watched};
@@ -36,6 +38,8 @@ pub struct WaitOptions {
     pub deadline: Option<Duration>,
     /// For how long polls may fail one after the other. Default: 5 minutes.
     pub patience: Duration,
+    /// Where webhook events come in: whichever is first, event or poll, ends the wait.
+    pub events: Option<Inbox>,
 }
 
 impl Default for WaitOptions {
@@ -43,6 +47,7 @@ impl Default for WaitOptions {
         Self {
             deadline: Some(SUGGESTED_VIDEO_DEADLINE),
             patience: Duration::from_secs(300),
+            events: None,
         }
     }
 }
@@ -66,6 +71,13 @@ impl WaitOptions {
     #[must_use]
     pub fn patience(mut self, patience: Duration) -> Self {
         self.patience = patience;
+        self
+    }
+
+    /// Listens for the end in that inbox too.
+    #[must_use]
+    pub fn events(mut self, inbox: &Inbox) -> Self {
+        self.events = Some(inbox.clone());
         self
     }
 }

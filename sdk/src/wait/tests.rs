@@ -359,3 +359,44 @@ async fn a_replica_that_is_behind_is_asked_again_for_a_while() {
     assert_eq!(error.code().unwrap().as_str(), "job_not_completed");
     assert!(script.moments().last().is_some_and(|last| *last < 16_000));
 }
+
+fn completed_event() -> crate::types::WebhookEvent {
+    let event = serde_json::json!({"event": "job.completed", "job_id": "job_1"});
+    serde_json::from_value(event).unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_event_that_comes_before_the_next_poll_ends_the_wait() {
+    let envelope = r#"{"data": {"id": "job_1", "status": "completed"}}"#;
+    let script = Script::new([receipt(30.0), json(200, envelope), json(200, RESULT)]);
+    let inbox = super::Inbox::new();
+    let job = job(&script).await;
+    let late = inbox.clone();
+    tokio::spawn(async move {
+        crate::call::clock::sleep(Duration::from_secs(7)).await;
+        late.deliver(&completed_event());
+    });
+    let options = WaitOptions::default().events(&inbox);
+    assert_eq!(job.wait_with(options).await.unwrap().artifacts().len(), 1);
+    assert_eq!(script.moments(), [0, 7000, 7000]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_event_that_came_before_the_wait_is_not_missed() {
+    let envelope = r#"{"data": {"id": "job_1", "status": "completed"}}"#;
+    let script = Script::new([json(200, envelope), json(200, RESULT)]);
+    let inbox = super::Inbox::new();
+    inbox.deliver(&completed_event());
+    let options = WaitOptions::default().events(&inbox);
+    let job = open_client(&script).job("job_1");
+    assert!(job.wait_with(options).await.is_ok());
+    assert_eq!(script.moments(), [0, 0]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_poll_that_comes_before_the_event_ends_the_wait_too() {
+    let script = Script::new([receipt(1.0), json(200, COMPLETED), json(200, RESULT)]);
+    let options = WaitOptions::default().events(&super::Inbox::new());
+    let job = job(&script).await;
+    assert!(job.wait_with(options).await.is_ok());
+}

@@ -1,7 +1,9 @@
 //! What can be watched until it is through: a job, a run, a bulk queue.
 
 use std::fmt::Debug;
-use std::pin::Pin;
+use std::future::{pending, poll_fn};
+use std::pin::{Pin, pin};
+use std::task::Poll;
 use std::time::Duration;
 
 use super::{Trouble, Updates, WaitOptions};
@@ -28,6 +30,10 @@ pub(crate) type Look<T> = Pin<Box<dyn Future<Output = Result<T>> + Send>>;
 pub trait Watched: Clone + Debug + Send + Sync + Unpin + 'static {
     /// What a look at it shows.
     type Status: Standing;
+
+    /// Identifies it, as events do.
+    #[doc(hidden)]
+    fn id(&self) -> &str;
 
     /// What is known before the first look.
     #[doc(hidden)]
@@ -74,19 +80,32 @@ pub(crate) fn look<S: Surface, T: serde::de::DeserializeOwned + Send + 'static>(
     })
 }
 
-/// Watches until it is through, and gives what the last look showed.
+/// Watches until it is through, and gives what the last look showed; none where an event told of the
+/// end first.
 pub(crate) async fn until_through<W: Watched>(
     watched: &W,
     options: &WaitOptions,
     deadline: Option<Instant>,
-) -> Result<W::Status> {
+) -> Result<Option<W::Status>> {
     let mut updates = Updates::new(watched.clone(), options.clone());
+    let mut told = pin!(async {
+        match &options.events {
+            Some(inbox) => inbox.end_of(watched.id()).await,
+            None => pending().await,
+        }
+    });
     loop {
-        match clock::before(deadline, updates.next()).await {
-            Some(Some(Ok(update))) if update.is_terminal() => return Ok(update.status),
-            Some(Some(Ok(_))) => {}
-            Some(Some(Err(error))) => return Err(error),
-            Some(None) => return Ok(watched.unknown()),
+        let mut update = pin!(updates.next());
+        // The update before the event: it says how it ended.
+        let first = poll_fn(|context| match update.as_mut().poll(context) {
+            Poll::Ready(update) => Poll::Ready(Some(update)),
+            Poll::Pending => told.as_mut().poll(context).map(|()| None),
+        });
+        match clock::before(deadline, first).await {
+            Some(Some(Some(Ok(update)))) if update.is_terminal() => return Ok(Some(update.status)),
+            Some(Some(Some(Ok(_)))) => {}
+            Some(Some(Some(Err(error)))) => return Err(error),
+            Some(Some(None) | None) => return Ok(None),
             None => {
                 let after = options.deadline.unwrap_or_default();
                 return Err(watched.owned(Error::new(Kind::WaitDeadline { after })));
