@@ -95,12 +95,33 @@
 //! - The admission preview takes `model` (`image-1.0`, `video-1.0`, `music-1.0`) and the submit's
 //!   body as `input`.
 //!
-//! Actions, Formats, Agent Completions, MCP and the schema documents answer
-//! `501 not_implemented_by_mock` still.
+//! MCP and the schema documents answer `501 not_implemented_by_mock` still.
+//!
+//! # Runs
+//!
+//! Runs of Actions, Formats and Agent Completions are no jobs, but are paid from the same ledger.
+//! What the specification does not show, the mock decides:
+//!
+//! - A run tries to spend 0.05 USD, in three pieces: each is reserved when it begins (at three,
+//!   five and seven tenths of the run's time) and captured when it is finished, two tenths later.
+//!   What a cancel or a failure finds begun and not finished is refunded. The wallet has to cover
+//!   what the run may spend, or, for a bulk queue, what all its runs may.
+//! - `fmt_media`, Actions and Agent Completions make an image; so does a run whose `output_schema`
+//!   has a place for a URL. It is there at half of the run's time. `fmt_capped` (`demo/capped`) may
+//!   spend 2 USD. The others are `demo/inactive`, `demo/no-trigger`, `demo/archived`,
+//!   `team/brand-film` and `studio/built-in`.
+//! - The output fits the `output_schema`, the same for the same schema. Where nothing fits it, the
+//!   run fails with `output_schema_unsatisfied`. `response_format` is `{"type": "text"}`,
+//!   `{"type": "json_object"}` or `{"type": "json_schema", "json_schema": {"schema": …}}`.
+//! - Attachments are fetched nowhere. There are the assets `asset_logo`, `asset_photo`,
+//!   `asset_poster` (an image that is too large) and `asset_reel` (of which two are too much); a
+//!   URL whose host is below `.invalid` cannot be fetched. A run has at most 50.
+//! - `mode` is `async` or `webhook`, and `webhook_url` needs no `mode`.
+//! - A bulk queue has a `concurrency` of 4 where it does not say.
 //!
 //! # Webhooks
 //!
-//! The end of a job that was submitted with a `webhook_url` is announced once, signed with the
+//! The end of a job or run that was given a `webhook_url` is announced once, signed with the
 //! workspace's secret ([`Service::webhook_secret`]), and tried up to ten times: 30 seconds after
 //! the first attempt, twice as long after each further one, up to an hour. `Retry-After` with `429`
 //! and `503` takes the place of that, up to an hour. A receiver has ten seconds of real time
@@ -142,13 +163,18 @@
 //!
 //! | word | effect |
 //! |---|---|
-//! | `[mock:fail]`, `[mock:fail=CODE]` | ends `failed`, with that code |
+//! | `[mock:fail]`, `[mock:fail=CODE]` | ends `failed`, with that code and the details that it has; by itself, a run's is `format_run_failed` |
 //! | `[mock:refuse=CODE]` | the create is refused with that code and its status |
 //! | `[mock:seconds=N]` | takes N service seconds |
 //! | `[mock:stuck]` | never becomes terminal |
 //! | `[mock:skip]` | a run ends `skipped` |
 //! | `[mock:degraded]` | a run completes with `output` null, and with media |
 //! | `[mock:cost=USD]` | a run spends so much; past its cap it fails |
+//! | `[mock:usage-unreadable]` | a run's `usage` is null |
+//! | `[mock:harvest-unavailable]` | a run's `output` cannot be read when it completes, and is there at the next read |
+//! | `[mock:outage]`, `[mock:outage=N]` | the first N reads of a run (one) answer `503 studio_agent_upstream_unavailable`; the run goes on |
+//!
+//! A run's words stand in its `instruction`, its `input` or its attachments.
 //!
 //! # The control API
 //!

@@ -45,6 +45,11 @@ pub(super) fn catalog(_: &mut Request<'_>) -> Outcome {
     Ok(Answer::data(200, catalog))
 }
 
+/// The ids of the models in the catalog.
+pub(super) fn model_ids() -> impl Iterator<Item = &'static str> {
+    MODELS.iter().map(|(id, ..)| *id)
+}
+
 /// The public operations of this host, from the table.
 fn endpoints() -> Vec<Value> {
     let hidden = [Operation::HiddenHealth, Operation::HiddenAdmissionPreview];

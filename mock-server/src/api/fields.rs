@@ -51,6 +51,16 @@ impl<'b> Fields<'b> {
         Ok(())
     }
 
+    /// What the fields are called.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &'b str> {
+        self.fields.keys().map(String::as_str)
+    }
+
+    /// A field of whatever type.
+    pub(crate) fn value(&self, name: &str) -> Option<&'b Value> {
+        self.fields.get(name)
+    }
+
     /// A complaint about a field.
     pub(crate) fn wrong(&self, name: &str, problem: &str) -> Failure {
         Failure::field(format!("{}{name}", self.path), problem)
@@ -163,6 +173,14 @@ impl<'b> Fields<'b> {
         let read = self.fields.iter();
         let read = read.filter(|(name, _)| !matches!(name.as_str(), "metadata" | "webhook_url"));
         read.for_each(|(_, value)| collect_texts(value, &mut texts));
+        texts
+    }
+
+    /// All texts in the fields of these names.
+    pub(crate) fn texts_in(&self, names: &[&str]) -> Vec<String> {
+        let mut texts = Vec::new();
+        let read = names.iter().filter_map(|name| self.fields.get(*name));
+        read.for_each(|value| collect_texts(value, &mut texts));
         texts
     }
 

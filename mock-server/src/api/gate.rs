@@ -13,7 +13,7 @@ use super::route::Route;
 use crate::engine::credential::Credential;
 use crate::engine::keys::ApiKey;
 use crate::engine::rate_limit::{Payer, address_limit, key_limit};
-use crate::engine::{Call, Host, State};
+use crate::engine::{Call, Host, KeyKind, State};
 
 /// Who makes a request, and how they stand with their budget.
 #[derive(Clone, Debug)]
@@ -130,8 +130,26 @@ fn check_scope(host: Host, operation: Operation, key: &ApiKey) -> Result<(), Fai
             );
             Err(failure.detail("required_scope", json!(scope)))
         }
+        _ if key.kind == KeyKind::ServiceAccount && starts_agents(operation) => {
+            let message = "Service accounts start no Format runs and no Agent Completions.";
+            let failure = Failure::new(ErrorCode::InsufficientScope, message);
+            let reason = json!("service_account_format_runs_unsupported");
+            Err(failure.detail("reason", reason))
+        }
         _ => Ok(()),
     }
+}
+
+/// What only a person's or a team's key may do.
+fn starts_agents(operation: Operation) -> bool {
+    matches!(
+        operation,
+        Operation::FormatsRunsCreate
+            | Operation::FormatsBulkCreate
+            | Operation::FormatsBySlugRunsCreate
+            | Operation::FormatsBySlugBulkCreate
+            | Operation::AgentCompletionsCreate
+    )
 }
 
 /// A body is `application/json`, whatever its parameters; where there is none, nothing need be

@@ -5,8 +5,8 @@ use svc_sdk::contract::{ErrorCode, JobStatus, Operation};
 
 use super::answer::{Answer, Outcome};
 use super::failure::{Failure, seconds};
-use super::paging;
 use super::request::Request;
+use super::{failed, paging};
 use crate::engine::jobs::{Artifact, Job, JobType, Shelf};
 use crate::engine::{Host, Hosts, State, Time};
 use crate::media;
@@ -220,7 +220,7 @@ pub(super) fn artifacts(job: &Job, hosts: &Hosts) -> Vec<Value> {
 }
 
 /// Where the media host has a file.
-fn artifact_url(artifact: &Artifact, hosts: &Hosts) -> String {
+pub(super) fn artifact_url(artifact: &Artifact, hosts: &Hosts) -> String {
     format!(
         "{}/artifacts/{}.{}",
         hosts.media,
@@ -229,9 +229,12 @@ fn artifact_url(artifact: &Artifact, hosts: &Hosts) -> String {
     )
 }
 
-/// What a file of the media host is made from: an artifact of a completed job, under its own
-/// extension.
+/// What a file of the media host is made from: an artifact of a completed job, or of a run that
+/// has made it.
 pub(super) fn artifact<'s>(state: &'s State, token: &str) -> Option<&'s media::Spec> {
+    if let Some((run, artifact)) = state.runs.by_token(token) {
+        return run.made.then_some(&artifact.spec);
+    }
     let (job, artifact) = state.jobs.by_token(token)?;
     (job.status == JobStatus::Completed).then_some(&artifact.spec)
 }
@@ -241,8 +244,8 @@ pub(super) fn error_of(job: &Job) -> Option<Value> {
     match (&job.status, &job.error) {
         (JobStatus::Failed, Some(code)) => {
             let mut error = json!({"code": code, "message": format!("The job failed: {code}.")});
-            if let (Some(details), Some(fields)) = (failed_job_details(code), error.as_object_mut())
-            {
+            let details = failed::details(code, &failed::Facts::of_a_job(&job.id));
+            if let (Some(details), Some(fields)) = (details, error.as_object_mut()) {
                 fields.insert("details".to_owned(), details);
             }
             Some(error)
@@ -250,15 +253,6 @@ pub(super) fn error_of(job: &Job) -> Option<Value> {
         (JobStatus::Canceled, _) => Some(
             json!({"code": "job_canceled", "message": "The job was canceled before its generation."}),
         ),
-        _ => None,
-    }
-}
-
-/// The details that the specification gives for a failure's code.
-fn failed_job_details(code: &ErrorCode) -> Option<Value> {
-    match code {
-        ErrorCode::McpUnavailable => Some(json!({"retryable": true, "charged": false})),
-        ErrorCode::ProviderUnavailable => Some(json!({"retryable": true})),
         _ => None,
     }
 }

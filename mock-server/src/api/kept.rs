@@ -30,7 +30,9 @@ pub(crate) fn unaddressed() -> Hosts {
 /// The receipt as it is kept.
 pub(super) fn without_addresses(mut receipt: Value, hosts: &Hosts) -> Value {
     for (host, mark) in MARKS {
-        replace(&mut receipt, hosts.base(host), mark);
+        replace(&mut receipt, hosts.base(host), mark, |name| {
+            name != "metadata"
+        });
     }
     receipt
 }
@@ -38,24 +40,28 @@ pub(super) fn without_addresses(mut receipt: Value, hosts: &Hosts) -> Value {
 /// The receipt as it is answered.
 pub(crate) fn with_addresses(mut receipt: Value, hosts: &Hosts) -> Value {
     for (host, mark) in MARKS {
-        replace(&mut receipt, mark, hosts.base(host));
+        // Nobody but the service says the marks.
+        replace(&mut receipt, mark, hosts.base(host), |_| true);
     }
     receipt
 }
 
-/// Replaces the start of every URL that is below `from`. What the caller said stays as it is.
-fn replace(value: &mut Value, from: &str, to: &str) {
+/// Replaces the start of every URL that is below `from`, in the fields whose names are `ours`: what
+/// the caller said stays as it is.
+fn replace(value: &mut Value, from: &str, to: &str, ours: fn(&str) -> bool) {
     match value {
         Value::String(text) => {
             if let Some(path) = text.strip_prefix(from).filter(|path| path.starts_with('/')) {
                 *text = format!("{to}{path}");
             }
         }
-        Value::Array(items) => items.iter_mut().for_each(|item| replace(item, from, to)),
+        Value::Array(items) => items
+            .iter_mut()
+            .for_each(|item| replace(item, from, to, ours)),
         Value::Object(fields) => fields
             .iter_mut()
-            .filter(|(name, _)| *name != "metadata")
-            .for_each(|(_, field)| replace(field, from, to)),
+            .filter(|(name, _)| ours(name))
+            .for_each(|(_, field)| replace(field, from, to, ours)),
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }

@@ -2,7 +2,9 @@
 //! what the service knows and does is in [`engine`](crate::engine).
 
 mod account;
+mod actions;
 mod admission;
+mod agent;
 mod alias;
 mod answer;
 mod avatars;
@@ -13,9 +15,11 @@ mod catalog;
 mod checkout;
 mod estimate;
 mod events;
+mod failed;
 mod failure;
 mod faulty;
 mod fields;
+mod formats;
 mod gate;
 mod generation;
 mod held;
@@ -26,9 +30,11 @@ mod kept;
 mod models;
 mod paging;
 mod previews;
+mod queues;
 mod request;
 mod resources;
 mod route;
+mod runs;
 mod search;
 mod speaking;
 mod submit;
@@ -48,12 +54,14 @@ use self::failure::Failure;
 use self::request::Request;
 use self::route::Route;
 use crate::engine::resources::Kind;
+use crate::engine::runs::RunKind;
 use crate::engine::{Call, Fault, Hold, Host, Hosts, Reply, State, journal};
 use crate::{media, stock};
 
 pub(crate) use self::held::{foresee, resume};
 pub(crate) use self::jobs::with_delivery as job_view;
 pub(crate) use self::kept::with_addresses as addressed;
+pub(crate) use self::runs::announcement as run_announcement;
 pub(crate) use self::top_ups::view as top_up_view;
 pub(crate) use self::webhooks::of_job as job_announcement;
 
@@ -295,37 +303,33 @@ fn operate(request: &mut Request<'_>) -> Outcome {
         Op::VideoCaptionsCreate => captions::create(request),
         Op::VideoCaptionsGet => resources::get(request, Kind::Captions),
         Op::TrendingVideosSearch => trending::search(request),
-        Op::ActionsList
-        | Op::ActionsGet
-        | Op::ActionsRunsList
-        | Op::ActionsRunsCreate
-        | Op::ActionsRunsGet
-        | Op::ActionRunsGet
-        | Op::ActionRunsStatus
-        | Op::ActionRunsResult
-        | Op::ActionRunsCancel => left_out("Actions"),
-        Op::FormatsList
-        | Op::FormatsGet
-        | Op::FormatsRunsList
-        | Op::FormatsRunsCreate
-        | Op::FormatsBulkCreate
-        | Op::FormatsBySlugGet
-        | Op::FormatsBySlugRunsList
-        | Op::FormatsBySlugRunsCreate
-        | Op::FormatsBySlugBulkCreate
-        | Op::FormatQueuesGet
-        | Op::FormatRunsGet
-        | Op::FormatRunsStatus
-        | Op::FormatRunsResult
-        | Op::FormatRunsEvents
-        | Op::FormatRunsCancel
-        | Op::FormatRunsWebhookRedeliver => left_out("Formats"),
-        Op::AgentCompletionsCreate
-        | Op::AgentRunsList
-        | Op::AgentRunsGet
-        | Op::AgentRunsStatus
-        | Op::AgentRunsResult
-        | Op::AgentRunsCancel => left_out("Agent Completions"),
+        Op::ActionsList => actions::list(request),
+        Op::ActionsGet => actions::get(request),
+        Op::ActionsRunsList => actions::list_runs(request),
+        Op::ActionsRunsCreate => actions::run(request),
+        Op::ActionsRunsGet => actions::get_run(request),
+        Op::ActionRunsGet => runs::get(request, RunKind::Action),
+        Op::ActionRunsStatus => runs::status(request, RunKind::Action),
+        Op::ActionRunsResult => runs::result(request, RunKind::Action),
+        Op::ActionRunsCancel => runs::cancel(request, RunKind::Action),
+        Op::FormatsList => formats::list(request),
+        Op::FormatsGet | Op::FormatsBySlugGet => formats::get(request),
+        Op::FormatsRunsList | Op::FormatsBySlugRunsList => formats::list_runs(request),
+        Op::FormatsRunsCreate | Op::FormatsBySlugRunsCreate => formats::run(request),
+        Op::FormatsBulkCreate | Op::FormatsBySlugBulkCreate => queues::create(request),
+        Op::FormatQueuesGet => queues::get(request),
+        Op::FormatRunsGet => runs::get(request, RunKind::Format),
+        Op::FormatRunsStatus => runs::status(request, RunKind::Format),
+        Op::FormatRunsResult => runs::result(request, RunKind::Format),
+        Op::FormatRunsEvents => runs::events(request),
+        Op::FormatRunsCancel => runs::cancel(request, RunKind::Format),
+        Op::FormatRunsWebhookRedeliver => runs::redeliver(request),
+        Op::AgentCompletionsCreate => agent::create(request),
+        Op::AgentRunsList => agent::list(request),
+        Op::AgentRunsGet => runs::get(request, RunKind::Agent),
+        Op::AgentRunsStatus => runs::status(request, RunKind::Agent),
+        Op::AgentRunsResult => runs::result(request, RunKind::Agent),
+        Op::AgentRunsCancel => runs::cancel(request, RunKind::Agent),
         Op::SigningSecretGet => webhooks::get_secret(request),
         Op::SigningSecretRotate => webhooks::rotate_secret(request),
         Op::TestDeliveriesCreate => webhooks::test(request),

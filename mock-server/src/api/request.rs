@@ -79,6 +79,22 @@ impl Request<'_> {
     /// What the idempotency key says: the receipt of the same create done before, or leave to do
     /// it once. Operations whose idempotency is not documented ignore the header.
     pub(crate) fn replay(&self) -> Result<Result<Value, Once>, Failure> {
+        // What the path names is part of what is asked for.
+        let body = self.body.as_ref().unwrap_or(&Value::Null);
+        let asked = match self.segments.as_slice() {
+            [] => json::digest(body),
+            segments => json::digest(&json!([segments, body])),
+        };
+        self.replay_of(self.operation.name(), asked)
+    }
+
+    /// The same for a key that is kept for `what`, where the path is not all that tells one create
+    /// from another. `asked` is the digest of what is asked for.
+    pub(crate) fn replay_of(
+        &self,
+        what: &str,
+        asked: String,
+    ) -> Result<Result<Value, Once>, Failure> {
         if !self.operation.retry().sends_key() {
             return Ok(Err(Once { kept: None }));
         }
@@ -87,23 +103,24 @@ impl Request<'_> {
         };
         let slot = Slot {
             workspace: self.workspace().to_owned(),
-            operation: self.operation.name().to_owned(),
+            operation: what.to_owned(),
             key,
         };
-        // What the path names is part of what is asked for.
-        let body = self.body.as_ref().unwrap_or(&Value::Null);
-        let body = match self.segments.as_slice() {
-            [] => json::digest(body),
-            segments => json::digest(&json!([segments, body])),
-        };
-        match self.state.idempotency.look_up(&slot, &body) {
+        match self.state.idempotency.look_up(&slot, &asked) {
             Replay::New => Ok(Err(Once {
-                kept: Some((slot, body)),
+                kept: Some((slot, asked)),
             })),
             Replay::Same(receipt) => Ok(Ok(kept::with_addresses(receipt, self.hosts))),
-            Replay::Other => {
+            Replay::Other(original) => {
                 let message = "The Idempotency-Key was used for a different request.";
-                Err(Failure::new(ErrorCode::IdempotencyConflict, message))
+                let failure = Failure::new(ErrorCode::IdempotencyConflict, message);
+                Err(match original.get("queue_id") {
+                    // A bulk create says which queue it made.
+                    Some(id) if original.get("items").is_some() => {
+                        failure.detail("queue_id", id.clone())
+                    }
+                    _ => failure,
+                })
             }
         }
     }

@@ -1,6 +1,7 @@
 //! Submitting a generation: the checks that follow the fields, and the job.
 
 use serde_json::{Value, json};
+use svc_sdk::contract::limits::{ATTACHMENT_IMAGE_BYTES, REQUEST_BODY_BYTES};
 use svc_sdk::contract::{Budget, ErrorCode, JobStatus};
 use svc_sdk::types::Usd;
 
@@ -189,7 +190,7 @@ fn check_funds(request: &Request<'_>, price: Option<Usd>) -> Result<(), Failure>
 
 /// A price that the balance does not cover: dollars on the open surface, credits on the developer
 /// surface, one wallet behind both.
-fn uncovered(surface: Host, required: Usd, available: Usd) -> Failure {
+pub(super) fn uncovered(surface: Host, required: Usd, available: Usd) -> Failure {
     let code = match surface {
         Host::Developer => ErrorCode::InsufficientCredits,
         _ => ErrorCode::InsufficientFunds,
@@ -219,6 +220,10 @@ pub(super) fn refused_at_will(code: &ErrorCode) -> Failure {
     let failure = match code {
         ErrorCode::AttachmentFetchFailed => failure.detail("index", json!(0)),
         ErrorCode::RateLimited => failure.detail("scope", json!(Budget::Write.as_str())),
+        ErrorCode::PayloadTooLarge => failure.detail("limit_bytes", json!(REQUEST_BODY_BYTES)),
+        ErrorCode::AttachmentTooLarge => {
+            failure.detail("limit_bytes", json!(ATTACHMENT_IMAGE_BYTES))
+        }
         _ => failure,
     };
     match code.entry() {

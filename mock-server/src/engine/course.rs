@@ -61,7 +61,12 @@ impl Course {
     /// After how long the next poll makes sense: half of what remains, within bounds; near the
     /// end all of it, so that the poll after it finds the result. In whole milliseconds.
     pub(crate) fn next_poll(&self, status: &JobStatus, now: Time) -> Duration {
-        if status.is_terminal() {
+        self.poll_hint(status.is_terminal(), now)
+    }
+
+    /// The same for anything that has ended or not.
+    pub(crate) fn poll_hint(&self, terminal: bool, now: Time) -> Duration {
+        if terminal {
             return Duration::ZERO;
         }
         let Some(end) = self.ends_at() else {
@@ -77,7 +82,8 @@ impl Course {
         Duration::from_millis(u64::try_from(millis).unwrap_or(u64::MAX))
     }
 
-    fn after_tenths(&self, tenths: u64) -> Time {
+    /// When so many tenths of its time are over.
+    pub(crate) fn after_tenths(&self, tenths: u64) -> Time {
         let micros = u128::from(self.takes) * u128::from(tenths) / 10;
         self.created_at.after(Duration::from_micros(
             u64::try_from(micros).unwrap_or(u64::MAX),

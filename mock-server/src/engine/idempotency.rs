@@ -45,8 +45,8 @@ pub(crate) enum Replay {
     New,
     /// It was used for the same request, which was answered with this.
     Same(Value),
-    /// It was used for another request.
-    Other,
+    /// It was used for another request, which was answered with this.
+    Other(Value),
 }
 
 impl Idempotency {
@@ -54,7 +54,7 @@ impl Idempotency {
         match self.uses.get(slot) {
             None => Replay::New,
             Some(used) if used.body == body => Replay::Same(used.receipt.clone()),
-            Some(_) => Replay::Other,
+            Some(used) => Replay::Other(used.receipt.clone()),
         }
     }
 
@@ -101,8 +101,11 @@ mod tests {
             Time::default(),
         );
         let look = |workspace, operation, body| keys.look_up(&slot(workspace, operation), body);
-        assert_eq!(look("ws_a", "video_generate", "b1"), Replay::Same(receipt));
-        assert_eq!(look("ws_a", "video_generate", "b2"), Replay::Other);
+        assert_eq!(
+            look("ws_a", "video_generate", "b1"),
+            Replay::Same(receipt.clone())
+        );
+        assert_eq!(look("ws_a", "video_generate", "b2"), Replay::Other(receipt));
         assert_eq!(look("ws_b", "video_generate", "b1"), Replay::New);
         assert_eq!(look("ws_a", "image_generate", "b1"), Replay::New);
     }

@@ -31,6 +31,9 @@ pub(crate) enum Subject {
     /// A job, by id.
     #[serde(rename = "job_id")]
     Job(String),
+    /// A run, by id.
+    #[serde(rename = "run_id")]
+    Run(String),
     /// A top-up, by id.
     #[serde(rename = "top_up_id")]
     TopUp(String),
@@ -54,6 +57,7 @@ impl Entry {
     pub(crate) fn view(&self) -> Value {
         let (field, id) = match &self.subject {
             Subject::Job(id) => ("job_id", id),
+            Subject::Run(id) => ("run_id", id),
             Subject::TopUp(id) => ("top_up_id", id),
         };
         json!({

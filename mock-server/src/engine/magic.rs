@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use svc_sdk::contract::ErrorCode;
+use svc_sdk::types::Usd;
 
 /// Longer than this is no time that a test waits for.
 const MOST_SECONDS: f64 = 1e9;
@@ -19,6 +20,18 @@ pub(crate) struct Words {
     pub(crate) takes: Option<Duration>,
     /// `[mock:stuck]`: no end.
     pub(crate) stuck: bool,
+    /// `[mock:skip]`: a run is skipped.
+    pub(crate) skip: bool,
+    /// `[mock:degraded]`: a run completes with media and without output.
+    pub(crate) degraded: bool,
+    /// `[mock:cost=USD]`: what a run spends.
+    pub(crate) cost: Option<Usd>,
+    /// `[mock:usage-unreadable]`: what a run spends cannot be read.
+    pub(crate) usage_unreadable: bool,
+    /// `[mock:harvest-unavailable]`: a run's output is there at the second reading only.
+    pub(crate) harvest_unavailable: bool,
+    /// `[mock:outage]`, `[mock:outage=N]`: so many reads of a run meet an outage.
+    pub(crate) outages: Option<u32>,
 }
 
 impl Words {
@@ -43,6 +56,15 @@ impl Words {
             .map_or((word, None), |(name, value)| (name, Some(value)))
         {
             ("stuck", None) => self.stuck = true,
+            ("skip", None) => self.skip = true,
+            ("degraded", None) => self.degraded = true,
+            ("usage-unreadable", None) => self.usage_unreadable = true,
+            ("harvest-unavailable", None) => self.harvest_unavailable = true,
+            ("outage", None) => {
+                self.outages.get_or_insert(1);
+            }
+            ("outage", Some(value)) => self.outages = self.outages.or_else(|| value.parse().ok()),
+            ("cost", Some(value)) => self.cost = self.cost.or_else(|| amount(value)),
             ("fail", None) => {
                 self.fail.get_or_insert(ErrorCode::GenerationFailed);
             }
@@ -61,6 +83,11 @@ impl Words {
 fn is_code(text: &str) -> bool {
     let is_token = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
     !text.is_empty() && text.bytes().all(is_token)
+}
+
+/// Dollars that somebody can be charged.
+fn amount(text: &str) -> Option<Usd> {
+    text.parse().ok().filter(|amount| *amount >= Usd::ZERO)
 }
 
 /// Digits with at most one point, to the microsecond.
@@ -112,6 +139,17 @@ mod tests {
     }
 
     #[test]
+    fn a_run_has_words_of_its_own() {
+        let words = Words::of(["[mock:skip][mock:degraded] [mock:cost=1.25] [mock:outage]"]);
+        assert!(words.skip && words.degraded && !words.usage_unreadable);
+        assert_eq!(words.cost, Some(Usd::from_micros(1_250_000)));
+        assert_eq!(words.outages, Some(1));
+        let words = Words::of(["[mock:usage-unreadable][mock:harvest-unavailable][mock:outage=3]"]);
+        assert!(words.usage_unreadable && words.harvest_unavailable);
+        assert_eq!(words.outages, Some(3));
+    }
+
+    #[test]
     fn of_two_the_first_counts() {
         let words = Words::of(["[mock:seconds=0][mock:seconds=9][mock:fail=a][mock:fail=b]"]);
         assert_eq!(words.takes, Some(Duration::ZERO));
@@ -136,6 +174,13 @@ mod tests {
             "[mock:seconds=1.2.3]",
             "[mock:seconds=inf]",
             "[mock:stuck=1]",
+            "[mock:skip=1]",
+            "[mock:cost]",
+            "[mock:cost=-1]",
+            "[mock:cost=much]",
+            "[mock:cost=0.0000001]",
+            "[mock:outage=some]",
+            "[mock:outage=-1]",
             "[Mock:fail]",
         ] {
             assert_eq!(Words::of([text]), Words::default(), "{text}");

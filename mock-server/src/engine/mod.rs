@@ -3,6 +3,8 @@
 //! No clock, no sockets, no threads here: the faces bring them. What the service knows and what
 //! happens to it is here; what a request may say and what it is answered is in `api`.
 
+pub(crate) mod actions;
+pub(crate) mod assets;
 pub(crate) mod canonical;
 mod chance;
 mod control;
@@ -13,6 +15,7 @@ mod delivery;
 pub(crate) mod destination;
 mod exchange;
 mod faults;
+pub(crate) mod formats;
 pub(crate) mod idempotency;
 pub(crate) mod jobs;
 pub(crate) mod journal;
@@ -21,10 +24,13 @@ pub(crate) mod ledger;
 pub(crate) mod magic;
 pub(crate) mod models;
 pub(crate) mod outbox;
+pub(crate) mod output_schema;
 mod pairs;
+pub(crate) mod queues;
 pub(crate) mod rate_limit;
 pub(crate) mod resources;
 mod retries;
+pub(crate) mod runs;
 mod sending;
 mod settings;
 pub(crate) mod signature;

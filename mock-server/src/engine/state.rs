@@ -15,8 +15,10 @@ use super::journal::Journal;
 use super::keys::{ApiKey, Keys};
 use super::ledger::{EntryKind, Ledger, Subject, Uncovered};
 use super::outbox::Outbox;
+use super::queues::Queues;
 use super::rate_limit::RateLimits;
 use super::resources::Resources;
+use super::runs::Runs;
 use super::timers::{Due, Timers};
 use super::top_ups::{TopUp, TopUps};
 use super::workspaces::{self, WorkspaceKind, Workspaces};
@@ -43,6 +45,8 @@ pub(crate) struct State {
     pub(crate) ledger: Ledger,
     pub(crate) jobs: Jobs,
     pub(crate) resources: Resources,
+    pub(crate) runs: Runs,
+    pub(crate) queues: Queues,
     pub(crate) timers: Timers,
     pub(crate) top_ups: TopUps,
     pub(crate) faults: Faults,
@@ -69,6 +73,8 @@ impl State {
             ledger: Ledger::default(),
             jobs: Jobs::default(),
             resources: Resources::default(),
+            runs: Runs::default(),
+            queues: Queues::default(),
             timers: Timers::default(),
             top_ups: TopUps::default(),
             faults: Faults::default(),
@@ -113,6 +119,9 @@ impl State {
         match due {
             Due::JobStarts(number) => self.start_job(number, at),
             Due::JobEnds(number) => self.job_ends_by_itself(number, at),
+            Due::RunStarts(number) => self.run_starts(number, at),
+            Due::RunWorks(number, tenths) => self.run_works(number, tenths, at),
+            Due::RunEnds(number) => self.run_ends_by_itself(number, at),
             Due::WebhookAttempt(number) => self.outbox.fall_due(number),
         }
     }
@@ -360,6 +369,7 @@ impl State {
                 return Err(format!("there are two resources {}", resource.id));
             }
         }
+        self.check_runs()?;
         for (workspace, owed) in self.owed()? {
             let reserved = self
                 .ledger
@@ -367,7 +377,7 @@ impl State {
                 .map(|account| account.reserved);
             if reserved.is_none_or(|reserved| reserved < owed) {
                 return Err(format!(
-                    "{workspace} has not reserved what its running jobs cost"
+                    "{workspace} has not reserved what its running jobs and runs cost"
                 ));
             }
         }
@@ -390,6 +400,10 @@ impl State {
                     .jobs
                     .get(*number)
                     .is_some_and(|job| !job.status.is_terminal()),
+                Due::RunStarts(number) | Due::RunWorks(number, _) | Due::RunEnds(number) => self
+                    .runs
+                    .get(*number)
+                    .is_some_and(|run| !run.status.is_terminal()),
                 Due::WebhookAttempt(number) => {
                     webhooks += 1;
                     self.outbox.awaits(*number)
@@ -405,7 +419,7 @@ impl State {
         }
     }
 
-    /// What the running jobs of each workspace cost.
+    /// What the running jobs of each workspace cost, and what its runs have begun.
     fn owed(&self) -> Result<BTreeMap<&str, Usd>, String> {
         let mut owed: BTreeMap<&str, Usd> = BTreeMap::new();
         let running = self
@@ -417,6 +431,11 @@ impl State {
             let sum = owed.entry(&job.workspace).or_default();
             let more = (price >= Usd::ZERO).then(|| sum.plus(price)).flatten();
             *sum = more.ok_or_else(|| format!("{} has an impossible price", job.id))?;
+        }
+        for run in self.runs.all() {
+            let sum = owed.entry(&run.order.workspace).or_default();
+            let more = run.spend.pending().and_then(|begun| sum.plus(begun));
+            *sum = more.ok_or_else(|| format!("{} spends impossibly", run.id))?;
         }
         Ok(owed)
     }

@@ -7,8 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::Time;
 
 /// Something that happens by itself. Of two that are due at once the one further up here is first,
-/// then that of the older job or
-/// webhook.
+/// then that of the older job, run or webhook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Due {
@@ -16,6 +15,12 @@ pub(crate) enum Due {
     JobStarts(usize),
     /// A job ends.
     JobEnds(usize),
+    /// A run leaves the queue.
+    RunStarts(usize),
+    /// A run goes on with its work: so many tenths of its time are over.
+    RunWorks(usize, u8),
+    /// A run ends.
+    RunEnds(usize),
     /// A webhook is sent, by its number in the outbox.
     WebhookAttempt(u64),
 }

@@ -171,7 +171,11 @@ fn a_refusal_at_will_tells_what_its_code_always_tells() {
     for (code, status, details) in [
         ("attachment_fetch_failed", 502, json!({"index": 0})),
         ("rate_limited", 429, json!({"scope": "write"})),
-        ("attachment_too_large", 413, json!({})),
+        (
+            "attachment_too_large",
+            413,
+            json!({"limit_bytes": 30_000_000}),
+        ),
     ] {
         let answer = post(&mut mock, MUSIC_1, prompt(&format!("[mock:refuse={code}]")));
         assert_eq!(answer.refused(status, code)["details"], details, "{code}");

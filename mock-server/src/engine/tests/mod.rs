@@ -7,13 +7,18 @@ mod catalog;
 mod credentials;
 mod events;
 mod faults;
+mod formats;
 mod generation;
 mod jobs;
 mod media;
 mod money;
 mod order;
 mod previews;
+mod queues;
 mod rate_limits;
+mod run_failures;
+mod run_refusals;
+mod runs;
 mod searches;
 mod snapshots;
 mod speaking;
@@ -33,6 +38,8 @@ const VIDEO: &str = "/v1/video-router/generate";
 const IMAGE: &str = "/v1/image-router/generate";
 const ESTIMATE: &str = "/v1/open/estimate";
 const TOP_UPS: &str = "/v1/open/top-ups";
+/// The runs of a Format that makes no media.
+const DEMO: &str = "/v1/formats/fmt_demo/runs";
 
 /// An engine and the moment that it is.
 struct Mock {
@@ -239,7 +246,7 @@ fn what_is_not_built_says_so_after_the_usual_checks() {
     let mut mock = Mock::new();
     let error = mock
         .developer()
-        .get("/v1/formats")
+        .post("/mcp", json!({}))
         .refused(501, "not_implemented_by_mock");
     assert_eq!(error["retryable"], false);
     let noscope = |mock: &mut Mock, path: &str| {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{IMAGE, Mock, TOP_UPS, VIDEO, image, video};
+use super::{DEMO, IMAGE, Mock, TOP_UPS, VIDEO, image, video};
 use crate::engine::{Host, Settings, Time};
 
 /// A mock with something of everything in it.
@@ -24,6 +24,13 @@ fn lived_in() -> Mock {
     mock.order("/v1/avatar-video-previews", preview);
     let captions = json!({"video_url": "https://cdn.example.com/a.mp4"});
     mock.order("/v1/video-captions", captions);
+    let items: Vec<_> = (1..6)
+        .map(|n| json!({"instruction": format!("[mock:seconds={n}][mock:harvest-unavailable]")}))
+        .collect();
+    let bulk = json!({"items": items, "concurrency": 2});
+    mock.order("/v1/formats/fmt_media/bulk-runs", bulk);
+    let agent = json!({"instruction": "[mock:outage]", "generation_spend_cap_usd": 1});
+    mock.order("/v1/agent/completions", agent);
     let key = json!({"kind": "open", "workspace": "ws_b", "plan": "pro"});
     mock.engine
         .add_key(mock.now, serde_json::from_value(key).unwrap())
@@ -59,6 +66,11 @@ fn go_on(mock: &mut Mock) -> Vec<String> {
                 .0,
             mock.developer().get("/v1/avatar-videos").0,
             mock.developer().get("/v1/usage").0,
+            mock.developer()
+                .post(DEMO, json!({"instruction": "x", "on_active_run": "reject"}))
+                .0,
+            mock.developer().get("/v1/formats/fmt_media/runs").0,
+            mock.developer().get("/v1/agent-runs").0,
         ] {
             answers.push(format!("{reply:?}"));
         }
@@ -149,6 +161,17 @@ fn a_document_that_is_no_state_changes_nothing() {
         broken("/state/jobs/1/price", json!("-0.0050")),
         broken("/state/jobs/1/price", json!("5.0000")),
         broken("/state/faults/0/probability", json!(7)),
+        broken("/state/runs/0/order/workspace", json!("ws_none")),
+        broken("/state/runs/0/order/subject", json!("fmt_none")),
+        broken("/state/runs/0/status", json!("dreaming")),
+        broken("/state/runs/0/place/index", json!(3)),
+        broken("/state/runs/1", good["state"]["runs"][0].clone()),
+        broken("/state/runs/0/spend/begun", json!(9)),
+        broken("/state/runs/1/spend/pieces/2", json!("90.0000")),
+        broken("/state/runs", json!([])),
+        broken("/state/queues/0/items/0/run_id", json!(null)),
+        broken("/state/queues/0/workspace", json!("ws_none")),
+        broken("/state/queues", json!([])),
         broken("/state/timers/0", json!([0, {"job_ends": 99}])),
     ] {
         assert!(mock.engine.restore(document.clone()).is_err(), "{document}");

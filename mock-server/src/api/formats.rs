@@ -1,0 +1,250 @@
+//! Formats: list and get, their runs, and starting one.
+
+use serde_json::{Value, json};
+use svc_sdk::contract::{ErrorCode, RunStatus};
+
+use super::answer::{Answer, Outcome};
+use super::failure::Failure;
+use super::fields::Fields;
+use super::request::{Once, Request};
+use super::runs::{self, Asked, COMMUNICATION, Terms};
+use super::{json as bodies, paging};
+use crate::engine::formats::{CREATED_AT, Condition, FORMATS, Format, NotCallable, Owner};
+use crate::engine::runs::{RunKind, Shelf};
+use crate::engine::workspaces::WorkspaceKind;
+
+/// The fields of a run beside those of communication.
+const FIELDS: [&str; 9] = [
+    "instruction",
+    "input",
+    "previous_run_id",
+    "attachments",
+    "output_schema",
+    "response_format",
+    "generation_spend_cap_usd",
+    "model",
+    "on_active_run",
+];
+
+/// `GET /v1/formats`: those that the key sees; `limit` and `cursor` page through them.
+pub(super) fn list(request: &mut Request<'_>) -> Outcome {
+    let limit = paging::limit(request)?;
+    let workspace = request.workspace();
+    let visible = || {
+        FORMATS
+            .iter()
+            .filter(|format| format.is_visible_to(workspace))
+    };
+    let after = match request.parameter("cursor")? {
+        None => 0,
+        Some(id) => {
+            let last = visible().position(|format| format.id == id);
+            last.ok_or_else(paging::foreign_cursor)? + 1
+        }
+    };
+    let (shown, next) = paging::cut(visible().skip(after), limit);
+    let items = shown.into_iter().map(view).collect();
+    Ok(Answer::page(items, next.map(|format| format.id)))
+}
+
+/// `GET /v1/formats/{format_id}` and `GET /v1/formats/{handle}/{slug}`.
+pub(super) fn get(request: &mut Request<'_>) -> Outcome {
+    Ok(Answer::data(200, view(visible(request)?)))
+}
+
+/// `GET …/runs`: the workspace's runs of a Format, newest first.
+pub(super) fn list_runs(request: &mut Request<'_>) -> Outcome {
+    let format = visible(request)?;
+    runs::list(request, &shelf(request, format))
+}
+
+/// `POST …/runs`.
+pub(super) fn run(request: &mut Request<'_>) -> Outcome {
+    let format = callable(request)?;
+    let once = match replay(request, "formats_runs_create", format)? {
+        Ok(receipt) => return Ok(Answer::data(200, receipt)),
+        Err(once) => once,
+    };
+    let (asked, rejects) = read(request, format, Fields::of_body(request.body()?)?)?;
+    check_state(request, format)?;
+    check_previous_is_over(request, &asked)?;
+    if rejects {
+        check_none_in_flight(request, format)?;
+    }
+    runs::begin(request, once, asked, terms(format))
+}
+
+/// What the idempotency key says; one is kept for a Format, whichever way that is addressed.
+pub(super) fn replay(
+    request: &Request<'_>,
+    operation: &str,
+    format: &Format,
+) -> Result<Result<Value, Once>, Failure> {
+    let what = format!("{operation} {}", format.id);
+    request.replay_of(&what, bodies::digest(request.body()?))
+}
+
+/// Reads the fields of a run, and whether it wants to be the only one.
+pub(super) fn read(
+    request: &Request<'_>,
+    format: &Format,
+    fields: Fields<'_>,
+) -> Result<(Asked, bool), Failure> {
+    let known = [FIELDS.as_slice(), COMMUNICATION.as_slice()].concat();
+    runs::only(fields, &known, "a Format run")?;
+    let asked = Asked::of(fields)?;
+    asked.check_content(fields)?;
+    let rejects = fields.one_of("on_active_run", &["reject"])?.is_some();
+    judge_previous(request, format, &asked)?;
+    Ok((asked, rejects))
+}
+
+/// What holds for a run of a Format.
+pub(super) fn terms(format: &Format) -> Terms {
+    Terms {
+        kind: RunKind::Format,
+        subject: Some(format.id.to_owned()),
+        cap: format.cap,
+        makes_image: format.makes_image,
+    }
+}
+
+/// The Format that the path names, if the key sees it.
+fn visible(request: &Request<'_>) -> Result<&'static Format, Failure> {
+    let format = named(request).filter(|format| format.is_visible_to(request.workspace()));
+    format.ok_or_else(not_found)
+}
+
+/// The Format that the path names, if the key may call it.
+pub(super) fn callable(request: &Request<'_>) -> Result<&'static Format, Failure> {
+    let format = named(request).ok_or_else(not_found)?;
+    let workspace = request.workspace();
+    let kind = request.state.workspaces.get(workspace);
+    let kind = kind.map_or(WorkspaceKind::Personal, |workspace| workspace.kind);
+    match format.may_call(workspace, kind) {
+        Ok(()) => Ok(format),
+        Err(NotCallable::Unknown) => Err(not_found()),
+        Err(NotCallable::NeedsTeamKey) => Err(Failure::new(
+            ErrorCode::WorkspaceKeyRequired,
+            "The Format is a team's: it takes a key of the team's workspace.",
+        )),
+    }
+}
+
+fn named(request: &Request<'_>) -> Option<&'static Format> {
+    match request.segments.as_slice() {
+        [id] => Format::by_id(id),
+        [handle, slug] => Format::by_slug(handle, slug),
+        _ => None,
+    }
+}
+
+fn not_found() -> Failure {
+    Failure::new(ErrorCode::FormatNotFound, "There is no such Format.")
+}
+
+/// The run to continue has to be one of this Format's, with something to continue.
+fn judge_previous(request: &Request<'_>, format: &Format, asked: &Asked) -> Result<(), Failure> {
+    let Some(id) = &asked.previous_run_id else {
+        return Ok(());
+    };
+    let run = request.state.runs.by_id(id).filter(|run| {
+        run.order.workspace == request.workspace() && run.order.kind == RunKind::Format
+    });
+    let Some(run) = run else {
+        let message = "There is no such run to continue.";
+        return Err(Failure::new(ErrorCode::PreviousRunNotFound, message));
+    };
+    if run.order.subject.as_deref() != Some(format.id) {
+        let message = "The run to continue is one of another Format.";
+        let failure = Failure::new(ErrorCode::PreviousRunFormatMismatch, message);
+        return Err(failure.detail("previous_format_id", json!(run.order.subject)));
+    }
+    let (has_thread, artifacts) = (run.has_thread(), run.made().len());
+    if run.status.is_terminal() && !has_thread && artifacts == 0 {
+        let message = "There is nothing to continue.";
+        let failure = Failure::new(ErrorCode::PreviousRunNotResumable, message);
+        return Err(failure
+            .detail("previous_run_status", json!(run.status))
+            .detail("has_thread", json!(has_thread))
+            .detail("artifact_count", json!(artifacts)));
+    }
+    Ok(())
+}
+
+/// A Format that is there and may be called may still not be run.
+pub(super) fn check_state(request: &Request<'_>, format: &Format) -> Result<(), Failure> {
+    let (code, message) = match format.condition {
+        Condition::Active => return Ok(()),
+        Condition::Inactive => (ErrorCode::FormatInactive, "The Format is set inactive."),
+        Condition::NoTrigger => (
+            ErrorCode::FormatApiTriggerDisabled,
+            "The Format's API-call trigger is off.",
+        ),
+        Condition::BuiltIn => (
+            ErrorCode::FormatNotForkable,
+            "This is a capability of the service, and not a Format.",
+        ),
+        Condition::Archived => return Err(not_found()),
+    };
+    Err(Failure::new(code, message).detail("format_id", json!(request.id())))
+}
+
+/// The run to continue has to have ended.
+pub(super) fn check_previous_is_over(request: &Request<'_>, asked: &Asked) -> Result<(), Failure> {
+    let previous = asked.previous_run_id.as_deref();
+    let status: Option<&RunStatus> = previous
+        .and_then(|id| request.state.runs.by_id(id))
+        .map(|run| &run.status);
+    match status.filter(|status| !status.is_terminal()) {
+        None => Ok(()),
+        Some(status) => {
+            let message = format!("The run to continue is {status}.");
+            let failure = Failure::new(ErrorCode::PreviousRunNotTerminal, message);
+            Err(failure.detail("previous_run_status", json!(status)))
+        }
+    }
+}
+
+/// What `on_active_run` asks for.
+pub(super) fn check_none_in_flight(request: &Request<'_>, format: &Format) -> Result<(), Failure> {
+    if !request.state.runs.any_in_flight(&shelf(request, format)) {
+        return Ok(());
+    }
+    let message = "A run of the Format is in flight.";
+    Err(Failure::new(ErrorCode::FormatRunInProgress, message))
+}
+
+fn shelf(request: &Request<'_>, format: &Format) -> Shelf {
+    Shelf {
+        workspace: request.workspace().to_owned(),
+        kind: RunKind::Format,
+        subject: Some(format.id.to_owned()),
+    }
+}
+
+/// A Format as it is read. The recipe is never told.
+fn view(format: &Format) -> Value {
+    let owner = match format.owner {
+        Owner::FirstParty => "studio",
+        Owner::Workspace(workspace) => workspace,
+    };
+    let status = match format.condition {
+        Condition::Inactive => "inactive",
+        _ => "active",
+    };
+    json!({
+        "id": format.id,
+        "handle": format.handle,
+        "slug": format.slug,
+        "name": format.name,
+        "description": format.description,
+        "status": status,
+        "owner": owner,
+        "first_party": format.owner == Owner::FirstParty,
+        "generation_spend_cap_usd_micros": format.cap.micros(),
+        "io": if format.makes_image { json!({"output_kind": "image"}) } else { json!({}) },
+        "created_at": CREATED_AT,
+        "updated_at": CREATED_AT,
+    })
+}

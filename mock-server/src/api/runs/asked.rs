@@ -1,0 +1,230 @@
+//! What a run is asked for: the fields that runs of all kinds share, judged one by one, and the
+//! checks that follow them.
+
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+use svc_sdk::contract::ErrorCode;
+use svc_sdk::contract::limits::{RUN_INPUT_BYTES, RUN_INPUT_KEYS, SPEND_CAP_USD};
+use svc_sdk::types::Usd;
+
+use super::attachments::Attachments;
+use crate::api::catalog;
+use crate::api::failure::Failure;
+use crate::api::fields::Fields;
+use crate::api::request::Request;
+use crate::api::submit::{refused_at_will, uncovered};
+use crate::engine::magic::Words;
+use crate::engine::models::{self, Router};
+use crate::engine::output_schema::{asks_for_a_url, check};
+use crate::engine::runs::{Fate, Order, RunKind};
+
+/// Service seconds from a run's beginning to its end.
+const RUN_TAKES: Duration = Duration::from_secs(10);
+/// What a run spends where no magic word says otherwise.
+const USUAL_COST: Usd = Usd::from_micros(50_000);
+
+/// What a run is about, and what holds where its body does not say.
+#[derive(Clone, Debug)]
+pub(in crate::api) struct Terms {
+    pub(in crate::api) kind: RunKind,
+    pub(in crate::api) subject: Option<String>,
+    pub(in crate::api) cap: Usd,
+    pub(in crate::api) makes_image: bool,
+}
+
+/// What a body asks for.
+#[derive(Clone, Debug)]
+pub(in crate::api) struct Asked {
+    words: Words,
+    attachments: Attachments,
+    cap: Option<Usd>,
+    schema: Option<Value>,
+    pub(in crate::api) previous_run_id: Option<String>,
+    pub(in crate::api) webhook_url: Option<String>,
+}
+
+impl Asked {
+    /// Reads the fields of a body; those that its kind of run does not have are not there. What is
+    /// not a field at all was refused before.
+    pub(in crate::api) fn of(fields: Fields<'_>) -> Result<Self, Failure> {
+        fields.filled_text("instruction")?;
+        let input = fields.object("input")?;
+        judge_input(fields, input)?;
+        let attachments = Attachments::of(fields)?;
+        let previous_run_id = fields.filled_text("previous_run_id")?;
+        judge_model(fields)?;
+        let texts = fields.texts_in(&["instruction", "input", "attachments"]);
+        Ok(Self {
+            words: Words::of(texts.iter().map(String::as_str)),
+            attachments,
+            cap: spend_cap(fields)?,
+            schema: schema(fields)?,
+            previous_run_id: previous_run_id.map(str::to_owned),
+            webhook_url: super::webhook_url(fields)?,
+        })
+    }
+
+    /// Refuses a Format run that is given nothing to work on.
+    pub(in crate::api) fn check_content(&self, fields: Fields<'_>) -> Result<(), Failure> {
+        let given = |name: &str| fields.value(name).is_some();
+        let any = given("instruction") || given("input") || self.previous_run_id.is_some();
+        if any || self.attachments.count > 0 {
+            return Ok(());
+        }
+        let problem = "or one of `input`, `previous_run_id` and `attachments` is required";
+        Err(fields.wrong("instruction", problem))
+    }
+
+    /// The order, on those terms.
+    pub(in crate::api) fn order(self, request: &Request<'_>, terms: Terms) -> Order {
+        let words = self.words;
+        let fate = if words.skip {
+            Fate::Skipped
+        } else if let Some(code) = words.fail {
+            Fate::Fails(match code {
+                // A job's way to fail without saying more; this is a run's.
+                ErrorCode::GenerationFailed => ErrorCode::FormatRunFailed,
+                code => code,
+            })
+        } else if words.degraded {
+            Fate::Degraded
+        } else {
+            Fate::Completes
+        };
+        let wants_url = self.schema.as_ref().is_some_and(asks_for_a_url);
+        let takes = words.takes.unwrap_or(RUN_TAKES).as_micros();
+        Order {
+            request_id: request.request_id.to_owned(),
+            workspace: request.workspace().to_owned(),
+            kind: terms.kind,
+            subject: terms.subject,
+            previous_run_id: self.previous_run_id,
+            makes_image: terms.makes_image || wants_url || fate == Fate::Degraded,
+            fate,
+            takes: u64::try_from(takes).unwrap_or(u64::MAX),
+            stuck: words.stuck,
+            cost: words.cost.unwrap_or(USUAL_COST),
+            cap: self.cap.unwrap_or(terms.cap),
+            usage_unreadable: words.usage_unreadable,
+            harvest_unavailable: words.harvest_unavailable,
+            outages: words.outages.unwrap_or_default(),
+            schema: self.schema,
+            webhook_url: self.webhook_url,
+        }
+    }
+}
+
+/// The wallet has to cover what the runs may spend.
+pub(in crate::api) fn check_funds(request: &Request<'_>, orders: &[Order]) -> Result<(), Failure> {
+    let needed: Usd = orders.iter().map(Order::needs).sum();
+    let covered = request.state.ledger.covers(request.workspace(), needed);
+    covered.map_err(|short| uncovered(request.host, needed, short.available))
+}
+
+/// The last that can go wrong: what magic words refuse, and attachments that are not there.
+pub(in crate::api) fn check_magic(asked: &Asked) -> Result<(), Failure> {
+    match &asked.words.refuse {
+        Some(code) => Err(refused_at_will(code)),
+        None => asked.attachments.fetch(),
+    }
+}
+
+fn judge_input(fields: Fields<'_>, input: Option<&Map<String, Value>>) -> Result<(), Failure> {
+    let Some(input) = input else { return Ok(()) };
+    if input.len() > RUN_INPUT_KEYS {
+        let problem = format!("must have at most {RUN_INPUT_KEYS} keys");
+        return Err(fields.wrong("input", &problem));
+    }
+    let bytes = serde_json::to_vec(input).map_or(usize::MAX, |text| text.len());
+    if bytes > RUN_INPUT_BYTES {
+        let problem = format!("must have at most {RUN_INPUT_BYTES} bytes");
+        let failure = fields.wrong("input", &problem);
+        return Err(failure.detail("limit_bytes", json!(RUN_INPUT_BYTES)));
+    }
+    Ok(())
+}
+
+fn judge_model(fields: Fields<'_>) -> Result<(), Failure> {
+    let Some(model) = fields.text("model")? else {
+        return Ok(());
+    };
+    let routed = [Router::Image, Router::Video].into_iter();
+    let mut known = routed
+        .flat_map(models::of)
+        .map(|model| model.id)
+        .chain(catalog::model_ids());
+    if known.any(|id| id == model) {
+        return Ok(());
+    }
+    Err(fields.wrong("model", "is not the id of a model in the catalog"))
+}
+
+/// `generation_spend_cap_usd`: above 0, at most 500, and `null` for as much as that. It may be
+/// above the Format's own cap.
+pub(in crate::api) fn spend_cap(fields: Fields<'_>) -> Result<Option<Usd>, Failure> {
+    const NAME: &str = "generation_spend_cap_usd";
+    let most = || SPEND_CAP_USD.to_string().parse().ok();
+    let wrong = || {
+        let problem = format!("must be a number above 0 and at most {SPEND_CAP_USD}");
+        fields.wrong(NAME, &problem)
+    };
+    match fields.value(NAME) {
+        None => Ok(None),
+        Some(Value::Null) => Ok(most()),
+        Some(value) => {
+            let cap: Option<Usd> = value
+                .as_f64()
+                .and_then(|cap| format!("{cap:.6}").parse().ok());
+            let allowed =
+                cap.filter(|cap| *cap > Usd::ZERO && most().is_some_and(|most| *cap <= most));
+            allowed.map(Some).ok_or_else(wrong)
+        }
+    }
+}
+
+/// What the output has to fit: `output_schema`, or the schema in `response_format`.
+fn schema(fields: Fields<'_>) -> Result<Option<Value>, Failure> {
+    let schema = match (
+        fields.value("output_schema"),
+        fields.object("response_format")?,
+    ) {
+        (Some(_), Some(_)) => {
+            return Err(fields.wrong("response_format", "excludes `output_schema`"));
+        }
+        (Some(schema), None) => schema,
+        (None, None) => return Ok(None),
+        (None, Some(format)) => match schema_of_format(format)? {
+            None => return Ok(None),
+            Some(schema) => schema,
+        },
+    };
+    let violations = check(schema);
+    if violations.is_empty() {
+        return Ok(Some(schema.clone()));
+    }
+    let message = "The schema is outside of what is supported.";
+    let failure = Failure::new(ErrorCode::OutputSchemaInvalid, message);
+    Err(failure.detail("violations", json!(violations)))
+}
+
+fn schema_of_format(format: &Map<String, Value>) -> Result<Option<&Value>, Failure> {
+    let fields = Fields::within("response_format.", format);
+    fields.only(
+        |name| matches!(name, "type" | "json_schema"),
+        "a response_format",
+    )?;
+    let kind = fields.one_of("type", &["text", "json_object", "json_schema"])?;
+    let inner = fields.object("json_schema")?;
+    match (kind, inner) {
+        (None, _) => Err(fields.wrong("type", "is required")),
+        (Some("json_schema"), Some(inner)) => {
+            let schema = inner.get("schema");
+            let missing = || fields.wrong("json_schema.schema", "is required");
+            schema.map(Some).ok_or_else(missing)
+        }
+        (Some("json_schema"), None) => Err(fields.wrong("json_schema", "is required")),
+        (Some(_), Some(_)) => Err(fields.wrong("json_schema", "needs `type` json_schema")),
+        (Some(_), None) => Ok(None),
+    }
+}

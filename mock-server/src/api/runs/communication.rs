@@ -1,0 +1,142 @@
+//! How the caller of a run wants to hear of its end: the communication fields, at the top or in
+//! `communication`. A run is never waited for, so what counts is the webhook's address.
+
+use svc_sdk::contract::limits::WAIT_TIMEOUT_SECONDS;
+
+use crate::api::failure::Failure;
+use crate::api::fields::Fields;
+use crate::engine::destination;
+
+/// The communication fields, and what they may stand in.
+pub(in crate::api) const FIELDS: [&str; 4] = [
+    "mode",
+    "webhook_url",
+    "wait_timeout_seconds",
+    "communication",
+];
+
+/// Where the end of the run is announced.
+pub(in crate::api) fn webhook_url(fields: Fields<'_>) -> Result<Option<String>, Failure> {
+    let mode = mode(fields)?;
+    let url = url(fields)?;
+    let Some(inner) = fields.object("communication")? else {
+        return judged(fields, mode, url);
+    };
+    let inner = Fields::within("communication.", inner);
+    let known = |name: &str| FIELDS.contains(&name) && name != "communication";
+    inner.only(known, "the communication fields")?;
+    let (inner_mode, inner_url) = (self::mode(inner)?, self::url(inner)?);
+    for name in inner.names() {
+        // Said twice is fine, said in two ways is not.
+        let above = fields.value(name);
+        if above.is_some() && above != inner.value(name) {
+            let problem = format!("is another than `{name}`");
+            return Err(inner.wrong(name, &problem));
+        }
+    }
+    judged(fields, mode.or(inner_mode), url.or(inner_url))
+}
+
+/// A run is not waited for, so these are all; how long to wait is judged and makes no difference.
+fn mode<'b>(fields: Fields<'b>) -> Result<Option<&'b str>, Failure> {
+    fields.integer("wait_timeout_seconds", WAIT_TIMEOUT_SECONDS)?;
+    fields.one_of("mode", &["async", "webhook"])
+}
+
+fn url<'b>(fields: Fields<'b>) -> Result<Option<&'b str>, Failure> {
+    let Some(url) = fields.text("webhook_url")? else {
+        return Ok(None);
+    };
+    destination::webhook(url).map_err(|problem| fields.wrong("webhook_url", &problem))?;
+    Ok(Some(url))
+}
+
+fn judged(
+    fields: Fields<'_>,
+    mode: Option<&str>,
+    url: Option<&str>,
+) -> Result<Option<String>, Failure> {
+    if mode == Some("webhook") && url.is_none() {
+        return Err(fields.wrong("webhook_url", "is required with `mode` webhook"));
+    }
+    Ok(url.map(str::to_owned))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn read(body: &Value) -> Result<Option<String>, Failure> {
+        webhook_url(Fields::of_body(body).unwrap())
+    }
+
+    const HOOK: &str = "https://hooks.example/in";
+
+    #[test]
+    fn the_address_may_stand_in_either_place_or_in_both() {
+        for body in [
+            json!({"webhook_url": HOOK}),
+            json!({"mode": "webhook", "webhook_url": HOOK}),
+            json!({"communication": {"webhook_url": HOOK}}),
+            json!({"mode": "webhook", "communication": {"webhook_url": HOOK}}),
+            json!({"webhook_url": HOOK, "communication": {"webhook_url": HOOK, "mode": "webhook"}}),
+            json!({"communication": {"webhook_url": HOOK, "wait_timeout_seconds": 5}}),
+        ] {
+            assert_eq!(read(&body), Ok(Some(HOOK.to_owned())), "{body}");
+        }
+        for body in [
+            json!({}),
+            json!({"mode": "async"}),
+            json!({"communication": {}}),
+        ] {
+            assert_eq!(read(&body), Ok(None), "{body}");
+        }
+    }
+
+    #[test]
+    fn what_contradicts_itself_or_leads_nowhere_is_refused() {
+        for (body, field) in [
+            (json!({"mode": "webhook"}), "webhook_url"),
+            (json!({"mode": "sync"}), "mode"),
+            (
+                json!({"communication": {"mode": "subscribe"}}),
+                "communication.mode",
+            ),
+            (
+                json!({"communication": {"colour": 1}}),
+                "communication.colour",
+            ),
+            (json!({"communication": "webhook"}), "communication"),
+            (json!({"wait_timeout_seconds": 31}), "wait_timeout_seconds"),
+            (
+                json!({"webhook_url": "http://hooks.example/"}),
+                "webhook_url",
+            ),
+            (
+                json!({"communication": {"webhook_url": "https://127.0.0.1/"}}),
+                "communication.webhook_url",
+            ),
+            (
+                json!({"webhook_url": format!("{HOOK}/{}", "x".repeat(2048))}),
+                "webhook_url",
+            ),
+            (
+                json!({"webhook_url": HOOK, "communication": {"webhook_url": "https://other.example/"}}),
+                "communication.webhook_url",
+            ),
+            (
+                json!({"mode": "async", "communication": {"mode": "webhook", "webhook_url": HOOK}}),
+                "communication.mode",
+            ),
+        ] {
+            let failure = read(&body).expect_err(&body.to_string());
+            assert_eq!(
+                (failure.status(), failure.about()),
+                (400, Some(field)),
+                "{body}"
+            );
+        }
+    }
+}

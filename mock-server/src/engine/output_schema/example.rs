@@ -1,0 +1,219 @@
+//! A value that fits a schema: what the mock's agent delivers. The same schema gives the same value.
+
+use serde_json::{Map, Number, Value, json};
+
+use super::fit;
+
+/// How many values one output has at most: a schema may ask for more than anybody can hold.
+const MOST_VALUES: usize = 10_000;
+
+/// A value that fits a schema of the subset, where one can be found; URLs in it are `url`. Where
+/// the schema contradicts itself, or asks for too much, the value does not fit.
+pub(crate) fn example(schema: &Value, url: &str) -> Value {
+    Maker {
+        url,
+        left: MOST_VALUES,
+    }
+    .make(schema)
+}
+
+/// Whether a schema has a place for a URL.
+pub(crate) fn asks_for_a_url(schema: &Value) -> bool {
+    let Some(keywords) = schema.as_object() else {
+        return false;
+    };
+    let here = keywords.get("format").is_some_and(|format| format == "uri");
+    let properties = keywords.get("properties").and_then(Value::as_object);
+    let below = properties.into_iter().flat_map(Map::values);
+    here || below.chain(keywords.get("items")).any(asks_for_a_url)
+}
+
+struct Maker<'u> {
+    url: &'u str,
+    left: usize,
+}
+
+impl Maker<'_> {
+    fn make(&mut self, schema: &Value) -> Value {
+        self.left = self.left.saturating_sub(1);
+        let Some(keywords) = schema.as_object() else {
+            return Value::Null;
+        };
+        if let Some(only) = keywords.get("const") {
+            return only.clone();
+        }
+        if let Some(values) = keywords.get("enum").and_then(Value::as_array) {
+            let fitting = values.iter().find(|value| fit(value, schema).is_empty());
+            return fitting.or(values.first()).cloned().unwrap_or_default();
+        }
+        match type_of(keywords) {
+            "object" => self.object(keywords),
+            "array" => self.array(keywords),
+            "integer" => integer(keywords),
+            "number" => number(keywords),
+            "boolean" => json!(true),
+            "null" => Value::Null,
+            _ if keywords.get("format").is_some() => json!(self.url),
+            _ => json!("text"),
+        }
+    }
+
+    fn object(&mut self, keywords: &Map<String, Value>) -> Value {
+        let mut fields = Map::new();
+        let properties = keywords.get("properties").and_then(Value::as_object);
+        for (name, schema) in properties.into_iter().flatten() {
+            if self.left == 0 {
+                break;
+            }
+            let value = match schema.get("type").and_then(Value::as_str) {
+                // A text that says what it is, where any text will do.
+                Some("string") if is_any_text(schema) => json!(format!("A {name}.")),
+                _ => self.make(schema),
+            };
+            fields.insert(name.clone(), value);
+        }
+        if keywords.get("additionalProperties") != Some(&Value::Bool(false)) {
+            let required = keywords.get("required").and_then(Value::as_array);
+            for name in required.into_iter().flatten().filter_map(Value::as_str) {
+                if !fields.contains_key(name) && self.left > 0 {
+                    self.left -= 1;
+                    fields.insert(name.to_owned(), json!(format!("A {name}.")));
+                }
+            }
+        }
+        Value::Object(fields)
+    }
+
+    fn array(&mut self, keywords: &Map<String, Value>) -> Value {
+        let bound = |name: &str| keywords.get(name).and_then(Value::as_u64);
+        let wanted = bound("minItems").unwrap_or(0).max(1);
+        let wanted = wanted.min(bound("maxItems").unwrap_or(u64::MAX));
+        let any = json!({"type": "string"});
+        let schema = keywords.get("items").unwrap_or(&any);
+        let mut items = Vec::new();
+        for _ in 0..wanted {
+            if self.left == 0 {
+                break;
+            }
+            items.push(self.make(schema));
+        }
+        Value::Array(items)
+    }
+}
+
+fn is_any_text(schema: &Value) -> bool {
+    ["format", "enum", "const"]
+        .iter()
+        .all(|keyword| schema.get(keyword).is_none())
+}
+
+/// The type that a schema names, or that its keywords are about.
+fn type_of(keywords: &Map<String, Value>) -> &str {
+    if let Some(name) = keywords.get("type").and_then(Value::as_str) {
+        return name;
+    }
+    let has = |names: &[&str]| names.iter().any(|name| keywords.contains_key(*name));
+    if has(&["properties", "required", "additionalProperties"]) {
+        "object"
+    } else if has(&["items", "minItems", "maxItems"]) {
+        "array"
+    } else if has(&["minimum", "maximum"]) {
+        "number"
+    } else {
+        "string"
+    }
+}
+
+fn integer(keywords: &Map<String, Value>) -> Value {
+    let bound = |name: &str| keywords.get(name);
+    // Bounds that are written as integers stay exact.
+    match (bound("minimum"), bound("maximum")) {
+        (Some(least), _) if least.is_i64() || least.is_u64() => least.clone(),
+        (Some(least), _) => whole(least.as_f64().map(f64::ceil)),
+        (None, Some(most)) if most.as_f64().is_some_and(|most| most >= 1.0) => json!(1),
+        (None, Some(most)) if most.is_i64() || most.is_u64() => most.clone(),
+        (None, Some(most)) => whole(most.as_f64().map(f64::floor)),
+        (None, None) => json!(1),
+    }
+}
+
+fn number(keywords: &Map<String, Value>) -> Value {
+    let least = keywords.get("minimum").and_then(Value::as_f64);
+    let most = keywords.get("maximum").and_then(Value::as_f64);
+    let one = 1.0_f64;
+    let value = one.min(most.unwrap_or(one)).max(least.unwrap_or(f64::MIN));
+    Number::from_f64(value).map_or(Value::Null, Value::Number)
+}
+
+/// A whole number as JSON writes it.
+fn whole(number: Option<f64>) -> Value {
+    let text = number.map(|number| format!("{number:.0}"));
+    let integer = text.and_then(|text| text.parse::<i64>().ok());
+    integer.map_or_else(
+        || number.map_or(Value::Null, |number| json!(number)),
+        |n| json!(n),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const URL: &str = "https://media.example/a.png";
+
+    #[test]
+    fn an_example_fits_its_schema() {
+        for property in [
+            json!({}),
+            json!({"type": "string"}),
+            json!({"type": "string", "format": "uri"}),
+            json!({"enum": ["x", 2, null], "type": "integer"}),
+            json!({"const": {"a": [1]}}),
+            json!({"type": "integer", "minimum": 1.5}),
+            json!({"type": "integer", "minimum": -7, "maximum": -7}),
+            json!({"type": "integer", "maximum": -2.5}),
+            json!({"type": "integer", "minimum": u64::MAX}),
+            json!({"type": "number", "minimum": 0.25, "maximum": 0.5}),
+            json!({"type": "number", "maximum": -3}),
+            json!({"minimum": 9}),
+            json!({"type": "boolean"}),
+            json!({"type": "null"}),
+            json!({"type": "array"}),
+            json!({"type": "array", "minItems": 5, "items": {"type": "integer", "minimum": 3}}),
+            json!({"type": "array", "maxItems": 0, "items": {"type": "string"}}),
+            json!({"minItems": 2}),
+            json!({"type": "object", "required": ["x"]}),
+            json!({"required": ["x"], "properties": {"x": {"type": "null"}}, "additionalProperties": false}),
+        ] {
+            let schema =
+                json!({"type": "object", "required": ["a"], "properties": {"a": property}});
+            let value = example(&schema, URL);
+            assert_eq!(fit(&value, &schema), [], "{schema} {value}");
+            assert_eq!(value, example(&schema, URL));
+        }
+    }
+
+    #[test]
+    fn a_place_for_a_url_gets_the_url() {
+        let schema = json!({"type": "object", "properties": {"a": {"type": "array", "items": {"type": "string", "format": "uri"}}}});
+        assert!(asks_for_a_url(&schema));
+        assert!(!asks_for_a_url(
+            &json!({"type": "object", "properties": {"format": {"type": "string"}}})
+        ));
+        assert_eq!(example(&schema, URL), json!({"a": [URL]}));
+    }
+
+    #[test]
+    fn what_cannot_be_fitted_is_seen_not_to_fit() {
+        let many = json!({"type": "array", "minItems": u64::MAX, "items": {"type": "null"}});
+        for property in [
+            json!({"enum": ["a"], "type": "integer"}),
+            json!({"required": ["x"], "additionalProperties": false}),
+            json!({"type": "array", "minItems": 1000, "items": many}),
+            json!({"type": "integer", "minimum": 0.1, "maximum": 0.9}),
+        ] {
+            let schema = json!({"type": "object", "properties": {"a": property}});
+            assert_ne!(fit(&example(&schema, URL), &schema), [], "{schema}");
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! What a run delivers: its output, and where the primary one is in it.
+
+use serde_json::{Map, Value, json};
+use svc_sdk::contract::{ErrorCode, RunStatus};
+
+use super::{Fate, Run};
+use crate::engine::output_schema::{Violation, example, fit};
+
+/// The name of the image in an output that nobody gave a schema for.
+const IMAGE: &str = "image_url";
+/// What stands for the URL of a file where any will do.
+const SOME_URL: &str = "https://media.example/";
+
+/// What a run that has ended gives back.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Delivery {
+    /// An object, or null.
+    pub(crate) output: Value,
+    pub(crate) primary_key: Option<String>,
+    /// Whether the deliverable exists; it is the first file then.
+    pub(crate) has_primary: bool,
+    /// Where the output does not fit the schema.
+    pub(crate) violations: Vec<Violation>,
+}
+
+impl Delivery {
+    /// What a run gives back now; `url` is where its first file is.
+    pub(crate) fn of(run: &Run, url: Option<&str>) -> Self {
+        let mut delivery = Self {
+            primary_key: primary_key(run),
+            ..Self::default()
+        };
+        match (&run.status, &run.failing) {
+            (RunStatus::Completed, _) => {
+                if run.order.fate == Fate::Degraded {
+                    (delivery.violations, _) = spoiled(run, url);
+                } else if !run.unharvested {
+                    delivery.has_primary = url.is_some();
+                    delivery.output = whole(run, url);
+                }
+            }
+            (RunStatus::Failed, Some(failing)) => {
+                delivery.fail(&failing.code, run, url);
+            }
+            _ => {}
+        }
+        delivery
+    }
+
+    /// What is left of the output of a run that failed.
+    fn fail(&mut self, code: &ErrorCode, run: &Run, url: Option<&str>) {
+        match code {
+            ErrorCode::OutputSchemaUnsatisfied => {
+                (self.violations, self.output) = spoiled(run, url);
+            }
+            ErrorCode::PrimaryOutputMissing => {
+                let key = self.primary_key.get_or_insert_with(|| IMAGE.to_owned());
+                self.output = whole(run, url);
+                if let Some(fields) = self.output.as_object_mut() {
+                    fields.insert(key.clone(), Value::Null);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Whether what a run would deliver fits what was asked for.
+pub(super) fn can_deliver(run: &Run) -> bool {
+    let schema = run.order.schema.as_ref();
+    schema.is_none_or(|schema| fit(&example(schema, SOME_URL), schema).is_empty())
+}
+
+/// The output as it was meant to be.
+fn whole(run: &Run, url: Option<&str>) -> Value {
+    if let Some(schema) = &run.order.schema {
+        return example(schema, url.unwrap_or_default());
+    }
+    let mut output =
+        json!({"summary": format!("What the {} run was asked for.", run.order.kind.as_str())});
+    if let (Some(url), Some(fields)) = (url, output.as_object_mut()) {
+        fields.insert(IMAGE.to_owned(), json!(url));
+    }
+    output
+}
+
+/// Why an output does not fit, and that output. The same one is found whatever its URLs are.
+fn spoiled(run: &Run, url: Option<&str>) -> (Vec<Violation>, Value) {
+    let summary = json!({"type": "object", "required": ["summary"]});
+    let schema = run.order.schema.as_ref().unwrap_or(&summary);
+    let judged = attempts(run, url.map(|_| SOME_URL)).map(|output| fit(&output, schema));
+    let mut unfit = judged.enumerate().filter(|(_, found)| !found.is_empty());
+    let Some((number, violations)) = unfit.next() else {
+        return Default::default();
+    };
+    let output = attempts(run, url).nth(number);
+    (violations, output.unwrap_or_default())
+}
+
+/// The whole output, and then worse and worse ones.
+fn attempts(run: &Run, url: Option<&str>) -> impl Iterator<Item = Value> {
+    let whole = whole(run, url).as_object().cloned().unwrap_or_default();
+    let names: Vec<String> = whole.keys().cloned().collect();
+    let spoil = |value: Option<Value>| {
+        let (whole, names) = (whole.clone(), names.clone());
+        names.into_iter().map(move |name| {
+            let mut fields = whole.clone();
+            match &value {
+                Some(value) => fields.insert(name, value.clone()),
+                None => fields.remove(&name),
+            };
+            fields
+        })
+    };
+    let less = spoil(None).chain(spoil(Some(Value::Null)));
+    let less = less.chain(spoil(Some(json!(true))));
+    let outputs: Vec<Map<String, Value>> = [whole.clone()].into_iter().chain(less).collect();
+    outputs.into_iter().map(Value::Object).chain([Value::Null])
+}
+
+/// The name of the primary output, where there is one: the image, or the first field for a URL.
+fn primary_key(run: &Run) -> Option<String> {
+    let Some(schema) = &run.order.schema else {
+        return run.order.makes_image.then(|| IMAGE.to_owned());
+    };
+    let properties: Option<&Map<String, Value>> =
+        schema.get("properties").and_then(Value::as_object);
+    let is_url = |schema: &Value| schema.get("format").is_some_and(|format| format == "uri");
+    let mut named = properties.into_iter().flatten();
+    let first = named.find(|(_, schema)| is_url(schema));
+    first.map(|(name, _)| name.clone())
+}
