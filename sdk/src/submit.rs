@@ -129,14 +129,15 @@ pub trait Started: Sized {
     #[doc(hidden)]
     fn starts(operation: Operation) -> bool;
 
-    /// The handle. An earlier submit with the same key may have been answered 200.
+    /// The handle; none where the receipt does not say what was started. An earlier submit with the
+    /// same key may have been answered 200.
     #[doc(hidden)]
     fn started(
-        client: Client<Self::Surface>,
+        client: &Client<Self::Surface>,
         receipt: Self::Receipt,
-        idempotency_key: Option<IdempotencyKey>,
+        idempotency_key: Option<&IdempotencyKey>,
         answered_200: bool,
-    ) -> Self;
+    ) -> Option<Self>;
 
     /// The error of a receipt of another shape, with what it still tells of what was started.
     #[doc(hidden)]
@@ -225,15 +226,11 @@ impl<H: Started> Submit<H> {
                     Err(_) => error,
                 }
             })?;
-            Ok((receipt, answer.status == 200))
+            let key = request.idempotency_key.as_ref();
+            H::started(&self.client, receipt, key, answer.status == 200)
+                .ok_or_else(|| answer.nameless())
         });
-        let (receipt, answered_200) = Box::pin(sending).await?;
-        Ok(H::started(
-            self.client,
-            receipt,
-            request.idempotency_key,
-            answered_200,
-        ))
+        Box::pin(sending).await
     }
 }
 
@@ -247,12 +244,13 @@ impl<S: Surface> Started for JobHandle<S> {
     }
 
     fn started(
-        client: Client<S>,
+        client: &Client<S>,
         receipt: SubmitReceipt,
-        idempotency_key: Option<IdempotencyKey>,
+        idempotency_key: Option<&IdempotencyKey>,
         answered_200: bool,
-    ) -> Self {
-        Self::submitted(client, receipt, idempotency_key, answered_200)
+    ) -> Option<Self> {
+        let (client, key) = (client.clone(), idempotency_key.cloned());
+        Some(Self::submitted(client, receipt, key, answered_200))
     }
 
     fn found(error: Error, receipt: &Value) -> Error {

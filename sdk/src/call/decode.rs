@@ -104,6 +104,12 @@ impl Answer {
         })
     }
 
+    /// The error of a receipt that does not say what was started.
+    pub(crate) fn nameless(&self) -> Error {
+        let reason = "no id of what was started, and no URL that has it";
+        self.shape_error("data".to_owned(), reason.to_owned())
+    }
+
     fn shape_error(&self, path: String, reason: String) -> Error {
         let snippet = snippet(&self.body);
         Error::new(Kind::Decode {

@@ -72,7 +72,10 @@ impl Error {
                 }
             }
             Kind::RunEnded { receipt } => {
-                write!(f, "run {} ended {}", receipt.run_id, receipt.status)?;
+                match self.run_id() {
+                    Some(id) => write!(f, "run {id} ended {}", receipt.status)?,
+                    None => write!(f, "the run ended {}", receipt.status)?,
+                }
                 match &receipt.error {
                     Some(body) => write!(f, ": {} ({})", brief(&body.message), body.code),
                     None => Ok(()),

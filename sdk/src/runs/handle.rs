@@ -338,21 +338,21 @@ impl<K: Kind> Started for RunHandle<K> {
     }
 
     fn started(
-        client: Client,
+        client: &Client,
         receipt: RunReceipt,
-        idempotency_key: Option<IdempotencyKey>,
+        idempotency_key: Option<&IdempotencyKey>,
         answered_200: bool,
-    ) -> Self {
-        Self {
-            client,
-            id: receipt.run_id.clone(),
+    ) -> Option<Self> {
+        Some(Self {
+            client: client.clone(),
+            id: receipt.id()?,
             started: Some(Arc::new(Begun {
                 receipt,
-                idempotency_key,
+                idempotency_key: idempotency_key.cloned(),
                 answered_200,
             })),
             kind: PhantomData,
-        }
+        })
     }
 
     fn found(error: Error, receipt: &Value) -> Error {

@@ -182,7 +182,7 @@ impl Watched for QueueHandle {
     }
 
     fn unknown(&self) -> Queue {
-        Queue::unread(&self.id)
+        Queue::default()
     }
 
     fn look(&self, due: Instant) -> Look<Queue> {
@@ -220,20 +220,20 @@ impl Started for QueueHandle {
     }
 
     fn started(
-        client: Client,
+        client: &Client,
         receipt: Queue,
-        idempotency_key: Option<IdempotencyKey>,
+        idempotency_key: Option<&IdempotencyKey>,
         answered_200: bool,
-    ) -> Self {
-        Self {
-            client,
-            id: receipt.queue_id.clone(),
+    ) -> Option<Self> {
+        Some(Self {
+            client: client.clone(),
+            id: receipt.id()?,
             started: Some(Arc::new(Begun {
                 receipt,
-                idempotency_key,
+                idempotency_key: idempotency_key.cloned(),
                 answered_200,
             })),
-        }
+        })
     }
 
     fn found(error: Error, receipt: &Value) -> Error {

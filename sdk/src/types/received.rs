@@ -37,12 +37,14 @@ macro_rules! received {
                 let mut fields = crate::types::received::Fields::deserialize(deserializer)?;
                 Ok(Self {
                     $( $needed: fields.need(stringify!($needed))?, )*
-                    $( $field: fields.take(stringify!($field)).unwrap_or_default(), )*
+                    $( $field: crate::types::received::received!(@read $kind fields stringify!($field)), )*
                     extra: fields.rest(),
                 })
             }
         }
     };
+    (@read maybe $fields:ident $name:expr) => { $fields.take($name) };
+    (@read many $fields:ident $name:expr) => { $fields.take_all($name) };
     (@type maybe $type:ty) => { Option<$type> };
     (@type many $type:ty) => { Vec<$type> };
 }
@@ -70,6 +72,15 @@ impl Fields {
         let value = T::deserialize(value).ok()?;
         self.0.remove(name);
         Some(value)
+    }
+
+    /// Takes out the items of a list; an empty one stays, so that it is told from none.
+    pub(in crate::types) fn take_all<T: DeserializeOwned>(&mut self, name: &str) -> Vec<T> {
+        let items = self.0.get(name).and_then(Value::as_array);
+        if items.is_none_or(Vec::is_empty) {
+            return Vec::new();
+        }
+        self.take(name).unwrap_or_default()
     }
 
     pub(in crate::types) fn rest(self) -> Extra {

@@ -41,11 +41,11 @@ received! {
     /// # Ok::<(), serde_json::Error>(())
     /// ```
     pub struct RunReceipt (
-        /// Identifies the run. Assumed name.
-        run_id: RunId,
         /// Where it is in its life.
         status: RunStatus,
     ) {
+        /// Identifies the run, where the receipt says so; see [`id`](Self::id). Assumed.
+        run_id: maybe RunId,
         /// The request that this answers.
         request_id: maybe RequestId,
         /// What it is a run of. Assumed.
@@ -88,6 +88,19 @@ received! {
 }
 
 impl RunReceipt {
+    /// Identifies the run: as the receipt says, or as its URLs do.
+    #[must_use]
+    pub fn id(&self) -> Option<RunId> {
+        let urls = [&self.status_url, &self.result_url, &self.events_url];
+        let in_urls = || {
+            urls.into_iter()
+                .flatten()
+                .find_map(|url| in_url(url, "-runs"))
+        };
+        let own = self.run_id.clone().or_else(|| self.extra.field("id"));
+        own.or_else(|| in_urls().map(RunId::from))
+    }
+
     /// The output as the caller's own type. One that is not there reads as `null`.
     ///
     /// # Errors
@@ -226,6 +239,15 @@ received! {
     }
 }
 
+/// The identifier that follows the collection of that name in a URL of the service:
+/// `…/format-runs/{id}/status`.
+pub(super) fn in_url<'u>(url: &'u str, collection: &str) -> Option<&'u str> {
+    let path = url.split(['?', '#']).next()?;
+    let mut segments = path.split('/');
+    segments.find(|segment| segment.ends_with(collection))?;
+    segments.next().filter(|id| !id.is_empty())
+}
+
 impl ErrorBody {
     /// The details that codes of runs have, typed.
     #[must_use]
@@ -269,7 +291,25 @@ mod tests {
         let receipt = receipt(json.clone());
         assert!(receipt.artifacts.is_empty());
         assert_eq!(serde_json::to_value(receipt).unwrap(), json);
-        assert!(serde_json::from_value::<RunReceipt>(json!({"status": "queued"})).is_err());
+        assert!(serde_json::from_value::<RunReceipt>(json!({"run_id": "run_1"})).is_err());
+    }
+
+    #[test]
+    fn a_run_is_known_by_its_id_or_by_its_urls() {
+        let url = "https://api.example/v1/agent-runs/run_1/status?x=1";
+        for json in [
+            json!({"run_id": "run_1", "status": "queued"}),
+            json!({"id": "run_1", "status": "queued"}),
+            json!({"status": "queued", "status_url": url}),
+            json!({"status": "queued", "result_url": url}),
+        ] {
+            assert_eq!(receipt(json.clone()).id(), Some("run_1".into()), "{json}");
+            assert_eq!(serde_json::to_value(receipt(json.clone())).unwrap(), json);
+        }
+        assert_eq!(
+            receipt(json!({"status": "queued", "status_url": "https://a/v1/agent-runs/"})).id(),
+            None
+        );
     }
 
     #[test]

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::invalid::webhook_url;
 use super::received::received;
+use super::run::in_url;
 use super::{Artifact, ErrorBody, InvalidField, JobId, RequestId, RunId, RunReceipt, Validate};
 use crate::contract::{DeliveryStatus, JobStatus};
 use crate::open_enum::open_enum;
@@ -124,7 +125,7 @@ impl WebhookEvent {
         let own = self.run_id.as_ref().map(RunId::as_str);
         own.or_else(in_receipt)
             .map(RunId::from)
-            .or_else(|| run_of(&self.result_url()?))
+            .or_else(|| in_url(&self.result_url()?, "-runs").map(RunId::from))
     }
 
     /// Where the receipt is to be fetched that was too large to be sent along.
@@ -143,16 +144,6 @@ impl WebhookEvent {
             _ => None,
         }
     }
-}
-
-/// The run of a result's URL: `…-runs/{run_id}/result`.
-fn run_of(url: &str) -> Option<RunId> {
-    let path = url.split(['?', '#']).next()?.trim_end_matches('/');
-    let mut segments = path.rsplit('/');
-    let result = segments.next()? == "result";
-    let id = segments.next()?;
-    let is_run = segments.next()?.ends_with("-runs");
-    (result && is_run && !id.is_empty()).then(|| id.into())
 }
 
 received! {
@@ -276,13 +267,6 @@ mod tests {
         ];
         for row in rows {
             assert_eq!(event(row.clone()).run_id(), Some("run_1".into()), "{row}");
-        }
-        for url in [
-            "",
-            "https://a/v1/jobs/job_1/result",
-            "https://a/v1/format-runs//result",
-        ] {
-            assert_eq!(run_of(url), None, "{url}");
         }
     }
 

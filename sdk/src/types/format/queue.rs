@@ -8,6 +8,7 @@ use crate::contract::limits::{BULK_CONCURRENCY, BULK_ITEMS};
 use crate::contract::{QueueStatus, RunStatus};
 use crate::types::invalid::webhook_url;
 use crate::types::received::received;
+use crate::types::run::in_url;
 use crate::types::{Extra, FormatId, InvalidField, QueueId, RequestId, RunId, Seconds, Validate};
 
 /// The body that starts a bulk queue: up to 100 runs, of which `concurrency` are at work at once.
@@ -99,10 +100,10 @@ impl Validate for BulkRunCreate {
 received! {
     /// A bulk queue: how many runs stand where, and each of them. Beyond `counts` and a status for
     /// each item, the fields are assumed.
-    pub struct Queue (
-        /// Identifies the queue.
-        queue_id: QueueId,
-    ) {
+    #[derive(Default)]
+    pub struct Queue () {
+        /// Identifies the queue, where the receipt says so; see [`id`](Self::id).
+        queue_id: maybe QueueId,
         /// The request that this answers.
         request_id: maybe RequestId,
         /// The Format.
@@ -111,8 +112,8 @@ received! {
         status: maybe QueueStatus,
         /// How many runs are at work at once.
         concurrency: maybe u64,
-        /// How many runs stand where.
-        counts: maybe QueueCounts,
+        /// How many runs stand where, as it came; see [`counts`](Self::counts).
+        counts: maybe Extra,
         /// The runs, in the order in which they start.
         items: many QueueItem,
         /// When it was created (RFC 3339).
@@ -125,32 +126,22 @@ received! {
 }
 
 impl Queue {
-    /// A queue of which nothing but the id is known.
-    #[cfg(feature = "client")]
-    pub(crate) fn unread(id: &QueueId) -> Self {
-        Self {
-            queue_id: id.clone(),
-            request_id: None,
-            format_id: None,
-            status: None,
-            concurrency: None,
-            counts: None,
-            items: Vec::new(),
-            created_at: None,
-            status_url: None,
-            next_poll_after_seconds: None,
-            extra: Extra::default(),
-        }
+    /// Identifies the queue: as the receipt says, or as its URL does.
+    #[must_use]
+    pub fn id(&self) -> Option<QueueId> {
+        let in_url = || in_url(self.status_url.as_ref()?, "-queues").map(QueueId::from);
+        let own = self.queue_id.clone().or_else(|| self.extra.field("id"));
+        own.or_else(in_url)
     }
 
     /// Whether every item has ended, in whatever way.
     #[must_use]
     pub fn is_terminal(&self) -> bool {
-        match (&self.status, &self.counts) {
+        match (&self.status, self.told_counts()) {
             (Some(QueueStatus::Completed), _) => true,
             (Some(QueueStatus::Running), _) => false,
             // A status that this build does not know, or none: the counts tell, else the items.
-            (_, Some(counts)) if counts.total > 0 => counts.ended() == counts.total,
+            (_, Some(counts)) => counts.ended() == counts.total,
             _ => !self.items.is_empty() && self.items.iter().all(|item| item.status.is_terminal()),
         }
     }
@@ -158,15 +149,28 @@ impl Queue {
     /// How many runs stand where: the service's counts, else the items counted.
     #[must_use]
     pub fn counts(&self) -> QueueCounts {
-        self.counts
-            .clone()
+        self.told_counts()
             .unwrap_or_else(|| QueueCounts::of(&self.items))
+    }
+
+    fn told_counts(&self) -> Option<QueueCounts> {
+        let counts = self.counts.as_ref()?;
+        let of = |name| counts.field(name).unwrap_or_default();
+        let counts = QueueCounts {
+            total: of("total"),
+            queued: of("queued"),
+            running: of("running"),
+            completed: of("completed"),
+            failed: of("failed"),
+            skipped: of("skipped"),
+            canceled: of("canceled"),
+        };
+        (counts.total > 0).then_some(counts)
     }
 }
 
 /// How many runs of a queue stand where.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, serde::Deserialize)]
-#[serde(default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct QueueCounts {
     /// All.
@@ -183,9 +187,6 @@ pub struct QueueCounts {
     pub skipped: u64,
     /// Canceled.
     pub canceled: u64,
-    /// Counts that this build does not know.
-    #[serde(flatten)]
-    pub extra: Extra,
 }
 
 impl QueueCounts {
@@ -264,7 +265,7 @@ mod tests {
         }
         let json = json!({
             "queue_id": "q", "lane": 1, "items": [{"status": "failed", "run_id": null}],
-            "counts": {"total": 1, "queued": 0, "running": 0, "completed": 0, "failed": 1, "skipped": 0, "canceled": 0, "held": 0}
+            "counts": {"total": 1, "failed": 1, "held": 0}
         });
         assert_eq!(serde_json::to_value(queue(json.clone())).unwrap(), json);
     }
