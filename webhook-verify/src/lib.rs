@@ -59,7 +59,7 @@
 //! refused, in the past as in the future: 300 seconds unless set otherwise.
 //! Freshness bounds how long a captured delivery can be replayed. It does not stop a
 //! replay within those seconds, nor the service's own second attempt: a receiver
-//! still dedupes on `job_id`.
+//! still dedupes, on the event and the job's or run's id.
 //!
 //! # Rotation
 //!
@@ -71,7 +71,8 @@
 //! # Errors
 //!
 //! [`KeyError`] comes from setting up: an empty secret, no secret, too many.
-//! [`Reject`] comes from a delivery. Nothing panics, whatever a header or a body
+//! [`Reject`] comes from a delivery, and knows the [status](Reject::status) to answer
+//! with. Nothing panics, whatever a header or a body
 //! holds, and arithmetic on timestamps saturates.
 //!
 //! # Limits

@@ -7,7 +7,8 @@
 //!
 //! A claim whose holder was killed expires by itself after the store's lease. The lease
 //! has to be longer than handling takes: a second delivery that comes after it is let
-//! through.
+//! through. And a receiver that is killed after it stored an event, and before it committed,
+//! will see that event again: once a claim has ended, "at least once" is what is left.
 
 mod memory;
 #[cfg(feature = "sqlite")]

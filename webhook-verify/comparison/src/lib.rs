@@ -1,0 +1,1 @@
+//! Nothing: what there is to run is `cargo bench`.
