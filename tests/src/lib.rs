@@ -17,6 +17,7 @@ mod face;
 mod file;
 mod mock;
 mod page;
+mod receiver;
 mod signature;
 mod wire;
 
@@ -25,6 +26,7 @@ pub use face::{Broken, Exchange, Face, FaceKind, Host, Raw, Setup};
 pub use file::{Mp4, Mp4Track, mp4, png_size};
 pub use mock::{Caller, Mock};
 pub use page::{Form, forms};
+pub use receiver::{Delivery, Receiver, Reply};
 pub use signature::{fingerprint, signature};
 
 /// Makes tests of async functions that take a [`Mock`], one test a face.
@@ -56,6 +58,35 @@ macro_rules! on_every_face {
                 }
 
                 $(#[$attribute])*
+                #[tokio::test]
+                async fn served() {
+                    run($crate::FaceKind::Serve).await;
+                }
+            }
+        )+
+    };
+}
+
+/// Makes tests of async functions that take a [`Mock`] and the [`Receiver`] to which it brings what
+/// is sent to `https://hooks.example.com`, one test a face that has a network.
+#[macro_export]
+macro_rules! on_every_face_that_sends {
+    ($( $test:ident $(: $( $option:ident ( $value:expr ) ).+ )? ),+ $(,)?) => {
+        $(
+            mod $test {
+                async fn run(kind: $crate::FaceKind) {
+                    let receiver = $crate::Receiver::start().await;
+                    let setup = $crate::Setup::default().webhooks_to(receiver.port());
+                    let setup = setup $( $( .$option($value) )+ )?;
+                    let mock = $crate::Mock::start(kind, setup).await;
+                    Box::pin(super::$test(mock, receiver)).await;
+                }
+
+                #[tokio::test]
+                async fn on_wiremock() {
+                    run($crate::FaceKind::Wiremock).await;
+                }
+
                 #[tokio::test]
                 async fn served() {
                     run($crate::FaceKind::Serve).await;

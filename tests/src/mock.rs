@@ -113,6 +113,11 @@ impl Mock {
         listed(self.control().get("/jobs").await.expect(200).json())
     }
 
+    /// Each webhook attempt, by the control API.
+    pub async fn deliveries(&self) -> Vec<Value> {
+        listed(self.control().get("/deliveries").await.expect(200).json())
+    }
+
     /// The request journal after a sequence number.
     pub async fn journal(&self, since: u64) -> Vec<Value> {
         listed(

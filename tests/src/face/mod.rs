@@ -69,6 +69,8 @@ pub struct Setup {
     pub balance_usd: &'static str,
     /// The seed.
     pub seed: u64,
+    /// The local port to which webhooks to `https://hooks.example.com` are brought.
+    pub webhooks_to: Option<u16>,
 }
 
 impl Default for Setup {
@@ -77,6 +79,7 @@ impl Default for Setup {
             plan: "free",
             balance_usd: "100",
             seed: 1,
+            webhooks_to: None,
         }
     }
 }
@@ -100,6 +103,13 @@ impl Setup {
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
+        self
+    }
+
+    /// Webhooks to `https://hooks.example.com` are brought to that local port.
+    #[must_use]
+    pub fn webhooks_to(mut self, port: u16) -> Self {
+        self.webhooks_to = Some(port);
         self
     }
 }
@@ -128,12 +138,19 @@ pub(crate) async fn start(kind: FaceKind, chosen: Setup) -> Arc<dyn Face> {
 const EPOCH: Time = Time::from_micros(1_800_000_000_000_000);
 
 fn setup(chosen: Setup) -> svc_mock_server::Setup {
-    svc_mock_server::Setup::default()
+    let setup = svc_mock_server::Setup::default()
         .plan(chosen.plan.into())
         .balance(chosen.balance_usd.parse().expect("an amount of dollars"))
         .seed(chosen.seed)
         .epoch(EPOCH)
-        .clock_manual()
+        .clock_manual();
+    match chosen.webhooks_to {
+        Some(port) => {
+            let route = format!("https://hooks.example.com=http://127.0.0.1:{port}");
+            setup.route_webhooks(route.parse().expect("a route"))
+        }
+        None => setup,
+    }
 }
 
 /// The base URLs in the order of [`Host::ALL`].

@@ -8,11 +8,12 @@ use super::{VIDEO, with};
 on_every_face! {
     media_urls_lead_to_public_hosts_over_https: plan("scale").balance_usd("1000"),
     webhook_urls_lead_to_public_hosts_over_https: plan("scale").balance_usd("1000"),
+    test_deliveries_lead_to_public_hosts_over_https: plan("scale"),
     a_webhook_url_has_at_most_2048_characters,
     every_media_field_is_judged: plan("scale"),
 }
 
-const PUBLIC: [&str; 9] = [
+const PUBLIC: [&str; 18] = [
     "https://cdn.example.com/a.png",
     "HTTPS://cdn.example.com/a.png",
     "https://CDN.Example.COM/a.png?x=1&y=%20#z",
@@ -22,9 +23,18 @@ const PUBLIC: [&str; 9] = [
     "https://localhost.example.com/a.png",
     "https://100.63.255.255/a.png",
     "https://172.15.0.1/a.png",
+    "https://172.32.0.1/a.png",
+    "https://11.0.0.1/a.png",
+    "https://126.255.255.255/a.png",
+    "https://169.253.255.255/a.png",
+    "https://192.167.255.255/a.png",
+    "https://198.20.0.1/a.png",
+    "https://223.255.255.255/a.png",
+    "https://[2001:4860:4860::8888]/a.png",
+    "https://xn--bcher-kva.example.com/a.png",
 ];
 
-const NOT_PUBLIC: [&str; 57] = [
+const NOT_PUBLIC: [&str; 80] = [
     // No HTTPS URL.
     "",
     "cdn.example.com/a.png",
@@ -76,7 +86,31 @@ const NOT_PUBLIC: [&str; 57] = [
     "https://255.255.255.255/a.png",
     "https://[2001:db8::1]/a.png",
     "https://[ff02::1]/a.png",
+    "https://192.88.99.1/a.png",
+    "https://198.19.255.255/a.png",
+    "https://239.255.255.255/a.png",
+    "https://[100::1]/a.png",
+    "https://[2001:2::1]/a.png",
+    "https://[3fff::1]/a.png",
+    "https://[5f00::1]/a.png",
+    "https://[febf::1]/a.png",
+    "https://[fdff:ffff::1]/a.png",
+    // Addresses within addresses.
+    "https://[::127.0.0.1]/a.png",
+    "https://[::ffff:0:127.0.0.1]/a.png",
+    "https://[64:ff9b::127.0.0.1]/a.png",
+    "https://[64:ff9b:1::10.0.0.1]/a.png",
+    "https://[2002:7f00:1::1]/a.png",
+    "https://[2001:0:7f00:1::1]/a.png",
     // Spellings that a browser reads as an address.
+    "https://0/a.png",
+    "https://127.000.000.001/a.png",
+    "https://0x7f.0x0.0x0.0x1/a.png",
+    "https://127.0.1/a.png",
+    "https://127\u{3002}0\u{3002}0\u{3002}1/a.png",
+    "https://\u{ff11}27.0.0.1/a.png",
+    "https://loc\u{ff41}lhost/a.png",
+    "https:\\\\127.0.0.1\\a.png",
     "https://2130706433/a.png",
     "https://0x7f000001/a.png",
     "https://0x7f.1/a.png",
@@ -120,6 +154,19 @@ async fn webhook_urls_lead_to_public_hosts_over_https(mock: Mock) {
     }
     for url in NOT_PUBLIC {
         judged(&mock, body(url), url, 400).await;
+    }
+}
+
+async fn test_deliveries_lead_to_public_hosts_over_https(mock: Mock) {
+    let path = "/v1/webhooks/test-deliveries";
+    for url in PUBLIC {
+        let answer = mock.developer().post(path, json!({"url": url})).await;
+        assert_eq!(answer.status(), 202, "{url:?} got\n{answer:?}");
+    }
+    for url in NOT_PUBLIC {
+        let answer = mock.developer().post(path, json!({"url": url})).await;
+        assert_eq!(answer.status(), 400, "{url:?} got\n{answer:?}");
+        answer.refused(400, "invalid_request");
     }
 }
 

@@ -30,6 +30,7 @@ mod scopes;
 mod state;
 mod top_ups;
 mod validation;
+mod webhooks;
 
 use serde_json::{Value, json};
 use svc_tests::{Caller, Mock};
