@@ -165,6 +165,7 @@ fn judge_model(fields: Fields<'_>) -> Result<(), Failure> {
 pub(in crate::api) fn spend_cap(fields: Fields<'_>) -> Result<Option<Usd>, Failure> {
     const NAME: &str = "generation_spend_cap_usd";
     let most = || SPEND_CAP_USD.to_string().parse().ok();
+    let dollars = f64::from(u32::try_from(SPEND_CAP_USD).unwrap_or(u32::MAX));
     let wrong = || {
         let problem = format!("must be a number above 0 and at most {SPEND_CAP_USD}");
         fields.wrong(NAME, &problem)
@@ -173,12 +174,11 @@ pub(in crate::api) fn spend_cap(fields: Fields<'_>) -> Result<Option<Usd>, Failu
         None => Ok(None),
         Some(Value::Null) => Ok(most()),
         Some(value) => {
-            let cap: Option<Usd> = value
-                .as_f64()
-                .and_then(|cap| format!("{cap:.6}").parse().ok());
-            let allowed =
-                cap.filter(|cap| *cap > Usd::ZERO && most().is_some_and(|most| *cap <= most));
-            allowed.map(Some).ok_or_else(wrong)
+            let cap = value.as_f64().filter(|cap| *cap <= dollars);
+            // To the micro, and at least one.
+            let cap: Option<Usd> = cap.and_then(|cap| format!("{cap:.6}").parse().ok());
+            let cap = cap.filter(|cap| *cap > Usd::ZERO);
+            cap.map(Some).ok_or_else(wrong)
         }
     }
 }

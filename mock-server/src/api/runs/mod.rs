@@ -50,7 +50,7 @@ pub(super) fn list(request: &Request<'_>, shelf: &Shelf) -> Outcome {
     let before = match request.parameter("cursor")? {
         None => None,
         Some(id) => {
-            let ours = runs.newest_first(shelf, None).any(|run| run.id == id);
+            let ours = runs.by_id(&id).is_some_and(|run| Shelf::of(run) == *shelf);
             let number = runs.number(&id).filter(|_| ours);
             Some(number.ok_or_else(paging::foreign_cursor)?)
         }

@@ -9,6 +9,9 @@ use crate::api::fields::Fields;
 /// How many characters of a field's name are repeated.
 const LONGEST_NAME: usize = 100;
 
+/// How many fields are complained of at once.
+const MOST_TOLD: usize = 100;
+
 /// What other services call it, and what it is called here.
 const ELSEWHERE: [(&str, &str); 12] = [
     ("thread_id", "previous_run_id"),
@@ -28,6 +31,7 @@ const ELSEWHERE: [(&str, &str); 12] = [
 /// Refuses fields that are not known; `whose` says whose fields they are.
 pub(in crate::api) fn only(fields: Fields<'_>, known: &[&str], whose: &str) -> Result<(), Failure> {
     let unknown = fields.names().filter(|name| !known.contains(name));
+    let unknown = unknown.take(MOST_TOLD);
     let errors: Vec<Value> = unknown
         .map(|name| unknown_field(name, known, whose))
         .collect();

@@ -4,6 +4,9 @@ use serde_json::{Map, Value};
 
 use super::{LEVELS, Violation, below};
 
+/// How many violations are told at once.
+const MOST_TOLD: usize = 100;
+
 /// Every name that `type` may have.
 const TYPES: [&str; 7] = [
     "object", "array", "string", "number", "integer", "boolean", "null",
@@ -35,6 +38,7 @@ pub(crate) fn check(schema: &Value) -> Vec<Violation> {
         found.push(Violation::new("", "root_not_object", message));
     }
     check_level(schema, "", 1, &mut found);
+    found.truncate(MOST_TOLD);
     found
 }
 

@@ -6,6 +6,10 @@ use super::fit;
 
 /// How many values one output has at most: a schema may ask for more than anybody can hold.
 const MOST_VALUES: usize = 10_000;
+/// A text that the schema gives counts as so many values as it has of these.
+const BYTES_OF_A_VALUE: usize = 100;
+/// How many values of an `enum` are looked at for one that fits.
+const MOST_TRIES: usize = 100;
 
 /// A value that fits a schema of the subset, where one can be found; URLs in it are `url`. Where
 /// the schema contradicts itself, or asks for too much, the value does not fit.
@@ -35,16 +39,19 @@ struct Maker<'u> {
 
 impl Maker<'_> {
     fn make(&mut self, schema: &Value) -> Value {
-        self.left = self.left.saturating_sub(1);
+        self.spend(1);
         let Some(keywords) = schema.as_object() else {
             return Value::Null;
         };
-        if let Some(only) = keywords.get("const") {
-            return only.clone();
-        }
-        if let Some(values) = keywords.get("enum").and_then(Value::as_array) {
-            let fitting = values.iter().find(|value| fit(value, schema).is_empty());
-            return fitting.or(values.first()).cloned().unwrap_or_default();
+        let values = keywords.get("enum").and_then(Value::as_array);
+        let fitting = values.map(|values| {
+            let mut tried = values.iter().take(MOST_TRIES);
+            let fitting = tried.find(|value| fit(value, schema).is_empty());
+            fitting.or(values.first()).unwrap_or(&Value::Null)
+        });
+        if let Some(given) = keywords.get("const").or(fitting) {
+            self.spend(given.to_string().len() / BYTES_OF_A_VALUE);
+            return given.clone();
         }
         match type_of(keywords) {
             "object" => self.object(keywords),
@@ -56,6 +63,10 @@ impl Maker<'_> {
             _ if keywords.get("format").is_some() => json!(self.url),
             _ => json!("text"),
         }
+    }
+
+    fn spend(&mut self, values: usize) {
+        self.left = self.left.saturating_sub(values);
     }
 
     fn object(&mut self, keywords: &Map<String, Value>) -> Value {
@@ -211,6 +222,7 @@ mod tests {
             json!({"required": ["x"], "additionalProperties": false}),
             json!({"type": "array", "minItems": 1000, "items": many}),
             json!({"type": "integer", "minimum": 0.1, "maximum": 0.9}),
+            json!({"minItems": 10_000, "items": {"const": "x".repeat(100_000)}}),
         ] {
             let schema = json!({"type": "object", "properties": {"a": property}});
             assert_ne!(fit(&example(&schema, URL), &schema), [], "{schema}");

@@ -6,8 +6,7 @@ use svc_sdk::contract::{ErrorCode, RunStatus};
 use svc_sdk::types::Usd;
 
 use super::delivery::can_deliver;
-use super::{Failing, Fate, Order, Place, Run, RunKind, Spend};
-use crate::engine::formats::Format;
+use super::{Failing, Fate, Order, Place, Run, Spend};
 use crate::engine::jobs::Artifact;
 use crate::engine::ledger::{EntryKind, Subject, Uncovered};
 use crate::engine::timers::Due;
@@ -251,41 +250,6 @@ impl State {
         let id = self.chance.id("ent");
         self.ledger
             .book(&run.order.workspace, id, kind, amount, subject, at)
-    }
-
-    /// Whether these can be the runs and queues of a service.
-    pub(crate) fn check_runs(&self) -> Result<(), String> {
-        for (number, run) in self.runs.all().iter().enumerate() {
-            let id = &run.id;
-            if self.ledger.account(&run.order.workspace).is_none() {
-                return Err(format!("{id} is of an unknown workspace"));
-            }
-            let of_a_format = run.order.kind == RunKind::Format;
-            let format = run.order.subject.as_deref().and_then(Format::by_id);
-            if of_a_format && format.is_none() {
-                return Err(format!("{id} is of an unknown Format"));
-            }
-            if matches!(run.status, RunStatus::Other(_)) {
-                return Err(format!("{id} has an unknown status"));
-            }
-            if self.runs.number(id) != Some(number) {
-                return Err(format!("there are two runs {id}"));
-            }
-            if run.status.is_terminal() && run.spend.pending() != Some(Usd::ZERO) {
-                return Err(format!("{id} has ended and still spends"));
-            }
-            let placed = run.place.as_ref().is_none_or(|place| self.has(place, id));
-            if !placed {
-                return Err(format!("{id} is not where it says in its queue"));
-            }
-        }
-        self.check_queues()
-    }
-
-    fn has(&self, place: &Place, run_id: &str) -> bool {
-        let queue = self.queues.by_id(&place.queue_id);
-        let item = queue.and_then(|queue| queue.items.get(place.index));
-        item.is_some_and(|item| item.run_id.as_deref() == Some(run_id))
     }
 }
 

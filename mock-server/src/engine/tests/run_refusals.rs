@@ -65,6 +65,7 @@ fn bad_fields_are_refused_by_name() {
         json!(0),
         json!(-1),
         json!(500.01),
+        json!(500.000_000_1),
         json!("5"),
         json!(1e-9),
         json!(true),
