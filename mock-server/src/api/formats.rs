@@ -66,7 +66,7 @@ pub(super) fn run(request: &mut Request<'_>) -> Outcome {
         Err(once) => once,
     };
     let (asked, rejects) = read(request, format, Fields::of_body(request.body()?)?)?;
-    check_state(request, format)?;
+    check_state(format)?;
     check_previous_is_over(request, &asked)?;
     if rejects {
         check_none_in_flight(request, format)?;
@@ -173,7 +173,7 @@ fn judge_previous(request: &Request<'_>, format: &Format, asked: &Asked) -> Resu
 }
 
 /// A Format that is there and may be called may still not be run.
-pub(super) fn check_state(request: &Request<'_>, format: &Format) -> Result<(), Failure> {
+pub(super) fn check_state(format: &Format) -> Result<(), Failure> {
     let (code, message) = match format.condition {
         Condition::Active => return Ok(()),
         Condition::Inactive => (ErrorCode::FormatInactive, "The Format is set inactive."),
@@ -187,7 +187,7 @@ pub(super) fn check_state(request: &Request<'_>, format: &Format) -> Result<(), 
         ),
         Condition::Archived => return Err(not_found()),
     };
-    Err(Failure::new(code, message).detail("format_id", json!(request.id())))
+    Err(Failure::new(code, message).detail("format_id", json!(format.id)))
 }
 
 /// The run to continue has to have ended.

@@ -28,7 +28,7 @@ pub(super) fn create(request: &mut Request<'_>) -> Outcome {
     };
     let fields = Fields::of_body(request.body()?)?;
     let (concurrency, asked) = read_items(request, format, fields)?;
-    check_state(request, format)?;
+    check_state(format)?;
     for (index, (asked, rejects)) in asked.iter().enumerate() {
         let stands = check_previous_is_over(request, asked).and_then(|()| match rejects {
             true => check_none_in_flight(request, format),

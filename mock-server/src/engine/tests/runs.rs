@@ -529,6 +529,44 @@ fn the_end_of_a_run_is_announced_once() {
 }
 
 #[test]
+fn every_kind_of_run_and_every_end_has_its_event_and_outcome() {
+    let mut mock = Mock::new();
+    let hook = "https://hooks.example/in";
+    let body = |word: &str| json!({"instruction": word, "webhook_url": hook});
+    let mut agent = body("[mock:degraded]");
+    agent["generation_spend_cap_usd"] = json!(1);
+    mock.order("/v1/agent/completions", agent);
+    mock.order("/v1/actions/act_daily/runs", body("[mock:skip]"));
+    mock.order(DEMO, body("x"));
+    let canceled = mock.start(
+        DEMO,
+        json!({"input": {}, "communication": {"webhook_url": hook}}),
+    );
+    let cancel = format!("/v1/format-runs/{canceled}/cancel");
+    mock.developer().post(&cancel, json!({})).data(200);
+    mock.pass(10_000);
+    mock.engine.advance(mock.now);
+    let sent = mock.engine.take_deliveries(|_| true);
+    let mut told: Vec<_> = sent
+        .iter()
+        .map(|delivery| {
+            let event: Value = serde_json::from_slice(&delivery.body).unwrap();
+            assert_eq!(event["error"], Value::Null);
+            assert_eq!(event["run_id"], event["payload"]["run_id"]);
+            ["event", "status", "outcome"].map(|name| event[name].as_str().unwrap().to_owned())
+        })
+        .collect();
+    told.sort();
+    let expected = [
+        ["action.run.terminal", "OK", "skipped"],
+        ["agent.run.terminal", "OK", "degraded"],
+        ["format.run.terminal", "ERROR", "canceled"],
+        ["format.run.terminal", "OK", "success"],
+    ];
+    assert_eq!(told, expected);
+}
+
+#[test]
 fn a_webhook_tells_the_same_violations_as_the_receipt_wherever_the_url_stands() {
     let mut mock = Mock::new();
     let schema = json!({"type": "object", "properties": {"metadata": {"type": "object", "properties": {"hero": {"type": "string", "format": "uri"}}}}, "required": ["metadata"]});
