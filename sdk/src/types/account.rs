@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Assumed, Extra, JobId, Usd};
+use super::{Assumed, Extra, JobId, RunId, TopUpId, Usd};
 use crate::contract::{Plan, Scope};
 use crate::open_enum::open_enum;
 
@@ -142,10 +142,10 @@ pub struct UsageEntry {
     pub job_id: Option<JobId>,
     /// The run that it is for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub run_id: Option<String>,
+    pub run_id: Option<RunId>,
     /// The top-up that it is for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub top_up_id: Option<String>,
+    pub top_up_id: Option<TopUpId>,
     /// When (RFC 3339).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created_at: Option<String>,

@@ -8,6 +8,7 @@
     reason = "a test that cannot go on says why and stops"
 )]
 
+mod agent;
 mod conformance;
 mod coverage;
 mod fixtures;

@@ -1,0 +1,51 @@
+//! Runs and bulk queues through the SDK, on the mock, in virtual time: each code of the
+//! specification's three tables as a caller of the SDK meets it, and the whole way of a run.
+
+mod bulk;
+mod failures;
+mod reads;
+mod refusals;
+mod runs;
+
+use std::sync::Arc;
+
+use svc_mock_server::{InProcess, Setup};
+use svc_sdk::runs::{FormatRun, RunHandle};
+use svc_sdk::types::FormatRunCreate;
+use svc_sdk::{Error, RetryPolicy, Secret, developer};
+
+/// A client of the mock with that key.
+fn client(mock: &InProcess, key: &str) -> developer::Client {
+    developer::Client::builder()
+        .base_url(mock.developer_base_url())
+        .api_key(Secret::new(key).unwrap())
+        .transport(Arc::new(mock.clone()))
+        .retry(RetryPolicy::default().retries(0))
+        .seed(7)
+        .build()
+        .unwrap()
+}
+
+fn demo() -> (InProcess, developer::Client) {
+    let mock = InProcess::new(Setup::default());
+    let client = client(&mock, "svc_dev_demo");
+    (mock, client)
+}
+
+async fn started(
+    client: &developer::Client,
+    format: &str,
+    body: &FormatRunCreate,
+) -> RunHandle<FormatRun> {
+    let start = client.formats_runs_create(format, body);
+    start.send().await.unwrap()
+}
+
+/// A run that was refused: nothing runs and nothing is charged.
+async fn refused(client: &developer::Client, format: &str, body: &FormatRunCreate) -> Error {
+    let start = client.formats_runs_create(format, body);
+    let error = start.send().await.expect_err("it is refused");
+    assert!(error.run_id().is_none(), "{error}");
+    assert!(error.idempotency_key().is_some(), "{error}");
+    error
+}

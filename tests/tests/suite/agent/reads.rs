@@ -1,0 +1,207 @@
+//! "Read errors (runs, queues, Formats)".
+
+use svc_mock_server::{InProcess, Setup};
+use svc_sdk::contract::{ErrorCode, NextAction};
+use svc_sdk::types::{BulkRunCreate, FormatRunCreate};
+use svc_sdk::{Error, Result};
+
+use super::{client, demo, started};
+
+fn is<T: std::fmt::Debug>(outcome: Result<T>, status: u16, code: ErrorCode) -> Error {
+    let error = outcome.unwrap_err();
+    assert_eq!((error.status(), error.code()), (Some(status), Some(&code)));
+    error
+}
+
+#[tokio::test(start_paused = true)]
+async fn reads_need_a_key_with_the_scope_to_read() {
+    let (mock, _) = demo();
+    let revoked = client(&mock, "svc_revoked");
+    is(
+        revoked.formats_list().send().await,
+        401,
+        ErrorCode::Unauthorized,
+    );
+    let bare = client(&mock, "svc_dev_noscope");
+    let scope_of = |error: Error| error.body().unwrap().detail::<String>("required_scope");
+    let rows = [
+        (
+            is(
+                bare.formats_list().send().await,
+                403,
+                ErrorCode::InsufficientScope,
+            ),
+            "formats:read",
+        ),
+        (
+            is(
+                bare.format_run("run_none").get().await,
+                403,
+                ErrorCode::InsufficientScope,
+            ),
+            "formats:read",
+        ),
+        (
+            is(
+                bare.format_run("run_none").cancel().await,
+                403,
+                ErrorCode::InsufficientScope,
+            ),
+            "formats:write",
+        ),
+        (
+            is(
+                bare.format_run("run_none").redeliver().await,
+                403,
+                ErrorCode::InsufficientScope,
+            ),
+            "formats:write",
+        ),
+        (
+            is(
+                bare.format_queue("frq_none").get().await,
+                403,
+                ErrorCode::InsufficientScope,
+            ),
+            "formats:read",
+        ),
+        (
+            is(
+                bare.action_run("run_none").get().await,
+                403,
+                ErrorCode::InsufficientScope,
+            ),
+            "actions:read",
+        ),
+        (
+            is(
+                bare.agent_run("run_none").cancel().await,
+                403,
+                ErrorCode::InsufficientScope,
+            ),
+            "agent_completions:write",
+        ),
+    ];
+    for (error, scope) in rows {
+        assert_eq!(scope_of(error).as_deref(), Some(scope));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_another_owners_reads_as_what_is_not_there() {
+    let (mock, demo) = demo();
+    let run = started(&demo, "fmt_demo", &FormatRunCreate::new("x")).await;
+    let bulk = BulkRunCreate::new([FormatRunCreate::new("x")]);
+    let queue = demo
+        .formats_bulk_create("fmt_demo", &bulk)
+        .send()
+        .await
+        .unwrap();
+    let other = client(&mock, "svc_dev_other");
+    for id in [run.id().as_str(), "run_none"] {
+        is(
+            other.format_run(id).get().await,
+            404,
+            ErrorCode::FormatRunNotFound,
+        );
+        is(
+            other.format_run(id).result().await,
+            404,
+            ErrorCode::FormatRunNotFound,
+        );
+        is(
+            other.format_run(id).events().await,
+            404,
+            ErrorCode::FormatRunNotFound,
+        );
+        is(
+            other.format_run(id).cancel().await,
+            404,
+            ErrorCode::FormatRunNotFound,
+        );
+    }
+    for id in [queue.id().as_str(), "frq_none"] {
+        is(
+            other.format_queue(id).get().await,
+            404,
+            ErrorCode::FormatRunQueueNotFound,
+        );
+    }
+    is(
+        other.formats_get("fmt_team").send().await,
+        404,
+        ErrorCode::FormatNotFound,
+    );
+    is(
+        other.actions_get(&"act_none".into()).send().await,
+        404,
+        ErrorCode::ActionNotFound,
+    );
+    is(
+        other.action_run("run_none").get().await,
+        404,
+        ErrorCode::ActionRunNotFound,
+    );
+    is(
+        other.agent_run("run_none").get().await,
+        404,
+        ErrorCode::AgentRunNotFound,
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_result_is_not_there_before_the_run_has_ended() {
+    let (_mock, client) = demo();
+    let run = started(&client, "fmt_demo", &FormatRunCreate::new("x")).await;
+    let error = is(run.result().await, 409, ErrorCode::RunNotCompleted);
+    assert_eq!(error.advice(), Some(NextAction::PollStatus));
+    let status: String = error.body().unwrap().detail("status").unwrap();
+    assert_eq!(status, "queued");
+    assert!(error.retry_after().is_some());
+    assert_eq!(error.run_id(), Some(run.id()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_what_has_a_webhook_and_has_ended_is_delivered_again() {
+    let (_mock, client) = demo();
+    let plain = started(&client, "fmt_demo", &FormatRunCreate::new("x")).await;
+    is(
+        plain.redeliver().await,
+        409,
+        ErrorCode::WebhookNotConfigured,
+    );
+    let hooked = FormatRunCreate::new("x").webhook_url("https://hooks.example/runs");
+    let hooked = started(&client, "fmt_demo", &hooked).await;
+    is(hooked.redeliver().await, 409, ErrorCode::RunNotTerminal);
+    hooked.wait().await.unwrap();
+    let redelivery = hooked.redeliver().await.unwrap();
+    assert_eq!(redelivery.event.as_deref(), Some("format.run.terminal"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_spent_read_budget_says_which_one_it_is() {
+    let mock = InProcess::new(Setup::default().read_multiple(1));
+    let first = client(&mock, "svc_dev_demo");
+    for _ in 0..120 {
+        first.formats_list().send().await.unwrap();
+    }
+    let second = client(&mock, "svc_dev_demo");
+    let error = is(
+        second.formats_list().send().await,
+        429,
+        ErrorCode::RateLimited,
+    );
+    let scope: String = error.body().unwrap().detail("scope").unwrap();
+    assert_eq!(scope, "read");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_outage_while_reading_does_not_end_the_wait() {
+    let (mock, client) = demo();
+    let run = started(&client, "fmt_demo", &FormatRunCreate::new("x")).await;
+    let fault =
+        serde_json::json!({"kind": "status_503", "operation": "format_runs_status", "times": 3});
+    mock.add_fault(serde_json::from_value(fault).unwrap())
+        .unwrap();
+    assert!(run.wait().await.is_ok());
+}

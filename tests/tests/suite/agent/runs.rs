@@ -1,0 +1,150 @@
+//! The whole way of a run, of each kind.
+
+use svc_sdk::contract::RunStatus;
+use svc_sdk::types::{
+    ActionRunCreate, AgentCompletionCreate, FormatRunCreate, OutputSchema, RunKind, Usd,
+};
+
+use super::{demo, started};
+
+#[derive(Debug, serde::Deserialize, schemars::JsonSchema)]
+struct Shot {
+    /// At most ten words.
+    title: String,
+    hero: Option<String>,
+    tags: Vec<String>,
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_format_is_found_run_with_ones_own_type_and_its_files_fetched() {
+    let (_mock, client) = demo();
+    let formats = client.formats_list().send().await.unwrap();
+    let media = formats
+        .items
+        .iter()
+        .find(|format| {
+            format
+                .io
+                .as_ref()
+                .is_some_and(|io| io.output_kind.is_some())
+        })
+        .unwrap();
+    assert_eq!(media.reference().to_string(), "demo/product-shot");
+
+    let schema = OutputSchema::of::<Shot>().unwrap();
+    let body = FormatRunCreate::new("a red fox").output_schema(schema);
+    let run = started(&client, &media.reference().to_string(), &body).await;
+    let receipt = run.wait().await.unwrap();
+    let shot: Shot = receipt.output_as().unwrap();
+    assert!(!shot.title.is_empty(), "{shot:?}");
+    assert!(receipt.primary_output_url.is_some());
+    assert!(receipt.billable_amount().unwrap() > Usd::ZERO);
+
+    let folder = tempfile::tempdir().unwrap();
+    let files = run.download(folder.path()).await.unwrap();
+    assert_eq!(files.len(), receipt.artifacts.len());
+    assert!(
+        std::fs::read(&files[0].path)
+            .unwrap()
+            .starts_with(b"\x89PNG")
+    );
+
+    let events = run.events().await.unwrap();
+    let phases: Vec<_> = events
+        .items
+        .iter()
+        .filter_map(|event| event.phase.as_deref())
+        .collect();
+    assert_eq!(
+        (phases.first(), phases.contains(&"ended")),
+        (Some(&"queued"), true)
+    );
+    let runs = client.formats_runs_list("fmt_media").send().await.unwrap();
+    assert_eq!(runs.items[0].id().as_ref(), Some(run.id()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_action_and_a_completion_are_runs_like_any_other() {
+    let (_mock, client) = demo();
+    let actions = client
+        .actions_list()
+        .trigger_type("api_call")
+        .send()
+        .await
+        .unwrap();
+    let action = &actions.items[0];
+    let body = ActionRunCreate::default().instruction("only the news of today");
+    let run = client
+        .actions_runs_create(&action.id, &body)
+        .send()
+        .await
+        .unwrap();
+    let receipt = run.wait().await.unwrap();
+    assert_eq!(
+        (receipt.kind.as_ref(), receipt.events_url.as_ref()),
+        (Some(&RunKind::Action), None)
+    );
+    let same = client
+        .actions_runs_get(&action.id, run.id())
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(same.id().as_ref(), Some(run.id()));
+
+    let cap = Usd::from_micros(1_500_000);
+    let completion = AgentCompletionCreate::new("three posters", cap);
+    let run = client
+        .agent_completions_create(&completion)
+        .send()
+        .await
+        .unwrap();
+    let taken_up = client.agent_run(run.id().clone());
+    let receipt = taken_up.wait().await.unwrap();
+    assert_eq!(receipt.kind, Some(RunKind::Agent));
+    assert_eq!(receipt.usage.unwrap().generation_spend_cap(), Some(cap));
+    let runs = client.agent_runs_list().send().await.unwrap();
+    assert_eq!(runs.items.len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_canceled_a_skipped_and_a_degraded_run_are_told_apart() {
+    let (_mock, client) = demo();
+    let run = started(&client, "fmt_media", &FormatRunCreate::new("x")).await;
+    assert_eq!(run.cancel().await.unwrap().status, RunStatus::Canceled);
+    assert_eq!(run.cancel().await.unwrap().status, RunStatus::Canceled);
+    assert!(run.wait().await.unwrap_err().is_run_canceled());
+
+    let run = started(&client, "fmt_demo", &FormatRunCreate::new("[mock:skip]")).await;
+    let error = run.wait().await.unwrap_err();
+    assert!(error.is_run_skipped());
+    assert_eq!(
+        error.run_receipt().unwrap().billable_amount(),
+        Some(Usd::ZERO)
+    );
+
+    let run = started(
+        &client,
+        "fmt_media",
+        &FormatRunCreate::new("[mock:degraded]"),
+    )
+    .await;
+    let receipt = run.wait().await.unwrap();
+    assert!(receipt.is_degraded(), "{receipt:?}");
+    assert!(receipt.output.is_none() && !receipt.artifacts.is_empty());
+
+    let run = started(
+        &client,
+        "fmt_demo",
+        &FormatRunCreate::new("[mock:usage-unreadable]"),
+    )
+    .await;
+    assert_eq!(run.wait().await.unwrap().usage, None, "which is not 0");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_completed_run_that_is_canceled_stays_completed() {
+    let (_mock, client) = demo();
+    let run = started(&client, "fmt_demo", &FormatRunCreate::new("x")).await;
+    let receipt = run.wait().await.unwrap();
+    assert_eq!(run.cancel().await.unwrap(), receipt);
+}
