@@ -10,6 +10,11 @@ pub(crate) fn now() -> Timestamp {
     Timestamp::now()
 }
 
+/// The same in whole seconds since 1970, as signatures count them.
+pub(crate) fn unix_seconds() -> u64 {
+    u64::try_from(now().as_second()).unwrap_or_default()
+}
+
 /// How long ago `then` was; nothing where it is in the future.
 pub(crate) fn age(now: Timestamp, then: Timestamp) -> Duration {
     Duration::try_from(now.duration_since(then)).unwrap_or_default()

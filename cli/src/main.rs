@@ -21,6 +21,7 @@ mod session;
 mod submit;
 mod together;
 mod wait;
+mod webhook;
 
 use std::process::ExitCode;
 

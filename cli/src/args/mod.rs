@@ -85,6 +85,9 @@ pub(crate) enum Command {
     Trending(commands::trending::Trending),
     /// Whether the developer surface is up. Needs no key.
     Health,
+    /// Webhooks: receive them, verify them, make them.
+    #[command(subcommand)]
+    Webhook(commands::webhook::Webhook),
     /// What this machine submitted, newest first.
     History(commands::history::History),
     /// Any request, raw.

@@ -12,6 +12,7 @@ use crate::config::{
 use crate::failure::Failure;
 use crate::output::Table;
 use crate::session::{Session, key_variable};
+use crate::webhook::Secrets;
 
 /// The configuration.
 #[derive(Debug, Subcommand)]
@@ -126,6 +127,12 @@ fn show(session: &Session, with_origin: bool) -> Result<(), Failure> {
             origin,
         });
     }
+    let secret = Secrets::origin(session)?;
+    rows.push(Row {
+        name: "webhook_secret".to_owned(),
+        value: secret.as_ref().map(|_| "(set, not shown)".to_owned()),
+        origin: secret.map(|origin| origin.to_string()),
+    });
     let place = |name: &str, value: String, variable: &'static str| {
         let origin = match session.environment().get(variable) {
             Some(_) => Origin::Variable(variable).to_string(),

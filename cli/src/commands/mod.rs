@@ -24,6 +24,7 @@ pub(crate) mod top_up;
 pub(crate) mod trending;
 pub(crate) mod usage;
 pub(crate) mod video;
+pub(crate) mod webhook;
 
 use crate::args::Command;
 use crate::failure::Failure;
@@ -51,6 +52,7 @@ pub(crate) async fn run(session: &Session, command: Command) -> Result<(), Failu
         Command::Pricing(pricing) => Box::pin(pricing::run(session, pricing)).await,
         Command::Estimate(estimate) => Box::pin(estimate::run(session, *estimate)).await,
         Command::TopUp(top_up) => Box::pin(top_up::run(session, top_up)).await,
+        Command::Webhook(webhook) => Box::pin(webhook::run(session, webhook)).await,
         Command::Api(api) => Box::pin(api::run(session, api)).await,
         Command::Auth(auth) => Box::pin(auth::run(session, auth)).await,
         Command::Mock(mock) => Box::pin(mock::run(session, mock)).await,

@@ -9,11 +9,12 @@ use toml_edit::{DocumentMut, Item, Table, value};
 use crate::failure::Failure;
 
 /// What a profile can say.
-pub(crate) const NAMES: [&str; 4] = [
+pub(crate) const NAMES: [&str; 5] = [
     "base_url",
     "developer_base_url",
     "mcp_url",
     "first_party_owner",
+    "webhook_secret_file",
 ];
 
 /// The file, read; changes are in memory until it is saved.

@@ -1,7 +1,7 @@
 //! Where values come from: flag, then environment, then profile, then nothing.
 //!
-//! There is no hidden default: what is not configured is an error that says what to set. Keys are
-//! in `keys`; they are never an argument and never in the profile.
+//! There is no hidden default: what is not configured is an error that says what to set. API keys
+//! are in `keys`; they are never an argument and never in the profile.
 
 mod file;
 mod keyring;
@@ -12,4 +12,4 @@ mod settings;
 pub(crate) use file::{ConfigFile, NAMES};
 pub(crate) use keys::{KeyStore, StoredIn};
 pub(crate) use places::{config_file, state_dir};
-pub(crate) use settings::{Environment, Origin, Settings, origin_of};
+pub(crate) use settings::{Environment, Origin, Settings, Sourced, origin_of};

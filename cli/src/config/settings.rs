@@ -98,6 +98,7 @@ pub(crate) struct Settings {
     developer_base_url: Option<Sourced>,
     mcp_url: Option<Sourced>,
     first_party_owner: Option<Sourced>,
+    webhook_secret_file: Option<Sourced>,
 }
 
 impl Settings {
@@ -145,6 +146,7 @@ impl Settings {
             )?,
             mcp_url: named(None, "", "SVC_MCP_URL", "mcp_url")?,
             first_party_owner: named(None, "", "SVC_FIRST_PARTY_OWNER", "first_party_owner")?,
+            webhook_secret_file: named(None, "", "SVC_WEBHOOK_SECRET_FILE", "webhook_secret_file")?,
             profile,
             file,
         })
@@ -157,6 +159,7 @@ impl Settings {
             "developer_base_url" => self.developer_base_url.as_ref(),
             "mcp_url" => self.mcp_url.as_ref(),
             "first_party_owner" => self.first_party_owner.as_ref(),
+            "webhook_secret_file" => self.webhook_secret_file.as_ref(),
             _ => None,
         }
     }

@@ -21,3 +21,4 @@ mod terminal;
 mod transfers;
 mod usage;
 mod waiting;
+mod webhook;

@@ -34,6 +34,8 @@ pub(crate) enum Job {
     Cancel(One),
     /// Shows a job's public timeline, as it is now; the developer surface has it.
     Events(One),
+    /// Has a job's terminal event sent to its webhook again; the developer surface does it.
+    Redeliver(One),
     /// Waits for jobs, and prints what they came to.
     Wait(Wait),
     /// Stores what jobs made, waiting for those that still run.
@@ -103,7 +105,9 @@ impl Job {
             Self::Get(args) | Self::Status(args) | Self::Result(args) | Self::Cancel(args) => {
                 args.surface.surface
             }
-            Self::Events(args) => args.surface.surface.or(Some(SurfaceChoice::Developer)),
+            Self::Events(args) | Self::Redeliver(args) => {
+                args.surface.surface.or(Some(SurfaceChoice::Developer))
+            }
             Self::Wait(args) => args.surface.surface,
             Self::Download(args) => args.surface.surface,
         }
@@ -190,6 +194,11 @@ async fn on<S: Surface>(session: &Session, access: &Access<S>, job: Job) -> Resu
             Err(Failure::usage(why).next("use --surface developer, or leave it out"))
         }
         Job::Events(args) => events(session, &args.id).await,
+        Job::Redeliver(_) if S::SURFACE == contract::Surface::Open => {
+            let why = "the open surface redelivers no webhooks";
+            Err(Failure::usage(why).next("use --surface developer, or leave it out"))
+        }
+        Job::Redeliver(args) => redeliver(session, &args.id).await,
         Job::Wait(args) => {
             wait_for_all(
                 session,
@@ -210,6 +219,20 @@ async fn events(session: &Session, id: &str) -> Result<(), Failure> {
     let client = session.access::<Developer>()?.client;
     let events = client.jobs_events(&JobId::from(id)).send().await?;
     session.printer.many(&events.items, tables::timeline)
+}
+
+async fn redeliver(session: &Session, id: &str) -> Result<(), Failure> {
+    let client = session.access::<Developer>()?.client;
+    let sent = tokio::select! {
+        biased;
+        sent = client.jobs_webhook_redeliver(&JobId::from(id)).send() => sent.map_err(Failure::from),
+        () = session.interrupts.first() => Err(Failure::unanswered()),
+    };
+    let redelivery = sent.map_err(|failure| {
+        let failure = failure.during("could not have the event sent again");
+        failure.job(id)
+    })?;
+    session.printer.one(&redelivery, tables::redelivery)
 }
 
 async fn list<S: Surface>(

@@ -1,6 +1,6 @@
 //! Jobs as tables.
 
-use svc_sdk::types::{Job, JobEvent};
+use svc_sdk::types::{Job, JobEvent, Redelivery};
 
 use crate::output::Table;
 use crate::wait::Finished;
@@ -59,6 +59,21 @@ pub(crate) fn timeline(events: &[JobEvent]) -> Table {
             event.created_at.as_deref().unwrap_or_default(),
             event.event_type.as_deref().unwrap_or_default(),
         ]);
+    }
+    table
+}
+
+/// An event that is sent again, and how its delivery fared until now.
+pub(crate) fn redelivery(redelivery: &Redelivery) -> Table {
+    let mut table = Table::of_fields();
+    table.field("job", redelivery.job_id.as_ref());
+    table.field("run", redelivery.run_id.as_ref());
+    table.field("event", redelivery.event.as_ref());
+    if let Some(delivery) = &redelivery.webhook_delivery {
+        table.field("delivery until now", delivery.status.as_ref());
+        table.field("attempts", delivery.attempts);
+        table.field("last answer", delivery.last_status_code);
+        table.field("last error", delivery.last_error.as_ref());
     }
     table
 }

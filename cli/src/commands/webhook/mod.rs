@@ -1,0 +1,52 @@
+//! `svc webhook`: receiving webhooks, and all that one needs for it.
+//!
+//! `secret` and `test` ask the service; the others need no service.
+
+mod secret;
+mod sign;
+mod test;
+mod trigger;
+mod verify;
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+use crate::failure::Failure;
+use crate::session::Session;
+
+/// Webhooks.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Webhook {
+    /// The workspace's signing secret.
+    #[command(subcommand)]
+    Secret(secret::Secret),
+    /// Has the service send a signed test event to a URL.
+    Test(test::Test),
+    /// Says whether a delivery is genuine. Needs no service.
+    Verify(verify::Verify),
+    /// Signs a body as the service does. Needs no service.
+    Sign(sign::Sign),
+    /// Makes an event, signs it, and sends it to a receiver. Needs no service.
+    Trigger(trigger::Trigger),
+}
+
+/// Where the signing secrets are.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct SecretArgs {
+    /// A file with the signing secret, or - for standard input; several secrets are lines, the
+    /// newest first [env: `SVC_WEBHOOK_SECRET`, the secret itself].
+    #[arg(long, value_name = "FILE|-")]
+    secret_file: Option<PathBuf>,
+}
+
+/// Runs it.
+pub(crate) async fn run(session: &Session, webhook: Webhook) -> Result<(), Failure> {
+    match webhook {
+        Webhook::Secret(args) => secret::run(session, args).await,
+        Webhook::Test(args) => test::run(session, args).await,
+        Webhook::Verify(args) => verify::run(session, &args),
+        Webhook::Sign(args) => sign::run(session, &args),
+        Webhook::Trigger(args) => trigger::run(session, args).await,
+    }
+}

@@ -1,0 +1,67 @@
+//! `svc webhook sign`: the headers that the service would send with a body.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use clap::Args;
+use serde::Serialize;
+use svc_webhook_verify::{SignedHeaders, Signer};
+
+use super::SecretArgs;
+use crate::body::read_file;
+use crate::clock;
+use crate::failure::Failure;
+use crate::output::Table;
+use crate::session::Session;
+use crate::webhook::Secrets;
+
+/// The flags of `svc webhook sign`.
+#[derive(Args, Debug)]
+pub(crate) struct Sign {
+    /// When it is signed, in Unix seconds [default: now].
+    #[arg(long, value_name = "T")]
+    timestamp: Option<u64>,
+    #[command(flatten)]
+    secret: SecretArgs,
+    /// The body, byte for byte, or - for standard input.
+    #[arg(value_name = "FILE|-")]
+    body: PathBuf,
+}
+
+#[derive(Serialize)]
+struct Signed {
+    timestamp: String,
+    signature: String,
+    fingerprint: String,
+    /// The same three as they go over the wire.
+    headers: BTreeMap<&'static str, String>,
+}
+
+/// Runs it.
+pub(super) fn run(session: &Session, args: &Sign) -> Result<(), Failure> {
+    let secrets = Secrets::require(session, args.secret.secret_file.as_deref())?;
+    let body = read_file("FILE", &args.body)?;
+    let timestamp = args.timestamp.unwrap_or_else(clock::unix_seconds);
+    let headers = Signer::new(secrets.keys().clone()).sign(timestamp, &body);
+    session.printer.one(&Signed::from(headers), |signed| {
+        let mut table = Table::of_fields();
+        for (name, value) in &signed.headers {
+            table.field(name, Some(value));
+        }
+        table
+    })
+}
+
+impl From<SignedHeaders> for Signed {
+    fn from(headers: SignedHeaders) -> Self {
+        let pairs = headers
+            .pairs()
+            .map(|(name, value)| (name, value.to_owned()));
+        Self {
+            timestamp: headers.timestamp().to_owned(),
+            signature: headers.signature().to_owned(),
+            fingerprint: headers.fingerprint().to_owned(),
+            headers: pairs.into(),
+        }
+    }
+}

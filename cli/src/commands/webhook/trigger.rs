@@ -1,0 +1,169 @@
+//! `svc webhook trigger`: an event made here, signed, and sent to a receiver.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use bytes::Bytes;
+use clap::Args;
+use http::header::CONTENT_TYPE;
+use serde::Serialize;
+use svc_sdk::transport;
+use svc_webhook_verify::{Event, SignedHeaders, Signer};
+
+use super::SecretArgs;
+use crate::body::read_file;
+use crate::clock;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output::Table;
+use crate::session::Session;
+use crate::webhook::{Sample, Secrets, Subject, Target};
+
+/// The service waits as long for a receiver.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The flags of `svc webhook trigger`. It ends with 0 where the receiver answers 2xx, with 1 where
+/// it answers something else, with 10 where it cannot be reached.
+#[derive(Args, Debug)]
+pub(crate) struct Trigger {
+    /// Which event: job.completed, job.failed, job.canceled, action.run.terminal,
+    /// format.run.terminal, agent.run.terminal, webhook.test; any other with --payload.
+    #[arg(value_name = "EVENT")]
+    event: String,
+    /// The receiver: https, or http on this machine.
+    #[arg(long, value_name = "URL")]
+    to: Target,
+    /// The id of the job that it is about [default: a new one].
+    #[arg(long, value_name = "ID", conflicts_with = "payload")]
+    job_id: Option<String>,
+    /// The id of the run that it is about [default: a new one].
+    #[arg(long, value_name = "ID", conflicts_with_all = ["payload", "job_id"])]
+    run_id: Option<String>,
+    /// The whole body, byte for byte, or - for standard input; its `event` must be EVENT.
+    #[arg(long, value_name = "FILE|-")]
+    payload: Option<PathBuf>,
+    /// When it is signed, in Unix seconds [default: now].
+    #[arg(long, value_name = "T")]
+    timestamp: Option<u64>,
+    #[command(flatten)]
+    secret: SecretArgs,
+}
+
+#[derive(Serialize)]
+struct Answered {
+    event: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    job_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run_id: Option<String>,
+    to: String,
+    timestamp: String,
+    status: u16,
+}
+
+/// Runs it.
+pub(super) async fn run(session: &Session, args: Trigger) -> Result<(), Failure> {
+    let secrets = Secrets::require(session, args.secret.secret_file.as_deref())?;
+    let body = match &args.payload {
+        Some(path) => read_file("--payload", path)?,
+        None => made(&args)?.to_string().into_bytes(),
+    };
+    let event = Event::parse(&body).map_err(|error| Failure::usage(error.to_string()))?;
+    if event.kind().as_str() != args.event {
+        let why = format!(
+            "the payload's event is {}, not {}",
+            event.kind(),
+            args.event
+        );
+        return Err(Failure::usage(why));
+    }
+    let timestamp = args.timestamp.unwrap_or_else(clock::unix_seconds);
+    let headers = Signer::new(secrets.keys().clone()).sign(timestamp, &body);
+    let sent = tokio::select! {
+        biased;
+        sent = send(&args.to, &headers, body) => sent,
+        () = session.interrupts.first() => Err(Failure::interrupted()),
+    };
+    let answered = Answered {
+        event: args.event,
+        job_id: event.job_id().map(str::to_owned),
+        run_id: event.run_id().map(str::to_owned),
+        to: args.to.to_string(),
+        timestamp: headers.timestamp().to_owned(),
+        status: sent?,
+    };
+    session.printer.one(&answered, |answered| {
+        let mut table = Table::of_fields();
+        table.field("event", Some(&answered.event));
+        table.field("job", answered.job_id.as_ref());
+        table.field("run", answered.run_id.as_ref());
+        table.field("to", Some(&answered.to));
+        table.field("answer", Some(answered.status));
+        table
+    })?;
+    match answered.status {
+        200..=299 => Ok(()),
+        status => Err(Failure::other(format!("the receiver answered {status}"))),
+    }
+}
+
+fn made(args: &Trigger) -> Result<serde_json::Value, Failure> {
+    let sample = Sample::named(&args.event).ok_or_else(|| {
+        let why = format!("{:?} is no event that can be made", args.event);
+        Failure::usage(why)
+            .next(format!("use one of {}", Sample::names().join(", ")))
+            .next("or pass its whole body with --payload FILE")
+    })?;
+    let asked = match (sample.prefix(), &args.job_id, &args.run_id) {
+        (Some("job"), id, None) | (Some("run"), None, id) | (None, None, id @ None) => id,
+        _ => {
+            let flag = if args.job_id.is_some() {
+                "--job-id"
+            } else {
+                "--run-id"
+            };
+            let why = format!("{} is about nothing that {flag} could name", args.event);
+            return Err(Failure::usage(why));
+        }
+    };
+    let id = match asked {
+        Some(id) => id.clone(),
+        None => fresh_id(sample.prefix().unwrap_or_default())?,
+    };
+    Ok(sample.body(&Subject {
+        id,
+        request_id: fresh_id("req")?,
+        at: clock::now().to_string(),
+    }))
+}
+
+/// Each event made is one of its own: a receiver that dedupes takes it.
+fn fresh_id(prefix: &str) -> Result<String, Failure> {
+    let mut bytes = [0; 10];
+    getrandom::fill(&mut bytes)
+        .map_err(|error| Failure::other(format!("no randomness: {error}")))?;
+    let random: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok(format!("{prefix}_{random}"))
+}
+
+async fn send(to: &Target, headers: &SignedHeaders, body: Vec<u8>) -> Result<u16, Failure> {
+    let mut request = to.post(Bytes::from(body));
+    let json = http::HeaderValue::from_static("application/json");
+    request.headers_mut().insert(CONTENT_TYPE, json);
+    request
+        .headers_mut()
+        .extend(http::HeaderMap::from(headers.clone()));
+    let sending = transport::reqwest().send(request);
+    match tokio::time::timeout(PATIENCE, sending).await {
+        Ok(Ok(answer)) => Ok(answer.status().as_u16()),
+        Ok(Err(error)) => {
+            let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}"));
+            let why = format!("no answer from {to}{}", cause.unwrap_or_default());
+            Err(Failure::new(Exit::Unreachable, why))
+        }
+        Err(_) => {
+            let why = format!("{to} did not answer within {} s", PATIENCE.as_secs());
+            Err(Failure::new(Exit::Unreachable, why))
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! What the webhook commands have in common: the signing secrets, and events as the service makes
+//! them. Receiving is in `listen`.
+
+mod samples;
+mod secrets;
+mod target;
+
+pub(crate) use samples::{Sample, Subject};
+pub(crate) use secrets::Secrets;
+pub(crate) use target::Target;

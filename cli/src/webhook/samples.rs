@@ -1,0 +1,190 @@
+//! Events as the service makes them, for receivers to be tried out with.
+
+use clap::ValueEnum;
+use serde_json::{Value, json};
+
+/// The events that can be made, by their names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Sample {
+    /// A job completed.
+    #[value(name = "job.completed")]
+    JobCompleted,
+    /// A job failed.
+    #[value(name = "job.failed")]
+    JobFailed,
+    /// A job was canceled.
+    #[value(name = "job.canceled")]
+    JobCanceled,
+    /// A run of an Action ended.
+    #[value(name = "action.run.terminal")]
+    ActionRunTerminal,
+    /// A run of a Format ended.
+    #[value(name = "format.run.terminal")]
+    FormatRunTerminal,
+    /// A run of an Agent Completion ended.
+    #[value(name = "agent.run.terminal")]
+    AgentRunTerminal,
+    /// A test delivery.
+    #[value(name = "webhook.test")]
+    WebhookTest,
+}
+
+/// What an event is about: identifiers, and when it happened.
+#[derive(Debug)]
+pub(crate) struct Subject {
+    /// The job's or run's id; a test delivery is about neither.
+    pub(crate) id: String,
+    /// The request's id.
+    pub(crate) request_id: String,
+    /// When, in RFC 3339.
+    pub(crate) at: String,
+}
+
+impl Sample {
+    /// The event of that name.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        Self::from_str(name, false).ok()
+    }
+
+    /// The names of all.
+    pub(crate) fn names() -> Vec<String> {
+        let values = Self::value_variants().iter();
+        values
+            .filter_map(|it| Some(it.to_possible_value()?.get_name().to_owned()))
+            .collect()
+    }
+
+    /// Whether it is about a job, a run, or nothing (`None`).
+    pub(crate) fn prefix(self) -> Option<&'static str> {
+        match self {
+            Self::JobCompleted | Self::JobFailed | Self::JobCanceled => Some("job"),
+            Self::ActionRunTerminal | Self::FormatRunTerminal | Self::AgentRunTerminal => {
+                Some("run")
+            }
+            Self::WebhookTest => None,
+        }
+    }
+
+    /// The event's body.
+    pub(crate) fn body(self, subject: &Subject) -> Value {
+        let Subject { id, request_id, at } = subject;
+        match self {
+            Self::JobCompleted => json!({
+                "event": "job.completed", "request_id": request_id, "job_id": id, "status": "OK",
+                "payload": {"artifacts": [artifact("type", "video", "video/mp4", "mp4")]},
+            }),
+            Self::JobFailed => job_error(
+                "job.failed",
+                subject,
+                "generation_failed",
+                "The generation failed.",
+            ),
+            Self::JobCanceled => job_error(
+                "job.canceled",
+                subject,
+                "job_canceled",
+                "The job was canceled.",
+            ),
+            Self::ActionRunTerminal => run("action", subject),
+            Self::FormatRunTerminal => run("format", subject),
+            Self::AgentRunTerminal => run("agent", subject),
+            Self::WebhookTest => json!({
+                "event": "webhook.test", "request_id": request_id, "status": "OK",
+                "payload": {"message": "A test of your webhook."}, "created_at": at,
+            }),
+        }
+    }
+}
+
+fn job_error(event: &str, subject: &Subject, code: &str, message: &str) -> Value {
+    json!({
+        "event": event, "request_id": subject.request_id, "job_id": subject.id, "status": "ERROR",
+        "payload": {"artifacts": []}, "error": {"code": code, "message": message},
+    })
+}
+
+/// A run that completed, with its whole receipt.
+fn run(kind: &str, subject: &Subject) -> Value {
+    let Subject { id, request_id, at } = subject;
+    let url = |what: &str| format!("https://developer.svc.example/v1/{kind}-runs/{id}/{what}");
+    let artifact = artifact("media_type", "image", "image/png", "png");
+    let hero = artifact.get("url");
+    let mut receipt = json!({
+        "request_id": request_id, "run_id": id, "kind": kind, "status": "completed",
+        "created_at": at, "updated_at": at,
+        "status_url": url("status"), "result_url": url("result"),
+        "events_url": if kind == "format" { url("events").into() } else { Value::Null },
+        "cancel_url": url("cancel"), "error": null, "output_error": null,
+        "output": {"headline": "Warm boots", "hero": hero}, "artifacts": [artifact],
+        "primary_output_url": hero, "primary_output_key": "hero",
+        "usage": {"billable_amount_usd_micros": 0, "generation_spend_cap_usd_micros": 400_000_000},
+        "webhook_delivery": null, "next_poll_after_seconds": 0,
+        "previous_run_id": null, "queue_id": null, "item_index": null,
+    });
+    let saved = match kind {
+        "action" => Some(("action_id", "act_sample")),
+        "format" => Some(("format_id", "fmt_sample")),
+        _ => None,
+    };
+    if let (Some((name, id)), Some(fields)) = (saved, receipt.as_object_mut()) {
+        fields.insert(name.to_owned(), id.into());
+    }
+    json!({
+        "event": format!("{kind}.run.terminal"), "request_id": request_id, "run_id": id,
+        "status": "OK", "outcome": "success", "payload": receipt, "error": null,
+    })
+}
+
+/// A job's event names an artifact's media type `type`, a receipt `media_type`.
+fn artifact(type_name: &str, media_type: &str, content_type: &str, suffix: &str) -> Value {
+    json!({
+        "id": "art_sample", "url": format!("https://media.svc.example/art_sample.{suffix}"),
+        type_name: media_type, "content_type": content_type,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use svc_sdk::types::{WebhookEvent, WebhookEventType};
+    use svc_webhook_verify::Event;
+
+    use super::*;
+
+    fn subject() -> Subject {
+        Subject {
+            id: "id_1".into(),
+            request_id: "req_1".into(),
+            at: "2026-03-01T12:00:00Z".into(),
+        }
+    }
+
+    #[test]
+    fn every_event_of_the_service_can_be_made_and_is_read_as_itself() {
+        let names = Sample::names();
+        assert_eq!(names.len(), WebhookEventType::KNOWN.len());
+        for name in names {
+            let sample = Sample::named(&name).unwrap();
+            let body = sample.body(&subject());
+            let event = Event::parse(body.to_string()).unwrap();
+            assert_eq!(event.kind().as_str(), name);
+            assert!(event.kind().is_known(), "{name}");
+            let ids = (event.job_id(), event.run_id());
+            let expected = match sample.prefix() {
+                Some("job") => (Some("id_1"), None),
+                Some(_) => (None, Some("id_1")),
+                None => (None, None),
+            };
+            assert_eq!(ids, expected, "{name}");
+            let typed: WebhookEvent = serde_json::from_value(body).unwrap();
+            assert!(typed.status.is_some(), "{name}");
+            let has_receipt = sample.prefix() == Some("run");
+            assert_eq!(
+                typed
+                    .run_receipt()
+                    .is_some_and(|it| !it.artifacts.is_empty()),
+                has_receipt,
+                "{name}"
+            );
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! A receiver that events are sent to from here.
+
+use std::fmt;
+use std::str::FromStr;
+
+use bytes::Bytes;
+use http::{Method, Request, Uri};
+use url::{Host, Url};
+
+/// Where events are sent to: https, or http on this machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Target(Uri);
+
+impl Target {
+    /// A request to it, without headers yet.
+    pub(crate) fn post(&self, body: Bytes) -> Request<Bytes> {
+        let mut request = Request::new(body);
+        *request.method_mut() = Method::POST;
+        *request.uri_mut() = self.0.clone();
+        request
+    }
+}
+
+impl FromStr for Target {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let url = Url::parse(text).map_err(|error| format!("is no URL: {error}"))?;
+        let is_here = match url.host() {
+            Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+            Some(Host::Ipv4(address)) => address.is_loopback(),
+            Some(Host::Ipv6(address)) => address.is_loopback(),
+            None => false,
+        };
+        match url.scheme() {
+            "https" => {}
+            "http" if is_here => {}
+            "http" => return Err("is http on another machine: that takes https".to_owned()),
+            _ => return Err("must be https, or http on this machine".to_owned()),
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err("must not have a user name or a password in it".to_owned());
+        }
+        let mut url = url;
+        url.set_fragment(None);
+        let uri = url.as_str().parse();
+        uri.map(Self).map_err(|error| format!("is no URL: {error}"))
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plain_http_stays_on_this_machine() {
+        for good in [
+            "http://127.0.0.1:9000/in",
+            "http://localhost:9000/in?a=b#c",
+            "http://[::1]:9000",
+            "https://hooks.example/in",
+        ] {
+            assert!(good.parse::<Target>().is_ok(), "{good}");
+        }
+        for bad in [
+            "http://hooks.example/in",
+            "http://192.168.1.2/",
+            "http://localhost.example/",
+            "https://user:password@hooks.example/",
+            "ftp://127.0.0.1/",
+            "127.0.0.1:9000",
+            "",
+        ] {
+            assert!(bad.parse::<Target>().is_err(), "{bad}");
+        }
+    }
+}
