@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use clap::Args;
 use serde::Serialize;
 use svc_sdk::Developer;
-use svc_sdk::types::{JobId, UsageEntry, UsageKind, Usd};
+use svc_sdk::types::{JobId, RunId, TopUpId, UsageEntry, UsageKind, Usd};
 
 use crate::failure::Failure;
 use crate::output::Table;
@@ -109,8 +109,8 @@ fn entry_table(entries: &[UsageEntry]) -> Table {
     for entry in entries {
         let job = entry.job_id.as_ref().map(JobId::as_str);
         let what = job
-            .or(entry.run_id.as_deref())
-            .or(entry.top_up_id.as_deref());
+            .or(entry.run_id.as_ref().map(RunId::as_str))
+            .or(entry.top_up_id.as_ref().map(TopUpId::as_str));
         table.row([
             entry.id.as_deref().unwrap_or_default(),
             entry.kind.as_str(),

@@ -37,6 +37,8 @@ async fn a_format_is_found_run_with_ones_own_type_and_its_files_fetched() {
     let receipt = run.wait().await.unwrap();
     let shot: Shot = receipt.output_as().unwrap();
     assert!(!shot.title.is_empty(), "{shot:?}");
+    assert!(shot.hero.is_none_or(|hero| !hero.is_empty()));
+    assert!(shot.tags.iter().all(|tag| !tag.is_empty()));
     assert!(receipt.primary_output_url.is_some());
     assert!(receipt.billable_amount().unwrap() > Usd::ZERO);
 
