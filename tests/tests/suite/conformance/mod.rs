@@ -26,6 +26,7 @@ mod order;
 mod previews;
 mod pricing;
 mod rate_limits;
+mod runs;
 mod scopes;
 mod state;
 mod top_ups;

@@ -3,6 +3,7 @@
 mod attempts;
 mod events;
 mod redelivery;
+mod run_events;
 mod secrets;
 mod test_deliveries;
 

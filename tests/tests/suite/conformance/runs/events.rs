@@ -1,0 +1,72 @@
+//! The timeline of a Format's run: phases, oldest first, a snapshot.
+
+use serde_json::{Value, json};
+use svc_tests::{Mock, on_every_face};
+
+use super::{Kind, RUNS, run_of, start, started, text, with};
+
+on_every_face! {
+    a_timeline_grows_and_never_changes,
+    a_timeline_ends_with_the_run,
+    an_attempt_to_deliver_shows_in_the_timeline,
+}
+
+async fn events(mock: &Mock, id: &str) -> Vec<Value> {
+    let path = format!("{}/events", Kind::Format.run(id));
+    mock.developer().get(&path).await.expect(200).items()
+}
+
+async fn a_timeline_grows_and_never_changes(mock: Mock) {
+    let id = started(&mock, Kind::Format, "x").await;
+    let mut before = events(&mock, &id).await;
+    assert!(!before.is_empty(), "it has been queued");
+    for _ in 0..10 {
+        mock.advance(1).await;
+        let now = events(&mock, &id).await;
+        assert!(now.starts_with(&before), "{before:?} and then {now:?}");
+        before = now;
+    }
+    assert!(before.len() >= 3, "{before:?}");
+    let times: Vec<_> = before
+        .iter()
+        .map(|event| text(&event["created_at"]))
+        .collect();
+    assert!(
+        times.is_sorted_by_key(|time| time.trim_end_matches('Z').to_owned()),
+        "{times:?}"
+    );
+    assert!(
+        before.iter().all(|event| event["phase"].is_string()),
+        "{before:?}"
+    );
+    mock.advance(1_000).await;
+    assert_eq!(events(&mock, &id).await, before);
+}
+
+async fn a_timeline_ends_with_the_run(mock: Mock) {
+    for (words, end) in [
+        ("x", "completed"),
+        ("[mock:fail]", "failed"),
+        ("[mock:skip]", "skipped"),
+    ] {
+        let id = started(&mock, Kind::Format, words).await;
+        mock.advance(10).await;
+        let events = events(&mock, &id).await;
+        assert_eq!(events.last().unwrap()["status"], end, "{events:?}");
+    }
+}
+
+async fn an_attempt_to_deliver_shows_in_the_timeline(mock: Mock) {
+    let hook = json!({"webhook_url": "https://hooks.example.com/svc"});
+    let id = start(&mock.developer(), RUNS, with(run_of("x"), hook)).await;
+    mock.advance(10).await;
+    let deliveries = |events: &[Value]| {
+        events
+            .iter()
+            .filter(|event| event["phase"] == "webhook_delivery")
+            .count()
+    };
+    assert_eq!(deliveries(&events(&mock, &id).await), 1);
+    mock.advance(3_600).await;
+    assert!(deliveries(&events(&mock, &id).await) >= 2, "each attempt");
+}

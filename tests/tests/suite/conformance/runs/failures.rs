@@ -1,0 +1,240 @@
+//! The table "Failed-run codes", code by code, and what else a run may end as.
+
+use serde_json::Value;
+use svc_tests::{Mock, on_every_face};
+
+use super::{Kind, MEDIA, RUNS, billable, ended, receipt, run_of, start, started, with};
+
+on_every_face! {
+    each_code_ends_a_run_with_its_details,
+    a_failure_without_a_code_is_a_failed_run,
+    codes_of_tomorrow_are_told_as_they_are,
+    a_run_past_its_cap_fails,
+    an_output_that_could_not_be_read_yet_is_there_at_the_next_read,
+    an_output_that_could_not_be_taken_out_fails_the_run,
+    a_degraded_run_has_media_and_no_output,
+    a_skipped_run_is_no_failure,
+    a_completed_run_has_its_deliverable,
+    runs_of_actions_and_completions_fail,
+}
+
+/// A code, and whether what it says in `details` is as the specification has it.
+type Row = (&'static str, fn(&Value) -> bool);
+
+const CODES: [Row; 10] = [
+    ("unattended_blocked", |_| true),
+    ("output_schema_unsatisfied", |details| {
+        let told = |name: &str| {
+            details[name]
+                .as_array()
+                .is_some_and(|list| !list.is_empty())
+        };
+        let counts = details["harvested"].as_object();
+        (told("violations") || told("rejected_urls"))
+            && counts.is_some_and(|counts| counts.values().all(Value::is_u64))
+    }),
+    ("deliverable_missing", |_| true),
+    ("primary_output_missing", |_| true),
+    ("agent_reported_failure", |details| {
+        details["reason"].is_string()
+    }),
+    ("incomplete_assembly", |details| {
+        let jobs = details["pending_jobs"].as_array().map(Vec::len);
+        jobs.is_some_and(|jobs| jobs > 0 && details["pending_job_count"] == jobs)
+    }),
+    ("output_extraction_failed", |details| {
+        details["reason"] == "harvest_threw"
+    }),
+    ("mcp_unavailable", |details| {
+        details["retryable"] == true && details["charged"] == false
+    }),
+    ("provider_unavailable", |details| {
+        details["retryable"] == true
+    }),
+    ("format_run_failed", |_| true),
+];
+
+async fn each_code_ends_a_run_with_its_details(mock: Mock) {
+    for format in ["/v1/formats/fmt_media/runs", RUNS] {
+        for (code, has_its_details) in CODES {
+            let id = start(
+                &mock.developer(),
+                format,
+                run_of(&format!("[mock:fail={code}]")),
+            )
+            .await;
+            mock.advance(10).await;
+            let receipt = receipt(&mock, Kind::Format, &id).await;
+            assert_eq!(receipt["status"], "failed", "{code}");
+            assert_eq!(receipt["error"]["code"], code);
+            assert!(receipt["error"]["message"].is_string(), "{code}");
+            let details = &receipt["error"]["details"];
+            assert!(has_its_details(details), "{code}: {details}");
+            assert!(
+                receipt["primary_output_url"].is_null(),
+                "{code}: null on any failure"
+            );
+            assert!(receipt["artifacts"].is_array(), "{code}");
+            if code == "mcp_unavailable" {
+                assert_eq!(billable(&receipt), 0, "{code}: not charged");
+            }
+            if code == "deliverable_missing" {
+                let none = receipt["artifacts"].as_array().unwrap().is_empty();
+                assert!(none, "media was to be made and none was: {receipt}");
+            }
+            if code == "primary_output_missing" {
+                assert!(receipt["primary_output_key"].is_string(), "{receipt}");
+            }
+            let result = mock
+                .developer()
+                .get(&format!("{}/result", Kind::Format.run(&id)))
+                .await;
+            assert_eq!(result.data()["error"]["code"], code, "the terminal receipt");
+        }
+    }
+}
+
+async fn a_failure_without_a_code_is_a_failed_run(mock: Mock) {
+    let id = ended(&mock, "[mock:fail]").await;
+    let receipt = receipt(&mock, Kind::Format, &id).await;
+    assert_eq!(receipt["error"]["code"], "format_run_failed");
+}
+
+async fn codes_of_tomorrow_are_told_as_they_are(mock: Mock) {
+    let id = ended(&mock, "[mock:fail=moon_phase_wrong]").await;
+    let receipt = receipt(&mock, Kind::Format, &id).await;
+    assert_eq!(receipt["status"], "failed");
+    assert_eq!(receipt["error"]["code"], "moon_phase_wrong");
+}
+
+async fn a_run_past_its_cap_fails(mock: Mock) {
+    let capped = "/v1/formats/fmt_capped/runs";
+    let cap = |usd: f64| serde_json::json!({"generation_spend_cap_usd": usd});
+    for (path, body, most) in [
+        (capped, run_of("[mock:cost=3]"), 2_000_000),
+        (RUNS, with(run_of("[mock:cost=1.5]"), cap(1.0)), 1_000_000),
+        (
+            RUNS,
+            with(run_of("[mock:cost=0.000002]"), cap(0.000_001)),
+            1,
+        ),
+    ] {
+        let id = start(&mock.developer(), path, body).await;
+        mock.advance(10).await;
+        let receipt = receipt(&mock, Kind::Format, &id).await;
+        assert_eq!(receipt["status"], "failed", "{receipt}");
+        assert_eq!(receipt["error"]["code"], "format_run_failed");
+        assert!(billable(&receipt) <= most, "past its cap: {receipt}");
+    }
+    for (path, body) in [
+        (capped, run_of("[mock:cost=2]")),
+        (capped, with(run_of("[mock:cost=3]"), cap(5.0))),
+        (
+            capped,
+            with(
+                run_of("[mock:cost=3]"),
+                serde_json::json!({"generation_spend_cap_usd": null}),
+            ),
+        ),
+        (RUNS, with(run_of("[mock:cost=1]"), cap(1.0))),
+    ] {
+        let id = start(&mock.developer(), path, body.clone()).await;
+        mock.advance(10).await;
+        let receipt = receipt(&mock, Kind::Format, &id).await;
+        assert_eq!(receipt["status"], "completed", "{body}");
+    }
+}
+
+async fn an_output_that_could_not_be_read_yet_is_there_at_the_next_read(mock: Mock) {
+    let id = ended(&mock, "[mock:harvest-unavailable]").await;
+    let first = receipt(&mock, Kind::Format, &id).await;
+    assert_eq!(first["status"], "completed");
+    assert!(
+        first["error"].is_null() && first["output"].is_null(),
+        "{first}"
+    );
+    assert_eq!(first["output_error"]["code"], "output_extraction_failed");
+    assert_eq!(
+        first["output_error"]["details"]["reason"],
+        "harvest_unavailable"
+    );
+    let second = receipt(&mock, Kind::Format, &id).await;
+    assert!(second["output"].is_object(), "{second}");
+    assert!(second["output_error"].is_null(), "{second}");
+    assert_eq!(receipt(&mock, Kind::Format, &id).await, second);
+    let result = mock
+        .developer()
+        .get(&format!("{}/result", Kind::Format.run(&id)))
+        .await;
+    assert_eq!(result.data()["output"], second["output"]);
+}
+
+async fn an_output_that_could_not_be_taken_out_fails_the_run(mock: Mock) {
+    let id = ended(&mock, "[mock:fail=output_extraction_failed]").await;
+    for _ in 0..3 {
+        let receipt = receipt(&mock, Kind::Format, &id).await;
+        assert_eq!(receipt["status"], "failed");
+        assert_eq!(receipt["error"]["details"]["reason"], "harvest_threw");
+    }
+}
+
+async fn a_degraded_run_has_media_and_no_output(mock: Mock) {
+    let id = ended(&mock, "[mock:degraded]").await;
+    let receipt = receipt(&mock, Kind::Format, &id).await;
+    assert_eq!(receipt["status"], "completed");
+    assert!(
+        receipt["error"].is_null() && receipt["output"].is_null(),
+        "{receipt}"
+    );
+    assert!(
+        !receipt["artifacts"].as_array().unwrap().is_empty(),
+        "{receipt}"
+    );
+}
+
+async fn a_skipped_run_is_no_failure(mock: Mock) {
+    for kind in Kind::ALL {
+        let id = started(&mock, kind, "[mock:skip]").await;
+        mock.advance(10).await;
+        let receipt = receipt(&mock, kind, &id).await;
+        assert_eq!(receipt["status"], "skipped");
+        assert!(receipt["error"].is_null(), "{receipt}");
+        assert_eq!(billable(&receipt), 0, "a skipped run costs nothing");
+    }
+}
+
+async fn a_completed_run_has_its_deliverable(mock: Mock) {
+    let id = start(&mock.developer(), &format!("{MEDIA}/runs"), run_of("x")).await;
+    mock.advance(10).await;
+    let receipt = receipt(&mock, Kind::Format, &id).await;
+    assert_eq!(receipt["status"], "completed");
+    assert!(
+        receipt["error"].is_null() && receipt["output_error"].is_null(),
+        "{receipt}"
+    );
+    let url = receipt["primary_output_url"].as_str().unwrap();
+    let artifacts = receipt["artifacts"].as_array().unwrap();
+    let made = artifacts.iter().find(|artifact| artifact["url"] == url);
+    assert_eq!(
+        made.unwrap()["media_type"],
+        "image",
+        "what `io.output_kind` says"
+    );
+    let path = mock.path_of(svc_tests::Host::Media, &receipt["primary_output_url"]);
+    let file = mock
+        .caller(svc_tests::Host::Media)
+        .get(&path)
+        .await
+        .expect(200);
+    assert!(svc_tests::png_size(file.body()).0 > 0);
+}
+
+async fn runs_of_actions_and_completions_fail(mock: Mock) {
+    for kind in [Kind::Action, Kind::Agent] {
+        let id = started(&mock, kind, "[mock:fail=provider_unavailable]").await;
+        mock.advance(10).await;
+        let receipt = receipt(&mock, kind, &id).await;
+        assert_eq!(receipt["status"], "failed");
+        assert_eq!(receipt["error"]["code"], "provider_unavailable");
+    }
+}

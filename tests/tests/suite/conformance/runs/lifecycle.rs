@@ -1,0 +1,189 @@
+//! A run in virtual time: a tenth of it queued, ten seconds in all unless it says otherwise.
+
+use serde_json::Value;
+use svc_tests::{Host, Mock, on_every_face};
+
+use super::{Kind, receipt, started, status, text};
+
+on_every_face! {
+    a_receipt_says_where_everything_is,
+    a_run_is_queued_then_runs_then_ends,
+    the_status_is_the_short_form_of_the_receipt,
+    a_result_is_there_at_the_end_and_not_before,
+    a_run_takes_as_long_as_its_words_say,
+    a_run_that_is_stuck_never_ends,
+    an_ended_run_stays_as_it_is,
+    only_runs_of_formats_have_events,
+    runs_are_no_jobs,
+}
+
+async fn a_receipt_says_where_everything_is(mock: Mock) {
+    for kind in Kind::ALL {
+        let answer = mock
+            .developer()
+            .post(kind.start(), kind.body("x"))
+            .await
+            .expect(202);
+        let receipt = answer.data();
+        assert_eq!(
+            answer.header("x-svc-request-id").unwrap(),
+            receipt["request_id"]
+        );
+        assert_eq!(receipt["kind"], kind.name());
+        assert_eq!(receipt["status"], "queued");
+        let run = kind.run(&text(&receipt["run_id"]));
+        for (field, end) in [("status_url", "/status"), ("result_url", "/result")] {
+            let path = mock.path_of(Host::Developer, &receipt[field]);
+            assert_eq!(path, format!("{run}{end}"));
+        }
+        match kind {
+            Kind::Format => {
+                let path = mock.path_of(Host::Developer, &receipt["events_url"]);
+                assert_eq!(path, format!("{run}/events"));
+            }
+            _ => assert!(receipt["events_url"].is_null(), "{receipt}"),
+        }
+        for field in [
+            "error",
+            "output_error",
+            "output",
+            "primary_output_url",
+            "webhook_delivery",
+        ] {
+            assert_eq!(
+                receipt.get(field),
+                Some(&Value::Null),
+                "{field} of {receipt}"
+            );
+        }
+        assert!(
+            receipt["artifacts"].as_array().unwrap().is_empty(),
+            "{receipt}"
+        );
+        let body = mock.developer().get(&run).await.expect(200).data();
+        assert_eq!(body["run_id"], receipt["run_id"]);
+    }
+}
+
+async fn a_run_is_queued_then_runs_then_ends(mock: Mock) {
+    for kind in Kind::ALL {
+        let id = started(&mock, kind, "x").await;
+        for (step, expected) in [
+            (0.0, "queued"),
+            (0.9, "queued"),
+            (0.2, "running"),
+            (8.8, "running"),
+            (0.1, "completed"),
+        ] {
+            mock.advance(step).await;
+            assert_eq!(
+                status(&mock, kind, &id).await,
+                expected,
+                "{kind:?} after {step}"
+            );
+        }
+    }
+}
+
+async fn the_status_is_the_short_form_of_the_receipt(mock: Mock) {
+    for (kind, words, end) in [
+        (Kind::Format, "x", "completed"),
+        (Kind::Action, "[mock:fail]", "failed"),
+        (Kind::Agent, "[mock:degraded]", "completed"),
+    ] {
+        let id = started(&mock, kind, words).await;
+        for (seconds, expected) in [(0, "queued"), (5, "running"), (5, end)] {
+            mock.advance(seconds).await;
+            let path = format!("{}/status", kind.run(&id));
+            let short = mock.developer().get(&path).await.expect(200).data();
+            assert_eq!(short["status"], expected);
+            let is_over = expected == end;
+            assert_eq!(short["terminal"], is_over);
+            assert_eq!(short["result_ready"], is_over);
+            assert!(short["next_poll_after_seconds"].is_number(), "{short}");
+            assert_eq!(short["run_id"], *id.as_str());
+            assert!(
+                short.get("output").is_none() && short.get("artifacts").is_none(),
+                "{short}"
+            );
+        }
+    }
+}
+
+async fn a_result_is_there_at_the_end_and_not_before(mock: Mock) {
+    for kind in Kind::ALL {
+        for words in ["x", "[mock:fail]", "[mock:degraded]"] {
+            let id = started(&mock, kind, words).await;
+            let path = format!("{}/result", kind.run(&id));
+            for (seconds, expected) in [(0, "queued"), (9, "running")] {
+                mock.advance(seconds).await;
+                let error = mock
+                    .developer()
+                    .get(&path)
+                    .await
+                    .refused(409, "run_not_completed");
+                assert_eq!(error["details"]["status"], expected);
+                assert!(error["retry_after_seconds"].is_number(), "{error}");
+            }
+            mock.advance(1).await;
+            let result = mock.developer().get(&path).await.expect(200).data();
+            let read = receipt(&mock, kind, &id).await;
+            for field in ["run_id", "status", "output", "error", "artifacts", "usage"] {
+                assert_eq!(result[field], read[field], "{field}");
+            }
+        }
+    }
+}
+
+async fn a_run_takes_as_long_as_its_words_say(mock: Mock) {
+    for kind in Kind::ALL {
+        let id = started(&mock, kind, "[mock:seconds=100]").await;
+        mock.advance(9).await;
+        assert_eq!(status(&mock, kind, &id).await, "queued");
+        mock.advance(90).await;
+        assert_eq!(status(&mock, kind, &id).await, "running");
+        mock.advance(1).await;
+        assert_eq!(status(&mock, kind, &id).await, "completed");
+    }
+}
+
+async fn a_run_that_is_stuck_never_ends(mock: Mock) {
+    let id = started(&mock, Kind::Format, "[mock:stuck]").await;
+    mock.advance(1_000_000).await;
+    assert_eq!(status(&mock, Kind::Format, &id).await, "running");
+}
+
+async fn an_ended_run_stays_as_it_is(mock: Mock) {
+    let id = started(&mock, Kind::Format, "x").await;
+    mock.advance(10).await;
+    let first = receipt(&mock, Kind::Format, &id).await;
+    mock.advance(1_000_000).await;
+    assert_eq!(receipt(&mock, Kind::Format, &id).await, first);
+}
+
+async fn only_runs_of_formats_have_events(mock: Mock) {
+    for kind in [Kind::Action, Kind::Agent] {
+        let id = started(&mock, kind, "x").await;
+        let answer = mock
+            .developer()
+            .get(&format!("{}/events", kind.run(&id)))
+            .await;
+        assert!([404, 405].contains(&answer.status()), "{answer:?}");
+    }
+}
+
+async fn runs_are_no_jobs(mock: Mock) {
+    for kind in Kind::ALL {
+        let id = started(&mock, kind, "x").await;
+        let job = mock.developer().get(&format!("/v1/jobs/{id}")).await;
+        job.refused(404, "job_not_found");
+    }
+    assert!(
+        mock.developer()
+            .get("/v1/jobs")
+            .await
+            .expect(200)
+            .items()
+            .is_empty()
+    );
+}
