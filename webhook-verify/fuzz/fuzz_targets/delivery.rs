@@ -16,29 +16,46 @@ fuzz_target!(|delivery: Delivery| {
         assert!(matches!(delivery.secrets.len(), 0 | 9..) || delivery.secrets.iter().any(blank));
         return;
     };
-    let Delivery { secrets, body, now, tolerance, .. } = &delivery;
+    let Delivery {
+        secrets,
+        body,
+        now,
+        tolerance,
+        ..
+    } = &delivery;
     let (timestamp, signature) = (delivery.timestamp(), delivery.signature());
     let verifier = Verifier::new(keys).tolerance(Duration::from_secs(*tolerance));
     let expected = oracle::verify(secrets, &timestamp, &signature, body, *now, *tolerance);
     let outcome = |checked: Result<Verified, Reject>| {
-        checked.map(|verified| verified.key_index()).map_err(|reject| reject.code())
+        checked
+            .map(|verified| verified.key_index())
+            .map_err(|reject| reject.code())
     };
 
     let checked = verifier.check(&timestamp, &signature, body, *now);
     assert_eq!(outcome(checked), expected);
 
-    let streamed = verifier.begin(&timestamp, &signature).and_then(|mut verification| {
-        let piece = 1 + usize::from(timestamp.first().copied().unwrap_or(0));
-        body.chunks(piece).for_each(|piece| verification.update(piece));
-        verification.finish(*now)
-    });
+    let streamed = verifier
+        .begin(&timestamp, &signature)
+        .and_then(|mut verification| {
+            let piece = 1 + usize::from(timestamp.first().copied().unwrap_or(0));
+            body.chunks(piece)
+                .for_each(|piece| verification.update(piece));
+            verification.finish(*now)
+        });
     assert_eq!(outcome(streamed), expected);
 
-    let values = (HeaderValue::from_bytes(&timestamp), HeaderValue::from_bytes(&signature));
+    let values = (
+        HeaderValue::from_bytes(&timestamp),
+        HeaderValue::from_bytes(&signature),
+    );
     if let (Ok(timestamp), Ok(signature)) = values {
         let mut headers = HeaderMap::new();
         headers.insert(header::TIMESTAMP, timestamp);
         headers.insert(header::SIGNATURE, signature);
-        assert_eq!(outcome(verifier.check_headers(&headers, body, *now)), expected);
+        assert_eq!(
+            outcome(verifier.check_headers(&headers, body, *now)),
+            expected
+        );
     }
 });

@@ -17,7 +17,10 @@ fuzz_target!(|headers: (&[u8], &[u8])| {
         oracle::tags(signature)?;
         Ok(time)
     });
-    assert_eq!(begun.as_ref().map(drop).map_err(Reject::code), expected.map(drop));
+    assert_eq!(
+        begun.as_ref().map(drop).map_err(Reject::code),
+        expected.map(drop)
+    );
     if let (Ok(verification), Ok(time)) = (begun, expected) {
         // Without the secret nobody hits on a tag, not even at the right time.
         assert_eq!(verification.finish(time), Err(Reject::SignatureMismatch));

@@ -36,7 +36,10 @@ pub fn tags(header: &[u8]) -> Result<Vec<String>, &'static str> {
     let as_text = |entry: &&[u8]| entry.iter().map(|byte| *byte as char).collect::<String>();
     let blank = [' ', '\t'];
     let entries: Vec<String> = entries.iter().map(as_text).collect();
-    let entries: Vec<&str> = entries.iter().map(|entry| entry.trim_matches(blank)).collect();
+    let entries: Vec<&str> = entries
+        .iter()
+        .map(|entry| entry.trim_matches(blank))
+        .collect();
     let good: Vec<String> = entries
         .iter()
         .filter_map(|entry| entry.strip_prefix("svc-v1="))
@@ -47,7 +50,10 @@ pub fn tags(header: &[u8]) -> Result<Vec<String>, &'static str> {
         return Ok(good);
     }
     let other = |entry: &&str| entry.contains('=') && !entry.starts_with("svc-v1=");
-    if entries.iter().any(|entry| !entry.is_empty() && !other(entry)) {
+    if entries
+        .iter()
+        .any(|entry| !entry.is_empty() && !other(entry))
+    {
         Err("signature_malformed")
     } else if entries.iter().any(other) {
         Err("signature_unsupported")

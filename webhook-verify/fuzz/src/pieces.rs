@@ -60,7 +60,11 @@ impl Delivery {
         let timestamp = self.timestamp();
         let tag = |which: &u8| match self.secrets.len() {
             0 => String::new(),
-            len => oracle::tag(&self.secrets[usize::from(*which) % len], &timestamp, &self.body),
+            len => oracle::tag(
+                &self.secrets[usize::from(*which) % len],
+                &timestamp,
+                &self.body,
+            ),
         };
         let mut header = Vec::new();
         for piece in &self.signature {

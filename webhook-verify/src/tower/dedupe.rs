@@ -38,9 +38,9 @@ pub struct DedupeLayer<D> {
 }
 
 impl<D: DedupeStore> DedupeLayer<D> {
-    /// Makes a layer of a store, or of an [`Arc`] of one.
-    pub fn new(store: impl Into<Arc<D>>) -> Self {
-        let store = store.into();
+    /// Makes a layer of a store. An [`Arc`] of one is a store, too.
+    pub fn new(store: D) -> Self {
+        let store = Arc::new(store);
         Self { store }
     }
 }

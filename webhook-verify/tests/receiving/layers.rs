@@ -2,16 +2,20 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, AtomicU64, AtomicUsize, Ordering};
 
 use axum::body::Bytes;
+use axum::body::HttpBody;
 use axum::extract::{DefaultBodyLimit, State};
-use axum::http::StatusCode;
+use axum::http::{Request, Response, StatusCode};
 use axum::routing::post;
 use axum::{Extension, Router};
+use http_body_util::{BodyExt, Full};
 use svc_webhook_verify::axum::verify;
 use svc_webhook_verify::tower::{DedupeLayer, VerifyLayer};
 use svc_webhook_verify::{
     Claim, DedupeKey, DedupeStore, Event, Lease, MemoryStore, Refused, Webhook,
 };
 use tower_http::limit::RequestBodyLimitLayer;
+use tower_layer::Layer;
+use tower_service::Service;
 
 use crate::delivery::{
     JOB, NOW, bad_headers, delivery, delivery_of, receiver, receiver_at, refusal, request, send,
@@ -115,6 +119,44 @@ async fn the_layer_keeps_its_own_limit_and_that_of_the_route() {
             "{row}: {len}"
         );
     }
+}
+
+#[tokio::test]
+async fn the_layers_stand_on_any_tower_service() {
+    let store = Arc::new(MemoryStore::new(10));
+    let layers = (
+        VerifyLayer::new(receiver()),
+        DedupeLayer::new(store.clone()),
+    );
+    let echo = tower::service_fn(async |request: Request<Full<Bytes>>| {
+        let body = request.into_body();
+        Ok::<_, std::io::Error>(Response::new(body))
+    });
+    let mut service = layers.layer(echo);
+    let mut request = Request::new(Full::from(JOB));
+    *request.headers_mut() = signed_at(NOW, JOB);
+    let response = service.call(request.clone()).await.unwrap();
+    let body = response.into_body().collect().await.unwrap();
+    assert_eq!(body.to_bytes(), JOB);
+    let again = service.call(request).await.unwrap();
+    assert_eq!(again.status(), StatusCode::OK);
+    assert!(again.into_body().is_end_stream());
+    let key = DedupeKey::new("job.completed", "job:job_1");
+    assert_eq!(store.claim(&key, NOW).await.unwrap(), Claim::Done);
+
+    // A handler that fails gives the claim up.
+    let failing = tower::service_fn(async |_: Request<Full<Bytes>>| {
+        Err::<Response<Full<Bytes>>, _>(std::io::Error::other("no disk"))
+    });
+    let other = JOB.replace("job_1", "job_2");
+    let mut request = Request::new(Full::from(other.clone()));
+    *request.headers_mut() = signed_at(NOW, other);
+    assert!(layers.layer(failing).call(request).await.is_err());
+    let key = DedupeKey::new("job.completed", "job:job_2");
+    assert!(matches!(
+        store.claim(&key, NOW).await.unwrap(),
+        Claim::New(_)
+    ));
 }
 
 fn deduped(inner: &Inner, time: &Arc<AtomicU64>) -> Router {

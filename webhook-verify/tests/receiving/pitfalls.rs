@@ -18,7 +18,7 @@ fn verifier() -> Verifier {
 
 /// A delivery whose timestamp header is written oddly, and signed as written.
 fn signed_as_written(timestamp: &str) -> (String, String) {
-    // The signer writes numbers only, so that the rest goes into the body's front.
+    // By hand, as the crate's own signer writes plain numbers only.
     let mac = {
         use hmac::{Hmac, KeyInit, Mac};
         let mut mac = Hmac::<sha2::Sha256>::new_from_slice(b"whsec_newest").unwrap();
