@@ -7,6 +7,7 @@ mod create_errors;
 mod events;
 mod failures;
 mod fields;
+mod hostile;
 mod idempotency;
 mod keys;
 mod lifecycle;
@@ -17,6 +18,7 @@ mod queues;
 mod read_errors;
 mod schemas;
 mod shapes;
+mod snapshots;
 mod spend;
 
 use serde_json::{Value, json};
