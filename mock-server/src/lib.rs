@@ -143,7 +143,7 @@
 //!   success, beside `retrying`, `failed` (the destination is not allowed) and `exhausted`.
 //!   `attempts` counts those that are made automatically.
 //! - `last_error` is `http_error`, `redirect`, `timeout`, `connection_failed`,
-//!   `destination_not_allowed` or `no_route`.
+//!   `url_not_public` or `no_route`.
 //! - A redelivery that succeeds ends the retries; one that fails leaves the status as it was.
 //! - An attempt that was under way when a state was taken out is made again where it is taken up.
 //!

@@ -7,8 +7,9 @@
 )]
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
 
 use serde_json::Value;
 
@@ -32,11 +33,29 @@ impl Program {
     }
 
     fn get(&self, name: &str, path: &str) -> String {
+        self.send(name, &format!("GET {path}"), "")
+    }
+
+    fn post(&self, name: &str, path: &str, body: &str) -> String {
+        self.send(name, &format!("POST {path}"), body)
+    }
+
+    fn send(&self, name: &str, request: &str, body: &str) -> String {
         let url = self.fields[name].as_str().unwrap();
         let mut stream = TcpStream::connect(url.strip_prefix("http://").unwrap()).unwrap();
+        // What asks for nothing shows no key.
+        let key = match body {
+            "" => String::new(),
+            _ => format!(
+                "x-api-key: {}\r\n",
+                self.fields["SVC_OPEN_API_KEY"].as_str().unwrap()
+            ),
+        };
         write!(
             stream,
-            "GET {path} HTTP/1.1\r\nhost: mock\r\nconnection: close\r\n\r\n"
+            "{request} HTTP/1.1\r\nhost: mock\r\ncontent-type: application/json\r\n\
+             {key}content-length: {}\r\nconnection: close\r\n\r\n{body}",
+            body.len()
         )
         .unwrap();
         let mut answer = String::new();
@@ -115,4 +134,39 @@ fn help_names_every_option() {
     ] {
         assert!(help.contains(option), "{option}");
     }
+}
+
+#[test]
+fn a_webhook_goes_where_its_route_leads() {
+    let receiver = TcpListener::bind("127.0.0.1:0").unwrap();
+    let route = format!(
+        "https://hooks.example.com=http://{}",
+        receiver.local_addr().unwrap()
+    );
+    let program = Program::start(&[
+        "--port-base",
+        "0",
+        "--clock",
+        "manual",
+        "--webhook-route",
+        &route,
+    ]);
+    let order = r#"{"model": "image-i", "prompt": "a fox", "mode": "webhook", "webhook_url": "https://hooks.example.com/in"}"#;
+    let submitted = program.post("SVC_BASE_URL", "/v1/image-router/generate", order);
+    assert!(submitted.starts_with("HTTP/1.1 202"), "{submitted}");
+    thread::scope(|scope| {
+        let received = scope.spawn(|| {
+            let (stream, _) = receiver.accept().unwrap();
+            let mut reader = BufReader::new(stream);
+            let mut line = String::new();
+            reader.read_line(&mut line).unwrap();
+            write!(reader.get_mut(), "HTTP/1.1 204 No Content\r\n\r\n").unwrap();
+            line
+        });
+        // It answers only when the webhook has been sent and answered.
+        program.post("SVC_CONTROL_URL", "/clock/advance", r#"{"seconds": 2}"#);
+        let deliveries = program.get("SVC_CONTROL_URL", "/deliveries");
+        assert!(deliveries.contains(r#""status":204"#), "{deliveries}");
+        assert_eq!(received.join().unwrap(), "POST /in HTTP/1.1\r\n");
+    });
 }

@@ -130,10 +130,10 @@ pub(super) fn test(request: &mut Request<'_>) -> Outcome {
         "created_at": request.now().to_string(),
     });
     let workspace = request.workspace().to_owned();
-    let id = request.state.chance.id("whd");
+    let id = request.state.chance.id("dlv");
     request.state.send_test(workspace, url.clone(), body);
     Ok(Answer::data(
         202,
-        json!({"delivery_id": id, "event": "webhook.test", "url": url, "status": "pending"}),
+        json!({"delivery_id": id, "event": "webhook.test", "url": url, "status": "queued"}),
     ))
 }

@@ -171,7 +171,7 @@ impl Engine {
     /// let settings = Settings::default();
     /// let (mut engine, now) = (Engine::new(settings.clone()), settings.epoch);
     /// loop {
-    ///     for delivery in engine.take_deliveries(|_url| true) {
+    ///     for delivery in engine.take_deliveries(usize::MAX, |_url| true) {
     ///         // Send it, and say how that went.
     ///         let outcome = DeliveryOutcome::answered(204);
     ///         engine.delivered(engine.now(), delivery.id, &outcome);
@@ -187,11 +187,21 @@ impl Engine {
         self.state.now
     }
 
-    /// The webhooks that are to be sent now to a URL that is wanted. Each is under way until
-    /// [`delivered`](Self::delivered) says how it went.
-    pub fn take_deliveries(&mut self, wanted: impl FnMut(&str) -> bool) -> Vec<Delivery> {
+    /// The webhooks that are to be sent now to a URL that is wanted, so many at most. Each is under
+    /// way until [`delivered`](Self::delivered) says how it went.
+    pub fn take_deliveries(
+        &mut self,
+        at_most: usize,
+        wanted: impl FnMut(&str) -> bool,
+    ) -> Vec<Delivery> {
+        let (generation, hosts) = (self.generation, &self.settings.hosts);
         self.state
-            .take_deliveries(self.generation, &self.settings.hosts, wanted)
+            .take_deliveries(generation, hosts, at_most, wanted)
+    }
+
+    /// Another one as soon as webhooks have fallen due that had not before.
+    pub(crate) fn due_mark(&self) -> (u64, u64) {
+        (self.generation, self.state.outbox.fallen_due())
     }
 
     /// How an attempt went that was under way. One that is not is not heard of: its state was

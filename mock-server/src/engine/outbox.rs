@@ -132,6 +132,9 @@ pub(crate) struct Outbox {
     /// Those under way. No part of a document: whoever takes it up sends them anew.
     #[serde(skip)]
     under_way: BTreeMap<u64, Delivery>,
+    /// How often something has fallen due since this state is here.
+    #[serde(skip)]
+    fallen_due: u64,
 }
 
 impl Outbox {
@@ -202,6 +205,7 @@ impl Outbox {
     pub(crate) fn fall_due(&mut self, number: u64) {
         if self.errands.contains_key(&number) {
             self.due.insert(number);
+            self.fallen_due = self.fallen_due.wrapping_add(1);
         }
     }
 
@@ -214,11 +218,13 @@ impl Outbox {
     }
 
     /// What is due and not under way, in order.
-    pub(crate) fn to_send(&self) -> impl Iterator<Item = (u64, &Errand)> {
-        let numbers = self.due.iter();
-        numbers
-            .filter(|number| !self.under_way.contains_key(number))
-            .filter_map(|number| Some((*number, self.errands.get(number)?)))
+    pub(crate) fn to_send(&self) -> impl Iterator<Item = u64> {
+        let numbers = self.due.iter().copied();
+        numbers.filter(|number| !self.under_way.contains_key(number))
+    }
+
+    pub(crate) fn fallen_due(&self) -> u64 {
+        self.fallen_due
     }
 
     pub(crate) fn errand(&self, number: u64) -> Option<&Errand> {

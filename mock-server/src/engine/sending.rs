@@ -15,7 +15,7 @@ use super::{Delivery, DeliveryId, DeliveryOutcome, Hosts, State, destination, re
 use crate::api;
 
 /// What `last_error` says of a URL that no longer passes.
-const NOT_ALLOWED: &str = "destination_not_allowed";
+const NOT_ALLOWED: &str = "url_not_public";
 
 impl State {
     /// Has the receiver told of it, from now on. Of a subject only the first announcement counts.
@@ -50,29 +50,29 @@ impl State {
         self.outbox.fall_due(number);
     }
 
-    /// The attempts that are due and to a wanted URL, signed now. They are under way from here on.
+    /// The attempts that are due and to a wanted URL, so many at most, signed now. They are under
+    /// way from here on.
     pub(crate) fn take_deliveries(
         &mut self,
         generation: u64,
         hosts: &Hosts,
+        at_most: usize,
         mut wanted: impl FnMut(&str) -> bool,
     ) -> Vec<Delivery> {
-        let numbers: Vec<_> = self.outbox.to_send().map(|(number, _)| number).collect();
+        let outbox = &self.outbox;
+        let numbers = outbox.to_send();
+        let numbers: Vec<_> = numbers
+            .filter(|number| outbox.url(*number).is_some_and(&mut wanted))
+            .take(at_most)
+            .collect();
         let mut taken = Vec::new();
         for number in numbers {
-            let allowed = match self.outbox.url(number) {
-                Some(url) => destination::webhook(url).is_ok(),
-                None => continue,
-            };
-            if allowed && !self.outbox.url(number).is_some_and(&mut wanted) {
-                continue;
-            }
             let id = DeliveryId { generation, number };
             let Some(delivery) = self.delivery(id, hosts) else {
                 continue;
             };
             self.outbox.set_off(delivery.clone());
-            if allowed {
+            if destination::webhook(&delivery.url).is_ok() {
                 taken.push(delivery);
             } else {
                 self.delivered(number, &DeliveryOutcome::failed(NOT_ALLOWED));

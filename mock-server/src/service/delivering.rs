@@ -17,6 +17,8 @@ pub(crate) struct Dispatch {
     routes: Vec<WebhookRoute>,
     /// Somebody carries what has a route.
     carried: bool,
+    /// Which webhooks have been looked at: those of this mark wait for a courier, or are under way.
+    settled: Option<(u64, u64)>,
     #[cfg(feature = "in-process")]
     receiver: Option<Receiver>,
 }
@@ -37,6 +39,7 @@ impl Dispatch {
         Self {
             routes,
             carried: false,
+            settled: None,
             #[cfg(feature = "in-process")]
             receiver: None,
         }
@@ -77,11 +80,17 @@ impl State {
         let Self {
             engine, dispatch, ..
         } = self;
+        let mark = Some(engine.due_mark());
+        if dispatch.settled == mark {
+            return;
+        }
         let now = engine.now();
-        for delivery in engine.take_deliveries(|url| dispatch.target(url).is_none()) {
+        let stays = |url: &str| dispatch.target(url).is_none();
+        for delivery in engine.take_deliveries(usize::MAX, stays) {
             let outcome = dispatch.answer(&delivery);
             engine.delivered(now, delivery.id, &outcome);
         }
+        dispatch.settled = mark;
     }
 
     /// Moves a manual clock towards `target`, but no further than the next webhooks. Says whether
@@ -101,7 +110,11 @@ impl State {
 impl Service {
     /// What is sent to one origin is delivered to another from now on.
     pub fn route_webhooks(&self, route: WebhookRoute) {
-        self.lock().dispatch.routes.push(route);
+        {
+            let dispatch = &mut self.lock().dispatch;
+            dispatch.routes.push(route);
+            dispatch.settled = None;
+        }
         self.shared.moved.notify_waiters();
     }
 
@@ -162,7 +175,10 @@ impl Service {
 impl Service {
     /// Somebody carries from now on what has a route, or no longer does.
     pub(crate) fn set_carried(&self, carried: bool) {
-        self.lock().dispatch.carried = carried;
+        {
+            let dispatch = &mut self.lock().dispatch;
+            (dispatch.carried, dispatch.settled) = (carried, None);
+        }
         self.shared.moved.notify_waiters();
     }
 
@@ -173,18 +189,14 @@ impl Service {
 
     /// What is to be carried now, so much at most, and the real time until there may be more; none
     /// where no waiting brings it about.
-    pub(crate) fn to_carry(&self, mut room: usize) -> (Vec<(Delivery, Target)>, Option<Duration>) {
+    pub(crate) fn to_carry(&self, room: usize) -> (Vec<(Delivery, Target)>, Option<Duration>) {
         let mut state = self.lock();
         let State {
             engine,
             clock,
             dispatch,
         } = &mut *state;
-        let deliveries = engine.take_deliveries(|url| {
-            let takes = room > 0 && dispatch.target(url).is_some();
-            room -= usize::from(takes);
-            takes
-        });
+        let deliveries = engine.take_deliveries(room, |url| dispatch.target(url).is_some());
         let carried = deliveries.into_iter().filter_map(|delivery| {
             let target = dispatch.target(&delivery.url)?;
             Some((delivery, target))
