@@ -171,7 +171,7 @@ impl Engine {
     /// let settings = Settings::default();
     /// let (mut engine, now) = (Engine::new(settings.clone()), settings.epoch);
     /// loop {
-    ///     for delivery in engine.take_deliveries(usize::MAX, |_url| true) {
+    ///     for delivery in engine.take_deliveries(|_url| true) {
     ///         // Send it, and say how that went.
     ///         let outcome = DeliveryOutcome::answered(204);
     ///         engine.delivered(engine.now(), delivery.id, &outcome);
@@ -187,9 +187,14 @@ impl Engine {
         self.state.now
     }
 
-    /// The webhooks that are to be sent now to a URL that is wanted, so many at most. Each is under
-    /// way until [`delivered`](Self::delivered) says how it went.
-    pub fn take_deliveries(
+    /// The webhooks that are to be sent now to a URL that is wanted. Each is under way until
+    /// [`delivered`](Self::delivered) says how it went.
+    pub fn take_deliveries(&mut self, wanted: impl FnMut(&str) -> bool) -> Vec<Delivery> {
+        self.take_some_deliveries(usize::MAX, wanted)
+    }
+
+    /// The same, but so many at most.
+    pub fn take_some_deliveries(
         &mut self,
         at_most: usize,
         wanted: impl FnMut(&str) -> bool,

@@ -86,7 +86,7 @@ impl State {
         }
         let now = engine.now();
         let stays = |url: &str| dispatch.target(url).is_none();
-        for delivery in engine.take_deliveries(usize::MAX, stays) {
+        for delivery in engine.take_deliveries(stays) {
             let outcome = dispatch.answer(&delivery);
             engine.delivered(now, delivery.id, &outcome);
         }
@@ -196,7 +196,7 @@ impl Service {
             clock,
             dispatch,
         } = &mut *state;
-        let deliveries = engine.take_deliveries(room, |url| dispatch.target(url).is_some());
+        let deliveries = engine.take_some_deliveries(room, |url| dispatch.target(url).is_some());
         let carried = deliveries.into_iter().filter_map(|delivery| {
             let target = dispatch.target(&delivery.url)?;
             Some((delivery, target))

@@ -30,7 +30,7 @@ impl Mock {
         let mut sent = Vec::new();
         self.engine.advance(self.now);
         loop {
-            for delivery in self.engine.take_deliveries(usize::MAX, |_| true) {
+            for delivery in self.engine.take_deliveries(|_| true) {
                 self.engine.delivered(self.now, delivery.id, outcome);
                 sent.push(delivery);
             }
@@ -239,7 +239,7 @@ fn an_attempt_that_fails_after_a_redelivery_has_succeeded_is_the_last() {
     let id = mock.submit(IMAGE, hooked("x"));
     mock.pass(2_000);
     mock.engine.advance(mock.now);
-    let slow = mock.engine.take_deliveries(usize::MAX, |_| true).remove(0);
+    let slow = mock.engine.take_deliveries(|_| true).remove(0);
     mock.redeliver(&id).data(202);
     mock.deliver(1, &DeliveryOutcome::answered(200));
     mock.books_are_balanced();
@@ -479,7 +479,7 @@ fn a_state_that_is_taken_up_sends_what_was_under_way_and_knows_the_rest() {
     let retried = mock.submit(IMAGE, hooked("y"));
     mock.pass(2_000);
     mock.engine.advance(mock.now);
-    let taken = mock.engine.take_deliveries(usize::MAX, |_| true);
+    let taken = mock.engine.take_deliveries(|_| true);
     mock.engine
         .delivered(mock.now, taken[1].id, &DeliveryOutcome::answered(500));
     mock.rotate();
