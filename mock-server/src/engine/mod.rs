@@ -205,6 +205,7 @@ impl Engine {
     }
 
     /// Another one as soon as webhooks have fallen due that had not before.
+    #[cfg(feature = "face")]
     pub(crate) fn due_mark(&self) -> (u64, u64) {
         (self.generation, self.state.outbox.fallen_due())
     }

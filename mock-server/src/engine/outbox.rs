@@ -223,6 +223,7 @@ impl Outbox {
         numbers.filter(|number| !self.under_way.contains_key(number))
     }
 
+    #[cfg(feature = "face")]
     pub(crate) fn fallen_due(&self) -> u64 {
         self.fallen_due
     }
