@@ -98,6 +98,8 @@ pub enum Reply {
     With(u16, &'static str, String),
     /// By closing the connection.
     Close,
+    /// Never.
+    Hang,
 }
 
 #[derive(Debug, Default)]
@@ -218,6 +220,7 @@ async fn answer(
     let response = match reply {
         Reply::Status(status) => response.status(status),
         Reply::With(status, name, value) => response.status(status).header(name, value),
+        Reply::Hang => std::future::pending().await,
         Reply::Close => return Err("closed, as it was told to".into()),
     };
     Ok(response.body(Full::default())?)

@@ -4,6 +4,7 @@ use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use svc_mock_server::Service;
@@ -71,6 +72,8 @@ pub struct Setup {
     pub seed: u64,
     /// The local port to which webhooks to `https://hooks.example.com` are brought.
     pub webhooks_to: Option<u16>,
+    /// How long a receiver of webhooks has, in real milliseconds; the service gives it ten seconds.
+    pub patience_ms: u64,
 }
 
 impl Default for Setup {
@@ -80,6 +83,7 @@ impl Default for Setup {
             balance_usd: "100",
             seed: 1,
             webhooks_to: None,
+            patience_ms: 10_000,
         }
     }
 }
@@ -103,6 +107,13 @@ impl Setup {
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
+        self
+    }
+
+    /// A receiver of webhooks has so many real milliseconds.
+    #[must_use]
+    pub fn patience_ms(mut self, milliseconds: u64) -> Self {
+        self.patience_ms = milliseconds;
         self
     }
 
@@ -143,6 +154,7 @@ fn setup(chosen: Setup) -> svc_mock_server::Setup {
         .balance(chosen.balance_usd.parse().expect("an amount of dollars"))
         .seed(chosen.seed)
         .epoch(EPOCH)
+        .webhook_timeout(Duration::from_millis(chosen.patience_ms))
         .clock_manual();
     match chosen.webhooks_to {
         Some(port) => {

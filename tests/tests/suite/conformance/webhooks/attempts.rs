@@ -10,6 +10,7 @@ on_every_face_that_sends! {
     whatever_is_no_2xx_is_tried_ten_times,
     a_redirect_is_not_followed,
     a_connection_that_breaks_is_tried_again,
+    a_receiver_that_does_not_answer_is_tried_again: patience_ms(50),
     the_first_retry_comes_after_30_seconds,
     retry_after_is_honoured_up_to_an_hour,
     each_attempt_is_signed_anew_over_the_same_bytes,
@@ -89,6 +90,22 @@ async fn a_connection_that_breaks_is_tried_again(mock: Mock, receiver: Receiver)
     settled(&mock, 3).await;
     mock.advance(1_000_000).await;
     receiver.expect(3).await;
+}
+
+async fn a_receiver_that_does_not_answer_is_tried_again(mock: Mock, receiver: Receiver) {
+    receiver.answers([Reply::Hang]);
+    let id = told_video(&mock, "a red fox").await;
+    mock.advance(8).await;
+    settled(&mock, 1).await;
+    let delivery = job(&mock, &id).await["webhook_delivery"].clone();
+    assert_eq!(delivery["status"], "retrying");
+    assert!(delivery["last_status_code"].is_null(), "{delivery}");
+    assert!(delivery["last_error"].is_string(), "{delivery}");
+    attempts_until(&mock, &receiver, ATTEMPTS).await;
+    settled(&mock, ATTEMPTS).await;
+    mock.advance(1_000_000).await;
+    receiver.expect(ATTEMPTS).await;
+    assert_eq!(job(&mock, &id).await["status"], "completed");
 }
 
 async fn the_first_retry_comes_after_30_seconds(mock: Mock, receiver: Receiver) {
