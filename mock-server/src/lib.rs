@@ -95,7 +95,7 @@
 //! - The admission preview takes `model` (`image-1.0`, `video-1.0`, `music-1.0`) and the submit's
 //!   body as `input`.
 //!
-//! MCP and the schema documents answer `501 not_implemented_by_mock` still.
+//! The schema documents answer `501 not_implemented_by_mock` still.
 //!
 //! # Runs
 //!
@@ -176,6 +176,25 @@
 //!
 //! A run's words stand in its `instruction`, its `input` or its attachments.
 //!
+//! # MCP
+//!
+//! The endpoint takes JSON-RPC by `POST` and answers with JSON. It speaks the revisions 2026-07-28
+//! (each request by itself, `server/discover`) and 2025-11-25 (`initialize`, `ping`), keeps no
+//! sessions, and is read with a developer key. Its tools are `image_generate`, `video_generate`,
+//! `music_generate`, `format_run`, `agent_completion`, `jobs_status`, `jobs_result`, `run_status`,
+//! `run_result`, `formats_list`, `models_list` and `balance`. The specification names
+//! `jobs_status` and `max_spend_usd`; the rest is the mock's own:
+//!
+//! - A tool does what its operation does by its own path, with the same checks and under the same
+//!   idempotency keys (`idempotency_key`). What is submitted is answered at once.
+//! - A JSON-RPC request spends a read. A call of a tool that makes something spends a write, too.
+//! - `max_spend_usd` is held against a job's price, and against a run's spend cap; a Format's own
+//!   cap is lowered to it where the call names no other. Above it, `max_spend_exceeded`, with
+//!   `details.estimate_usd`; nothing ran.
+//! - What the service refuses is a result with `isError`, whose text is the error envelope. HTTP
+//!   errors are left for what comes before the message: `401`, `403` for the `Origin` of another
+//!   site, `405`, `406`, `413`, `415`, `429`.
+//!
 //! # The control API
 //!
 //! On its own port, without a key, and never a part of the service. `GET /` lists it.
@@ -196,7 +215,8 @@
 //! | `GET /state`, `PUT /state` | the whole state, out and in: the same requests then get the same answers |
 //!
 //! Kinds of fault: `status_503`, `status_429`, `status_502_html`, `drop_before` (the connection is
-//! closed, nothing was done), `drop_after` (it was done), `truncate`, `garbage`, `delay`.
+//! closed, nothing was done), `drop_after` (it was done), `truncate`, `garbage`, `delay`. A fault's
+//! surface is `open`, `developer`, `mcp` or `media`.
 
 #[cfg(feature = "face")]
 mod addresses;

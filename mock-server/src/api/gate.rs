@@ -4,7 +4,7 @@
 use http::{HeaderMap, Method, header};
 use serde_json::{Value, json};
 use svc_sdk::contract::limits::REQUEST_BODY_BYTES;
-use svc_sdk::contract::{ErrorCode, Operation};
+use svc_sdk::contract::{Budget, ErrorCode, Operation};
 
 use super::answer::{Headers, rate_headers};
 use super::failure::Failure;
@@ -12,7 +12,7 @@ use super::json;
 use super::route::Route;
 use crate::engine::credential::Credential;
 use crate::engine::keys::ApiKey;
-use crate::engine::rate_limit::{Payer, address_limit, key_limit};
+use crate::engine::rate_limit::{Payer, Standing, address_limit, key_limit};
 use crate::engine::{Call, Host, KeyKind, State};
 
 /// Who makes a request, and how they stand with their budget.
@@ -47,37 +47,51 @@ pub(crate) fn admit(state: &mut State, call: &Call, route: &Route) -> Admission 
         (Credential::Key(_), None) => Some("The API key is unknown, revoked or of the other host."),
     };
     let budget = route.budget(call.request.method());
-    let (payer, limit) = match &caller {
-        Some(key) => {
-            let plan = state.workspaces.plan(&key.workspace);
-            (
-                Payer::Key(key.id.clone()),
-                key_limit(&plan, budget, state.read_multiple),
-            )
+    let standing = match &caller {
+        Some(key) => spend_of_key(state, key, budget),
+        None => {
+            let payer = Payer::Address(call.peer);
+            let limit = address_limit(budget);
+            state.limits.spend(payer, budget, limit, state.now)
         }
-        None => (Payer::Address(call.peer), address_limit(budget)),
     };
-    let standing = state.limits.spend(payer, budget, limit, state.now);
     if let (Credential::Key(secret), Some(_)) = (presented, &caller) {
         state.keys.used(secret, state.now);
     }
     let refused = if standing.within {
         unauthorized.map(|message| Failure::new(ErrorCode::Unauthorized, message))
     } else {
-        let wait = std::time::Duration::from_secs(standing.reset.max(1));
-        let message = format!("The budget of {}s is spent.", budget.as_str());
-        let scope = json!(budget.as_str());
-        Some(
-            Failure::new(ErrorCode::RateLimited, message)
-                .detail("scope", scope)
-                .after(wait),
-        )
+        Some(budget_spent(budget, standing))
     };
     Admission {
         caller,
         headers: rate_headers(standing),
         refused,
     }
+}
+
+/// Spends one of a key's budget for what is done beside the request itself.
+pub(super) fn spend(state: &mut State, key: &ApiKey, budget: Budget) -> Result<(), Failure> {
+    let standing = spend_of_key(state, key, budget);
+    match standing.within {
+        true => Ok(()),
+        false => Err(budget_spent(budget, standing)),
+    }
+}
+
+fn spend_of_key(state: &mut State, key: &ApiKey, budget: Budget) -> Standing {
+    let plan = state.workspaces.plan(&key.workspace);
+    let limit = key_limit(&plan, budget, state.read_multiple);
+    let payer = Payer::Key(key.id.clone());
+    state.limits.spend(payer, budget, limit, state.now)
+}
+
+fn budget_spent(budget: Budget, standing: Standing) -> Failure {
+    let wait = std::time::Duration::from_secs(standing.reset.max(1));
+    let message = format!("The budget of {}s is spent.", budget.as_str());
+    Failure::new(ErrorCode::RateLimited, message)
+        .detail("scope", json!(budget.as_str()))
+        .after(wait)
 }
 
 /// The one place where a key of the other host is told so with `403`.
@@ -101,13 +115,8 @@ pub(crate) fn check(
     if *call.request.method() != Method::POST {
         return Ok(None);
     }
+    check_body(call)?;
     let body = call.request.body();
-    check_content_type(call.request.headers(), body.is_empty())?;
-    if body.len() > REQUEST_BODY_BYTES {
-        let message = format!("The body is over {REQUEST_BODY_BYTES} bytes.");
-        let failure = Failure::new(ErrorCode::PayloadTooLarge, message);
-        return Err(failure.detail("limit_bytes", json!(REQUEST_BODY_BYTES)));
-    }
     if body.is_empty() {
         return Ok(None);
     }
@@ -117,7 +126,19 @@ pub(crate) fn check(
         .map_err(|error| Failure::field("body", format!("is no sound JSON: {error}")))
 }
 
-fn check_scope(host: Host, operation: Operation, key: &ApiKey) -> Result<(), Failure> {
+/// Judges the body from outside: its type and its size.
+pub(super) fn check_body(call: &Call) -> Result<(), Failure> {
+    let body = call.request.body();
+    check_content_type(call.request.headers(), body.is_empty())?;
+    if body.len() <= REQUEST_BODY_BYTES {
+        return Ok(());
+    }
+    let message = format!("The body is over {REQUEST_BODY_BYTES} bytes.");
+    let failure = Failure::new(ErrorCode::PayloadTooLarge, message);
+    Err(failure.detail("limit_bytes", json!(REQUEST_BODY_BYTES)))
+}
+
+pub(super) fn check_scope(host: Host, operation: Operation, key: &ApiKey) -> Result<(), Failure> {
     if !key.kind.is_for(host) {
         let message = "Top-ups take a key of the open surface.";
         return Err(Failure::new(ErrorCode::OpenKeyRequired, message));

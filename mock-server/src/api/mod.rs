@@ -27,6 +27,7 @@ mod image;
 mod jobs;
 mod json;
 mod kept;
+mod mcp;
 mod models;
 mod paging;
 mod previews;
@@ -138,6 +139,18 @@ fn on_a_surface(
     {
         return Reply::now(response);
     }
+    if let (None, Some(caller), Route::Operation(Operation::Mcp, _)) =
+        (&admission.refused, &admission.caller, route)
+    {
+        let mut exchange = mcp::Exchange {
+            state,
+            hosts,
+            call,
+            caller,
+            request_id,
+        };
+        return Reply::now(mcp::answer(&mut exchange, &headers));
+    }
     let outcome = match (admission.refused, route) {
         (Some(failure), _) => Err(failure),
         (None, Route::Operation(operation, segments)) => {
@@ -153,6 +166,7 @@ fn on_a_surface(
                     body,
                     caller: admission.caller.clone(),
                     request_id,
+                    ceiling: None,
                 })
             })
         }
@@ -333,6 +347,7 @@ fn operate(request: &mut Request<'_>) -> Outcome {
         Op::SigningSecretGet => webhooks::get_secret(request),
         Op::SigningSecretRotate => webhooks::rotate_secret(request),
         Op::TestDeliveriesCreate => webhooks::test(request),
-        Op::Mcp => left_out("MCP"),
+        // Its requests are JSON-RPC, and were answered before they came here.
+        Op::Mcp => Err(Failure::new(ErrorCode::NotFound, "MCP speaks JSON-RPC.")),
     }
 }

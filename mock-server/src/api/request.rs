@@ -4,6 +4,7 @@ use http::HeaderMap;
 use serde_json::{Value, json};
 use svc_sdk::contract::limits::IDEMPOTENCY_KEY_LENGTH;
 use svc_sdk::contract::{ErrorCode, Operation};
+use svc_sdk::types::Usd;
 
 use super::failure::Failure;
 use super::{json, kept};
@@ -26,6 +27,8 @@ pub(crate) struct Request<'a> {
     /// None on public routes only.
     pub(crate) caller: Option<ApiKey>,
     pub(crate) request_id: &'a str,
+    /// What a create may cost at most; only MCP says.
+    pub(crate) ceiling: Option<Usd>,
 }
 
 /// The idempotency key of a create that has not been done before.
@@ -123,6 +126,18 @@ impl Request<'_> {
                 })
             }
         }
+    }
+
+    /// Refuses what would or might cost more than the caller lets it.
+    pub(crate) fn check_ceiling(&self, cost: Usd) -> Result<(), Failure> {
+        let Some(ceiling) = self.ceiling.filter(|ceiling| cost > *ceiling) else {
+            return Ok(());
+        };
+        let code = ErrorCode::Other("max_spend_exceeded".to_owned());
+        let message = format!("This may cost {cost} USD, which is over max_spend_usd {ceiling}.");
+        Err(Failure::new(code, message)
+            .detail("estimate_usd", json!(cost))
+            .detail("max_spend_usd", json!(ceiling)))
     }
 
     /// Keeps the receipt of a create for those who send it again.

@@ -123,6 +123,7 @@ pub(super) fn accept(
     made: Made,
     communication: Communication,
 ) -> Outcome {
+    request.check_ceiling(draft.price.unwrap_or_default())?;
     check_funds(request, draft.price)?;
     check_concurrency(request)?;
     if let Some(code) = &draft.words.refuse {

@@ -14,29 +14,86 @@ pub(crate) const MEDIA_OPERATIONS: [&str; 2] = ["artifact", "checkout"];
 /// A request is held against the rules in the order of their arrival; the first that fits is the
 /// one that happens.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(try_from = "Written")]
 pub struct Fault {
-    /// The host; any but the control API, if left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// The host; any but the control API, if left out. `mcp` may be written for the MCP endpoint,
+    /// which is on the developer host.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub surface: Option<Host>,
     /// An operation's name, or `artifact` or `checkout` of the media host; any request of the
     /// host, if left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub operation: Option<String>,
     /// What happens.
     pub kind: FaultKind,
     /// How often; once if left out, without end if there is a probability.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub times: Option<u64>,
     /// How likely a matching request is hit, 0 to 1; always, if left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub probability: Option<f64>,
     /// `retry-after` of `status_503` and `status_429`; 1 if left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub retry_after_seconds: Option<u64>,
     /// Real milliseconds before the answer; 1000 for `delay` and 0 otherwise, if left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub delay_ms: Option<u64>,
+}
+
+/// A rule as it may be written: `mcp` is a surface, too.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    surface: Option<WrittenSurface>,
+    operation: Option<String>,
+    kind: FaultKind,
+    times: Option<u64>,
+    probability: Option<f64>,
+    retry_after_seconds: Option<u64>,
+    delay_ms: Option<u64>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum WrittenSurface {
+    Open,
+    Developer,
+    Mcp,
+    Media,
+    Control,
+}
+
+impl TryFrom<Written> for Fault {
+    type Error = String;
+
+    fn try_from(written: Written) -> Result<Self, String> {
+        let mcp = Operation::Mcp.name();
+        let (surface, operation) = match (written.surface, written.operation) {
+            // MCP is one operation of the developer host.
+            (Some(WrittenSurface::Mcp), None) => (Some(Host::Developer), Some(mcp.to_owned())),
+            (Some(WrittenSurface::Mcp), Some(operation)) if operation != mcp => {
+                return Err(format!("operation: the surface mcp has no {operation:?}"));
+            }
+            (surface, operation) => {
+                let host = surface.map(|surface| match surface {
+                    WrittenSurface::Open => Host::Open,
+                    WrittenSurface::Developer | WrittenSurface::Mcp => Host::Developer,
+                    WrittenSurface::Media => Host::Media,
+                    WrittenSurface::Control => Host::Control,
+                });
+                (host, operation)
+            }
+        };
+        Ok(Self {
+            surface,
+            operation,
+            kind: written.kind,
+            times: written.times,
+            probability: written.probability,
+            retry_after_seconds: written.retry_after_seconds,
+            delay_ms: written.delay_ms,
+        })
+    }
 }
 
 /// What a fault does.
@@ -197,6 +254,19 @@ mod tests {
                 .strike(Host::Developer, Some("jobs_get"), &mut chance)
                 .is_some()
         );
+    }
+
+    #[test]
+    fn mcp_may_be_named_as_a_surface() {
+        let (mut faults, mut chance) = (Faults::default(), Chance::of(1));
+        let rule = fault(r#"{"kind": "garbage", "surface": "mcp"}"#);
+        assert_eq!(rule.operation.as_deref(), Some("mcp"));
+        faults.add(rule).unwrap();
+        let mut strikes = |operation| faults.strike(Host::Developer, Some(operation), &mut chance);
+        assert!(strikes("balance").is_none());
+        assert!(strikes("mcp").is_some());
+        let other = r#"{"kind": "garbage", "surface": "mcp", "operation": "balance"}"#;
+        assert!(serde_json::from_str::<Fault>(other).is_err());
     }
 
     #[test]

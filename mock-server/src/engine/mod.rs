@@ -10,7 +10,7 @@ mod chance;
 mod control;
 mod course;
 pub(crate) mod credential;
-mod deliveries;
+pub(crate) mod deliveries;
 mod delivery;
 pub(crate) mod destination;
 mod exchange;

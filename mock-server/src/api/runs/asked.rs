@@ -76,8 +76,11 @@ impl Asked {
         Err(fields.wrong("instruction", problem))
     }
 
-    /// The order, on those terms.
+    /// The order, on those terms. A run may cost what its cap is: where the body names none, the
+    /// caller's own limit lowers that of the terms.
     pub(in crate::api) fn order(self, request: &Request<'_>, terms: Terms) -> Order {
+        let lowered = request.ceiling.filter(|most| *most > Usd::ZERO);
+        let ours = lowered.map_or(terms.cap, |most| most.min(terms.cap));
         let words = self.words;
         let fate = if words.skip {
             Fate::Skipped
@@ -105,7 +108,7 @@ impl Asked {
             takes: u64::try_from(takes).unwrap_or(u64::MAX),
             stuck: words.stuck,
             cost: words.cost.unwrap_or(USUAL_COST),
-            cap: self.cap.unwrap_or(terms.cap),
+            cap: self.cap.unwrap_or(ours),
             usage_unreadable: words.usage_unreadable,
             harvest_unavailable: words.harvest_unavailable,
             outages: words.outages.unwrap_or_default(),

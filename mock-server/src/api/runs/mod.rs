@@ -31,6 +31,7 @@ pub(super) use receipt::{receipt, with_delivery};
 pub(super) fn begin(request: &mut Request<'_>, once: Once, asked: Asked, terms: Terms) -> Outcome {
     let refused = check_magic(&asked);
     let order = asked.order(request, terms);
+    request.check_ceiling(order.cap)?;
     check_funds(request, std::slice::from_ref(&order))?;
     refused?;
     let now = request.now();

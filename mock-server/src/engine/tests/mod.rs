@@ -10,6 +10,7 @@ mod faults;
 mod formats;
 mod generation;
 mod jobs;
+mod mcp;
 mod media;
 mod money;
 mod order;
@@ -244,11 +245,6 @@ fn head_is_get_without_a_body() {
 #[test]
 fn what_is_not_built_says_so_after_the_usual_checks() {
     let mut mock = Mock::new();
-    let error = mock
-        .developer()
-        .post("/mcp", json!({}))
-        .refused(501, "not_implemented_by_mock");
-    assert_eq!(error["retryable"], false);
     let noscope = |mock: &mut Mock, path: &str| {
         mock.ask(Host::Developer)
             .key("svc_dev_noscope")
@@ -265,7 +261,8 @@ fn what_is_not_built_says_so_after_the_usual_checks() {
         )
     );
     let schema = mock.ask(Host::Developer).get("/v1/openapi.json");
-    assert_eq!(schema.status(), 501);
+    let error = schema.refused(501, "not_implemented_by_mock");
+    assert_eq!(error["retryable"], false);
 }
 
 #[test]

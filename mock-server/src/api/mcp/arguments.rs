@@ -1,0 +1,129 @@
+//! A tool's arguments, cut into what its operation takes: a body, the path, the idempotency key,
+//! and the limit to what it may cost.
+
+use http::{HeaderMap, HeaderValue};
+use serde_json::{Map, Value};
+use svc_sdk::types::Usd;
+
+use super::tools::Tool;
+use crate::api::failure::Failure;
+
+/// A tool's arguments.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Arguments(Map<String, Value>);
+
+impl Arguments {
+    /// The arguments, if the tool takes each of them. What they have to be is judged by those that
+    /// read them.
+    pub(super) fn of(tool: &Tool, arguments: Map<String, Value>) -> Result<Self, Failure> {
+        let schema = tool.input_schema();
+        let known = |name: &str| {
+            schema
+                .get("properties")
+                .is_some_and(|properties| properties.get(name).is_some())
+        };
+        match arguments.keys().find(|name| !known(name)) {
+            Some(name) => {
+                let problem = format!("is not an argument of {}", tool.name);
+                Err(Failure::field(name, problem))
+            }
+            None => Ok(Self(arguments)),
+        }
+    }
+
+    /// Takes out an identifier, which has to be there.
+    pub(super) fn take_id(&mut self, name: &str) -> Result<String, Failure> {
+        let id = self.take_text(name)?;
+        id.filter(|id| !id.is_empty())
+            .ok_or_else(|| Failure::field(name, "is required"))
+    }
+
+    /// Takes out a text, if it is there.
+    pub(super) fn take_text(&mut self, name: &str) -> Result<Option<String>, Failure> {
+        match self.0.remove(name) {
+            None => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text)),
+            Some(_) => Err(Failure::field(name, "must be a string")),
+        }
+    }
+
+    /// Takes out what the call may cost at most.
+    pub(super) fn take_ceiling(&mut self) -> Result<Option<Usd>, Failure> {
+        let Some(ceiling) = self.0.remove("max_spend_usd") else {
+            return Ok(None);
+        };
+        let amount = ceiling
+            .as_number()
+            .and_then(|amount| amount.to_string().parse().ok())
+            .filter(|amount| *amount >= Usd::ZERO);
+        let problem = "must be a number of dollars, with at most six decimal places";
+        let amount = amount.ok_or_else(|| Failure::field("max_spend_usd", problem))?;
+        Ok(Some(amount))
+    }
+
+    /// Takes out the idempotency key, as the header in which the operation looks for it.
+    pub(super) fn take_key(&mut self) -> Result<HeaderMap, Failure> {
+        let mut headers = HeaderMap::new();
+        if let Some(key) = self.take_text("idempotency_key")? {
+            let problem = "must be 1 to 255 printable ASCII characters";
+            let key = HeaderValue::from_str(&key)
+                .map_err(|_| Failure::field("idempotency_key", problem))?;
+            headers.insert("idempotency-key", key);
+        }
+        Ok(headers)
+    }
+
+    /// What is left: the body.
+    pub(super) fn into_body(self) -> Value {
+        Value::Object(self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::api::mcp::tools::TOOLS;
+
+    fn of(name: &str, arguments: Value) -> Result<Arguments, Failure> {
+        let tool = TOOLS.iter().find(|tool| tool.name == name).unwrap();
+        Arguments::of(tool, arguments.as_object().unwrap().clone())
+    }
+
+    #[test]
+    fn what_is_left_is_the_body() {
+        let mut arguments = of(
+            "image_generate",
+            json!({"prompt": "x", "max_spend_usd": 0.5, "idempotency_key": "k 1"}),
+        )
+        .unwrap();
+        assert_eq!(
+            arguments.take_ceiling().unwrap(),
+            Some(Usd::from_micros(500_000))
+        );
+        assert_eq!(arguments.take_key().unwrap()["idempotency-key"], "k 1");
+        assert_eq!(arguments.into_body(), json!({"prompt": "x"}));
+    }
+
+    #[test]
+    fn each_has_its_own_complaint() {
+        let unknown = of("image_generate", json!({"mode": "sync"})).unwrap_err();
+        assert_eq!(unknown.about(), Some("mode"));
+        for limit in [json!("1"), json!(-1), json!(null), json!(0.000_000_1)] {
+            let mut arguments = of("image_generate", json!({"max_spend_usd": limit})).unwrap();
+            let failure = arguments.take_ceiling().unwrap_err();
+            assert_eq!(failure.about(), Some("max_spend_usd"), "{limit}");
+        }
+        for key in [json!(1), json!("a\u{0}"), json!("a\n")] {
+            let mut arguments = of("image_generate", json!({"idempotency_key": key})).unwrap();
+            let failure = arguments.take_key().unwrap_err();
+            assert_eq!(failure.about(), Some("idempotency_key"), "{key}");
+        }
+        for id in [json!({}), json!({"job_id": ""}), json!({"job_id": 1})] {
+            let mut arguments = of("jobs_status", id).unwrap();
+            let failure = arguments.take_id("job_id").unwrap_err();
+            assert_eq!(failure.about(), Some("job_id"));
+        }
+    }
+}

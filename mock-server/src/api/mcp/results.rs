@@ -1,0 +1,62 @@
+//! The results of tools, as a client and a model read them.
+
+use serde_json::{Value, json};
+
+/// What a tool found or made: as structured content, as text for clients that know none, and with
+/// a link for each file.
+pub(super) fn success(structured: Value) -> Value {
+    let mut content = vec![text(&structured)];
+    content.extend(links(&structured));
+    json!({"content": content, "structuredContent": structured, "isError": false})
+}
+
+/// Why a tool did nothing: the service's error envelope as text. It is no structured content, as
+/// clients hold that against the output schema even where it is an error.
+pub(super) fn failure(envelope: &Value) -> Value {
+    json!({"content": [text(envelope)], "isError": true})
+}
+
+fn text(value: &Value) -> Value {
+    json!({"type": "text", "text": value.to_string()})
+}
+
+fn links(structured: &Value) -> Vec<Value> {
+    let artifacts = structured.get("artifacts").and_then(Value::as_array);
+    let link = |artifact: &Value| {
+        let url = artifact.get("url")?.as_str()?;
+        Some(json!({
+            "type": "resource_link",
+            "uri": url,
+            "name": artifact.get("id")?,
+            "mimeType": artifact.get("content_type")?,
+        }))
+    };
+    artifacts.into_iter().flatten().filter_map(link).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_linked_to() {
+        let artifact = json!({"id": "art_1", "url": "https://media.example/a.png", "media_type": "image", "content_type": "image/png"});
+        let result = success(json!({"artifacts": [artifact]}));
+        assert_eq!(
+            result["content"][1],
+            json!({"type": "resource_link", "uri": "https://media.example/a.png", "name": "art_1", "mimeType": "image/png"})
+        );
+        let said: Value =
+            serde_json::from_str(result["content"][0]["text"].as_str().unwrap()).unwrap();
+        assert_eq!(said, result["structuredContent"]);
+    }
+
+    #[test]
+    fn an_error_is_text() {
+        let envelope = json!({"error": {"code": "rate_limited"}});
+        let result = failure(&envelope);
+        assert_eq!(result["isError"], true);
+        assert_eq!(result["content"][0]["text"], envelope.to_string());
+        assert!(result.get("structuredContent").is_none());
+    }
+}

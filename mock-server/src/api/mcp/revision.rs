@@ -1,0 +1,197 @@
+//! Which revision of the protocol a request speaks. The current one says so in every request; the
+//! one before agrees on it once, by `initialize`.
+
+use http::HeaderMap;
+use serde_json::{Map, Value};
+
+use super::message::{Ask, RpcError};
+use crate::engine::deliveries::base64;
+
+/// The current revision.
+pub(super) const CURRENT: &str = "2026-07-28";
+/// The one before.
+pub(super) const PREVIOUS: &str = "2025-11-25";
+/// Both, the newest first.
+pub(super) const SUPPORTED: [&str; 2] = [CURRENT, PREVIOUS];
+
+const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+
+/// How a revision is spoken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Era {
+    /// Every request carries its revision in `_meta`, and headers that repeat what is in it.
+    Stateless,
+    /// After `initialize`, with the revision in a header.
+    Handshake,
+}
+
+impl Era {
+    /// How this request is spoken. A header that names no revision leaves the older way, as its
+    /// own clients send none with `initialize`.
+    pub(super) fn of(ask: &Ask, headers: &HeaderMap) -> Result<Self, RpcError> {
+        let meta = ask.params.get("_meta").and_then(Value::as_object);
+        let said = meta.and_then(|meta| meta.get(VERSION));
+        let header = single(headers, "mcp-protocol-version")?;
+        match (said, header) {
+            (None, None) => Ok(Self::Handshake),
+            (None, Some(PREVIOUS)) => Ok(Self::Handshake),
+            (None, Some(CURRENT)) => {
+                let message = format!("`params._meta` must have `{VERSION}` and `{CAPABILITIES}`.");
+                Err(RpcError::invalid_params(message))
+            }
+            (None, Some(other)) => Err(RpcError::unsupported_version(other, &SUPPORTED)),
+            (Some(said), header) => stateless(ask, meta, said, header, headers),
+        }
+    }
+}
+
+fn stateless(
+    ask: &Ask,
+    meta: Option<&Map<String, Value>>,
+    said: &Value,
+    header: Option<&str>,
+    headers: &HeaderMap,
+) -> Result<Era, RpcError> {
+    if header.is_none() || header != said.as_str() {
+        let message = "MCP-Protocol-Version must be the revision in `params._meta`.";
+        return Err(RpcError::header_mismatch(message));
+    }
+    if single(headers, "mcp-method")? != Some(ask.method.as_str()) {
+        let message = "Mcp-Method must be the method of the message.";
+        return Err(RpcError::header_mismatch(message));
+    }
+    if ask.method == "tools/call"
+        && let Some(name) = ask.params.get("name").and_then(Value::as_str)
+    {
+        let header = single(headers, "mcp-name")?;
+        // A name may be written in base64, and is compared decoded.
+        let encoded = || format!("=?base64?{}?=", base64(name.as_bytes()));
+        if header != Some(name) && header != Some(encoded().as_str()) {
+            let message = "Mcp-Name must be the name of the tool.";
+            return Err(RpcError::header_mismatch(message));
+        }
+    }
+    match said.as_str() {
+        Some(CURRENT) => {}
+        other => {
+            let requested = other.unwrap_or_default();
+            return Err(RpcError::unsupported_version(requested, &SUPPORTED));
+        }
+    }
+    let capabilities = meta.and_then(|meta| meta.get(CAPABILITIES));
+    match capabilities {
+        Some(Value::Object(_)) => Ok(Era::Stateless),
+        _ => {
+            let message = format!("`params._meta` must have `{CAPABILITIES}`, an object.");
+            Err(RpcError::invalid_params(message))
+        }
+    }
+}
+
+/// A header's value, if it is there; it must not be there twice.
+fn single<'h>(headers: &'h HeaderMap, name: &str) -> Result<Option<&'h str>, RpcError> {
+    let mut values = headers.get_all(name).iter();
+    match (values.next(), values.next()) {
+        (None, _) => Ok(None),
+        (Some(value), None) => value.to_str().map(Some).map_err(|_| {
+            RpcError::header_mismatch(format!("The header {name} has characters that it cannot."))
+        }),
+        (Some(_), Some(_)) => {
+            let message = format!("The header {name} comes more than once.");
+            Err(RpcError::header_mismatch(message))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::{HeaderName, HeaderValue};
+    use serde_json::json;
+
+    use super::*;
+
+    fn ask(method: &str, params: Value) -> Ask {
+        Ask {
+            id: json!(1),
+            method: method.to_owned(),
+            params: params.as_object().unwrap().clone(),
+        }
+    }
+
+    fn era(ask: &Ask, headers: &[(&str, &str)]) -> Result<Era, Value> {
+        let mut map = HeaderMap::new();
+        for (name, value) in headers {
+            let name: HeaderName = name.parse().unwrap();
+            map.append(name, HeaderValue::from_str(value).unwrap());
+        }
+        Era::of(ask, &map).map_err(|error| error.body(&Value::Null)["error"]["code"].take())
+    }
+
+    fn call(meta: Value) -> Ask {
+        ask("tools/call", json!({"name": "jobs_status", "_meta": meta}))
+    }
+
+    #[test]
+    fn the_way_of_speaking_is_known_by_the_request() {
+        let plain = ask("ping", json!({}));
+        assert_eq!(era(&plain, &[]), Ok(Era::Handshake));
+        let version = "mcp-protocol-version";
+        assert_eq!(era(&plain, &[(version, PREVIOUS)]), Ok(Era::Handshake));
+        assert_eq!(era(&plain, &[(version, CURRENT)]), Err(json!(-32602)));
+        for other in ["2025-03-26", "1900-01-01", ""] {
+            assert_eq!(
+                era(&plain, &[(version, other)]),
+                Err(json!(-32022)),
+                "{other}"
+            );
+        }
+        let whole = call(json!({VERSION: CURRENT, CAPABILITIES: {}}));
+        let headers = [
+            (version, CURRENT),
+            ("mcp-method", "tools/call"),
+            ("mcp-name", "jobs_status"),
+        ];
+        assert_eq!(era(&whole, &headers), Ok(Era::Stateless));
+        let mut encoded = headers;
+        encoded[2].1 = "=?base64?am9ic19zdGF0dXM=?=";
+        assert_eq!(era(&whole, &encoded), Ok(Era::Stateless));
+    }
+
+    #[test]
+    fn headers_that_say_something_else_are_refused() {
+        let whole = call(json!({VERSION: CURRENT, CAPABILITIES: {}}));
+        let good = [
+            ("mcp-protocol-version", CURRENT),
+            ("mcp-method", "tools/call"),
+            ("mcp-name", "jobs_status"),
+        ];
+        for place in 0..good.len() {
+            let mut missing = good.to_vec();
+            missing.remove(place);
+            assert_eq!(era(&whole, &missing), Err(json!(-32020)), "{missing:?}");
+            let mut other = good;
+            other[place].1 = "other";
+            assert_eq!(era(&whole, &other), Err(json!(-32020)), "{other:?}");
+            let twice = [&good[..], &good[place..=place]].concat();
+            assert_eq!(era(&whole, &twice), Err(json!(-32020)), "{twice:?}");
+        }
+    }
+
+    #[test]
+    fn the_envelope_has_to_be_whole_and_of_a_revision_that_is_spoken() {
+        let headers = |version| {
+            [
+                ("mcp-protocol-version", version),
+                ("mcp-method", "tools/call"),
+                ("mcp-name", "jobs_status"),
+            ]
+        };
+        let bare = call(json!({VERSION: CURRENT}));
+        assert_eq!(era(&bare, &headers(CURRENT)), Err(json!(-32602)));
+        let old = call(json!({VERSION: "2030-01-01", CAPABILITIES: {}}));
+        assert_eq!(era(&old, &headers("2030-01-01")), Err(json!(-32022)));
+        let number = call(json!({VERSION: 7, CAPABILITIES: {}}));
+        assert_eq!(era(&number, &headers(CURRENT)), Err(json!(-32020)));
+    }
+}

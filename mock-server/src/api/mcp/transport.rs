@@ -1,0 +1,112 @@
+//! What the protocol asks of the HTTP request, whatever its message: where it comes from, and what
+//! it accepts as an answer.
+
+use http::{HeaderMap, header};
+use url::{Host, Url};
+
+use super::message::RpcError;
+use crate::engine::Hosts;
+
+/// A request that is not even looked into.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Refused {
+    pub(super) status: u16,
+    pub(super) error: RpcError,
+}
+
+/// Judges `Origin` and `Accept`.
+pub(super) fn check(headers: &HeaderMap, hosts: &Hosts) -> Result<(), Refused> {
+    let refused = |status, message: &str| {
+        let error = RpcError::invalid_request(message);
+        Err(Refused { status, error })
+    };
+    if !headers
+        .get_all(header::ORIGIN)
+        .iter()
+        .all(|origin| is_ours(origin.as_bytes(), hosts))
+    {
+        return refused(403, "The Origin is that of another site.");
+    }
+    if !accepts(headers, "application", "json") || !accepts(headers, "text", "event-stream") {
+        let message = "Accept must list both application/json and text/event-stream.";
+        return refused(406, message);
+    }
+    Ok(())
+}
+
+/// A page that may call: one of this machine, or of the endpoint's own origin. Any other is a site
+/// that had its name lead here.
+fn is_ours(origin: &[u8], hosts: &Hosts) -> bool {
+    let url = std::str::from_utf8(origin)
+        .ok()
+        .and_then(|origin| Url::parse(origin).ok());
+    let Some(url) = url else { return false };
+    let local = match url.host() {
+        Some(Host::Domain(name)) => name == "localhost",
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    };
+    local || Url::parse(&hosts.mcp).is_ok_and(|own| own.origin() == url.origin())
+}
+
+/// Whether that type is accepted; without a header, everything is.
+fn accepts(headers: &HeaderMap, kind: &str, subtype: &str) -> bool {
+    let mut accepted = headers.get_all(header::ACCEPT).iter().peekable();
+    if accepted.peek().is_none() {
+        return true;
+    }
+    accepted
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .filter_map(|range| range.split(';').next())
+        .any(|range| {
+            let range = range.trim().to_ascii_lowercase();
+            range
+                .split_once('/')
+                .is_some_and(|(k, s)| (k == kind && (s == subtype || s == "*")) || range == "*/*")
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+
+    use super::*;
+
+    fn status(name: header::HeaderName, value: &'static str) -> u16 {
+        let mut headers = HeaderMap::new();
+        headers.insert(name, HeaderValue::from_static(value));
+        check(&headers, &Hosts::default()).map_or_else(|refused| refused.status, |()| 200)
+    }
+
+    #[test]
+    fn pages_of_other_sites_do_not_call() {
+        for (origin, expected) in [
+            ("http://localhost:3000", 200),
+            ("http://127.0.0.1:4011", 200),
+            ("http://[::1]", 200),
+            ("https://evil.example", 403),
+            ("http://127.0.0.1.evil.example", 403),
+            ("null", 403),
+        ] {
+            assert_eq!(status(header::ORIGIN, origin), expected, "{origin}");
+        }
+    }
+
+    #[test]
+    fn both_forms_of_an_answer_have_to_be_acceptable() {
+        for (accept, expected) in [
+            ("application/json, text/event-stream", 200),
+            ("text/event-stream;q=0.9,APPLICATION/JSON", 200),
+            ("*/*", 200),
+            ("application/*, text/*", 200),
+            ("application/json", 406),
+            ("text/event-stream", 406),
+            ("text/html", 406),
+        ] {
+            assert_eq!(status(header::ACCEPT, accept), expected, "{accept}");
+        }
+        assert_eq!(check(&HeaderMap::new(), &Hosts::default()), Ok(()));
+    }
+}
