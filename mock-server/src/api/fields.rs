@@ -5,7 +5,7 @@
 use std::ops::RangeInclusive;
 
 use percent_encoding::percent_decode_str;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::failure::Failure;
 use crate::engine::destination;
@@ -144,7 +144,10 @@ impl<'b> Fields<'b> {
             return Err(self.wrong(name, &problem));
         }
         match items.iter().position(|item| !item.is_object()) {
-            Some(place) => Err(self.wrong(&format!("{name}[{place}]"), "must be an object")),
+            Some(place) => {
+                let failure = self.wrong(&format!("{name}[{place}]"), "must be an object");
+                Err(failure.detail("index", json!(place)))
+            }
             None => Ok(Some(items)),
         }
     }

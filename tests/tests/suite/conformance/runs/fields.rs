@@ -18,6 +18,7 @@ on_every_face! {
     actions_and_completions_take_the_communication_fields,
     bulk_items_and_concurrency_have_their_bounds,
     an_items_error_says_which: plan("scale"),
+    an_item_that_is_no_object_says_which,
 }
 
 async fn refused(mock: &Mock, path: &str, body: Value) {
@@ -282,4 +283,16 @@ async fn an_items_error_says_which(mock: Mock) {
         }
     }
     nothing_happened(&mock).await;
+}
+
+async fn an_item_that_is_no_object_says_which(mock: Mock) {
+    for item in [json!("x"), json!(null), json!([]), json!(7)] {
+        let items = json!({"items": [run_of("x"), item]});
+        let error = mock
+            .developer()
+            .post(BULK, items)
+            .await
+            .refused(400, "invalid_request");
+        assert_eq!(error["details"]["index"], 1, "{error}");
+    }
 }
