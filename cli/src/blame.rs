@@ -2,12 +2,15 @@
 
 use std::error::Error as _;
 
+use serde_json::Value;
 use svc_sdk::Error;
 use svc_sdk::contract::{ErrorCode, NextAction};
+use svc_sdk::types::ErrorBody;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::quote;
+use crate::subject::SubjectId;
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
@@ -23,9 +26,11 @@ impl From<Error> for Failure {
                 .and_then(|details| serde_json::to_value(details).ok()),
         );
         failure = failure.next_action(error.advice().map(|action| action.as_str().to_owned()));
-        if let Some(id) = error.job_id() {
-            failure = failure.job(id.as_str());
+        if let Some(subject) = subject_of(&error) {
+            failure = failure.about(subject);
         }
+        let points = error.body().map(points).unwrap_or_default();
+        failure = points.into_iter().fold(failure, Failure::point);
         if let Some(key) = error.idempotency_key() {
             failure = failure.key(key.as_str());
         }
@@ -36,6 +41,29 @@ impl From<Error> for Failure {
     }
 }
 
+fn subject_of(error: &Error) -> Option<SubjectId> {
+    let job = error.job_id().map(|id| SubjectId::Job(id.to_string()));
+    let run = || error.run_id().map(|id| SubjectId::Run(id.to_string()));
+    let queue = || error.queue_id().map(|id| SubjectId::Queue(id.to_string()));
+    job.or_else(run).or_else(queue)
+}
+
+/// What is wrong with a request, place by place, where the service says so.
+fn points(body: &ErrorBody) -> Vec<String> {
+    let violations = body.run_details().violations;
+    let mut points: Vec<String> = violations.iter().map(ToString::to_string).collect();
+    let unknown: Vec<Value> = body.detail("errors").unwrap_or_default();
+    for error in &unknown {
+        let text = |name: &str| error.get(name).and_then(Value::as_str);
+        if let Some(field) = text("field") {
+            let message = text("message").unwrap_or("is refused");
+            let guess = text("suggestion").map(|it| format!(" Did you mean {it}?"));
+            points.push(format!("{field}: {message}{}", guess.unwrap_or_default()));
+        }
+    }
+    points
+}
+
 /// The exit code of an error.
 fn exit_of(error: &Error) -> Exit {
     if error.is_configuration() || error.is_invalid() {
@@ -44,10 +72,13 @@ fn exit_of(error: &Error) -> Exit {
     if error.is_wait_deadline() {
         return Exit::StillRunning;
     }
-    if error.is_job_canceled() {
+    if error.is_job_canceled() || error.is_run_canceled() {
         return Exit::JobCanceled;
     }
-    if error.is_job_failed() {
+    if error.is_run_skipped() {
+        return Exit::Skipped;
+    }
+    if error.is_job_failed() || error.is_run_failed() {
         return Exit::JobFailed;
     }
     match error.top_up_status() {
@@ -154,12 +185,12 @@ fn advice(error: &Error, exit: Exit) -> Option<String> {
             });
         }
         (_, Some(NextAction::PollStatus)) => {
-            return error.job_id().map(|id| {
-                format!(
-                    "look at how it stands: svc job status {}",
-                    quote(id.as_str())
-                )
-            });
+            let (command, id) = match subject_of(error)? {
+                SubjectId::Job(id) => ("svc job status", id),
+                SubjectId::Run(id) => ("svc run status", id),
+                SubjectId::Queue(id) => ("svc queue get", id),
+            };
+            return Some(format!("look at how it stands: {command} {}", quote(&id)));
         }
         (_, Some(NextAction::ContactSupport)) => {
             "contact the service's support, and name the request id"

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use crate::args::{BodyArgs, CommunicationFields, ImageFields, VideoFields};
+use crate::args::{BodyArgs, CommunicationFields, ImageFields, JsonField, VideoFields};
 use crate::failure::Failure;
 
 /// Fields that the service takes from the key; a body must not carry them.
@@ -27,21 +27,39 @@ impl Body {
                 "--prompt - and --input - cannot both read standard input",
             ));
         }
-        let mut body = Self::default();
-        if let Some(path) = &args.input {
-            body.fields = match serde_json::from_slice(&read_file("--input", path)?) {
-                Ok(Value::Object(fields)) => fields,
-                Ok(_) => return Err(Failure::usage("--input must be a JSON object")),
-                Err(error) => return Err(Failure::usage(format!("--input is no JSON: {error}"))),
-            };
-        }
+        let mut body = Self::whole(args.input.as_deref())?;
         if let Some(prompt) = &args.prompt {
             body.flag("prompt", Some(text_of("--prompt", prompt)?))?;
         }
-        for param in &args.params {
-            body.flag(&param.name, Some(param.value.clone()))?;
-        }
+        body.params(&args.params)?;
         Ok(body)
+    }
+
+    /// Begins with `--input`.
+    pub(crate) fn whole(input: Option<&Path>) -> Result<Self, Failure> {
+        let Some(path) = input else {
+            return Ok(Self::default());
+        };
+        match serde_json::from_slice(&read_file("--input", path)?) {
+            Ok(Value::Object(fields)) => Ok(Self::of(fields)),
+            Ok(_) => Err(Failure::usage("--input must be a JSON object")),
+            Err(error) => Err(Failure::usage(format!("--input is no JSON: {error}"))),
+        }
+    }
+
+    /// Begins with fields that no flag gave.
+    pub(crate) fn of(fields: Map<String, Value>) -> Self {
+        Self {
+            fields,
+            flagged: Vec::new(),
+        }
+    }
+
+    /// Adds the fields of `--param`.
+    pub(crate) fn params(&mut self, params: &[JsonField]) -> Result<(), Failure> {
+        params
+            .iter()
+            .try_for_each(|param| self.flag(&param.name, Some(param.value.clone())))
     }
 
     /// Adds the fields of a video.
@@ -161,7 +179,9 @@ impl Body {
             }
         }
         for (name, value) in &self.fields {
-            if let Some(path) = null_in(name, value) {
+            // A schema may well say that something is null.
+            let path = (name != "output_schema").then(|| null_in(name, value));
+            if let Some(path) = path.flatten() {
                 return Err(Failure::usage(format!(
                     "{path} is null, which is never sent: leave it out"
                 )));
@@ -197,6 +217,15 @@ pub(crate) fn json_of(flag: &str, given: &str) -> Result<Value, Failure> {
     let text = text_of(flag, given)?;
     serde_json::from_str(&text)
         .map_err(|error| Failure::usage(format!("{flag} is no JSON: {error}")))
+}
+
+/// A JSON value: itself where it begins as an object does, @FILE, FILE, or - for standard input.
+pub(crate) fn object_of(flag: &str, given: &str) -> Result<Value, Failure> {
+    let is_file = !given.trim_start().starts_with(['{', '@']) && given != "-";
+    match is_file {
+        true => json_of(flag, &format!("@{given}")),
+        false => json_of(flag, given),
+    }
 }
 
 /// The bytes of a file, or of standard input.
@@ -252,7 +281,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::args::{JsonField, Pair};
+    use crate::args::Pair;
     use crate::exit::Exit;
 
     fn param(text: &str) -> JsonField {

@@ -19,10 +19,12 @@ pub(crate) enum Exit {
     Funds,
     /// Rate limited or overloaded until the retries were spent.
     Overloaded,
-    /// The job ended `failed`.
+    /// The job or run ended `failed`.
     JobFailed,
-    /// The job ended `canceled`.
+    /// The job or run ended `canceled`.
     JobCanceled,
+    /// The run ended `skipped`.
+    Skipped,
     /// Gave up waiting; it is still running.
     StillRunning,
     /// Could not reach the service.
@@ -45,7 +47,7 @@ impl Exit {
             Self::Funds => 5,
             Self::Overloaded => 6,
             Self::JobFailed => 7,
-            Self::JobCanceled => 8,
+            Self::JobCanceled | Self::Skipped => 8,
             Self::StillRunning => 9,
             Self::Unreachable => 10,
             Self::Ambiguous => 11,
@@ -88,6 +90,7 @@ mod tests {
             (Exit::Overloaded, 6),
             (Exit::JobFailed, 7),
             (Exit::JobCanceled, 8),
+            (Exit::Skipped, 8),
             (Exit::StillRunning, 9),
             (Exit::Unreachable, 10),
             (Exit::Ambiguous, 11),

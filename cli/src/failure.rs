@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::exit::Exit;
 use crate::output::untrusted::clean;
+use crate::subject::SubjectId;
 
 /// Why a command did not do what it was asked for.
 #[derive(Debug)]
@@ -25,7 +26,9 @@ struct Inner {
     status: Option<u16>,
     request_id: Option<String>,
     details: Option<Value>,
-    job_id: Option<String>,
+    /// What is wrong in particular, a line each.
+    points: Vec<String>,
+    subject: Option<SubjectId>,
     idempotency_key: Option<String>,
     next_action: Option<String>,
     next: Vec<String>,
@@ -44,7 +47,8 @@ impl Failure {
             status: None,
             request_id: None,
             details: None,
-            job_id: None,
+            points: Vec::new(),
+            subject: None,
             idempotency_key: None,
             next_action: None,
             next: Vec::new(),
@@ -126,9 +130,20 @@ impl Failure {
         self
     }
 
+    /// One thing that is wrong in particular; the details say it to programs.
+    pub(crate) fn point(mut self, point: impl Into<String>) -> Self {
+        self.0.points.push(point.into());
+        self
+    }
+
     /// The job that this is about.
-    pub(crate) fn job(mut self, id: impl Into<String>) -> Self {
-        self.0.job_id.get_or_insert(id.into());
+    pub(crate) fn job(self, id: impl Into<String>) -> Self {
+        self.about(SubjectId::Job(id.into()))
+    }
+
+    /// The job, run or queue that this is about.
+    pub(crate) fn about(mut self, subject: SubjectId) -> Self {
+        self.0.subject.get_or_insert(subject);
         self
     }
 
@@ -193,16 +208,23 @@ impl Failure {
                 .as_ref()
                 .map(|value| format!("{name}: {}", clean(value)))
         };
+        // Where there are points they say what the details say.
         let details = inner
             .details
             .as_ref()
+            .filter(|_| inner.points.is_empty())
             .map(|details| format!("details: {}", clean(&details.to_string())));
         let resume = inner
             .resume
             .as_ref()
             .map(|command| format!("take it up again with: {command}"));
-        details
-            .into_iter()
+        let subject = inner
+            .subject
+            .as_ref()
+            .map(|subject| format!("{}: {}", subject.noun(), clean(subject.id())));
+        let points = inner.points.iter().map(|point| clean(point));
+        points
+            .chain(details)
             .chain(
                 inner
                     .next
@@ -210,7 +232,7 @@ impl Failure {
                     .map(|advice| format!("next: {}", clean(advice))),
             )
             .chain(resume)
-            .chain(named("job", &inner.job_id))
+            .chain(subject)
             .chain(named("idempotency key", &inner.idempotency_key))
             .chain(named("request id", &inner.request_id))
             .collect()
@@ -237,7 +259,9 @@ impl Failure {
             "next",
             Some(inner.next.clone().into()).filter(|_| !inner.next.is_empty()),
         );
-        put("job_id", text(&inner.job_id));
+        if let Some(subject) = &inner.subject {
+            put(subject.field(), Some(subject.id().into()));
+        }
         put("idempotency_key", text(&inner.idempotency_key));
         put("resume", text(&inner.resume));
         put("exit_code", Some(inner.exit.code().into()));

@@ -26,6 +26,82 @@ pub(crate) fn question(body: &Map<String, Value>) -> EstimateRequest {
     EstimateRequest::new(model, input)
 }
 
+/// What something will cost, as far as that can be known before.
+#[derive(Clone, Debug)]
+pub(crate) enum Price {
+    /// An estimate: it equals the charge.
+    Charge(Estimate),
+    /// The most that the generations of runs may cost, as the order says.
+    Cap(Cap),
+    /// The cap that the Format's owner set, for so many runs. The owner may change it.
+    Owners(Usd, usize),
+    /// Nobody knows.
+    Unknown,
+}
+
+impl Price {
+    /// The most that it can cost, where that is certain.
+    pub(crate) fn most(&self) -> Option<Usd> {
+        match self {
+            Self::Charge(estimate) => Some(estimate.price_usd),
+            Self::Cap(cap) => Some(cap.most),
+            Self::Owners(..) | Self::Unknown => None,
+        }
+    }
+
+    /// The estimate, where it is one.
+    pub(crate) fn estimate(&self) -> Option<&Estimate> {
+        match self {
+            Self::Charge(estimate) => Some(estimate),
+            _ => None,
+        }
+    }
+
+    /// In words: `0.7035 USD (…)`, `up to 2.0000 USD (its cap)`.
+    pub(crate) fn describe(&self) -> String {
+        match self {
+            Self::Charge(estimate) => describe(estimate),
+            Self::Cap(Cap { most, runs: 1 }) => format!("up to {most} USD (its cap)"),
+            Self::Cap(Cap { most, runs }) => {
+                format!("up to {most} USD (the caps of its {runs} runs)")
+            }
+            Self::Owners(cap, 1) => format!("up to {cap} USD (the Format's own cap)"),
+            Self::Owners(cap, runs) => {
+                format!("up to {cap} USD for each of {runs} runs (the Format's own cap)")
+            }
+            Self::Unknown => "an unknown price".to_owned(),
+        }
+    }
+}
+
+/// The most that the generations of runs may cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Cap {
+    /// Of all of them.
+    pub(crate) most: Usd,
+    /// How many they are.
+    pub(crate) runs: usize,
+}
+
+impl Cap {
+    /// The cap of a run, where its body has one.
+    pub(crate) fn of(body: &Map<String, Value>) -> Option<Self> {
+        let cap = body.get("generation_spend_cap_usd")?;
+        let most = serde_json::from_value(cap.clone()).ok()?;
+        Some(Self { most, runs: 1 })
+    }
+
+    /// The caps of all items of a bulk queue; none where one of them has none.
+    pub(crate) fn of_all(items: &[Value]) -> Option<Self> {
+        let mut most = Usd::ZERO;
+        for item in items {
+            most = most.plus(Self::of(item.as_object()?)?.most)?;
+        }
+        let runs = items.len();
+        (runs > 0).then_some(Self { most, runs })
+    }
+}
+
 /// A surface, and what it tells of prices before they are paid.
 pub(crate) trait Priced: Surface {
     /// The question for a price; none where there are no estimates.
@@ -60,41 +136,51 @@ pub(crate) async fn ask<S: Priced>(
 }
 
 /// Refuses what is over the limit. Without a price there is no telling, so that is refused too.
-pub(crate) fn within(price: Option<Usd>, limit: Option<Usd>) -> Result<(), Failure> {
-    let why = match (price, limit) {
-        (_, None) => return Ok(()),
-        (Some(price), Some(limit)) if price <= limit => return Ok(()),
-        (Some(price), Some(limit)) => {
-            format!("it costs {price} USD, which is over --max-price {limit}")
-        }
-        (None, Some(limit)) => {
-            format!("no price can be had, and --max-price {limit} allows no unknown one")
-        }
+pub(crate) fn within(price: &Price, limit: Option<Usd>) -> Result<(), Failure> {
+    let Some(limit) = limit else { return Ok(()) };
+    let (why, next) = match (price, price.most()) {
+        (_, Some(most)) if most <= limit => return Ok(()),
+        (Price::Cap(_), Some(most)) => (
+            format!("it may cost up to {most} USD, which is over --max-price {limit}"),
+            Some("pass a lower --cap"),
+        ),
+        (_, Some(most)) => (
+            format!("it costs {most} USD, which is over --max-price {limit}"),
+            None,
+        ),
+        (Price::Owners(..), None) => (
+            format!(
+                "only its owner caps it, at {}, and --max-price {limit} allows nothing that others may change",
+                price.describe()
+            ),
+            Some("pass --cap USD: it is the most that a run's generations can cost"),
+        ),
+        (_, None) => (
+            format!("no price can be had, and --max-price {limit} allows no unknown one"),
+            None,
+        ),
     };
-    Err(Failure::new(Exit::Funds, why)
-        .during("not submitted")
-        .next("nothing was sent, nothing was charged"))
+    let failure = Failure::new(Exit::Funds, why).during("not submitted");
+    let failure = match next {
+        Some(next) => failure.next(next),
+        None => failure,
+    };
+    Err(failure.next("nothing was sent, nothing was charged"))
 }
 
 /// Says the price, and asks where somebody can be asked and something is at stake.
 pub(crate) fn confirm(
     session: &Session,
-    noun: &str,
-    estimate: Option<&Estimate>,
+    what: &str,
+    price: &Price,
     money: &MoneyArgs,
 ) -> Result<(), Failure> {
-    let price = match estimate {
-        Some(estimate) => describe(estimate),
-        None => "an unknown price".to_owned(),
-    };
+    let price = price.describe();
     if money.yes || session.is_sandbox() || !session.printer.can_ask() {
         session.printer.note(&format!("price: {price}"));
         return Ok(());
     }
-    if session
-        .printer
-        .ask(&format!("Make this {noun} for {price}?"))?
-    {
+    if session.printer.ask(&format!("{what} for {price}?"))? {
         return Ok(());
     }
     Err(Failure::other(
@@ -132,18 +218,46 @@ mod tests {
 
     #[test]
     fn a_limit_holds_to_the_last_digit_and_fails_closed() {
-        assert!(within(Some(usd("0.7035")), Some(usd("0.7035"))).is_ok());
-        assert!(within(None, None).is_ok());
+        let charge = |text: &str| {
+            let estimate = serde_json::from_value(json!({ "price_usd": text }));
+            Price::Charge(estimate.unwrap())
+        };
+        let cap = |text: &str| {
+            let most = usd(text);
+            Price::Cap(Cap { most, runs: 1 })
+        };
+        assert!(within(&charge("0.7035"), Some(usd("0.7035"))).is_ok());
+        assert!(within(&cap("2"), Some(usd("2"))).is_ok());
+        assert!(within(&Price::Unknown, None).is_ok());
         for (price, limit) in [
-            (Some(usd("0.7036")), "0.7035"),
-            (None, "1000"),
-            (Some(usd("0.0001")), "0"),
+            (charge("0.7036"), "0.7035"),
+            (cap("2.000001"), "2"),
+            (Price::Owners(usd("1"), 1), "2"),
+            (Price::Unknown, "1000"),
+            (charge("0.0001"), "0"),
         ] {
             assert_eq!(
-                within(price, Some(usd(limit))).unwrap_err().exit(),
+                within(&price, Some(usd(limit))).unwrap_err().exit(),
                 Exit::Funds
             );
         }
+    }
+
+    #[test]
+    fn the_caps_of_a_queue_add_up_and_one_that_is_missing_is_missing_in_all() {
+        let items = |json: Value| json.as_array().cloned().unwrap();
+        let all =
+            items(json!([{"generation_spend_cap_usd": 1.5}, {"generation_spend_cap_usd": "0.25"}]));
+        assert_eq!(
+            Cap::of_all(&all),
+            Some(Cap {
+                most: usd("1.75"),
+                runs: 2
+            })
+        );
+        let one = items(json!([{"generation_spend_cap_usd": 1}, {"instruction": "x"}]));
+        assert_eq!(Cap::of_all(&one), None);
+        assert_eq!(Cap::of_all(&[]), None);
     }
 
     #[test]

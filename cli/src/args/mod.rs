@@ -2,6 +2,7 @@
 
 mod body;
 mod global;
+mod run;
 mod speech;
 mod submit;
 mod values;
@@ -10,13 +11,14 @@ use clap::{Parser, Subcommand};
 
 pub(crate) use body::{BodyArgs, CommunicationFields, ImageFields, VideoFields};
 pub(crate) use global::{Color, Format, Global, SurfaceArg, SurfaceChoice};
+pub(crate) use run::{CapArg, FormatFields, KindChoice, StartArgs, ToldArgs};
 pub(crate) use speech::SpeechFields;
-pub(crate) use submit::{MoneyArgs, SubmitArgs, WaitArgs};
+pub(crate) use submit::{MoneyArgs, SubmitArgs, Terms, WaitArgs};
 pub(crate) use values::{JsonField, Pair, Timeout};
 
 use crate::commands;
 
-/// Make images and videos, pay for them once, and never lose one.
+/// Make images and videos, run agents, pay for each once, and never lose one.
 #[derive(Debug, Parser)]
 #[command(
     name = "svc",
@@ -55,6 +57,21 @@ pub(crate) enum Command {
     /// Captions of videos.
     #[command(subcommand)]
     Caption(commands::caption::Caption),
+    /// Actions: scheduled agent work, and runs of it.
+    #[command(subcommand)]
+    Action(commands::action::Action),
+    /// Formats: reusable agent recipes, run singly or in bulk.
+    #[command(subcommand)]
+    Format(commands::format::Format),
+    /// The agent on an instruction of one's own, with nothing saved.
+    #[command(subcommand)]
+    Agent(commands::agent::Agent),
+    /// Runs of Actions, Formats and Agent Completions: how they stand, what they made.
+    #[command(subcommand)]
+    Run(commands::run::Run),
+    /// Bulk queues of Format runs.
+    #[command(subcommand)]
+    Queue(commands::queue::Queue),
     /// Jobs: what was submitted, how it stands, what it made.
     #[command(subcommand)]
     Job(commands::job::Job),

@@ -15,9 +15,16 @@ pub(crate) struct SubmitArgs {
     #[command(flatten)]
     pub(crate) communication: CommunicationFields,
     #[command(flatten)]
-    pub(crate) money: MoneyArgs,
-    #[command(flatten)]
     pub(crate) surface: SurfaceArg,
+    #[command(flatten)]
+    pub(crate) terms: Terms,
+}
+
+/// On which terms something is submitted: what it may cost, and what is done with what comes of it.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Terms {
+    #[command(flatten)]
+    pub(crate) money: MoneyArgs,
     /// Prints the receipt and does not wait.
     #[arg(long, conflicts_with_all = ["timeout", "download", "cancel_on_interrupt"])]
     pub(crate) no_wait: bool,
@@ -35,13 +42,13 @@ pub(crate) struct MoneyArgs {
     /// Does not ask.
     #[arg(short, long)]
     pub(crate) yes: bool,
-    /// Refuses a higher price, and a price that nobody knows.
+    /// Refuses a higher price, and a price that nobody knows; of runs the cap counts.
     #[arg(long, value_name = "USD", value_parser = dollars)]
     pub(crate) max_price: Option<Usd>,
     /// Shows the request and its price, and sends nothing that costs.
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Your own key: the same key and body are the same job, on any machine, for 24 hours.
+    /// Your own key: the same key and body are the same job or run, on any machine, for 24 hours.
     #[arg(long, value_name = "KEY")]
     pub(crate) idempotency_key: Option<IdempotencyKey>,
     /// Makes a new call, even where the same one was cut off before and could be taken up again.
@@ -56,15 +63,16 @@ pub(crate) struct MoneyArgs {
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Waiting")]
 pub(crate) struct WaitArgs {
-    /// Gives up after 30s, 5m, 1h, seconds, or never (none); the job goes on [default: 20m].
+    /// Gives up after 30s, 5m, 1h, seconds, or never (none); the job or run goes on [default: 20m;
+    /// none for a bulk queue].
     #[arg(long, value_name = "TIME")]
     pub(crate) timeout: Option<Timeout>,
-    /// Ctrl-C cancels the job instead of leaving it alone.
+    /// Ctrl-C cancels the job or run instead of leaving it alone.
     #[arg(long)]
     pub(crate) cancel_on_interrupt: bool,
 }
 
-fn dollars(text: &str) -> Result<Usd, String> {
+pub(super) fn dollars(text: &str) -> Result<Usd, String> {
     let amount: Usd = text
         .parse()
         .map_err(|error: svc_sdk::types::ParseUsdError| error.to_string())?;

@@ -7,6 +7,7 @@ use crate::failure::Failure;
 use crate::journal::Outcome;
 use crate::output::Table;
 use crate::session::Session;
+use crate::subject::SubjectId;
 
 /// The flags of `svc history`.
 #[derive(Args, Debug)]
@@ -28,12 +29,12 @@ pub(crate) fn run(session: &Session, args: &History) -> Result<(), Failure> {
     entries.retain(|entry| !args.open || entry.outcome.is_none());
     entries.truncate(args.limit);
     session.printer.many(&entries, |entries| {
-        let mut table = Table::new(["job", "outcome", "when", "usd", "what", "key"]);
+        let mut table = Table::new(["id", "outcome", "when", "usd", "what", "key"]);
         for entry in entries {
             let intent = &entry.intent;
             let when = clock::say(clock::age(clock::now(), intent.created_at));
             table.row([
-                entry.job_id.as_deref().unwrap_or("-"),
+                entry.subject.as_ref().map_or("-", SubjectId::id),
                 entry.outcome.map_or("open", Outcome::as_str),
                 &format!("{when} ago"),
                 &intent

@@ -1,6 +1,8 @@
 //! What the commands do, one file a noun.
 
 pub(crate) mod account;
+pub(crate) mod action;
+pub(crate) mod agent;
 pub(crate) mod api;
 pub(crate) mod auth;
 pub(crate) mod avatar;
@@ -10,6 +12,7 @@ pub(crate) mod caption;
 pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod estimate;
+pub(crate) mod format;
 pub(crate) mod history;
 pub(crate) mod image;
 pub(crate) mod job;
@@ -20,6 +23,8 @@ pub(crate) mod music;
 pub(crate) mod operations;
 pub(crate) mod preview;
 pub(crate) mod pricing;
+pub(crate) mod queue;
+pub(crate) mod run;
 pub(crate) mod top_up;
 pub(crate) mod trending;
 pub(crate) mod usage;
@@ -40,6 +45,11 @@ pub(crate) async fn run(session: &Session, command: Command) -> Result<(), Failu
         Command::AvatarVideo(video) => Box::pin(avatar_video::run(session, video)).await,
         Command::Preview(preview) => Box::pin(preview::run(session, preview)).await,
         Command::Caption(caption) => Box::pin(caption::run(session, caption)).await,
+        Command::Action(action) => Box::pin(action::run(session, action)).await,
+        Command::Format(format) => Box::pin(format::run(session, format)).await,
+        Command::Agent(agent) => Box::pin(agent::run(session, agent)).await,
+        Command::Run(run) => Box::pin(run::run(session, run)).await,
+        Command::Queue(queue) => Box::pin(queue::run(session, queue)).await,
         Command::Me => Box::pin(account::me(session)).await,
         Command::Balance => Box::pin(account::balance(session)).await,
         Command::Usage(usage) => Box::pin(usage::run(session, &usage)).await,

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use svc_sdk::types::{IdempotencyKey, Usd};
 
 use super::RequestHash;
+use crate::subject::SubjectId;
 
 /// What was meant to be sent. On disk before it was.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,8 +44,9 @@ pub(super) enum Line {
     Intent(Box<Intent>),
     /// The service's receipt.
     Receipt {
-        /// The job that is paid for.
-        job_id: String,
+        /// The job, run or queue that is paid for.
+        #[serde(flatten)]
+        subject: SubjectId,
         /// The request that made it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         request_id: Option<String>,
@@ -67,12 +69,14 @@ pub(super) enum Line {
 pub(crate) enum Outcome {
     /// The receipt was printed, and nobody waited.
     Submitted,
-    /// The job completed, and its result was printed.
+    /// It completed, and its result was printed.
     Completed,
-    /// The job failed.
+    /// It failed.
     Failed,
-    /// The job was canceled.
+    /// It was canceled.
     Canceled,
+    /// The run was skipped.
+    Skipped,
     /// The service refused the submit: nothing ran, nothing was charged.
     Refused,
     /// It never reached the service.
@@ -89,6 +93,7 @@ impl Outcome {
             Self::Completed => "completed",
             Self::Failed => "failed",
             Self::Canceled => "canceled",
+            Self::Skipped => "skipped",
             Self::Refused => "refused",
             Self::NotSent => "not sent",
             Self::Abandoned => "abandoned",
@@ -102,9 +107,9 @@ pub(crate) struct Entry {
     /// What was meant to be sent.
     #[serde(flatten)]
     pub(crate) intent: Intent,
-    /// The job, once there is one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) job_id: Option<String>,
+    /// The job, run or queue, once there is one.
+    #[serde(flatten)]
+    pub(crate) subject: Option<SubjectId>,
     /// The request that made it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) request_id: Option<String>,
@@ -128,7 +133,7 @@ impl Entry {
                 (Line::Intent(intent), None) => {
                     entry = Some(Self {
                         intent: *intent,
-                        job_id: None,
+                        subject: None,
                         request_id: None,
                         outcome: None,
                         ended_at: None,
@@ -136,13 +141,13 @@ impl Entry {
                 }
                 (
                     Line::Receipt {
-                        job_id,
+                        subject,
                         request_id,
                         price_usd,
                     },
                     Some(entry),
                 ) => {
-                    entry.job_id = Some(job_id);
+                    entry.subject = Some(subject);
                     entry.request_id = request_id;
                     entry.intent.price_usd = price_usd.or(entry.intent.price_usd);
                 }
@@ -193,16 +198,37 @@ mod tests {
         let receipt = r#"{"receipt":{"job_id":"job_1"}}"#;
         for cut in 1..receipt.len() {
             let entry = Entry::parse(&format!("{intent}\n{}", &receipt[..cut])).unwrap();
-            assert_eq!(entry.job_id, None, "{cut}");
+            assert_eq!(entry.subject, None, "{cut}");
         }
         let entry = Entry::parse(&format!(
             "{intent}\n{receipt}\n{{\"outcome\":{{\"outcome\":\"compl"
         ))
         .unwrap();
-        assert_eq!(entry.job_id.as_deref(), Some("job_1"));
+        assert_eq!(entry.subject, Some(SubjectId::Job("job_1".into())));
         assert_eq!(entry.outcome, None);
         for cut in 0..intent.len() {
             assert_eq!(Entry::parse(&intent[..cut]), None, "{cut}");
+        }
+    }
+
+    #[test]
+    fn what_was_started_comes_back_as_what_it_is() {
+        for subject in [
+            SubjectId::Job("job_1".into()),
+            SubjectId::Run("run_1".into()),
+            SubjectId::Queue("frq_1".into()),
+        ] {
+            let receipt = Line::Receipt {
+                subject: subject.clone(),
+                request_id: None,
+                price_usd: None,
+            };
+            let lines = [Line::Intent(Box::new(example("k"))), receipt];
+            let text = lines.map(|line| serde_json::to_string(&line).unwrap());
+            let entry = Entry::parse(&text.join("\n")).unwrap();
+            assert_eq!(entry.subject.as_ref(), Some(&subject));
+            let shown = serde_json::to_value(&entry).unwrap();
+            assert_eq!(shown[subject.field()], subject.id());
         }
     }
 
@@ -213,8 +239,8 @@ mod tests {
             "{intent}\n{{\"weather\":\"fine\"}}\n{{\"receipt\":{{\"job_id\":\"job_1\",\"new\":1}}}}\n"
         );
         assert_eq!(
-            Entry::parse(&text).unwrap().job_id.as_deref(),
-            Some("job_1")
+            Entry::parse(&text).unwrap().subject,
+            Some(SubjectId::Job("job_1".into()))
         );
     }
 }

@@ -13,6 +13,7 @@ use super::entry::{Entry, Intent, Line, Outcome};
 use super::fingerprint::RequestHash;
 use crate::clock;
 use crate::failure::Failure;
+use crate::subject::SubjectId;
 
 /// The age at which a file that never became an intent is nobody's.
 const ABANDONED: Duration = Duration::from_secs(3600);
@@ -49,7 +50,7 @@ impl Journal {
         let name = format!("{}-{}.jsonl", intent.request_hash.short(), intent.id);
         let entry = Entry {
             intent,
-            job_id: None,
+            subject: None,
             request_id: None,
             outcome: None,
             ended_at: None,
@@ -124,10 +125,10 @@ impl Journal {
         Ok(found)
     }
 
-    /// Closes the open intent of a job whose end a person was told another way.
-    pub(crate) fn settle(&self, base_url: &str, job_id: &str, outcome: Outcome) {
+    /// Closes the open intent of what a person was told the end of another way.
+    pub(crate) fn settle(&self, base_url: &str, subject: &SubjectId, outcome: Outcome) {
         let is_it = |entry: &Entry| {
-            entry.job_id.as_deref() == Some(job_id) && entry.intent.base_url == base_url
+            entry.subject.as_ref() == Some(subject) && entry.intent.base_url == base_url
         };
         for path in self.open_files("").unwrap_or_default() {
             // Only what is meant is locked: a run that looks for its own intent meanwhile would
@@ -218,14 +219,14 @@ impl OpenIntent {
     /// Writes down what the service answered.
     pub(crate) fn receipt(
         &mut self,
-        job_id: &str,
+        subject: SubjectId,
         request_id: Option<&str>,
         price_usd: Option<Usd>,
     ) -> io::Result<()> {
-        self.entry.job_id = Some(job_id.to_owned());
+        self.entry.subject = Some(subject.clone());
         self.entry.request_id = request_id.map(str::to_owned);
         let line = Line::Receipt {
-            job_id: job_id.to_owned(),
+            subject,
             request_id: self.entry.request_id.clone(),
             price_usd,
         };
@@ -340,6 +341,10 @@ mod tests {
     use super::super::entry::example;
     use super::*;
 
+    fn job(id: &str) -> SubjectId {
+        SubjectId::Job(id.to_owned())
+    }
+
     fn journal() -> (tempfile::TempDir, Journal) {
         let folder = tempfile::tempdir().unwrap();
         let journal = Journal::at(folder.path());
@@ -383,10 +388,10 @@ mod tests {
             "taken up already"
         );
 
-        taken.receipt("job_1", Some("req_1"), None).unwrap();
+        taken.receipt(job("job_1"), Some("req_1"), None).unwrap();
         drop(taken);
         let taken = journal.take_up(&hash).unwrap().unwrap();
-        assert_eq!(taken.entry().job_id.as_deref(), Some("job_1"));
+        assert_eq!(taken.entry().subject, Some(job("job_1")));
         taken.close(Outcome::Completed).unwrap();
         assert!(
             journal.take_up(&hash).unwrap().is_none(),
@@ -444,17 +449,11 @@ mod tests {
             .take_up(&hash)
             .unwrap()
             .unwrap()
-            .receipt("job_1", None, None)
+            .receipt(job("job_1"), None, None)
             .unwrap();
         assert_eq!(
-            journal
-                .take_up(&hash)
-                .unwrap()
-                .unwrap()
-                .entry()
-                .job_id
-                .as_deref(),
-            Some("job_1")
+            journal.take_up(&hash).unwrap().unwrap().entry().subject,
+            Some(job("job_1"))
         );
     }
 
@@ -464,18 +463,18 @@ mod tests {
         let intent = example("k1");
         let hash = intent.request_hash.clone();
         let mut open = journal.begin(intent).unwrap();
-        open.receipt("job_1", None, None).unwrap();
-        journal.settle("https://a", "job_1", Outcome::Completed);
+        open.receipt(job("job_1"), None, None).unwrap();
+        journal.settle("https://a", &job("job_1"), Outcome::Completed);
         assert_eq!(
             journal.entries().unwrap()[0].outcome,
             None,
             "its own process tells"
         );
         drop(open);
-        journal.settle("https://b", "job_1", Outcome::Completed);
-        journal.settle("https://a", "job_2", Outcome::Completed);
+        journal.settle("https://b", &job("job_1"), Outcome::Completed);
+        journal.settle("https://a", &job("job_2"), Outcome::Completed);
         assert!(journal.take_up(&hash).unwrap().is_some());
-        journal.settle("https://a", "job_1", Outcome::Failed);
+        journal.settle("https://a", &job("job_1"), Outcome::Failed);
         assert!(journal.take_up(&hash).unwrap().is_none());
     }
 

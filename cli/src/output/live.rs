@@ -16,12 +16,13 @@ use crate::clock;
 /// Without news, a plain line comes no more often than this.
 const SILENCE: Duration = Duration::from_secs(30);
 
-/// The live line of one job.
+/// The live line of one job, run or queue; the items of a queue have lines of their own below it.
 #[derive(Debug)]
 pub(crate) struct Live<'a> {
     printer: &'a Printer,
     name: String,
     bar: Option<ProgressBar>,
+    rows: RefCell<Vec<ProgressBar>>,
     next_poll: NextPoll,
     said: RefCell<String>,
     said_after: Cell<Duration>,
@@ -29,7 +30,7 @@ pub(crate) struct Live<'a> {
 }
 
 impl<'a> Live<'a> {
-    /// A line for that job.
+    /// A line for what is called so.
     pub(crate) fn new(printer: &'a Printer, name: &str) -> Self {
         let next_poll = NextPoll::default();
         let bar = printer.is_live().then(|| {
@@ -50,6 +51,7 @@ impl<'a> Live<'a> {
             printer,
             name: clean(name),
             bar,
+            rows: RefCell::default(),
             next_poll,
             said: RefCell::default(),
             said_after: Cell::default(),
@@ -57,13 +59,9 @@ impl<'a> Live<'a> {
         }
     }
 
-    /// Shows how the job stands.
-    pub(crate) fn update(&self, update: &Update) {
-        let status = update
-            .status
-            .status
-            .as_ref()
-            .map_or_else(|| "asking".to_owned(), |status| clean(status.as_str()));
+    /// Shows how it stands, in a word where that is known.
+    pub(crate) fn update<T>(&self, update: &Update<T>, word: Option<&str>) {
+        let status = word.map_or_else(|| "asking".to_owned(), clean);
         let next = match update.next_poll {
             Some(pause) => format!(
                 ", next poll in {}",
@@ -96,6 +94,25 @@ impl<'a> Live<'a> {
         }
     }
 
+    /// Shows lines below its own, as many as the terminal has room for.
+    pub(crate) fn rows(&self, rows: &[String]) {
+        if self.bar.is_none() {
+            return;
+        }
+        let height = usize::from(console::Term::stderr().size().0);
+        let shown = fitting(rows, height.saturating_sub(2));
+        let mut bars = self.rows.borrow_mut();
+        while bars.len() < shown.len() {
+            let bar = self.printer.add_bar(ProgressBar::new_spinner());
+            let style = ProgressStyle::with_template("  {msg}");
+            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+            bars.push(bar);
+        }
+        for (place, bar) in bars.iter().enumerate() {
+            bar.set_message(shown.get(place).cloned().unwrap_or_default());
+        }
+    }
+
     /// Shows how far a download is.
     pub(crate) fn downloading(&self, progress: svc_sdk::download::Progress) {
         if let Some(bar) = &self.bar {
@@ -120,10 +137,23 @@ impl<'a> Live<'a> {
 
 impl Drop for Live<'_> {
     fn drop(&mut self) {
-        if let Some(bar) = &self.bar {
+        for bar in self.rows.borrow().iter().chain(&self.bar) {
             bar.finish_and_clear();
         }
     }
+}
+
+/// The first rows, and how many more there are where they do not fit.
+fn fitting(rows: &[String], height: usize) -> Vec<String> {
+    if rows.len() <= height {
+        return rows.to_vec();
+    }
+    let shown = height.saturating_sub(1);
+    let mut fitting: Vec<String> = rows.iter().take(shown).cloned().collect();
+    if height > 0 {
+        fitting.push(format!("… and {} more", rows.len() - shown));
+    }
+    fitting
 }
 
 /// When the next poll is due, in milliseconds of the bar's own time; 0 where none is.
@@ -168,6 +198,14 @@ fn said_of(progress: svc_sdk::download::Progress) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rows_that_do_not_fit_are_counted() {
+        let rows: Vec<String> = (0..5).map(|row| row.to_string()).collect();
+        assert_eq!(fitting(&rows, 5), ["0", "1", "2", "3", "4"]);
+        assert_eq!(fitting(&rows, 3), ["0", "1", "… and 3 more"]);
+        assert!(fitting(&rows, 0).is_empty());
+    }
 
     #[test]
     fn the_next_poll_is_counted_down() {

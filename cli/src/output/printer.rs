@@ -7,6 +7,7 @@ use console::style;
 use indicatif::{MultiProgress, ProgressBar};
 use serde::Serialize;
 use svc_sdk::Secret;
+use svc_sdk::types::List;
 
 use super::jq::Filter;
 use super::table::Table;
@@ -32,6 +33,7 @@ pub(crate) struct Wishes<'a> {
 pub(crate) struct Printer {
     format: Format,
     json_errors: bool,
+    table_asked: bool,
     filter: Option<Filter>,
     quiet: bool,
     stdout: Stream,
@@ -62,6 +64,7 @@ impl Printer {
         Ok(Self {
             format: wishes.format.unwrap_or(default),
             json_errors: wishes.format.is_some_and(|format| format != Format::Table),
+            table_asked: wishes.format == Some(Format::Table),
             filter: wishes.jq.map(Filter::compile).transpose()?,
             quiet: wishes.quiet,
             stdout,
@@ -98,6 +101,27 @@ impl Printer {
             (None, Format::Jsonl) => values
                 .iter()
                 .try_for_each(|value| self.json(&compact(value)?)),
+        }
+    }
+
+    /// Prints JSON that is itself the result; as a table only where one is asked for.
+    pub(crate) fn value(
+        &self,
+        value: &serde_json::Value,
+        table: impl FnOnce() -> Table,
+    ) -> Result<(), Failure> {
+        match (&self.filter, self.format) {
+            (None, Format::Table) if self.table_asked => self.table(&table()),
+            (None, Format::Table) => self.json(&pretty(value)?),
+            _ => self.one(value, |_| table()),
+        }
+    }
+
+    /// Says that there are more of them, where a list is cut off.
+    pub(crate) fn more<T>(&self, list: &List<T>, what: &str) {
+        let cursor = list.extra.get("next_cursor");
+        if cursor.is_some_and(|cursor| !cursor.is_null()) {
+            self.note(&format!("the service has more {what} than these"));
         }
     }
 

@@ -1,18 +1,18 @@
 //! The intent of a submit: what the journal is told, and when it is closed.
 
 use serde_json::Value;
-use svc_sdk::JobHandle;
-use svc_sdk::types::{Estimate, IdempotencyKey, RequestId};
+use svc_sdk::types::IdempotencyKey;
 
 use super::{Order, Submission};
 use crate::clock;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::journal::{Intent, Journal, OpenIntent, Outcome, RequestHash};
-use crate::price::Priced;
+use crate::price::Price;
 use crate::session::choice;
+use crate::subject::Subject;
 
-impl<S: Priced> Submission<'_, S> {
+impl<H: Subject> Submission<'_, H> {
     pub(super) fn hash(&self) -> RequestHash {
         RequestHash::of(
             &self.access.base_url,
@@ -20,16 +20,11 @@ impl<S: Priced> Submission<'_, S> {
             self.order.operation,
             &self.order.segments,
             &Value::Object(self.order.body.clone()),
-            self.args.money.idempotency_key.as_ref(),
+            self.terms.money.idempotency_key.as_ref(),
         )
     }
 
-    pub(super) fn intent(
-        &self,
-        hash: RequestHash,
-        key: IdempotencyKey,
-        estimate: Option<&Estimate>,
-    ) -> Intent {
+    pub(super) fn intent(&self, hash: RequestHash, key: IdempotencyKey, price: &Price) -> Intent {
         let made: String = key
             .as_str()
             .chars()
@@ -40,27 +35,24 @@ impl<S: Priced> Submission<'_, S> {
         Intent {
             id: format!("{:x}-{made}", created_at.as_nanosecond()),
             request_hash: hash,
-            surface: choice::<S>().as_str().to_owned(),
+            surface: choice::<H::Surface>().as_str().to_owned(),
             base_url: self.access.base_url.clone(),
             key_fingerprint: self.access.key_fingerprint.clone(),
             operation: self.order.operation.name().to_owned(),
             idempotency_key: key,
             summary: summary(self.order),
-            price_usd: estimate.map(|it| it.price_usd),
-            max_price_usd: self.args.money.max_price,
+            price_usd: price.estimate().map(|it| it.price_usd),
+            max_price_usd: self.terms.money.max_price,
             created_at,
         }
     }
 
-    pub(super) fn note_receipt(&self, intent: &mut OpenIntent, job: &JobHandle<S>) {
-        let receipt = job.receipt();
-        let request_id = receipt
-            .and_then(|receipt| receipt.request_id.as_ref())
-            .map(RequestId::as_str);
-        let price = receipt.and_then(|receipt| receipt.job.price_usd);
-        if let Err(error) = intent.receipt(job.id().as_str(), request_id, price) {
+    pub(super) fn note_receipt(&self, intent: &mut OpenIntent, subject: &H) {
+        let id = subject.subject_id();
+        let noun = id.noun();
+        if let Err(error) = intent.receipt(id, subject.started_by(), subject.charge()) {
             self.session.printer.warn(&format!(
-                "the journal could not be written ({error}); note the job's id"
+                "the journal could not be written ({error}); note the {noun}'s id"
             ));
         }
     }

@@ -9,17 +9,17 @@ mod sending;
 
 use serde_json::{Map, Value, json};
 use svc_sdk::contract::Operation;
-use svc_sdk::types::{Estimate, SubmitReceipt, Usd};
-use svc_sdk::{Developer, JobHandle, Open};
+use svc_sdk::{Developer, JobHandle, Open, Started};
 
-use crate::args::{SubmitArgs, SurfaceChoice};
+use crate::args::{SubmitArgs, SurfaceChoice, Terms};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::journal::Outcome;
 use crate::output::Table;
 use crate::output::untrusted::clean;
-use crate::price::{self, Priced};
+use crate::price::{self, Price};
 use crate::session::{Access, Session};
+use crate::subject::{Subject, Told};
 use crate::wait::{self, Waiting};
 
 /// What is to be made.
@@ -35,16 +35,16 @@ pub(crate) struct Order {
     pub(crate) body: Map<String, Value>,
 }
 
-/// Submits on the open surface, waits, and prints what came of it.
+/// Submits a job on the open surface, waits, and prints what came of it.
 pub(crate) async fn open(
     session: &Session,
     order: Order,
     args: &SubmitArgs,
 ) -> Result<(), Failure> {
-    run::<Open>(session, order, args).await
+    run::<JobHandle<Open>>(session, order, &args.terms, Told::default()).await
 }
 
-/// Submits on the developer surface, waits, and prints what came of it.
+/// Submits a job on the developer surface, waits, and prints what came of it.
 pub(crate) async fn developer(
     session: &Session,
     order: Order,
@@ -55,78 +55,87 @@ pub(crate) async fn developer(
         let why = format!("the open surface makes no {noun}");
         return Err(Failure::usage(why).next("use --surface developer, or leave it out"));
     }
-    run::<Developer>(session, order, args).await
+    run::<JobHandle<Developer>>(session, order, &args.terms, Told::default()).await
 }
 
-async fn run<S: Priced>(session: &Session, order: Order, args: &SubmitArgs) -> Result<(), Failure> {
-    let access = session.access::<S>()?;
-    let submit = Submission {
+/// Submits, waits, and prints what came of it: a job, a run or a bulk queue.
+pub(crate) async fn run<H: Subject>(
+    session: &Session,
+    order: Order,
+    terms: &Terms,
+    told: Told,
+) -> Result<(), Failure> {
+    let access = session.access::<H::Surface>()?;
+    let submit = Submission::<H> {
         session,
         access: &access,
         order: &order,
-        args,
+        terms,
+        told,
     };
-    if args.money.dry_run {
+    if terms.money.dry_run {
         return submit.rehearse().await;
     }
-    if let Some(folder) = &args.download {
+    if let Some(folder) = &terms.download {
         wait::can_store(folder).map_err(|failure| failure.during("nothing was sent"))?;
     }
-    let journal = if args.money.no_journal {
+    let journal = if terms.money.no_journal {
         None
     } else {
         session.journal()?
     };
-    let (job, intent) = submit.send(journal.as_ref()).await?;
+    let (subject, intent) = submit.send(journal.as_ref()).await?;
+    let noun = H::NOUN;
     let end = submit
-        .deliver(job)
+        .deliver(subject)
         .await
         .map_err(|failure| match failure.exit() {
-            Exit::NotFound => {
-                failure.next("if the service has lost this job, run the command with --new")
-            }
+            Exit::NotFound => failure.next(format!(
+                "if the service has lost this {noun}, run the command with --new"
+            )),
             _ => failure,
         });
     let known = match wait::outcome_of(&end) {
-        Some(Outcome::Completed) if args.no_wait => Some(Outcome::Submitted),
+        Some(Outcome::Completed) if terms.no_wait => Some(Outcome::Submitted),
         known => known,
     };
     if let (Some(intent), Some(outcome)) = (intent, known)
         && let Err(error) = intent.close(outcome)
     {
-        session.printer.warn(&format!("the journal could not be closed ({error}); the same command would take this job up again"));
+        session.printer.warn(&format!("the journal could not be closed ({error}); the same command would take this {noun} up again"));
     }
     end
 }
 
-struct Submission<'a, S> {
+struct Submission<'a, H: Started> {
     session: &'a Session,
-    access: &'a Access<S>,
+    access: &'a Access<H::Surface>,
     order: &'a Order,
-    args: &'a SubmitArgs,
+    terms: &'a Terms,
+    told: Told,
 }
 
-impl<S: Priced> Submission<'_, S> {
+impl<H: Subject> Submission<'_, H> {
     /// `--dry-run`: the request and its price, and nothing that costs.
     async fn rehearse(&self) -> Result<(), Failure> {
-        let estimate = price::ask(&self.access.client, &self.order.body).await?;
-        price::within(
-            estimate.as_ref().map(|it| it.price_usd),
-            self.args.money.max_price,
-        )?;
+        let price = H::price(&self.access.client, self.order, true).await?;
+        price::within(&price, self.terms.money.max_price)?;
         let operation = self.order.operation;
         let path = operation
             .expand(&self.order.segments)
             .map_err(|error| Failure::usage(error.to_string()))?;
-        let shown = json!({
+        let mut shown = json!({
             "dry_run": true,
             "request": {
                 "method": operation.method().as_str(),
                 "url": format!("{}{path}", self.access.base_url.trim_end_matches('/')),
                 "body": self.order.body,
             },
-            "estimate": estimate,
+            "estimate": price.estimate(),
         });
+        if let Price::Cap(cap) = &price {
+            shown["cap_usd"] = json!(cap.most);
+        }
         self.session.printer.one(&shown, |_| {
             let mut table = Table::of_fields();
             table.field(
@@ -134,104 +143,72 @@ impl<S: Priced> Submission<'_, S> {
                 Some(format!("{} {}", operation.method().as_str(), path)),
             );
             table.field("body", Some(Value::Object(self.order.body.clone())));
-            table.field(
-                "price",
-                Some(
-                    estimate
-                        .as_ref()
-                        .map_or_else(|| "unknown".to_owned(), price::describe),
-                ),
-            );
+            let said = match &price {
+                Price::Unknown => "unknown".to_owned(),
+                price => price.describe(),
+            };
+            table.field("price", Some(said));
             table.field("sent", Some("nothing: this was a dry run"));
             table
         })
     }
 
     /// The price, where someone wants to know it before it is paid.
-    async fn settle_price(&self, ask: bool) -> Result<Option<Estimate>, Failure> {
-        let money = &self.args.money;
+    async fn settle_price(&self, ask: bool) -> Result<Price, Failure> {
+        let money = &self.terms.money;
         let somebody_looks = ask && (self.session.printer.can_ask() || self.session.is_sandbox());
         if money.max_price.is_none() && !somebody_looks {
-            return Ok(None);
+            return Ok(Price::Unknown);
         }
-        let estimate = price::ask(&self.access.client, &self.order.body).await?;
-        price::within(estimate.as_ref().map(|it| it.price_usd), money.max_price)?;
+        let price = H::price(&self.access.client, self.order, true).await?;
+        price::within(&price, money.max_price)?;
         if ask {
-            price::confirm(self.session, self.order.noun, estimate.as_ref(), money)?;
+            let what = format!("{} this {}", H::VERB, self.order.noun);
+            price::confirm(self.session, &what, &price, money)?;
         }
-        Ok(estimate)
+        Ok(price)
     }
 
     /// The id first: from here on nothing is lost, even if this process is.
-    fn announce(&self, job: &JobHandle<S>, estimate: Option<&Estimate>) {
-        let price = job.receipt().and_then(|receipt| receipt.job.price_usd);
-        let said = price
+    fn announce(&self, subject: &H, price: &Price) {
+        let charge = subject.charge();
+        let said = charge
             .map(|price| format!(" ({price} USD)"))
             .unwrap_or_default();
-        let again = if job.is_replay() {
+        let again = if subject.was_there() {
             ", found again by its key"
         } else {
             ""
         };
+        let id = subject.subject_id();
         self.session
             .printer
-            .note(&format!("job {}{said}{again}", clean(job.id().as_str())));
-        let limit = self
-            .args
-            .money
-            .max_price
-            .or(estimate.map(|it| it.price_usd));
-        if let (Some(price), Some(limit)) = (price, limit)
-            && price > limit
+            .note(&format!("{} {}{said}{again}", id.noun(), clean(id.id())));
+        let limit = self.terms.money.max_price.or(price.most());
+        if let (Some(charge), Some(limit)) = (charge, limit)
+            && charge > limit
         {
             self.session.printer.warn(&format!(
-                "the service charged {price} USD, more than the {limit} USD that were agreed"
+                "the service charged {charge} USD, more than the {limit} USD that were agreed"
             ));
         }
     }
 
     /// Prints the receipt, or waits and prints the result.
-    async fn deliver(&self, job: JobHandle<S>) -> Result<(), Failure> {
-        if self.args.no_wait {
-            return self.print_receipt(&job).await;
+    async fn deliver(&self, subject: H) -> Result<(), Failure> {
+        if self.terms.no_wait {
+            return subject.tell_receipt(self.session).await;
         }
         let waiting = Waiting {
             session: self.session,
-            job,
-            args: &self.args.wait,
-            download: self.args.download.as_deref(),
+            subject,
+            args: &self.terms.wait,
+            download: self.terms.download.as_deref(),
         };
-        let finished = waiting.finish().await?;
-        self.session
-            .printer
-            .one(&finished, wait::table)
-            .map_err(|failure| failure.job(waiting.job.id().as_str()))
+        let end = waiting.finish().await?;
+        let subject = &waiting.subject;
+        subject
+            .tell(self.session, &end, self.told)
+            .map_err(|failure| failure.about(subject.subject_id()))
     }
-
-    async fn print_receipt(&self, job: &JobHandle<S>) -> Result<(), Failure> {
-        if let Some(receipt) = job.receipt() {
-            return self.session.printer.one(receipt, receipt_table);
-        }
-        let envelope = job.get().await?;
-        self.session.printer.one(&json!({ "job": envelope }), |_| {
-            crate::commands::job::tables::envelope(&envelope)
-        })
-    }
-}
-
-fn receipt_table(receipt: &SubmitReceipt) -> Table {
-    let mut table = Table::of_fields();
-    table.field("job", Some(&receipt.job.id));
-    table.field("status", Some(&receipt.job.status));
-    table.field(
-        "price",
-        receipt
-            .job
-            .price_usd
-            .map(|price: Usd| format!("{price} USD")),
-    );
-    table.field("status url", receipt.status_url.as_ref());
-    table.field("result url", receipt.result_url.as_ref());
-    table.field("request", receipt.request_id.as_ref());
-    table
 }

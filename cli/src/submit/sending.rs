@@ -1,12 +1,13 @@
-//! Getting the job: a new one, or the one that an earlier run of the same command left behind.
+//! Getting the job, run or queue: a new one, or the one that an earlier run of the same command
+//! left behind.
 
 use std::time::Duration;
 
 use serde_json::Value;
+use svc_sdk::Submit;
 use svc_sdk::contract::limits::IDEMPOTENCY_RETENTION;
 use svc_sdk::contract::{ErrorCode, RetryClass};
 use svc_sdk::types::IdempotencyKey;
-use svc_sdk::{JobHandle, Submit};
 
 use super::Submission;
 use crate::clock;
@@ -14,46 +15,48 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::journal::{Journal, OpenIntent, RequestHash};
 use crate::output::untrusted::clean;
-use crate::price::Priced;
-use crate::session::choice;
+use crate::price::Price;
+use crate::subject::{Subject, SubjectId};
 
 /// How long a key is surely kept: after that, the same key is a new call. The service may be a
 /// little ahead, and the repetitions of a request take their time.
 const KEY_IS_KEPT: Duration = IDEMPOTENCY_RETENTION.saturating_sub(Duration::from_secs(600));
 
-/// A job, and its intent where there is a journal.
-type Sent<S> = (JobHandle<S>, Option<OpenIntent>);
+/// What was started, and its intent where there is a journal.
+type Sent<H> = (H, Option<OpenIntent>);
 
-impl<S: Priced> Submission<'_, S> {
-    /// Gets the job: a new one, or the one that an earlier run of the same command left behind.
-    pub(super) async fn send(&self, journal: Option<&Journal>) -> Result<Sent<S>, Failure> {
+impl<H: Subject> Submission<'_, H> {
+    /// Gets it: a new one, or the one that an earlier run of the same command left behind.
+    pub(super) async fn send(&self, journal: Option<&Journal>) -> Result<Sent<H>, Failure> {
         let Some(journal) = journal else {
-            let estimate = self.settle_price(true).await?;
+            let price = self.settle_price(true).await?;
             let (submit, _) = self.prepare(None)?;
-            let job = self.post(submit, None).await?;
-            self.announce(&job, estimate.as_ref());
-            return Ok((job, None));
+            let subject = self.post(submit, None).await?;
+            self.announce(&subject, &price);
+            return Ok((subject, None));
         };
         let hash = self.hash();
-        if self.args.money.new {
+        if self.terms.money.new {
             self.abandon(journal, &hash)?;
         }
         match journal.take_up(&hash)? {
-            Some(intent) if intent.entry().job_id.is_some() => Ok(self.take_up_job(intent)),
-            Some(intent) => self.send_again(intent).await,
+            Some(intent) => match intent.entry().subject.clone() {
+                Some(id) => Ok(self.take_up(intent, &id)),
+                None => self.send_again(intent).await,
+            },
             None => self.send_first(journal, hash).await,
         }
     }
 
-    async fn send_first(&self, journal: &Journal, hash: RequestHash) -> Result<Sent<S>, Failure> {
-        let estimate = self.settle_price(true).await?;
+    async fn send_first(&self, journal: &Journal, hash: RequestHash) -> Result<Sent<H>, Failure> {
+        let price = self.settle_price(true).await?;
         let (submit, key) = self.prepare(None)?;
-        let mut intent = journal.begin(self.intent(hash, key, estimate.as_ref()))?;
+        let mut intent = journal.begin(self.intent(hash, key, &price))?;
         match self.post(submit, Some(&intent)).await {
-            Ok(job) => {
-                self.note_receipt(&mut intent, &job);
-                self.announce(&job, estimate.as_ref());
-                Ok((job, Some(intent)))
+            Ok(subject) => {
+                self.note_receipt(&mut intent, &subject);
+                self.announce(&subject, &price);
+                Ok((subject, Some(intent)))
             }
             Err(failure) => {
                 self.close_refused(intent, &failure, false);
@@ -62,19 +65,19 @@ impl<S: Priced> Submission<'_, S> {
         }
     }
 
-    /// Goes on with a job that is paid for: nothing is sent.
-    fn take_up_job(&self, intent: OpenIntent) -> Sent<S> {
-        let id = intent.entry().job_id.clone().unwrap_or_default();
+    /// Goes on with what is paid for: nothing is sent.
+    fn take_up(&self, intent: OpenIntent, id: &SubjectId) -> Sent<H> {
         self.session.printer.note(&format!(
-            "taking up job {} again, which the same command submitted {} ago (--new makes a new one)",
-            clean(&id),
+            "taking up {} {} again, which the same command submitted {} ago (--new makes a new one)",
+            id.noun(),
+            clean(id.id()),
             clock::say(age(&intent)),
         ));
-        (self.access.client.job(id), Some(intent))
+        (H::taken_up(&self.access.client, id.id()), Some(intent))
     }
 
     /// Sends the same once more, with the same key: the service makes no second job of it.
-    async fn send_again(&self, mut intent: OpenIntent) -> Result<Sent<S>, Failure> {
+    async fn send_again(&self, mut intent: OpenIntent) -> Result<Sent<H>, Failure> {
         let key = intent.entry().intent.idempotency_key.clone();
         if age(&intent) >= KEY_IS_KEPT || !self.repeats_by_key() {
             return Err(self.undecided(&intent));
@@ -86,10 +89,10 @@ impl<S: Priced> Submission<'_, S> {
         ));
         let (submit, _) = self.prepare(Some(key))?;
         match self.post(submit, Some(&intent)).await {
-            Ok(job) => {
-                self.note_receipt(&mut intent, &job);
-                self.announce(&job, None);
-                Ok((job, Some(intent)))
+            Ok(subject) => {
+                self.note_receipt(&mut intent, &subject);
+                self.announce(&subject, &Price::Unknown);
+                Ok((subject, Some(intent)))
             }
             Err(failure) => {
                 self.close_refused(intent, &failure, true);
@@ -116,11 +119,11 @@ impl<S: Priced> Submission<'_, S> {
     }
 
     fn with_a_look(&self, failure: Failure) -> Failure {
-        let surface = choice::<S>();
         failure
             .next(format!(
-                "look whether the job exists: {}",
-                self.session.resume_on(surface, &["job", "list"])
+                "look whether the {} exists: {}",
+                H::NOUN,
+                H::listing(self.session, self.order)
             ))
             .next("if it does not, or another one is wanted, run this command with --new")
     }
@@ -130,15 +133,12 @@ impl<S: Priced> Submission<'_, S> {
         self.order.operation.retry() == RetryClass::Key
     }
 
-    fn prepare(
-        &self,
-        key: Option<IdempotencyKey>,
-    ) -> Result<(Submit<JobHandle<S>>, IdempotencyKey), Failure> {
+    fn prepare(&self, key: Option<IdempotencyKey>) -> Result<(Submit<H>, IdempotencyKey), Failure> {
         let body = Value::Object(self.order.body.clone());
         let segments: Vec<&str> = self.order.segments.iter().map(String::as_str).collect();
         let client = &self.access.client;
-        let mut submit = client.submit(self.order.operation, &segments, &body);
-        if let Some(key) = key.or_else(|| self.args.money.idempotency_key.clone()) {
+        let mut submit = client.start::<H>(self.order.operation, &segments, &body);
+        if let Some(key) = key.or_else(|| self.terms.money.idempotency_key.clone()) {
             submit = submit.with_idempotency_key(key);
         }
         match submit.idempotency_key().cloned() {
@@ -150,11 +150,7 @@ impl<S: Priced> Submission<'_, S> {
         }
     }
 
-    async fn post(
-        &self,
-        submit: Submit<JobHandle<S>>,
-        intent: Option<&OpenIntent>,
-    ) -> Result<JobHandle<S>, Failure> {
+    async fn post(&self, submit: Submit<H>, intent: Option<&OpenIntent>) -> Result<H, Failure> {
         let key = submit.idempotency_key().cloned();
         let sent = tokio::select! {
             biased;

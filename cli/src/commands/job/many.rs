@@ -3,20 +3,21 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use svc_sdk::Surface;
 use svc_sdk::contract::Operation;
 
 use super::tables;
 use crate::args::WaitArgs;
 use crate::failure::Failure;
 use crate::journal::Outcome;
+use crate::price::Priced;
 use crate::session::{Access, Session};
+use crate::subject::{SubjectId, job};
 use crate::together::together;
 use crate::wait::{self, Waiting};
 
 /// Waits for all of them at once. The exit code is that of the first, as they were typed, that has
 /// no result.
-pub(super) async fn wait_for_all<S: Surface>(
+pub(super) async fn wait_for_all<S: Priced>(
     session: &Session,
     access: &Access<S>,
     mut ids: Vec<String>,
@@ -35,7 +36,7 @@ pub(super) async fn wait_for_all<S: Surface>(
     let waits = ids.iter().map(|id| {
         let waiting = Waiting {
             session,
-            job: access.client.job(id.as_str()),
+            subject: access.client.job(id.as_str()),
             args,
             download,
         };
@@ -58,13 +59,14 @@ pub(super) async fn wait_for_all<S: Surface>(
     }
     match finished.as_slice() {
         [] => {}
-        [finished] if single => session.printer.one(finished, wait::table)?,
+        [finished] if single => session.printer.one(finished, job::table)?,
         finished => session.printer.many(finished, tables::finished)?,
     }
     if let Ok(Some(journal)) = session.journal() {
         for (id, outcome) in ids.iter().zip(outcomes) {
             if let Some(outcome) = outcome {
-                journal.settle(&access.base_url, id, outcome);
+                let subject = SubjectId::Job(id.clone());
+                journal.settle(&access.base_url, &subject, outcome);
             }
         }
     }

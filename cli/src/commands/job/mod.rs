@@ -16,8 +16,10 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::journal::Outcome;
 use crate::output::Table;
+use crate::price::Priced;
 use crate::session::{Access, Session};
-use crate::wait::{self, Finished};
+use crate::subject::SubjectId;
+use crate::subject::job::{JobEnd, table};
 
 /// Jobs.
 #[derive(Debug, Subcommand)]
@@ -122,7 +124,7 @@ pub(crate) async fn run(session: &Session, job: Job) -> Result<(), Failure> {
     }
 }
 
-async fn on<S: Surface>(session: &Session, access: &Access<S>, job: Job) -> Result<(), Failure> {
+async fn on<S: Priced>(session: &Session, access: &Access<S>, job: Job) -> Result<(), Failure> {
     let printer = &session.printer;
     match job {
         Job::List(args) => list(session, access, args).await,
@@ -158,11 +160,11 @@ async fn on<S: Surface>(session: &Session, access: &Access<S>, job: Job) -> Resu
             let result = access.client.jobs_result(&id).send().await?;
             let ended = how_it_ended(&result);
             printer.one(
-                &Finished {
+                &JobEnd {
                     result,
                     files: None,
                 },
-                wait::table,
+                table,
             )?;
             if let Some(status) = &ended {
                 settle(session, access, id.as_str(), status);
@@ -251,13 +253,7 @@ async fn list<S: Surface>(
         call = call.query(&pair.name, &pair.value);
     }
     let jobs = call.send().await?;
-    if jobs
-        .extra
-        .get("next_cursor")
-        .is_some_and(|cursor| !cursor.is_null())
-    {
-        session.printer.note("the service has more jobs than these");
-    }
+    session.printer.more(&jobs, "jobs");
     session.printer.many(&jobs.items, |jobs| {
         let mut table = Table::new(["id", "status", "type", "model", "usd", "created"]);
         for job in jobs {
@@ -292,6 +288,7 @@ fn settle<S>(session: &Session, access: &Access<S>, id: &str, status: &JobStatus
         _ => return,
     };
     if let Ok(Some(journal)) = session.journal() {
-        journal.settle(&access.base_url, id, outcome);
+        let subject = SubjectId::Job(id.to_owned());
+        journal.settle(&access.base_url, &subject, outcome);
     }
 }

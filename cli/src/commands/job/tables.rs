@@ -3,10 +3,10 @@
 use svc_sdk::types::{Job, JobEvent, Redelivery};
 
 use crate::output::Table;
-use crate::wait::Finished;
+use crate::subject::job::JobEnd;
 
 /// What several jobs came to.
-pub(super) fn finished(finished: &[Finished]) -> Table {
+pub(super) fn finished(finished: &[JobEnd]) -> Table {
     let mut table = Table::new(["job", "status", "what", "where"]);
     for finished in finished {
         let result = &finished.result;

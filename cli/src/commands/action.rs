@@ -1,0 +1,170 @@
+//! `svc action`: scheduled agent work, and runs of it.
+
+use clap::{Args, Subcommand};
+use svc_sdk::Developer;
+use svc_sdk::contract::Operation;
+use svc_sdk::runs::{ActionRun, RunHandle};
+use svc_sdk::types::{Action as Entry, ActionId, ActionTrigger, RunId};
+
+use crate::args::{Pair, StartArgs};
+use crate::commands::run::tables;
+use crate::failure::Failure;
+use crate::output::Table;
+use crate::run_body;
+use crate::session::Session;
+use crate::subject::run::{RunEnd, table};
+use crate::submit::{self, Order};
+
+/// Actions.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Action {
+    /// Lists the Actions.
+    List(List),
+    /// Shows an Action.
+    Get {
+        /// Its id.
+        #[arg(value_name = "ACTION_ID")]
+        id: String,
+    },
+    /// Lists the runs of an Action.
+    Runs {
+        /// The Action's id.
+        #[arg(value_name = "ACTION_ID")]
+        id: String,
+    },
+    /// Starts a run through the API-call trigger, waits, and prints its output; without one, the
+    /// receipt.
+    Run(Box<Start>),
+    /// Shows a run under its Action.
+    RunGet {
+        /// The Action's id.
+        #[arg(value_name = "ACTION_ID")]
+        id: String,
+        /// The run's id.
+        #[arg(value_name = "RUN_ID")]
+        run_id: String,
+    },
+}
+
+/// The flags of `svc action list`.
+#[derive(Args, Debug)]
+pub(crate) struct List {
+    /// How many, at most.
+    #[arg(long, value_name = "N")]
+    limit: Option<u64>,
+    /// Only those of that status, such as active.
+    #[arg(long)]
+    status: Option<String>,
+    /// Only those with that kind of trigger, such as `api_call`.
+    #[arg(long, value_name = "TYPE")]
+    trigger_type: Option<String>,
+    /// Any other query parameter; may be repeated.
+    #[arg(short, long, value_name = "KEY=VALUE")]
+    query: Vec<Pair>,
+}
+
+/// The flags of `svc action run`.
+#[derive(Args, Debug)]
+pub(crate) struct Start {
+    /// The Action's id.
+    #[arg(value_name = "ACTION_ID")]
+    id: String,
+    #[command(flatten)]
+    start: StartArgs,
+}
+
+/// Runs it.
+pub(crate) async fn run(session: &Session, action: Action) -> Result<(), Failure> {
+    match action {
+        Action::List(args) => list(session, args).await,
+        Action::Get { id } => {
+            let client = session.access::<Developer>()?.client;
+            let action = client.actions_get(&ActionId::from(id)).send().await?;
+            session.printer.one(&action, entry_table)
+        }
+        Action::Runs { id } => {
+            let client = session.access::<Developer>()?.client;
+            let runs = client.actions_runs_list(&ActionId::from(id)).send().await?;
+            session.printer.more(&runs, "runs");
+            session.printer.many(&runs.items, tables::list)
+        }
+        Action::Run(args) => {
+            let body = run_body::begin(&args.start)?.finish()?;
+            let order = Order {
+                noun: "Action run",
+                operation: Operation::ActionsRunsCreate,
+                segments: vec![args.id],
+                body,
+            };
+            let told = args.start.told.into();
+            submit::run::<RunHandle<ActionRun>>(session, order, &args.start.terms, told).await
+        }
+        Action::RunGet { id, run_id } => {
+            let client = session.access::<Developer>()?.client;
+            let call = client.actions_runs_get(&ActionId::from(id), &RunId::from(run_id));
+            let end = RunEnd {
+                receipt: call.send().await?,
+                files: None,
+            };
+            session.printer.one(&end, table)
+        }
+    }
+}
+
+async fn list(session: &Session, args: List) -> Result<(), Failure> {
+    let mut call = session.access::<Developer>()?.client.actions_list();
+    if let Some(limit) = args.limit {
+        call = call.limit(limit);
+    }
+    if let Some(status) = &args.status {
+        call = call.status(status);
+    }
+    if let Some(trigger) = &args.trigger_type {
+        call = call.trigger_type(trigger);
+    }
+    for pair in &args.query {
+        call = call.query(&pair.name, &pair.value);
+    }
+    let actions = call.send().await?;
+    session.printer.more(&actions, "Actions");
+    session.printer.many(&actions.items, |actions| {
+        let mut table = Table::new(["id", "status", "triggers", "name"]);
+        for action in actions {
+            table.row([
+                action.id.as_str(),
+                action.status.as_deref().unwrap_or_default(),
+                &triggers(action),
+                action.name.as_deref().unwrap_or_default(),
+            ]);
+        }
+        table
+    })
+}
+
+fn triggers(action: &Entry) -> String {
+    let of = |trigger: &ActionTrigger| {
+        let kind = trigger.trigger_type().unwrap_or_default();
+        match &trigger.schedule {
+            Some(schedule) => format!("{kind} ({schedule})"),
+            None => kind,
+        }
+    };
+    action
+        .triggers
+        .iter()
+        .map(of)
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+fn entry_table(action: &Entry) -> Table {
+    let mut table = Table::of_fields();
+    table.field("id", Some(&action.id));
+    table.field("name", action.name.as_ref());
+    table.field("description", action.description.as_ref());
+    table.field("status", action.status.as_ref());
+    table.field("triggers", Some(triggers(action)));
+    table.field("created", action.created_at.as_ref());
+    table.field("updated", action.updated_at.as_ref());
+    table
+}

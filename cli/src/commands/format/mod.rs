@@ -1,0 +1,179 @@
+//! `svc format`: reusable agent recipes, run singly or in bulk.
+
+mod bulk;
+mod items;
+
+use clap::{Args, Subcommand};
+use svc_sdk::Developer;
+use svc_sdk::contract::Operation;
+use svc_sdk::runs::{FormatRun, RunHandle};
+use svc_sdk::types::{Format as Entry, FormatRef};
+
+use crate::args::{FormatFields, Pair, StartArgs};
+use crate::commands::run::tables;
+use crate::failure::Failure;
+use crate::output::Table;
+use crate::run_body;
+use crate::session::Session;
+use crate::submit::{self, Order};
+
+/// Formats.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Format {
+    /// Lists the Formats: the key's own and those of the service.
+    List(List),
+    /// Shows a Format.
+    Get {
+        /// Its id, or its owner's handle and its slug.
+        #[arg(value_name = "FORMAT_ID|HANDLE/SLUG")]
+        format: String,
+    },
+    /// Lists the runs of a Format, newest first.
+    Runs {
+        /// Its id, or its owner's handle and its slug.
+        #[arg(value_name = "FORMAT_ID|HANDLE/SLUG")]
+        format: String,
+        #[command(flatten)]
+        list: List,
+    },
+    /// Starts a run, waits, and prints its output; without one, the receipt.
+    ///
+    /// The output of a run that completed is printed as JSON, alone (--receipt prints the whole
+    /// receipt). Where there is none, as after a failure or where the schema could not be filled,
+    /// the receipt is printed. How it went, and what it spent, is said on standard error.
+    Run(Box<Start>),
+    /// Starts up to 100 runs of a JSONL or CSV file as one queue, waits, and prints what each came
+    /// to.
+    ///
+    /// JSONL has an item a line: an object with the fields of a run, such as `instruction` and
+    /// `input`. CSV has a header: `instruction`, `previous_run_id`, `model`, `webhook_url`,
+    /// `on_active_run`, `generation_spend_cap_usd`, and as JSON `output_schema`, `response_format`,
+    /// `attachments` and `input`, are those fields; each other column is a text of that name in
+    /// `input`, and an empty cell is left out. A .json file is a whole body, with `items`.
+    ///
+    /// Flags give every item what it brings no value of its own for; --cap holds for each run. The
+    /// exit code is 7 where a run failed, else 8 where one was canceled or skipped.
+    Bulk(Box<bulk::Bulk>),
+}
+
+/// The flags of a list.
+#[derive(Args, Debug)]
+pub(crate) struct List {
+    /// How many, at most.
+    #[arg(long, value_name = "N")]
+    limit: Option<u64>,
+    /// Any other query parameter; may be repeated.
+    #[arg(short, long, value_name = "KEY=VALUE")]
+    query: Vec<Pair>,
+}
+
+/// The flags of `svc format run`.
+#[derive(Args, Debug)]
+pub(crate) struct Start {
+    /// Its id, or its owner's handle and its slug.
+    #[arg(value_name = "FORMAT_ID|HANDLE/SLUG")]
+    format: String,
+    #[command(flatten)]
+    fields: FormatFields,
+    #[command(flatten)]
+    start: StartArgs,
+}
+
+/// Runs it.
+pub(crate) async fn run(session: &Session, format: Format) -> Result<(), Failure> {
+    match format {
+        Format::List(args) => {
+            let client = session.access::<Developer>()?.client;
+            let formats = args.narrow(client.formats_list()).send().await?;
+            session.printer.more(&formats, "Formats");
+            session.printer.many(&formats.items, list_table)
+        }
+        Format::Get { format } => {
+            let client = session.access::<Developer>()?.client;
+            let format = client.formats_get(format).send().await?;
+            session.printer.one(&format, entry_table)
+        }
+        Format::Runs { format, list } => {
+            let client = session.access::<Developer>()?.client;
+            let runs = list.narrow(client.formats_runs_list(format)).send().await?;
+            session.printer.more(&runs, "runs");
+            session.printer.many(&runs.items, tables::list)
+        }
+        Format::Run(args) => start(session, &args).await,
+        Format::Bulk(args) => bulk::run(session, &args).await,
+    }
+}
+
+impl List {
+    fn narrow<T>(&self, call: svc_sdk::Call<T>) -> svc_sdk::Call<T> {
+        let call = match self.limit {
+            Some(limit) => call.with_query("limit", limit),
+            None => call,
+        };
+        let pairs = self.query.iter();
+        pairs.fold(call, |call, pair| call.with_query(&pair.name, &pair.value))
+    }
+}
+
+async fn start(session: &Session, args: &Start) -> Result<(), Failure> {
+    let mut body = run_body::begin(&args.start)?;
+    for (name, value) in run_body::format_fields(&args.fields)? {
+        body.flag(&name, Some(value))?;
+    }
+    let body = body.finish()?;
+    run_body::judge_format(&body)?;
+    let (operation, segments) = addressed(
+        &args.format,
+        Operation::FormatsRunsCreate,
+        Operation::FormatsBySlugRunsCreate,
+    );
+    let order = Order {
+        noun: "Format run",
+        operation,
+        segments,
+        body,
+    };
+    let told = args.start.told.into();
+    submit::run::<RunHandle<FormatRun>>(session, order, &args.start.terms, told).await
+}
+
+/// Of two operations the one that takes this address, with its path segments.
+fn addressed(format: &str, by_id: Operation, by_slug: Operation) -> (Operation, Vec<String>) {
+    let reference = FormatRef::from(format);
+    let (operation, segments) = reference.addressed(by_id, by_slug);
+    (operation, segments.into_iter().map(str::to_owned).collect())
+}
+
+fn list_table(formats: &[Entry]) -> Table {
+    let mut table = Table::new(["id", "address", "status", "makes", "cap", "name"]);
+    for format in formats {
+        let kind = format.io.as_ref().and_then(|io| io.output_kind.as_deref());
+        let cap = format.generation_spend_cap();
+        table.row([
+            format.id.as_str(),
+            &format.reference().to_string(),
+            format.status.as_deref().unwrap_or_default(),
+            kind.unwrap_or_default(),
+            &cap.map(|cap| cap.to_string()).unwrap_or_default(),
+            format.name.as_deref().unwrap_or_default(),
+        ]);
+    }
+    table
+}
+
+fn entry_table(format: &Entry) -> Table {
+    let mut table = Table::of_fields();
+    table.field("id", Some(&format.id));
+    table.field("address", Some(format.reference()));
+    table.field("name", format.name.as_ref());
+    table.field("description", format.description.as_ref());
+    table.field("status", format.status.as_ref());
+    table.field("of the service", format.first_party);
+    let kind = format.io.as_ref().and_then(|io| io.output_kind.as_ref());
+    table.field("makes", kind);
+    let cap = format.generation_spend_cap();
+    table.field("cap", cap.map(|cap| format!("{cap} USD")));
+    table.field("created", format.created_at.as_ref());
+    table.field("updated", format.updated_at.as_ref());
+    table
+}

@@ -1,0 +1,73 @@
+//! `svc queue`: bulk queues of Format runs.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use svc_sdk::Developer;
+use svc_sdk::types::QueueId;
+
+use crate::args::WaitArgs;
+use crate::failure::Failure;
+use crate::session::Session;
+use crate::subject::queue::table;
+use crate::subject::{Subject, Told};
+use crate::wait::{self, Waiting};
+
+/// Bulk queues.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Queue {
+    /// Shows how a queue stands, and each of its items.
+    Get {
+        /// The queue's id.
+        #[arg(value_name = "QUEUE_ID")]
+        id: String,
+    },
+    /// Waits until every item has ended, and prints what each came to. The exit code is 7 where one
+    /// failed, else 8 where one was canceled or skipped.
+    Wait(Wait),
+}
+
+/// The flags of `svc queue wait`.
+#[derive(Args, Debug)]
+pub(crate) struct Wait {
+    /// The queue's id.
+    #[arg(value_name = "QUEUE_ID")]
+    id: String,
+    #[command(flatten)]
+    wait: WaitArgs,
+    /// Stores what was made: each item's files in a folder of that one, named by its index.
+    #[arg(long, value_name = "DIR")]
+    download: Option<PathBuf>,
+}
+
+/// Runs it.
+pub(crate) async fn run(session: &Session, queue: Queue) -> Result<(), Failure> {
+    let access = session.access::<Developer>()?;
+    match queue {
+        Queue::Get { id } => {
+            let call = access.client.format_queues_get(&QueueId::from(id));
+            session.printer.one(&call.send().await?, table)
+        }
+        Queue::Wait(args) => {
+            if let Some(folder) = &args.download {
+                wait::can_store(folder)?;
+            }
+            let waiting = Waiting {
+                session,
+                subject: access.client.format_queue(args.id),
+                args: &args.wait,
+                download: args.download.as_deref(),
+            };
+            let told = match waiting.finish().await {
+                Ok(end) => waiting.subject.tell(session, &end, Told::default()),
+                Err(failure) => Err(failure),
+            };
+            if let Some(outcome) = wait::outcome_of(&told)
+                && let Ok(Some(journal)) = session.journal()
+            {
+                journal.settle(&access.base_url, &waiting.subject.subject_id(), outcome);
+            }
+            told
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Many runs at once.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use svc_sdk::Developer;
+
+use super::kind::{by_kind, kind_of};
+use super::tables;
+use crate::args::{KindChoice, WaitArgs};
+use crate::failure::Failure;
+use crate::journal::Outcome;
+use crate::session::{Access, Session};
+use crate::subject::run::{RunEnd, RunOf};
+use crate::subject::verdict::{self, Verdict};
+use crate::subject::{Subject, SubjectId, Told};
+use crate::together::together;
+use crate::wait::{self, Waiting};
+
+/// Which runs are waited for, and how.
+#[derive(Debug)]
+pub(super) struct Wanted<'a> {
+    pub(super) ids: Vec<String>,
+    pub(super) kind: Option<KindChoice>,
+    pub(super) args: &'a WaitArgs,
+    pub(super) download: Option<&'a Path>,
+    pub(super) told: Told,
+}
+
+/// Waits for all of them at once. The exit code is that of the first, as they were typed, that did
+/// not complete.
+pub(super) async fn wait_for_all(
+    session: &Session,
+    access: &Access<Developer>,
+    mut wanted: Wanted<'_>,
+) -> Result<(), Failure> {
+    let mut seen = HashSet::new();
+    wanted.ids.retain(|id| seen.insert(id.clone()));
+    if let Some(folder) = wanted.download {
+        wait::can_store(folder)?;
+    }
+    let mut kinds = Vec::new();
+    for id in &wanted.ids {
+        kinds.push(kind_of(session, access, wanted.kind, id).await?);
+    }
+    let waits = wanted.ids.iter().zip(&kinds).map(|(id, kind)| {
+        let (kind, args, download) = (*kind, wanted.args, wanted.download);
+        Box::pin(async move {
+            by_kind!(kind, K => {
+                let subject = K::take_up(&access.client, id);
+                Box::pin(Waiting { session, subject, args, download }.finish()).await
+            })
+        })
+    });
+    let ends = together(waits.collect()).await;
+    let outcomes: Vec<Option<Outcome>> = ends.iter().map(outcome).collect();
+    let told = match (<[_; 1]>::try_from(ends), kinds.as_slice(), &*wanted.ids) {
+        (Ok([Ok(end)]), [kind], [id]) => {
+            by_kind!(*kind, K => K::take_up(&access.client, id).tell(session, &end, wanted.told))
+        }
+        (Ok([Err(failure)]), ..) => Err(failure),
+        (Ok([Ok(_)]), ..) => Ok(()),
+        (Err(ends), kinds, _) => tell_all(session, ends, kinds),
+    };
+    if let Ok(Some(journal)) = session.journal() {
+        for (id, outcome) in wanted.ids.iter().zip(outcomes) {
+            if let Some(outcome) = outcome {
+                let subject = SubjectId::Run(id.clone());
+                journal.settle(&access.base_url, &subject, outcome);
+            }
+        }
+    }
+    told
+}
+
+fn tell_all(
+    session: &Session,
+    ends: Vec<Result<RunEnd, Failure>>,
+    kinds: &[KindChoice],
+) -> Result<(), Failure> {
+    let mut ended = Vec::new();
+    let mut failures = Vec::new();
+    for (end, kind) in ends.into_iter().zip(kinds) {
+        match end {
+            Ok(end) => {
+                let stored = end.files.is_some();
+                match verdict::of(session, &end.receipt, kind.as_str(), stored) {
+                    Verdict::Good(sentence) => session.printer.note(&sentence),
+                    Verdict::Short(sentence, _) => session.printer.warn(&sentence),
+                    Verdict::Bad(failure) => failures.push(failure),
+                }
+                ended.push(end);
+            }
+            Err(failure) => failures.push(failure),
+        }
+    }
+    if !ended.is_empty() {
+        session.printer.many(&ended, tables::ended)?;
+    }
+    for failure in &failures {
+        session.printer.failure(failure);
+    }
+    let first = failures.first();
+    first.map_or(Ok(()), |failure| Err(Failure::said(failure.exit())))
+}
+
+/// What a person was told of a run's end.
+fn outcome(end: &Result<RunEnd, Failure>) -> Option<Outcome> {
+    super::outcome_of(&end.as_ref().ok()?.receipt.status)
+}

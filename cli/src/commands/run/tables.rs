@@ -1,0 +1,89 @@
+//! Runs as tables.
+
+use svc_sdk::types::{Redelivery, RunEvent, RunReceipt, RunStatusPayload};
+
+use crate::output::Table;
+use crate::subject::run::{RunEnd, spend};
+
+/// Several runs, as a service lists them.
+pub(crate) fn list(runs: &[RunReceipt]) -> Table {
+    let mut table = Table::new(["run", "status", "usd", "files", "error", "created"]);
+    for run in runs {
+        let spent = run.billable_amount();
+        table.row([
+            run.run_id.as_str(),
+            run.status.as_str(),
+            &spent.map_or_else(|| "unknown".to_owned(), |spent| spent.to_string()),
+            &run.artifacts.len().to_string(),
+            run.error.as_ref().map_or("", |error| error.code.as_str()),
+            run.created_at.as_deref().unwrap_or_default(),
+        ]);
+    }
+    table
+}
+
+/// What several runs came to.
+pub(super) fn ended(ends: &[RunEnd]) -> Table {
+    let mut table = Table::new(["run", "status", "usage", "what", "where"]);
+    for end in ends {
+        let receipt = &end.receipt;
+        let (id, status) = (receipt.run_id.as_str(), receipt.status.as_str());
+        let usage = spend(receipt);
+        let mut row = |what: &str, place: &str| table.row([id, status, &usage, what, place]);
+        if let Some(output) = &receipt.output {
+            row("output", &output.to_string());
+        }
+        match &end.files {
+            Some(files) => files.iter().for_each(|file| row("file", &file.path)),
+            None => receipt.artifacts.iter().for_each(|artifact| {
+                let kind = artifact.content_type.as_deref().unwrap_or("artifact");
+                row(kind, &artifact.url);
+            }),
+        }
+        if receipt.output.is_none() && receipt.artifacts.is_empty() {
+            let error = receipt.error.as_ref();
+            row("", error.map_or("", |error| error.code.as_str()));
+        }
+    }
+    table
+}
+
+/// How a run stands.
+pub(super) fn standing(status: &RunStatusPayload) -> Table {
+    let mut table = Table::of_fields();
+    table.field("run", status.run_id.as_ref());
+    table.field("kind", status.kind.as_ref());
+    table.field("status", status.status.as_ref());
+    table.field("terminal", status.terminal);
+    table.field("result ready", status.result_ready);
+    let next = status.next_poll_after_seconds;
+    table.field(
+        "next poll",
+        next.map(|seconds| format!("in {} s", seconds.get())),
+    );
+    table
+}
+
+/// A run's phases, oldest first.
+pub(super) fn timeline(events: &[RunEvent]) -> Table {
+    let mut table = Table::new(["at", "phase", "status", "message"]);
+    for event in events {
+        table.row([
+            event.created_at.as_deref().unwrap_or_default(),
+            event.phase.as_deref().unwrap_or_default(),
+            event.status.as_deref().unwrap_or_default(),
+            event.message.as_deref().unwrap_or_default(),
+        ]);
+    }
+    table
+}
+
+/// How a webhook that is sent again fares.
+pub(super) fn redelivery(redelivery: &Redelivery) -> Table {
+    let mut table = Table::of_fields();
+    table.field("run", redelivery.run_id.as_ref());
+    table.field("event", redelivery.event.as_ref());
+    let delivery = redelivery.webhook_delivery.as_ref();
+    table.field("delivery", delivery.and_then(|it| it.status.as_ref()));
+    table
+}
