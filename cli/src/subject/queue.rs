@@ -333,8 +333,8 @@ fn judge(handle: &QueueHandle, session: &Session, end: &QueueEnd) -> Result<(), 
     let mut sentence = format!("{completed} of {total} runs completed");
     for (count, what) in [
         (failed, "failed"),
-        (canceled, "were canceled"),
-        (skipped, "were skipped"),
+        (canceled, "canceled"),
+        (skipped, "skipped"),
         (short, "could not fill their schema"),
     ] {
         if count > 0 {
@@ -434,7 +434,7 @@ fn results(items: &[ItemEnd]) -> Table {
 /// A queue, as a table.
 pub(crate) fn table(queue: &Queue) -> Table {
     let mut table = Table::of_fields();
-    table.field("queue", Some(&queue.queue_id));
+    table.field("queue", queue.id());
     table.field("format", queue.format_id.as_ref());
     table.field("status", queue.status.as_ref());
     table.field("runs", Some(progress(&queue.counts())));
@@ -460,11 +460,12 @@ mod tests {
 
     #[test]
     fn how_far_a_queue_is_is_said_without_what_there_is_none_of() {
-        let counts: QueueCounts = serde_json::from_value(
-            json!({"total": 20, "queued": 4, "running": 4, "completed": 11, "failed": 1}),
-        )
-        .unwrap();
-        assert_eq!(progress(&counts), "12 of 20 ended, 4 at work, 1 failed");
+        let counts = json!({"total": 20, "queued": 4, "running": 4, "completed": 11, "failed": 1});
+        let queue: Queue = serde_json::from_value(json!({ "counts": counts })).unwrap();
+        assert_eq!(
+            progress(&queue.counts()),
+            "12 of 20 ended, 4 at work, 1 failed"
+        );
     }
 
     #[test]

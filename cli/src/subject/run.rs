@@ -177,7 +177,8 @@ impl<K: RunOf> Subject for RunHandle<K> {
             .status
             .usage
             .as_ref()
-            .and_then(|usage| usage.billable_amount_usd_micros);
+            .and_then(|usage| usage.billable_amount_usd_micros)
+            .filter(|spent| *spent > 0);
         let word = match (status, spent) {
             (Some(status), Some(spent)) => {
                 Some(format!("{status}, spent {} USD", Usd::from_micros(spent)))
@@ -226,7 +227,13 @@ impl<K: RunOf> Subject for RunHandle<K> {
             }
             _ => printer.one(end, table)?,
         }
-        match verdict::of(session, receipt, K::KIND.as_str(), end.files.is_some()) {
+        match verdict::of(
+            session,
+            self.id().as_str(),
+            receipt,
+            K::KIND.as_str(),
+            end.files.is_some(),
+        ) {
             Verdict::Good(sentence) => printer.note(&sentence),
             Verdict::Short(sentence, points) => {
                 printer.warn(&sentence);
@@ -291,7 +298,7 @@ pub(crate) fn spend(receipt: &RunReceipt) -> String {
 pub(crate) fn table(end: &RunEnd) -> Table {
     let receipt = &end.receipt;
     let mut table = Table::of_fields();
-    table.field("run", Some(&receipt.run_id));
+    table.field("run", receipt.id());
     table.field("kind", receipt.kind.as_ref());
     table.field("status", Some(&receipt.status));
     table.field("format", receipt.format_id.as_ref());

@@ -25,33 +25,39 @@ pub(crate) enum Verdict {
 }
 
 /// How a run went that has ended. `stored` is whether its files are on disk already.
-pub(crate) fn of(session: &Session, receipt: &RunReceipt, kind: &str, stored: bool) -> Verdict {
-    let id = clean(receipt.run_id.as_str());
+pub(crate) fn of(
+    session: &Session,
+    run: &str,
+    receipt: &RunReceipt,
+    kind: &str,
+    stored: bool,
+) -> Verdict {
+    let id = clean(run);
     let spend = spend(receipt);
     match (&receipt.status, &receipt.error) {
         (RunStatus::Canceled, _) => Verdict::Bad(about(
-            receipt,
+            run,
             Failure::new(
                 Exit::JobCanceled,
                 format!("run {id} was canceled; what it did before that is billed: {spend}"),
             ),
         )),
         (RunStatus::Skipped, _) => Verdict::Bad(about(
-            receipt,
+            run,
             Failure::new(
                 Exit::Skipped,
                 format!("run {id} was skipped; it costs nothing"),
             ),
         )),
         (RunStatus::Failed, _) | (RunStatus::Other(_), Some(_)) => {
-            Verdict::Bad(failed(session, receipt, kind, stored))
+            Verdict::Bad(failed(session, run, receipt, kind, stored))
         }
         _ if receipt.is_settling() => Verdict::Short(
             format!(
                 "run {id} completed, but its output could not be read yet: {spend}; read it again with: {}",
                 session.resume(
                     SurfaceChoice::Developer,
-                    &["run", "wait", receipt.run_id.as_str(), "--kind", kind],
+                    &["run", "wait", run, "--kind", kind],
                 )
             ),
             Vec::new(),
@@ -74,7 +80,7 @@ pub(crate) fn points(error: &ErrorBody) -> Vec<String> {
     let mut points: Vec<String> = details.violations.iter().map(ToString::to_string).collect();
     let rejected = details.rejected_urls.iter();
     points.extend(rejected.map(|url| format!("{url} is no file of this run")));
-    if let Some(harvested) = &details.harvested {
+    if let Some(harvested) = details.harvested.as_ref().filter(|it| !it.is_empty()) {
         let made = harvested
             .iter()
             .map(|(kind, count)| format!("{count} {kind}"));
@@ -107,18 +113,18 @@ pub(crate) fn said(error: &ErrorBody) -> String {
     }
 }
 
-fn about(receipt: &RunReceipt, failure: Failure) -> Failure {
-    failure.about(SubjectId::Run(receipt.run_id.as_str().to_owned()))
+fn about(run: &str, failure: Failure) -> Failure {
+    failure.about(SubjectId::Run(run.to_owned()))
 }
 
-fn failed(session: &Session, receipt: &RunReceipt, kind: &str, stored: bool) -> Failure {
+fn failed(session: &Session, run: &str, receipt: &RunReceipt, kind: &str, stored: bool) -> Failure {
     let why = match &receipt.error {
         Some(error) if !error.message.is_empty() => error.message.clone(),
         _ => "the service gives no reason".to_owned(),
     };
     let code = receipt.error.as_ref().map(|error| &error.code);
     let details = receipt.error.as_ref().and_then(|it| it.details.as_ref());
-    let failure = about(receipt, Failure::new(Exit::JobFailed, why))
+    let failure = about(run, Failure::new(Exit::JobFailed, why))
         .during("the run failed")
         .answered(
             code.map(|code| code.as_str().to_owned()),
@@ -140,20 +146,19 @@ fn failed(session: &Session, receipt: &RunReceipt, kind: &str, stored: bool) -> 
     if session.is_sandbox() {
         return failure;
     }
-    failure = match advice(session, receipt, kind) {
+    failure = match advice(session, run, receipt, kind) {
         Some(advice) => failure.next(advice),
         None => failure,
     };
     if !receipt.artifacts.is_empty() && !stored {
-        let id = receipt.run_id.as_str();
-        let command = download_command(session, id, kind, Path::new("DIR"));
+        let command = download_command(session, run, kind, Path::new("DIR"));
         failure = failure.next(format!("fetch what it made: {command}"));
     }
     failure
 }
 
 /// What to do about a failed run.
-fn advice(session: &Session, receipt: &RunReceipt, kind: &str) -> Option<String> {
+fn advice(session: &Session, run: &str, receipt: &RunReceipt, kind: &str) -> Option<String> {
     let error = receipt.error.as_ref()?;
     let goes_on = kind == "format";
     let spent_it_all = receipt.usage.as_ref().is_some_and(|usage| {
@@ -163,7 +168,7 @@ fn advice(session: &Session, receipt: &RunReceipt, kind: &str) -> Option<String>
     Some(match &error.code {
         ErrorCode::UnattendedBlocked if goes_on => format!(
             "a person has to decide: say how, and continue it with: {}",
-            continued(session, receipt, &["--instruction", "…"])
+            continued(session, run, receipt, &["--instruction", "…"])
         ),
         ErrorCode::UnattendedBlocked => {
             "a person has to decide: start it again with an instruction that leaves nothing open"
@@ -171,7 +176,7 @@ fn advice(session: &Session, receipt: &RunReceipt, kind: &str) -> Option<String>
         }
         ErrorCode::FormatRunFailed if spent_it_all && goes_on => format!(
             "it has spent its cap: continue it with a higher one: {}",
-            continued(session, receipt, &["--cap", "USD"])
+            continued(session, run, receipt, &["--cap", "USD"])
         ),
         ErrorCode::FormatRunFailed if spent_it_all => {
             "it has spent its cap: start it again with a higher --cap".to_owned()
@@ -179,7 +184,7 @@ fn advice(session: &Session, receipt: &RunReceipt, kind: &str) -> Option<String>
         _ if retryable(error) => "start it again: run the same command once more".to_owned(),
         _ if goes_on => format!(
             "start it again, or continue it with: {}",
-            continued(session, receipt, &[])
+            continued(session, run, receipt, &[])
         ),
         _ => return None,
     })
@@ -193,18 +198,12 @@ fn retryable(error: &ErrorBody) -> bool {
 }
 
 /// The command that continues a Format's run.
-fn continued(session: &Session, receipt: &RunReceipt, more: &[&str]) -> String {
+fn continued(session: &Session, run: &str, receipt: &RunReceipt, more: &[&str]) -> String {
     let format = receipt
         .format_id
         .as_ref()
         .map_or("FORMAT", |id| id.as_str());
-    let mut words = vec![
-        "format",
-        "run",
-        format,
-        "--continue",
-        receipt.run_id.as_str(),
-    ];
+    let mut words = vec!["format", "run", format, "--continue", run];
     words.extend(more);
     session.resume(SurfaceChoice::Developer, &words)
 }

@@ -92,6 +92,10 @@ impl<H: Subject> Submission<'_, H> {
 /// What was ordered, without its texts.
 fn summary(order: &Order) -> String {
     let mut parts = vec![order.noun.to_owned()];
+    let name = order.operation.name();
+    if name.starts_with("formats_") || name.starts_with("actions_") {
+        parts.push(order.segments.join("/"));
+    }
     for name in [
         "model",
         "duration",

@@ -60,7 +60,7 @@ pub(super) async fn wait_for_all(
         }
         (Ok([Err(failure)]), ..) => Err(failure),
         (Ok([Ok(_)]), ..) => Ok(()),
-        (Err(ends), kinds, _) => tell_all(session, ends, kinds),
+        (Err(ends), kinds, _) => tell_all(session, ends, &wanted.ids, kinds),
     };
     if let Ok(Some(journal)) = session.journal() {
         for (id, outcome) in wanted.ids.iter().zip(outcomes) {
@@ -76,15 +76,16 @@ pub(super) async fn wait_for_all(
 fn tell_all(
     session: &Session,
     ends: Vec<Result<RunEnd, Failure>>,
+    ids: &[String],
     kinds: &[KindChoice],
 ) -> Result<(), Failure> {
     let mut ended = Vec::new();
     let mut failures = Vec::new();
-    for (end, kind) in ends.into_iter().zip(kinds) {
+    for ((end, id), kind) in ends.into_iter().zip(ids).zip(kinds) {
         match end {
             Ok(end) => {
                 let stored = end.files.is_some();
-                match verdict::of(session, &end.receipt, kind.as_str(), stored) {
+                match verdict::of(session, id, &end.receipt, kind.as_str(), stored) {
                     Verdict::Good(sentence) => session.printer.note(&sentence),
                     Verdict::Short(sentence, _) => session.printer.warn(&sentence),
                     Verdict::Bad(failure) => failures.push(failure),

@@ -14,6 +14,7 @@ use svc_sdk::types::{RunId, RunReceipt};
 use self::kind::{by_kind, kind_of};
 use self::many::{Wanted, wait_for_all};
 use crate::args::{KindChoice, ToldArgs, WaitArgs};
+use crate::commands::job;
 use crate::failure::Failure;
 use crate::journal::Outcome;
 use crate::output::untrusted::clean;
@@ -100,7 +101,7 @@ pub(crate) async fn run(session: &Session, run: Run) -> Result<(), Failure> {
         Run::Get(args) => {
             let kind = kind_of(session, &access, args.kind.kind, &args.id).await?;
             let receipt = by_kind!(kind, K => K::take_up(&access.client, &args.id).get().await)?;
-            print(session, &access, receipt)
+            print(session, &access, &args.id, receipt)
         }
         Run::Status(args) => {
             let kind = kind_of(session, &access, args.kind.kind, &args.id).await?;
@@ -149,7 +150,7 @@ async fn result(session: &Session, access: &Access<Developer>, args: &One) -> Re
             true => terminal_receipt(&run).await?,
             false => receipt,
         };
-        settle(session, access, &receipt);
+        settle(session, access, &args.id, &receipt);
         let end = RunEnd { receipt, files: None };
         run.tell(session, &end, Told { receipt: true })
     })
@@ -160,7 +161,7 @@ async fn cancel(session: &Session, access: &Access<Developer>, args: &One) -> Re
     let canceled = by_kind!(kind, K => K::take_up(&access.client, &args.id).cancel().await);
     let receipt =
         canceled.map_err(|error| Failure::from(error).during("could not cancel the run"))?;
-    let id = clean(receipt.run_id.as_str());
+    let id = clean(&args.id);
     let spend = spend(&receipt);
     session.printer.note(&match &receipt.status {
         RunStatus::Canceled => {
@@ -171,7 +172,7 @@ async fn cancel(session: &Session, access: &Access<Developer>, args: &One) -> Re
             clean(status.as_str())
         ),
     });
-    print(session, access, receipt)
+    print(session, access, &args.id, receipt)
 }
 
 async fn redeliver(
@@ -192,7 +193,7 @@ async fn redeliver(
             .during("could not send it again")
             .about(SubjectId::Run(id.as_str().to_owned()))
     })?;
-    session.printer.one(&redelivery, tables::redelivery)
+    session.printer.one(&redelivery, job::tables::redelivery)
 }
 
 fn only_formats(args: &One, what: &str) -> Result<(), Failure> {
@@ -208,6 +209,7 @@ fn only_formats(args: &One, what: &str) -> Result<(), Failure> {
 fn print(
     session: &Session,
     access: &Access<Developer>,
+    id: &str,
     receipt: RunReceipt,
 ) -> Result<(), Failure> {
     let end = RunEnd {
@@ -215,16 +217,16 @@ fn print(
         files: None,
     };
     session.printer.one(&end, table)?;
-    settle(session, access, &end.receipt);
+    settle(session, access, id, &end.receipt);
     Ok(())
 }
 
 /// A person who saw how a run ended needs no run of the program that tells it again.
-fn settle(session: &Session, access: &Access<Developer>, receipt: &RunReceipt) {
+fn settle(session: &Session, access: &Access<Developer>, id: &str, receipt: &RunReceipt) {
     if let Some(outcome) = outcome_of(&receipt.status)
         && let Ok(Some(journal)) = session.journal()
     {
-        let subject = SubjectId::Run(receipt.run_id.as_str().to_owned());
+        let subject = SubjectId::Run(id.to_owned());
         journal.settle(&access.base_url, &subject, outcome);
     }
 }

@@ -1,6 +1,6 @@
 //! Runs as tables.
 
-use svc_sdk::types::{Redelivery, RunEvent, RunReceipt, RunStatusPayload};
+use svc_sdk::types::{RunEvent, RunReceipt, RunStatusPayload};
 
 use crate::output::Table;
 use crate::subject::run::{RunEnd, spend};
@@ -11,7 +11,7 @@ pub(crate) fn list(runs: &[RunReceipt]) -> Table {
     for run in runs {
         let spent = run.billable_amount();
         table.row([
-            run.run_id.as_str(),
+            run.id().as_ref().map_or("", |id| id.as_str()),
             run.status.as_str(),
             &spent.map_or_else(|| "unknown".to_owned(), |spent| spent.to_string()),
             &run.artifacts.len().to_string(),
@@ -27,7 +27,8 @@ pub(super) fn ended(ends: &[RunEnd]) -> Table {
     let mut table = Table::new(["run", "status", "usage", "what", "where"]);
     for end in ends {
         let receipt = &end.receipt;
-        let (id, status) = (receipt.run_id.as_str(), receipt.status.as_str());
+        let (id, status) = (receipt.id(), receipt.status.as_str());
+        let id = id.as_ref().map_or("", |id| id.as_str());
         let usage = spend(receipt);
         let mut row = |what: &str, place: &str| table.row([id, status, &usage, what, place]);
         if let Some(output) = &receipt.output {
@@ -75,15 +76,5 @@ pub(super) fn timeline(events: &[RunEvent]) -> Table {
             event.message.as_deref().unwrap_or_default(),
         ]);
     }
-    table
-}
-
-/// How a webhook that is sent again fares.
-pub(super) fn redelivery(redelivery: &Redelivery) -> Table {
-    let mut table = Table::of_fields();
-    table.field("run", redelivery.run_id.as_ref());
-    table.field("event", redelivery.event.as_ref());
-    let delivery = redelivery.webhook_delivery.as_ref();
-    table.field("delivery", delivery.and_then(|it| it.status.as_ref()));
     table
 }
