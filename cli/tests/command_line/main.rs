@@ -10,10 +10,13 @@
 )]
 
 mod accounts;
+mod bulk;
 mod developer;
 mod errors;
+mod format;
 mod output;
 mod place;
+mod run;
 mod submits;
 mod surroundings;
 #[cfg(target_os = "linux")]

@@ -1,5 +1,6 @@
 //! A place of one's own for each test: a home, a configuration, a journal, and a mock.
 
+use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -10,7 +11,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use svc_mock_server::serve::Server;
-use svc_mock_server::{OPEN_API_KEY, Setup};
+use svc_mock_server::{DEVELOPER_API_KEY, OPEN_API_KEY, Setup};
+use svc_sdk::types::Usd;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
@@ -60,6 +62,29 @@ impl Place {
             .env("SVC_BASE_URL", self.mock.base_url())
             .env("SVC_OPEN_API_KEY", OPEN_API_KEY);
         command
+    }
+
+    /// `svc` with those words, configured for the developer surface by variables.
+    pub(crate) fn developer(&self, words: &[&str]) -> Command {
+        let mut command = bare(self.home.path(), words);
+        command
+            .env("SVC_DEVELOPER_BASE_URL", self.mock.developer_base_url())
+            .env("SVC_DEVELOPER_API_KEY", DEVELOPER_API_KEY);
+        command
+    }
+
+    /// What was taken for each run, by its id, in USD micros.
+    pub(crate) fn captured(&self) -> BTreeMap<String, i64> {
+        let ledger = self.mock.ledger();
+        let entries = ledger["data"].as_array().cloned().unwrap_or_default();
+        let mut captured = BTreeMap::new();
+        for entry in entries.iter().filter(|entry| entry["kind"] == "capture") {
+            let amount: Usd = entry["amount_usd"].as_str().unwrap().parse().unwrap();
+            if let Some(run) = entry["run_id"].as_str() {
+                *captured.entry(run.to_owned()).or_default() += amount.micros();
+            }
+        }
+        captured
     }
 
     /// `svc` with those words, and no configuration at all.

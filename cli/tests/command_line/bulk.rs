@@ -1,0 +1,243 @@
+//! Many runs as one queue: from a file, paid for once, each item told.
+
+use std::fs;
+use std::time::Duration;
+
+use crate::place::{Place, Run, interrupt, pass, start, until};
+
+fn svc(place: &Place, words: &[&str]) -> Run {
+    Run::of(&mut place.developer(words))
+}
+
+fn file(place: &Place, name: &str, text: &str) -> String {
+    let path = place.path(name);
+    fs::write(&path, text).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_csv_of_20_is_run_in_bulk_and_each_has_its_output_and_its_pictures() {
+    let place = Place::new();
+    let rows: String = (0..20)
+        .map(|row| format!("A poster of it,City {row}\n"))
+        .collect();
+    let items = file(&place, "items.csv", &format!("instruction,city\n{rows}"));
+    let out = place.path("out");
+    let words = [
+        "format",
+        "bulk",
+        "demo/product-shot",
+        "--input",
+        &items,
+        "--concurrency",
+        "8",
+        "--output-schema",
+        r#"{"type": "object", "properties": {"title": {"type": "string"}}, "required": ["title"]}"#,
+        "--cap",
+        "1",
+        "--max-price",
+        "20",
+        "--download",
+        out.to_str().unwrap(),
+    ];
+    let run = svc(&place, &words)
+        .ends(0)
+        .says("20 of 20 runs completed; spent 1.0000 USD");
+    let results = run.json();
+    assert_eq!(results.as_array().unwrap().len(), 20);
+    for (index, item) in results.as_array().unwrap().iter().enumerate() {
+        assert_eq!(item["index"], index);
+        assert!(item["output"]["title"].is_string());
+        let path = item["files"][0]["path"].as_str().unwrap();
+        assert!(path.contains(&format!("out/{index}/")), "{path}");
+        assert!(fs::read(path).unwrap().starts_with(b"\x89PNG"));
+    }
+    let body = &place.requests("formats_by_slug_bulk_create")[0];
+    assert!(body["idempotency_key"].is_string(), "{body}");
+}
+
+#[test]
+fn a_hundred_items_survive_that_the_program_is_killed_again_and_again() {
+    let place = Place::new();
+    let rows: String = (0..100)
+        .map(|row| format!("{{\"instruction\": \"[mock:seconds=10] number {row}\"}}\n"))
+        .collect();
+    let items = file(&place, "items.jsonl", &rows);
+    let words = [
+        "format",
+        "bulk",
+        "fmt_demo",
+        "--from",
+        &items,
+        "--concurrency",
+        "16",
+    ];
+    for delay in [5, 30, 60, 120, 300, 600] {
+        let mut child = start(&mut place.developer(&words));
+        pass(Duration::from_millis(delay));
+        child.0.kill().unwrap();
+        child.0.wait().unwrap();
+    }
+    let run = svc(&place, &words)
+        .ends(0)
+        .says("100 of 100 runs completed; spent 5.0000 USD");
+    let results = run.json();
+    let mut runs: Vec<&str> = results
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|item| item["run_id"].as_str().unwrap())
+        .collect();
+    runs.sort_unstable();
+    let captured = place.captured();
+    assert_eq!(captured.keys().collect::<Vec<_>>(), runs);
+    assert!(
+        captured.values().all(|micros| *micros == 50_000),
+        "{captured:?}"
+    );
+    assert!(place.open_intents().is_empty());
+}
+
+#[test]
+fn a_failed_item_outweighs_a_canceled_or_skipped_one() {
+    let place = Place::new();
+    let rows: [(&str, i32, &[&str]); 3] = [
+        ("[mock:skip]", 8, &["1 skipped", "item 1, run_"]),
+        (
+            "[mock:fail=deliverable_missing]",
+            7,
+            &["1 failed", "deliverable_missing"],
+        ),
+        ("[mock:degraded]", 0, &["2 of 2 runs completed"]),
+    ];
+    for (word, code, said) in rows {
+        let lines = format!("{{\"instruction\": \"a\"}}\n{{\"instruction\": \"{word}\"}}\n");
+        let items = file(&place, "items.jsonl", &lines);
+        let run = svc(&place, &["format", "bulk", "fmt_demo", "--input", &items]).ends(code);
+        for said in said {
+            assert!(run.err.contains(said), "{word}: no {said:?} in {}", run.err);
+        }
+        assert_eq!(run.json().as_array().unwrap().len(), 2);
+    }
+    let items = file(
+        &place,
+        "items.json",
+        r#"{"concurrency": 1, "items": [{"instruction": "[mock:fail]"}, {"instruction": "[mock:skip]"}]}"#,
+    );
+    let words = [
+        "format", "bulk", "fmt_demo", "--input", &items, "-o", "json",
+    ];
+    let error = svc(&place, &words).ends(7).error();
+    assert!(error["queue_id"].as_str().unwrap().starts_with("frq_"));
+}
+
+#[test]
+fn a_queue_is_taken_up_from_any_machine() {
+    let place = Place::new();
+    let items = file(
+        &place,
+        "items.jsonl",
+        "{\"instruction\": \"[mock:stuck]\"}\n{\"instruction\": \"b\"}\n",
+    );
+    let words = ["format", "bulk", "fmt_media", "--input", &items];
+    let child = start(&mut place.developer(&words));
+    until("it waits", || {
+        !place.requests("format_queues_get").is_empty()
+    });
+    interrupt(&child);
+    let run = child.end().ends(130).says("the queue goes on");
+    let command = run
+        .err
+        .lines()
+        .find(|line| line.contains("svc queue wait frq_"))
+        .unwrap();
+    let id = command
+        .split(' ')
+        .find(|word| word.starts_with("frq_"))
+        .unwrap();
+
+    let queue = svc(&place, &["queue", "get", id]).ends(0).json();
+    assert_eq!(queue["counts"]["total"], 2);
+    svc(&place, &["queue", "wait", id, "--timeout", "1"])
+        .ends(9)
+        .says("svc queue wait");
+    let stuck = queue["items"][0]["run_id"].as_str().unwrap();
+    svc(&place, &["run", "cancel", stuck, "--kind", "format"]).ends(0);
+    let out = place.path("out");
+    let words = ["queue", "wait", id, "--download", out.to_str().unwrap()];
+    svc(&place, &words).ends(8).says("1 canceled");
+    assert!(fs::read_dir(out.join("1")).unwrap().next().is_some());
+    assert!(place.open_intents().is_empty(), "what was told is settled");
+}
+
+#[test]
+fn ctrl_c_cancels_a_whole_queue_where_that_was_asked_for() {
+    let place = Place::new();
+    let items = file(
+        &place,
+        "items.jsonl",
+        &"{\"instruction\": \"[mock:stuck]\"}\n".repeat(3),
+    );
+    let words = [
+        "format",
+        "bulk",
+        "fmt_demo",
+        "--input",
+        &items,
+        "--concurrency",
+        "2",
+        "--cancel-on-interrupt",
+    ];
+    let child = start(&mut place.developer(&words));
+    until("it waits", || {
+        !place.requests("format_queues_get").is_empty()
+    });
+    interrupt(&child);
+    child
+        .end()
+        .ends(130)
+        .says("3 of 3 ended")
+        .says("3 canceled");
+}
+
+#[test]
+fn items_that_can_never_be_right_are_named_and_nothing_is_sent() {
+    let place = Place::new();
+    let many = "{\"instruction\": \"a\"}\n".repeat(101);
+    let rows = [
+        (
+            "a.jsonl",
+            "{\"instruction\": \"a\"}\n\n{\"model\": \"m\"}\n",
+            "item 1 (line 3): there is nothing to run",
+        ),
+        ("b.jsonl", many.as_str(), "1 to 100 items"),
+        (
+            "c.csv",
+            "instruction,attachments\nx,\"[{}]\"\n",
+            "item 0 (line 2)",
+        ),
+        ("d.csv", "instruction\n", "1 to 100 items"),
+        ("e.txt", "x", ".jsonl, .csv or .json"),
+    ];
+    for (name, text, said) in rows {
+        let items = file(&place, name, text);
+        svc(&place, &["format", "bulk", "fmt_demo", "--input", &items])
+            .ends(2)
+            .says(said);
+    }
+    let items = file(&place, "f.jsonl", "{\"instruction\": \"a\"}\n");
+    let words = ["format", "bulk", "fmt_demo", "--input", &items];
+    svc(&place, &[&words[..], &["--concurrency", "17"]].concat())
+        .ends(2)
+        .says("1 to 16");
+    svc(
+        &place,
+        &[&words[..], &["--cap", "2", "--max-price", "1.99"]].concat(),
+    )
+    .ends(5);
+    assert!(place.mock.requests(0).is_empty());
+    svc(&place, &[&words[..], &["--max-price", "1"]].concat())
+        .ends(5)
+        .says("--cap");
+    assert!(place.requests("formats_bulk_create").is_empty());
+}
