@@ -27,6 +27,22 @@ impl Interrupts {
     }
 }
 
+/// Hears from now on whether the program is asked to end, as `kill` and service managers do.
+pub(crate) fn terminated() -> io::Result<impl Future<Output = ()>> {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        let mut terminate = signal(SignalKind::terminate())?;
+        Ok(async move {
+            if terminate.recv().await.is_none() {
+                std::future::pending::<()>().await;
+            }
+        })
+    }
+    #[cfg(not(unix))]
+    Ok(std::future::pending())
+}
+
 fn listen() -> io::Result<watch::Receiver<bool>> {
     let mut signal = Signal::new()?;
     let (tell, told) = watch::channel(false);

@@ -14,6 +14,7 @@ mod failure;
 mod help;
 mod interrupt;
 mod journal;
+mod listen;
 mod output;
 mod price;
 mod run_body;

@@ -125,6 +125,21 @@ impl Printer {
         }
     }
 
+    /// Prints one of things that come one after another: a line each, for a person in words.
+    pub(crate) fn line<T: Serialize>(
+        &self,
+        value: &T,
+        words: impl FnOnce(&T) -> String,
+    ) -> Result<(), Failure> {
+        match (&self.filter, self.format) {
+            (Some(filter), _) => self.filtered(filter, value),
+            (None, Format::Table) => words(value)
+                .lines()
+                .try_for_each(|line| self.write(format!("{}\n", clean(line)).as_bytes())),
+            (None, Format::Json | Format::Jsonl) => self.json(&compact(value)?),
+        }
+    }
+
     /// Prints a text: bare, unless JSON was asked for.
     pub(crate) fn text(&self, text: &str) -> Result<(), Failure> {
         match &self.filter {

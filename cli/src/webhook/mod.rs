@@ -6,5 +6,5 @@ mod secrets;
 mod target;
 
 pub(crate) use samples::{Sample, Subject};
-pub(crate) use secrets::Secrets;
+pub(crate) use secrets::{Secrets, Source};
 pub(crate) use target::Target;

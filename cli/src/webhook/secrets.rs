@@ -33,6 +33,8 @@ pub(crate) enum Source {
     File(PathBuf),
     /// A variable or a value of the profile, which stay what they are.
     Fixed(String),
+    /// The service, which can be asked again.
+    Service,
 }
 
 impl Secrets {
@@ -119,6 +121,16 @@ impl Secrets {
         &self.keys
     }
 
+    /// The newest secret itself, for a person who asked for it.
+    pub(crate) fn newest(&self) -> &str {
+        self.texts.first().map_or("", String::as_str)
+    }
+
+    /// Where they come from.
+    pub(crate) fn source(&self) -> &Source {
+        &self.source
+    }
+
     /// Keeps them out of everything that is said.
     pub(crate) fn hide(&self, session: &Session) {
         let secrets = self.texts.iter().map(String::as_str);
@@ -142,6 +154,7 @@ impl fmt::Display for Source {
         match self {
             Self::File(path) => write!(f, "{}", path.display()),
             Self::Fixed(name) => f.write_str(name),
+            Self::Service => f.write_str("the service"),
         }
     }
 }
@@ -172,6 +185,7 @@ mod tests {
     #[test]
     fn secrets_are_lines_the_newest_first() {
         let secrets = of("whsec_newest\r\n\n  whsec_previous  \n").unwrap();
+        assert_eq!(secrets.newest(), "whsec_newest");
         let prints: Vec<_> = secrets
             .keys()
             .iter()

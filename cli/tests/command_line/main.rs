@@ -14,6 +14,7 @@ mod bulk;
 mod developer;
 mod errors;
 mod format;
+mod listen;
 mod output;
 mod place;
 mod run;

@@ -2,6 +2,7 @@
 //!
 //! `secret` and `test` ask the service; the others need no service.
 
+mod listen;
 mod secret;
 mod sign;
 mod test;
@@ -23,6 +24,11 @@ pub(crate) enum Webhook {
     Secret(secret::Secret),
     /// Has the service send a signed test event to a URL.
     Test(test::Test),
+    /// Receives webhooks: verifies them, keeps them, and forwards them to a program here.
+    ///
+    /// It prints one line when it is ready and one for each event. It ends with Ctrl-C, and with a
+    /// failure when it can no longer receive.
+    Listen(listen::Listen),
     /// Says whether a delivery is genuine. Needs no service.
     Verify(verify::Verify),
     /// Signs a body as the service does. Needs no service.
@@ -45,6 +51,7 @@ pub(crate) async fn run(session: &Session, webhook: Webhook) -> Result<(), Failu
     match webhook {
         Webhook::Secret(args) => secret::run(session, args).await,
         Webhook::Test(args) => test::run(session, args).await,
+        Webhook::Listen(args) => listen::run(session, args).await,
         Webhook::Verify(args) => verify::run(session, &args),
         Webhook::Sign(args) => sign::run(session, &args),
         Webhook::Trigger(args) => trigger::run(session, args).await,

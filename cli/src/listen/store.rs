@@ -1,0 +1,483 @@
+//! What was received: kept before it is acknowledged, known for a week, sent on from here.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::io;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use svc_webhook_verify::DedupeKey;
+
+use super::delivery::Delivery;
+use super::journal::{Journal, Line, Place};
+use crate::failure::Failure;
+
+/// The service repeats for some hours, and a person may have an event redelivered later.
+const KNOWN_FOR: u64 = 7 * 24 * 60 * 60;
+/// A bound on what the memory of a week can take.
+const KNOWN_AT_MOST: usize = 1_000_000;
+/// What may wait in memory, where there is no file.
+const HELD_AT_MOST: usize = 64 * 1024 * 1024;
+
+/// A store that the receiver and the forwarder share.
+pub(super) type Shared = Arc<Mutex<Store>>;
+
+/// What was received.
+#[derive(Debug)]
+pub(super) struct Store {
+    known: Known,
+    pending: BTreeMap<u64, Pending>,
+    next_id: u64,
+    place: Keeping,
+}
+
+/// What became of a delivery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Taken {
+    /// It is kept, as that.
+    New(u64),
+    /// It was there before.
+    Duplicate,
+}
+
+/// Why a delivery is not kept. The service delivers it again.
+#[derive(Debug)]
+pub(super) enum NotKept {
+    /// Too much waits in memory already.
+    Full,
+    /// The file took nothing, but may later.
+    Unwritten(io::Error),
+    /// The file takes nothing any more.
+    Broken(io::Error),
+}
+
+#[derive(Debug)]
+enum Keeping {
+    /// In memory; deliveries themselves only where they are to be sent on.
+    Memory {
+        held: usize,
+        forwards: bool,
+    },
+    File(Box<Journal>),
+}
+
+/// A delivery that is to be sent on.
+#[derive(Debug)]
+struct Pending {
+    key: Option<DedupeKey>,
+    held: Held,
+}
+
+#[derive(Debug)]
+enum Held {
+    Memory(Delivery),
+    File(Place),
+}
+
+/// What was received within the last week.
+#[derive(Debug, Default)]
+struct Known {
+    keys: HashMap<DedupeKey, u64>,
+    order: VecDeque<(u64, DedupeKey)>,
+}
+
+impl Store {
+    /// A store that ends with the process.
+    pub(super) fn in_memory(forwards: bool) -> Self {
+        Self {
+            known: Known::default(),
+            pending: BTreeMap::new(),
+            next_id: 1,
+            place: Keeping::Memory { held: 0, forwards },
+        }
+    }
+
+    /// The store in a file, as the run before left it.
+    pub(super) fn open(path: &Path, now: u64) -> Result<Self, Failure> {
+        let mut known = Known::default();
+        let mut pending: BTreeMap<u64, Pending> = BTreeMap::new();
+        let (mut next_id, mut dead) = (1, false);
+        let journal = Journal::open(path, |line, place| match line {
+            Line::SvcWebhookStore(_) => {}
+            Line::Received { id, delivery } => {
+                let (key, held) = (delivery.key, Held::File(place));
+                known.add(key.clone(), delivery.at);
+                pending.insert(id, Pending { key, held });
+                next_id = next_id.max(id.saturating_add(1));
+            }
+            Line::Forwarded { id } => dead |= pending.remove(&id).is_some(),
+            Line::GivenUp { id } => {
+                dead = true;
+                known.remove(pending.remove(&id).and_then(|pending| pending.key));
+            }
+            Line::Known { at, key } => known.add(key, at),
+        })?;
+        let mut store = Self {
+            known,
+            pending,
+            next_id,
+            place: Keeping::File(Box::new(journal)),
+        };
+        if dead {
+            store
+                .compact(now)
+                .map_err(|error| Failure::file("cannot rewrite the store", path, &error))?;
+        }
+        Ok(store)
+    }
+
+    /// Keeps a delivery, unless the same was received before.
+    pub(super) fn take(&mut self, delivery: Delivery) -> Result<Taken, NotKept> {
+        self.known.forget(delivery.at);
+        let key = delivery.key.clone();
+        if key
+            .as_ref()
+            .is_some_and(|key| self.known.keys.contains_key(key))
+        {
+            return Ok(Taken::Duplicate);
+        }
+        let (id, at) = (self.next_id, delivery.at);
+        let held = match &mut self.place {
+            Keeping::Memory {
+                forwards: false, ..
+            } => None,
+            Keeping::Memory { held, .. } => {
+                let size = delivery.size();
+                if *held + size > HELD_AT_MOST {
+                    return Err(NotKept::Full);
+                }
+                *held += size;
+                Some(Held::Memory(delivery))
+            }
+            Keeping::File(journal) => {
+                let line = Line::Received { id, delivery };
+                let place =
+                    journal
+                        .append_durably(&line)
+                        .map_err(|error| match journal.is_broken() {
+                            true => NotKept::Broken(error),
+                            false => NotKept::Unwritten(error),
+                        })?;
+                Some(Held::File(place))
+            }
+        };
+        self.known.add(key.clone(), at);
+        if let Some(held) = held {
+            self.pending.insert(id, Pending { key, held });
+        }
+        self.next_id += 1;
+        Ok(Taken::New(id))
+    }
+
+    /// A delivery that is to be sent on.
+    pub(super) fn delivery(&mut self, id: u64) -> io::Result<Option<Delivery>> {
+        let held = self.pending.get(&id).map(|pending| &pending.held);
+        match (held, &mut self.place) {
+            (Some(Held::Memory(delivery)), _) => Ok(Some(delivery.clone())),
+            (Some(Held::File(place)), Keeping::File(journal)) => journal.delivery(*place).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    /// Notes that a delivery is dealt with. It is not waited for the disk: at worst it is sent on
+    /// once more. What was given up is as if it had never come: redelivered, it is new.
+    pub(super) fn settle(&mut self, id: u64, forwarded: bool, now: u64) -> io::Result<()> {
+        let Some(Pending { key, held }) = self.pending.remove(&id) else {
+            return Ok(());
+        };
+        if !forwarded {
+            self.known.remove(key);
+        }
+        match (held, &mut self.place) {
+            (Held::Memory(delivery), Keeping::Memory { held, .. }) => {
+                *held = held.saturating_sub(delivery.size());
+                Ok(())
+            }
+            (Held::File(_), Keeping::File(journal)) => {
+                journal.append(&match forwarded {
+                    true => Line::Forwarded { id },
+                    false => Line::GivenUp { id },
+                })?;
+                match journal.is_wasteful() {
+                    true => self.compact(now),
+                    false => Ok(()),
+                }
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What is to be sent on, oldest first.
+    pub(super) fn pending(&self) -> Vec<u64> {
+        self.pending.keys().copied().collect()
+    }
+
+    /// Writes the file anew without the bodies of what was dealt with.
+    fn compact(&mut self, now: u64) -> io::Result<()> {
+        self.known.forget(now);
+        let Keeping::File(journal) = &mut self.place else {
+            return Ok(());
+        };
+        let known = self.known.iter().map(|(at, key)| Line::Known {
+            at,
+            key: Some(key.clone()),
+        });
+        let places = self.pending.values().filter_map(Pending::place);
+        let moved = journal.rewrite(known, &places.collect::<Vec<_>>())?;
+        for (pending, place) in self.pending.values_mut().zip(moved) {
+            pending.held = Held::File(place);
+        }
+        Ok(())
+    }
+}
+
+impl Pending {
+    fn place(&self) -> Option<Place> {
+        match self.held {
+            Held::File(place) => Some(place),
+            Held::Memory(_) => None,
+        }
+    }
+}
+
+impl Known {
+    fn add(&mut self, key: Option<DedupeKey>, at: u64) {
+        let Some(key) = key else { return };
+        if self.keys.insert(key.clone(), at).is_none() {
+            self.order.push_back((at, key));
+        }
+        if self.order.len() > KNOWN_AT_MOST {
+            self.forget_first();
+        }
+    }
+
+    /// Its place in the order stays, and means nothing.
+    fn remove(&mut self, key: Option<DedupeKey>) {
+        if let Some(key) = key {
+            self.keys.remove(&key);
+        }
+    }
+
+    fn forget(&mut self, now: u64) {
+        while let Some((at, _)) = self.order.front()
+            && at.saturating_add(KNOWN_FOR) <= now
+        {
+            self.forget_first();
+        }
+    }
+
+    fn forget_first(&mut self) {
+        if let Some((at, key)) = self.order.pop_front()
+            && self.keys.get(&key) == Some(&at)
+        {
+            self.keys.remove(&key);
+        }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (u64, &DedupeKey)> {
+        let order = self.order.iter();
+        order
+            .filter(|(at, key)| self.keys.get(key) == Some(at))
+            .map(|(at, key)| (*at, key))
+    }
+}
+
+/// A store for those who share it.
+pub(super) fn shared(store: Store) -> Shared {
+    Arc::new(Mutex::new(store))
+}
+
+/// The store, for a moment. A panic elsewhere leaves it whole: each change is made at the end.
+pub(super) fn lock(store: &Shared) -> MutexGuard<'_, Store> {
+    store.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, OpenOptions};
+    use std::io::Write;
+    use std::path::PathBuf;
+
+    use bytes::Bytes;
+    use http::HeaderMap;
+
+    use super::*;
+
+    const NOW: u64 = 1_700_000_000;
+
+    fn delivery(subject: Option<&str>, body: &str) -> Delivery {
+        let key = subject.map(|subject| DedupeKey::new("job.completed", subject));
+        let body = Bytes::copy_from_slice(body.as_bytes());
+        Delivery::new(NOW, key, "a test".into(), &HeaderMap::new(), &body)
+    }
+
+    fn take(store: &mut Store, subject: &str) -> Taken {
+        store.take(delivery(Some(subject), subject)).unwrap()
+    }
+
+    fn body(store: &mut Store, id: u64) -> Bytes {
+        store.delivery(id).unwrap().unwrap().body().unwrap()
+    }
+
+    struct Folder(tempfile::TempDir);
+
+    impl Folder {
+        fn new() -> Self {
+            Self(tempfile::tempdir().unwrap())
+        }
+
+        fn path(&self) -> PathBuf {
+            self.0.path().join("store")
+        }
+
+        fn open(&self) -> Store {
+            Store::open(&self.path(), NOW).unwrap()
+        }
+    }
+
+    #[test]
+    fn what_came_before_is_a_duplicate_after_a_restart_too() {
+        let folder = Folder::new();
+        let mut store = folder.open();
+        assert_eq!(take(&mut store, "job:1"), Taken::New(1));
+        assert_eq!(take(&mut store, "job:1"), Taken::Duplicate);
+        assert_eq!(take(&mut store, "job:2"), Taken::New(2));
+        store.settle(1, true, NOW).unwrap();
+        drop(store);
+        for _ in 0..2 {
+            let mut store = folder.open();
+            assert_eq!(store.pending(), [2]);
+            assert_eq!(take(&mut store, "job:1"), Taken::Duplicate);
+            assert_eq!(take(&mut store, "job:2"), Taken::Duplicate);
+            assert_eq!(body(&mut store, 2), "job:2");
+        }
+        let mut store = folder.open();
+        assert_eq!(take(&mut store, "job:3"), Taken::New(3));
+        assert_eq!(body(&mut store, 3), "job:3");
+    }
+
+    #[test]
+    fn a_test_delivery_is_new_each_time_and_what_was_given_up_is_new_again() {
+        let folder = Folder::new();
+        for mut store in [folder.open(), Store::in_memory(true)] {
+            for id in 1..=2 {
+                assert_eq!(store.take(delivery(None, "{}")).unwrap(), Taken::New(id));
+            }
+            assert_eq!(take(&mut store, "job:1"), Taken::New(3));
+            store.settle(3, false, NOW).unwrap();
+            assert_eq!(take(&mut store, "job:1"), Taken::New(4));
+            store.settle(4, false, NOW).unwrap();
+        }
+        let mut store = folder.open();
+        assert_eq!(store.pending(), [1, 2]);
+        assert!(matches!(take(&mut store, "job:1"), Taken::New(_)));
+    }
+
+    #[test]
+    fn what_a_killed_process_left_half_written_is_cut_off() {
+        let folder = Folder::new();
+        take(&mut folder.open(), "job:1");
+        let whole = fs::read(folder.path()).unwrap();
+        for torn in ["{\"received\":{\"id\":2,\"deliv", "\0\0\0\0", "{"] {
+            let mut file = OpenOptions::new().append(true).open(folder.path()).unwrap();
+            file.write_all(torn.as_bytes()).unwrap();
+            assert_eq!(folder.open().pending(), [1]);
+            assert_eq!(fs::read(folder.path()).unwrap(), whole);
+        }
+        fs::write(folder.path(), "{\"svc_webh").unwrap();
+        assert_eq!(take(&mut folder.open(), "job:1"), Taken::New(1));
+    }
+
+    #[test]
+    fn anybody_elses_file_is_let_be() {
+        let folder = Folder::new();
+        for text in [
+            "a letter",
+            "a letter\n",
+            "{\"known\":{\"at\":1}}\n",
+            "\n",
+            "{}\n",
+        ] {
+            fs::write(folder.path(), text).unwrap();
+            let failure = Store::open(&folder.path(), NOW).unwrap_err();
+            assert!(failure.headline().contains("is no store"), "{failure:?}");
+            assert_eq!(fs::read_to_string(folder.path()).unwrap(), text);
+        }
+    }
+
+    #[test]
+    fn a_second_listener_is_kept_away() {
+        let folder = Folder::new();
+        let first = folder.open();
+        let failure = Store::open(&folder.path(), NOW).unwrap_err();
+        assert!(failure.headline().contains("another"), "{failure:?}");
+        drop(first);
+        folder.open();
+    }
+
+    #[test]
+    fn the_file_does_not_grow_with_what_was_dealt_with() {
+        let folder = Folder::new();
+        let mut store = folder.open();
+        let large = "x".repeat(1024 * 1024);
+        take(&mut store, "job:stays");
+        for number in 0..40 {
+            let delivery = delivery(Some(&format!("job:{number}")), &large);
+            let Taken::New(id) = store.take(delivery).unwrap() else {
+                panic!("{number} was there before");
+            };
+            store.settle(id, true, NOW).unwrap();
+        }
+        let length = fs::metadata(folder.path()).unwrap().len();
+        assert!(length < 24 * 1024 * 1024, "{length}");
+        assert_eq!(body(&mut store, 1), "job:stays");
+        assert_eq!(take(&mut store, "job:7"), Taken::Duplicate);
+        drop(store);
+        let mut store = folder.open();
+        assert!(fs::metadata(folder.path()).unwrap().len() < 64 * 1024);
+        assert_eq!(take(&mut store, "job:7"), Taken::Duplicate);
+        assert_eq!(body(&mut store, 1), "job:stays");
+    }
+
+    #[test]
+    fn after_a_week_an_event_is_forgotten() {
+        let mut store = Store::in_memory(false);
+        take(&mut store, "job:1");
+        let mut later = delivery(Some("job:1"), "");
+        later.at = NOW + KNOWN_FOR - 1;
+        assert_eq!(store.take(later.clone()).unwrap(), Taken::Duplicate);
+        later.at = NOW + KNOWN_FOR;
+        assert!(matches!(store.take(later).unwrap(), Taken::New(_)));
+    }
+
+    #[test]
+    fn memory_is_bounded_and_empty_where_nothing_is_sent_on() {
+        let large = "x".repeat(2 * 1024 * 1024);
+        let mut store = Store::in_memory(true);
+        let kept = (0..100).take_while(|_| store.take(delivery(None, &large)).is_ok());
+        assert_eq!(kept.count(), HELD_AT_MOST / large.len());
+        store.settle(1, true, NOW).unwrap();
+        assert!(store.take(delivery(None, &large)).is_ok());
+        let mut store = Store::in_memory(false);
+        for _ in 0..100 {
+            store.take(delivery(None, &large)).unwrap();
+        }
+        assert!(store.pending().is_empty());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn only_its_owner_can_read_it() {
+        use std::os::unix::fs::PermissionsExt;
+
+        let folder = Folder::new();
+        let mut store = folder.open();
+        take(&mut store, "job:1");
+        store.settle(1, true, NOW).unwrap();
+        for _ in 0..2 {
+            let mode = fs::metadata(folder.path()).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o600);
+            drop(store);
+            store = folder.open();
+        }
+    }
+}

@@ -1,0 +1,627 @@
+//! `svc webhook listen` as a process: what it takes, keeps, and sends on.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use serde_json::Value;
+use svc_mock_server::DEVELOPER_API_KEY;
+use svc_webhook_verify::{KeySet, Signer};
+
+use crate::place::{Place, Run, Started, interrupt, pass, start, until};
+
+const PUBLIC: &str = "https://hooks.example.com";
+
+/// A listener, once it is ready.
+struct Listener {
+    process: Started,
+    ready: Value,
+    lines: Arc<Mutex<Vec<Value>>>,
+}
+
+impl Listener {
+    fn start(command: &mut Command) -> Self {
+        let mut process = start(command);
+        let mut stdout = BufReader::new(process.0.stdout.take().unwrap());
+        let mut line = String::new();
+        stdout.read_line(&mut line).unwrap();
+        let lines = Arc::new(Mutex::new(Vec::new()));
+        let kept = Arc::clone(&lines);
+        thread::spawn(move || {
+            for line in stdout.lines().map_while(Result::ok) {
+                kept.lock()
+                    .unwrap()
+                    .push(serde_json::from_str(&line).unwrap());
+            }
+        });
+        let Ok(ready) = serde_json::from_str(&line) else {
+            panic!("{:?}", process.end());
+        };
+        Self {
+            process,
+            ready,
+            lines,
+        }
+    }
+
+    fn url(&self) -> &str {
+        self.ready["url"].as_str().unwrap()
+    }
+
+    fn events(&self) -> Vec<Value> {
+        self.lines.lock().unwrap().clone()
+    }
+
+    fn receives(&self, events: usize) {
+        until(&format!("{events} events"), || {
+            self.events().len() >= events
+        });
+        assert_eq!(self.events().len(), events);
+    }
+
+    /// Ends it as Ctrl-C does.
+    fn end(self) -> Run {
+        interrupt(&self.process);
+        self.process.end()
+    }
+}
+
+/// A program that events are forwarded to. It keeps each request whole.
+struct Target {
+    url: String,
+    seen: Arc<Mutex<Vec<Request>>>,
+    status: Arc<Mutex<u16>>,
+    /// How many requests there were, whatever became of them.
+    tries: Arc<Mutex<usize>>,
+}
+
+/// Head and body.
+type Request = (String, Vec<u8>);
+
+impl Target {
+    fn start() -> Self {
+        Self::at("127.0.0.1:0")
+    }
+
+    fn at(address: &str) -> Self {
+        let listener = TcpListener::bind(address).unwrap();
+        let url = format!("http://{}/in", listener.local_addr().unwrap());
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let status = Arc::new(Mutex::new(200));
+        let tries = Arc::new(Mutex::new(0));
+        let (kept, answer, count) = (Arc::clone(&seen), Arc::clone(&status), Arc::clone(&tries));
+        thread::spawn(move || {
+            for stream in listener.incoming().map_while(Result::ok) {
+                let (kept, answer) = (Arc::clone(&kept), Arc::clone(&answer));
+                let count = Arc::clone(&count);
+                thread::spawn(move || {
+                    let Some(request) = read_request(&stream) else {
+                        return;
+                    };
+                    let status = *answer.lock().unwrap();
+                    if status < 300 {
+                        kept.lock().unwrap().push(request);
+                    }
+                    let head = format!(
+                        "HTTP/1.1 {status} X\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+                    );
+                    let _ = (&stream).write_all(head.as_bytes());
+                    *count.lock().unwrap() += 1;
+                });
+            }
+        });
+        Self {
+            url,
+            seen,
+            status,
+            tries,
+        }
+    }
+
+    fn seen(&self) -> Vec<Request> {
+        self.seen.lock().unwrap().clone()
+    }
+
+    fn is_tried(&self, times: usize) {
+        until(&format!("{times} tries"), || {
+            *self.tries.lock().unwrap() >= times
+        });
+    }
+
+    fn receives(&self, requests: usize) {
+        until(&format!("{requests} requests"), || {
+            self.seen().len() >= requests
+        });
+        assert_eq!(self.seen().len(), requests);
+    }
+}
+
+fn read_request(stream: &TcpStream) -> Option<Request> {
+    let mut reader = BufReader::new(stream);
+    let mut head = String::new();
+    while !head.ends_with("\r\n\r\n") {
+        if reader.read_line(&mut head).ok()? == 0 {
+            return None;
+        }
+    }
+    let head = head.to_lowercase();
+    let length = head.split("content-length: ").nth(1)?.lines().next()?;
+    let mut body = vec![0; length.trim().parse().ok()?];
+    reader.read_exact(&mut body).ok()?;
+    Some((head, body))
+}
+
+fn listen(place: &Place, words: &[&str]) -> Command {
+    let mut command = place.bare(["webhook", "listen"]);
+    command
+        .env("SVC_WEBHOOK_SECRET", "whsec_newest")
+        .args(words);
+    command
+}
+
+fn now() -> u64 {
+    #[allow(clippy::disallowed_methods, reason = "real processes take real time")]
+    let now = std::time::SystemTime::now();
+    now.duration_since(std::time::UNIX_EPOCH).unwrap().as_secs()
+}
+
+/// The headers of a delivery, a line each.
+fn signed(secrets: &[&str], timestamp: u64, body: &[u8]) -> String {
+    let headers = Signer::new(KeySet::new(secrets).unwrap()).sign(timestamp, body);
+    let lines = headers
+        .pairs()
+        .map(|(name, value)| format!("{name}: {value}\r\n"));
+    format!("content-type: application/json\r\n{}", lines.concat())
+}
+
+/// Posts a body, and gives the status.
+fn post(url: &str, headers: &str, body: &[u8]) -> u16 {
+    let address = url.strip_prefix("http://").unwrap();
+    let mut stream = TcpStream::connect(address).unwrap();
+    let length = body.len();
+    let head = format!(
+        "POST /svc HTTP/1.1\r\nhost: {address}\r\n{headers}content-length: {length}\r\nconnection: close\r\n\r\n"
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    stream.write_all(body).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer.split(' ').nth(1).unwrap().parse().unwrap()
+}
+
+fn deliver(url: &str, body: &[u8]) -> u16 {
+    post(url, &signed(&["whsec_newest"], now(), body), body)
+}
+
+fn job(id: &str) -> Vec<u8> {
+    format!(r#"{{"event":"job.completed","request_id":"req_1","job_id":"{id}","status":"OK","payload":{{}}}}"#).into()
+}
+
+#[test]
+fn a_job_is_announced_stored_once_and_forwarded_though_it_is_redelivered_five_times() {
+    let place = Place::new();
+    let target = Target::start();
+    let port_of_listener = TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .port();
+    let route = format!("{PUBLIC}=http://127.0.0.1:{port_of_listener}");
+    let words = [
+        "mock",
+        "serve",
+        "--port-base",
+        "0",
+        "--speed",
+        "10",
+        "--webhook-route",
+        &route,
+    ];
+    let mut mock = start(&mut place.bare(words));
+    let mut line = String::new();
+    BufReader::new(mock.0.stdout.take().unwrap())
+        .read_line(&mut line)
+        .unwrap();
+    let env: Value = serde_json::from_str(&line).unwrap();
+    let url = env["SVC_DEVELOPER_BASE_URL"].as_str().unwrap();
+    let svc = |words: &[&str]| {
+        let mut command = place.bare([]);
+        command
+            .env("SVC_DEVELOPER_BASE_URL", url)
+            .env("SVC_DEVELOPER_API_KEY", DEVELOPER_API_KEY)
+            .args(words);
+        command
+    };
+
+    // Without a secret of its own it asks the service.
+    let port = port_of_listener.to_string();
+    let store = place.path("events");
+    let store = store.to_str().unwrap();
+    let words = [
+        "webhook",
+        "listen",
+        "--port",
+        &port,
+        "--forward-to",
+        &target.url,
+        "--store",
+        store,
+    ];
+    let listener = Listener::start(&mut svc(&words));
+    let hook = format!("{PUBLIC}/svc");
+    let words = [
+        "image",
+        "generate",
+        "--surface",
+        "developer",
+        "--prompt",
+        "a fox",
+        "--webhook-url",
+        &hook,
+    ];
+    let submitted = Run::of(&mut svc(&words)).ends(0);
+    let id = submitted.json()["job_id"].as_str().unwrap().to_owned();
+    listener.receives(1);
+    for times in 2..=6 {
+        Run::of(&mut svc(&["job", "redeliver", &id])).ends(0);
+        listener.receives(times);
+    }
+    for (index, event) in listener.events().iter().enumerate() {
+        assert_eq!(event["event"], "job.completed");
+        assert_eq!(event["job_id"], id);
+        assert_eq!(event["status"], "OK");
+        assert_eq!(event["duplicate"], index > 0);
+    }
+    target.receives(1);
+    let (head, body) = target.seen().remove(0);
+    let body: Value = serde_json::from_slice(&body).unwrap();
+    assert_eq!(body["job_id"], id);
+    assert!(head.starts_with("post /in http/1.1"));
+
+    // Across two rotations nothing is lost: the newest secret is fetched when it is first named.
+    for round in 1..=2 {
+        Run::of(&mut svc(&["webhook", "secret", "rotate", "--yes"])).ends(0);
+        Run::of(&mut svc(&["webhook", "test", &hook])).ends(0);
+        listener.receives(6 + round);
+        target.receives(1 + round);
+        // The service is not asked more often than every two seconds.
+        if round == 1 {
+            pass(Duration::from_millis(2100));
+        }
+    }
+    let (first, last) = (
+        listener.ready["fingerprints"][0].clone(),
+        listener.events().pop().unwrap(),
+    );
+    assert_ne!(last["fingerprint"], first);
+    let body = job("job_forged");
+    let retired = env["SVC_WEBHOOK_SECRET"].as_str().unwrap();
+    let headers = signed(&[retired], now(), &body);
+    assert_eq!(post(listener.url(), &headers, &body), 401);
+    let run = listener.end().ends(0);
+    assert!(run.err.contains("signature_mismatch"), "{}", run.err);
+    assert!(!run.err.contains("whsec"), "{}", run.err);
+}
+
+#[test]
+fn it_forwards_byte_for_byte_with_the_headers() {
+    let place = Place::new();
+    let target = Target::start();
+    let listener = Listener::start(&mut listen(&place, &["--forward-to", &target.url]));
+    assert_eq!(listener.ready["fingerprints"][0], "7ab95101ed6218b1");
+    assert!(!listener.ready.to_string().contains("whsec"));
+    let body = b"{ \"event\" : \"job.failed\",\n \"job_id\":\"job_\\u00e9\", \"odd\": 1e2, \"status\": \"ERROR\" } \n";
+    let headers = signed(&["whsec_newest", "whsec_next"], now(), body);
+    let headers = format!("{headers}x-svc-request-id: req_7\r\n");
+    assert_eq!(post(listener.url(), &headers, body), 200);
+    target.receives(1);
+    let (head, forwarded) = target.seen().remove(0);
+    assert_eq!(forwarded, body);
+    for line in headers.lines() {
+        assert!(head.contains(&line.to_lowercase()), "{line}\n{head}");
+    }
+    listener.receives(1);
+    let event = &listener.events()[0];
+    assert_eq!(
+        (&event["job_id"], &event["status"]),
+        (&"job_é".into(), &"ERROR".into())
+    );
+    listener.end().ends(0);
+}
+
+#[test]
+fn what_is_not_genuine_or_no_event_is_refused_and_an_unknown_event_is_204() {
+    let place = Place::new();
+    let target = Target::start();
+    let listener = Listener::start(&mut listen(&place, &["--forward-to", &target.url]));
+    let url = listener.url().to_owned();
+    let body = job("job_1");
+    let sign = |secrets: &[&str], at| signed(secrets, at, &body);
+    let other = signed(&["whsec_newest"], now(), b"{}");
+    let rows = [
+        (sign(&["whsec_stranger"], now()), 401, "forged"),
+        (other, 401, "the body is another one"),
+        (sign(&["whsec_newest"], now() - 400), 401, "stale"),
+        (sign(&["whsec_newest"], now() + 400), 401, "of the future"),
+        (String::new(), 400, "without headers"),
+        (
+            "x-svc-webhook-timestamp: 5\r\nx-svc-webhook-timestamp: 5\r\n".into(),
+            400,
+            "two timestamps",
+        ),
+    ];
+    for (headers, status, name) in rows {
+        assert_eq!(post(&url, &headers, &body), status, "{name}");
+    }
+    for body in [&b"hello"[..], b"[]", b"{}", b"\xff"] {
+        assert_eq!(deliver(&url, body), 400, "{body:?}");
+    }
+    let large = vec![b' '; 3 * 1024 * 1024];
+    assert_eq!(deliver(&url, &large), 413);
+    let chunked = format!(
+        "{}transfer-encoding: chunked\r\nconnection: close\r\n\r\n300000\r\n",
+        signed(&["whsec_newest"], now(), &large)
+    );
+    let mut stream = TcpStream::connect(url.strip_prefix("http://").unwrap()).unwrap();
+    write!(stream, "POST / HTTP/1.1\r\nhost: a\r\n{chunked}").unwrap();
+    stream.write_all(&large).unwrap();
+    stream.write_all(b"\r\n0\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 413"), "{answer}");
+    let mut stream = TcpStream::connect(url.strip_prefix("http://").unwrap()).unwrap();
+    stream
+        .write_all(b"GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n")
+        .unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 405"), "{answer}");
+    assert!(listener.events().is_empty() && target.seen().is_empty());
+
+    assert_eq!(
+        deliver(
+            &url,
+            br#"{"event":"workspace.renamed","request_id":"req_1"}"#
+        ),
+        204
+    );
+    listener.receives(1);
+    assert_eq!(listener.events()[0]["known"], false);
+    // A newer target may well know it.
+    target.receives(1);
+    let largest = [
+        &br#"{"event":"job.completed","job_id":"job_l","payload":""#[..],
+        &[b'x'; 1024 * 1024 + 4096],
+        b"\"}",
+    ];
+    assert_eq!(deliver(&url, &largest.concat()), 200);
+    target.receives(2);
+    let run = listener.end().ends(0);
+    for code in [
+        "signature_mismatch",
+        "timestamp_too_old",
+        "timestamp_in_future",
+        "not_an_event",
+        "payload_too_large",
+    ] {
+        assert!(run.err.contains(code), "{code}: {}", run.err);
+    }
+    let mut lines = run.err.lines();
+    assert!(lines.all(|line| !line.contains("whsec")));
+}
+
+#[test]
+fn a_target_that_is_down_costs_nothing_but_time() {
+    let place = Place::new();
+    let address = TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    let url = format!("http://{address}/in");
+    let listener = Listener::start(&mut listen(&place, &["--forward-to", &url]));
+    for id in ["job_1", "job_2", "job_1"] {
+        assert_eq!(deliver(listener.url(), &job(id)), 200);
+    }
+    listener.receives(3);
+    pass(Duration::from_millis(300));
+    let target = Target::at(&address.to_string());
+    target.receives(2);
+    *target.status.lock().unwrap() = 503;
+    assert_eq!(deliver(listener.url(), &job("job_3")), 200);
+    target.is_tried(3);
+    *target.status.lock().unwrap() = 204;
+    target.receives(3);
+    assert!(
+        listener
+            .end()
+            .ends(0)
+            .err
+            .contains("forwarded job.completed job_3")
+    );
+}
+
+#[test]
+fn what_a_target_refuses_is_given_up_and_can_be_redelivered() {
+    let place = Place::new();
+    let target = Target::start();
+    *target.status.lock().unwrap() = 404;
+    let words = ["--forward-to", &target.url, "--refusals", "2"];
+    let listener = Listener::start(&mut listen(&place, &words));
+    assert_eq!(deliver(listener.url(), &job("job_1")), 200);
+    target.is_tried(2);
+    assert!(target.seen().is_empty());
+    *target.status.lock().unwrap() = 200;
+    until("it is new again", || {
+        assert_eq!(deliver(listener.url(), &job("job_1")), 200);
+        pass(Duration::from_millis(50));
+        !target.seen().is_empty()
+    });
+    assert!(
+        listener.events()[1..]
+            .iter()
+            .any(|event| event["duplicate"] == false)
+    );
+    listener
+        .end()
+        .ends(0)
+        .says("gave up forwarding job.completed job_1");
+}
+
+#[test]
+fn killed_and_started_again_it_loses_nothing_and_hands_nothing_on_twice() {
+    let place = Place::new();
+    let address = TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    let url = format!("http://{address}/in");
+    let store = place.path("events");
+    let words = ["--forward-to", &url, "--store", store.to_str().unwrap()];
+    let mut pending = 0;
+    for round in 0..3 {
+        let mut listener = Listener::start(&mut listen(&place, &words));
+        assert_eq!(listener.ready["pending"], pending);
+        for number in 0..20 {
+            let id = format!("job_{round}_{number}");
+            assert_eq!(deliver(listener.url(), &job(&id)), 200);
+        }
+        assert_eq!(deliver(listener.url(), &job("job_0_0")), 200);
+        pending += 20;
+        // As `kill -9` does, with attempts under way.
+        listener.process.0.kill().unwrap();
+        listener.process.0.wait().unwrap();
+    }
+    let target = Target::at(&address.to_string());
+    let listener = Listener::start(&mut listen(&place, &words));
+    target.receives(60);
+    assert_eq!(deliver(listener.url(), &job("job_1_1")), 200);
+    pass(Duration::from_millis(300));
+    let mut ids: Vec<_> = target.seen().into_iter().map(|(_, body)| body).collect();
+    ids.sort();
+    ids.dedup();
+    assert_eq!((ids.len(), target.seen().len()), (60, 60));
+    assert_eq!(listener.events()[0]["duplicate"], true);
+    Run::of(&mut listen(&place, &words)).ends(1).says("another");
+    listener.end().ends(0);
+    let listener = Listener::start(&mut listen(&place, &words));
+    assert_eq!(listener.ready["pending"], 0);
+    listener.end().ends(0);
+}
+
+#[test]
+fn secrets_of_a_file_follow_a_rotation() {
+    let place = Place::new();
+    let file = place.path("secrets");
+    fs::write(&file, "whsec_one\n").unwrap();
+    let words = ["--secret-file", file.to_str().unwrap(), "--print-secret"];
+    let listener = Listener::start(&mut listen(&place, &words));
+    assert_eq!(listener.ready["secret"], "whsec_one");
+    let send = |secrets: &[&str]| {
+        let body = format!(r#"{{"event":"webhook.test","n":"{}"}}"#, secrets.join(" "));
+        post(
+            listener.url(),
+            &signed(secrets, now(), body.as_bytes()),
+            body.as_bytes(),
+        )
+    };
+    assert_eq!(send(&["whsec_one"]), 200);
+    assert_eq!(send(&["whsec_two", "whsec_one"]), 200);
+    fs::write(&file, "whsec_two\nwhsec_one\n").unwrap();
+    assert_eq!(send(&["whsec_two"]), 200);
+    fs::write(&file, "whsec_three\nwhsec_two\n").unwrap();
+    assert_eq!(send(&["whsec_three", "whsec_two"]), 200);
+    assert_eq!(send(&["whsec_one"]), 401);
+    let run = listener.end().ends(0);
+    assert!(run.err.contains("newer signing secret"), "{}", run.err);
+    assert!(!run.err.contains("whsec"), "{}", run.err);
+}
+
+#[test]
+fn slow_and_half_open_clients_do_not_stop_it() {
+    let place = Place::new();
+    let listener = Listener::start(&mut listen(&place, &[]));
+    let address = listener.url().strip_prefix("http://").unwrap();
+    let mut idle: Vec<_> = (0..100)
+        .map(|_| TcpStream::connect(address).unwrap())
+        .collect();
+    for stream in &mut idle[..50] {
+        stream
+            .write_all(b"POST / HTTP/1.1\r\ncontent-length: 100\r\nx-")
+            .unwrap();
+    }
+    assert_eq!(deliver(listener.url(), &job("job_1")), 200);
+    drop(idle);
+    assert_eq!(deliver(listener.url(), &job("job_2")), 200);
+    listener.receives(2);
+    listener.end().ends(0);
+}
+
+#[test]
+fn a_store_that_is_no_store_a_taken_port_and_no_secret_say_what_to_do() {
+    let place = Place::new();
+    let letter = place.path("letter");
+    fs::write(&letter, "dear reader\n").unwrap();
+    Run::of(&mut listen(&place, &["--store", letter.to_str().unwrap()]))
+        .ends(2)
+        .says("letter");
+    assert_eq!(fs::read_to_string(&letter).unwrap(), "dear reader\n");
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    Run::of(&mut listen(&place, &["--port", &port]))
+        .ends(1)
+        .says(&port);
+    Run::of(&mut place.bare(["webhook", "listen"]))
+        .ends(2)
+        .says("SVC_WEBHOOK_SECRET");
+    let far = ["--forward-to", "http://hooks.example/in"];
+    Run::of(&mut listen(&place, &far)).ends(2).says("https");
+}
+
+#[test]
+fn it_ends_when_nobody_reads_what_it_says() {
+    let place = Place::new();
+    let mut child = listen(&place, &[])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    stdout.read_line(&mut line).unwrap();
+    drop(stdout);
+    let process = Started(child);
+    let ready: Value = serde_json::from_str(&line).unwrap();
+    assert_eq!(deliver(ready["url"].as_str().unwrap(), &job("job_1")), 200);
+    process.end().ends(1).says("standard output");
+}
+
+#[test]
+fn a_terminal_is_told_in_words_and_sigterm_is_an_end_too() {
+    let place = Place::new();
+    let mut process = start(&mut listen(&place, &["-o", "table"]));
+    let mut stdout = BufReader::new(process.0.stdout.take().unwrap());
+    let mut line = String::new();
+    stdout.read_line(&mut line).unwrap();
+    let url = line
+        .trim()
+        .strip_prefix("listening on ")
+        .unwrap()
+        .to_owned();
+    assert_eq!(deliver(&url, &job("job_1")), 200);
+    line.clear();
+    stdout.read_line(&mut line).unwrap();
+    assert!(line.trim().ends_with("job.completed  job_1  OK"), "{line}");
+    let id = process.0.id().to_string();
+    assert!(
+        Command::new("kill")
+            .args(["-TERM", &id])
+            .status()
+            .unwrap()
+            .success()
+    );
+    process.end().ends(0);
+}
