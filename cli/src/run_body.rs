@@ -1,5 +1,7 @@
 //! The bodies that start runs: made of flags, and judged as far as they can be before they are sent.
 
+use std::path::Path;
+
 use serde_json::{Map, Value, json};
 use svc_sdk::contract::limits::SPEND_CAP_USD;
 use svc_sdk::types::{OutputSchema, Usd};
@@ -13,6 +15,10 @@ const CONTENT: [&str; 4] = ["instruction", "input", "previous_run_id", "attachme
 
 /// Begins a body with `--input`, `--instruction`, `--param` and `--webhook-url`.
 pub(crate) fn begin(args: &StartArgs) -> Result<Body, Failure> {
+    one_reads_stdin(&[
+        ("--input", args.input.as_deref().and_then(Path::to_str)),
+        ("--instruction", args.instruction.as_deref()),
+    ])?;
     let mut body = Body::whole(args.input.as_deref())?;
     let instruction = args.instruction.as_ref();
     let instruction = instruction
@@ -21,6 +27,17 @@ pub(crate) fn begin(args: &StartArgs) -> Result<Body, Failure> {
     body.flag("instruction", instruction)?;
     body.params(&args.params)?;
     body.with("webhook_url", args.webhook_url.clone())
+}
+
+/// Standard input is read once: of flags that take it with `-`, one may.
+pub(crate) fn one_reads_stdin(given: &[(&str, Option<&str>)]) -> Result<(), Failure> {
+    let mut readers = given.iter().filter(|(_, value)| *value == Some("-"));
+    match (readers.next(), readers.next()) {
+        (Some((one, _)), Some((other, _))) => Err(Failure::usage(format!(
+            "{one} - and {other} - cannot both read standard input"
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// The fields that the flags of a Format run give.
@@ -222,6 +239,14 @@ mod tests {
         }
         let good = json!({"previous_run_id": "run_1", "generation_spend_cap_usd": 500});
         assert!(judge_format(&fields(good)).is_ok());
+    }
+
+    #[test]
+    fn standard_input_is_read_once() {
+        let flags = |one, other| one_reads_stdin(&[("--a", one), ("--b", None), ("--c", other)]);
+        assert!(flags(Some("-"), Some("x")).is_ok());
+        let failure = flags(Some("-"), Some("-")).unwrap_err();
+        assert!(failure.headline().contains("--a - and --c -"));
     }
 
     #[test]

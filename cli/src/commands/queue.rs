@@ -9,7 +9,7 @@ use svc_sdk::types::QueueId;
 use crate::args::WaitArgs;
 use crate::failure::Failure;
 use crate::session::Session;
-use crate::subject::queue::table;
+use crate::subject::queue::tables;
 use crate::subject::{Subject, Told};
 use crate::wait::{self, Waiting};
 
@@ -46,7 +46,7 @@ pub(crate) async fn run(session: &Session, queue: Queue) -> Result<(), Failure> 
     match queue {
         Queue::Get { id } => {
             let call = access.client.format_queues_get(&QueueId::from(id));
-            session.printer.one(&call.send().await?, table)
+            session.printer.one(&call.send().await?, tables::queue)
         }
         Queue::Wait(args) => {
             if let Some(folder) = &args.download {

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 use serde_json::json;
+use svc_sdk::contract::JobStatus;
 use svc_sdk::contract::limits::SUGGESTED_VIDEO_DEADLINE;
 use svc_sdk::download::OnProgress;
 use svc_sdk::types::{JobResult, RequestId, StatusPayload, SubmitReceipt, Usd};
@@ -89,7 +90,7 @@ impl<S: Priced> Subject for JobHandle<S> {
     }
 
     fn show(live: &Live<'_>, update: &Update<StatusPayload>) {
-        live.update(update, update.status.status.as_ref().map(|it| it.as_str()));
+        live.update(update, update.status.status.as_ref().map(JobStatus::as_str));
     }
 
     async fn end(&self, status: StatusPayload) -> Result<JobEnd, Failure> {

@@ -218,15 +218,16 @@ impl<K: RunOf> Subject for RunHandle<K> {
     fn tell(&self, session: &Session, end: &RunEnd, told: Told) -> Result<(), Failure> {
         let printer = &session.printer;
         let receipt = &end.receipt;
-        match &receipt.output {
+        let printed = match &receipt.output {
             Some(output) if receipt.status == RunStatus::Completed && !told.receipt => {
-                printer.value(output, || table(end))?;
+                let printed = printer.value(output, || table(end));
                 for file in end.files.iter().flatten() {
                     printer.note(&format!("stored {} ({} bytes)", file.path, file.bytes));
                 }
+                printed
             }
-            _ => printer.one(end, table)?,
-        }
+            _ => printer.one(end, table),
+        };
         match verdict::of(
             session,
             self.id().as_str(),
@@ -241,9 +242,10 @@ impl<K: RunOf> Subject for RunHandle<K> {
                     .iter()
                     .for_each(|point| printer.note(&format!("  {}", clean(point))));
             }
+            // How it ended is the exit code, whether or not its receipt could be printed.
             Verdict::Bad(failure) => return Err(failure),
         }
-        Ok(())
+        printed
     }
 
     async fn tell_receipt(&self, session: &Session) -> Result<(), Failure> {
@@ -274,7 +276,12 @@ pub(crate) async fn terminal_receipt<K: Kind>(run: &RunHandle<K>) -> Result<RunR
 }
 
 /// The command that fetches a run's files.
-pub(super) fn download_command(session: &Session, id: &str, kind: &str, folder: &Path) -> String {
+pub(in crate::subject) fn download_command(
+    session: &Session,
+    id: &str,
+    kind: &str,
+    folder: &Path,
+) -> String {
     let folder = folder.display().to_string();
     let words = ["run", "download", id, "--kind", kind, "--dir", &folder];
     session.resume(SurfaceChoice::Developer, &words)

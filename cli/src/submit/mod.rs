@@ -133,8 +133,8 @@ impl<H: Subject> Submission<'_, H> {
             },
             "estimate": price.estimate(),
         });
-        if let Price::Cap(cap) = &price {
-            shown["cap_usd"] = json!(cap.most);
+        if let (Price::Cap(cap), Some(shown)) = (&price, shown.as_object_mut()) {
+            shown.insert("cap_usd".to_owned(), json!(cap.most));
         }
         self.session.printer.one(&shown, |_| {
             let mut table = Table::of_fields();

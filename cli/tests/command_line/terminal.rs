@@ -31,6 +31,8 @@ fn at_a_terminal(place: &Place, words: &str, prompt: &str, typed: &str, url: &st
         .env("SVC_STATE_DIR", place.path("state"))
         .env("SVC_BASE_URL", url)
         .env("SVC_OPEN_API_KEY", svc_mock_server::OPEN_API_KEY)
+        .env("SVC_DEVELOPER_BASE_URL", place.mock.developer_base_url())
+        .env("SVC_DEVELOPER_API_KEY", svc_mock_server::DEVELOPER_API_KEY)
         .stdin(Stdio::piped());
     let mut child = start(&mut command);
     if !prompt.is_empty() {
@@ -75,6 +77,37 @@ fn a_submit_shows_the_price_and_asks() {
     assert_eq!(place.charges(), 2);
     at_a_terminal(&place, &format!("{words} --max-price 0.1"), "", "", &url).ends(5);
     assert_eq!(place.charges(), 2);
+}
+
+#[test]
+fn a_run_says_what_it_may_cost_and_its_output_is_json_here_too() {
+    let place = Place::new();
+    let words = "format run demo/teaser --instruction hello";
+    let run = at_a_terminal(&place, words, "[y/N]", "n\n", "").ends(1);
+    let own = "up to 400.0000 USD (the Format's own cap)?";
+    assert!(run.out.contains(own), "{}", run.out);
+    assert!(place.requests("formats_by_slug_runs_create").is_empty());
+    let words = format!("{words} --cap 2 --color never");
+    let run = at_a_terminal(&place, &words, "[y/N]", "y\n", "").ends(0);
+    let cap = "Start this Format run for up to 2.0000 USD (its cap)?";
+    assert!(run.out.contains(cap), "{}", run.out);
+    assert!(run.out.contains("\"summary\": "), "{}", run.out);
+}
+
+#[test]
+fn the_items_of_a_bulk_queue_are_shown_live_and_then_as_a_table() {
+    let place = Place::new();
+    std::fs::write(
+        place.path("items.csv"),
+        "instruction\n[mock:seconds=40] a\n[mock:seconds=40] b\n",
+    )
+    .unwrap();
+    let words = "format bulk demo/teaser --input items.csv --yes --color never";
+    let run = at_a_terminal(&place, words, "", "", "").ends(0);
+    let (live, table) = run.out.split_once("ITEM ").unwrap();
+    assert!(live.contains("1  running    run_"), "{live}");
+    assert!(live.contains("0 of 2 ended, 2 at work"), "{live}");
+    assert!(table.contains("completed"), "{table}");
 }
 
 #[test]

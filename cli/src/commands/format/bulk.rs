@@ -70,11 +70,12 @@ pub(super) async fn run(session: &Session, args: &Bulk) -> Result<(), Failure> {
 
 /// The body: each item with what the flags give to all.
 fn body_of(args: &Bulk) -> Result<Map<String, Value>, Failure> {
-    if args.input.as_os_str() == "-" && args.instruction.as_deref() == Some("-") {
-        return Err(Failure::usage(
-            "--instruction - and --input - cannot both read standard input",
-        ));
-    }
+    run_body::one_reads_stdin(&[
+        ("--input", args.input.to_str()),
+        ("--instruction", args.instruction.as_deref()),
+        ("--output-schema", args.fields.output_schema.as_deref()),
+        ("--response-format", args.fields.response_format.as_deref()),
+    ])?;
     let defaults = defaults(args)?;
     let (mut whole, items) = items::read(&args.input)?;
     if !BULK_ITEMS.contains(&items.len()) {

@@ -3,6 +3,8 @@
 mod bulk;
 mod items;
 
+use std::path::Path;
+
 use clap::{Args, Subcommand};
 use svc_sdk::Developer;
 use svc_sdk::contract::Operation;
@@ -116,6 +118,15 @@ impl List {
 }
 
 async fn start(session: &Session, args: &Start) -> Result<(), Failure> {
+    run_body::one_reads_stdin(&[
+        (
+            "--input",
+            args.start.input.as_deref().and_then(Path::to_str),
+        ),
+        ("--instruction", args.start.instruction.as_deref()),
+        ("--output-schema", args.fields.output_schema.as_deref()),
+        ("--response-format", args.fields.response_format.as_deref()),
+    ])?;
     let mut body = run_body::begin(&args.start)?;
     for (name, value) in run_body::format_fields(&args.fields)? {
         body.flag(&name, Some(value))?;
