@@ -168,6 +168,11 @@ impl Journal {
         self.length / 2 > self.least + NEEDLESS
     }
 
+    /// Lets it be for now: it could not be written anew.
+    pub(super) fn put_off(&mut self) {
+        self.least = self.length;
+    }
+
     /// The delivery in a line.
     pub(super) fn delivery(&mut self, place: Place) -> io::Result<Delivery> {
         match serde_json::from_slice(&self.text(place)?)? {
@@ -216,10 +221,12 @@ impl Journal {
         writer.flush()?;
         drop(writer);
         temporary.as_file().sync_all()?;
+        let file = appendable(temporary.path())?;
         temporary.persist(&self.path)?;
-        sync_folder(&self.path)?;
-        self.file = appendable(&self.path)?;
+        self.file = file;
         (self.length, self.least) = (length, length);
+        // Were the new file not under its name after all, what is appended to it would be lost.
+        self.torn |= sync_folder(&self.path).is_err();
         Ok(moved)
     }
 }

@@ -165,11 +165,10 @@ pub(crate) async fn listen(session: &Session, options: Options, keys: Keys) -> R
     while let Ok(news) = heard.try_recv() {
         let _ = tell(&session.printer, news);
     }
-    say_what_is_left(
-        session,
-        store::lock(&store).pending().len(),
-        options.store.is_some(),
-    );
+    if forwarder.is_some() {
+        let left = store::lock(&store).pending().len();
+        say_what_is_left(session, left, options.store.is_some());
+    }
     ended
 }
 

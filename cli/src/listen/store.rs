@@ -197,10 +197,15 @@ impl Store {
                     true => Line::Forwarded { id },
                     false => Line::GivenUp { id },
                 })?;
-                match journal.is_wasteful() {
-                    true => self.compact(now),
-                    false => Ok(()),
+                let is_wasteful = journal.is_wasteful();
+                // A disk without room for a second file may have it later.
+                if is_wasteful
+                    && self.compact(now).is_err()
+                    && let Keeping::File(journal) = &mut self.place
+                {
+                    journal.put_off();
                 }
+                Ok(())
             }
             _ => Ok(()),
         }
@@ -436,6 +441,24 @@ mod tests {
         assert!(fs::metadata(folder.path()).unwrap().len() < 64 * 1024);
         assert_eq!(take(&mut store, "job:7"), Taken::Duplicate);
         assert_eq!(body(&mut store, 1), "job:stays");
+    }
+
+    #[test]
+    fn what_is_written_after_the_file_was_written_anew_is_there_later() {
+        let folder = Folder::new();
+        let mut store = folder.open();
+        take(&mut store, "job:1");
+        take(&mut store, "job:2");
+        store.settle(1, true, NOW).unwrap();
+        store.compact(NOW).unwrap();
+        assert_eq!(take(&mut store, "job:3"), Taken::New(3));
+        assert_eq!(body(&mut store, 2), "job:2");
+        assert_eq!(body(&mut store, 3), "job:3");
+        drop(store);
+        let mut store = folder.open();
+        assert_eq!(store.pending(), [2, 3]);
+        assert_eq!(body(&mut store, 3), "job:3");
+        assert_eq!(take(&mut store, "job:1"), Taken::Duplicate);
     }
 
     #[test]

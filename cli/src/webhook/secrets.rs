@@ -40,7 +40,7 @@ pub(crate) enum Source {
 impl Secrets {
     /// The secrets of this run, or what to set.
     pub(crate) fn require(session: &Session, file: Option<&Path>) -> Result<Self, Failure> {
-        Self::find(session, file)?.ok_or_else(missing)
+        Self::find(session, file)?.ok_or_else(Self::missing)
     }
 
     /// The secrets of this run, where any are configured: flag, then environment, then profile.
@@ -59,6 +59,13 @@ impl Secrets {
     /// Where the secrets come from that are given in words, where there are any.
     pub(crate) fn origin(session: &Session) -> Result<Option<Origin>, Failure> {
         Ok(Self::value(session)?.map(|value| value.origin))
+    }
+
+    /// No secret is configured.
+    pub(crate) fn missing() -> Failure {
+        Failure::usage("no signing secret is configured")
+            .next(format!("set {VARIABLE}, or pass --secret-file FILE"))
+            .next("or fetch it into a file: svc webhook secret show --jq .secret > FILE, and keep its name: svc config set webhook_secret_file FILE")
     }
 
     fn configured(session: &Session) -> Result<Option<Self>, Failure> {
@@ -157,13 +164,6 @@ impl fmt::Display for Source {
             Self::Service => f.write_str("the service"),
         }
     }
-}
-
-/// No secret is configured.
-fn missing() -> Failure {
-    Failure::usage("no signing secret is configured")
-        .next(format!("set {VARIABLE}, or pass --secret-file FILE"))
-        .next("or fetch it into a file: svc webhook secret show --jq .secret > FILE, and keep its name: svc config set webhook_secret_file FILE")
 }
 
 fn unusable(source: &Source, error: KeyError) -> Failure {

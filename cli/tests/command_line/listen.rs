@@ -560,6 +560,33 @@ fn slow_and_half_open_clients_do_not_stop_it() {
     listener.end().ends(0);
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_file_table_is_survived() {
+    let place = Place::new();
+    let target = Target::start();
+    let store = place.path("events");
+    let mut command = Command::new("sh");
+    let svc = env!("CARGO_BIN_EXE_svc");
+    command
+        .args(["-c", "ulimit -n 40 && exec \"$0\" \"$@\"", svc])
+        .args(["webhook", "listen", "--forward-to", &target.url])
+        .args(["--store", store.to_str().unwrap()])
+        .env("SVC_WEBHOOK_SECRET", "whsec_newest")
+        .env("HOME", place.path(""))
+        .current_dir(place.path(""));
+    let listener = Listener::start(&mut command);
+    let address = listener.url().strip_prefix("http://").unwrap();
+    let idle: Vec<_> = (0..100)
+        .map(|_| TcpStream::connect(address).unwrap())
+        .collect();
+    pass(Duration::from_millis(500));
+    drop(idle);
+    assert_eq!(deliver(listener.url(), &job("job_1")), 200);
+    target.receives(1);
+    listener.end().ends(0);
+}
+
 #[test]
 fn a_store_that_is_no_store_a_taken_port_and_no_secret_say_what_to_do() {
     let place = Place::new();
@@ -576,7 +603,8 @@ fn a_store_that_is_no_store_a_taken_port_and_no_secret_say_what_to_do() {
         .says(&port);
     Run::of(&mut place.bare(["webhook", "listen"]))
         .ends(2)
-        .says("SVC_WEBHOOK_SECRET");
+        .says("SVC_WEBHOOK_SECRET")
+        .says("no URL of the developer surface");
     let far = ["--forward-to", "http://hooks.example/in"];
     Run::of(&mut listen(&place, &far)).ends(2).says("https");
 }

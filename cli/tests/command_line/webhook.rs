@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use serde_json::Value;
 use svc_mock_server::DEVELOPER_API_KEY;
 
 use crate::place::{Fake, Place, Run};
@@ -86,6 +87,68 @@ fn a_genuine_delivery_is_told_from_every_other() {
         assert_eq!(run.error()["code"], code, "{timestamp} {signature}");
         assert!(run.out.is_empty());
     }
+}
+
+/// The verifier's vectors, as far as arguments can say them: the window hangs on this machine's clock,
+/// secrets are whole lines, and a header is one text.
+#[test]
+fn the_vectors_for_verifiers_hold_at_the_command_line() {
+    let place = Place::new();
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../webhook-verify/vectors/vectors.json"
+    );
+    let vectors: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
+    let texts = |value: &Value| -> Option<Vec<String>> {
+        let lines = value.as_array()?.iter();
+        lines.map(|line| Some(line.as_str()?.to_owned())).collect()
+    };
+    let can_be_said = |text: &String| !text.contains('\0');
+    let is_a_line = |text: &String| !text.trim().is_empty() && text.trim().lines().eq([text]);
+    let mut put = 0;
+    for case in vectors["cases"].as_array().unwrap() {
+        let reason = case["expect"]["reason"].as_str();
+        let parts = [&case["secrets"], &case["timestamp"], &case["signature"]].map(texts);
+        let ([Some(secrets), Some(timestamp), Some(signature)], Some(body)) =
+            (parts, case["body"].as_str())
+        else {
+            continue;
+        };
+        let is_of_the_clock = matches!(reason, Some("timestamp_too_old" | "timestamp_in_future"));
+        let sayable = timestamp.iter().chain(&signature).all(can_be_said);
+        if is_of_the_clock || !sayable || timestamp.len() > 1 || !secrets.iter().all(is_a_line) {
+            continue;
+        }
+        fs::write(place.path("secrets"), secrets.join("\n")).unwrap();
+        fs::write(place.path("body"), body).unwrap();
+        let mut command = place.bare(["webhook", "verify", "-o", "json", "--tolerance", "0"]);
+        command
+            .args([
+                "--secret-file",
+                "secrets",
+                "--timestamp",
+                &timestamp.concat(),
+            ])
+            .args(["--signature", &signature.join(","), "body"]);
+        let run = Run::of(&mut command);
+        match reason {
+            None => assert_eq!(run.code, Some(0), "{case}\n{run:?}"),
+            Some(reason) if reason.starts_with("secret") => {
+                assert_eq!(
+                    run.code,
+                    Some(2),
+                    "{case}
+{run:?}"
+                );
+            }
+            Some(reason) => {
+                assert_eq!(run.code, Some(1), "{case}\n{run:?}");
+                assert_eq!(run.error()["code"], reason, "{case}");
+            }
+        }
+        put += 1;
+    }
+    assert!(put > 100, "{put} of the vectors");
 }
 
 #[test]

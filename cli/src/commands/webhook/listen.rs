@@ -67,9 +67,15 @@ async fn secrets(
     if let Some(secrets) = Secrets::find(session, asked_for)? {
         return Ok((secrets, None));
     }
-    let Ok(access) = session.access::<Developer>() else {
-        // It says what to set.
-        return Ok((Secrets::require(session, asked_for)?, None));
+    let access = match session.access::<Developer>() {
+        Ok(access) => access,
+        Err(why) => {
+            let missing = Secrets::missing();
+            let why = why.headline();
+            return Err(missing.next(format!(
+                "or have it fetched from the service, which cannot be done now: {why}"
+            )));
+        }
     };
     let secrets = fetch(&access.client)
         .await
