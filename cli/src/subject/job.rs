@@ -61,7 +61,7 @@ impl<S: Priced> Subject for JobHandle<S> {
         self.receipt()?.job.price_usd
     }
 
-    async fn price(client: &Client<S>, order: &Order, _: bool) -> Result<Price, Failure> {
+    async fn price(client: &Client<S>, order: &Order) -> Result<Price, Failure> {
         let estimate = price::ask(client, &order.body).await?;
         Ok(estimate.map_or(Price::Unknown, Price::Charge))
     }

@@ -57,12 +57,8 @@ pub(crate) trait Subject: Started + Watched {
         None
     }
 
-    /// What it will cost, as far as that can be known before. `looks` is whether a person looks.
-    async fn price(
-        client: &Client<Self::Surface>,
-        order: &Order,
-        looks: bool,
-    ) -> Result<Price, Failure>;
+    /// What it will cost, as far as that can be known before.
+    async fn price(client: &Client<Self::Surface>, order: &Order) -> Result<Price, Failure>;
 
     /// The command that looks whether it exists.
     fn listing(session: &Session, order: &Order) -> String;

@@ -136,14 +136,11 @@ impl<K: RunOf> Subject for RunHandle<K> {
         id.map(RequestId::as_str)
     }
 
-    async fn price(client: &Client, order: &Order, looks: bool) -> Result<Price, Failure> {
+    async fn price(client: &Client, order: &Order) -> Result<Price, Failure> {
         if let Some(cap) = Cap::of(&order.body) {
             return Ok(Price::Cap(cap));
         }
-        let own = match looks {
-            true => K::own_cap(client, order).await,
-            false => None,
-        };
+        let own = K::own_cap(client, order).await;
         Ok(own.map_or(Price::Unknown, |cap| Price::Owners(cap, 1)))
     }
 

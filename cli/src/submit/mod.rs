@@ -118,7 +118,7 @@ struct Submission<'a, H: Started> {
 impl<H: Subject> Submission<'_, H> {
     /// `--dry-run`: the request and its price, and nothing that costs.
     async fn rehearse(&self) -> Result<(), Failure> {
-        let price = H::price(&self.access.client, self.order, true).await?;
+        let price = H::price(&self.access.client, self.order).await?;
         price::within(&price, self.terms.money.max_price)?;
         let operation = self.order.operation;
         let path = operation
@@ -160,7 +160,7 @@ impl<H: Subject> Submission<'_, H> {
         if money.max_price.is_none() && !somebody_looks {
             return Ok(Price::Unknown);
         }
-        let price = H::price(&self.access.client, self.order, true).await?;
+        let price = H::price(&self.access.client, self.order).await?;
         price::within(&price, money.max_price)?;
         if ask {
             let what = format!("{} this {}", H::VERB, self.order.noun);

@@ -171,6 +171,29 @@ fn a_queue_is_taken_up_from_any_machine() {
 }
 
 #[test]
+fn a_key_of_ones_own_is_one_queue_and_another_file_says_which() {
+    let place = Place::new();
+    let bulk = |text: &str, state: &str| {
+        let items = file(&place, "items.jsonl", text);
+        let words = ["format", "bulk", "fmt_demo", "--input", &items, "--no-wait"];
+        let key = ["--idempotency-key", "order-4711", "-o", "json"];
+        let mut command = place.developer(&[&words[..], &key].concat());
+        Run::of(command.env("SVC_STATE_DIR", place.path(state)))
+    };
+    let first = bulk("{\"instruction\": \"a\"}\n", "here").ends(0).json();
+    let second = bulk("{\"instruction\": \"a\"}\n", "there").ends(0);
+    assert_eq!(second.json()["queue_id"], first["queue_id"]);
+    assert!(
+        second.err.contains("found again by its key"),
+        "{}",
+        second.err
+    );
+    let error = bulk("{\"instruction\": \"b\"}\n", "here").ends(1).error();
+    assert_eq!(error["code"], "idempotency_conflict");
+    assert_eq!(error["queue_id"], first["queue_id"]);
+}
+
+#[test]
 fn ctrl_c_cancels_a_whole_queue_where_that_was_asked_for() {
     let place = Place::new();
     let items = file(

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::place::{Place, Run};
+use crate::place::{Fake, Place, Run};
 
 fn svc(place: &Place, words: &[&str]) -> Run {
     Run::of(&mut place.developer(words))
@@ -95,6 +95,22 @@ fn a_run_that_is_not_there_is_4_and_one_that_is_at_work_has_no_result() {
     let canceled = svc(&place, &["run", "cancel", &id]).ends(0).json();
     assert_eq!(canceled["status"], "canceled");
     svc(&place, &["run", "result", &id]).ends(8);
+}
+
+#[test]
+fn a_spend_that_could_not_be_read_is_unknown_and_not_0() {
+    let place = Place::new();
+    let body = r#"{"data": {"run_id": "run_1", "kind": "format", "status": "completed", "terminal": true,
+        "output": {"title": "\u001b[2JFox"}, "usage": null, "artifacts": []}}"#;
+    let service = Fake::answering("200 OK", body);
+    let wait = |words: &[&str]| {
+        let mut command = place.developer(words);
+        Run::of(command.env("SVC_DEVELOPER_BASE_URL", &service.url))
+    };
+    let run = wait(&["run", "wait", "run_1", "--kind", "format"]).ends(0);
+    run.says("run run_1 completed: spend unknown");
+    let table = wait(&["run", "get", "run_1", "--kind", "format", "-o", "table"]).ends(0);
+    assert!(table.out.contains("spend unknown"), "{}", table.out);
 }
 
 #[test]

@@ -61,16 +61,13 @@ impl Subject for QueueHandle {
         id.map(RequestId::as_str)
     }
 
-    async fn price(client: &Client, order: &Order, looks: bool) -> Result<Price, Failure> {
+    async fn price(client: &Client, order: &Order) -> Result<Price, Failure> {
         let items = order.body.get("items").and_then(Value::as_array);
         let items = items.map_or(&[] as &[Value], Vec::as_slice);
         if let Some(cap) = Cap::of_all(items) {
             return Ok(Price::Cap(cap));
         }
-        let own = match looks {
-            true => FormatRun::own_cap(client, order).await,
-            false => None,
-        };
+        let own = FormatRun::own_cap(client, order).await;
         Ok(own.map_or(Price::Unknown, |cap| Price::Owners(cap, items.len())))
     }
 
