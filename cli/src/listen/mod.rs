@@ -27,11 +27,12 @@ use tokio::sync::{mpsc, watch};
 use self::accept::accept;
 use self::forward::Forwarder;
 pub(crate) use self::keys::{Keys, fetch};
-use self::news::tell;
+use self::news::{Voice, tell};
 use self::receive::Desk;
 use self::store::Store;
 use crate::failure::Failure;
 use crate::interrupt::terminated;
+use crate::output::print;
 use crate::session::Session;
 use crate::webhook::Target;
 
@@ -128,18 +129,24 @@ pub(crate) async fn listen(session: &Session, options: Options, keys: Keys) -> R
     });
     let desk = Arc::new(Desk::new(keys, Arc::clone(&store), forwarder.clone(), news));
     let mut accepting = pin!(tokio::spawn(accept(listener, desk, stopped)));
-    session.printer.line(&ready, Ready::sentence)?;
+    print(session.printer.line(&ready, Ready::sentence)?.as_bytes())?;
     if let Some(forwarder) = &forwarder {
         pending.into_iter().for_each(|id| forwarder.take_up(id));
     }
 
+    let mut voice = Voice::default();
     let ended = loop {
         tokio::select! {
             biased;
             () = &mut interrupted => break Ok(()),
             () = &mut terminated => break Ok(()),
-            Some(news) = heard.recv() => {
-                if let Err(failure) = tell(&session.printer, news) {
+            said = voice.said(), if voice.is_busy() => {
+                if let Err(failure) = said {
+                    break Err(failure);
+                }
+            }
+            Some(news) = heard.recv(), if !voice.is_busy() => {
+                if let Err(failure) = tell(&session.printer, news).map(|text| voice.say(text)) {
                     break Err(failure);
                 }
             }
@@ -162,9 +169,15 @@ pub(crate) async fn listen(session: &Session, options: Options, keys: Keys) -> R
         }
     };
     let _ = tokio::time::timeout(FAREWELL, farewell).await;
-    while let Ok(news) = heard.try_recv() {
-        let _ = tell(&session.printer, news);
-    }
+    let last_words = async {
+        while voice.said().await.is_ok()
+            && let Ok(news) = heard.try_recv()
+            && let Ok(text) = tell(&session.printer, news)
+        {
+            voice.say(text);
+        }
+    };
+    let _ = tokio::time::timeout(FAREWELL, last_words).await;
     if forwarder.is_some() {
         let left = store::lock(&store).pending().len();
         say_what_is_left(session, left, options.store.is_some());

@@ -2,10 +2,11 @@
 
 use jiff::Timestamp;
 use serde::Serialize;
+use tokio::task::JoinHandle;
 
 use crate::failure::Failure;
-use crate::output::Printer;
 use crate::output::untrusted::clean;
+use crate::output::{Printer, print};
 
 /// One thing that happened.
 #[derive(Debug)]
@@ -48,18 +49,10 @@ pub(super) struct Received {
     pub(super) bytes: usize,
 }
 
-/// Tells it.
-pub(super) fn tell(printer: &Printer, news: News) -> Result<(), Failure> {
+/// Tells it; what goes to standard output is given back.
+pub(super) fn tell(printer: &Printer, news: News) -> Result<Option<String>, Failure> {
     match news {
-        News::Received(line) => printer
-            .line(&*line, Received::sentence)
-            .map_err(|failure| {
-                // Who waits for events should not believe that there are none.
-                match failure.is_silent() {
-                    true => Failure::other("nobody reads standard output any more"),
-                    false => failure,
-                }
-            })?,
+        News::Received(line) => return printer.line(&*line, Received::sentence).map(Some),
         News::Refused { code, why } => printer.note(&format!("refused ({code}): {}", clean(&why))),
         News::Note(text) => printer.note(&clean(&text)),
         News::Warning(text) => printer.warn(&clean(&text)),
@@ -67,7 +60,43 @@ pub(super) fn tell(printer: &Printer, news: News) -> Result<(), Failure> {
             return Err(Failure::other(format!("can no longer receive: {why}")));
         }
     }
-    Ok(())
+    Ok(None)
+}
+
+/// Standard output, which may have a reader that takes its time: it is written to off the thread
+/// that the connections are on.
+#[derive(Debug, Default)]
+pub(super) struct Voice(Option<JoinHandle<Result<(), Failure>>>);
+
+impl Voice {
+    /// Says a text, once what was said before is said.
+    pub(super) fn say(&mut self, text: Option<String>) {
+        if let Some(text) = text {
+            self.0 = Some(tokio::task::spawn_blocking(move || print(text.as_bytes())));
+        }
+    }
+
+    /// Whether something is being said.
+    pub(super) fn is_busy(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Waits until it is said.
+    pub(super) async fn said(&mut self) -> Result<(), Failure> {
+        let Some(saying) = &mut self.0 else {
+            return Ok(());
+        };
+        let said = saying.await;
+        self.0 = None;
+        match said {
+            // Who waits for events should not believe that there are none.
+            Ok(Err(failure)) if failure.is_silent() => {
+                Err(Failure::other("nobody reads standard output any more"))
+            }
+            Ok(said) => said,
+            Err(error) => Err(Failure::other(error.to_string())),
+        }
+    }
 }
 
 impl Received {

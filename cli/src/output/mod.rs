@@ -10,6 +10,6 @@ mod shell;
 mod table;
 pub(crate) mod untrusted;
 
-pub(crate) use printer::{Printer, Wishes};
+pub(crate) use printer::{Printer, Wishes, print};
 pub(crate) use shell::quote;
 pub(crate) use table::Table;

@@ -125,18 +125,20 @@ impl Printer {
         }
     }
 
-    /// Prints one of things that come one after another: a line each, for a person in words.
+    /// The line of one of things that come one after another, for a person in words. Whoever prints
+    /// it with [`print`] can do other things meanwhile.
     pub(crate) fn line<T: Serialize>(
         &self,
         value: &T,
         words: impl FnOnce(&T) -> String,
-    ) -> Result<(), Failure> {
+    ) -> Result<String, Failure> {
         match (&self.filter, self.format) {
-            (Some(filter), _) => self.filtered(filter, value),
-            (None, Format::Table) => words(value)
-                .lines()
-                .try_for_each(|line| self.write(format!("{}\n", clean(line)).as_bytes())),
-            (None, Format::Json | Format::Jsonl) => self.json(&compact(value)?),
+            (Some(filter), _) => self.filter(filter, value),
+            (None, Format::Table) => {
+                let words = words(value);
+                Ok(words.lines().map(|line| clean(line) + "\n").collect())
+            }
+            (None, Format::Json | Format::Jsonl) => Ok(self.legible(compact(value)?)),
         }
     }
 
@@ -234,16 +236,20 @@ impl Printer {
     }
 
     fn filtered(&self, filter: &Filter, value: &impl Serialize) -> Result<(), Failure> {
+        self.write(self.filter(filter, value)?.as_bytes())
+    }
+
+    fn filter(&self, filter: &Filter, value: &impl Serialize) -> Result<String, Failure> {
+        let mut text = String::new();
         for line in filter.apply(value)? {
             if self.stdout.terminal {
-                for line in line.lines() {
-                    self.write(format!("{}\n", clean(line)).as_bytes())?;
-                }
+                text.extend(line.lines().map(|line| clean(line) + "\n"));
             } else {
-                self.write(format!("{line}\n").as_bytes())?;
+                text.push_str(&line);
+                text.push('\n');
             }
         }
-        Ok(())
+        Ok(text)
     }
 
     fn table(&self, table: &Table) -> Result<(), Failure> {
@@ -255,23 +261,21 @@ impl Printer {
     }
 
     fn json(&self, json: &str) -> Result<(), Failure> {
+        self.write(self.legible(json.to_owned()).as_bytes())
+    }
+
+    /// JSON with its line break, so that a terminal bears it.
+    fn legible(&self, json: String) -> String {
         let text = if self.stdout.terminal {
-            escape_json(json)
+            escape_json(&json)
         } else {
-            json.to_owned()
+            json
         };
-        self.write(format!("{text}\n").as_bytes())
+        text + "\n"
     }
 
     fn write(&self, bytes: &[u8]) -> Result<(), Failure> {
-        let written = self.above_the_bars(|| {
-            let mut stdout = io::stdout().lock();
-            stdout.write_all(bytes).and_then(|()| stdout.flush())
-        });
-        written.map_err(|error| match error.kind() {
-            io::ErrorKind::BrokenPipe => Failure::reader_left(),
-            _ => Failure::other(format!("cannot write to standard output: {error}")),
-        })
+        self.above_the_bars(|| print(bytes))
     }
 
     fn say(&self, text: &str) {
@@ -302,6 +306,16 @@ impl Printer {
             None => write(),
         }
     }
+}
+
+/// Writes to standard output, and waits for as long as nobody reads.
+pub(crate) fn print(bytes: &[u8]) -> Result<(), Failure> {
+    let mut stdout = io::stdout().lock();
+    let written = stdout.write_all(bytes).and_then(|()| stdout.flush());
+    written.map_err(|error| match error.kind() {
+        io::ErrorKind::BrokenPipe => Failure::reader_left(),
+        _ => Failure::other(format!("cannot write to standard output: {error}")),
+    })
 }
 
 impl Color {

@@ -628,6 +628,23 @@ fn it_ends_when_nobody_reads_what_it_says() {
 }
 
 #[test]
+fn a_reader_that_takes_its_time_stops_neither_events_nor_its_end() {
+    let place = Place::new();
+    let mut process = start(&mut listen(&place, &[]));
+    let mut stdout = BufReader::new(process.0.stdout.take().unwrap());
+    let mut line = String::new();
+    stdout.read_line(&mut line).unwrap();
+    let ready: Value = serde_json::from_str(&line).unwrap();
+    // More than a pipe holds.
+    for number in 0..600 {
+        let id = format!("job_{number}");
+        assert_eq!(deliver(ready["url"].as_str().unwrap(), &job(&id)), 200);
+    }
+    interrupt(&process);
+    process.end().ends(0);
+}
+
+#[test]
 fn a_terminal_is_told_in_words_and_sigterm_is_an_end_too() {
     let place = Place::new();
     let mut process = start(&mut listen(&place, &["-o", "table"]));
