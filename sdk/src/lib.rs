@@ -47,9 +47,12 @@
 //! | `rustls` | yes | TLS by rustls with ring and the platform's certificates |
 //! | `rustls-aws-lc` | no | TLS by rustls with aws-lc-rs |
 //! | `schemars` | no | `types::OutputSchema::of`: an output schema derived from a type |
+//! | `openapi` | no | `openapi`: the service as an OpenAPI 3.1 document, and how another one differs |
 
 pub mod contract;
 mod open_enum;
+#[cfg(feature = "openapi")]
+pub mod openapi;
 pub mod types;
 
 #[cfg(feature = "client")]

@@ -4,17 +4,17 @@
 /// Declares an open enum: known variants with their wire names, and `Other` for all else.
 macro_rules! open_enum {
     (
-        $(#[$meta:meta])*
-        pub enum $name:ident { $( $(#[$variant_meta:meta])* $variant:ident = $wire:literal, )+ }
+        $(#[doc = $doc:expr])*
+        pub enum $name:ident { $( $(#[doc = $variant_doc:expr])* $variant:ident = $wire:literal, )+ }
     ) => {
-        $(#[$meta])*
+        $(#[doc = $doc])*
         ///
         /// An open set: a value that this build does not know is kept in `Other` and written back
         /// unchanged.
         #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[non_exhaustive]
         pub enum $name {
-            $( $(#[$variant_meta])* #[doc = concat!("\n\n`", $wire, "`")] $variant, )+
+            $( $(#[doc = $variant_doc])* #[doc = concat!("\n\n`", $wire, "`")] $variant, )+
             /// A value that this build does not know, as it was received.
             Other(String),
         }
@@ -75,6 +75,25 @@ macro_rules! open_enum {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 let value = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
                 Ok(Self::from(&*value))
+            }
+        }
+
+        #[cfg(feature = "openapi")]
+        impl $name {
+            /// Each known value as it is on the wire, and what is written about it.
+            #[allow(dead_code, reason = "not every set is asked")]
+            pub(crate) const DOCS: &'static [(&'static str, &'static str)] =
+                &[$(($wire, concat!($($variant_doc, "\n"),*))),+];
+        }
+
+        #[cfg(feature = "openapi")]
+        impl schemars::JsonSchema for $name {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                crate::openapi::open_set(concat!($($doc, "\n"),*), Self::DOCS)
             }
         }
     };

@@ -36,6 +36,7 @@ mod request;
 mod resources;
 mod route;
 mod runs;
+mod schema;
 mod search;
 mod speaking;
 mod submit;
@@ -283,7 +284,7 @@ fn operate(request: &mut Request<'_>) -> Outcome {
         Op::Me => account::me(request),
         Op::Balance => account::balance(request),
         Op::Usage => account::usage(request),
-        Op::Openapi | Op::Reference => left_out("schema"),
+        Op::Openapi | Op::Reference => schema::get(request),
         Op::BgmCatalog => bgm::list(request),
         Op::BgmCategories => bgm::categories(request),
         Op::BgmPick => bgm::pick(request),

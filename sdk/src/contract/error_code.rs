@@ -188,6 +188,8 @@ open_enum! {
         FormatRunFailed = "format_run_failed",
         /// The job failed. Assumed.
         GenerationFailed = "generation_failed",
+        /// The job was canceled. Assumed.
+        JobCanceled = "job_canceled",
     }
 }
 
@@ -301,6 +303,7 @@ fn row(code: &ErrorCode) -> Option<Row> {
         Code::ProviderUnavailable => (None, Is::Run, AGAIN, Do::RetryLater),
         Code::FormatRunFailed => (None, Is::Run, FINAL, Do::None),
         Code::GenerationFailed => (None, Is::Job, FINAL, Do::None),
+        Code::JobCanceled => (None, Is::Job, FINAL, Do::None),
         Code::Other(_) => return None,
     })
 }

@@ -3,6 +3,7 @@
 //! Nothing here does I/O. What the service says in a body is in [`types`](crate::types).
 
 mod attributes;
+mod codes;
 mod error_code;
 pub mod limits;
 mod operation;

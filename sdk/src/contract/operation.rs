@@ -47,6 +47,19 @@ impl Operation {
             .any(|op| op.surface().includes(host) && op.match_path(path).is_some())
     }
 
+    /// Whether the route is left out of the public schema: implemented, and no public contract.
+    #[must_use]
+    pub fn is_hidden(self) -> bool {
+        self.name().starts_with("hidden_")
+    }
+
+    /// Whether this is a compatibility alias: it continues to work, and the canonical path is
+    /// preferred.
+    #[must_use]
+    pub fn is_alias(self) -> bool {
+        self.name().starts_with("alias_")
+    }
+
     /// The names of the path's placeholders, in order.
     pub fn placeholders(self) -> impl Iterator<Item = &'static str> {
         self.path().split('/').filter_map(placeholder)

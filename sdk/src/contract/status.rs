@@ -95,6 +95,10 @@ open_enum! {
 open_enum! {
     /// What became of a webhook delivery. It never changes the status of its job or run.
     pub enum DeliveryStatus {
+        /// The first attempt is to come. Assumed.
+        Pending = "pending",
+        /// The receiver has it. Assumed.
+        Delivered = "delivered",
         /// An attempt failed; another follows.
         Retrying = "retrying",
         /// Given up.

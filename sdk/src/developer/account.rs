@@ -1,5 +1,7 @@
 //! Who calls, what is left, what is offered.
 
+use serde_json::Value;
+
 use super::Client;
 use crate::call::{Call, Request};
 use crate::contract::Operation;
@@ -17,6 +19,16 @@ impl Client {
     /// `GET /v1/catalog`: what the service offers. Needs no key.
     pub fn catalog(&self) -> Call<ServiceCatalog> {
         Call::new(&self.core, Request::new::<&str>(Operation::Catalog, &[]))
+    }
+
+    /// `GET /v1/openapi.json`: the surface's OpenAPI document. Needs no key.
+    pub fn openapi(&self) -> Call<Value> {
+        Call::new(&self.core, Request::new::<&str>(Operation::Openapi, &[]))
+    }
+
+    /// `GET /reference/json`: the live schema, which is the authority. Needs no key.
+    pub fn reference(&self) -> Call<Value> {
+        Call::new(&self.core, Request::new::<&str>(Operation::Reference, &[]))
     }
 
     /// `GET /v1/me`: the key, its owner and its workspace.

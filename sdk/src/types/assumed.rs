@@ -43,6 +43,24 @@ impl<T> From<T> for Assumed<T> {
     }
 }
 
+/// The schema of what is assumed, marked so.
+#[cfg(feature = "openapi")]
+impl<T: schemars::JsonSchema> schemars::JsonSchema for Assumed<T> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        T::schema_name()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let mut schema = generator.subschema_for::<T>();
+        schema.insert("x-assumed".to_owned(), true.into());
+        schema
+    }
+}
+
 /// A list that is `null` is one without items: some servers write an empty list so.
 pub(super) fn null_is_empty<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
 where

@@ -6,7 +6,7 @@ use super::invalid::{video_inputs, webhook_url};
 use super::{InvalidField, Validate};
 
 body! {
-    /// The body of `POST /v1/image-1.0/generate`.
+    /// The body of `POST /v1/image-1.0/generate`. Its fields are assumed.
     ///
     /// ```
     /// use svc_sdk::types::Image1Generate;
@@ -29,7 +29,7 @@ body! {
 }
 
 body! {
-    /// The body of `POST /v1/video-1.0/generate`.
+    /// The body of `POST /v1/video-1.0/generate`. Its fields are assumed.
     ///
     /// ```
     /// use svc_sdk::types::Video1Generate;
@@ -62,7 +62,7 @@ body! {
 }
 
 body! {
-    /// The body of `POST /v1/music-1.0/generate`.
+    /// The body of `POST /v1/music-1.0/generate`. Its fields are assumed.
     ///
     /// ```
     /// use svc_sdk::types::Music1Generate;

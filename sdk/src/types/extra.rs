@@ -17,6 +17,21 @@ use serde_json::{Map, Value};
 #[serde(transparent)]
 pub struct Extra(Map<String, Value>);
 
+#[cfg(feature = "openapi")]
+impl schemars::JsonSchema for Extra {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Extra".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({"type": "object", "additionalProperties": true})
+    }
+}
+
 impl Extra {
     /// The field of that name as a `T`; `None` where it is absent or is no `T`.
     #[must_use]

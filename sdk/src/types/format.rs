@@ -12,7 +12,8 @@ use super::received::received;
 use super::{FormatId, Usd};
 
 received! {
-    /// A Format. Its recipe is never told. Beyond the cap and `io`, the fields are assumed.
+    /// A Format. Its recipe is never told. The fields but `generation_spend_cap_usd_micros` and `io`
+    /// are assumed.
     pub struct Format (
         /// Identifies the Format.
         id: FormatId,

@@ -34,6 +34,7 @@ open_enum! {
 /// What is assumed, or not the job's own, is kept in `extra` where it comes in another shape: a
 /// receipt of what was paid for is never unreadable for it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(from = "JobBody")]
 #[non_exhaustive]
 pub struct Job {
@@ -75,6 +76,7 @@ pub struct Job {
 
 /// A job as it is read.
 #[derive(Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 struct JobBody {
     id: JobId,
     status: JobStatus,
@@ -124,6 +126,7 @@ fn fitting<T>(name: &str, value: Option<Assumed<T>>, extra: &mut Extra) -> Optio
 
 /// The `result` of a completed job.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct JobOutput {
     /// What was made.
@@ -136,6 +139,7 @@ pub struct JobOutput {
 
 /// A file that a job or run made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Artifact {
     /// Identifies the artifact.
@@ -159,6 +163,7 @@ pub struct Artifact {
 
 /// How a webhook delivery fares.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct WebhookDelivery {
     /// What became of it.
@@ -201,6 +206,7 @@ received! {
 
 /// The answer to a submit: what will be paid for, and where to ask for it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct SubmitReceipt {
     /// The request that submitted.
@@ -223,6 +229,7 @@ pub struct SubmitReceipt {
         skip_serializing_if = "Option::is_none",
         serialize_with = "super::seconds::serialize"
     )]
+    #[cfg_attr(feature = "openapi", schemars(with = "Option<f64>"))]
     pub next_poll_after_seconds: Option<f64>,
     /// Fields that this build does not know.
     #[serde(flatten)]
@@ -231,6 +238,7 @@ pub struct SubmitReceipt {
 
 /// The answer to a poll.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct StatusPayload {
     /// The job. Assumed.
@@ -251,6 +259,7 @@ pub struct StatusPayload {
         skip_serializing_if = "Option::is_none",
         serialize_with = "super::seconds::serialize"
     )]
+    #[cfg_attr(feature = "openapi", schemars(with = "Option<f64>"))]
     pub next_poll_after_seconds: Option<f64>,
     /// Fields that this build does not know.
     #[serde(flatten)]
@@ -269,6 +278,7 @@ impl StatusPayload {
 
 /// What a terminal job came to.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(from = "ResultBody")]
 #[non_exhaustive]
 pub struct JobResult {
@@ -294,6 +304,7 @@ pub struct JobResult {
 
 /// A result as it is read: it may name the job in either way, or in both.
 #[derive(Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 struct ResultBody {
     job_id: Option<JobId>,
     id: Option<JobId>,

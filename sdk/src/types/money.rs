@@ -163,6 +163,22 @@ impl Sum for Usd {
     }
 }
 
+#[cfg(feature = "openapi")]
+impl schemars::JsonSchema for Usd {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Usd".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "description": "An exact amount of US dollars, as a decimal string.",
+            "type": "string",
+            "pattern": "^-?[0-9]+\\.[0-9]{4,6}$",
+            "examples": ["0.7035"],
+        })
+    }
+}
+
 impl Serialize for Usd {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)

@@ -19,6 +19,7 @@ macro_rules! received {
     ) => {
         $(#[$meta])*
         #[derive(Clone, Debug, PartialEq, serde::Serialize)]
+        #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
         #[non_exhaustive]
         pub struct $name {
             $( $(#[$needed_meta])* pub $needed: $needed_type, )*

@@ -147,8 +147,8 @@ impl WebhookEvent {
 }
 
 received! {
-    /// The workspace's signing secret. Beyond the fingerprint and
-    /// [`previous_valid_until`](SecretRotation::previous_valid_until), the fields are assumed.
+    /// The workspace's signing secret. The fields but `secret`, `fingerprint` and `rotation` are
+    /// assumed.
     #[derive(Default)]
     pub struct SigningSecret () {
         /// The newest secret.
@@ -175,6 +175,7 @@ received! {
 
 /// A signing secret as it came: redacted in `Debug`, and without `Display`.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct SecretText(String);
 
@@ -194,6 +195,7 @@ impl fmt::Debug for SecretText {
 
 /// The body of a test delivery.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct TestDeliveryCreate {
     /// Where a dummy event goes: public HTTPS.

@@ -23,6 +23,7 @@ use crate::types::{Extra, FormatId, InvalidField, QueueId, RequestId, RunId, Sec
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct BulkRunCreate {
     /// The runs, in the order in which they start.
@@ -98,8 +99,8 @@ impl Validate for BulkRunCreate {
 }
 
 received! {
-    /// A bulk queue: how many runs stand where, and each of them. Beyond `counts` and a status for
-    /// each item, the fields are assumed.
+    /// A bulk queue: how many runs stand where, and each of them. The fields but `counts` and
+    /// `items` are assumed.
     #[derive(Default)]
     pub struct Queue () {
         /// Identifies the queue, where the receipt says so; see [`id`](Self::id).

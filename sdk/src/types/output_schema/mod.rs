@@ -37,6 +37,21 @@ use super::received::received;
 #[serde(transparent)]
 pub struct OutputSchema(Value);
 
+#[cfg(feature = "openapi")]
+impl schemars::JsonSchema for OutputSchema {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "OutputSchema".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "description": "A JSON Schema within the supported subset; an object at the root, eight levels deep.",
+            "type": "object",
+            "required": ["type"],
+        })
+    }
+}
+
 impl OutputSchema {
     /// A schema that is within the supported subset.
     ///

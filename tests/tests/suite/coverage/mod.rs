@@ -133,6 +133,8 @@ impl World {
 
             Op::Health => developer.health().send().await.map(drop),
             Op::Catalog => developer.catalog().send().await.map(drop),
+            Op::Openapi => developer.openapi().send().await.map(drop),
+            Op::Reference => developer.reference().send().await.map(drop),
             Op::Me => developer.me().send().await.map(drop),
             Op::Balance => developer.balance().send().await.map(drop),
             Op::Usage => developer.usage().send().await.map(drop),
@@ -293,7 +295,7 @@ impl World {
             | Op::SigningSecretRotate
             | Op::TestDeliveriesCreate => return self.runs.call(operation).await,
             // The live schema and MCP.
-            Op::Openapi | Op::Reference | Op::Mcp => return None,
+            Op::Mcp => return None,
         })
     }
 
