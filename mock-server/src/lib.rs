@@ -95,7 +95,8 @@
 //! - The admission preview takes `model` (`image-1.0`, `video-1.0`, `music-1.0`) and the submit's
 //!   body as `input`.
 //!
-//! The schema documents answer `501 not_implemented_by_mock` still.
+//! The OpenAPI document (`/v1/openapi.json`, `/reference/json`) is made from the SDK's table and types.
+//! What is listed here as assumed is marked `x-assumed` in it.
 //!
 //! # Runs
 //!

@@ -48,17 +48,6 @@ impl Failure {
             .detail("field", json!(name))
     }
 
-    /// What this mock leaves out.
-    pub(crate) fn not_built(operation: &str, family: &str) -> Self {
-        let message = format!("This mock does not answer {operation} ({family}) yet.");
-        let mut failure = Self::new(
-            ErrorCode::Other("not_implemented_by_mock".to_owned()),
-            message,
-        );
-        failure.0.status = 501;
-        failure
-    }
-
     /// With one more entry of `details`.
     pub(crate) fn detail(mut self, name: &str, value: Value) -> Self {
         self.0.details.insert(name.to_owned(), value);
@@ -211,15 +200,6 @@ mod tests {
         }});
         assert_eq!(failure.body(Host::Developer, "req_1"), expected);
         assert_eq!(failure.headers(), []);
-    }
-
-    #[test]
-    fn what_is_left_out_says_so() {
-        let failure = Failure::not_built("me", "the account");
-        assert_eq!(failure.status(), 501);
-        let body = failure.body(Host::Developer, "req_1");
-        assert_eq!(body["error"]["code"], "not_implemented_by_mock");
-        assert_eq!(body["error"]["next_action"], "none");
     }
 
     #[test]

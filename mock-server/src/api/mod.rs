@@ -258,10 +258,9 @@ fn without_body(response: &mut Response<Bytes>) {
     }
 }
 
-/// What each operation does. Those that this mock leaves out are named family by family.
+/// What each operation does.
 fn operate(request: &mut Request<'_>) -> Outcome {
     use Operation as Op;
-    let left_out = |family| Err(Failure::not_built(request.operation.name(), family));
     match request.operation {
         Op::ImageGenerate => image::generate(request),
         Op::ImageModelsList => image::list_models(request),

@@ -134,6 +134,6 @@ pub(super) fn test(request: &mut Request<'_>) -> Outcome {
     request.state.send_test(workspace, url.clone(), body);
     Ok(Answer::data(
         202,
-        json!({"delivery_id": id, "event": "webhook.test", "url": url, "status": "queued"}),
+        json!({"delivery_id": id, "event": "webhook.test", "url": url, "status": "pending"}),
     ))
 }

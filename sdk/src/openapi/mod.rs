@@ -189,6 +189,9 @@ fn describe(
             .into_iter()
             .map(|(status, it)| (status.to_string(), it)),
     );
+    if operation.surface() == Surface::Mcp {
+        responses.extend(of_json_rpc());
+    }
     let mut item = json!({
         "operationId": operation.name(),
         "summary": operation.summary(),
@@ -227,6 +230,36 @@ fn describe(
         fields.insert("requestBody".to_owned(), body);
     }
     item
+}
+
+/// What JSON-RPC over HTTP answers besides: nothing to a notification, and its own errors.
+fn of_json_rpc() -> [(String, Value); 5] {
+    let refused = |status: u16, description: &str| {
+        let schema = json!({
+            "type": "object",
+            "required": ["error"],
+            "properties": {
+                "jsonrpc": {"const": "2.0"},
+                "id": {"type": ["string", "integer", "null"]},
+                "error": {"type": "object", "required": ["code", "message"]},
+            },
+        });
+        let response = json!({
+            "description": description,
+            "headers": headers(),
+            "content": {"application/json": {"schema": schema}},
+            "x-assumed": true,
+        });
+        (status.to_string(), response)
+    };
+    let nothing = json!({"description": "A notification was taken.", "headers": headers(), "x-assumed": true});
+    [
+        ("202".to_owned(), nothing),
+        refused(400, "An error of JSON-RPC, or of the service."),
+        refused(403, "The `Origin` is that of another site."),
+        refused(404, "There is no such method."),
+        refused(406, "`Accept` excludes JSON."),
+    ]
 }
 
 fn tags(surface: Surface) -> &'static [&'static str] {

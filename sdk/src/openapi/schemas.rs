@@ -109,13 +109,26 @@ fn as_sent(schema: &mut Value) {
     }
 }
 
-/// An answer may have more fields than are known.
+/// An answer may have more fields than are known, and leave out what may be null.
 fn as_received(schema: &mut Value) {
-    if let Some(fields) = schema.as_object_mut()
-        && fields.contains_key("properties")
-    {
-        fields.remove("additionalProperties");
+    let Some(fields) = schema.as_object_mut() else {
+        return;
+    };
+    let Some(properties) = fields.get("properties").cloned() else {
+        return;
+    };
+    fields.remove("additionalProperties");
+    if let Some(Value::Array(required)) = fields.get_mut("required") {
+        let name = |name: &Value| properties.get(name.as_str().unwrap_or_default()).cloned();
+        required.retain(|it| !name(it).is_some_and(|property| may_be_null(&property)));
     }
+}
+
+fn may_be_null(property: &Value) -> bool {
+    let types = property.get("type").and_then(Value::as_array);
+    let choices = property.get("anyOf").and_then(Value::as_array);
+    types.is_some_and(|types| types.iter().any(|it| it == "null"))
+        || choices.is_some_and(|choices| choices.iter().any(|it| it["type"] == "null"))
 }
 
 fn without_null(property: &mut Value) {

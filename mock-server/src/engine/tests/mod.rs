@@ -243,16 +243,10 @@ fn head_is_get_without_a_body() {
 }
 
 #[test]
-fn what_is_not_built_says_so_after_the_usual_checks() {
+fn the_scope_is_judged_before_what_the_path_names() {
     let mut mock = Mock::new();
-    let noscope = |mock: &mut Mock, path: &str| {
-        mock.ask(Host::Developer)
-            .key("svc_dev_noscope")
-            .get(path)
-            .json()["error"]
-            .take()
-    };
-    let error = noscope(&mut mock, "/v1/formats/no_such");
+    let noscope = mock.ask(Host::Developer).key("svc_dev_noscope");
+    let error = noscope.get("/v1/formats/no_such").json()["error"].take();
     assert_eq!(
         (&error["code"], &error["details"]),
         (
@@ -260,9 +254,21 @@ fn what_is_not_built_says_so_after_the_usual_checks() {
             &json!({"required_scope": "formats:read"})
         )
     );
-    let schema = mock.ask(Host::Developer).get("/v1/openapi.json");
-    let error = schema.refused(501, "not_implemented_by_mock");
-    assert_eq!(error["retryable"], false);
+}
+
+#[test]
+fn the_document_names_the_hosts_and_needs_no_key() {
+    let mut settings = Settings::default();
+    settings.hosts.open = "https://gate.example/svc".to_owned();
+    let mut mock = Mock::with(settings);
+    let document = mock.ask(Host::Developer).get("/v1/openapi.json").json();
+    assert_eq!(document["openapi"], "3.1.0");
+    assert_eq!(document["servers"][0]["url"], "https://gate.example/svc");
+    let reference = mock.ask(Host::Developer).get("/reference/json").json();
+    assert_eq!(reference, document);
+    let mut elsewhere = Mock::new();
+    let other = elsewhere.ask(Host::Developer).get("/v1/openapi.json");
+    assert_eq!(other.json()["servers"][0]["url"], "http://127.0.0.1:4010");
 }
 
 #[test]
