@@ -13,6 +13,7 @@
 )]
 
 mod answer;
+mod documented;
 mod face;
 mod file;
 mod mock;

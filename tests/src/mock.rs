@@ -7,6 +7,7 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
+use crate::documented;
 use crate::face::{Broken, Face, FaceKind, Host, Setup};
 
 /// A running mock server on the manual clock. It ends when it is dropped.
@@ -243,10 +244,12 @@ impl Caller {
         content_type: Option<&str>,
         body: Bytes,
     ) -> Answer {
+        let sent = body.clone();
         let answer = self.try_send(method, path, content_type, body).await;
         let answer = answer.unwrap_or_else(|broken| panic!("{method} {path}: {broken}"));
         if matches!(self.host, Host::Open | Host::Developer) {
             answer.follows_the_conventions(self.host == Host::Developer, method == "HEAD");
+            documented::check(self.host, method, path, &sent, &answer);
             if self.has_credential() && answer.status() != 401 && !is_public(path) {
                 answer.tells_the_budget();
             }

@@ -27,6 +27,7 @@ mod previews;
 mod pricing;
 mod rate_limits;
 mod runs;
+mod schema;
 mod scopes;
 mod state;
 mod top_ups;
