@@ -107,6 +107,9 @@ pub(crate) enum Command {
     Webhook(commands::webhook::Webhook),
     /// What this machine submitted, newest first.
     History(commands::history::History),
+    /// The service's own schema, and what it has that this build does not know. Needs no key.
+    #[command(subcommand)]
+    Schema(commands::schema::Schema),
     /// Any request, raw.
     Api(commands::api::Api),
     /// Every operation of the service, and the command that reaches it.

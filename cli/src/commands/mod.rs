@@ -25,6 +25,7 @@ pub(crate) mod preview;
 pub(crate) mod pricing;
 pub(crate) mod queue;
 pub(crate) mod run;
+pub(crate) mod schema;
 pub(crate) mod top_up;
 pub(crate) mod trending;
 pub(crate) mod usage;
@@ -63,6 +64,7 @@ pub(crate) async fn run(session: &Session, command: Command) -> Result<(), Failu
         Command::Estimate(estimate) => Box::pin(estimate::run(session, *estimate)).await,
         Command::TopUp(top_up) => Box::pin(top_up::run(session, top_up)).await,
         Command::Webhook(webhook) => Box::pin(webhook::run(session, webhook)).await,
+        Command::Schema(schema) => Box::pin(schema::run(session, schema)).await,
         Command::Api(api) => Box::pin(api::run(session, api)).await,
         Command::Auth(auth) => Box::pin(auth::run(session, auth)).await,
         Command::Mock(mock) => Box::pin(mock::run(session, mock)).await,

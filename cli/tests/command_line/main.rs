@@ -18,6 +18,7 @@ mod listen;
 mod output;
 mod place;
 mod run;
+mod schema;
 mod submits;
 mod surroundings;
 #[cfg(target_os = "linux")]

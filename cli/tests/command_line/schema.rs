@@ -1,0 +1,121 @@
+//! The live schema against this build.
+
+use serde_json::{Value, json};
+
+use crate::place::{Place, Run};
+
+/// Runs it without any key.
+fn svc(place: &Place, words: &[&str]) -> Run {
+    let mut command = place.bare([]);
+    command.env("SVC_DEVELOPER_BASE_URL", place.mock.developer_base_url());
+    Run::of(command.args(words))
+}
+
+/// The live schema in a file, with that done to it.
+fn altered(place: &Place, alter: impl FnOnce(&mut Value)) -> String {
+    let file = place.path("theirs.json").display().to_string();
+    svc(place, &["schema", "fetch", &file]).ends(0);
+    let mut document = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    alter(&mut document);
+    std::fs::write(&file, document.to_string()).unwrap();
+    file
+}
+
+fn remove(document: &mut Value, pointer: &str, name: &str) {
+    let parent = document.pointer_mut(pointer).unwrap();
+    parent.as_object_mut().unwrap().remove(name).unwrap();
+}
+
+#[test]
+fn both_documents_are_fetched_without_a_key() {
+    let place = Place::new();
+    let fetched = svc(&place, &["schema", "fetch"]).ends(0).json();
+    assert_eq!(fetched["openapi"], "3.1.0");
+    let reference = svc(&place, &["schema", "fetch", "--reference"]).ends(0);
+    assert_eq!(reference.json(), fetched);
+}
+
+#[test]
+fn the_live_schema_of_the_same_build_does_not_differ() {
+    let place = Place::new();
+    let check = svc(&place, &["schema", "check"]).ends(0);
+    assert_eq!(check.json(), json!([]));
+    let url = format!("{}/v1/openapi.json", place.mock.developer_base_url());
+    let check = svc(&place, &["schema", "check", "--against", &url]).ends(0);
+    assert_eq!(check.json(), json!([]));
+}
+
+#[test]
+fn a_new_field_a_removed_operation_and_a_new_value_are_said_and_nothing_else() {
+    let place = Place::new();
+    let file = altered(&place, |document| {
+        let schemas = &mut document["components"]["schemas"];
+        schemas["Job"]["properties"]["lane"] = json!({"type": "integer"});
+        let values = schemas["JobStatus"]["enum"].as_array_mut().unwrap();
+        values.push("paused".into());
+        remove(document, "/paths", "/v1/balance");
+    });
+    let check = svc(&place, &["schema", "check", "--against", &file]).ends(1);
+    let said = check.json();
+    let said: Vec<_> = said
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| {
+            (
+                &it["drift"],
+                &it["part"],
+                &it["place"],
+                &it["detail"],
+                &it["breaks"],
+            )
+        })
+        .map(|it| json!(it))
+        .collect();
+    assert_eq!(
+        said,
+        [
+            json!(["gone", "operation", "balance", "GET /v1/balance", true]),
+            json!(["new", "field", "Job.lane", null, false]),
+            json!(["new", "enum_value", "JobStatus", "paused", false]),
+        ]
+    );
+    let words = ["schema", "check", "--against", &file, "-o", "table"];
+    let table = svc(&place, &words).ends(1);
+    for word in ["gone", "balance", "Job.lane", "paused", "and"] {
+        assert!(table.out.contains(word), "no {word} in {}", table.out);
+    }
+}
+
+#[test]
+fn what_is_only_new_or_was_only_assumed_is_no_failure() {
+    let place = Place::new();
+    let file = altered(&place, |document| {
+        remove(document, "/components/schemas/Job/properties", "model");
+        document["paths"]["/v1/lanes"] = json!({"get": {"responses": {}}});
+    });
+    let said = svc(&place, &["schema", "check", "--against", &file]).ends(0);
+    let said = said.json();
+    assert_eq!(said[0]["place"], "Job.model");
+    assert_eq!(said[0]["assumed"], true);
+    assert_eq!(said[1]["place"], "GET /v1/lanes");
+    assert_eq!(said.as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn what_is_no_document_is_a_failure_that_says_so() {
+    let place = Place::new();
+    let file = place.path("odd.json");
+    for (text, said) in [("{}", "no paths"), ("<html>", "no JSON")] {
+        std::fs::write(&file, text).unwrap();
+        let file = file.display().to_string();
+        let check = svc(&place, &["schema", "check", "--against", &file]).ends(1);
+        assert!(check.err.contains(said), "{}", check.err);
+    }
+    svc(&place, &["schema", "check", "--against", "/no/such/file"]).ends(2);
+    svc(
+        &place,
+        &["schema", "check", "--against", "http://example.com/a.json"],
+    )
+    .ends(2);
+}
