@@ -8,13 +8,14 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::call::legible::legible;
 use crate::call::{Core, Options, Request};
 use crate::client::Client;
 use crate::contract::Operation;
 use crate::error::{Error, Result};
 use crate::runs::{self, QueueHandle};
 use crate::surface::Surface;
-use crate::types::{IdempotencyKey, InvalidField, SubmitReceipt, Validate};
+use crate::types::{IdempotencyKey, InvalidField, SubmitReceipt, Validate, id_in_url};
 use crate::wait::JobHandle;
 
 impl<S: Surface> Client<S> {
@@ -221,9 +222,9 @@ impl<H: Started> Submit<H> {
             let answer = answer.success()?;
             let receipt = answer.decode::<H::Receipt>(wrapping).map_err(|error| {
                 // What was paid for can be taken up again even so.
-                match serde_json::from_slice::<Value>(&answer.body) {
-                    Ok(body) => H::found(error, body.get("data").unwrap_or(&body)),
-                    Err(_) => error,
+                match legible(&answer.body) {
+                    Some(body) => H::found(error, body.get("data").unwrap_or(&body)),
+                    None => error,
                 }
             })?;
             let key = request.idempotency_key.as_ref();
@@ -250,13 +251,17 @@ impl<S: Surface> Started for JobHandle<S> {
         answered_200: bool,
     ) -> Option<Self> {
         let (client, key) = (client.clone(), idempotency_key.cloned());
-        Some(Self::submitted(client, receipt, key, answered_200))
+        let is_named = !receipt.job.id.as_str().is_empty();
+        is_named.then(|| Self::submitted(client, receipt, key, answered_200))
     }
 
     fn found(error: Error, receipt: &Value) -> Error {
+        let text = |value: Option<&Value>| value?.as_str().map(str::to_owned);
         let job = receipt.get("job").unwrap_or(receipt);
-        let id = job.get("id").or_else(|| receipt.get("job_id"));
-        match id.and_then(Value::as_str) {
+        let id = text(job.get("id"))
+            .or_else(|| text(receipt.get("job_id")))
+            .or_else(|| id_in_url(&text(receipt.get("status_url"))?, &["jobs"]));
+        match id {
             Some(id) => error.with_job(&id.into(), None),
             None => error,
         }

@@ -7,6 +7,7 @@ pub(crate) mod budget;
 pub(crate) mod clock;
 pub(crate) mod decode;
 pub(crate) mod entropy;
+pub(crate) mod legible;
 pub(crate) mod origin;
 pub(crate) mod pace;
 mod request;

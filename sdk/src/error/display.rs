@@ -81,6 +81,13 @@ impl Error {
                     None => Ok(()),
                 }
             }
+            Kind::GoesOn { status } => {
+                let what = self.subject_name();
+                write!(
+                    f,
+                    "there is no result yet: the {what} is {status}; ask again later"
+                )
+            }
             Kind::Schema(error) => write!(f, "{error}"),
             Kind::WaitDeadline { after } => {
                 let what = self.subject_name();

@@ -99,6 +99,8 @@ pub(crate) enum Kind {
     },
     /// The run ended without completing.
     RunEnded { receipt: Box<RunReceipt> },
+    /// What was said to have ended goes on, as its result says.
+    GoesOn { status: String },
     /// The output schema is outside the supported subset; nothing was sent.
     Schema(OutputSchemaError),
     /// The wait's deadline passed; the job goes on.
@@ -252,7 +254,10 @@ impl Error {
     /// What to do about it: the service's word, else the catalogue's.
     #[must_use]
     pub fn advice(&self) -> Option<NextAction> {
-        self.body()?.advice()
+        match self.kind() {
+            Kind::GoesOn { .. } => Some(NextAction::PollStatus),
+            _ => self.body()?.advice(),
+        }
     }
 
     /// The request's id, to be named to the service's support.

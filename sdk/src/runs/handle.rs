@@ -192,17 +192,31 @@ impl<K: Kind> RunHandle<K> {
 
     async fn outcome_by(&self, mut last: LastLook) -> Result<RunReceipt> {
         let mut settling = 0;
+        let mut had = None;
         loop {
             let call: Call<RunReceipt> = self.call(K::RESULT);
             let call = last.within(call, self.client.core.deadline);
-            match call.send().await {
+            let read = match call.send().await {
+                // What answers is behind what said that it has ended.
+                Ok(receipt) if matches!(receipt.status, RunStatus::Queued | RunStatus::Running) => {
+                    let status = receipt.status.to_string();
+                    Err(Error::new(error::Kind::GoesOn { status }))
+                }
+                read => read,
+            };
+            match read {
                 // The output is there and is filled in at a later read.
                 Ok(receipt) if receipt.is_settling() && settling < SETTLING_READS => {
                     settling += 1;
+                    had = Some(receipt);
                     clock::sleep(BEHIND).await;
                 }
                 Ok(receipt) => return self.judged(receipt),
-                Err(error) => last.bear(self, error).await?,
+                Err(error) => match (last.bear(self, error).await, had.take()) {
+                    (Ok(()), receipt) => had = receipt,
+                    (Err(_), Some(receipt)) => return self.judged(receipt),
+                    (Err(error), None) => return Err(error),
+                },
             }
         }
     }
@@ -225,10 +239,10 @@ impl<K: Kind> RunHandle<K> {
     ///
     /// # Errors
     ///
-    /// Where the receipt could not be read, or a file could not be fetched or written; the files
+    /// Where the receipt could not be read, it is too early (`run_not_completed`), or a file could not be fetched or written; the files
     /// are still there, so download them again.
     pub async fn download(&self, folder: impl AsRef<Path>) -> Result<Vec<Downloaded>> {
-        let receipt = self.get().await?;
+        let receipt = self.result().await?;
         self.download_receipt(&receipt, folder, None).await
     }
 
@@ -321,7 +335,9 @@ impl<K: Kind> Watched for RunHandle<K> {
 
 impl Standing for RunStatusPayload {
     fn is_through(&self) -> bool {
-        self.is_terminal()
+        let awaits_result =
+            self.status == Some(RunStatus::Completed) && self.result_ready == Some(false);
+        self.is_terminal() && !awaits_result
     }
 
     fn next_look_after(&self) -> Option<f64> {
@@ -356,9 +372,9 @@ impl<K: Kind> Started for RunHandle<K> {
     }
 
     fn found(error: Error, receipt: &Value) -> Error {
-        let id = receipt.get("run_id").or_else(|| receipt.get("id"));
-        match id.and_then(Value::as_str) {
-            Some(id) => error.with_run(&id.into(), None),
+        let nested = || RunReceipt::id_in(receipt.get("run")?);
+        match RunReceipt::id_in(receipt).or_else(nested) {
+            Some(id) => error.with_run(&id, None),
             None => error,
         }
     }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::{FormatRun, RunHandle};
@@ -114,7 +115,8 @@ impl QueueHandle {
         Updates::new(self.clone(), options)
     }
 
-    /// Waits until every item has ended, in whatever way, and gives the last look.
+    /// Waits until every item has ended, in whatever way, and gives the last look. Events tell of
+    /// runs: no event is about a queue.
     ///
     /// # Errors
     ///
@@ -122,10 +124,7 @@ impl QueueHandle {
     /// deadline ([`is_wait_deadline`](Error::is_wait_deadline)). Each carries the queue's id.
     pub async fn wait_with(&self, options: WaitOptions) -> Result<Queue> {
         let deadline = options.deadline.map(clock::after);
-        match watched::until_through(self, &options, deadline).await? {
-            Some(queue) => Ok(queue),
-            None => self.get().await,
-        }
+        watched::until_through(self, &options, deadline).await
     }
 
     /// Waits until every item has ended, without a deadline: a queue takes as long as its items.
@@ -237,8 +236,8 @@ impl Started for QueueHandle {
     }
 
     fn found(error: Error, receipt: &Value) -> Error {
-        match receipt.get("queue_id").and_then(Value::as_str) {
-            Some(id) => error.with_queue(&id.into()),
+        match Queue::deserialize(receipt).ok().and_then(|it| it.id()) {
+            Some(id) => error.with_queue(&id),
             None => error,
         }
     }

@@ -266,3 +266,113 @@ async fn an_operation_that_starts_something_else_is_refused() {
     let wrong = client.start::<QueueHandle>(Operation::Video1Generate, &[], &json);
     assert!(wrong.send().await.unwrap_err().is_invalid());
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_run_whose_result_is_not_ready_is_polled_until_it_is() {
+    let early = || {
+        json(
+            200,
+            r#"{"data": {"status": "completed", "terminal": true, "result_ready": false, "next_poll_after_seconds": 10}}"#,
+        )
+    };
+    let script = Script::new([
+        early(),
+        early(),
+        early(),
+        poll("completed"),
+        receipt("completed", ""),
+    ]);
+    let run = developer_client(&script).agent_run("run_1");
+    assert!(run.wait().await.is_ok());
+    assert_eq!(script.seen().len(), 5);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_event_about_a_run_that_is_not_over_does_not_end_the_wait() {
+    let mut steps: Vec<_> = (0..60).map(|_| poll("running")).collect();
+    steps.extend([poll("completed"), receipt("completed", "")]);
+    let script = Script::new(steps);
+    let inbox = crate::Inbox::new();
+    let event = serde_json::json!({"event": "agent.run.terminal", "run_id": "run_1"});
+    inbox.deliver(&serde_json::from_value(event).unwrap());
+    let run = developer_client(&script).agent_run("run_1");
+    let options = WaitOptions::default().events(&inbox);
+    assert_eq!(
+        run.wait_with(options).await.unwrap().status,
+        RunStatus::Completed
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_result_that_is_read_while_the_run_goes_on_is_none() {
+    let script = Script::new([
+        poll("completed"),
+        receipt("running", ""),
+        receipt("completed", ""),
+    ]);
+    let run = developer_client(&script).agent_run("run_1");
+    assert_eq!(run.wait().await.unwrap().status, RunStatus::Completed);
+
+    let script = Script::new([receipt("running", "")]);
+    let error = developer_client(&script).agent_run("run_1").outcome().await;
+    let error = error.unwrap_err();
+    assert!(!error.is_run_failed(), "{error}");
+    assert_eq!(
+        error.advice(),
+        Some(crate::contract::NextAction::PollStatus)
+    );
+    assert_eq!(error.run_id(), Some(&"run_1".into()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_receipt_that_is_had_is_not_lost_over_reading_it_again() {
+    let settling = r#", "output": null, "artifacts": [{"url": "https://m/a.png"}], "output_error":
+        {"code": "output_extraction_failed", "details": {"reason": "harvest_unavailable"}}"#;
+    let script = Script::new([
+        poll("completed"),
+        receipt("completed", settling),
+        json(404, r#"{"error": {"code": "format_run_not_found"}}"#),
+    ]);
+    let run = developer_client(&script).format_run("run_1");
+    let receipt = run.wait().await.unwrap();
+    assert!(receipt.is_settling() && receipt.artifacts.len() == 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_start_whose_receipt_cannot_be_read_still_tells_the_run_that_was_paid_for() {
+    let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
+    let url = "https://api.example/v1/agent-runs/run_7/status";
+    for body in [
+        format!(r#"{{"data": {{"run_id": "run_7", "status": "queued", "later": 1e999}}}}"#),
+        format!(r#"{{"data": {{"run_id": "run_7", "status": "queued", "later": {deep}}}}}"#),
+        format!(r#"{{"data": {{"run_id": "run_7", "later": 1e999}}}}"#),
+        format!(r#"{{"data": {{"run_id": null, "status": 5, "id": "run_7"}}}}"#),
+        format!(r#"{{"data": {{"status": null, "status_url": "{url}"}}}}"#),
+        format!(r#"{{"data": {{"run": {{"run_id": "run_7", "status": "queued"}}}}}}"#),
+    ] {
+        let script = Script::new([json(202, &body)]);
+        let completion = AgentCompletionCreate::new("x", Usd::from_micros(1));
+        let start = developer_client(&script).agent_completions_create(&completion);
+        let key = start.idempotency_key().cloned();
+        let error = start.send().await.unwrap_err();
+        assert_eq!(error.run_id(), Some(&"run_7".into()), "{body}");
+        assert_eq!(error.idempotency_key(), key.as_ref());
+        assert!(error.is_ambiguous());
+    }
+    let queue = format!(r#"{{"data": {{"queue_id": "frq_7", "later": 1e999}}}}"#);
+    let script = Script::new([json(202, &queue)]);
+    let bulk = BulkRunCreate::new([body()]);
+    let start = developer_client(&script).formats_bulk_create("fmt_1", &bulk);
+    let error = start.send().await.unwrap_err();
+    assert_eq!(error.queue_id(), Some("frq_7".into()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_goes_on_is_not_downloaded_as_if_it_were_all() {
+    let script = Script::new([json(409, r#"{"error": {"code": "run_not_completed"}}"#)]);
+    let folder = tempfile::tempdir().unwrap();
+    let run = developer_client(&script).agent_run("run_1");
+    let error = run.download(folder.path()).await.unwrap_err();
+    assert_eq!(error.code().unwrap().as_str(), "run_not_completed");
+    assert!(script.seen()[0].url.ends_with("/agent-runs/run_1/result"));
+}

@@ -50,6 +50,22 @@ macro_rules! ids {
     };
 }
 
+/// The identifier that follows one of these collections in a URL of the service:
+/// `…/format-runs/{id}/status`. The last one, as a base URL may have a prefix.
+pub(crate) fn id_in_url(url: &str, collections: &[&str]) -> Option<String> {
+    let path = url.split(['?', '#']).next()?;
+    let path = match path.split_once("://") {
+        Some((_, rest)) => rest.split_once('/')?.1,
+        None => path,
+    };
+    let ids = path.split('/').zip(path.split('/').skip(1));
+    let (_, id) = ids
+        .filter(|(collection, id)| collections.contains(collection) && !id.is_empty())
+        .last()?;
+    let id = percent_encoding::percent_decode_str(id).decode_utf8();
+    Some(id.ok()?.into_owned())
+}
+
 ids! {
     /// Identifies a job.
     JobId;

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::id::id_in_url;
 use super::received::received;
 use super::{
     ActionId, Artifact, ErrorBody, FormatId, QueueId, RequestId, RunId, SchemaViolation, Seconds,
@@ -93,12 +95,19 @@ impl RunReceipt {
     pub fn id(&self) -> Option<RunId> {
         let urls = [&self.status_url, &self.result_url, &self.events_url];
         let in_urls = || {
-            urls.into_iter()
-                .flatten()
-                .find_map(|url| in_url(url, "-runs"))
+            let mut urls = urls.into_iter().flatten();
+            urls.find_map(|url| id_in_url(url, &RUNS))
         };
         let own = self.run_id.clone().or_else(|| self.extra.field("id"));
-        own.or_else(|| in_urls().map(RunId::from))
+        own.filter(|id| !id.as_str().is_empty())
+            .or_else(|| in_urls().map(RunId::from))
+    }
+
+    /// The run that a receipt is of, even one that lacks what a receipt must have.
+    pub(crate) fn id_in(receipt: &Value) -> Option<RunId> {
+        let mut fields = receipt.as_object()?.clone();
+        fields.insert("status".to_owned(), "".into());
+        Self::deserialize(Value::Object(fields)).ok()?.id()
     }
 
     /// The output as the caller's own type. One that is not there reads as `null`.
@@ -239,14 +248,8 @@ received! {
     }
 }
 
-/// The identifier that follows the collection of that name in a URL of the service:
-/// `…/format-runs/{id}/status`.
-pub(super) fn in_url<'u>(url: &'u str, collection: &str) -> Option<&'u str> {
-    let path = url.split(['?', '#']).next()?;
-    let mut segments = path.split('/');
-    segments.find(|segment| segment.ends_with(collection))?;
-    segments.next().filter(|id| !id.is_empty())
-}
+/// The collections of runs, as URLs name them.
+const RUNS: [&str; 4] = ["action-runs", "format-runs", "agent-runs", "runs"];
 
 impl ErrorBody {
     /// The details that codes of runs have, typed.

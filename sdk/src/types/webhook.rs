@@ -9,7 +9,6 @@ use serde_json::Value;
 
 use super::invalid::webhook_url;
 use super::received::received;
-use super::run::in_url;
 use super::{Artifact, ErrorBody, InvalidField, JobId, RequestId, RunId, RunReceipt, Validate};
 use crate::contract::{DeliveryStatus, JobStatus};
 use crate::open_enum::open_enum;
@@ -121,11 +120,12 @@ impl WebhookEvent {
     /// of a receipt that was too large.
     #[must_use]
     pub fn run_id(&self) -> Option<RunId> {
-        let in_receipt = || self.payload.as_ref()?.get("run_id")?.as_str();
-        let own = self.run_id.as_ref().map(RunId::as_str);
-        own.or_else(in_receipt)
-            .map(RunId::from)
-            .or_else(|| in_url(&self.result_url()?, "-runs").map(RunId::from))
+        let in_receipt = || RunReceipt::id_in(self.payload.as_ref()?);
+        let in_url = || {
+            let urls = Value::from_iter([("result_url", self.result_url()?)]);
+            RunReceipt::id_in(&urls)
+        };
+        self.run_id.clone().or_else(in_receipt).or_else(in_url)
     }
 
     /// Where the receipt is to be fetched that was too large to be sent along.
@@ -263,6 +263,9 @@ mod tests {
         let rows = [
             json!({"event": "agent.run.terminal", "run_id": "run_1"}),
             json!({"event": "agent.run.terminal", "payload": {"run_id": "run_1", "status": "failed"}}),
+            json!({"event": "agent.run.terminal", "payload": {"id": "run_1"}}),
+            json!({"event": "agent.run.terminal", "payload": {
+                "status": "failed", "status_url": "https://a-runs/format-runs/v1/agent-runs/run_1/status"}}),
             json!({"event": "format.run.terminal", "payload": null, "error": {
                 "code": "payload_too_large",
                 "result_url": "https://api.example/v1/format-runs/run_1/result"}}),

@@ -179,8 +179,7 @@ impl<S: Surface> JobHandle<S> {
     pub async fn wait_with(&self, options: WaitOptions) -> Result<JobResult> {
         let deadline = options.deadline.map(clock::after);
         let status = watched::until_through(self, &options, deadline).await?;
-        let status = status.and_then(|status| status.status);
-        self.outcome_by(status, LastLook::of_a_wait(options, deadline))
+        self.outcome_by(status.status, LastLook::of_a_wait(options, deadline))
             .await
     }
 
@@ -219,7 +218,13 @@ impl<S: Surface> JobHandle<S> {
             None => get().await?.status,
         };
         let result = last.within(self.client.jobs_result(&self.id), most);
+        let goes_on =
+            |status: &JobStatus| matches!(status, JobStatus::Queued | JobStatus::Processing);
         match (status, result.send().await) {
+            // What answers is behind what said that it has ended.
+            (_, Ok(result)) if result.status.as_ref().is_some_and(goes_on) => {
+                Err(self.goes_on(result.status))
+            }
             (JobStatus::Completed, result) => result,
             (status @ (JobStatus::Failed | JobStatus::Canceled), Ok(result)) => {
                 Err(self.ended(status, result.error))
@@ -237,12 +242,20 @@ impl<S: Surface> JobHandle<S> {
             {
                 Ok(result)
             }
+            (status, Ok(result)) if result.status.is_none() && goes_on(&status) => {
+                Err(self.goes_on(Some(status)))
+            }
             (status, Ok(result)) => Err(self.ended(result.status.unwrap_or(status), result.error)),
         }
     }
 
     pub(crate) fn transport(&self) -> Arc<dyn crate::transport::Transport> {
         self.client.transport()
+    }
+
+    fn goes_on(&self, status: Option<JobStatus>) -> Error {
+        let status = status.map(|status| status.to_string()).unwrap_or_default();
+        self.owned(Error::new(Kind::GoesOn { status }))
     }
 
     fn ended(&self, status: JobStatus, body: Option<ErrorBody>) -> Error {

@@ -400,3 +400,65 @@ async fn a_poll_that_comes_before_the_event_ends_the_wait_too() {
     let job = job(&script).await;
     assert!(job.wait_with(options).await.is_ok());
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_event_about_a_job_that_is_not_over_only_makes_the_wait_look_sooner() {
+    let running =
+        r#"{"data": {"status": "processing", "terminal": false, "next_poll_after_seconds": 60}}"#;
+    let mut steps = vec![receipt(30.0)];
+    steps.extend((0..20).map(|_| json(200, running)));
+    steps.extend([json(200, COMPLETED), json(200, RESULT)]);
+    let script = Script::new(steps);
+    let inbox = super::Inbox::new();
+    inbox.deliver(&completed_event());
+    let job = job(&script).await;
+    let options = WaitOptions::default().events(&inbox);
+    assert_eq!(job.wait_with(options).await.unwrap().artifacts().len(), 1);
+    let moments = script.moments();
+    assert_eq!(moments[..2], [0, 0], "{moments:?}");
+    // For a while it is looked at again soon, as a replica may be behind, and then as before.
+    assert!(moments[2] <= 1_200, "{moments:?}");
+    let late = moments.iter().filter(|at| **at < 60_000).count();
+    assert!((14..20).contains(&late), "{moments:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_event_does_not_hide_that_the_service_cannot_be_asked() {
+    let script = Script::new([receipt(30.0), Step::Reset]);
+    let inbox = super::Inbox::new();
+    inbox.deliver(&completed_event());
+    let job = job(&script).await;
+    let options = WaitOptions::default().events(&inbox);
+    let error = job.wait_with(options).await.unwrap_err();
+    assert!(error.is_poll_unreachable() && !error.is_job_failed());
+    assert_eq!(error.job_id(), Some(job.id()));
+    assert!(script.moments().last().is_some_and(|last| *last >= 300_000));
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_hint_of_the_service_is_too_long_to_be_reckoned_with() {
+    for hint in [u64::MAX.to_string(), "1e18".to_owned()] {
+        let behind = json(409, r#"{"error": {"code": "job_not_completed"}}"#);
+        let script = Script::new([json(200, COMPLETED), behind.header("retry-after", hint)]);
+        let options = WaitOptions::default()
+            .deadline(Duration::MAX)
+            .patience(Duration::MAX);
+        let job = open_client(&script).job("job_1");
+        let error = job.wait_with(options).await.unwrap_err();
+        assert_eq!(error.code().unwrap().as_str(), "job_not_completed");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_result_that_says_that_the_job_goes_on_does_not_make_it_a_failed_one() {
+    let running = json(200, r#"{"data": {"id": "job_1", "status": "processing"}}"#);
+    let script = Script::new([running.clone(), json(200, r#"{"data": {}}"#)]);
+    let outcome = open_client(&script).job("job_1").outcome(None).await;
+    let error = outcome.unwrap_err();
+    assert!(!error.is_job_failed(), "{error}");
+    assert_eq!(error.job_id(), Some(&"job_1".into()));
+
+    let script = Script::new([json(200, COMPLETED), running.clone(), json(200, RESULT)]);
+    let waited = open_client(&script).job("job_1").wait().await;
+    assert_eq!(waited.unwrap().artifacts().len(), 1);
+}

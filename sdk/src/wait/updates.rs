@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use futures_core::Stream;
 
-use super::watched::{Look, Standing, Watched};
+use super::watched::{BEHIND, LAG, Look, Standing, Watched};
 use super::{Trouble, WaitOptions, schedule};
 use crate::call::clock::{self, Instant};
 use crate::error::Result;
@@ -64,14 +64,15 @@ pub struct Updates<W: Watched> {
     known: W::Status,
     polls: u32,
     trouble: Trouble,
+    hurried_until: Option<Instant>,
     state: State<W::Status>,
 }
 
 enum State<T> {
     /// The receipt's word comes first.
     Receipt,
-    /// The next poll, and the pause before it.
-    Polling(Look<T>),
+    /// The next poll, when it is due, and the pause before it.
+    Polling(Look<T>, Instant),
     /// Terminal, or an error that ends the wait.
     Over,
 }
@@ -81,7 +82,10 @@ impl<W: Watched> Updates<W> {
         let began = clock::now();
         let (known, state) = match watched.told() {
             Some(known) => (known, State::Receipt),
-            None => (watched.unknown(), State::Polling(watched.look(began))),
+            None => (
+                watched.unknown(),
+                State::Polling(watched.look(began), began),
+            ),
         };
         Self {
             watched,
@@ -90,6 +94,7 @@ impl<W: Watched> Updates<W> {
             known,
             polls: 0,
             trouble: Trouble::default(),
+            hurried_until: None,
             state,
         }
     }
@@ -99,6 +104,22 @@ impl<W: Watched> Updates<W> {
         poll_fn(|context| self.poll_update(context)).await
     }
 
+    /// What the last look showed.
+    pub(super) fn known(&self) -> &W::Status {
+        &self.known
+    }
+
+    /// An event tells of the end: looks at once, and soon again for a while, as what is asked may be
+    /// behind what sent the event.
+    pub(super) fn hurry(&mut self) {
+        let now = clock::now();
+        self.hurried_until = Some(now + LAG);
+        // A look that is under way is left to its answer.
+        if matches!(self.state, State::Polling(_, due) if now < due) {
+            self.state = State::Polling(self.watched.look(now), now);
+        }
+    }
+
     fn poll_update(
         &mut self,
         context: &mut Context<'_>,
@@ -106,7 +127,7 @@ impl<W: Watched> Updates<W> {
         let looked = match &mut self.state {
             State::Over => return Poll::Ready(None),
             State::Receipt => None,
-            State::Polling(polling) => Some(ready!(polling.as_mut().poll(context))),
+            State::Polling(polling, _) => Some(ready!(polling.as_mut().poll(context))),
         };
         let now = clock::now();
         let draw = self.watched.draw();
@@ -131,7 +152,7 @@ impl<W: Watched> Updates<W> {
             }
         };
         self.state = match pause {
-            Some(pause) => State::Polling(self.watched.look(now + pause)),
+            Some(pause) => State::Polling(self.watched.look(now + pause), now + pause),
             None => State::Over,
         };
         Poll::Ready(Some(Ok(Update {
@@ -149,7 +170,11 @@ impl<W: Watched> Updates<W> {
             return None;
         }
         let waited = now.saturating_duration_since(self.began);
-        Some(schedule::pause(self.known.next_look_after(), waited, draw))
+        let pause = schedule::pause(self.known.next_look_after(), waited, draw);
+        match self.hurried_until {
+            Some(until) if now < until => Some(pause.min(BEHIND)),
+            _ => Some(pause),
+        }
     }
 }
 

@@ -18,7 +18,7 @@ use crate::surface::Surface;
 const LAST_LOOK: Duration = Duration::from_secs(10);
 
 /// How far a replica may be behind the one that said that it is through.
-const LAG: Duration = Duration::from_secs(15);
+pub(super) const LAG: Duration = Duration::from_secs(15);
 /// The least pause before it is asked again.
 pub(crate) const BEHIND: Duration = Duration::from_secs(1);
 
@@ -80,13 +80,13 @@ pub(crate) fn look<S: Surface, T: serde::de::DeserializeOwned + Send + 'static>(
     })
 }
 
-/// Watches until it is through, and gives what the last look showed; none where an event told of the
-/// end first.
+/// Watches until it is through, and gives what the last look showed. An event only says when to look:
+/// one that came too early, or was forged, neither ends the wait nor holds it up.
 pub(crate) async fn until_through<W: Watched>(
     watched: &W,
     options: &WaitOptions,
     deadline: Option<Instant>,
-) -> Result<Option<W::Status>> {
+) -> Result<W::Status> {
     let mut updates = Updates::new(watched.clone(), options.clone());
     let mut told = pin!(async {
         match &options.events {
@@ -94,18 +94,27 @@ pub(crate) async fn until_through<W: Watched>(
             None => pending().await,
         }
     });
+    let mut was_told = false;
     loop {
-        let mut update = pin!(updates.next());
-        // The update before the event: it says how it ended.
-        let first = poll_fn(|context| match update.as_mut().poll(context) {
-            Poll::Ready(update) => Poll::Ready(Some(update)),
-            Poll::Pending => told.as_mut().poll(context).map(|()| None),
-        });
-        match clock::before(deadline, first).await {
-            Some(Some(Some(Ok(update)))) if update.is_terminal() => return Ok(Some(update.status)),
+        let first = {
+            let mut update = pin!(updates.next());
+            // The update before the event: it says how it ended.
+            let first = poll_fn(|context| match update.as_mut().poll(context) {
+                Poll::Ready(update) => Poll::Ready(Some(update)),
+                Poll::Pending if was_told => Poll::Pending,
+                Poll::Pending => told.as_mut().poll(context).map(|()| None),
+            });
+            clock::before(deadline, first).await
+        };
+        match first {
+            Some(Some(Some(Ok(update)))) if update.is_terminal() => return Ok(update.status),
             Some(Some(Some(Ok(_)))) => {}
             Some(Some(Some(Err(error)))) => return Err(error),
-            Some(Some(None) | None) => return Ok(None),
+            Some(Some(None)) => return Ok(updates.known().clone()),
+            Some(None) => {
+                was_told = true;
+                updates.hurry();
+            }
             None => {
                 let after = options.deadline.unwrap_or_default();
                 return Err(watched.owned(Error::new(Kind::WaitDeadline { after })));
@@ -164,12 +173,15 @@ impl LastLook {
         let now = clock::now();
         let pause = if error.advice() == Some(NextAction::PollStatus) {
             let pause = error.retry_after().unwrap_or_default().max(BEHIND);
-            Some(pause).filter(|pause| now + *pause < self.behind_until)
+            Some(pause).filter(|pause| *pause < self.behind_until.saturating_duration_since(now))
         } else {
             let draw = watched.draw();
             self.trouble.pause(&error, now, &self.options, draw)
         };
-        let room = |pause: &Duration| self.until.is_none_or(|until| now + *pause < until);
+        let room = |pause: &Duration| {
+            self.until
+                .is_none_or(|until| *pause < until.saturating_duration_since(now))
+        };
         match pause.filter(room) {
             Some(pause) => clock::sleep(pause).await,
             None => return Err(watched.owned(error)),

@@ -6,9 +6,9 @@ use serde_json::Value;
 use super::FormatRunCreate;
 use crate::contract::limits::{BULK_CONCURRENCY, BULK_ITEMS};
 use crate::contract::{QueueStatus, RunStatus};
+use crate::types::id::id_in_url;
 use crate::types::invalid::webhook_url;
 use crate::types::received::received;
-use crate::types::run::in_url;
 use crate::types::{Extra, FormatId, InvalidField, QueueId, RequestId, RunId, Seconds, Validate};
 
 /// The body that starts a bulk queue: up to 100 runs, of which `concurrency` are at work at once.
@@ -111,6 +111,9 @@ received! {
         format_id: maybe FormatId,
         /// Where the queue is.
         status: maybe QueueStatus,
+        /// Whether every item has ended, where the service says so; see
+        /// [`is_terminal`](Self::is_terminal).
+        terminal: maybe bool,
         /// How many runs are at work at once.
         concurrency: maybe u64,
         /// How many runs stand where, as it came; see [`counts`](Self::counts).
@@ -130,19 +133,21 @@ impl Queue {
     /// Identifies the queue: as the receipt says, or as its URL does.
     #[must_use]
     pub fn id(&self) -> Option<QueueId> {
-        let in_url = || in_url(self.status_url.as_ref()?, "-queues").map(QueueId::from);
+        let in_url = || id_in_url(self.status_url.as_ref()?, &["format-run-queues"]);
         let own = self.queue_id.clone().or_else(|| self.extra.field("id"));
-        own.or_else(in_url)
+        own.filter(|id| !id.as_str().is_empty())
+            .or_else(|| in_url().map(QueueId::from))
     }
 
     /// Whether every item has ended, in whatever way.
     #[must_use]
     pub fn is_terminal(&self) -> bool {
         match (&self.status, self.told_counts()) {
+            _ if self.terminal.is_some() => self.terminal == Some(true),
             (Some(QueueStatus::Completed), _) => true,
             (Some(QueueStatus::Running), _) => false,
             // A status that this build does not know, or none: the counts tell, else the items.
-            (_, Some(counts)) => counts.ended() == counts.total,
+            (_, Some(counts)) => counts.ended() >= counts.total,
             _ => !self.items.is_empty() && self.items.iter().all(|item| item.status.is_terminal()),
         }
     }
@@ -211,7 +216,8 @@ impl QueueCounts {
     /// Those that have ended, in whatever way.
     #[must_use]
     pub fn ended(&self) -> u64 {
-        self.completed + self.failed + self.skipped + self.canceled
+        let ended = [self.completed, self.failed, self.skipped, self.canceled];
+        ended.into_iter().fold(0, u64::saturating_add)
     }
 }
 
@@ -260,6 +266,14 @@ mod tests {
                 false,
             ),
             (json!({"queue_id": "q"}), false),
+            (
+                json!({"queue_id": "q", "status": "held", "terminal": true, "counts": {"total": 2, "completed": 1, "expired": 1}}),
+                true,
+            ),
+            (
+                json!({"queue_id": "q", "counts": {"total": 2, "completed": u64::MAX, "failed": 1}}),
+                true,
+            ),
         ];
         for (json, terminal) in rows {
             assert_eq!(queue(json.clone()).is_terminal(), terminal, "{json}");
