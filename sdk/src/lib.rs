@@ -74,6 +74,8 @@ mod raw;
 #[cfg(feature = "client")]
 pub mod runs;
 #[cfg(feature = "client")]
+mod sealed;
+#[cfg(feature = "client")]
 mod submit;
 #[cfg(feature = "client")]
 mod surface;

@@ -14,6 +14,7 @@ use crate::client::Client;
 use crate::contract::Operation;
 use crate::error::{Error, Result};
 use crate::runs::{self, QueueHandle};
+use crate::sealed::Sealed;
 use crate::surface::Surface;
 use crate::types::{IdempotencyKey, InvalidField, SubmitReceipt, Validate, id_in_url};
 use crate::wait::JobHandle;
@@ -119,7 +120,9 @@ impl<S: Surface> Client<S> {
 
 /// What a submit starts, and gives the handle of: a [`JobHandle`], a
 /// [`RunHandle`](crate::runs::RunHandle) or a [`QueueHandle`](crate::runs::QueueHandle).
-pub trait Started: Sized {
+///
+/// Only this crate implements it.
+pub trait Started: Sealed + Sized {
     /// The surface that it is on.
     type Surface: Surface;
 

@@ -4,13 +4,10 @@ use std::fmt;
 
 use crate::call::decode::Wrapping;
 use crate::contract;
-
-mod sealed {
-    pub trait Sealed {}
-}
+use crate::sealed::Sealed;
 
 /// A surface of the service: [`Open`] or [`Developer`].
-pub trait Surface: sealed::Sealed + Copy + fmt::Debug + Send + Sync + Unpin + 'static {
+pub trait Surface: Sealed + Copy + fmt::Debug + Send + Sync + Unpin + 'static {
     /// The surface in the table of operations.
     const SURFACE: contract::Surface;
     #[doc(hidden)]
@@ -27,8 +24,8 @@ pub struct Open;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Developer;
 
-impl sealed::Sealed for Open {}
-impl sealed::Sealed for Developer {}
+impl Sealed for Open {}
+impl Sealed for Developer {}
 
 impl Surface for Open {
     const SURFACE: contract::Surface = contract::Surface::Open;

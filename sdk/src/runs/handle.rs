@@ -14,6 +14,7 @@ use crate::contract::{Operation, RunStatus};
 use crate::developer::Client;
 use crate::download::{Downloaded, Files, OnProgress};
 use crate::error::{self, Error, Result};
+use crate::sealed::Sealed;
 use crate::submit::Started;
 use crate::surface::Developer;
 use crate::types::{
@@ -293,6 +294,9 @@ impl RunHandle<FormatRun> {
         call.send().await.map_err(|error| self.owned(error))
     }
 }
+
+impl<K> Sealed for RunHandle<K> {}
+impl Sealed for RunStatusPayload {}
 
 impl<K: Kind> Watched for RunHandle<K> {
     type Status = RunStatusPayload;

@@ -3,14 +3,11 @@
 use std::fmt;
 
 use crate::contract::Operation;
+use crate::sealed::Sealed;
 use crate::types::RunKind;
 
-mod sealed {
-    pub trait Sealed {}
-}
-
 /// A kind of run: [`ActionRun`], [`FormatRun`] or [`AgentRun`].
-pub trait Kind: sealed::Sealed + Copy + fmt::Debug + Send + Sync + Unpin + 'static {
+pub trait Kind: Sealed + Copy + fmt::Debug + Send + Sync + Unpin + 'static {
     /// The kind, as receipts say it.
     const KIND: RunKind;
     /// Reads the receipt.
@@ -37,9 +34,9 @@ pub struct FormatRun;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AgentRun;
 
-impl sealed::Sealed for ActionRun {}
-impl sealed::Sealed for FormatRun {}
-impl sealed::Sealed for AgentRun {}
+impl Sealed for ActionRun {}
+impl Sealed for FormatRun {}
+impl Sealed for AgentRun {}
 
 impl Kind for ActionRun {
     const KIND: RunKind = RunKind::Action;

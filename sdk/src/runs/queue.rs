@@ -10,6 +10,7 @@ use crate::call::clock::{self, Instant};
 use crate::contract::Operation;
 use crate::developer::Client;
 use crate::error::{Error, Result};
+use crate::sealed::Sealed;
 use crate::submit::Started;
 use crate::surface::Developer;
 use crate::types::{IdempotencyKey, Queue, QueueId, QueueItem, RunReceipt, Seconds};
@@ -168,6 +169,9 @@ impl QueueHandle {
         Ok(results)
     }
 }
+
+impl Sealed for QueueHandle {}
+impl Sealed for Queue {}
 
 impl Watched for QueueHandle {
     type Status = Queue;

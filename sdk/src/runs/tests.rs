@@ -343,12 +343,12 @@ async fn a_start_whose_receipt_cannot_be_read_still_tells_the_run_that_was_paid_
     let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
     let url = "https://api.example/v1/agent-runs/run_7/status";
     for body in [
-        format!(r#"{{"data": {{"run_id": "run_7", "status": "queued", "later": 1e999}}}}"#),
+        r#"{"data": {"run_id": "run_7", "status": "queued", "later": 1e999}}"#.to_owned(),
         format!(r#"{{"data": {{"run_id": "run_7", "status": "queued", "later": {deep}}}}}"#),
-        format!(r#"{{"data": {{"run_id": "run_7", "later": 1e999}}}}"#),
-        format!(r#"{{"data": {{"run_id": null, "status": 5, "id": "run_7"}}}}"#),
+        r#"{"data": {"run_id": "run_7", "later": 1e999}}"#.to_owned(),
+        r#"{"data": {"run_id": null, "status": 5, "id": "run_7"}}"#.to_owned(),
         format!(r#"{{"data": {{"status": null, "status_url": "{url}"}}}}"#),
-        format!(r#"{{"data": {{"run": {{"run_id": "run_7", "status": "queued"}}}}}}"#),
+        r#"{"data": {"run": {"run_id": "run_7", "status": "queued"}}}"#.to_owned(),
     ] {
         let script = Script::new([json(202, &body)]);
         let completion = AgentCompletionCreate::new("x", Usd::from_micros(1));
@@ -359,8 +359,8 @@ async fn a_start_whose_receipt_cannot_be_read_still_tells_the_run_that_was_paid_
         assert_eq!(error.idempotency_key(), key.as_ref());
         assert!(error.is_ambiguous());
     }
-    let queue = format!(r#"{{"data": {{"queue_id": "frq_7", "later": 1e999}}}}"#);
-    let script = Script::new([json(202, &queue)]);
+    let queue = r#"{"data": {"queue_id": "frq_7", "later": 1e999}}"#;
+    let script = Script::new([json(202, queue)]);
     let bulk = BulkRunCreate::new([body()]);
     let start = developer_client(&script).formats_bulk_create("fmt_1", &bulk);
     let error = start.send().await.unwrap_err();

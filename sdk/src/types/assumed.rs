@@ -61,6 +61,15 @@ impl<T: schemars::JsonSchema> schemars::JsonSchema for Assumed<T> {
     }
 }
 
+/// A part that is null: one that is told, as it is another thing than none.
+pub(super) fn told<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    T::deserialize(deserializer).map(Some)
+}
+
 /// A list that is `null` is one without items: some servers write an empty list so.
 pub(super) fn null_is_empty<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
 where

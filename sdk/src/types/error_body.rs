@@ -37,7 +37,10 @@ pub struct ErrorBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retryable: Option<bool>,
     /// Seconds to wait before that.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        serialize_with = "super::seconds::serialize"
+    )]
     pub retry_after_seconds: Option<f64>,
     /// What to do.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -55,7 +58,7 @@ impl<'de> Deserialize<'de> for ErrorBody {
         let mut fields = Fields::deserialize(deserializer)?;
         Ok(Self {
             code: fields.need("code")?,
-            message: fields.take("message").unwrap_or_default(),
+            message: fields.take_text("message"),
             request_id: fields.take("request_id"),
             category: fields.take("category"),
             stage: fields.take("stage"),
@@ -88,6 +91,16 @@ impl ErrorBody {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_error_comes_back_as_it_was() {
+        let json = serde_json::json!({
+            "code": "database_busy", "message": "", "retry_after_seconds": 2, "stage": null
+        });
+        let error: ErrorBody = serde_json::from_value(json.clone()).unwrap();
+        assert_eq!(error.retry_after_seconds, Some(2.0));
+        assert_eq!(serde_json::to_value(&error).unwrap(), json);
+    }
 
     #[test]
     fn an_error_is_not_lost_over_its_particulars() {

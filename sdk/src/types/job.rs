@@ -1,7 +1,9 @@
 //! Jobs: what they are, how they stand, what they made.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
+use super::assumed::told;
 use super::received::received;
 use super::{ArtifactId, Assumed, ErrorBody, Extra, JobId, RequestId, RunId, Usd};
 use crate::contract::{DeliveryStatus, JobStatus};
@@ -80,15 +82,23 @@ pub struct Job {
 struct JobBody {
     id: JobId,
     status: JobStatus,
-    #[serde(rename = "type")]
+    #[serde(default, rename = "type", deserialize_with = "told")]
     job_type: Option<Assumed<JobType>>,
+    #[serde(default, deserialize_with = "told")]
     model: Option<Assumed<String>>,
-    result: Option<JobOutput>,
+    #[serde(default, deserialize_with = "told")]
+    result: Option<Option<JobOutput>>,
+    #[serde(default, deserialize_with = "told")]
     error: Option<Assumed<ErrorBody>>,
+    #[serde(default, deserialize_with = "told")]
     price_usd: Option<Assumed<Usd>>,
+    #[serde(default, deserialize_with = "told")]
     metadata: Option<Assumed<Extra>>,
+    #[serde(default, deserialize_with = "told")]
     created_at: Option<Assumed<String>>,
+    #[serde(default, deserialize_with = "told")]
     updated_at: Option<Assumed<String>>,
+    #[serde(default, deserialize_with = "told")]
     webhook_delivery: Option<Assumed<WebhookDelivery>>,
     #[serde(flatten)]
     extra: Extra,
@@ -102,7 +112,7 @@ impl From<JobBody> for Job {
             status: body.status,
             job_type: fitting("type", body.job_type, &mut extra),
             model: fitting("model", body.model, &mut extra),
-            result: body.result,
+            result: not_null("result", body.result, &mut extra),
             error: fitting("error", body.error, &mut extra),
             price_usd: fitting("price_usd", body.price_usd, &mut extra),
             metadata: fitting("metadata", body.metadata, &mut extra),
@@ -124,17 +134,55 @@ fn fitting<T>(name: &str, value: Option<Assumed<T>>, extra: &mut Extra) -> Optio
     }
 }
 
+/// What is there; that it was null is kept.
+fn not_null<T>(name: &str, value: Option<Option<T>>, extra: &mut Extra) -> Option<T> {
+    if let Some(None) = value {
+        extra.insert(name.to_owned(), Value::Null);
+    }
+    value?
+}
+
+/// A list; that it was null or empty is kept.
+fn listed<T>(name: &str, value: Option<Option<Vec<T>>>, extra: &mut Extra) -> Vec<T> {
+    let items = not_null(name, value, extra);
+    if items.as_ref().is_some_and(Vec::is_empty) {
+        extra.insert(name.to_owned(), Value::Array(Vec::new()));
+    }
+    items.unwrap_or_default()
+}
+
 /// The `result` of a completed job.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[serde(from = "OutputBody")]
 #[non_exhaustive]
 pub struct JobOutput {
     /// What was made.
-    #[serde(default, deserialize_with = "super::assumed::null_is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub artifacts: Vec<Artifact>,
     /// Fields that this build does not know.
     #[serde(flatten)]
     pub extra: Extra,
+}
+
+/// An output as it is read.
+#[derive(Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+struct OutputBody {
+    #[serde(default, deserialize_with = "told")]
+    artifacts: Option<Option<Vec<Artifact>>>,
+    #[serde(flatten)]
+    extra: Extra,
+}
+
+impl From<OutputBody> for JobOutput {
+    fn from(body: OutputBody) -> Self {
+        let mut extra = body.extra;
+        Self {
+            artifacts: listed("artifacts", body.artifacts, &mut extra),
+            extra,
+        }
+    }
 }
 
 /// A file that a job or run made.
@@ -161,32 +209,23 @@ pub struct Artifact {
     pub extra: Extra,
 }
 
-/// How a webhook delivery fares.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
-#[non_exhaustive]
-pub struct WebhookDelivery {
-    /// What became of it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub status: Option<DeliveryStatus>,
-    /// Attempts so far. Assumed name.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub attempts: Option<u32>,
-    /// When the next attempt is due (RFC 3339).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub next_attempt_at: Option<String>,
-    /// The receiver's last answer.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub last_status_code: Option<u16>,
-    /// Why the last attempt failed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub last_error: Option<String>,
-    /// The fingerprint of the newest signing secret.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub signing_secret_fingerprint: Option<String>,
-    /// Fields that this build does not know.
-    #[serde(flatten)]
-    pub extra: Extra,
+received! {
+    /// How a webhook delivery fares.
+    #[derive(Default)]
+    pub struct WebhookDelivery () {
+        /// What became of it.
+        status: maybe DeliveryStatus,
+        /// Attempts so far. Assumed name.
+        attempts: maybe u32,
+        /// When the next attempt is due (RFC 3339).
+        next_attempt_at: maybe String,
+        /// The receiver's last answer.
+        last_status_code: maybe u16,
+        /// Why the last attempt failed.
+        last_error: maybe String,
+        /// The fingerprint of the newest signing secret.
+        signing_secret_fingerprint: maybe String,
+    }
 }
 
 received! {
@@ -207,6 +246,7 @@ received! {
 /// The answer to a submit: what will be paid for, and where to ask for it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[serde(from = "ReceiptBody")]
 #[non_exhaustive]
 pub struct SubmitReceipt {
     /// The request that submitted.
@@ -236,9 +276,46 @@ pub struct SubmitReceipt {
     pub extra: Extra,
 }
 
+/// A receipt as it is read.
+#[derive(Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+struct ReceiptBody {
+    #[serde(default, deserialize_with = "told")]
+    request_id: Option<Option<RequestId>>,
+    job: Job,
+    #[serde(default, deserialize_with = "told")]
+    status_url: Option<Option<String>>,
+    #[serde(default, deserialize_with = "told")]
+    result_url: Option<Option<String>>,
+    #[serde(default, deserialize_with = "told")]
+    cancel_url: Option<Option<String>>,
+    #[serde(default, deserialize_with = "told")]
+    next_poll_after_seconds: Option<Option<f64>>,
+    #[serde(flatten)]
+    extra: Extra,
+}
+
+impl From<ReceiptBody> for SubmitReceipt {
+    fn from(body: ReceiptBody) -> Self {
+        const HINT: &str = "next_poll_after_seconds";
+
+        let mut extra = body.extra;
+        Self {
+            request_id: not_null("request_id", body.request_id, &mut extra),
+            job: body.job,
+            status_url: not_null("status_url", body.status_url, &mut extra),
+            result_url: not_null("result_url", body.result_url, &mut extra),
+            cancel_url: not_null("cancel_url", body.cancel_url, &mut extra),
+            next_poll_after_seconds: not_null(HINT, body.next_poll_after_seconds, &mut extra),
+            extra,
+        }
+    }
+}
+
 /// The answer to a poll.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[serde(from = "StatusBody")]
 #[non_exhaustive]
 pub struct StatusPayload {
     /// The job. Assumed.
@@ -264,6 +341,40 @@ pub struct StatusPayload {
     /// Fields that this build does not know.
     #[serde(flatten)]
     pub extra: Extra,
+}
+
+/// The answer to a poll as it is read.
+#[derive(Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+struct StatusBody {
+    #[serde(default, deserialize_with = "told")]
+    job_id: Option<Option<JobId>>,
+    #[serde(default, deserialize_with = "told")]
+    status: Option<Option<JobStatus>>,
+    #[serde(default, deserialize_with = "told")]
+    terminal: Option<Option<bool>>,
+    #[serde(default, deserialize_with = "told")]
+    result_ready: Option<Option<bool>>,
+    #[serde(default, deserialize_with = "told")]
+    next_poll_after_seconds: Option<Option<f64>>,
+    #[serde(flatten)]
+    extra: Extra,
+}
+
+impl From<StatusBody> for StatusPayload {
+    fn from(body: StatusBody) -> Self {
+        const HINT: &str = "next_poll_after_seconds";
+
+        let mut extra = body.extra;
+        Self {
+            job_id: not_null("job_id", body.job_id, &mut extra),
+            status: not_null("status", body.status, &mut extra),
+            terminal: not_null("terminal", body.terminal, &mut extra),
+            result_ready: not_null("result_ready", body.result_ready, &mut extra),
+            next_poll_after_seconds: not_null(HINT, body.next_poll_after_seconds, &mut extra),
+            extra,
+        }
+    }
 }
 
 impl StatusPayload {
@@ -306,12 +417,17 @@ pub struct JobResult {
 #[derive(Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 struct ResultBody {
-    job_id: Option<JobId>,
-    id: Option<JobId>,
-    status: Option<JobStatus>,
-    #[serde(default, deserialize_with = "super::assumed::null_is_empty")]
-    artifacts: Vec<Artifact>,
+    #[serde(default, deserialize_with = "told")]
+    job_id: Option<Option<JobId>>,
+    #[serde(default, deserialize_with = "told")]
+    id: Option<Option<JobId>>,
+    #[serde(default, deserialize_with = "told")]
+    status: Option<Option<JobStatus>>,
+    #[serde(default, deserialize_with = "told")]
+    artifacts: Option<Option<Vec<Artifact>>>,
+    #[serde(default, deserialize_with = "told")]
     result: Option<Assumed<JobOutput>>,
+    #[serde(default, deserialize_with = "told")]
     error: Option<Assumed<ErrorBody>>,
     #[serde(flatten)]
     extra: Extra,
@@ -320,14 +436,22 @@ struct ResultBody {
 impl From<ResultBody> for JobResult {
     fn from(body: ResultBody) -> Self {
         let mut extra = body.extra;
-        if let (Some(id), Some(_)) = (&body.id, &body.job_id) {
+        let id = not_null("id", body.id, &mut extra);
+        let job_id = not_null("job_id", body.job_id, &mut extra);
+        if let (Some(id), Some(_)) = (&id, &job_id) {
             extra.insert("id".to_owned(), id.as_str().into());
         }
         Self {
-            job_id: body.job_id.or(body.id),
-            status: body.status,
-            artifacts: body.artifacts,
-            result: body.result,
+            job_id: job_id.or(id),
+            status: not_null("status", body.status, &mut extra),
+            artifacts: listed("artifacts", body.artifacts, &mut extra),
+            result: match body.result {
+                Some(Assumed::Other(Value::Null)) => {
+                    extra.insert("result".to_owned(), Value::Null);
+                    None
+                }
+                result => result,
+            },
             error: fitting("error", body.error, &mut extra),
             extra,
         }
@@ -398,6 +522,39 @@ mod tests {
         let job: Job = serde_json::from_value(json.clone()).unwrap();
         assert_eq!((job.price_usd, job.created_at.as_ref()), (None, None));
         assert_eq!(serde_json::to_value(&job).unwrap(), json);
+    }
+
+    #[test]
+    fn what_is_null_or_empty_comes_back_as_it_was() {
+        for json in [
+            serde_json::json!({
+                "id": "job_1", "status": "queued", "type": null, "model": null, "result": null,
+                "error": null, "price_usd": null, "metadata": null, "created_at": null,
+                "updated_at": null, "webhook_delivery": null
+            }),
+            serde_json::json!({"id": "job_1", "status": "completed", "result": {"artifacts": null}}),
+            serde_json::json!({"id": "job_1", "status": "completed", "result": {"artifacts": []}}),
+            serde_json::json!({"id": "job_1", "status": "completed", "result": {}}),
+            serde_json::json!({"id": "job_1", "status": "failed", "webhook_delivery": {
+                "status": "retrying", "last_status_code": null, "attempts": "three"}}),
+        ] {
+            let job: Job = serde_json::from_value(json.clone()).unwrap();
+            assert_eq!(serde_json::to_value(&job).unwrap(), json);
+        }
+        for json in [
+            serde_json::json!({"job_id": null, "status": null, "artifacts": null, "result": null, "error": null}),
+            serde_json::json!({"id": null, "artifacts": []}),
+            serde_json::json!({"job_id": "job_1", "id": null}),
+        ] {
+            let result: JobResult = serde_json::from_value(json.clone()).unwrap();
+            assert_eq!(serde_json::to_value(&result).unwrap(), json);
+        }
+        let json = serde_json::json!({
+            "job_id": null, "status": "completed", "terminal": true, "result_ready": null,
+            "next_poll_after_seconds": null
+        });
+        let payload: StatusPayload = serde_json::from_value(json.clone()).unwrap();
+        assert_eq!(serde_json::to_value(&payload).unwrap(), json);
     }
 
     #[test]

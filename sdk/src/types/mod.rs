@@ -52,6 +52,7 @@ pub use format::{
     QueueCounts, QueueItem,
 };
 pub use generate::{ImageGenerate, Mode, VideoGenerate};
+#[cfg(feature = "client")]
 pub(crate) use id::id_in_url;
 pub use id::{ActionId, ArtifactId, FormatId, JobId, QueueId, RequestId, RunId, TopUpId};
 pub use idempotency::IdempotencyKey;

@@ -9,16 +9,17 @@ use super::Extra;
 
 /// Declares a received body: the fields that must be there in parentheses, then the others.
 ///
-/// The kind of another field is `maybe` (an `Option`) or `many` (a `Vec`).
+/// The kind of another field is `maybe` (an `Option`) or `many` (a `Vec`). Of one that begins with
+/// `redacted`, `Debug` shows no value of `extra`: what must not be shown may stand there.
 macro_rules! received {
-    (
+    (@declare ($($derived:ident)?)
         $(#[$meta:meta])*
         pub struct $name:ident ( $( $(#[$needed_meta:meta])* $needed:ident: $needed_type:ty ),* $(,)? ) {
             $( $(#[$field_meta:meta])* $field:ident: $kind:ident $type:ty, )*
         }
     ) => {
         $(#[$meta])*
-        #[derive(Clone, Debug, PartialEq, serde::Serialize)]
+        #[derive(Clone, $($derived,)? PartialEq, serde::Serialize)]
         #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
         #[non_exhaustive]
         pub struct $name {
@@ -44,10 +45,33 @@ macro_rules! received {
             }
         }
     };
+    (@redact
+        $(#[$meta:meta])*
+        pub struct $name:ident () {
+            $( $(#[$field_meta:meta])* $field:ident: $kind:ident $type:ty, )*
+        }
+    ) => {
+        impl std::fmt::Debug for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                let extra: Vec<_> = self.extra.iter().map(|(name, _)| name).collect();
+                f.debug_struct(stringify!($name))
+                    $( .field(stringify!($field), &self.$field) )*
+                    .field("extra", &extra)
+                    .finish()
+            }
+        }
+    };
     (@read maybe $fields:ident $name:expr) => { $fields.take($name) };
     (@read many $fields:ident $name:expr) => { $fields.take_all($name) };
     (@type maybe $type:ty) => { Option<$type> };
     (@type many $type:ty) => { Vec<$type> };
+    (redacted $($declaration:tt)*) => {
+        crate::types::received::received!(@declare () $($declaration)*);
+        crate::types::received::received!(@redact $($declaration)*);
+    };
+    ($($declaration:tt)*) => {
+        crate::types::received::received!(@declare (Debug) $($declaration)*);
+    };
 }
 
 pub(in crate::types) use received;
@@ -82,6 +106,14 @@ impl Fields {
             return Vec::new();
         }
         self.take(name).unwrap_or_default()
+    }
+
+    /// Takes out a text; an empty one stays, so that it is told from none.
+    pub(in crate::types) fn take_text(&mut self, name: &str) -> String {
+        match self.0.get(name) {
+            Some(Value::String(text)) if !text.is_empty() => self.take(name).unwrap_or_default(),
+            _ => String::new(),
+        }
     }
 
     pub(in crate::types) fn rest(self) -> Extra {

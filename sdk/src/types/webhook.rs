@@ -105,9 +105,10 @@ impl WebhookEvent {
     #[must_use]
     pub fn artifacts(&self) -> Vec<Artifact> {
         let artifacts = self.payload.as_ref().and_then(|it| it.get("artifacts"));
+        let artifacts = artifacts.and_then(Value::as_array).into_iter().flatten();
         artifacts
-            .and_then(|artifacts| Vec::deserialize(artifacts).ok())
-            .unwrap_or_default()
+            .filter_map(|artifact| Artifact::deserialize(artifact).ok())
+            .collect()
     }
 
     /// The receipt of the run; none where it is too large to be sent along, or of another shape.
@@ -147,6 +148,7 @@ impl WebhookEvent {
 }
 
 received! {
+    redacted
     /// The workspace's signing secret. The fields but `secret`, `fingerprint` and `rotation` are
     /// assumed.
     #[derive(Default)]
@@ -163,6 +165,7 @@ received! {
 }
 
 received! {
+    redacted
     /// A rotation of the signing secret.
     #[derive(Default)]
     pub struct SecretRotation () {
@@ -276,10 +279,27 @@ mod tests {
     }
 
     #[test]
+    fn an_artifact_of_another_shape_hides_no_other() {
+        let event = event(json!({"event": "job.completed", "payload": {"artifacts": [
+            {"id": "art_1", "url": null}, {"id": "art_2", "url": "https://m/a.png"}]}}));
+        assert_eq!(event.artifacts().len(), 1);
+    }
+
+    #[test]
     fn a_signing_secret_is_not_shown() {
         let json = json!({"secret": "canary", "rotation": {"previous_valid_until": null}});
         let secret: SigningSecret = serde_json::from_value(json.clone()).unwrap();
         assert!(!format!("{secret:?}").contains("canary"));
+        for elsewhere in [
+            json!({"signing_secret": "canary"}),
+            json!({"secret": {"value": "canary"}}),
+            json!({"rotation": {"previous_secret": "canary"}}),
+            json!({"rotation": "canary"}),
+        ] {
+            let secret: SigningSecret = serde_json::from_value(elsewhere.clone()).unwrap();
+            assert!(!format!("{secret:?}").contains("canary"), "{secret:?}");
+            assert_eq!(serde_json::to_value(&secret).unwrap(), elsewhere);
+        }
         assert_eq!(serde_json::to_value(&secret).unwrap(), json);
     }
 }

@@ -8,6 +8,7 @@ use crate::call::clock::{self, Instant};
 use crate::client::Client;
 use crate::contract::JobStatus;
 use crate::error::{Error, Kind, Result};
+use crate::sealed::Sealed;
 use crate::surface::Surface;
 use crate::types::{
     ErrorBody, IdempotencyKey, Job, JobId, JobResult, StatusPayload, SubmitReceipt,
@@ -265,6 +266,9 @@ impl<S: Surface> JobHandle<S> {
         }))
     }
 }
+
+impl<S> Sealed for JobHandle<S> {}
+impl Sealed for StatusPayload {}
 
 impl<S: Surface> Watched for JobHandle<S> {
     type Status = StatusPayload;

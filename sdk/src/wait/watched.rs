@@ -12,6 +12,7 @@ use crate::call::clock::{self, Instant};
 use crate::client::Client;
 use crate::contract::NextAction;
 use crate::error::{Error, Kind, Result};
+use crate::sealed::Sealed;
 use crate::surface::Surface;
 
 /// The time to read what it came to, where the wait's own is all but over.
@@ -27,7 +28,9 @@ pub(crate) type Look<T> = Pin<Box<dyn Future<Output = Result<T>> + Send>>;
 
 /// What can be watched until it is through: a [`JobHandle`](crate::JobHandle), a
 /// [`RunHandle`](crate::runs::RunHandle), a [`QueueHandle`](crate::runs::QueueHandle).
-pub trait Watched: Clone + Debug + Send + Sync + Unpin + 'static {
+///
+/// Only this crate implements it.
+pub trait Watched: Sealed + Clone + Debug + Send + Sync + Unpin + 'static {
     /// What a look at it shows.
     type Status: Standing;
 
@@ -57,7 +60,9 @@ pub trait Watched: Clone + Debug + Send + Sync + Unpin + 'static {
 }
 
 /// How something stands, as a look at it shows.
-pub trait Standing: Clone + Debug + Send + Sync + Unpin + 'static {
+///
+/// Only this crate implements it.
+pub trait Standing: Sealed + Clone + Debug + Send + Sync + Unpin + 'static {
     /// Whether there is nothing left to wait for.
     fn is_through(&self) -> bool;
 

@@ -195,6 +195,13 @@ pub struct Attachment {
 }
 
 impl Attachment {
+    /// A field that this build has no setter for.
+    #[must_use]
+    pub fn field(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
+        self.extra.insert(name.into(), value.into());
+        self
+    }
+
     /// A file at a public HTTPS URL.
     #[must_use]
     pub fn url(url: impl Into<String>) -> Self {
@@ -238,7 +245,8 @@ impl Validate for FormatRunCreate {
             within_limits(input)?;
         }
         for attachment in &self.attachments {
-            if attachment.asset_id.is_some() == attachment.url.is_some() {
+            let is_known = attachment.extra.is_empty();
+            if is_known && attachment.asset_id.is_some() == attachment.url.is_some() {
                 let reason = "must have asset_id or url, and not both";
                 return Err(InvalidField::new("attachments", reason));
             }
@@ -372,6 +380,11 @@ mod tests {
             assert!(cap(micros).validate().is_ok(), "{micros}");
         }
         assert!(FormatRunCreate::continuing("run_1").validate().is_ok());
+        let of_tomorrow = Attachment {
+            url: None,
+            ..Attachment::url("").field("file_id", "f")
+        };
+        assert!(run().attachment(of_tomorrow).validate().is_ok());
     }
 
     #[test]

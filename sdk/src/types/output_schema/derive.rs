@@ -3,7 +3,7 @@
 use schemars::generate::SchemaSettings;
 use schemars::transform::{Transform, transform_subschemas};
 use schemars::{JsonSchema, Schema};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{OutputSchema, OutputSchemaError};
 
@@ -57,7 +57,7 @@ struct Narrow;
 impl Transform for Narrow {
     fn transform(&mut self, schema: &mut Schema) {
         transform_subschemas(self, schema);
-        for annotation in ["title", "default", "examples", "deprecated"] {
+        for annotation in ANNOTATIONS {
             schema.remove(annotation);
         }
         // The width of a number, which says no more than its bounds do.
@@ -66,6 +66,33 @@ impl Transform for Narrow {
         }
         without_null(schema);
         alternatives_of_constants(schema);
+        anything(schema);
+    }
+}
+
+/// What says nothing about the output: a set is read from a list with a value in it twice, too.
+const ANNOTATIONS: [&str; 7] = [
+    "title",
+    "default",
+    "examples",
+    "deprecated",
+    "readOnly",
+    "writeOnly",
+    "uniqueItems",
+];
+
+/// A place where anything may stand is an empty schema: `true` is none in the subset.
+fn anything(schema: &mut Schema) {
+    let empty = |schema: &mut Value| {
+        if *schema == Value::Bool(true) {
+            *schema = Value::Object(Map::new());
+        }
+    };
+    if let Some(Value::Object(properties)) = schema.get_mut("properties") {
+        properties.values_mut().for_each(empty);
+    }
+    if let Some(items) = schema.get_mut("items") {
+        empty(items);
     }
 }
 
@@ -197,6 +224,123 @@ mod tests {
             schema.as_value()["required"],
             json!(["title", "seconds", "score", "tag"])
         );
+    }
+
+    fn of<T: JsonSchema>() -> Value {
+        match OutputSchema::of::<T>() {
+            Ok(schema) => schema.as_value().clone(),
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    #[test]
+    fn what_people_write_in_a_type_becomes_a_schema() {
+        use std::collections::{BTreeSet, HashMap};
+
+        #[derive(JsonSchema, Deserialize)]
+        #[expect(dead_code, reason = "only its schema is looked at")]
+        struct Name(String);
+
+        #[derive(JsonSchema, Deserialize)]
+        #[expect(dead_code, reason = "only its schema is looked at")]
+        struct Common {
+            lang: String,
+        }
+
+        #[derive(JsonSchema, Deserialize)]
+        #[serde(rename_all = "camelCase", deny_unknown_fields)]
+        #[expect(dead_code, reason = "only its schema is looked at")]
+        struct Everything {
+            /// As it is told.
+            display_name: Name,
+            nested: Option<Option<Mood>>,
+            documented: Option<Tag>,
+            gaps: Vec<Option<String>>,
+            boxed: Option<Box<Size>>,
+            many: Option<Vec<Size>>,
+            set: BTreeSet<String>,
+            pair: [f32; 2],
+            byte: u8,
+            #[serde(default)]
+            count: i64,
+            #[serde(rename = "other")]
+            anything: Value,
+            things: Vec<Value>,
+            perhaps: Option<Value>,
+            #[serde(skip_serializing)]
+            told: String,
+            #[schemars(range(min = 1, max = 5), length(max = 7), title = "Stars")]
+            stars: u32,
+            #[schemars(url)]
+            link: String,
+            loose: HashMap<String, Value>,
+        }
+
+        let schema = of::<Everything>();
+        let at = |name: &str| schema["properties"][name].clone();
+        assert_eq!(
+            at("displayName"),
+            json!({"type": "string", "description": "As it is told."})
+        );
+        assert_eq!(
+            at("nested"),
+            json!({"type": "string", "enum": ["calm", "wild"]})
+        );
+        assert_eq!(
+            at("documented"),
+            json!({"type": "string", "enum": ["web", "print"]})
+        );
+        assert_eq!(
+            at("gaps"),
+            json!({"type": "array", "items": {"type": "string"}})
+        );
+        assert_eq!(at("boxed")["type"], "object");
+        assert_eq!(at("many")["items"]["type"], "object");
+        assert_eq!(
+            at("set"),
+            json!({"type": "array", "items": {"type": "string"}})
+        );
+        assert_eq!(at("pair")["minItems"], 2);
+        assert_eq!(
+            at("byte"),
+            json!({"type": "integer", "minimum": 0, "maximum": 255})
+        );
+        assert_eq!(at("count"), json!({"type": "integer"}));
+        assert_eq!(at("other"), json!({}));
+        assert_eq!(at("things"), json!({"type": "array", "items": {}}));
+        assert_eq!(at("perhaps"), json!({}));
+        assert_eq!(at("told"), json!({"type": "string"}));
+        assert_eq!(at("link"), json!({"type": "string", "format": "uri"}));
+        assert_eq!(
+            at("loose"),
+            json!({"type": "object", "additionalProperties": true})
+        );
+        assert_eq!(schema["additionalProperties"], false);
+
+        #[derive(JsonSchema, Deserialize)]
+        #[expect(dead_code, reason = "only its schema is looked at")]
+        struct Flat {
+            #[serde(flatten)]
+            common: Common,
+            #[serde(flatten)]
+            rest: HashMap<String, Value>,
+            title: String,
+        }
+        let flat = of::<Flat>();
+        assert_eq!(flat["properties"]["lang"], json!({"type": "string"}));
+    }
+
+    #[test]
+    fn a_type_that_contains_itself_is_refused_and_ends() {
+        #[derive(JsonSchema)]
+        #[expect(dead_code, reason = "only its schema is looked at")]
+        struct Tree {
+            name: String,
+            children: Vec<Self>,
+            next: Option<Box<Self>>,
+        }
+        let refused = OutputSchema::of::<Tree>().unwrap_err();
+        assert!(!refused.violations.is_empty());
     }
 
     #[test]
