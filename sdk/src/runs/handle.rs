@@ -147,6 +147,9 @@ impl<K: Kind> RunHandle<K> {
 
     /// Waits until it has completed, for 20 minutes at most.
     ///
+    /// An output that exists and could not be read yet
+    /// ([`is_settling`](RunReceipt::is_settling)) is waited for a few seconds more.
+    ///
     /// ```no_run
     /// # async fn run(client: svc_sdk::developer::Client) {
     /// match client.format_run("run_1").wait().await {

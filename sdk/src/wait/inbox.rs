@@ -14,8 +14,9 @@ const REMEMBERED: usize = 10_000;
 
 /// Where a receiver of webhooks puts its events, so that waits need not wait for their next poll.
 ///
-/// Whichever comes first, event or poll, ends the wait. What the job or run came to is read from the
-/// service either way: an event only says when to look. Clones are the same inbox.
+/// Whichever comes first, event or poll, ends the wait. How the job or run stands, and what it came
+/// to, is read from the service either way: an event only says when to look, so that one that is
+/// forged or comes too early ends nothing. Clones are the same inbox.
 ///
 /// ```no_run
 /// use svc_sdk::types::WebhookEvent;
