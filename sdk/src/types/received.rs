@@ -3,6 +3,8 @@
 //! that nothing is unreadable for it, and it is written back as it came.
 
 use serde::de::{DeserializeOwned, Error};
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::Extra;
@@ -19,19 +21,35 @@ macro_rules! received {
         }
     ) => {
         $(#[$meta])*
-        #[derive(Clone, $($derived,)? PartialEq, serde::Serialize)]
+        #[derive(Clone, $($derived,)? PartialEq)]
         #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
         #[non_exhaustive]
         pub struct $name {
             $( $(#[$needed_meta])* pub $needed: $needed_type, )*
             $(
                 $(#[$field_meta])*
-                #[serde(skip_serializing_if = "crate::types::body::is_unset")]
+                #[cfg_attr(
+                    feature = "openapi",
+                    serde(skip_serializing_if = "crate::types::body::is_unset")
+                )]
                 pub $field: crate::types::received::received!(@type $kind $type),
             )*
             /// Fields that this build does not know.
-            #[serde(flatten)]
+            #[cfg_attr(feature = "openapi", serde(flatten))]
             pub extra: crate::types::Extra,
+        }
+
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                let mut fields = crate::types::received::Written::new(serializer, &self.extra)?;
+                $( fields.write(stringify!($needed), &self.$needed)?; )*
+                $(
+                    if !crate::types::body::is_unset(&self.$field) {
+                        fields.write(stringify!($field), &self.$field)?;
+                    }
+                )*
+                fields.end()
+            }
         }
 
         impl<'de> serde::Deserialize<'de> for $name {
@@ -99,13 +117,18 @@ impl Fields {
         Some(value)
     }
 
-    /// Takes out the items of a list; an empty one stays, so that it is told from none.
+    /// Takes out the items of a list. One that is empty, or has an item in it that is no `T`, stays
+    /// too: nothing that came with the others is lost for it.
     pub(in crate::types) fn take_all<T: DeserializeOwned>(&mut self, name: &str) -> Vec<T> {
-        let items = self.0.get(name).and_then(Value::as_array);
-        if items.is_none_or(Vec::is_empty) {
+        let Some(Value::Array(items)) = self.0.get(name) else {
             return Vec::new();
+        };
+        let fitting = items.iter().filter_map(|item| T::deserialize(item).ok());
+        let fitting: Vec<T> = fitting.collect();
+        if !fitting.is_empty() && fitting.len() == items.len() {
+            self.0.remove(name);
         }
-        self.take(name).unwrap_or_default()
+        fitting
     }
 
     /// Takes out a text; an empty one stays, so that it is told from none.
@@ -119,4 +142,51 @@ impl Fields {
     pub(in crate::types) fn rest(self) -> Extra {
         self.0.into()
     }
+}
+
+/// A body on its way out: each field once.
+pub(in crate::types) struct Written<'e, M> {
+    map: M,
+    extra: &'e Extra,
+    names: Vec<&'static str>,
+}
+
+impl<'e, M: SerializeMap> Written<'e, M> {
+    pub(in crate::types) fn new<S>(serializer: S, extra: &'e Extra) -> Result<Self, S::Error>
+    where
+        S: Serializer<SerializeMap = M>,
+    {
+        Ok(Self {
+            map: serializer.serialize_map(None)?,
+            extra,
+            names: Vec::new(),
+        })
+    }
+
+    /// Writes a field, unless `extra` has all of what came under its name.
+    pub(in crate::types) fn write<T: Serialize>(
+        &mut self,
+        name: &'static str,
+        value: &T,
+    ) -> Result<(), M::Error> {
+        if self.extra.get(name).is_none_or(is_nothing) {
+            self.map.serialize_entry(name, value)?;
+            self.names.push(name);
+        }
+        Ok(())
+    }
+
+    pub(in crate::types) fn end(mut self) -> Result<M::Ok, M::Error> {
+        for (name, value) in self.extra.iter() {
+            if !self.names.contains(&name) {
+                self.map.serialize_entry(name, value)?;
+            }
+        }
+        self.map.end()
+    }
+}
+
+/// What was kept only to be told from a field that is not there.
+fn is_nothing(value: &Value) -> bool {
+    value.is_null() || value.as_array().is_some_and(Vec::is_empty)
 }

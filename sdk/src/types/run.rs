@@ -298,6 +298,26 @@ mod tests {
     }
 
     #[test]
+    fn an_artifact_of_another_shape_hides_no_other() {
+        let json = json!({"run_id": "run_1", "status": "failed", "artifacts": [
+            {"id": "art_1", "url": null}, {"id": "art_2", "url": "https://m/a.png"}]});
+        let receipt = receipt(json.clone());
+        assert_eq!(receipt.artifacts.len(), 1);
+        assert_eq!(serde_json::to_value(&receipt).unwrap(), json);
+        let written = serde_json::to_string(&receipt).unwrap();
+        assert_eq!(written.matches("\"artifacts\"").count(), 1);
+    }
+
+    #[test]
+    fn a_field_that_is_filled_in_later_is_written_once() {
+        let mut receipt = receipt(json!({"run_id": "run_1", "status": "failed", "output": null}));
+        receipt.output = Some(json!({"title": "Fox"}));
+        let written = serde_json::to_string(&receipt).unwrap();
+        assert_eq!(written.matches("\"output\"").count(), 1, "{written}");
+        assert!(written.contains("Fox"), "{written}");
+    }
+
+    #[test]
     fn a_run_is_known_by_its_id_or_by_its_urls() {
         let url = "https://api.example/v1/agent-runs/run_1/status?x=1";
         for json in [
