@@ -2,7 +2,7 @@
 //!
 //! Only a create that succeeded is kept, so a failed one releases its key by itself.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -73,6 +73,17 @@ impl Idempotency {
             self.uses.remove(slot);
             self.expiring.pop_front();
         }
+    }
+
+    /// Whether each key expires, once, and the oldest first.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        let expiring: BTreeSet<_> = self.expiring.iter().map(|(_, slot)| slot).collect();
+        let each =
+            expiring.len() == self.expiring.len() && expiring.into_iter().eq(self.uses.keys());
+        if each && self.expiring.iter().is_sorted_by_key(|(due, _)| *due) {
+            return Ok(());
+        }
+        Err("an idempotency key expires at no moment, or out of turn".to_owned())
     }
 }
 

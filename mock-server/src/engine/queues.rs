@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use svc_sdk::contract::RunStatus;
+use svc_sdk::contract::limits::BULK_CONCURRENCY;
 
 use super::runs::{Order, Place};
 use super::{State, Time};
@@ -105,6 +106,10 @@ impl State {
             if self.ledger.account(&queue.workspace).is_none() {
                 return Err(format!("{id} is of an unknown workspace"));
             }
+            let concurrency = u64::try_from(queue.concurrency).unwrap_or(u64::MAX);
+            if !BULK_CONCURRENCY.contains(&concurrency) {
+                return Err(format!("{id} has an impossible concurrency"));
+            }
             for (index, item) in queue.items.iter().enumerate() {
                 let sound = match (&item.order, &item.run_id) {
                     (Some(_), None) => true,
@@ -116,6 +121,10 @@ impl State {
                 };
                 if !sound {
                     return Err(format!("item {index} of {id} neither waits nor runs"));
+                }
+                if let Some(order) = &item.order {
+                    self.check_order(order)
+                        .map_err(|problem| format!("item {index} of {id} {problem}"))?;
                 }
             }
         }

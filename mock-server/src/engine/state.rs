@@ -7,6 +7,7 @@ use svc_sdk::contract::{ErrorCode, JobStatus, Plan, Scope, TopUpStatus};
 use svc_sdk::types::Usd;
 
 use super::chance::Chance;
+use super::course::Course;
 use super::deliveries::Deliveries;
 use super::faults::Faults;
 use super::idempotency::Idempotency;
@@ -18,7 +19,7 @@ use super::outbox::Outbox;
 use super::queues::Queues;
 use super::rate_limit::RateLimits;
 use super::resources::Resources;
-use super::runs::Runs;
+use super::runs::{Runs, run_moments};
 use super::timers::{Due, Timers};
 use super::top_ups::{TopUp, TopUps};
 use super::workspaces::{self, WorkspaceKind, Workspaces};
@@ -133,9 +134,8 @@ impl State {
         }
         let course = job.course;
         let number = self.jobs.add(job);
-        self.timers.set(course.starts_at(), Due::JobStarts(number));
-        if let Some(end) = course.ends_at() {
-            self.timers.set(end, Due::JobEnds(number));
+        for (moment, due) in job_moments(number, course) {
+            self.timers.set(moment, due);
         }
         Ok(number)
     }
@@ -172,10 +172,8 @@ impl State {
         else {
             return;
         };
-        self.timers
-            .unset(job.course.starts_at(), Due::JobStarts(number));
-        if let Some(end) = job.course.ends_at() {
-            self.timers.unset(end, Due::JobEnds(number));
+        for (moment, due) in job_moments(number, job.course) {
+            self.timers.unset(moment, due);
         }
         if let Some(price) = job.price {
             let kind = match status {
@@ -342,6 +340,9 @@ impl State {
             Some(_) if self.ledger.account(workspace).is_some() => Ok(()),
             _ => Err(format!("{of} is of an unknown workspace {workspace:?}")),
         };
+        if self.balance < Usd::ZERO {
+            return Err("a new workspace would owe".to_owned());
+        }
         for key in self.keys.all() {
             known(&key.workspace, &key.id)?;
         }
@@ -355,6 +356,9 @@ impl State {
             known(&job.workspace, &job.id)?;
             if matches!(job.status, JobStatus::Other(_)) {
                 return Err(format!("{} has an unknown status", job.id));
+            }
+            if job.price.is_some_and(|price| price < Usd::ZERO) {
+                return Err(format!("{} has an impossible price", job.id));
             }
             if self.jobs.number(&job.id) != Some(number) {
                 return Err(format!("there are two jobs {}", job.id));
@@ -386,6 +390,7 @@ impl State {
             known(workspace, subject)?;
         }
         self.outbox.check()?;
+        self.idempotency.check()?;
         for fault in self.faults.all() {
             fault.check().map_err(|error| error.to_string())?;
         }
@@ -413,10 +418,27 @@ impl State {
                 return Err("something falls due for what is not there, or has ended".to_owned());
             }
         }
+        if self.misses_a_moment() {
+            return Err("something that goes on has nothing to fall due for it".to_owned());
+        }
         match webhooks == self.outbox.awaited() {
             true => Ok(()),
             false => Err("a webhook is to be sent at no moment, or at two".to_owned()),
         }
+    }
+
+    /// Whether a job or run that has not ended would never go on.
+    fn misses_a_moment(&self) -> bool {
+        let jobs = self.jobs.all().iter().enumerate();
+        let jobs = jobs
+            .filter(|(_, job)| !job.status.is_terminal())
+            .flat_map(|(number, job)| job_moments(number, job.course));
+        let runs = self.runs.all().iter().enumerate();
+        let runs = runs
+            .filter(|(_, run)| !run.status.is_terminal())
+            .flat_map(|(number, run)| run_moments(number, run.course));
+        jobs.chain(runs)
+            .any(|(at, due)| at > self.now && !self.timers.holds(at, due))
     }
 
     /// What the running jobs of each workspace cost, and what its runs have begun.
@@ -439,4 +461,11 @@ impl State {
         }
         Ok(owed)
     }
+}
+
+/// All that falls due for a job.
+fn job_moments(number: usize, course: Course) -> impl Iterator<Item = (Time, Due)> {
+    let starts = (course.starts_at(), Due::JobStarts(number));
+    let ends = course.ends_at().map(|at| (at, Due::JobEnds(number)));
+    [starts].into_iter().chain(ends)
 }

@@ -53,6 +53,10 @@ impl Timers {
         }
     }
 
+    pub(crate) fn holds(&self, at: Time, due: Due) -> bool {
+        self.0.contains(&(at, due))
+    }
+
     pub(crate) fn all(&self) -> impl Iterator<Item = &(Time, Due)> {
         self.0.iter()
     }

@@ -3,7 +3,7 @@
 use svc_sdk::contract::RunStatus;
 use svc_sdk::types::Usd;
 
-use super::{Place, RunKind};
+use super::{Order, Place, RunKind};
 use crate::engine::State;
 use crate::engine::formats::Format;
 
@@ -12,14 +12,8 @@ impl State {
     pub(crate) fn check_runs(&self) -> Result<(), String> {
         for (number, run) in self.runs.all().iter().enumerate() {
             let id = &run.id;
-            if self.ledger.account(&run.order.workspace).is_none() {
-                return Err(format!("{id} is of an unknown workspace"));
-            }
-            let of_a_format = run.order.kind == RunKind::Format;
-            let format = run.order.subject.as_deref().and_then(Format::by_id);
-            if of_a_format && format.is_none() {
-                return Err(format!("{id} is of an unknown Format"));
-            }
+            self.check_order(&run.order)
+                .map_err(|problem| format!("{id} {problem}"))?;
             if matches!(run.status, RunStatus::Other(_)) {
                 return Err(format!("{id} has an unknown status"));
             }
@@ -35,6 +29,21 @@ impl State {
             }
         }
         self.check_queues()
+    }
+
+    /// Whether somebody could have asked for this.
+    pub(crate) fn check_order(&self, order: &Order) -> Result<(), &'static str> {
+        if self.ledger.account(&order.workspace).is_none() {
+            return Err("is of an unknown workspace");
+        }
+        let format = order.subject.as_deref().and_then(Format::by_id);
+        if order.kind == RunKind::Format && format.is_none() {
+            return Err("is of an unknown Format");
+        }
+        if order.cost < Usd::ZERO || order.cap <= Usd::ZERO {
+            return Err("has an impossible cost or cap");
+        }
+        Ok(())
     }
 
     fn has(&self, place: &Place, run_id: &str) -> bool {

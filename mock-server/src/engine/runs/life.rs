@@ -103,7 +103,7 @@ impl State {
             order,
         };
         let number = self.runs.add(run);
-        for (moment, due) in moments(number, course) {
+        for (moment, due) in run_moments(number, course) {
             self.timers.set(moment, due);
         }
         number
@@ -214,7 +214,7 @@ impl State {
         }
         let (course, pending) = (run.course, run.spend.pending());
         let place = run.place.clone();
-        for (moment, due) in moments(number, course) {
+        for (moment, due) in run_moments(number, course) {
             self.timers.unset(moment, due);
         }
         if let Some(amount) = pending.filter(|amount| *amount > Usd::ZERO) {
@@ -254,7 +254,7 @@ impl State {
 }
 
 /// All that falls due for a run.
-fn moments(number: usize, course: Course) -> impl Iterator<Item = (Time, Due)> {
+pub(crate) fn run_moments(number: usize, course: Course) -> impl Iterator<Item = (Time, Due)> {
     let starts = (course.starts_at(), Due::RunStarts(number));
     let works = WORKS_AT.map(|tenths| {
         let at = course.after_tenths(u64::from(tenths));

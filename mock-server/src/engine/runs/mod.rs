@@ -13,6 +13,7 @@ use svc_sdk::contract::{ErrorCode, RunStatus};
 use svc_sdk::types::Usd;
 
 pub(crate) use delivery::Delivery;
+pub(crate) use life::run_moments;
 pub(crate) use shelves::{Runs, Shelf};
 pub(crate) use spend::Spend;
 

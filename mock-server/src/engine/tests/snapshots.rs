@@ -173,6 +173,18 @@ fn a_document_that_is_no_state_changes_nothing() {
         broken("/state/queues/0/workspace", json!("ws_none")),
         broken("/state/queues", json!([])),
         broken("/state/timers/0", json!([0, {"job_ends": 99}])),
+        broken("/state/timers", json!([])),
+        broken("/state/balance", json!("-1.0000")),
+        broken("/state/jobs/0/price", json!("-0.0050")),
+        broken("/state/idempotency/expiring", json!([])),
+        broken("/state/idempotency/uses", json!([])),
+        broken("/state/runs/0/order/cost", json!("-1.0000")),
+        broken("/state/runs/0/order/cap", json!("0.0000")),
+        broken("/state/queues/0/concurrency", json!(0)),
+        broken("/state/queues/0/concurrency", json!(17)),
+        broken("/state/queues/0/items/4/order/workspace", json!("ws_none")),
+        broken("/state/queues/0/items/4/order/subject", json!("fmt_none")),
+        broken("/state/queues/0/items/4/order/cost", json!("-1.0000")),
     ] {
         assert!(mock.engine.restore(document.clone()).is_err(), "{document}");
     }
