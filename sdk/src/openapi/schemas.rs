@@ -96,10 +96,13 @@ fn as_sent(schema: &mut Value) {
     if fields.contains_key("properties") {
         fields.insert("additionalProperties".to_owned(), false.into());
     }
-    for alternative in ["anyOf", "oneOf"] {
-        if let Some(Value::Array(choices)) = fields.get_mut(alternative) {
-            choices.iter_mut().for_each(as_sent);
-        }
+    if let Some(properties) = alternatives(fields) {
+        fields.remove("anyOf");
+        fields.insert("type".to_owned(), "object".into());
+        fields.insert("properties".to_owned(), Value::Object(properties));
+        fields.insert("additionalProperties".to_owned(), false.into());
+        fields.insert("minProperties".to_owned(), 1.into());
+        fields.insert("maxProperties".to_owned(), 1.into());
     }
     if let Some(Value::Object(properties)) = fields.get_mut("properties") {
         for (name, property) in properties {
@@ -107,6 +110,18 @@ fn as_sent(schema: &mut Value) {
             bounds::set(name, property);
         }
     }
+}
+
+/// The fields of which exactly one is sent, where a schema is a choice between objects of one field
+/// each: so it is said in fewer words, and generators make one type of it.
+fn alternatives(fields: &Map<String, Value>) -> Option<Map<String, Value>> {
+    let choices = fields.get("anyOf")?.as_array()?;
+    let single = choices.iter().map(|choice| {
+        let properties = choice.get("properties")?.as_object()?;
+        let (name, property) = properties.iter().next()?;
+        (properties.len() == 1).then(|| (name.clone(), property.clone()))
+    });
+    single.collect()
 }
 
 /// An answer may have more fields than are known, and leave out what may be null.
