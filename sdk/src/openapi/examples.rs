@@ -1,4 +1,4 @@
-//! Examples of bodies. A test holds each against the type that it is an example of.
+//! Examples of bodies. Tests of the document hold each against its schema.
 
 use serde_json::{Value, json};
 

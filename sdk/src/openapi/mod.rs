@@ -13,6 +13,8 @@ mod examples;
 mod parameters;
 mod prose;
 mod schemas;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 
