@@ -8,7 +8,7 @@ fn ours() -> Value {
     document(&Servers::default())
 }
 
-fn described<'d>(document: &'d Value, operation: Operation) -> &'d Value {
+fn described(document: &Value, operation: Operation) -> &Value {
     let method = operation.method().as_str().to_ascii_lowercase();
     let path = path_of(operation, &Servers::default());
     &document["paths"][path][method]
