@@ -46,6 +46,7 @@
 //! | `reqwest` | yes | the transport that is used where none is given |
 //! | `rustls` | yes | TLS by rustls with ring and the platform's certificates |
 //! | `rustls-aws-lc` | no | TLS by rustls with aws-lc-rs |
+//! | `mcp` | no | `mcp::Client`, on the official `rmcp` |
 //! | `schemars` | no | `types::OutputSchema::of`: an output schema derived from a type |
 //! | `openapi` | no | `openapi`: the service as an OpenAPI 3.1 document, and how another one differs |
 
@@ -67,6 +68,8 @@ pub mod download;
 mod error;
 #[cfg(feature = "client")]
 mod jobs;
+#[cfg(feature = "mcp")]
+pub mod mcp;
 #[cfg(feature = "client")]
 pub mod open;
 #[cfg(feature = "client")]

@@ -65,6 +65,8 @@ fn raw_request<S: Surface>(method: Method, path: &str) -> Result<Request> {
         query: Vec::new(),
         body: None,
         idempotency_key: None,
+        headers: http::HeaderMap::new(),
+        class: None,
     })
 }
 

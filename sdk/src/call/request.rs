@@ -1,6 +1,7 @@
 //! A request as a value: everything that will be sent but the host and the credential.
 
 use bytes::Bytes;
+use http::HeaderMap;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue};
 use serde::Serialize;
 
@@ -28,6 +29,10 @@ pub struct Request {
     pub body: Option<Bytes>,
     /// The key that makes it safe to send again.
     pub idempotency_key: Option<IdempotencyKey>,
+    /// Headers that are said otherwise, or beside those of every request.
+    pub(crate) headers: HeaderMap,
+    /// What may be done after a failure, where the operation alone does not say.
+    pub(crate) class: Option<RetryClass>,
 }
 
 impl Request {
@@ -43,6 +48,8 @@ impl Request {
             query: Vec::new(),
             body: None,
             idempotency_key: None,
+            headers: HeaderMap::new(),
+            class: None,
         })
     }
 
@@ -63,10 +70,11 @@ impl Request {
 
     /// What may be done after a failure.
     pub(crate) fn retry(&self) -> RetryClass {
-        match self.operation {
-            Some(operation) => operation.retry(),
-            None if self.method == Method::Get => RetryClass::Safe,
-            None => RetryClass::Never,
+        match (self.class, self.operation) {
+            (Some(class), _) => class,
+            (None, Some(operation)) => operation.retry(),
+            (None, None) if self.method == Method::Get => RetryClass::Safe,
+            (None, None) => RetryClass::Never,
         }
     }
 
@@ -101,10 +109,14 @@ impl Request {
         if let Some(key) = &self.idempotency_key {
             builder = builder.header(IDEMPOTENCY_KEY, key.as_str());
         }
-        builder
+        let mut message = builder
             .body(self.body.clone().unwrap_or_default())
             .map_err(|error| {
                 Error::from(InvalidField::new("path", format!("makes no URL: {error}")))
-            })
+            })?;
+        for (name, value) in &self.headers {
+            message.headers_mut().insert(name.clone(), value.clone());
+        }
+        Ok(message)
     }
 }
