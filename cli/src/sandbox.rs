@@ -43,6 +43,12 @@ impl Sandbox {
         }
     }
 
+    /// The MCP endpoint's URL.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn mcp_url(&self) -> String {
+        self.mock.mcp_url().to_owned()
+    }
+
     /// A surface's key.
     pub(crate) fn key(surface: SurfaceChoice) -> Result<Secret, Failure> {
         let key = match surface {

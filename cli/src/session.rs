@@ -151,6 +151,39 @@ impl Session {
         })
     }
 
+    /// The MCP endpoint's client, not connected yet. It takes a developer key.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn mcp(&self, flag: Option<&str>) -> Result<svc_sdk::mcp::Builder, Failure> {
+        let (url, key) = if self.is_sandbox() {
+            let key = Sandbox::key(SurfaceChoice::Developer)?;
+            (self.sandbox().mcp_url(), key)
+        } else {
+            let configured = || Ok::<_, Failure>(self.settings()?.get("mcp_url").cloned());
+            let url = match flag {
+                Some(url) => url.to_owned(),
+                None => configured()?.map(|url| url.value).ok_or_else(|| {
+                    Failure::usage("no MCP URL is configured")
+                        .next("set SVC_MCP_URL or the profile's mcp_url, or pass --mcp-url URL")
+                })?,
+            };
+            let key = self.key(SurfaceChoice::Developer, &url)?.ok_or_else(|| {
+                let why = "no API key of the developer surface is configured";
+                Failure::new(Exit::NotAllowed, why)
+                    .next(format!("set {}", key_variable(SurfaceChoice::Developer)))
+            })?;
+            (url, key)
+        };
+        self.printer.hide(&key);
+        let mut builder = svc_sdk::mcp::Client::builder().url(url).api_key(key);
+        if let Some(retries) = self.global.retries {
+            builder = builder.retry(RetryPolicy::default().retries(retries));
+        }
+        if self.is_sandbox() {
+            builder = builder.transport(self.sandbox().transport());
+        }
+        Ok(builder)
+    }
+
     /// The owner in the paths of the compatibility aliases.
     pub(crate) fn first_party_owner(&self, flag: Option<&str>) -> Result<String, Failure> {
         if let Some(owner) = flag {

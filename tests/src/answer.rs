@@ -156,7 +156,8 @@ impl Answer {
             );
             return;
         }
-        if self.status() < 300 {
+        // What MCP refuses of a message is an error of JSON-RPC.
+        if self.status() < 300 || self.is_json() && self.json().get("jsonrpc").is_some() {
             return;
         }
         let error = self.error();

@@ -105,6 +105,10 @@ pub(crate) enum Command {
     /// Webhooks: receive them, verify them, make them.
     #[command(subcommand)]
     Webhook(commands::webhook::Webhook),
+    /// The service's tools over MCP.
+    #[cfg(feature = "mcp")]
+    #[command(subcommand)]
+    Mcp(commands::mcp::Mcp),
     /// What this machine submitted, newest first.
     History(commands::history::History),
     /// The service's own schema, and what it has that this build does not know. Needs no key.

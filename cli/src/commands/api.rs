@@ -211,7 +211,7 @@ fn interrupted(repeats: RetryClass) -> Failure {
     }
 }
 
-fn fresh_key() -> Result<IdempotencyKey, Failure> {
+pub(crate) fn fresh_key() -> Result<IdempotencyKey, Failure> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes)
         .map_err(|error| Failure::other(format!("no randomness: {error}")))?;

@@ -17,6 +17,8 @@ pub(crate) mod history;
 pub(crate) mod image;
 pub(crate) mod job;
 pub(crate) mod man;
+#[cfg(feature = "mcp")]
+pub(crate) mod mcp;
 pub(crate) mod mock;
 pub(crate) mod model;
 pub(crate) mod music;
@@ -65,6 +67,8 @@ pub(crate) async fn run(session: &Session, command: Command) -> Result<(), Failu
         Command::TopUp(top_up) => Box::pin(top_up::run(session, top_up)).await,
         Command::Webhook(webhook) => Box::pin(webhook::run(session, webhook)).await,
         Command::Schema(schema) => Box::pin(schema::run(session, schema)).await,
+        #[cfg(feature = "mcp")]
+        Command::Mcp(mcp) => Box::pin(mcp::run(session, mcp)).await,
         Command::Api(api) => Box::pin(api::run(session, api)).await,
         Command::Auth(auth) => Box::pin(auth::run(session, auth)).await,
         Command::Mock(mock) => Box::pin(mock::run(session, mock)).await,

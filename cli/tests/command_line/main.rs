@@ -15,6 +15,8 @@ mod developer;
 mod errors;
 mod format;
 mod listen;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod output;
 mod place;
 mod run;

@@ -20,6 +20,7 @@ mod hostile;
 mod idempotency;
 mod lifecycle;
 mod lists;
+mod mcp;
 mod media;
 mod modes;
 mod order;

@@ -294,9 +294,40 @@ impl World {
             | Op::SigningSecretGet
             | Op::SigningSecretRotate
             | Op::TestDeliveriesCreate => return self.runs.call(operation).await,
-            // The live schema and MCP.
-            Op::Mcp => return None,
+            Op::Mcp => {
+                self.tools().await;
+                Ok(())
+            }
         })
+    }
+
+    /// Lists the tools of the MCP endpoint, and calls one.
+    async fn tools(&self) {
+        let client = svc_sdk::mcp::Client::builder()
+            .url(self.mock.mcp_url())
+            .api_key(Secret::new("svc_dev_demo").unwrap())
+            .transport(Arc::new(self.mock.clone()))
+            .connect()
+            .await
+            .unwrap();
+        assert_eq!(client.revision().as_deref(), Some("2026-07-28"));
+        let tools = client.tools().await.unwrap();
+        assert!(
+            tools
+                .iter()
+                .any(|tool| tool.name == "jobs_status" && tool.read_only)
+        );
+        let status = client.call("jobs_status", json!({"job_id": self.job.as_str()}));
+        let status = status.await.unwrap().structured.unwrap();
+        assert_eq!(status["terminal"], true);
+        let unknown = client
+            .call("jobs_status", json!({"job_id": "job_none"}))
+            .await;
+        let unknown = unknown.unwrap_err();
+        assert_eq!(
+            unknown.code().map(|code| code.as_str()),
+            Some("job_not_found")
+        );
     }
 
     async fn alias(&self, alias: Alias, body: &str) -> Result<()> {
@@ -341,7 +372,7 @@ async fn every_operation_has_a_method_that_the_mock_answers() {
         );
         called += 1;
     }
-    assert_eq!(called, 91);
+    assert_eq!(called, 92);
 }
 
 #[tokio::test(start_paused = true)]
@@ -450,9 +481,12 @@ async fn every_operation_that_has_a_method_has_an_example_among_the_fixtures() {
         // Reachable raw, with no promise of a shape.
         let is_hidden = operation == Operation::HiddenAdmissionPreview;
         let is_known = is_of_agent_features_or_webhooks(operation);
-        // The document is its own example.
-        let is_document = matches!(operation, Operation::Openapi | Operation::Reference);
-        if is_hidden || is_document || !is_known && world.call(operation).await.is_none() {
+        // The document is its own example, and MCP's bodies are another protocol's.
+        let is_elsewhere = matches!(
+            operation,
+            Operation::Openapi | Operation::Reference | Operation::Mcp
+        );
+        if is_hidden || is_elsewhere || !is_known && world.call(operation).await.is_none() {
             continue;
         }
         let name = example(operation).unwrap_or_else(|| panic!("{operation} has no example"));

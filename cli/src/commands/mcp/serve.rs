@@ -1,0 +1,146 @@
+//! The server itself: the protocol on standard input and output, by the official `rmcp`. Standard
+//! output carries the protocol and nothing else.
+
+use std::sync::Arc;
+
+use clap::Args;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, Implementation, ListToolsResult,
+    PaginatedRequestParams, ResultType, ServerCapabilities, ServerConfig,
+};
+use rmcp::service::RequestContext;
+use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
+use serde_json::{Value, json};
+use svc_sdk::types::Usd;
+use svc_sdk::{Developer, Open};
+
+use super::desk::Desk;
+use super::limits::Limits;
+use super::tools::Tool;
+use crate::failure::Failure;
+use crate::session::Session;
+
+/// What a model is told of the server as a whole.
+const INSTRUCTIONS: &str = "Generates images, videos and music, and runs agents. A tool that \
+generates answers at once with a job_id or run_id; ask jobs_status or run_status no sooner than \
+next_poll_after_seconds, until terminal is true, then jobs_result or run_result for links to the \
+files. Every paid call has a limit, max_spend_usd; above it nothing runs. If a paid call ends with \
+the code no_answer, make exactly the same call again: it is not paid for twice.";
+
+/// The flags of `svc mcp serve`.
+#[derive(Args, Debug)]
+pub(crate) struct Serve {
+    /// What a call may cost at most; a model may ask for less, and not for more.
+    #[arg(long, value_name = "USD")]
+    max_spend_usd: Option<Usd>,
+    /// What all calls of this session may cost together.
+    #[arg(long, value_name = "USD")]
+    max_total_usd: Option<Usd>,
+    /// Lets tools run whose price cannot be known before: music, and images and videos where only
+    /// the developer surface is configured.
+    #[arg(long, conflicts_with = "max_total_usd")]
+    allow_unpriced: bool,
+}
+
+/// Serves until the client closes standard input, or the person at the keyboard interrupts.
+pub(crate) async fn run(session: &Session, args: &Serve) -> Result<(), Failure> {
+    let open = session.access::<Open>();
+    let developer = session.access::<Developer>();
+    if let (Err(_), Err(_)) = (&open, &developer) {
+        return open.map(|_| ());
+    }
+    let desk = Desk {
+        open: open.ok().map(|access| access.client),
+        developer: developer.ok().map(|access| access.client),
+        limits: Limits::new(args.max_spend_usd, args.max_total_usd, args.allow_unpriced),
+    };
+    let face = Face(Arc::new(desk));
+    let serving = async {
+        let running = face.serve(rmcp::transport::stdio()).await;
+        let running = running.map_err(|error| failed(&error))?;
+        running
+            .waiting()
+            .await
+            .map(|_| ())
+            .map_err(|error| failed(&error))
+    };
+    tokio::select! {
+        served = serving => served,
+        () = session.interrupts.first() => Err(Failure::interrupted()),
+    }
+}
+
+fn failed(error: &dyn std::error::Error) -> Failure {
+    Failure::other(error.to_string()).during("the tools cannot be served")
+}
+
+/// The protocol's side of the desk.
+#[derive(Clone, Debug)]
+struct Face(Arc<Desk>);
+
+impl ServerHandler for Face {
+    fn get_info(&self) -> ServerConfig {
+        let us = Implementation::new("svc", env!("CARGO_PKG_VERSION"));
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+            .with_server_info(us)
+            .with_instructions(INSTRUCTIONS)
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let tools = Tool::ALL.into_iter().filter(|tool| self.0.has(*tool));
+        let tools: Vec<Value> = tools.map(Tool::view).collect();
+        let tools =
+            serde_json::from_value(Value::Array(tools)).map_err(|error| internal(&error))?;
+        Ok(ListToolsResult::with_all_items(tools))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let tool = Tool::named(&request.name).filter(|tool| self.0.has(*tool));
+        let Some(tool) = tool else {
+            let message = format!("Unknown tool: {}", request.name);
+            return Err(ErrorData::invalid_params(message, None));
+        };
+        let outcome = Box::pin(self.0.perform(tool, request.arguments.unwrap_or_default())).await;
+        let result = match outcome {
+            Ok(structured) => success(structured),
+            Err(refusal) => json!({"content": [text(&refusal.envelope)], "isError": true}),
+        };
+        let mut result: CallToolResult =
+            serde_json::from_value(result).map_err(|error| internal(&error))?;
+        // Taken out again for a client of an older revision.
+        result.result_type = Some(ResultType::COMPLETE);
+        Ok(result.into())
+    }
+}
+
+fn internal(error: &serde_json::Error) -> ErrorData {
+    ErrorData::internal_error(error.to_string(), None)
+}
+
+/// The result as structured content, as text, and with a link for each file.
+fn success(structured: Value) -> Value {
+    let mut content = vec![text(&structured)];
+    let artifacts = structured.get("artifacts").and_then(Value::as_array);
+    content.extend(artifacts.into_iter().flatten().filter_map(|artifact| {
+        let uri = artifact.get("url")?.as_str()?;
+        let name = artifact.get("id").and_then(Value::as_str).unwrap_or(uri);
+        let mut link = json!({"type": "resource_link", "uri": uri, "name": name});
+        if let (Some(kind), Some(fields)) = (artifact.get("content_type"), link.as_object_mut()) {
+            fields.insert("mimeType".to_owned(), kind.clone());
+        }
+        Some(link)
+    }));
+    json!({"content": content, "structuredContent": structured, "isError": false})
+}
+
+fn text(value: &Value) -> Value {
+    json!({"type": "text", "text": value.to_string()})
+}
