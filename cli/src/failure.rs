@@ -8,6 +8,7 @@ use std::path::Path;
 use serde_json::{Map, Value};
 
 use crate::exit::Exit;
+use crate::journal::Outcome;
 use crate::output::untrusted::clean;
 use crate::subject::SubjectId;
 
@@ -33,6 +34,8 @@ struct Inner {
     next_action: Option<String>,
     next: Vec<String>,
     resume: Option<String>,
+    /// What became of what this is about, where the exit code says something else.
+    outcome: Option<Outcome>,
     silent: bool,
 }
 
@@ -53,6 +56,7 @@ impl Failure {
             next_action: None,
             next: Vec::new(),
             resume: None,
+            outcome: None,
             silent: false,
         }))
     }
@@ -116,6 +120,17 @@ impl Failure {
         self.0.request_id = request_id;
         self.0.details = details;
         self
+    }
+
+    /// What became of what this is about, where the exit code says something else.
+    pub(crate) fn over(mut self, outcome: Outcome) -> Self {
+        self.0.outcome = Some(outcome);
+        self
+    }
+
+    /// What became of what this is about, where that was said beside the exit code.
+    pub(crate) fn outcome(&self) -> Option<Outcome> {
+        self.0.outcome
     }
 
     /// What to do next, in the service's own word.

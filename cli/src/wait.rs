@@ -16,7 +16,7 @@ use crate::journal::Outcome;
 use crate::output::live::Live;
 use crate::output::untrusted::clean;
 use crate::session::Session;
-use crate::subject::Subject;
+use crate::subject::{Stopped, Subject};
 
 /// What is waited for.
 #[derive(Debug)]
@@ -112,11 +112,16 @@ impl<H: Subject> Waiting<'_, H> {
             .printer
             .note(&format!("canceling {}", clean(id.id())));
         match self.subject.stop().await {
-            Ok(standing) => Failure::new(
-                Exit::Interrupted,
-                format!("interrupted; the {noun} is {standing}"),
-            )
-            .about(id),
+            Ok(Stopped { said, canceled }) => {
+                let failure = Failure::new(
+                    Exit::Interrupted,
+                    format!("interrupted; the {noun} is {said}"),
+                );
+                match canceled {
+                    true => failure.about(id).over(Outcome::Canceled),
+                    false => failure.about(id),
+                }
+            }
             Err(error) => {
                 let failure = Failure::from(error);
                 let why = format!(
@@ -179,7 +184,7 @@ pub(crate) fn outcome_of<T>(end: &Result<T, Failure>) -> Option<Outcome> {
             Exit::JobFailed => Some(Outcome::Failed),
             Exit::JobCanceled => Some(Outcome::Canceled),
             Exit::Skipped => Some(Outcome::Skipped),
-            _ => None,
+            _ => failure.outcome(),
         },
     }
 }

@@ -11,7 +11,7 @@ use svc_sdk::download::OnProgress;
 use svc_sdk::types::{JobResult, RequestId, StatusPayload, SubmitReceipt, Usd};
 use svc_sdk::{Client, JobHandle, Update, Updates};
 
-use super::{StoredFile, Subject, SubjectId, Told};
+use super::{Stopped, StoredFile, Subject, SubjectId, Told};
 use crate::commands::job::tables;
 use crate::failure::Failure;
 use crate::output::Table;
@@ -112,8 +112,12 @@ impl<S: Priced> Subject for JobHandle<S> {
         Ok(())
     }
 
-    async fn stop(&self) -> Result<String, svc_sdk::Error> {
-        self.cancel().await.map(|job| job.status.to_string())
+    async fn stop(&self) -> Result<Stopped, svc_sdk::Error> {
+        let status = self.cancel().await?.status;
+        Ok(Stopped {
+            said: status.to_string(),
+            canceled: status == JobStatus::Canceled,
+        })
     }
 
     fn tell(&self, session: &Session, end: &JobEnd, _: Told) -> Result<(), Failure> {

@@ -87,13 +87,22 @@ pub(crate) trait Subject: Started + Watched {
     ) -> Result<(), Failure>;
 
     /// Cancels it, and says how it stands then.
-    async fn stop(&self) -> Result<String, svc_sdk::Error>;
+    async fn stop(&self) -> Result<Stopped, svc_sdk::Error>;
 
     /// Prints what it came to; a failure says what became of it where that is not what was wanted.
     fn tell(&self, session: &Session, end: &Self::End, told: Told) -> Result<(), Failure>;
 
     /// Prints its receipt.
     async fn tell_receipt(&self, session: &Session) -> Result<(), Failure>;
+}
+
+/// How something stands after it was asked to stop.
+#[derive(Debug)]
+pub(crate) struct Stopped {
+    /// In words.
+    pub(crate) said: String,
+    /// Whether it, or a part of it, was canceled: then the person knows its end.
+    pub(crate) canceled: bool,
 }
 
 /// How it is told what something came to.

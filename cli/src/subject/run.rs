@@ -13,7 +13,7 @@ use svc_sdk::types::{FormatRef, RequestId, RunReceipt, RunStatusPayload, RunUsag
 use svc_sdk::{Error, Update, Updates};
 
 use super::verdict::{self, Verdict};
-use super::{StoredFile, Subject, SubjectId, Told};
+use super::{Stopped, StoredFile, Subject, SubjectId, Told};
 use crate::args::{KindChoice, SurfaceChoice};
 use crate::failure::Failure;
 use crate::output::Table;
@@ -204,11 +204,15 @@ impl<K: RunOf> Subject for RunHandle<K> {
         Ok(())
     }
 
-    async fn stop(&self) -> Result<String, Error> {
-        let receipt = self.cancel().await?;
-        Ok(match receipt.status {
-            RunStatus::Canceled => "canceled; what it did before that is billed".to_owned(),
-            status => status.to_string(),
+    async fn stop(&self) -> Result<Stopped, Error> {
+        let status = self.cancel().await?.status;
+        let canceled = status == RunStatus::Canceled;
+        Ok(Stopped {
+            said: match canceled {
+                true => "canceled; what it did before that is billed".to_owned(),
+                false => status.to_string(),
+            },
+            canceled,
         })
     }
 

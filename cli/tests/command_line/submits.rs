@@ -282,6 +282,9 @@ fn ctrl_c_cancels_where_that_was_asked_for() {
     interrupt(&child);
     child.end().ends(130).says("canceled");
     assert_eq!(place.mock.jobs()[0]["status"], "canceled");
+    // Its end is known: the same command is a new call.
+    Run::of(place.svc(words).args(["--timeout", "1"])).ends(9);
+    assert_eq!(place.jobs(), 2);
 }
 
 #[test]

@@ -107,5 +107,8 @@ fn tell_all(
 
 /// What a person was told of a run's end.
 fn outcome(end: &Result<RunEnd, Failure>) -> Option<Outcome> {
-    super::outcome_of(&end.as_ref().ok()?.receipt.status)
+    match end {
+        Ok(end) => super::outcome_of(&end.receipt.status),
+        Err(failure) => failure.outcome(),
+    }
 }

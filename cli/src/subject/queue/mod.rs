@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
+use svc_sdk::contract::RunStatus;
 use svc_sdk::developer::Client;
 use svc_sdk::download::{OnProgress, Progress};
 use svc_sdk::runs::{FormatRun, QueueHandle};
@@ -17,7 +18,7 @@ use svc_sdk::{Error, Update, Updates};
 
 pub(crate) use self::item::ItemEnd;
 use super::run::{RunOf, terminal_receipt};
-use super::{Subject, SubjectId, Told};
+use super::{Stopped, Subject, SubjectId, Told};
 use crate::args::SurfaceChoice;
 use crate::failure::Failure;
 use crate::output::live::Live;
@@ -166,19 +167,27 @@ impl Subject for QueueHandle {
     }
 
     /// A queue is canceled by canceling its runs, those too that begin meanwhile.
-    async fn stop(&self) -> Result<String, Error> {
+    async fn stop(&self) -> Result<Stopped, Error> {
         let mut updates = self.updates();
         let mut standing = String::new();
+        let mut canceled = false;
         while let Some(update) = updates.next().await {
             let queue = update?.status;
             standing = tables::progress(&queue.counts());
+            canceled = queue
+                .items
+                .iter()
+                .any(|it| it.status == RunStatus::Canceled);
             for item in queue.items.iter().filter(|it| !it.status.is_terminal()) {
                 if let Some(run) = self.run(item) {
                     run.cancel().await?;
                 }
             }
         }
-        Ok(format!("through: {standing}; what was done is billed"))
+        Ok(Stopped {
+            said: format!("through: {standing}; what was done is billed"),
+            canceled,
+        })
     }
 
     fn tell(&self, session: &Session, end: &QueueEnd, _: Told) -> Result<(), Failure> {
