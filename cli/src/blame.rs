@@ -57,7 +57,7 @@ fn points(body: &ErrorBody) -> Vec<String> {
         let text = |name: &str| error.get(name).and_then(Value::as_str);
         if let Some(field) = text("field") {
             let message = text("message").unwrap_or("is refused");
-            let guess = text("suggestion").map(|it| format!(" Did you mean {it}?"));
+            let guess = text("suggestion").map(|it| format!("; did you mean {it}?"));
             points.push(format!("{field}: {message}{}", guess.unwrap_or_default()));
         }
     }
@@ -98,7 +98,10 @@ fn exit_of(error: &Error) -> Exit {
     if error.is_not_found() {
         return Exit::NotFound;
     }
-    if error.is_rate_limited() || error.is_overloaded() || error.code().is_some_and(is_overload) {
+    // A bad gateway to what the caller named, such as an attachment, is no overload.
+    let correctable = error.advice() == Some(NextAction::FixInput);
+    let overloaded = error.is_overloaded() || error.code().is_some_and(is_overload);
+    if error.is_rate_limited() || (overloaded && !correctable) {
         return Exit::Overloaded;
     }
     if error.is_unreachable() {
@@ -107,7 +110,7 @@ fn exit_of(error: &Error) -> Exit {
     error
         .status()
         .map_or(Exit::Failure, |status| match Exit::of_status(status) {
-            Exit::Done => Exit::Failure,
+            Exit::Done | Exit::Overloaded => Exit::Failure,
             exit => exit,
         })
 }
@@ -161,6 +164,9 @@ fn advice(error: &Error, exit: Exit) -> Option<String> {
     if error.code() == Some(&ErrorCode::OpenKeyRequired) {
         return Some("use a key of the open surface: svc auth login --surface open".to_owned());
     }
+    if error.code() == Some(&ErrorCode::WorkspaceKeyRequired) {
+        return Some("use a key of the workspace that owns it".to_owned());
+    }
     // A file is fetched without a key: no other key would open it.
     if error.is_download() && matches!(exit, Exit::NotAllowed | Exit::NotFound) {
         return Some("the link may have expired: the job's result has a new one".to_owned());
@@ -176,6 +182,10 @@ fn advice(error: &Error, exit: Exit) -> Option<String> {
         }
         (_, Some(NextAction::AddFunds)) => {
             "add funds with `svc top-up create --amount-usd-cents N`, then run it again"
+        }
+        // What only looks is never charged for.
+        (Exit::NotFound, Some(NextAction::FixInput)) if !changes_something(error) => {
+            "check the id, and that the key is of the workspace that it belongs to"
         }
         (_, Some(NextAction::FixInput)) => "correct the input; nothing was charged",
         (_, Some(NextAction::RetryLater)) => {

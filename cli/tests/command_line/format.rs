@@ -334,8 +334,23 @@ fn a_field_that_the_service_does_not_know_is_named() {
     ];
     svc(&place, &words)
         .ends(1)
-        .says("Did you mean instruction?");
+        .says("; did you mean instruction?");
     assert!(place.captured().is_empty());
+}
+
+#[test]
+fn what_the_caller_has_to_correct_is_no_overload_and_a_teams_format_takes_its_key() {
+    let place = Place::new();
+    let words = |format, instruction| ["format", "run", format, "--instruction", instruction];
+    svc(
+        &place,
+        &words("fmt_demo", "[mock:refuse=attachment_fetch_failed]"),
+    )
+    .ends(1)
+    .says("correct the input");
+    svc(&place, &words("fmt_team", "x"))
+        .ends(3)
+        .says("a key of the workspace that owns it");
 }
 
 #[test]
