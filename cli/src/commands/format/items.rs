@@ -103,6 +103,14 @@ fn csv(bytes: &[u8]) -> Result<Vec<Item>, Failure> {
         .iter()
         .map(|name| name.trim().to_owned())
         .collect();
+    if let [name] = header.as_slice()
+        && let Some(mark) = name.chars().find(|it| matches!(it, ';' | '\t'))
+    {
+        return Err(Failure::usage(format!(
+            "--input: the columns of the CSV are separated by {mark:?}, not by commas"
+        ))
+        .next("store it with commas, or as .jsonl"));
+    }
     let mut seen = HashSet::new();
     for name in &header {
         if name.is_empty() {
@@ -155,8 +163,11 @@ fn csv(bytes: &[u8]) -> Result<Vec<Item>, Failure> {
 
 /// The text, without the mark that some programs begin it with.
 fn text(bytes: &[u8]) -> Result<&str, Failure> {
-    let text = std::str::from_utf8(bytes)
-        .map_err(|error| Failure::usage(format!("--input is no UTF-8 text: {error}")))?;
+    let text = std::str::from_utf8(bytes).map_err(|error| {
+        let good = bytes.iter().take(error.valid_up_to());
+        let line = 1 + good.filter(|byte| **byte == b'\n').count();
+        Failure::usage(format!("--input, line {line}: is no UTF-8 text: {error}"))
+    })?;
     Ok(text.strip_prefix('\u{feff}').unwrap_or(text))
 }
 
@@ -215,7 +226,8 @@ mod tests {
         let rows = [
             (jsonl(b"{}\n[1]"), "line 2"),
             (jsonl(b"{}\n{\"a\":"), "line 2"),
-            (jsonl(b"\xff"), "UTF-8"),
+            (jsonl(b"{}\n\xff"), "line 2: is no UTF-8"),
+            (csv(b"a;b\n1;2\n"), "separated by ';'"),
             (csv(b"a,a\n1,2\n"), "two columns a"),
             (csv(b"a,\n1,2\n"), "no name"),
             (csv(b"a,b\n1\n"), "no CSV"),
