@@ -13,6 +13,7 @@ mod news;
 mod receive;
 mod store;
 
+use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::pin::pin;
@@ -84,8 +85,13 @@ pub(crate) async fn listen(session: &Session, options: Options, keys: Keys) -> R
         |what: &str, error: &std::io::Error| Failure::other(format!("cannot {what}: {error}"));
     let address = options.address;
     let listener = TcpListener::bind(address).await.map_err(|error| {
-        cannot(&format!("listen on {address}"), &error)
-            .next("choose another port with --port, or any with --port 0")
+        let failure = cannot(&format!("listen on {address}"), &error);
+        match error.kind() {
+            ErrorKind::AddrNotAvailable => {
+                failure.next("--bind takes an address of this machine, such as 127.0.0.1")
+            }
+            _ => failure.next("choose another port with --port, or any with --port 0"),
+        }
     })?;
     let address = listener
         .local_addr()

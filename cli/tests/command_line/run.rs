@@ -72,6 +72,10 @@ fn the_history_knows_what_a_run_is_a_run_of() {
     svc(&place, &["run", "get", id]).ends(0);
     assert!(place.requests("format_runs_status").is_empty());
     assert_eq!(place.requests("agent_runs_get").len(), 1);
+    svc(&place, &["run", "events", id])
+        .ends(2)
+        .says("only runs of Formats have a timeline");
+    assert!(place.requests("format_runs_events").is_empty());
 }
 
 #[test]
@@ -80,7 +84,9 @@ fn a_run_that_is_not_there_is_4_and_one_that_is_at_work_has_no_result() {
     svc(&place, &["run", "get", "run_nowhere"])
         .ends(4)
         .says("has a run of that id");
-    svc(&place, &["run", "get", "run_nowhere", "--kind", "agent"]).ends(4);
+    svc(&place, &["run", "get", "run_nowhere", "--kind", "agent"])
+        .ends(4)
+        .says("check the id");
     svc(&place, &["run", "wait", ".."]).ends(2);
     let id = started(
         &place,

@@ -65,7 +65,11 @@ pub(super) async fn kind_of(
 }
 
 /// The kind of a run that this machine started.
-fn remembered(session: &Session, access: &Access<Developer>, id: &str) -> Option<KindChoice> {
+pub(super) fn remembered(
+    session: &Session,
+    access: &Access<Developer>,
+    id: &str,
+) -> Option<KindChoice> {
     let entries = session.journal().ok()??.entries().ok()?;
     let entry = entries.into_iter().find(|entry| {
         let is_it = matches!(&entry.subject, Some(SubjectId::Run(known)) if known == id);

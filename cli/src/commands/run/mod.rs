@@ -11,7 +11,7 @@ use svc_sdk::Developer;
 use svc_sdk::contract::RunStatus;
 use svc_sdk::types::{RunId, RunReceipt};
 
-use self::kind::{by_kind, kind_of};
+use self::kind::{by_kind, kind_of, remembered};
 use self::many::{Wanted, wait_for_all};
 use crate::args::{KindChoice, ToldArgs, WaitArgs};
 use crate::commands::job;
@@ -110,7 +110,7 @@ pub(crate) async fn run(session: &Session, run: Run) -> Result<(), Failure> {
         }
         Run::Result(args) => result(session, &access, &args).await,
         Run::Events(args) => {
-            only_formats(&args, "a timeline")?;
+            only_formats(session, &access, &args, "a timeline")?;
             let id = RunId::from(args.id);
             let events = access.client.format_runs_events(&id).send().await?;
             session.printer.many(&events.items, tables::timeline)
@@ -180,7 +180,7 @@ async fn redeliver(
     access: &Access<Developer>,
     args: One,
 ) -> Result<(), Failure> {
-    only_formats(&args, "a webhook that can be sent again")?;
+    only_formats(session, access, &args, "a webhook that can be sent again")?;
     let id = RunId::from(args.id);
     let call = access.client.format_runs_webhook_redeliver(&id);
     let sent = tokio::select! {
@@ -196,8 +196,17 @@ async fn redeliver(
     session.printer.one(&redelivery, job::tables::redelivery)
 }
 
-fn only_formats(args: &One, what: &str) -> Result<(), Failure> {
-    match args.kind.kind {
+fn only_formats(
+    session: &Session,
+    access: &Access<Developer>,
+    args: &One,
+    what: &str,
+) -> Result<(), Failure> {
+    match args
+        .kind
+        .kind
+        .or_else(|| remembered(session, access, &args.id))
+    {
         None | Some(KindChoice::Format) => Ok(()),
         Some(kind) => Err(Failure::usage(format!(
             "only runs of Formats have {what}, and this is one of kind {}",
