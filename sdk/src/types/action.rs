@@ -3,6 +3,7 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use super::body::run_setters;
 use super::invalid::webhook_url;
 use super::received::received;
 use super::{ActionId, Extra, InvalidField, Validate};
@@ -75,36 +76,7 @@ pub struct ActionRunCreate {
     pub extra: Extra,
 }
 
-impl ActionRunCreate {
-    /// What to mind in this run.
-    #[must_use]
-    pub fn instruction(mut self, instruction: impl Into<String>) -> Self {
-        self.instruction = Some(instruction.into());
-        self
-    }
-
-    /// One value that the Action asks for.
-    #[must_use]
-    pub fn input(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
-        let input = self.input.get_or_insert_default();
-        input.insert(name.into(), value.into());
-        self
-    }
-
-    /// Where the terminal receipt is told: public HTTPS.
-    #[must_use]
-    pub fn webhook_url(mut self, url: impl Into<String>) -> Self {
-        self.webhook_url = Some(url.into());
-        self
-    }
-
-    /// A field that this build has no setter for.
-    #[must_use]
-    pub fn field(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
-        self.extra.insert(name.into(), value.into());
-        self
-    }
-}
+run_setters!(ActionRunCreate: instruction, input, webhook_url, field);
 
 impl Validate for ActionRunCreate {
     fn validate(&self) -> Result<(), InvalidField> {

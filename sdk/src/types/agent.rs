@@ -1,8 +1,8 @@
 //! Agent Completions: the agent on an ad-hoc prompt, with nothing saved.
 
 use serde::Serialize;
-use serde_json::Value;
 
+use super::body::run_setters;
 use super::format::{cap_in_dollars, spend_cap};
 use super::invalid::webhook_url;
 use super::{Extra, InvalidField, Usd, Validate};
@@ -51,21 +51,9 @@ impl AgentCompletionCreate {
             extra: Extra::default(),
         }
     }
-
-    /// Where the terminal receipt is told: public HTTPS.
-    #[must_use]
-    pub fn webhook_url(mut self, url: impl Into<String>) -> Self {
-        self.webhook_url = Some(url.into());
-        self
-    }
-
-    /// A field that this build has no setter for.
-    #[must_use]
-    pub fn field(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
-        self.extra.insert(name.into(), value.into());
-        self
-    }
 }
+
+run_setters!(AgentCompletionCreate: webhook_url, field);
 
 impl Validate for AgentCompletionCreate {
     fn validate(&self) -> Result<(), InvalidField> {

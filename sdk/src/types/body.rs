@@ -116,6 +116,58 @@ macro_rules! body {
 
 pub(super) use body;
 
+/// Adds to a run's body the setters of fields that it shares with others.
+macro_rules! run_setters {
+    ($name:ident: $($field:ident),+) => {
+        impl $name {
+            $( crate::types::body::run_setters!(@ $field); )+
+        }
+    };
+    (@ instruction) => {
+        /// What to make.
+        #[must_use]
+        pub fn instruction(mut self, instruction: impl Into<String>) -> Self {
+            self.instruction = Some(instruction.into());
+            self
+        }
+    };
+    (@ input) => {
+        /// One value of `input`.
+        #[must_use]
+        pub fn input(
+            mut self,
+            name: impl Into<String>,
+            value: impl Into<serde_json::Value>,
+        ) -> Self {
+            let input = self.input.get_or_insert_default();
+            input.insert(name.into(), value.into());
+            self
+        }
+    };
+    (@ webhook_url) => {
+        /// Where the terminal receipt is told: public HTTPS.
+        #[must_use]
+        pub fn webhook_url(mut self, url: impl Into<String>) -> Self {
+            self.webhook_url = Some(url.into());
+            self
+        }
+    };
+    (@ field) => {
+        /// A field that this build has no setter for.
+        #[must_use]
+        pub fn field(
+            mut self,
+            name: impl Into<String>,
+            value: impl Into<serde_json::Value>,
+        ) -> Self {
+            self.extra.insert(name.into(), value.into());
+            self
+        }
+    };
+}
+
+pub(in crate::types) use run_setters;
+
 /// Whether a field was never set and so is not sent.
 pub(in crate::types) trait Unset {
     fn unset(&self) -> bool;

@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 
 use crate::contract::limits::{RUN_INPUT_BYTES, RUN_INPUT_KEYS, SPEND_CAP_USD};
 use crate::open_enum::open_enum;
+use crate::types::body::run_setters;
 use crate::types::invalid::{https_url, webhook_url};
 use crate::types::{Extra, InvalidField, OutputSchema, RunId, Usd, Validate};
 
@@ -98,21 +99,6 @@ impl FormatRunCreate {
         }
     }
 
-    /// What to make.
-    #[must_use]
-    pub fn instruction(mut self, instruction: impl Into<String>) -> Self {
-        self.instruction = Some(instruction.into());
-        self
-    }
-
-    /// One value that the Format asks for.
-    #[must_use]
-    pub fn input(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
-        let input = self.input.get_or_insert_default();
-        input.insert(name.into(), value.into());
-        self
-    }
-
     /// A file to work with.
     #[must_use]
     pub fn attachment(mut self, attachment: Attachment) -> Self {
@@ -154,21 +140,9 @@ impl FormatRunCreate {
         self.on_active_run = Some(what);
         self
     }
-
-    /// Where the terminal receipt is told: public HTTPS.
-    #[must_use]
-    pub fn webhook_url(mut self, url: impl Into<String>) -> Self {
-        self.webhook_url = Some(url.into());
-        self
-    }
-
-    /// A field that this build has no setter for.
-    #[must_use]
-    pub fn field(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
-        self.extra.insert(name.into(), value.into());
-        self
-    }
 }
+
+run_setters!(FormatRunCreate: instruction, input, webhook_url, field);
 
 /// A file for a run to work with.
 ///

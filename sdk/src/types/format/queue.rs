@@ -1,11 +1,11 @@
 //! Bulk queues: many runs of one Format, a few at a time.
 
 use serde::Serialize;
-use serde_json::Value;
 
 use super::FormatRunCreate;
 use crate::contract::limits::{BULK_CONCURRENCY, BULK_ITEMS};
 use crate::contract::{QueueStatus, RunStatus};
+use crate::types::body::run_setters;
 use crate::types::id::id_in_url;
 use crate::types::invalid::webhook_url;
 use crate::types::received::received;
@@ -55,21 +55,9 @@ impl BulkRunCreate {
         self.concurrency = Some(concurrency);
         self
     }
-
-    /// Where each run's terminal receipt is told: public HTTPS.
-    #[must_use]
-    pub fn webhook_url(mut self, url: impl Into<String>) -> Self {
-        self.webhook_url = Some(url.into());
-        self
-    }
-
-    /// A field that this build has no setter for.
-    #[must_use]
-    pub fn field(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
-        self.extra.insert(name.into(), value.into());
-        self
-    }
 }
+
+run_setters!(BulkRunCreate: webhook_url, field);
 
 impl Validate for BulkRunCreate {
     fn validate(&self) -> Result<(), InvalidField> {
