@@ -126,7 +126,7 @@ impl Printer {
     }
 
     /// The line of one of things that come one after another, for a person in words. Whoever prints
-    /// it with [`print`] can do other things meanwhile.
+    /// it with [`print()`] can do other things meanwhile.
     pub(crate) fn line<T: Serialize>(
         &self,
         value: &T,
