@@ -2,8 +2,9 @@
 
 use std::io::Write;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
-use crate::place::{Fake, Place, Run, start, until};
+use crate::place::{Fake, Place, Run, pass, start, until};
 
 /// Runs the words at a terminal, and types once it is asked for.
 fn at_a_terminal(place: &Place, words: &str, prompt: &str, typed: &str, url: &str) -> Run {
@@ -40,13 +41,18 @@ fn at_a_terminal(place: &Place, words: &str, prompt: &str, typed: &str, url: &st
         until(prompt, || {
             std::fs::read(&shown).is_ok_and(|text| String::from_utf8_lossy(&text).contains(prompt))
         });
-        child
-            .0
-            .stdin
-            .as_mut()
-            .unwrap()
-            .write_all(typed.as_bytes())
-            .unwrap();
+        // So is what is typed while the question turns the echo off: who sees nothing happen types
+        // it again.
+        let mut stdin = child.0.stdin.take().unwrap();
+        for _ in 0..20 {
+            let _ = stdin.write_all(typed.as_bytes());
+            for _ in 0..30 {
+                if child.0.try_wait().unwrap().is_some() {
+                    return child.end();
+                }
+                pass(Duration::from_millis(100));
+            }
+        }
     }
     child.end()
 }
