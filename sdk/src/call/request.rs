@@ -53,14 +53,16 @@ impl Request {
         })
     }
 
+    /// Takes a body. A field that a caller set by its name overrules the setter's: no name is sent
+    /// twice, of which one service reads the first and another the last.
     pub(crate) fn with_body(mut self, body: &impl Serialize) -> Result<Self> {
-        let json = serde_json::to_vec(body).map_err(|error| {
+        let value = serde_json::to_value(body).map_err(|error| {
             Error::from(InvalidField::new(
                 "body",
                 format!("cannot be written as JSON: {error}"),
             ))
         })?;
-        self.body = Some(json.into());
+        self.body = Some(value.to_string().into());
         Ok(self)
     }
 

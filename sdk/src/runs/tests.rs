@@ -376,3 +376,13 @@ async fn a_run_that_goes_on_is_not_downloaded_as_if_it_were_all() {
     assert_eq!(error.code().unwrap().as_str(), "run_not_completed");
     assert!(script.seen()[0].url.ends_with("/agent-runs/run_1/result"));
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_field_set_by_its_name_overrules_its_setter_and_is_sent_once() {
+    let script = Script::new([receipt("queued", "")]);
+    let body = FormatRunCreate::new("first").field("instruction", "second");
+    let start = developer_client(&script).formats_runs_create("fmt_1", &body);
+    start.send().await.unwrap();
+    let sent = String::from_utf8(script.seen()[0].body.to_vec()).unwrap();
+    assert_eq!(sent, r#"{"instruction":"second"}"#);
+}
