@@ -148,6 +148,15 @@ pub trait Started: Sealed + Sized {
     fn found(error: Error, receipt: &Value) -> Error;
 }
 
+/// What a handle keeps of the submit that gave it.
+#[derive(Debug)]
+pub(crate) struct Submitted<R> {
+    pub(crate) receipt: R,
+    pub(crate) idempotency_key: Option<IdempotencyKey>,
+    /// An earlier submit with the same key had made it already, unless it was answered at its end.
+    pub(crate) answered_200: bool,
+}
+
 /// A submit that is ready to be sent.
 ///
 /// Its idempotency key exists already, so that it can be written down before the money is spent.

@@ -15,7 +15,7 @@ use crate::developer::Client;
 use crate::download::{Downloaded, Files, OnProgress};
 use crate::error::{self, Error, Result};
 use crate::sealed::Sealed;
-use crate::submit::Started;
+use crate::submit::{Started, Submitted};
 use crate::surface::Developer;
 use crate::types::{
     IdempotencyKey, List, Redelivery, RunEvent, RunId, RunReceipt, RunStatusPayload, Seconds,
@@ -50,15 +50,8 @@ const SETTLING_READS: u32 = 5;
 pub struct RunHandle<K> {
     client: Client,
     id: RunId,
-    started: Option<Arc<Begun>>,
+    started: Option<Arc<Submitted<RunReceipt>>>,
     kind: PhantomData<K>,
-}
-
-#[derive(Debug)]
-struct Begun {
-    receipt: RunReceipt,
-    idempotency_key: Option<IdempotencyKey>,
-    answered_200: bool,
 }
 
 impl<K: Kind> RunHandle<K> {
@@ -369,7 +362,7 @@ impl<K: Kind> Started for RunHandle<K> {
         Some(Self {
             client: client.clone(),
             id: receipt.id()?,
-            started: Some(Arc::new(Begun {
+            started: Some(Arc::new(Submitted {
                 receipt,
                 idempotency_key: idempotency_key.cloned(),
                 answered_200,

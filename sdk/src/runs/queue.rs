@@ -11,7 +11,7 @@ use crate::contract::Operation;
 use crate::developer::Client;
 use crate::error::{Error, Result};
 use crate::sealed::Sealed;
-use crate::submit::Started;
+use crate::submit::{Started, Submitted};
 use crate::surface::Developer;
 use crate::types::{IdempotencyKey, Queue, QueueId, QueueItem, RunReceipt, Seconds};
 use crate::wait::watched::{self, Look};
@@ -41,14 +41,7 @@ use crate::wait::{Standing, Updates, WaitOptions, Watched};
 pub struct QueueHandle {
     client: Client,
     id: QueueId,
-    started: Option<Arc<Begun>>,
-}
-
-#[derive(Debug)]
-struct Begun {
-    receipt: Queue,
-    idempotency_key: Option<IdempotencyKey>,
-    answered_200: bool,
+    started: Option<Arc<Submitted<Queue>>>,
 }
 
 /// What an item of a queue came to.
@@ -231,7 +224,7 @@ impl Started for QueueHandle {
         Some(Self {
             client: client.clone(),
             id: receipt.id()?,
-            started: Some(Arc::new(Begun {
+            started: Some(Arc::new(Submitted {
                 receipt,
                 idempotency_key: idempotency_key.cloned(),
                 answered_200,

@@ -9,6 +9,7 @@ use crate::client::Client;
 use crate::contract::JobStatus;
 use crate::error::{Error, Kind, Result};
 use crate::sealed::Sealed;
+use crate::submit::Submitted;
 use crate::surface::Surface;
 use crate::types::{
     ErrorBody, IdempotencyKey, Job, JobId, JobResult, StatusPayload, SubmitReceipt,
@@ -22,14 +23,7 @@ use crate::types::{
 pub struct JobHandle<S> {
     pub(crate) client: Client<S>,
     id: JobId,
-    submitted: Option<Arc<Submitted>>,
-}
-
-#[derive(Debug)]
-struct Submitted {
-    receipt: SubmitReceipt,
-    idempotency_key: Option<IdempotencyKey>,
-    answered_200: bool,
+    submitted: Option<Arc<Submitted<SubmitReceipt>>>,
 }
 
 impl<S: Surface> JobHandle<S> {
