@@ -13,6 +13,9 @@ pub(super) struct Refusal {
     pub(super) envelope: Value,
     /// Whether it may have been done all the same.
     pub(super) is_ambiguous: bool,
+    /// Whether it says what became of every earlier attempt under the same key too: only the service
+    /// can, and only once it has looked for the key.
+    pub(super) is_settled: bool,
 }
 
 impl Refusal {
@@ -21,6 +24,18 @@ impl Refusal {
         Self {
             envelope: json!({"error": {"code": code, "message": message.into()}}),
             is_ambiguous: false,
+            is_settled: false,
+        }
+    }
+
+    /// The service's own.
+    fn answered(status: u16, envelope: Value) -> Self {
+        let at_the_door = matches!(status, 401 | 403 | 429 | 500..);
+        let later = envelope.pointer("/error/retryable") == Some(&Value::Bool(true));
+        Self {
+            envelope,
+            is_ambiguous: false,
+            is_settled: !at_the_door && !later,
         }
     }
 
@@ -89,10 +104,9 @@ impl<'a> Ask<'a> {
             Some(mut body) if is_success => Ok(body
                 .get_mut("data")
                 .map_or_else(|| Value::Null, Value::take)),
-            Some(envelope) if envelope.pointer("/error/code").is_some() => Err(Refusal {
-                envelope,
-                is_ambiguous: false,
-            }),
+            Some(envelope) if envelope.pointer("/error/code").is_some() => {
+                Err(Refusal::answered(response.status, envelope))
+            }
             _ => {
                 let message = format!("the answer ({}) cannot be read", response.status);
                 Err(Refusal {
@@ -101,5 +115,25 @@ impl<'a> Ask<'a> {
                 })
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_an_answer_that_knew_of_the_key_settles_what_was_sent_before() {
+        let settled = |status, retryable| {
+            let envelope = json!({"error": {"code": "x", "retryable": retryable}});
+            Refusal::answered(status, envelope).is_settled
+        };
+        for status in [400, 402, 404, 409, 413] {
+            assert!(settled(status, false), "{status}");
+        }
+        for status in [401, 403, 429, 500, 503] {
+            assert!(!settled(status, false), "{status}");
+        }
+        assert!(!settled(409, true), "the key is in use: it goes on");
     }
 }

@@ -102,7 +102,8 @@ runs this server can allow it with --allow-unpriced, without --max-total-usd.",
     }
 
     /// How a call ended: a refused one gives back what was set aside, and one of which nothing is
-    /// known keeps its key for the next try.
+    /// known keeps its key for the next try. So does a next try that never arrived or was turned away
+    /// at the door: it says nothing of the first.
     pub(super) fn settle<T>(
         &self,
         what: &str,
@@ -112,7 +113,9 @@ runs this server can allow it with --allow-unpriced, without --max-total-usd.",
     ) {
         let mut book = self.book();
         match outcome {
-            Err(refusal) if refusal.is_ambiguous => {
+            Err(refusal)
+                if refusal.is_ambiguous || !refusal.is_settled && book.open.contains_key(what) =>
+            {
                 book.open
                     .entry(what.to_owned())
                     .or_insert_with(|| (key.clone(), cost));
@@ -196,6 +199,12 @@ mod tests {
             "max_total_exceeded"
         );
         limits.settle("b", &key, usd("0.9"), &refused);
+        assert_eq!(limits.unsettled("b"), Some(key.clone()), "it never arrived");
+        let answered: Result<(), _> = Err(Refusal {
+            is_settled: true,
+            ..Refusal::new("invalid_request", "no")
+        });
+        limits.settle("b", &key, usd("0.9"), &answered);
         assert_eq!(limits.unsettled("b"), None);
         limits.reserve(usd("1"), usd("1")).unwrap();
         assert_eq!(code(limits.unpriced()), "price_unknown");
