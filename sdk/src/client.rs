@@ -1,4 +1,4 @@
-//! The client: what every call of one key on one host shares.
+//! Clients of a surface, and their configuration.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -8,49 +8,70 @@ use std::time::Duration;
 use http::HeaderValue;
 use tokio::sync::Semaphore;
 
-use crate::call::budget::RetryBudget;
-use crate::call::entropy::Entropy;
+use crate::call::Core;
+use crate::call::core::MAX_IN_FLIGHT;
 use crate::call::origin::BaseUrl;
-use crate::call::pace::Pace;
+use crate::call::random::Random;
+use crate::call::rate_limit::RateLimiter;
 use crate::call::retry::RetryPolicy;
+use crate::call::retry_budget::RetryBudget;
 use crate::call::secret::Secret;
-use crate::call::{Core, IN_FLIGHT};
 use crate::error::{Error, Result};
 use crate::surface::{self, Surface};
 use crate::transport::Transport;
 
 const USER_AGENT: &str = concat!("svc-sdk/", env!("CARGO_PKG_VERSION"));
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(150);
+const DEFAULT_ATTEMPT_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A client of one surface. Clones share connections, budgets and the poll schedule.
+/// A client of one surface of the service.
 ///
-/// See [`open::Client`](crate::open::Client) and [`developer::Client`](crate::developer::Client).
+/// [`open::Client`](crate::open::Client) and [`developer::Client`](crate::developer::Client) are
+/// this type for the two surfaces. Each resource is reached by a method of its own, such as
+/// [`jobs`](Self::jobs); see [`resources`](crate::resources) for all of them.
+///
+/// Clones are cheap. They share connections, the rate limit, the retry budget and the poll schedule.
 pub struct Client<S> {
     pub(crate) core: Arc<Core>,
     surface: PhantomData<S>,
 }
 
 impl<S: Surface> Client<S> {
-    /// A client to be set up.
+    /// Returns a builder of a client.
+    ///
+    /// ```no_run
+    /// use std::time::Duration;
+    /// use svc_sdk::{Secret, open};
+    ///
+    /// # fn run() -> svc_sdk::Result<()> {
+    /// let client = open::Client::builder()
+    ///     .base_url("https://api.example.com")
+    ///     .api_key(Secret::new("svc_open_…")?)
+    ///     .timeout(Duration::from_secs(30))
+    ///     .build()?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn builder() -> ClientBuilder<S> {
         ClientBuilder {
             base_url: None,
             api_key: None,
             transport: None,
             retry: RetryPolicy::default(),
-            deadline: Duration::from_secs(150),
-            attempt_timeout: Duration::from_secs(60),
+            timeout: DEFAULT_TIMEOUT,
+            attempt_timeout: DEFAULT_ATTEMPT_TIMEOUT,
             user_agent: USER_AGENT.to_owned(),
             seed: None,
             surface: PhantomData,
         }
     }
 
-    /// A client of the environment: `SVC_BASE_URL` and `SVC_OPEN_API_KEY` on the open surface,
-    /// `SVC_DEVELOPER_BASE_URL` and `SVC_DEVELOPER_API_KEY` on the developer surface.
+    /// Creates a client from the environment: `SVC_BASE_URL` and `SVC_OPEN_API_KEY` for the open
+    /// surface, `SVC_DEVELOPER_BASE_URL` and `SVC_DEVELOPER_API_KEY` for the developer surface.
     ///
     /// # Errors
     ///
-    /// Where the URL is not set, or one of the two can never be right.
+    /// Returns an error if the URL is not set, or if one of the two variables is not valid.
     pub fn from_env() -> Result<Self> {
         let variable = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
         let mut builder = Self::builder();
@@ -63,17 +84,23 @@ impl<S: Surface> Client<S> {
         builder.build()
     }
 
-    /// The host's URL, as configured.
+    /// Returns the configured base URL.
     #[must_use]
     pub fn base_url(&self) -> &str {
-        self.core.base.as_str()
+        self.core.base_url.as_str()
     }
 
-    /// The transport, to be shared with another client: one pool of connections serves both
-    /// surfaces.
+    /// Returns the transport, to share its connections with another client.
     #[must_use]
     pub fn transport(&self) -> Arc<dyn Transport> {
         Arc::clone(&self.core.transport)
+    }
+
+    pub(crate) fn from_core(core: Arc<Core>) -> Self {
+        Self {
+            core,
+            surface: PhantomData,
+        }
     }
 }
 
@@ -89,19 +116,19 @@ impl<S> Clone for Client<S> {
 impl<S> fmt::Debug for Client<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Client")
-            .field("base_url", &self.core.base.as_str())
+            .field("base_url", &self.core.base_url.as_str())
             .finish_non_exhaustive()
     }
 }
 
-/// Sets up a [`Client`].
+/// The configuration of a [`Client`].
 #[must_use = "a builder does nothing until it is built"]
 pub struct ClientBuilder<S> {
     base_url: Option<String>,
     api_key: Option<Secret>,
     transport: Option<Arc<dyn Transport>>,
     retry: RetryPolicy,
-    deadline: Duration,
+    timeout: Duration,
     attempt_timeout: Duration,
     user_agent: String,
     seed: Option<u64>,
@@ -109,93 +136,92 @@ pub struct ClientBuilder<S> {
 }
 
 impl<S: Surface> ClientBuilder<S> {
-    /// The host: https, or http on loopback; a path prefix is kept. There is no default.
+    /// Sets the base URL: https, or http for a loopback host. A path prefix is kept. There is no
+    /// default.
     pub fn base_url(mut self, url: impl Into<String>) -> Self {
         self.base_url = Some(url.into());
         self
     }
 
-    /// The key. Without one, only public operations succeed.
+    /// Sets the API key. Without one, only public operations succeed.
     pub fn api_key(mut self, key: Secret) -> Self {
         self.api_key = Some(key);
         self
     }
 
-    /// What carries requests, instead of reqwest.
+    /// Sets the transport that carries requests, in place of reqwest.
     pub fn transport(mut self, transport: Arc<dyn Transport>) -> Self {
         self.transport = Some(transport);
         self
     }
 
-    /// How persistently calls are repeated.
+    /// Sets how calls are retried.
     pub fn retry(mut self, policy: RetryPolicy) -> Self {
         self.retry = policy;
         self
     }
 
-    /// The time of one call, repetitions and waits for the rate limit included. Default: 150 s.
-    pub fn deadline(mut self, deadline: Duration) -> Self {
-        self.deadline = deadline;
+    /// Sets the time limit of a call, including retries and waits for the rate limit. The default is
+    /// 150 seconds.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
         self
     }
 
-    /// The time of one attempt, until its answer is read. Default: 60 s.
+    /// Sets the time limit of one attempt, until its response is read. The default is 60 seconds.
     pub fn attempt_timeout(mut self, timeout: Duration) -> Self {
         self.attempt_timeout = timeout;
         self
     }
 
-    /// The `User-Agent` header.
+    /// Sets the `User-Agent` header.
     pub fn user_agent(mut self, user_agent: impl Into<String>) -> Self {
         self.user_agent = user_agent.into();
         self
     }
 
-    /// Makes jitter and idempotency keys repeatable: for tests only, as two clients with one seed
+    /// Makes jitter and idempotency keys repeatable. For tests only: two clients with the same seed
     /// make the same keys.
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = Some(seed);
         self
     }
 
-    /// The client. No I/O is done.
+    /// Builds the client. This does no I/O.
     ///
     /// # Errors
     ///
-    /// Where the URL is missing or neither https nor loopback http.
+    /// Returns an error if the base URL is missing, or is neither https nor http on a loopback host.
     pub fn build(self) -> Result<Client<S>> {
         let url = self.base_url.ok_or_else(|| {
             let variable = S::BASE_URL_VARIABLE;
-            Error::configuration(format!("no base URL: set {variable}, or call base_url(…)"))
+            Error::configuration(format!("missing base URL: set {variable}, or call base_url()"))
         })?;
         let authorization = match &self.api_key {
             Some(key) => Some(
                 key.bearer()
-                    .ok_or_else(|| Error::configuration("the API key fits no header"))?,
+                    .ok_or_else(|| Error::configuration("the API key is not a valid header"))?,
             ),
             None => None,
         };
         let core = Core {
             transport: self.transport.map_or_else(default_transport, Ok)?,
-            base: BaseUrl::parse(&url)?,
+            base_url: BaseUrl::parse(&url)?,
             authorization,
             user_agent: HeaderValue::from_str(&self.user_agent)
-                .map_err(|_| Error::configuration("the user agent fits no header"))?,
+                .map_err(|_| Error::configuration("the user agent is not a valid header"))?,
             wrapping: surface::wrapping::<S>(),
             retry: self.retry,
-            deadline: self.deadline,
+            timeout: self.timeout,
             attempt_timeout: self.attempt_timeout,
-            budget: RetryBudget::new(),
-            pace: Pace::default(),
-            entropy: self
+            retry_budget: RetryBudget::new(),
+            rate_limiter: RateLimiter::default(),
+            random: self
                 .seed
-                .map_or_else(Entropy::from_system, |seed| Ok(Entropy::from_seed(seed)))?,
-            in_flight: Semaphore::new(IN_FLIGHT),
+                .map_or_else(Random::from_system, |seed| Ok(Random::from_seed(seed)))?,
+            in_flight: Semaphore::new(MAX_IN_FLIGHT),
         };
-        Ok(Client {
-            core: Arc::new(core),
-            surface: PhantomData,
-        })
+        Ok(Client::from_core(Arc::new(core)))
     }
 }
 
@@ -210,7 +236,7 @@ impl<S> fmt::Debug for ClientBuilder<S> {
 #[cfg(feature = "reqwest")]
 #[expect(
     clippy::unnecessary_wraps,
-    reason = "without the feature reqwest there is none"
+    reason = "there is no default transport without the feature `reqwest`"
 )]
 fn default_transport() -> Result<Arc<dyn Transport>> {
     Ok(crate::transport::reqwest())
@@ -219,6 +245,6 @@ fn default_transport() -> Result<Arc<dyn Transport>> {
 #[cfg(not(feature = "reqwest"))]
 fn default_transport() -> Result<Arc<dyn Transport>> {
     Err(Error::configuration(
-        "no transport: call transport(…), or enable the feature `reqwest`",
+        "missing transport: call transport(), or enable the feature `reqwest`",
     ))
 }

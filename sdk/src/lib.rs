@@ -1,59 +1,69 @@
 //! A typed async client for the svc media-generation and agent-run service.
 //!
-//! The service makes images and videos asynchronously: a submit is answered at once with a job,
-//! the job is polled until it is terminal, and its result names files. Every submit is paid for.
+//! The service generates images, videos, music and avatars asynchronously: a submit is answered at
+//! once with a job, the job is polled until it has ended, and its result names the files. Every
+//! submit is paid for.
 //!
 //! ```no_run
-//! use svc_sdk::open;
-//! use svc_sdk::types::VideoGenerate;
+//! use svc_sdk::{open, types::VideoGenerate};
 //!
 //! # async fn run() -> svc_sdk::Result<()> {
-//! let client = open::Client::from_env()?;
-//! let video = VideoGenerate::new("auto").prompt("a red fox in snow").duration(5);
-//! let job = client.video_generate(&video).send().await?;
+//! let client = open::Client::from_env()?; // SVC_BASE_URL, SVC_OPEN_API_KEY
+//! let body = VideoGenerate::new("auto").prompt("a red fox in snow").duration(5);
+//! let job = client.videos().generate(body).await?;
 //! let result = job.wait().await?;
 //! println!("{}", result.artifacts()[0].url);
 //! # Ok(())
 //! # }
 //! ```
 //!
-//! # What to read
+//! # Where to start
 //!
-//! - [`open`] and [`developer`]: the two surfaces, each with a client of its own.
-//! - [`JobHandle`]: waiting, results, cancelling, downloads; rebuilt from an id alone.
-//! - [`runs`]: the same for runs of Actions, Formats and Agent Completions, and bulk queues.
+//! - [`open::Client`] and [`developer::Client`]: a client of each surface of the service.
+//! - [`resources`]: what a client can do, one type for each resource.
+//! - [`Call`]: the options of a call, and the response beside its value.
+//! - [`JobHandle`], [`RunHandle`], [`QueueHandle`], [`TopUpHandle`]: wait for what was submitted,
+//!   cancel it, download its files.
 //! - [`Error`]: what failed, whether it may have been carried out, what to do.
-//! - [`contract`] and [`types`]: the service as data. They need no runtime
+//! - [`types`]: the bodies of requests and responses.
+//! - [`contract`]: the operations of the service, as data. Like [`types`], it needs no runtime
 //!   (`default-features = false`).
-//! - [`transport`]: the seam to the network, for tests and other HTTP clients.
+//! - [`transport`]: the boundary to the network, for tests and other HTTP clients.
 //!
-//! # Promises
+//! Every resource is one click away:
 //!
-//! - **Nothing is paid twice.** A submit carries one `Idempotency-Key` through all its
-//!   repetitions; what is not documented as idempotent is not repeated once it may have arrived.
+//! | surface | resources |
+//! |---|---|
+//! | both | [`images()`](resources::Images), [`videos()`](resources::Videos), [`jobs()`](resources::Jobs) |
+//! | open | [`models()`](resources::Models), [`pricing()`](resources::Pricing), [`estimates()`](resources::Estimates), [`top_ups()`](resources::TopUps) |
+//! | developer | [`account()`](resources::Account), [`catalog()`](resources::Catalog), [`music()`](resources::Music), [`background_music()`](resources::BackgroundMusic), [`avatars()`](resources::Avatars), [`avatar_videos()`](resources::AvatarVideos), [`previews()`](resources::Previews), [`captions()`](resources::Captions), [`trending()`](resources::Trending), [`model_aliases()`](resources::ModelAliases), [`actions()`](resources::Actions), [`action_runs()`](resources::ActionRuns), [`formats()`](resources::Formats), [`format_runs()`](resources::FormatRuns), [`queues()`](resources::Queues), [`agent()`](resources::Agent), [`agent_runs()`](resources::AgentRuns), [`webhooks()`](resources::Webhooks), [`schema()`](resources::Schema) |
+//!
+//! # Guarantees
+//!
+//! - **Nothing is paid for twice.** A submit carries one `Idempotency-Key` through all its retries.
+//!   A submit that is not documented as idempotent is not retried once it may have arrived.
 //! - **Nothing is lost.** Every error after a submit carries the job's id and the key.
 //! - **No credential leaves its host.** Requests with a key go to the configured URL only, never to
 //!   one that a response named, and redirects are not followed.
-//! - **A newer service breaks nobody.** Unknown fields, statuses, types and codes are kept.
-//! - **The key's budget is kept.** Requests wait rather than run into a `429`; all waiters of a
+//! - **A newer service breaks no caller.** Unknown fields, statuses, types and codes are kept, and an
+//!   unexpected value in one field or one item of a list hides no other.
+//! - **The key's rate limit is kept.** Requests wait rather than meet a `429`, and all waits of a
 //!   client share one poll schedule.
 //!
 //! # Features
 //!
-//! | feature | default | what it brings |
+//! | feature | default | what it adds |
 //! |---|---|---|
 //! | `client` | yes | the async client, over any [`transport::Transport`] |
-//! | `reqwest` | yes | the transport that is used where none is given |
+//! | `reqwest` | yes | the default transport |
 //! | `rustls` | yes | TLS by rustls with ring and the platform's certificates |
 //! | `rustls-aws-lc` | no | TLS by rustls with aws-lc-rs |
 //! | `mcp` | no | `mcp::Client`, on the official `rmcp` |
 //! | `schemars` | no | `types::OutputSchema::of`: an output schema derived from a type |
-//! | `openapi` | no | `openapi`: the service as an OpenAPI 3.1 document, and how another one differs |
+//! | `json-schema` | no | `schemars::JsonSchema` for the bodies, from which an OpenAPI document is made |
 
 pub mod contract;
 mod open_enum;
-#[cfg(feature = "openapi")]
-pub mod openapi;
 pub mod types;
 
 #[cfg(feature = "client")]
@@ -61,42 +71,94 @@ mod call;
 #[cfg(feature = "client")]
 mod client;
 #[cfg(feature = "client")]
-pub mod developer;
-#[cfg(feature = "client")]
 pub mod download;
 #[cfg(feature = "client")]
 mod error;
 #[cfg(feature = "client")]
-mod jobs;
+pub mod handle;
 #[cfg(feature = "mcp")]
 pub mod mcp;
 #[cfg(feature = "client")]
-pub mod open;
+mod polling;
 #[cfg(feature = "client")]
-mod raw;
-#[cfg(feature = "client")]
-pub mod runs;
+pub mod resources;
 #[cfg(feature = "client")]
 mod sealed;
-#[cfg(feature = "client")]
-mod submit;
 #[cfg(feature = "client")]
 mod surface;
 #[cfg(feature = "client")]
 pub mod transport;
-#[cfg(feature = "client")]
-mod wait;
 
 #[cfg(feature = "client")]
 pub use self::{
     call::retry::RetryPolicy,
     call::secret::Secret,
-    call::{Call, Request},
+    call::{
+        Call, CallFuture, CallWithResponse, Items, Pages, RateLimit, RawResponse, Request, Response,
+    },
     client::{Client, ClientBuilder},
     error::{Error, Result},
-    jobs::JobsList,
-    raw::{RawCall, RawResponse},
-    submit::{Started, Submit},
+    handle::{
+        ActionRun, AgentRun, FormatRun, JobHandle, QueueHandle, RunHandle, TopUpHandle,
+    },
+    polling::{PollStatus, Update, Updates, Wait, WebhookEvents},
     surface::{Developer, Open, Surface},
-    wait::{Inbox, JobHandle, Standing, Update, Updates, WaitOptions, Watched},
 };
+
+/// The open pay-as-you-go surface: images, videos, prices, top-ups, jobs.
+#[cfg(feature = "client")]
+pub mod open {
+    /// A client of the open surface.
+    ///
+    /// ```no_run
+    /// use svc_sdk::{open, types::VideoGenerate};
+    ///
+    /// # async fn run() -> svc_sdk::Result<()> {
+    /// let client = open::Client::from_env()?;
+    /// let body = VideoGenerate::new("auto").prompt("a red fox in snow").duration(5);
+    /// println!("{} USD", client.estimates().create(&body).await?.price_usd);
+    ///
+    /// let job = client.videos().generate(body).await?;
+    /// job.wait().await?;
+    /// for file in job.download("out").await? {
+    ///     println!("{}", file.path.display());
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub type Client = crate::Client<crate::Open>;
+}
+
+/// The developer surface: the account, generation, avatars, agent runs, webhooks, jobs.
+///
+/// Most of its submits are not documented as idempotent. An idempotency key is sent all the same, and
+/// a submit that may have arrived is reported
+/// ([`Error::is_ambiguous`](crate::Error::is_ambiguous)) rather than retried.
+#[cfg(feature = "client")]
+pub mod developer {
+    /// A client of the developer surface.
+    ///
+    /// ```no_run
+    /// use svc_sdk::{developer, types::AvatarTalkingVideo};
+    ///
+    /// # async fn run() -> svc_sdk::Result<()> {
+    /// let client = developer::Client::from_env()?;
+    /// println!("{} USD left", client.account().balance().await?.available_usd);
+    ///
+    /// let body = AvatarTalkingVideo::new("ada").script("Good morning.");
+    /// let job = client.avatars().talking_video(body).await?;
+    /// job.wait().await?;
+    /// job.download("out").await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// A resource that only the open surface has does not compile:
+    ///
+    /// ```compile_fail,E0599
+    /// # fn run(client: svc_sdk::developer::Client) {
+    /// client.top_ups();
+    /// # }
+    /// ```
+    pub type Client = crate::Client<crate::Developer>;
+}

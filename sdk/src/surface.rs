@@ -1,14 +1,16 @@
-//! The two surfaces as types: a client of one has no method of the other.
+//! The two surfaces of the service, as types: a client of one lacks the resources of the other.
 
 use std::fmt;
 
-use crate::call::decode::Wrapping;
+use crate::call::response::Wrapping;
 use crate::contract;
 use crate::sealed::Sealed;
 
 /// A surface of the service: [`Open`] or [`Developer`].
+///
+/// This trait is sealed.
 pub trait Surface: Sealed + Copy + fmt::Debug + Send + Sync + Unpin + 'static {
-    /// The surface in the table of operations.
+    /// The surface, as the table of operations names it.
     const SURFACE: contract::Surface;
     #[doc(hidden)]
     const BASE_URL_VARIABLE: &'static str;

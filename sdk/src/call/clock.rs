@@ -1,4 +1,4 @@
-//! The only place that reads a clock or sleeps: all on tokio's time, which a test can move.
+//! The only module that reads a clock or sleeps: on tokio's time, which tests can move.
 
 use std::time::{Duration, SystemTime};
 
@@ -9,13 +9,13 @@ pub(crate) fn now() -> Instant {
     Instant::now()
 }
 
-/// The wall clock: only to read dates that a server sent.
+/// Returns the wall-clock time, which is only used to read dates that a server sent.
 #[expect(clippy::disallowed_methods, reason = "this is the clock module")]
 pub(crate) fn wall() -> SystemTime {
     SystemTime::now()
 }
 
-/// The moment after that span; a span past the clock's range is one that nobody lives to see.
+/// Returns the time after `span`. A span beyond the range of the clock counts as a century.
 pub(crate) fn after(span: Duration) -> Instant {
     const CENTURY: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
 
@@ -31,7 +31,7 @@ pub(crate) async fn sleep(span: Duration) {
     tokio::time::sleep(span).await;
 }
 
-/// The future's output, unless `deadline` comes first.
+/// Returns the output of the future, or `None` if the deadline comes first.
 pub(crate) async fn before<F: Future>(deadline: Option<Instant>, future: F) -> Option<F::Output> {
     match deadline {
         Some(deadline) => tokio::time::timeout_at(deadline, future).await.ok(),

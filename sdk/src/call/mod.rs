@@ -1,371 +1,361 @@
-//! One call of the service: sent, repeated where that is safe, decoded.
+//! Calls of the service: a request, its options, and how its response is decoded.
 //!
-//! What is decided here is decided by the pure parts ([`retry`], [`pace`], [`budget`]); this file
-//! is the thin loop around them. Waiting for a job is not here but in [`wait`](crate::wait).
+//! What is decided here is decided by pure parts ([`retry`], [`rate_limit`], [`retry_budget`]);
+//! [`core`] is the thin loop around them. Waiting for a job lives in [`polling`](crate::polling).
 
-pub(crate) mod budget;
 pub(crate) mod clock;
-pub(crate) mod decode;
-pub(crate) mod entropy;
-pub(crate) mod legible;
+pub(crate) mod core;
 pub(crate) mod origin;
-pub(crate) mod pace;
+mod page;
+pub(crate) mod random;
+pub(crate) mod rate_limit;
+mod raw;
 mod request;
+pub(crate) mod response;
 pub(crate) mod retry;
+pub(crate) mod retry_budget;
+pub(crate) mod salvage;
 pub(crate) mod secret;
 
+use std::fmt;
+use std::future::IntoFuture;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
-use bytes::Bytes;
-use http::HeaderMap;
-use http::header::{AUTHORIZATION, HeaderValue, USER_AGENT};
-use http_body_util::{BodyExt, LengthLimitError, Limited};
+use http::header::{AUTHORIZATION, HeaderName, HeaderValue};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
-use tokio::sync::Semaphore;
 
-use self::budget::RetryBudget;
-use self::clock::Instant;
-use self::decode::{Answer, Wrapping};
-use self::entropy::Entropy;
-use self::origin::BaseUrl;
-use self::pace::Pace;
+pub(crate) use self::core::Core;
+pub use self::page::{Items, Pages};
+pub use self::rate_limit::RateLimit;
 pub use self::request::Request;
-use self::retry::{LONGEST_WAIT, RetryPolicy};
-use crate::contract::{Budget, Operation, RetryClass};
-use crate::error::{Error, Kind, Result};
-use crate::transport::{Transport, TransportError};
-use crate::types::{IdempotencyKey, List, RequestId};
+pub use self::response::{RawResponse, Response};
+use crate::contract::Operation;
+use crate::error::{Error, ResourceRef, Result};
+use crate::types::{IdempotencyKey, InvalidField, Page, Validate};
 
-/// Bytes of an answer that are read; artifacts are not read this way.
-const LARGEST_ANSWER: usize = 64 * 1024 * 1024;
-/// Requests of a client that are under way at once.
-pub(crate) const IN_FLIGHT: usize = 64;
+/// Headers that the client sets itself.
+const RESERVED_HEADERS: [HeaderName; 3] = [
+    AUTHORIZATION,
+    HeaderName::from_static("x-api-key"),
+    HeaderName::from_static("idempotency-key"),
+];
 
-/// What all calls of a client and its clones share.
-pub(crate) struct Core {
-    pub(crate) transport: Arc<dyn Transport>,
-    pub(crate) base: BaseUrl,
-    pub(crate) authorization: Option<HeaderValue>,
-    pub(crate) user_agent: HeaderValue,
-    pub(crate) wrapping: Wrapping,
-    pub(crate) retry: RetryPolicy,
-    pub(crate) deadline: Duration,
-    pub(crate) attempt_timeout: Duration,
-    pub(crate) budget: RetryBudget,
-    pub(crate) pace: Pace,
-    pub(crate) entropy: Entropy,
-    pub(crate) in_flight: Semaphore,
-}
-
-/// What a caller may say about one call.
+/// The limits of one call, where they differ from those of its client.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Options {
-    pub(crate) deadline: Option<Duration>,
-    pub(crate) retries: Option<u32>,
+pub(crate) struct CallOptions {
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) max_retries: Option<u32>,
 }
 
-impl Core {
-    /// Sends the request until it succeeds or must not be repeated, and decodes the answer.
-    pub(crate) async fn execute<T>(
-        &self,
-        request: &Request,
-        options: &Options,
-        decode: impl Fn(Answer) -> Result<T>,
-    ) -> Result<T> {
-        let after = options.deadline.unwrap_or(self.deadline);
-        let deadline = clock::after(after);
-        let policy = match options.retries {
-            Some(retries) => self.retry.clone().retries(retries),
-            None => self.retry.clone(),
-        };
-        let mut attempt = 0;
-        let mut sent = false;
-        let mut doubt = None;
-        let error = loop {
-            let outcome =
-                clock::before(Some(deadline), self.exchange(request, deadline, &mut sent)).await;
-            let error = match outcome.map(|answer| answer.and_then(&decode)) {
-                Some(Ok(value)) => {
-                    self.budget.refund();
-                    return Ok(value);
-                }
-                Some(Err(error)) => error,
-                None => {
-                    let sent = sent || doubt.is_some();
-                    break Error::new(Kind::Deadline {
-                        after,
-                        sent,
-                        last: doubt.map(Box::new),
-                    });
-                }
-            };
-            let left = deadline.saturating_duration_since(clock::now());
-            let delay = retry::delay(
-                &policy,
-                request.retry(),
-                &error,
-                attempt,
-                self.entropy.fraction(),
-                left,
-            );
-            let Some(delay) = delay.filter(|_| self.budget.take()) else {
-                // An earlier attempt may have been carried out: a later one that never arrived, or
-                // was turned away at the door, does not settle what became of the call. Of a read
-                // the last answer says more than the first.
-                let is_read = request.retry() == RetryClass::Safe;
-                break match doubt {
-                    Some(doubt) if !is_read && !retry::settles(&error) => doubt,
-                    _ => error,
-                };
-            };
-            tracing::debug!(
-                operation = request.operation.map(Operation::name),
-                attempt,
-                delay_ms = delay.as_millis(),
-                status = error.status(),
-                "repeating a request"
-            );
-            attempt += 1;
-            if error.is_ambiguous() {
-                doubt = Some(error);
-            }
-            clock::sleep(delay).await;
-        };
-        Err(error
-            .with_operation(request.operation)
-            .with_key(request.idempotency_key.as_ref()))
-    }
-
-    /// Sends the request once, within the budgets, and gives back whatever was answered.
-    pub(crate) async fn exchange(
-        &self,
-        request: &Request,
-        deadline: Instant,
-        sent: &mut bool,
-    ) -> Result<Answer> {
-        *sent = false;
-        let budget = request.budget();
-        self.admission(budget, deadline).await?;
-        let mut entry = Entry {
-            core: self,
-            budget,
-            open: true,
-        };
-
-        let mut message = request.to_http(&self.base.join(&request.target()))?;
-        message
-            .headers_mut()
-            .insert(USER_AGENT, self.user_agent.clone());
-        if let Some(authorization) = &self.authorization {
-            message
-                .headers_mut()
-                .insert(AUTHORIZATION, authorization.clone());
-        }
-        // What waits here for its turn has not left, and its attempt's time does not run.
-        let permit = self
-            .in_flight
-            .acquire()
-            .await
-            .map_err(|_| Error::configuration("the client is shut down"))?;
-        *sent = true;
-        let patience = clock::after(self.attempt_timeout);
-        let answer = match clock::before(Some(patience), self.send(message)).await {
-            Some(answer) => answer,
-            None => Err(TransportError::perhaps_sent("no answer in time").into()),
-        };
-        drop(permit);
-        if let Err(error) = &answer {
-            *sent = error.may_have_been_sent();
-        }
-        let now = clock::now();
-        entry.settle(now, answer.as_ref().ok().map(|answer| &answer.headers));
-        if let Ok(answer) = &answer {
-            tracing::debug!(
-                operation = request.operation.map(Operation::name),
-                status = answer.status,
-                request_id = answer.request_id().as_ref().map(RequestId::as_str),
-                "answered"
-            );
-            if answer.status == 429 {
-                let after = retry::retry_after(&answer.headers, clock::wall())
-                    .unwrap_or(Duration::from_secs(1));
-                self.pace.exhausted(budget, now + after.min(LONGEST_WAIT));
-            }
-        }
-        answer
-    }
-
-    async fn admission(&self, budget: Budget, deadline: Instant) -> Result<()> {
-        loop {
-            let now = clock::now();
-            let Err(again) = self.pace.admit(budget, now) else {
-                return Ok(());
-            };
-            let retry_after = again - now;
-            if again >= deadline || retry_after > LONGEST_WAIT {
-                return Err(Error::new(Kind::BudgetSpent { retry_after }));
-            }
-            clock::sleep_until(again).await;
-        }
-    }
-
-    async fn send(&self, message: http::Request<Bytes>) -> Result<Answer> {
-        let (head, body) = self.transport.send(message).await?.into_parts();
-        let status = head.status.as_u16();
-        let body = Limited::new(body, LARGEST_ANSWER)
-            .collect()
-            .await
-            .map_err(|error| match error.downcast::<TransportError>() {
-                Ok(error) => TransportError::perhaps_sent(error),
-                Err(error) if error.is::<LengthLimitError>() => {
-                    TransportError::perhaps_sent("the answer is larger than 64 MiB")
-                }
-                Err(error) => TransportError::perhaps_sent(error),
-            })?;
-        Ok(Answer {
-            status,
-            headers: head.headers,
-            body: body.to_bytes(),
-        })
-    }
+/// What a decoder needs to know of the call that it decodes the response of.
+pub(crate) struct DecodeContext<'a> {
+    pub(crate) core: &'a Arc<Core>,
+    pub(crate) request: &'a Request,
 }
 
-impl std::fmt::Debug for Core {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Core")
-            .field("base", &self.base)
-            .field("retry", &self.retry)
-            .finish_non_exhaustive()
-    }
-}
+type Decoder<T> = fn(&DecodeContext<'_>, &RawResponse) -> Result<T>;
 
-/// A request that the pace has counted in: counted out even when its caller goes away.
-struct Entry<'a> {
-    core: &'a Core,
-    budget: Budget,
-    open: bool,
-}
-
-impl Entry<'_> {
-    fn settle(&mut self, now: Instant, headers: Option<&HeaderMap>) {
-        self.open = false;
-        self.core.pace.settle(self.budget, now, headers);
-    }
-}
-
-impl Drop for Entry<'_> {
-    fn drop(&mut self) {
-        if self.open {
-            self.core.pace.settle(self.budget, clock::now(), None);
-        }
-    }
-}
-
-/// A call that is ready to be sent.
+/// A call of the service, ready to be sent.
 ///
-/// Nothing happens until [`send`](Self::send).
-#[must_use = "a call does nothing until it is sent"]
-#[derive(Debug)]
+/// Nothing happens until it is awaited. Every method of a resource returns one; its options are set
+/// on it:
+///
+/// ```no_run
+/// use std::time::Duration;
+///
+/// # async fn run(client: svc_sdk::developer::Client) -> svc_sdk::Result<()> {
+/// let balance = client
+///     .account()
+///     .balance()
+///     .timeout(Duration::from_secs(10))
+///     .max_retries(2)
+///     .await?;
+/// println!("{} USD", balance.available_usd);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// A submit's idempotency key exists before the call is sent, so that it can be stored first:
+///
+/// ```no_run
+/// use svc_sdk::types::VideoGenerate;
+///
+/// # async fn run(client: svc_sdk::open::Client) -> svc_sdk::Result<()> {
+/// let submit = client.videos().generate(VideoGenerate::new("auto").prompt("a red fox in snow"));
+/// println!("submitting with {:?}", submit.request()?.idempotency_key);
+/// let job = submit.await?;
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+///
+/// Awaiting a call returns an [`Error`] if the request is invalid, if it could not be sent, or if
+/// the service answered with an error. If a submit's error [`is_ambiguous`](Error::is_ambiguous), the job may exist.
+/// For an operation of class [`Key`](crate::contract::RetryClass::Key), sending the same call again
+/// with [`Error::idempotency_key`] finds out without paying twice. For one of class
+/// [`Unsent`](crate::contract::RetryClass::Unsent) the service makes no such promise: check first
+/// whether the job exists.
+///
+/// # Cancel safety
+///
+/// Dropping the future of a submit that was sent leaves open whether the service carried it out, as
+/// a timeout does: send it again with the same idempotency key.
+#[must_use = "a call does nothing unless it is awaited"]
 pub struct Call<T> {
     core: Arc<Core>,
     request: Result<Request>,
-    options: Options,
-    decode: fn(&Answer, Wrapping) -> Result<T>,
-}
-
-impl<T: DeserializeOwned> Call<T> {
-    pub(crate) fn new(core: &Arc<Core>, request: Result<Request>) -> Self {
-        Self::with_decoder(core, request, Answer::decode)
-    }
-}
-
-impl<T: DeserializeOwned> Call<T> {
-    /// A call whose answer no error may show.
-    pub(crate) fn secret(core: &Arc<Core>, request: Result<Request>) -> Self {
-        Self::with_decoder(core, request, |answer, wrapping| {
-            answer.decode(wrapping).map_err(Error::redacted)
-        })
-    }
-}
-
-impl<T: DeserializeOwned> Call<List<T>> {
-    pub(crate) fn list(core: &Arc<Core>, request: Result<Request>) -> Self {
-        Self::with_decoder(core, request, |answer, _| answer.decode_whole())
-    }
+    options: CallOptions,
+    resource: Option<ResourceRef>,
+    decode: Decoder<T>,
 }
 
 impl<T> Call<T> {
-    fn with_decoder(
+    pub(crate) fn with_decoder(
         core: &Arc<Core>,
         request: Result<Request>,
-        decode: fn(&Answer, Wrapping) -> Result<T>,
+        decode: Decoder<T>,
     ) -> Self {
         let request = request.and_then(|mut request| {
-            if request.retry().sends_key() && request.idempotency_key.is_none() {
-                request.idempotency_key = Some(core.entropy.idempotency_key()?);
+            if request.retry_class().sends_key() && request.idempotency_key.is_none() {
+                request.idempotency_key = Some(core.random.idempotency_key()?);
             }
             Ok(request)
         });
         Self {
             core: Arc::clone(core),
             request,
-            options: Options::default(),
+            options: CallOptions::default(),
+            resource: None,
             decode,
         }
     }
 
-    /// Gives up after that time, repetitions included.
-    pub fn with_deadline(mut self, deadline: Duration) -> Self {
-        self.options.deadline = Some(deadline);
+    /// Names the resource that the call is about in its errors.
+    pub(crate) fn about(mut self, resource: ResourceRef) -> Self {
+        self.resource = Some(resource);
         self
     }
 
-    /// Repeats at most so often.
-    pub fn with_retries(mut self, retries: u32) -> Self {
-        self.options.retries = Some(retries);
+    /// Adds a JSON body, after checking it.
+    pub(crate) fn json<B: Serialize + Validate>(mut self, body: &B) -> Self {
+        self.request = self.request.and_then(|request| {
+            let operation = request.operation;
+            body.validate()
+                .map_err(|field| Error::from(field).with_operation(operation))?;
+            request.with_body(body)
+        });
         self
     }
 
-    /// Uses that key instead of a fresh one; sent where the operation takes one.
-    pub fn with_idempotency_key(mut self, key: IdempotencyKey) -> Self {
+    /// Sets the time limit of the call, including retries and waits for the rate limit.
+    ///
+    /// The default is the client's ([`ClientBuilder::timeout`](crate::ClientBuilder::timeout)).
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.options.timeout = Some(timeout);
+        self
+    }
+
+    /// Sets the maximum number of retries.
+    ///
+    /// The default is the client's ([`RetryPolicy`](crate::RetryPolicy)).
+    pub fn max_retries(mut self, max_retries: u32) -> Self {
+        self.options.max_retries = Some(max_retries);
+        self
+    }
+
+    /// Sets the idempotency key, in place of a fresh one.
+    ///
+    /// Sent again with the same key and the same body, a submit gives the same job. Ignored by
+    /// operations that take no key.
+    pub fn idempotency_key(mut self, key: IdempotencyKey) -> Self {
         if let Ok(request) = &mut self.request
-            && request.retry().sends_key()
+            && (request.retry_class().sends_key() || request.operation.is_none())
         {
             request.idempotency_key = Some(key);
         }
         self
     }
 
-    /// A query parameter that this build has no setter for.
-    pub fn with_query(mut self, name: &str, value: impl ToString) -> Self {
+    /// Sets a header of the request.
+    ///
+    /// The call fails without being sent if the name or the value is not a valid header, or if the
+    /// client sets that header itself (`Authorization`, `X-Api-Key`, `Idempotency-Key`).
+    pub fn header(mut self, name: &str, value: &str) -> Self {
+        self.request = self.request.and_then(|mut request| {
+            let invalid = |reason: &str| {
+                Error::from(InvalidField::new("header", format!("`{name}`: {reason}")))
+            };
+            let header = HeaderName::from_bytes(name.as_bytes())
+                .map_err(|_| invalid("not a valid header name"))?;
+            if RESERVED_HEADERS.contains(&header) {
+                return Err(invalid("set by the client"));
+            }
+            let value = HeaderValue::from_str(value)
+                .map_err(|_| invalid("not a valid header value"))?;
+            request.headers.insert(header, value);
+            Ok(request)
+        });
+        self
+    }
+
+    /// Sets a query parameter, replacing an earlier value of that name.
+    pub fn query(mut self, name: &str, value: impl ToString) -> Self {
         if let Ok(request) = &mut self.request {
-            request.push_query(name, value);
+            request.set_query(name, value);
         }
         self
     }
 
-    /// What will be sent, but for the host and the credential.
+    /// Returns the request that will be sent, without the host and the credential.
     ///
     /// # Errors
     ///
-    /// Where the request can never be right.
-    pub fn request(&self) -> std::result::Result<&Request, &Error> {
+    /// Returns an error if the request is invalid and would not be sent.
+    pub fn request(&self) -> Result<&Request, &Error> {
         self.request.as_ref()
     }
 
-    /// Sends it, repeats it where that is safe, and decodes the answer.
+    /// Returns the value together with the response's status, headers, request id and rate limit.
     ///
-    /// # Errors
-    ///
-    /// See [`Error`]: whether it may have been sent, and what to do.
-    pub async fn send(self) -> Result<T> {
-        let request = self.request?;
-        let (decode, wrapping) = (self.decode, self.core.wrapping);
-        Box::pin(self.core.execute(&request, &self.options, |answer| {
-            decode(&answer.success()?, wrapping)
-        }))
-        .await
+    /// ```no_run
+    /// # async fn run(client: svc_sdk::developer::Client) -> svc_sdk::Result<()> {
+    /// let response = client.account().balance().with_response().await?;
+    /// println!("{:?}: {} USD", response.request_id(), response.value.available_usd);
+    /// println!("{:?} requests left", response.rate_limit().map(|it| it.remaining));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn with_response(self) -> CallWithResponse<T> {
+        CallWithResponse { call: self }
+    }
+
+    /// Sends the request, retries it where that is safe, and decodes the response.
+    pub(crate) async fn send(self) -> Result<Response<T>> {
+        let Self {
+            core,
+            request,
+            options,
+            resource,
+            decode,
+        } = self;
+        let sent = async {
+            let request = request?;
+            let context = DecodeContext {
+                core: &core,
+                request: &request,
+            };
+            core.execute(&request, &options, |response| {
+                let response = response.into_success()?;
+                let value = decode(&context, &response)?;
+                Ok(Response::new(value, response))
+            })
+            .await
+        };
+        sent.await.map_err(|error: Error| match resource {
+            Some(resource) => error.with_resource(resource),
+            None => error,
+        })
+    }
+}
+
+impl<T: DeserializeOwned> Call<T> {
+    /// A call that is answered with a body.
+    pub(crate) fn new<S: AsRef<str>>(
+        core: &Arc<Core>,
+        operation: Operation,
+        segments: &[S],
+    ) -> Self {
+        let request = Request::new(operation, segments);
+        Self::with_decoder(core, request, |context, response| {
+            response.decode(context.core.wrapping)
+        })
+    }
+
+    /// A call that is answered with a secret, which no error may show.
+    pub(crate) fn secret(core: &Arc<Core>, operation: Operation) -> Self {
+        let request = Request::new::<&str>(operation, &[]);
+        Self::with_decoder(core, request, |context, response| {
+            response
+                .decode(context.core.wrapping)
+                .map_err(Error::redacted)
+        })
+    }
+}
+
+impl<T: DeserializeOwned> Call<Page<T>> {
+    /// A call that is answered with a list.
+    pub(crate) fn list<S: AsRef<str>>(
+        core: &Arc<Core>,
+        operation: Operation,
+        segments: &[S],
+    ) -> Self {
+        let request = Request::new(operation, segments);
+        Self::with_decoder(core, request, |_, response| response.decode_page())
+    }
+}
+
+impl<T: Send + 'static> IntoFuture for Call<T> {
+    type Output = Result<T>;
+    type IntoFuture = CallFuture<T>;
+
+    fn into_future(self) -> CallFuture<T> {
+        CallFuture(Box::pin(async move { Ok(self.send().await?.value) }))
+    }
+}
+
+impl<T> fmt::Debug for Call<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Call")
+            .field("request", &self.request)
+            .field("options", &self.options)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A call whose value comes together with its response.
+///
+/// Returned by [`Call::with_response`].
+#[must_use = "a call does nothing unless it is awaited"]
+#[derive(Debug)]
+pub struct CallWithResponse<T> {
+    call: Call<T>,
+}
+
+impl<T: Send + 'static> IntoFuture for CallWithResponse<T> {
+    type Output = Result<Response<T>>;
+    type IntoFuture = CallFuture<Response<T>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        CallFuture(Box::pin(self.call.send()))
+    }
+}
+
+/// The future of a [`Call`].
+#[must_use = "futures do nothing unless polled"]
+pub struct CallFuture<T>(Pin<Box<dyn Future<Output = Result<T>> + Send>>);
+
+impl<T> CallFuture<T> {
+    pub(crate) fn new(future: impl Future<Output = Result<T>> + Send + 'static) -> Self {
+        Self(Box::pin(future))
+    }
+}
+
+impl<T> Future for CallFuture<T> {
+    type Output = Result<T>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        self.0.as_mut().poll(context)
+    }
+}
+
+impl<T> fmt::Debug for CallFuture<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CallFuture").finish_non_exhaustive()
     }
 }
 

@@ -1,4 +1,4 @@
-//! Where requests with a credential may go: the configured origin, and nowhere else.
+//! The only origin that requests with a credential are sent to: the configured one.
 
 use std::net::IpAddr;
 
@@ -6,7 +6,7 @@ use url::{Host, Url};
 
 use crate::error::{Error, Result};
 
-/// The configured URL of a surface. A path prefix is kept.
+/// The configured base URL of a surface. A path prefix is kept.
 #[derive(Clone, Debug)]
 pub(crate) struct BaseUrl {
     text: String,
@@ -14,23 +14,23 @@ pub(crate) struct BaseUrl {
 
 impl BaseUrl {
     pub(crate) fn parse(text: &str) -> Result<Self> {
-        // Not shown before it is known to hold no credential: it may even be a key in the wrong
-        // place.
+        // The text is not shown before it is known to hold no credential: it may even be a key that
+        // was set in the wrong place.
         let url = Url::parse(text)
-            .map_err(|error| Error::configuration(format!("the base URL is no URL: {error}")))?;
+            .map_err(|error| Error::configuration(format!("invalid base URL: {error}")))?;
         if !url.username().is_empty() || url.password().is_some() {
             return Err(Error::configuration(
-                "the base URL must not hold a user name or a password",
+                "invalid base URL: it must not contain a user name or a password",
             ));
         }
         if url.query().is_some() || url.fragment().is_some() {
             return Err(Error::configuration(
-                "the base URL must not have a query or a fragment",
+                "invalid base URL: it must not contain a query or a fragment",
             ));
         }
         if !is_secure(&url) {
             return Err(Error::configuration(format!(
-                "the base URL {text:?} must be https:// (plain http is for loopback hosts only)"
+                "invalid base URL `{text}`: expected https:// (http:// is accepted for loopback hosts only)"
             )));
         }
         Ok(Self {
@@ -38,7 +38,7 @@ impl BaseUrl {
         })
     }
 
-    /// The URL of a path that begins with a slash.
+    /// Returns the URL of a path that begins with a slash.
     pub(crate) fn join(&self, path: &str) -> String {
         format!("{}{path}", self.text)
     }
@@ -48,7 +48,7 @@ impl BaseUrl {
     }
 }
 
-/// Whether what is sent there cannot be read on the way: https, or http that stays on this machine.
+/// Whether traffic to that URL cannot be read on the way: https, or http on the loopback interface.
 pub(crate) fn is_secure(url: &Url) -> bool {
     match url.scheme() {
         "https" => url.has_host(),
@@ -74,17 +74,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn plain_http_is_for_loopback_only() {
-        for good in [
+    fn plain_http_is_accepted_for_loopback_hosts_only() {
+        for valid in [
             "https://api.example",
             "http://127.0.0.1:4010",
             "http://localhost/x/",
             "http://[::1]:1",
             "http://a.localhost",
         ] {
-            assert!(BaseUrl::parse(good).is_ok(), "{good}");
+            assert!(BaseUrl::parse(valid).is_ok(), "{valid}");
         }
-        for bad in [
+        for invalid in [
             "http://api.example",
             "http://10.0.0.1",
             "ftp://localhost",
@@ -94,7 +94,7 @@ mod tests {
             "https://a.example/?x",
             "http://127.0.0.1.evil.example",
         ] {
-            assert!(BaseUrl::parse(bad).is_err(), "{bad}");
+            assert!(BaseUrl::parse(invalid).is_err(), "{invalid}");
         }
     }
 
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_password_in_the_url_is_not_repeated() {
+    fn a_credential_in_the_url_is_not_shown() {
         for text in [
             "https://user:canary@a.example",
             "https://user:canary@a.example:99999",

@@ -1,4 +1,4 @@
-//! A request as a value: everything that will be sent but the host and the credential.
+//! Requests as values: everything that is sent but the host and the credential.
 
 use bytes::Bytes;
 use http::HeaderMap;
@@ -11,28 +11,28 @@ use crate::types::{IdempotencyKey, InvalidField};
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
-/// A request of the service, before it has a host and a credential.
+/// A request of the service, before the host and the credential are added.
 ///
-/// Making one does no I/O; a test can look at it.
+/// Building one does no I/O; [`Call::request`](crate::Call::request) shows it.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Request {
-    /// The operation; none for a raw request that the table does not know.
+    /// The operation, or `None` for a path that this build does not know.
     pub operation: Option<Operation>,
     /// The method.
     pub method: Method,
-    /// The percent-encoded path, from its first slash.
+    /// The percent-encoded path, from its leading slash.
     pub path: String,
-    /// The query, in order, not yet encoded.
+    /// The query parameters, in order, not yet encoded.
     pub query: Vec<(String, String)>,
     /// The JSON body.
     pub body: Option<Bytes>,
-    /// The key that makes it safe to send again.
+    /// The idempotency key, if the operation takes one.
     pub idempotency_key: Option<IdempotencyKey>,
-    /// Headers that are said otherwise, or beside those of every request.
+    /// Headers beside, or in place of, those of every request.
     pub(crate) headers: HeaderMap,
-    /// What may be done after a failure, where the operation alone does not say.
-    pub(crate) class: Option<RetryClass>,
+    /// The retry class, if it is not the operation's.
+    pub(crate) retry_class: Option<RetryClass>,
 }
 
 impl Request {
@@ -41,38 +41,55 @@ impl Request {
         let path = operation
             .expand(segments)
             .map_err(|error| Error::from(error).with_operation(Some(operation)))?;
-        Ok(Self {
-            operation: Some(operation),
-            method: operation.method(),
+        Ok(Self::raw(Some(operation), operation.method(), path))
+    }
+
+    /// A request of that path.
+    pub(crate) fn raw(operation: Option<Operation>, method: Method, path: String) -> Self {
+        Self {
+            operation,
+            method,
             path,
             query: Vec::new(),
             body: None,
             idempotency_key: None,
             headers: HeaderMap::new(),
-            class: None,
-        })
+            retry_class: None,
+        }
     }
 
-    /// Takes a body. A field that a caller set by its name overrules the setter's: no name is sent
-    /// twice, of which one service reads the first and another the last.
+    /// Sets the body.
+    ///
+    /// It is serialized by way of a [`serde_json::Value`], so that a field that the caller set by
+    /// name replaces the setter's: no name is sent twice.
     pub(crate) fn with_body(mut self, body: &impl Serialize) -> Result<Self> {
         let value = serde_json::to_value(body).map_err(|error| {
             Error::from(InvalidField::new(
                 "body",
-                format!("cannot be written as JSON: {error}"),
+                format!("cannot be serialized: {error}"),
             ))
         })?;
         self.body = Some(value.to_string().into());
         Ok(self)
     }
 
-    pub(crate) fn push_query(&mut self, name: &str, value: impl ToString) {
-        self.query.push((name.to_owned(), value.to_string()));
+    /// Sets a query parameter, replacing an earlier value.
+    pub(crate) fn set_query(&mut self, name: &str, value: impl ToString) {
+        let value = value.to_string();
+        match self.query.iter_mut().find(|(known, _)| known == name) {
+            Some((_, known)) => *known = value,
+            None => self.query.push((name.to_owned(), value)),
+        }
     }
 
-    /// What may be done after a failure.
-    pub(crate) fn retry(&self) -> RetryClass {
-        match (self.class, self.operation) {
+    pub(crate) fn query_value(&self, name: &str) -> Option<&str> {
+        let (_, value) = self.query.iter().find(|(known, _)| known == name)?;
+        Some(value)
+    }
+
+    /// When the request may be sent again after a failure.
+    pub(crate) fn retry_class(&self) -> RetryClass {
+        match (self.retry_class, self.operation) {
             (Some(class), _) => class,
             (None, Some(operation)) => operation.retry(),
             (None, None) if self.method == Method::Get => RetryClass::Safe,
@@ -80,8 +97,8 @@ impl Request {
         }
     }
 
-    /// The budget that it spends from.
-    pub(crate) fn budget(&self) -> Budget {
+    /// The rate-limit bucket that the request is counted in.
+    pub(crate) fn bucket(&self) -> Budget {
         match self.operation {
             Some(operation) => operation.budget(),
             None if self.method == Method::Get => Budget::Read,
@@ -89,7 +106,7 @@ impl Request {
         }
     }
 
-    /// The path with its query, as it is sent.
+    /// Returns the path with the encoded query, as it is sent.
     #[must_use]
     pub fn target(&self) -> String {
         if self.query.is_empty() {
@@ -114,7 +131,7 @@ impl Request {
         let mut message = builder
             .body(self.body.clone().unwrap_or_default())
             .map_err(|error| {
-                Error::from(InvalidField::new("path", format!("makes no URL: {error}")))
+                Error::from(InvalidField::new("path", format!("not a valid URL: {error}")))
             })?;
         for (name, value) in &self.headers {
             message.headers_mut().insert(name.clone(), value.clone());

@@ -1,4 +1,4 @@
-//! Whether a failed request is sent again, and after how long: a decision, without doing it.
+//! Whether a failed request is sent again, and after which delay: decisions without I/O.
 
 use std::time::Duration;
 
@@ -7,71 +7,89 @@ use backon::{BackoffBuilder, ExponentialBuilder};
 use crate::contract::{NextAction, RetryClass};
 use crate::error::{Error, Kind};
 
-/// A hint above this is not waited for: the error comes back at once and says how long.
-pub(crate) const LONGEST_WAIT: Duration = Duration::from_secs(120);
+/// The longest `Retry-After` that is waited for. An error with a longer one is returned at once.
+pub(crate) const MAX_RETRY_AFTER: Duration = Duration::from_secs(120);
 
-/// How persistently a client repeats what may be repeated.
+/// How a client retries calls that can be retried safely.
 ///
-/// The delay before a repetition is drawn from zero to a ceiling that doubles each time ("full
+/// The delay before a retry is drawn between zero and a limit that doubles each time ("full
 /// jitter"), and is at least what the service asked for.
+///
+/// ```
+/// use svc_sdk::RetryPolicy;
+///
+/// assert_eq!(RetryPolicy::default().max_retries, 5);
+/// assert_eq!(RetryPolicy::none().max_retries, 0);
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct RetryPolicy {
-    /// Repetitions of one call at most. Default: 5.
-    pub retries: u32,
-    /// The ceiling of the first delay. Default: half a second.
-    pub first_ceiling: Duration,
-    /// The ceiling that no delay exceeds, unless the service asks for more. Default: 20 s.
-    pub last_ceiling: Duration,
+    /// The maximum number of retries of one call. The default is 5.
+    pub max_retries: u32,
+    /// The upper limit of the first delay. The default is half a second.
+    pub initial_backoff: Duration,
+    /// The upper limit of every delay, unless the service asks for more. The default is 20 seconds.
+    pub max_backoff: Duration,
 }
 
 impl Default for RetryPolicy {
     fn default() -> Self {
         Self {
-            retries: 5,
-            first_ceiling: Duration::from_millis(500),
-            last_ceiling: Duration::from_secs(20),
+            max_retries: 5,
+            initial_backoff: Duration::from_millis(500),
+            max_backoff: Duration::from_secs(20),
         }
     }
 }
 
 impl RetryPolicy {
-    /// Nothing is repeated.
+    /// Returns a policy that retries nothing.
     #[must_use]
     pub fn none() -> Self {
-        Self {
-            retries: 0,
-            ..Self::default()
-        }
+        Self::default().max_retries(0)
     }
 
-    /// So many repetitions at most.
+    /// Sets the maximum number of retries.
     #[must_use]
-    pub fn retries(mut self, retries: u32) -> Self {
-        self.retries = retries;
+    pub fn max_retries(mut self, max_retries: u32) -> Self {
+        self.max_retries = max_retries;
         self
     }
 
-    /// The ceiling of the delay before repetition `attempt` (from 0).
-    pub(crate) fn ceiling(&self, attempt: u32) -> Duration {
+    /// Sets the upper limit of the first delay.
+    #[must_use]
+    pub fn initial_backoff(mut self, initial_backoff: Duration) -> Self {
+        self.initial_backoff = initial_backoff;
+        self
+    }
+
+    /// Sets the upper limit of every delay.
+    #[must_use]
+    pub fn max_backoff(mut self, max_backoff: Duration) -> Self {
+        self.max_backoff = max_backoff;
+        self
+    }
+
+    /// The upper limit of the delay before retry `attempt`, counted from 0.
+    pub(crate) fn backoff_limit(&self, attempt: u32) -> Duration {
         ExponentialBuilder::new()
-            .with_min_delay(self.first_ceiling)
-            .with_max_delay(self.last_ceiling)
+            .with_min_delay(self.initial_backoff)
+            .with_max_delay(self.max_backoff)
             .with_factor(2.0)
             .without_max_times()
             .build()
             .nth(attempt as usize)
-            .unwrap_or(self.last_ceiling)
-            .min(self.last_ceiling)
+            .unwrap_or(self.max_backoff)
+            .min(self.max_backoff)
     }
 }
 
-/// What a failure proves.
+/// What a failure proves about the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Proof {
-    /// The request never left.
-    NeverSent,
-    /// It was turned away at the door (429).
+pub(crate) enum FailureClass {
+    /// The request was never sent.
+    NotSent,
+    /// The rate limit turned it away (429).
     RateLimited,
     /// The service says that nothing ran and that it can be tried again.
     NothingRan,
@@ -81,82 +99,84 @@ pub(crate) enum Proof {
     Final,
 }
 
-pub(crate) fn proof(error: &Error) -> Proof {
+pub(crate) fn classify(error: &Error) -> FailureClass {
     match error.kind() {
-        Kind::Transport(error) if error.may_have_been_sent() => Proof::Ambiguous,
-        Kind::Transport(_) => Proof::NeverSent,
-        Kind::Unreadable { .. } => Proof::Ambiguous,
-        Kind::NoEnvelope { status: 429, .. } => Proof::RateLimited,
-        Kind::NoEnvelope { status: 500.., .. } => Proof::Ambiguous,
-        // Waiting for a job is polling, not repeating.
-        Kind::Api { body, .. } if body.advice() == Some(NextAction::PollStatus) => Proof::Final,
-        Kind::Api { .. } if !error.is_retryable() => Proof::Final,
-        Kind::Api { status: 429, .. } => Proof::RateLimited,
-        Kind::Api { .. } => Proof::NothingRan,
-        _ => Proof::Final,
+        Kind::Transport(error) if error.may_have_been_sent() => FailureClass::Ambiguous,
+        Kind::Transport(_) => FailureClass::NotSent,
+        Kind::NotJson { .. } => FailureClass::Ambiguous,
+        Kind::NoEnvelope { status: 429, .. } => FailureClass::RateLimited,
+        Kind::NoEnvelope { status: 500.., .. } => FailureClass::Ambiguous,
+        // Waiting for a job is polling, not retrying.
+        Kind::Api { body, .. } if body.next_action() == Some(NextAction::PollStatus) => {
+            FailureClass::Final
+        }
+        Kind::Api { .. } if !error.is_retryable() => FailureClass::Final,
+        Kind::Api { status: 429, .. } => FailureClass::RateLimited,
+        Kind::Api { .. } => FailureClass::NothingRan,
+        _ => FailureClass::Final,
     }
 }
 
-/// Whether the error says what became of the request, and of every earlier attempt at it.
+/// Whether the error decides what became of the call, including earlier ambiguous attempts.
 ///
-/// Only the service can say so, and only once it has looked for the idempotency key: what turns a
-/// request away before that (the key's `401` and `403`, an error of its own, a page of a proxy)
-/// knows nothing of the attempt that may have arrived.
-pub(crate) fn settles(error: &Error) -> bool {
+/// Only the service can decide that, and only after it has looked up the idempotency key. Whatever
+/// turns a request away before (a 401 or 403, an error of the server, a page of a proxy) knows
+/// nothing of an earlier attempt that may have arrived.
+pub(crate) fn is_conclusive(error: &Error) -> bool {
     match error.kind() {
         Kind::Api {
             status: 401 | 403 | 500..,
             ..
         } => false,
-        Kind::Api { .. } => proof(error) == Proof::Final,
+        Kind::Api { .. } => classify(error) == FailureClass::Final,
         Kind::Decode { .. } => true,
         _ => false,
     }
 }
 
-/// Whether a request of that class may be sent again after a failure that proves so much.
-pub(crate) const fn allows(class: RetryClass, proof: Proof) -> bool {
-    match proof {
-        Proof::NeverSent | Proof::RateLimited => true,
-        Proof::NothingRan => !matches!(class, RetryClass::Never),
-        Proof::Ambiguous => matches!(
+/// Whether a request of that class may be sent again after such a failure.
+pub(crate) const fn allows_retry(class: RetryClass, failure: FailureClass) -> bool {
+    match failure {
+        FailureClass::NotSent | FailureClass::RateLimited => true,
+        FailureClass::NothingRan => !matches!(class, RetryClass::Never),
+        FailureClass::Ambiguous => matches!(
             class,
             RetryClass::Safe | RetryClass::Idempotent | RetryClass::Key
         ),
-        Proof::Final => false,
+        FailureClass::Final => false,
     }
 }
 
-/// The delay before the next attempt; `None` where there is none.
+/// Returns the delay before the next attempt, or `None` if there must be none.
 ///
-/// `attempt` counts the repetitions so far, `draw` is from 0 to 1, `left` is what remains of the
-/// call's time.
-pub(crate) fn delay(
+/// `attempt` is the number of retries so far, `jitter` is in [0, 1), `remaining` is what is left of
+/// the call's time limit.
+pub(crate) fn retry_delay(
     policy: &RetryPolicy,
     class: RetryClass,
     error: &Error,
     attempt: u32,
-    draw: f64,
-    left: Duration,
+    jitter: f64,
+    remaining: Duration,
 ) -> Option<Duration> {
-    if attempt >= policy.retries || !allows(class, proof(error)) {
+    if attempt >= policy.max_retries || !allows_retry(class, classify(error)) {
         return None;
     }
     let hint = error.retry_after().unwrap_or_default();
-    if hint > LONGEST_WAIT {
+    if hint > MAX_RETRY_AFTER {
         return None;
     }
     let delay = policy
-        .ceiling(attempt)
-        .mul_f64(draw.clamp(0.0, 1.0))
+        .backoff_limit(attempt)
+        .mul_f64(jitter.clamp(0.0, 1.0))
         .max(hint);
-    (delay < left).then_some(delay)
+    (delay < remaining).then_some(delay)
 }
 
-/// The `Retry-After` header: seconds or an HTTP date.
+/// Reads the `Retry-After` header, in seconds or as an HTTP date.
 pub(crate) fn retry_after(
     headers: &http::HeaderMap,
-    wall: std::time::SystemTime,
+    now: std::time::SystemTime,
 ) -> Option<Duration> {
     let text = headers
         .get(http::header::RETRY_AFTER)?
@@ -166,16 +186,15 @@ pub(crate) fn retry_after(
     if !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) {
         return Some(Duration::from_secs(text.parse().unwrap_or(u64::MAX)));
     }
-    if let Some(seconds) = text.parse().ok().and_then(seconds) {
-        return Some(seconds);
+    if let Some(delay) = text
+        .parse()
+        .ok()
+        .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+    {
+        return Some(delay);
     }
     let date = httpdate::parse_http_date(text).ok()?;
-    Some(date.duration_since(wall).unwrap_or_default())
-}
-
-/// Seconds of a body or a header, where they are a span of time.
-pub(crate) fn seconds(value: f64) -> Option<Duration> {
-    Duration::try_from_secs_f64(value).ok()
+    Some(date.duration_since(now).unwrap_or_default())
 }
 
 #[cfg(test)]
@@ -201,15 +220,15 @@ mod tests {
     }
 
     #[test]
-    fn the_classes_repeat_what_the_table_says() {
+    fn each_retry_class_retries_what_its_documentation_says() {
         use RetryClass::{Idempotent, Key, Never, Safe, Unsent};
 
-        let never_sent = || Error::from(TransportError::not_sent("refused"));
-        let reset = || Error::from(TransportError::perhaps_sent("reset"));
+        let not_sent = || Error::from(TransportError::not_sent("refused"));
+        let reset = || Error::from(TransportError::maybe_sent("reset"));
         let limited = || error(429, r#"{"code": "rate_limited"}"#, None);
         let busy = || error(503, r#"{"code": "database_busy"}"#, None);
-        let again = || error(409, r#"{"code": "brand_new", "retryable": true}"#, None);
-        let refused = || {
+        let retryable = || error(409, r#"{"code": "brand_new", "retryable": true}"#, None);
+        let not_retryable = || {
             error(
                 503,
                 r#"{"code": "database_busy", "retryable": false}"#,
@@ -227,30 +246,30 @@ mod tests {
 
         let all = [Safe, Idempotent, Key, Unsent, Never];
         let rows = [
-            ("never sent", never_sent(), all.as_slice()),
+            ("not sent", not_sent(), all.as_slice()),
             ("429", limited(), &all),
             (
                 "503 with an envelope",
                 busy(),
                 &[Safe, Idempotent, Key, Unsent],
             ),
-            ("retryable: true", again(), &[Safe, Idempotent, Key, Unsent]),
+            ("retryable: true", retryable(), &[Safe, Idempotent, Key, Unsent]),
             ("reset after sending", reset(), &[Safe, Idempotent, Key]),
             (
                 "502 without an envelope",
                 page(502),
                 &[Safe, Idempotent, Key],
             ),
-            ("retryable: false", refused(), &[]),
+            ("retryable: false", not_retryable(), &[]),
             ("500 with an envelope", broken(), &[]),
             ("still running", running(), &[]),
         ];
-        for (name, error, repeats) in rows {
+        for (name, error, retried) in rows {
             for class in all {
-                let proof = proof(&error);
+                let failure = classify(&error);
                 assert_eq!(
-                    allows(class, proof),
-                    repeats.contains(&class),
+                    allows_retry(class, failure),
+                    retried.contains(&class),
                     "{name}, {class:?}"
                 );
             }
@@ -258,29 +277,29 @@ mod tests {
     }
 
     #[test]
-    fn delays_are_drawn_below_a_ceiling_that_doubles() {
-        let policy = RetryPolicy::default().retries(10);
+    fn delays_are_drawn_below_a_limit_that_doubles() {
+        let policy = RetryPolicy::default().max_retries(10);
         let busy = error(503, r#"{"code": "database_busy"}"#, None);
         let hour = Duration::from_secs(3600);
         let delays: Vec<_> = (0..8)
             .map(|attempt| {
-                delay(&policy, RetryClass::Safe, &busy, attempt, 1.0, hour)
+                retry_delay(&policy, RetryClass::Safe, &busy, attempt, 1.0, hour)
                     .unwrap()
                     .as_millis()
             })
             .collect();
         assert_eq!(delays, [500, 1000, 2000, 4000, 8000, 16000, 20000, 20000]);
-        let half = delay(&policy, RetryClass::Safe, &busy, 2, 0.5, hour);
+        let half = retry_delay(&policy, RetryClass::Safe, &busy, 2, 0.5, hour);
         assert_eq!(half, Some(Duration::from_millis(1000)));
-        assert_eq!(delay(&policy, RetryClass::Safe, &busy, 10, 0.5, hour), None);
+        assert_eq!(retry_delay(&policy, RetryClass::Safe, &busy, 10, 0.5, hour), None);
     }
 
     #[test]
-    fn the_services_hint_is_a_floor_and_a_long_one_comes_back_at_once() {
+    fn retry_after_is_the_minimum_delay_and_a_long_one_ends_the_call() {
         let policy = RetryPolicy::default();
         let limited = |hint| error(429, r#"{"code": "rate_limited"}"#, Some(hint));
         let hour = Duration::from_secs(3600);
-        let after = |hint| delay(&policy, RetryClass::Safe, &limited(hint), 0, 0.0, hour);
+        let after = |hint| retry_delay(&policy, RetryClass::Safe, &limited(hint), 0, 0.0, hour);
         assert_eq!(after(7), Some(Duration::from_secs(7)));
         assert_eq!(after(120), Some(Duration::from_secs(120)));
         assert_eq!(after(121), None);
@@ -288,19 +307,19 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_repeated_past_the_deadline() {
+    fn nothing_is_retried_past_the_time_limit() {
         let policy = RetryPolicy::default();
         let limited = error(429, r#"{"code": "rate_limited"}"#, Some(7));
-        let left = Duration::from_secs(7);
+        let remaining = Duration::from_secs(7);
         assert_eq!(
-            delay(&policy, RetryClass::Safe, &limited, 0, 0.0, left),
+            retry_delay(&policy, RetryClass::Safe, &limited, 0, 0.0, remaining),
             None
         );
     }
 
     #[test]
-    fn retry_after_is_read_in_every_form() {
-        let wall = httpdate::parse_http_date("Sun, 06 Nov 1994 08:49:37 GMT").unwrap();
+    fn every_form_of_retry_after_is_read() {
+        let now = httpdate::parse_http_date("Sun, 06 Nov 1994 08:49:37 GMT").unwrap();
         let rows = [
             ("7", Some(7.0)),
             (" 7 ", Some(7.0)),
@@ -318,7 +337,7 @@ mod tests {
             let mut headers = http::HeaderMap::new();
             headers.insert(http::header::RETRY_AFTER, text.parse().unwrap());
             assert_eq!(
-                retry_after(&headers, wall).map(|span| span.as_secs_f64()),
+                retry_after(&headers, now).map(|span| span.as_secs_f64()),
                 expected,
                 "{text:?}"
             );
@@ -329,7 +348,7 @@ mod tests {
             "99999999999999999999999".parse().unwrap(),
         );
         assert_eq!(
-            retry_after(&headers, wall),
+            retry_after(&headers, now),
             Some(Duration::from_secs(u64::MAX))
         );
     }

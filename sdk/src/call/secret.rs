@@ -1,4 +1,4 @@
-//! A key that cannot be printed.
+//! Secrets that cannot be printed by accident.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use zeroize::Zeroizing;
 
 use crate::types::InvalidField;
 
-/// An API key: without `Display`, redacted in `Debug`, wiped when dropped.
+/// An API key: redacted in `Debug`, without `Display`, and wiped from memory when dropped.
 ///
 /// ```
 /// use svc_sdk::Secret;
@@ -20,27 +20,28 @@ use crate::types::InvalidField;
 pub struct Secret(Zeroizing<String>);
 
 impl Secret {
-    /// A key of visible ASCII characters; blanks around it, as a file's last newline, are dropped.
+    /// Creates a secret from a key. White space around it, such as a final newline, is removed.
     ///
     /// # Errors
     ///
-    /// Where it is empty, or has a character that no header can carry. The error does not show it.
+    /// Returns an error if the key is empty, or has a character that is not visible ASCII. The error
+    /// does not show the key.
     pub fn new(key: impl Into<String>) -> Result<Self, InvalidField> {
         let given = Zeroizing::new(key.into());
         let key = given.trim();
         if key.is_empty() {
-            return Err(InvalidField::new("API key", "is empty"));
+            return Err(InvalidField::new("API key", "must not be empty"));
         }
         if !key.bytes().all(|b| b.is_ascii_graphic()) {
             return Err(InvalidField::new(
                 "API key",
-                "must be visible ASCII characters without blanks",
+                "must consist of visible ASCII characters",
             ));
         }
         Ok(Self(Zeroizing::new(key.to_owned())))
     }
 
-    /// The key itself, for storing it; do not log it.
+    /// Returns the key itself, for storing it. Do not log it.
     #[must_use]
     pub fn expose(&self) -> &str {
         &self.0
@@ -73,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_no_header_can_carry_is_refused_without_showing_it() {
+    fn an_invalid_key_is_rejected_without_showing_it() {
         for bad in ["", "  ", "a b", "canary\u{e9}", "canary\nx"] {
             let error = Secret::new(bad).unwrap_err();
             assert!(!format!("{error} {error:?}").contains("canary"));

@@ -8,16 +8,16 @@ mod fetch;
 mod name;
 mod part;
 
+use std::fmt;
+use std::future::{Future, IntoFuture};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::contract::JobStatus;
-use crate::error::{Error, Kind, Result};
-use crate::surface::Surface;
+use crate::call::CallFuture;
+use crate::error::{ResourceRef, Result};
+use crate::handle::{Handle, Resource};
 use crate::transport::Transport;
-use crate::types::{Artifact, JobResult};
-use crate::wait::JobHandle;
-use crate::wait::Watched;
+use crate::types::{Artifact, IdempotencyKey};
 
 /// A file on disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,52 +43,81 @@ pub struct Progress {
     pub total: Option<u64>,
 }
 
-/// Told after each piece.
-pub type OnProgress = Arc<dyn Fn(Progress) + Send + Sync>;
+pub(crate) type OnProgress = Arc<dyn Fn(Progress) + Send + Sync>;
 
-impl<S: Surface> JobHandle<S> {
-    /// Downloads the files of the result into a folder, which is made where it is missing.
-    ///
-    /// A download that was cut off leaves a hidden partial file; the next one goes on from there.
-    /// No file outside the folder is ever touched.
-    ///
-    /// # Errors
-    ///
-    /// Where the job has no result, or a file could not be fetched or written; the result itself is
-    /// still there, so download it again.
-    pub async fn download(&self, folder: impl AsRef<Path>) -> Result<Vec<Downloaded>> {
-        let result = self.result().await?;
-        self.download_result(&result, folder, None).await
+/// A download of the files of a job or a run.
+///
+/// Returned by the handles' `download` methods. It begins when it is awaited, and returns the files.
+/// A download that was cut off leaves a hidden partial file, from which the next one resumes. No file
+/// outside the folder is touched.
+#[must_use = "a download does nothing unless it is awaited"]
+pub struct Download {
+    transport: Arc<dyn Transport>,
+    owner: String,
+    resource: ResourceRef,
+    idempotency_key: Option<IdempotencyKey>,
+    folder: PathBuf,
+    artifacts: CallFuture<Vec<Artifact>>,
+    on_progress: Option<OnProgress>,
+}
+
+impl Download {
+    pub(crate) fn new<R: Resource>(
+        handle: &Handle<R>,
+        folder: &Path,
+        artifacts: impl Future<Output = Result<Vec<Artifact>>> + Send + 'static,
+    ) -> Self {
+        Self {
+            transport: Arc::clone(&handle.core.transport),
+            owner: handle.id().as_ref().to_owned(),
+            resource: handle.resource_ref(),
+            idempotency_key: handle.idempotency_key().cloned(),
+            folder: folder.to_owned(),
+            artifacts: CallFuture::new(artifacts),
+            on_progress: None,
+        }
     }
 
-    /// Downloads the files of a result that was read already, and tells how far it is.
-    ///
-    /// # Errors
-    ///
-    /// As [`download`](Self::download).
-    pub async fn download_result(
-        &self,
-        result: &JobResult,
-        folder: impl AsRef<Path>,
-        on_progress: Option<OnProgress>,
-    ) -> Result<Vec<Downloaded>> {
-        match &result.status {
-            Some(status) if result.artifacts().is_empty() && *status != JobStatus::Completed => {
-                let body = result.error.clone().map(Box::new);
-                return Err(self.owned(Error::new(Kind::JobEnded {
-                    status: status.clone(),
-                    body,
-                })));
-            }
-            _ => {}
-        }
-        let files = Files {
-            transport: self.transport(),
-            owner: self.id().as_str(),
-            artifacts: result.artifacts(),
+    /// Calls a function with the progress, after each piece of a file.
+    pub fn on_progress(mut self, on_progress: impl Fn(Progress) + Send + Sync + 'static) -> Self {
+        self.on_progress = Some(Arc::new(on_progress));
+        self
+    }
+
+    async fn run(self) -> Result<Vec<Downloaded>> {
+        let download = async {
+            let files = Files {
+                transport: self.transport,
+                owner: &self.owner,
+                artifacts: &self.artifacts.await?,
+            };
+            files
+                .to_folder(&self.folder, self.on_progress.as_ref())
+                .await
         };
-        let downloaded = files.to_folder(folder.as_ref(), on_progress.as_ref()).await;
-        downloaded.map_err(|error| self.owned(error))
+        download.await.map_err(|error| {
+            error
+                .with_resource(self.resource)
+                .with_key(self.idempotency_key.as_ref())
+        })
+    }
+}
+
+impl IntoFuture for Download {
+    type Output = Result<Vec<Downloaded>>;
+    type IntoFuture = CallFuture<Vec<Downloaded>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        CallFuture::new(self.run())
+    }
+}
+
+impl fmt::Debug for Download {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Download")
+            .field("folder", &self.folder)
+            .field("resource", &self.resource)
+            .finish_non_exhaustive()
     }
 }
 

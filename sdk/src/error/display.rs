@@ -1,8 +1,9 @@
-//! How an error reads: one line, which the service cannot forge.
+//! The message of an error: one line, which the service cannot forge.
 
 use std::fmt;
 
-use super::{Error, Kind, Subject};
+use super::{Error, Kind, ResourceRef};
+use crate::types::ErrorBody;
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -13,7 +14,7 @@ impl fmt::Display for Error {
 }
 
 impl Error {
-    /// What it says, with the service's text as it came.
+    /// Writes the message, with the service's text as it is.
     fn write(&self, f: &mut impl fmt::Write) -> fmt::Result {
         if let Some(operation) = self.inner.operation {
             write!(f, "{operation}: ")?;
@@ -21,25 +22,20 @@ impl Error {
         match self.kind() {
             Kind::Configuration(reason) => f.write_str(reason),
             Kind::Invalid(field) => write!(f, "{field}"),
+            Kind::Schema(error) => write!(f, "{error}"),
             Kind::Transport(error) => write!(f, "{error}"),
             Kind::Api { status, body, .. } => {
-                write!(f, "{} ({status} {})", brief(&body.message), body.code)
+                write!(f, "{} ({status} {})", shorten(&body.message), body.code)
             }
             Kind::NoEnvelope {
                 status, snippet, ..
             } => {
-                write!(
-                    f,
-                    "answered {status} without an error of the service: {}",
-                    quoted(snippet)
-                )
+                let body = quote(snippet);
+                write!(f, "unexpected response with status {status}: {body}")
             }
-            Kind::Unreadable { status, snippet } => {
-                write!(
-                    f,
-                    "answered {status} with a body that is no JSON: {}",
-                    quoted(snippet)
-                )
+            Kind::NotJson { status, snippet } => {
+                let body = quote(snippet);
+                write!(f, "the body of the response with status {status} is not JSON: {body}")
             }
             Kind::Decode {
                 status,
@@ -47,77 +43,88 @@ impl Error {
                 reason,
                 snippet,
             } => {
+                let body = quote(snippet);
                 write!(
                     f,
-                    "answered {status} with a body of another shape, at {path}: {reason}: {}",
-                    quoted(snippet)
+                    "cannot decode the response with status {status}, at {path}: {reason}: {body}"
                 )
             }
-            Kind::BudgetSpent { retry_after } => {
-                write!(
-                    f,
-                    "the key's requests of this minute are used up; wait {} s",
-                    retry_after.as_secs() + 1
-                )
+            Kind::RepeatedCursor { cursor } => {
+                write!(f, "the page after cursor `{cursor}` names the same cursor as the next")
             }
-            Kind::Deadline { after, .. } => write!(f, "no answer within {} s", after.as_secs_f32()),
+            Kind::RateLimitExhausted { retry_after } => {
+                let seconds = retry_after.as_secs() + 1;
+                write!(f, "the key's rate limit is used up; retry in {seconds} s")
+            }
+            Kind::Timeout { timeout, .. } => {
+                write!(f, "timed out after {} s", timeout.as_secs_f32())
+            }
             Kind::JobEnded { status, body } => {
-                match self.job_id() {
-                    Some(id) => write!(f, "job {id} ended {status}")?,
-                    None => write!(f, "the job ended {status}")?,
-                }
-                match body {
-                    Some(body) => write!(f, ": {} ({})", brief(&body.message), body.code),
-                    None => Ok(()),
-                }
+                self.write_ended(f, status.as_str(), body.as_deref())
             }
             Kind::RunEnded { receipt } => {
-                match self.run_id() {
-                    Some(id) => write!(f, "run {id} ended {}", receipt.status)?,
-                    None => write!(f, "the run ended {}", receipt.status)?,
-                }
-                match &receipt.error {
-                    Some(body) => write!(f, ": {} ({})", brief(&body.message), body.code),
-                    None => Ok(()),
-                }
-            }
-            Kind::GoesOn { status } => {
-                let what = self.subject_name();
-                write!(
-                    f,
-                    "there is no result yet: the {what} is {status}; ask again later"
-                )
-            }
-            Kind::Schema(error) => write!(f, "{error}"),
-            Kind::WaitDeadline { after } => {
-                let what = self.subject_name();
-                write!(
-                    f,
-                    "gave up waiting after {} s; the {what} goes on",
-                    after.as_secs()
-                )
-            }
-            Kind::PollUnreachable { .. } => {
-                let what = self.subject_name();
-                write!(f, "could not ask how the {what} stands; it may well go on")
+                self.write_ended(f, receipt.status.as_str(), receipt.error.as_ref())
             }
             Kind::TopUpEnded { status } => {
-                write!(f, "the top-up ended {status}; nothing was charged")
+                self.write_ended(f, status, None)?;
+                f.write_str("; nothing was charged")
             }
-            Kind::Download { url, reason, .. } => {
-                write!(f, "could not download {url}: {reason}")
+            Kind::NotFinished { status } => {
+                let noun = self.noun();
+                write!(f, "the {noun} has no result yet: its status is {status}")
             }
-            Kind::File { path, .. } => write!(f, "could not write {}", path.display()),
+            Kind::WaitTimeout { timeout } => {
+                let seconds = timeout.as_secs();
+                self.write_resource(f)?;
+                write!(f, " has not ended after {seconds} s; it is still in progress")
+            }
+            Kind::PollFailed { .. } => {
+                f.write_str("cannot read the status of ")?;
+                self.write_resource(f)?;
+                f.write_str(", which may still be in progress")
+            }
+            Kind::Download { url, reason, .. } => write!(f, "cannot download {url}: {reason}"),
+            Kind::File { path, .. } => write!(f, "cannot write {}", path.display()),
         }
     }
-}
 
-impl Error {
-    fn subject_name(&self) -> &'static str {
-        match &self.inner.subject {
-            Some(Subject::Run(..)) => "run",
-            Some(Subject::Queue(_)) => "queue",
-            Some(Subject::Job(..)) | None => "job",
+    /// Writes how the resource ended, and why.
+    fn write_ended(
+        &self,
+        f: &mut impl fmt::Write,
+        status: &str,
+        body: Option<&ErrorBody>,
+    ) -> fmt::Result {
+        self.write_resource(f)?;
+        match status {
+            "failed" | "expired" => write!(f, " {status}")?,
+            "canceled" | "skipped" => write!(f, " was {status}")?,
+            status => write!(f, " ended with status {status}")?,
+        }
+        match body {
+            Some(body) => write!(f, ": {} ({})", shorten(&body.message), body.code),
+            None => Ok(()),
+        }
+    }
+
+    /// Writes the resource with its id, such as `job job_123`.
+    fn write_resource(&self, f: &mut impl fmt::Write) -> fmt::Result {
+        let noun = self.noun();
+        match &self.inner.resource {
+            Some(ResourceRef::Job(id, _)) => write!(f, "{noun} {id}"),
+            Some(ResourceRef::Run(id, _)) => write!(f, "{noun} {id}"),
+            Some(ResourceRef::Queue(id)) => write!(f, "{noun} {id}"),
+            Some(ResourceRef::TopUp(id)) => write!(f, "{noun} {id}"),
+            None => write!(f, "the {noun}"),
+        }
+    }
+
+    fn noun(&self) -> &'static str {
+        match (&self.inner.resource, self.kind()) {
+            (Some(ResourceRef::Run(..)), _) | (None, Kind::RunEnded { .. }) => "run",
+            (Some(ResourceRef::Queue(_)), _) => "queue",
+            (Some(ResourceRef::TopUp(_)), _) | (None, Kind::TopUpEnded { .. }) => "top-up",
+            (Some(ResourceRef::Job(..)) | None, _) => "job",
         }
     }
 }
@@ -129,7 +136,7 @@ impl fmt::Debug for Error {
             .field("operation", &self.inner.operation)
             .field("request_id", &self.inner.request_id)
             .field("idempotency_key", &self.inner.idempotency_key)
-            .field("subject", &self.inner.subject)
+            .field("resource", &self.inner.resource)
             .finish_non_exhaustive()
     }
 }
@@ -138,10 +145,10 @@ impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self.kind() {
             Kind::Transport(error) => std::error::Error::source(error),
-            Kind::Deadline {
+            Kind::Timeout {
                 last: Some(last), ..
             } => Some(last.as_ref()),
-            Kind::PollUnreachable { source } => Some(source.as_ref()),
+            Kind::PollFailed { source } => Some(source.as_ref()),
             Kind::Download {
                 source: Some(source),
                 ..
@@ -152,7 +159,7 @@ impl std::error::Error for Error {
     }
 }
 
-/// Text on one line, so that the service can neither forge lines of a log nor turn one around.
+/// Puts text on one line, so that the service can neither forge lines of a log nor reverse one.
 fn one_line(text: &str) -> String {
     let is_hostile = |c: char| {
         c.is_control()
@@ -163,15 +170,15 @@ fn one_line(text: &str) -> String {
         .collect()
 }
 
-/// As much of a message as a person reads; the whole is in the error's body.
-fn brief(message: &str) -> std::borrow::Cow<'_, str> {
+/// Shortens a message to what a person reads; the error's body has all of it.
+fn shorten(message: &str) -> std::borrow::Cow<'_, str> {
     match message.char_indices().nth(1_000) {
         Some((end, _)) => format!("{}…", message.get(..end).unwrap_or_default()).into(),
         None => message.into(),
     }
 }
 
-fn quoted(snippet: &str) -> String {
+fn quote(snippet: &str) -> String {
     if snippet.is_empty() {
         "(empty)".to_owned()
     } else {
@@ -185,7 +192,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_errors_line_cannot_be_forged_by_the_service() {
+    fn the_service_cannot_forge_a_line() {
         let error = api(
             400,
             serde_json::json!({"code": "invalid_request", "message": "bad\nERROR all is lost\u{1b}[2J"}),
@@ -197,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn no_part_of_an_errors_line_can_be_forged() {
+    fn no_part_of_the_message_can_forge_a_line() {
         let hostile = "x\nERROR\u{1b}[2J\u{202e}\u{2028}";
         let body = serde_json::json!({"code": hostile, "message": "m".repeat(1_000_000)});
         let ended = Error::new(Kind::JobEnded {
@@ -215,7 +222,7 @@ mod tests {
         for error in [
             api(400, body.clone()),
             api(400, serde_json::json!({"code": hostile})),
-            ended.with_job(&hostile.into(), None),
+            ended.with_resource(ResourceRef::Job(hostile.into(), None)),
             download,
             top_up,
         ] {

@@ -1,37 +1,39 @@
-//! The one error type of the crate.
-//!
-//! Ask it questions: [`code`](Error::code), [`is_retryable`](Error::is_retryable),
-//! [`may_have_been_sent`](Error::may_have_been_sent). After a submit it also carries what must not
-//! be lost: the id of the job, run or queue, and the idempotency key.
+//! The error type of the crate.
 
 mod display;
 mod predicates;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
-use crate::contract::JobStatus;
-use crate::contract::{ErrorCode, NextAction, Operation, PathError};
+use crate::call::RawResponse;
+use crate::contract::{ErrorCode, JobStatus, NextAction, Operation, PathError};
 use crate::transport::TransportError;
 use crate::types::{
     ErrorBody, IdempotencyKey, InvalidField, JobId, OutputSchemaError, QueueId, RequestId, RunId,
-    RunReceipt, SchemaViolation, SubmitReceipt,
+    RunReceipt, SchemaViolation, SubmitReceipt, TopUpId,
 };
 
-/// The result of everything that this crate does.
+/// A result whose error is [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What went wrong.
+/// An error of a call, a wait or a download.
+///
+/// Its methods say what failed ([`code`](Self::code), [`status`](Self::status)), what it means for
+/// money ([`is_ambiguous`](Self::is_ambiguous)) and what to do
+/// ([`next_action`](Self::next_action), [`retry_after`](Self::retry_after)). After a submit it also
+/// carries what must not be lost: the id of the job, run, queue or top-up, and the idempotency key.
 ///
 /// ```
 /// # fn handle(error: svc_sdk::Error) {
 /// if error.is_insufficient_funds() {
-///     println!("top up, then send it again: {error}");
+///     println!("top up, then submit again: {error}");
 /// } else if error.is_ambiguous() {
-///     // The job may exist. On the open surface the same key makes the submit safe to repeat.
+///     // The job may exist. On the open surface, the same key makes the submit safe to repeat.
 ///     println!("may have been carried out; key {:?}", error.idempotency_key());
 /// } else if let Some(job) = error.job_id() {
-///     println!("paid for: take {job} up again later");
+///     println!("paid for: wait for {job} again later");
 /// }
 /// # }
 /// ```
@@ -44,24 +46,32 @@ struct Inner {
     operation: Option<Operation>,
     request_id: Option<RequestId>,
     idempotency_key: Option<IdempotencyKey>,
-    subject: Option<Subject>,
+    resource: Option<ResourceRef>,
+    response: Option<RawResponse>,
 }
 
-/// What was paid for.
-#[derive(Debug)]
-enum Subject {
-    Job(JobId, Option<Box<SubmitReceipt>>),
-    Run(RunId, Option<Box<RunReceipt>>),
+/// The resource that an error is about, with its receipt if this process has it.
+#[derive(Clone, Debug)]
+pub enum ResourceRef {
+    /// A job.
+    Job(JobId, Option<Arc<SubmitReceipt>>),
+    /// A run.
+    Run(RunId, Option<Arc<RunReceipt>>),
+    /// A bulk queue.
     Queue(QueueId),
+    /// A top-up.
+    TopUp(TopUpId),
 }
 
 #[derive(Debug)]
 pub(crate) enum Kind {
-    /// The client was set up wrongly.
+    /// The configuration of the client is not valid.
     Configuration(String),
-    /// A field can never be right; nothing was sent.
+    /// A field is not valid; nothing was sent.
     Invalid(InvalidField),
-    /// No whole answer came.
+    /// The output schema is outside the supported subset; nothing was sent.
+    Schema(OutputSchemaError),
+    /// No whole response came.
     Transport(TransportError),
     /// The service answered with an error envelope.
     Api {
@@ -69,14 +79,14 @@ pub(crate) enum Kind {
         body: Box<ErrorBody>,
         retry_after: Option<Duration>,
     },
-    /// Something answered, and not with an envelope.
+    /// An error status without an envelope.
     NoEnvelope {
         status: u16,
         snippet: String,
         retry_after: Option<Duration>,
     },
-    /// A success whose body is no JSON: cut off, or not from the service.
-    Unreadable { status: u16, snippet: String },
+    /// A success whose body is not JSON: cut off, or not from the service.
+    NotJson { status: u16, snippet: String },
     /// A success whose body is JSON of another shape.
     Decode {
         status: u16,
@@ -84,11 +94,13 @@ pub(crate) enum Kind {
         reason: String,
         snippet: String,
     },
-    /// The key's budget is spent, as the service's headers said; nothing was sent.
-    BudgetSpent { retry_after: Duration },
-    /// The call's own deadline passed.
-    Deadline {
-        after: Duration,
+    /// A page of a list that names its own cursor as the next one.
+    RepeatedCursor { cursor: String },
+    /// The key's request budget is used up, as the service's headers say; nothing was sent.
+    RateLimitExhausted { retry_after: Duration },
+    /// The time limit of the call passed.
+    Timeout {
+        timeout: Duration,
         sent: bool,
         last: Option<Box<Error>>,
     },
@@ -99,16 +111,14 @@ pub(crate) enum Kind {
     },
     /// The run ended without completing.
     RunEnded { receipt: Box<RunReceipt> },
-    /// What was said to have ended goes on, as its result says.
-    GoesOn { status: String },
-    /// The output schema is outside the supported subset; nothing was sent.
-    Schema(OutputSchemaError),
-    /// The wait's deadline passed; the job goes on.
-    WaitDeadline { after: Duration },
-    /// The job's status could not be read.
-    PollUnreachable { source: Box<Error> },
-    /// The top-up ended unpaid.
+    /// The top-up ended without being paid.
     TopUpEnded { status: String },
+    /// The status was terminal, but the result says that the job or run is still in progress.
+    NotFinished { status: String },
+    /// The time limit of the wait passed; the resource goes on.
+    WaitTimeout { timeout: Duration },
+    /// The status could not be read.
+    PollFailed { source: Box<Error> },
     /// A file could not be downloaded.
     Download {
         url: String,
@@ -130,13 +140,19 @@ impl Error {
                 operation: None,
                 request_id: None,
                 idempotency_key: None,
-                subject: None,
+                resource: None,
+                response: None,
             }),
         }
     }
 
     pub(crate) fn configuration(reason: impl Into<String>) -> Self {
         Self::new(Kind::Configuration(reason.into()))
+    }
+
+    pub(crate) fn repeated_cursor(operation: Option<Operation>, cursor: &str) -> Self {
+        let cursor = cursor.to_owned();
+        Self::new(Kind::RepeatedCursor { cursor }).with_operation(operation)
     }
 
     pub(crate) fn with_operation(mut self, operation: Option<Operation>) -> Self {
@@ -149,6 +165,11 @@ impl Error {
         self
     }
 
+    pub(crate) fn with_response(mut self, response: RawResponse) -> Self {
+        self.inner.response = Some(response);
+        self
+    }
+
     pub(crate) fn with_key(mut self, key: Option<&IdempotencyKey>) -> Self {
         if self.inner.idempotency_key.is_none() {
             self.inner.idempotency_key = key.cloned();
@@ -156,80 +177,70 @@ impl Error {
         self
     }
 
-    pub(crate) fn with_job(self, id: &JobId, receipt: Option<&SubmitReceipt>) -> Self {
-        self.with_subject(|| Subject::Job(id.clone(), receipt.cloned().map(Box::new)))
-    }
-
-    pub(crate) fn with_run(self, id: &RunId, receipt: Option<&RunReceipt>) -> Self {
-        self.with_subject(|| Subject::Run(id.clone(), receipt.cloned().map(Box::new)))
-    }
-
-    pub(crate) fn with_queue(self, id: &QueueId) -> Self {
-        self.with_subject(|| Subject::Queue(id.clone()))
-    }
-
-    fn with_subject(mut self, subject: impl FnOnce() -> Subject) -> Self {
-        let known = &mut self.inner.subject;
-        match known {
-            // The id alone says less than the id with its receipt.
-            None | Some(Subject::Job(_, None) | Subject::Run(_, None)) => *known = Some(subject()),
-            Some(_) => {}
+    pub(crate) fn with_resource(mut self, resource: ResourceRef) -> Self {
+        let known = &mut self.inner.resource;
+        // An id alone says less than an id with its receipt.
+        if matches!(
+            known,
+            None | Some(ResourceRef::Job(_, None) | ResourceRef::Run(_, None))
+        ) {
+            *known = Some(resource);
         }
         self
     }
 
-    /// The error of an answer that must not be shown.
+    /// Removes what the response to a request for a secret may show.
     pub(crate) fn redacted(mut self) -> Self {
-        const REDACTED: &str = "(a secret, not shown)";
+        const REDACTED: &str = "(redacted)";
 
         match &mut self.inner.kind {
-            Kind::Unreadable { snippet, .. } => *snippet = REDACTED.to_owned(),
+            Kind::NotJson { snippet, .. } => *snippet = REDACTED.to_owned(),
             Kind::Decode {
                 snippet, reason, ..
             } => {
                 *snippet = REDACTED.to_owned();
-                *reason = "not of the known shape".to_owned();
+                *reason = "unexpected shape".to_owned();
             }
             _ => {}
         }
         self
     }
 
-    /// The end of a wait: how it stands could not be read, for this reason.
-    pub(crate) fn while_polling(self) -> Self {
+    /// Makes it the reason why a status could not be read.
+    pub(crate) fn into_poll_failure(self) -> Self {
         let source = Box::new(self);
-        Self::new(Kind::PollUnreachable { source })
+        Self::new(Kind::PollFailed { source })
     }
 
     pub(crate) fn kind(&self) -> &Kind {
         &self.inner.kind
     }
 
-    /// The operation that failed.
+    /// Returns the operation that failed.
     #[must_use]
     pub fn operation(&self) -> Option<Operation> {
         self.inner.operation
     }
 
-    /// The service's code, where it sent one: of the request, or of the job that failed.
+    /// Returns the service's error code: of the request, or of the job or run that failed.
     #[must_use]
     pub fn code(&self) -> Option<&ErrorCode> {
         self.body().map(|body| &body.code)
     }
 
-    /// The HTTP status of the answer, where one came.
+    /// Returns the HTTP status of the response, if one came.
     #[must_use]
     pub fn status(&self) -> Option<u16> {
         match self.kind() {
             Kind::Api { status, .. }
             | Kind::NoEnvelope { status, .. }
-            | Kind::Unreadable { status, .. }
+            | Kind::NotJson { status, .. }
             | Kind::Decode { status, .. } => Some(*status),
             _ => self.cause().and_then(Self::status),
         }
     }
 
-    /// The service's whole `error` object, where it sent one.
+    /// Returns the service's `error` object, if it sent one.
     #[must_use]
     pub fn body(&self) -> Option<&ErrorBody> {
         match self.kind() {
@@ -240,27 +251,34 @@ impl Error {
         }
     }
 
-    /// The first bytes of an answer that could not be read as one of the service's.
+    /// Returns the whole response, if one came that was not a success.
+    #[must_use]
+    pub fn response(&self) -> Option<&RawResponse> {
+        let own = self.inner.response.as_ref();
+        own.or_else(|| self.cause()?.response())
+    }
+
+    /// Returns the first bytes of a response that is not one of the service's.
     #[must_use]
     pub fn snippet(&self) -> Option<&str> {
         match self.kind() {
             Kind::NoEnvelope { snippet, .. }
-            | Kind::Unreadable { snippet, .. }
+            | Kind::NotJson { snippet, .. }
             | Kind::Decode { snippet, .. } => Some(snippet),
             _ => self.cause()?.snippet(),
         }
     }
 
-    /// What to do about it: the service's word, else the catalogue's.
+    /// Returns what to do about it: as the service says, or as its documentation says for the code.
     #[must_use]
-    pub fn advice(&self) -> Option<NextAction> {
+    pub fn next_action(&self) -> Option<NextAction> {
         match self.kind() {
-            Kind::GoesOn { .. } => Some(NextAction::PollStatus),
-            _ => self.body()?.advice(),
+            Kind::NotFinished { .. } => Some(NextAction::PollStatus),
+            _ => self.body()?.next_action(),
         }
     }
 
-    /// The request's id, to be named to the service's support.
+    /// Returns the request's id, to be given to the service's support.
     #[must_use]
     pub fn request_id(&self) -> Option<&RequestId> {
         let own = self.inner.request_id.as_ref();
@@ -268,93 +286,106 @@ impl Error {
             .or_else(|| self.cause()?.request_id())
     }
 
-    /// How long the service asked to wait.
+    /// Returns how long the service asks to wait before the next attempt.
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
         match self.kind() {
             Kind::Api { retry_after, .. } | Kind::NoEnvelope { retry_after, .. } => *retry_after,
-            Kind::BudgetSpent { retry_after } => Some(*retry_after),
+            Kind::RateLimitExhausted { retry_after } => Some(*retry_after),
             _ => self.cause().and_then(Self::retry_after),
         }
     }
 
-    /// The key that the request was sent with. Where the operation's idempotency is documented
-    /// ([`RetryClass::Key`](crate::contract::RetryClass::Key)), sending it again with this key pays
-    /// only once.
+    /// Returns the idempotency key that the request was sent with.
+    ///
+    /// If the operation's idempotency is documented
+    /// ([`RetryClass::Key`](crate::contract::RetryClass::Key)), sending the request again with this
+    /// key pays only once.
     #[must_use]
     pub fn idempotency_key(&self) -> Option<&IdempotencyKey> {
         self.inner.idempotency_key.as_ref()
     }
 
-    /// The job that was paid for, where there is one: [`Client::job`](crate::Client::job) takes it
-    /// up again, in this process or another.
+    /// Returns the job that was paid for, if there is one.
+    ///
+    /// [`Jobs::handle`](crate::resources::Jobs::handle) waits for it again, in any process.
     #[must_use]
     pub fn job_id(&self) -> Option<&JobId> {
-        match self.inner.subject.as_ref()? {
-            Subject::Job(id, _) => Some(id),
+        match self.inner.resource.as_ref()? {
+            ResourceRef::Job(id, _) => Some(id),
             _ => None,
         }
     }
 
-    /// The receipt of the job that was paid for, where this process has it.
+    /// Returns the receipt of the job that was paid for, if this process has it.
     #[must_use]
     pub fn receipt(&self) -> Option<&SubmitReceipt> {
-        match self.inner.subject.as_ref()? {
-            Subject::Job(_, receipt) => receipt.as_deref(),
+        match self.inner.resource.as_ref()? {
+            ResourceRef::Job(_, receipt) => receipt.as_deref(),
             _ => None,
         }
     }
 
-    /// The run that was started, where there is one: with its kind, all that is needed to take it up
-    /// again.
+    /// Returns the run that was started, if there is one.
     #[must_use]
     pub fn run_id(&self) -> Option<&RunId> {
-        match self.inner.subject.as_ref()? {
-            Subject::Run(id, _) => Some(id),
+        match self.inner.resource.as_ref()? {
+            ResourceRef::Run(id, _) => Some(id),
             _ => None,
         }
     }
 
-    /// The newest receipt of the run that this process has: of a run that ended without completing,
-    /// the terminal one, with its files, its usage and what is wrong with its output.
+    /// Returns the newest receipt of the run that this process has.
+    ///
+    /// For a run that ended without completing, it is the terminal one, with its files, its usage and
+    /// the errors of its output.
     #[must_use]
     pub fn run_receipt(&self) -> Option<&RunReceipt> {
-        match (self.kind(), self.inner.subject.as_ref()) {
+        match (self.kind(), self.inner.resource.as_ref()) {
             (Kind::RunEnded { receipt }, _) => Some(receipt),
-            (_, Some(Subject::Run(_, receipt))) => receipt.as_deref(),
+            (_, Some(ResourceRef::Run(_, receipt))) => receipt.as_deref(),
             _ => None,
         }
     }
 
-    /// The bulk queue that was started, where there is one:
-    /// [`Client::format_queue`](crate::developer::Client::format_queue) takes it up again. Of a
-    /// create whose key was used for another queue, that queue.
+    /// Returns the bulk queue that was started, if there is one.
+    ///
+    /// If the idempotency key was used for another queue before, it is that queue.
     #[must_use]
     pub fn queue_id(&self) -> Option<QueueId> {
-        match &self.inner.subject {
-            Some(Subject::Queue(id)) => Some(id.clone()),
-            _ => self.body()?.detail("queue_id"),
+        match &self.inner.resource {
+            Some(ResourceRef::Queue(id)) => Some(id.clone()),
+            _ => self.body()?.details().queue_id,
         }
     }
 
-    /// Where an output schema is outside the supported subset, found here or by the service, or an
-    /// output does not fit its schema.
+    /// Returns the top-up that was created, if there is one.
+    #[must_use]
+    pub fn top_up_id(&self) -> Option<&TopUpId> {
+        match self.inner.resource.as_ref()? {
+            ResourceRef::TopUp(id) => Some(id),
+            _ => None,
+        }
+    }
+
+    /// Returns where an output schema is outside the supported subset, or where an output does not
+    /// match its schema.
     #[must_use]
     pub fn violations(&self) -> Vec<SchemaViolation> {
         match self.kind() {
             Kind::Schema(error) => error.violations.clone(),
             _ => self
                 .body()
-                .map(|body| body.run_details().violations)
+                .map(|body| body.details().violations)
                 .unwrap_or_default(),
         }
     }
 
-    /// The error within, whose answers are this one's too.
+    /// The error inside, whose answers are this one's too.
     fn cause(&self) -> Option<&Self> {
         match self.kind() {
-            Kind::Deadline { last, .. } => last.as_deref(),
-            Kind::PollUnreachable { source } => Some(source),
+            Kind::Timeout { last, .. } => last.as_deref(),
+            Kind::PollFailed { source } => Some(source),
             Kind::Download { source, .. } => source.as_deref(),
             _ => None,
         }

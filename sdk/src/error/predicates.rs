@@ -1,4 +1,4 @@
-//! What a caller can ask an error.
+//! Questions that a caller can ask an error.
 
 use crate::contract::{ErrorCategory, ErrorCode, JobStatus, RunStatus};
 use crate::types::ErrorBody;
@@ -6,53 +6,54 @@ use crate::types::ErrorBody;
 use super::{Error, Kind};
 
 impl Error {
-    /// The client is set up wrongly: a URL, a key, the TLS certificates. Nothing was sent.
+    /// Returns whether the configuration of the client is not valid, such as its URL, key or TLS
+    /// certificates. Nothing was sent.
     #[must_use]
     pub fn is_configuration(&self) -> bool {
         matches!(self.kind(), Kind::Configuration(_))
     }
 
-    /// The request can never be right, which was found before it was sent.
+    /// Returns whether the request is not valid. Nothing was sent.
     #[must_use]
     pub fn is_invalid(&self) -> bool {
         matches!(self.kind(), Kind::Invalid(_) | Kind::Schema(_))
     }
 
-    /// Whether the request may have reached the service.
+    /// Returns whether the request may have reached the service.
     #[must_use]
     pub fn may_have_been_sent(&self) -> bool {
         match self.kind() {
             Kind::Configuration(_)
             | Kind::Invalid(_)
             | Kind::Schema(_)
-            | Kind::BudgetSpent { .. } => false,
+            | Kind::RateLimitExhausted { .. } => false,
             Kind::Transport(error) => error.may_have_been_sent(),
-            Kind::Deadline { sent, .. } => *sent,
+            Kind::Timeout { sent, .. } => *sent,
             _ => true,
         }
     }
 
-    /// Whether it is unknown if the request was carried out: it may have arrived, and no answer of
-    /// the service says what became of it.
+    /// Returns whether it is unknown if the request was carried out: it may have arrived, and no
+    /// response of the service says what became of it.
     #[must_use]
     pub fn is_ambiguous(&self) -> bool {
         match self.kind() {
             Kind::Transport(error) => error.may_have_been_sent(),
             Kind::NoEnvelope { status, .. } => *status >= 500,
-            Kind::Unreadable { .. } | Kind::Decode { .. } => true,
-            Kind::Deadline { sent, .. } => *sent,
+            Kind::NotJson { .. } | Kind::Decode { .. } => true,
+            Kind::Timeout { sent, .. } => *sent,
             _ => false,
         }
     }
 
-    /// Whether sending the same again can succeed.
+    /// Returns whether the same request can succeed later.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         match self.kind() {
             Kind::Transport(_)
-            | Kind::Unreadable { .. }
-            | Kind::Deadline { .. }
-            | Kind::BudgetSpent { .. } => true,
+            | Kind::NotJson { .. }
+            | Kind::Timeout { .. }
+            | Kind::RateLimitExhausted { .. } => true,
             Kind::NoEnvelope { status, .. } => *status == 429 || *status >= 500,
             Kind::Api { status, body, .. } => {
                 body.retryable.unwrap_or_else(|| match body.code.entry() {
@@ -65,77 +66,77 @@ impl Error {
                 .and_then(|body| body.retryable)
                 .unwrap_or(false),
             Kind::RunEnded { receipt } => receipt.error.as_ref().is_some_and(run_is_retryable),
-            Kind::PollUnreachable { source } => source.is_retryable(),
+            Kind::PollFailed { source } => source.is_retryable(),
             _ => false,
         }
     }
 
-    /// No answer came at all: no connection, or it broke.
+    /// Returns whether no response came: there was no connection, or it broke.
     #[must_use]
     pub fn is_unreachable(&self) -> bool {
         match self.kind() {
             Kind::Transport(_) => true,
-            Kind::Deadline { last, .. } => last.as_ref().is_none_or(|last| last.is_unreachable()),
+            Kind::Timeout { last, .. } => last.as_ref().is_none_or(|last| last.is_unreachable()),
             _ => self.cause().is_some_and(Self::is_unreachable),
         }
     }
 
-    /// The answer could not be read: no JSON, or JSON of another shape.
+    /// Returns whether the response could not be decoded: it is not JSON, or JSON of another shape.
     #[must_use]
     pub fn is_decode(&self) -> bool {
-        matches!(self.kind(), Kind::Unreadable { .. } | Kind::Decode { .. })
+        matches!(self.kind(), Kind::NotJson { .. } | Kind::Decode { .. })
     }
 
-    /// The service does not know the key (401).
+    /// Returns whether the service rejected the API key (401).
     #[must_use]
     pub fn is_unauthorized(&self) -> bool {
         self.status() == Some(401)
     }
 
-    /// The key may not do this (403).
+    /// Returns whether the API key lacks a permission (403).
     #[must_use]
     pub fn is_forbidden(&self) -> bool {
         self.status() == Some(403)
     }
 
-    /// There is no such thing (404).
+    /// Returns whether what was asked for does not exist (404).
     #[must_use]
     pub fn is_not_found(&self) -> bool {
         self.status() == Some(404)
     }
 
-    /// The balance or the wallet cannot pay for it.
+    /// Returns whether the balance or the wallet does not cover the price.
     #[must_use]
     pub fn is_insufficient_funds(&self) -> bool {
         self.status() == Some(402) || self.category() == Some(ErrorCategory::Funds)
     }
 
-    /// Too many requests, or too many jobs at once.
+    /// Returns whether there were too many requests, or too many jobs at once.
     #[must_use]
     pub fn is_rate_limited(&self) -> bool {
-        let own = matches!(self.kind(), Kind::BudgetSpent { .. });
+        let own = matches!(self.kind(), Kind::RateLimitExhausted { .. });
         own || self.status() == Some(429) || self.category() == Some(ErrorCategory::RateLimit)
     }
 
-    /// The service, or something before it, is overloaded (502, 503, 504).
+    /// Returns whether the service, or a gateway in front of it, is overloaded (502, 503, 504).
     #[must_use]
     pub fn is_overloaded(&self) -> bool {
         matches!(self.status(), Some(502..=504))
     }
 
-    /// The idempotency key was used for another request.
+    /// Returns whether the idempotency key was used for another request before.
     #[must_use]
     pub fn is_idempotency_conflict(&self) -> bool {
         self.code() == Some(&ErrorCode::IdempotencyConflict)
     }
 
-    /// The job failed: the service says so. The charge is refunded.
+    /// Returns whether the job failed, as the service says. The charge is refunded.
     #[must_use]
     pub fn is_job_failed(&self) -> bool {
         matches!(self.kind(), Kind::JobEnded { status, .. } if *status != JobStatus::Canceled)
     }
 
-    /// The job was canceled. The charge is refunded.
+    /// Returns whether the job was canceled. The charge is refunded.
     #[must_use]
     pub fn is_job_canceled(&self) -> bool {
         matches!(
@@ -147,22 +148,23 @@ impl Error {
         )
     }
 
-    /// The run failed. What it did before that is billed, and its files are in
-    /// [`run_receipt`](Self::run_receipt). Start it again with a new key, or continue it with
-    /// `previous_run_id`.
+    /// Returns whether the run failed.
+    ///
+    /// What it did before is billed, and its files are in [`run_receipt`](Self::run_receipt). Start it
+    /// again with a new key, or continue it with `previous_run_id`.
     #[must_use]
     pub fn is_run_failed(&self) -> bool {
         let ended = self.run_ended();
         ended.is_some() && !self.is_run_canceled() && !self.is_run_skipped()
     }
 
-    /// The run was canceled. What it did before that is billed.
+    /// Returns whether the run was canceled. What it did before is billed.
     #[must_use]
     pub fn is_run_canceled(&self) -> bool {
         self.run_ended() == Some(&RunStatus::Canceled)
     }
 
-    /// The run was skipped: it costs nothing.
+    /// Returns whether the run was skipped. It costs nothing.
     #[must_use]
     pub fn is_run_skipped(&self) -> bool {
         self.run_ended() == Some(&RunStatus::Skipped)
@@ -175,31 +177,33 @@ impl Error {
         }
     }
 
-    /// The wait was given up at its deadline: the job goes on, and can be waited for again.
+    /// Returns whether the time limit of a wait passed. The job goes on, and can be waited for again.
     #[must_use]
-    pub fn is_wait_deadline(&self) -> bool {
-        matches!(self.kind(), Kind::WaitDeadline { .. })
+    pub fn is_wait_timeout(&self) -> bool {
+        matches!(self.kind(), Kind::WaitTimeout { .. })
     }
 
-    /// How the job stands could not be read: that says nothing about the job.
+    /// Returns whether a wait ended because the status could not be read. That says nothing about the
+    /// job.
     #[must_use]
-    pub fn is_poll_unreachable(&self) -> bool {
-        matches!(self.kind(), Kind::PollUnreachable { .. })
+    pub fn is_poll_failure(&self) -> bool {
+        matches!(self.kind(), Kind::PollFailed { .. })
     }
 
-    /// The call's deadline passed.
+    /// Returns whether the time limit of the call passed.
     #[must_use]
-    pub fn is_deadline(&self) -> bool {
-        matches!(self.kind(), Kind::Deadline { .. })
+    pub fn is_timeout(&self) -> bool {
+        matches!(self.kind(), Kind::Timeout { .. })
     }
 
-    /// A file of a result could not be fetched or written. The result is there: download again.
+    /// Returns whether a file could not be downloaded or written. The result is still there, so
+    /// download it again.
     #[must_use]
     pub fn is_download(&self) -> bool {
         matches!(self.kind(), Kind::Download { .. } | Kind::File { .. })
     }
 
-    /// A top-up ended unpaid, with this status.
+    /// Returns the status of a top-up that ended without being paid.
     #[must_use]
     pub fn top_up_status(&self) -> Option<&str> {
         match self.kind() {
@@ -213,11 +217,11 @@ impl Error {
     }
 }
 
-/// Whether a new run can succeed: the error's word, then that of its details, then the catalogue's.
+/// Whether a new run can succeed: as the error says, or its details, or the documentation.
 fn run_is_retryable(error: &ErrorBody) -> bool {
     error
         .retryable
-        .or_else(|| error.detail("retryable"))
+        .or_else(|| error.details().retryable)
         .unwrap_or_else(|| error.code.entry().is_some_and(|entry| entry.retryable))
 }
 

@@ -1,0 +1,242 @@
+//! The state that the clones of a client share, and the loop that sends a call.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::HeaderMap;
+use http::header::{AUTHORIZATION, HeaderValue, USER_AGENT};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use tokio::sync::Semaphore;
+
+use super::clock::{self, Instant};
+use super::origin::BaseUrl;
+use super::random::Random;
+use super::rate_limit::RateLimiter;
+use super::response::{RawResponse, Wrapping};
+use super::retry::{self, MAX_RETRY_AFTER, RetryPolicy};
+use super::retry_budget::RetryBudget;
+use super::{CallOptions, Request};
+use crate::contract::{Budget, Operation, RetryClass};
+use crate::error::{Error, Kind, Result};
+use crate::transport::{Transport, TransportError};
+use crate::types::RequestId;
+
+/// The largest response body that is read. Artifacts are not read this way.
+const MAX_RESPONSE_BYTES: usize = 64 * 1024 * 1024;
+/// The maximum number of requests of a client that are under way at once.
+pub(crate) const MAX_IN_FLIGHT: usize = 64;
+
+/// What the clones of a client share.
+pub(crate) struct Core {
+    pub(crate) transport: Arc<dyn Transport>,
+    pub(crate) base_url: BaseUrl,
+    pub(crate) authorization: Option<HeaderValue>,
+    pub(crate) user_agent: HeaderValue,
+    pub(crate) wrapping: Wrapping,
+    pub(crate) retry: RetryPolicy,
+    pub(crate) timeout: Duration,
+    pub(crate) attempt_timeout: Duration,
+    pub(crate) retry_budget: RetryBudget,
+    pub(crate) rate_limiter: RateLimiter,
+    pub(crate) random: Random,
+    pub(crate) in_flight: Semaphore,
+}
+
+impl Core {
+    /// Sends the request until it succeeds or must not be retried, and decodes the response.
+    pub(crate) async fn execute<T>(
+        &self,
+        request: &Request,
+        options: &CallOptions,
+        decode: impl Fn(RawResponse) -> Result<T>,
+    ) -> Result<T> {
+        let timeout = options.timeout.unwrap_or(self.timeout);
+        let deadline = clock::after(timeout);
+        let mut policy = self.retry.clone();
+        if let Some(max_retries) = options.max_retries {
+            policy.max_retries = max_retries;
+        }
+        let mut attempt = 0;
+        let mut sent = false;
+        let mut ambiguous_error = None;
+        let error = loop {
+            let outcome =
+                clock::before(Some(deadline), self.send_once(request, deadline, &mut sent)).await;
+            let error = match outcome.map(|response| response.and_then(&decode)) {
+                Some(Ok(value)) => {
+                    self.retry_budget.refund();
+                    return Ok(value);
+                }
+                Some(Err(error)) => error,
+                None => {
+                    let sent = sent || ambiguous_error.is_some();
+                    break Error::new(Kind::Timeout {
+                        timeout,
+                        sent,
+                        last: ambiguous_error.map(Box::new),
+                    });
+                }
+            };
+            let remaining = deadline.saturating_duration_since(clock::now());
+            let delay = retry::retry_delay(
+                &policy,
+                request.retry_class(),
+                &error,
+                attempt,
+                self.random.fraction(),
+                remaining,
+            );
+            let Some(delay) = delay.filter(|_| self.retry_budget.take()) else {
+                // An earlier attempt may have been carried out. A later one that was never sent, or
+                // was turned away before the service looked for the key, does not decide what
+                // became of the call. Of a read, the last error says more than the first.
+                let is_read = request.retry_class() == RetryClass::Safe;
+                break match ambiguous_error {
+                    Some(earlier) if !is_read && !retry::is_conclusive(&error) => earlier,
+                    _ => error,
+                };
+            };
+            tracing::debug!(
+                operation = request.operation.map(Operation::name),
+                attempt,
+                delay_ms = delay.as_millis(),
+                status = error.status(),
+                "retrying"
+            );
+            attempt += 1;
+            if error.is_ambiguous() {
+                ambiguous_error = Some(error);
+            }
+            clock::sleep(delay).await;
+        };
+        Err(error
+            .with_operation(request.operation)
+            .with_key(request.idempotency_key.as_ref()))
+    }
+
+    /// Sends the request once, within the rate limit, and returns whatever response comes.
+    ///
+    /// `sent` says afterwards whether the request may have left, also if this future is dropped.
+    async fn send_once(
+        &self,
+        request: &Request,
+        deadline: Instant,
+        sent: &mut bool,
+    ) -> Result<RawResponse> {
+        *sent = false;
+        let bucket = request.bucket();
+        self.wait_for_rate_limit(bucket, deadline).await?;
+        let mut permit = Permit {
+            core: self,
+            bucket,
+            is_held: true,
+        };
+
+        let mut message = request.to_http(&self.base_url.join(&request.target()))?;
+        let headers = message.headers_mut();
+        headers.insert(USER_AGENT, self.user_agent.clone());
+        if let Some(authorization) = &self.authorization {
+            headers.insert(AUTHORIZATION, authorization.clone());
+        }
+        // A request that waits for its turn here was not sent, and its attempt's time limit does
+        // not run.
+        let turn = self
+            .in_flight
+            .acquire()
+            .await
+            .map_err(|_| Error::configuration("the client is shut down"))?;
+        *sent = true;
+        let attempt_deadline = clock::after(self.attempt_timeout);
+        let response = match clock::before(Some(attempt_deadline), self.exchange(message)).await {
+            Some(response) => response,
+            None => Err(TransportError::maybe_sent("the attempt timed out").into()),
+        };
+        drop(turn);
+        if let Err(error) = &response {
+            *sent = error.may_have_been_sent();
+        }
+        let now = clock::now();
+        permit.release(now, response.as_ref().ok().map(|response| &response.headers));
+        if let Ok(response) = &response {
+            tracing::debug!(
+                operation = request.operation.map(Operation::name),
+                status = response.status,
+                request_id = response.request_id().as_ref().map(RequestId::as_str),
+                "received a response"
+            );
+            if response.status == 429 {
+                let delay = retry::retry_after(&response.headers, clock::wall())
+                    .unwrap_or(Duration::from_secs(1));
+                self.rate_limiter
+                    .close_until(bucket, now + delay.min(MAX_RETRY_AFTER));
+            }
+        }
+        response
+    }
+
+    async fn wait_for_rate_limit(&self, bucket: Budget, deadline: Instant) -> Result<()> {
+        loop {
+            let now = clock::now();
+            let Err(next) = self.rate_limiter.acquire(bucket, now) else {
+                return Ok(());
+            };
+            let retry_after = next - now;
+            if next >= deadline || retry_after > MAX_RETRY_AFTER {
+                return Err(Error::new(Kind::RateLimitExhausted { retry_after }));
+            }
+            clock::sleep_until(next).await;
+        }
+    }
+
+    async fn exchange(&self, message: http::Request<Bytes>) -> Result<RawResponse> {
+        let (head, body) = self.transport.send(message).await?.into_parts();
+        let body = Limited::new(body, MAX_RESPONSE_BYTES)
+            .collect()
+            .await
+            .map_err(|error| match error.downcast::<TransportError>() {
+                Ok(error) => TransportError::maybe_sent(error),
+                Err(error) if error.is::<LengthLimitError>() => {
+                    TransportError::maybe_sent("the response is larger than 64 MiB")
+                }
+                Err(error) => TransportError::maybe_sent(error),
+            })?;
+        Ok(RawResponse::new(
+            head.status.as_u16(),
+            head.headers,
+            body.to_bytes(),
+        ))
+    }
+}
+
+impl fmt::Debug for Core {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Core")
+            .field("base_url", &self.base_url)
+            .field("retry", &self.retry)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A place in a rate-limit bucket, given back even if the call is dropped.
+struct Permit<'a> {
+    core: &'a Core,
+    bucket: Budget,
+    is_held: bool,
+}
+
+impl Permit<'_> {
+    fn release(&mut self, now: Instant, headers: Option<&HeaderMap>) {
+        self.is_held = false;
+        self.core.rate_limiter.release(self.bucket, now, headers);
+    }
+}
+
+impl Drop for Permit<'_> {
+    fn drop(&mut self) {
+        if self.is_held {
+            self.release(clock::now(), None);
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! Jobs.
+
+use std::marker::PhantomData;
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::{Handle, QueueResource, Resource, run};
+use crate::call::Call;
+use crate::contract::{JobStatus, Operation};
+use crate::download::Download;
+use crate::error::{Error, Kind, ResourceRef, Result};
+use crate::polling::{PollStatus, ResultRetry};
+use crate::sealed::Sealed;
+use crate::surface::{Developer, Surface};
+use crate::types::{
+    ErrorBody, Job, JobEvent, JobId, JobResult, JobStatusPayload, Page, Redelivery, SubmitReceipt,
+    id_in_url,
+};
+
+/// A job of a surface.
+///
+/// Submits such as [`Videos::generate`](crate::resources::Videos::generate) return one, and
+/// [`Jobs::handle`](crate::resources::Jobs::handle) rebuilds one from an id.
+pub type JobHandle<S> = Handle<JobResource<S>>;
+
+/// Jobs, as a kind of [`Resource`].
+#[derive(Clone, Copy, Debug)]
+pub struct JobResource<S>(PhantomData<S>);
+
+impl<S> Sealed for JobResource<S> {}
+
+impl<S: Surface> Handle<JobResource<S>> {
+    /// Reads the job.
+    pub fn get(&self) -> Call<Job> {
+        self.call(Operation::JobsGet)
+    }
+
+    /// Reads the result of a job that has ended.
+    ///
+    /// # Errors
+    ///
+    /// Awaiting it returns an error with code `job_not_completed` while the job is running.
+    pub fn result(&self) -> Call<JobResult> {
+        self.call(Operation::JobsResult)
+    }
+
+    /// Cancels the job, if its generation has not started. The charge is refunded.
+    ///
+    /// # Errors
+    ///
+    /// Awaiting it returns an error with code `job_generation_already_started` if it is too late.
+    pub fn cancel(&self) -> Call<Job> {
+        self.call(Operation::JobsCancel)
+    }
+
+    /// Downloads the files of the result into a folder, which is created if it is missing.
+    ///
+    /// ```no_run
+    /// # async fn run(client: svc_sdk::open::Client) -> svc_sdk::Result<()> {
+    /// let job = client.jobs().handle("job_1");
+    /// for file in job.download("out").await? {
+    ///     println!("{} ({} bytes)", file.path.display(), file.bytes);
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Awaiting it returns an error if the job has no result, or if a file could not be downloaded
+    /// or written. The result is still there, so download it again: files that were cut off are
+    /// resumed.
+    pub fn download(&self, folder: impl AsRef<Path>) -> Download {
+        let handle = self.clone();
+        let artifacts = async move { handle.files_of(&handle.result().await?) };
+        Download::new(self, folder.as_ref(), artifacts)
+    }
+
+    /// Downloads the files of a result that was already read.
+    ///
+    /// # Errors
+    ///
+    /// As [`download`](Self::download).
+    pub fn download_result(&self, result: &JobResult, folder: impl AsRef<Path>) -> Download {
+        let artifacts = std::future::ready(self.files_of(result));
+        Download::new(self, folder.as_ref(), artifacts)
+    }
+
+    fn files_of(&self, result: &JobResult) -> Result<Vec<crate::types::Artifact>> {
+        match &result.status {
+            Some(status) if result.artifacts().is_empty() && *status != JobStatus::Completed => {
+                Err(self.ended(status.clone(), result.error.clone()))
+            }
+            _ => Ok(result.artifacts().to_vec()),
+        }
+    }
+
+    fn not_finished(&self, status: Option<JobStatus>) -> Error {
+        let status = status.map(|status| status.to_string()).unwrap_or_default();
+        self.annotate(Error::new(Kind::NotFinished { status }))
+    }
+
+    fn ended(&self, status: JobStatus, body: Option<ErrorBody>) -> Error {
+        self.annotate(Error::new(Kind::JobEnded {
+            status,
+            body: body.map(Box::new),
+        }))
+    }
+
+    async fn read_output(
+        &self,
+        status: Option<JobStatus>,
+        retry: &ResultRetry,
+    ) -> Result<JobResult> {
+        let get = async || retry.limit(self.get(), self).await;
+        let status = match status {
+            Some(status) => status,
+            None => get().await?.status,
+        };
+        let is_running =
+            |status: &JobStatus| matches!(status, JobStatus::Queued | JobStatus::Processing);
+        match (status, retry.limit(self.result(), self).await) {
+            // The replica that answers is behind the one that said that the job has ended.
+            (_, Ok(result)) if result.status.as_ref().is_some_and(is_running) => {
+                Err(self.not_finished(result.status))
+            }
+            (JobStatus::Completed, result) => result,
+            (status @ (JobStatus::Failed | JobStatus::Canceled), Ok(result)) => {
+                Err(self.ended(status, result.error))
+            }
+            // How the job ended is known; only the reason has to be read elsewhere.
+            (status @ (JobStatus::Failed | JobStatus::Canceled), Err(_)) => {
+                let reason = get().await.ok().and_then(|job| job.error);
+                Err(self.ended(status, reason))
+            }
+            // For a terminal status that this build does not know, the result decides.
+            (_, Err(error)) => Err(error),
+            (_, Ok(result))
+                if !result.artifacts().is_empty()
+                    || result.status == Some(JobStatus::Completed) =>
+            {
+                Ok(result)
+            }
+            (status, Ok(result)) if result.status.is_none() && is_running(&status) => {
+                Err(self.not_finished(Some(status)))
+            }
+            (status, Ok(result)) => Err(self.ended(result.status.unwrap_or(status), result.error)),
+        }
+    }
+}
+
+impl Handle<JobResource<Developer>> {
+    /// Lists the events of the job so far, as its public timeline shows them.
+    pub fn events(&self) -> Call<Page<JobEvent>> {
+        Call::list(&self.core, Operation::JobsEvents, &[self.id()]).about(self.resource_ref())
+    }
+
+    /// Sends the job's terminal event to its webhook URL again.
+    ///
+    /// # Errors
+    ///
+    /// Awaiting it returns an error with code `webhook_not_configured` if the job has no webhook URL,
+    /// and with code `job_not_terminal` while it is running.
+    pub fn redeliver_webhook(&self) -> Call<Redelivery> {
+        self.call(Operation::JobsWebhookRedeliver)
+    }
+}
+
+impl<S: Surface> Resource for JobResource<S> {
+    type Surface = S;
+    type Id = JobId;
+    type Receipt = SubmitReceipt;
+    type Status = JobStatusPayload;
+    type Output = JobResult;
+
+    const STATUS: Operation = Operation::JobsStatus;
+
+    /// Whatever submits no run, queue or top-up: a new operation may submit a job.
+    fn is_submitted_by(operation: Operation) -> bool {
+        !run::is_submit(operation)
+            && !QueueResource::is_submitted_by(operation)
+            && operation != Operation::TopUpsCreate
+    }
+
+    fn receipt_id(receipt: &SubmitReceipt) -> Option<JobId> {
+        let id = &receipt.job.id;
+        (!id.as_str().is_empty()).then(|| id.clone())
+    }
+
+    fn salvage_id(receipt: &Value) -> Option<JobId> {
+        let text = |value: Option<&Value>| value?.as_str().map(str::to_owned);
+        let job = receipt.get("job").unwrap_or(receipt);
+        text(job.get("id"))
+            .or_else(|| text(receipt.get("job_id")))
+            .or_else(|| id_in_url(&text(receipt.get("status_url"))?, &["jobs"]))
+            .map(JobId::from)
+    }
+
+    /// A `sync` submit whose job ended in time is answered with status 200 as well.
+    fn is_replay(receipt: &SubmitReceipt) -> bool {
+        !receipt.job.status.is_terminal()
+    }
+
+    fn initial_status(receipt: &SubmitReceipt) -> JobStatusPayload {
+        JobStatusPayload {
+            job_id: Some(receipt.job.id.clone()),
+            status: Some(receipt.job.status.clone()),
+            poll_after: receipt.poll_after,
+            ..JobStatusPayload::default()
+        }
+    }
+
+    fn resource_ref(id: &JobId, receipt: Option<&Arc<SubmitReceipt>>) -> ResourceRef {
+        ResourceRef::Job(id.clone(), receipt.cloned())
+    }
+
+    async fn output(
+        handle: &Handle<Self>,
+        status: JobStatusPayload,
+        mut retry: ResultRetry,
+    ) -> Result<JobResult> {
+        loop {
+            match handle.read_output(status.status.clone(), &retry).await {
+                Err(error) => retry.pause(handle, error).await?,
+                result => return result,
+            }
+        }
+    }
+}
+
+impl Sealed for JobStatusPayload {}
+
+impl PollStatus for JobStatusPayload {
+    fn is_finished(&self) -> bool {
+        let awaits_result =
+            self.status == Some(JobStatus::Completed) && self.result_ready == Some(false);
+        self.is_terminal() && !awaits_result
+    }
+
+    fn poll_after(&self) -> Option<std::time::Duration> {
+        self.poll_after
+    }
+}

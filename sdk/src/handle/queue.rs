@@ -1,0 +1,148 @@
+//! Bulk queues of Format runs.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{FormatRun, Handle, Resource, RunHandle};
+use crate::call::Call;
+use crate::client::Client;
+use crate::contract::Operation;
+use crate::error::{Error, ResourceRef, Result};
+use crate::polling::{PollStatus, ResultRetry};
+use crate::sealed::Sealed;
+use crate::surface::Developer;
+use crate::types::{Queue, QueueId, QueueItem, RunReceipt};
+
+/// A bulk queue of Format runs.
+///
+/// [`Formats::bulk_run`](crate::resources::Formats::bulk_run) returns one, and
+/// [`Queues::handle`](crate::resources::Queues::handle) rebuilds one from an id. A queue cannot be
+/// canceled; its runs can.
+///
+/// A wait returns when every item has ended, in whatever way, and has no time limit by default:
+///
+/// ```no_run
+/// # async fn run(client: svc_sdk::developer::Client) -> svc_sdk::Result<()> {
+/// let queue = client.queues().handle("frq_1");
+/// let mut updates = queue.updates();
+/// while let Some(update) = updates.next().await {
+///     let counts = update?.status.counts();
+///     println!("{} of {} ended, {} running", counts.ended(), counts.total, counts.running);
+/// }
+/// for item in queue.results().await? {
+///     println!("{:?}: {:?}", item.item.index, item.receipt.map(|receipt| receipt.output));
+/// }
+/// # Ok(())
+/// # }
+/// ```
+pub type QueueHandle = Handle<QueueResource>;
+
+/// Bulk queues, as a kind of [`Resource`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueueResource;
+
+impl Sealed for QueueResource {}
+
+/// The result of an item of a queue.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct ItemResult {
+    /// The item, as the queue shows it.
+    pub item: QueueItem,
+    /// The receipt of its run, or `None` if it was never started or could not be read.
+    pub receipt: Option<RunReceipt>,
+    /// Why the receipt could not be read.
+    pub error: Option<Error>,
+}
+
+impl Handle<QueueResource> {
+    /// Reads the queue: its counts, and each item.
+    pub fn get(&self) -> Call<Queue> {
+        self.status()
+    }
+
+    /// Returns a handle of the run of an item, or `None` if it has not started yet.
+    #[must_use]
+    pub fn run(&self, item: &QueueItem) -> Option<RunHandle<FormatRun>> {
+        let client = Client::from_core(Arc::clone(&self.core));
+        Some(RunHandle::from_id(&client, item.run_id.clone()?))
+    }
+
+    /// Reads the result of each item, in order. A receipt that cannot be read does not hide the
+    /// others.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the queue itself could not be read.
+    pub async fn results(&self) -> Result<Vec<ItemResult>> {
+        let mut results = Vec::new();
+        for item in self.get().await?.items {
+            let (receipt, error) = match self.run(&item) {
+                Some(run) => match run.get().await {
+                    Ok(receipt) => (Some(receipt), None),
+                    Err(error) => (None, Some(error)),
+                },
+                None => (None, None),
+            };
+            results.push(ItemResult {
+                item,
+                receipt,
+                error,
+            });
+        }
+        Ok(results)
+    }
+}
+
+impl Resource for QueueResource {
+    type Surface = Developer;
+    type Id = QueueId;
+    type Receipt = Queue;
+    type Status = Queue;
+    type Output = Queue;
+
+    const STATUS: Operation = Operation::FormatQueuesGet;
+    const DEFAULT_TIMEOUT: Option<Duration> = None;
+
+    fn is_submitted_by(operation: Operation) -> bool {
+        matches!(
+            operation,
+            Operation::FormatsBulkCreate | Operation::FormatsBySlugBulkCreate
+        )
+    }
+
+    fn receipt_id(receipt: &Queue) -> Option<QueueId> {
+        receipt.id()
+    }
+
+    fn salvage_id(receipt: &Value) -> Option<QueueId> {
+        Queue::deserialize(receipt).ok()?.id()
+    }
+
+    fn initial_status(receipt: &Queue) -> Queue {
+        receipt.clone()
+    }
+
+    fn resource_ref(id: &QueueId, _: Option<&Arc<Queue>>) -> ResourceRef {
+        ResourceRef::Queue(id.clone())
+    }
+
+    async fn output(_: &Handle<Self>, status: Queue, _: ResultRetry) -> Result<Queue> {
+        Ok(status)
+    }
+}
+
+impl Sealed for Queue {}
+
+impl PollStatus for Queue {
+    fn is_finished(&self) -> bool {
+        self.is_terminal()
+    }
+
+    fn poll_after(&self) -> Option<Duration> {
+        self.poll_after
+    }
+}

@@ -1,0 +1,91 @@
+//! Waiting for a job, a run, a bulk queue or a top-up.
+//!
+//! A poll is a single attempt: the next poll is its retry, so that no retry loop runs inside another.
+//! Three outcomes are never mixed up: the resource ended without a result, its status could not be
+//! read, and the time limit of the wait passed.
+
+mod failures;
+mod result_retry;
+mod schedule;
+mod updates;
+mod wait;
+mod webhook_events;
+
+use std::fmt;
+use std::time::Duration;
+
+pub(crate) use self::result_retry::REPLICA_POLL_INTERVAL;
+pub use self::result_retry::ResultRetry;
+pub use self::updates::{Update, Updates};
+pub use self::wait::Wait;
+pub use self::webhook_events::WebhookEvents;
+use crate::handle::Resource;
+use crate::sealed::Sealed;
+
+const DEFAULT_POLL_FAILURE_TIMEOUT: Duration = Duration::from_secs(300);
+
+/// The response to a poll.
+///
+/// This trait is sealed.
+pub trait PollStatus: Sealed + Clone + fmt::Debug + Default + Send + Sync + Unpin + 'static {
+    /// Returns whether there is nothing left to wait for.
+    fn is_finished(&self) -> bool;
+
+    /// Returns how long the service asks to wait before the next poll.
+    fn poll_after(&self) -> Option<Duration>;
+}
+
+/// The limits of a wait.
+#[derive(Clone, Debug)]
+pub(crate) struct WaitOptions {
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) poll_failure_timeout: Duration,
+    pub(crate) events: Option<WebhookEvents>,
+}
+
+impl WaitOptions {
+    fn new<R: Resource>() -> Self {
+        Self {
+            timeout: R::DEFAULT_TIMEOUT,
+            poll_failure_timeout: DEFAULT_POLL_FAILURE_TIMEOUT,
+            events: None,
+        }
+    }
+}
+
+/// The setters that [`Wait`] and [`Updates`] share.
+macro_rules! wait_options {
+    ($type:ident, $($field:ident).+) => {
+        impl<R: Resource> $type<R> {
+            /// Sets the time limit of the wait. The resource itself goes on after it.
+            ///
+            /// The default is 20 minutes, and none for bulk queues.
+            pub fn timeout(mut self, timeout: Duration) -> Self {
+                self.$($field).+.timeout = Some(timeout);
+                self
+            }
+
+            /// Removes the time limit of the wait.
+            pub fn no_timeout(mut self) -> Self {
+                self.$($field).+.timeout = None;
+                self
+            }
+
+            /// Sets for how long every poll may fail before the wait ends. The default is 5 minutes.
+            pub fn poll_failure_timeout(mut self, timeout: Duration) -> Self {
+                self.$($field).+.poll_failure_timeout = timeout;
+                self
+            }
+
+            /// Polls as soon as a webhook event says that the resource has ended.
+            pub fn webhook_events(mut self, events: &WebhookEvents) -> Self {
+                self.$($field).+.events = Some(events.clone());
+                self
+            }
+        }
+    };
+}
+use wait_options;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,55 @@
+//! When to poll next.
+
+use std::time::Duration;
+
+/// The longest hint that is followed.
+const MAX_PAUSE: Duration = Duration::from_secs(60);
+/// The shortest pause between two polls, whatever the hint.
+const MIN_PAUSE: Duration = Duration::from_millis(250);
+/// How much later than hinted a poll may come, so that waiters do not poll in step.
+const JITTER: f64 = 0.1;
+
+/// Returns the pause before the next poll: the service's hint within limits, and a little more.
+///
+/// The lower limit grows with the time that was waited already, up to a second, so that a service
+/// that always hints zero is not polled forever at the rate that suits a job of two seconds. Without
+/// a hint the pause grows from one second to ten.
+pub(crate) fn pause(hint: Option<Duration>, waited: Duration, jitter: f64) -> Duration {
+    let pause = match hint {
+        Some(hint) => hint.min(MAX_PAUSE),
+        None => waited
+            .mul_f64(0.15)
+            .clamp(Duration::from_secs(1), Duration::from_secs(10)),
+    };
+    let floor = (waited / 50).clamp(MIN_PAUSE, Duration::from_secs(1));
+    pause
+        .max(floor)
+        .mul_f64(1.0 + JITTER * jitter.clamp(0.0, 1.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_hint_is_kept_within_limits_and_slightly_exceeded() {
+        let rows = [
+            (Some(4.0), 0, 0.0, 4.0),
+            (Some(4.0), 0, 1.0, 4.4),
+            (Some(0.0), 0, 0.0, 0.25),
+            (Some(0.0), 105, 0.0, 1.0),
+            (Some(1e15), 0, 0.0, 60.0),
+            (None, 0, 0.0, 1.0),
+            (None, 20, 0.0, 3.0),
+            (None, 500, 0.0, 10.0),
+        ];
+        for (hint, waited, jitter, expected) in rows {
+            let hint = hint.map(Duration::from_secs_f64);
+            let pause = pause(hint, Duration::from_secs(waited), jitter);
+            assert!(
+                (pause.as_secs_f64() - expected).abs() < 1e-6,
+                "{hint:?} after {waited} s: {pause:?}"
+            );
+        }
+    }
+}
