@@ -1,11 +1,13 @@
-//! Calls against a script, in virtual time.
+//! Calls against scripted responses, in virtual time.
 
+use std::future::IntoFuture;
 use std::time::Duration;
 
 use crate::contract::{Method, Operation};
-use crate::error::Error;
 use crate::transport::script::{Script, Step, developer_client, json, open_client};
-use crate::types::{JobId, TopUpCreate, VideoGenerate};
+use crate::handle::JobResource;
+use crate::surface::Developer;
+use crate::types::{TopUpCreate, VideoGenerate};
 
 const RECEIPT: &str =
     r#"{"data": {"job": {"id": "job_1", "status": "queued"}, "next_poll_after_seconds": 2}}"#;
@@ -32,7 +34,7 @@ fn page(status: u16) -> Step {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_submit_carries_one_key_through_all_its_repetitions() {
+async fn a_submit_carries_one_key_through_all_its_retries() {
     let script = Script::new([
         Step::Reset,
         busy(1),
@@ -40,9 +42,9 @@ async fn a_submit_carries_one_key_through_all_its_repetitions() {
         Step::Refused,
         json(202, RECEIPT),
     ]);
-    let submit = open_client(&script).video_generate(&video());
-    let key = submit.idempotency_key().unwrap().clone();
-    let job = submit.send().await.unwrap();
+    let submit = open_client(&script).videos().generate(video());
+    let key = submit.request().unwrap().idempotency_key.clone().unwrap();
+    let job = submit.await.unwrap();
     assert_eq!(job.idempotency_key(), Some(&key));
     let seen = script.seen();
     assert_eq!(seen.len(), 5);
@@ -65,12 +67,10 @@ async fn a_submit_carries_one_key_through_all_its_repetitions() {
 async fn every_call_has_a_key_of_its_own() {
     let script = Script::new([json(202, RECEIPT)]);
     let client = open_client(&script);
-    client.video_generate(&video()).send().await.unwrap();
+    client.videos().generate(video()).await.unwrap();
     client
         .clone()
-        .video_generate(&video())
-        .send()
-        .await
+        .videos().generate(video()).await
         .unwrap();
     let seen = script.seen();
     assert_ne!(
@@ -80,23 +80,19 @@ async fn every_call_has_a_key_of_its_own() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_services_hints_are_slept_to_the_millisecond() {
+async fn retry_after_is_waited_for_to_the_millisecond() {
     let script = Script::new([busy(3), busy(7), json(200, JOB)]);
     open_client(&script)
-        .jobs_get(&JobId::from("job_1"))
-        .send()
-        .await
+        .jobs().handle("job_1").get().await
         .unwrap();
     assert_eq!(script.moments(), [0, 3_000, 10_000]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_hint_beyond_two_minutes_comes_back_at_once_and_says_how_long() {
+async fn a_retry_after_beyond_two_minutes_is_returned_at_once() {
     let script = Script::new([busy(9_999_999_999)]);
     let error = open_client(&script)
-        .jobs_get(&JobId::from("job_1"))
-        .send()
-        .await
+        .jobs().handle("job_1").get().await
         .unwrap_err();
     assert_eq!(script.moments(), [0]);
     assert_eq!(
@@ -106,7 +102,7 @@ async fn a_hint_beyond_two_minutes_comes_back_at_once_and_says_how_long() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_submit_whose_idempotency_is_not_documented_is_not_repeated_once_it_may_have_arrived() {
+async fn a_submit_of_undocumented_idempotency_is_not_retried_once_it_may_have_arrived() {
     let body = serde_json::json!({"prompt": "p"});
     for ambiguous in [
         Step::Reset,
@@ -117,9 +113,7 @@ async fn a_submit_whose_idempotency_is_not_documented_is_not_repeated_once_it_ma
     ] {
         let script = Script::new([ambiguous.clone(), json(202, RECEIPT)]);
         let error = developer_client(&script)
-            .submit(Operation::Music1Generate, &[], &body)
-            .send()
-            .await
+            .submit::<JobResource<Developer>>(Operation::Music1Generate, &[], &body).await
             .unwrap_err();
         assert_eq!(script.seen().len(), 1, "{ambiguous:?}");
         assert!(error.is_ambiguous(), "{ambiguous:?}");
@@ -131,16 +125,14 @@ async fn a_submit_whose_idempotency_is_not_documented_is_not_repeated_once_it_ma
     for harmless in [Step::Refused, busy(0), json(429, "{}")] {
         let script = Script::new([harmless.clone(), json(202, RECEIPT)]);
         developer_client(&script)
-            .submit(Operation::Music1Generate, &[], &body)
-            .send()
-            .await
+            .submit::<JobResource<Developer>>(Operation::Music1Generate, &[], &body).await
             .unwrap();
         assert_eq!(script.seen().len(), 2, "{harmless:?}");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_rotation_is_repeated_only_if_it_never_left_or_met_the_rate_limit() {
+async fn a_rotation_is_retried_only_if_it_was_not_sent_or_rate_limited() {
     let rotate = "/v1/webhooks/signing-secret/rotate";
     for (step, requests) in [
         (Step::Reset, 1),
@@ -151,21 +143,17 @@ async fn a_rotation_is_repeated_only_if_it_never_left_or_met_the_rate_limit() {
     ] {
         let script = Script::new([step.clone(), json(200, "{}")]);
         let _ = developer_client(&script)
-            .raw(Method::Post, rotate)
-            .send()
-            .await;
+            .request(Method::Post, rotate).await;
         assert_eq!(script.seen().len(), requests, "{step:?}");
         assert_eq!(script.seen()[0].header("idempotency-key"), None);
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_refused_connection_does_not_settle_what_an_earlier_reset_left_open() {
+async fn a_refused_connection_does_not_hide_an_earlier_reset() {
     let script = Script::new([Step::Reset, Step::Refused]);
     let error = open_client(&script)
-        .video_generate(&video())
-        .send()
-        .await
+        .videos().generate(video()).await
         .unwrap_err();
     assert_eq!(script.seen().len(), 6);
     assert!(error.is_ambiguous() && error.may_have_been_sent());
@@ -173,9 +161,7 @@ async fn a_refused_connection_does_not_settle_what_an_earlier_reset_left_open() 
 
     let script = Script::new([Step::Refused]);
     let error = open_client(&script)
-        .video_generate(&video())
-        .send()
-        .await
+        .videos().generate(video()).await
         .unwrap_err();
     assert!(!error.may_have_been_sent() && error.is_unreachable());
 
@@ -185,23 +171,19 @@ async fn a_refused_connection_does_not_settle_what_an_earlier_reset_left_open() 
     );
     let script = Script::new([Step::Reset, refused]);
     let error = open_client(&script)
-        .video_generate(&video())
-        .send()
-        .await
+        .videos().generate(video()).await
         .unwrap_err();
     assert!(!error.is_ambiguous() && error.is_insufficient_funds());
 }
 
 #[tokio::test(start_paused = true)]
-async fn only_the_service_itself_settles_what_an_earlier_reset_left_open() {
+async fn only_a_conclusive_response_decides_after_an_earlier_reset() {
     let broken = json(500, r#"{"error": {"code": "internal_error"}}"#);
     let revoked = json(401, r#"{"error": {"code": "unauthorized"}}"#);
     for unknowing in [broken, revoked, page(403), page(404), busy(9_999)] {
         let script = Script::new([Step::Reset, unknowing.clone()]);
         let error = open_client(&script)
-            .video_generate(&video())
-            .send()
-            .await
+            .videos().generate(video()).await
             .unwrap_err();
         assert_eq!(script.seen().len(), 2, "{unknowing:?}");
         assert!(error.is_ambiguous(), "{unknowing:?} gave {error}");
@@ -209,44 +191,42 @@ async fn only_the_service_itself_settles_what_an_earlier_reset_left_open() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_a_read_the_last_answer_counts() {
+async fn the_last_error_of_a_read_is_returned() {
     let script = Script::new([Step::Reset, busy(9_999)]);
     let error = open_client(&script)
-        .jobs_get(&JobId::from("job_1"))
-        .send()
-        .await
+        .jobs().handle("job_1").get().await
         .unwrap_err();
     assert_eq!(error.retry_after(), Some(Duration::from_secs(9_999)));
     assert!(!error.is_ambiguous());
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_waits_for_its_turn_has_not_been_sent() {
+async fn a_request_that_waits_for_its_turn_was_not_sent() {
     let script = Script::with_latency([json(202, RECEIPT)], Duration::from_secs(50));
     let client = developer_client(&script);
     let body = serde_json::json!({"prompt": "p"});
     let submit = |deadline| {
         client
-            .submit(Operation::Music1Generate, &[], &body)
-            .with_deadline(Duration::from_secs(deadline))
+            .submit::<JobResource<Developer>>(Operation::Music1Generate, &[], &body)
+            .timeout(Duration::from_secs(deadline))
     };
     let mut tasks = tokio::task::JoinSet::new();
-    for _ in 0..super::IN_FLIGHT {
-        tasks.spawn(submit(60).send());
+    for _ in 0..super::core::MAX_IN_FLIGHT {
+        tasks.spawn(submit(60).into_future());
     }
     super::clock::sleep(Duration::from_secs(1)).await;
-    let error = submit(20).send().await.unwrap_err();
+    let error = submit(20).await.unwrap_err();
     assert!(
-        error.is_deadline() && !error.may_have_been_sent(),
+        error.is_timeout() && !error.may_have_been_sent(),
         "{error:?}"
     );
     assert!(!error.is_ambiguous());
     // An attempt has 60 s, of which the wait for its turn takes none: it is answered 79 s later.
-    submit(150).send().await.unwrap();
+    submit(150).await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_span_of_time_is_too_long() {
+async fn the_longest_timeouts_are_accepted() {
     let script = Script::new([json(200, JOB)]);
     let client = crate::open::Client::builder()
         .base_url("https://api.example")
@@ -257,73 +237,63 @@ async fn no_span_of_time_is_too_long() {
         .build()
         .unwrap();
     client
-        .jobs_get(&JobId::from("job_1"))
-        .with_deadline(Duration::MAX)
-        .send()
-        .await
+        .jobs().handle("job_1").get()
+        .timeout(Duration::MAX).await
         .unwrap();
 }
 
 #[tokio::test(start_paused = true)]
-async fn silence_ends_at_the_deadline_and_is_ambiguous() {
+async fn a_silent_submit_times_out_and_is_ambiguous() {
     let script = Script::new([Step::Silence]);
     let submit = open_client(&script)
-        .video_generate(&video())
-        .with_deadline(Duration::from_secs(20));
+        .videos().generate(video())
+        .timeout(Duration::from_secs(20));
     let began = super::clock::now();
-    let error = submit.send().await.unwrap_err();
+    let error = submit.await.unwrap_err();
     assert_eq!((super::clock::now() - began).as_secs(), 20);
-    assert!(error.is_deadline() && error.is_ambiguous() && error.is_unreachable());
+    assert!(error.is_timeout() && error.is_ambiguous() && error.is_unreachable());
     assert!(error.idempotency_key().is_some());
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_attempt_that_is_silent_is_repeated_within_the_deadline() {
+async fn a_silent_attempt_is_retried_within_the_timeout() {
     let script = Script::new([Step::Silence, json(200, JOB)]);
     open_client(&script)
-        .jobs_get(&JobId::from("job_1"))
-        .send()
-        .await
+        .jobs().handle("job_1").get().await
         .unwrap();
     let moments = script.moments();
     assert!((60_000..61_000).contains(&moments[1]), "{moments:?}");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_truncated_body_is_read_again_and_one_of_another_shape_is_not() {
+async fn a_truncated_body_is_retried_and_one_of_another_shape_is_not() {
     let script = Script::new([
         json(200, JOB).cut_off_after(9),
         json(200, "{\"data\": {"),
         json(200, JOB),
     ]);
     open_client(&script)
-        .jobs_get(&JobId::from("job_1"))
-        .send()
-        .await
+        .jobs().handle("job_1").get().await
         .unwrap();
     assert_eq!(script.seen().len(), 3);
 
     let script = Script::new([json(200, r#"{"data": {"id": 7}}"#)]);
     let error = open_client(&script)
-        .jobs_get(&JobId::from("job_1"))
-        .send()
-        .await
+        .jobs().handle("job_1").get().await
         .unwrap_err();
     assert_eq!(script.seen().len(), 1);
     assert!(error.is_decode());
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_receipt_of_another_shape_still_names_the_job_that_was_paid_for() {
+async fn a_receipt_that_cannot_be_decoded_still_names_the_job() {
     for body in [
         r#"{"data": {"job": {"id": "job_1", "state": "queued"}}}"#,
         r#"{"data": {"job_id": "job_1"}}"#,
         r#"{"id": "job_1", "status": "queued"}"#,
     ] {
         let error = open_client(&Script::new([json(202, body)]))
-            .video_generate(&video())
-            .send()
-            .await
+            .videos().generate(video()).await
             .unwrap_err();
         assert!(error.is_decode() && error.idempotency_key().is_some());
         assert_eq!(error.job_id().unwrap().as_str(), "job_1", "{body}");
@@ -338,16 +308,14 @@ async fn a_redirect_is_not_followed_with_the_key() {
         "".into(),
     )]);
     let error = open_client(&script)
-        .jobs_get(&JobId::from("job_1"))
-        .send()
-        .await
+        .jobs().handle("job_1").get().await
         .unwrap_err();
     assert_eq!(script.seen().len(), 1);
     assert_eq!(error.status(), Some(302));
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_identifier_leads_a_request_elsewhere() {
+async fn no_identifier_changes_the_path() {
     let script = Script::new([json(200, JOB)]);
     for id in [
         "../../evil",
@@ -358,7 +326,7 @@ async fn no_identifier_leads_a_request_elsewhere() {
         "\\evil",
         "@evil.example",
     ] {
-        let _ = open_client(&script).jobs_get(&JobId::from(id)).send().await;
+        let _ = open_client(&script).jobs().handle(id).get().await;
     }
     for seen in script.seen() {
         let rest = seen
@@ -369,42 +337,34 @@ async fn no_identifier_leads_a_request_elsewhere() {
     }
     for id in ["", ".", ".."] {
         let error = open_client(&script)
-            .jobs_get(&JobId::from(id))
-            .send()
-            .await
+            .jobs().handle(id).get().await
             .unwrap_err();
         assert!(error.is_invalid() && !error.may_have_been_sent());
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_can_never_be_right_is_not_sent() {
+async fn an_invalid_request_is_not_sent() {
     let script = Script::new([json(202, RECEIPT)]);
     let client = open_client(&script);
     let error = client
-        .video_generate(&video().image_url("http://a.example/x.png"))
-        .send()
-        .await
+        .videos().generate(video().image_url("http://a.example/x.png")).await
         .unwrap_err();
     assert!(error.is_invalid(), "{error}");
     assert!(error.to_string().contains("image_url"), "{error}");
     let error = client
-        .top_ups_create(&TopUpCreate::new(2_000).success_url("x"))
-        .send()
-        .await
+        .top_ups().create(TopUpCreate::new(2_000).success_url("x")).await
         .unwrap_err();
     assert!(error.is_invalid());
     let error = client
-        .submit(Operation::Music1Generate, &[], &serde_json::json!({}))
-        .send()
-        .await
+        .submit::<JobResource<Developer>>(Operation::Music1Generate, &[], &serde_json::json!({})).await
         .unwrap_err();
     assert!(error.is_invalid());
     assert!(script.seen().is_empty());
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_spent_budget_is_waited_for_instead_of_meeting_a_429() {
+async fn an_exhausted_rate_limit_is_waited_for() {
     let told = |remaining: u32| {
         json(200, JOB)
             .header("ratelimit-limit", 120)
@@ -414,24 +374,24 @@ async fn a_spent_budget_is_waited_for_instead_of_meeting_a_429() {
     let script = Script::new([told(1), told(0), told(119)]);
     let client = open_client(&script);
     for _ in 0..3 {
-        client.jobs_get(&JobId::from("job_1")).send().await.unwrap();
+        client.jobs().handle("job_1").get().await.unwrap();
     }
     assert_eq!(script.moments(), [0, 0, 30_000]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_budget_that_comes_too_late_for_the_deadline_is_an_error_that_sent_nothing() {
+async fn a_rate_limit_that_resets_after_the_timeout_is_an_error_that_sent_nothing() {
     let told = json(200, JOB)
         .header("ratelimit-limit", 120)
         .header("ratelimit-remaining", 0)
         .header("ratelimit-reset", 30);
     let script = Script::new([told]);
     let client = open_client(&script);
-    client.jobs_get(&JobId::from("job_1")).send().await.unwrap();
+    client.jobs().handle("job_1").get().await.unwrap();
     let late = client
-        .jobs_get(&JobId::from("job_1"))
-        .with_deadline(Duration::from_secs(10));
-    let error = late.send().await.unwrap_err();
+        .jobs().handle("job_1").get()
+        .timeout(Duration::from_secs(10));
+    let error = late.await.unwrap_err();
     assert!(
         error.is_rate_limited() && !error.may_have_been_sent(),
         "{error:?}"
@@ -441,7 +401,7 @@ async fn a_budget_that_comes_too_late_for_the_deadline_is_an_error_that_sent_not
 }
 
 #[tokio::test(start_paused = true)]
-async fn requests_under_way_are_bounded() {
+async fn requests_in_flight_are_bounded() {
     let script = Script::with_latency([json(200, JOB)], Duration::from_secs(1));
     let client = open_client(&script);
     let mut tasks = tokio::task::JoinSet::new();
@@ -449,16 +409,14 @@ async fn requests_under_way_are_bounded() {
         let client = client.clone();
         tasks.spawn(async move {
             client
-                .jobs_get(&JobId::from("job_1"))
-                .send()
-                .await
+                .jobs().handle("job_1").get().await
                 .map(drop)
         });
     }
     while let Some(task) = tasks.join_next().await {
         task.unwrap().unwrap();
     }
-    assert_eq!(script.busiest(), super::IN_FLIGHT);
+    assert_eq!(script.busiest(), super::core::MAX_IN_FLIGHT);
 }
 
 #[tokio::test(start_paused = true)]
@@ -466,7 +424,7 @@ async fn an_outage_is_not_answered_with_a_multiple_of_the_load() {
     let script = Script::new([Step::Refused]);
     let client = open_client(&script);
     for _ in 0..100 {
-        let _ = client.jobs_get(&JobId::from("job_1")).send().await;
+        let _ = client.jobs().handle("job_1").get().await;
     }
     assert_eq!(
         script.seen().len(),
@@ -476,23 +434,20 @@ async fn an_outage_is_not_answered_with_a_multiple_of_the_load() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_raw_call_gives_back_what_was_answered_also_a_no() {
+async fn a_raw_request_returns_the_response_of_an_error() {
     let script = Script::new([json(
         404,
         r#"{"error": {"code": "not_found", "message": "no"}}"#,
     )]);
-    let response = open_client(&script)
-        .raw(Method::Get, "/v1/nothing")
+    let error = open_client(&script)
+        .request(Method::Get, "/v1/nothing")
         .query("a", "b c")
-        .send()
         .await
-        .unwrap();
+        .unwrap_err();
+    assert!(error.is_not_found());
+    let response = error.response().unwrap();
     assert_eq!(response.status, 404);
-    assert!(
-        response
-            .error()
-            .is_some_and(|error: Error| error.is_not_found())
-    );
+    assert!(response.body.starts_with(b"{\"error\""));
     assert_eq!(
         script.seen()[0].url,
         "https://api.example/base/v1/nothing?a=b+c"
@@ -500,51 +455,49 @@ async fn a_raw_call_gives_back_what_was_answered_also_a_no() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_raw_call_does_not_hide_what_an_earlier_attempt_left_open() {
+async fn a_raw_request_does_not_hide_an_earlier_ambiguous_attempt() {
     let body = r#"{"error": {"code": "stripe_error", "message": "later"}}"#;
     let script = Script::new([page(502), json(502, body)]);
     let error = open_client(&script)
-        .raw(Method::Post, "/v1/open/top-ups")
-        .body(&serde_json::json!({"amount_usd_cents": 2_000}))
-        .send()
-        .await
+        .request(Method::Post, "/v1/open/top-ups")
+        .body(&serde_json::json!({"amount_usd_cents": 2_000})).await
         .unwrap_err();
     assert!(error.is_ambiguous() && error.idempotency_key().is_some());
 }
 
 #[test]
 fn building_a_request_needs_no_runtime() {
-    let script_free = crate::open::Client::builder()
+    let client = crate::open::Client::builder()
         .base_url("https://api.example")
-        .transport(std::sync::Arc::new(Nowhere))
+        .transport(std::sync::Arc::new(Unreachable))
         .seed(1)
         .build()
         .unwrap();
-    let submit = script_free.video_generate(&video());
+    let submit = client.videos().generate(video());
     let request = submit.request().unwrap();
     assert_eq!(request.target(), "/v1/video-router/generate");
     assert!(request.idempotency_key.is_some());
 }
 
-struct Nowhere;
+struct Unreachable;
 
-impl crate::transport::Transport for Nowhere {
-    fn send(&self, _: http::Request<bytes::Bytes>) -> crate::transport::Sending {
+impl crate::transport::Transport for Unreachable {
+    fn send(&self, _: http::Request<bytes::Bytes>) -> crate::transport::ResponseFuture {
         panic!("a request was sent")
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_key_is_nowhere_in_debug_output_or_errors() {
+async fn the_api_key_is_not_in_debug_output_or_errors() {
     let echo = json(
         401,
         r#"{"error": {"code": "unauthorized", "message": "no"}}"#,
     );
     let script = Script::new([echo]);
     let client = open_client(&script);
-    let submit = client.video_generate(&video());
+    let submit = client.videos().generate(video());
     let shown = format!("{client:?} {submit:?}");
-    let error = submit.send().await.unwrap_err();
+    let error = submit.await.unwrap_err();
     let all = format!("{shown} {error} {error:?} {:?}", client.core);
     assert!(!all.contains("canary"), "{all}");
     assert!(error.is_unauthorized());

@@ -42,7 +42,7 @@ async fn download(
     script: &Arc<Script>,
     folder: &std::path::Path,
 ) -> crate::Result<Vec<super::Downloaded>> {
-    open_client(script).job("job_1").download(folder).await
+    open_client(script).jobs().handle("job_1").download(folder).await
 }
 
 fn left_in(folder: &std::path::Path) -> Vec<String> {

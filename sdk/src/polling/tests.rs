@@ -1,8 +1,9 @@
-//! Waiting against a script, in virtual time.
+//! Waits against scripted responses, in virtual time.
 
 use std::time::Duration;
 
-use super::WaitOptions;
+use super::WebhookEvents;
+use crate::handle::JobHandle;
 use crate::transport::script::{Script, Step, json, open_client};
 use crate::types::VideoGenerate;
 
@@ -28,11 +29,9 @@ fn status(status: &str, hint: f64) -> Step {
     )
 }
 
-async fn job(script: &std::sync::Arc<Script>) -> super::JobHandle<crate::Open> {
+async fn job(script: &std::sync::Arc<Script>) -> JobHandle<crate::Open> {
     open_client(script)
-        .video_generate(&VideoGenerate::new("auto"))
-        .send()
-        .await
+        .videos().generate(VideoGenerate::new("auto")).await
         .unwrap()
 }
 
@@ -49,7 +48,7 @@ fn about(moments: &[u128], expected: &[f64]) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_first_poll_comes_at_the_receipts_hint_and_each_next_at_a_new_one() {
+async fn polls_follow_the_hints_of_the_receipt_and_of_each_status() {
     let script = Script::new([
         receipt(4.0),
         status("queued", 2.0),
@@ -69,7 +68,7 @@ async fn the_first_poll_comes_at_the_receipts_hint_and_each_next_at_a_new_one() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_update_is_given_before_the_sleep() {
+async fn an_update_is_returned_before_the_pause() {
     let script = Script::new([receipt(4.0), status("processing", 5.0)]);
     let job = job(&script).await;
     let mut updates = job.updates();
@@ -88,14 +87,14 @@ async fn an_update_is_given_before_the_sleep() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_job_taken_up_from_its_id_is_asked_at_once() {
+async fn a_job_rebuilt_from_its_id_is_polled_at_once() {
     let script = Script::new([json(200, COMPLETED), json(200, RESULT)]);
-    open_client(&script).job("job_1").wait().await.unwrap();
+    open_client(&script).jobs().handle("job_1").wait().await.unwrap();
     assert_eq!(script.moments(), [0, 0]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_unknown_status_is_not_the_end_unless_terminal_says_so() {
+async fn an_unknown_status_is_terminal_only_if_the_payload_says_so() {
     let script = Script::new([
         json(
             200,
@@ -106,7 +105,7 @@ async fn an_unknown_status_is_not_the_end_unless_terminal_says_so() {
     ]);
     assert_eq!(
         open_client(&script)
-            .job("job_1")
+            .jobs().handle("job_1")
             .wait()
             .await
             .unwrap()
@@ -118,11 +117,11 @@ async fn an_unknown_status_is_not_the_end_unless_terminal_says_so() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn canceled_and_failed_are_ends_of_their_own() {
+async fn canceled_and_failed_are_different_errors() {
     let failed = r#"{"data": {"status": "failed", "error": {"code": "generation_failed", "message": "no"}}}"#;
     let script = Script::new([status("failed", 0.0), json(200, failed)]);
-    let error = open_client(&script).job("job_1").wait().await.unwrap_err();
-    assert!(error.is_job_failed() && !error.is_job_canceled() && !error.is_poll_unreachable());
+    let error = open_client(&script).jobs().handle("job_1").wait().await.unwrap_err();
+    assert!(error.is_job_failed() && !error.is_job_canceled() && !error.is_poll_failure());
     assert_eq!(error.code().unwrap().as_str(), "generation_failed");
     assert_eq!(error.job_id().unwrap().as_str(), "job_1");
 
@@ -130,22 +129,22 @@ async fn canceled_and_failed_are_ends_of_their_own() {
         status("canceled", 0.0),
         json(200, r#"{"data": {"status": "canceled"}}"#),
     ]);
-    let error = open_client(&script).job("job_1").wait().await.unwrap_err();
+    let error = open_client(&script).jobs().handle("job_1").wait().await.unwrap_err();
     assert!(error.is_job_canceled() && !error.is_job_failed());
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_failed_job_is_failed_even_where_its_reason_cannot_be_read() {
+async fn a_failed_job_is_failed_even_if_its_reason_cannot_be_read() {
     let script = Script::new([
         status("failed", 0.0),
         json(409, r#"{"error": {"code": "brand_new"}}"#),
     ]);
-    let error = open_client(&script).job("job_1").wait().await.unwrap_err();
+    let error = open_client(&script).jobs().handle("job_1").wait().await.unwrap_err();
     assert!(error.is_job_failed(), "{error}");
 }
 
 #[tokio::test(start_paused = true)]
-async fn failing_polls_say_nothing_about_the_job() {
+async fn failed_polls_are_retried() {
     let busy = json(
         503,
         r#"{"error": {"code": "database_busy", "message": ""}}"#,
@@ -161,11 +160,11 @@ async fn failing_polls_say_nothing_about_the_job() {
         json(200, COMPLETED),
         json(200, RESULT),
     ]);
-    let job = open_client(&script).job("job_1");
+    let job = open_client(&script).jobs().handle("job_1");
     let mut updates = job.updates();
     let mut troubles = 0;
     while let Some(update) = updates.next().await {
-        troubles += usize::from(update.unwrap().trouble.is_some());
+        troubles += usize::from(update.unwrap().poll_error.is_some());
     }
     assert_eq!(troubles, 5);
     let moments = script.moments();
@@ -176,25 +175,22 @@ async fn failing_polls_say_nothing_about_the_job() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn asking_ends_where_it_cannot_help_and_when_patience_does() {
+async fn polling_ends_at_a_permanent_error_and_at_the_failure_timeout() {
     let script = Script::new([json(
         401,
         r#"{"error": {"code": "unauthorized", "message": "no"}}"#,
     )]);
-    let error = open_client(&script).job("job_1").wait().await.unwrap_err();
-    assert!(error.is_poll_unreachable() && error.is_unauthorized() && !error.is_job_failed());
+    let error = open_client(&script).jobs().handle("job_1").wait().await.unwrap_err();
+    assert!(error.is_poll_failure() && error.is_unauthorized() && !error.is_job_failed());
     assert_eq!(script.seen().len(), 1);
 
     let script = Script::new([Step::Refused]);
-    let options = WaitOptions::default()
-        .patience(Duration::from_secs(60))
-        .no_deadline();
     let error = open_client(&script)
-        .job("job_1")
-        .wait_with(options)
+        .jobs().handle("job_1")
+        .wait().poll_failure_timeout(Duration::from_secs(60)).no_timeout()
         .await
         .unwrap_err();
-    assert!(error.is_poll_unreachable() && error.is_unreachable());
+    assert!(error.is_poll_failure() && error.is_unreachable());
     assert_eq!(error.job_id().unwrap().as_str(), "job_1");
     assert!(
         script
@@ -205,52 +201,50 @@ async fn asking_ends_where_it_cannot_help_and_when_patience_does() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn giving_up_leaves_everything_that_takes_the_job_up_again() {
+async fn a_wait_timeout_carries_the_id_the_receipt_and_the_key() {
     let script = Script::new([receipt(4.0), status("processing", 5.0)]);
     let job = job(&script).await;
     let began = crate::call::clock::now();
     let error = job
-        .wait_with(WaitOptions::default().deadline(Duration::from_secs(30)))
+        .wait().timeout(Duration::from_secs(30))
         .await
         .unwrap_err();
     assert_eq!((crate::call::clock::now() - began).as_secs(), 30);
-    assert!(error.is_wait_deadline() && !error.is_job_failed());
+    assert!(error.is_wait_timeout() && !error.is_job_failed());
     assert_eq!(error.job_id().unwrap().as_str(), "job_1");
     assert!(error.receipt().is_some() && error.idempotency_key() == job.idempotency_key());
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_deadline_past_the_clocks_range_is_none() {
+async fn a_timeout_beyond_the_range_of_the_clock_is_none() {
     let script = Script::new([json(200, COMPLETED), json(200, RESULT)]);
-    let options = WaitOptions::default().deadline(Duration::MAX);
     open_client(&script)
-        .job("job_1")
-        .wait_with(options)
+        .jobs().handle("job_1")
+        .wait().timeout(Duration::MAX)
         .await
         .unwrap();
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_deadline_holds_for_reading_the_result_too() {
+async fn the_timeout_covers_reading_the_result() {
     for (deadline, at_most) in [(30, 30), (1, 10)] {
         let script = Script::new([json(200, COMPLETED), Step::Silence]);
-        let options = WaitOptions::default().deadline(Duration::from_secs(deadline));
         let began = crate::call::clock::now();
         let error = open_client(&script)
-            .job("job_1")
-            .wait_with(options)
+            .jobs().handle("job_1")
+            .wait().timeout(Duration::from_secs(deadline))
             .await
             .unwrap_err();
         assert_eq!((crate::call::clock::now() - began).as_secs(), at_most);
-        assert!(!error.is_job_failed() && error.is_deadline(), "{error}");
+        assert!(!error.is_job_failed() && error.is_timeout(), "{error}");
         assert_eq!(error.job_id().unwrap().as_str(), "job_1");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_wait_can_go_on_in_a_task_of_its_own() {
+async fn a_wait_can_be_spawned() {
     let script = Script::new([json(200, COMPLETED), json(200, RESULT)]);
-    let job = open_client(&script).job("job_1");
+    let job = open_client(&script).jobs().handle("job_1");
     let task = tokio::spawn(async move { job.wait().await });
     task.await.unwrap().unwrap();
 }
@@ -260,7 +254,7 @@ async fn only_a_job_that_failed_is_called_failed() {
     // Terminal under a new name, and its result cannot be read.
     let archived = json(200, r#"{"data": {"status": "archived", "terminal": true}}"#);
     let script = Script::new([archived, Step::Refused]);
-    let error = open_client(&script).job("job_1").wait().await.unwrap_err();
+    let error = open_client(&script).jobs().handle("job_1").wait().await.unwrap_err();
     assert!(!error.is_job_failed() && error.is_unreachable(), "{error}");
 
     // Not terminal at all.
@@ -268,8 +262,8 @@ async fn only_a_job_that_failed_is_called_failed() {
     let running = r#"{"data": {"id": "job_1", "status": "processing"}}"#;
     let script = Script::new([json(200, running), json(409, early)]);
     let error = open_client(&script)
-        .job("job_1")
-        .outcome(None)
+        .jobs().handle("job_1")
+        .updates().output()
         .await
         .unwrap_err();
     assert!(!error.is_job_failed(), "{error}");
@@ -279,32 +273,31 @@ async fn only_a_job_that_failed_is_called_failed() {
     let terminal = json(200, r#"{"data": {"terminal": true}}"#);
     let canceled = json(200, r#"{"data": {"status": "canceled"}}"#);
     let script = Script::new([terminal, json(200, running), canceled]);
-    let error = open_client(&script).job("job_1").wait().await.unwrap_err();
+    let error = open_client(&script).jobs().handle("job_1").wait().await.unwrap_err();
     assert!(error.is_job_canceled(), "{error}");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_result_that_is_not_ready_is_waited_for() {
+async fn a_wait_goes_on_until_the_result_is_ready() {
     let early = r#"{"data": {"status": "completed", "terminal": true, "result_ready": false, "next_poll_after_seconds": 1}}"#;
     let script = Script::new([json(200, early), json(200, COMPLETED), json(200, RESULT)]);
-    open_client(&script).job("job_1").wait().await.unwrap();
+    open_client(&script).jobs().handle("job_1").wait().await.unwrap();
     assert_eq!(script.seen().len(), 3);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_service_that_always_hints_zero_is_not_flooded() {
     let script = Script::new([status("processing", 0.0)]);
-    let options = WaitOptions::default().deadline(Duration::from_secs(105));
     open_client(&script)
-        .job("job_1")
-        .wait_with(options)
+        .jobs().handle("job_1")
+        .wait().timeout(Duration::from_secs(105))
         .await
         .unwrap_err();
     assert!(script.seen().len() < 220, "{}", script.seen().len());
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_sync_submit_that_came_back_terminal_needs_no_poll() {
+async fn a_sync_submit_that_is_terminal_needs_no_poll() {
     let done = r#"{"data": {"job": {"id": "job_1", "status": "completed"}}}"#;
     let script = Script::new([json(200, done), json(200, RESULT)]);
     let job = job(&script).await;
@@ -314,7 +307,7 @@ async fn a_sync_submit_that_came_back_terminal_needs_no_poll() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_top_up_is_waited_for_until_the_payer_is_through() {
+async fn a_wait_for_a_top_up_ends_when_it_is_paid() {
     let top_up = |status: &str| {
         json(
             200,
@@ -323,39 +316,45 @@ async fn a_top_up_is_waited_for_until_the_payer_is_through() {
     };
     let script = Script::new([top_up("pending"), Step::Reset, top_up("paid")]);
     let paid = open_client(&script)
-        .top_up_wait(&"top_1".into(), WaitOptions::default())
+        .top_ups()
+        .handle("top_1")
+        .wait()
         .await
         .unwrap();
     assert_eq!(paid.status.as_str(), "paid");
 
     let script = Script::new([top_up("expired")]);
     let error = open_client(&script)
-        .top_up_wait(&"top_1".into(), WaitOptions::default())
+        .top_ups()
+        .handle("top_1")
+        .wait()
         .await
         .unwrap_err();
     assert_eq!(error.top_up_status(), Some("expired"));
 
     let script = Script::new([top_up("pending")]);
-    let options = WaitOptions::default().deadline(Duration::from_secs(60));
     let error = open_client(&script)
-        .top_up_wait(&"top_1".into(), options)
+        .top_ups()
+        .handle("top_1")
+        .wait()
+        .timeout(Duration::from_secs(60))
         .await
         .unwrap_err();
-    assert!(error.is_wait_deadline());
+    assert!(error.is_wait_timeout());
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_replica_that_is_behind_is_asked_again_for_a_while() {
+async fn a_replica_that_is_behind_is_polled_again_for_a_while() {
     let behind = json(
         409,
         r#"{"error": {"code": "job_not_completed", "message": "", "retry_after_seconds": 2}}"#,
     );
     let script = Script::new([json(200, COMPLETED), behind.clone(), json(200, RESULT)]);
-    open_client(&script).job("job_1").wait().await.unwrap();
+    open_client(&script).jobs().handle("job_1").wait().await.unwrap();
     assert_eq!(script.moments(), [0, 0, 2_000]);
 
     let script = Script::new([json(200, COMPLETED), behind]);
-    let error = open_client(&script).job("job_1").wait().await.unwrap_err();
+    let error = open_client(&script).jobs().handle("job_1").wait().await.unwrap_err();
     assert_eq!(error.code().unwrap().as_str(), "job_not_completed");
     assert!(script.moments().last().is_some_and(|last| *last < 16_000));
 }
@@ -366,54 +365,50 @@ fn completed_event() -> crate::types::WebhookEvent {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_event_that_comes_before_the_next_poll_ends_the_wait() {
+async fn an_event_before_the_next_poll_ends_the_wait() {
     let envelope = r#"{"data": {"id": "job_1", "status": "completed"}}"#;
     let script = Script::new([receipt(30.0), json(200, envelope), json(200, RESULT)]);
-    let inbox = super::Inbox::new();
+    let events = WebhookEvents::new();
     let job = job(&script).await;
-    let late = inbox.clone();
+    let late = events.clone();
     tokio::spawn(async move {
         crate::call::clock::sleep(Duration::from_secs(7)).await;
-        late.deliver(&completed_event());
+        late.publish(&completed_event());
     });
-    let options = WaitOptions::default().events(&inbox);
-    assert_eq!(job.wait_with(options).await.unwrap().artifacts().len(), 1);
+    assert_eq!(job.wait().webhook_events(&events).await.unwrap().artifacts().len(), 1);
     assert_eq!(script.moments(), [0, 7000, 7000]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_event_that_came_before_the_wait_is_not_missed() {
+async fn an_event_before_the_wait_is_not_missed() {
     let envelope = r#"{"data": {"id": "job_1", "status": "completed"}}"#;
     let script = Script::new([json(200, envelope), json(200, RESULT)]);
-    let inbox = super::Inbox::new();
-    inbox.deliver(&completed_event());
-    let options = WaitOptions::default().events(&inbox);
-    let job = open_client(&script).job("job_1");
-    assert!(job.wait_with(options).await.is_ok());
+    let events = WebhookEvents::new();
+    events.publish(&completed_event());
+    let job = open_client(&script).jobs().handle("job_1");
+    assert!(job.wait().webhook_events(&events).await.is_ok());
     assert_eq!(script.moments(), [0, 0]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_poll_that_comes_before_the_event_ends_the_wait_too() {
+async fn a_poll_before_the_event_ends_the_wait() {
     let script = Script::new([receipt(1.0), json(200, COMPLETED), json(200, RESULT)]);
-    let options = WaitOptions::default().events(&super::Inbox::new());
     let job = job(&script).await;
-    assert!(job.wait_with(options).await.is_ok());
+    assert!(job.wait().webhook_events(&WebhookEvents::new()).await.is_ok());
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_event_about_a_job_that_is_not_over_only_makes_the_wait_look_sooner() {
+async fn an_event_about_a_running_job_only_makes_the_next_polls_earlier() {
     let running =
         r#"{"data": {"status": "processing", "terminal": false, "next_poll_after_seconds": 60}}"#;
     let mut steps = vec![receipt(30.0)];
     steps.extend((0..20).map(|_| json(200, running)));
     steps.extend([json(200, COMPLETED), json(200, RESULT)]);
     let script = Script::new(steps);
-    let inbox = super::Inbox::new();
-    inbox.deliver(&completed_event());
+    let events = WebhookEvents::new();
+    events.publish(&completed_event());
     let job = job(&script).await;
-    let options = WaitOptions::default().events(&inbox);
-    assert_eq!(job.wait_with(options).await.unwrap().artifacts().len(), 1);
+    assert_eq!(job.wait().webhook_events(&events).await.unwrap().artifacts().len(), 1);
     let moments = script.moments();
     assert_eq!(moments[..2], [0, 0], "{moments:?}");
     // For a while it is looked at again soon, as a replica may be behind, and then as before.
@@ -423,42 +418,38 @@ async fn an_event_about_a_job_that_is_not_over_only_makes_the_wait_look_sooner()
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_event_does_not_hide_that_the_service_cannot_be_asked() {
+async fn an_event_does_not_hide_a_poll_failure() {
     let script = Script::new([receipt(30.0), Step::Reset]);
-    let inbox = super::Inbox::new();
-    inbox.deliver(&completed_event());
+    let events = WebhookEvents::new();
+    events.publish(&completed_event());
     let job = job(&script).await;
-    let options = WaitOptions::default().events(&inbox);
-    let error = job.wait_with(options).await.unwrap_err();
-    assert!(error.is_poll_unreachable() && !error.is_job_failed());
+    let error = job.wait().webhook_events(&events).await.unwrap_err();
+    assert!(error.is_poll_failure() && !error.is_job_failed());
     assert_eq!(error.job_id(), Some(job.id()));
     assert!(script.moments().last().is_some_and(|last| *last >= 300_000));
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_hint_of_the_service_is_too_long_to_be_reckoned_with() {
+async fn the_longest_hints_are_accepted() {
     for hint in [u64::MAX.to_string(), "1e18".to_owned()] {
         let behind = json(409, r#"{"error": {"code": "job_not_completed"}}"#);
         let script = Script::new([json(200, COMPLETED), behind.header("retry-after", hint)]);
-        let options = WaitOptions::default()
-            .deadline(Duration::MAX)
-            .patience(Duration::MAX);
-        let job = open_client(&script).job("job_1");
-        let error = job.wait_with(options).await.unwrap_err();
+        let job = open_client(&script).jobs().handle("job_1");
+        let error = job.wait().timeout(Duration::MAX).poll_failure_timeout(Duration::MAX).await.unwrap_err();
         assert_eq!(error.code().unwrap().as_str(), "job_not_completed");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_result_that_says_that_the_job_goes_on_does_not_make_it_a_failed_one() {
+async fn a_result_of_a_running_job_is_not_a_failure() {
     let running = json(200, r#"{"data": {"id": "job_1", "status": "processing"}}"#);
     let script = Script::new([running.clone(), json(200, r#"{"data": {}}"#)]);
-    let outcome = open_client(&script).job("job_1").outcome(None).await;
+    let outcome = open_client(&script).jobs().handle("job_1").updates().output().await;
     let error = outcome.unwrap_err();
     assert!(!error.is_job_failed(), "{error}");
     assert_eq!(error.job_id(), Some(&"job_1".into()));
 
     let script = Script::new([json(200, COMPLETED), running.clone(), json(200, RESULT)]);
-    let waited = open_client(&script).job("job_1").wait().await;
+    let waited = open_client(&script).jobs().handle("job_1").wait().await;
     assert_eq!(waited.unwrap().artifacts().len(), 1);
 }

@@ -1,8 +1,8 @@
-//! Runs and queues against a script, in virtual time.
+//! Runs and queues against scripted responses, in virtual time.
 
 use std::time::Duration;
 
-use crate::WaitOptions;
+use crate::WebhookEvents;
 use crate::contract::{ErrorCode, RunStatus};
 use crate::transport::script::{Script, Step, developer_client, json};
 use crate::types::{AgentCompletionCreate, BulkRunCreate, FormatRunCreate, OutputSchema, Usd};
@@ -27,7 +27,7 @@ fn body() -> FormatRunCreate {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_is_started_watched_and_its_output_read_as_ones_own_type() {
+async fn a_run_is_started_and_waited_for_and_its_output_decoded() {
     #[derive(serde::Deserialize, PartialEq, Debug)]
     struct Teaser {
         title: String,
@@ -39,9 +39,9 @@ async fn a_run_is_started_watched_and_its_output_read_as_ones_own_type() {
         receipt("completed", r#", "output": {"title": "Fox"}"#),
     ]);
     let client = developer_client(&script);
-    let start = client.formats_runs_create("demo/teaser", &body());
-    let key = start.idempotency_key().cloned().unwrap();
-    let run = start.send().await.unwrap();
+    let start = client.formats().run("demo/teaser", body());
+    let key = start.request().unwrap().idempotency_key.clone().unwrap();
+    let run = start.await.unwrap();
     assert_eq!(run.idempotency_key(), Some(&key));
     let receipt = run.wait().await.unwrap();
     let teaser: Teaser = receipt.output_as().unwrap();
@@ -66,17 +66,17 @@ async fn a_run_is_started_watched_and_its_output_read_as_ones_own_type() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_that_did_not_complete_ends_with_its_whole_receipt() {
+async fn the_error_of_a_run_that_did_not_complete_has_its_receipt() {
     let failed = r#", "artifacts": [{"url": "https://m/a.png"}], "primary_output_url": null,
         "usage": {"billable_amount_usd_micros": 2000000},
         "error": {"code": "incomplete_assembly", "message": "too late",
                   "details": {"pending_job_count": 1, "pending_jobs": [{"id": "job_9"}]}}"#;
     let script = Script::new([poll("failed"), receipt("failed", failed)]);
-    let run = developer_client(&script).agent_run("run_1");
+    let run = developer_client(&script).agent_runs().handle("run_1");
     let error = run.wait().await.unwrap_err();
     assert!(error.is_run_failed() && !error.is_job_failed());
     assert_eq!(error.code(), Some(&ErrorCode::IncompleteAssembly));
-    let details = error.body().unwrap().run_details();
+    let details = error.body().unwrap().details();
     assert_eq!(details.pending_job_count, Some(1));
     let ended = error.run_receipt().unwrap();
     assert_eq!(ended.artifacts.len(), 1);
@@ -88,7 +88,7 @@ async fn a_run_that_did_not_complete_ends_with_its_whole_receipt() {
 
     for (status, is_canceled) in [("canceled", true), ("skipped", false)] {
         let script = Script::new([poll(status), receipt(status, "")]);
-        let error = developer_client(&script).action_run("run_1").wait().await;
+        let error = developer_client(&script).action_runs().handle("run_1").wait().await;
         let error = error.unwrap_err();
         assert_eq!(error.is_run_canceled(), is_canceled);
         assert_eq!(error.is_run_skipped(), !is_canceled);
@@ -98,12 +98,12 @@ async fn a_run_that_did_not_complete_ends_with_its_whole_receipt() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_terminal_status_of_tomorrow_is_what_its_error_says() {
+async fn an_unknown_terminal_status_is_judged_by_its_error() {
     let well = Script::new([
         json(200, r#"{"data": {"status": "archived", "terminal": true}}"#),
         receipt("archived", r#", "output": {"title": "Fox"}"#),
     ]);
-    let receipt_of = developer_client(&well).agent_run("run_1").wait().await;
+    let receipt_of = developer_client(&well).agent_runs().handle("run_1").wait().await;
     assert_eq!(
         receipt_of.unwrap().status,
         RunStatus::Other("archived".into())
@@ -112,12 +112,12 @@ async fn a_terminal_status_of_tomorrow_is_what_its_error_says() {
         json(200, r#"{"data": {"status": "expired", "terminal": true}}"#),
         receipt("expired", r#", "error": {"code": "too_old"}"#),
     ]);
-    let error = developer_client(&badly).agent_run("run_1").wait().await;
+    let error = developer_client(&badly).agent_runs().handle("run_1").wait().await;
     assert!(error.unwrap_err().is_run_failed());
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_output_that_is_still_harvested_is_read_again() {
+async fn an_output_that_is_not_filled_in_yet_is_read_again() {
     let settling = r#", "output": null, "output_error":
         {"code": "output_extraction_failed", "details": {"reason": "harvest_unavailable"}}"#;
     let script = Script::new([
@@ -128,13 +128,13 @@ async fn an_output_that_is_still_harvested_is_read_again() {
             r#", "output": {"title": "Fox"}, "output_error": null"#,
         ),
     ]);
-    let receipt_of = developer_client(&script).format_run("run_1").wait().await;
+    let receipt_of = developer_client(&script).format_runs().handle("run_1").wait().await;
     assert!(receipt_of.unwrap().output.is_some());
     assert_eq!(script.seen().len(), 3);
 }
 
 #[tokio::test(start_paused = true)]
-async fn reading_the_result_is_borne_as_long_as_polling() {
+async fn reading_the_result_is_retried_as_long_as_polling() {
     let busy = || {
         json(
             503,
@@ -145,35 +145,34 @@ async fn reading_the_result_is_borne_as_long_as_polling() {
     steps.extend((0..12).map(|_| busy()));
     steps.push(receipt("completed", r#", "output": {}"#));
     let script = Script::new(steps);
-    let options = WaitOptions::default().patience(Duration::from_secs(900));
-    let run = developer_client(&script).format_run("run_1");
-    assert!(run.wait_with(options).await.is_ok());
+    let run = developer_client(&script).format_runs().handle("run_1");
+    assert!(run.wait().poll_failure_timeout(Duration::from_secs(900)).await.is_ok());
     assert_eq!(script.seen().len(), 14);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_start_that_may_have_arrived_keeps_its_key_and_an_unreadable_receipt_its_run() {
+async fn a_receipt_that_cannot_be_decoded_still_names_the_run_and_the_key() {
     let unreadable = json(202, r#"{"data": {"run_id": "run_7", "status": 5}}"#);
     let script = Script::new([unreadable]);
     let completion = AgentCompletionCreate::new("x", Usd::from_micros(1_000_000));
     let start = developer_client(&script)
-        .agent_completions_create(&completion)
-        .with_retries(0);
-    let key = start.idempotency_key().cloned();
-    let error = start.send().await.unwrap_err();
+        .agent().run(completion)
+        .max_retries(0);
+    let key = start.request().unwrap().idempotency_key.clone();
+    let error = start.await.unwrap_err();
     assert_eq!(error.run_id(), Some(&"run_7".into()));
     assert_eq!(error.idempotency_key(), key.as_ref());
     assert!(error.is_ambiguous());
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_can_never_be_right_is_not_sent() {
+async fn an_invalid_run_is_not_sent() {
     let script = Script::new([]);
     let client = developer_client(&script);
-    let refused = client.formats_runs_create("fmt_1", &FormatRunCreate::default());
-    assert!(refused.send().await.unwrap_err().is_invalid());
+    let refused = client.formats().run("fmt_1", FormatRunCreate::default());
+    assert!(refused.await.unwrap_err().is_invalid());
     let no_cap = AgentCompletionCreate::new("x", Usd::ZERO);
-    let refused = client.agent_completions_create(&no_cap).send().await;
+    let refused = client.agent().run(no_cap).await;
     assert!(refused.unwrap_err().is_invalid());
     let schema = OutputSchema::new(serde_json::json!({"type": "object", "not": {}}));
     let error = crate::Error::from(schema.unwrap_err());
@@ -183,7 +182,7 @@ async fn what_can_never_be_right_is_not_sent() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_services_violations_read_as_ones_own() {
+async fn violations_found_by_the_service_are_read_like_local_ones() {
     let script = Script::new([json(
         400,
         r#"{"error": {"code": "output_schema_invalid", "message": "no", "details":
@@ -191,8 +190,8 @@ async fn the_services_violations_read_as_ones_own() {
     )]);
     let schema = OutputSchema::unchecked(serde_json::json!({"type": "object", "not": {}}));
     let body = body().output_schema(schema);
-    let start = developer_client(&script).formats_runs_create("fmt_1", &body);
-    let error = start.send().await.unwrap_err();
+    let start = developer_client(&script).formats().run("fmt_1", body);
+    let error = start.await.unwrap_err();
     assert_eq!(error.violations()[0].rule, "unsupported_keyword");
 }
 
@@ -205,7 +204,7 @@ fn queue(status: &str, counts: &str, items: &str) -> Step {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_queue_tells_its_progress_and_what_each_item_came_to() {
+async fn a_queue_reports_its_progress_and_the_result_of_each_item() {
     let items = r#"{"index": 0, "run_id": "run_1", "status": "completed"}, {"index": 1, "run_id": null, "status": "skipped"}"#;
     let over = || {
         queue(
@@ -224,9 +223,7 @@ async fn a_queue_tells_its_progress_and_what_each_item_came_to() {
     let client = developer_client(&script);
     let bulk = BulkRunCreate::new([body(), body()]).concurrency(1);
     let queue = client
-        .formats_bulk_create("fmt_1", &bulk)
-        .send()
-        .await
+        .formats().bulk_run("fmt_1", bulk).await
         .unwrap();
     let mut updates = queue.updates();
     let mut ended = Vec::new();
@@ -240,35 +237,36 @@ async fn a_queue_tells_its_progress_and_what_each_item_came_to() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_key_that_was_used_for_another_queue_names_it() {
+async fn a_conflict_names_the_queue_that_used_the_key() {
     let script = Script::new([json(
         409,
         r#"{"error": {"code": "idempotency_conflict", "message": "m", "details": {"queue_id": "frq_0"}}}"#,
     )]);
     let bulk = BulkRunCreate::new([body()]);
-    let start = developer_client(&script).formats_bulk_create("fmt_1", &bulk);
-    let error = start.send().await.unwrap_err();
+    let start = developer_client(&script).formats().bulk_run("fmt_1", bulk);
+    let error = start.await.unwrap_err();
     assert_eq!(error.queue_id(), Some("frq_0".into()));
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_operation_that_starts_something_else_is_refused() {
+async fn an_operation_that_submits_another_resource_is_rejected() {
     use crate::contract::Operation;
-    use crate::runs::{AgentRun, QueueHandle, RunHandle};
+    use crate::handle::{AgentRun, JobResource, QueueResource};
+    use crate::surface::Developer;
 
     let script = Script::new([]);
     let client = developer_client(&script);
     let json = serde_json::json!({});
-    let wrong = client.submit(Operation::AgentCompletionsCreate, &[], &json);
-    assert!(wrong.send().await.unwrap_err().is_invalid());
-    let wrong = client.start::<RunHandle<AgentRun>>(Operation::FormatsRunsCreate, &["f"], &json);
-    assert!(wrong.send().await.unwrap_err().is_invalid());
-    let wrong = client.start::<QueueHandle>(Operation::Video1Generate, &[], &json);
-    assert!(wrong.send().await.unwrap_err().is_invalid());
+    let wrong = client.submit::<JobResource<Developer>>(Operation::AgentCompletionsCreate, &[], &json);
+    assert!(wrong.await.unwrap_err().is_invalid());
+    let wrong = client.submit::<AgentRun>(Operation::FormatsRunsCreate, &["f"], &json);
+    assert!(wrong.await.unwrap_err().is_invalid());
+    let wrong = client.submit::<QueueResource>(Operation::Video1Generate, &[], &json);
+    assert!(wrong.await.unwrap_err().is_invalid());
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_whose_result_is_not_ready_is_polled_until_it_is() {
+async fn a_run_is_polled_until_its_result_is_ready() {
     let early = || {
         json(
             200,
@@ -282,50 +280,49 @@ async fn a_run_whose_result_is_not_ready_is_polled_until_it_is() {
         poll("completed"),
         receipt("completed", ""),
     ]);
-    let run = developer_client(&script).agent_run("run_1");
+    let run = developer_client(&script).agent_runs().handle("run_1");
     assert!(run.wait().await.is_ok());
     assert_eq!(script.seen().len(), 5);
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_event_about_a_run_that_is_not_over_does_not_end_the_wait() {
+async fn an_event_about_a_running_run_does_not_end_the_wait() {
     let mut steps: Vec<_> = (0..60).map(|_| poll("running")).collect();
     steps.extend([poll("completed"), receipt("completed", "")]);
     let script = Script::new(steps);
-    let inbox = crate::Inbox::new();
+    let events = WebhookEvents::new();
     let event = serde_json::json!({"event": "agent.run.terminal", "run_id": "run_1"});
-    inbox.deliver(&serde_json::from_value(event).unwrap());
-    let run = developer_client(&script).agent_run("run_1");
-    let options = WaitOptions::default().events(&inbox);
+    events.publish(&serde_json::from_value(event).unwrap());
+    let run = developer_client(&script).agent_runs().handle("run_1");
     assert_eq!(
-        run.wait_with(options).await.unwrap().status,
+        run.wait().webhook_events(&events).await.unwrap().status,
         RunStatus::Completed
     );
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_result_that_is_read_while_the_run_goes_on_is_none() {
+async fn a_result_of_a_running_run_is_not_a_failure() {
     let script = Script::new([
         poll("completed"),
         receipt("running", ""),
         receipt("completed", ""),
     ]);
-    let run = developer_client(&script).agent_run("run_1");
+    let run = developer_client(&script).agent_runs().handle("run_1");
     assert_eq!(run.wait().await.unwrap().status, RunStatus::Completed);
 
     let script = Script::new([receipt("running", "")]);
-    let error = developer_client(&script).agent_run("run_1").outcome().await;
+    let error = developer_client(&script).agent_runs().handle("run_1").updates().output().await;
     let error = error.unwrap_err();
     assert!(!error.is_run_failed(), "{error}");
     assert_eq!(
-        error.advice(),
+        error.next_action(),
         Some(crate::contract::NextAction::PollStatus)
     );
     assert_eq!(error.run_id(), Some(&"run_1".into()));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_receipt_that_is_had_is_not_lost_over_reading_it_again() {
+async fn a_receipt_is_kept_if_reading_it_again_fails() {
     let settling = r#", "output": null, "artifacts": [{"url": "https://m/a.png"}], "output_error":
         {"code": "output_extraction_failed", "details": {"reason": "harvest_unavailable"}}"#;
     let script = Script::new([
@@ -333,13 +330,13 @@ async fn a_receipt_that_is_had_is_not_lost_over_reading_it_again() {
         receipt("completed", settling),
         json(404, r#"{"error": {"code": "format_run_not_found"}}"#),
     ]);
-    let run = developer_client(&script).format_run("run_1");
+    let run = developer_client(&script).format_runs().handle("run_1");
     let receipt = run.wait().await.unwrap();
     assert!(receipt.is_settling() && receipt.artifacts.len() == 1);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_start_whose_receipt_cannot_be_read_still_tells_the_run_that_was_paid_for() {
+async fn a_damaged_receipt_still_names_the_run() {
     let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
     let url = "https://api.example/v1/agent-runs/run_7/status";
     for body in [
@@ -352,9 +349,9 @@ async fn a_start_whose_receipt_cannot_be_read_still_tells_the_run_that_was_paid_
     ] {
         let script = Script::new([json(202, &body)]);
         let completion = AgentCompletionCreate::new("x", Usd::from_micros(1));
-        let start = developer_client(&script).agent_completions_create(&completion);
-        let key = start.idempotency_key().cloned();
-        let error = start.send().await.unwrap_err();
+        let start = developer_client(&script).agent().run(completion);
+        let key = start.request().unwrap().idempotency_key.clone();
+        let error = start.await.unwrap_err();
         assert_eq!(error.run_id(), Some(&"run_7".into()), "{body}");
         assert_eq!(error.idempotency_key(), key.as_ref());
         assert!(error.is_ambiguous());
@@ -362,8 +359,8 @@ async fn a_start_whose_receipt_cannot_be_read_still_tells_the_run_that_was_paid_
     let queue = r#"{"data": {"queue_id": "frq_7", "later": 1e999}}"#;
     let script = Script::new([json(202, queue)]);
     let bulk = BulkRunCreate::new([body()]);
-    let start = developer_client(&script).formats_bulk_create("fmt_1", &bulk);
-    let error = start.send().await.unwrap_err();
+    let start = developer_client(&script).formats().bulk_run("fmt_1", bulk);
+    let error = start.await.unwrap_err();
     assert_eq!(error.queue_id(), Some("frq_7".into()));
 }
 
@@ -371,7 +368,7 @@ async fn a_start_whose_receipt_cannot_be_read_still_tells_the_run_that_was_paid_
 async fn a_run_that_goes_on_is_not_downloaded_as_if_it_were_all() {
     let script = Script::new([json(409, r#"{"error": {"code": "run_not_completed"}}"#)]);
     let folder = tempfile::tempdir().unwrap();
-    let run = developer_client(&script).agent_run("run_1");
+    let run = developer_client(&script).agent_runs().handle("run_1");
     let error = run.download(folder.path()).await.unwrap_err();
     assert_eq!(error.code().unwrap().as_str(), "run_not_completed");
     assert!(script.seen()[0].url.ends_with("/agent-runs/run_1/result"));
@@ -381,8 +378,8 @@ async fn a_run_that_goes_on_is_not_downloaded_as_if_it_were_all() {
 async fn a_field_set_by_its_name_overrules_its_setter_and_is_sent_once() {
     let script = Script::new([receipt("queued", "")]);
     let body = FormatRunCreate::new("first").field("instruction", "second");
-    let start = developer_client(&script).formats_runs_create("fmt_1", &body);
-    start.send().await.unwrap();
+    let start = developer_client(&script).formats().run("fmt_1", body);
+    start.await.unwrap();
     let sent = String::from_utf8(script.seen()[0].body.to_vec()).unwrap();
     assert_eq!(sent, r#"{"instruction":"second"}"#);
 }
