@@ -172,7 +172,7 @@ impl Core {
         let patience = clock::after(self.attempt_timeout);
         let answer = match clock::before(Some(patience), self.send(message)).await {
             Some(answer) => answer,
-            None => Err(TransportError::perhaps_sent("no answer in time").into()),
+            None => Err(TransportError::maybe_sent("no answer in time").into()),
         };
         drop(permit);
         if let Err(error) = &answer {
@@ -217,11 +217,11 @@ impl Core {
             .collect()
             .await
             .map_err(|error| match error.downcast::<TransportError>() {
-                Ok(error) => TransportError::perhaps_sent(error),
+                Ok(error) => TransportError::maybe_sent(error),
                 Err(error) if error.is::<LengthLimitError>() => {
-                    TransportError::perhaps_sent("the answer is larger than 64 MiB")
+                    TransportError::maybe_sent("the answer is larger than 64 MiB")
                 }
-                Err(error) => TransportError::perhaps_sent(error),
+                Err(error) => TransportError::maybe_sent(error),
             })?;
         Ok(Answer {
             status,

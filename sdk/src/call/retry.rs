@@ -205,7 +205,7 @@ mod tests {
         use RetryClass::{Idempotent, Key, Never, Safe, Unsent};
 
         let never_sent = || Error::from(TransportError::not_sent("refused"));
-        let reset = || Error::from(TransportError::perhaps_sent("reset"));
+        let reset = || Error::from(TransportError::maybe_sent("reset"));
         let limited = || error(429, r#"{"code": "rate_limited"}"#, None);
         let busy = || error(503, r#"{"code": "database_busy"}"#, None);
         let again = || error(409, r#"{"code": "brand_new", "retryable": true}"#, None);

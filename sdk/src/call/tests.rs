@@ -529,7 +529,7 @@ fn building_a_request_needs_no_runtime() {
 struct Nowhere;
 
 impl crate::transport::Transport for Nowhere {
-    fn send(&self, _: http::Request<bytes::Bytes>) -> crate::transport::Sending {
+    fn send(&self, _: http::Request<bytes::Bytes>) -> crate::transport::ResponseFuture {
         panic!("a request was sent")
     }
 }

@@ -201,7 +201,7 @@ impl Fetch<'_> {
     }
 
     fn cut_off(&self, reason: &'static str) -> Error {
-        self.failed(reason, Some(TransportError::perhaps_sent(reason).into()))
+        self.failed(reason, Some(TransportError::maybe_sent(reason).into()))
     }
 
     fn failed(&self, reason: &str, source: Option<Error>) -> Error {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full, StreamBody};
 
-use super::{Sending, Transport, TransportError};
+use super::{ResponseFuture, Transport, TransportError};
 use crate::call::clock::{self, Instant};
 
 /// One answer.
@@ -118,7 +118,7 @@ impl Script {
 pub(crate) struct Scripted(pub(crate) Arc<Script>);
 
 impl Transport for Scripted {
-    fn send(&self, request: http::Request<Bytes>) -> Sending {
+    fn send(&self, request: http::Request<Bytes>) -> ResponseFuture {
         let script = Arc::clone(&self.0);
         Box::pin(async move {
             let (head, body) = request.into_parts();
@@ -144,7 +144,7 @@ impl Transport for Scripted {
 async fn answer(step: Step) -> Result<http::Response<super::Body>, TransportError> {
     match step {
         Step::Refused => Err(TransportError::not_sent("connection refused")),
-        Step::Reset => Err(TransportError::perhaps_sent("connection reset")),
+        Step::Reset => Err(TransportError::maybe_sent("connection reset")),
         Step::Silence => std::future::pending().await,
         Step::Answer(status, headers, body) => Ok(head(status, &headers, body.len())
             .body(whole(body))
@@ -155,7 +155,7 @@ async fn answer(step: Step) -> Result<http::Response<super::Body>, TransportErro
             };
             let pieces = [
                 Ok(http_body::Frame::data(body.slice(..bytes))),
-                Err(TransportError::perhaps_sent("connection reset")),
+                Err(TransportError::maybe_sent("connection reset")),
             ];
             let stream = StreamBody::new(Pieces(pieces.into_iter().collect())).boxed_unsync();
             Ok(head(status, &headers, body.len()).body(stream).unwrap())
