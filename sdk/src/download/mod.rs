@@ -1,12 +1,13 @@
-//! Artifacts as files: streamed to disk, checked, resumed where they were cut off, put in their
-//! place in one step.
+//! Downloads of artifacts to files.
 //!
-//! No credential goes along: artifact URLs are public. File names are made from identifiers and
-//! types, never taken from a server.
+//! A download is streamed to a hidden partial file next to its target, resumed after
+//! interruptions, and renamed to the target when it is complete. Requests do not carry credentials,
+//! as artifact URLs are public. File names are derived from identifiers and media types and never
+//! taken from a server.
 
-mod fetch;
-mod name;
-mod part;
+mod artifact;
+mod file_name;
+mod partial_file;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,31 +20,31 @@ use crate::types::{Artifact, JobResult};
 use crate::wait::JobHandle;
 use crate::wait::Watched;
 
-/// A file on disk.
+/// A downloaded file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Downloaded {
-    /// Where it is.
+pub struct DownloadedFile {
+    /// The path of the file.
     pub path: PathBuf,
-    /// Its length in bytes.
+    /// The size of the file in bytes.
     pub bytes: u64,
-    /// Bytes that an earlier, cut-off download had left.
+    /// The number of bytes that were already present from an interrupted download.
     pub resumed_from: u64,
 }
 
-/// How far a download is.
+/// The progress of a download.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Progress {
-    /// Which file of the result, from 0.
+    /// The index of the file among the result's artifacts, starting at 0.
     pub index: usize,
-    /// Bytes on disk.
+    /// The number of bytes written so far.
     pub bytes: u64,
-    /// Bytes in all, where the server said so.
+    /// The size of the file in bytes, if the server announced it.
     pub total: Option<u64>,
 }
 
-/// Told after each piece.
+/// A callback that is invoked after each received chunk.
 pub type OnProgress = Arc<dyn Fn(Progress) + Send + Sync>;
 
 impl<S: Surface> JobHandle<S> {
@@ -56,7 +57,7 @@ impl<S: Surface> JobHandle<S> {
     ///
     /// Where the job has no result, or a file could not be fetched or written; the result itself is
     /// still there, so download it again.
-    pub async fn download(&self, folder: impl AsRef<Path>) -> Result<Vec<Downloaded>> {
+    pub async fn download(&self, folder: impl AsRef<Path>) -> Result<Vec<DownloadedFile>> {
         let result = self.result().await?;
         self.download_result(&result, folder, None).await
     }
@@ -71,7 +72,7 @@ impl<S: Surface> JobHandle<S> {
         result: &JobResult,
         folder: impl AsRef<Path>,
         on_progress: Option<OnProgress>,
-    ) -> Result<Vec<Downloaded>> {
+    ) -> Result<Vec<DownloadedFile>> {
         match &result.status {
             Some(status) if result.artifacts().is_empty() && *status != JobStatus::Completed => {
                 let body = result.error.clone().map(Box::new);
@@ -82,40 +83,43 @@ impl<S: Surface> JobHandle<S> {
             }
             _ => {}
         }
-        let files = Files {
+        let downloader = Downloader {
             transport: self.transport(),
-            owner: self.id().as_str(),
+            resource_id: self.id().as_str(),
             artifacts: result.artifacts(),
         };
-        let downloaded = files.to_folder(folder.as_ref(), on_progress.as_ref()).await;
+        let downloaded = downloader
+            .download_to(folder.as_ref(), on_progress.as_ref())
+            .await;
         downloaded.map_err(|error| self.owned(error))
     }
 }
 
-/// The files of a job or a run.
-pub(crate) struct Files<'a> {
+/// Downloads the artifacts of a job or a run.
+pub(crate) struct Downloader<'a> {
     pub(crate) transport: Arc<dyn Transport>,
-    /// Whose they are: a file that has no id of its own is named by it.
-    pub(crate) owner: &'a str,
+    /// The id of the job or run, which names the files of artifacts that have no id.
+    pub(crate) resource_id: &'a str,
     pub(crate) artifacts: &'a [Artifact],
 }
 
-impl Files<'_> {
-    pub(crate) async fn to_folder(
+impl Downloader<'_> {
+    /// Downloads the artifacts one after the other to `directory`.
+    pub(crate) async fn download_to(
         &self,
-        folder: &Path,
+        directory: &Path,
         on_progress: Option<&OnProgress>,
-    ) -> Result<Vec<Downloaded>> {
+    ) -> Result<Vec<DownloadedFile>> {
         let mut files = Vec::with_capacity(self.artifacts.len());
         for (index, artifact) in self.artifacts.iter().enumerate() {
-            let path = folder.join(self.file_name(artifact, index));
-            let fetch = fetch::Fetch {
+            let path = directory.join(self.file_name(artifact, index));
+            let download = artifact::ArtifactDownload {
                 transport: Arc::clone(&self.transport),
                 artifact,
                 index,
                 on_progress,
             };
-            files.push(fetch.to_file(&path).await?);
+            files.push(download.save_to(&path).await?);
         }
         Ok(files)
     }
@@ -123,9 +127,9 @@ impl Files<'_> {
     fn file_name(&self, artifact: &Artifact, index: usize) -> String {
         let stem = match &artifact.id {
             Some(id) => id.to_string(),
-            None => format!("{}-{}", self.owner, index + 1),
+            None => format!("{}-{}", self.resource_id, index + 1),
         };
-        name::file_name(&stem, artifact)
+        file_name::file_name(&stem, artifact)
     }
 }
 

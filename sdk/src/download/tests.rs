@@ -41,7 +41,7 @@ fn rest(from: usize) -> Step {
 async fn download(
     script: &Arc<Script>,
     folder: &std::path::Path,
-) -> crate::Result<Vec<super::Downloaded>> {
+) -> crate::Result<Vec<super::DownloadedFile>> {
     open_client(script).job("job_1").download(folder).await
 }
 

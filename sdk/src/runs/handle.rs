@@ -12,7 +12,7 @@ use crate::call::clock::{self, Instant};
 use crate::call::{Call, Request};
 use crate::contract::{Operation, RunStatus};
 use crate::developer::Client;
-use crate::download::{Downloaded, Files, OnProgress};
+use crate::download::{DownloadedFile, Downloader, OnProgress};
 use crate::error::{self, Error, Result};
 use crate::sealed::Sealed;
 use crate::submit::{Started, Submitted};
@@ -238,7 +238,7 @@ impl<K: Kind> RunHandle<K> {
     ///
     /// Where the receipt could not be read, it is too early (`run_not_completed`), or a file could not be fetched or written; the files
     /// are still there, so download them again.
-    pub async fn download(&self, folder: impl AsRef<Path>) -> Result<Vec<Downloaded>> {
+    pub async fn download(&self, folder: impl AsRef<Path>) -> Result<Vec<DownloadedFile>> {
         let receipt = self.result().await?;
         self.download_receipt(&receipt, folder, None).await
     }
@@ -253,13 +253,15 @@ impl<K: Kind> RunHandle<K> {
         receipt: &RunReceipt,
         folder: impl AsRef<Path>,
         on_progress: Option<OnProgress>,
-    ) -> Result<Vec<Downloaded>> {
-        let files = Files {
+    ) -> Result<Vec<DownloadedFile>> {
+        let downloader = Downloader {
             transport: self.client.transport(),
-            owner: self.id.as_str(),
+            resource_id: self.id.as_str(),
             artifacts: &receipt.artifacts,
         };
-        let downloaded = files.to_folder(folder.as_ref(), on_progress.as_ref()).await;
+        let downloaded = downloader
+            .download_to(folder.as_ref(), on_progress.as_ref())
+            .await;
         downloaded.map_err(|error| self.owned(error))
     }
 
