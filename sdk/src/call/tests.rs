@@ -24,7 +24,7 @@ fn busy(after: u64) -> Step {
 }
 
 fn page(status: u16) -> Step {
-    Step::Answer(
+    Step::Response(
         status,
         vec![("content-type", "text/html".into())],
         "<html>Bad gateway</html>".into(),
@@ -34,17 +34,17 @@ fn page(status: u16) -> Step {
 #[tokio::test(start_paused = true)]
 async fn a_submit_carries_one_key_through_all_its_repetitions() {
     let script = Script::new([
-        Step::Reset,
+        Step::ConnectionReset,
         busy(1),
         page(502),
-        Step::Refused,
+        Step::ConnectionRefused,
         json(202, RECEIPT),
     ]);
     let submit = open_client(&script).video_generate(&video());
     let key = submit.idempotency_key().unwrap().clone();
     let job = submit.send().await.unwrap();
     assert_eq!(job.idempotency_key(), Some(&key));
-    let seen = script.seen();
+    let seen = script.requests();
     assert_eq!(seen.len(), 5);
     for request in &seen {
         assert_eq!(request.header("idempotency-key"), Some(key.as_str()));
@@ -72,7 +72,7 @@ async fn every_call_has_a_key_of_its_own() {
         .send()
         .await
         .unwrap();
-    let seen = script.seen();
+    let seen = script.requests();
     assert_ne!(
         seen[0].header("idempotency-key"),
         seen[1].header("idempotency-key")
@@ -87,7 +87,7 @@ async fn the_services_hints_are_slept_to_the_millisecond() {
         .send()
         .await
         .unwrap();
-    assert_eq!(script.moments(), [0, 3_000, 10_000]);
+    assert_eq!(script.request_times(), [0, 3_000, 10_000]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -98,7 +98,7 @@ async fn a_hint_beyond_two_minutes_comes_back_at_once_and_says_how_long() {
         .send()
         .await
         .unwrap_err();
-    assert_eq!(script.moments(), [0]);
+    assert_eq!(script.request_times(), [0]);
     assert_eq!(
         error.retry_after(),
         Some(Duration::from_secs(9_999_999_999))
@@ -109,7 +109,7 @@ async fn a_hint_beyond_two_minutes_comes_back_at_once_and_says_how_long() {
 async fn a_submit_whose_idempotency_is_not_documented_is_not_repeated_once_it_may_have_arrived() {
     let body = serde_json::json!({"prompt": "p"});
     for ambiguous in [
-        Step::Reset,
+        Step::ConnectionReset,
         page(502),
         page(500),
         json(202, "{\"data\": {\"jo"),
@@ -121,21 +121,21 @@ async fn a_submit_whose_idempotency_is_not_documented_is_not_repeated_once_it_ma
             .send()
             .await
             .unwrap_err();
-        assert_eq!(script.seen().len(), 1, "{ambiguous:?}");
+        assert_eq!(script.requests().len(), 1, "{ambiguous:?}");
         assert!(error.is_ambiguous(), "{ambiguous:?}");
         assert_eq!(
             error.idempotency_key().unwrap().as_str(),
-            script.seen()[0].header("idempotency-key").unwrap()
+            script.requests()[0].header("idempotency-key").unwrap()
         );
     }
-    for harmless in [Step::Refused, busy(0), json(429, "{}")] {
+    for harmless in [Step::ConnectionRefused, busy(0), json(429, "{}")] {
         let script = Script::new([harmless.clone(), json(202, RECEIPT)]);
         developer_client(&script)
             .submit(Operation::Music1Generate, &[], &body)
             .send()
             .await
             .unwrap();
-        assert_eq!(script.seen().len(), 2, "{harmless:?}");
+        assert_eq!(script.requests().len(), 2, "{harmless:?}");
     }
 }
 
@@ -143,10 +143,10 @@ async fn a_submit_whose_idempotency_is_not_documented_is_not_repeated_once_it_ma
 async fn a_rotation_is_repeated_only_if_it_never_left_or_met_the_rate_limit() {
     let rotate = "/v1/webhooks/signing-secret/rotate";
     for (step, requests) in [
-        (Step::Reset, 1),
+        (Step::ConnectionReset, 1),
         (page(502), 1),
         (busy(0), 1),
-        (Step::Refused, 2),
+        (Step::ConnectionRefused, 2),
         (json(429, "{}"), 2),
     ] {
         let script = Script::new([step.clone(), json(200, "{}")]);
@@ -154,24 +154,24 @@ async fn a_rotation_is_repeated_only_if_it_never_left_or_met_the_rate_limit() {
             .raw(Method::Post, rotate)
             .send()
             .await;
-        assert_eq!(script.seen().len(), requests, "{step:?}");
-        assert_eq!(script.seen()[0].header("idempotency-key"), None);
+        assert_eq!(script.requests().len(), requests, "{step:?}");
+        assert_eq!(script.requests()[0].header("idempotency-key"), None);
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_refused_connection_does_not_settle_what_an_earlier_reset_left_open() {
-    let script = Script::new([Step::Reset, Step::Refused]);
+    let script = Script::new([Step::ConnectionReset, Step::ConnectionRefused]);
     let error = open_client(&script)
         .video_generate(&video())
         .send()
         .await
         .unwrap_err();
-    assert_eq!(script.seen().len(), 6);
+    assert_eq!(script.requests().len(), 6);
     assert!(error.is_ambiguous() && error.may_have_been_sent());
     assert!(error.idempotency_key().is_some());
 
-    let script = Script::new([Step::Refused]);
+    let script = Script::new([Step::ConnectionRefused]);
     let error = open_client(&script)
         .video_generate(&video())
         .send()
@@ -183,7 +183,7 @@ async fn a_refused_connection_does_not_settle_what_an_earlier_reset_left_open() 
         402,
         r#"{"error": {"code": "insufficient_funds", "message": "too little"}}"#,
     );
-    let script = Script::new([Step::Reset, refused]);
+    let script = Script::new([Step::ConnectionReset, refused]);
     let error = open_client(&script)
         .video_generate(&video())
         .send()
@@ -197,20 +197,20 @@ async fn only_the_service_itself_settles_what_an_earlier_reset_left_open() {
     let broken = json(500, r#"{"error": {"code": "internal_error"}}"#);
     let revoked = json(401, r#"{"error": {"code": "unauthorized"}}"#);
     for unknowing in [broken, revoked, page(403), page(404), busy(9_999)] {
-        let script = Script::new([Step::Reset, unknowing.clone()]);
+        let script = Script::new([Step::ConnectionReset, unknowing.clone()]);
         let error = open_client(&script)
             .video_generate(&video())
             .send()
             .await
             .unwrap_err();
-        assert_eq!(script.seen().len(), 2, "{unknowing:?}");
+        assert_eq!(script.requests().len(), 2, "{unknowing:?}");
         assert!(error.is_ambiguous(), "{unknowing:?} gave {error}");
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn of_a_read_the_last_answer_counts() {
-    let script = Script::new([Step::Reset, busy(9_999)]);
+    let script = Script::new([Step::ConnectionReset, busy(9_999)]);
     let error = open_client(&script)
         .jobs_get(&JobId::from("job_1"))
         .send()
@@ -250,9 +250,9 @@ async fn no_span_of_time_is_too_long() {
     let script = Script::new([json(200, JOB)]);
     let client = crate::open::Client::builder()
         .base_url("https://api.example")
-        .transport(std::sync::Arc::new(crate::transport::script::Scripted(
-            script,
-        )))
+        .transport(std::sync::Arc::new(
+            crate::transport::script::ScriptedTransport(script),
+        ))
         .attempt_timeout(Duration::MAX)
         .build()
         .unwrap();
@@ -266,7 +266,7 @@ async fn no_span_of_time_is_too_long() {
 
 #[tokio::test(start_paused = true)]
 async fn silence_ends_at_the_deadline_and_is_ambiguous() {
-    let script = Script::new([Step::Silence]);
+    let script = Script::new([Step::NoResponse]);
     let submit = open_client(&script)
         .video_generate(&video())
         .with_deadline(Duration::from_secs(20));
@@ -279,20 +279,20 @@ async fn silence_ends_at_the_deadline_and_is_ambiguous() {
 
 #[tokio::test(start_paused = true)]
 async fn an_attempt_that_is_silent_is_repeated_within_the_deadline() {
-    let script = Script::new([Step::Silence, json(200, JOB)]);
+    let script = Script::new([Step::NoResponse, json(200, JOB)]);
     open_client(&script)
         .jobs_get(&JobId::from("job_1"))
         .send()
         .await
         .unwrap();
-    let moments = script.moments();
+    let moments = script.request_times();
     assert!((60_000..61_000).contains(&moments[1]), "{moments:?}");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_truncated_body_is_read_again_and_one_of_another_shape_is_not() {
     let script = Script::new([
-        json(200, JOB).cut_off_after(9),
+        json(200, JOB).truncated_after(9),
         json(200, "{\"data\": {"),
         json(200, JOB),
     ]);
@@ -301,7 +301,7 @@ async fn a_truncated_body_is_read_again_and_one_of_another_shape_is_not() {
         .send()
         .await
         .unwrap();
-    assert_eq!(script.seen().len(), 3);
+    assert_eq!(script.requests().len(), 3);
 
     let script = Script::new([json(200, r#"{"data": {"id": 7}}"#)]);
     let error = open_client(&script)
@@ -309,7 +309,7 @@ async fn a_truncated_body_is_read_again_and_one_of_another_shape_is_not() {
         .send()
         .await
         .unwrap_err();
-    assert_eq!(script.seen().len(), 1);
+    assert_eq!(script.requests().len(), 1);
     assert!(error.is_decode());
 }
 
@@ -332,7 +332,7 @@ async fn a_receipt_of_another_shape_still_names_the_job_that_was_paid_for() {
 
 #[tokio::test(start_paused = true)]
 async fn a_redirect_is_not_followed_with_the_key() {
-    let script = Script::new([Step::Answer(
+    let script = Script::new([Step::Response(
         302,
         vec![("location", "https://evil.example/".into())],
         "".into(),
@@ -342,7 +342,7 @@ async fn a_redirect_is_not_followed_with_the_key() {
         .send()
         .await
         .unwrap_err();
-    assert_eq!(script.seen().len(), 1);
+    assert_eq!(script.requests().len(), 1);
     assert_eq!(error.status(), Some(302));
 }
 
@@ -360,7 +360,7 @@ async fn no_identifier_leads_a_request_elsewhere() {
     ] {
         let _ = open_client(&script).jobs_get(&JobId::from(id)).send().await;
     }
-    for seen in script.seen() {
+    for seen in script.requests() {
         let rest = seen
             .url
             .strip_prefix("https://api.example/base/v1/jobs/")
@@ -400,7 +400,7 @@ async fn what_can_never_be_right_is_not_sent() {
         .await
         .unwrap_err();
     assert!(error.is_invalid());
-    assert!(script.seen().is_empty());
+    assert!(script.requests().is_empty());
 }
 
 #[tokio::test(start_paused = true)]
@@ -416,7 +416,7 @@ async fn a_spent_budget_is_waited_for_instead_of_meeting_a_429() {
     for _ in 0..3 {
         client.jobs_get(&JobId::from("job_1")).send().await.unwrap();
     }
-    assert_eq!(script.moments(), [0, 0, 30_000]);
+    assert_eq!(script.request_times(), [0, 0, 30_000]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -437,7 +437,7 @@ async fn a_budget_that_comes_too_late_for_the_deadline_is_an_error_that_sent_not
         "{error:?}"
     );
     assert_eq!(error.retry_after().unwrap().as_secs(), 30);
-    assert_eq!(script.seen().len(), 1);
+    assert_eq!(script.requests().len(), 1);
 }
 
 #[tokio::test(start_paused = true)]
@@ -458,18 +458,18 @@ async fn requests_under_way_are_bounded() {
     while let Some(task) = tasks.join_next().await {
         task.unwrap().unwrap();
     }
-    assert_eq!(script.busiest(), super::IN_FLIGHT);
+    assert_eq!(script.max_in_flight(), super::IN_FLIGHT);
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_outage_is_not_answered_with_a_multiple_of_the_load() {
-    let script = Script::new([Step::Refused]);
+    let script = Script::new([Step::ConnectionRefused]);
     let client = open_client(&script);
     for _ in 0..100 {
         let _ = client.jobs_get(&JobId::from("job_1")).send().await;
     }
     assert_eq!(
-        script.seen().len(),
+        script.requests().len(),
         150,
         "100 calls and a budget of 50 repetitions"
     );
@@ -494,7 +494,7 @@ async fn a_raw_call_gives_back_what_was_answered_also_a_no() {
             .is_some_and(|error: Error| error.is_not_found())
     );
     assert_eq!(
-        script.seen()[0].url,
+        script.requests()[0].url,
         "https://api.example/base/v1/nothing?a=b+c"
     );
 }

@@ -24,7 +24,7 @@ fn picture() -> Step {
 }
 
 fn file(status: u16, body: &'static [u8]) -> Step {
-    Step::Answer(
+    Step::Response(
         status,
         vec![
             ("content-type", "image/png".into()),
@@ -64,7 +64,7 @@ async fn a_file_arrives_whole_under_a_name_of_ours_and_without_the_key() {
     assert_eq!(files[0].path, folder.path().join("new/out/art_1.png"));
     assert_eq!(std::fs::read(&files[0].path).unwrap(), BODY);
     assert_eq!(left_in(&folder.path().join("new/out")), ["art_1.png"]);
-    let asked = &script.seen()[1];
+    let asked = &script.requests()[1];
     assert_eq!(asked.url, "https://media.example/a?sig=1");
     assert!(asked.headers.is_empty(), "{:?}", asked.headers);
 }
@@ -74,14 +74,14 @@ async fn what_was_cut_off_goes_on_from_there() {
     let folder = tempfile::tempdir().unwrap();
     let script = Script::new([
         picture(),
-        file(200, BODY).cut_off_after(5),
-        Step::Refused,
-        rest(5).cut_off_after(4),
+        file(200, BODY).truncated_after(5),
+        Step::ConnectionRefused,
+        rest(5).truncated_after(4),
         rest(9),
     ]);
     let files = download(&script, folder.path()).await.unwrap();
     assert_eq!(std::fs::read(&files[0].path).unwrap(), BODY);
-    let seen = script.seen();
+    let seen = script.requests();
     assert_eq!(seen[4].header("range"), Some("bytes=9-"));
     assert_eq!(seen[4].header("if-range"), Some("\"v1\""));
     assert_eq!(left_in(folder.path()), ["art_1.png"]);
@@ -91,7 +91,7 @@ async fn what_was_cut_off_goes_on_from_there() {
 async fn another_process_goes_on_where_one_was_killed() {
     let folder = tempfile::tempdir().unwrap();
     let gone = json(403, "{}");
-    let script = Script::new([picture(), file(200, BODY).cut_off_after(5), gone]);
+    let script = Script::new([picture(), file(200, BODY).truncated_after(5), gone]);
     let error = download(&script, folder.path()).await.unwrap_err();
     assert!(error.is_download());
     assert_eq!(error.job_id().unwrap().as_str(), "job_1");
@@ -106,19 +106,19 @@ async fn another_process_goes_on_where_one_was_killed() {
 #[tokio::test(start_paused = true)]
 async fn a_file_that_changed_in_between_is_taken_anew() {
     let folder = tempfile::tempdir().unwrap();
-    let changed = Step::Answer(
+    let changed = Step::Response(
         200,
         vec![("etag", "\"v2\"".into())],
         Bytes::from_static(b"new"),
     );
-    let script = Script::new([picture(), file(200, BODY).cut_off_after(5), changed]);
+    let script = Script::new([picture(), file(200, BODY).truncated_after(5), changed]);
     let files = download(&script, folder.path()).await.unwrap();
     assert_eq!(std::fs::read(&files[0].path).unwrap(), b"new");
 
     let shifted = file(206, &BODY[3..]).header("content-range", "bytes 3-15/16");
     let script = Script::new([
         picture(),
-        file(200, BODY).cut_off_after(5),
+        file(200, BODY).truncated_after(5),
         shifted,
         file(200, BODY),
     ]);
@@ -131,19 +131,19 @@ async fn a_part_that_ends_before_the_file_is_gone_on_from() {
     let piece = |from: usize, to: usize| {
         file(206, &BODY[from..to]).header("content-range", format!("bytes {from}-{}/16", to - 1))
     };
-    for first in [file(200, BODY).cut_off_after(5), piece(0, 5)] {
+    for first in [file(200, BODY).truncated_after(5), piece(0, 5)] {
         let folder = tempfile::tempdir().unwrap();
         let script = Script::new([picture(), first, piece(5, 9), rest(9)]);
         let files = download(&script, folder.path()).await.unwrap();
         assert_eq!(std::fs::read(&files[0].path).unwrap(), BODY);
-        assert_eq!(script.seen()[3].header("range"), Some("bytes=9-"));
+        assert_eq!(script.requests()[3].header("range"), Some("bytes=9-"));
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn parts_of_two_versions_are_never_put_together() {
     let folder = tempfile::tempdir().unwrap();
-    let other = Step::Answer(
+    let other = Step::Response(
         206,
         vec![
             ("etag", "\"v2\"".into()),
@@ -152,7 +152,7 @@ async fn parts_of_two_versions_are_never_put_together() {
         Bytes::from_static(b"OTHERVERSION"),
     );
     let whole = file(200, BODY);
-    let script = Script::new([picture(), file(200, BODY).cut_off_after(5), other, whole]);
+    let script = Script::new([picture(), file(200, BODY).truncated_after(5), other, whole]);
     let files = download(&script, folder.path()).await.unwrap();
     assert_eq!(std::fs::read(&files[0].path).unwrap(), BODY);
 }
@@ -183,7 +183,7 @@ async fn a_signature_in_the_url_is_not_repeated() {
 
 #[tokio::test(start_paused = true)]
 async fn status_type_and_length_are_checked() {
-    let page = Step::Answer(
+    let page = Step::Response(
         200,
         vec![("content-type", "text/html; charset=utf-8".into())],
         "<html>log in</html>".into(),
@@ -220,15 +220,15 @@ async fn only_secure_urls_are_fetched_also_after_a_redirect() {
                 .is_download(),
             "{url}"
         );
-        assert_eq!(script.seen().len(), 1);
+        assert_eq!(script.requests().len(), 1);
     }
     let to = |location: &'static str| {
-        Step::Answer(302, vec![("location", location.into())], Bytes::new())
+        Step::Response(302, vec![("location", location.into())], Bytes::new())
     };
     for inward in ["http://10.0.0.1/x", "http://127.0.0.1/x"] {
         let script = Script::new([picture(), to(inward)]);
         assert!(download(&script, folder.path()).await.is_err());
-        assert_eq!(script.seen().len(), 2);
+        assert_eq!(script.requests().len(), 2);
     }
     let script = Script::new([picture(), to("https://cdn.example/b"), file(200, BODY)]);
     assert!(download(&script, folder.path()).await.is_ok());
@@ -245,10 +245,10 @@ async fn only_secure_urls_are_fetched_also_after_a_redirect() {
 #[tokio::test(start_paused = true)]
 async fn a_server_that_brings_nothing_is_given_up_on() {
     let folder = tempfile::tempdir().unwrap();
-    let script = Script::new([picture(), file(200, BODY).cut_off_after(0)]);
+    let script = Script::new([picture(), file(200, BODY).truncated_after(0)]);
     let error = download(&script, folder.path()).await.unwrap_err();
     assert!(error.is_download());
-    assert!(script.seen().len() < 12, "{}", script.seen().len());
+    assert!(script.requests().len() < 12, "{}", script.requests().len());
 }
 
 #[tokio::test]

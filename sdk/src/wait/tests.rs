@@ -59,9 +59,9 @@ async fn the_first_poll_comes_at_the_receipts_hint_and_each_next_at_a_new_one() 
     ]);
     let result = job(&script).await.wait().await.unwrap();
     assert_eq!(result.artifacts().len(), 1);
-    about(&script.moments(), &[0.0, 4.0, 6.0, 16.0, 16.0]);
+    about(&script.request_times(), &[0.0, 4.0, 6.0, 16.0, 16.0]);
     let urls: Vec<_> = script
-        .seen()
+        .requests()
         .iter()
         .map(|seen| seen.url.rsplit('/').next().unwrap().to_owned())
         .collect();
@@ -91,7 +91,7 @@ async fn an_update_is_given_before_the_sleep() {
 async fn a_job_taken_up_from_its_id_is_asked_at_once() {
     let script = Script::new([json(200, COMPLETED), json(200, RESULT)]);
     open_client(&script).job("job_1").wait().await.unwrap();
-    assert_eq!(script.moments(), [0, 0]);
+    assert_eq!(script.request_times(), [0, 0]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -114,7 +114,7 @@ async fn an_unknown_status_is_not_the_end_unless_terminal_says_so() {
             .len(),
         1
     );
-    assert_eq!(script.seen().len(), 3);
+    assert_eq!(script.requests().len(), 3);
 }
 
 #[tokio::test(start_paused = true)]
@@ -151,10 +151,10 @@ async fn failing_polls_say_nothing_about_the_job() {
         r#"{"error": {"code": "database_busy", "message": ""}}"#,
     )
     .header("retry-after", 5);
-    let page = Step::Answer(502, vec![], "<html>".into());
+    let page = Step::Response(502, vec![], "<html>".into());
     let script = Script::new([
-        Step::Refused,
-        Step::Reset,
+        Step::ConnectionRefused,
+        Step::ConnectionReset,
         page,
         busy,
         json(200, "{\"da"),
@@ -168,7 +168,7 @@ async fn failing_polls_say_nothing_about_the_job() {
         troubles += usize::from(update.unwrap().trouble.is_some());
     }
     assert_eq!(troubles, 5);
-    let moments = script.moments();
+    let moments = script.request_times();
     assert!(
         moments[4] - moments[3] >= 5_000,
         "the service's hint is kept: {moments:?}"
@@ -183,9 +183,9 @@ async fn asking_ends_where_it_cannot_help_and_when_patience_does() {
     )]);
     let error = open_client(&script).job("job_1").wait().await.unwrap_err();
     assert!(error.is_poll_unreachable() && error.is_unauthorized() && !error.is_job_failed());
-    assert_eq!(script.seen().len(), 1);
+    assert_eq!(script.requests().len(), 1);
 
-    let script = Script::new([Step::Refused]);
+    let script = Script::new([Step::ConnectionRefused]);
     let options = WaitOptions::default()
         .patience(Duration::from_secs(60))
         .no_deadline();
@@ -198,7 +198,7 @@ async fn asking_ends_where_it_cannot_help_and_when_patience_does() {
     assert_eq!(error.job_id().unwrap().as_str(), "job_1");
     assert!(
         script
-            .moments()
+            .request_times()
             .last()
             .is_some_and(|last| (60_000..90_000).contains(last))
     );
@@ -233,7 +233,7 @@ async fn a_deadline_past_the_clocks_range_is_none() {
 #[tokio::test(start_paused = true)]
 async fn the_deadline_holds_for_reading_the_result_too() {
     for (deadline, at_most) in [(30, 30), (1, 10)] {
-        let script = Script::new([json(200, COMPLETED), Step::Silence]);
+        let script = Script::new([json(200, COMPLETED), Step::NoResponse]);
         let options = WaitOptions::default().deadline(Duration::from_secs(deadline));
         let began = crate::call::clock::now();
         let error = open_client(&script)
@@ -259,7 +259,7 @@ async fn a_wait_can_go_on_in_a_task_of_its_own() {
 async fn only_a_job_that_failed_is_called_failed() {
     // Terminal under a new name, and its result cannot be read.
     let archived = json(200, r#"{"data": {"status": "archived", "terminal": true}}"#);
-    let script = Script::new([archived, Step::Refused]);
+    let script = Script::new([archived, Step::ConnectionRefused]);
     let error = open_client(&script).job("job_1").wait().await.unwrap_err();
     assert!(!error.is_job_failed() && error.is_unreachable(), "{error}");
 
@@ -288,7 +288,7 @@ async fn a_result_that_is_not_ready_is_waited_for() {
     let early = r#"{"data": {"status": "completed", "terminal": true, "result_ready": false, "next_poll_after_seconds": 1}}"#;
     let script = Script::new([json(200, early), json(200, COMPLETED), json(200, RESULT)]);
     open_client(&script).job("job_1").wait().await.unwrap();
-    assert_eq!(script.seen().len(), 3);
+    assert_eq!(script.requests().len(), 3);
 }
 
 #[tokio::test(start_paused = true)]
@@ -300,7 +300,7 @@ async fn a_service_that_always_hints_zero_is_not_flooded() {
         .wait_with(options)
         .await
         .unwrap_err();
-    assert!(script.seen().len() < 220, "{}", script.seen().len());
+    assert!(script.requests().len() < 220, "{}", script.requests().len());
 }
 
 #[tokio::test(start_paused = true)]
@@ -310,7 +310,7 @@ async fn a_sync_submit_that_came_back_terminal_needs_no_poll() {
     let job = job(&script).await;
     assert!(!job.is_replay());
     job.wait().await.unwrap();
-    assert_eq!(script.seen().len(), 2);
+    assert_eq!(script.requests().len(), 2);
 }
 
 #[tokio::test(start_paused = true)]
@@ -321,7 +321,7 @@ async fn a_top_up_is_waited_for_until_the_payer_is_through() {
             &format!(r#"{{"data": {{"id": "top_1", "status": "{status}"}}}}"#),
         )
     };
-    let script = Script::new([top_up("pending"), Step::Reset, top_up("paid")]);
+    let script = Script::new([top_up("pending"), Step::ConnectionReset, top_up("paid")]);
     let paid = open_client(&script)
         .top_up_wait(&"top_1".into(), WaitOptions::default())
         .await
@@ -352,12 +352,17 @@ async fn a_replica_that_is_behind_is_asked_again_for_a_while() {
     );
     let script = Script::new([json(200, COMPLETED), behind.clone(), json(200, RESULT)]);
     open_client(&script).job("job_1").wait().await.unwrap();
-    assert_eq!(script.moments(), [0, 0, 2_000]);
+    assert_eq!(script.request_times(), [0, 0, 2_000]);
 
     let script = Script::new([json(200, COMPLETED), behind]);
     let error = open_client(&script).job("job_1").wait().await.unwrap_err();
     assert_eq!(error.code().unwrap().as_str(), "job_not_completed");
-    assert!(script.moments().last().is_some_and(|last| *last < 16_000));
+    assert!(
+        script
+            .request_times()
+            .last()
+            .is_some_and(|last| *last < 16_000)
+    );
 }
 
 fn completed_event() -> crate::types::WebhookEvent {
@@ -378,7 +383,7 @@ async fn an_event_that_comes_before_the_next_poll_ends_the_wait() {
     });
     let options = WaitOptions::default().events(&inbox);
     assert_eq!(job.wait_with(options).await.unwrap().artifacts().len(), 1);
-    assert_eq!(script.moments(), [0, 7000, 7000]);
+    assert_eq!(script.request_times(), [0, 7000, 7000]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -390,7 +395,7 @@ async fn an_event_that_came_before_the_wait_is_not_missed() {
     let options = WaitOptions::default().events(&inbox);
     let job = open_client(&script).job("job_1");
     assert!(job.wait_with(options).await.is_ok());
-    assert_eq!(script.moments(), [0, 0]);
+    assert_eq!(script.request_times(), [0, 0]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -414,7 +419,7 @@ async fn an_event_about_a_job_that_is_not_over_only_makes_the_wait_look_sooner()
     let job = job(&script).await;
     let options = WaitOptions::default().events(&inbox);
     assert_eq!(job.wait_with(options).await.unwrap().artifacts().len(), 1);
-    let moments = script.moments();
+    let moments = script.request_times();
     assert_eq!(moments[..2], [0, 0], "{moments:?}");
     // For a while it is looked at again soon, as a replica may be behind, and then as before.
     assert!(moments[2] <= 1_200, "{moments:?}");
@@ -424,7 +429,7 @@ async fn an_event_about_a_job_that_is_not_over_only_makes_the_wait_look_sooner()
 
 #[tokio::test(start_paused = true)]
 async fn an_event_does_not_hide_that_the_service_cannot_be_asked() {
-    let script = Script::new([receipt(30.0), Step::Reset]);
+    let script = Script::new([receipt(30.0), Step::ConnectionReset]);
     let inbox = super::Inbox::new();
     inbox.deliver(&completed_event());
     let job = job(&script).await;
@@ -432,7 +437,12 @@ async fn an_event_does_not_hide_that_the_service_cannot_be_asked() {
     let error = job.wait_with(options).await.unwrap_err();
     assert!(error.is_poll_unreachable() && !error.is_job_failed());
     assert_eq!(error.job_id(), Some(job.id()));
-    assert!(script.moments().last().is_some_and(|last| *last >= 300_000));
+    assert!(
+        script
+            .request_times()
+            .last()
+            .is_some_and(|last| *last >= 300_000)
+    );
 }
 
 #[tokio::test(start_paused = true)]
