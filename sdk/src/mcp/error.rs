@@ -6,7 +6,6 @@ use rmcp::service::{ClientInitializeError, ServiceError};
 use rmcp::transport::streamable_http_client::StreamableHttpError;
 use serde::Deserialize;
 
-use super::transport::TransportFailure;
 use crate::contract::ErrorCode;
 use crate::transport::TransportError;
 use crate::types::{ErrorBody, IdempotencyKey};
@@ -24,8 +23,8 @@ pub enum Error {
         /// The endpoint's error message.
         message: String,
     },
-    /// The HTTP request failed, for example because the API key is invalid or the connection was
-    /// refused, or the call is not valid and was not sent.
+    /// The request failed or could not be sent, for example because the API key is invalid or the
+    /// connection was refused.
     Request(crate::Error),
 }
 
@@ -110,9 +109,9 @@ impl Error {
 
     /// Extracts the error of this crate that `rmcp` received from its transport.
     fn from_transport_error(error: Box<dyn std::error::Error + Send + Sync>) -> Self {
-        match error.downcast::<StreamableHttpError<TransportFailure>>() {
+        match error.downcast::<StreamableHttpError<crate::Error>>() {
             Ok(error) => match *error {
-                StreamableHttpError::Client(TransportFailure(error)) => Self::Request(error),
+                StreamableHttpError::Client(error) => Self::Request(error),
                 other => Self::connection_failed(other),
             },
             Err(error) => Self::connection_failed(error),

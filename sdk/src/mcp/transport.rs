@@ -2,7 +2,6 @@
 //! rate limit and the retry rules apply.
 
 use std::collections::HashMap;
-use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -29,29 +28,11 @@ pub(super) struct McpTransport {
     pub(super) tools: Arc<ToolCache>,
 }
 
-/// The error of a message that could not be sent or whose response could not be read.
-///
-/// `rmcp` requires a type that implements [`std::error::Error`] by itself.
-#[derive(Debug)]
-pub(super) struct TransportFailure(pub(super) crate::Error);
-
-impl fmt::Display for TransportFailure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-impl std::error::Error for TransportFailure {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.0.source()
-    }
-}
-
-type Result<T> = std::result::Result<T, StreamableHttpError<TransportFailure>>;
+type Result<T> = std::result::Result<T, StreamableHttpError<crate::Error>>;
 type EventStream = Pin<Box<dyn Stream<Item = std::result::Result<Sse, sse_stream::Error>> + Send>>;
 
 impl StreamableHttpClient for McpTransport {
-    type Error = TransportFailure;
+    type Error = crate::Error;
 
     async fn post_message(
         &self,
@@ -64,7 +45,7 @@ impl StreamableHttpClient for McpTransport {
         let message = serde_json::to_value(&message).map_err(StreamableHttpError::Deserialize)?;
         self.send(&message, session_id.as_deref(), headers)
             .await
-            .map_err(|error| StreamableHttpError::Client(TransportFailure(error)))
+            .map_err(StreamableHttpError::Client)
     }
 
     async fn delete_session(
