@@ -153,7 +153,7 @@ impl Session {
 
     /// The MCP endpoint's client, not connected yet. It takes a developer key.
     #[cfg(feature = "mcp")]
-    pub(crate) fn mcp(&self, flag: Option<&str>) -> Result<svc_sdk::mcp::Builder, Failure> {
+    pub(crate) fn mcp(&self, flag: Option<&str>) -> Result<svc_sdk::mcp::ClientBuilder, Failure> {
         let (url, key) = if self.is_sandbox() {
             let key = Sandbox::key(SurfaceChoice::Developer)?;
             (self.sandbox().mcp_url(), key)

@@ -279,7 +279,7 @@ mod tests {
     use bytes::Bytes;
     use http::{HeaderValue, Request, Response};
     use http_body_util::{BodyExt, Empty};
-    use svc_sdk::transport::{Sending, TransportError};
+    use svc_sdk::transport::{ResponseFuture, TransportError};
     use svc_webhook_verify::Verifier;
 
     use super::super::store::Store;
@@ -294,7 +294,7 @@ mod tests {
     }
 
     impl Transport for Scripted {
-        fn send(&self, request: Request<Bytes>) -> Sending {
+        fn send(&self, request: Request<Bytes>) -> ResponseFuture {
             self.seen.lock().unwrap().push(request);
             let status = self.answers.lock().unwrap().pop_front().unwrap_or(200);
             Box::pin(async move {

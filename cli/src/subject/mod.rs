@@ -13,7 +13,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde::Serialize;
-use svc_sdk::download::{Downloaded, OnProgress};
+use svc_sdk::download::{DownloadedFile, OnProgress};
 use svc_sdk::types::Usd;
 use svc_sdk::{Client, Started, Update, Updates, Watched};
 
@@ -119,8 +119,8 @@ pub(crate) struct StoredFile {
     pub(crate) bytes: u64,
 }
 
-impl From<Downloaded> for StoredFile {
-    fn from(file: Downloaded) -> Self {
+impl From<DownloadedFile> for StoredFile {
+    fn from(file: DownloadedFile) -> Self {
         Self {
             path: file.path.display().to_string(),
             bytes: file.bytes,

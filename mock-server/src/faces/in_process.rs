@@ -10,7 +10,7 @@ use http::header::CONTENT_LENGTH;
 use http::{Method, StatusCode};
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::BodyExt;
-use svc_sdk::transport::{Body as ResponseBody, Sending, Transport, TransportError};
+use svc_sdk::transport::{Body as ResponseBody, ResponseFuture, Transport, TransportError};
 
 use crate::addresses::Addresses;
 use crate::clock::Ticks;
@@ -112,7 +112,7 @@ impl Deref for InProcess {
 }
 
 impl Transport for InProcess {
-    fn send(&self, request: http::Request<Bytes>) -> Sending {
+    fn send(&self, request: http::Request<Bytes>) -> ResponseFuture {
         let service = self.service.clone();
         Box::pin(async move {
             let name = request.uri().host().unwrap_or_default();
@@ -165,7 +165,7 @@ fn response(answer: Reply, head: bool) -> Result<http::Response<ResponseBody>, T
 }
 
 fn broken() -> TransportError {
-    TransportError::perhaps_sent("the mock closed the connection")
+    TransportError::maybe_sent("the mock closed the connection")
 }
 
 /// A body that arrives piece by piece, and perhaps not whole.

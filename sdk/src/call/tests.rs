@@ -26,7 +26,7 @@ fn busy(after: u64) -> Step {
 }
 
 fn page(status: u16) -> Step {
-    Step::Answer(
+    Step::Response(
         status,
         vec![("content-type", "text/html".into())],
         "<html>Bad gateway</html>".into(),
@@ -36,17 +36,17 @@ fn page(status: u16) -> Step {
 #[tokio::test(start_paused = true)]
 async fn a_submit_carries_one_key_through_all_its_retries() {
     let script = Script::new([
-        Step::Reset,
+        Step::ConnectionReset,
         busy(1),
         page(502),
-        Step::Refused,
+        Step::ConnectionRefused,
         json(202, RECEIPT),
     ]);
     let submit = open_client(&script).videos().generate(video());
     let key = submit.request().unwrap().idempotency_key.clone().unwrap();
     let job = submit.await.unwrap();
     assert_eq!(job.idempotency_key(), Some(&key));
-    let seen = script.seen();
+    let seen = script.requests();
     assert_eq!(seen.len(), 5);
     for request in &seen {
         assert_eq!(request.header("idempotency-key"), Some(key.as_str()));
@@ -72,7 +72,7 @@ async fn every_call_has_a_key_of_its_own() {
         .clone()
         .videos().generate(video()).await
         .unwrap();
-    let seen = script.seen();
+    let seen = script.requests();
     assert_ne!(
         seen[0].header("idempotency-key"),
         seen[1].header("idempotency-key")
@@ -85,7 +85,7 @@ async fn retry_after_is_waited_for_to_the_millisecond() {
     open_client(&script)
         .jobs().handle("job_1").get().await
         .unwrap();
-    assert_eq!(script.moments(), [0, 3_000, 10_000]);
+    assert_eq!(script.request_times(), [0, 3_000, 10_000]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -94,7 +94,7 @@ async fn a_retry_after_beyond_two_minutes_is_returned_at_once() {
     let error = open_client(&script)
         .jobs().handle("job_1").get().await
         .unwrap_err();
-    assert_eq!(script.moments(), [0]);
+    assert_eq!(script.request_times(), [0]);
     assert_eq!(
         error.retry_after(),
         Some(Duration::from_secs(9_999_999_999))
@@ -105,7 +105,7 @@ async fn a_retry_after_beyond_two_minutes_is_returned_at_once() {
 async fn a_submit_of_undocumented_idempotency_is_not_retried_once_it_may_have_arrived() {
     let body = serde_json::json!({"prompt": "p"});
     for ambiguous in [
-        Step::Reset,
+        Step::ConnectionReset,
         page(502),
         page(500),
         json(202, "{\"data\": {\"jo"),
@@ -115,19 +115,19 @@ async fn a_submit_of_undocumented_idempotency_is_not_retried_once_it_may_have_ar
         let error = developer_client(&script)
             .submit::<JobResource<Developer>>(Operation::Music1Generate, &[], &body).await
             .unwrap_err();
-        assert_eq!(script.seen().len(), 1, "{ambiguous:?}");
+        assert_eq!(script.requests().len(), 1, "{ambiguous:?}");
         assert!(error.is_ambiguous(), "{ambiguous:?}");
         assert_eq!(
             error.idempotency_key().unwrap().as_str(),
-            script.seen()[0].header("idempotency-key").unwrap()
+            script.requests()[0].header("idempotency-key").unwrap()
         );
     }
-    for harmless in [Step::Refused, busy(0), json(429, "{}")] {
+    for harmless in [Step::ConnectionRefused, busy(0), json(429, "{}")] {
         let script = Script::new([harmless.clone(), json(202, RECEIPT)]);
         developer_client(&script)
             .submit::<JobResource<Developer>>(Operation::Music1Generate, &[], &body).await
             .unwrap();
-        assert_eq!(script.seen().len(), 2, "{harmless:?}");
+        assert_eq!(script.requests().len(), 2, "{harmless:?}");
     }
 }
 
@@ -135,31 +135,31 @@ async fn a_submit_of_undocumented_idempotency_is_not_retried_once_it_may_have_ar
 async fn a_rotation_is_retried_only_if_it_was_not_sent_or_rate_limited() {
     let rotate = "/v1/webhooks/signing-secret/rotate";
     for (step, requests) in [
-        (Step::Reset, 1),
+        (Step::ConnectionReset, 1),
         (page(502), 1),
         (busy(0), 1),
-        (Step::Refused, 2),
+        (Step::ConnectionRefused, 2),
         (json(429, "{}"), 2),
     ] {
         let script = Script::new([step.clone(), json(200, "{}")]);
         let _ = developer_client(&script)
             .request(Method::Post, rotate).await;
-        assert_eq!(script.seen().len(), requests, "{step:?}");
-        assert_eq!(script.seen()[0].header("idempotency-key"), None);
+        assert_eq!(script.requests().len(), requests, "{step:?}");
+        assert_eq!(script.requests()[0].header("idempotency-key"), None);
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_refused_connection_does_not_hide_an_earlier_reset() {
-    let script = Script::new([Step::Reset, Step::Refused]);
+    let script = Script::new([Step::ConnectionReset, Step::ConnectionRefused]);
     let error = open_client(&script)
         .videos().generate(video()).await
         .unwrap_err();
-    assert_eq!(script.seen().len(), 6);
+    assert_eq!(script.requests().len(), 6);
     assert!(error.is_ambiguous() && error.may_have_been_sent());
     assert!(error.idempotency_key().is_some());
 
-    let script = Script::new([Step::Refused]);
+    let script = Script::new([Step::ConnectionRefused]);
     let error = open_client(&script)
         .videos().generate(video()).await
         .unwrap_err();
@@ -169,7 +169,7 @@ async fn a_refused_connection_does_not_hide_an_earlier_reset() {
         402,
         r#"{"error": {"code": "insufficient_funds", "message": "too little"}}"#,
     );
-    let script = Script::new([Step::Reset, refused]);
+    let script = Script::new([Step::ConnectionReset, refused]);
     let error = open_client(&script)
         .videos().generate(video()).await
         .unwrap_err();
@@ -181,18 +181,18 @@ async fn only_a_conclusive_response_decides_after_an_earlier_reset() {
     let broken = json(500, r#"{"error": {"code": "internal_error"}}"#);
     let revoked = json(401, r#"{"error": {"code": "unauthorized"}}"#);
     for unknowing in [broken, revoked, page(403), page(404), busy(9_999)] {
-        let script = Script::new([Step::Reset, unknowing.clone()]);
+        let script = Script::new([Step::ConnectionReset, unknowing.clone()]);
         let error = open_client(&script)
             .videos().generate(video()).await
             .unwrap_err();
-        assert_eq!(script.seen().len(), 2, "{unknowing:?}");
+        assert_eq!(script.requests().len(), 2, "{unknowing:?}");
         assert!(error.is_ambiguous(), "{unknowing:?} gave {error}");
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_last_error_of_a_read_is_returned() {
-    let script = Script::new([Step::Reset, busy(9_999)]);
+    let script = Script::new([Step::ConnectionReset, busy(9_999)]);
     let error = open_client(&script)
         .jobs().handle("job_1").get().await
         .unwrap_err();
@@ -230,7 +230,7 @@ async fn the_longest_timeouts_are_accepted() {
     let script = Script::new([json(200, JOB)]);
     let client = crate::open::Client::builder()
         .base_url("https://api.example")
-        .transport(std::sync::Arc::new(crate::transport::script::Scripted(
+        .transport(std::sync::Arc::new(crate::transport::script::ScriptedTransport(
             script,
         )))
         .attempt_timeout(Duration::MAX)
@@ -244,7 +244,7 @@ async fn the_longest_timeouts_are_accepted() {
 
 #[tokio::test(start_paused = true)]
 async fn a_silent_submit_times_out_and_is_ambiguous() {
-    let script = Script::new([Step::Silence]);
+    let script = Script::new([Step::NoResponse]);
     let submit = open_client(&script)
         .videos().generate(video())
         .timeout(Duration::from_secs(20));
@@ -257,31 +257,31 @@ async fn a_silent_submit_times_out_and_is_ambiguous() {
 
 #[tokio::test(start_paused = true)]
 async fn a_silent_attempt_is_retried_within_the_timeout() {
-    let script = Script::new([Step::Silence, json(200, JOB)]);
+    let script = Script::new([Step::NoResponse, json(200, JOB)]);
     open_client(&script)
         .jobs().handle("job_1").get().await
         .unwrap();
-    let moments = script.moments();
-    assert!((60_000..61_000).contains(&moments[1]), "{moments:?}");
+    let times = script.request_times();
+    assert!((60_000..61_000).contains(&times[1]), "{times:?}");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_truncated_body_is_retried_and_one_of_another_shape_is_not() {
     let script = Script::new([
-        json(200, JOB).cut_off_after(9),
+        json(200, JOB).truncated_after(9),
         json(200, "{\"data\": {"),
         json(200, JOB),
     ]);
     open_client(&script)
         .jobs().handle("job_1").get().await
         .unwrap();
-    assert_eq!(script.seen().len(), 3);
+    assert_eq!(script.requests().len(), 3);
 
     let script = Script::new([json(200, r#"{"data": {"id": 7}}"#)]);
     let error = open_client(&script)
         .jobs().handle("job_1").get().await
         .unwrap_err();
-    assert_eq!(script.seen().len(), 1);
+    assert_eq!(script.requests().len(), 1);
     assert!(error.is_decode());
 }
 
@@ -302,7 +302,7 @@ async fn a_receipt_that_cannot_be_decoded_still_names_the_job() {
 
 #[tokio::test(start_paused = true)]
 async fn a_redirect_is_not_followed_with_the_key() {
-    let script = Script::new([Step::Answer(
+    let script = Script::new([Step::Response(
         302,
         vec![("location", "https://evil.example/".into())],
         "".into(),
@@ -310,7 +310,7 @@ async fn a_redirect_is_not_followed_with_the_key() {
     let error = open_client(&script)
         .jobs().handle("job_1").get().await
         .unwrap_err();
-    assert_eq!(script.seen().len(), 1);
+    assert_eq!(script.requests().len(), 1);
     assert_eq!(error.status(), Some(302));
 }
 
@@ -328,7 +328,7 @@ async fn no_identifier_changes_the_path() {
     ] {
         let _ = open_client(&script).jobs().handle(id).get().await;
     }
-    for seen in script.seen() {
+    for seen in script.requests() {
         let rest = seen
             .url
             .strip_prefix("https://api.example/base/v1/jobs/")
@@ -360,7 +360,7 @@ async fn an_invalid_request_is_not_sent() {
         .submit::<JobResource<Developer>>(Operation::Music1Generate, &[], &serde_json::json!({})).await
         .unwrap_err();
     assert!(error.is_invalid());
-    assert!(script.seen().is_empty());
+    assert!(script.requests().is_empty());
 }
 
 #[tokio::test(start_paused = true)]
@@ -376,7 +376,7 @@ async fn an_exhausted_rate_limit_is_waited_for() {
     for _ in 0..3 {
         client.jobs().handle("job_1").get().await.unwrap();
     }
-    assert_eq!(script.moments(), [0, 0, 30_000]);
+    assert_eq!(script.request_times(), [0, 0, 30_000]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -397,7 +397,7 @@ async fn a_rate_limit_that_resets_after_the_timeout_is_an_error_that_sent_nothin
         "{error:?}"
     );
     assert_eq!(error.retry_after().unwrap().as_secs(), 30);
-    assert_eq!(script.seen().len(), 1);
+    assert_eq!(script.requests().len(), 1);
 }
 
 #[tokio::test(start_paused = true)]
@@ -416,18 +416,18 @@ async fn requests_in_flight_are_bounded() {
     while let Some(task) = tasks.join_next().await {
         task.unwrap().unwrap();
     }
-    assert_eq!(script.busiest(), super::core::MAX_IN_FLIGHT);
+    assert_eq!(script.max_in_flight(), super::core::MAX_IN_FLIGHT);
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_outage_is_not_answered_with_a_multiple_of_the_load() {
-    let script = Script::new([Step::Refused]);
+    let script = Script::new([Step::ConnectionRefused]);
     let client = open_client(&script);
     for _ in 0..100 {
         let _ = client.jobs().handle("job_1").get().await;
     }
     assert_eq!(
-        script.seen().len(),
+        script.requests().len(),
         150,
         "100 calls and a budget of 50 repetitions"
     );
@@ -449,7 +449,7 @@ async fn a_raw_request_returns_the_response_of_an_error() {
     assert_eq!(response.status, 404);
     assert!(response.body.starts_with(b"{\"error\""));
     assert_eq!(
-        script.seen()[0].url,
+        script.requests()[0].url,
         "https://api.example/base/v1/nothing?a=b+c"
     );
 }

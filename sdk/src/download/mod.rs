@@ -1,12 +1,13 @@
-//! Artifacts as files: streamed to disk, checked, resumed where they were cut off, put in their
-//! place in one step.
+//! Downloads of artifacts to files.
 //!
-//! No credential goes along: artifact URLs are public. File names are made from identifiers and
-//! types, never taken from a server.
+//! A download is streamed to a hidden partial file next to its target, resumed after
+//! interruptions, and renamed to the target when it is complete. Requests do not carry credentials,
+//! as artifact URLs are public. File names are derived from identifiers and media types and never
+//! taken from a server.
 
-mod fetch;
-mod name;
-mod part;
+mod artifact;
+mod file_name;
+mod partial_file;
 
 use std::fmt;
 use std::future::{Future, IntoFuture};
@@ -19,27 +20,27 @@ use crate::handle::{Handle, Resource};
 use crate::transport::Transport;
 use crate::types::{Artifact, IdempotencyKey};
 
-/// A file on disk.
+/// A downloaded file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Downloaded {
-    /// Where it is.
+pub struct DownloadedFile {
+    /// The path of the file.
     pub path: PathBuf,
-    /// Its length in bytes.
+    /// The size of the file in bytes.
     pub bytes: u64,
-    /// Bytes that an earlier, cut-off download had left.
+    /// The number of bytes that were already present from an interrupted download.
     pub resumed_from: u64,
 }
 
-/// How far a download is.
+/// The progress of a download.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Progress {
-    /// Which file of the result, from 0.
+    /// The index of the file among the result's artifacts, starting at 0.
     pub index: usize,
-    /// Bytes on disk.
+    /// The number of bytes written so far.
     pub bytes: u64,
-    /// Bytes in all, where the server said so.
+    /// The size of the file in bytes, if the server announced it.
     pub total: Option<u64>,
 }
 
@@ -53,7 +54,7 @@ pub(crate) type OnProgress = Arc<dyn Fn(Progress) + Send + Sync>;
 #[must_use = "a download does nothing unless it is awaited"]
 pub struct Download {
     transport: Arc<dyn Transport>,
-    owner: String,
+    resource_id: String,
     resource: ResourceRef,
     idempotency_key: Option<IdempotencyKey>,
     folder: PathBuf,
@@ -69,7 +70,7 @@ impl Download {
     ) -> Self {
         Self {
             transport: Arc::clone(&handle.core.transport),
-            owner: handle.id().as_ref().to_owned(),
+            resource_id: handle.id().as_ref().to_owned(),
             resource: handle.resource_ref(),
             idempotency_key: handle.idempotency_key().cloned(),
             folder: folder.to_owned(),
@@ -84,15 +85,15 @@ impl Download {
         self
     }
 
-    async fn run(self) -> Result<Vec<Downloaded>> {
+    async fn run(self) -> Result<Vec<DownloadedFile>> {
         let download = async {
-            let files = Files {
+            let downloader = Downloader {
                 transport: self.transport,
-                owner: &self.owner,
+                resource_id: self.resource_id.as_ref(),
                 artifacts: &self.artifacts.await?,
             };
-            files
-                .to_folder(&self.folder, self.on_progress.as_ref())
+            downloader
+                .download_to(&self.folder, self.on_progress.as_ref())
                 .await
         };
         download.await.map_err(|error| {
@@ -104,8 +105,8 @@ impl Download {
 }
 
 impl IntoFuture for Download {
-    type Output = Result<Vec<Downloaded>>;
-    type IntoFuture = CallFuture<Vec<Downloaded>>;
+    type Output = Result<Vec<DownloadedFile>>;
+    type IntoFuture = CallFuture<Vec<DownloadedFile>>;
 
     fn into_future(self) -> Self::IntoFuture {
         CallFuture::new(self.run())
@@ -121,30 +122,31 @@ impl fmt::Debug for Download {
     }
 }
 
-/// The files of a job or a run.
-pub(crate) struct Files<'a> {
+/// Downloads the artifacts of a job or a run.
+pub(crate) struct Downloader<'a> {
     pub(crate) transport: Arc<dyn Transport>,
-    /// Whose they are: a file that has no id of its own is named by it.
-    pub(crate) owner: &'a str,
+    /// The id of the job or run, which names the files of artifacts that have no id.
+    pub(crate) resource_id: &'a str,
     pub(crate) artifacts: &'a [Artifact],
 }
 
-impl Files<'_> {
-    pub(crate) async fn to_folder(
+impl Downloader<'_> {
+    /// Downloads the artifacts one after the other to `directory`.
+    pub(crate) async fn download_to(
         &self,
-        folder: &Path,
+        directory: &Path,
         on_progress: Option<&OnProgress>,
-    ) -> Result<Vec<Downloaded>> {
+    ) -> Result<Vec<DownloadedFile>> {
         let mut files = Vec::with_capacity(self.artifacts.len());
         for (index, artifact) in self.artifacts.iter().enumerate() {
-            let path = folder.join(self.file_name(artifact, index));
-            let fetch = fetch::Fetch {
+            let path = directory.join(self.file_name(artifact, index));
+            let download = artifact::ArtifactDownload {
                 transport: Arc::clone(&self.transport),
                 artifact,
                 index,
                 on_progress,
             };
-            files.push(fetch.to_file(&path).await?);
+            files.push(download.save_to(&path).await?);
         }
         Ok(files)
     }
@@ -152,9 +154,9 @@ impl Files<'_> {
     fn file_name(&self, artifact: &Artifact, index: usize) -> String {
         let stem = match &artifact.id {
             Some(id) => id.to_string(),
-            None => format!("{}-{}", self.owner, index + 1),
+            None => format!("{}-{}", self.resource_id, index + 1),
         };
-        name::file_name(&stem, artifact)
+        file_name::file_name(&stem, artifact)
     }
 }
 

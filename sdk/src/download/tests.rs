@@ -1,14 +1,16 @@
-//! Downloads against a script.
+//! Tests of downloads against a scripted transport.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use bytes::Bytes;
 
+use super::DownloadedFile;
 use crate::transport::script::{Script, Step, json, open_client};
 
 const BODY: &[u8] = b"0123456789abcdef";
 
-fn result(artifact: &str) -> Step {
+fn job_result(artifact: &str) -> Step {
     json(
         200,
         &format!(
@@ -17,14 +19,14 @@ fn result(artifact: &str) -> Step {
     )
 }
 
-fn picture() -> Step {
-    result(
+fn image_result() -> Step {
+    job_result(
         r#"{"id": "art_1", "url": "https://media.example/a?sig=1", "content_type": "image/png"}"#,
     )
 }
 
-fn file(status: u16, body: &'static [u8]) -> Step {
-    Step::Answer(
+fn image(status: u16, body: &'static [u8]) -> Step {
+    Step::Response(
         status,
         vec![
             ("content-type", "image/png".into()),
@@ -34,176 +36,169 @@ fn file(status: u16, body: &'static [u8]) -> Step {
     )
 }
 
-fn rest(from: usize) -> Step {
-    file(206, &BODY[from..]).header("content-range", format!("bytes {from}-15/16"))
+/// A partial response with the bytes of `BODY` from `start` to `end`.
+fn range(start: usize, end: usize) -> Step {
+    let content_range = format!("bytes {start}-{}/{}", end - 1, BODY.len());
+    image(206, &BODY[start..end]).header("content-range", content_range)
 }
 
-async fn download(
-    script: &Arc<Script>,
-    folder: &std::path::Path,
-) -> crate::Result<Vec<super::Downloaded>> {
+fn rest(start: usize) -> Step {
+    range(start, BODY.len())
+}
+
+/// A response with another version of the file.
+fn other_version(status: u16, body: &'static [u8]) -> Step {
+    let headers = vec![("etag", "\"v2\"".into())];
+    Step::Response(status, headers, Bytes::from_static(body))
+}
+
+fn redirect(location: &str) -> Step {
+    let headers = vec![("location", location.to_owned())];
+    Step::Response(302, headers, Bytes::new())
+}
+
+async fn download(script: &Arc<Script>, folder: &Path) -> crate::Result<Vec<DownloadedFile>> {
     open_client(script).jobs().handle("job_1").download(folder).await
 }
 
-fn left_in(folder: &std::path::Path) -> Vec<String> {
+fn files_in(folder: &Path) -> Vec<String> {
     let mut names: Vec<_> = std::fs::read_dir(folder)
         .unwrap()
-        .map(|e| e.unwrap().file_name().into_string().unwrap())
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
     names.sort();
     names
 }
 
 #[tokio::test]
-async fn a_file_arrives_whole_under_a_name_of_ours_and_without_the_key() {
-    let folder = tempfile::tempdir().unwrap();
-    let script = Script::new([picture(), file(200, BODY)]);
-    let files = download(&script, &folder.path().join("new/out"))
-        .await
-        .unwrap();
-    assert_eq!(files[0].path, folder.path().join("new/out/art_1.png"));
+async fn download_creates_the_folder_and_sends_no_credentials() {
+    let temp = tempfile::tempdir().unwrap();
+    let folder = temp.path().join("new/out");
+    let script = Script::new([image_result(), image(200, BODY)]);
+    let files = download(&script, &folder).await.unwrap();
+    assert_eq!(files[0].path, folder.join("art_1.png"));
     assert_eq!(std::fs::read(&files[0].path).unwrap(), BODY);
-    assert_eq!(left_in(&folder.path().join("new/out")), ["art_1.png"]);
-    let asked = &script.seen()[1];
-    assert_eq!(asked.url, "https://media.example/a?sig=1");
-    assert!(asked.headers.is_empty(), "{:?}", asked.headers);
+    assert_eq!(files_in(&folder), ["art_1.png"]);
+    let request = &script.requests()[1];
+    assert_eq!(request.url, "https://media.example/a?sig=1");
+    assert!(request.headers.is_empty(), "{:?}", request.headers);
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_cut_off_goes_on_from_there() {
+async fn interrupted_download_is_resumed() {
     let folder = tempfile::tempdir().unwrap();
     let script = Script::new([
-        picture(),
-        file(200, BODY).cut_off_after(5),
-        Step::Refused,
-        rest(5).cut_off_after(4),
+        image_result(),
+        image(200, BODY).truncated_after(5),
+        Step::ConnectionRefused,
+        rest(5).truncated_after(4),
         rest(9),
     ]);
     let files = download(&script, folder.path()).await.unwrap();
     assert_eq!(std::fs::read(&files[0].path).unwrap(), BODY);
-    let seen = script.seen();
-    assert_eq!(seen[4].header("range"), Some("bytes=9-"));
-    assert_eq!(seen[4].header("if-range"), Some("\"v1\""));
-    assert_eq!(left_in(folder.path()), ["art_1.png"]);
+    let requests = script.requests();
+    assert_eq!(requests[4].header("range"), Some("bytes=9-"));
+    assert_eq!(requests[4].header("if-range"), Some("\"v1\""));
+    assert_eq!(files_in(folder.path()), ["art_1.png"]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn another_process_goes_on_where_one_was_killed() {
+async fn partial_file_of_a_failed_download_is_resumed() {
     let folder = tempfile::tempdir().unwrap();
-    let gone = json(403, "{}");
-    let script = Script::new([picture(), file(200, BODY).cut_off_after(5), gone]);
+    let script = Script::new([
+        image_result(),
+        image(200, BODY).truncated_after(5),
+        json(403, "{}"),
+    ]);
     let error = download(&script, folder.path()).await.unwrap_err();
     assert!(error.is_download());
     assert_eq!(error.job_id().unwrap().as_str(), "job_1");
     assert!(!folder.path().join("art_1.png").exists());
 
-    let script = Script::new([picture(), rest(5)]);
+    let script = Script::new([image_result(), rest(5)]);
     let files = download(&script, folder.path()).await.unwrap();
     assert_eq!(files[0].resumed_from, 5);
     assert_eq!(std::fs::read(&files[0].path).unwrap(), BODY);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_file_that_changed_in_between_is_taken_anew() {
-    let folder = tempfile::tempdir().unwrap();
-    let changed = Step::Answer(
-        200,
-        vec![("etag", "\"v2\"".into())],
-        Bytes::from_static(b"new"),
-    );
-    let script = Script::new([picture(), file(200, BODY).cut_off_after(5), changed]);
-    let files = download(&script, folder.path()).await.unwrap();
-    assert_eq!(std::fs::read(&files[0].path).unwrap(), b"new");
-
-    let shifted = file(206, &BODY[3..]).header("content-range", "bytes 3-15/16");
-    let script = Script::new([
-        picture(),
-        file(200, BODY).cut_off_after(5),
-        shifted,
-        file(200, BODY),
-    ]);
-    let files = download(&script, folder.path()).await.unwrap();
-    assert_eq!(std::fs::read(&files[0].path).unwrap(), BODY);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_part_that_ends_before_the_file_is_gone_on_from() {
-    let piece = |from: usize, to: usize| {
-        file(206, &BODY[from..to]).header("content-range", format!("bytes {from}-{}/16", to - 1))
-    };
-    for first in [file(200, BODY).cut_off_after(5), piece(0, 5)] {
+async fn download_restarts_if_the_response_does_not_match_the_partial_file() {
+    let new_version = vec![other_version(200, b"new")];
+    let shifted_range = vec![rest(3), image(200, BODY)];
+    let range_of_new_version = vec![
+        other_version(206, b"OTHERVERSION").header("content-range", "bytes 5-15/16"),
+        image(200, BODY),
+    ];
+    for (responses, expected) in [
+        (new_version, &b"new"[..]),
+        (shifted_range, BODY),
+        (range_of_new_version, BODY),
+    ] {
         let folder = tempfile::tempdir().unwrap();
-        let script = Script::new([picture(), first, piece(5, 9), rest(9)]);
-        let files = download(&script, folder.path()).await.unwrap();
-        assert_eq!(std::fs::read(&files[0].path).unwrap(), BODY);
-        assert_eq!(script.seen()[3].header("range"), Some("bytes=9-"));
+        let mut steps = vec![image_result(), image(200, BODY).truncated_after(5)];
+        steps.extend(responses);
+        let files = download(&Script::new(steps), folder.path()).await.unwrap();
+        assert_eq!(std::fs::read(&files[0].path).unwrap(), expected);
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn parts_of_two_versions_are_never_put_together() {
-    let folder = tempfile::tempdir().unwrap();
-    let other = Step::Answer(
-        206,
-        vec![
-            ("etag", "\"v2\"".into()),
-            ("content-range", "bytes 5-15/16".into()),
-        ],
-        Bytes::from_static(b"OTHERVERSION"),
-    );
-    let whole = file(200, BODY);
-    let script = Script::new([picture(), file(200, BODY).cut_off_after(5), other, whole]);
-    let files = download(&script, folder.path()).await.unwrap();
-    assert_eq!(std::fs::read(&files[0].path).unwrap(), BODY);
+async fn download_continues_after_a_range_that_ends_before_the_file() {
+    for first in [image(200, BODY).truncated_after(5), range(0, 5)] {
+        let folder = tempfile::tempdir().unwrap();
+        let script = Script::new([image_result(), first, range(5, 9), rest(9)]);
+        let files = download(&script, folder.path()).await.unwrap();
+        assert_eq!(std::fs::read(&files[0].path).unwrap(), BODY);
+        assert_eq!(script.requests()[3].header("range"), Some("bytes=9-"));
+    }
 }
 
 #[cfg(unix)]
 #[tokio::test]
-async fn a_link_in_the_parts_place_leads_nowhere() {
+async fn symbolic_links_in_place_of_partial_files_are_not_followed() {
     for name in [".art_1.png.part", ".art_1.png.etag"] {
         let (folder, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let precious = outside.path().join("precious");
-        std::fs::write(&precious, "precious").unwrap();
-        std::os::unix::fs::symlink(&precious, folder.path().join(name)).unwrap();
-        let script = Script::new([picture(), file(200, BODY)]);
+        let linked = outside.path().join("linked");
+        std::fs::write(&linked, "unchanged").unwrap();
+        std::os::unix::fs::symlink(&linked, folder.path().join(name)).unwrap();
+        let script = Script::new([image_result(), image(200, BODY)]);
         let _ = download(&script, folder.path()).await;
-        assert_eq!(std::fs::read(&precious).unwrap(), b"precious", "{name}");
+        assert_eq!(std::fs::read(&linked).unwrap(), b"unchanged", "{name}");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_signature_in_the_url_is_not_repeated() {
+async fn error_does_not_contain_secrets_of_the_url() {
     let url = r#"{"id": "art_1", "url": "https://u:canary@media.example/a?sig=canary#canary"}"#;
     let folder = tempfile::tempdir().unwrap();
-    let script = Script::new([result(url), json(403, "{}")]);
+    let script = Script::new([job_result(url), json(403, "{}")]);
     let error = download(&script, folder.path()).await.unwrap_err();
     assert!(!format!("{error} {error:?}").contains("canary"), "{error}");
     assert!(error.to_string().contains("https://media.example/a"));
 }
 
 #[tokio::test(start_paused = true)]
-async fn status_type_and_length_are_checked() {
-    let page = Step::Answer(
+async fn status_and_content_type_are_checked() {
+    let html_page = Step::Response(
         200,
         vec![("content-type", "text/html; charset=utf-8".into())],
         "<html>log in</html>".into(),
     );
-    let rows = [
+    for (step, message) in [
         (json(404, "{}"), "404"),
         (json(403, "{}"), "403"),
-        (page, "HTML page"),
-    ];
-    for (step, words) in rows {
+        (html_page, "HTML page"),
+    ] {
         let folder = tempfile::tempdir().unwrap();
-        let script = Script::new([picture(), step]);
+        let script = Script::new([image_result(), step]);
         let error = download(&script, folder.path()).await.unwrap_err();
-        assert!(error.to_string().contains(words), "{error}");
+        assert!(error.to_string().contains(message), "{error}");
         assert!(!folder.path().join("art_1.png").exists());
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn only_secure_urls_are_fetched_also_after_a_redirect() {
+async fn insecure_urls_are_not_requested() {
     let folder = tempfile::tempdir().unwrap();
     for url in [
         "http://media.example/a",
@@ -212,65 +207,56 @@ async fn only_secure_urls_are_fetched_also_after_a_redirect() {
         "",
         "/relative",
     ] {
-        let script = Script::new([result(&format!(r#"{{"id": "art_1", "url": "{url}"}}"#))]);
-        assert!(
-            download(&script, folder.path())
-                .await
-                .unwrap_err()
-                .is_download(),
-            "{url}"
-        );
-        assert_eq!(script.seen().len(), 1);
+        let artifact = format!(r#"{{"id": "art_1", "url": "{url}"}}"#);
+        let script = Script::new([job_result(&artifact)]);
+        let error = download(&script, folder.path()).await.unwrap_err();
+        assert!(error.is_download(), "{url}");
+        assert_eq!(script.requests().len(), 1, "{url}");
     }
-    let to = |location: &'static str| {
-        Step::Answer(302, vec![("location", location.into())], Bytes::new())
-    };
-    for inward in ["http://10.0.0.1/x", "http://127.0.0.1/x"] {
-        let script = Script::new([picture(), to(inward)]);
-        assert!(download(&script, folder.path()).await.is_err());
-        assert_eq!(script.seen().len(), 2);
-    }
-    let script = Script::new([picture(), to("https://cdn.example/b"), file(200, BODY)]);
-    assert!(download(&script, folder.path()).await.is_ok());
-    let script = Script::new([picture(), to("https://cdn.example/b")]);
-    assert!(
-        download(&script, folder.path())
-            .await
-            .unwrap_err()
-            .to_string()
-            .contains("redirects")
-    );
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_brings_nothing_is_given_up_on() {
+async fn only_redirects_to_secure_urls_are_followed() {
     let folder = tempfile::tempdir().unwrap();
-    let script = Script::new([picture(), file(200, BODY).cut_off_after(0)]);
+    for location in ["http://10.0.0.1/x", "http://127.0.0.1/x"] {
+        let script = Script::new([image_result(), redirect(location)]);
+        assert!(download(&script, folder.path()).await.is_err());
+        assert_eq!(script.requests().len(), 2, "{location}");
+    }
+    let to_cdn = redirect("https://cdn.example/b");
+    let script = Script::new([image_result(), to_cdn.clone(), image(200, BODY)]);
+    assert!(download(&script, folder.path()).await.is_ok());
+    let endless = Script::new([image_result(), to_cdn]);
+    let error = download(&endless, folder.path()).await.unwrap_err();
+    assert!(error.to_string().contains("redirects"), "{error}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn attempts_without_data_are_limited() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = Script::new([image_result(), image(200, BODY).truncated_after(0)]);
     let error = download(&script, folder.path()).await.unwrap_err();
     assert!(error.is_download());
-    assert!(script.seen().len() < 12, "{}", script.seen().len());
+    let requests = script.requests().len();
+    assert!(requests < 12, "{requests}");
 }
 
 #[tokio::test]
-async fn a_folder_that_cannot_be_written_is_named() {
+async fn unwritable_folder_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
-    let blocked = folder.path().join("file");
-    std::fs::write(&blocked, "").unwrap();
-    let script = Script::new([picture(), file(200, BODY)]);
-    let error = download(&script, &blocked.join("out")).await.unwrap_err();
+    let file = folder.path().join("file");
+    std::fs::write(&file, "").unwrap();
+    let script = Script::new([image_result(), image(200, BODY)]);
+    let error = download(&script, &file.join("out")).await.unwrap_err();
     assert!(error.to_string().contains("could not write"), "{error}");
     assert!(error.is_download());
 }
 
 #[tokio::test]
-async fn a_failed_job_has_nothing_to_download() {
+async fn failed_job_is_not_downloaded() {
     let failed = r#"{"data": {"status": "failed", "error": {"code": "generation_failed", "message": "no"}}}"#;
     let script = Script::new([json(200, failed)]);
     let folder = tempfile::tempdir().unwrap();
-    assert!(
-        download(&script, folder.path())
-            .await
-            .unwrap_err()
-            .is_job_failed()
-    );
+    let error = download(&script, folder.path()).await.unwrap_err();
+    assert!(error.is_job_failed());
 }

@@ -265,7 +265,7 @@ mod tests {
     #[test]
     fn what_the_service_refused_is_not_ambiguous_and_what_it_never_answered_is() {
         assert!(!api(500, serde_json::json!({"code": "x"})).is_ambiguous());
-        assert!(Error::from(TransportError::perhaps_sent("reset")).is_ambiguous());
+        assert!(Error::from(TransportError::maybe_sent("reset")).is_ambiguous());
         assert!(!Error::from(TransportError::not_sent("refused")).is_ambiguous());
         let html = Kind::NoEnvelope {
             status: 502,

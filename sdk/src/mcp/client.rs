@@ -1,4 +1,4 @@
-//! The client of the MCP endpoint.
+//! The MCP client and its builder.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,9 +13,9 @@ use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig
 use rmcp::{ClientLifecycleMode, ClientServiceExt, RoleClient};
 use serde_json::{Map, Value};
 
-use super::carrier::{Carrier, Catalogue};
 use super::error::{Error, ToolError};
-use super::tool::{Tool, ToolResult};
+use super::tool::{Tool, ToolCache, ToolResult};
+use super::transport::McpTransport;
 use crate::call::Core;
 use crate::call::retry::RetryPolicy;
 use crate::call::secret::Secret;
@@ -24,72 +24,109 @@ use crate::transport::Transport;
 use crate::types::{IdempotencyKey, InvalidField};
 
 const URL_VARIABLE: &str = "SVC_MCP_URL";
-const KEY_VARIABLE: &str = "SVC_DEVELOPER_API_KEY";
-/// The argument that makes a call one call.
-const KEY: &str = "idempotency_key";
+const API_KEY_VARIABLE: &str = "SVC_DEVELOPER_API_KEY";
+/// The argument by which the service recognizes a repeated call.
+const KEY_ARGUMENT: &str = "idempotency_key";
 
-/// A client of the MCP endpoint, connected.
+/// A connected client of the MCP endpoint.
 ///
-/// Calls go to the configured URL only. A call of a tool that takes an `idempotency_key` and is
-/// given none gets a fresh one, which its result and its errors tell; such a call is repeated when
-/// its outcome is unknown, and any other that may have changed something is not.
+/// # Retries
+///
+/// If a tool accepts an `idempotency_key` and the arguments have none, [`call`](Self::call) adds a
+/// new one and returns it with the result or the error. Calls with a key and calls of read-only
+/// tools are retried even if an earlier attempt may have run. Other calls are retried only if they
+/// cannot have run.
+///
+/// # Examples
+///
+/// ```no_run
+/// use serde_json::json;
+/// use svc_sdk::mcp::Client;
+///
+/// # async fn run() -> Result<(), svc_sdk::mcp::Error> {
+/// let client = Client::from_env().await?;
+/// for tool in client.tools().await?.iter() {
+///     println!("{}", tool.name);
+/// }
+/// let result = client.call("jobs_status", json!({"job_id": "job_123"})).await?;
+/// println!("{:?}", result.structured);
+/// # Ok(())
+/// # }
+/// ```
 pub struct Client {
     service: RunningService<RoleClient, ClientConfig>,
     core: Arc<Core>,
-    catalogue: Arc<Catalogue>,
+    tools: Arc<ToolCache>,
 }
 
 impl Client {
-    /// Connects to an endpoint: https, or http on loopback.
+    /// Connects to an endpoint with an API key of the developer surface.
+    ///
+    /// The URL must use `https`, or `http` with a loopback address.
     ///
     /// # Errors
     ///
-    /// Where the URL can never be right, or the endpoint does not let the key in.
+    /// Returns an error if the URL is not valid, if the endpoint cannot be reached, or if it
+    /// rejects the key.
+    ///
+    /// # Examples
+    ///
+    /// ```no_run
+    /// use svc_sdk::Secret;
+    /// use svc_sdk::mcp::Client;
+    ///
+    /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+    /// let key = Secret::new("svc_dev_demo")?;
+    /// let client = Client::connect("http://127.0.0.1:4011/mcp", key).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn connect(url: impl Into<String>, key: Secret) -> Result<Self, Error> {
         Self::builder().url(url).api_key(key).connect().await
     }
 
-    /// Connects to the endpoint of `SVC_MCP_URL` with the key of `SVC_DEVELOPER_API_KEY`.
+    /// Connects to the endpoint in `SVC_MCP_URL` with the API key in `SVC_DEVELOPER_API_KEY`.
     ///
     /// # Errors
     ///
-    /// Where one of the two is not set, and as for [`connect`](Self::connect).
+    /// Returns an error if one of the variables is not set, and under the conditions of
+    /// [`connect`](Self::connect).
     pub async fn from_env() -> Result<Self, Error> {
-        let variable = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
-        let missing = |name| crate::Error::configuration(format!("set {name}"));
-        let url = variable(URL_VARIABLE).ok_or_else(|| missing(URL_VARIABLE))?;
-        let key = variable(KEY_VARIABLE).ok_or_else(|| missing(KEY_VARIABLE))?;
-        let key = Secret::new(key).map_err(crate::Error::from)?;
+        let url = variable(URL_VARIABLE)?;
+        let key = Secret::new(variable(API_KEY_VARIABLE)?).map_err(crate::Error::from)?;
         Self::connect(url, key).await
     }
 
-    /// A client to be set up.
-    pub fn builder() -> Builder {
-        Builder {
+    /// Returns a builder, for example to set a timeout or a custom transport.
+    pub fn builder() -> ClientBuilder {
+        ClientBuilder {
             url: None,
             client: crate::Client::builder(),
         }
     }
 
-    /// The tools, as the endpoint lists them now.
+    /// Lists the tools of the endpoint.
     ///
     /// # Errors
     ///
-    /// Where they could not be listed.
+    /// Returns an error if the request fails.
     pub async fn tools(&self) -> Result<Arc<[Tool]>, Error> {
         let listed = self.service.list_all_tools().await;
-        let listed = listed.map_err(Error::of_service)?;
-        let tools: Arc<[Tool]> = listed.into_iter().map(Tool::of).collect();
-        self.catalogue.set(Arc::clone(&tools));
+        let listed = listed.map_err(Error::from_service_error)?;
+        let tools: Arc<[Tool]> = listed.into_iter().map(Tool::from_rmcp).collect();
+        self.tools.set(Arc::clone(&tools));
         Ok(tools)
     }
 
-    /// Calls a tool. `arguments` is a JSON object.
+    /// Calls a tool and returns its result.
+    ///
+    /// `arguments` must be a JSON object, or `null` for a call without arguments.
     ///
     /// # Errors
     ///
-    /// [`Error::Tool`] where the service refused; the others where it was not asked, or did not
-    /// answer. After an ambiguous one the call may be made again with the error's key.
+    /// Returns [`Error::Tool`] if the service rejected the call, and another error if the call was
+    /// not sent or did not receive a valid response. If the error
+    /// [is ambiguous](Error::is_ambiguous), repeat the call with the error's idempotency key.
     pub async fn call(&self, tool: &str, arguments: Value) -> Result<ToolResult, Error> {
         let mut arguments = match arguments {
             Value::Object(arguments) => arguments,
@@ -99,49 +136,49 @@ impl Client {
                 return Err(crate::Error::from(invalid).into());
             }
         };
-        let key = self.key(tool, &mut arguments).await?;
+        let key = self.ensure_idempotency_key(tool, &mut arguments).await?;
         let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
-        let called = self.service.call_tool(params).await;
-        let result = called.map_err(|error| Error::of_service(error).with_key(key.as_ref()))?;
-        let failed = result.is_error == Some(true);
-        let result = ToolResult::of(result, key);
-        if failed {
-            let error = ToolError::of(tool, &result.texts, result.idempotency_key);
+        let result = self.service.call_tool(params).await;
+        let result =
+            result.map_err(|error| Error::from_service_error(error).with_key(key.as_ref()))?;
+        let is_error = result.is_error == Some(true);
+        let result = ToolResult::new(result, key);
+        if is_error {
+            let error = ToolError::new(tool, &result.texts, result.idempotency_key);
             return Err(Error::Tool(Box::new(error)));
         }
         Ok(result)
     }
 
-    /// The revision of the protocol that is spoken.
+    /// Returns the protocol version that the client and the endpoint agreed on.
     #[must_use]
-    pub fn revision(&self) -> Option<String> {
+    pub fn protocol_version(&self) -> Option<String> {
         let peer = self.service.peer_info()?;
         Some(peer.protocol_version.to_string())
     }
 
-    /// The key of a call: as it is given, or a fresh one where the tool takes one.
-    async fn key(
+    /// Returns the idempotency key of a call, after adding one if the tool accepts it.
+    async fn ensure_idempotency_key(
         &self,
         tool: &str,
         arguments: &mut Map<String, Value>,
     ) -> Result<Option<IdempotencyKey>, Error> {
-        if let Some(given) = arguments.get(KEY) {
-            let given = given.as_str().unwrap_or_default();
-            let key: Result<IdempotencyKey, _> = given.parse();
+        if let Some(key) = arguments.get(KEY_ARGUMENT) {
+            let key: Result<IdempotencyKey, _> = key.as_str().unwrap_or_default().parse();
             return Ok(Some(key.map_err(crate::Error::from)?));
         }
-        let tools = match self.catalogue.get() {
+        let tools = match self.tools.get() {
             Some(tools) => tools,
             None => self.tools().await?,
         };
-        let takes = tools
+        let accepts_key = tools
             .iter()
-            .any(|known| known.name == tool && known.takes(KEY));
-        if !takes {
+            .any(|known| known.name == tool && known.has_argument(KEY_ARGUMENT));
+        if !accepts_key {
             return Ok(None);
         }
         let key = self.core.entropy.idempotency_key()?;
-        arguments.insert(KEY.to_owned(), Value::from(key.as_str()));
+        arguments.insert(KEY_ARGUMENT.to_owned(), Value::from(key.as_str()));
         Ok(Some(key))
     }
 }
@@ -154,73 +191,103 @@ impl fmt::Debug for Client {
     }
 }
 
-/// Sets up a [`Client`].
-#[must_use = "a builder does nothing until it connects"]
+/// A builder for [`Client`].
+///
+/// # Examples
+///
+/// ```no_run
+/// use std::time::Duration;
+/// use svc_sdk::Secret;
+/// use svc_sdk::mcp::Client;
+///
+/// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+/// let client = Client::builder()
+///     .url("http://127.0.0.1:4011/mcp")
+///     .api_key(Secret::new("svc_dev_demo")?)
+///     .timeout(Duration::from_secs(30))
+///     .connect()
+///     .await?;
+/// # Ok(())
+/// # }
+/// ```
+#[must_use = "a builder does nothing until `connect` is called"]
 #[derive(Debug)]
-pub struct Builder {
+pub struct ClientBuilder {
     url: Option<String>,
     client: crate::ClientBuilder<Developer>,
 }
 
-impl Builder {
-    /// The endpoint: https, or http on loopback. There is no default.
+impl ClientBuilder {
+    /// Sets the URL of the endpoint, which is required.
+    ///
+    /// It must use `https`, or `http` with a loopback address.
     pub fn url(mut self, url: impl Into<String>) -> Self {
         self.url = Some(url.into());
         self
     }
 
-    /// The key, of the developer surface.
+    /// Sets the API key, which must be one of the developer surface.
     pub fn api_key(mut self, key: Secret) -> Self {
         self.client = self.client.api_key(key);
         self
     }
 
-    /// What carries requests, instead of reqwest.
+    /// Sets the transport that sends requests. The default is reqwest.
     pub fn transport(mut self, transport: Arc<dyn Transport>) -> Self {
         self.client = self.client.transport(transport);
         self
     }
 
-    /// How persistently messages are repeated.
+    /// Sets when and how often failed messages are retried.
     pub fn retry(mut self, policy: RetryPolicy) -> Self {
         self.client = self.client.retry(policy);
         self
     }
 
-    /// The time of one message, repetitions included. Default: 150 s.
-    pub fn deadline(mut self, deadline: Duration) -> Self {
-        self.client = self.client.deadline(deadline);
+    /// Sets the timeout of a message, including its retries. The default is 150 seconds.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.client = self.client.deadline(timeout);
         self
     }
 
-    /// Connects.
+    /// Connects to the endpoint.
     ///
     /// # Errors
     ///
-    /// Where the URL is missing or can never be right, or the endpoint does not let the key in.
+    /// Returns an error if the URL is missing or not valid, if the endpoint cannot be reached, or
+    /// if it rejects the key.
     pub async fn connect(self) -> Result<Client, Error> {
         let url = self.url.ok_or_else(|| {
-            crate::Error::configuration(format!("no MCP URL: set {URL_VARIABLE}, or call url(…)"))
+            crate::Error::configuration(format!(
+                "the MCP URL is missing: set {URL_VARIABLE}, or call `url`"
+            ))
         })?;
         let core = self.client.base_url(url).build()?.core;
-        let catalogue = Arc::<Catalogue>::default();
-        let carrier = Carrier {
+        let tools = Arc::<ToolCache>::default();
+        let transport = McpTransport {
             core: Arc::clone(&core),
-            catalogue: Arc::clone(&catalogue),
+            tools: Arc::clone(&tools),
         };
         let config = StreamableHttpClientTransportConfig::with_uri(core.base.as_str());
-        let transport = StreamableHttpClientTransport::with_client(carrier, config);
-        let us = Implementation::new("svc-sdk", env!("CARGO_PKG_VERSION"));
-        let info = ClientConfig::new(ClientCapabilities::default(), us);
-        let either = ClientLifecycleMode::Auto {
+        let transport = StreamableHttpClientTransport::with_client(transport, config);
+        let client_info = Implementation::new("svc-sdk", env!("CARGO_PKG_VERSION"));
+        let client = ClientConfig::new(ClientCapabilities::default(), client_info);
+        let lifecycle = ClientLifecycleMode::Auto {
             preferred_versions: vec![ProtocolVersion::V_2026_07_28],
             legacy_version: Some(ProtocolVersion::V_2025_11_25),
         };
-        let service = info.serve_with_lifecycle(transport, either).await;
+        let service = client.serve_with_lifecycle(transport, lifecycle).await;
         Ok(Client {
-            service: service.map_err(Error::of_start)?,
+            service: service.map_err(Error::from_initialize_error)?,
             core,
-            catalogue,
+            tools,
         })
     }
+}
+
+fn variable(name: &str) -> crate::Result<String> {
+    std::env::var(name)
+        .ok()
+        .filter(|value| !value.is_empty())
+        .ok_or_else(|| crate::Error::configuration(format!("{name} is not set")))
 }

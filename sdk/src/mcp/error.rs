@@ -1,4 +1,4 @@
-//! Why a tool did not do what it was asked for.
+//! Errors of the MCP client.
 
 use std::fmt;
 
@@ -6,121 +6,126 @@ use rmcp::service::{ClientInitializeError, ServiceError};
 use rmcp::transport::streamable_http_client::StreamableHttpError;
 use serde::Deserialize;
 
-use super::carrier::Refused;
 use crate::contract::ErrorCode;
 use crate::transport::TransportError;
 use crate::types::{ErrorBody, IdempotencyKey};
 
-/// What went wrong.
+/// An error of the MCP client.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// The tool says no: the service refused what was asked for, and nothing ran.
+    /// The tool reported an error: the service rejected the call and did not run it.
     Tool(Box<ToolError>),
-    /// The endpoint refused the message: an unknown tool, or arguments that are no object.
+    /// The endpoint returned a JSON-RPC error, for example because the tool does not exist.
     Protocol {
-        /// The JSON-RPC code.
+        /// The JSON-RPC error code.
         code: i32,
-        /// The endpoint's words.
+        /// The endpoint's error message.
         message: String,
     },
-    /// The request failed below the protocol: no key, no connection, the rate limit.
-    Call(crate::Error),
+    /// The request failed or could not be sent, for example because the API key is invalid or the
+    /// connection was refused.
+    Request(crate::Error),
 }
 
-/// A tool's refusal.
+/// The error that a tool reported.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ToolError {
-    /// The tool.
+    /// The name of the tool.
     pub tool: String,
-    /// The service's error, where the text is one.
+    /// The service's error, if the tool's text contains one.
     pub body: Option<ErrorBody>,
-    /// The text.
+    /// The text content of the tool's result.
     pub message: String,
-    /// The key that the call was made under.
+    /// The idempotency key of the call.
     pub idempotency_key: Option<IdempotencyKey>,
 }
 
 impl Error {
-    /// The service's code, where it sent one.
+    /// Returns the service's error code, if it sent one.
     #[must_use]
     pub fn code(&self) -> Option<&ErrorCode> {
         match self {
             Self::Tool(error) => error.code(),
             Self::Protocol { .. } => None,
-            Self::Call(error) => error.code(),
+            Self::Request(error) => error.code(),
         }
     }
 
-    /// Whether the tool may have done what it was asked for: repeat it with the same key only.
+    /// Returns `true` if it is unknown whether the tool ran.
+    ///
+    /// To try again without running it twice, repeat the call with the same
+    /// [idempotency key](Self::idempotency_key).
     #[must_use]
     pub fn is_ambiguous(&self) -> bool {
-        matches!(self, Self::Call(error) if error.is_ambiguous())
+        matches!(self, Self::Request(error) if error.is_ambiguous())
     }
 
-    /// The key that the call was made under.
+    /// Returns the idempotency key of the call, if it had one.
     #[must_use]
     pub fn idempotency_key(&self) -> Option<&IdempotencyKey> {
         match self {
             Self::Tool(error) => error.idempotency_key.as_ref(),
             Self::Protocol { .. } => None,
-            Self::Call(error) => error.idempotency_key(),
+            Self::Request(error) => error.idempotency_key(),
         }
     }
 
-    pub(crate) fn with_key(self, key: Option<&IdempotencyKey>) -> Self {
+    pub(super) fn with_key(self, key: Option<&IdempotencyKey>) -> Self {
         match self {
-            Self::Call(error) => Self::Call(error.with_key(key)),
+            Self::Request(error) => Self::Request(error.with_key(key)),
             other => other,
         }
     }
 
-    pub(crate) fn of_service(error: ServiceError) -> Self {
+    pub(super) fn from_service_error(error: ServiceError) -> Self {
         match error {
-            ServiceError::McpError(error) => Self::of_rpc(error),
-            ServiceError::TransportSend(error) => Self::of_carrier(error.error),
-            other => Self::broken(other),
+            ServiceError::McpError(error) => Self::from_json_rpc_error(error),
+            ServiceError::TransportSend(error) => Self::from_transport_error(error.error),
+            other => Self::connection_failed(other),
         }
     }
 
-    pub(crate) fn of_start(error: ClientInitializeError) -> Self {
+    pub(super) fn from_initialize_error(error: ClientInitializeError) -> Self {
         match error {
-            ClientInitializeError::JsonRpcError(error) => Self::of_rpc(error),
-            ClientInitializeError::TransportError { error, .. } => Self::of_carrier(error.error),
-            ClientInitializeError::LegacyFallbackFailed { fallback, .. } => {
-                Self::of_start(*fallback)
+            ClientInitializeError::JsonRpcError(error) => Self::from_json_rpc_error(error),
+            ClientInitializeError::TransportError { error, .. } => {
+                Self::from_transport_error(error.error)
             }
-            other => Self::broken(other),
+            ClientInitializeError::LegacyFallbackFailed { fallback, .. } => {
+                Self::from_initialize_error(*fallback)
+            }
+            other => Self::connection_failed(other),
         }
     }
 
-    fn of_rpc(error: rmcp::ErrorData) -> Self {
+    fn from_json_rpc_error(error: rmcp::ErrorData) -> Self {
         Self::Protocol {
             code: error.code.0,
             message: error.message.into_owned(),
         }
     }
 
-    /// What the carrier of the messages said is told as it is.
-    fn of_carrier(error: Box<dyn std::error::Error + Send + Sync>) -> Self {
-        match error.downcast::<StreamableHttpError<Refused>>() {
+    /// Extracts the error of this crate that `rmcp` received from its transport.
+    fn from_transport_error(error: Box<dyn std::error::Error + Send + Sync>) -> Self {
+        match error.downcast::<StreamableHttpError<crate::Error>>() {
             Ok(error) => match *error {
-                StreamableHttpError::Client(Refused(error)) => Self::Call(error),
-                other => Self::broken(other),
+                StreamableHttpError::Client(error) => Self::Request(error),
+                other => Self::connection_failed(other),
             },
-            Err(error) => Self::broken(error),
+            Err(error) => Self::connection_failed(error),
         }
     }
 
-    fn broken(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
-        Self::Call(TransportError::perhaps_sent(error).into())
+    fn connection_failed(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        Self::Request(TransportError::maybe_sent(error).into())
     }
 }
 
 impl From<crate::Error> for Error {
     fn from(error: crate::Error) -> Self {
-        Self::Call(error)
+        Self::Request(error)
     }
 }
 
@@ -129,12 +134,9 @@ impl fmt::Display for Error {
         match self {
             Self::Tool(error) => error.fmt(f),
             Self::Protocol { code, message } => {
-                write!(
-                    f,
-                    "the MCP endpoint refused the message: {message} ({code})"
-                )
+                write!(f, "the MCP endpoint returned error {code}: {message}")
             }
-            Self::Call(error) => error.fmt(f),
+            Self::Request(error) => error.fmt(f),
         }
     }
 }
@@ -142,20 +144,24 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Self::Call(error) => error.source(),
+            Self::Request(error) => error.source(),
             Self::Tool(_) | Self::Protocol { .. } => None,
         }
     }
 }
 
 impl ToolError {
-    /// The service's code, where it sent one.
+    /// Returns the service's error code, if it sent one.
     #[must_use]
     pub fn code(&self) -> Option<&ErrorCode> {
         self.body.as_ref().map(|body| &body.code)
     }
 
-    pub(crate) fn of(tool: &str, texts: &[String], key: Option<IdempotencyKey>) -> Self {
+    pub(super) fn new(
+        tool: &str,
+        texts: &[String],
+        idempotency_key: Option<IdempotencyKey>,
+    ) -> Self {
         #[derive(Deserialize)]
         struct Envelope {
             error: ErrorBody,
@@ -169,7 +175,7 @@ impl ToolError {
             tool: tool.to_owned(),
             body,
             message,
-            idempotency_key: key,
+            idempotency_key,
         }
     }
 }
@@ -190,18 +196,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_refusal_has_the_code_of_the_service_where_it_says_one() {
+    fn tool_error_has_the_service_error_code() {
         let envelope = r#"{"error": {"code": "insufficient_credits", "message": "Not enough.", "request_id": "req_1"}}"#;
-        let error = ToolError::of("image_generate", &[envelope.to_owned()], None);
+        let error = ToolError::new("image_generate", &[envelope.to_owned()], None);
         assert_eq!(error.code(), Some(&ErrorCode::InsufficientCredits));
         assert_eq!(
             error.to_string(),
             "image_generate: Not enough. (insufficient_credits)"
         );
-        let plain = ToolError::of("x", &["went wrong".to_owned()], None);
-        assert_eq!(
-            (plain.code(), plain.to_string()),
-            (None, "x: went wrong".to_owned())
-        );
+        let text_only = ToolError::new("x", &["went wrong".to_owned()], None);
+        assert_eq!(text_only.code(), None);
+        assert_eq!(text_only.to_string(), "x: went wrong");
     }
 }

@@ -1,27 +1,33 @@
-//! The service's tools over MCP, by the official `rmcp`.
+//! Client for the service's MCP endpoint.
 //!
-//! `rmcp` speaks the protocol (the current revision, and the one before where the endpoint knows no
-//! newer one); what carries its messages is this crate's own [`Transport`](crate::transport), with
-//! the same credential, rate limit and rules of repetition as every other call.
+//! [`Client`] lists and calls the tools of the endpoint. The protocol is implemented by [`rmcp`]:
+//! the current revision, with a fallback to the previous one if the endpoint does not support it.
+//! Its messages are sent like every other request of this crate, with the same credential, rate
+//! limit and retry rules.
+//!
+//! # Examples
 //!
 //! ```no_run
 //! use serde_json::json;
 //!
 //! # async fn run() -> Result<(), svc_sdk::mcp::Error> {
 //! let client = svc_sdk::mcp::Client::from_env().await?;
-//! let made = client
+//! let result = client
 //!     .call("image_generate", json!({"prompt": "a red fox", "max_spend_usd": 0.05}))
 //!     .await?;
-//! println!("{:?}", made.structured);
+//! println!("{:?}", result.structured);
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! [`rmcp`]: https://docs.rs/rmcp
 
-mod carrier;
 mod client;
 mod error;
+mod response;
 mod tool;
+mod transport;
 
-pub use self::client::{Builder, Client};
+pub use self::client::{Client, ClientBuilder};
 pub use self::error::{Error, ToolError};
-pub use self::tool::{Link, Tool, ToolResult};
+pub use self::tool::{ResourceLink, Tool, ToolResult};

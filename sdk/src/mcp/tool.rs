@@ -1,97 +1,124 @@
-//! Tools as they are listed, and what a call gives.
+//! Tools of the endpoint and the results of their calls.
+
+use std::sync::{Arc, PoisonError, RwLock};
 
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::types::IdempotencyKey;
 
-/// A tool of the endpoint.
+/// A tool of the MCP endpoint.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Tool {
-    /// What it is called by.
+    /// The name to call the tool by.
     pub name: String,
-    /// What it is shown as.
+    /// The display name.
     pub title: Option<String>,
-    /// What a model is told of it.
+    /// The description for a model.
     pub description: Option<String>,
-    /// The JSON Schema of its arguments.
+    /// The JSON Schema of the arguments.
     pub input_schema: Value,
-    /// The JSON Schema of its structured content.
+    /// The JSON Schema of the structured result.
     pub output_schema: Option<Value>,
-    /// Whether it changes nothing, as the service says.
+    /// Whether the endpoint declares that the tool does not change anything.
     pub read_only: bool,
 }
 
 impl Tool {
-    /// Whether it takes that argument.
+    /// Returns `true` if the tool accepts an argument with this name.
     #[must_use]
-    pub fn takes(&self, argument: &str) -> bool {
+    pub fn has_argument(&self, name: &str) -> bool {
         let properties = self.input_schema.get("properties");
-        properties.is_some_and(|properties| properties.get(argument).is_some())
+        properties.is_some_and(|properties| properties.get(name).is_some())
     }
 
-    pub(crate) fn of(tool: rmcp::model::Tool) -> Self {
+    pub(super) fn from_rmcp(tool: rmcp::model::Tool) -> Self {
         let annotations = tool.annotations.unwrap_or_default();
-        let schema = |schema: &serde_json::Map<String, Value>| Value::Object(schema.clone());
+        let to_value = |schema: &Map<String, Value>| Value::Object(schema.clone());
         Self {
             name: tool.name.into_owned(),
             title: tool.title,
             description: tool.description.map(std::borrow::Cow::into_owned),
-            input_schema: schema(&tool.input_schema),
-            output_schema: tool.output_schema.as_deref().map(schema),
+            input_schema: to_value(&tool.input_schema),
+            output_schema: tool.output_schema.as_deref().map(to_value),
             read_only: annotations.read_only_hint.unwrap_or(false),
         }
     }
 }
 
-/// What a tool gave.
+/// The tools of the last listing, which the client and its transport share.
+#[derive(Default)]
+pub(super) struct ToolCache(RwLock<Option<Arc<[Tool]>>>);
+
+impl ToolCache {
+    pub(super) fn get(&self) -> Option<Arc<[Tool]>> {
+        self.0
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    pub(super) fn set(&self, tools: Arc<[Tool]>) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Some(tools);
+    }
+
+    /// Returns `true` if the tool is known to be read-only.
+    pub(super) fn is_read_only(&self, name: &str) -> bool {
+        self.get()
+            .is_some_and(|tools| tools.iter().any(|tool| tool.name == name && tool.read_only))
+    }
+}
+
+/// The result of a successful tool call.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ToolResult {
-    /// The structured content: JSON that fits the tool's output schema.
+    /// The structured content, which conforms to the tool's output schema.
     pub structured: Option<Value>,
-    /// The texts, for people and models.
+    /// The text content, for people and models.
     pub texts: Vec<String>,
-    /// Files that it leads to.
-    pub links: Vec<Link>,
-    /// The key that the call was made under. The same call with it is done once.
+    /// The files that the result links to.
+    pub links: Vec<ResourceLink>,
+    /// The idempotency key of the call.
+    ///
+    /// Calling the tool again with this key and the same arguments does not run it twice.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idempotency_key: Option<IdempotencyKey>,
 }
 
-/// A file that a result leads to. Fetching it takes no credential.
+/// A link to a file. No credential is needed to download it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
-pub struct Link {
-    /// Its URL.
+pub struct ResourceLink {
+    /// The URL of the file.
     pub uri: String,
-    /// Its name.
+    /// The name of the file.
     pub name: String,
-    /// Its MIME type.
+    /// The MIME type of the file.
     pub mime_type: Option<String>,
 }
 
 impl ToolResult {
-    pub(crate) fn of(result: CallToolResult, key: Option<IdempotencyKey>) -> Self {
-        let mut read = Self {
+    pub(super) fn new(result: CallToolResult, idempotency_key: Option<IdempotencyKey>) -> Self {
+        let mut tool_result = Self {
             structured: result.structured_content,
-            idempotency_key: key,
+            idempotency_key,
             ..Self::default()
         };
         for block in result.content {
             match block {
-                ContentBlock::Text(text) => read.texts.push(text.text),
-                ContentBlock::ResourceLink(link) => read.links.push(Link {
+                ContentBlock::Text(text) => tool_result.texts.push(text.text),
+                ContentBlock::ResourceLink(link) => tool_result.links.push(ResourceLink {
                     uri: link.uri,
                     name: link.name,
                     mime_type: link.mime_type,
                 }),
-                // Other content is none that this service makes.
+                // The service does not return other types of content.
                 _ => {}
             }
         }
-        read
+        tool_result
     }
 }

@@ -36,13 +36,13 @@ async fn job(script: &std::sync::Arc<Script>) -> JobHandle<crate::Open> {
 }
 
 /// The moment of each poll, in seconds, less the jitter of at most a tenth of each pause.
-fn about(moments: &[u128], expected: &[f64]) {
-    assert_eq!(moments.len(), expected.len(), "{moments:?}");
-    for (moment, expected) in moments.iter().zip(expected) {
+fn about(times: &[u128], expected: &[f64]) {
+    assert_eq!(times.len(), expected.len(), "{times:?}");
+    for (moment, expected) in times.iter().zip(expected) {
         let seconds = *moment as f64 / 1000.0;
         assert!(
             (*expected..=expected * 1.1 + 0.01).contains(&seconds),
-            "{moments:?} is not about {expected:?}"
+            "{times:?} is not about {expected:?}"
         );
     }
 }
@@ -58,9 +58,9 @@ async fn polls_follow_the_hints_of_the_receipt_and_of_each_status() {
     ]);
     let result = job(&script).await.wait().await.unwrap();
     assert_eq!(result.artifacts().len(), 1);
-    about(&script.moments(), &[0.0, 4.0, 6.0, 16.0, 16.0]);
+    about(&script.request_times(), &[0.0, 4.0, 6.0, 16.0, 16.0]);
     let urls: Vec<_> = script
-        .seen()
+        .requests()
         .iter()
         .map(|seen| seen.url.rsplit('/').next().unwrap().to_owned())
         .collect();
@@ -90,7 +90,7 @@ async fn an_update_is_returned_before_the_pause() {
 async fn a_job_rebuilt_from_its_id_is_polled_at_once() {
     let script = Script::new([json(200, COMPLETED), json(200, RESULT)]);
     open_client(&script).jobs().handle("job_1").wait().await.unwrap();
-    assert_eq!(script.moments(), [0, 0]);
+    assert_eq!(script.request_times(), [0, 0]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -113,7 +113,7 @@ async fn an_unknown_status_is_terminal_only_if_the_payload_says_so() {
             .len(),
         1
     );
-    assert_eq!(script.seen().len(), 3);
+    assert_eq!(script.requests().len(), 3);
 }
 
 #[tokio::test(start_paused = true)]
@@ -150,10 +150,10 @@ async fn failed_polls_are_retried() {
         r#"{"error": {"code": "database_busy", "message": ""}}"#,
     )
     .header("retry-after", 5);
-    let page = Step::Answer(502, vec![], "<html>".into());
+    let page = Step::Response(502, vec![], "<html>".into());
     let script = Script::new([
-        Step::Refused,
-        Step::Reset,
+        Step::ConnectionRefused,
+        Step::ConnectionReset,
         page,
         busy,
         json(200, "{\"da"),
@@ -167,10 +167,10 @@ async fn failed_polls_are_retried() {
         troubles += usize::from(update.unwrap().poll_error.is_some());
     }
     assert_eq!(troubles, 5);
-    let moments = script.moments();
+    let times = script.request_times();
     assert!(
-        moments[4] - moments[3] >= 5_000,
-        "the service's hint is kept: {moments:?}"
+        times[4] - times[3] >= 5_000,
+        "the service's hint is kept: {times:?}"
     );
 }
 
@@ -182,9 +182,9 @@ async fn polling_ends_at_a_permanent_error_and_at_the_failure_timeout() {
     )]);
     let error = open_client(&script).jobs().handle("job_1").wait().await.unwrap_err();
     assert!(error.is_poll_failure() && error.is_unauthorized() && !error.is_job_failed());
-    assert_eq!(script.seen().len(), 1);
+    assert_eq!(script.requests().len(), 1);
 
-    let script = Script::new([Step::Refused]);
+    let script = Script::new([Step::ConnectionRefused]);
     let error = open_client(&script)
         .jobs().handle("job_1")
         .wait().poll_failure_timeout(Duration::from_secs(60)).no_timeout()
@@ -194,7 +194,7 @@ async fn polling_ends_at_a_permanent_error_and_at_the_failure_timeout() {
     assert_eq!(error.job_id().unwrap().as_str(), "job_1");
     assert!(
         script
-            .moments()
+            .request_times()
             .last()
             .is_some_and(|last| (60_000..90_000).contains(last))
     );
@@ -228,7 +228,7 @@ async fn a_timeout_beyond_the_range_of_the_clock_is_none() {
 #[tokio::test(start_paused = true)]
 async fn the_timeout_covers_reading_the_result() {
     for (deadline, at_most) in [(30, 30), (1, 10)] {
-        let script = Script::new([json(200, COMPLETED), Step::Silence]);
+        let script = Script::new([json(200, COMPLETED), Step::NoResponse]);
         let began = crate::call::clock::now();
         let error = open_client(&script)
             .jobs().handle("job_1")
@@ -253,7 +253,7 @@ async fn a_wait_can_be_spawned() {
 async fn only_a_job_that_failed_is_called_failed() {
     // Terminal under a new name, and its result cannot be read.
     let archived = json(200, r#"{"data": {"status": "archived", "terminal": true}}"#);
-    let script = Script::new([archived, Step::Refused]);
+    let script = Script::new([archived, Step::ConnectionRefused]);
     let error = open_client(&script).jobs().handle("job_1").wait().await.unwrap_err();
     assert!(!error.is_job_failed() && error.is_unreachable(), "{error}");
 
@@ -282,7 +282,7 @@ async fn a_wait_goes_on_until_the_result_is_ready() {
     let early = r#"{"data": {"status": "completed", "terminal": true, "result_ready": false, "next_poll_after_seconds": 1}}"#;
     let script = Script::new([json(200, early), json(200, COMPLETED), json(200, RESULT)]);
     open_client(&script).jobs().handle("job_1").wait().await.unwrap();
-    assert_eq!(script.seen().len(), 3);
+    assert_eq!(script.requests().len(), 3);
 }
 
 #[tokio::test(start_paused = true)]
@@ -293,7 +293,7 @@ async fn a_service_that_always_hints_zero_is_not_flooded() {
         .wait().timeout(Duration::from_secs(105))
         .await
         .unwrap_err();
-    assert!(script.seen().len() < 220, "{}", script.seen().len());
+    assert!(script.requests().len() < 220, "{}", script.requests().len());
 }
 
 #[tokio::test(start_paused = true)]
@@ -303,7 +303,7 @@ async fn a_sync_submit_that_is_terminal_needs_no_poll() {
     let job = job(&script).await;
     assert!(!job.is_replay());
     job.wait().await.unwrap();
-    assert_eq!(script.seen().len(), 2);
+    assert_eq!(script.requests().len(), 2);
 }
 
 #[tokio::test(start_paused = true)]
@@ -314,7 +314,7 @@ async fn a_wait_for_a_top_up_ends_when_it_is_paid() {
             &format!(r#"{{"data": {{"id": "top_1", "status": "{status}"}}}}"#),
         )
     };
-    let script = Script::new([top_up("pending"), Step::Reset, top_up("paid")]);
+    let script = Script::new([top_up("pending"), Step::ConnectionReset, top_up("paid")]);
     let paid = open_client(&script)
         .top_ups()
         .handle("top_1")
@@ -351,12 +351,12 @@ async fn a_replica_that_is_behind_is_polled_again_for_a_while() {
     );
     let script = Script::new([json(200, COMPLETED), behind.clone(), json(200, RESULT)]);
     open_client(&script).jobs().handle("job_1").wait().await.unwrap();
-    assert_eq!(script.moments(), [0, 0, 2_000]);
+    assert_eq!(script.request_times(), [0, 0, 2_000]);
 
     let script = Script::new([json(200, COMPLETED), behind]);
     let error = open_client(&script).jobs().handle("job_1").wait().await.unwrap_err();
     assert_eq!(error.code().unwrap().as_str(), "job_not_completed");
-    assert!(script.moments().last().is_some_and(|last| *last < 16_000));
+    assert!(script.request_times().last().is_some_and(|last| *last < 16_000));
 }
 
 fn completed_event() -> crate::types::WebhookEvent {
@@ -376,7 +376,7 @@ async fn an_event_before_the_next_poll_ends_the_wait() {
         late.publish(&completed_event());
     });
     assert_eq!(job.wait().webhook_events(&events).await.unwrap().artifacts().len(), 1);
-    assert_eq!(script.moments(), [0, 7000, 7000]);
+    assert_eq!(script.request_times(), [0, 7000, 7000]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -387,7 +387,7 @@ async fn an_event_before_the_wait_is_not_missed() {
     events.publish(&completed_event());
     let job = open_client(&script).jobs().handle("job_1");
     assert!(job.wait().webhook_events(&events).await.is_ok());
-    assert_eq!(script.moments(), [0, 0]);
+    assert_eq!(script.request_times(), [0, 0]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -409,24 +409,24 @@ async fn an_event_about_a_running_job_only_makes_the_next_polls_earlier() {
     events.publish(&completed_event());
     let job = job(&script).await;
     assert_eq!(job.wait().webhook_events(&events).await.unwrap().artifacts().len(), 1);
-    let moments = script.moments();
-    assert_eq!(moments[..2], [0, 0], "{moments:?}");
+    let times = script.request_times();
+    assert_eq!(times[..2], [0, 0], "{times:?}");
     // For a while it is looked at again soon, as a replica may be behind, and then as before.
-    assert!(moments[2] <= 1_200, "{moments:?}");
-    let late = moments.iter().filter(|at| **at < 60_000).count();
-    assert!((14..20).contains(&late), "{moments:?}");
+    assert!(times[2] <= 1_200, "{times:?}");
+    let late = times.iter().filter(|at| **at < 60_000).count();
+    assert!((14..20).contains(&late), "{times:?}");
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_event_does_not_hide_a_poll_failure() {
-    let script = Script::new([receipt(30.0), Step::Reset]);
+    let script = Script::new([receipt(30.0), Step::ConnectionReset]);
     let events = WebhookEvents::new();
     events.publish(&completed_event());
     let job = job(&script).await;
     let error = job.wait().webhook_events(&events).await.unwrap_err();
     assert!(error.is_poll_failure() && !error.is_job_failed());
     assert_eq!(error.job_id(), Some(job.id()));
-    assert!(script.moments().last().is_some_and(|last| *last >= 300_000));
+    assert!(script.request_times().last().is_some_and(|last| *last >= 300_000));
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,12 +1,13 @@
-//! The seam to the network: one request out, one response with a streamed body back.
+//! The HTTP transport: sends one request and returns one response with a streamed body.
 //!
-//! What a transport must not do: follow redirects, retry, decode, or time out a slow body; the
-//! layers above do these. Credentials are already on the request.
+//! A [`Transport`] must not follow redirects, retry, decode bodies or apply a timeout to the whole
+//! response: the client does all of this. Credentials are already in the request's headers.
 
 use std::error::Error as StdError;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use http_body_util::combinators::UnsyncBoxBody;
@@ -16,76 +17,96 @@ mod reqwest;
 #[cfg(test)]
 pub(crate) mod script;
 
-/// The transport on reqwest that a client uses where it is given none.
+/// Returns the transport that clients use by default, which is based on reqwest.
 ///
-/// Redirects are off. Plain http, which is for loopback only, goes past every proxy and costs no
-/// set-up of TLS.
+/// It does not follow redirects. Requests to `http` URLs, which are allowed for loopback addresses
+/// only, bypass proxies and do not initialize TLS.
 #[cfg(feature = "reqwest")]
 #[must_use]
-pub fn reqwest() -> std::sync::Arc<dyn Transport> {
-    std::sync::Arc::new(reqwest::ReqwestTransport::default())
+pub fn reqwest() -> Arc<dyn Transport> {
+    Arc::new(reqwest::ReqwestTransport::default())
 }
 
 /// A streamed response body.
 pub type Body = UnsyncBoxBody<Bytes, TransportError>;
 
-/// A response on its way.
-pub type Sending =
+/// The future that [`Transport::send`] returns.
+pub type ResponseFuture =
     Pin<Box<dyn Future<Output = Result<http::Response<Body>, TransportError>> + Send + 'static>>;
 
-/// Sends one request and gives back one response.
+/// Sends HTTP requests on behalf of a client.
 ///
-/// The SDK brings one on reqwest; a test brings its own, or the mock server's in-process face.
-/// The request's URI is absolute.
+/// Implement this trait to use another HTTP client, or to answer requests without a network in
+/// tests.
+///
+/// # Examples
+///
+/// A transport that answers every request with an empty JSON object:
+///
+/// ```
+/// use bytes::Bytes;
+/// use http_body_util::{BodyExt, Full};
+/// use svc_sdk::transport::{ResponseFuture, Transport, TransportError};
+///
+/// struct EmptyObject;
+///
+/// impl Transport for EmptyObject {
+///     fn send(&self, _request: http::Request<Bytes>) -> ResponseFuture {
+///         let body = Full::new(Bytes::from_static(b"{}")).map_err(TransportError::maybe_sent);
+///         Box::pin(async move { Ok(http::Response::new(body.boxed_unsync())) })
+///     }
+/// }
+/// ```
 pub trait Transport: Send + Sync + 'static {
-    /// Sends the request.
-    fn send(&self, request: http::Request<Bytes>) -> Sending;
+    /// Sends a request with an absolute URI and returns its response.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`TransportError::not_sent`] if no part of the request can have reached the server,
+    /// and [`TransportError::maybe_sent`] otherwise. The client decides by this whether it may
+    /// retry.
+    fn send(&self, request: http::Request<Bytes>) -> ResponseFuture;
 }
 
-/// Why no whole response came.
+/// The error of a request that did not receive a complete response.
 #[derive(Debug)]
 pub struct TransportError {
-    sent: Sent,
+    maybe_sent: bool,
     source: Box<dyn StdError + Send + Sync>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Sent {
-    No,
-    Perhaps,
-}
-
 impl TransportError {
-    /// The request never left: no connection came about.
+    /// Creates an error for a request that was not sent, such as one whose connection was refused.
     #[must_use]
     pub fn not_sent(source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         Self {
-            sent: Sent::No,
+            maybe_sent: false,
             source: source.into(),
         }
     }
 
-    /// The request, or a part of it, may have arrived.
+    /// Creates an error for a request that may have reached the server, in whole or in part.
     #[must_use]
-    pub fn perhaps_sent(source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+    pub fn maybe_sent(source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         Self {
-            sent: Sent::Perhaps,
+            maybe_sent: true,
             source: source.into(),
         }
     }
 
-    /// Whether the request may have arrived.
+    /// Returns `true` if the request may have reached the server.
     #[must_use]
     pub fn may_have_been_sent(&self) -> bool {
-        self.sent == Sent::Perhaps
+        self.maybe_sent
     }
 }
 
 impl fmt::Display for TransportError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self.sent {
-            Sent::No => "no connection to the service",
-            Sent::Perhaps => "the connection broke before the whole answer came",
+        f.write_str(if self.maybe_sent {
+            "the connection failed before the complete response was received"
+        } else {
+            "could not connect to the service"
         })
     }
 }

@@ -1,5 +1,7 @@
-//! The transport on reqwest: one pool of connections without TLS for loopback, one with TLS, each
-//! made when it is first needed.
+//! The default transport, based on reqwest.
+//!
+//! It keeps two connection pools, one without TLS for loopback addresses and one with TLS, and
+//! creates each on its first use.
 
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -7,23 +9,23 @@ use std::time::Duration;
 use bytes::Bytes;
 use http_body_util::BodyExt;
 
-use super::{Sending, Transport, TransportError};
+use super::{ResponseFuture, Transport, TransportError};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 #[derive(Default)]
 pub(crate) struct ReqwestTransport {
-    plain: OnceLock<Result<reqwest::Client, String>>,
-    tls: OnceLock<Result<reqwest::Client, String>>,
+    http: OnceLock<Result<reqwest::Client, String>>,
+    https: OnceLock<Result<reqwest::Client, String>>,
 }
 
 impl Transport for ReqwestTransport {
-    fn send(&self, request: http::Request<Bytes>) -> Sending {
+    fn send(&self, request: http::Request<Bytes>) -> ResponseFuture {
         let client = match request.uri().scheme_str() {
             Some("http") => self
-                .plain
-                .get_or_init(|| plain().map_err(|error| error.to_string())),
-            _ => self.tls.get_or_init(tls),
+                .http
+                .get_or_init(|| http_client().map_err(|error| error.to_string())),
+            _ => self.https.get_or_init(https_client),
         };
         let prepared = match client {
             Ok(client) => reqwest::Request::try_from(request)
@@ -33,19 +35,22 @@ impl Transport for ReqwestTransport {
         };
         Box::pin(async move {
             let (client, request) = prepared?;
-            let response = client.execute(request).await.map_err(classify)?;
+            let response = client
+                .execute(request)
+                .await
+                .map_err(into_transport_error)?;
             Ok(http::Response::from(response)
-                .map(|body| body.map_err(TransportError::perhaps_sent).boxed_unsync()))
+                .map(|body| body.map_err(TransportError::maybe_sent).boxed_unsync()))
         })
     }
 }
 
-/// For loopback only: no proxy, and none of the cost of TLS.
-fn plain() -> reqwest::Result<reqwest::Client> {
-    without_roots(base()).no_proxy().build()
+/// Builds the client for loopback addresses, which uses neither a proxy nor TLS.
+fn http_client() -> reqwest::Result<reqwest::Client> {
+    with_empty_root_store(client_builder()).no_proxy().build()
 }
 
-fn base() -> reqwest::ClientBuilder {
+fn client_builder() -> reqwest::ClientBuilder {
     reqwest::Client::builder()
         .redirect(reqwest::redirect::Policy::none())
         .retry(reqwest::retry::never())
@@ -54,7 +59,7 @@ fn base() -> reqwest::ClientBuilder {
 }
 
 #[cfg(feature = "_tls")]
-fn config()
+fn tls_config()
 -> Result<rustls::ConfigBuilder<rustls::ClientConfig, rustls::WantsVerifier>, rustls::Error> {
     #[cfg(feature = "rustls")]
     let provider = rustls::crypto::ring::default_provider();
@@ -64,10 +69,11 @@ fn config()
         .with_safe_default_protocol_versions()
 }
 
-/// Keeps reqwest from reading the platform's certificates for a client that needs none.
+/// Configures TLS without root certificates, so that reqwest does not load those of the platform
+/// for a client that never uses them.
 #[cfg(feature = "_tls")]
-fn without_roots(builder: reqwest::ClientBuilder) -> reqwest::ClientBuilder {
-    match config() {
+fn with_empty_root_store(builder: reqwest::ClientBuilder) -> reqwest::ClientBuilder {
+    match tls_config() {
         Ok(config) => {
             let roots = rustls::RootCertStore::empty();
             builder.tls_backend_preconfigured(
@@ -79,39 +85,39 @@ fn without_roots(builder: reqwest::ClientBuilder) -> reqwest::ClientBuilder {
 }
 
 #[cfg(not(feature = "_tls"))]
-fn without_roots(builder: reqwest::ClientBuilder) -> reqwest::ClientBuilder {
+fn with_empty_root_store(builder: reqwest::ClientBuilder) -> reqwest::ClientBuilder {
     builder
 }
 
 #[cfg(feature = "_tls")]
-fn tls() -> Result<reqwest::Client, String> {
+fn https_client() -> Result<reqwest::Client, String> {
     use rustls_platform_verifier::BuilderVerifierExt;
 
-    let missing = |error: &dyn std::fmt::Display| {
+    let setup_failed = |error: &dyn std::fmt::Display| {
         format!(
-            "TLS cannot be set up ({error}): install the system's CA certificates (often the package ca-certificates)"
+            "TLS setup failed ({error}): install the system's CA certificates (usually the package ca-certificates)"
         )
     };
-    let config = config()
+    let config = tls_config()
         .and_then(BuilderVerifierExt::with_platform_verifier)
-        .map_err(|error| missing(&error))?
+        .map_err(|error| setup_failed(&error))?
         .with_no_client_auth();
-    base()
+    client_builder()
         .tls_backend_preconfigured(config)
         .build()
-        .map_err(|error| missing(&error))
+        .map_err(|error| setup_failed(&error))
 }
 
 #[cfg(not(feature = "_tls"))]
-fn tls() -> Result<reqwest::Client, String> {
-    Err("this build has no TLS: enable the feature `rustls`".to_owned())
+fn https_client() -> Result<reqwest::Client, String> {
+    Err("this build does not support TLS: enable the feature `rustls`".to_owned())
 }
 
-fn classify(error: reqwest::Error) -> TransportError {
+fn into_transport_error(error: reqwest::Error) -> TransportError {
     if error.is_connect() || error.is_builder() {
         TransportError::not_sent(error.without_url())
     } else {
-        TransportError::perhaps_sent(error.without_url())
+        TransportError::maybe_sent(error.without_url())
     }
 }
 
@@ -120,12 +126,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_client_for_loopback_is_built_without_certificates() {
-        plain().unwrap();
+    fn http_client_is_built_without_certificates() {
+        http_client().unwrap();
     }
 
     #[tokio::test]
-    async fn a_closed_port_is_a_request_that_was_never_sent() {
+    async fn request_to_closed_port_is_not_sent() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/", listener.local_addr().unwrap());
         drop(listener);
@@ -136,7 +142,7 @@ mod tests {
 
     #[cfg(feature = "_tls")]
     #[tokio::test]
-    async fn an_https_request_meets_tls_and_says_why_it_fails() {
+    async fn failed_https_connection_is_not_sent() {
         let request = http::Request::get("https://127.0.0.1:1/")
             .body(Bytes::new())
             .unwrap();

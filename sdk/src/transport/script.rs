@@ -1,32 +1,37 @@
-//! A transport that answers from a script and remembers what it was asked, for this crate's tests.
+//! A transport for tests, which answers from a script and records the requests.
 
 use std::collections::VecDeque;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
+use http::response::Builder;
+use http_body::Frame;
 use http_body_util::{BodyExt, Full, StreamBody};
 
-use super::{Sending, Transport, TransportError};
+use super::{Body, ResponseFuture, Transport, TransportError};
 use crate::call::clock::{self, Instant};
+use crate::surface::{Developer, Open, Surface};
 
-/// One answer.
+/// The outcome of one request.
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
-    /// An answer with these headers and this body.
-    Answer(u16, Vec<(&'static str, String)>, Bytes),
-    /// So many bytes of an answer, then the connection breaks.
-    CutOff(Box<Step>, usize),
-    /// No connection.
-    Refused,
-    /// The connection breaks after the request was sent.
-    Reset,
-    /// Never an answer.
-    Silence,
+    /// A response with a status, headers and a body.
+    Response(u16, Vec<(&'static str, String)>, Bytes),
+    /// A response whose connection is reset after this number of body bytes.
+    Truncated(Box<Step>, usize),
+    /// No connection: the request is not sent.
+    ConnectionRefused,
+    /// The connection is reset after the request was sent.
+    ConnectionReset,
+    /// The request is sent, and never receives a response.
+    NoResponse,
 }
 
 pub(crate) fn json(status: u16, body: &str) -> Step {
-    Step::Answer(
+    Step::Response(
         status,
         vec![("content-type", "application/json".into())],
         Bytes::copy_from_slice(body.as_bytes()),
@@ -35,40 +40,90 @@ pub(crate) fn json(status: u16, body: &str) -> Step {
 
 impl Step {
     pub(crate) fn header(mut self, name: &'static str, value: impl ToString) -> Self {
-        if let Step::Answer(_, headers, _) = &mut self {
+        if let Step::Response(_, headers, _) = &mut self {
             headers.push((name, value.to_string()));
         }
         self
     }
 
-    pub(crate) fn cut_off_after(self, bytes: usize) -> Self {
-        Step::CutOff(Box::new(self), bytes)
+    pub(crate) fn truncated_after(self, bytes: usize) -> Self {
+        Step::Truncated(Box::new(self), bytes)
+    }
+
+    async fn into_result(self) -> Result<http::Response<Body>, TransportError> {
+        match self {
+            Step::ConnectionRefused => Err(TransportError::not_sent("connection refused")),
+            Step::ConnectionReset => Err(TransportError::maybe_sent("connection reset")),
+            Step::NoResponse => std::future::pending().await,
+            Step::Response(status, headers, body) => {
+                let head = response_head(status, &headers, body.len());
+                let body = Full::new(body).map_err(|never| match never {});
+                Ok(head.body(body.boxed_unsync()).unwrap())
+            }
+            Step::Truncated(step, bytes) => {
+                let Step::Response(status, headers, body) = *step else {
+                    panic!("only a response can be truncated")
+                };
+                let head = response_head(status, &headers, body.len());
+                let frames = VecDeque::from([
+                    Ok(Frame::data(body.slice(..bytes))),
+                    Err(TransportError::maybe_sent("connection reset")),
+                ]);
+                let body = StreamBody::new(Frames(frames)).boxed_unsync();
+                Ok(head.body(body).unwrap())
+            }
+        }
     }
 }
 
-/// A request as it came.
+fn response_head(status: u16, headers: &[(&'static str, String)], length: usize) -> Builder {
+    let builder = http::Response::builder()
+        .status(status)
+        .header("content-length", length);
+    headers.iter().fold(builder, |builder, (name, value)| {
+        builder.header(*name, value)
+    })
+}
+
+struct Frames(VecDeque<Result<Frame<Bytes>, TransportError>>);
+
+impl futures_core::Stream for Frames {
+    type Item = Result<Frame<Bytes>, TransportError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        Poll::Ready(self.0.pop_front())
+    }
+}
+
 #[derive(Clone, Debug)]
-pub(crate) struct Seen {
+pub(crate) struct RecordedRequest {
+    /// The time since the script was created.
     pub(crate) at: Duration,
     pub(crate) url: String,
     pub(crate) headers: http::HeaderMap,
     pub(crate) body: Bytes,
 }
 
-impl Seen {
+impl RecordedRequest {
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }
 }
 
-/// The script; past its end the last step is repeated.
+/// A sequence of steps, of which the last is repeated, and the requests that they answered.
 #[derive(Debug)]
 pub(crate) struct Script {
     steps: Mutex<VecDeque<Step>>,
-    seen: Mutex<Vec<Seen>>,
-    began: Instant,
+    requests: Mutex<Vec<RecordedRequest>>,
+    created_at: Instant,
     latency: Duration,
-    under_way: Mutex<(usize, usize)>,
+    in_flight: Mutex<InFlight>,
+}
+
+#[derive(Debug, Default)]
+struct InFlight {
+    current: usize,
+    max: usize,
 }
 
 impl Script {
@@ -82,28 +137,39 @@ impl Script {
     ) -> Arc<Self> {
         Arc::new(Self {
             steps: Mutex::new(steps.into_iter().collect()),
-            seen: Mutex::default(),
-            began: clock::now(),
+            requests: Mutex::default(),
+            created_at: clock::now(),
             latency,
-            under_way: Mutex::default(),
+            in_flight: Mutex::default(),
         })
     }
 
-    pub(crate) fn seen(&self) -> Vec<Seen> {
-        self.seen.lock().unwrap().clone()
+    pub(crate) fn requests(&self) -> Vec<RecordedRequest> {
+        self.requests.lock().unwrap().clone()
     }
 
-    /// When each request came, in milliseconds.
-    pub(crate) fn moments(&self) -> Vec<u128> {
-        self.seen().iter().map(|seen| seen.at.as_millis()).collect()
+    /// Returns the times of the requests in milliseconds since the script was created.
+    pub(crate) fn request_times(&self) -> Vec<u128> {
+        let requests = self.requests.lock().unwrap();
+        requests.iter().map(|sent| sent.at.as_millis()).collect()
     }
 
-    /// The most requests that were under way at once.
-    pub(crate) fn busiest(&self) -> usize {
-        self.under_way.lock().unwrap().1
+    /// Returns the maximum number of requests that were in flight at the same time.
+    pub(crate) fn max_in_flight(&self) -> usize {
+        self.in_flight.lock().unwrap().max
     }
 
-    fn next(&self) -> Step {
+    fn record(&self, request: http::Request<Bytes>) {
+        let (head, body) = request.into_parts();
+        self.requests.lock().unwrap().push(RecordedRequest {
+            at: clock::now() - self.created_at,
+            url: head.uri.to_string(),
+            headers: head.headers,
+            body,
+        });
+    }
+
+    fn next_step(&self) -> Step {
         let mut steps = self.steps.lock().unwrap();
         if steps.len() > 1 {
             steps.pop_front().unwrap()
@@ -111,103 +177,48 @@ impl Script {
             steps.front().unwrap().clone()
         }
     }
+
+    async fn wait_for_latency(&self) {
+        {
+            let mut in_flight = self.in_flight.lock().unwrap();
+            in_flight.current += 1;
+            in_flight.max = in_flight.max.max(in_flight.current);
+        }
+        clock::sleep(self.latency).await;
+        self.in_flight.lock().unwrap().current -= 1;
+    }
 }
 
-/// The script as a client takes it.
 #[derive(Clone)]
-pub(crate) struct Scripted(pub(crate) Arc<Script>);
+pub(crate) struct ScriptedTransport(pub(crate) Arc<Script>);
 
-impl Transport for Scripted {
-    fn send(&self, request: http::Request<Bytes>) -> Sending {
+impl Transport for ScriptedTransport {
+    fn send(&self, request: http::Request<Bytes>) -> ResponseFuture {
         let script = Arc::clone(&self.0);
         Box::pin(async move {
-            let (head, body) = request.into_parts();
-            script.seen.lock().unwrap().push(Seen {
-                at: clock::now() - script.began,
-                url: head.uri.to_string(),
-                headers: head.headers,
-                body,
-            });
-            let step = script.next();
-            {
-                let mut under_way = script.under_way.lock().unwrap();
-                under_way.0 += 1;
-                under_way.1 = under_way.1.max(under_way.0);
-            }
-            clock::sleep(script.latency).await;
-            script.under_way.lock().unwrap().0 -= 1;
-            answer(step).await
+            script.record(request);
+            let step = script.next_step();
+            script.wait_for_latency().await;
+            step.into_result().await
         })
     }
 }
 
-async fn answer(step: Step) -> Result<http::Response<super::Body>, TransportError> {
-    match step {
-        Step::Refused => Err(TransportError::not_sent("connection refused")),
-        Step::Reset => Err(TransportError::perhaps_sent("connection reset")),
-        Step::Silence => std::future::pending().await,
-        Step::Answer(status, headers, body) => Ok(head(status, &headers, body.len())
-            .body(whole(body))
-            .unwrap()),
-        Step::CutOff(step, bytes) => {
-            let Step::Answer(status, headers, body) = *step else {
-                panic!("only an answer can be cut off")
-            };
-            let pieces = [
-                Ok(http_body::Frame::data(body.slice(..bytes))),
-                Err(TransportError::perhaps_sent("connection reset")),
-            ];
-            let stream = StreamBody::new(Pieces(pieces.into_iter().collect())).boxed_unsync();
-            Ok(head(status, &headers, body.len()).body(stream).unwrap())
-        }
-    }
+/// Returns a client of the open surface that uses the script.
+pub(crate) fn open_client(script: &Arc<Script>) -> crate::Client<Open> {
+    client(script, "https://api.example/base")
 }
 
-fn head(status: u16, headers: &[(&'static str, String)], length: usize) -> http::response::Builder {
-    let builder = http::Response::builder()
-        .status(status)
-        .header("content-length", length);
-    headers.iter().fold(builder, |builder, (name, value)| {
-        builder.header(*name, value)
-    })
+/// Returns a client of the developer surface that uses the script.
+pub(crate) fn developer_client(script: &Arc<Script>) -> crate::Client<Developer> {
+    client(script, "https://developer.example")
 }
 
-fn whole(body: Bytes) -> super::Body {
-    Full::new(body)
-        .map_err(|never| match never {})
-        .boxed_unsync()
-}
-
-struct Pieces(VecDeque<Result<http_body::Frame<Bytes>, TransportError>>);
-
-impl futures_core::Stream for Pieces {
-    type Item = Result<http_body::Frame<Bytes>, TransportError>;
-
-    fn poll_next(
-        mut self: std::pin::Pin<&mut Self>,
-        _: &mut std::task::Context<'_>,
-    ) -> std::task::Poll<Option<Self::Item>> {
-        std::task::Poll::Ready(self.0.pop_front())
-    }
-}
-
-/// A client of the open surface that speaks to the script.
-pub(crate) fn open_client(script: &Arc<Script>) -> crate::open::Client {
-    crate::open::Client::builder()
-        .base_url("https://api.example/base")
+fn client<S: Surface>(script: &Arc<Script>, base_url: &str) -> crate::Client<S> {
+    crate::Client::builder()
+        .base_url(base_url)
         .api_key(crate::Secret::new("canary-key").unwrap())
-        .transport(Arc::new(Scripted(Arc::clone(script))))
-        .seed(7)
-        .build()
-        .unwrap()
-}
-
-/// A client of the developer surface that speaks to the script.
-pub(crate) fn developer_client(script: &Arc<Script>) -> crate::developer::Client {
-    crate::developer::Client::builder()
-        .base_url("https://developer.example")
-        .api_key(crate::Secret::new("canary-key").unwrap())
-        .transport(Arc::new(Scripted(Arc::clone(script))))
+        .transport(Arc::new(ScriptedTransport(Arc::clone(script))))
         .seed(7)
         .build()
         .unwrap()

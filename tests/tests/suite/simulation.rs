@@ -9,7 +9,7 @@ use serde_json::Value;
 use svc_mock_server::engine::{Fault, FaultKind};
 use svc_mock_server::{InProcess, Setup};
 use svc_sdk::contract::Plan;
-use svc_sdk::download::Downloaded;
+use svc_sdk::download::DownloadedFile;
 use svc_sdk::types::{ImageGenerate, Usd, VideoGenerate};
 use svc_sdk::{JobHandle, Open, RetryPolicy, Secret, open};
 use tokio::task::JoinSet;
@@ -57,7 +57,7 @@ async fn submitted(client: &open::Client, image: &ImageGenerate) -> JobHandle<Op
 }
 
 /// Downloads until all is there: an error names the job, and what is on disk is gone on from.
-async fn downloaded(job: &JobHandle<Open>, folder: &Path) -> Vec<Downloaded> {
+async fn downloaded(job: &JobHandle<Open>, folder: &Path) -> Vec<DownloadedFile> {
     loop {
         match job.download(folder).await {
             Ok(files) => return files,

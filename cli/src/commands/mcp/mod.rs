@@ -154,7 +154,7 @@ fn unread(error: mcp::Error) -> Failure {
 
 fn refused(error: mcp::Error) -> Failure {
     match error {
-        mcp::Error::Call(error) => Failure::from(error),
+        mcp::Error::Request(error) => Failure::from(error),
         mcp::Error::Tool(error) => {
             let code = error.code();
             let mut failure = Failure::new(exit_of(code), error.to_string());

@@ -46,7 +46,7 @@ async fn a_run_is_started_and_waited_for_and_its_output_decoded() {
     let receipt = run.wait().await.unwrap();
     let teaser: Teaser = receipt.output_as().unwrap();
     assert_eq!(teaser.title, "Fox");
-    let seen = script.seen();
+    let seen = script.requests();
     let paths: Vec<_> = seen
         .iter()
         .map(|seen| seen.url.split("/v1/").nth(1).unwrap())
@@ -60,9 +60,9 @@ async fn a_run_is_started_and_waited_for_and_its_output_decoded() {
             "format-runs/run_1/result"
         ]
     );
-    let moments = script.moments();
-    assert!((3000..=3400).contains(&moments[1]), "{moments:?}");
-    assert!((5000..=5700).contains(&moments[2]), "{moments:?}");
+    let times = script.request_times();
+    assert!((3000..=3400).contains(&times[1]), "{times:?}");
+    assert!((5000..=5700).contains(&times[2]), "{times:?}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -130,7 +130,7 @@ async fn an_output_that_is_not_filled_in_yet_is_read_again() {
     ]);
     let receipt_of = developer_client(&script).format_runs().handle("run_1").wait().await;
     assert!(receipt_of.unwrap().output.is_some());
-    assert_eq!(script.seen().len(), 3);
+    assert_eq!(script.requests().len(), 3);
 }
 
 #[tokio::test(start_paused = true)]
@@ -147,7 +147,7 @@ async fn reading_the_result_is_retried_as_long_as_polling() {
     let script = Script::new(steps);
     let run = developer_client(&script).format_runs().handle("run_1");
     assert!(run.wait().poll_failure_timeout(Duration::from_secs(900)).await.is_ok());
-    assert_eq!(script.seen().len(), 14);
+    assert_eq!(script.requests().len(), 14);
 }
 
 #[tokio::test(start_paused = true)]
@@ -178,7 +178,7 @@ async fn an_invalid_run_is_not_sent() {
     let error = crate::Error::from(schema.unwrap_err());
     assert!(error.is_invalid() && !error.may_have_been_sent());
     assert_eq!(error.violations()[0].path, "/not");
-    assert_eq!(script.seen().len(), 0);
+    assert_eq!(script.requests().len(), 0);
 }
 
 #[tokio::test(start_paused = true)]
@@ -282,7 +282,7 @@ async fn a_run_is_polled_until_its_result_is_ready() {
     ]);
     let run = developer_client(&script).agent_runs().handle("run_1");
     assert!(run.wait().await.is_ok());
-    assert_eq!(script.seen().len(), 5);
+    assert_eq!(script.requests().len(), 5);
 }
 
 #[tokio::test(start_paused = true)]
@@ -371,7 +371,7 @@ async fn a_run_that_goes_on_is_not_downloaded_as_if_it_were_all() {
     let run = developer_client(&script).agent_runs().handle("run_1");
     let error = run.download(folder.path()).await.unwrap_err();
     assert_eq!(error.code().unwrap().as_str(), "run_not_completed");
-    assert!(script.seen()[0].url.ends_with("/agent-runs/run_1/result"));
+    assert!(script.requests()[0].url.ends_with("/agent-runs/run_1/result"));
 }
 
 #[tokio::test(start_paused = true)]
@@ -380,6 +380,6 @@ async fn a_field_set_by_its_name_overrules_its_setter_and_is_sent_once() {
     let body = FormatRunCreate::new("first").field("instruction", "second");
     let start = developer_client(&script).formats().run("fmt_1", body);
     start.await.unwrap();
-    let sent = String::from_utf8(script.seen()[0].body.to_vec()).unwrap();
+    let sent = String::from_utf8(script.requests()[0].body.to_vec()).unwrap();
     assert_eq!(sent, r#"{"instruction":"second"}"#);
 }

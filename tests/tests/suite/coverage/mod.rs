@@ -310,7 +310,7 @@ impl World {
             .connect()
             .await
             .unwrap();
-        assert_eq!(client.revision().as_deref(), Some("2026-07-28"));
+        assert_eq!(client.protocol_version().as_deref(), Some("2026-07-28"));
         let tools = client.tools().await.unwrap();
         assert!(
             tools

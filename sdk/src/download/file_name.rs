@@ -1,73 +1,59 @@
-//! Names of files: ours, made from an identifier and a type.
+//! Safe file names for artifacts, derived from an identifier and a media type.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::types::Artifact;
 
-/// Characters of a name before its extension.
-const LONGEST: usize = 100;
+/// The maximum number of characters of the identifier in a file name.
+const MAX_STEM_CHARS: usize = 100;
 
-/// The name of an artifact's file: a single, plain, visible name on every platform.
+/// Returns a file name for an artifact that is valid and visible on every platform.
 pub(super) fn file_name(stem: &str, artifact: &Artifact) -> String {
-    format!("{}.{}", plain(stem), extension(artifact))
+    format!("{}.{}", sanitize(stem), extension(artifact))
 }
 
-/// Letters, digits, `-` and `_` stay; where anything else had to go, a digest keeps two names
-/// apart.
-fn plain(stem: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
-    let kept: String = stem
+/// Removes all characters except ASCII letters, digits, `-` and `_`.
+///
+/// A stem that is not valid as it is gets a prefix and a hash, which keeps different stems apart.
+fn sanitize(stem: &str) -> String {
+    let is_allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    let mut sanitized: String = stem
         .chars()
-        .filter(|c| is_plain(*c))
-        .take(LONGEST)
+        .filter(|c| is_allowed(*c))
+        .take(MAX_STEM_CHARS)
         .collect();
-    let leads = kept.starts_with(|c: char| c.is_ascii_alphanumeric());
-    if kept == stem && leads && !is_device(&kept) {
-        return kept;
+    let starts_valid = sanitized.starts_with(|c: char| c.is_ascii_alphanumeric());
+    if sanitized == stem && starts_valid && !is_reserved_on_windows(&sanitized) {
+        return sanitized;
+    }
+    if !sanitized.is_empty() {
+        sanitized.push('-');
     }
     let mut hasher = DefaultHasher::new();
     stem.hash(&mut hasher);
-    format!(
-        "artifact-{}{:016x}",
-        if kept.is_empty() {
-            String::new()
-        } else {
-            format!("{kept}-")
-        },
-        hasher.finish()
-    )
+    format!("artifact-{sanitized}{:016x}", hasher.finish())
 }
 
-/// Names that Windows keeps for devices, with any extension.
-fn is_device(name: &str) -> bool {
+/// Returns `true` for device names, which Windows reserves with any extension.
+fn is_reserved_on_windows(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     matches!(name.as_str(), "con" | "prn" | "aux" | "nul")
         || (name.len() == 4 && (name.starts_with("com") || name.starts_with("lpt")))
 }
 
+/// Returns the extension for the artifact's MIME type, URL or kind of media, in this order.
 fn extension(artifact: &Artifact) -> &'static str {
-    let mime = artifact.content_type.as_deref().unwrap_or_default();
-    let mime = mime
-        .split(';')
-        .next()
-        .unwrap_or_default()
-        .trim()
-        .to_ascii_lowercase();
-    by_mime(&mime)
-        .or_else(|| by_url(&artifact.url))
-        .or_else(|| {
-            by_kind(
-                artifact
-                    .media_type
-                    .as_deref()
-                    .or(artifact.artifact_type.as_deref())?,
-            )
-        })
+    let content_type = artifact.content_type.as_deref().unwrap_or_default();
+    let mime_type = content_type.split(';').next().unwrap_or_default();
+    let media_type = artifact.media_type.as_deref();
+    extension_for_mime_type(&mime_type.trim().to_ascii_lowercase())
+        .or_else(|| extension_from_url(&artifact.url))
+        .or_else(|| extension_for_media_type(media_type.or(artifact.artifact_type.as_deref())?))
         .unwrap_or("bin")
 }
 
-fn by_mime(mime: &str) -> Option<&'static str> {
-    Some(match mime {
+fn extension_for_mime_type(mime_type: &str) -> Option<&'static str> {
+    Some(match mime_type {
         "image/png" => "png",
         "image/jpeg" | "image/jpg" => "jpg",
         "image/webp" => "webp",
@@ -92,25 +78,24 @@ fn by_mime(mime: &str) -> Option<&'static str> {
     })
 }
 
-/// The URL's extension, if it is one of those that a type would have given.
-fn by_url(url: &str) -> Option<&'static str> {
+/// Returns the extension in the URL if it is a known one.
+fn extension_from_url(url: &str) -> Option<&'static str> {
     const KNOWN: &[&str] = &[
         "png", "jpg", "webp", "gif", "avif", "svg", "mp4", "webm", "mov", "mp3", "wav", "m4a",
         "ogg", "flac", "vtt", "srt", "txt", "json", "pdf", "zip",
     ];
     let url = url::Url::parse(url).ok()?;
-    let (_, found) = url.path().rsplit_once('.')?;
-    let found = found.to_ascii_lowercase();
-    let found = if found == "jpeg" {
-        "jpg"
-    } else {
-        found.as_str()
+    let (_, extension) = url.path().rsplit_once('.')?;
+    let extension = extension.to_ascii_lowercase();
+    let extension = match extension.as_str() {
+        "jpeg" => "jpg",
+        other => other,
     };
-    KNOWN.iter().copied().find(|known| *known == found)
+    KNOWN.iter().copied().find(|known| *known == extension)
 }
 
-fn by_kind(kind: &str) -> Option<&'static str> {
-    Some(match kind {
+fn extension_for_media_type(media_type: &str) -> Option<&'static str> {
+    Some(match media_type {
         "image" => "png",
         "video" => "mp4",
         "audio" | "music" => "mp3",
@@ -128,8 +113,8 @@ mod tests {
     }
 
     #[test]
-    fn hostile_identifiers_escape_nothing() {
-        let hostile = [
+    fn unsafe_identifiers_are_sanitized() {
+        let identifiers = [
             "../../etc/passwd",
             "..",
             ".",
@@ -171,21 +156,21 @@ mod tests {
             "\u{1b}[2J",
             "%2e%2e%2f",
         ];
-        assert_eq!(hostile.len(), 40);
+        assert_eq!(identifiers.len(), 40);
         let mut seen = std::collections::HashSet::new();
-        for stem in hostile {
+        for stem in identifiers {
             let name = file_name(stem, &artifact(serde_json::json!({"url": "https://m/a"})));
-            let plain = name.strip_suffix(".bin").unwrap();
-            assert!(plain.starts_with("artifact-"), "{stem:?} gave {name:?}");
+            let stem_part = name.strip_suffix(".bin").unwrap();
+            assert!(stem_part.starts_with("artifact-"), "{stem:?} gave {name:?}");
             assert!(
-                plain
+                stem_part
                     .bytes()
                     .all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_'),
                 "{stem:?} gave {name:?}"
             );
             assert!(
                 seen.insert(name.to_ascii_lowercase()),
-                "{stem:?} gave {name:?} again"
+                "{stem:?} gave the duplicate {name:?}"
             );
         }
         let long = file_name(
@@ -196,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_but_plain_identifiers_stay_as_they_are() {
+    fn safe_identifiers_are_unchanged() {
         for stem in [
             "art_1",
             "a",
@@ -225,8 +210,8 @@ mod tests {
     }
 
     #[test]
-    fn the_extension_is_the_types_then_the_urls_then_the_kinds() {
-        let rows = [
+    fn extension_comes_from_mime_type_then_url_then_media_type() {
+        let cases = [
             (
                 serde_json::json!({"url": "https://m/a.exe", "content_type": "image/png"}),
                 "png",
@@ -250,7 +235,7 @@ mod tests {
                 "bin",
             ),
         ];
-        for (json, expected) in rows {
+        for (json, expected) in cases {
             assert_eq!(
                 file_name("a", &artifact(json.clone())),
                 format!("a.{expected}"),
