@@ -177,7 +177,7 @@ impl Client {
         if !accepts_key {
             return Ok(None);
         }
-        let key = self.core.entropy.idempotency_key()?;
+        let key = self.core.random.idempotency_key()?;
         arguments.insert(KEY_ARGUMENT.to_owned(), Value::from(key.as_str()));
         Ok(Some(key))
     }
@@ -186,7 +186,7 @@ impl Client {
 impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Client")
-            .field("url", &self.core.base.as_str())
+            .field("url", &self.core.base_url.as_str())
             .finish_non_exhaustive()
     }
 }
@@ -246,7 +246,7 @@ impl ClientBuilder {
 
     /// Sets the timeout of a message, including its retries. The default is 150 seconds.
     pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.client = self.client.deadline(timeout);
+        self.client = self.client.timeout(timeout);
         self
     }
 
@@ -268,7 +268,7 @@ impl ClientBuilder {
             core: Arc::clone(&core),
             tools: Arc::clone(&tools),
         };
-        let config = StreamableHttpClientTransportConfig::with_uri(core.base.as_str());
+        let config = StreamableHttpClientTransportConfig::with_uri(core.base_url.as_str());
         let transport = StreamableHttpClientTransport::with_client(transport, config);
         let client_info = Implementation::new("svc-sdk", env!("CARGO_PKG_VERSION"));
         let client = ClientConfig::new(ClientCapabilities::default(), client_info);

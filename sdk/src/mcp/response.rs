@@ -6,16 +6,16 @@ use rmcp::model::ServerJsonRpcMessage;
 use rmcp::transport::streamable_http_client::StreamableHttpPostResponse;
 use serde_json::{Value, json};
 
-use crate::call::decode::Answer;
+use crate::call::RawResponse;
+use crate::call::response::snippet;
 use crate::error::{Error, Kind, Result};
 
 pub(super) const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
-const MAX_SNIPPET_BYTES: usize = 512;
 
 /// Decodes the HTTP response to `message`.
-pub(super) fn decode(message: &Value, response: Answer) -> Result<StreamableHttpPostResponse> {
+pub(super) fn decode(message: &Value, response: RawResponse) -> Result<StreamableHttpPostResponse> {
     let is_request = message.get("id").is_some() && message.get("method").is_some();
-    if (200..300).contains(&response.status) && !is_request {
+    if response.is_success() && !is_request {
         return Ok(StreamableHttpPostResponse::Accepted);
     }
     let session_id = header(&response.headers, &SESSION_ID);
@@ -31,13 +31,12 @@ pub(super) fn decode(message: &Value, response: Answer) -> Result<StreamableHttp
     if let Some(reply) = reply {
         return Ok(StreamableHttpPostResponse::Json(reply, session_id));
     }
-    let snippet = response.body.get(..MAX_SNIPPET_BYTES);
-    let kind = Kind::Unreadable {
+    let response = response.into_success()?;
+    let kind = Kind::NotJson {
         status: response.status,
-        snippet: String::from_utf8_lossy(snippet.unwrap_or(&response.body)).into_owned(),
+        snippet: snippet(&response.body),
     };
     let request_id = response.request_id();
-    response.success()?;
     Err(Error::new(kind).with_request_id(request_id))
 }
 

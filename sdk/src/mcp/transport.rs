@@ -17,7 +17,7 @@ use sse_stream::Sse;
 
 use super::response::{SESSION_ID, decode};
 use super::tool::ToolCache;
-use crate::call::{Core, Options, Request};
+use crate::call::{CallOptions, Core, Request};
 use crate::contract::{Operation, RetryClass};
 use crate::types::IdempotencyKey;
 
@@ -78,24 +78,18 @@ impl McpTransport {
         session_id: Option<&str>,
         headers: HashMap<HeaderName, HeaderValue>,
     ) -> crate::Result<StreamableHttpPostResponse> {
-        let mut request = Request {
-            operation: Some(Operation::Mcp),
-            method: Operation::Mcp.method(),
-            // The base URL is already the endpoint's complete URL.
-            path: String::new(),
-            query: Vec::new(),
-            body: None,
-            idempotency_key: None,
-            headers: headers.into_iter().collect(),
-            class: Some(self.retry_class(message)),
-        }
-        .with_body(message)?;
+        // The base URL is already the endpoint's complete URL.
+        let operation = Operation::Mcp;
+        let request = Request::raw(Some(operation), operation.method(), String::new());
+        let mut request = request.with_body(message)?;
+        request.retry_class = Some(self.retry_class(message));
+        request.headers = headers.into_iter().collect();
         let accept = HeaderValue::from_static("application/json, text/event-stream");
         request.headers.insert(ACCEPT, accept);
         if let Some(session_id) = session_id.and_then(|id| HeaderValue::from_str(id).ok()) {
             request.headers.insert(SESSION_ID, session_id);
         }
-        let options = Options::default();
+        let options = CallOptions::default();
         self.core
             .execute(&request, &options, |response| decode(message, response))
             .await
