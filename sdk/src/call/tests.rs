@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::contract::{Method, Operation};
 use crate::transport::script::{Script, Step, developer_client, json, open_client};
 use crate::handle::JobResource;
-use crate::surface::Developer;
+use crate::surface::{Developer, Open};
 use crate::types::{TopUpCreate, VideoGenerate};
 
 const RECEIPT: &str =
@@ -357,7 +357,7 @@ async fn an_invalid_request_is_not_sent() {
         .unwrap_err();
     assert!(error.is_invalid());
     let error = client
-        .submit::<JobResource<Developer>>(Operation::Music1Generate, &[], &serde_json::json!({})).await
+        .submit::<JobResource<Open>>(Operation::Music1Generate, &[], &serde_json::json!({})).await
         .unwrap_err();
     assert!(error.is_invalid());
     assert!(script.requests().is_empty());

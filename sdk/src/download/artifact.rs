@@ -16,7 +16,7 @@ use super::partial_file::PartialFile;
 use super::{DownloadedFile, OnProgress, Progress};
 use crate::call::clock;
 use crate::call::origin::is_secure;
-use crate::call::retry::{self, LONGEST_WAIT, RetryPolicy};
+use crate::call::retry::{self, MAX_RETRY_AFTER, RetryPolicy};
 use crate::contract::RetryClass;
 use crate::error::{Error, Kind, Result};
 use crate::transport::{Body, Transport, TransportError};
@@ -56,12 +56,12 @@ impl ArtifactDownload<'_> {
             };
             let cause = underlying_error(&error);
             let retry_after = cause.retry_after().unwrap_or_default();
-            let can_retry = retry::allows(RetryClass::Safe, retry::proof(cause));
-            if !can_retry || empty_attempts >= MAX_EMPTY_ATTEMPTS || retry_after > LONGEST_WAIT {
+            let can_retry = retry::allows_retry(RetryClass::Safe, retry::classify(cause));
+            if !can_retry || empty_attempts >= MAX_EMPTY_ATTEMPTS || retry_after > MAX_RETRY_AFTER {
                 file.close().await;
                 return Err(error);
             }
-            clock::sleep(policy.ceiling(empty_attempts).max(retry_after)).await;
+            clock::sleep(policy.backoff_limit(empty_attempts).max(retry_after)).await;
         }
         let bytes = file.len;
         file.persist(target).await?;
@@ -211,7 +211,7 @@ impl ArtifactDownload<'_> {
         let retry_after = retry::retry_after(headers, clock::wall());
         let body = http_body_util::Limited::new(body, MAX_ERROR_BODY_BYTES).collect();
         let snippet = match clock::before(Some(clock::now() + READ_TIMEOUT), body).await {
-            Some(Ok(body)) => crate::call::decode::snippet(&body.to_bytes()),
+            Some(Ok(body)) => crate::call::response::snippet(&body.to_bytes()),
             _ => String::new(),
         };
         let source = Error::new(Kind::NoEnvelope {

@@ -355,7 +355,7 @@ impl Error {
     pub fn queue_id(&self) -> Option<QueueId> {
         match &self.inner.resource {
             Some(ResourceRef::Queue(id)) => Some(id.clone()),
-            _ => self.body()?.details().queue_id,
+            _ => self.body()?.details().queue_id.clone(),
         }
     }
 
@@ -376,7 +376,7 @@ impl Error {
             Kind::Schema(error) => error.violations.clone(),
             _ => self
                 .body()
-                .map(|body| body.details().violations)
+                .map(|body| body.details().violations.clone())
                 .unwrap_or_default(),
         }
     }

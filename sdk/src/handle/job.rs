@@ -233,6 +233,10 @@ impl<S: Surface> Resource for JobResource<S> {
 impl Sealed for JobStatusPayload {}
 
 impl PollStatus for JobStatusPayload {
+    fn unknown() -> Self {
+        Self::default()
+    }
+
     fn is_finished(&self) -> bool {
         let awaits_result =
             self.status == Some(JobStatus::Completed) && self.result_ready == Some(false);

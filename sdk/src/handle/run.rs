@@ -17,7 +17,7 @@ use crate::surface::Developer;
 use crate::types::{Page, Redelivery, RunEvent, RunId, RunKind, RunReceipt, RunStatusPayload};
 
 /// How many times a wait reads a receipt again whose output is not filled in yet.
-const MAX_SETTLING_READS: u32 = 5;
+const MAX_PENDING_READS: u32 = 5;
 
 /// A run of an Action, a Format or an Agent Completion.
 ///
@@ -212,7 +212,7 @@ impl<K: RunResource> Handle<K> {
     }
 
     async fn read_output(&self, mut retry: ResultRetry) -> Result<RunReceipt> {
-        let mut settling_reads = 0;
+        let mut pending_reads = 0;
         let mut last_receipt = None;
         loop {
             let result = match retry.limit(self.result(), self).await {
@@ -225,8 +225,8 @@ impl<K: RunResource> Handle<K> {
             };
             match result {
                 // The output exists and is filled in at a later read.
-                Ok(receipt) if receipt.is_settling() && settling_reads < MAX_SETTLING_READS => {
-                    settling_reads += 1;
+                Ok(receipt) if receipt.is_output_pending() && pending_reads < MAX_PENDING_READS => {
+                    pending_reads += 1;
                     last_receipt = Some(receipt);
                     clock::sleep(REPLICA_POLL_INTERVAL).await;
                 }
@@ -275,6 +275,10 @@ impl Handle<FormatRun> {
 impl Sealed for RunStatusPayload {}
 
 impl PollStatus for RunStatusPayload {
+    fn unknown() -> Self {
+        Self::default()
+    }
+
     fn is_finished(&self) -> bool {
         let awaits_result =
             self.status == Some(RunStatus::Completed) && self.result_ready == Some(false);

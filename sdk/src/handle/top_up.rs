@@ -12,7 +12,7 @@ use crate::error::{Error, Kind, ResourceRef, Result};
 use crate::polling::{PollStatus, ResultRetry};
 use crate::sealed::Sealed;
 use crate::surface::Open;
-use crate::types::{TopUp, TopUpId};
+use crate::types::{Extra, TopUp, TopUpId};
 
 /// The service gives no hint when to poll a top-up; a payer takes a while.
 const POLL_INTERVAL: Duration = Duration::from_secs(3);
@@ -90,6 +90,16 @@ impl Resource for TopUpResource {
 impl Sealed for TopUp {}
 
 impl PollStatus for TopUp {
+    fn unknown() -> Self {
+        Self {
+            id: TopUpId::from(""),
+            status: TopUpStatus::Other(String::new()),
+            checkout_url: None,
+            amount_usd_cents: None,
+            extra: Extra::default(),
+        }
+    }
+
     fn is_finished(&self) -> bool {
         self.status.is_terminal()
     }

@@ -86,10 +86,10 @@ mod tests {
 
     use super::*;
 
-    fn response(status: u16, content_type: &'static str, body: &'static str) -> Answer {
+    fn response(status: u16, content_type: &'static str, body: &'static str) -> RawResponse {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
-        Answer {
+        RawResponse {
             status,
             headers,
             body: Bytes::from_static(body.as_bytes()),

@@ -14,8 +14,7 @@ mod webhook_events;
 use std::fmt;
 use std::time::Duration;
 
-pub(crate) use self::result_retry::REPLICA_POLL_INTERVAL;
-pub use self::result_retry::ResultRetry;
+pub(crate) use self::result_retry::{REPLICA_POLL_INTERVAL, ResultRetry};
 pub use self::updates::{Update, Updates};
 pub use self::wait::Wait;
 pub use self::webhook_events::WebhookEvents;
@@ -27,7 +26,11 @@ const DEFAULT_POLL_FAILURE_TIMEOUT: Duration = Duration::from_secs(300);
 /// The response to a poll.
 ///
 /// This trait is sealed.
-pub trait PollStatus: Sealed + Clone + fmt::Debug + Default + Send + Sync + Unpin + 'static {
+pub trait PollStatus: Sealed + Clone + fmt::Debug + Send + Sync + Unpin + 'static {
+    /// The status before the first poll, if no receipt has one.
+    #[doc(hidden)]
+    fn unknown() -> Self;
+
     /// Returns whether there is nothing left to wait for.
     fn is_finished(&self) -> bool;
 

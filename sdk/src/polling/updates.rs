@@ -82,7 +82,7 @@ impl<R: Resource> Updates<R> {
             handle,
             options: WaitOptions::new::<R>(),
             started: clock::now(),
-            status: R::Status::default(),
+            status: R::Status::unknown(),
             polls: 0,
             failures: PollFailures::default(),
             hurry_until: None,

@@ -228,7 +228,7 @@ async fn a_queue_reports_its_progress_and_the_result_of_each_item() {
     let mut updates = queue.updates();
     let mut ended = Vec::new();
     while let Some(update) = updates.next().await {
-        ended.push(update.unwrap().status.counts().ended());
+        ended.push(update.unwrap().status.counts().terminal());
     }
     assert_eq!(ended, [0, 0, 2]);
     let results = queue.results().await.unwrap();
@@ -332,7 +332,7 @@ async fn a_receipt_is_kept_if_reading_it_again_fails() {
     ]);
     let run = developer_client(&script).format_runs().handle("run_1");
     let receipt = run.wait().await.unwrap();
-    assert!(receipt.is_settling() && receipt.artifacts.len() == 1);
+    assert!(receipt.is_output_pending() && receipt.artifacts.len() == 1);
 }
 
 #[tokio::test(start_paused = true)]
