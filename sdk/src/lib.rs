@@ -47,13 +47,11 @@
 //! | `rustls` | yes | TLS by rustls with ring and the platform's certificates |
 //! | `rustls-aws-lc` | no | TLS by rustls with aws-lc-rs |
 //! | `mcp` | no | `mcp::Client`, on the official `rmcp` |
-//! | `schemars` | no | `types::OutputSchema::of`: an output schema derived from a type |
-//! | `openapi` | no | `openapi`: the service as an OpenAPI 3.1 document, and how another one differs |
+//! | `schemars` | no | `JsonSchema` for the [`types`], and `types::OutputSchema::of` |
+//! | `unstable-exhaustive-operations` | no | an exhaustive [`contract::Operation`], for this workspace only |
 
 pub mod contract;
 mod open_enum;
-#[cfg(feature = "openapi")]
-pub mod openapi;
 pub mod types;
 
 #[cfg(feature = "client")]

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use svc_sdk::contract::limits::{ATTACHMENT_IMAGE_BYTES, REQUEST_BODY_BYTES};
-use svc_sdk::contract::{Budget, ErrorCode, JobStatus};
+use svc_sdk::contract::{ErrorCode, JobStatus, RateLimitBucket};
 use svc_sdk::types::Usd;
 
 use super::answer::{Answer, Outcome, Wait};
@@ -220,7 +220,7 @@ pub(super) fn refused_at_will(code: &ErrorCode) -> Failure {
     // What the specification says that these codes always tell.
     let failure = match code {
         ErrorCode::AttachmentFetchFailed => failure.detail("index", json!(0)),
-        ErrorCode::RateLimited => failure.detail("scope", json!(Budget::Write.as_str())),
+        ErrorCode::RateLimited => failure.detail("scope", json!(RateLimitBucket::Write.as_str())),
         ErrorCode::PayloadTooLarge => failure.detail("limit_bytes", json!(REQUEST_BODY_BYTES)),
         ErrorCode::AttachmentTooLarge => {
             failure.detail("limit_bytes", json!(ATTACHMENT_IMAGE_BYTES))

@@ -32,7 +32,7 @@ use self::origin::BaseUrl;
 use self::pace::Pace;
 pub use self::request::Request;
 use self::retry::{LONGEST_WAIT, RetryPolicy};
-use crate::contract::{Budget, Operation, RetryClass};
+use crate::contract::{Operation, RateLimitBucket, RetryClass};
 use crate::error::{Error, Kind, Result};
 use crate::transport::{Transport, TransportError};
 use crate::types::{IdempotencyKey, List, RequestId};
@@ -196,7 +196,7 @@ impl Core {
         answer
     }
 
-    async fn admission(&self, budget: Budget, deadline: Instant) -> Result<()> {
+    async fn admission(&self, budget: RateLimitBucket, deadline: Instant) -> Result<()> {
         loop {
             let now = clock::now();
             let Err(again) = self.pace.admit(budget, now) else {
@@ -243,7 +243,7 @@ impl std::fmt::Debug for Core {
 /// A request that the pace has counted in: counted out even when its caller goes away.
 struct Entry<'a> {
     core: &'a Core,
-    budget: Budget,
+    budget: RateLimitBucket,
     open: bool,
 }
 

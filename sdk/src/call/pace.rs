@@ -6,7 +6,7 @@ use std::time::Duration;
 use http::HeaderMap;
 
 use super::clock::Instant;
-use crate::contract::Budget;
+use crate::contract::RateLimitBucket;
 
 /// Two answers of one window may disagree about its end by the second that the header rounds to.
 const SAME_WINDOW: Duration = Duration::from_millis(1_500);
@@ -38,7 +38,7 @@ struct Window {
 
 impl Pace {
     /// Counts a request in, or says when to ask again.
-    pub(crate) fn admit(&self, budget: Budget, now: Instant) -> Result<(), Instant> {
+    pub(crate) fn admit(&self, budget: RateLimitBucket, now: Instant) -> Result<(), Instant> {
         let mut meter = self.meter(budget);
         if let Some(window) = meter.window {
             let left = if now < window.ends {
@@ -59,7 +59,12 @@ impl Pace {
     }
 
     /// Counts a request out, and learns from its answer's headers, if one came.
-    pub(crate) fn settle(&self, budget: Budget, now: Instant, headers: Option<&HeaderMap>) {
+    pub(crate) fn settle(
+        &self,
+        budget: RateLimitBucket,
+        now: Instant,
+        headers: Option<&HeaderMap>,
+    ) {
         let mut meter = self.meter(budget);
         meter.in_flight = meter.in_flight.saturating_sub(1);
         if let Some(told) = headers.and_then(|headers| Window::read(headers, now)) {
@@ -77,7 +82,7 @@ impl Pace {
     }
 
     /// Until `ends`, the service takes no request of that budget (a `429`).
-    pub(crate) fn exhausted(&self, budget: Budget, ends: Instant) {
+    pub(crate) fn exhausted(&self, budget: RateLimitBucket, ends: Instant) {
         let mut meter = self.meter(budget);
         // Where no window was ever told, nothing is known of the next one.
         let limit = meter.window.map_or(u32::MAX, |window| window.limit);
@@ -92,7 +97,7 @@ impl Pace {
     /// what remains of the read budget lasts to the window's end, and past it at the rate that the
     /// next windows allow.
     pub(crate) fn poll_slot(&self, now: Instant) -> Instant {
-        let mut meter = self.meter(Budget::Read);
+        let mut meter = self.meter(RateLimitBucket::Read);
         let slot = meter.next_poll.map_or(now, |next| next.max(now));
         let spacing = match meter.window {
             Some(window) if slot < window.ends => {
@@ -110,10 +115,10 @@ impl Pace {
         slot
     }
 
-    fn meter(&self, budget: Budget) -> MutexGuard<'_, Meter> {
+    fn meter(&self, budget: RateLimitBucket) -> MutexGuard<'_, Meter> {
         let meter = match budget {
-            Budget::Read => &self.read,
-            Budget::Write => &self.write,
+            RateLimitBucket::Read => &self.read,
+            RateLimitBucket::Write => &self.write,
         };
         meter.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -158,30 +163,30 @@ mod tests {
     }
 
     fn exchange(pace: &Pace, now: Instant, headers: &HeaderMap) {
-        pace.admit(Budget::Write, now).unwrap();
-        pace.settle(Budget::Write, now, Some(headers));
+        pace.admit(RateLimitBucket::Write, now).unwrap();
+        pace.settle(RateLimitBucket::Write, now, Some(headers));
     }
 
     #[test]
     fn what_remains_is_not_overdrawn_and_the_next_window_is_open() {
         let (pace, now) = (Pace::default(), clock::now());
         exchange(&pace, now, &headers(120, 2, 30));
-        assert_eq!(pace.admit(Budget::Write, now), Ok(()));
-        assert_eq!(pace.admit(Budget::Write, now), Ok(()));
+        assert_eq!(pace.admit(RateLimitBucket::Write, now), Ok(()));
+        assert_eq!(pace.admit(RateLimitBucket::Write, now), Ok(()));
         assert_eq!(
-            pace.admit(Budget::Write, now),
+            pace.admit(RateLimitBucket::Write, now),
             Err(now + RECOUNT),
             "two are under way"
         );
-        pace.settle(Budget::Write, now, Some(&headers(120, 0, 30)));
+        pace.settle(RateLimitBucket::Write, now, Some(&headers(120, 0, 30)));
         let ends = now + Duration::from_secs(30);
-        assert_eq!(pace.admit(Budget::Write, now), Err(ends));
+        assert_eq!(pace.admit(RateLimitBucket::Write, now), Err(ends));
         assert_eq!(
-            pace.admit(Budget::Read, now),
+            pace.admit(RateLimitBucket::Read, now),
             Ok(()),
             "budgets are separate"
         );
-        assert_eq!(pace.admit(Budget::Write, ends), Ok(()));
+        assert_eq!(pace.admit(RateLimitBucket::Write, ends), Ok(()));
     }
 
     #[test]
@@ -189,8 +194,8 @@ mod tests {
         let (pace, now) = (Pace::default(), clock::now());
         exchange(&pace, now, &headers(120, 1, 30));
         exchange(&pace, now, &headers(120, 5, 30));
-        assert_eq!(pace.admit(Budget::Write, now), Ok(()));
-        assert!(pace.admit(Budget::Write, now).is_err());
+        assert_eq!(pace.admit(RateLimitBucket::Write, now), Ok(()));
+        assert!(pace.admit(RateLimitBucket::Write, now).is_err());
     }
 
     #[test]
@@ -199,15 +204,15 @@ mod tests {
         exchange(&pace, now, &headers(120, 1, 1));
         let later = now + Duration::from_secs(2);
         exchange(&pace, later, &headers(120, 119, 60));
-        assert!((0..119).all(|_| pace.admit(Budget::Write, later).is_ok()));
-        assert!(pace.admit(Budget::Write, later).is_err());
+        assert!((0..119).all(|_| pace.admit(RateLimitBucket::Write, later).is_ok()));
+        assert!(pace.admit(RateLimitBucket::Write, later).is_err());
     }
 
     #[test]
     fn polls_are_spread_over_what_remains_of_the_window() {
         let (pace, now) = (Pace::default(), clock::now());
-        pace.admit(Budget::Read, now).unwrap();
-        pace.settle(Budget::Read, now, Some(&headers(4800, 120, 50)));
+        pace.admit(RateLimitBucket::Read, now).unwrap();
+        pace.settle(RateLimitBucket::Read, now, Some(&headers(4800, 120, 50)));
         assert_eq!(pace.poll_slot(now), now);
         assert_eq!(pace.poll_slot(now), now + Duration::from_millis(500));
         assert_eq!(pace.poll_slot(now), now + Duration::from_millis(1000));
@@ -216,8 +221,8 @@ mod tests {
     #[test]
     fn polls_past_the_windows_end_follow_at_the_rate_of_the_next() {
         let (pace, now) = (Pace::default(), clock::now());
-        pace.admit(Budget::Read, now).unwrap();
-        pace.settle(Budget::Read, now, Some(&headers(4800, 3, 50)));
+        pace.admit(RateLimitBucket::Read, now).unwrap();
+        pace.settle(RateLimitBucket::Read, now, Some(&headers(4800, 3, 50)));
         assert_eq!(pace.poll_slot(now), now);
         let ends = now + Duration::from_secs(50);
         assert_eq!(pace.poll_slot(now), ends);
@@ -233,8 +238,8 @@ mod tests {
     fn a_429_that_tells_no_window_leaves_no_limit_behind() {
         let (pace, now) = (Pace::default(), clock::now());
         let ends = now + Duration::from_secs(1);
-        pace.exhausted(Budget::Read, ends);
-        assert!((0..50).all(|_| pace.admit(Budget::Read, ends).is_ok()));
+        pace.exhausted(RateLimitBucket::Read, ends);
+        assert!((0..50).all(|_| pace.admit(RateLimitBucket::Read, ends).is_ok()));
         assert_eq!(pace.poll_slot(ends), ends);
         assert!(pace.poll_slot(ends) < ends + Duration::from_millis(1));
     }
@@ -243,8 +248,8 @@ mod tests {
     fn a_429_closes_the_budget_until_it_says_so() {
         let (pace, now) = (Pace::default(), clock::now());
         let ends = now + Duration::from_secs(9);
-        pace.exhausted(Budget::Read, ends);
-        assert_eq!(pace.admit(Budget::Read, now), Err(ends));
-        assert_eq!(pace.admit(Budget::Read, ends), Ok(()));
+        pace.exhausted(RateLimitBucket::Read, ends);
+        assert_eq!(pace.admit(RateLimitBucket::Read, now), Err(ends));
+        assert_eq!(pace.admit(RateLimitBucket::Read, ends), Ok(()));
     }
 }

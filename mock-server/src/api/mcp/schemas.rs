@@ -6,11 +6,11 @@ use svc_sdk::contract::Operation;
 use svc_sdk::contract::limits::{
     REFERENCE_IMAGE_URLS, REFERENCE_VIDEO_URLS, RUN_INPUT_KEYS, SPEND_CAP_USD,
 };
-use svc_sdk::contract::profile::Range;
 
 use super::tools::Does;
 use crate::engine::canonical::{IMAGE_1, MUSIC_SECONDS, VIDEO_1};
 use crate::engine::models::Model;
+use crate::engine::profiles::Range;
 
 /// The fields of a generation, in the order in which they are shown.
 const OF_A_MODEL: [&str; 10] = [

@@ -36,7 +36,7 @@ open_enum! {
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct FormatRunCreate {
     /// What to make.
@@ -44,7 +44,7 @@ pub struct FormatRunCreate {
     pub instruction: Option<String>,
     /// Values that the Format asks for: at most 64 keys and 2 MiB.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "openapi", schemars(extend("maxProperties" = RUN_INPUT_KEYS)))]
+    #[cfg_attr(feature = "schemars", schemars(extend("maxProperties" = RUN_INPUT_KEYS)))]
     pub input: Option<Map<String, Value>>,
     /// The run to continue.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -64,7 +64,7 @@ pub struct FormatRunCreate {
         skip_serializing_if = "Option::is_none",
         serialize_with = "optional_cap_in_dollars"
     )]
-    #[cfg_attr(feature = "openapi", schemars(with = "Option<f64>"))]
+    #[cfg_attr(feature = "schemars", schemars(with = "Option<f64>"))]
     pub generation_spend_cap_usd: Option<Usd>,
     /// A model of the catalog.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -154,7 +154,7 @@ run_setters!(FormatRunCreate: instruction, input, webhook_url, field);
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Attachment {
     /// An asset of the workspace.

@@ -1,24 +1,23 @@
-//! What a request's fields may be, out of the contract's limits.
+//! The bounds of request fields, from the limits of the contract.
 
 use std::ops::RangeInclusive;
 
 use serde_json::{Value, json};
+use svc_sdk::contract::limits;
 
-use crate::contract::limits;
-
-/// Adds to the schema of a request's field what the limits say of a field of that name.
-pub(super) fn set(name: &str, field: &mut Value) {
+/// Adds the bounds of the field called `name` to its schema.
+pub(crate) fn set(name: &str, field: &mut Value) {
     let Some(schema) = field.as_object_mut() else {
         return;
     };
-    let more = match name {
-        "wait_timeout_seconds" => whole(&limits::WAIT_TIMEOUT_SECONDS),
-        "amount_usd_cents" => whole(&limits::TOP_UP_CENTS),
-        "concurrency" => whole(&limits::BULK_CONCURRENCY),
-        "num_images" => whole(&(1..=4)),
+    let bounds = match name {
+        "wait_timeout_seconds" => integer(&limits::WAIT_TIMEOUT_SECONDS),
+        "amount_usd_cents" => integer(&limits::TOP_UP_CENTS),
+        "concurrency" => integer(&limits::BULK_CONCURRENCY),
+        "num_images" => integer(&(1..=4)),
         "items" => items(&limits::BULK_ITEMS),
-        "reference_image_urls" => items_of_urls(&limits::REFERENCE_IMAGE_URLS),
-        "reference_video_urls" => items_of_urls(&limits::REFERENCE_VIDEO_URLS),
+        "reference_image_urls" => url_items(&limits::REFERENCE_IMAGE_URLS),
+        "reference_video_urls" => url_items(&limits::REFERENCE_VIDEO_URLS),
         "generation_spend_cap_usd" => {
             json!({"exclusiveMinimum": 0, "maximum": limits::SPEND_CAP_USD})
         }
@@ -26,12 +25,12 @@ pub(super) fn set(name: &str, field: &mut Value) {
         name if name.ends_with("_url") || name == "url" => json!({"format": "uri"}),
         _ => return,
     };
-    if let Value::Object(more) = more {
-        schema.extend(more);
+    if let Value::Object(bounds) = bounds {
+        schema.extend(bounds);
     }
 }
 
-fn whole(range: &RangeInclusive<u64>) -> Value {
+fn integer(range: &RangeInclusive<u64>) -> Value {
     json!({"minimum": range.start(), "maximum": range.end()})
 }
 
@@ -39,7 +38,7 @@ fn items(range: &RangeInclusive<usize>) -> Value {
     json!({"minItems": range.start(), "maxItems": range.end()})
 }
 
-fn items_of_urls(range: &RangeInclusive<usize>) -> Value {
+fn url_items(range: &RangeInclusive<usize>) -> Value {
     json!({
         "minItems": range.start(),
         "maxItems": range.end(),
