@@ -3,7 +3,7 @@
 
 use http::{HeaderMap, Method, header};
 use serde_json::{Value, json};
-use svc_sdk::contract::limits::REQUEST_BODY_BYTES;
+use svc_sdk::contract::limits::MAX_REQUEST_BODY_BYTES;
 use svc_sdk::contract::{ErrorCode, Operation, RateLimitBucket};
 
 use super::answer::{Headers, rate_headers};
@@ -134,12 +134,12 @@ pub(crate) fn check(
 pub(super) fn check_body(call: &Call) -> Result<(), Failure> {
     let body = call.request.body();
     check_content_type(call.request.headers(), body.is_empty())?;
-    if body.len() <= REQUEST_BODY_BYTES {
+    if body.len() <= MAX_REQUEST_BODY_BYTES {
         return Ok(());
     }
-    let message = format!("The body is over {REQUEST_BODY_BYTES} bytes.");
+    let message = format!("The body is over {MAX_REQUEST_BODY_BYTES} bytes.");
     let failure = Failure::new(ErrorCode::PayloadTooLarge, message);
-    Err(failure.detail("limit_bytes", json!(REQUEST_BODY_BYTES)))
+    Err(failure.detail("limit_bytes", json!(MAX_REQUEST_BODY_BYTES)))
 }
 
 pub(super) fn check_scope(host: Host, operation: Operation, key: &ApiKey) -> Result<(), Failure> {

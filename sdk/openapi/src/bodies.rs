@@ -4,7 +4,7 @@
 
 use schemars::generate::SchemaGenerator;
 use schemars::{JsonSchema, Schema, json_schema};
-use svc_sdk::contract::Operation;
+use svc_sdk::contract::{Operation, limits};
 use svc_sdk::types::{
     Action, ActionRunCreate, AgentCompletionCreate, Avatar, AvatarGenerate, AvatarPreview,
     AvatarPreviewCreate, AvatarTalkingVideo, AvatarVideo, Balance, BulkRunCreate, CatalogModel,
@@ -120,8 +120,12 @@ fn communication(generator: &mut SchemaGenerator) -> Schema {
         "type": "object",
         "properties": {
             "mode": mode,
-            "webhook_url": {"type": "string", "format": "uri", "maxLength": 2048},
-            "wait_timeout_seconds": {"type": "integer", "minimum": 0, "maximum": 30},
+            "webhook_url": {"type": "string", "format": "uri", "maxLength": limits::MAX_WEBHOOK_URL_LENGTH},
+            "wait_timeout_seconds": {
+                "type": "integer",
+                "minimum": limits::WAIT_TIMEOUT_SECONDS.start(),
+                "maximum": limits::WAIT_TIMEOUT_SECONDS.end(),
+            },
             "metadata": {"type": "object"},
         },
         "additionalProperties": false,

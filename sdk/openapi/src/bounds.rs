@@ -19,9 +19,9 @@ pub(crate) fn set(name: &str, field: &mut Value) {
         "reference_image_urls" => url_items(&limits::REFERENCE_IMAGE_URLS),
         "reference_video_urls" => url_items(&limits::REFERENCE_VIDEO_URLS),
         "generation_spend_cap_usd" => {
-            json!({"exclusiveMinimum": 0, "maximum": limits::SPEND_CAP_USD})
+            json!({"exclusiveMinimum": 0, "maximum": limits::MAX_SPEND_CAP_USD})
         }
-        "webhook_url" => json!({"format": "uri", "maxLength": limits::WEBHOOK_URL_LENGTH}),
+        "webhook_url" => json!({"format": "uri", "maxLength": limits::MAX_WEBHOOK_URL_LENGTH}),
         name if name.ends_with("_url") || name == "url" => json!({"format": "uri"}),
         _ => return,
     };

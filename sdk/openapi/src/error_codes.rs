@@ -249,7 +249,7 @@ mod tests {
     #[test]
     fn every_code_with_a_status_belongs_to_an_operation() {
         for code in ErrorCode::KNOWN {
-            let has_status = code.entry().unwrap().status.is_some();
+            let has_status = code.defaults().unwrap().status.is_some();
             // A request with the wrong method addresses no operation.
             let expected = has_status && *code != ErrorCode::MethodNotAllowed;
             let answered = Operation::ALL

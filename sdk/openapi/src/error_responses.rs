@@ -36,7 +36,7 @@ impl ErrorResponses {
         let operation_codes = error_codes(operation);
         let mut by_status: BTreeMap<u16, Vec<&'static str>> = BTreeMap::new();
         for code in ErrorCode::KNOWN {
-            if let Some(status) = code.entry().and_then(|entry| entry.status)
+            if let Some(status) = code.defaults().and_then(|defaults| defaults.status)
                 && operation_codes.contains(code)
             {
                 by_status.entry(status).or_default().push(code.as_str());
@@ -113,11 +113,11 @@ impl ErrorResponses {
             "message": self.description(code),
             "request_id": "req_01",
         });
-        let entry = ErrorCode::from(code).entry();
-        if let (Some(entry), Some(fields)) = (entry, error.as_object_mut()) {
-            fields.insert("category".to_owned(), json!(entry.category));
-            fields.insert("retryable".to_owned(), json!(entry.retryable));
-            fields.insert("next_action".to_owned(), json!(entry.next_action));
+        let defaults = ErrorCode::from(code).defaults();
+        if let (Some(defaults), Some(fields)) = (defaults, error.as_object_mut()) {
+            fields.insert("category".to_owned(), json!(defaults.category));
+            fields.insert("retryable".to_owned(), json!(defaults.retryable));
+            fields.insert("next_action".to_owned(), json!(defaults.next_action));
         }
         json!({"error": error})
     }

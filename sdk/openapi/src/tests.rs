@@ -76,7 +76,7 @@ fn document_has_every_error_code() {
     for operation in Operation::ALL.iter().copied().filter(|op| !op.is_hidden()) {
         let responses = &operation_object(&document, operation)["responses"];
         for code in error_codes(operation) {
-            let status = code.entry().unwrap().status.unwrap().to_string();
+            let status = code.defaults().unwrap().status.unwrap().to_string();
             let reference = responses[&status]["$ref"].as_str();
             // With some statuses, the MCP endpoint responds with errors of JSON-RPC.
             let Some(reference) = reference else {

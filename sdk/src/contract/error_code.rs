@@ -1,5 +1,4 @@
-//! The catalogue of error codes: the codes that the specification names, and a few that are assumed
-//! and marked so.
+//! Error codes: those that the specification names, and a few that are assumed and marked so.
 
 use crate::open_enum::open_enum;
 
@@ -61,7 +60,7 @@ open_enum! {
     ///
     /// let code = ErrorCode::from("insufficient_funds");
     /// assert_eq!(code, ErrorCode::InsufficientFunds);
-    /// assert_eq!(code.entry().map(|entry| entry.next_action.clone()), Some(NextAction::AddFunds));
+    /// assert_eq!(code.defaults().map(|defaults| defaults.next_action.clone()), Some(NextAction::AddFunds));
     /// ```
     pub enum ErrorCode {
         /// A field is missing, unknown for the model or out of range, or a header value is invalid.
@@ -195,15 +194,13 @@ open_enum! {
     }
 }
 
-/// The catalogue's entry for an error code.
+/// The default attributes of errors with a code.
 ///
-/// The fields of an error body take precedence. The entry supplies the values that a body lacks, as
+/// The fields of an error body take precedence. The defaults supply those that the body lacks, as
 /// error bodies of the open surface do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct CatalogueEntry {
-    /// The code.
-    pub code: ErrorCode,
+pub struct ErrorDefaults {
     /// The HTTP status; `None` for the failure of a job or a run, whose result has the status `200`.
     pub status: Option<u16>,
     /// The category.
@@ -215,13 +212,11 @@ pub struct CatalogueEntry {
 }
 
 impl ErrorCode {
-    /// Returns the catalogue's entry; `None` for an unknown code.
+    /// Returns the default attributes of errors with this code; `None` for an unknown code.
     #[must_use]
-    pub fn entry(&self) -> Option<CatalogueEntry> {
+    pub fn defaults(&self) -> Option<ErrorDefaults> {
         let (status, category, retryable, next_action) = row(self)?;
-        let code = self.clone();
-        Some(CatalogueEntry {
-            code,
+        Some(ErrorDefaults {
             status,
             category,
             retryable,
@@ -238,90 +233,117 @@ fn row(code: &ErrorCode) -> Option<Row> {
     use NextAction as Next;
 
     const RETRYABLE: bool = true;
-    const FINAL: bool = false;
+    const PERMANENT: bool = false;
 
     Some(match code {
-        Code::InvalidRequest => (Some(400), Category::Validation, FINAL, Next::FixInput),
+        Code::InvalidRequest => (Some(400), Category::Validation, PERMANENT, Next::FixInput),
         Code::Unauthorized => (
             Some(401),
             Category::Authentication,
-            FINAL,
+            PERMANENT,
             Next::Authenticate,
         ),
-        Code::InsufficientFunds => (Some(402), Category::Funds, FINAL, Next::AddFunds),
-        Code::InsufficientScope => (Some(403), Category::Permission, FINAL, Next::Authenticate),
-        Code::IdempotencyConflict => (Some(409), Category::Conflict, FINAL, Next::FixInput),
+        Code::InsufficientFunds => (Some(402), Category::Funds, PERMANENT, Next::AddFunds),
+        Code::InsufficientScope => (
+            Some(403),
+            Category::Permission,
+            PERMANENT,
+            Next::Authenticate,
+        ),
+        Code::IdempotencyConflict => (Some(409), Category::Conflict, PERMANENT, Next::FixInput),
         Code::RateLimited => (Some(429), Category::RateLimit, RETRYABLE, Next::RetryLater),
         Code::DatabaseBusy => (Some(503), Category::Overload, RETRYABLE, Next::RetryLater),
         Code::ConcurrencyLimitReached => {
             (Some(400), Category::RateLimit, RETRYABLE, Next::RetryLater)
         }
         Code::JobGenerationAlreadyStarted => {
-            (Some(409), Category::Conflict, FINAL, Next::PollStatus)
+            (Some(409), Category::Conflict, PERMANENT, Next::PollStatus)
         }
         Code::JobNotCompleted => (Some(409), Category::Conflict, RETRYABLE, Next::PollStatus),
-        Code::JobNotFound => (Some(404), Category::NotFound, FINAL, Next::FixInput),
+        Code::JobNotFound => (Some(404), Category::NotFound, PERMANENT, Next::FixInput),
         Code::JobNotTerminal => (Some(409), Category::Conflict, RETRYABLE, Next::PollStatus),
-        Code::ModelNotFound => (Some(404), Category::NotFound, FINAL, Next::FixInput),
-        Code::TopUpNotFound => (Some(404), Category::NotFound, FINAL, Next::FixInput),
-        Code::NotFound => (Some(404), Category::NotFound, FINAL, Next::FixInput),
-        Code::MethodNotAllowed => (Some(405), Category::Validation, FINAL, Next::FixInput),
-        Code::InvalidAmount => (Some(400), Category::Validation, FINAL, Next::FixInput),
-        Code::OpenKeyRequired => (Some(403), Category::Permission, FINAL, Next::Authenticate),
+        Code::ModelNotFound => (Some(404), Category::NotFound, PERMANENT, Next::FixInput),
+        Code::TopUpNotFound => (Some(404), Category::NotFound, PERMANENT, Next::FixInput),
+        Code::NotFound => (Some(404), Category::NotFound, PERMANENT, Next::FixInput),
+        Code::MethodNotAllowed => (Some(405), Category::Validation, PERMANENT, Next::FixInput),
+        Code::InvalidAmount => (Some(400), Category::Validation, PERMANENT, Next::FixInput),
+        Code::OpenKeyRequired => (
+            Some(403),
+            Category::Permission,
+            PERMANENT,
+            Next::Authenticate,
+        ),
         Code::StripeError => (Some(502), Category::Upstream, RETRYABLE, Next::RetryLater),
-        Code::StripeNotConfigured => (Some(503), Category::Upstream, FINAL, Next::ContactSupport),
-        Code::UnknownParameter => (Some(400), Category::Validation, FINAL, Next::FixInput),
-        Code::OutputSchemaInvalid => (Some(400), Category::Validation, FINAL, Next::FixInput),
-        Code::InvalidAttachment => (Some(400), Category::Validation, FINAL, Next::FixInput),
-        Code::AttachmentNotFound => (Some(400), Category::Validation, FINAL, Next::FixInput),
-        Code::PreviousRunFormatMismatch => (Some(400), Category::Validation, FINAL, Next::FixInput),
-        Code::PreviousRunNotResumable => (Some(400), Category::Validation, FINAL, Next::FixInput),
-        Code::InsufficientCredits => (Some(402), Category::Funds, FINAL, Next::AddFunds),
-        Code::OrganizationWalletNotProvisioned => {
-            (Some(402), Category::Funds, FINAL, Next::ContactSupport)
+        Code::StripeNotConfigured => (
+            Some(503),
+            Category::Upstream,
+            PERMANENT,
+            Next::ContactSupport,
+        ),
+        Code::UnknownParameter => (Some(400), Category::Validation, PERMANENT, Next::FixInput),
+        Code::OutputSchemaInvalid => (Some(400), Category::Validation, PERMANENT, Next::FixInput),
+        Code::InvalidAttachment => (Some(400), Category::Validation, PERMANENT, Next::FixInput),
+        Code::AttachmentNotFound => (Some(400), Category::Validation, PERMANENT, Next::FixInput),
+        Code::PreviousRunFormatMismatch => {
+            (Some(400), Category::Validation, PERMANENT, Next::FixInput)
         }
-        Code::WorkspaceKeyRequired => (Some(403), Category::Permission, FINAL, Next::Authenticate),
-        Code::FormatNotFound => (Some(404), Category::NotFound, FINAL, Next::FixInput),
-        Code::PreviousRunNotFound => (Some(404), Category::NotFound, FINAL, Next::FixInput),
-        Code::FormatInactive => (Some(409), Category::Conflict, FINAL, Next::None),
-        Code::FormatApiTriggerDisabled => (Some(409), Category::Conflict, FINAL, Next::None),
+        Code::PreviousRunNotResumable => {
+            (Some(400), Category::Validation, PERMANENT, Next::FixInput)
+        }
+        Code::InsufficientCredits => (Some(402), Category::Funds, PERMANENT, Next::AddFunds),
+        Code::OrganizationWalletNotProvisioned => {
+            (Some(402), Category::Funds, PERMANENT, Next::ContactSupport)
+        }
+        Code::WorkspaceKeyRequired => (
+            Some(403),
+            Category::Permission,
+            PERMANENT,
+            Next::Authenticate,
+        ),
+        Code::FormatNotFound => (Some(404), Category::NotFound, PERMANENT, Next::FixInput),
+        Code::PreviousRunNotFound => (Some(404), Category::NotFound, PERMANENT, Next::FixInput),
+        Code::FormatInactive => (Some(409), Category::Conflict, PERMANENT, Next::None),
+        Code::FormatApiTriggerDisabled => (Some(409), Category::Conflict, PERMANENT, Next::None),
         Code::FormatRunInProgress => (Some(409), Category::Conflict, RETRYABLE, Next::RetryLater),
-        Code::FormatNotForkable => (Some(409), Category::Conflict, FINAL, Next::FixInput),
+        Code::FormatNotForkable => (Some(409), Category::Conflict, PERMANENT, Next::FixInput),
         Code::PreviousRunNotTerminal => {
             (Some(409), Category::Conflict, RETRYABLE, Next::PollStatus)
         }
         Code::IdempotencyKeyInUse => (Some(409), Category::Conflict, RETRYABLE, Next::RetryLater),
-        Code::PayloadTooLarge => (Some(413), Category::Validation, FINAL, Next::FixInput),
-        Code::AttachmentTooLarge => (Some(413), Category::Validation, FINAL, Next::FixInput),
-        Code::UnsupportedMediaType => (Some(415), Category::Validation, FINAL, Next::FixInput),
-        Code::AttachmentFetchFailed => (Some(502), Category::Validation, FINAL, Next::FixInput),
+        Code::PayloadTooLarge => (Some(413), Category::Validation, PERMANENT, Next::FixInput),
+        Code::AttachmentTooLarge => (Some(413), Category::Validation, PERMANENT, Next::FixInput),
+        Code::UnsupportedMediaType => (Some(415), Category::Validation, PERMANENT, Next::FixInput),
+        Code::AttachmentFetchFailed => (Some(502), Category::Validation, PERMANENT, Next::FixInput),
         Code::StudioAgentUpstreamUnavailable => {
             (Some(503), Category::Upstream, RETRYABLE, Next::RetryLater)
         }
-        Code::FormatRunFailedToStart => {
-            (Some(500), Category::Upstream, FINAL, Next::ContactSupport)
-        }
-        Code::FormatRunNotFound => (Some(404), Category::NotFound, FINAL, Next::FixInput),
-        Code::FormatRunQueueNotFound => (Some(404), Category::NotFound, FINAL, Next::FixInput),
+        Code::FormatRunFailedToStart => (
+            Some(500),
+            Category::Upstream,
+            PERMANENT,
+            Next::ContactSupport,
+        ),
+        Code::FormatRunNotFound => (Some(404), Category::NotFound, PERMANENT, Next::FixInput),
+        Code::FormatRunQueueNotFound => (Some(404), Category::NotFound, PERMANENT, Next::FixInput),
         Code::RunNotCompleted => (Some(409), Category::Conflict, RETRYABLE, Next::PollStatus),
-        Code::WebhookNotConfigured => (Some(409), Category::Conflict, FINAL, Next::None),
+        Code::WebhookNotConfigured => (Some(409), Category::Conflict, PERMANENT, Next::None),
         Code::RunNotTerminal => (Some(409), Category::Conflict, RETRYABLE, Next::PollStatus),
-        Code::ActionNotFound => (Some(404), Category::NotFound, FINAL, Next::FixInput),
-        Code::ActionRunNotFound => (Some(404), Category::NotFound, FINAL, Next::FixInput),
-        Code::ActionApiTriggerDisabled => (Some(409), Category::Conflict, FINAL, Next::None),
-        Code::AgentRunNotFound => (Some(404), Category::NotFound, FINAL, Next::FixInput),
-        Code::UnattendedBlocked => (None, Category::Run, FINAL, Next::FixInput),
-        Code::OutputSchemaUnsatisfied => (None, Category::Run, FINAL, Next::FixInput),
-        Code::DeliverableMissing => (None, Category::Run, FINAL, Next::FixInput),
-        Code::PrimaryOutputMissing => (None, Category::Run, FINAL, Next::FixInput),
-        Code::AgentReportedFailure => (None, Category::Run, FINAL, Next::FixInput),
-        Code::IncompleteAssembly => (None, Category::Run, FINAL, Next::RetryLater),
-        Code::OutputExtractionFailed => (None, Category::Run, FINAL, Next::RetryLater),
+        Code::ActionNotFound => (Some(404), Category::NotFound, PERMANENT, Next::FixInput),
+        Code::ActionRunNotFound => (Some(404), Category::NotFound, PERMANENT, Next::FixInput),
+        Code::ActionApiTriggerDisabled => (Some(409), Category::Conflict, PERMANENT, Next::None),
+        Code::AgentRunNotFound => (Some(404), Category::NotFound, PERMANENT, Next::FixInput),
+        Code::UnattendedBlocked => (None, Category::Run, PERMANENT, Next::FixInput),
+        Code::OutputSchemaUnsatisfied => (None, Category::Run, PERMANENT, Next::FixInput),
+        Code::DeliverableMissing => (None, Category::Run, PERMANENT, Next::FixInput),
+        Code::PrimaryOutputMissing => (None, Category::Run, PERMANENT, Next::FixInput),
+        Code::AgentReportedFailure => (None, Category::Run, PERMANENT, Next::FixInput),
+        Code::IncompleteAssembly => (None, Category::Run, PERMANENT, Next::RetryLater),
+        Code::OutputExtractionFailed => (None, Category::Run, PERMANENT, Next::RetryLater),
         Code::McpUnavailable => (None, Category::Run, RETRYABLE, Next::RetryLater),
         Code::ProviderUnavailable => (None, Category::Run, RETRYABLE, Next::RetryLater),
-        Code::FormatRunFailed => (None, Category::Run, FINAL, Next::None),
-        Code::GenerationFailed => (None, Category::Job, FINAL, Next::None),
-        Code::JobCanceled => (None, Category::Job, FINAL, Next::None),
+        Code::FormatRunFailed => (None, Category::Run, PERMANENT, Next::None),
+        Code::GenerationFailed => (None, Category::Job, PERMANENT, Next::None),
+        Code::JobCanceled => (None, Category::Job, PERMANENT, Next::None),
         Code::Other(_) => return None,
     })
 }
@@ -331,10 +353,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn known_codes_have_an_entry_and_a_snake_case_name() {
+    fn known_codes_have_defaults_and_a_snake_case_name() {
         for code in ErrorCode::KNOWN {
-            let entry = code.entry().unwrap();
-            assert_eq!(entry.code, *code);
+            assert!(code.defaults().is_some(), "{code}");
             let token = code.as_str();
             assert!(
                 token
@@ -346,26 +367,29 @@ mod tests {
     }
 
     #[test]
-    fn entries_match_the_specification() {
-        let entry = |code: ErrorCode| code.entry().unwrap();
+    fn defaults_match_the_specification() {
+        let defaults = |code: ErrorCode| code.defaults().unwrap();
         assert_eq!(
-            entry(ErrorCode::InsufficientCredits).next_action,
+            defaults(ErrorCode::InsufficientCredits).next_action,
             NextAction::AddFunds
         );
         assert_eq!(
-            entry(ErrorCode::AttachmentFetchFailed).next_action,
+            defaults(ErrorCode::AttachmentFetchFailed).next_action,
             NextAction::FixInput
         );
-        assert!(entry(ErrorCode::IdempotencyKeyInUse).retryable);
-        assert!(entry(ErrorCode::McpUnavailable).retryable);
-        assert!(entry(ErrorCode::ProviderUnavailable).retryable);
-        assert_eq!(entry(ErrorCode::ConcurrencyLimitReached).status, Some(400));
+        assert!(defaults(ErrorCode::IdempotencyKeyInUse).retryable);
+        assert!(defaults(ErrorCode::McpUnavailable).retryable);
+        assert!(defaults(ErrorCode::ProviderUnavailable).retryable);
+        assert_eq!(
+            defaults(ErrorCode::ConcurrencyLimitReached).status,
+            Some(400)
+        );
     }
 
     #[test]
     fn unknown_code_round_trips() {
         let code = ErrorCode::from("quota_of_tomorrow");
         assert_eq!(code.as_str(), "quota_of_tomorrow");
-        assert_eq!(code.entry(), None);
+        assert_eq!(code.defaults(), None);
     }
 }

@@ -19,34 +19,32 @@ pub const REFERENCE_IMAGE_URLS: RangeInclusive<usize> = 1..=10;
 /// The valid number of items in `reference_video_urls`.
 pub const REFERENCE_VIDEO_URLS: RangeInclusive<usize> = 1..=5;
 /// The maximum size of a request body for a Format run, in bytes.
-pub const REQUEST_BODY_BYTES: usize = 4 * 1024 * 1024;
+pub const MAX_REQUEST_BODY_BYTES: usize = 4 * 1024 * 1024;
 /// The maximum number of top-level keys in the `input` of a Format run.
-pub const RUN_INPUT_KEYS: usize = 64;
+pub const MAX_RUN_INPUT_KEYS: usize = 64;
 /// The maximum size of the `input` of a Format run, in bytes.
-pub const RUN_INPUT_BYTES: usize = 2 * 1024 * 1024;
+pub const MAX_RUN_INPUT_BYTES: usize = 2 * 1024 * 1024;
 /// The maximum spend cap, in dollars. A spend cap must be greater than 0.
-pub const SPEND_CAP_USD: u64 = 500;
+pub const MAX_SPEND_CAP_USD: u64 = 500;
 /// The spend cap of a Format whose owner never set one, in dollars.
-pub const DEFAULT_FORMAT_CAP_USD: u64 = 400;
+pub const DEFAULT_FORMAT_SPEND_CAP_USD: u64 = 400;
 /// The maximum size of an attached image, in bytes.
-pub const ATTACHMENT_IMAGE_BYTES: u64 = 30_000_000;
+pub const MAX_ATTACHMENT_IMAGE_BYTES: u64 = 30_000_000;
 /// The maximum total size of a run's attachments, in bytes.
-pub const ATTACHMENT_SET_BYTES: u64 = 500_000_000;
+pub const MAX_ATTACHMENTS_BYTES: u64 = 500_000_000;
 /// The valid number of runs in a bulk queue.
 pub const BULK_ITEMS: RangeInclusive<usize> = 1..=100;
 /// The valid number of concurrent runs in a bulk queue.
 pub const BULK_CONCURRENCY: RangeInclusive<u64> = 1..=16;
 /// The maximum length of a webhook URL, in characters.
-pub const WEBHOOK_URL_LENGTH: usize = 2048;
+pub const MAX_WEBHOOK_URL_LENGTH: usize = 2048;
 /// The maximum number of attempts to deliver a webhook event.
-pub const WEBHOOK_ATTEMPTS: u32 = 10;
+pub const MAX_WEBHOOK_ATTEMPTS: u32 = 10;
 /// The time in which a webhook receiver must respond.
 pub const WEBHOOK_TIMEOUT: Duration = Duration::from_secs(10);
-/// The maximum difference between a webhook's timestamp and the current time.
-pub const REPLAY_WINDOW: Duration = Duration::from_secs(300);
 /// The maximum size of a receipt in a webhook event, in bytes. A larger receipt is sent as `null`.
-pub const WEBHOOK_RECEIPT_BYTES: usize = 1024 * 1024;
+pub const MAX_WEBHOOK_RECEIPT_BYTES: usize = 1024 * 1024;
 /// How long the previous secret signs as well after a rotation.
 pub const ROTATION_OVERLAP: Duration = Duration::from_secs(24 * 60 * 60);
 /// The suggested timeout when waiting for a video.
-pub const SUGGESTED_VIDEO_DEADLINE: Duration = Duration::from_secs(20 * 60);
+pub const SUGGESTED_VIDEO_TIMEOUT: Duration = Duration::from_secs(20 * 60);

@@ -13,7 +13,7 @@ mod status;
 mod table;
 
 pub use attributes::{Auth, Method, RateLimitBucket, RetryClass, Surface};
-pub use error_code::{CatalogueEntry, ErrorCategory, ErrorCode, NextAction};
+pub use error_code::{ErrorCategory, ErrorCode, ErrorDefaults, NextAction};
 pub use operation::PathError;
 pub use plan::Plan;
 pub use scope::Scope;

@@ -55,10 +55,11 @@ impl Error {
             | Kind::BudgetSpent { .. } => true,
             Kind::NoEnvelope { status, .. } => *status == 429 || *status >= 500,
             Kind::Api { status, body, .. } => {
-                body.retryable.unwrap_or_else(|| match body.code.entry() {
-                    Some(entry) => entry.retryable,
-                    None => matches!(status, 429 | 502 | 503),
-                })
+                body.retryable
+                    .unwrap_or_else(|| match body.code.defaults() {
+                        Some(defaults) => defaults.retryable,
+                        None => matches!(status, 429 | 502 | 503),
+                    })
             }
             Kind::JobEnded { body, .. } => body
                 .as_ref()
@@ -209,7 +210,7 @@ impl Error {
     }
 
     fn category(&self) -> Option<ErrorCategory> {
-        Some(self.code()?.entry()?.category)
+        Some(self.code()?.defaults()?.category)
     }
 }
 
@@ -218,7 +219,12 @@ fn run_is_retryable(error: &ErrorBody) -> bool {
     error
         .retryable
         .or_else(|| error.detail("retryable"))
-        .unwrap_or_else(|| error.code.entry().is_some_and(|entry| entry.retryable))
+        .unwrap_or_else(|| {
+            error
+                .code
+                .defaults()
+                .is_some_and(|defaults| defaults.retryable)
+        })
 }
 
 #[cfg(test)]

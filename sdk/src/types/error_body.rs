@@ -78,7 +78,7 @@ impl ErrorBody {
     pub fn advice(&self) -> Option<NextAction> {
         self.next_action
             .clone()
-            .or_else(|| Some(self.code.entry()?.next_action))
+            .or_else(|| Some(self.code.defaults()?.next_action))
     }
 
     /// The detail of that name as a `T`.

@@ -18,7 +18,7 @@ pub use self::inbox::Inbox;
 pub(crate) use self::trouble::Trouble;
 pub use self::updates::{Update, Updates};
 pub use self::watched::{Standing, Watched};
-use crate::contract::limits::SUGGESTED_VIDEO_DEADLINE;
+use crate::contract::limits::SUGGESTED_VIDEO_TIMEOUT;
 
 /// How long to wait.
 ///
@@ -45,7 +45,7 @@ pub struct WaitOptions {
 impl Default for WaitOptions {
     fn default() -> Self {
         Self {
-            deadline: Some(SUGGESTED_VIDEO_DEADLINE),
+            deadline: Some(SUGGESTED_VIDEO_TIMEOUT),
             patience: Duration::from_secs(300),
             events: None,
         }
