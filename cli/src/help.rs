@@ -4,6 +4,7 @@ use clap::{Command, CommandFactory};
 use svc_sdk::contract::Operation;
 
 use crate::args::Cli;
+use crate::operation_commands::command_of;
 
 /// The whole command line.
 pub(crate) fn command() -> Command {
@@ -13,7 +14,7 @@ pub(crate) fn command() -> Command {
 fn annotate(command: Command, path: &str) -> Command {
     let operations: Vec<String> = Operation::ALL
         .iter()
-        .filter(|operation| reaches(path, operation.cli()))
+        .filter(|operation| reaches(path, command_of(**operation)))
         .map(|operation| {
             format!(
                 "  {} {} ({})",
@@ -70,7 +71,7 @@ mod tests {
     fn every_operation_has_its_command() {
         let missing: Vec<_> = Operation::ALL
             .iter()
-            .map(|op| op.cli())
+            .map(|op| command_of(*op))
             .filter(|cli| cfg!(feature = "mcp") || !cli.starts_with("svc mcp "))
             .filter(|cli| !exists(&command(), cli))
             .collect();

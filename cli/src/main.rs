@@ -15,6 +15,7 @@ mod help;
 mod interrupt;
 mod journal;
 mod listen;
+mod operation_commands;
 mod output;
 mod price;
 mod run_body;

@@ -59,8 +59,7 @@
 //! | `rustls` | yes | TLS by rustls with ring and the platform's certificates |
 //! | `rustls-aws-lc` | no | TLS by rustls with aws-lc-rs |
 //! | `mcp` | no | `mcp::Client`, on the official `rmcp` |
-//! | `schemars` | no | `types::OutputSchema::of`: an output schema derived from a type |
-//! | `json-schema` | no | `schemars::JsonSchema` for the bodies, from which an OpenAPI document is made |
+//! | `schemars` | no | `types::OutputSchema::of`, and `schemars::JsonSchema` for the bodies |
 
 pub mod contract;
 mod open_enum;

@@ -1,7 +1,6 @@
-//! The one way in which this crate writes an enum of the service: open, so that a value that is
-//! new tomorrow breaks nobody today, and is written back unchanged.
+//! Open enums, which keep values that are added to the service later.
 
-/// Declares an open enum: known variants with their wire names, and `Other` for all else.
+/// Declares an open enum: known variants with their values on the wire, and `Other`.
 macro_rules! open_enum {
     (
         $(#[doc = $doc:expr])*
@@ -9,21 +8,20 @@ macro_rules! open_enum {
     ) => {
         $(#[doc = $doc])*
         ///
-        /// An open set: a value that this build does not know is kept in `Other` and written back
-        /// unchanged.
+        /// The service may add values: an unknown value is kept in `Other` and serialized unchanged.
         #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[non_exhaustive]
         pub enum $name {
             $( $(#[doc = $variant_doc])* #[doc = concat!("\n\n`", $wire, "`")] $variant, )+
-            /// A value that this build does not know, as it was received.
+            /// An unknown value, as received.
             Other(String),
         }
 
         impl $name {
-            /// The values that this build knows.
+            /// The known values.
             pub const KNOWN: &'static [Self] = &[$(Self::$variant),+];
 
-            /// The value as it is on the wire.
+            /// Returns the value as it is on the wire.
             #[must_use]
             pub fn as_str(&self) -> &str {
                 match self {
@@ -78,25 +76,35 @@ macro_rules! open_enum {
             }
         }
 
-        #[cfg(feature = "openapi")]
-        impl $name {
-            /// Each known value as it is on the wire, and what is written about it.
-            #[allow(dead_code, reason = "not every set is asked")]
-            pub(crate) const DOCS: &'static [(&'static str, &'static str)] =
-                &[$(($wire, concat!($($variant_doc, "\n"),*))),+];
-        }
-
-        #[cfg(feature = "openapi")]
+        #[cfg(feature = "schemars")]
         impl schemars::JsonSchema for $name {
             fn schema_name() -> std::borrow::Cow<'static, str> {
                 stringify!($name).into()
             }
 
             fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-                crate::openapi::open_set(concat!($($doc, "\n"),*), Self::DOCS)
+                $crate::open_enum::json_schema(
+                    concat!($($doc, "\n"),*),
+                    &[$(($wire, concat!($($variant_doc, "\n"),*))),+],
+                )
             }
         }
     };
 }
 
 pub(crate) use open_enum;
+
+/// Returns the schema of an open enum: its known values with their descriptions, or any string.
+#[cfg(feature = "schemars")]
+pub(crate) fn json_schema(description: &str, values: &[(&str, &str)]) -> schemars::Schema {
+    let known = values.iter().map(|(value, description)| {
+        serde_json::json!({"const": value, "description": description.trim()})
+    });
+    let any = serde_json::json!({"type": "string"});
+    let choices: Vec<_> = known.chain([any]).collect();
+    schemars::json_schema!({
+        "description": description.trim(),
+        "type": "string",
+        "anyOf": choices,
+    })
+}

@@ -5,6 +5,7 @@ use svc_sdk::contract::{Operation, Scope};
 use svc_sdk::types::{Assumed, Me, ServiceCatalog};
 
 use crate::failure::Failure;
+use crate::operation_commands::command_of;
 use crate::output::Table;
 use crate::session::Session;
 
@@ -100,7 +101,7 @@ fn opened_by(scope: &Scope) -> String {
     let mut commands: Vec<_> = Operation::ALL
         .iter()
         .filter(|operation| operation.scope().as_ref() == Some(scope))
-        .map(|operation| verb(operation.cli()))
+        .map(|operation| verb(command_of(*operation)))
         .collect();
     commands.dedup();
     commands.join(", ")

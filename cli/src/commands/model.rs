@@ -8,6 +8,7 @@ use svc_sdk::types::{Assumed, Model as Entry};
 use crate::args::SubmitArgs;
 use crate::body::Body;
 use crate::failure::Failure;
+use crate::operation_commands::command_of;
 use crate::output::Table;
 use crate::session::Session;
 use crate::submit::{self, Order};
@@ -78,7 +79,7 @@ async fn run_alias(session: &Session, args: &Run) -> Result<(), Failure> {
         .communication(&args.submit.communication)?
         .finish()?;
     if let Some(canonical) = args.alias.canonical() {
-        let preferred = canonical.cli();
+        let preferred = command_of(canonical);
         session.printer.note(&format!(
             "an alias, which goes on working: {preferred} is preferred"
         ));

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use serde_json::Value;
+use svc_openapi::{Difference, Servers};
 use svc_sdk::contract::{Method, Operation};
-use svc_sdk::openapi::{Difference, Servers, compare, document};
 use svc_sdk::{Client, Developer};
 use url::Url;
 
@@ -90,9 +90,9 @@ async fn check(session: &Session, args: Check) -> Result<(), Failure> {
             "that is no OpenAPI document: it has no paths",
         ));
     }
-    let differences = compare(&document(&Servers::default()), &theirs);
+    let differences = svc_openapi::compare(&svc_openapi::document(&Servers::default()), &theirs);
     session.printer.many(&differences, table)?;
-    let broken = differences.iter().filter(|it| it.breaks).count();
+    let broken = differences.iter().filter(|it| it.breaking).count();
     match broken {
         0 if differences.is_empty() => session.printer.note("no difference"),
         0 => session
@@ -109,15 +109,15 @@ async fn check(session: &Session, args: Check) -> Result<(), Failure> {
 fn table(differences: &[Difference]) -> Table {
     let mut table = Table::new(["", "what", "where", "detail", "relied on", "operations"]);
     for difference in differences {
-        let relied_on = match (difference.breaks, difference.assumed) {
+        let relied_on = match (difference.breaking, difference.assumed) {
             (true, _) => "yes",
             (false, true) => "no, assumed",
             (false, false) => "no",
         };
         table.row([
-            difference.drift.to_string().as_str(),
+            difference.kind.to_string().as_str(),
             difference.part.to_string().as_str(),
-            &difference.place,
+            &difference.location,
             difference.detail.as_deref().unwrap_or_default(),
             relied_on,
             &some_of(&difference.operations),

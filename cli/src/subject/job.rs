@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::json;
 use svc_sdk::contract::JobStatus;
-use svc_sdk::contract::limits::SUGGESTED_VIDEO_DEADLINE;
+use svc_sdk::contract::limits::SUGGESTED_VIDEO_TIMEOUT;
 use svc_sdk::download::OnProgress;
 use svc_sdk::types::{JobResult, RequestId, StatusPayload, SubmitReceipt, Usd};
 use svc_sdk::{Client, JobHandle, Update, Updates};
@@ -34,7 +34,7 @@ impl<S: Priced> Subject for JobHandle<S> {
 
     const NOUN: &'static str = "job";
     const VERB: &'static str = "Make";
-    const PATIENCE: Option<Duration> = Some(SUGGESTED_VIDEO_DEADLINE);
+    const PATIENCE: Option<Duration> = Some(SUGGESTED_VIDEO_TIMEOUT);
 
     fn taken_up(client: &Client<S>, id: &str) -> Self {
         client.job(id)

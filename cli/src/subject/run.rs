@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde::Serialize;
-use svc_sdk::contract::limits::SUGGESTED_VIDEO_DEADLINE;
+use svc_sdk::contract::limits::SUGGESTED_VIDEO_TIMEOUT;
 use svc_sdk::contract::{Operation, RunStatus};
 use svc_sdk::developer::Client;
 use svc_sdk::download::OnProgress;
@@ -113,7 +113,7 @@ impl<K: RunOf> Subject for RunHandle<K> {
 
     const NOUN: &'static str = "run";
     const VERB: &'static str = "Start";
-    const PATIENCE: Option<Duration> = Some(SUGGESTED_VIDEO_DEADLINE);
+    const PATIENCE: Option<Duration> = Some(SUGGESTED_VIDEO_TIMEOUT);
 
     fn taken_up(client: &Client, id: &str) -> Self {
         K::take_up(client, id)

@@ -194,7 +194,12 @@ fn retryable(error: &ErrorBody) -> bool {
     error
         .retryable
         .or(error.run_details().retryable)
-        .unwrap_or_else(|| error.code.entry().is_some_and(|entry| entry.retryable))
+        .unwrap_or_else(|| {
+            error
+                .code
+                .defaults()
+                .is_some_and(|defaults| defaults.retryable)
+        })
 }
 
 /// The command that continues a Format's run.

@@ -101,7 +101,7 @@ fn capabilities_of(id: &str) -> Value {
 
 /// The price of a product in credits and in dollars, at each of its rates.
 fn rates(product: &Product) -> Vec<Value> {
-    let rate = |rate: &svc_sdk::contract::profile::Rate| {
+    let rate = |rate: &crate::engine::profiles::Rate| {
         let mut view = json!({
             "makes": product.makes.as_str(),
             "unit": product.unit,

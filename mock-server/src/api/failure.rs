@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
-use svc_sdk::contract::{CatalogueEntry, ErrorCategory, ErrorCode, NextAction};
+use svc_sdk::contract::{ErrorCategory, ErrorCode, ErrorDefaults, NextAction};
 
 use crate::engine::Host;
 
@@ -28,7 +28,10 @@ struct Refusal {
 impl Failure {
     /// With the status of the catalogue; `400` for a code that it gives none.
     pub(crate) fn new(code: ErrorCode, message: impl Into<String>) -> Self {
-        let status = code.entry().and_then(|entry| entry.status).unwrap_or(400);
+        let status = code
+            .defaults()
+            .and_then(|defaults| defaults.status)
+            .unwrap_or(400);
         Self(Box::new(Refusal {
             status,
             code,
@@ -123,8 +126,8 @@ impl Failure {
     }
 
     fn labels(&self) -> (ErrorCategory, bool, NextAction) {
-        match self.0.code.entry() {
-            Some(CatalogueEntry {
+        match self.0.code.defaults() {
+            Some(ErrorDefaults {
                 category,
                 retryable,
                 next_action,

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, CONTENT_RANGE};
 use http::{Response, StatusCode};
 use serde_json::json;
-use svc_sdk::contract::{Budget, ErrorCode};
+use svc_sdk::contract::{ErrorCode, RateLimitBucket};
 
 use super::answer::{Headers, refusal, response};
 use super::failure::Failure;
@@ -26,7 +26,7 @@ const BAD_GATEWAY: &str = "<!doctype html>\n<html lang=\"en\"><head><title>502 B
 pub(crate) fn instead(
     fault: &Fault,
     host: Host,
-    budget: Budget,
+    budget: RateLimitBucket,
     request_id: &str,
     headers: &Headers,
 ) -> Option<Response<Bytes>> {

@@ -3,8 +3,8 @@
 
 use http::{HeaderMap, Method, header};
 use serde_json::{Value, json};
-use svc_sdk::contract::limits::REQUEST_BODY_BYTES;
-use svc_sdk::contract::{Budget, ErrorCode, Operation};
+use svc_sdk::contract::limits::MAX_REQUEST_BODY_BYTES;
+use svc_sdk::contract::{ErrorCode, Operation, RateLimitBucket};
 
 use super::answer::{Headers, rate_headers};
 use super::failure::Failure;
@@ -71,7 +71,11 @@ pub(crate) fn admit(state: &mut State, call: &Call, route: &Route) -> Admission 
 }
 
 /// Spends one of a key's budget for what is done beside the request itself.
-pub(super) fn spend(state: &mut State, key: &ApiKey, budget: Budget) -> Result<(), Failure> {
+pub(super) fn spend(
+    state: &mut State,
+    key: &ApiKey,
+    budget: RateLimitBucket,
+) -> Result<(), Failure> {
     let standing = spend_of_key(state, key, budget);
     match standing.within {
         true => Ok(()),
@@ -79,14 +83,14 @@ pub(super) fn spend(state: &mut State, key: &ApiKey, budget: Budget) -> Result<(
     }
 }
 
-fn spend_of_key(state: &mut State, key: &ApiKey, budget: Budget) -> Standing {
+fn spend_of_key(state: &mut State, key: &ApiKey, budget: RateLimitBucket) -> Standing {
     let plan = state.workspaces.plan(&key.workspace);
     let limit = key_limit(&plan, budget, state.read_multiple);
     let payer = Payer::Key(key.id.clone());
     state.limits.spend(payer, budget, limit, state.now)
 }
 
-fn budget_spent(budget: Budget, standing: Standing) -> Failure {
+fn budget_spent(budget: RateLimitBucket, standing: Standing) -> Failure {
     let wait = std::time::Duration::from_secs(standing.reset.max(1));
     let message = format!("The budget of {}s is spent.", budget.as_str());
     Failure::new(ErrorCode::RateLimited, message)
@@ -130,12 +134,12 @@ pub(crate) fn check(
 pub(super) fn check_body(call: &Call) -> Result<(), Failure> {
     let body = call.request.body();
     check_content_type(call.request.headers(), body.is_empty())?;
-    if body.len() <= REQUEST_BODY_BYTES {
+    if body.len() <= MAX_REQUEST_BODY_BYTES {
         return Ok(());
     }
-    let message = format!("The body is over {REQUEST_BODY_BYTES} bytes.");
+    let message = format!("The body is over {MAX_REQUEST_BODY_BYTES} bytes.");
     let failure = Failure::new(ErrorCode::PayloadTooLarge, message);
-    Err(failure.detail("limit_bytes", json!(REQUEST_BODY_BYTES)))
+    Err(failure.detail("limit_bytes", json!(MAX_REQUEST_BODY_BYTES)))
 }
 
 pub(super) fn check_scope(host: Host, operation: Operation, key: &ApiKey) -> Result<(), Failure> {

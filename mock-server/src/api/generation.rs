@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 use svc_sdk::contract::limits::{REFERENCE_IMAGE_URLS, REFERENCE_VIDEO_URLS, WAIT_TIMEOUT_SECONDS};
-use svc_sdk::contract::profile::Range;
 use svc_sdk::types::Usd;
 
 use super::failure::Failure;
@@ -13,6 +12,7 @@ use super::fields::{Fields, Medium};
 use crate::engine::destination;
 use crate::engine::magic::Words;
 use crate::engine::models::{self, Model, Router};
+use crate::engine::profiles::Range;
 
 /// How long `sync` and `subscribe` wait where the request does not say.
 const DEFAULT_WAIT: Duration = Duration::from_secs(10);

@@ -1,7 +1,7 @@
 //! Which operation a request addresses.
 
 use http::Method;
-use svc_sdk::contract::{Auth, Budget, Operation, Surface};
+use svc_sdk::contract::{Auth, Operation, RateLimitBucket, Surface};
 
 use crate::engine::{Call, Host, Hosts};
 
@@ -108,11 +108,11 @@ impl Route {
     }
 
     /// The budget that the request spends from.
-    pub(crate) fn budget(&self, method: &Method) -> Budget {
+    pub(crate) fn budget(&self, method: &Method) -> RateLimitBucket {
         match self {
-            Self::Operation(operation, _) => operation.budget(),
-            _ if *method == Method::GET || *method == Method::HEAD => Budget::Read,
-            _ => Budget::Write,
+            Self::Operation(operation, _) => operation.rate_limit_bucket(),
+            _ if *method == Method::GET || *method == Method::HEAD => RateLimitBucket::Read,
+            _ => RateLimitBucket::Write,
         }
     }
 }

@@ -4,7 +4,7 @@
 use std::sync::Mutex;
 
 use serde_json::Value;
-use svc_sdk::openapi::{Servers, document};
+use svc_openapi::{Servers, document};
 
 use super::answer::{Answer, Outcome};
 use super::request::Request;

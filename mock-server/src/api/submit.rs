@@ -1,8 +1,8 @@
 //! Submitting a generation: the checks that follow the fields, and the job.
 
 use serde_json::{Value, json};
-use svc_sdk::contract::limits::{ATTACHMENT_IMAGE_BYTES, REQUEST_BODY_BYTES};
-use svc_sdk::contract::{Budget, ErrorCode, JobStatus};
+use svc_sdk::contract::limits::{MAX_ATTACHMENT_IMAGE_BYTES, MAX_REQUEST_BODY_BYTES};
+use svc_sdk::contract::{ErrorCode, JobStatus, RateLimitBucket};
 use svc_sdk::types::Usd;
 
 use super::answer::{Answer, Outcome, Wait};
@@ -220,15 +220,15 @@ pub(super) fn refused_at_will(code: &ErrorCode) -> Failure {
     // What the specification says that these codes always tell.
     let failure = match code {
         ErrorCode::AttachmentFetchFailed => failure.detail("index", json!(0)),
-        ErrorCode::RateLimited => failure.detail("scope", json!(Budget::Write.as_str())),
-        ErrorCode::PayloadTooLarge => failure.detail("limit_bytes", json!(REQUEST_BODY_BYTES)),
+        ErrorCode::RateLimited => failure.detail("scope", json!(RateLimitBucket::Write.as_str())),
+        ErrorCode::PayloadTooLarge => failure.detail("limit_bytes", json!(MAX_REQUEST_BODY_BYTES)),
         ErrorCode::AttachmentTooLarge => {
-            failure.detail("limit_bytes", json!(ATTACHMENT_IMAGE_BYTES))
+            failure.detail("limit_bytes", json!(MAX_ATTACHMENT_IMAGE_BYTES))
         }
         _ => failure,
     };
-    match code.entry() {
-        Some(entry) if entry.retryable => failure.after(std::time::Duration::from_secs(1)),
+    match code.defaults() {
+        Some(defaults) if defaults.retryable => failure.after(std::time::Duration::from_secs(1)),
         _ => failure,
     }
 }

@@ -1,11 +1,11 @@
 //! The models of the developer surface's canonical paths, and what each thing that they make costs
 //! in service credits. Names, ranges and prices are the mock's own.
 
-use svc_sdk::contract::profile::{self, Profile, Range, Rate};
 use svc_sdk::types::Usd;
 
 use super::jobs::JobType;
 use super::models::{Model, Router};
+use super::profiles::{self, Profile, Range, Rate};
 
 /// What a service credit is worth.
 pub(crate) const USD_PER_CREDIT: Usd = Usd::from_micros(10_000);
@@ -66,14 +66,14 @@ const IMAGE_PROFILE: Profile = Profile {
     letter: 'C',
     summary: "text to image",
     rates: IMAGES,
-    ..profile::I
+    ..profiles::I
 };
 
 const VIDEO_PROFILE: Profile = Profile {
     letter: 'C',
     summary: "text, image and reference to video, with audio",
     rates: VIDEOS,
-    ..profile::L
+    ..profiles::L
 };
 
 /// `image-1.0`: what profile I takes.

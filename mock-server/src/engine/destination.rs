@@ -4,7 +4,7 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use svc_sdk::contract::limits::WEBHOOK_URL_LENGTH;
+use svc_sdk::contract::limits::MAX_WEBHOOK_URL_LENGTH;
 use url::{Host, Url};
 
 /// Reads a URL that somebody on the public internet can be asked for.
@@ -35,8 +35,10 @@ pub(crate) fn public_https(text: &str) -> Result<Url, &'static str> {
 
 /// Judges where a webhook goes: public HTTPS, and not too long.
 pub(crate) fn webhook(text: &str) -> Result<(), String> {
-    if text.chars().count() > WEBHOOK_URL_LENGTH {
-        return Err(format!("must have at most {WEBHOOK_URL_LENGTH} characters"));
+    if text.chars().count() > MAX_WEBHOOK_URL_LENGTH {
+        return Err(format!(
+            "must have at most {MAX_WEBHOOK_URL_LENGTH} characters"
+        ));
     }
     public_https(text)?;
     Ok(())

@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn the_default_cap_is_the_contracts() {
-        let dollars = svc_sdk::contract::limits::DEFAULT_FORMAT_CAP_USD;
+        let dollars = svc_sdk::contract::limits::DEFAULT_FORMAT_SPEND_CAP_USD;
         assert_eq!(DEFAULT_CAP, dollars.to_string().parse().unwrap());
     }
 

@@ -26,6 +26,8 @@ pub(crate) mod models;
 pub(crate) mod outbox;
 pub(crate) mod output_schema;
 mod pairs;
+mod plans;
+pub(crate) mod profiles;
 pub(crate) mod queues;
 pub(crate) mod rate_limit;
 pub(crate) mod resources;

@@ -1,7 +1,8 @@
 //! The models of the mock: the specification's profiles under ids of its own, and a lip-sync model.
 
-use svc_sdk::contract::profile::{self, PriceUnit, Profile, Range, Rate};
 use svc_sdk::types::Usd;
+
+use super::profiles::{self, PriceUnit, Profile, Range, Rate};
 
 /// Which router a model is called through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +39,7 @@ const LIP_SYNC: Profile = Profile {
         min: 2,
         max: 60,
     }),
-    ..profile::H
+    ..profiles::H
 };
 
 const fn video(id: &'static str, name: &'static str, profile: &'static Profile) -> Model {
@@ -54,10 +55,10 @@ const fn video(id: &'static str, name: &'static str, profile: &'static Profile) 
 
 /// All models; of two that cost the same, `auto` picks the one further up.
 pub(crate) const MODELS: [Model; 6] = [
-    video("video-f", "Video F", &profile::F),
-    video("video-l", "Video L", &profile::L),
-    video("video-h", "Video H", &profile::H),
-    video("video-r", "Video R", &profile::R),
+    video("video-f", "Video F", &profiles::F),
+    video("video-l", "Video L", &profiles::L),
+    video("video-h", "Video H", &profiles::H),
+    video("video-r", "Video R", &profiles::R),
     Model {
         kind: "lip_sync",
         lip_sync: true,
@@ -66,7 +67,7 @@ pub(crate) const MODELS: [Model; 6] = [
     Model {
         kind: "image",
         router: Router::Image,
-        ..video("image-i", "Image I", &profile::I)
+        ..video("image-i", "Image I", &profiles::I)
     },
 ];
 

@@ -5,8 +5,9 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use svc_sdk::contract::{Budget, Plan, UNAUTHENTICATED_READ_MULTIPLE};
+use svc_sdk::contract::{Plan, RateLimitBucket};
 
+use super::plans::{UNAUTHENTICATED_READS_PER_WRITE, writes_per_minute};
 use super::{Time, pairs};
 
 /// How long a window lasts; it opens with its first request.
@@ -51,20 +52,20 @@ struct Window {
 }
 
 /// Requests a minute of a key whose workspace is on that plan.
-pub(crate) fn key_limit(plan: &Plan, budget: Budget, read_multiple: u32) -> u32 {
+pub(crate) fn key_limit(plan: &Plan, budget: RateLimitBucket, read_multiple: u32) -> u32 {
     limit(plan, budget, read_multiple)
 }
 
 /// Requests a minute of an address.
-pub(crate) fn address_limit(budget: Budget) -> u32 {
-    limit(&Plan::Free, budget, UNAUTHENTICATED_READ_MULTIPLE)
+pub(crate) fn address_limit(budget: RateLimitBucket) -> u32 {
+    limit(&Plan::Free, budget, UNAUTHENTICATED_READS_PER_WRITE)
 }
 
-fn limit(plan: &Plan, budget: Budget, read_multiple: u32) -> u32 {
-    let writes = plan.writes_per_minute();
+fn limit(plan: &Plan, budget: RateLimitBucket, read_multiple: u32) -> u32 {
+    let writes = writes_per_minute(plan);
     match budget {
-        Budget::Write => writes,
-        Budget::Read => writes.saturating_mul(read_multiple),
+        RateLimitBucket::Read => writes.saturating_mul(read_multiple),
+        _ => writes,
     }
 }
 
@@ -73,7 +74,7 @@ impl RateLimits {
     pub(crate) fn spend(
         &mut self,
         payer: Payer,
-        budget: Budget,
+        budget: RateLimitBucket,
         limit: u32,
         now: Time,
     ) -> Standing {
@@ -87,7 +88,7 @@ impl RateLimits {
         };
         let window = self
             .windows
-            .entry((payer, budget == Budget::Read))
+            .entry((payer, budget == RateLimitBucket::Read))
             .or_insert(fresh);
         if window.ends <= now {
             *window = fresh;
@@ -121,7 +122,7 @@ mod tests {
     #[test]
     fn a_budget_is_spent_and_comes_back_with_the_next_window() {
         let mut limits = RateLimits::default();
-        let first = limits.spend(key(), Budget::Write, 2, at(10));
+        let first = limits.spend(key(), RateLimitBucket::Write, 2, at(10));
         assert_eq!(
             first,
             Standing {
@@ -131,8 +132,12 @@ mod tests {
                 within: true
             }
         );
-        assert!(limits.spend(key(), Budget::Write, 2, at(20)).within);
-        let over = limits.spend(key(), Budget::Write, 2, at(30));
+        assert!(
+            limits
+                .spend(key(), RateLimitBucket::Write, 2, at(20))
+                .within
+        );
+        let over = limits.spend(key(), RateLimitBucket::Write, 2, at(30));
         assert_eq!(
             over,
             Standing {
@@ -142,42 +147,51 @@ mod tests {
                 within: false
             }
         );
-        assert!(limits.spend(key(), Budget::Write, 2, at(70)).within);
+        assert!(
+            limits
+                .spend(key(), RateLimitBucket::Write, 2, at(70))
+                .within
+        );
     }
 
     #[test]
     fn reads_and_writes_and_payers_do_not_share() {
         let mut limits = RateLimits::default();
-        assert!(limits.spend(key(), Budget::Write, 1, at(0)).within);
-        assert!(limits.spend(key(), Budget::Read, 1, at(0)).within);
+        assert!(limits.spend(key(), RateLimitBucket::Write, 1, at(0)).within);
+        assert!(limits.spend(key(), RateLimitBucket::Read, 1, at(0)).within);
         assert!(
             limits
                 .spend(
                     Payer::Address([127, 0, 0, 1].into()),
-                    Budget::Write,
+                    RateLimitBucket::Write,
                     1,
                     at(0)
                 )
                 .within
         );
-        assert!(!limits.spend(key(), Budget::Write, 1, at(0)).within);
+        assert!(!limits.spend(key(), RateLimitBucket::Write, 1, at(0)).within);
     }
 
     #[test]
     fn the_reset_is_rounded_up() {
         let mut limits = RateLimits::default();
-        limits.spend(key(), Budget::Read, 9, at(0));
-        let standing = limits.spend(key(), Budget::Read, 9, Time::from_micros(58_999_999));
+        limits.spend(key(), RateLimitBucket::Read, 9, at(0));
+        let standing = limits.spend(
+            key(),
+            RateLimitBucket::Read,
+            9,
+            Time::from_micros(58_999_999),
+        );
         assert_eq!(standing.reset, 2);
     }
 
     #[test]
     fn limits_are_those_of_the_plans() {
-        assert_eq!(key_limit(&Plan::Free, Budget::Write, 40), 120);
-        assert_eq!(key_limit(&Plan::Free, Budget::Read, 40), 4800);
-        assert_eq!(key_limit(&Plan::Scale, Budget::Read, 10), 12_000);
-        assert_eq!(address_limit(Budget::Write), 120);
-        assert_eq!(address_limit(Budget::Read), 480);
+        assert_eq!(key_limit(&Plan::Free, RateLimitBucket::Write, 40), 120);
+        assert_eq!(key_limit(&Plan::Free, RateLimitBucket::Read, 40), 4800);
+        assert_eq!(key_limit(&Plan::Scale, RateLimitBucket::Read, 10), 12_000);
+        assert_eq!(address_limit(RateLimitBucket::Write), 120);
+        assert_eq!(address_limit(RateLimitBucket::Read), 480);
     }
 
     #[test]
@@ -186,7 +200,7 @@ mod tests {
         for n in 0..100_000_u32 {
             limits.spend(
                 Payer::Address(IpAddr::from(n.to_be_bytes())),
-                Budget::Read,
+                RateLimitBucket::Read,
                 1,
                 at(u64::from(n)),
             );

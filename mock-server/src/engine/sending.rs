@@ -4,7 +4,7 @@
 use bytes::Bytes;
 use serde_json::{Value, json};
 use svc_sdk::contract::ErrorCode;
-use svc_sdk::contract::limits::{WEBHOOK_ATTEMPTS, WEBHOOK_RECEIPT_BYTES};
+use svc_sdk::contract::limits::{MAX_WEBHOOK_ATTEMPTS, MAX_WEBHOOK_RECEIPT_BYTES};
 
 use super::deliveries::Attempt;
 use super::outbox::{Announcement, Errand, Status};
@@ -172,7 +172,7 @@ impl State {
             standing.next_attempt_at = None;
             if *outcome == DeliveryOutcome::failed(NOT_ALLOWED) {
                 standing.status = Status::Failed;
-            } else if attempts >= WEBHOOK_ATTEMPTS {
+            } else if attempts >= MAX_WEBHOOK_ATTEMPTS {
                 standing.status = Status::Exhausted;
             } else {
                 standing.status = Status::Retrying;
@@ -210,14 +210,14 @@ fn fingerprint_of(delivery: &Delivery) -> String {
 fn whole_or_without_payload(announcement: &Announcement, hosts: &Hosts) -> String {
     let mut body = api::addressed(announcement.body.clone(), hosts);
     let payload = body.get("payload").map(Value::to_string);
-    if payload.is_none_or(|payload| payload.len() <= WEBHOOK_RECEIPT_BYTES) {
+    if payload.is_none_or(|payload| payload.len() <= MAX_WEBHOOK_RECEIPT_BYTES) {
         return body.to_string();
     }
     if let Some(fields) = body.as_object_mut() {
         let result_url = api::addressed(json!(announcement.result_url), hosts);
         let error = json!({
             "code": ErrorCode::PayloadTooLarge,
-            "message": format!("The payload is over {WEBHOOK_RECEIPT_BYTES} bytes."),
+            "message": format!("The payload is over {MAX_WEBHOOK_RECEIPT_BYTES} bytes."),
             "result_url": result_url,
         });
         fields.insert("payload".to_owned(), Value::Null);

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use svc_sdk::contract::{Plan, READ_MULTIPLE};
+use svc_sdk::contract::Plan;
 use svc_sdk::types::Usd;
 
+use super::plans::READS_PER_WRITE;
 use super::{Host, Time};
 
 /// What a mock starts with.
@@ -32,7 +33,7 @@ impl Default for Settings {
             balance: Usd::from_micros(100_000_000),
             epoch: Time::from_micros(1_767_225_600_000_000),
             hosts: Hosts::default(),
-            read_multiple: READ_MULTIPLE,
+            read_multiple: READS_PER_WRITE,
         }
     }
 }

@@ -18,7 +18,7 @@ use super::response::{RawResponse, Wrapping};
 use super::retry::{self, MAX_RETRY_AFTER, RetryPolicy};
 use super::retry_budget::RetryBudget;
 use super::{CallOptions, Request};
-use crate::contract::{Budget, Operation, RetryClass};
+use crate::contract::{RateLimitBucket, Operation, RetryClass};
 use crate::error::{Error, Kind, Result};
 use crate::transport::{Transport, TransportError};
 use crate::types::RequestId;
@@ -176,7 +176,7 @@ impl Core {
         response
     }
 
-    async fn wait_for_rate_limit(&self, bucket: Budget, deadline: Instant) -> Result<()> {
+    async fn wait_for_rate_limit(&self, bucket: RateLimitBucket, deadline: Instant) -> Result<()> {
         loop {
             let now = clock::now();
             let Err(next) = self.rate_limiter.acquire(bucket, now) else {
@@ -222,7 +222,7 @@ impl fmt::Debug for Core {
 /// A place in a rate-limit bucket, given back even if the call is dropped.
 struct Permit<'a> {
     core: &'a Core,
-    bucket: Budget,
+    bucket: RateLimitBucket,
     is_held: bool,
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use http::HeaderMap;
 
 use super::clock::Instant;
-use crate::contract::Budget;
+use crate::contract::RateLimitBucket;
 
 /// How far two responses of one window may differ about its end, as the header is rounded.
 const SAME_WINDOW_TOLERANCE: Duration = Duration::from_millis(1_500);
@@ -64,7 +64,7 @@ struct Window {
 
 impl RateLimiter {
     /// Takes a place for a request, or returns when to try again.
-    pub(crate) fn acquire(&self, bucket: Budget, now: Instant) -> Result<(), Instant> {
+    pub(crate) fn acquire(&self, bucket: RateLimitBucket, now: Instant) -> Result<(), Instant> {
         let mut bucket = self.bucket(bucket);
         if let Some(window) = bucket.window {
             let remaining = if now < window.ends {
@@ -86,7 +86,7 @@ impl RateLimiter {
     }
 
     /// Gives the place back, and learns from the response's headers if one came.
-    pub(crate) fn release(&self, bucket: Budget, now: Instant, headers: Option<&HeaderMap>) {
+    pub(crate) fn release(&self, bucket: RateLimitBucket, now: Instant, headers: Option<&HeaderMap>) {
         let mut bucket = self.bucket(bucket);
         bucket.in_flight = bucket.in_flight.saturating_sub(1);
         if let Some(reported) = headers.and_then(|headers| Window::from_headers(headers, now)) {
@@ -104,7 +104,7 @@ impl RateLimiter {
     }
 
     /// Closes the bucket until `ends`, after a 429.
-    pub(crate) fn close_until(&self, bucket: Budget, ends: Instant) {
+    pub(crate) fn close_until(&self, bucket: RateLimitBucket, ends: Instant) {
         let mut bucket = self.bucket(bucket);
         // Without an earlier window, the limit of the next one is unknown.
         let limit = bucket.window.map_or(u32::MAX, |window| window.limit);
@@ -120,7 +120,7 @@ impl RateLimiter {
     /// The polls of all waiters follow each other at the rate at which what remains of the read
     /// bucket lasts to the end of the window, and after it at the rate that the next windows allow.
     pub(crate) fn reserve_poll(&self, now: Instant) -> Instant {
-        let mut bucket = self.bucket(Budget::Read);
+        let mut bucket = self.bucket(RateLimitBucket::Read);
         let slot = bucket.next_poll.map_or(now, |next| next.max(now));
         let spacing = match bucket.window {
             Some(window) if slot < window.ends => {
@@ -140,9 +140,9 @@ impl RateLimiter {
         slot
     }
 
-    fn bucket(&self, bucket: Budget) -> MutexGuard<'_, Bucket> {
+    fn bucket(&self, bucket: RateLimitBucket) -> MutexGuard<'_, Bucket> {
         let bucket = match bucket {
-            Budget::Write => &self.write,
+            RateLimitBucket::Write => &self.write,
             _ => &self.read,
         };
         bucket.lock().unwrap_or_else(PoisonError::into_inner)
@@ -187,30 +187,30 @@ mod tests {
     }
 
     fn round_trip(limiter: &RateLimiter, now: Instant, headers: &HeaderMap) {
-        limiter.acquire(Budget::Write, now).unwrap();
-        limiter.release(Budget::Write, now, Some(headers));
+        limiter.acquire(RateLimitBucket::Write, now).unwrap();
+        limiter.release(RateLimitBucket::Write, now, Some(headers));
     }
 
     #[test]
     fn a_window_is_not_overdrawn_and_the_next_one_is_open() {
         let (limiter, now) = (RateLimiter::default(), clock::now());
         round_trip(&limiter, now, &headers(120, 2, 30));
-        assert_eq!(limiter.acquire(Budget::Write, now), Ok(()));
-        assert_eq!(limiter.acquire(Budget::Write, now), Ok(()));
+        assert_eq!(limiter.acquire(RateLimitBucket::Write, now), Ok(()));
+        assert_eq!(limiter.acquire(RateLimitBucket::Write, now), Ok(()));
         assert_eq!(
-            limiter.acquire(Budget::Write, now),
+            limiter.acquire(RateLimitBucket::Write, now),
             Err(now + RECHECK_DELAY),
             "two requests are under way"
         );
-        limiter.release(Budget::Write, now, Some(&headers(120, 0, 30)));
+        limiter.release(RateLimitBucket::Write, now, Some(&headers(120, 0, 30)));
         let ends = now + Duration::from_secs(30);
-        assert_eq!(limiter.acquire(Budget::Write, now), Err(ends));
+        assert_eq!(limiter.acquire(RateLimitBucket::Write, now), Err(ends));
         assert_eq!(
-            limiter.acquire(Budget::Read, now),
+            limiter.acquire(RateLimitBucket::Read, now),
             Ok(()),
             "the buckets are separate"
         );
-        assert_eq!(limiter.acquire(Budget::Write, ends), Ok(()));
+        assert_eq!(limiter.acquire(RateLimitBucket::Write, ends), Ok(()));
     }
 
     #[test]
@@ -218,8 +218,8 @@ mod tests {
         let (limiter, now) = (RateLimiter::default(), clock::now());
         round_trip(&limiter, now, &headers(120, 1, 30));
         round_trip(&limiter, now, &headers(120, 5, 30));
-        assert_eq!(limiter.acquire(Budget::Write, now), Ok(()));
-        assert!(limiter.acquire(Budget::Write, now).is_err());
+        assert_eq!(limiter.acquire(RateLimitBucket::Write, now), Ok(()));
+        assert!(limiter.acquire(RateLimitBucket::Write, now).is_err());
     }
 
     #[test]
@@ -228,15 +228,15 @@ mod tests {
         round_trip(&limiter, now, &headers(120, 1, 1));
         let later = now + Duration::from_secs(2);
         round_trip(&limiter, later, &headers(120, 119, 60));
-        assert!((0..119).all(|_| limiter.acquire(Budget::Write, later).is_ok()));
-        assert!(limiter.acquire(Budget::Write, later).is_err());
+        assert!((0..119).all(|_| limiter.acquire(RateLimitBucket::Write, later).is_ok()));
+        assert!(limiter.acquire(RateLimitBucket::Write, later).is_err());
     }
 
     #[test]
     fn polls_are_spread_over_what_remains_of_the_window() {
         let (limiter, now) = (RateLimiter::default(), clock::now());
-        limiter.acquire(Budget::Read, now).unwrap();
-        limiter.release(Budget::Read, now, Some(&headers(4800, 120, 50)));
+        limiter.acquire(RateLimitBucket::Read, now).unwrap();
+        limiter.release(RateLimitBucket::Read, now, Some(&headers(4800, 120, 50)));
         assert_eq!(limiter.reserve_poll(now), now);
         assert_eq!(limiter.reserve_poll(now), now + Duration::from_millis(500));
         assert_eq!(limiter.reserve_poll(now), now + Duration::from_millis(1000));
@@ -245,8 +245,8 @@ mod tests {
     #[test]
     fn polls_after_the_window_follow_at_the_rate_of_the_next() {
         let (limiter, now) = (RateLimiter::default(), clock::now());
-        limiter.acquire(Budget::Read, now).unwrap();
-        limiter.release(Budget::Read, now, Some(&headers(4800, 3, 50)));
+        limiter.acquire(RateLimitBucket::Read, now).unwrap();
+        limiter.release(RateLimitBucket::Read, now, Some(&headers(4800, 3, 50)));
         assert_eq!(limiter.reserve_poll(now), now);
         let ends = now + Duration::from_secs(50);
         assert_eq!(limiter.reserve_poll(now), ends);
@@ -262,8 +262,8 @@ mod tests {
     fn a_429_without_a_window_leaves_no_limit_behind() {
         let (limiter, now) = (RateLimiter::default(), clock::now());
         let ends = now + Duration::from_secs(1);
-        limiter.close_until(Budget::Read, ends);
-        assert!((0..50).all(|_| limiter.acquire(Budget::Read, ends).is_ok()));
+        limiter.close_until(RateLimitBucket::Read, ends);
+        assert!((0..50).all(|_| limiter.acquire(RateLimitBucket::Read, ends).is_ok()));
         assert_eq!(limiter.reserve_poll(ends), ends);
         assert!(limiter.reserve_poll(ends) < ends + Duration::from_millis(1));
     }
@@ -272,8 +272,8 @@ mod tests {
     fn a_429_closes_the_bucket_until_its_retry_after() {
         let (limiter, now) = (RateLimiter::default(), clock::now());
         let ends = now + Duration::from_secs(9);
-        limiter.close_until(Budget::Read, ends);
-        assert_eq!(limiter.acquire(Budget::Read, now), Err(ends));
-        assert_eq!(limiter.acquire(Budget::Read, ends), Ok(()));
+        limiter.close_until(RateLimitBucket::Read, ends);
+        assert_eq!(limiter.acquire(RateLimitBucket::Read, now), Err(ends));
+        assert_eq!(limiter.acquire(RateLimitBucket::Read, ends), Ok(()));
     }
 }

@@ -5,7 +5,7 @@ use http::HeaderMap;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue};
 use serde::Serialize;
 
-use crate::contract::{Budget, Method, Operation, RetryClass};
+use crate::contract::{RateLimitBucket, Method, Operation, RetryClass};
 use crate::error::{Error, Result};
 use crate::types::{IdempotencyKey, InvalidField};
 
@@ -98,11 +98,11 @@ impl Request {
     }
 
     /// The rate-limit bucket that the request is counted in.
-    pub(crate) fn bucket(&self) -> Budget {
+    pub(crate) fn bucket(&self) -> RateLimitBucket {
         match self.operation {
-            Some(operation) => operation.budget(),
-            None if self.method == Method::Get => Budget::Read,
-            None => Budget::Write,
+            Some(operation) => operation.rate_limit_bucket(),
+            None if self.method == Method::Get => RateLimitBucket::Read,
+            None => RateLimitBucket::Write,
         }
     }
 

@@ -1,16 +1,17 @@
-//! What the table says of an operation: method, host, credential, budget, retry class.
+//! Attributes of an operation: method, surface, credential, rate-limit bucket and retry class.
 
 /// The HTTP method of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Method {
-    /// Reads and changes nothing.
+    /// Reads without changing anything.
     Get,
-    /// Everything else; the service has no `PUT`, `PATCH` or `DELETE`.
+    /// All other requests. The service does not use `PUT`, `PATCH` or `DELETE`.
     Post,
 }
 
 impl Method {
-    /// The method as it is sent.
+    /// Returns the method as it is sent.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -20,21 +21,22 @@ impl Method {
     }
 }
 
-/// Which host answers an operation.
+/// The surface, and so the host, that serves an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Surface {
     /// The open pay-as-you-go host.
     Open,
     /// The developer host.
     Developer,
-    /// The same path on both hosts.
+    /// Both hosts, with the same path.
     Both,
-    /// The MCP endpoint, whose URL is configured by itself.
+    /// The MCP endpoint, whose URL is configured separately.
     Mcp,
 }
 
 impl Surface {
-    /// The name used in tables and in `--surface`.
+    /// Returns the name used in tables and in `--surface`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -45,7 +47,7 @@ impl Surface {
         }
     }
 
-    /// Whether an operation of this surface is answered by `host` (`Open` or `Developer`).
+    /// Returns whether `host` (`Open`, `Developer` or `Mcp`) serves the operations of this surface.
     #[must_use]
     pub const fn includes(self, host: Self) -> bool {
         matches!(
@@ -58,17 +60,18 @@ impl Surface {
     }
 }
 
-/// Whether an operation needs a key.
+/// Whether an operation requires an API key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Auth {
     /// An API key is required.
     Key,
-    /// No key is needed; one may be sent all the same.
+    /// No API key is required, but one may be sent.
     Public,
 }
 
 impl Auth {
-    /// The name used in tables.
+    /// Returns the name used in tables.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -78,17 +81,18 @@ impl Auth {
     }
 }
 
-/// The per-minute budget that a request spends from.
+/// The rate-limit bucket that a request counts against. Buckets are refilled every minute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Budget {
-    /// Every `GET`, and the `POST`s that submit nothing.
+#[non_exhaustive]
+pub enum RateLimitBucket {
+    /// Every `GET`, and any `POST` that submits nothing.
     Read,
-    /// Everything else.
+    /// All other requests.
     Write,
 }
 
-impl Budget {
-    /// The name used in tables and in `error.details.scope`.
+impl RateLimitBucket {
+    /// Returns the name used in tables and in `error.details.scope`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -98,27 +102,31 @@ impl Budget {
     }
 }
 
-/// What a client may do by itself after a request failed.
+/// Which failed requests of an operation may be retried automatically.
 ///
-/// A failure either *proves that nothing ran* (no connection, a `429`, a `503` or `502` with an
-/// error envelope, `retryable: true`) or is *ambiguous* (a time-out, a reset or a truncated body
-/// after the request was sent, a `5xx` without an envelope).
+/// A failure is either *conclusive*, which means that the service did not execute the request (no
+/// connection, a `429`, a `502` or `503` with an error envelope, `retryable: true`), or *ambiguous* (a
+/// timeout, a connection reset or a truncated body after the request was sent, a `5xx` without an
+/// envelope).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum RetryClass {
-    /// A read: repeat after either.
+    /// A read. Retried after any failure.
     Safe,
-    /// Repeating it changes nothing: repeat after either.
+    /// A write that is idempotent. Retried after any failure.
     Idempotent,
-    /// Idempotent through its `Idempotency-Key`: repeat after either, with the same key.
+    /// A write that is idempotent through its `Idempotency-Key`. Retried after any failure, with the
+    /// same key.
     Key,
-    /// A submit whose idempotency is not documented: repeat only when nothing ran.
+    /// A submit whose idempotency is not documented. Retried after conclusive failures only.
     Unsent,
-    /// Repeating does something again: only when the request never left, or after a `429`.
+    /// A write that has another effect each time. Retried only if the request was never sent, or after
+    /// a `429`.
     Never,
 }
 
 impl RetryClass {
-    /// The name used in tables.
+    /// Returns the name used in tables.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -130,7 +138,7 @@ impl RetryClass {
         }
     }
 
-    /// Whether a request of this class carries an `Idempotency-Key` header.
+    /// Returns whether requests of this class carry an `Idempotency-Key` header.
     #[must_use]
     pub const fn sends_key(self) -> bool {
         matches!(self, Self::Key | Self::Unsent)

@@ -1,52 +1,50 @@
-//! Numbers that the service holds its callers to.
+//! Limits that the service documents.
 //!
-//! The SDK refuses on its own only what can never be right ([`IDEMPOTENCY_KEY_LENGTH`], the array
-//! sizes, a URL that is no HTTPS URL). Ranges that depend on the model are the service's to judge.
+//! The SDK checks only what is never valid: [`IDEMPOTENCY_KEY_LENGTH`], the sizes of arrays, and URLs
+//! that are not HTTPS URLs. Ranges that depend on the model are checked by the service.
 
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-/// Cents that a top-up may have.
+/// The valid amounts of a top-up, in cents.
 pub const TOP_UP_CENTS: RangeInclusive<u64> = 500..=1_000_000;
-/// Printable ASCII characters that an idempotency key may have.
+/// The valid lengths of an idempotency key, in printable ASCII characters.
 pub const IDEMPOTENCY_KEY_LENGTH: RangeInclusive<usize> = 1..=255;
-/// How long the service keeps an idempotency key. Assumed.
+/// How long the service remembers an idempotency key. Assumed.
 pub const IDEMPOTENCY_RETENTION: Duration = Duration::from_secs(24 * 60 * 60);
-/// Seconds that `wait_timeout_seconds` may have.
+/// The valid values of `wait_timeout_seconds`.
 pub const WAIT_TIMEOUT_SECONDS: RangeInclusive<u64> = 0..=30;
-/// Items that `reference_image_urls` may have.
+/// The valid number of items in `reference_image_urls`.
 pub const REFERENCE_IMAGE_URLS: RangeInclusive<usize> = 1..=10;
-/// Items that `reference_video_urls` may have.
+/// The valid number of items in `reference_video_urls`.
 pub const REFERENCE_VIDEO_URLS: RangeInclusive<usize> = 1..=5;
-/// Bytes of a Format run's request body.
-pub const REQUEST_BODY_BYTES: usize = 4 * 1024 * 1024;
-/// Top-level keys of a Format run's `input`.
-pub const RUN_INPUT_KEYS: usize = 64;
-/// Bytes of a Format run's `input`.
-pub const RUN_INPUT_BYTES: usize = 2 * 1024 * 1024;
-/// Dollars that a spend cap may have at most; it is above 0.
-pub const SPEND_CAP_USD: u64 = 500;
-/// Dollars of a Format's spend cap that never set one.
-pub const DEFAULT_FORMAT_CAP_USD: u64 = 400;
-/// Bytes of an attached image.
-pub const ATTACHMENT_IMAGE_BYTES: u64 = 30_000_000;
-/// Bytes of all attachments of a run.
-pub const ATTACHMENT_SET_BYTES: u64 = 500_000_000;
-/// Runs of a bulk queue.
+/// The maximum size of a request body for a Format run, in bytes.
+pub const MAX_REQUEST_BODY_BYTES: usize = 4 * 1024 * 1024;
+/// The maximum number of top-level keys in the `input` of a Format run.
+pub const MAX_RUN_INPUT_KEYS: usize = 64;
+/// The maximum size of the `input` of a Format run, in bytes.
+pub const MAX_RUN_INPUT_BYTES: usize = 2 * 1024 * 1024;
+/// The maximum spend cap, in dollars. A spend cap must be greater than 0.
+pub const MAX_SPEND_CAP_USD: u64 = 500;
+/// The spend cap of a Format whose owner never set one, in dollars.
+pub const DEFAULT_FORMAT_SPEND_CAP_USD: u64 = 400;
+/// The maximum size of an attached image, in bytes.
+pub const MAX_ATTACHMENT_IMAGE_BYTES: u64 = 30_000_000;
+/// The maximum total size of a run's attachments, in bytes.
+pub const MAX_ATTACHMENTS_BYTES: u64 = 500_000_000;
+/// The valid number of runs in a bulk queue.
 pub const BULK_ITEMS: RangeInclusive<usize> = 1..=100;
-/// Runs of a bulk queue that may be at work at once.
+/// The valid number of concurrent runs in a bulk queue.
 pub const BULK_CONCURRENCY: RangeInclusive<u64> = 1..=16;
-/// Characters of a webhook URL.
-pub const WEBHOOK_URL_LENGTH: usize = 2048;
-/// Attempts to deliver a webhook.
-pub const WEBHOOK_ATTEMPTS: u32 = 10;
-/// Time that a receiver has for an attempt.
+/// The maximum length of a webhook URL, in characters.
+pub const MAX_WEBHOOK_URL_LENGTH: usize = 2048;
+/// The maximum number of attempts to deliver a webhook event.
+pub const MAX_WEBHOOK_ATTEMPTS: u32 = 10;
+/// The time in which a webhook receiver must respond.
 pub const WEBHOOK_TIMEOUT: Duration = Duration::from_secs(10);
-/// How far a webhook's timestamp may be from now.
-pub const REPLAY_WINDOW: Duration = Duration::from_secs(300);
-/// Bytes above which a receipt in a webhook becomes `null`.
-pub const WEBHOOK_RECEIPT_BYTES: usize = 1024 * 1024;
-/// How long both secrets sign after a rotation.
+/// The maximum size of a receipt in a webhook event, in bytes. A larger receipt is sent as `null`.
+pub const MAX_WEBHOOK_RECEIPT_BYTES: usize = 1024 * 1024;
+/// How long the previous secret signs as well after a rotation.
 pub const ROTATION_OVERLAP: Duration = Duration::from_secs(24 * 60 * 60);
-/// How long a client may reasonably wait for a video.
-pub const SUGGESTED_VIDEO_DEADLINE: Duration = Duration::from_secs(20 * 60);
+/// The suggested timeout when waiting for a video.
+pub const SUGGESTED_VIDEO_TIMEOUT: Duration = Duration::from_secs(20 * 60);

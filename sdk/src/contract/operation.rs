@@ -1,21 +1,23 @@
-//! Paths of the operations: which one a request addresses, and how its path is written.
+//! Paths of operations: routing a request to its operation, and building its path.
 
 use std::borrow::Cow;
 
 use super::{Operation, Surface};
 
 impl Operation {
-    /// The operation of that name.
+    /// Returns the operation with this [name](Self::name).
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|op| op.name() == name)
     }
 
-    /// The operation that `method` and `path` address on `host`, with the decoded values of the
-    /// template's placeholders.
+    /// Returns the operation that `method` and `path` address on `host`, and the decoded values of
+    /// its path parameters.
     ///
-    /// Where several templates fit, the one with the most literal segments wins:
-    /// `/v1/formats/x/runs` always means the runs of the Format `x`.
+    /// If several templates match, the one with the most literal segments wins:
+    /// `/v1/formats/x/runs` always addresses the runs of the Format `x`.
+    ///
+    /// # Examples
     ///
     /// ```
     /// use svc_sdk::contract::{Operation, Surface};
@@ -39,44 +41,42 @@ impl Operation {
             .map(|(_, op, values)| (op, values))
     }
 
-    /// Whether `path` fits a template of `host` with any method, which tells `404` from `405`.
+    /// Returns whether `path` matches an operation of `host` with any method.
     #[must_use]
-    pub fn path_is_known(host: Surface, path: &str) -> bool {
+    pub fn is_known_path(host: Surface, path: &str) -> bool {
         Self::ALL
             .iter()
             .any(|op| op.surface().includes(host) && op.match_path(path).is_some())
     }
 
-    /// Whether the route is left out of the public schema: implemented, and no public contract.
+    /// Returns whether the operation is left out of the public schema.
     #[must_use]
     pub fn is_hidden(self) -> bool {
         self.name().starts_with("hidden_")
     }
 
-    /// Whether this is a compatibility alias: it continues to work, and the canonical path is
-    /// preferred.
+    /// Returns whether this is a compatibility alias of another operation.
     #[must_use]
     pub fn is_alias(self) -> bool {
         self.name().starts_with("alias_")
     }
 
-    /// The names of the path's placeholders, in order.
+    /// Returns the names of the path's placeholders in order.
     pub fn placeholders(self) -> impl Iterator<Item = &'static str> {
         self.path().split('/').filter_map(placeholder)
     }
 
-    /// The path with `segments` in the place of its placeholders, each percent-encoded as one
-    /// segment.
+    /// Returns the path with its placeholders replaced by `segments`, which it percent-encodes.
     ///
     /// # Errors
     ///
-    /// [`PathError`] where the number is wrong, or a segment is empty, `.` or `..`.
+    /// Returns an error if the number of segments does not match, or a segment is empty, `.` or `..`.
     pub fn expand<S: AsRef<str>>(self, segments: &[S]) -> Result<String, PathError> {
         let expected = self.placeholders().count();
         if expected != segments.len() {
-            return Err(PathError::Count {
+            return Err(PathError::SegmentCount {
                 expected,
-                given: segments.len(),
+                actual: segments.len(),
             });
         }
         let mut values = segments.iter().map(AsRef::as_ref);
@@ -90,7 +90,7 @@ impl Operation {
                 Some(name) => {
                     let value = values.next().unwrap_or_default();
                     if matches!(value, "" | "." | "..") {
-                        return Err(PathError::Segment {
+                        return Err(PathError::InvalidSegment {
                             name,
                             value: value.to_owned(),
                         });
@@ -130,7 +130,7 @@ impl std::fmt::Display for Operation {
     }
 }
 
-/// All but RFC 3986's unreserved characters.
+/// All characters except the unreserved ones of RFC 3986.
 const SEGMENT: &percent_encoding::AsciiSet = &percent_encoding::NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
@@ -141,21 +141,24 @@ fn placeholder(part: &'static str) -> Option<&'static str> {
     part.strip_prefix('{')?.strip_suffix('}')
 }
 
-/// Why path segments do not fit an operation.
+/// An error from [`Operation::expand`].
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum PathError {
-    /// The operation takes another number of segments.
-    Count {
-        /// How many it takes.
+    /// The number of segments does not match the operation's path.
+    #[non_exhaustive]
+    SegmentCount {
+        /// The expected number of segments.
         expected: usize,
-        /// How many were given.
-        given: usize,
+        /// The actual number of segments.
+        actual: usize,
     },
     /// A segment is empty, `.` or `..`, which would address another resource.
-    Segment {
-        /// The placeholder's name.
+    #[non_exhaustive]
+    InvalidSegment {
+        /// The name of the placeholder.
         name: &'static str,
-        /// What was given.
+        /// The segment.
         value: String,
     },
 }
@@ -165,13 +168,13 @@ impl std::error::Error for PathError {}
 impl std::fmt::Display for PathError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Count { expected, given } => {
-                write!(f, "{given} path segments given where {expected} are needed")
+            Self::SegmentCount { expected, actual } => {
+                write!(f, "expected {expected} path segments, got {actual}")
             }
-            Self::Segment { name, value } => {
+            Self::InvalidSegment { name, value } => {
                 write!(
                     f,
-                    "{name} must not be empty, \".\" or \"..\", but is {value:?}"
+                    "invalid {name} {value:?}: it must not be empty, \".\" or \"..\""
                 )
             }
         }
@@ -181,10 +184,10 @@ impl std::fmt::Display for PathError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contract::{Budget, Method, RetryClass};
+    use crate::contract::{Method, RateLimitBucket, RetryClass};
 
     #[test]
-    fn the_table_has_every_operation_once() {
+    fn names_are_unique() {
         assert_eq!(Operation::ALL.len(), 92);
         let mut names: Vec<_> = Operation::ALL.iter().map(|op| op.name()).collect();
         names.sort_unstable();
@@ -196,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn every_operation_is_routed_to_itself() {
+    fn expanded_paths_route_to_their_operation() {
         for op in Operation::ALL
             .iter()
             .filter(|op| op.surface() != Surface::Mcp)
@@ -217,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_are_safe_and_reads_only() {
+    fn only_get_requests_are_safe() {
         for op in Operation::ALL {
             assert_eq!(
                 op.method() == Method::Get,
@@ -225,13 +228,13 @@ mod tests {
                 "{op}"
             );
             if op.method() == Method::Get {
-                assert_eq!(op.budget(), Budget::Read, "{op}");
+                assert_eq!(op.rate_limit_bucket(), RateLimitBucket::Read, "{op}");
             }
         }
     }
 
     #[test]
-    fn a_literal_segment_wins_over_a_placeholder() {
+    fn literal_segments_win_over_placeholders() {
         let runs = Operation::route(Surface::Developer, "GET", "/v1/formats/fmt_demo/runs");
         assert_eq!(
             runs,
@@ -242,18 +245,18 @@ mod tests {
     }
 
     #[test]
-    fn an_operation_of_the_other_host_is_not_routed() {
+    fn operations_of_the_other_host_are_not_routed() {
         assert_eq!(
             Operation::route(Surface::Developer, "POST", "/v1/open/estimate"),
             None
         );
         assert_eq!(Operation::route(Surface::Open, "GET", "/v1/me"), None);
         assert_eq!(Operation::route(Surface::Open, "GET", "/v1/jobs/"), None);
-        assert!(Operation::path_is_known(Surface::Open, "/v1/open/estimate"));
+        assert!(Operation::is_known_path(Surface::Open, "/v1/open/estimate"));
     }
 
     #[test]
-    fn a_segment_that_would_change_the_path_is_refused() {
+    fn segments_that_would_change_the_path_are_rejected() {
         for bad in ["", ".", ".."] {
             assert!(Operation::JobsGet.expand(&[bad]).is_err(), "{bad:?}");
         }

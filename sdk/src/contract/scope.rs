@@ -1,9 +1,9 @@
-//! What a developer key may be allowed to do.
+//! Scopes of developer keys.
 
 use crate::open_enum::open_enum;
 
 open_enum! {
-    /// A scope of a developer key. Scopes are fixed when a key is made.
+    /// A scope of a developer key. The scopes of a key are fixed when it is created.
     pub enum Scope {
         /// Read Actions and their runs.
         ActionsRead = "actions:read",
@@ -19,9 +19,9 @@ open_enum! {
         AgentCompletionsWrite = "agent_completions:write",
         /// Read the webhook signing secret.
         AccountRead = "account:read",
-        /// Rotate the signing secret, send test deliveries.
+        /// Rotate the signing secret and send test deliveries.
         AccountWrite = "account:write",
-        /// Have a job's webhook delivered again.
+        /// Redeliver a job's webhook event.
         JobsWrite = "jobs:write",
     }
 }

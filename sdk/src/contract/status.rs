@@ -1,17 +1,17 @@
-//! Statuses: of jobs, top-ups, runs, queues and webhook deliveries.
+//! Statuses of jobs, top-ups, runs, queues and webhook deliveries.
 
 use crate::open_enum::open_enum;
 
 open_enum! {
-    /// Where a job is in its life.
+    /// The status of a job.
     pub enum JobStatus {
-        /// Accepted, not started.
+        /// Accepted, but not started.
         Queued = "queued",
-        /// Being worked on.
+        /// Being processed.
         Processing = "processing",
-        /// Ended well; the result has artifacts.
+        /// Succeeded; the result has artifacts.
         Completed = "completed",
-        /// Ended with an error; the charge is refunded.
+        /// Failed; the charge is refunded.
         Failed = "failed",
         /// Canceled before generation started; the charge is refunded.
         Canceled = "canceled",
@@ -19,10 +19,9 @@ open_enum! {
 }
 
 impl JobStatus {
-    /// Whether a job in this status will never change again.
+    /// Returns whether the status is final.
     ///
-    /// A status that this build does not know is not terminal; the status payload's own
-    /// `terminal` overrules this.
+    /// Unknown statuses are not. The `terminal` field of a status payload takes precedence.
     #[must_use]
     pub const fn is_terminal(&self) -> bool {
         matches!(self, Self::Completed | Self::Failed | Self::Canceled)
@@ -30,21 +29,21 @@ impl JobStatus {
 }
 
 open_enum! {
-    /// What became of a top-up.
+    /// The status of a top-up.
     pub enum TopUpStatus {
         /// The checkout is open.
         Pending = "pending",
-        /// Paid; the dollars are in the balance.
+        /// Paid; the amount was added to the balance.
         Paid = "paid",
         /// The payment failed; nothing was charged.
         Failed = "failed",
-        /// The checkout was closed unpaid; a new top-up needs a new idempotency key.
+        /// The checkout expired unpaid; a new top-up needs a new idempotency key.
         Expired = "expired",
     }
 }
 
 impl TopUpStatus {
-    /// Whether the top-up will never change again.
+    /// Returns whether the status is final.
     #[must_use]
     pub const fn is_terminal(&self) -> bool {
         matches!(self, Self::Paid | Self::Failed | Self::Expired)
@@ -52,19 +51,19 @@ impl TopUpStatus {
 }
 
 open_enum! {
-    /// Where a run of an Action, a Format or an Agent Completion is in its life.
+    /// The status of a run of an Action, a Format or an Agent Completion.
     ///
     /// `completed`, `failed` and `skipped` are named by the specification; the others are assumed.
     pub enum RunStatus {
-        /// Accepted, not started.
+        /// Accepted, but not started.
         Queued = "queued",
-        /// At work.
+        /// Running.
         Running = "running",
-        /// Ended well.
+        /// Succeeded.
         Completed = "completed",
-        /// Ended with an error.
+        /// Failed.
         Failed = "failed",
-        /// Not run; it costs nothing.
+        /// Skipped, at no charge.
         Skipped = "skipped",
         /// Canceled.
         Canceled = "canceled",
@@ -72,7 +71,7 @@ open_enum! {
 }
 
 impl RunStatus {
-    /// Whether a run in this status will never change again.
+    /// Returns whether the status is final.
     #[must_use]
     pub const fn is_terminal(&self) -> bool {
         matches!(
@@ -83,27 +82,27 @@ impl RunStatus {
 }
 
 open_enum! {
-    /// Where a bulk queue is. The specification shows no values: these are assumed.
+    /// The status of a bulk queue. The specification shows no values: these are assumed.
     pub enum QueueStatus {
-        /// Items are waiting or at work.
+        /// Some items have not ended.
         Running = "running",
-        /// Every item has ended, in whatever way.
+        /// All items have ended, whether they succeeded or not.
         Completed = "completed",
     }
 }
 
 open_enum! {
-    /// What became of a webhook delivery. It never changes the status of its job or run.
+    /// The status of a webhook delivery, which does not affect the status of its job or run.
     pub enum DeliveryStatus {
-        /// The first attempt is to come. Assumed.
+        /// Not attempted yet. Assumed.
         Pending = "pending",
-        /// The receiver has it. Assumed.
+        /// Accepted by the receiver. Assumed.
         Delivered = "delivered",
-        /// An attempt failed; another follows.
+        /// An attempt failed; another one follows.
         Retrying = "retrying",
-        /// Given up.
+        /// Failed without further attempts.
         Failed = "failed",
-        /// Given up after the last attempt.
+        /// Failed after the last attempt.
         Exhausted = "exhausted",
     }
 }
@@ -113,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_unknown_status_survives_a_round_trip_and_is_not_terminal() {
+    fn unknown_status_round_trips_and_is_not_terminal() {
         let status: JobStatus = serde_json::from_str("\"archived\"").unwrap();
         assert_eq!(status, JobStatus::Other("archived".into()));
         assert!(!status.is_terminal());
@@ -121,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn an_escaped_known_value_is_known() {
+    fn known_value_with_an_escape_is_recognized() {
         let status: JobStatus = serde_json::from_str("\"que\\u0075ed\"").unwrap();
         assert_eq!(status, JobStatus::Queued);
     }

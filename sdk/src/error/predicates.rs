@@ -56,8 +56,8 @@ impl Error {
             | Kind::RateLimitExhausted { .. } => true,
             Kind::NoEnvelope { status, .. } => *status == 429 || *status >= 500,
             Kind::Api { status, body, .. } => {
-                body.retryable.unwrap_or_else(|| match body.code.entry() {
-                    Some(entry) => entry.retryable,
+                body.retryable.unwrap_or_else(|| match body.code.defaults() {
+                    Some(defaults) => defaults.retryable,
                     None => matches!(status, 429 | 502 | 503),
                 })
             }
@@ -213,7 +213,7 @@ impl Error {
     }
 
     fn category(&self) -> Option<ErrorCategory> {
-        Some(self.code()?.entry()?.category)
+        Some(self.code()?.defaults()?.category)
     }
 }
 
@@ -222,7 +222,7 @@ fn run_is_retryable(error: &ErrorBody) -> bool {
     error
         .retryable
         .or_else(|| error.details().retryable)
-        .unwrap_or_else(|| error.code.entry().is_some_and(|entry| entry.retryable))
+        .unwrap_or_else(|| error.code.defaults().is_some_and(|defaults| defaults.retryable))
 }
 
 #[cfg(test)]

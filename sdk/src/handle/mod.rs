@@ -33,7 +33,7 @@ use crate::call::salvage::salvage;
 use crate::call::{Call, Core, DecodeContext, Request};
 use crate::client::Client;
 use crate::contract::Operation;
-use crate::contract::limits::SUGGESTED_VIDEO_DEADLINE;
+use crate::contract::limits::SUGGESTED_VIDEO_TIMEOUT;
 use crate::error::{Error, ResourceRef, Result};
 use crate::polling::{PollStatus, ResultRetry, Updates, Wait};
 use crate::sealed::Sealed;
@@ -61,7 +61,7 @@ pub trait Resource: Sealed + Copy + fmt::Debug + Send + Sync + Unpin + 'static {
     const STATUS: Operation;
     /// The time limit of a wait.
     #[doc(hidden)]
-    const DEFAULT_TIMEOUT: Option<Duration> = Some(SUGGESTED_VIDEO_DEADLINE);
+    const DEFAULT_TIMEOUT: Option<Duration> = Some(SUGGESTED_VIDEO_TIMEOUT);
 
     /// Whether the operation submits such a resource.
     #[doc(hidden)]

@@ -8,7 +8,7 @@ use crate::open_enum::open_enum;
 
 /// Whether the service is up. Its fields are assumed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Health {
     /// For example `ok`.
@@ -21,7 +21,7 @@ pub struct Health {
 
 /// Who calls: the answer of `GET /v1/me`, with which a new key is verified.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Me {
     /// The key; never its secret.
@@ -43,7 +43,7 @@ pub struct Me {
 
 /// What is told of a key: never its secret.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct KeyMetadata {
     /// Identifies the key.
@@ -67,7 +67,7 @@ pub struct KeyMetadata {
 
 /// A workspace: what pays, and whose plan sets the limits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Workspace {
     /// Identifies the workspace.
@@ -85,7 +85,7 @@ pub struct Workspace {
 
 /// How many jobs may be in flight at once; another limit than that of requests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct GenerationLimits {
     /// At most.
@@ -101,7 +101,7 @@ pub struct GenerationLimits {
 
 /// What is left to spend. Its fields are assumed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Balance {
     /// What can be spent.
@@ -134,7 +134,7 @@ open_enum! {
 /// An entry of the usage ledger. That there are the four kinds is the specification's; the fields
 /// are assumed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct UsageEntry {
     /// Identifies the entry.

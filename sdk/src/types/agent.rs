@@ -23,14 +23,14 @@ use super::{Extra, InvalidField, Usd, Validate};
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct AgentCompletionCreate {
     /// What the agent is to do.
     pub instruction: String,
     /// What its generations may cost: above 0, at most 500 USD.
     #[serde(serialize_with = "cap_in_dollars")]
-    #[cfg_attr(feature = "openapi", schemars(with = "f64"))]
+    #[cfg_attr(feature = "schemars", schemars(with = "f64"))]
     pub generation_spend_cap_usd: Usd,
     /// Where the terminal receipt is told.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -44,7 +44,7 @@ impl<T> From<T> for Assumed<T> {
 }
 
 /// The schema of what is assumed, marked so.
-#[cfg(feature = "openapi")]
+#[cfg(feature = "schemars")]
 impl<T: schemars::JsonSchema> schemars::JsonSchema for Assumed<T> {
     fn inline_schema() -> bool {
         true

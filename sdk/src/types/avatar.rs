@@ -10,7 +10,7 @@ use crate::open_enum::open_enum;
 
 /// An avatar. Its fields but `avatar_handle` are assumed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Avatar {
     /// Identifies the avatar.
@@ -31,7 +31,7 @@ pub struct Avatar {
 
 /// A video that an avatar speaks in. Its fields are assumed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct AvatarVideo {
     /// Identifies the avatar video.
@@ -58,7 +58,7 @@ pub type AvatarPreview = AvatarVideo;
 
 /// The captions of a video. Their fields are assumed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct VideoCaptions {
     /// Identifies the captioning.
@@ -82,7 +82,7 @@ pub struct VideoCaptions {
 
 /// What an avatar is made from: one of the three.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub enum AvatarInput {
     /// Words.

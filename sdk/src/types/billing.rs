@@ -17,7 +17,7 @@ use crate::contract::TopUpStatus;
 /// assert_eq!(estimate.input["duration"], 5);
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct EstimateRequest {
     /// The model's id, or `auto`.
@@ -76,7 +76,7 @@ impl Validate for EstimateRequest {
 
 /// A price; it equals the charge. Its fields are assumed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Estimate {
     /// The model; the one picked, for `auto`.
@@ -110,7 +110,7 @@ pub struct Estimate {
 /// assert_eq!(body.amount_usd_cents, 2_000);
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct TopUpCreate {
     /// Whole cents, 500 to 1000000.
@@ -169,7 +169,7 @@ impl Validate for TopUpCreate {
 
 /// A top-up of the balance.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct TopUp {
     /// Identifies the top-up. Assumed.

@@ -13,7 +13,7 @@ macro_rules! body {
     ) => {
         $(#[$meta])*
         #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
-        #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+        #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
         #[non_exhaustive]
         pub struct $name {
             $( $(#[$required_meta])* pub $required: String, )*

@@ -8,7 +8,7 @@ use super::{Assumed, Extra, InvalidField, Model, Validate};
 /// The developer surface's catalog. That it has these parts is the specification's; their shapes
 /// are assumed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ServiceCatalog {
     /// What the service can do.
@@ -33,7 +33,7 @@ pub struct ServiceCatalog {
 
 /// A piece of background music. Its fields are assumed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct MusicTrack {
     /// Identifies the piece.
@@ -61,7 +61,7 @@ pub struct MusicTrack {
 
 /// A category of background music. Its fields are assumed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct MusicCategory {
     /// Identifies the category.
@@ -85,7 +85,7 @@ pub struct MusicCategory {
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct MusicPick {
     /// Only pieces of that category.
@@ -139,7 +139,7 @@ impl MusicPick {
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Search {
     /// What is looked for.
@@ -179,7 +179,7 @@ impl Search {
 
 /// A trending video. Its fields are assumed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct TrendingVideo {
     /// Identifies the video.
@@ -201,7 +201,7 @@ pub struct TrendingVideo {
 
 /// An entry of a job's public timeline. Its fields are assumed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct JobEvent {
     /// What happened, for example `processing`.

@@ -13,7 +13,7 @@ use crate::contract::{ErrorCategory, ErrorCode, NextAction};
 /// other fields too. Only `code` must be there: another field of another shape than this build
 /// knows is kept in `extra`, so that an error is never lost over its particulars.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ErrorBody {
     /// The stable code: branch on this.
@@ -78,7 +78,7 @@ impl ErrorBody {
     pub fn advice(&self) -> Option<NextAction> {
         self.next_action
             .clone()
-            .or_else(|| Some(self.code.entry()?.next_action))
+            .or_else(|| Some(self.code.defaults()?.next_action))
     }
 
     /// The detail of that name as a `T`.

@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 #[serde(transparent)]
 pub struct Extra(Map<String, Value>);
 
-#[cfg(feature = "openapi")]
+#[cfg(feature = "schemars")]
 impl schemars::JsonSchema for Extra {
     fn inline_schema() -> bool {
         true

@@ -5,7 +5,7 @@ macro_rules! ids {
         $(
             $(#[$meta])*
             #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
-            #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+            #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
             #[serde(transparent)]
             pub struct $name(String);
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::ops::RangeInclusive;
 
-use crate::contract::limits::{REFERENCE_IMAGE_URLS, REFERENCE_VIDEO_URLS, WEBHOOK_URL_LENGTH};
+use crate::contract::limits::{MAX_WEBHOOK_URL_LENGTH, REFERENCE_IMAGE_URLS, REFERENCE_VIDEO_URLS};
 
 /// A field that no service could accept: found on the client, nothing was sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,7 +74,7 @@ pub(crate) fn https_url(field: &'static str, url: Option<&String>) -> Result<(),
 
 pub(crate) fn webhook_url(url: Option<&String>) -> Result<(), InvalidField> {
     https_url("webhook_url", url)?;
-    if url.is_some_and(|url| url.chars().count() > WEBHOOK_URL_LENGTH) {
+    if url.is_some_and(|url| url.chars().count() > MAX_WEBHOOK_URL_LENGTH) {
         return Err(InvalidField::new(
             "webhook_url",
             "must have at most 2048 characters",

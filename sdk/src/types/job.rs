@@ -36,7 +36,7 @@ open_enum! {
 /// What is assumed, or not the job's own, is kept in `extra` where it comes in another shape: a
 /// receipt of what was paid for is never unreadable for it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(from = "JobBody")]
 #[non_exhaustive]
 pub struct Job {
@@ -78,7 +78,7 @@ pub struct Job {
 
 /// A job as it is read.
 #[derive(Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 struct JobBody {
     id: JobId,
     status: JobStatus,
@@ -153,7 +153,7 @@ fn listed<T>(name: &str, value: Option<Option<Vec<T>>>, extra: &mut Extra) -> Ve
 
 /// The `result` of a completed job.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(from = "OutputBody")]
 #[non_exhaustive]
 pub struct JobOutput {
@@ -167,7 +167,7 @@ pub struct JobOutput {
 
 /// An output as it is read.
 #[derive(Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 struct OutputBody {
     #[serde(default, deserialize_with = "told")]
     artifacts: Option<Option<Vec<Artifact>>>,
@@ -187,7 +187,7 @@ impl From<OutputBody> for JobOutput {
 
 /// A file that a job or run made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Artifact {
     /// Identifies the artifact.
@@ -245,7 +245,7 @@ received! {
 
 /// The answer to a submit: what will be paid for, and where to ask for it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(from = "ReceiptBody")]
 #[non_exhaustive]
 pub struct SubmitReceipt {
@@ -269,7 +269,7 @@ pub struct SubmitReceipt {
         skip_serializing_if = "Option::is_none",
         serialize_with = "super::seconds::serialize"
     )]
-    #[cfg_attr(feature = "openapi", schemars(with = "Option<f64>"))]
+    #[cfg_attr(feature = "schemars", schemars(with = "Option<f64>"))]
     pub next_poll_after_seconds: Option<f64>,
     /// Fields that this build does not know.
     #[serde(flatten)]
@@ -278,7 +278,7 @@ pub struct SubmitReceipt {
 
 /// A receipt as it is read.
 #[derive(Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 struct ReceiptBody {
     #[serde(default, deserialize_with = "told")]
     request_id: Option<Option<RequestId>>,
@@ -314,7 +314,7 @@ impl From<ReceiptBody> for SubmitReceipt {
 
 /// The answer to a poll.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(from = "StatusBody")]
 #[non_exhaustive]
 pub struct StatusPayload {
@@ -336,7 +336,7 @@ pub struct StatusPayload {
         skip_serializing_if = "Option::is_none",
         serialize_with = "super::seconds::serialize"
     )]
-    #[cfg_attr(feature = "openapi", schemars(with = "Option<f64>"))]
+    #[cfg_attr(feature = "schemars", schemars(with = "Option<f64>"))]
     pub next_poll_after_seconds: Option<f64>,
     /// Fields that this build does not know.
     #[serde(flatten)]
@@ -345,7 +345,7 @@ pub struct StatusPayload {
 
 /// The answer to a poll as it is read.
 #[derive(Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 struct StatusBody {
     #[serde(default, deserialize_with = "told")]
     job_id: Option<Option<JobId>>,
@@ -389,7 +389,7 @@ impl StatusPayload {
 
 /// What a terminal job came to.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(from = "ResultBody")]
 #[non_exhaustive]
 pub struct JobResult {
@@ -415,7 +415,7 @@ pub struct JobResult {
 
 /// A result as it is read: it may name the job in either way, or in both.
 #[derive(Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 struct ResultBody {
     #[serde(default, deserialize_with = "told")]
     job_id: Option<Option<JobId>>,

@@ -6,7 +6,7 @@ use super::{Assumed, Extra, Usd};
 
 /// An entry of a model list.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Model {
     /// The id to submit with.
@@ -31,7 +31,7 @@ pub struct Model {
 /// What a model takes. That there are inputs, a range of seconds and resolutions is the
 /// specification's; their shapes are assumed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Capabilities {
     /// The inputs that it takes, by the request's field names.
@@ -53,7 +53,7 @@ pub struct Capabilities {
 
 /// The least and the most, both inclusive, and what holds where nothing is said.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Bounds {
     /// The least.
@@ -70,7 +70,7 @@ pub struct Bounds {
 
 /// An entry of the open catalog: a model with its dollar prices. Its fields are assumed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(try_from = "CatalogBody")]
 #[non_exhaustive]
 pub struct CatalogModel {
@@ -92,7 +92,7 @@ pub struct CatalogModel {
 
 /// An entry as it is read: its id has one of three names, and the others may mean something else.
 #[derive(Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 struct CatalogBody {
     id: Option<String>,
     name: Option<String>,
@@ -123,7 +123,7 @@ impl TryFrom<CatalogBody> for CatalogModel {
 
 /// Dollar prices of a model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct CatalogPricing {
     /// What the price counts: `second` or `image`.
@@ -141,7 +141,7 @@ pub struct CatalogPricing {
 
 /// A price per unit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct CatalogRate {
     /// The resolution; none where the model has none.

@@ -163,7 +163,7 @@ impl Sum for Usd {
     }
 }
 
-#[cfg(feature = "openapi")]
+#[cfg(feature = "schemars")]
 impl schemars::JsonSchema for Usd {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "Usd".into()

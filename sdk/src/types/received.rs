@@ -22,20 +22,20 @@ macro_rules! received {
     ) => {
         $(#[$meta])*
         #[derive(Clone, $($derived,)? PartialEq)]
-        #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+        #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
         #[non_exhaustive]
         pub struct $name {
             $( $(#[$needed_meta])* pub $needed: $needed_type, )*
             $(
                 $(#[$field_meta])*
                 #[cfg_attr(
-                    feature = "openapi",
+                    feature = "schemars",
                     serde(skip_serializing_if = "crate::types::body::is_unset")
                 )]
                 pub $field: crate::types::received::received!(@type $kind $type),
             )*
             /// Fields that this build does not know.
-            #[cfg_attr(feature = "openapi", serde(flatten))]
+            #[cfg_attr(feature = "schemars", serde(flatten))]
             pub extra: crate::types::Extra,
         }
 

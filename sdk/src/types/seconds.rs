@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize, Serializer};
 
 /// A span in seconds, as the service told it.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct Seconds(f64);
 

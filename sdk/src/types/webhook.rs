@@ -178,7 +178,7 @@ received! {
 
 /// A signing secret as it came: redacted in `Debug`, and without `Display`.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct SecretText(String);
 
@@ -198,7 +198,7 @@ impl fmt::Debug for SecretText {
 
 /// The body of a test delivery.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct TestDeliveryCreate {
     /// Where a dummy event goes: public HTTPS.

@@ -186,7 +186,7 @@ fn exit_of(code: Option<&ErrorCode>) -> Exit {
         Some(code) if code.as_str() == "max_spend_exceeded" => Exit::Funds,
         Some(ErrorCode::ConcurrencyLimitReached) => Exit::Overloaded,
         Some(code) => {
-            let status = code.entry().and_then(|entry| entry.status);
+            let status = code.defaults().and_then(|defaults| defaults.status);
             status.map_or(Exit::Failure, Exit::of_status)
         }
         None => Exit::Failure,

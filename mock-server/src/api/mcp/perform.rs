@@ -2,7 +2,7 @@
 
 use http::HeaderMap;
 use serde_json::{Map, Value, json};
-use svc_sdk::contract::{Budget, Operation};
+use svc_sdk::contract::{Operation, RateLimitBucket};
 use svc_sdk::types::Usd;
 
 use super::Exchange;
@@ -56,7 +56,7 @@ pub(super) fn perform(
     arguments: Map<String, Value>,
 ) -> Result<Value, Failure> {
     if tool.is_paid() {
-        gate::spend(exchange.state, exchange.caller, Budget::Write)?;
+        gate::spend(exchange.state, exchange.caller, RateLimitBucket::Write)?;
     }
     let arguments = Arguments::of(tool, arguments)?;
     let wanted = wanted(exchange, tool, arguments)?;

@@ -4,13 +4,13 @@
 use serde_json::{Map, Value, json};
 use svc_sdk::contract::Operation;
 use svc_sdk::contract::limits::{
-    REFERENCE_IMAGE_URLS, REFERENCE_VIDEO_URLS, RUN_INPUT_KEYS, SPEND_CAP_USD,
+    MAX_RUN_INPUT_KEYS, MAX_SPEND_CAP_USD, REFERENCE_IMAGE_URLS, REFERENCE_VIDEO_URLS,
 };
-use svc_sdk::contract::profile::Range;
 
 use super::tools::Does;
 use crate::engine::canonical::{IMAGE_1, MUSIC_SECONDS, VIDEO_1};
 use crate::engine::models::Model;
+use crate::engine::profiles::Range;
 
 /// The fields of a generation, in the order in which they are shown.
 const OF_A_MODEL: [&str; 10] = [
@@ -181,7 +181,7 @@ fn of_format_run() -> Map<String, Value> {
     object(json!({
         "format_id": text("The Format: its id, or HANDLE/SLUG."),
         "instruction": text("What the run is to do."),
-        "input": {"type": "object", "maxProperties": RUN_INPUT_KEYS},
+        "input": {"type": "object", "maxProperties": MAX_RUN_INPUT_KEYS},
         "previous_run_id": text("A run to continue."),
         "attachments": {"type": "array", "items": {"type": "object"}},
         "output_schema": {"type": "object", "description": "What the output has to fit."},
@@ -250,7 +250,7 @@ fn urls(most: usize) -> Value {
 }
 
 fn cap(description: &str) -> Value {
-    json!({"type": "number", "exclusiveMinimum": 0, "maximum": SPEND_CAP_USD, "description": description})
+    json!({"type": "number", "exclusiveMinimum": 0, "maximum": MAX_SPEND_CAP_USD, "description": description})
 }
 
 fn one_of(words: &[&str]) -> Value {

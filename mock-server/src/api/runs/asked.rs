@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 use svc_sdk::contract::ErrorCode;
-use svc_sdk::contract::limits::{RUN_INPUT_BYTES, RUN_INPUT_KEYS, SPEND_CAP_USD};
+use svc_sdk::contract::limits::{MAX_RUN_INPUT_BYTES, MAX_RUN_INPUT_KEYS, MAX_SPEND_CAP_USD};
 use svc_sdk::types::Usd;
 
 use super::attachments::Attachments;
@@ -135,15 +135,15 @@ pub(in crate::api) fn check_magic(asked: &Asked) -> Result<(), Failure> {
 
 fn judge_input(fields: Fields<'_>, input: Option<&Map<String, Value>>) -> Result<(), Failure> {
     let Some(input) = input else { return Ok(()) };
-    if input.len() > RUN_INPUT_KEYS {
-        let problem = format!("must have at most {RUN_INPUT_KEYS} keys");
+    if input.len() > MAX_RUN_INPUT_KEYS {
+        let problem = format!("must have at most {MAX_RUN_INPUT_KEYS} keys");
         return Err(fields.wrong("input", &problem));
     }
     let bytes = serde_json::to_vec(input).map_or(usize::MAX, |text| text.len());
-    if bytes > RUN_INPUT_BYTES {
-        let problem = format!("must have at most {RUN_INPUT_BYTES} bytes");
+    if bytes > MAX_RUN_INPUT_BYTES {
+        let problem = format!("must have at most {MAX_RUN_INPUT_BYTES} bytes");
         let failure = fields.wrong("input", &problem);
-        return Err(failure.detail("limit_bytes", json!(RUN_INPUT_BYTES)));
+        return Err(failure.detail("limit_bytes", json!(MAX_RUN_INPUT_BYTES)));
     }
     Ok(())
 }
@@ -167,10 +167,10 @@ fn judge_model(fields: Fields<'_>) -> Result<(), Failure> {
 /// above the Format's own cap.
 pub(in crate::api) fn spend_cap(fields: Fields<'_>) -> Result<Option<Usd>, Failure> {
     const NAME: &str = "generation_spend_cap_usd";
-    let most = || SPEND_CAP_USD.to_string().parse().ok();
-    let dollars = f64::from(u32::try_from(SPEND_CAP_USD).unwrap_or(u32::MAX));
+    let most = || MAX_SPEND_CAP_USD.to_string().parse().ok();
+    let dollars = f64::from(u32::try_from(MAX_SPEND_CAP_USD).unwrap_or(u32::MAX));
     let wrong = || {
-        let problem = format!("must be a number above 0 and at most {SPEND_CAP_USD}");
+        let problem = format!("must be a number above 0 and at most {MAX_SPEND_CAP_USD}");
         fields.wrong(NAME, &problem)
     };
     match fields.value(NAME) {

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 use svc_sdk::contract::ErrorCode;
-use svc_sdk::contract::limits::{ATTACHMENT_IMAGE_BYTES, ATTACHMENT_SET_BYTES};
+use svc_sdk::contract::limits::{MAX_ATTACHMENT_IMAGE_BYTES, MAX_ATTACHMENTS_BYTES};
 
 use crate::api::failure::Failure;
 use crate::api::fields::Fields;
@@ -49,10 +49,10 @@ impl Attachments {
                 Attached::Reachable => {}
             }
         }
-        if bytes > ATTACHMENT_SET_BYTES {
+        if bytes > MAX_ATTACHMENTS_BYTES {
             let message = "The attachments are too large together.";
             let failure = Failure::new(ErrorCode::AttachmentTooLarge, message);
-            return Err(failure.detail("limit_bytes", json!(ATTACHMENT_SET_BYTES)));
+            return Err(failure.detail("limit_bytes", json!(MAX_ATTACHMENTS_BYTES)));
         }
         Ok(Self {
             count: items.len(),
@@ -97,10 +97,10 @@ fn judge(item: &Value) -> Result<Attached, Failure> {
                 Failure::new(ErrorCode::AttachmentNotFound, message).detail("asset_id", json!(id))
             };
             let asset = Asset::by_id(id).ok_or_else(unknown)?;
-            if asset.is_image && asset.bytes > ATTACHMENT_IMAGE_BYTES {
+            if asset.is_image && asset.bytes > MAX_ATTACHMENT_IMAGE_BYTES {
                 let message = "The image is too large.";
                 let failure = Failure::new(ErrorCode::AttachmentTooLarge, message);
-                return Err(failure.detail("limit_bytes", json!(ATTACHMENT_IMAGE_BYTES)));
+                return Err(failure.detail("limit_bytes", json!(MAX_ATTACHMENT_IMAGE_BYTES)));
             }
             Ok(Attached::Asset(asset))
         }

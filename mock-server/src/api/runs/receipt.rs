@@ -124,7 +124,7 @@ fn facts(run: &Run, delivery: &Delivery, url: Option<&String>) -> Facts {
 fn errors(run: &Run, facts: &Facts) -> (Value, Value) {
     if let Some(failing) = &run.failing {
         let code = &failing.code;
-        let retryable = code.entry().is_some_and(|entry| entry.retryable);
+        let retryable = code.defaults().is_some_and(|defaults| defaults.retryable);
         let mut error = json!({"code": code, "message": failing.message, "retryable": retryable});
         let mut output_error = json!({"code": code, "message": failing.message});
         if let Some(details) = details(code, facts) {

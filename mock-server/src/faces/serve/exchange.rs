@@ -12,7 +12,7 @@ use bytes::{Bytes, BytesMut};
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
-use svc_sdk::contract::limits::REQUEST_BODY_BYTES;
+use svc_sdk::contract::limits::MAX_REQUEST_BODY_BYTES;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
@@ -61,7 +61,7 @@ impl Desk {
     pub(super) fn new(host: Host, service: Service, patience: Duration) -> Self {
         let (limit, at_once) = match host {
             Host::Control => (STATE_BYTES, 1),
-            Host::Open | Host::Developer | Host::Media => (REQUEST_BODY_BYTES, 64),
+            Host::Open | Host::Developer | Host::Media => (MAX_REQUEST_BODY_BYTES, 64),
         };
         let large = Arc::new(Semaphore::new(at_once));
         Self {

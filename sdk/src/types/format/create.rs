@@ -3,7 +3,7 @@
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use crate::contract::limits::{RUN_INPUT_BYTES, RUN_INPUT_KEYS, SPEND_CAP_USD};
+use crate::contract::limits::{MAX_RUN_INPUT_BYTES, MAX_RUN_INPUT_KEYS, MAX_SPEND_CAP_USD};
 use crate::open_enum::open_enum;
 use crate::types::body::run_setters;
 use crate::types::invalid::{https_url, webhook_url};
@@ -36,7 +36,7 @@ open_enum! {
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct FormatRunCreate {
     /// What to make.
@@ -44,7 +44,7 @@ pub struct FormatRunCreate {
     pub instruction: Option<String>,
     /// Values that the Format asks for: at most 64 keys and 2 MiB.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "openapi", schemars(extend("maxProperties" = RUN_INPUT_KEYS)))]
+    #[cfg_attr(feature = "schemars", schemars(extend("maxProperties" = MAX_RUN_INPUT_KEYS)))]
     pub input: Option<Map<String, Value>>,
     /// The run to continue.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -64,7 +64,7 @@ pub struct FormatRunCreate {
         skip_serializing_if = "Option::is_none",
         serialize_with = "optional_cap_in_dollars"
     )]
-    #[cfg_attr(feature = "openapi", schemars(with = "Option<f64>"))]
+    #[cfg_attr(feature = "schemars", schemars(with = "Option<f64>"))]
     pub generation_spend_cap_usd: Option<Usd>,
     /// A model of the catalog.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -154,7 +154,7 @@ run_setters!(FormatRunCreate: instruction, input, webhook_url, field);
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Attachment {
     /// An asset of the workspace.
@@ -232,11 +232,11 @@ impl Validate for FormatRunCreate {
 }
 
 fn within_limits(input: &Map<String, Value>) -> Result<(), InvalidField> {
-    if input.len() > RUN_INPUT_KEYS {
-        let reason = format!("must have at most {RUN_INPUT_KEYS} keys");
+    if input.len() > MAX_RUN_INPUT_KEYS {
+        let reason = format!("must have at most {MAX_RUN_INPUT_KEYS} keys");
         return Err(InvalidField::new("input", reason));
     }
-    if serde_json::to_vec(input).is_ok_and(|json| json.len() > RUN_INPUT_BYTES) {
+    if serde_json::to_vec(input).is_ok_and(|json| json.len() > MAX_RUN_INPUT_BYTES) {
         return Err(InvalidField::new("input", "must have at most 2 MiB"));
     }
     Ok(())
@@ -244,11 +244,11 @@ fn within_limits(input: &Map<String, Value>) -> Result<(), InvalidField> {
 
 /// Whether a cap is one that the service takes.
 pub(in crate::types) fn spend_cap(cap: Option<Usd>) -> Result<(), InvalidField> {
-    let most = Usd::from_micros(i64::try_from(SPEND_CAP_USD * 1_000_000).unwrap_or(i64::MAX));
+    let most = Usd::from_micros(i64::try_from(MAX_SPEND_CAP_USD * 1_000_000).unwrap_or(i64::MAX));
     match cap {
         Some(cap) if cap <= Usd::ZERO || cap > most => Err(InvalidField::new(
             "generation_spend_cap_usd",
-            format!("must be above 0 and at most {SPEND_CAP_USD}"),
+            format!("must be above 0 and at most {MAX_SPEND_CAP_USD}"),
         )),
         _ => Ok(()),
     }

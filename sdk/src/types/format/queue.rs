@@ -23,7 +23,7 @@ use crate::types::{Extra, FormatId, InvalidField, QueueId, RequestId, RunId, Sec
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct BulkRunCreate {
     /// The runs, in the order in which they start.

@@ -37,7 +37,7 @@ use super::received::received;
 #[serde(transparent)]
 pub struct OutputSchema(Value);
 
-#[cfg(feature = "openapi")]
+#[cfg(feature = "schemars")]
 impl schemars::JsonSchema for OutputSchema {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "OutputSchema".into()

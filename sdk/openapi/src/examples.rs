@@ -1,11 +1,10 @@
-//! Examples of bodies. Tests of the document hold each against its schema.
+//! Examples of request and response bodies. Tests check each against its schema.
 
 use serde_json::{Value, json};
+use svc_sdk::contract::Operation;
 
-use crate::contract::Operation;
-
-/// A body that the operation takes; none where it takes none, or an empty one.
-pub(super) fn request(operation: Operation) -> Option<Value> {
+/// Returns an example of the request body; `None` if the operation needs no body.
+pub(crate) fn request(operation: Operation) -> Option<Value> {
     use Operation as Op;
 
     Some(match operation {
@@ -59,8 +58,8 @@ pub(super) fn request(operation: Operation) -> Option<Value> {
     })
 }
 
-/// What the operation answers, without what is around it; none where nothing would be learnt.
-pub(super) fn answer(operation: Operation) -> Option<Value> {
+/// Returns an example of the response's `data`; `None` if the schema says enough.
+pub(crate) fn response(operation: Operation) -> Option<Value> {
     use Operation as Op;
 
     Some(match operation {

@@ -1,24 +1,23 @@
-//! The model profiles of the specification: which parameters a model takes, their ranges and
-//! defaults, and what it costs.
+//! The model profiles of the specification: the parameters of a model, their ranges and defaults,
+//! and its prices.
 //!
-//! Model ids are the deployment's; a profile is known by its letter. A client asks the service
-//! for its models; this table serves documentation, tests and the mock server.
+//! A profile is identified by its letter; the models in `models.rs` have ids of their own.
 
-use crate::types::Usd;
+use svc_sdk::types::Usd;
 
-/// What a profile's price counts.
+/// The unit of a price.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PriceUnit {
-    /// Seconds of the result.
+pub(crate) enum PriceUnit {
+    /// A second of the result.
     Second,
-    /// Images of the result.
+    /// An image of the result.
     Image,
 }
 
 impl PriceUnit {
-    /// The name used in estimates and catalogs.
+    /// Returns the name used in estimates and catalogs.
     #[must_use]
-    pub const fn as_str(self) -> &'static str {
+    pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Second => "second",
             Self::Image => "image",
@@ -26,55 +25,46 @@ impl PriceUnit {
     }
 }
 
-/// An integer parameter's default and bounds, both inclusive.
+/// The default and the inclusive bounds of an integer parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Range {
-    /// What holds where the request says nothing.
-    pub default: u64,
-    /// The least that is accepted.
-    pub min: u64,
-    /// The most that is accepted.
-    pub max: u64,
+pub(crate) struct Range {
+    pub(crate) default: u64,
+    pub(crate) min: u64,
+    pub(crate) max: u64,
 }
 
-/// A resolution and its price per unit.
+/// The price per unit at a resolution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rate {
-    /// For example `720p`.
-    pub resolution: &'static str,
-    /// Dollars per unit.
-    pub price: Usd,
+pub(crate) struct Rate {
+    /// Such as `720p`.
+    pub(crate) resolution: &'static str,
+    pub(crate) price: Usd,
 }
 
 /// A model profile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Profile {
-    /// The specification's letter: `F`, `L`, `H`, `R` or `I`.
-    pub letter: char,
-    /// In a few words.
-    pub summary: &'static str,
-    /// What the price counts.
-    pub unit: PriceUnit,
-    /// Resolutions with their prices; the first is the default.
-    pub rates: &'static [Rate],
-    /// Aspect ratios that are accepted.
-    pub aspect_ratios: &'static [&'static str],
-    /// The aspect ratio where the request says nothing.
-    pub default_aspect_ratio: &'static str,
-    /// Whether a prompt must be given.
-    pub prompt_required: bool,
-    /// Seconds, on video profiles.
-    pub duration: Option<Range>,
-    /// Number of images, on image profiles.
-    pub num_images: Option<Range>,
-    /// Whether `image_url` and `end_image_url` are taken.
-    pub frames: bool,
-    /// Whether `reference_image_urls` is taken.
-    pub reference_images: bool,
-    /// Whether `reference_video_urls` is taken.
-    pub reference_videos: bool,
-    /// Whether `generate_audio` is taken.
-    pub audio: bool,
+pub(crate) struct Profile {
+    /// The letter in the specification: `F`, `L`, `H`, `R` or `I`.
+    pub(crate) letter: char,
+    pub(crate) summary: &'static str,
+    pub(crate) unit: PriceUnit,
+    /// The prices; the resolution of the first one is the default.
+    pub(crate) rates: &'static [Rate],
+    pub(crate) aspect_ratios: &'static [&'static str],
+    pub(crate) default_aspect_ratio: &'static str,
+    pub(crate) prompt_required: bool,
+    /// The duration in seconds, for videos.
+    pub(crate) duration: Option<Range>,
+    /// The number of images, for images.
+    pub(crate) num_images: Option<Range>,
+    /// Whether `image_url` and `end_image_url` are accepted.
+    pub(crate) frames: bool,
+    /// Whether `reference_image_urls` is accepted.
+    pub(crate) reference_images: bool,
+    /// Whether `reference_video_urls` is accepted.
+    pub(crate) reference_videos: bool,
+    /// Whether `generate_audio` is accepted.
+    pub(crate) audio: bool,
 }
 
 const fn rate(resolution: &'static str, ten_thousandths: i64) -> Rate {
@@ -85,7 +75,7 @@ const fn rate(resolution: &'static str, ten_thousandths: i64) -> Rate {
 }
 
 /// Fast; text, image and reference to video, with audio.
-pub const F: Profile = Profile {
+pub(crate) const F: Profile = Profile {
     letter: 'F',
     summary: "fast; text, image and reference to video, with audio",
     unit: PriceUnit::Second,
@@ -108,7 +98,7 @@ pub const F: Profile = Profile {
 };
 
 /// Long range; text, image and reference to video, with audio.
-pub const L: Profile = Profile {
+pub(crate) const L: Profile = Profile {
     letter: 'L',
     summary: "long range; text, image and reference to video, with audio",
     rates: &[rate("480p", 625), rate("720p", 1250), rate("1080p", 2500)],
@@ -122,7 +112,7 @@ pub const L: Profile = Profile {
 };
 
 /// High resolution; text to video only.
-pub const H: Profile = Profile {
+pub(crate) const H: Profile = Profile {
     letter: 'H',
     summary: "high resolution; text to video",
     unit: PriceUnit::Second,
@@ -148,7 +138,7 @@ pub const H: Profile = Profile {
 };
 
 /// Reference to video only, with audio.
-pub const R: Profile = Profile {
+pub(crate) const R: Profile = Profile {
     letter: 'R',
     summary: "reference to video, with audio",
     rates: &[rate("720p", 838), rate("1080p", 1050)],
@@ -165,7 +155,7 @@ pub const R: Profile = Profile {
 };
 
 /// Text to image.
-pub const I: Profile = Profile {
+pub(crate) const I: Profile = Profile {
     letter: 'I',
     summary: "text to image",
     unit: PriceUnit::Image,
@@ -181,13 +171,10 @@ pub const I: Profile = Profile {
     ..H
 };
 
-/// All profiles: those of video, then that of images.
-pub const ALL: &[Profile] = &[F, L, H, R, I];
-
 impl Profile {
-    /// The price per unit at that resolution; `None` where the profile does not have it.
+    /// Returns the price per unit at a resolution; `None` if the profile does not have it.
     #[must_use]
-    pub fn price(&self, resolution: &str) -> Option<Usd> {
+    pub(crate) fn price(&self, resolution: &str) -> Option<Usd> {
         let rate = self
             .rates
             .iter()
@@ -195,9 +182,9 @@ impl Profile {
         Some(rate.price)
     }
 
-    /// The resolution where the request says nothing.
+    /// Returns the default resolution.
     #[must_use]
-    pub fn default_resolution(&self) -> &'static str {
+    pub(crate) fn default_resolution(&self) -> &'static str {
         self.rates.first().map_or("", |rate| rate.resolution)
     }
 }
@@ -207,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn prices_are_those_of_the_specification() {
+    fn prices_match_the_specification() {
         let rows = [
             ('F', "480p", "0.1407"),
             ('F', "720p", "0.3024"),
@@ -223,8 +210,12 @@ mod tests {
             ('I', "720p", "0.0050"),
             ('I', "1080p", "0.0075"),
         ];
+        let profiles = [F, L, H, R, I];
         for (letter, resolution, price) in rows {
-            let profile = ALL.iter().find(|profile| profile.letter == letter).unwrap();
+            let profile = profiles
+                .iter()
+                .find(|profile| profile.letter == letter)
+                .unwrap();
             assert_eq!(
                 profile.price(resolution).unwrap().to_string(),
                 price,
@@ -232,7 +223,10 @@ mod tests {
             );
         }
         assert_eq!(
-            ALL.iter().map(|profile| profile.rates.len()).sum::<usize>(),
+            profiles
+                .iter()
+                .map(|profile| profile.rates.len())
+                .sum::<usize>(),
             rows.len()
         );
         assert_eq!(F.price("1080p"), None);

@@ -1,21 +1,24 @@
-//! The document as a whole.
+//! Tests of the document as a whole.
 
 use std::collections::BTreeSet;
 
-use super::*;
+use serde_json::Value;
+use svc_sdk::contract::Operation;
 
-fn ours() -> Value {
+use crate::{Servers, document, error_codes, operation};
+
+fn generate() -> Value {
     document(&Servers::default())
 }
 
-fn described(document: &Value, operation: Operation) -> &Value {
+fn operation_object(document: &Value, operation: Operation) -> &Value {
     let method = operation.method().as_str().to_ascii_lowercase();
-    let path = path_of(operation, &Servers::default());
+    let path = operation::path(operation, &Servers::default());
     &document["paths"][path][method]
 }
 
-/// Asserts that an object has the fields that its schema needs, and none that it does not know.
-fn fits(document: &Value, schema: &Value, example: &Value, what: &str) {
+/// Asserts that an object has the required fields of its schema, and only declared ones.
+fn assert_matches(document: &Value, schema: &Value, example: &Value, what: &str) {
     let schema = match schema["$ref"].as_str() {
         Some(reference) => document.pointer(&reference[1..]).unwrap(),
         None => schema,
@@ -25,13 +28,13 @@ fn fits(document: &Value, schema: &Value, example: &Value, what: &str) {
     };
     let fields = example
         .as_object()
-        .unwrap_or_else(|| panic!("{what}: {example}"));
+        .unwrap_or_else(|| panic!("{what}: not an object: {example}"));
     for (name, value) in fields {
         let property = properties
             .get(name)
-            .unwrap_or_else(|| panic!("{what}: {name}"));
+            .unwrap_or_else(|| panic!("{what}: {name} is not declared"));
         if value.is_object() {
-            fits(document, property, value, what);
+            assert_matches(document, property, value, what);
         }
         for item in value
             .as_array()
@@ -39,20 +42,20 @@ fn fits(document: &Value, schema: &Value, example: &Value, what: &str) {
             .flatten()
             .filter(|it| it.is_object())
         {
-            fits(document, &property["items"], item, what);
+            assert_matches(document, &property["items"], item, what);
         }
     }
     for name in schema["required"].as_array().into_iter().flatten() {
         assert!(
             fields.contains_key(name.as_str().unwrap()),
-            "{what}: no {name}"
+            "{what}: {name} is missing"
         );
     }
 }
 
 #[test]
-fn every_public_operation_of_the_table_is_in_it_and_no_other() {
-    let document = ours();
+fn document_has_the_public_operations_only() {
+    let document = generate();
     let mut names = BTreeSet::new();
     for item in document["paths"].as_object().unwrap().values() {
         for operation in item.as_object().unwrap().values() {
@@ -68,14 +71,14 @@ fn every_public_operation_of_the_table_is_in_it_and_no_other() {
 }
 
 #[test]
-fn every_code_of_an_operation_is_in_it() {
-    let document = ours();
+fn document_has_every_error_code() {
+    let document = generate();
     for operation in Operation::ALL.iter().copied().filter(|op| !op.is_hidden()) {
-        let responses = &described(&document, operation)["responses"];
-        for code in operation.codes() {
-            let status = code.entry().unwrap().status.unwrap().to_string();
+        let responses = &operation_object(&document, operation)["responses"];
+        for code in error_codes(operation) {
+            let status = code.defaults().unwrap().status.unwrap().to_string();
             let reference = responses[&status]["$ref"].as_str();
-            // JSON-RPC has errors of its own with some of the statuses.
+            // With some statuses, the MCP endpoint responds with errors of JSON-RPC.
             let Some(reference) = reference else {
                 assert_eq!(operation, Operation::Mcp);
                 continue;
@@ -88,25 +91,25 @@ fn every_code_of_an_operation_is_in_it() {
 }
 
 #[test]
-fn each_example_fits_its_schema() {
-    let document = ours();
+fn examples_match_their_schemas() {
+    let document = generate();
     for operation in Operation::ALL.iter().copied().filter(|op| !op.is_hidden()) {
-        let described = described(&document, operation);
-        let sent = &described["requestBody"]["content"]["application/json"];
+        let object = operation_object(&document, operation);
+        let sent = &object["requestBody"]["content"]["application/json"];
         if let Some(example) = sent.get("example") {
-            fits(&document, &sent["schema"], example, operation.name());
+            assert_matches(&document, &sent["schema"], example, operation.name());
         }
-        for response in described["responses"].as_object().unwrap().values() {
+        for response in object["responses"].as_object().unwrap().values() {
             let body = &response["content"]["application/json"];
             if let Some(example) = body.get("example") {
-                fits(&document, &body["schema"], example, operation.name());
+                assert_matches(&document, &body["schema"], example, operation.name());
             }
         }
     }
 }
 
 #[test]
-fn all_that_is_referred_to_is_there() {
+fn references_resolve() {
     fn check(document: &Value, value: &Value) {
         match value {
             Value::Array(items) => items.iter().for_each(|item| check(document, item)),
@@ -119,6 +122,6 @@ fn all_that_is_referred_to_is_there() {
             _ => {}
         }
     }
-    let document = ours();
+    let document = generate();
     check(&document, &document);
 }

@@ -1,20 +1,22 @@
-//! A schema with its references followed and its alternatives put together.
+//! A schema with its references followed and its combinations merged.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
-/// How many references, and combinations in each other, are followed.
-const DEEPEST: usize = 16;
+use super::reader::target;
 
-/// What a schema says.
+/// The maximum nesting of references and combinations.
+const MAX_DEPTH: usize = 16;
+
+/// A schema with its references followed and its combinations merged.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Node<'d> {
-    /// The component that it is, where it is one.
+pub(super) struct ResolvedSchema<'d> {
+    /// The name of the component, if the schema is a reference to one.
     pub(super) component: Option<&'d str>,
-    /// Its types but for null; empty where it says nothing.
+    /// The types except null; empty if the schema does not say.
     pub(super) types: BTreeSet<&'d str>,
-    /// The texts that it may be.
+    /// The strings that are valid.
     pub(super) values: Option<BTreeSet<&'d str>>,
     pub(super) properties: BTreeMap<&'d str, Vec<&'d Value>>,
     pub(super) required: BTreeSet<&'d str>,
@@ -23,41 +25,41 @@ pub(super) struct Node<'d> {
     pub(super) assumed_values: BTreeSet<&'d str>,
 }
 
-impl<'d> Node<'d> {
-    /// What these schemas of a document say together.
-    pub(super) fn of(document: &'d Value, schemas: &[&'d Value]) -> Self {
-        let mut node = Self::default();
+impl<'d> ResolvedSchema<'d> {
+    /// Resolves schemas of a document that all apply.
+    pub(super) fn new(document: &'d Value, schemas: &[&'d Value]) -> Self {
+        let mut merged = Self::default();
         for schema in schemas {
-            node.and(Self::read(document, schema, 0));
+            merged.merge(Self::resolve(document, schema, 0));
         }
-        node
+        merged
     }
 
-    fn read(document: &'d Value, schema: &'d Value, depth: usize) -> Self {
-        let mut node = Self::default();
-        let Some(fields) = schema.as_object().filter(|_| depth < DEEPEST) else {
-            return node;
+    fn resolve(document: &'d Value, schema: &'d Value, depth: usize) -> Self {
+        let mut merged = Self::default();
+        let Some(fields) = schema.as_object().filter(|_| depth < MAX_DEPTH) else {
+            return merged;
         };
         if let Some(reference) = fields.get("$ref").and_then(Value::as_str) {
-            node = Self::read(document, target(document, reference), depth + 1);
-            node.component = reference.rsplit('/').next();
+            merged = Self::resolve(document, target(document, reference), depth + 1);
+            merged.component = reference.rsplit('/').next();
         }
-        node.read_own(fields);
+        merged.read_keywords(fields);
         for part in list(fields, "allOf") {
-            node.and(Self::read(document, part, depth + 1));
+            merged.merge(Self::resolve(document, part, depth + 1));
         }
         for name in ["anyOf", "oneOf"] {
             let choices = list(fields, name);
             let choices = choices.filter(|choice| choice.get("type").is_none_or(|it| it != "null"));
-            let alternatives = choices.map(|choice| Self::read(document, choice, depth + 1));
-            if let Some(together) = alternatives.reduce(Self::or) {
-                node.and(together);
+            let alternatives = choices.map(|choice| Self::resolve(document, choice, depth + 1));
+            if let Some(alternatives_merged) = alternatives.reduce(Self::merge_alternative) {
+                merged.merge(alternatives_merged);
             }
         }
-        node
+        merged
     }
 
-    fn read_own(&mut self, fields: &'d Map<String, Value>) {
+    fn read_keywords(&mut self, fields: &'d Map<String, Value>) {
         match fields.get("type") {
             Some(Value::String(name)) if name != "null" => drop(self.types.insert(name)),
             Some(Value::Array(names)) => {
@@ -85,8 +87,8 @@ impl<'d> Node<'d> {
             .extend(list(fields, "x-assumed-values").filter_map(Value::as_str));
     }
 
-    /// Both hold.
-    fn and(&mut self, other: Self) {
+    /// Merges a schema that applies as well.
+    fn merge(&mut self, other: Self) {
         self.component = self.component.or(other.component);
         self.types.extend(other.types);
         self.values = match (self.values.take(), other.values) {
@@ -102,14 +104,14 @@ impl<'d> Node<'d> {
         self.assumed_values.extend(other.assumed_values);
     }
 
-    /// One of the two holds. A set of texts beside any text is an open set: it keeps its names.
-    fn or(mut self, other: Self) -> Self {
+    /// Merges an alternative. Known values next to any string are an open set, whose values are kept.
+    fn merge_alternative(mut self, other: Self) -> Self {
         let required = &self.required & &other.required;
         let values = match (self.values.take(), other.values.clone()) {
             (Some(one), Some(two)) => Some(&one | &two),
             (one, two) => one.or(two),
         };
-        self.and(other);
+        self.merge(other);
         self.required = required;
         self.values = values;
         self
@@ -125,13 +127,4 @@ fn list<'d>(
         .and_then(Value::as_array)
         .into_iter()
         .flatten()
-}
-
-/// What a reference within the document leads to.
-pub(super) fn target<'d>(document: &'d Value, reference: &str) -> &'d Value {
-    let pointer = reference.strip_prefix('#').unwrap_or_default();
-    match pointer {
-        "" => &Value::Null,
-        pointer => document.pointer(pointer).unwrap_or(&Value::Null),
-    }
 }

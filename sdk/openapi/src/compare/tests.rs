@@ -1,22 +1,22 @@
-//! Each kind of difference, told once and as what it is.
+//! Tests of the comparison: each kind of change, reported once.
 
 use serde_json::json;
 
 use super::*;
-use crate::openapi::{Servers, document};
+use crate::{Servers, document};
 
-/// What is done to a document.
-enum Change {
+/// An edit of a document.
+enum Edit {
     Set(&'static str, Value),
     Remove(&'static str, &'static str),
     Push(&'static str, &'static str),
 }
 
-/// Which way, what, where, the detail, and whether it breaks.
-type Told = (Drift, Part, &'static str, Option<&'static str>, bool);
+/// Kind, part, location, detail, and whether it is breaking.
+type Expected = (ChangeKind, Part, &'static str, Option<&'static str>, bool);
 
-impl Change {
-    fn make(&self, document: &mut Value) {
+impl Edit {
+    fn apply(&self, document: &mut Value) {
         match self {
             Self::Set(pointer, value) => {
                 let (parent, name) = pointer.rsplit_once('/').unwrap();
@@ -40,12 +40,12 @@ fn ours() -> Value {
 }
 
 #[test]
-fn each_change_is_told_once_and_as_what_it_is() {
-    use Change::{Push, Remove, Set};
-    use Drift::{Changed, Gone, New};
+fn each_change_is_reported_once() {
+    use ChangeKind::{Changed, Gone, New};
+    use Edit::{Push, Remove, Set};
     use Part::{Code, EnumValue, Field, Operation, Parameter, Status};
 
-    let rows: Vec<(Change, Told)> = vec![
+    let rows: Vec<(Edit, Expected)> = vec![
         (
             Set(
                 "/components/schemas/Job/properties/lane",
@@ -62,7 +62,7 @@ fn each_change_is_told_once_and_as_what_it_is() {
                 Changed,
                 Field,
                 "AgentCompletionCreate.webhook_url",
-                Some("required now"),
+                Some("now required"),
                 true,
             ),
         ),
@@ -119,7 +119,7 @@ fn each_change_is_told_once_and_as_what_it_is() {
                 Changed,
                 Field,
                 "TopUp.amount_usd_cents",
-                Some("integer is string now"),
+                Some("type changed from integer to string"),
                 true,
             ),
         ),
@@ -143,7 +143,7 @@ fn each_change_is_told_once_and_as_what_it_is() {
         ),
         (
             Set("/paths/~1v1~1usage/get/deprecated", json!(true)),
-            (Changed, Operation, "usage", Some("deprecated now"), false),
+            (Changed, Operation, "usage", Some("now deprecated"), false),
         ),
         (
             Set("/paths/~1v1~1usage/get/x-scope", json!("usage:read")),
@@ -151,33 +151,33 @@ fn each_change_is_told_once_and_as_what_it_is() {
                 Changed,
                 Operation,
                 "usage",
-                Some("needs the scope usage:read now"),
+                Some("now requires the scope usage:read"),
                 true,
             ),
         ),
     ];
     let ours = ours();
-    for (change, told) in rows {
+    for (edit, expected) in rows {
         let mut theirs = ours.clone();
-        change.make(&mut theirs);
+        edit.apply(&mut theirs);
         let found = compare(&ours, &theirs);
         let [only] = found.as_slice() else {
-            panic!("{told:?}: {found:#?}");
+            panic!("{expected:?}: {found:#?}");
         };
         let detail = only.detail.as_deref();
-        let seen = (
-            only.drift,
+        let actual = (
+            only.kind,
             only.part,
-            only.place.as_str(),
+            only.location.as_str(),
             detail,
-            only.breaks,
+            only.breaking,
         );
-        assert_eq!(seen, told);
+        assert_eq!(actual, expected);
     }
 }
 
 #[test]
-fn a_new_field_that_requests_need_breaks() {
+fn a_new_required_request_field_is_breaking() {
     let ours = ours();
     let mut theirs = ours.clone();
     let body = &mut theirs["components"]["schemas"]["TopUpCreate"];
@@ -186,11 +186,11 @@ fn a_new_field_that_requests_need_breaks() {
     let found = compare(&ours, &theirs);
     assert_eq!(found.len(), 1, "{found:#?}");
     assert_eq!(found[0].detail.as_deref(), Some("required"));
-    assert!(found[0].breaks);
+    assert!(found[0].breaking);
 }
 
 #[test]
-fn a_document_does_not_differ_from_itself_wherever_it_is_served() {
+fn documents_of_different_servers_are_equal() {
     let ours = ours();
     assert_eq!(compare(&ours, &ours), []);
     let elsewhere = Servers::new(
@@ -202,7 +202,7 @@ fn a_document_does_not_differ_from_itself_wherever_it_is_served() {
 }
 
 #[test]
-fn names_of_components_and_of_placeholders_do_not_matter() {
+fn component_and_placeholder_names_are_ignored() {
     let ours = ours();
     let theirs = ours
         .to_string()
@@ -213,7 +213,7 @@ fn names_of_components_and_of_placeholders_do_not_matter() {
 }
 
 #[test]
-fn a_document_without_components_and_without_data_around_is_read_too() {
+fn inline_schemas_without_the_envelope_are_compared() {
     let ours = ours();
     let mut theirs = ours.clone();
     let job = ours["components"]["schemas"]["Job"].clone();
@@ -223,10 +223,10 @@ fn a_document_without_components_and_without_data_around_is_read_too() {
 }
 
 #[test]
-fn what_is_no_document_has_nothing() {
+fn every_operation_is_gone_from_other_json() {
     let found = compare(&ours(), &json!({"hello": [1, 2]}));
     let all_gone = found
         .iter()
-        .all(|it| it.part == Part::Operation && it.drift == Drift::Gone);
+        .all(|it| it.part == Part::Operation && it.kind == ChangeKind::Gone);
     assert!(all_gone && !found.is_empty());
 }

@@ -1,0 +1,47 @@
+//! The bounds of request fields, from the limits of the contract.
+
+use std::ops::RangeInclusive;
+
+use serde_json::{Value, json};
+use svc_sdk::contract::limits;
+
+/// Adds the bounds of the field called `name` to its schema.
+pub(crate) fn set(name: &str, field: &mut Value) {
+    let Some(schema) = field.as_object_mut() else {
+        return;
+    };
+    let bounds = match name {
+        "wait_timeout_seconds" => integer(&limits::WAIT_TIMEOUT_SECONDS),
+        "amount_usd_cents" => integer(&limits::TOP_UP_CENTS),
+        "concurrency" => integer(&limits::BULK_CONCURRENCY),
+        "num_images" => integer(&(1..=4)),
+        "items" => items(&limits::BULK_ITEMS),
+        "reference_image_urls" => url_items(&limits::REFERENCE_IMAGE_URLS),
+        "reference_video_urls" => url_items(&limits::REFERENCE_VIDEO_URLS),
+        "generation_spend_cap_usd" => {
+            json!({"exclusiveMinimum": 0, "maximum": limits::MAX_SPEND_CAP_USD})
+        }
+        "webhook_url" => json!({"format": "uri", "maxLength": limits::MAX_WEBHOOK_URL_LENGTH}),
+        name if name.ends_with("_url") || name == "url" => json!({"format": "uri"}),
+        _ => return,
+    };
+    if let Value::Object(bounds) = bounds {
+        schema.extend(bounds);
+    }
+}
+
+fn integer(range: &RangeInclusive<u64>) -> Value {
+    json!({"minimum": range.start(), "maximum": range.end()})
+}
+
+fn items(range: &RangeInclusive<usize>) -> Value {
+    json!({"minItems": range.start(), "maxItems": range.end()})
+}
+
+fn url_items(range: &RangeInclusive<usize>) -> Value {
+    json!({
+        "minItems": range.start(),
+        "maxItems": range.end(),
+        "items": {"type": "string", "format": "uri"},
+    })
+}

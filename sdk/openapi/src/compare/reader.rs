@@ -1,0 +1,160 @@
+//! Access to the parts of a document, with references followed.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+/// An operation of a document.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OperationItem<'d> {
+    pub(super) path: &'d str,
+    pub(super) path_item: &'d Value,
+    pub(super) operation: &'d Value,
+}
+
+/// The method and the path with unnamed placeholders.
+pub(super) type OperationKey = (String, String);
+
+impl OperationItem<'_> {
+    /// Returns the operation's id; its method and path if it has none.
+    pub(super) fn name(&self, (method, _): &OperationKey) -> String {
+        let id = self.operation["operationId"].as_str();
+        id.map_or_else(|| format!("{method} {}", self.path), str::to_owned)
+    }
+
+    pub(super) fn is_deprecated(&self) -> bool {
+        self.operation["deprecated"] == Value::Bool(true)
+    }
+
+    pub(super) fn is_mcp(&self) -> bool {
+        let tags = self.operation["tags"].as_array();
+        tags.is_some_and(|tags| tags.iter().any(|tag| tag == "mcp"))
+    }
+}
+
+/// Returns the operations in a section (`paths` or `webhooks`) of a document.
+pub(super) fn operations<'d>(
+    document: &'d Value,
+    section: &str,
+) -> BTreeMap<OperationKey, OperationItem<'d>> {
+    const METHODS: [&str; 7] = ["get", "post", "put", "patch", "delete", "head", "options"];
+    let mut found = BTreeMap::new();
+    let items = document.get(section).and_then(Value::as_object);
+    for (path, item) in items.into_iter().flatten() {
+        let path_item = resolve(document, item);
+        for method in METHODS {
+            if let Some(operation) = path_item.get(method) {
+                let item = OperationItem {
+                    path,
+                    path_item,
+                    operation,
+                };
+                // The URL of the MCP endpoint is configured, so its path differs by deployment.
+                let path = match item.is_mcp() {
+                    true => "{mcp_url}".to_owned(),
+                    false => without_placeholder_names(path),
+                };
+                found.insert((method.to_ascii_uppercase(), path), item);
+            }
+        }
+    }
+    found
+}
+
+fn without_placeholder_names(path: &str) -> String {
+    let segments = path
+        .split('/')
+        .map(|segment| match segment.starts_with('{') {
+            true => "{}",
+            false => segment,
+        });
+    segments.collect::<Vec<_>>().join("/")
+}
+
+/// Returns the query parameters and request headers of an operation by name.
+pub(super) fn parameters<'d>(
+    document: &'d Value,
+    item: &OperationItem<'d>,
+) -> BTreeMap<String, &'d Value> {
+    let lists = [
+        item.path_item.get("parameters"),
+        item.operation.get("parameters"),
+    ];
+    let all = lists
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_array)
+        .flatten();
+    all.map(|parameter| resolve(document, parameter))
+        .filter_map(|parameter| {
+            let name = parameter["name"].as_str()?;
+            let name = match parameter["in"].as_str()? {
+                "header" => name.to_ascii_lowercase(),
+                "query" => name.to_owned(),
+                _ => return None,
+            };
+            Some((name, parameter))
+        })
+        // Some generators list the credential and the content type as parameters.
+        .filter(|(name, _)| {
+            !matches!(
+                name.as_str(),
+                "authorization" | "x-api-key" | "content-type"
+            )
+        })
+        .collect()
+}
+
+/// Returns the responses of an operation by status.
+pub(super) fn responses<'d>(
+    document: &'d Value,
+    item: &OperationItem<'d>,
+) -> BTreeMap<&'d str, &'d Value> {
+    let responses = item.operation.get("responses").and_then(Value::as_object);
+    responses
+        .into_iter()
+        .flatten()
+        .map(|(status, response)| (status.as_str(), resolve(document, response)))
+        .collect()
+}
+
+/// Returns the schema of an operation's request body.
+pub(super) fn request_schema<'d>(
+    document: &'d Value,
+    item: &OperationItem<'d>,
+) -> Option<&'d Value> {
+    json_schema(resolve(document, item.operation.get("requestBody")?))
+}
+
+/// Returns the schema of a JSON body.
+pub(super) fn json_schema(body: &Value) -> Option<&Value> {
+    let content = body.get("content")?.as_object()?;
+    let json = content
+        .iter()
+        .find(|(name, _)| name.split(';').next() == Some("application/json"));
+    json?.1.get("schema")
+}
+
+/// Returns the error codes that a document marks as assumed.
+pub(super) fn assumed_codes(document: &Value) -> impl Iterator<Item = &str> {
+    let codes = document.pointer("/components/schemas/ErrorCode/x-assumed-values");
+    let codes = codes.and_then(Value::as_array).into_iter().flatten();
+    codes.filter_map(Value::as_str)
+}
+
+/// Follows a reference, if the value is one.
+fn resolve<'d>(document: &'d Value, value: &'d Value) -> &'d Value {
+    match value.get("$ref").and_then(Value::as_str) {
+        Some(reference) => target(document, reference),
+        None => value,
+    }
+}
+
+/// Returns the target of a reference within the document; null if there is none.
+pub(super) fn target<'d>(document: &'d Value, reference: &str) -> &'d Value {
+    let pointer = reference.strip_prefix('#').unwrap_or_default();
+    match pointer {
+        "" => &Value::Null,
+        pointer => document.pointer(pointer).unwrap_or(&Value::Null),
+    }
+}

@@ -1,0 +1,36 @@
+//! The headers of responses.
+
+use serde_json::{Value, json};
+
+/// Returns references to the headers that every response has.
+pub(crate) fn common() -> Value {
+    let names = [
+        "x-svc-request-id",
+        "ratelimit-limit",
+        "ratelimit-remaining",
+        "ratelimit-reset",
+    ];
+    let headers = names.map(|name| (name.to_owned(), reference(name)));
+    Value::Object(headers.into_iter().collect())
+}
+
+/// Returns a reference to a header component.
+pub(crate) fn reference(name: &str) -> Value {
+    json!({"$ref": format!("#/components/headers/{name}")})
+}
+
+/// Returns the header components.
+pub(crate) fn components() -> Value {
+    let number = |description: &str| json!({"description": description, "schema": {"type": "integer", "minimum": 0}});
+    json!({
+        "x-svc-request-id": {
+            "description": "Identifies the request.",
+            "required": true,
+            "schema": {"type": "string"},
+        },
+        "ratelimit-limit": number("The number of requests allowed in the current window of the request's rate-limit bucket."),
+        "ratelimit-remaining": number("The number of requests left in the window."),
+        "ratelimit-reset": number("Seconds until the window ends."),
+        "retry-after": number("Seconds to wait."),
+    })
+}

@@ -1,0 +1,143 @@
+//! The parameters of an operation: path, query, and the `Idempotency-Key` header.
+
+use schemars::JsonSchema;
+use schemars::generate::SchemaGenerator;
+use serde_json::{Value, json};
+use svc_sdk::contract::limits::IDEMPOTENCY_KEY_LENGTH;
+use svc_sdk::contract::{JobStatus, Operation, RetryClass, Surface};
+use svc_sdk::types::JobType;
+
+/// Returns the parameters of an operation.
+pub(crate) fn of(operation: Operation, generator: &mut SchemaGenerator) -> Vec<Value> {
+    // The server object has the whole URL of the MCP endpoint, so its path has no parameters.
+    let placeholders = operation
+        .placeholders()
+        .filter(|_| operation.surface() != Surface::Mcp);
+    let mut parameters: Vec<Value> = placeholders.map(path_parameter).collect();
+    if has_query(operation) {
+        parameters.extend(query_parameters(operation, generator));
+    }
+    parameters.extend(idempotency_key(operation));
+    parameters
+}
+
+/// Returns whether the operation takes query parameters.
+pub(crate) const fn has_query(operation: Operation) -> bool {
+    use Operation as Op;
+
+    matches!(
+        operation,
+        Op::JobsList
+            | Op::Usage
+            | Op::AvatarsList
+            | Op::AvatarCanonicalList
+            | Op::AvatarVideosList
+            | Op::ActionsList
+            | Op::ActionsRunsList
+            | Op::FormatsList
+            | Op::FormatsRunsList
+            | Op::FormatsBySlugRunsList
+            | Op::AgentRunsList
+    )
+}
+
+fn path_parameter(name: &str) -> Value {
+    json!({
+        "name": name,
+        "in": "path",
+        "required": true,
+        "description": "One percent-encoded segment.",
+        "schema": {"type": "string", "minLength": 1},
+        "example": example(name),
+    })
+}
+
+fn example(name: &str) -> &'static str {
+    match name {
+        "first_party_owner" | "handle" => "studio",
+        "slug" => "storyboard",
+        "model_id" => "video-f",
+        "action_id" => "act_daily",
+        "format_id" => "fmt_demo",
+        "run_id" => "run_1",
+        "queue_id" => "frq_1",
+        _ => "job_1",
+    }
+}
+
+/// Returns the filters and the pagination parameters of a list.
+fn query_parameters(operation: Operation, generator: &mut SchemaGenerator) -> Vec<Value> {
+    let text = json!({"type": "string"});
+    let mut parameters = match operation {
+        Operation::JobsList => vec![
+            query(
+                "status",
+                schema::<JobStatus>(generator),
+                "Lists jobs with this status only.",
+            ),
+            query(
+                "type",
+                schema::<JobType>(generator),
+                "Lists jobs of this type only.",
+            ),
+        ],
+        Operation::ActionsList => vec![
+            query(
+                "status",
+                text.clone(),
+                "Lists Actions with this status only.",
+            ),
+            query(
+                "trigger_type",
+                text.clone(),
+                "Lists Actions with this trigger type only.",
+            ),
+        ],
+        _ => Vec::new(),
+    };
+    let limit = json!({"type": "integer", "minimum": 1, "maximum": 1000});
+    let limit = query("limit", limit, "The maximum number of items.");
+    // The specification defines `limit` for these two operations only.
+    let is_specified = matches!(operation, Operation::ActionsList | Operation::FormatsList);
+    parameters.push(if is_specified { limit } else { assumed(limit) });
+    let description = "The `next_cursor` of the previous page.";
+    parameters.push(assumed(query("cursor", text, description)));
+    parameters
+}
+
+fn schema<T: JsonSchema>(generator: &mut SchemaGenerator) -> Value {
+    generator.subschema_for::<T>().to_value()
+}
+
+fn query(name: &str, schema: Value, description: &str) -> Value {
+    json!({"name": name, "in": "query", "description": description, "schema": schema})
+}
+
+fn assumed(mut parameter: Value) -> Value {
+    if let Some(fields) = parameter.as_object_mut() {
+        fields.insert("x-assumed".to_owned(), true.into());
+    }
+    parameter
+}
+
+fn idempotency_key(operation: Operation) -> Option<Value> {
+    if !operation.retry().sends_key() {
+        return None;
+    }
+    let parameter = json!({
+        "name": "Idempotency-Key",
+        "in": "header",
+        "description": "A request with the same key and body is a replay: it returns the receipt of the first one.",
+        "schema": {
+            "type": "string",
+            "minLength": IDEMPOTENCY_KEY_LENGTH.start(),
+            "maxLength": IDEMPOTENCY_KEY_LENGTH.end(),
+            "pattern": "^[ -~]+$",
+        },
+        "example": "order-4711",
+    });
+    Some(match operation.retry() {
+        RetryClass::Key => parameter,
+        _ => assumed(parameter),
+    })
+}

@@ -1,0 +1,186 @@
+//! The component schemas: derived from the SDK's types, then refined for requests and responses.
+
+use std::collections::BTreeSet;
+
+use schemars::generate::{SchemaGenerator, SchemaSettings};
+use serde_json::{Map, Value};
+
+use crate::doc_comments::{self, AssumedParts};
+use crate::{bounds, open_sets};
+
+/// The prefix of references to component schemas.
+pub(crate) const COMPONENTS: &str = "#/components/schemas/";
+
+/// Creates a generator that puts types into the components.
+pub(crate) fn generator() -> SchemaGenerator {
+    SchemaSettings::draft2020_12()
+        .for_serialize()
+        .with(|settings| {
+            settings.definitions_path = "/components/schemas".into();
+            settings.meta_schema = None;
+        })
+        .into_generator()
+}
+
+/// Refines the components; those that `requests` refer to become request schemas.
+pub(crate) fn finish(components: &mut Map<String, Value>, requests: &[Value]) {
+    let in_requests = reachable(components, requests);
+    for (name, schema) in components.iter_mut() {
+        let Some(fields) = schema.as_object_mut() else {
+            continue;
+        };
+        open_sets::rewrite(fields);
+        if in_requests.contains(name) {
+            refine_request(fields);
+        } else {
+            refine_response(fields);
+        }
+        annotate(fields);
+    }
+}
+
+/// Returns the names of the components that these schemas refer to, directly or not.
+fn reachable(components: &Map<String, Value>, from: &[Value]) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    let mut pending: Vec<&Value> = from.iter().collect();
+    while let Some(value) = pending.pop() {
+        match value {
+            Value::Array(items) => pending.extend(items),
+            Value::Object(fields) => {
+                let target = fields.get("$ref").and_then(Value::as_str);
+                if let Some(name) = target.and_then(|target| target.strip_prefix(COMPONENTS))
+                    && names.insert(name.to_owned())
+                {
+                    pending.extend(components.get(name));
+                }
+                pending.extend(fields.values());
+            }
+            _ => {}
+        }
+    }
+    names
+}
+
+/// Forbids nulls and undeclared fields, which requests do not have, and sets the bounds.
+fn refine_request(fields: &mut Map<String, Value>) {
+    if fields.contains_key("properties") {
+        fields.insert("additionalProperties".to_owned(), false.into());
+    }
+    if let Some(properties) = single_field_choices(fields) {
+        fields.remove("anyOf");
+        fields.insert("type".to_owned(), "object".into());
+        fields.insert("properties".to_owned(), Value::Object(properties));
+        fields.insert("additionalProperties".to_owned(), false.into());
+        fields.insert("minProperties".to_owned(), 1.into());
+        fields.insert("maxProperties".to_owned(), 1.into());
+    }
+    if let Some(Value::Object(properties)) = fields.get_mut("properties") {
+        for (name, property) in properties {
+            remove_null(property);
+            bounds::set(name, property);
+        }
+    }
+}
+
+/// Returns the fields if the schema is a choice between objects with one field each.
+///
+/// One object that has exactly one of the fields is shorter, and client generators make one type of it.
+fn single_field_choices(fields: &Map<String, Value>) -> Option<Map<String, Value>> {
+    let choices = fields.get("anyOf")?.as_array()?;
+    let single = choices.iter().map(|choice| {
+        let properties = choice.get("properties")?.as_object()?;
+        let (name, property) = properties.iter().next()?;
+        (properties.len() == 1).then(|| (name.clone(), property.clone()))
+    });
+    single.collect()
+}
+
+/// Allows undeclared fields, and makes nullable fields optional.
+fn refine_response(fields: &mut Map<String, Value>) {
+    let Some(properties) = fields.get("properties").cloned() else {
+        return;
+    };
+    fields.remove("additionalProperties");
+    if let Some(Value::Array(required)) = fields.get_mut("required") {
+        let name = |name: &Value| properties.get(name.as_str().unwrap_or_default()).cloned();
+        required.retain(|it| !name(it).is_some_and(|property| is_nullable(&property)));
+    }
+}
+
+fn is_nullable(property: &Value) -> bool {
+    let types = property.get("type").and_then(Value::as_array);
+    let choices = property.get("anyOf").and_then(Value::as_array);
+    types.is_some_and(|types| types.iter().any(|it| it == "null"))
+        || choices.is_some_and(|choices| choices.iter().any(|it| it["type"] == "null"))
+}
+
+fn remove_null(property: &mut Value) {
+    let Some(fields) = property.as_object_mut() else {
+        return;
+    };
+    let is_null = |value: &Value| value == "null";
+    if let Some(Value::Array(types)) = fields.get_mut("type") {
+        types.retain(|name| !is_null(name));
+        if let [only] = types.as_slice() {
+            let only = only.clone();
+            fields.insert("type".to_owned(), only);
+        }
+    }
+    if let Some(Value::Array(choices)) = fields.get_mut("anyOf") {
+        choices.retain(|choice| !choice.get("type").is_some_and(is_null));
+        if let [Value::Object(only)] = choices.as_slice() {
+            let only = only.clone();
+            fields.remove("anyOf");
+            fields.extend(only);
+        }
+    }
+}
+
+/// Turns the doc comments of a type and of its fields into descriptions and `x-assumed`.
+fn annotate(fields: &mut Map<String, Value>) {
+    remove_width(fields);
+    let comment = text(fields.get("description"));
+    let parts = doc_comments::assumed_parts(&comment);
+    set_description(fields, &comment);
+    if parts == AssumedParts::AllExcept(Vec::new()) {
+        fields.insert("x-assumed".to_owned(), true.into());
+    }
+    if let Some(Value::Object(properties)) = fields.get_mut("properties") {
+        for (name, property) in properties {
+            let Some(property) = property.as_object_mut() else {
+                // The schema `true`: a field of any type.
+                let mut any = Map::new();
+                if parts.includes(name) {
+                    any.insert("x-assumed".to_owned(), true.into());
+                }
+                *property = Value::Object(any);
+                continue;
+            };
+            remove_width(property);
+            let comment = text(property.get("description"));
+            set_description(property, &comment);
+            if parts.includes(name) || doc_comments::is_assumed(&comment) {
+                property.insert("x-assumed".to_owned(), true.into());
+            }
+        }
+    }
+}
+
+fn set_description(fields: &mut Map<String, Value>, comment: &str) {
+    if !comment.is_empty() {
+        let description = doc_comments::description(comment);
+        fields.insert("description".to_owned(), description.into());
+    }
+}
+
+fn text(value: Option<&Value>) -> String {
+    value.and_then(Value::as_str).unwrap_or_default().to_owned()
+}
+
+/// Removes the width of a Rust number, which JSON does not have.
+fn remove_width(fields: &mut Map<String, Value>) {
+    let format = fields.get("format").and_then(Value::as_str);
+    if let Some("uint8" | "uint16" | "uint32" | "uint64" | "int64" | "double") = format {
+        fields.remove("format");
+    }
+}
