@@ -1,6 +1,6 @@
-//! What can go wrong, and what a caller can tell of it.
+//! Provokes errors, and shows what a caller can learn from them.
 
-#![allow(clippy::print_stdout, reason = "a program that prints")]
+#![allow(clippy::print_stdout, reason = "an example that prints")]
 
 use svc_sdk::types::VideoGenerate;
 use svc_sdk::{Error, Result, open};
@@ -8,37 +8,25 @@ use svc_sdk::{Error, Result, open};
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<()> {
     let client = open::Client::from_env()?;
-    let video = VideoGenerate::new("auto").prompt("a red fox in snow");
+    let video = || VideoGenerate::new("auto").prompt("a red fox in snow");
     let rows = [
-        (
-            "a URL that is not https",
-            video.clone().image_url("http://example.com/fox.png"),
-        ),
-        ("a duration that no model has", video.clone().duration(3600)),
-        // The mock server takes its cue from a word in the prompt.
-        (
-            "a job that fails",
-            VideoGenerate::new("auto").prompt("a red fox [mock:fail]"),
-        ),
+        ("a URL that is not https", video().image_url("http://example.com/fox.png")),
+        ("a duration that no model accepts", video().duration(3600)),
+        // The mock server reads this word in the prompt.
+        ("a job that fails", video().prompt("a red fox [mock:fail]")),
     ];
-    for (what, video) in rows {
-        match make(&client, &video).await {
-            Ok(files) => println!("{what}: {files} files"),
-            Err(error) => println!("{what}: {}", explain(&error)),
+    for (name, body) in rows {
+        match generate(&client, body).await {
+            Ok(files) => println!("{name}: {files} files"),
+            Err(error) => println!("{name}: {}", explain(&error)),
         }
     }
     Ok(())
 }
 
-async fn make(client: &open::Client, video: &VideoGenerate) -> Result<usize> {
-    Ok(client
-        .video_generate(video)
-        .send()
-        .await?
-        .wait()
-        .await?
-        .artifacts()
-        .len())
+async fn generate(client: &open::Client, body: VideoGenerate) -> Result<usize> {
+    let job = client.videos().generate(body).await?;
+    Ok(job.wait().await?.artifacts().len())
 }
 
 fn explain(error: &Error) -> String {
@@ -49,13 +37,11 @@ fn explain(error: &Error) -> String {
     } else if error.is_insufficient_funds() {
         format!("top up first: {error}")
     } else if error.is_ambiguous() {
-        format!(
-            "send it again with the key {:?} to find out: {error}",
-            error.idempotency_key()
-        )
+        let key = error.idempotency_key();
+        format!("submit again with the key {key:?} to find out: {error}")
     } else if let Some(job) = error.job_id() {
-        format!("take {job} up again later: {error}")
+        format!("wait for {job} again later: {error}")
     } else {
-        format!("{error}; advice: {:?}", error.advice())
+        format!("{error}; next action: {:?}", error.next_action())
     }
 }

@@ -1,14 +1,14 @@
-//! Programs, one a task, each run in CI against the mock server.
+//! Example programs, one for each task. CI runs each of them against the mock server.
 //!
-//! They take the service from the environment (`SVC_BASE_URL`, `SVC_OPEN_API_KEY`), as
+//! They read the address of the service and the API key from the environment, as
 //! `svc mock serve --env` prints it.
 
-/// The README's code compiles as it stands there.
+/// Compiles the code in the README.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 pub struct Readme;
 
-/// So does the SDK's.
+/// Compiles the code in the SDK's README.
 #[cfg(doctest)]
 #[doc = include_str!("../sdk/README.md")]
 pub struct SdkReadme;

@@ -1,8 +1,8 @@
-//! Run a Format, and get its output as one's own type and its files on disk.
+//! Runs a Format, decodes its output into a type, and downloads its files.
 
-#![allow(clippy::print_stdout, reason = "a program that prints")]
+#![allow(clippy::print_stdout, reason = "an example that prints")]
 
-use svc_sdk::types::{FormatRunCreate, OutputSchema, Usd};
+use svc_sdk::types::{FormatIo, FormatRunCreate, OutputSchema, Usd};
 use svc_sdk::{Result, developer};
 
 #[derive(Debug, serde::Deserialize, schemars::JsonSchema)]
@@ -15,40 +15,36 @@ struct Shot {
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<()> {
     let client = developer::Client::from_env()?;
-    let formats = client.formats_list().send().await?;
-    let delivers_images =
-        |io: &svc_sdk::types::FormatIo| io.output_kind.as_deref() == Some("image");
+    let formats = client.formats().list().await?;
+    let makes_images = |io: &FormatIo| io.output_kind.as_deref() == Some("image");
     let Some(format) = formats
         .items
         .iter()
-        .find(|format| format.io.as_ref().is_some_and(delivers_images))
+        .find(|format| format.io.as_ref().is_some_and(makes_images))
     else {
-        println!("there is no Format that delivers images");
+        println!("no Format makes images");
         return Ok(());
     };
 
     let body = FormatRunCreate::new("a red fox")
         .output_schema(OutputSchema::of::<Shot>()?)
         .generation_spend_cap(Usd::from_micros(2_000_000));
-    let run = client
-        .formats_runs_create(format.reference(), &body)
-        .send()
-        .await?;
+    let run = client.formats().run(format.reference(), body).await?;
     println!("{} runs as {}", format.reference(), run.id());
 
     match run.wait().await {
         Ok(receipt) => match receipt.output_as::<Shot>() {
             Ok(shot) => println!("{} {:?}", shot.title, shot.tags),
-            Err(error) => println!("no such output: {error}"),
+            Err(error) => println!("unexpected output: {error}"),
         },
-        // It ended badly: what it made until then can be fetched all the same.
+        // The run did not complete, but what it made until then can be downloaded all the same.
         Err(error) if error.run_receipt().is_some() => println!("{error}"),
         Err(error) => return Err(error),
     }
     for file in run.download("shots").await? {
         println!("{}", file.path.display());
     }
-    // None is a spend that could not be read, which is not 0.
+    // None means that the spend could not be read, which is not 0.
     println!("spent: {:?} USD", run.get().await?.billable_amount());
     Ok(())
 }

@@ -1,7 +1,7 @@
-//! Make many pictures at once. All waiters of a client share one poll schedule, which keeps within
-//! the key's budget.
+//! Generates many images at once. The waits of a client share one poll schedule, which keeps within
+//! the key's rate limit.
 
-#![allow(clippy::print_stdout, reason = "a program that prints")]
+#![allow(clippy::print_stdout, reason = "an example that prints")]
 
 use svc_sdk::types::ImageGenerate;
 use svc_sdk::{Error, Result, open};
@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<()> {
     let client = open::Client::from_env()?;
-    let models = client.image_models_list().send().await?;
+    let models = client.models().list_images().await?;
     let Some(model) = models.items.first() else {
         println!("the service has no image model");
         return Ok(());
@@ -18,16 +18,16 @@ async fn main() -> Result<()> {
     let mut jobs = JoinSet::new();
     for number in 1..=20 {
         let client = client.clone();
-        let image =
+        let body =
             ImageGenerate::new(&model.id).prompt(format!("a red fox in snow, number {number}"));
         jobs.spawn(async move {
-            let job = client.image_generate(&image).send().await?;
+            let job = client.images().generate(body).await?;
             let result = job.wait().await?;
             Ok::<_, Error>((job, result))
         });
     }
-    for done in jobs.join_all().await {
-        let (job, result) = done?;
+    for outcome in jobs.join_all().await {
+        let (job, result) = outcome?;
         println!("{}: {} file", job.id(), result.artifacts().len());
     }
     Ok(())
