@@ -5,7 +5,7 @@ use crate::client::Client;
 use crate::contract::{JobStatus, Operation};
 use crate::error::Result;
 use crate::surface::Surface;
-use crate::types::{Job, JobId, JobResult, JobType, List, StatusPayload};
+use crate::types::{Job, JobId, JobResult, JobStatusPayload, JobType, Page};
 use crate::wait::JobHandle;
 
 impl<S: Surface> Client<S> {
@@ -35,7 +35,7 @@ impl<S: Surface> Client<S> {
     }
 
     /// `GET /v1/jobs/{id}/status`: one poll. [`JobHandle`] does it at the right moments.
-    pub fn jobs_status(&self, id: &JobId) -> Call<StatusPayload> {
+    pub fn jobs_status(&self, id: &JobId) -> Call<JobStatusPayload> {
         Call::new(&self.core, Request::new(Operation::JobsStatus, &[id]))
     }
 
@@ -55,7 +55,7 @@ impl<S: Surface> Client<S> {
 #[must_use = "a call does nothing until it is sent"]
 #[derive(Debug)]
 pub struct JobsList {
-    call: Call<List<Job>>,
+    call: Call<Page<Job>>,
 }
 
 impl JobsList {
@@ -77,7 +77,7 @@ impl JobsList {
     }
 
     /// The call itself, for its options.
-    pub fn call(self) -> Call<List<Job>> {
+    pub fn call(self) -> Call<Page<Job>> {
         self.call
     }
 
@@ -86,7 +86,7 @@ impl JobsList {
     /// # Errors
     ///
     /// See [`Error`](crate::Error).
-    pub async fn send(self) -> Result<List<Job>> {
+    pub async fn send(self) -> Result<Page<Job>> {
         self.call.send().await
     }
 }

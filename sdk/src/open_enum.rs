@@ -1,7 +1,6 @@
-//! The one way in which this crate writes an enum of the service: open, so that a value that is
-//! new tomorrow breaks nobody today, and is written back unchanged.
+//! Declaration of open enums: enums of the service that keep unknown values.
 
-/// Declares an open enum: known variants with their wire names, and `Other` for all else.
+/// Declares an open enum: variants with their names in JSON, and `Other` for every other value.
 macro_rules! open_enum {
     (
         $(#[doc = $doc:expr])*
@@ -9,21 +8,20 @@ macro_rules! open_enum {
     ) => {
         $(#[doc = $doc])*
         ///
-        /// An open set: a value that this build does not know is kept in `Other` and written back
-        /// unchanged.
+        /// The set is open: an unknown value is kept in `Other` and written back unchanged.
         #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[non_exhaustive]
         pub enum $name {
             $( $(#[doc = $variant_doc])* #[doc = concat!("\n\n`", $wire, "`")] $variant, )+
-            /// A value that this build does not know, as it was received.
+            /// An unknown value.
             Other(String),
         }
 
         impl $name {
-            /// The values that this build knows.
+            /// The known values.
             pub const KNOWN: &'static [Self] = &[$(Self::$variant),+];
 
-            /// The value as it is on the wire.
+            /// Returns the value as it is in JSON.
             #[must_use]
             pub fn as_str(&self) -> &str {
                 match self {
@@ -80,8 +78,8 @@ macro_rules! open_enum {
 
         #[cfg(feature = "openapi")]
         impl $name {
-            /// Each known value as it is on the wire, and what is written about it.
-            #[allow(dead_code, reason = "not every set is asked")]
+            /// The known values as they are in JSON, with their documentation.
+            #[allow(dead_code, reason = "not used for every enum")]
             pub(crate) const DOCS: &'static [(&'static str, &'static str)] =
                 &[$(($wire, concat!($($variant_doc, "\n"),*))),+];
         }

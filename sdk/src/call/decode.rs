@@ -133,7 +133,7 @@ impl Answer {
         let request_id = self.request_id();
         let kind = match serde_json::from_slice::<Envelope>(&self.body) {
             Ok(Envelope { error }) => {
-                let retry_after = longer(told, error.retry_after_seconds.and_then(retry::seconds));
+                let retry_after = longer(told, error.retry_after);
                 Kind::Api {
                     status,
                     body: Box::new(error),
@@ -161,7 +161,7 @@ pub(crate) fn snippet(body: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::types::{Job, List};
+    use crate::types::{Job, Page};
 
     fn answer(status: u16, body: &str) -> Answer {
         let mut headers = HeaderMap::new();
@@ -211,7 +211,7 @@ mod tests {
                 .unwrap_err();
             assert!(matches!(error.kind(), Kind::Unreadable { .. }), "{body}");
         }
-        let error = answer(200, "[1").decode_whole::<List<u32>>().unwrap_err();
+        let error = answer(200, "[1").decode_whole::<Page<u32>>().unwrap_err();
         assert!(matches!(error.kind(), Kind::Unreadable { .. }));
     }
 

@@ -35,7 +35,7 @@ use self::retry::{LONGEST_WAIT, RetryPolicy};
 use crate::contract::{Budget, Operation, RetryClass};
 use crate::error::{Error, Kind, Result};
 use crate::transport::{Transport, TransportError};
-use crate::types::{IdempotencyKey, List, RequestId};
+use crate::types::{IdempotencyKey, Page, RequestId};
 
 /// Bytes of an answer that are read; artifacts are not read this way.
 const LARGEST_ANSWER: usize = 64 * 1024 * 1024;
@@ -289,7 +289,7 @@ impl<T: DeserializeOwned> Call<T> {
     }
 }
 
-impl<T: DeserializeOwned> Call<List<T>> {
+impl<T: DeserializeOwned> Call<Page<T>> {
     pub(crate) fn list(core: &Arc<Core>, request: Result<Request>) -> Self {
         Self::with_decoder(core, request, |answer, _| answer.decode_whole())
     }

@@ -89,7 +89,9 @@ pub(crate) fn proof(error: &Error) -> Proof {
         Kind::NoEnvelope { status: 429, .. } => Proof::RateLimited,
         Kind::NoEnvelope { status: 500.., .. } => Proof::Ambiguous,
         // Waiting for a job is polling, not repeating.
-        Kind::Api { body, .. } if body.advice() == Some(NextAction::PollStatus) => Proof::Final,
+        Kind::Api { body, .. } if body.next_action() == Some(NextAction::PollStatus) => {
+            Proof::Final
+        }
         Kind::Api { .. } if !error.is_retryable() => Proof::Final,
         Kind::Api { status: 429, .. } => Proof::RateLimited,
         Kind::Api { .. } => Proof::NothingRan,
@@ -173,8 +175,8 @@ pub(crate) fn retry_after(
     Some(date.duration_since(wall).unwrap_or_default())
 }
 
-/// Seconds of a body or a header, where they are a span of time.
-pub(crate) fn seconds(value: f64) -> Option<Duration> {
+/// Seconds of a header, where they are a span of time.
+fn seconds(value: f64) -> Option<Duration> {
     Duration::try_from_secs_f64(value).ok()
 }
 

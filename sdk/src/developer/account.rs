@@ -6,7 +6,7 @@ use super::Client;
 use crate::call::{Call, Request};
 use crate::contract::Operation;
 use crate::types::{
-    Balance, Health, JobEvent, JobId, List, Me, MusicCategory, MusicPick, MusicTrack, Search,
+    Balance, Health, JobEvent, JobId, Me, MusicCategory, MusicPick, MusicTrack, Page, Search,
     ServiceCatalog, TrendingVideo, UsageEntry,
 };
 
@@ -42,17 +42,17 @@ impl Client {
     }
 
     /// `GET /v1/usage`: the usage ledger, newest first.
-    pub fn usage(&self) -> Call<List<UsageEntry>> {
+    pub fn usage(&self) -> Call<Page<UsageEntry>> {
         Call::list(&self.core, Request::new::<&str>(Operation::Usage, &[]))
     }
 
     /// `GET /v1/bgm/catalog`: background music. Needs no key.
-    pub fn bgm_catalog(&self) -> Call<List<MusicTrack>> {
+    pub fn bgm_catalog(&self) -> Call<Page<MusicTrack>> {
         Call::list(&self.core, Request::new::<&str>(Operation::BgmCatalog, &[]))
     }
 
     /// `GET /v1/bgm/categories`: categories of background music. Needs no key.
-    pub fn bgm_categories(&self) -> Call<List<MusicCategory>> {
+    pub fn bgm_categories(&self) -> Call<Page<MusicCategory>> {
         Call::list(
             &self.core,
             Request::new::<&str>(Operation::BgmCategories, &[]),
@@ -67,7 +67,7 @@ impl Client {
     }
 
     /// `POST /v1/trending-videos/search`: trending videos.
-    pub fn trending_videos_search(&self, body: &Search) -> Call<List<TrendingVideo>> {
+    pub fn trending_videos_search(&self, body: &Search) -> Call<Page<TrendingVideo>> {
         let operation = Operation::TrendingVideosSearch;
         Call::list(
             &self.core,
@@ -76,7 +76,7 @@ impl Client {
     }
 
     /// `GET /v1/jobs/{id}/events`: a job's public timeline, as it is now.
-    pub fn jobs_events(&self, id: &JobId) -> Call<List<JobEvent>> {
+    pub fn jobs_events(&self, id: &JobId) -> Call<Page<JobEvent>> {
         Call::list(&self.core, Request::new(Operation::JobsEvents, &[id]))
     }
 }

@@ -6,7 +6,7 @@ use crate::contract::Operation;
 use crate::error::Result;
 use crate::runs::{ActionRun, RunHandle};
 use crate::submit::Submit;
-use crate::types::{Action, ActionId, ActionRunCreate, List, RunId, RunReceipt, RunStatusPayload};
+use crate::types::{Action, ActionId, ActionRunCreate, Page, RunId, RunReceipt, RunStatusPayload};
 
 impl Client {
     /// `GET /v1/actions`: the workspace's Actions.
@@ -23,7 +23,7 @@ impl Client {
     }
 
     /// `GET /v1/actions/{action_id}/runs`: its runs.
-    pub fn actions_runs_list(&self, id: &ActionId) -> Call<List<RunReceipt>> {
+    pub fn actions_runs_list(&self, id: &ActionId) -> Call<Page<RunReceipt>> {
         Call::list(&self.core, Request::new(Operation::ActionsRunsList, &[id]))
     }
 
@@ -80,7 +80,7 @@ impl Client {
 #[must_use = "a call does nothing until it is sent"]
 #[derive(Debug)]
 pub struct ActionsList {
-    call: Call<List<Action>>,
+    call: Call<Page<Action>>,
 }
 
 impl ActionsList {
@@ -107,7 +107,7 @@ impl ActionsList {
     }
 
     /// The call itself, for its options.
-    pub fn call(self) -> Call<List<Action>> {
+    pub fn call(self) -> Call<Page<Action>> {
         self.call
     }
 
@@ -116,7 +116,7 @@ impl ActionsList {
     /// # Errors
     ///
     /// See [`Error`](crate::Error).
-    pub async fn send(self) -> Result<List<Action>> {
+    pub async fn send(self) -> Result<Page<Action>> {
         self.call.send().await
     }
 }

@@ -5,7 +5,7 @@ use crate::call::{Call, Request};
 use crate::contract::Operation;
 use crate::runs::{AgentRun, RunHandle};
 use crate::submit::Submit;
-use crate::types::{AgentCompletionCreate, List, RunId, RunReceipt, RunStatusPayload};
+use crate::types::{AgentCompletionCreate, Page, RunId, RunReceipt, RunStatusPayload};
 
 impl Client {
     /// `POST /v1/agent/completions`: starts a run of an ad-hoc prompt. It is never answered with
@@ -18,7 +18,7 @@ impl Client {
     }
 
     /// `GET /v1/agent-runs`: the workspace's Agent Completion runs, newest first.
-    pub fn agent_runs_list(&self) -> Call<List<RunReceipt>> {
+    pub fn agent_runs_list(&self) -> Call<Page<RunReceipt>> {
         let request = Request::new::<&str>(Operation::AgentRunsList, &[]);
         Call::list(&self.core, request)
     }

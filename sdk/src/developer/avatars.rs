@@ -6,14 +6,14 @@ use crate::contract::Operation;
 use crate::submit::Submit;
 use crate::surface::Developer;
 use crate::types::{
-    Avatar, AvatarPreview, AvatarPreviewCreate, AvatarVideo, List, Search, VideoCaptions,
+    Avatar, AvatarPreview, AvatarPreviewCreate, AvatarVideo, Page, Search, VideoCaptions,
     VideoCaptionsCreate,
 };
 use crate::wait::JobHandle;
 
 impl Client {
     /// `GET /v1/avatar-1.0/avatars`: the avatars.
-    pub fn avatar_canonical_list(&self) -> Call<List<Avatar>> {
+    pub fn avatar_canonical_list(&self) -> Call<Page<Avatar>> {
         Call::list(
             &self.core,
             Request::new::<&str>(Operation::AvatarCanonicalList, &[]),
@@ -29,7 +29,7 @@ impl Client {
     }
 
     /// `GET /v1/avatars`: all avatars that the key can see.
-    pub fn avatars_list(&self) -> Call<List<Avatar>> {
+    pub fn avatars_list(&self) -> Call<Page<Avatar>> {
         Call::list(
             &self.core,
             Request::new::<&str>(Operation::AvatarsList, &[]),
@@ -42,7 +42,7 @@ impl Client {
     }
 
     /// `GET /v1/avatar-videos`: the avatar videos.
-    pub fn avatar_videos_list(&self) -> Call<List<AvatarVideo>> {
+    pub fn avatar_videos_list(&self) -> Call<Page<AvatarVideo>> {
         Call::list(
             &self.core,
             Request::new::<&str>(Operation::AvatarVideosList, &[]),
@@ -55,7 +55,7 @@ impl Client {
     }
 
     /// `POST /v1/avatar-catalog/search`: finds an avatar.
-    pub fn avatar_catalog_search(&self, body: &Search) -> Call<List<Avatar>> {
+    pub fn avatar_catalog_search(&self, body: &Search) -> Call<Page<Avatar>> {
         let operation = Operation::AvatarCatalogSearch;
         Call::list(
             &self.core,

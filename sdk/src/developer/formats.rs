@@ -6,7 +6,7 @@ use crate::contract::Operation;
 use crate::runs::{FormatRun, QueueHandle, RunHandle};
 use crate::submit::Submit;
 use crate::types::{
-    BulkRunCreate, Format, FormatRef, FormatRunCreate, List, Queue, QueueId, Redelivery, RunEvent,
+    BulkRunCreate, Format, FormatRef, FormatRunCreate, Page, Queue, QueueId, Redelivery, RunEvent,
     RunId, RunReceipt, RunStatusPayload,
 };
 
@@ -14,7 +14,7 @@ impl Client {
     /// `GET /v1/formats`: the key's own Formats and those of the service.
     ///
     /// [`with_query("limit", …)`](Call::with_query) narrows it down.
-    pub fn formats_list(&self) -> Call<List<Format>> {
+    pub fn formats_list(&self) -> Call<Page<Format>> {
         let request = Request::new::<&str>(Operation::FormatsList, &[]);
         Call::list(&self.core, request)
     }
@@ -28,7 +28,7 @@ impl Client {
     }
 
     /// `GET /v1/formats/{format_id}/runs`, or by handle and slug: its runs, newest first.
-    pub fn formats_runs_list(&self, format: impl Into<FormatRef>) -> Call<List<RunReceipt>> {
+    pub fn formats_runs_list(&self, format: impl Into<FormatRef>) -> Call<Page<RunReceipt>> {
         let format = format.into();
         let (operation, segments) =
             format.addressed(Operation::FormatsRunsList, Operation::FormatsBySlugRunsList);
@@ -117,7 +117,7 @@ impl Client {
     }
 
     /// `GET /v1/format-runs/{run_id}/events`: the phase timeline, oldest first.
-    pub fn format_runs_events(&self, id: &RunId) -> Call<List<RunEvent>> {
+    pub fn format_runs_events(&self, id: &RunId) -> Call<Page<RunEvent>> {
         Call::list(&self.core, Request::new(Operation::FormatRunsEvents, &[id]))
     }
 

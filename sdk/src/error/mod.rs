@@ -256,7 +256,7 @@ impl Error {
     pub fn advice(&self) -> Option<NextAction> {
         match self.kind() {
             Kind::GoesOn { .. } => Some(NextAction::PollStatus),
-            _ => self.body()?.advice(),
+            _ => self.body()?.next_action(),
         }
     }
 
@@ -333,7 +333,7 @@ impl Error {
     pub fn queue_id(&self) -> Option<QueueId> {
         match &self.inner.subject {
             Some(Subject::Queue(id)) => Some(id.clone()),
-            _ => self.body()?.detail("queue_id"),
+            _ => self.body()?.details().queue_id.clone(),
         }
     }
 
@@ -345,7 +345,7 @@ impl Error {
             Kind::Schema(error) => error.violations.clone(),
             _ => self
                 .body()
-                .map(|body| body.run_details().violations)
+                .map(|body| body.details().violations.clone())
                 .unwrap_or_default(),
         }
     }

@@ -217,7 +217,7 @@ impl Error {
 fn run_is_retryable(error: &ErrorBody) -> bool {
     error
         .retryable
-        .or_else(|| error.detail("retryable"))
+        .or(error.details().retryable)
         .unwrap_or_else(|| error.code.entry().is_some_and(|entry| entry.retryable))
 }
 

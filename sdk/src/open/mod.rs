@@ -7,7 +7,7 @@ use crate::contract::Operation;
 use crate::submit::Submit;
 use crate::surface::Open;
 use crate::types::{
-    CatalogModel, Estimate, EstimateRequest, ImageGenerate, List, Model, TopUp, TopUpCreate,
+    CatalogModel, Estimate, EstimateRequest, ImageGenerate, Model, Page, TopUp, TopUpCreate,
     TopUpId, Validate, VideoGenerate,
 };
 use crate::wait::JobHandle;
@@ -41,7 +41,7 @@ impl Client {
     }
 
     /// `GET /v1/image-router/models`: the image models.
-    pub fn image_models_list(&self) -> Call<List<Model>> {
+    pub fn image_models_list(&self) -> Call<Page<Model>> {
         Call::list(
             &self.core,
             Request::new::<&str>(Operation::ImageModelsList, &[]),
@@ -62,7 +62,7 @@ impl Client {
     }
 
     /// `GET /v1/video-router/models`: the video models.
-    pub fn video_models_list(&self) -> Call<List<Model>> {
+    pub fn video_models_list(&self) -> Call<Page<Model>> {
         Call::list(
             &self.core,
             Request::new::<&str>(Operation::VideoModelsList, &[]),
@@ -78,7 +78,7 @@ impl Client {
     }
 
     /// `GET /v1/open/catalog`: the open models with their dollar prices.
-    pub fn open_catalog_list(&self) -> Call<List<CatalogModel>> {
+    pub fn open_catalog_list(&self) -> Call<Page<CatalogModel>> {
         Call::list(
             &self.core,
             Request::new::<&str>(Operation::OpenCatalogList, &[]),

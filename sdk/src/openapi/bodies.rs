@@ -10,9 +10,9 @@ use crate::types::{
     Action, ActionRunCreate, AgentCompletionCreate, Avatar, AvatarGenerate, AvatarPreview,
     AvatarPreviewCreate, AvatarTalkingVideo, AvatarVideo, Balance, BulkRunCreate, CatalogModel,
     Estimate, EstimateRequest, Format, FormatRunCreate, Health, Image1Generate, ImageGenerate, Job,
-    JobEvent, JobResult, Me, Mode, Model, Music1Generate, MusicCategory, MusicPick, MusicTrack,
-    Queue, Redelivery, RunEvent, RunReceipt, RunStatusPayload, Search, ServiceCatalog,
-    SigningSecret, StatusPayload, SubmitReceipt, TestDelivery, TestDeliveryCreate, TopUp,
+    JobEvent, JobResult, JobStatusPayload, Me, Mode, Model, Music1Generate, MusicCategory,
+    MusicPick, MusicTrack, Queue, Redelivery, RunEvent, RunReceipt, RunStatusPayload, Search,
+    ServiceCatalog, SigningSecret, SubmitReceipt, TestDelivery, TestDeliveryCreate, TopUp,
     TopUpCreate, TrendingVideo, UsageEntry, Video1Generate, VideoCaptions, VideoCaptionsCreate,
     VideoGenerate,
 };
@@ -205,7 +205,7 @@ pub(super) fn of(operation: Operation) -> Bodies {
 
         Op::JobsList => Bodies::many::<Job>(),
         Op::JobsGet => Bodies::one::<Job>(),
-        Op::JobsStatus => Bodies::one::<StatusPayload>(),
+        Op::JobsStatus => Bodies::one::<JobStatusPayload>(),
         Op::JobsResult => Bodies::one::<JobResult>(),
         Op::JobsCancel => Bodies::one::<Job>().taking_nothing(),
         Op::JobsEvents => Bodies::many::<JobEvent>(),

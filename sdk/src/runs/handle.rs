@@ -18,7 +18,7 @@ use crate::sealed::Sealed;
 use crate::submit::{Started, Submitted};
 use crate::surface::Developer;
 use crate::types::{
-    IdempotencyKey, List, Redelivery, RunEvent, RunId, RunReceipt, RunStatusPayload, Seconds,
+    IdempotencyKey, Page, Redelivery, RunEvent, RunId, RunReceipt, RunStatusPayload,
 };
 use crate::wait::watched::{self, BEHIND, LastLook, Look};
 use crate::wait::{Standing, Updates, WaitOptions, Watched};
@@ -141,7 +141,7 @@ impl<K: Kind> RunHandle<K> {
     /// Waits until it has completed, for 20 minutes at most.
     ///
     /// An output that exists and could not be read yet
-    /// ([`is_settling`](RunReceipt::is_settling)) is waited for a few seconds more.
+    /// ([`is_output_pending`](RunReceipt::is_output_pending)) is waited for a few seconds more.
     ///
     /// ```no_run
     /// # async fn run(client: svc_sdk::developer::Client) {
@@ -203,7 +203,7 @@ impl<K: Kind> RunHandle<K> {
             };
             match read {
                 // The output is there and is filled in at a later read.
-                Ok(receipt) if receipt.is_settling() && settling < SETTLING_READS => {
+                Ok(receipt) if receipt.is_output_pending() && settling < SETTLING_READS => {
                     settling += 1;
                     had = Some(receipt);
                     clock::sleep(BEHIND).await;
@@ -274,7 +274,7 @@ impl RunHandle<FormatRun> {
     /// # Errors
     ///
     /// Where it could not be read.
-    pub async fn events(&self) -> Result<List<RunEvent>> {
+    pub async fn events(&self) -> Result<Page<RunEvent>> {
         let call = self.client.format_runs_events(&self.id);
         call.send().await.map_err(|error| self.owned(error))
     }
@@ -308,7 +308,7 @@ impl<K: Kind> Watched for RunHandle<K> {
             kind: receipt.kind.clone(),
             // A replay's receipt is as it was: how the run stands is read.
             status: Some(receipt.status.clone()),
-            next_poll_after_seconds: receipt.next_poll_after_seconds,
+            poll_after: receipt.poll_after,
             usage: receipt.usage.clone(),
             ..RunStatusPayload::default()
         })
@@ -341,7 +341,9 @@ impl Standing for RunStatusPayload {
     }
 
     fn next_look_after(&self) -> Option<f64> {
-        self.next_poll_after_seconds.map(Seconds::get)
+        self.poll_after
+            .as_ref()
+            .map(std::time::Duration::as_secs_f64)
     }
 }
 

@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::sealed::Sealed;
 use crate::submit::{Started, Submitted};
 use crate::surface::Developer;
-use crate::types::{IdempotencyKey, Queue, QueueId, QueueItem, RunReceipt, Seconds};
+use crate::types::{IdempotencyKey, Queue, QueueId, QueueItem, RunReceipt};
 use crate::wait::watched::{self, Look};
 use crate::wait::{Standing, Updates, WaitOptions, Watched};
 
@@ -200,7 +200,9 @@ impl Standing for Queue {
     }
 
     fn next_look_after(&self) -> Option<f64> {
-        self.next_poll_after_seconds.map(Seconds::get)
+        self.poll_after
+            .as_ref()
+            .map(std::time::Duration::as_secs_f64)
     }
 }
 

@@ -76,7 +76,7 @@ async fn a_run_that_did_not_complete_ends_with_its_whole_receipt() {
     let error = run.wait().await.unwrap_err();
     assert!(error.is_run_failed() && !error.is_job_failed());
     assert_eq!(error.code(), Some(&ErrorCode::IncompleteAssembly));
-    let details = error.body().unwrap().run_details();
+    let details = error.body().unwrap().details();
     assert_eq!(details.pending_job_count, Some(1));
     let ended = error.run_receipt().unwrap();
     assert_eq!(ended.artifacts.len(), 1);
@@ -335,7 +335,7 @@ async fn a_receipt_that_is_had_is_not_lost_over_reading_it_again() {
     ]);
     let run = developer_client(&script).format_run("run_1");
     let receipt = run.wait().await.unwrap();
-    assert!(receipt.is_settling() && receipt.artifacts.len() == 1);
+    assert!(receipt.is_output_pending() && receipt.artifacts.len() == 1);
 }
 
 #[tokio::test(start_paused = true)]

@@ -12,7 +12,7 @@ use crate::sealed::Sealed;
 use crate::submit::Submitted;
 use crate::surface::Surface;
 use crate::types::{
-    ErrorBody, IdempotencyKey, Job, JobId, JobResult, StatusPayload, SubmitReceipt,
+    ErrorBody, IdempotencyKey, Job, JobId, JobResult, JobStatusPayload, SubmitReceipt,
 };
 
 /// A job: to be watched, waited for, canceled and downloaded.
@@ -86,7 +86,7 @@ impl<S: Surface> JobHandle<S> {
     /// # Errors
     ///
     /// Where it could not be read.
-    pub async fn status(&self) -> Result<StatusPayload> {
+    pub async fn status(&self) -> Result<JobStatusPayload> {
         self.client
             .jobs_status(&self.id)
             .send()
@@ -262,30 +262,30 @@ impl<S: Surface> JobHandle<S> {
 }
 
 impl<S> Sealed for JobHandle<S> {}
-impl Sealed for StatusPayload {}
+impl Sealed for JobStatusPayload {}
 
 impl<S: Surface> Watched for JobHandle<S> {
-    type Status = StatusPayload;
+    type Status = JobStatusPayload;
 
     fn id(&self) -> &str {
         self.id.as_str()
     }
 
-    fn told(&self) -> Option<StatusPayload> {
+    fn told(&self) -> Option<JobStatusPayload> {
         let receipt = self.receipt()?;
-        Some(StatusPayload {
+        Some(JobStatusPayload {
             job_id: Some(receipt.job.id.clone()),
             status: Some(receipt.job.status.clone()),
-            next_poll_after_seconds: receipt.next_poll_after_seconds,
-            ..StatusPayload::default()
+            poll_after: receipt.poll_after,
+            ..JobStatusPayload::default()
         })
     }
 
-    fn unknown(&self) -> StatusPayload {
-        StatusPayload::default()
+    fn unknown(&self) -> JobStatusPayload {
+        JobStatusPayload::default()
     }
 
-    fn look(&self, due: Instant) -> Look<StatusPayload> {
+    fn look(&self, due: Instant) -> Look<JobStatusPayload> {
         watched::look(&self.client, self.client.jobs_status(&self.id), due)
     }
 
@@ -300,7 +300,7 @@ impl<S: Surface> Watched for JobHandle<S> {
     }
 }
 
-impl Standing for StatusPayload {
+impl Standing for JobStatusPayload {
     fn is_through(&self) -> bool {
         let awaits_result =
             self.status == Some(JobStatus::Completed) && self.result_ready == Some(false);
@@ -308,6 +308,8 @@ impl Standing for StatusPayload {
     }
 
     fn next_look_after(&self) -> Option<f64> {
-        self.next_poll_after_seconds
+        self.poll_after
+            .as_ref()
+            .map(std::time::Duration::as_secs_f64)
     }
 }

@@ -13,12 +13,12 @@ use super::watched::{BEHIND, LAG, Look, Standing, Watched};
 use super::{Trouble, WaitOptions, schedule};
 use crate::call::clock::{self, Instant};
 use crate::error::Result;
-use crate::types::StatusPayload;
+use crate::types::JobStatusPayload;
 
 /// One look at a job, a run or a bulk queue.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Update<T = StatusPayload> {
+pub struct Update<T = JobStatusPayload> {
     /// How it stands, as far as is known.
     pub status: T,
     /// Why this look failed, if it did: `status` is then the last known one.
