@@ -2,7 +2,6 @@
 
 use std::error::Error as _;
 
-use serde_json::Value;
 use svc_sdk::Error;
 use svc_sdk::contract::{ErrorCode, NextAction};
 use svc_sdk::types::ErrorBody;
@@ -50,14 +49,13 @@ fn subject_of(error: &Error) -> Option<SubjectId> {
 
 /// What is wrong with a request, place by place, where the service says so.
 fn points(body: &ErrorBody) -> Vec<String> {
-    let violations = body.run_details().violations;
-    let mut points: Vec<String> = violations.iter().map(ToString::to_string).collect();
-    let unknown: Vec<Value> = body.detail("errors").unwrap_or_default();
-    for error in &unknown {
-        let text = |name: &str| error.get(name).and_then(Value::as_str);
-        if let Some(field) = text("field") {
-            let message = text("message").unwrap_or("is refused");
-            let guess = text("suggestion").map(|it| format!("; did you mean {it}?"));
+    let details = body.details();
+    let mut points: Vec<String> = details.violations.iter().map(ToString::to_string).collect();
+    for error in &details.errors {
+        if let Some(field) = &error.field {
+            let message = error.message.as_deref().unwrap_or("is refused");
+            let guess = error.suggestion.as_ref();
+            let guess = guess.map(|it| format!("; did you mean {it}?"));
             points.push(format!("{field}: {message}{}", guess.unwrap_or_default()));
         }
     }

@@ -95,7 +95,7 @@ impl Cap {
     pub(crate) fn of_all(items: &[Value]) -> Option<Self> {
         let mut most = Usd::ZERO;
         for item in items {
-            most = most.plus(Self::of(item.as_object()?)?.most)?;
+            most = most.checked_add(Self::of(item.as_object()?)?.most)?;
         }
         let runs = items.len();
         (runs > 0).then_some(Self { most, runs })

@@ -116,7 +116,9 @@ pub(crate) fn judge_cap(body: &Map<String, Value>) -> Result<(), Failure> {
         return Ok(());
     };
     let most = i64::try_from(MAX_SPEND_CAP_USD).unwrap_or(i64::MAX);
-    let most = Usd::from_micros(1_000_000).times(most).unwrap_or_default();
+    let most = Usd::from_micros(1_000_000)
+        .checked_mul(most)
+        .unwrap_or_default();
     let amount: Option<Usd> = cap
         .is_number()
         .then(|| serde_json::from_value(cap.clone()).ok())

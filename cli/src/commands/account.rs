@@ -2,7 +2,7 @@
 
 use svc_sdk::Developer;
 use svc_sdk::contract::{Operation, Scope};
-use svc_sdk::types::{Assumed, Me, ServiceCatalog};
+use svc_sdk::types::{Me, ServiceCatalog};
 
 use crate::failure::Failure;
 use crate::operation_commands::command_of;
@@ -31,15 +31,15 @@ pub(crate) async fn catalog(session: &Session) -> Result<(), Failure> {
 }
 
 fn catalog_table(catalog: &ServiceCatalog) -> Table {
-    let Some(models) = catalog.models.as_ref().and_then(Assumed::known) else {
+    if catalog.models.is_empty() {
         let mut table = Table::of_fields();
         table.field("capabilities", catalog.capabilities.as_ref());
         table.field("runtime", catalog.runtime.as_ref());
         table.field("pricing", catalog.pricing.as_ref());
         return table;
-    };
+    }
     let mut table = Table::new(["id", "type", "name", "pricing"]);
-    for model in models {
+    for model in &catalog.models {
         table.row([
             &model.id,
             model.model_type.as_deref().unwrap_or_default(),
@@ -70,12 +70,12 @@ fn me_table(me: &Me) -> Table {
         table.field("prefix", key.prefix.as_ref());
         table.field("last used", key.last_used_at.as_ref());
     }
-    if let Some(workspace) = me.workspace.as_ref().and_then(Assumed::known) {
+    if let Some(workspace) = &me.workspace {
         table.field("workspace", Some(&workspace.id));
         table.field("plan", workspace.plan.as_ref());
     }
     table.field("owner", me.owner.as_ref());
-    if let Some(limits) = me.generation_limits.as_ref().and_then(Assumed::known) {
+    if let Some(limits) = &me.generation_limits {
         let count = |number: Option<u64>| number.map_or_else(|| "?".to_owned(), |n| n.to_string());
         let in_flight = count(limits.in_flight);
         let most = count(limits.concurrent_jobs);

@@ -143,7 +143,7 @@ async fn list(session: &Session, args: List) -> Result<(), Failure> {
 
 fn triggers(action: &Entry) -> String {
     let of = |trigger: &ActionTrigger| {
-        let kind = trigger.trigger_type().unwrap_or_default();
+        let kind = trigger.trigger_type.clone().unwrap_or_default();
         match &trigger.schedule {
             Some(schedule) => format!("{kind} ({schedule})"),
             None => kind,

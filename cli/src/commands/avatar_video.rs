@@ -2,7 +2,7 @@
 
 use clap::Subcommand;
 use svc_sdk::Developer;
-use svc_sdk::types::{Assumed, AvatarVideo as Entry};
+use svc_sdk::types::AvatarVideo as Entry;
 
 use crate::failure::Failure;
 use crate::output::Table;
@@ -54,8 +54,7 @@ pub(crate) fn entry_table(video: &Entry) -> Table {
     table.field("status", video.status.as_ref());
     table.field("avatar", video.avatar_handle.as_ref());
     table.field("job", video.job_id.as_ref());
-    let artifacts = video.artifacts.as_ref().and_then(Assumed::known);
-    for artifact in artifacts.into_iter().flatten() {
+    for artifact in &video.artifacts {
         let kind = artifact.content_type.as_deref().unwrap_or("artifact");
         table.field(kind, Some(&artifact.url));
     }

@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 use svc_sdk::Developer;
 use svc_sdk::contract::Operation;
-use svc_sdk::types::{Assumed, VideoCaptions};
+use svc_sdk::types::VideoCaptions;
 
 use crate::args::SubmitArgs;
 use crate::body::Body;
@@ -69,8 +69,7 @@ fn captions_table(captions: &VideoCaptions) -> Table {
     table.field("status", captions.status.as_ref());
     table.field("video", captions.video_url.as_ref());
     table.field("job", captions.job_id.as_ref());
-    let artifacts = captions.artifacts.as_ref().and_then(Assumed::known);
-    for artifact in artifacts.into_iter().flatten() {
+    for artifact in &captions.artifacts {
         let kind = artifact.content_type.as_deref().unwrap_or("artifact");
         table.field(kind, Some(&artifact.url));
     }

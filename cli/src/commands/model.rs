@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand, ValueEnum};
 use svc_sdk::Open;
 use svc_sdk::developer::Alias;
-use svc_sdk::types::{Assumed, Model as Entry};
+use svc_sdk::types::Model as Entry;
 
 use crate::args::SubmitArgs;
 use crate::body::Body;
@@ -105,13 +105,13 @@ async fn list(session: &Session, kind: Option<Kind>) -> Result<(), Failure> {
     session.printer.many(&models, |models| {
         let mut table = Table::new(["id", "type", "inputs", "seconds", "resolutions", "name"]);
         for model in models {
-            let takes = model.capabilities.as_ref().and_then(Assumed::known);
+            let takes = model.capabilities.as_ref();
             table.row([
                 &model.id,
                 model.model_type.as_deref().unwrap_or_default(),
-                &joined(takes.and_then(|it| it.inputs.as_ref()?.known())),
+                &takes.map_or_else(String::new, |it| it.inputs.join(", ")),
                 &seconds(model),
-                &joined(takes.and_then(|it| it.resolutions.as_ref()?.known())),
+                &takes.map_or_else(String::new, |it| it.resolutions.join(", ")),
                 model.name.as_deref().unwrap_or_default(),
             ]);
         }
@@ -130,41 +130,26 @@ async fn get(session: &Session, id: &str, kind: Option<Kind>) -> Result<(), Fail
         },
     };
     session.printer.one(&model, |model| {
-        let takes = model.capabilities.as_ref().and_then(Assumed::known);
+        let takes = model.capabilities.as_ref();
         let mut table = Table::of_fields();
         table.field("id", Some(&model.id));
         table.field("name", model.name.as_ref());
         table.field("type", model.model_type.as_ref());
-        table.field(
-            "inputs",
-            takes.map(|it| joined(it.inputs.as_ref().and_then(Assumed::known))),
-        );
+        table.field("inputs", takes.map(|it| it.inputs.join(", ")));
         table.field(
             "seconds",
             Some(seconds(model)).filter(|text| !text.is_empty()),
         );
-        table.field(
-            "resolutions",
-            takes.map(|it| joined(it.resolutions.as_ref().and_then(Assumed::known))),
-        );
-        table.field(
-            "aspect ratios",
-            takes.map(|it| joined(it.aspect_ratios.as_ref().and_then(Assumed::known))),
-        );
+        table.field("resolutions", takes.map(|it| it.resolutions.join(", ")));
+        table.field("aspect ratios", takes.map(|it| it.aspect_ratios.join(", ")));
         table.field("pricing", model.pricing.as_ref());
         table
     })
 }
 
-fn joined(texts: Option<&Vec<String>>) -> String {
-    texts.map(|texts| texts.join(", ")).unwrap_or_default()
-}
-
 fn seconds(model: &Entry) -> String {
-    let takes = model.capabilities.as_ref().and_then(Assumed::known);
-    let bounds = takes
-        .and_then(|it| it.duration_seconds.as_ref())
-        .and_then(Assumed::known);
+    let takes = model.capabilities.as_ref();
+    let bounds = takes.and_then(|it| it.duration_seconds.as_ref());
     bounds
         .map(|bounds| format!("{} to {}", bounds.min, bounds.max))
         .unwrap_or_default()

@@ -2,7 +2,7 @@
 
 use clap::Subcommand;
 use svc_sdk::Open;
-use svc_sdk::types::{Assumed, CatalogModel};
+use svc_sdk::types::CatalogModel;
 
 use crate::failure::Failure;
 use crate::output::Table;
@@ -42,7 +42,7 @@ fn rates<'a>(models: impl Iterator<Item = &'a CatalogModel>) -> Table {
     let mut table = Table::new(["id", "type", "resolution", "usd", "per"]);
     for model in models {
         let kind = model.model_type.as_deref().unwrap_or_default();
-        match model.pricing.as_ref().and_then(Assumed::known) {
+        match &model.pricing {
             Some(pricing) => {
                 for rate in &pricing.rates {
                     let resolution = rate.resolution.as_deref().unwrap_or_default();

@@ -45,11 +45,7 @@ struct Report {
 pub(crate) async fn run(session: &Session, args: &Usage) -> Result<(), Failure> {
     let client = session.access::<Developer>()?.client;
     let ledger = client.usage().send().await?;
-    if ledger
-        .extra
-        .get("next_cursor")
-        .is_some_and(|cursor| !cursor.is_null())
-    {
+    if ledger.next_cursor.is_some() {
         session
             .printer
             .note("the service has older entries than these");
@@ -74,7 +70,7 @@ pub(crate) async fn run(session: &Session, args: &Usage) -> Result<(), Failure> 
 fn totals(entries: &[UsageEntry]) -> Vec<Total> {
     let mut sums: BTreeMap<(String, UsageKind), (u64, Usd)> = BTreeMap::new();
     for entry in entries {
-        let moment = entry.created_at.as_deref().unwrap_or_default();
+        let moment = entry.created_at.as_ref().map_or("", |at| at.as_str());
         let day = moment.split('T').next().unwrap_or_default().to_owned();
         let (count, sum) = sums.entry((day, entry.kind.clone())).or_default();
         *count += 1;
@@ -116,7 +112,7 @@ fn entry_table(entries: &[UsageEntry]) -> Table {
             entry.kind.as_str(),
             &entry.amount_usd.to_string(),
             what.unwrap_or_default(),
-            entry.created_at.as_deref().unwrap_or_default(),
+            entry.created_at.as_ref().map_or("", |at| at.as_str()),
         ]);
     }
     table

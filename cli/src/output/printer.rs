@@ -7,7 +7,7 @@ use console::style;
 use indicatif::{MultiProgress, ProgressBar};
 use serde::Serialize;
 use svc_sdk::Secret;
-use svc_sdk::types::List;
+use svc_sdk::types::Page;
 
 use super::jq::Filter;
 use super::table::Table;
@@ -118,9 +118,8 @@ impl Printer {
     }
 
     /// Says that there are more of them, where a list is cut off.
-    pub(crate) fn more<T>(&self, list: &List<T>, what: &str) {
-        let cursor = list.extra.get("next_cursor");
-        if cursor.is_some_and(|cursor| !cursor.is_null()) {
+    pub(crate) fn more<T>(&self, list: &Page<T>, what: &str) {
+        if list.next_cursor.is_some() {
             self.note(&format!("the service has more {what} than these"));
         }
     }

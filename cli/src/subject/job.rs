@@ -8,7 +8,7 @@ use serde_json::json;
 use svc_sdk::contract::JobStatus;
 use svc_sdk::contract::limits::SUGGESTED_VIDEO_TIMEOUT;
 use svc_sdk::download::OnProgress;
-use svc_sdk::types::{JobResult, RequestId, StatusPayload, SubmitReceipt, Usd};
+use svc_sdk::types::{JobResult, JobStatusPayload, RequestId, SubmitReceipt, Usd};
 use svc_sdk::{Client, JobHandle, Update, Updates};
 
 use super::{Stopped, StoredFile, Subject, SubjectId, Told};
@@ -89,11 +89,11 @@ impl<S: Priced> Subject for JobHandle<S> {
         self.updates()
     }
 
-    fn show(live: &Live<'_>, update: &Update<StatusPayload>) {
+    fn show(live: &Live<'_>, update: &Update<JobStatusPayload>) {
         live.update(update, update.status.status.as_ref().map(JobStatus::as_str));
     }
 
-    async fn end(&self, status: StatusPayload) -> Result<JobEnd, Failure> {
+    async fn end(&self, status: JobStatusPayload) -> Result<JobEnd, Failure> {
         let result = self.outcome(status.status).await?;
         Ok(JobEnd {
             result,

@@ -52,7 +52,7 @@ pub(crate) fn of(
         (RunStatus::Failed, _) | (RunStatus::Other(_), Some(_)) => {
             Verdict::Bad(failed(session, run, receipt, kind, stored))
         }
-        _ if receipt.is_settling() => Verdict::Short(
+        _ if receipt.is_output_pending() => Verdict::Short(
             format!(
                 "run {id} completed, but its output could not be read yet: {spend}; read it again with: {}",
                 session.resume(
@@ -76,7 +76,7 @@ pub(crate) fn of(
 
 /// What is wrong in particular, a line each.
 pub(crate) fn points(error: &ErrorBody) -> Vec<String> {
-    let details = error.run_details();
+    let details = error.details();
     let mut points: Vec<String> = details.violations.iter().map(ToString::to_string).collect();
     let rejected = details.rejected_urls.iter();
     points.extend(rejected.map(|url| format!("{url} is no file of this run")));
@@ -193,13 +193,8 @@ fn advice(session: &Session, run: &str, receipt: &RunReceipt, kind: &str) -> Opt
 fn retryable(error: &ErrorBody) -> bool {
     error
         .retryable
-        .or(error.run_details().retryable)
-        .unwrap_or_else(|| {
-            error
-                .code
-                .defaults()
-                .is_some_and(|defaults| defaults.retryable)
-        })
+        .or(error.details().retryable)
+        .unwrap_or_else(|| error.code.defaults().is_some_and(|defaults| defaults.retryable))
 }
 
 /// The command that continues a Format's run.

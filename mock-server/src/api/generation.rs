@@ -156,7 +156,7 @@ pub(super) fn judge(
 fn price(model: &Model, resolution: &str, units: u64) -> Option<Price> {
     let unit_price = model.profile.price(resolution)?;
     let total = unit_price
-        .times(i64::try_from(units).ok()?)?
+        .checked_mul(i64::try_from(units).ok()?)?
         .round_up_to_price_unit();
     Some(Price {
         unit_price,

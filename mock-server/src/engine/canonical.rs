@@ -100,7 +100,7 @@ pub(crate) static VIDEO_1: Model = Model {
 pub(crate) fn price(makes: JobType, of: &str, units: u64) -> Option<Usd> {
     let product = TARIFF.iter().find(|product| product.makes == makes)?;
     let rate = product.rates.iter().find(|rate| rate.resolution == of)?;
-    let price = rate.price.times(i64::try_from(units).ok()?)?;
+    let price = rate.price.checked_mul(i64::try_from(units).ok()?)?;
     (price > Usd::ZERO).then_some(price)
 }
 

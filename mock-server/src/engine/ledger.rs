@@ -224,15 +224,17 @@ impl Account {
         if amount < Usd::ZERO {
             return None;
         }
-        let less = |from: Usd| from.minus(amount).filter(|left| *left >= Usd::ZERO);
+        let less = |from: Usd| from.checked_sub(amount).filter(|left| *left >= Usd::ZERO);
         match kind {
-            EntryKind::Reservation => Some((less(self.available)?, self.reserved.plus(amount)?)),
+            EntryKind::Reservation => {
+                Some((less(self.available)?, self.reserved.checked_add(amount)?))
+            }
             EntryKind::Capture => Some((self.available, less(self.reserved)?)),
-            EntryKind::Refund => Some((self.available.plus(amount)?, less(self.reserved)?)),
+            EntryKind::Refund => Some((self.available.checked_add(amount)?, less(self.reserved)?)),
             EntryKind::TopUp => {
-                let available = self.available.plus(amount)?;
+                let available = self.available.checked_add(amount)?;
                 // What is reserved may come back.
-                available.plus(self.reserved)?;
+                available.checked_add(self.reserved)?;
                 Some((available, self.reserved))
             }
         }

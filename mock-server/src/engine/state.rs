@@ -451,12 +451,14 @@ impl State {
             .filter(|job| !job.status.is_terminal());
         for (job, price) in running.filter_map(|job| Some((job, job.price?))) {
             let sum = owed.entry(&job.workspace).or_default();
-            let more = (price >= Usd::ZERO).then(|| sum.plus(price)).flatten();
+            let more = (price >= Usd::ZERO)
+                .then(|| sum.checked_add(price))
+                .flatten();
             *sum = more.ok_or_else(|| format!("{} has an impossible price", job.id))?;
         }
         for run in self.runs.all() {
             let sum = owed.entry(&run.order.workspace).or_default();
-            let more = run.spend.pending().and_then(|begun| sum.plus(begun));
+            let more = run.spend.pending().and_then(|begun| sum.checked_add(begun));
             *sum = more.ok_or_else(|| format!("{} spends impossibly", run.id))?;
         }
         Ok(owed)

@@ -11,7 +11,7 @@ use svc_sdk::types::{
     Estimate, EstimateRequest, Format, FormatRunCreate, Health, Image1Generate, ImageGenerate, Job,
     JobEvent, JobResult, Me, Mode, Model, Music1Generate, MusicCategory, MusicPick, MusicTrack,
     Queue, Redelivery, RunEvent, RunReceipt, RunStatusPayload, Search, ServiceCatalog,
-    SigningSecret, StatusPayload, SubmitReceipt, TestDelivery, TestDeliveryCreate, TopUp,
+    SigningSecret, JobStatusPayload, SubmitReceipt, TestDelivery, TestDeliveryCreate, TopUp,
     TopUpCreate, TrendingVideo, UsageEntry, Video1Generate, VideoCaptions, VideoCaptionsCreate,
     VideoGenerate,
 };
@@ -207,7 +207,7 @@ pub(crate) fn of(operation: Operation) -> Bodies {
 
         Op::JobsList => Bodies::list::<Job>(),
         Op::JobsGet => Bodies::object::<Job>(),
-        Op::JobsStatus => Bodies::object::<StatusPayload>(),
+        Op::JobsStatus => Bodies::object::<JobStatusPayload>(),
         Op::JobsResult => Bodies::object::<JobResult>(),
         Op::JobsCancel => Bodies::object::<Job>().empty_request(),
         Op::JobsEvents => Bodies::list::<JobEvent>(),

@@ -1,112 +1,90 @@
-//! Avatars: what they are, how they are made and made to speak.
+//! Avatars, their videos, previews and captions.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::body::body;
 use super::invalid::{https_url, webhook_url};
-use super::{Artifact, Assumed, Extra, InvalidField, Validate};
+use super::request::request_body;
+use super::response::response_body;
+use super::{Artifact, InvalidField, JobId, Validate};
 use crate::open_enum::open_enum;
 
-/// An avatar. Its fields but `avatar_handle` are assumed.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-#[non_exhaustive]
-pub struct Avatar {
-    /// Identifies the avatar.
-    pub id: String,
-    /// What it is called in requests.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub avatar_handle: Option<String>,
-    /// A name for people.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub name: Option<String>,
-    /// How it looks.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub image_url: Option<String>,
-    /// Fields that this build does not know.
-    #[serde(flatten)]
-    pub extra: Extra,
+response_body! {
+    /// An avatar. Its fields other than `avatar_handle` are assumed.
+    pub struct Avatar {
+        /// The avatar's identifier.
+        required id: String,
+        /// The handle that requests refer to.
+        optional avatar_handle: String,
+        /// The display name.
+        optional name: String,
+        /// A URL of a picture of the avatar.
+        optional image_url: String,
+    }
 }
 
-/// A video that an avatar speaks in. Its fields are assumed.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-#[non_exhaustive]
-pub struct AvatarVideo {
-    /// Identifies the avatar video.
-    pub id: String,
-    /// Where it is in its life.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub status: Option<String>,
-    /// Who speaks.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub avatar_handle: Option<String>,
-    /// The job that makes it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub job_id: Option<super::JobId>,
-    /// Its files, once it is made.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub artifacts: Option<Assumed<Vec<Artifact>>>,
-    /// Fields that this build does not know.
-    #[serde(flatten)]
-    pub extra: Extra,
+response_body! {
+    /// A video of a speaking avatar. Its fields are assumed.
+    pub struct AvatarVideo {
+        /// The video's identifier.
+        required id: String,
+        /// The status of the video, for example `completed`.
+        optional status: String,
+        /// The handle of the avatar.
+        optional avatar_handle: String,
+        /// The job that generates the video.
+        optional job_id: JobId,
+        /// The generated files.
+        list artifacts: Artifact,
+    }
 }
 
-/// A preview of an avatar video. Its fields are assumed: those of an [`AvatarVideo`].
+/// A preview of an avatar video. Its fields are assumed to be those of an [`AvatarVideo`].
 pub type AvatarPreview = AvatarVideo;
 
-/// The captions of a video. Their fields are assumed.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-#[non_exhaustive]
-pub struct VideoCaptions {
-    /// Identifies the captioning.
-    pub id: String,
-    /// Where it is in its life.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub status: Option<String>,
-    /// The video that is captioned.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub video_url: Option<String>,
-    /// The job that makes them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub job_id: Option<super::JobId>,
-    /// Their files, once they are made.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub artifacts: Option<Assumed<Vec<Artifact>>>,
-    /// Fields that this build does not know.
-    #[serde(flatten)]
-    pub extra: Extra,
+response_body! {
+    /// The captions of a video. Their fields are assumed.
+    pub struct VideoCaptions {
+        /// The identifier of the captions.
+        required id: String,
+        /// The status of the captions, for example `completed`.
+        optional status: String,
+        /// The URL of the video.
+        optional video_url: String,
+        /// The job that generates the captions.
+        optional job_id: JobId,
+        /// The generated files.
+        list artifacts: Artifact,
+    }
 }
 
-/// What an avatar is made from: one of the three.
+/// The input from which an avatar is created.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub enum AvatarInput {
-    /// Words.
+    /// A text description.
     #[serde(rename = "prompt")]
     Prompt(String),
-    /// Traits. Their names are the service's.
+    /// Properties of the avatar. Their names are defined by the service.
     #[serde(rename = "props")]
     Props(Map<String, Value>),
-    /// A photo, by its HTTPS URL.
+    /// A photo.
     #[serde(untagged)]
     Photo {
-        /// Where the photo is.
+        /// The URL of the photo (HTTPS).
         image_url: String,
     },
 }
 
 impl AvatarInput {
-    /// Made from words.
+    /// Creates an input from a text description.
     #[must_use]
     pub fn prompt(prompt: impl Into<String>) -> Self {
         Self::Prompt(prompt.into())
     }
 
-    /// Made from a photo, by its HTTPS URL.
+    /// Creates an input from the HTTPS URL of a photo.
     #[must_use]
     pub fn photo(image_url: impl Into<String>) -> Self {
         Self::Photo {
@@ -116,18 +94,18 @@ impl AvatarInput {
 }
 
 open_enum! {
-    /// How good an avatar video is.
+    /// The quality of an avatar video.
     pub enum Quality {
-        /// The least.
+        /// The lowest quality.
         Standard = "standard",
-        /// The default.
+        /// The default quality.
         Plus = "plus",
-        /// The most.
+        /// The highest quality.
         Max = "max",
     }
 }
 
-body! {
+request_body! {
     /// The body of `POST /v1/avatar-1.0/generate`.
     ///
     /// ```
@@ -141,16 +119,17 @@ body! {
     /// # Ok::<(), serde_json::Error>(())
     /// ```
     pub struct AvatarGenerate (
-        /// What the avatar will be called in requests.
-        avatar_handle,
+        /// The handle of the new avatar.
+        avatar_handle: text,
     ) {
-        /// What it is made from.
+        /// The input from which the avatar is created.
         input: [AvatarInput],
-    }
+    } + job_options
 }
 
-body! {
-    /// The body of `POST /v1/avatar-1.0/talking-video`: exactly one of `script` and `video_inputs`.
+request_body! {
+    /// The body of `POST /v1/avatar-1.0/talking-video`, with exactly one of `script` and
+    /// `video_inputs`.
     ///
     /// ```
     /// use svc_sdk::types::{AvatarTalkingVideo, Quality};
@@ -163,38 +142,64 @@ body! {
     /// # Ok::<(), serde_json::Error>(())
     /// ```
     pub struct AvatarTalkingVideo (
-        /// Who speaks.
-        avatar_handle,
+        /// The handle of the avatar.
+        avatar_handle: text,
     ) {
-        /// What is said.
+        /// The text to speak.
         script: text,
-        /// What is said, scene by scene; the shape is the service's.
+        /// The text to speak, scene by scene. The shape is defined by the service.
         video_inputs: [Value],
-        /// How good it is; `plus` where nothing is said.
+        /// The quality of the video. The default is `plus`.
         quality: [Quality],
-        /// A product to be shown; the shape is the service's.
+        /// A product to show. The shape is defined by the service.
         product_image: [Value],
-        /// Where it plays: an object with, for example, `image_url`.
+        /// The scene, for example an object with `image_url`.
         scene: [Value],
-    }
+    } + job_options
 }
 
-body! {
-    /// The body of `POST /v1/avatar-video-previews`: one of `script` and `video_inputs`. Assumed.
-    pub struct AvatarPreviewCreate (
-        /// Who speaks.
-        avatar_handle,
+request_body! {
+    /// The body of `POST /v1/models/{first_party_owner}/avatar-face-swap/v1.0/runs` (beta), with
+    /// exactly one of `video_url` and `image_url`. Its fields are assumed.
+    ///
+    /// ```
+    /// use svc_sdk::types::AvatarFaceSwap;
+    ///
+    /// let body = AvatarFaceSwap::new("ada").image_url("https://media.example/a.png");
+    /// assert_eq!(
+    ///     serde_json::to_value(&body)?,
+    ///     serde_json::json!({"avatar_handle": "ada", "image_url": "https://media.example/a.png"}),
+    /// );
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub struct AvatarFaceSwap (
+        /// The handle of the avatar whose face is used.
+        avatar_handle: text,
     ) {
-        /// What is said.
-        script: text,
-        /// What is said, scene by scene; the shape is the service's.
-        video_inputs: [Value],
-        /// How good the video will be.
-        quality: [Quality],
-    }
+        /// The URL of the video whose face is replaced (HTTPS).
+        video_url: text,
+        /// The URL of the image whose face is replaced (HTTPS).
+        image_url: text,
+    } + job_options
 }
 
-body! {
+request_body! {
+    /// The body of `POST /v1/avatar-video-previews`, with exactly one of `script` and
+    /// `video_inputs`. Assumed.
+    pub struct AvatarPreviewCreate (
+        /// The handle of the avatar.
+        avatar_handle: text,
+    ) {
+        /// The text to speak.
+        script: text,
+        /// The text to speak, scene by scene. The shape is defined by the service.
+        video_inputs: [Value],
+        /// The quality of the video. The default is `plus`.
+        quality: [Quality],
+    } + job_options
+}
+
+request_body! {
     /// The body of `POST /v1/video-captions`. Assumed.
     ///
     /// ```
@@ -208,12 +213,12 @@ body! {
     /// # Ok::<(), serde_json::Error>(())
     /// ```
     pub struct VideoCaptionsCreate (
-        /// The video (HTTPS).
-        video_url,
+        /// The URL of the video (HTTPS).
+        video_url: text,
     ) {
-        /// The language of the captions, as `en`.
+        /// The language of the captions, for example `en`.
         language: text,
-    }
+    } + job_options
 }
 
 impl Validate for AvatarGenerate {
@@ -227,14 +232,28 @@ impl Validate for AvatarGenerate {
 
 impl Validate for AvatarTalkingVideo {
     fn validate(&self) -> Result<(), InvalidField> {
-        one_of_script_and_inputs(self.script.is_some(), self.video_inputs.is_some())?;
+        script_or_inputs(self.script.is_some(), self.video_inputs.is_some())?;
+        webhook_url(self.webhook_url.as_ref())
+    }
+}
+
+impl Validate for AvatarFaceSwap {
+    fn validate(&self) -> Result<(), InvalidField> {
+        if self.video_url.is_some() == self.image_url.is_some() {
+            return Err(InvalidField::new(
+                "video_url",
+                "or image_url is required, and not both",
+            ));
+        }
+        https_url("video_url", self.video_url.as_ref())?;
+        https_url("image_url", self.image_url.as_ref())?;
         webhook_url(self.webhook_url.as_ref())
     }
 }
 
 impl Validate for AvatarPreviewCreate {
     fn validate(&self) -> Result<(), InvalidField> {
-        one_of_script_and_inputs(self.script.is_some(), self.video_inputs.is_some())?;
+        script_or_inputs(self.script.is_some(), self.video_inputs.is_some())?;
         webhook_url(self.webhook_url.as_ref())
     }
 }
@@ -246,11 +265,11 @@ impl Validate for VideoCaptionsCreate {
     }
 }
 
-fn one_of_script_and_inputs(script: bool, inputs: bool) -> Result<(), InvalidField> {
+fn script_or_inputs(script: bool, inputs: bool) -> Result<(), InvalidField> {
     if script == inputs {
         return Err(InvalidField::new(
             "script",
-            "or video_inputs must be given, and not both",
+            "or video_inputs is required, and not both",
         ));
     }
     Ok(())
@@ -261,7 +280,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_avatars_input_is_one_of_three() {
+    fn serializes_each_avatar_input() {
         let json = |input: AvatarInput| serde_json::to_value(input).unwrap();
         assert_eq!(
             json(AvatarInput::prompt("p")),
@@ -279,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_never_be_right_is_found_before_it_is_sent() {
+    fn validation_names_the_invalid_field() {
         let photo = AvatarGenerate::new("mia").input(AvatarInput::photo("http://a/1"));
         assert_eq!(photo.validate().unwrap_err().field(), "input.image_url");
         let neither = AvatarTalkingVideo::new("ada");
@@ -289,5 +308,9 @@ mod tests {
             .video_inputs(serde_json::json!([]));
         assert!(both.validate().is_err());
         assert!(VideoCaptionsCreate::new("file:///x").validate().is_err());
+        let swap = AvatarFaceSwap::new("ada");
+        assert_eq!(swap.validate().unwrap_err().field(), "video_url");
+        let swap = swap.image_url("http://a/1");
+        assert_eq!(swap.validate().unwrap_err().field(), "image_url");
     }
 }

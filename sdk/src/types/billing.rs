@@ -1,13 +1,15 @@
 //! Estimates and top-ups.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::invalid::https_url;
-use super::{Extra, ImageGenerate, InvalidField, TopUpId, Usd, Validate, VideoGenerate};
+use super::request::request_body;
+use super::response::response_body;
+use super::{ImageGenerate, InvalidField, TopUpId, Usd, Validate, VideoGenerate};
 use crate::contract::TopUpStatus;
 
-/// The body of `POST /v1/open/estimate`: a model, and the fields that it would be submitted with.
+/// The body of `POST /v1/open/estimate`: a model and the fields of its generate request.
 ///
 /// ```
 /// use svc_sdk::types::{EstimateRequest, VideoGenerate};
@@ -22,12 +24,12 @@ use crate::contract::TopUpStatus;
 pub struct EstimateRequest {
     /// The model's id, or `auto`.
     pub model: String,
-    /// The submit's fields other than `model`.
+    /// The fields of the generate request other than `model`.
     pub input: Map<String, Value>,
 }
 
 impl EstimateRequest {
-    /// A price question.
+    /// Creates an estimate request.
     #[must_use]
     pub fn new(model: impl Into<String>, input: Map<String, Value>) -> Self {
         Self {
@@ -36,9 +38,8 @@ impl EstimateRequest {
         }
     }
 
-    /// Only what the price can depend on: how the submit is answered and the caller's own data
-    /// are left out.
-    fn of(body: &impl Serialize, model: &str) -> Self {
+    /// Keeps the fields that can affect the price: not the communication fields and the metadata.
+    fn from_body(body: &impl Serialize, model: &str) -> Self {
         let mut input = match serde_json::to_value(body) {
             Ok(Value::Object(fields)) => fields,
             _ => Map::new(),
@@ -58,13 +59,13 @@ impl EstimateRequest {
 
 impl From<&VideoGenerate> for EstimateRequest {
     fn from(body: &VideoGenerate) -> Self {
-        Self::of(body, &body.model)
+        Self::from_body(body, &body.model)
     }
 }
 
 impl From<&ImageGenerate> for EstimateRequest {
     fn from(body: &ImageGenerate) -> Self {
-        Self::of(body, &body.model)
+        Self::from_body(body, &body.model)
     }
 }
 
@@ -74,89 +75,41 @@ impl Validate for EstimateRequest {
     }
 }
 
-/// A price; it equals the charge. Its fields are assumed.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-#[non_exhaustive]
-pub struct Estimate {
-    /// The model; the one picked, for `auto`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
-    /// What the submit will cost.
-    pub price_usd: Usd,
-    /// For example `USD`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub currency: Option<String>,
-    /// What is counted: `second` or `image`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub unit: Option<String>,
-    /// The price of one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub unit_price_usd: Option<Usd>,
-    /// How many.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub units: Option<u64>,
-    /// Fields that this build does not know.
-    #[serde(flatten)]
-    pub extra: Extra,
+response_body! {
+    /// An estimated price. It equals the charge. Its fields are assumed.
+    pub struct Estimate {
+        /// The model; for `auto`, the selected model.
+        optional model: String,
+        /// The price of the request.
+        required price_usd: Usd,
+        /// The currency, for example `USD`.
+        optional currency: String,
+        /// The billing unit: `second` or `image`.
+        optional unit: String,
+        /// The price of one unit.
+        optional unit_price_usd: Usd,
+        /// The number of units.
+        optional units: u64,
+    }
 }
 
-/// The body of `POST /v1/open/top-ups`.
-///
-/// ```
-/// use svc_sdk::types::TopUpCreate;
-///
-/// let body = TopUpCreate::new(2_000).success_url("https://shop.example/thanks");
-/// assert_eq!(body.amount_usd_cents, 2_000);
-/// ```
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-#[non_exhaustive]
-pub struct TopUpCreate {
-    /// Whole cents, 500 to 1000000.
-    pub amount_usd_cents: u64,
-    /// Where the payer lands after paying (HTTPS).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub success_url: Option<String>,
-    /// Where the payer lands after leaving (HTTPS).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cancel_url: Option<String>,
-    /// Any other field.
-    #[serde(flatten)]
-    pub extra: Extra,
-}
-
-impl TopUpCreate {
-    /// A top-up of so many whole cents.
-    #[must_use]
-    pub fn new(amount_usd_cents: u64) -> Self {
-        Self {
-            amount_usd_cents,
-            success_url: None,
-            cancel_url: None,
-            extra: Extra::default(),
-        }
-    }
-
-    /// Where the payer lands after paying (HTTPS).
-    #[must_use]
-    pub fn success_url(mut self, url: impl Into<String>) -> Self {
-        self.success_url = Some(url.into());
-        self
-    }
-
-    /// Where the payer lands after leaving (HTTPS).
-    #[must_use]
-    pub fn cancel_url(mut self, url: impl Into<String>) -> Self {
-        self.cancel_url = Some(url.into());
-        self
-    }
-
-    /// A field that this build has no setter for.
-    #[must_use]
-    pub fn field(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
-        self.extra.insert(name.into(), value.into());
-        self
+request_body! {
+    /// The body of `POST /v1/open/top-ups`.
+    ///
+    /// ```
+    /// use svc_sdk::types::TopUpCreate;
+    ///
+    /// let body = TopUpCreate::new(2_000).success_url("https://shop.example/thanks");
+    /// assert_eq!(body.amount_usd_cents, 2_000);
+    /// ```
+    pub struct TopUpCreate (
+        /// The amount in whole cents: 500 to 1000000.
+        amount_usd_cents: integer,
+    ) {
+        /// The page that the payer returns to after paying (HTTPS).
+        success_url: text,
+        /// The page that the payer returns to after canceling (HTTPS).
+        cancel_url: text,
     }
 }
 
@@ -167,22 +120,16 @@ impl Validate for TopUpCreate {
     }
 }
 
-/// A top-up of the balance.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-#[non_exhaustive]
-pub struct TopUp {
-    /// Identifies the top-up. Assumed.
-    pub id: TopUpId,
-    /// What became of it.
-    pub status: TopUpStatus,
-    /// The checkout to open in a browser.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub checkout_url: Option<String>,
-    /// The amount requested.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub amount_usd_cents: Option<u64>,
-    /// Fields that this build does not know.
-    #[serde(flatten)]
-    pub extra: Extra,
+response_body! {
+    /// A top-up of the balance.
+    pub struct TopUp {
+        /// The top-up's identifier. Assumed.
+        required id: TopUpId,
+        /// The top-up's status.
+        required status: TopUpStatus,
+        /// The URL of the hosted checkout, to be opened in a browser.
+        optional checkout_url: String,
+        /// The requested amount in cents.
+        optional amount_usd_cents: u64,
+    }
 }

@@ -1,16 +1,23 @@
-//! What the service sent and this build has no field for.
+//! JSON fields without a typed counterpart.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// The fields of an object that this build does not know, kept and written back unchanged.
+/// JSON fields that have no typed counterpart in this version of the crate.
+///
+/// In a response these are the unknown fields, and the original JSON of a known field whose typed
+/// value does not tell everything: one that is null or empty, has an unexpected type, or is a list
+/// with an item of an unexpected type. All of them are written back unchanged.
 ///
 /// ```
 /// use svc_sdk::types::Job;
 ///
-/// let job: Job = serde_json::from_str(r#"{"id": "job_1", "status": "queued", "lane": 7}"#)?;
+/// let json = r#"{"id": "job_1", "status": "queued", "price_usd": "free", "lane": 7}"#;
+/// let job: Job = serde_json::from_str(json)?;
 /// assert_eq!(job.extra.field::<u32>("lane"), Some(7));
+/// assert_eq!(job.price_usd, None);
+/// assert_eq!(job.extra.get("price_usd"), Some(&"free".into()));
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -33,38 +40,35 @@ impl schemars::JsonSchema for Extra {
 }
 
 impl Extra {
-    /// The field of that name as a `T`; `None` where it is absent or is no `T`.
+    /// Returns the value of a field as a `T`, or `None` if it is missing or not a `T`.
     #[must_use]
     pub fn field<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
         T::deserialize(self.0.get(name)?).ok()
     }
 
-    /// The field of that name, as it was received.
+    /// Returns the JSON value of a field.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.0.get(name)
     }
 
-    /// Whether there is none.
+    /// Returns `true` if there are no fields.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// All of them, by name.
+    /// Returns an iterator over the fields and their names.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
         self.0.iter().map(|(name, value)| (name.as_str(), value))
     }
 
-    /// Takes out the field of that name where it is a text.
-    pub(super) fn take_text(&mut self, name: &str) -> Option<String> {
-        let text = self.field(name)?;
-        self.0.remove(name);
-        Some(text)
-    }
-
     pub(crate) fn insert(&mut self, name: String, value: Value) {
         self.0.insert(name, value);
+    }
+
+    pub(super) fn remove(&mut self, name: &str) -> Option<Value> {
+        self.0.remove(name)
     }
 }
 

@@ -1,54 +1,55 @@
-//! Formats: reusable agent recipes, run singly or in bulk queues.
+//! Formats: reusable agent recipes that are run singly or in bulk queues.
 
 mod create;
 mod queue;
 mod reference;
+mod response_format;
 
-pub use self::create::{Attachment, FormatRunCreate, OnActiveRun};
-pub(super) use self::create::{cap_in_dollars, spend_cap};
+pub use self::create::{Attachment, FormatRunCreate, OnActiveRun, SpendCap};
+pub(super) use self::create::{cap_as_number, validate_spend_cap};
 pub use self::queue::{BulkRunCreate, Queue, QueueCounts, QueueItem};
 pub use self::reference::FormatRef;
-use super::received::received;
-use super::{FormatId, Usd};
+pub use self::response_format::ResponseFormat;
+use super::response::response_body;
+use super::{FormatId, Timestamp, Usd};
 
-received! {
-    /// A Format. Its recipe is never told. The fields but `generation_spend_cap_usd_micros` and `io`
-    /// are assumed.
-    pub struct Format (
-        /// Identifies the Format.
-        id: FormatId,
-    ) {
-        /// Whose it is: with the slug, its other address.
-        handle: maybe String,
-        /// Its name in URLs.
-        slug: maybe String,
-        /// Its name.
-        name: maybe String,
-        /// What it makes.
-        description: maybe String,
-        /// Such as `active` or `inactive`.
-        status: maybe String,
-        /// Whether it belongs to the service's own catalog.
-        first_party: maybe bool,
-        /// What a run may spend, in USD micros.
-        generation_spend_cap_usd_micros: maybe i64,
-        /// What goes in and comes out.
-        io: maybe FormatIo,
-        /// When it was created (RFC 3339).
-        created_at: maybe String,
-        /// When it last changed (RFC 3339).
-        updated_at: maybe String,
+response_body! {
+    /// A Format. Its recipe is never returned. The fields other than
+    /// `generation_spend_cap_usd_micros` and `io` are assumed.
+    pub struct Format {
+        /// The Format's identifier.
+        required id: FormatId,
+        /// The handle of the owner.
+        optional handle: String,
+        /// The Format's name in URLs.
+        optional slug: String,
+        /// The display name.
+        optional name: String,
+        /// A description of what the Format creates.
+        optional description: String,
+        /// The Format's status, for example `active` or `inactive`.
+        optional status: String,
+        /// Whether the Format belongs to the first-party catalog.
+        optional first_party: bool,
+        /// The spend cap of a run, in USD micros.
+        optional generation_spend_cap_usd_micros: i64,
+        /// The declared inputs and outputs.
+        optional io: FormatIo,
+        /// When the Format was created.
+        optional created_at: Timestamp,
+        /// When the Format was last changed.
+        optional updated_at: Timestamp,
     }
 }
 
 impl Format {
-    /// What a run may spend, unless it brings a cap of its own.
+    /// Returns the spend cap of a run that does not set its own.
     #[must_use]
     pub fn generation_spend_cap(&self) -> Option<Usd> {
         self.generation_spend_cap_usd_micros.map(Usd::from_micros)
     }
 
-    /// How the Format is addressed: by handle and slug where it has them, else by its id.
+    /// Returns a reference to the Format: its handle and slug if it has both, or else its id.
     #[must_use]
     pub fn reference(&self) -> FormatRef {
         match (&self.handle, &self.slug) {
@@ -58,11 +59,12 @@ impl Format {
     }
 }
 
-received! {
-    /// What goes into a Format and comes out of it.
+response_body! {
+    /// The declared inputs and outputs of a Format.
     #[derive(Default)]
-    pub struct FormatIo () {
-        /// The media that it delivers, such as `image`; none where it delivers no media.
-        output_kind: maybe String,
+    pub struct FormatIo {
+        /// The kind of media that the Format creates, for example `image`. Without it, the Format
+        /// creates no media.
+        optional output_kind: String,
     }
 }

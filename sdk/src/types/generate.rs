@@ -1,25 +1,10 @@
-//! Bodies of the generation submits.
+//! Bodies of the open surface's generation requests.
 
-use super::body::body;
 use super::invalid::{https_url, video_inputs, webhook_url};
+use super::request::request_body;
 use super::{InvalidField, Validate};
-use crate::open_enum::open_enum;
 
-open_enum! {
-    /// How a submit is answered.
-    pub enum Mode {
-        /// At once, with a receipt. The default.
-        Async = "async",
-        /// At once; a webhook tells the end.
-        Webhook = "webhook",
-        /// When the job is terminal, or `wait_timeout_seconds` are over.
-        Sync = "sync",
-        /// As [`Mode::Sync`].
-        Subscribe = "subscribe",
-    }
-}
-
-body! {
+request_body! {
     /// The body of `POST /v1/video-router/generate`.
     ///
     /// ```
@@ -34,34 +19,34 @@ body! {
     /// ```
     pub struct VideoGenerate (
         /// The model's id, or `auto`.
-        model,
+        model: text,
     ) {
-        /// What the video shows.
+        /// The description of the video.
         prompt: text,
-        /// Seconds; the range is the model's.
+        /// The length in seconds. The range depends on the model.
         duration: integer,
-        /// One that the model lists, such as `720p`.
+        /// A resolution of the model, for example `720p`.
         resolution: text,
-        /// One that the model lists, such as `16:9`.
+        /// An aspect ratio of the model, for example `16:9`.
         aspect_ratio: text,
-        /// The first frame (HTTPS).
+        /// The URL of the first frame (HTTPS).
         image_url: text,
-        /// The last frame (HTTPS); needs `image_url`.
+        /// The URL of the last frame (HTTPS). It requires `image_url`.
         end_image_url: text,
-        /// The source clip, on video-to-video models.
+        /// The URL of the source clip of a video-to-video model (HTTPS).
         video_url: text,
-        /// Speech, on lip-sync models.
+        /// The URL of the speech for a lip-sync model (HTTPS).
         audio_url: text,
-        /// 1 to 10 reference images, where the model takes them.
+        /// The URLs of 1 to 10 reference images (HTTPS), if the model accepts them.
         reference_image_urls: urls,
-        /// 1 to 5 reference videos, where the model takes them.
+        /// The URLs of 1 to 5 reference videos (HTTPS), if the model accepts them.
         reference_video_urls: urls,
-        /// A soundtrack, on models that make one.
+        /// Whether to generate a soundtrack, if the model supports it.
         generate_audio: flag,
-    }
+    } + job_options
 }
 
-body! {
+request_body! {
     /// The body of `POST /v1/image-router/generate`.
     ///
     /// ```
@@ -76,17 +61,17 @@ body! {
     /// ```
     pub struct ImageGenerate (
         /// The model's id, or `auto`.
-        model,
+        model: text,
     ) {
-        /// What the image shows.
+        /// The description of the image.
         prompt: text,
-        /// One that the model lists, such as `1:1`.
+        /// An aspect ratio of the model, for example `1:1`.
         aspect_ratio: text,
-        /// One that the model lists, such as `720p`.
+        /// A resolution of the model, for example `720p`.
         resolution: text,
-        /// How many images.
+        /// The number of images: 1 to 4.
         num_images: integer,
-    }
+    } + job_options
 }
 
 impl Validate for VideoGenerate {
@@ -114,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_field_of_the_specification_is_sent_by_its_name() {
+    fn serializes_every_field_under_its_name() {
         let body = VideoGenerate::new("video-f")
             .prompt("p")
             .duration(5)
@@ -146,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_never_be_right_is_found_before_it_is_sent() {
+    fn validation_names_the_invalid_field() {
         let video = || VideoGenerate::new("auto");
         let rows = [
             (video().image_url("http://a/1"), "image_url"),
@@ -169,7 +154,7 @@ mod tests {
         }
         assert!(
             video().duration(9999).validate().is_ok(),
-            "ranges are the service's to judge"
+            "ranges that depend on the model are not validated"
         );
     }
 }

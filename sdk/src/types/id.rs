@@ -1,4 +1,4 @@
-//! Identifiers: opaque strings of the service, each kind its own type.
+//! Typed identifiers. They are opaque strings.
 
 macro_rules! ids {
     ($( $(#[$meta:meta])* $name:ident; )+) => {
@@ -10,7 +10,7 @@ macro_rules! ids {
             pub struct $name(String);
 
             impl $name {
-                /// The identifier as it is on the wire.
+                /// Returns the identifier as a string.
                 #[must_use]
                 pub fn as_str(&self) -> &str {
                     &self.0
@@ -50,8 +50,8 @@ macro_rules! ids {
     };
 }
 
-/// The identifier that follows one of these collections in a URL of the service:
-/// `…/format-runs/{id}/status`. The last one, as a base URL may have a prefix.
+/// Returns the identifier after one of the collection names in a URL, such as `id` in
+/// `…/format-runs/{id}/status`. The last match counts, because a base URL may have a path prefix.
 pub(crate) fn id_in_url(url: &str, collections: &[&str]) -> Option<String> {
     let path = url.split(['?', '#']).next()?;
     let path = match path.split_once("://") {
@@ -67,20 +67,20 @@ pub(crate) fn id_in_url(url: &str, collections: &[&str]) -> Option<String> {
 }
 
 ids! {
-    /// Identifies a job.
+    /// The identifier of a job.
     JobId;
-    /// Identifies an artifact of a job or run.
+    /// The identifier of an artifact.
     ArtifactId;
-    /// Identifies a top-up.
+    /// The identifier of a top-up.
     TopUpId;
-    /// Identifies a request; also in the header `x-svc-request-id`.
+    /// The identifier of a request, also sent in the header `x-svc-request-id`.
     RequestId;
-    /// Identifies a run of an Action, a Format or an Agent Completion.
+    /// The identifier of a run of an Action, a Format or an Agent Completion.
     RunId;
-    /// Identifies a bulk queue of Format runs.
+    /// The identifier of a bulk queue of Format runs.
     QueueId;
-    /// Identifies a Format.
+    /// The identifier of a Format.
     FormatId;
-    /// Identifies an Action.
+    /// The identifier of an Action.
     ActionId;
 }

@@ -1,4 +1,4 @@
-//! The key that makes a submit safe to send again.
+//! Idempotency keys.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,7 +10,7 @@ use crate::contract::limits::IDEMPOTENCY_KEY_LENGTH;
 
 /// A valid `Idempotency-Key`: 1 to 255 printable ASCII characters.
 ///
-/// Two submits with the same key are one submit: the second gets the first one's receipt.
+/// A request with a key that was used before is not executed again: it returns the original receipt.
 ///
 /// ```
 /// use svc_sdk::types::IdempotencyKey;
@@ -25,7 +25,7 @@ use crate::contract::limits::IDEMPOTENCY_KEY_LENGTH;
 pub struct IdempotencyKey(String);
 
 impl IdempotencyKey {
-    /// The key as it is sent.
+    /// Returns the key as a string.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -37,14 +37,14 @@ impl TryFrom<String> for IdempotencyKey {
 
     fn try_from(key: String) -> Result<Self, InvalidField> {
         let printable = key.bytes().all(|b| (b' '..=b'~').contains(&b));
-        // Surrounding blanks would be lost on the wire, and the key with them.
-        let kept_by_http = key.trim_matches(' ').len() == key.len();
-        if printable && kept_by_http && IDEMPOTENCY_KEY_LENGTH.contains(&key.len()) {
+        // HTTP strips spaces at both ends of a header value, which would change the key.
+        let survives_http = key.trim_matches(' ').len() == key.len();
+        if printable && survives_http && IDEMPOTENCY_KEY_LENGTH.contains(&key.len()) {
             Ok(Self(key))
         } else {
             Err(InvalidField::new(
                 "Idempotency-Key",
-                "must be 1 to 255 printable ASCII characters, with no blank at either end",
+                "must be 1 to 255 printable ASCII characters, without a space at either end",
             ))
         }
     }
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_printable_ascii_of_1_to_255_is_a_key() {
+    fn accepts_1_to_255_printable_ascii_characters() {
         for good in ["a", "~ !", &"k".repeat(255)] {
             assert!(good.parse::<IdempotencyKey>().is_ok(), "{good:?}");
         }

@@ -1,4 +1,4 @@
-//! What a request can never be right with, found before it is sent.
+//! Validation of request bodies before they are sent.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 
 use crate::contract::limits::{MAX_WEBHOOK_URL_LENGTH, REFERENCE_IMAGE_URLS, REFERENCE_VIDEO_URLS};
 
-/// A field that no service could accept: found on the client, nothing was sent.
+/// An error returned when a field of a request is invalid. Nothing was sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InvalidField {
     field: Cow<'static, str>,
@@ -14,7 +14,7 @@ pub struct InvalidField {
 }
 
 impl InvalidField {
-    /// A field and what is wrong with it.
+    /// Creates an error from the field's name and the reason.
     #[must_use]
     pub fn new(field: impl Into<Cow<'static, str>>, reason: impl Into<Cow<'static, str>>) -> Self {
         Self {
@@ -23,16 +23,24 @@ impl InvalidField {
         }
     }
 
-    /// The field's name on the wire.
+    /// Returns the field's name in JSON, with its path if it is nested.
     #[must_use]
     pub fn field(&self) -> &str {
         &self.field
     }
 
-    /// What is wrong with it, and what would be right.
+    /// Returns what is wrong with the field, and what is accepted.
     #[must_use]
     pub fn reason(&self) -> &str {
         &self.reason
+    }
+
+    /// Prepends the object that the field is in.
+    pub(super) fn within(self, object: impl fmt::Display) -> Self {
+        Self {
+            field: format!("{object}.{}", self.field).into(),
+            reason: self.reason,
+        }
     }
 }
 
@@ -44,13 +52,13 @@ impl fmt::Display for InvalidField {
 
 impl std::error::Error for InvalidField {}
 
-/// A body that can be checked before it is sent.
+/// A request body that can be validated before it is sent.
 pub trait Validate {
-    /// Finds what can never be right; ranges that depend on the model are the service's to judge.
+    /// Checks the documented constraints that do not depend on the model.
     ///
     /// # Errors
     ///
-    /// The first field that can never be right.
+    /// Returns an error for the first invalid field.
     fn validate(&self) -> Result<(), InvalidField>;
 }
 
@@ -95,7 +103,7 @@ fn https_urls(
     urls.iter().try_for_each(|url| https_url(field, Some(url)))
 }
 
-/// The frames and references that a video may be made of.
+/// Checks the input URLs of a video generation.
 pub(crate) fn video_inputs(
     image_url: Option<&String>,
     end_image_url: Option<&String>,
@@ -121,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_https_urls_with_a_host_pass() {
+    fn accepts_https_urls_with_a_host() {
         for good in [
             "https://a.example/x.png",
             "HTTPS://a.example",

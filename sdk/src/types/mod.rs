@@ -1,19 +1,19 @@
-//! Bodies of requests and responses, as plain values.
+//! Bodies of requests and responses.
 //!
-//! Every response type keeps the fields that it does not know (`extra`), and every enum keeps
-//! values that it does not know: a newer service breaks no caller. What the specification does not
-//! show is marked "Assumed". Nothing here does I/O.
+//! A response keeps its unknown fields in [`Extra`], and an enum keeps unknown values, so that a
+//! newer service does not break a caller. A field that the specification does not show is marked
+//! "Assumed". Nothing in this module does I/O.
 
 mod account;
 mod action;
 mod agent;
-mod assumed;
 mod avatar;
 mod billing;
-mod body;
-mod canonical;
 mod catalog;
+mod communication;
+mod developer_generate;
 mod error_body;
+mod error_details;
 mod extra;
 mod format;
 mod generate;
@@ -21,13 +21,15 @@ mod id;
 mod idempotency;
 mod invalid;
 mod job;
-mod list;
 mod model;
 mod money;
 mod output_schema;
-mod received;
+mod page;
+mod request;
+mod response;
 mod run;
 mod seconds;
+mod timestamp;
 mod webhook;
 
 pub use account::{
@@ -35,38 +37,39 @@ pub use account::{
 };
 pub use action::{Action, ActionRunCreate, ActionTrigger};
 pub use agent::AgentCompletionCreate;
-pub use assumed::Assumed;
 pub use avatar::{
-    Avatar, AvatarGenerate, AvatarInput, AvatarPreview, AvatarPreviewCreate, AvatarTalkingVideo,
-    AvatarVideo, Quality, VideoCaptions, VideoCaptionsCreate,
+    Avatar, AvatarFaceSwap, AvatarGenerate, AvatarInput, AvatarPreview, AvatarPreviewCreate,
+    AvatarTalkingVideo, AvatarVideo, Quality, VideoCaptions, VideoCaptionsCreate,
 };
 pub use billing::{Estimate, EstimateRequest, TopUp, TopUpCreate};
-pub use canonical::{Image1Generate, Music1Generate, Video1Generate};
 pub use catalog::{
     JobEvent, MusicCategory, MusicPick, MusicTrack, Search, ServiceCatalog, TrendingVideo,
 };
+pub use communication::{Communication, Mode};
+pub use developer_generate::{Image1Generate, Music1Generate, Video1Generate};
 pub use error_body::ErrorBody;
+pub use error_details::{ErrorDetails, RateLimitScope, UnknownParameter};
 pub use extra::Extra;
 pub use format::{
     Attachment, BulkRunCreate, Format, FormatIo, FormatRef, FormatRunCreate, OnActiveRun, Queue,
-    QueueCounts, QueueItem,
+    QueueCounts, QueueItem, ResponseFormat, SpendCap,
 };
-pub use generate::{ImageGenerate, Mode, VideoGenerate};
+pub use generate::{ImageGenerate, VideoGenerate};
 #[cfg(feature = "client")]
 pub(crate) use id::id_in_url;
 pub use id::{ActionId, ArtifactId, FormatId, JobId, QueueId, RequestId, RunId, TopUpId};
 pub use idempotency::IdempotencyKey;
 pub use invalid::{InvalidField, Validate};
 pub use job::{
-    Artifact, Job, JobOutput, JobResult, JobType, Redelivery, StatusPayload, SubmitReceipt,
+    Artifact, Job, JobOutput, JobResult, JobStatusPayload, JobType, Redelivery, SubmitReceipt,
     WebhookDelivery,
 };
-pub use list::List;
 pub use model::{Bounds, Capabilities, CatalogModel, CatalogPricing, CatalogRate, Model};
 pub use money::{ParseUsdError, Usd};
 pub use output_schema::{OutputSchema, OutputSchemaError, SchemaViolation};
-pub use run::{RunErrorDetails, RunEvent, RunKind, RunReceipt, RunStatusPayload, RunUsage};
-pub use seconds::Seconds;
+pub use page::{Page, UnreadableItem};
+pub use run::{RunEvent, RunKind, RunReceipt, RunStatusPayload, RunUsage};
+pub use timestamp::{ParseTimestampError, Timestamp};
 pub use webhook::{
     RunOutcome, SecretRotation, SecretText, SigningSecret, TestDelivery, TestDeliveryCreate,
     WebhookEvent, WebhookEventType, WebhookStatus,

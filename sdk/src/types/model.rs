@@ -1,157 +1,86 @@
-//! Models: what they take and what they cost.
+//! Models, their capabilities and prices.
 
-use serde::{Deserialize, Serialize};
+use super::Usd;
+use super::response::response_body;
 
-use super::{Assumed, Extra, Usd};
-
-/// An entry of a model list.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-#[non_exhaustive]
-pub struct Model {
-    /// The id to submit with.
-    pub id: String,
-    /// A name for people. Assumed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub name: Option<String>,
-    /// For example `video`, `image`, `lip_sync`. Assumed.
-    #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
-    pub model_type: Option<String>,
-    /// What it takes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub capabilities: Option<Assumed<Capabilities>>,
-    /// What it costs, in service credits; dollars are in the open catalog.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pricing: Option<serde_json::Value>,
-    /// Fields that this build does not know.
-    #[serde(flatten)]
-    pub extra: Extra,
-}
-
-/// What a model takes. That there are inputs, a range of seconds and resolutions is the
-/// specification's; their shapes are assumed.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-#[non_exhaustive]
-pub struct Capabilities {
-    /// The inputs that it takes, by the request's field names.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub inputs: Option<Assumed<Vec<String>>>,
-    /// Seconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub duration_seconds: Option<Assumed<Bounds>>,
-    /// Resolutions.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub resolutions: Option<Assumed<Vec<String>>>,
-    /// Aspect ratios. Assumed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub aspect_ratios: Option<Assumed<Vec<String>>>,
-    /// Fields that this build does not know.
-    #[serde(flatten)]
-    pub extra: Extra,
-}
-
-/// The least and the most, both inclusive, and what holds where nothing is said.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-#[non_exhaustive]
-pub struct Bounds {
-    /// The least.
-    pub min: u64,
-    /// The most.
-    pub max: u64,
-    /// What holds where nothing is said.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub default: Option<u64>,
-    /// Fields that this build does not know.
-    #[serde(flatten)]
-    pub extra: Extra,
-}
-
-/// An entry of the open catalog: a model with its dollar prices. Its fields are assumed.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-#[serde(try_from = "CatalogBody")]
-#[non_exhaustive]
-pub struct CatalogModel {
-    /// The id to submit with; also read from `model_id` and `model`.
-    pub id: String,
-    /// A name for people.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub name: Option<String>,
-    /// For example `video`.
-    #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
-    pub model_type: Option<String>,
-    /// Dollar prices.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pricing: Option<Assumed<CatalogPricing>>,
-    /// Fields that this build does not know.
-    #[serde(flatten)]
-    pub extra: Extra,
-}
-
-/// An entry as it is read: its id has one of three names, and the others may mean something else.
-#[derive(Deserialize)]
-#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-struct CatalogBody {
-    id: Option<String>,
-    name: Option<String>,
-    #[serde(rename = "type")]
-    model_type: Option<String>,
-    pricing: Option<Assumed<CatalogPricing>>,
-    #[serde(flatten)]
-    extra: Extra,
-}
-
-impl TryFrom<CatalogBody> for CatalogModel {
-    type Error = &'static str;
-
-    fn try_from(mut body: CatalogBody) -> Result<Self, Self::Error> {
-        let id = body
-            .id
-            .or_else(|| body.extra.take_text("model_id"))
-            .or_else(|| body.extra.take_text("model"));
-        Ok(Self {
-            id: id.ok_or("missing field `id`")?,
-            name: body.name,
-            model_type: body.model_type,
-            pricing: body.pricing,
-            extra: body.extra,
-        })
+response_body! {
+    /// An entry of a model list.
+    pub struct Model {
+        /// The id for generate requests.
+        required id: String,
+        /// The display name. Assumed.
+        optional name: String,
+        /// The type of model, for example `video`, `image` or `lip_sync`. Assumed.
+        optional model_type as "type": String,
+        /// The capabilities of the model. The shape is assumed.
+        optional capabilities: Capabilities,
+        /// The price in service credits. Dollar prices are in the open catalog.
+        optional pricing: serde_json::Value,
     }
 }
 
-/// Dollar prices of a model.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-#[non_exhaustive]
-pub struct CatalogPricing {
-    /// What the price counts: `second` or `image`.
-    pub unit: String,
-    /// For example `USD`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub currency: Option<String>,
-    /// The price of a unit at each resolution.
-    #[serde(default, deserialize_with = "super::assumed::null_is_empty")]
-    pub rates: Vec<CatalogRate>,
-    /// Fields that this build does not know.
-    #[serde(flatten)]
-    pub extra: Extra,
+response_body! {
+    /// The capabilities of a model. Inputs, duration range and resolutions are specified; their
+    /// shapes are assumed.
+    #[derive(Default)]
+    pub struct Capabilities {
+        /// The accepted inputs, by their field names in generate requests.
+        list inputs: String,
+        /// The range of the duration in seconds.
+        optional duration_seconds: Bounds,
+        /// The supported resolutions.
+        list resolutions: String,
+        /// The supported aspect ratios. Assumed.
+        list aspect_ratios: String,
+    }
 }
 
-/// A price per unit.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-#[non_exhaustive]
-pub struct CatalogRate {
-    /// The resolution; none where the model has none.
-    #[serde(default)]
-    pub resolution: Option<String>,
-    /// Dollars per unit.
-    pub unit_price_usd: Usd,
-    /// Fields that this build does not know.
-    #[serde(flatten)]
-    pub extra: Extra,
+response_body! {
+    /// An inclusive range and its default.
+    pub struct Bounds {
+        /// The minimum.
+        required min: u64,
+        /// The maximum.
+        required max: u64,
+        /// The value that is used if a request has none.
+        optional default: u64,
+    }
+}
+
+response_body! {
+    /// An entry of the open catalog: a model with its dollar prices. Its fields are assumed.
+    pub struct CatalogModel {
+        /// The id for generate requests, also read from `model_id` and `model`.
+        required id or "model_id" or "model": String,
+        /// The display name.
+        optional name: String,
+        /// The type of model, for example `video`.
+        optional model_type as "type": String,
+        /// The dollar prices.
+        optional pricing: CatalogPricing,
+    }
+}
+
+response_body! {
+    /// The dollar prices of a model.
+    pub struct CatalogPricing {
+        /// The billing unit: `second` or `image`.
+        required unit: String,
+        /// The currency, for example `USD`.
+        optional currency: String,
+        /// The unit price for each resolution.
+        list rates: CatalogRate,
+    }
+}
+
+response_body! {
+    /// A unit price.
+    pub struct CatalogRate {
+        /// The resolution, if the price depends on it.
+        optional resolution: String,
+        /// The price per unit in dollars.
+        required unit_price_usd: Usd,
+    }
 }
 
 #[cfg(test)]
@@ -159,16 +88,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_entrys_id_is_found_under_each_name_and_the_others_are_kept() {
+    fn catalog_id_is_read_from_each_name() {
         let read = |json| serde_json::from_value::<CatalogModel>(json);
         for name in ["id", "model", "model_id"] {
             let entry = read(serde_json::json!({name: "m-1"})).unwrap();
             assert_eq!((entry.id.as_str(), entry.extra.is_empty()), ("m-1", true));
         }
-        let json = serde_json::json!({"id": "m-1", "model": {"family": "m"}, "model_id": "m-1"});
-        let entry = read(json.clone()).unwrap();
-        assert_eq!(entry.id, "m-1");
-        assert_eq!(serde_json::to_value(&entry).unwrap(), json);
-        assert!(read(serde_json::json!({"name": "m"})).is_err());
+        let error = read(serde_json::json!({"name": "m"})).unwrap_err();
+        assert_eq!(error.to_string(), "missing field `id`");
     }
 }

@@ -1,4 +1,4 @@
-//! Money, exactly.
+//! Exact amounts of US dollars.
 
 use std::fmt;
 use std::iter::Sum;
@@ -7,16 +7,18 @@ use std::str::FromStr;
 use serde::de::{self, Deserializer, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 
-/// An exact amount of US dollars: a whole number of millionths, never a float.
+/// An exact amount of US dollars, stored as an integer number of micros (millionths of a dollar).
 ///
-/// On the wire it is a decimal string with four to six places (`"0.7035"`). A JSON number is read
-/// too, by its decimal digits.
+/// In JSON it is a decimal string with four to six decimal places, such as `"0.7035"`. Numbers are
+/// read as well.
 ///
 /// ```
 /// use svc_sdk::types::Usd;
 ///
 /// let per_second: Usd = "0.1407".parse()?;
-/// assert_eq!(per_second.times(5).map(|price| price.to_string()).as_deref(), Some("0.7035"));
+/// let price = per_second.checked_mul(5);
+/// assert_eq!(price, Some(Usd::from_micros(703_500)));
+/// assert_eq!(Usd::from_micros(703_500).to_string(), "0.7035");
 /// # Ok::<(), svc_sdk::types::ParseUsdError>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -24,7 +26,7 @@ pub struct Usd {
     micros: i64,
 }
 
-/// A text that is no amount of dollars with at most six decimal places.
+/// An error returned when parsing a [`Usd`] fails.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseUsdError {
     text: String,
@@ -34,7 +36,7 @@ impl fmt::Display for ParseUsdError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{:?} is no amount of dollars: write digits with at most six decimal places, such as 0.7035",
+            "invalid amount `{}`: expected dollars, such as 0.50",
             self.text
         )
     }
@@ -43,16 +45,16 @@ impl fmt::Display for ParseUsdError {
 impl std::error::Error for ParseUsdError {}
 
 impl Usd {
-    /// Nothing.
+    /// Zero dollars.
     pub const ZERO: Self = Self { micros: 0 };
 
-    /// So many millionths of a dollar.
+    /// Creates an amount from micros (millionths of a dollar).
     #[must_use]
     pub const fn from_micros(micros: i64) -> Self {
         Self { micros }
     }
 
-    /// So many cents; `None` past the range.
+    /// Creates an amount from cents, or returns `None` on overflow.
     #[must_use]
     pub const fn from_cents(cents: i64) -> Option<Self> {
         match cents.checked_mul(10_000) {
@@ -61,40 +63,40 @@ impl Usd {
         }
     }
 
-    /// In millionths of a dollar.
+    /// Returns the amount in micros (millionths of a dollar).
     #[must_use]
     pub const fn micros(self) -> i64 {
         self.micros
     }
 
-    /// The sum; `None` past the range.
+    /// Adds two amounts, or returns `None` on overflow.
     #[must_use]
-    pub const fn plus(self, other: Self) -> Option<Self> {
+    pub const fn checked_add(self, other: Self) -> Option<Self> {
         match self.micros.checked_add(other.micros) {
             Some(micros) => Some(Self { micros }),
             None => None,
         }
     }
 
-    /// The difference; `None` past the range.
+    /// Subtracts an amount, or returns `None` on overflow.
     #[must_use]
-    pub const fn minus(self, other: Self) -> Option<Self> {
+    pub const fn checked_sub(self, other: Self) -> Option<Self> {
         match self.micros.checked_sub(other.micros) {
             Some(micros) => Some(Self { micros }),
             None => None,
         }
     }
 
-    /// So many times the amount; `None` past the range.
+    /// Multiplies the amount by an integer, or returns `None` on overflow.
     #[must_use]
-    pub const fn times(self, count: i64) -> Option<Self> {
-        match self.micros.checked_mul(count) {
+    pub const fn checked_mul(self, factor: i64) -> Option<Self> {
+        match self.micros.checked_mul(factor) {
             Some(micros) => Some(Self { micros }),
             None => None,
         }
     }
 
-    /// Rounded up to the next 0.0001 USD, the service's unit of prices.
+    /// Rounds the amount up to a multiple of 0.0001 USD, the unit of prices.
     #[must_use]
     pub const fn round_up_to_price_unit(self) -> Self {
         let rest = self.micros.rem_euclid(100);
@@ -143,12 +145,12 @@ fn parse(text: &str) -> Option<Usd> {
     if !all_digits(whole) || !all_digits(fraction) {
         return None;
     }
-    let kept = fraction.trim_end_matches('0');
-    if kept.len() > 6 {
+    let fraction = fraction.trim_end_matches('0');
+    if fraction.len() > 6 {
         return None;
     }
     let dollars: i64 = whole.parse().ok()?;
-    let micros: i64 = format!("{kept:0<6}").parse().ok()?;
+    let micros: i64 = format!("{fraction:0<6}").parse().ok()?;
     let magnitude = dollars.checked_mul(1_000_000)?.checked_add(micros)?;
     Some(Usd {
         micros: if negative { -magnitude } else { magnitude },
@@ -193,7 +195,7 @@ impl<'de> Deserialize<'de> for Usd {
             type Value = Usd;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an amount of dollars, as a decimal string or a number")
+                f.write_str("an amount of dollars as a decimal string or a number")
             }
 
             fn visit_str<E: de::Error>(self, text: &str) -> Result<Usd, E> {
@@ -202,7 +204,7 @@ impl<'de> Deserialize<'de> for Usd {
 
             fn visit_i64<E: de::Error>(self, dollars: i64) -> Result<Usd, E> {
                 Usd::from_micros(1_000_000)
-                    .times(dollars)
+                    .checked_mul(dollars)
                     .ok_or_else(|| E::custom("amount out of range"))
             }
 
@@ -211,7 +213,7 @@ impl<'de> Deserialize<'de> for Usd {
                 self.visit_i64(dollars)
             }
 
-            /// The shortest decimal form of the float is what the sender wrote.
+            /// Parses the shortest decimal representation, which is what the sender wrote.
             fn visit_f64<E: de::Error>(self, dollars: f64) -> Result<Usd, E> {
                 self.visit_str(&dollars.to_string())
             }
@@ -226,7 +228,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn amounts_are_written_with_four_to_six_places() {
+    fn displays_four_to_six_decimal_places() {
         let rows = [
             (0, "0.0000"),
             (703_500, "0.7035"),
@@ -247,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_exact_amount_is_refused() {
+    fn rejects_invalid_amounts() {
         for text in [
             "",
             ".",
@@ -264,10 +266,14 @@ mod tests {
         ] {
             assert!(text.parse::<Usd>().is_err(), "{text:?}");
         }
+        assert_eq!(
+            "abc".parse::<Usd>().unwrap_err().to_string(),
+            "invalid amount `abc`: expected dollars, such as 0.50"
+        );
     }
 
     #[test]
-    fn numbers_and_strings_are_read_alike() {
+    fn deserializes_numbers_and_strings() {
         for json in ["\"0.7035\"", "0.7035", "0.703500"] {
             assert_eq!(
                 serde_json::from_str::<Usd>(json).unwrap().micros(),
@@ -283,13 +289,13 @@ mod tests {
     }
 
     #[test]
-    fn prices_round_up_to_a_ten_thousandth() {
+    fn rounds_up_to_the_price_unit() {
         assert_eq!(Usd::from_micros(101).round_up_to_price_unit().micros(), 200);
         assert_eq!(Usd::from_micros(200).round_up_to_price_unit().micros(), 200);
     }
 
     #[test]
-    fn width_is_respected() {
+    fn display_respects_the_width() {
         assert_eq!(format!("{:>8}", Usd::from_micros(-500_000)), " -0.5000");
     }
 }

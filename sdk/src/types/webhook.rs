@@ -1,6 +1,7 @@
-//! Webhook events as a receiver reads them, and the administration of their signing secret.
+//! Webhook events, and the administration of the signing secret.
 //!
-//! Verify a delivery before it is read: `svc-webhook-verify` does that.
+//! Verify the signature of a delivery before reading its event, for example with
+//! `svc-webhook-verify`.
 
 use std::fmt;
 
@@ -8,15 +9,18 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::invalid::webhook_url;
-use super::received::received;
-use super::{Artifact, ErrorBody, InvalidField, JobId, RequestId, RunId, RunReceipt, Validate};
+use super::request::request_body;
+use super::response::response_body;
+use super::{
+    Artifact, ErrorBody, InvalidField, JobId, RequestId, RunId, RunReceipt, Timestamp, Validate,
+};
 use crate::contract::{DeliveryStatus, JobStatus};
 use crate::open_enum::open_enum;
 
 open_enum! {
-    /// What a webhook tells.
+    /// The type of a webhook event.
     pub enum WebhookEventType {
-        /// A job completed, and its result exists.
+        /// A job completed.
         JobCompleted = "job.completed",
         /// A job failed.
         JobFailed = "job.failed",
@@ -26,43 +30,42 @@ open_enum! {
         ActionRunTerminal = "action.run.terminal",
         /// A run of a Format ended.
         FormatRunTerminal = "format.run.terminal",
-        /// A run of an Agent Completion ended.
+        /// An Agent Completion ended.
         AgentRunTerminal = "agent.run.terminal",
-        /// A test delivery; about no job and no run.
+        /// A test delivery, which belongs to no job or run.
         WebhookTest = "webhook.test",
     }
 }
 
 open_enum! {
-    /// Whether what a webhook is about ended well.
+    /// The status of a webhook event.
     pub enum WebhookStatus {
-        /// It did.
+        /// The job or run completed.
         Ok = "OK",
-        /// It failed or was canceled.
+        /// The job or run failed or was canceled.
         Error = "ERROR",
     }
 }
 
 open_enum! {
-    /// How a run ended, as its webhook says. `error` and `degraded` are named by the specification;
-    /// the others are assumed.
+    /// The outcome of a run in its webhook event. `error` and `degraded` are named by the
+    /// specification; the others are assumed.
     pub enum RunOutcome {
-        /// It completed.
+        /// The run completed.
         Success = "success",
-        /// It completed and could not fill its schema: media, and no output.
+        /// The run completed with media but without an output that matches its schema.
         Degraded = "degraded",
-        /// It failed.
+        /// The run failed.
         Error = "error",
-        /// It was skipped.
+        /// The run was skipped.
         Skipped = "skipped",
-        /// It was canceled.
+        /// The run was canceled.
         Canceled = "canceled",
     }
 }
 
-received! {
-    /// A webhook's body. Route on `event`; one that this build does not know is a value like any
-    /// other, and is answered with 204.
+response_body! {
+    /// The body of a webhook delivery. Route on `event`, and answer unknown events with 204.
     ///
     /// ```
     /// use svc_sdk::types::{WebhookEvent, WebhookEventType};
@@ -77,31 +80,30 @@ received! {
     /// }
     /// # Ok::<(), serde_json::Error>(())
     /// ```
-    pub struct WebhookEvent (
-        /// What it tells.
-        event: WebhookEventType,
-    ) {
-        /// The request that started what it is about.
-        request_id: maybe RequestId,
-        /// The job, where it is about one.
-        job_id: maybe JobId,
-        /// The run, where the body names it here; see [`run_id`](Self::run_id). Assumed.
-        run_id: maybe RunId,
-        /// Whether it ended well.
-        status: maybe WebhookStatus,
-        /// How a run ended.
-        outcome: maybe RunOutcome,
-        /// What a job made, or a run's receipt. None where that exceeds 1 MiB.
-        payload: maybe Value,
-        /// Why it failed, or that the receipt is too large to be sent along.
-        error: maybe ErrorBody,
-        /// When it was made (RFC 3339). Assumed.
-        created_at: maybe String,
+    pub struct WebhookEvent {
+        /// The type of the event.
+        required event: WebhookEventType,
+        /// The request that started the job or run.
+        optional request_id: RequestId,
+        /// The job, if the event is about one.
+        optional job_id: JobId,
+        /// The run, if the body has it here; see [`run_id`](Self::run_id). Assumed.
+        optional run_id: RunId,
+        /// Whether the job or run completed.
+        optional status: WebhookStatus,
+        /// The outcome of the run.
+        optional outcome: RunOutcome,
+        /// The artifacts of a job or the receipt of a run. Null if the receipt exceeds 1 MiB.
+        optional payload: Value,
+        /// Why the job or run failed, or `payload_too_large` if the receipt exceeds 1 MiB.
+        optional error: ErrorBody,
+        /// When the event was created. Assumed.
+        optional created_at: Timestamp,
     }
 }
 
 impl WebhookEvent {
-    /// What was made, of a job or a run.
+    /// Returns the artifacts of the job or run.
     #[must_use]
     pub fn artifacts(&self) -> Vec<Artifact> {
         let artifacts = self.payload.as_ref().and_then(|it| it.get("artifacts"));
@@ -111,14 +113,14 @@ impl WebhookEvent {
             .collect()
     }
 
-    /// The receipt of the run; none where it is too large to be sent along, or of another shape.
+    /// Returns the receipt of the run, or `None` if the event is not about a run or the receipt
+    /// exceeds 1 MiB.
     #[must_use]
     pub fn run_receipt(&self) -> Option<RunReceipt> {
         RunReceipt::deserialize(self.payload.as_ref()?).ok()
     }
 
-    /// The run that it is about, wherever the body says so: in itself, in the receipt, or in the URL
-    /// of a receipt that was too large.
+    /// Returns the run's identifier, from the body, the receipt or the receipt's URL.
     #[must_use]
     pub fn run_id(&self) -> Option<RunId> {
         let in_receipt = || RunReceipt::id_in(self.payload.as_ref()?);
@@ -129,13 +131,13 @@ impl WebhookEvent {
         self.run_id.clone().or_else(in_receipt).or_else(in_url)
     }
 
-    /// Where the receipt is to be fetched that was too large to be sent along.
+    /// Returns the URL of a receipt that exceeds 1 MiB.
     #[must_use]
     pub fn result_url(&self) -> Option<String> {
         self.error.as_ref()?.extra.field("result_url")
     }
 
-    /// How the job ended that it is about.
+    /// Returns the terminal status of the job that the event is about.
     #[must_use]
     pub fn job_status(&self) -> Option<JobStatus> {
         match self.event {
@@ -147,43 +149,43 @@ impl WebhookEvent {
     }
 }
 
-received! {
+response_body! {
     redacted
-    /// The workspace's signing secret. The fields but `secret`, `fingerprint` and `rotation` are
-    /// assumed.
+    /// The signing secret of the workspace. The fields other than `secret`, `fingerprint` and
+    /// `rotation` are assumed.
     #[derive(Default)]
-    pub struct SigningSecret () {
+    pub struct SigningSecret {
         /// The newest secret.
-        secret: maybe SecretText,
-        /// Its fingerprint, which each delivery carries; safe to share.
-        fingerprint: maybe String,
-        /// When it was made (RFC 3339).
-        created_at: maybe String,
-        /// The rotation that is going on, or was the last.
-        rotation: maybe SecretRotation,
+        optional secret: SecretText,
+        /// The fingerprint of the secret, also sent with each delivery. It is safe to share.
+        optional fingerprint: String,
+        /// When the secret was created.
+        optional created_at: Timestamp,
+        /// The current or last rotation.
+        optional rotation: SecretRotation,
     }
 }
 
-received! {
+response_body! {
     redacted
     /// A rotation of the signing secret.
     #[derive(Default)]
-    pub struct SecretRotation () {
-        /// Until when deliveries are signed with the previous secret too (RFC 3339).
-        previous_valid_until: maybe String,
-        /// The previous secret's fingerprint. Assumed.
-        previous_fingerprint: maybe String,
+    pub struct SecretRotation {
+        /// When deliveries stop being signed with the previous secret as well.
+        optional previous_valid_until: Timestamp,
+        /// The fingerprint of the previous secret. Assumed.
+        optional previous_fingerprint: String,
     }
 }
 
-/// A signing secret as it came: redacted in `Debug`, and without `Display`.
+/// The text of a signing secret. `Debug` is redacted, and `Display` is not implemented.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct SecretText(String);
 
 impl SecretText {
-    /// The secret itself, for storing it; do not log it.
+    /// Returns the secret. Do not log it.
     #[must_use]
     pub fn expose(&self) -> &str {
         &self.0
@@ -196,27 +198,12 @@ impl fmt::Debug for SecretText {
     }
 }
 
-/// The body of a test delivery.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-#[non_exhaustive]
-pub struct TestDeliveryCreate {
-    /// Where a dummy event goes: public HTTPS.
-    pub url: String,
-    /// Any other field.
-    #[serde(flatten)]
-    pub extra: super::Extra,
-}
-
-impl TestDeliveryCreate {
-    /// A test delivery to that URL.
-    #[must_use]
-    pub fn new(url: impl Into<String>) -> Self {
-        Self {
-            url: url.into(),
-            extra: super::Extra::default(),
-        }
-    }
+request_body! {
+    /// The body of a test delivery.
+    pub struct TestDeliveryCreate (
+        /// The URL that receives the test event: public HTTPS, at most 2048 characters.
+        url: text,
+    ) {}
 }
 
 impl Validate for TestDeliveryCreate {
@@ -226,18 +213,18 @@ impl Validate for TestDeliveryCreate {
     }
 }
 
-received! {
-    /// The answer to a test delivery. The specification shows no field: all are assumed.
+response_body! {
+    /// The response to a test delivery. The specification shows no field: all are assumed.
     #[derive(Default)]
-    pub struct TestDelivery () {
-        /// Identifies the delivery.
-        delivery_id: maybe String,
-        /// The event that is sent: `webhook.test`.
-        event: maybe WebhookEventType,
-        /// Where it goes.
-        url: maybe String,
-        /// What became of it.
-        status: maybe DeliveryStatus,
+    pub struct TestDelivery {
+        /// The delivery's identifier.
+        optional delivery_id: String,
+        /// The type of the event, `webhook.test`.
+        optional event: WebhookEventType,
+        /// The URL that receives the event.
+        optional url: String,
+        /// The status of the delivery.
+        optional status: DeliveryStatus,
     }
 }
 
@@ -252,17 +239,15 @@ mod tests {
     }
 
     #[test]
-    fn an_event_of_tomorrow_is_a_value_and_comes_back_unchanged() {
+    fn unknown_events_are_read() {
         let json = json!({"event": "job.paused", "job_id": 7, "payload": null, "lane": {"n": 1}});
-        let event = event(json.clone());
+        let event = event(json);
         assert_eq!(event.event, WebhookEventType::Other("job.paused".into()));
         assert_eq!((event.job_id.as_ref(), event.run_id()), (None, None));
-        assert_eq!(serde_json::to_value(event).unwrap(), json);
-        assert!(serde_json::from_value::<WebhookEvent>(json!({"status": "OK"})).is_err());
     }
 
     #[test]
-    fn the_run_is_found_wherever_the_body_names_it() {
+    fn run_id_is_read_from_body_receipt_and_urls() {
         let rows = [
             json!({"event": "agent.run.terminal", "run_id": "run_1"}),
             json!({"event": "agent.run.terminal", "payload": {"run_id": "run_1", "status": "failed"}}),
@@ -279,27 +264,24 @@ mod tests {
     }
 
     #[test]
-    fn an_artifact_of_another_shape_hides_no_other() {
+    fn unreadable_artifacts_do_not_hide_others() {
         let event = event(json!({"event": "job.completed", "payload": {"artifacts": [
             {"id": "art_1", "url": null}, {"id": "art_2", "url": "https://m/a.png"}]}}));
         assert_eq!(event.artifacts().len(), 1);
     }
 
     #[test]
-    fn a_signing_secret_is_not_shown() {
-        let json = json!({"secret": "canary", "rotation": {"previous_valid_until": null}});
-        let secret: SigningSecret = serde_json::from_value(json.clone()).unwrap();
-        assert!(!format!("{secret:?}").contains("canary"));
-        for elsewhere in [
+    fn debug_output_redacts_secrets() {
+        for json in [
+            json!({"secret": "canary", "rotation": {"previous_valid_until": null}}),
             json!({"signing_secret": "canary"}),
             json!({"secret": {"value": "canary"}}),
             json!({"rotation": {"previous_secret": "canary"}}),
             json!({"rotation": "canary"}),
         ] {
-            let secret: SigningSecret = serde_json::from_value(elsewhere.clone()).unwrap();
+            let secret: SigningSecret = serde_json::from_value(json.clone()).unwrap();
             assert!(!format!("{secret:?}").contains("canary"), "{secret:?}");
-            assert_eq!(serde_json::to_value(&secret).unwrap(), elsewhere);
+            assert_eq!(serde_json::to_value(&secret).unwrap(), json);
         }
-        assert_eq!(serde_json::to_value(&secret).unwrap(), json);
     }
 }

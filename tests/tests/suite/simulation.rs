@@ -128,7 +128,7 @@ async fn a_thousand_runs_through_a_bad_network_are_a_thousand_jobs_charges_and_r
     let ledger = mock.ledger();
     let entries = ledger["data"].as_array().unwrap();
     let price: Usd = "0.0050".parse().unwrap();
-    let all = price.times(1_000).unwrap();
+    let all = price.checked_mul(1_000).unwrap();
     assert_eq!(sum(entries, "reservation"), all);
     assert_eq!(sum(entries, "capture"), all);
     assert_eq!(sum(entries, "refund"), Usd::ZERO);

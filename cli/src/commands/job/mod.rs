@@ -149,8 +149,8 @@ async fn on<S: Priced>(session: &Session, access: &Access<S>, job: Job) -> Resul
                 table.field(
                     "next poll",
                     status
-                        .next_poll_after_seconds
-                        .map(|seconds| format!("in {seconds} s")),
+                        .poll_after
+                        .map(|hint| format!("in {} s", hint.as_secs_f64())),
                 );
                 table
             })
@@ -265,7 +265,7 @@ async fn list<S: Surface>(
                 &job.price_usd
                     .map(|price| price.to_string())
                     .unwrap_or_default(),
-                job.created_at.as_deref().unwrap_or_default(),
+                job.created_at.as_ref().map_or("", |at| at.as_str()),
             ]);
         }
         table

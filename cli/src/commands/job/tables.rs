@@ -56,7 +56,7 @@ pub(crate) fn timeline(events: &[JobEvent]) -> Table {
     let mut table = Table::new(["at", "event"]);
     for event in events {
         table.row([
-            event.created_at.as_deref().unwrap_or_default(),
+            event.created_at.as_ref().map_or("", |at| at.as_str()),
             event.event_type.as_deref().unwrap_or_default(),
         ]);
     }

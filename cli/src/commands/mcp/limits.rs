@@ -84,7 +84,7 @@ runs this server can allow it with --allow-unpriced, without --max-total-usd.",
             return Err(Refusal::new("max_spend_exceeded", message).with("details", details));
         }
         let mut book = self.book();
-        let spent = book.spent.plus(cost);
+        let spent = book.spent.checked_add(cost);
         match (spent, self.total) {
             (Some(spent), Some(total)) if spent > total => {
                 let message = format!(
@@ -122,7 +122,7 @@ runs this server can allow it with --allow-unpriced, without --max-total-usd.",
             }
             Err(_) => {
                 let held = book.open.remove(what).map_or(cost, |(_, held)| held);
-                book.spent = book.spent.minus(held).unwrap_or_default();
+                book.spent = book.spent.checked_sub(held).unwrap_or_default();
             }
             Ok(_) => {
                 book.open.remove(what);

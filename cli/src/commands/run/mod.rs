@@ -146,7 +146,7 @@ async fn result(session: &Session, access: &Access<Developer>, args: &One) -> Re
         let run = K::take_up(&access.client, &args.id);
         // One look: who wants to wait has a command for it.
         let receipt = run.result().await?;
-        let receipt = match receipt.is_settling() {
+        let receipt = match receipt.is_output_pending() {
             true => terminal_receipt(&run).await?,
             false => receipt,
         };

@@ -16,7 +16,7 @@ pub(crate) fn list(runs: &[RunReceipt]) -> Table {
             &spent.map_or_else(|| "unknown".to_owned(), |spent| spent.to_string()),
             &run.artifacts.len().to_string(),
             run.error.as_ref().map_or("", |error| error.code.as_str()),
-            run.created_at.as_deref().unwrap_or_default(),
+            run.created_at.as_ref().map_or("", |at| at.as_str()),
         ]);
     }
     table
@@ -57,10 +57,10 @@ pub(super) fn standing(status: &RunStatusPayload) -> Table {
     table.field("status", status.status.as_ref());
     table.field("terminal", status.terminal);
     table.field("result ready", status.result_ready);
-    let next = status.next_poll_after_seconds;
+    let next = status.poll_after;
     table.field(
         "next poll",
-        next.map(|seconds| format!("in {} s", seconds.get())),
+        next.map(|hint| format!("in {} s", hint.as_secs_f64())),
     );
     table
 }
@@ -70,7 +70,7 @@ pub(super) fn timeline(events: &[RunEvent]) -> Table {
     let mut table = Table::new(["at", "phase", "status", "message"]);
     for event in events {
         table.row([
-            event.created_at.as_deref().unwrap_or_default(),
+            event.created_at.as_ref().map_or("", |at| at.as_str()),
             event.phase.as_deref().unwrap_or_default(),
             event.status.as_deref().unwrap_or_default(),
             event.message.as_deref().unwrap_or_default(),

@@ -1,7 +1,6 @@
 //! `svc webhook secret`: the secret that the service signs with.
 
 use clap::{Args, Subcommand};
-use jiff::Timestamp;
 use svc_sdk::Developer;
 use svc_sdk::types::SigningSecret;
 
@@ -85,14 +84,16 @@ async fn rotate(session: &Session, args: &Rotate) -> Result<(), Failure> {
 fn consequence(current: &SigningSecret) -> String {
     let newest = current.fingerprint.as_deref().unwrap_or("in use");
     let rotation = current.rotation.as_ref();
-    let until = rotation.and_then(|it| it.previous_valid_until.as_deref());
-    let goes_on = until.is_some_and(|until| {
-        // What cannot be read is taken for the worse.
-        until
-            .parse::<Timestamp>()
-            .map_or(true, |until| until > clock::now())
+    let until = rotation.and_then(|it| {
+        let until = it.previous_valid_until.as_ref();
+        match until.map(|until| until.unix_seconds()) {
+            Some(until_second) if until_second <= clock::now().as_second() => None,
+            Some(_) => until.map(ToString::to_string),
+            // What cannot be read is taken for the worse.
+            None => it.extra.field("previous_valid_until"),
+        }
     });
-    match until.filter(|_| goes_on) {
+    match until {
         Some(until) => {
             let previous = rotation.and_then(|it| it.previous_fingerprint.as_deref());
             let previous = previous

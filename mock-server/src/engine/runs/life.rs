@@ -166,7 +166,7 @@ impl State {
         let within = run
             .spend
             .billable()
-            .plus(amount)
+            .checked_add(amount)
             .is_some_and(|sum| sum <= cap);
         let refused = if !within {
             Some(format!("The run tried to spend past its cap of {cap} USD."))

@@ -35,7 +35,7 @@ impl Spend {
         let pieces: Vec<Usd> = if cost <= cap {
             cut(cost, PIECES).collect()
         } else {
-            let beyond = cost.minus(cap);
+            let beyond = cost.checked_sub(cap);
             cut(cap, PIECES - 1).chain(beyond).collect()
         };
         let pieces = pieces.into_iter().filter(|piece| *piece > Usd::ZERO);

@@ -3,220 +3,194 @@
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
+use super::ResponseFormat;
 use crate::contract::limits::{MAX_RUN_INPUT_BYTES, MAX_RUN_INPUT_KEYS, MAX_SPEND_CAP_USD};
 use crate::open_enum::open_enum;
-use crate::types::body::run_setters;
-use crate::types::invalid::{https_url, webhook_url};
-use crate::types::{Extra, InvalidField, OutputSchema, RunId, Usd, Validate};
+use crate::types::invalid::https_url;
+use crate::types::request::{request_body, run_options};
+use crate::types::{InvalidField, OutputSchema, RunId, Usd, Validate};
 
 open_enum! {
-    /// What to do where a run of the same Format is in flight.
+    /// What happens if a run of the same Format is in flight.
     pub enum OnActiveRun {
-        /// Refuse the new one (`format_run_in_progress`).
+        /// The new run is rejected with `format_run_in_progress`.
         Reject = "reject",
     }
 }
 
-/// The body of a Format run: an instruction, input, attachments or a run to continue, and how.
-///
-/// ```
-/// use svc_sdk::types::{FormatRunCreate, Usd};
-///
-/// let body = FormatRunCreate::new("A teaser for a jazz night")
-///     .input("city", "Lisbon")
-///     .generation_spend_cap(Usd::from_micros(1_500_000));
-/// assert_eq!(
-///     serde_json::to_value(&body)?,
-///     serde_json::json!({
-///         "instruction": "A teaser for a jazz night",
-///         "input": {"city": "Lisbon"},
-///         "generation_spend_cap_usd": 1.5,
-///     }),
-/// );
-/// # Ok::<(), serde_json::Error>(())
-/// ```
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-#[non_exhaustive]
-pub struct FormatRunCreate {
-    /// What to make.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub instruction: Option<String>,
-    /// Values that the Format asks for: at most 64 keys and 2 MiB.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "schemars", schemars(extend("maxProperties" = MAX_RUN_INPUT_KEYS)))]
-    pub input: Option<Map<String, Value>>,
-    /// The run to continue.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub previous_run_id: Option<RunId>,
-    /// Files to work with.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub attachments: Vec<Attachment>,
-    /// What the output is to fit; not together with `response_format`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub output_schema: Option<OutputSchema>,
-    /// The form of the output; not together with `output_schema`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub response_format: Option<Value>,
-    /// What its generations may cost: above 0, at most 500 USD. One above the Format's own cap is
-    /// honoured.
-    #[serde(
-        skip_serializing_if = "Option::is_none",
-        serialize_with = "optional_cap_in_dollars"
-    )]
-    #[cfg_attr(feature = "schemars", schemars(with = "Option<f64>"))]
-    pub generation_spend_cap_usd: Option<Usd>,
-    /// A model of the catalog.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
-    /// What to do where a run of the Format is in flight.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub on_active_run: Option<OnActiveRun>,
-    /// Where the terminal receipt is told.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub webhook_url: Option<String>,
-    /// Any other field, such as `communication`.
-    #[serde(flatten)]
-    pub extra: Extra,
+request_body! {
+    /// The body that starts a run of a Format. At least one of `instruction`, `input`,
+    /// `previous_run_id` and `attachments` is required.
+    ///
+    /// ```
+    /// use svc_sdk::types::{FormatRunCreate, Usd};
+    ///
+    /// let body = FormatRunCreate::new("A teaser for a jazz night")
+    ///     .input("city", "Lisbon")
+    ///     .generation_spend_cap(Usd::from_micros(1_500_000));
+    /// assert_eq!(
+    ///     serde_json::to_value(&body)?,
+    ///     serde_json::json!({
+    ///         "instruction": "A teaser for a jazz night",
+    ///         "input": {"city": "Lisbon"},
+    ///         "generation_spend_cap_usd": 1.5,
+    ///     }),
+    /// );
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub struct FormatRunCreate {
+        /// The instruction for the run.
+        instruction: text,
+        /// Input values of the Format: at most 64 keys and 2 MiB.
+        #[schemars(extend("maxProperties" = MAX_RUN_INPUT_KEYS))]
+        input: object,
+        /// The run to continue, of the same Format.
+        previous_run_id: [RunId],
+        /// Files to use.
+        attachments: {Vec<Attachment>},
+        /// The schema of the output. Mutually exclusive with `response_format`.
+        output_schema: [OutputSchema],
+        /// The format of the output. Mutually exclusive with `output_schema`.
+        response_format: [ResponseFormat],
+        /// The maximum spend on generations: above 0, at most 500 USD. It may be above the Format's
+        /// own cap. Null means 500 USD.
+        generation_spend_cap_usd: {Option<SpendCap>},
+        /// A model of the catalog.
+        model: text,
+        /// What happens if a run of the Format is in flight.
+        on_active_run: [OnActiveRun],
+    } + run_options
 }
 
 impl FormatRunCreate {
-    /// A run with an instruction.
+    /// Creates a body with an instruction.
     #[must_use]
     pub fn new(instruction: impl Into<String>) -> Self {
-        Self {
-            instruction: Some(instruction.into()),
-            ..Self::default()
-        }
+        Self::default().instruction(instruction)
     }
 
-    /// A run that continues another one of the same Format.
+    /// Creates a body that continues another run of the same Format.
     #[must_use]
     pub fn continuing(run: impl Into<RunId>) -> Self {
-        Self {
-            previous_run_id: Some(run.into()),
-            ..Self::default()
-        }
+        Self::default().previous_run_id(run)
     }
 
-    /// A file to work with.
+    /// Adds a file to `attachments`.
     #[must_use]
     pub fn attachment(mut self, attachment: Attachment) -> Self {
         self.attachments.push(attachment);
         self
     }
 
-    /// What the output is to fit.
+    /// Sets `generation_spend_cap_usd`.
+    ///
+    /// The maximum spend on generations: above 0, at most 500 USD. It may be above the Format's own
+    /// cap.
     #[must_use]
-    pub fn output_schema(mut self, schema: OutputSchema) -> Self {
-        self.output_schema = Some(schema);
-        self
-    }
-
-    /// The form of the output.
-    #[must_use]
-    pub fn response_format(mut self, format: impl Into<Value>) -> Self {
-        self.response_format = Some(format.into());
-        self
-    }
-
-    /// What its generations may cost.
-    #[must_use]
-    pub fn generation_spend_cap(mut self, cap: Usd) -> Self {
-        self.generation_spend_cap_usd = Some(cap);
-        self
-    }
-
-    /// A model of the catalog.
-    #[must_use]
-    pub fn model(mut self, model: impl Into<String>) -> Self {
-        self.model = Some(model.into());
-        self
-    }
-
-    /// What to do where a run of the Format is in flight.
-    #[must_use]
-    pub fn on_active_run(mut self, what: OnActiveRun) -> Self {
-        self.on_active_run = Some(what);
+    pub fn generation_spend_cap(mut self, cap: impl Into<SpendCap>) -> Self {
+        self.generation_spend_cap_usd = Some(cap.into());
         self
     }
 }
 
-run_setters!(FormatRunCreate: instruction, input, webhook_url, field);
-
-/// A file for a run to work with.
-///
-/// ```
-/// use svc_sdk::types::Attachment;
-///
-/// let photo = Attachment::url("https://files.example/fox.png");
-/// assert_eq!(serde_json::to_value(&photo)?, serde_json::json!({"url": "https://files.example/fox.png"}));
-/// # Ok::<(), serde_json::Error>(())
-/// ```
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+/// The spend cap of a Format run. Without one, the Format's own cap applies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Attachment {
-    /// An asset of the workspace.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub asset_id: Option<String>,
-    /// A public HTTPS URL.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub url: Option<String>,
-    /// Any other field.
-    #[serde(flatten)]
-    pub extra: Extra,
+pub enum SpendCap {
+    /// An amount, in JSON a number of dollars.
+    Amount(Usd),
+    /// The largest cap that the service accepts, 500 USD. It is `null` in JSON.
+    ServiceMaximum,
+}
+
+impl From<Usd> for SpendCap {
+    fn from(amount: Usd) -> Self {
+        Self::Amount(amount)
+    }
+}
+
+impl Serialize for SpendCap {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Amount(cap) => cap_as_number(cap, serializer),
+            Self::ServiceMaximum => serializer.serialize_none(),
+        }
+    }
+}
+
+#[cfg(feature = "schemars")]
+impl schemars::JsonSchema for SpendCap {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "SpendCap".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({"type": ["number", "null"]})
+    }
+}
+
+request_body! {
+    /// A file for a run.
+    ///
+    /// ```
+    /// use svc_sdk::types::Attachment;
+    ///
+    /// let photo = Attachment::from_url("https://files.example/fox.png");
+    /// assert_eq!(serde_json::to_value(&photo)?, serde_json::json!({"url": "https://files.example/fox.png"}));
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub struct Attachment {
+        /// The id of an asset of the workspace.
+        asset_id: {Option<String>},
+        /// A public HTTPS URL.
+        url: {Option<String>},
+    }
 }
 
 impl Attachment {
-    /// A field that this build has no setter for.
+    /// Creates an attachment from a public HTTPS URL.
     #[must_use]
-    pub fn field(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
-        self.extra.insert(name.into(), value.into());
-        self
-    }
-
-    /// A file at a public HTTPS URL.
-    #[must_use]
-    pub fn url(url: impl Into<String>) -> Self {
+    pub fn from_url(url: impl Into<String>) -> Self {
         Self {
-            asset_id: None,
             url: Some(url.into()),
-            extra: Extra::default(),
+            ..Self::default()
         }
     }
 
-    /// An asset of the workspace.
+    /// Creates an attachment from an asset of the workspace.
     #[must_use]
-    pub fn asset(asset_id: impl Into<String>) -> Self {
+    pub fn from_asset(asset_id: impl Into<String>) -> Self {
         Self {
             asset_id: Some(asset_id.into()),
-            url: None,
-            extra: Extra::default(),
+            ..Self::default()
         }
     }
 }
 
 impl Validate for FormatRunCreate {
     fn validate(&self) -> Result<(), InvalidField> {
-        let empty = self.instruction.is_none()
+        let is_empty = self.instruction.is_none()
             && self.input.is_none()
             && self.previous_run_id.is_none()
             && self.attachments.is_empty();
-        if empty && self.extra.is_empty() {
+        if is_empty && self.extra.is_empty() {
             return Err(InvalidField::new(
                 "instruction",
-                "is missing: a run needs an instruction, input, attachments or previous_run_id",
+                "is missing: one of instruction, input, previous_run_id and attachments is required",
             ));
         }
         if self.output_schema.is_some() && self.response_format.is_some() {
             return Err(InvalidField::new(
                 "response_format",
-                "must not come together with output_schema",
+                "and output_schema are mutually exclusive",
             ));
         }
         if let Some(input) = &self.input {
-            within_limits(input)?;
+            validate_input(input)?;
         }
         for attachment in &self.attachments {
             let is_known = attachment.extra.is_empty();
@@ -226,12 +200,14 @@ impl Validate for FormatRunCreate {
             }
             https_url("attachments", attachment.url.as_ref())?;
         }
-        spend_cap(self.generation_spend_cap_usd)?;
-        webhook_url(self.webhook_url.as_ref())
+        if let Some(SpendCap::Amount(cap)) = self.generation_spend_cap_usd {
+            validate_spend_cap(cap)?;
+        }
+        run_options(self.webhook_url.as_ref(), self.communication.as_ref())
     }
 }
 
-fn within_limits(input: &Map<String, Value>) -> Result<(), InvalidField> {
+fn validate_input(input: &Map<String, Value>) -> Result<(), InvalidField> {
     if input.len() > MAX_RUN_INPUT_KEYS {
         let reason = format!("must have at most {MAX_RUN_INPUT_KEYS} keys");
         return Err(InvalidField::new("input", reason));
@@ -242,25 +218,25 @@ fn within_limits(input: &Map<String, Value>) -> Result<(), InvalidField> {
     Ok(())
 }
 
-/// Whether a cap is one that the service takes.
-pub(in crate::types) fn spend_cap(cap: Option<Usd>) -> Result<(), InvalidField> {
-    let most = Usd::from_micros(i64::try_from(MAX_SPEND_CAP_USD * 1_000_000).unwrap_or(i64::MAX));
-    match cap {
-        Some(cap) if cap <= Usd::ZERO || cap > most => Err(InvalidField::new(
+/// Checks that a cap is in the range that the service accepts.
+pub(in crate::types) fn validate_spend_cap(cap: Usd) -> Result<(), InvalidField> {
+    let max = Usd::from_micros(i64::try_from(MAX_SPEND_CAP_USD * 1_000_000).unwrap_or(i64::MAX));
+    if cap <= Usd::ZERO || cap > max {
+        return Err(InvalidField::new(
             "generation_spend_cap_usd",
             format!("must be above 0 and at most {MAX_SPEND_CAP_USD}"),
-        )),
-        _ => Ok(()),
+        ));
     }
+    Ok(())
 }
 
-/// Dollars as a JSON number. Up to the largest cap a float shows micros exactly.
+/// Serializes dollars as a JSON number. In the range of a cap, a float has exact micros.
 #[expect(
     clippy::trivially_copy_pass_by_ref,
     clippy::cast_precision_loss,
-    reason = "serde gives a reference; whole micros of a cap are exact"
+    reason = "serde passes a reference; the micros of a cap are exact"
 )]
-pub(in crate::types) fn cap_in_dollars<S: Serializer>(
+pub(in crate::types) fn cap_as_number<S: Serializer>(
     cap: &Usd,
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
@@ -272,42 +248,29 @@ pub(in crate::types) fn cap_in_dollars<S: Serializer>(
     }
 }
 
-#[expect(clippy::ref_option, reason = "serde gives a reference")]
-fn optional_cap_in_dollars<S: Serializer>(
-    cap: &Option<Usd>,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    match cap {
-        Some(cap) => cap_in_dollars(cap, serializer),
-        None => serializer.serialize_none(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::types::{Communication, Mode};
 
     #[test]
-    fn every_field_of_the_specification_is_sent_by_its_name() {
+    fn serializes_every_field_under_its_name() {
         let schema = OutputSchema::new(json!({"type": "object"})).unwrap();
         let body = FormatRunCreate::new("i")
             .input("a", 1)
-            .attachment(Attachment::asset("asset_1"))
+            .attachment(Attachment::from_asset("asset_1"))
             .output_schema(schema)
             .generation_spend_cap(Usd::from_micros(100_001))
             .model("m")
             .on_active_run(OnActiveRun::Reject)
             .webhook_url("https://a.example/hook")
-            .field("communication", json!({"mode": "async"}));
+            .previous_run_id("run_1")
+            .communication(Communication::default().mode(Mode::Async));
         assert!(body.validate().is_ok());
         assert_eq!(
-            serde_json::to_value(FormatRunCreate {
-                previous_run_id: Some("run_1".into()),
-                ..body
-            })
-            .unwrap(),
+            serde_json::to_value(body).unwrap(),
             json!({
                 "instruction": "i", "input": {"a": 1}, "previous_run_id": "run_1",
                 "attachments": [{"asset_id": "asset_1"}], "output_schema": {"type": "object"},
@@ -318,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_never_be_right_is_found_before_it_is_sent() {
+    fn validation_names_the_invalid_field() {
         let run = || FormatRunCreate::new("x");
         let schema = || OutputSchema::unchecked(json!({"type": "object"}));
         let wide = (0..65).fold(run(), |run, n| run.input(n.to_string(), n));
@@ -332,13 +295,13 @@ mod tests {
             (wide, "input"),
             (run().input("a", "x".repeat(2 * 1024 * 1024)), "input"),
             (
-                run().attachment(Attachment::url("http://a.example")),
+                run().attachment(Attachment::from_url("http://a.example")),
                 "attachments",
             ),
             (
                 run().attachment(Attachment {
                     asset_id: Some("a".into()),
-                    ..Attachment::url("https://a")
+                    ..Attachment::from_url("https://a")
                 }),
                 "attachments",
             ),
@@ -346,6 +309,16 @@ mod tests {
             (cap(-1), "generation_spend_cap_usd"),
             (cap(500_000_001), "generation_spend_cap_usd"),
             (run().webhook_url("http://a.example"), "webhook_url"),
+            (
+                run().communication(Communication::default().webhook_url("http://a.example")),
+                "communication.webhook_url",
+            ),
+            (
+                run()
+                    .webhook_url("https://a.example")
+                    .communication(Communication::default().webhook_url("https://b.example")),
+                "communication.webhook_url",
+            ),
         ];
         for (body, field) in rows {
             assert_eq!(body.validate().unwrap_err().field(), field);
@@ -354,19 +327,25 @@ mod tests {
             assert!(cap(micros).validate().is_ok(), "{micros}");
         }
         assert!(FormatRunCreate::continuing("run_1").validate().is_ok());
-        let of_tomorrow = Attachment {
+        let unknown = Attachment {
             url: None,
-            ..Attachment::url("").field("file_id", "f")
+            ..Attachment::from_url("").field("file_id", "f")
         };
-        assert!(run().attachment(of_tomorrow).validate().is_ok());
+        assert!(run().attachment(unknown).validate().is_ok());
     }
 
     #[test]
-    fn a_cap_is_written_as_the_number_that_it_is() {
+    fn serializes_the_cap_as_a_number() {
         for (micros, json) in [(1, "1e-6"), (499_999_999, "499.999999"), (2_000_000, "2")] {
             let body = FormatRunCreate::default().generation_spend_cap(Usd::from_micros(micros));
             let written = serde_json::to_string(&body).unwrap();
             assert_eq!(written, format!("{{\"generation_spend_cap_usd\":{json}}}"));
         }
+        let body = FormatRunCreate::default().generation_spend_cap(SpendCap::ServiceMaximum);
+        assert!(body.validate().is_err(), "the cap alone is not a request");
+        assert_eq!(
+            serde_json::to_value(body).unwrap(),
+            json!({"generation_spend_cap_usd": null})
+        );
     }
 }

@@ -1,46 +1,41 @@
-//! Bulk queues: many runs of one Format, a few at a time.
+//! Bulk queues: many runs of one Format with limited concurrency.
 
-use serde::Serialize;
+use std::time::Duration;
 
 use super::FormatRunCreate;
 use crate::contract::limits::{BULK_CONCURRENCY, BULK_ITEMS};
 use crate::contract::{QueueStatus, RunStatus};
-use crate::types::body::run_setters;
 use crate::types::id::id_in_url;
 use crate::types::invalid::webhook_url;
-use crate::types::received::received;
-use crate::types::{Extra, FormatId, InvalidField, QueueId, RequestId, RunId, Seconds, Validate};
+use crate::types::request::request_body;
+use crate::types::response::response_body;
+use crate::types::{Extra, FormatId, InvalidField, QueueId, RequestId, RunId, Timestamp, Validate};
 
-/// The body that starts a bulk queue: up to 100 runs, of which `concurrency` are at work at once.
-///
-/// ```
-/// use svc_sdk::types::{BulkRunCreate, FormatRunCreate};
-///
-/// let cities = ["Lisbon", "Oslo", "Lima"];
-/// let items = cities.map(|city| FormatRunCreate::default().input("city", city));
-/// let body = BulkRunCreate::new(items).concurrency(2);
-/// assert_eq!(serde_json::to_value(&body)?["items"][1], serde_json::json!({"input": {"city": "Oslo"}}));
-/// # Ok::<(), serde_json::Error>(())
-/// ```
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-#[non_exhaustive]
-pub struct BulkRunCreate {
-    /// The runs, in the order in which they start.
-    pub items: Vec<FormatRunCreate>,
-    /// How many are at work at once: 1 to 16.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub concurrency: Option<u64>,
-    /// Where each run's terminal receipt is told. Assumed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub webhook_url: Option<String>,
-    /// Any other field.
-    #[serde(flatten)]
-    pub extra: Extra,
+request_body! {
+    /// The body that starts a bulk queue: up to 100 runs, of which at most `concurrency` run at a
+    /// time.
+    ///
+    /// ```
+    /// use svc_sdk::types::{BulkRunCreate, FormatRunCreate};
+    ///
+    /// let cities = ["Lisbon", "Oslo", "Lima"];
+    /// let items = cities.map(|city| FormatRunCreate::default().input("city", city));
+    /// let body = BulkRunCreate::new(items).concurrency(2);
+    /// assert_eq!(serde_json::to_value(&body)?["items"][1], serde_json::json!({"input": {"city": "Oslo"}}));
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub struct BulkRunCreate {
+        /// The runs, in the order in which they start: 1 to 100.
+        items: {Vec<FormatRunCreate>},
+        /// The maximum number of runs in flight: 1 to 16.
+        concurrency: integer,
+        /// The URL that receives the terminal receipt of each run. Assumed.
+        webhook_url: text,
+    }
 }
 
 impl BulkRunCreate {
-    /// A queue of these runs.
+    /// Creates a body with the runs.
     #[must_use]
     pub fn new(items: impl IntoIterator<Item = FormatRunCreate>) -> Self {
         Self {
@@ -48,77 +43,62 @@ impl BulkRunCreate {
             ..Self::default()
         }
     }
-
-    /// How many are at work at once: 1 to 16.
-    #[must_use]
-    pub fn concurrency(mut self, concurrency: u64) -> Self {
-        self.concurrency = Some(concurrency);
-        self
-    }
 }
-
-run_setters!(BulkRunCreate: webhook_url, field);
 
 impl Validate for BulkRunCreate {
     fn validate(&self) -> Result<(), InvalidField> {
         if !BULK_ITEMS.contains(&self.items.len()) {
-            let reason = format!(
-                "must have {} to {} runs",
-                BULK_ITEMS.start(),
-                BULK_ITEMS.end()
-            );
+            let (min, max) = (BULK_ITEMS.start(), BULK_ITEMS.end());
+            let reason = format!("must have {min} to {max} runs");
             return Err(InvalidField::new("items", reason));
         }
         if let Some(concurrency) = self.concurrency
             && !BULK_CONCURRENCY.contains(&concurrency)
         {
-            let (least, most) = (BULK_CONCURRENCY.start(), BULK_CONCURRENCY.end());
-            let reason = format!("must be {least} to {most}");
+            let (min, max) = (BULK_CONCURRENCY.start(), BULK_CONCURRENCY.end());
+            let reason = format!("must be {min} to {max}");
             return Err(InvalidField::new("concurrency", reason));
         }
         for (index, item) in self.items.iter().enumerate() {
-            item.validate().map_err(|field| {
-                let name = format!("items[{index}].{}", field.field());
-                InvalidField::new(name, field.reason().to_owned())
-            })?;
+            let item = item.validate();
+            item.map_err(|field| field.within(format_args!("items[{index}]")))?;
         }
         webhook_url(self.webhook_url.as_ref())
     }
 }
 
-received! {
-    /// A bulk queue: how many runs stand where, and each of them. The fields but `counts` and
-    /// `items` are assumed.
+response_body! {
+    /// A bulk queue with the status of each run. The fields other than `counts` and `items` are
+    /// assumed.
     #[derive(Default)]
-    pub struct Queue () {
-        /// Identifies the queue, where the receipt says so; see [`id`](Self::id).
-        queue_id: maybe QueueId,
-        /// The request that this answers.
-        request_id: maybe RequestId,
-        /// The Format.
-        format_id: maybe FormatId,
-        /// Where the queue is.
-        status: maybe QueueStatus,
-        /// Whether every item has ended, where the service says so; see
-        /// [`is_terminal`](Self::is_terminal).
-        terminal: maybe bool,
-        /// How many runs are at work at once.
-        concurrency: maybe u64,
-        /// How many runs stand where, as it came; see [`counts`](Self::counts).
-        counts: maybe Extra,
+    pub struct Queue {
+        /// The queue's identifier, if the receipt has it; see [`id`](Self::id).
+        optional queue_id: QueueId,
+        /// The request that was answered with the receipt.
+        optional request_id: RequestId,
+        /// The Format of the runs.
+        optional format_id: FormatId,
+        /// The queue's status.
+        optional status: QueueStatus,
+        /// Whether the queue is terminal; see [`is_terminal`](Self::is_terminal).
+        optional terminal: bool,
+        /// The maximum number of runs in flight.
+        optional concurrency: u64,
+        /// The number of runs by status; see [`counts`](Self::counts).
+        optional counts: Extra,
         /// The runs, in the order in which they start.
-        items: many QueueItem,
-        /// When it was created (RFC 3339).
-        created_at: maybe String,
-        /// Where to poll.
-        status_url: maybe String,
-        /// Seconds until the next poll makes sense.
-        next_poll_after_seconds: maybe Seconds,
+        list items: QueueItem,
+        /// When the queue was created.
+        optional created_at: Timestamp,
+        /// The URL of the queue's progress.
+        optional status_url: String,
+        /// How long to wait before the next poll, in seconds.
+        seconds poll_after as "next_poll_after_seconds": Duration,
     }
 }
 
 impl Queue {
-    /// Identifies the queue: as the receipt says, or as its URL does.
+    /// Returns the queue's identifier, from the receipt's fields or from its URL.
     #[must_use]
     pub fn id(&self) -> Option<QueueId> {
         let in_url = || id_in_url(self.status_url.as_ref()?, &["format-run-queues"]);
@@ -127,64 +107,65 @@ impl Queue {
             .or_else(|| in_url().map(QueueId::from))
     }
 
-    /// Whether every item has ended, in whatever way.
+    /// Returns `true` if all runs are terminal.
+    ///
+    /// The field `terminal` decides, or else a known status, the counts, or the items.
     #[must_use]
     pub fn is_terminal(&self) -> bool {
-        match (&self.status, self.told_counts()) {
+        match (&self.status, self.reported_counts()) {
             _ if self.terminal.is_some() => self.terminal == Some(true),
             (Some(QueueStatus::Completed), _) => true,
             (Some(QueueStatus::Running), _) => false,
-            // A status that this build does not know, or none: the counts tell, else the items.
             (_, Some(counts)) => counts.ended() >= counts.total,
             _ => !self.items.is_empty() && self.items.iter().all(|item| item.status.is_terminal()),
         }
     }
 
-    /// How many runs stand where: the service's counts, else the items counted.
+    /// Returns the number of runs by status, as reported or else counted from the items.
     #[must_use]
     pub fn counts(&self) -> QueueCounts {
-        self.told_counts()
-            .unwrap_or_else(|| QueueCounts::of(&self.items))
+        self.reported_counts()
+            .unwrap_or_else(|| QueueCounts::from_items(&self.items))
     }
 
-    fn told_counts(&self) -> Option<QueueCounts> {
+    fn reported_counts(&self) -> Option<QueueCounts> {
         let counts = self.counts.as_ref()?;
-        let of = |name| counts.field(name).unwrap_or_default();
+        let count = |name| counts.field(name).unwrap_or_default();
         let counts = QueueCounts {
-            total: of("total"),
-            queued: of("queued"),
-            running: of("running"),
-            completed: of("completed"),
-            failed: of("failed"),
-            skipped: of("skipped"),
-            canceled: of("canceled"),
+            total: count("total"),
+            queued: count("queued"),
+            running: count("running"),
+            completed: count("completed"),
+            failed: count("failed"),
+            skipped: count("skipped"),
+            canceled: count("canceled"),
         };
         (counts.total > 0).then_some(counts)
     }
 }
 
-/// How many runs of a queue stand where.
+/// The number of runs of a queue by status.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct QueueCounts {
-    /// All.
+    /// All runs.
     pub total: u64,
-    /// Waiting for their turn.
+    /// Runs that have not started.
     pub queued: u64,
-    /// At work.
+    /// Runs in flight.
     pub running: u64,
-    /// Ended well.
+    /// Completed runs.
     pub completed: u64,
-    /// Ended with an error.
+    /// Failed runs.
     pub failed: u64,
-    /// Not run.
+    /// Skipped runs.
     pub skipped: u64,
-    /// Canceled.
+    /// Canceled runs.
     pub canceled: u64,
 }
 
 impl QueueCounts {
-    fn of(items: &[QueueItem]) -> Self {
+    fn from_items(items: &[QueueItem]) -> Self {
         let mut counts = Self::default();
         for item in items {
             counts.total += 1;
@@ -201,7 +182,7 @@ impl QueueCounts {
         counts
     }
 
-    /// Those that have ended, in whatever way.
+    /// Returns the number of terminal runs.
     #[must_use]
     pub fn ended(&self) -> u64 {
         let ended = [self.completed, self.failed, self.skipped, self.canceled];
@@ -209,16 +190,15 @@ impl QueueCounts {
     }
 }
 
-received! {
+response_body! {
     /// A run of a queue.
-    pub struct QueueItem (
-        /// Where it is in its life.
-        status: RunStatus,
-    ) {
-        /// Its place in the queue, from 0.
-        index: maybe u64,
-        /// The run, once it was started.
-        run_id: maybe RunId,
+    pub struct QueueItem {
+        /// The run's status.
+        required status: RunStatus,
+        /// The position in the queue, from 0.
+        optional index: u64,
+        /// The run's identifier, after the run started.
+        optional run_id: RunId,
     }
 }
 
@@ -229,7 +209,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_queue_is_through_when_the_service_or_else_its_counts_say_so() {
+    fn terminal_is_read_from_field_status_counts_or_items() {
         let queue = |json| serde_json::from_value::<Queue>(json).unwrap();
         let rows = [
             (json!({"queue_id": "q", "status": "completed"}), true),
@@ -274,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bulk_body_names_the_item_that_can_never_be_right() {
+    fn validation_names_the_invalid_item() {
         let item = || FormatRunCreate::new("x");
         let rows = [
             (BulkRunCreate::new([]), "items"),

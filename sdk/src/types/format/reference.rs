@@ -1,13 +1,13 @@
-//! The two addresses of a Format.
+//! References to Formats.
 
 use std::fmt;
 
 use crate::contract::Operation;
 use crate::types::FormatId;
 
-/// A Format's address: its id, or its owner's handle and its slug.
+/// A reference to a Format: its id, or its owner's handle and its slug.
 ///
-/// A text with a slash in it is `handle/slug`, any other an id.
+/// A string with a slash converts to a handle and a slug, any other string to an id.
 ///
 /// ```
 /// use svc_sdk::types::FormatRef;
@@ -18,25 +18,25 @@ use crate::types::FormatId;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FormatRef {
-    /// By id.
+    /// An id.
     Id(FormatId),
-    /// By handle and slug.
+    /// A handle and a slug.
     Slug {
-        /// Whose it is.
+        /// The owner's handle.
         handle: String,
-        /// Which one.
+        /// The Format's slug.
         slug: String,
     },
 }
 
 impl FormatRef {
-    /// The Format with that id.
+    /// Creates a reference from an id.
     #[must_use]
     pub fn id(id: impl Into<FormatId>) -> Self {
         Self::Id(id.into())
     }
 
-    /// The Format of that owner with that slug.
+    /// Creates a reference from a handle and a slug.
     #[must_use]
     pub fn slug(handle: impl Into<String>, slug: impl Into<String>) -> Self {
         Self::Slug {
@@ -45,7 +45,7 @@ impl FormatRef {
         }
     }
 
-    /// Of the two operations the one that takes this address, with its path segments.
+    /// Returns the operation for this kind of reference, with its path parameters.
     #[must_use]
     pub fn addressed(&self, by_id: Operation, by_slug: Operation) -> (Operation, Vec<&str>) {
         match self {

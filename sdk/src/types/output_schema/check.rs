@@ -1,37 +1,37 @@
-//! Whether a schema is within the supported subset.
+//! The check of a schema against the supported subset.
 
 use serde_json::{Map, Value};
 
 use super::SchemaViolation;
 use crate::types::Extra;
 
-/// The root is level 1.
-const DEEPEST: usize = 8;
+/// The maximum depth; the root is level 1.
+const MAX_DEPTH: usize = 8;
 
 const TYPES: [&str; 7] = [
     "object", "array", "string", "number", "integer", "boolean", "null",
 ];
 
-/// Each place of a schema that is outside the supported subset.
+/// Returns the parts of a schema that are outside the supported subset.
 pub(super) fn violations(schema: &Value) -> Vec<SchemaViolation> {
-    let mut found = Found(Vec::new());
+    let mut checker = Checker(Vec::new());
     let root = match schema {
         Value::Object(root) => root,
         _ => {
-            found.add("", "schema_not_object", "must be a schema object");
-            return found.0;
+            checker.add("", "schema_not_object", "must be a schema object");
+            return checker.0;
         }
     };
     if root.get("type").and_then(Value::as_str) != Some("object") {
-        found.add("", "root_not_object", "must have the type object");
+        checker.add("", "root_not_object", "must have the type object");
     }
-    found.in_schema(root, "", 1);
-    found.0
+    checker.check_object(root, "", 1);
+    checker.0
 }
 
-struct Found(Vec<SchemaViolation>);
+struct Checker(Vec<SchemaViolation>);
 
-impl Found {
+impl Checker {
     fn add(&mut self, path: impl Into<String>, rule: &str, message: impl Into<String>) {
         self.0.push(SchemaViolation {
             path: path.into(),
@@ -45,104 +45,102 @@ impl Found {
         self.add(path, "invalid_keyword_value", message);
     }
 
-    /// A schema below the root, whatever it is. No deeper than the deepest level, so that a hostile
-    /// schema costs no stack.
-    fn below(&mut self, schema: &Value, path: &str, level: usize) {
+    /// Checks a schema below the root. The depth limit also bounds the recursion.
+    fn check_subschema(&mut self, schema: &Value, path: &str, level: usize) {
         match schema {
-            _ if level > DEEPEST => {
-                let message = format!("is deeper than {DEEPEST} levels");
+            _ if level > MAX_DEPTH => {
+                let message = format!("is deeper than {MAX_DEPTH} levels");
                 self.add(path, "max_depth", message);
             }
-            Value::Object(schema) => self.in_schema(schema, path, level),
+            Value::Object(schema) => self.check_object(schema, path, level),
             _ => self.add(path, "schema_not_object", "must be a schema object"),
         }
     }
 
-    fn in_schema(&mut self, schema: &Map<String, Value>, path: &str, level: usize) {
+    fn check_object(&mut self, schema: &Map<String, Value>, base: &str, level: usize) {
         for (keyword, value) in schema {
-            let place = format!("{path}/{}", escaped(keyword));
+            let path = format!("{base}/{}", escape(keyword));
             match keyword.as_str() {
-                "type" => self.type_name(value, place),
+                "type" => self.check_type(value, path),
                 "format" if value.as_str() != Some("uri") => {
-                    self.add(place, "unsupported_format", "must be \"uri\"");
+                    self.add(path, "unsupported_format", "must be \"uri\"");
                 }
                 "properties" => match value {
                     Value::Object(properties) => {
                         for (name, schema) in properties {
-                            let place = format!("{place}/{}", escaped(name));
-                            self.below(schema, &place, level + 1);
+                            let path = format!("{path}/{}", escape(name));
+                            self.check_subschema(schema, &path, level + 1);
                         }
                     }
-                    _ => self.invalid(place, "must be an object of schemas"),
+                    _ => self.invalid(path, "must be an object of schemas"),
                 },
-                "items" => self.below(value, &place, level + 1),
-                _ => {
-                    if let Some(complaint) = complaint(keyword, value) {
-                        match complaint {
-                            Complaint::Unsupported => {
-                                self.add(place, "unsupported_keyword", "is not supported");
-                            }
-                            Complaint::Invalid(message) => self.invalid(place, message),
-                        }
+                "items" => self.check_subschema(value, &path, level + 1),
+                _ => match check_keyword(keyword, value) {
+                    Keyword::Valid => {}
+                    Keyword::Unsupported => {
+                        self.add(path, "unsupported_keyword", "is not supported");
                     }
-                }
+                    Keyword::Invalid(message) => self.invalid(path, message),
+                },
             }
         }
-        self.bounds(schema, path, "minItems", "maxItems");
-        self.bounds(schema, path, "minimum", "maximum");
+        self.check_bounds(schema, base, "minItems", "maxItems");
+        self.check_bounds(schema, base, "minimum", "maximum");
     }
 
-    fn type_name(&mut self, value: &Value, place: String) {
+    fn check_type(&mut self, value: &Value, path: String) {
         if !value.as_str().is_some_and(|name| TYPES.contains(&name)) {
             let message = format!("must be one of {}", TYPES.join(", "));
-            self.add(place, "unsupported_type", message);
+            self.add(path, "unsupported_type", message);
         }
     }
 
-    fn bounds(&mut self, schema: &Map<String, Value>, path: &str, least: &str, most: &str) {
+    fn check_bounds(&mut self, schema: &Map<String, Value>, path: &str, min: &str, max: &str) {
         let number = |name: &str| schema.get(name).and_then(Value::as_f64);
-        if let (Some(lower), Some(upper)) = (number(least), number(most))
+        if let (Some(lower), Some(upper)) = (number(min), number(max))
             && lower > upper
         {
-            self.invalid(
-                format!("{path}/{least}"),
-                "must not be above its upper bound",
-            );
+            self.invalid(format!("{path}/{min}"), "must not be above its upper bound");
         }
     }
 }
 
-enum Complaint {
+enum Keyword {
+    Valid,
     Unsupported,
     Invalid(&'static str),
 }
 
-/// What is wrong with a keyword that holds no schema and names no type.
-fn complaint(keyword: &str, value: &Value) -> Option<Complaint> {
-    let (fits, otherwise) = match keyword {
-        "required" => (is_texts(value), "must be an array of property names"),
+/// Checks a keyword whose value contains no schema and is not a type name.
+fn check_keyword(keyword: &str, value: &Value) -> Keyword {
+    let (is_valid, message) = match keyword {
+        "required" => (is_string_array(value), "must be an array of property names"),
         "enum" => (
             value.as_array().is_some_and(|values| !values.is_empty()),
             "must be an array with at least one value",
         ),
         "const" | "format" => (true, ""),
-        "description" => (value.is_string(), "must be a text"),
+        "description" => (value.is_string(), "must be a string"),
         "additionalProperties" => (value.is_boolean(), "must be true or false"),
-        "minItems" | "maxItems" => (value.is_u64(), "must be a whole number, 0 or more"),
+        "minItems" | "maxItems" => (value.is_u64(), "must be a non-negative integer"),
         "minimum" | "maximum" => (value.is_number(), "must be a number"),
-        _ => return Some(Complaint::Unsupported),
+        _ => return Keyword::Unsupported,
     };
-    (!fits).then_some(Complaint::Invalid(otherwise))
+    if is_valid {
+        Keyword::Valid
+    } else {
+        Keyword::Invalid(message)
+    }
 }
 
-fn is_texts(value: &Value) -> bool {
+fn is_string_array(value: &Value) -> bool {
     value
         .as_array()
         .is_some_and(|values| values.iter().all(Value::is_string))
 }
 
-/// A token of a JSON Pointer.
-fn escaped(name: &str) -> String {
+/// Escapes a token of a JSON Pointer.
+fn escape(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }
 
@@ -166,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn all_that_is_supported_passes() {
+    fn accepts_the_supported_subset() {
         let schema = json!({
             "type": "object", "description": "d", "additionalProperties": false,
             "required": ["a", "b"],
@@ -181,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn the_eighth_level_is_the_last() {
+    fn limits_the_depth() {
         assert_eq!(found(&nested(8)), []);
         let path = "/properties/a".repeat(8);
         assert_eq!(found(&nested(9)), [(path, "max_depth".to_owned())]);
@@ -196,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn each_violation_says_where_and_which_rule() {
+    fn reports_the_path_and_rule_of_each_violation() {
         let rows = [
             (json!(true), "", "schema_not_object"),
             (json!({}), "", "root_not_object"),

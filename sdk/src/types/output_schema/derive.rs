@@ -1,4 +1,4 @@
-//! The schema of a Rust type, brought into the supported subset.
+//! Output schemas derived from Rust types.
 
 use schemars::generate::SchemaSettings;
 use schemars::transform::{Transform, transform_subschemas};
@@ -8,9 +8,9 @@ use serde_json::{Map, Value};
 use super::{OutputSchema, OutputSchemaError};
 
 impl OutputSchema {
-    /// The schema of the type that the output will be read as.
+    /// Creates the schema of the Rust type of the output.
     ///
-    /// An `Option` field is one that may be left out; doc comments become descriptions.
+    /// An `Option` field is not required; doc comments become descriptions.
     ///
     /// ```
     /// use svc_sdk::types::OutputSchema;
@@ -39,38 +39,40 @@ impl OutputSchema {
     ///
     /// # Errors
     ///
-    /// Where the type needs what the subset does not have, such as an enum with data, or a map.
+    /// Returns an error if the schema of the type is outside the supported subset, as for an enum
+    /// with data or a map.
     pub fn of<T: JsonSchema>() -> Result<Self, OutputSchemaError> {
         let settings = SchemaSettings::draft2020_12().with(|settings| {
             settings.inline_subschemas = true;
             settings.meta_schema = None;
         });
         let mut schema = settings.into_generator().into_root_schema_for::<T>();
-        Narrow.transform(&mut schema);
+        IntoSubset.transform(&mut schema);
         Self::new(schema.to_value())
     }
 }
 
-/// Says with the words of the subset what can be said with them.
-struct Narrow;
+/// Rewrites a schema with the keywords of the supported subset.
+struct IntoSubset;
 
-impl Transform for Narrow {
+impl Transform for IntoSubset {
     fn transform(&mut self, schema: &mut Schema) {
         transform_subschemas(self, schema);
         for annotation in ANNOTATIONS {
             schema.remove(annotation);
         }
-        // The width of a number, which says no more than its bounds do.
+        // The width of a number is redundant: it has bounds.
         if schema.get("format").and_then(Value::as_str) != Some("uri") && is_number(schema) {
             schema.remove("format");
         }
-        without_null(schema);
-        alternatives_of_constants(schema);
-        anything(schema);
+        remove_null(schema);
+        constants_to_enum(schema);
+        replace_true_schemas(schema);
     }
 }
 
-/// What says nothing about the output: a set is read from a list with a value in it twice, too.
+/// Keywords without an effect on how the output is read. A set can be read from a list with
+/// duplicates.
 const ANNOTATIONS: [&str; 7] = [
     "title",
     "default",
@@ -81,8 +83,8 @@ const ANNOTATIONS: [&str; 7] = [
     "uniqueItems",
 ];
 
-/// A place where anything may stand is an empty schema: `true` is none in the subset.
-fn anything(schema: &mut Schema) {
+/// Replaces the schema `true`, which is not in the subset, by an empty schema.
+fn replace_true_schemas(schema: &mut Schema) {
     let empty = |schema: &mut Value| {
         if *schema == Value::Bool(true) {
             *schema = Value::Object(Map::new());
@@ -105,8 +107,8 @@ fn is_number(schema: &Schema) -> bool {
     }
 }
 
-/// An `Option` is left out where there is nothing: it is never null.
-fn without_null(schema: &mut Schema) {
+/// Removes `null`: an `Option` that is `None` is left out.
+fn remove_null(schema: &mut Schema) {
     let is_null = |name: &Value| name.as_str() == Some("null");
     if let Some(Value::Array(names)) = schema.get("type") {
         let others: Vec<_> = names
@@ -141,8 +143,8 @@ fn without_null(schema: &mut Schema) {
     }
 }
 
-/// An enum whose variants have docs comes as alternatives, each a constant.
-fn alternatives_of_constants(schema: &mut Schema) {
+/// Replaces alternatives of constants, which is how variants with docs are derived, by an enum.
+fn constants_to_enum(schema: &mut Schema) {
     let Some(Value::Array(choices)) = schema.get("oneOf") else {
         return;
     };
@@ -154,10 +156,10 @@ fn alternatives_of_constants(schema: &mut Schema) {
             _ => return,
         }
     }
-    let all_texts = values.iter().all(Value::is_string);
+    let all_strings = values.iter().all(Value::is_string);
     schema.remove("oneOf");
     schema.insert("enum".to_owned(), Value::Array(values));
-    if all_texts {
+    if all_strings {
         schema.insert("type".to_owned(), "string".into());
     }
 }
@@ -170,7 +172,7 @@ mod tests {
     use super::*;
 
     #[derive(JsonSchema, Deserialize)]
-    #[expect(dead_code, reason = "only its schema is looked at")]
+    #[expect(dead_code, reason = "only the schema is used")]
     struct Shot {
         title: String,
         mood: Option<Mood>,
@@ -197,13 +199,13 @@ mod tests {
     }
 
     #[derive(JsonSchema, Deserialize)]
-    #[expect(dead_code, reason = "only its schema is looked at")]
+    #[expect(dead_code, reason = "only the schema is used")]
     struct Size {
         width: u32,
     }
 
     #[test]
-    fn a_type_becomes_a_schema_of_the_subset() {
+    fn derives_a_schema_in_the_subset() {
         let schema = OutputSchema::of::<Shot>().unwrap();
         let properties = &schema.as_value()["properties"];
         assert_eq!(
@@ -234,24 +236,24 @@ mod tests {
     }
 
     #[test]
-    fn what_people_write_in_a_type_becomes_a_schema() {
+    fn supports_common_types() {
         use std::collections::{BTreeSet, HashMap};
 
         #[derive(JsonSchema, Deserialize)]
-        #[expect(dead_code, reason = "only its schema is looked at")]
+        #[expect(dead_code, reason = "only the schema is used")]
         struct Name(String);
 
         #[derive(JsonSchema, Deserialize)]
-        #[expect(dead_code, reason = "only its schema is looked at")]
+        #[expect(dead_code, reason = "only the schema is used")]
         struct Common {
             lang: String,
         }
 
         #[derive(JsonSchema, Deserialize)]
         #[serde(rename_all = "camelCase", deny_unknown_fields)]
-        #[expect(dead_code, reason = "only its schema is looked at")]
+        #[expect(dead_code, reason = "only the schema is used")]
         struct Everything {
-            /// As it is told.
+            /// The name to show.
             display_name: Name,
             nested: Option<Option<Mood>>,
             documented: Option<Tag>,
@@ -268,7 +270,7 @@ mod tests {
             things: Vec<Value>,
             perhaps: Option<Value>,
             #[serde(skip_serializing)]
-            told: String,
+            secret: String,
             #[schemars(range(min = 1, max = 5), length(max = 7), title = "Stars")]
             stars: u32,
             #[schemars(url)]
@@ -280,7 +282,7 @@ mod tests {
         let at = |name: &str| schema["properties"][name].clone();
         assert_eq!(
             at("displayName"),
-            json!({"type": "string", "description": "As it is told."})
+            json!({"type": "string", "description": "The name to show."})
         );
         assert_eq!(
             at("nested"),
@@ -309,7 +311,7 @@ mod tests {
         assert_eq!(at("other"), json!({}));
         assert_eq!(at("things"), json!({"type": "array", "items": {}}));
         assert_eq!(at("perhaps"), json!({}));
-        assert_eq!(at("told"), json!({"type": "string"}));
+        assert_eq!(at("secret"), json!({"type": "string"}));
         assert_eq!(at("link"), json!({"type": "string", "format": "uri"}));
         assert_eq!(
             at("loose"),
@@ -318,7 +320,7 @@ mod tests {
         assert_eq!(schema["additionalProperties"], false);
 
         #[derive(JsonSchema, Deserialize)]
-        #[expect(dead_code, reason = "only its schema is looked at")]
+        #[expect(dead_code, reason = "only the schema is used")]
         struct Flat {
             #[serde(flatten)]
             common: Common,
@@ -331,33 +333,33 @@ mod tests {
     }
 
     #[test]
-    fn a_type_that_contains_itself_is_refused_and_ends() {
+    fn rejects_recursive_types() {
         #[derive(JsonSchema)]
-        #[expect(dead_code, reason = "only its schema is looked at")]
+        #[expect(dead_code, reason = "only the schema is used")]
         struct Tree {
             name: String,
             children: Vec<Self>,
             next: Option<Box<Self>>,
         }
-        let refused = OutputSchema::of::<Tree>().unwrap_err();
-        assert!(!refused.violations.is_empty());
+        let error = OutputSchema::of::<Tree>().unwrap_err();
+        assert!(!error.violations.is_empty());
     }
 
     #[test]
-    fn what_the_subset_cannot_say_is_refused() {
+    fn rejects_types_outside_the_subset() {
         #[derive(JsonSchema)]
-        #[expect(dead_code, reason = "only its schema is looked at")]
+        #[expect(dead_code, reason = "only the schema is used")]
         struct Counts {
             by_name: std::collections::BTreeMap<String, u32>,
         }
-        let refused = OutputSchema::of::<Counts>().unwrap_err();
+        let error = OutputSchema::of::<Counts>().unwrap_err();
         assert_eq!(
-            refused.violations[0].path,
+            error.violations[0].path,
             "/properties/by_name/additionalProperties"
         );
         assert!(
             OutputSchema::of::<Vec<String>>().is_err(),
-            "the root is an object"
+            "the root must be an object"
         );
     }
 }

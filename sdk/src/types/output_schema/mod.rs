@@ -1,5 +1,4 @@
-//! The JSON Schema that a run's output is asked to fit, and the subset of JSON Schema that the
-//! service supports.
+//! Output schemas of runs, and the supported subset of JSON Schema.
 
 mod check;
 #[cfg(feature = "schemars")]
@@ -10,9 +9,9 @@ use std::fmt;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::received::received;
+use super::response::response_body;
 
-/// A schema within the supported subset: what a run's `output` is to be.
+/// A JSON Schema for the output of a run.
 ///
 /// ```
 /// use svc_sdk::types::OutputSchema;
@@ -23,16 +22,15 @@ use super::received::received;
 ///     "required": ["title", "hero"],
 /// }))?;
 ///
-/// let refused = OutputSchema::new(serde_json::json!({
+/// let unsupported = OutputSchema::new(serde_json::json!({
 ///     "type": "object",
 ///     "properties": {"title": {"type": "string", "pattern": "^F"}},
 /// }));
-/// assert_eq!(refused.unwrap_err().violations[0].path, "/properties/title/pattern");
+/// assert_eq!(unsupported.unwrap_err().violations[0].path, "/properties/title/pattern");
 /// # Ok::<(), svc_sdk::types::OutputSchemaError>(())
 /// ```
 ///
-/// With the feature `schemars` it is derived from the type that the output is read as, by
-/// `OutputSchema::of`.
+/// With the feature `schemars`, `OutputSchema::of` derives it from a Rust type.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(transparent)]
 pub struct OutputSchema(Value);
@@ -53,7 +51,7 @@ impl schemars::JsonSchema for OutputSchema {
 }
 
 impl OutputSchema {
-    /// A schema that is within the supported subset.
+    /// Creates a schema within the supported subset.
     ///
     /// Supported are `type` (one name), `properties`, `required`, `items`, `enum`, `const`,
     /// `description`, `additionalProperties` (a boolean), `minItems`, `maxItems`, `minimum`,
@@ -61,7 +59,7 @@ impl OutputSchema {
     ///
     /// # Errors
     ///
-    /// Each place that is outside of it.
+    /// Returns an error that lists all violations.
     pub fn new(schema: Value) -> Result<Self, OutputSchemaError> {
         let violations = Self::check(&schema);
         if violations.is_empty() {
@@ -71,35 +69,36 @@ impl OutputSchema {
         }
     }
 
-    /// A schema that only the service judges: it may support more than this build knows.
+    /// Creates a schema without checking it. The service may support more than this crate knows.
     #[must_use]
     pub fn unchecked(schema: Value) -> Self {
         Self(schema)
     }
 
-    /// Each place of a schema that is outside the supported subset.
+    /// Returns the parts of a schema that are outside the supported subset.
     #[must_use]
     pub fn check(schema: &Value) -> Vec<SchemaViolation> {
         check::violations(schema)
     }
 
-    /// The schema.
+    /// Returns the schema as JSON.
     #[must_use]
     pub fn as_value(&self) -> &Value {
         &self.0
     }
 }
 
-received! {
-    /// A place where a schema is outside the supported subset, or an output does not fit its schema.
-    pub struct SchemaViolation (
-        /// Where, as a JSON Pointer; empty at the root.
-        path: String,
-        /// Which rule is broken.
-        rule: String,
-        /// Text for people.
-        message: String,
-    ) {}
+response_body! {
+    /// A part of a schema outside the supported subset, or of an output that does not match its
+    /// schema.
+    pub struct SchemaViolation {
+        /// The JSON Pointer of the part; empty at the root.
+        required path: String,
+        /// The violated rule.
+        text rule: String,
+        /// A description for people.
+        text message: String,
+    }
 }
 
 impl fmt::Display for SchemaViolation {
@@ -113,11 +112,11 @@ impl fmt::Display for SchemaViolation {
     }
 }
 
-/// A schema that is outside the supported subset.
+/// An error returned when a schema is outside the supported subset.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct OutputSchemaError {
-    /// Where, and why.
+    /// The violations.
     pub violations: Vec<SchemaViolation>,
 }
 

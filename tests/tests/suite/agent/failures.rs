@@ -1,7 +1,7 @@
 //! "Failed-run codes".
 
 use svc_sdk::contract::{ErrorCode, RunStatus};
-use svc_sdk::types::{FormatRunCreate, OutputSchema, RunErrorDetails, RunReceipt, Usd};
+use svc_sdk::types::{ErrorDetails, FormatRunCreate, OutputSchema, RunReceipt, Usd};
 use svc_sdk::{Error, developer};
 
 use super::{demo, started};
@@ -18,8 +18,8 @@ async fn failed(client: &developer::Client, format: &str, words: &str) -> Error 
     error
 }
 
-fn details(error: &Error) -> RunErrorDetails {
-    error.body().unwrap().run_details()
+fn details(error: &Error) -> &ErrorDetails {
+    error.body().unwrap().details()
 }
 
 #[tokio::test(start_paused = true)]
@@ -82,7 +82,7 @@ async fn an_output_that_does_not_fit_says_where_and_what_was_made_all_the_same()
     assert!(!details.violations.is_empty() || !details.rejected_urls.is_empty());
     assert_eq!(error.violations(), details.violations);
     let images = error.run_receipt().unwrap().artifacts.len() as u64;
-    assert_eq!(details.harvested.unwrap()["image"], images);
+    assert_eq!(details.harvested.as_ref().unwrap()["image"], images);
 }
 
 #[tokio::test(start_paused = true)]
@@ -95,7 +95,7 @@ async fn an_output_that_cannot_be_harvested_yet_is_filled_in_at_a_later_read() {
         update.unwrap();
     }
     let first: RunReceipt = run.result().await.unwrap();
-    assert!(first.is_settling(), "{first:?}");
+    assert!(first.is_output_pending(), "{first:?}");
     let then = run.wait().await.unwrap();
     assert!(then.output.is_some() && then.output_error.is_none());
 }

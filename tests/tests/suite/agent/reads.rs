@@ -2,7 +2,7 @@
 
 use svc_mock_server::{InProcess, Setup};
 use svc_sdk::contract::{ErrorCode, NextAction};
-use svc_sdk::types::{BulkRunCreate, FormatRunCreate};
+use svc_sdk::types::{BulkRunCreate, FormatRunCreate, RateLimitScope};
 use svc_sdk::{Error, Result};
 
 use super::{client, demo, started};
@@ -23,7 +23,7 @@ async fn reads_need_a_key_with_the_scope_to_read() {
         ErrorCode::Unauthorized,
     );
     let bare = client(&mock, "svc_dev_noscope");
-    let scope_of = |error: Error| error.body().unwrap().detail::<String>("required_scope");
+    let scope_of = |error: Error| error.body().unwrap().details().required_scope.clone();
     let rows = [
         (
             is(
@@ -83,7 +83,7 @@ async fn reads_need_a_key_with_the_scope_to_read() {
         ),
     ];
     for (error, scope) in rows {
-        assert_eq!(scope_of(error).as_deref(), Some(scope));
+        assert_eq!(scope_of(error), Some(scope.into()));
     }
 }
 
@@ -155,7 +155,7 @@ async fn a_result_is_not_there_before_the_run_has_ended() {
     let run = started(&client, "fmt_demo", &FormatRunCreate::new("x")).await;
     let error = is(run.result().await, 409, ErrorCode::RunNotCompleted);
     assert_eq!(error.advice(), Some(NextAction::PollStatus));
-    let status: String = error.body().unwrap().detail("status").unwrap();
+    let status = error.body().unwrap().details().status.clone().unwrap();
     assert_eq!(status, "queued");
     assert!(error.retry_after().is_some());
     assert_eq!(error.run_id(), Some(run.id()));
@@ -191,8 +191,8 @@ async fn a_spent_read_budget_says_which_one_it_is() {
         429,
         ErrorCode::RateLimited,
     );
-    let scope: String = error.body().unwrap().detail("scope").unwrap();
-    assert_eq!(scope, "read");
+    let scope = error.body().unwrap().details().scope.clone().unwrap();
+    assert_eq!(scope, RateLimitScope::Read);
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,9 +1,11 @@
 //! "Format run create errors".
 
-use serde_json::{Value, json};
+use serde_json::json;
 use svc_mock_server::{InProcess, Setup};
-use svc_sdk::contract::{ErrorCode, NextAction};
-use svc_sdk::types::{Attachment, BulkRunCreate, FormatRunCreate, OnActiveRun, OutputSchema, Usd};
+use svc_sdk::contract::{ErrorCode, NextAction, RunStatus};
+use svc_sdk::types::{
+    Attachment, BulkRunCreate, FormatRunCreate, OnActiveRun, OutputSchema, RateLimitScope, Usd,
+};
 use svc_sdk::{Error, RetryPolicy};
 
 use super::{client, demo, refused, started};
@@ -43,8 +45,8 @@ async fn an_unknown_field_comes_with_the_likely_one() {
     let (_mock, client) = demo();
     let error = refused(&client, "fmt_demo", &run().field("thread_id", "t")).await;
     is(&error, 400, ErrorCode::UnknownParameter);
-    let errors: Vec<Value> = error.body().unwrap().detail("errors").unwrap();
-    assert_eq!(errors[0]["suggestion"], "previous_run_id");
+    let errors = &error.body().unwrap().details().errors;
+    assert_eq!(errors[0].suggestion.as_deref(), Some("previous_run_id"));
 }
 
 #[tokio::test(start_paused = true)]
@@ -78,12 +80,12 @@ async fn attachments_are_judged_one_by_one() {
             ErrorCode::InvalidAttachment,
         ),
         (
-            with(Attachment::asset("asset_none")),
+            with(Attachment::from_asset("asset_none")),
             400,
             ErrorCode::AttachmentNotFound,
         ),
         (
-            with(Attachment::asset("asset_poster")),
+            with(Attachment::from_asset("asset_poster")),
             413,
             ErrorCode::AttachmentTooLarge,
         ),
@@ -141,11 +143,10 @@ async fn only_a_run_that_has_something_to_continue_is_continued() {
     )
     .await;
     is(&error, 400, ErrorCode::PreviousRunNotResumable);
-    let body = error.body().unwrap();
-    let status: String = body.detail("previous_run_status").unwrap();
-    assert_eq!(status, "skipped");
-    assert_eq!(body.detail("has_thread"), Some(false));
-    assert_eq!(body.detail("artifact_count"), Some(0));
+    let details = error.body().unwrap().details();
+    assert_eq!(details.previous_run_status, Some(RunStatus::Skipped));
+    assert_eq!(details.has_thread, Some(false));
+    assert_eq!(details.artifact_count, Some(0));
 }
 
 #[tokio::test(start_paused = true)]
@@ -165,8 +166,8 @@ async fn a_key_runs_only_what_it_may() {
     is(&error, 403, ErrorCode::InsufficientScope);
     let error = refused(&client(&mock, "svc_sa_demo"), "fmt_demo", &run()).await;
     is(&error, 403, ErrorCode::InsufficientScope);
-    let reason: String = error.body().unwrap().detail("reason").unwrap();
-    assert_eq!(reason, "service_account_format_runs_unsupported");
+    let reason = error.body().unwrap().details().reason.as_deref();
+    assert_eq!(reason, Some("service_account_format_runs_unsupported"));
     let error = refused(&client(&mock, "svc_dev_demo"), "fmt_team", &run()).await;
     is(&error, 403, ErrorCode::WorkspaceKeyRequired);
     let own = started(&client(&mock, "svc_team_demo"), "fmt_team", &run()).await;
@@ -250,7 +251,7 @@ async fn a_body_over_four_mebibytes_is_too_large() {
     let (_mock, client) = demo();
     let error = refused(&client, "fmt_demo", &run().instruction("x".repeat(4 << 20))).await;
     is(&error, 413, ErrorCode::PayloadTooLarge);
-    assert_eq!(error.body().unwrap().detail("limit_bytes"), Some(4 << 20));
+    assert_eq!(error.body().unwrap().details().limit_bytes, Some(4 << 20));
 }
 
 /// `unsupported_media_type` is a refusal that the SDK cannot provoke: it always sends JSON.
@@ -294,8 +295,8 @@ async fn a_spent_write_budget_is_waited_for_and_then_told() {
     let other = client(&mock, "svc_dev_demo");
     let error = refused(&other, "fmt_demo", &run()).await;
     is(&error, 429, ErrorCode::RateLimited);
-    let scope: String = error.body().unwrap().detail("scope").unwrap();
-    assert_eq!(scope, "write");
+    let scope = error.body().unwrap().details().scope.clone();
+    assert_eq!(scope, Some(RateLimitScope::Write));
     assert!(error.retry_after().is_some());
 }
 

@@ -1,11 +1,12 @@
-//! Bodies of the developer surface's canonical generation paths. Beyond `prompt` they are assumed:
-//! where they apply, the fields are those of the open surface's routers.
+//! Bodies of the developer surface's generation requests.
+//!
+//! The fields other than `prompt` are assumed to be those of the open surface.
 
-use super::body::body;
 use super::invalid::{video_inputs, webhook_url};
+use super::request::request_body;
 use super::{InvalidField, Validate};
 
-body! {
+request_body! {
     /// The body of `POST /v1/image-1.0/generate`. Its fields are assumed.
     ///
     /// ```
@@ -16,19 +17,19 @@ body! {
     /// # Ok::<(), serde_json::Error>(())
     /// ```
     pub struct Image1Generate (
-        /// What the image shows.
-        prompt,
+        /// The description of the image.
+        prompt: text,
     ) {
-        /// Such as `1:1`.
+        /// The aspect ratio, for example `1:1`.
         aspect_ratio: text,
-        /// Such as `720p`.
+        /// The resolution, for example `720p`.
         resolution: text,
-        /// How many images.
+        /// The number of images: 1 to 4.
         num_images: integer,
-    }
+    } + job_options
 }
 
-body! {
+request_body! {
     /// The body of `POST /v1/video-1.0/generate`. Its fields are assumed.
     ///
     /// ```
@@ -39,29 +40,29 @@ body! {
     /// # Ok::<(), serde_json::Error>(())
     /// ```
     pub struct Video1Generate (
-        /// What the video shows.
-        prompt,
+        /// The description of the video.
+        prompt: text,
     ) {
-        /// Seconds.
+        /// The length in seconds.
         duration: integer,
-        /// Such as `720p`.
+        /// The resolution, for example `720p`.
         resolution: text,
-        /// Such as `16:9`.
+        /// The aspect ratio, for example `16:9`.
         aspect_ratio: text,
-        /// The first frame (HTTPS).
+        /// The URL of the first frame (HTTPS).
         image_url: text,
-        /// The last frame (HTTPS); needs `image_url`.
+        /// The URL of the last frame (HTTPS). It requires `image_url`.
         end_image_url: text,
-        /// 1 to 10 reference images.
+        /// The URLs of 1 to 10 reference images (HTTPS).
         reference_image_urls: urls,
-        /// 1 to 5 reference videos.
+        /// The URLs of 1 to 5 reference videos (HTTPS).
         reference_video_urls: urls,
-        /// A soundtrack.
+        /// Whether to generate a soundtrack.
         generate_audio: flag,
-    }
+    } + job_options
 }
 
-body! {
+request_body! {
     /// The body of `POST /v1/music-1.0/generate`. Its fields are assumed.
     ///
     /// ```
@@ -72,12 +73,12 @@ body! {
     /// # Ok::<(), serde_json::Error>(())
     /// ```
     pub struct Music1Generate (
-        /// What the music is like.
-        prompt,
+        /// The description of the music.
+        prompt: text,
     ) {
-        /// Seconds.
+        /// The length in seconds.
         duration: integer,
-    }
+    } + job_options
 }
 
 impl Validate for Image1Generate {

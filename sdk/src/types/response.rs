@@ -1,0 +1,366 @@
+//! Declaration of response bodies.
+//!
+//! Every response body is declared with [`response_body!`], so that all of them tolerate the same:
+//! unknown fields are kept, and a known field with an unexpected value does not prevent the others
+//! from being read.
+
+use std::time::Duration;
+
+use serde::de::DeserializeOwned;
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+use serde_json::Value;
+
+use super::Extra;
+use super::seconds::Seconds;
+
+/// Declares a response body.
+///
+/// Each field starts with its kind:
+///
+/// - `required name: T` is a `T`. Decoding fails if the field is missing or is not a `T`.
+/// - `optional name: T` is an `Option<T>`.
+/// - `list name: T` is a `Vec<T>` with the items that are a `T`.
+/// - `text name: String` is a `String`, empty if the field is missing.
+/// - `seconds name: Duration` is an `Option<Duration>`, in JSON a number of seconds.
+///
+/// `as "wire"` after the name sets the name in JSON; `or "other"` adds a name that is read if the
+/// field is missing.
+///
+/// Unknown fields are kept in `extra`. So is the JSON of a known field that is null or empty, has
+/// another type, or is a list with an item of another type; it is written back unchanged.
+///
+/// `redacted` before the declaration hides the values of `extra` from `Debug`.
+macro_rules! response_body {
+    (redacted $($declaration:tt)*) => {
+        crate::types::response::response_body!(@declare [] $($declaration)*);
+        crate::types::response::response_body!(@redact $($declaration)*);
+    };
+    (@declare [$($debug:ident)?]
+        $(#[doc = $doc:expr])*
+        $(#[derive($($derived:ident),*)])?
+        pub struct $name:ident {
+            $(
+                $(#[doc = $field_doc:expr])*
+                $kind:ident $field:ident $(as $wire:literal)? $(or $alias:literal)*: $type:ty,
+            )*
+        }
+    ) => {
+        $(#[doc = $doc])*
+        #[derive(Clone, $($debug,)? $($($derived,)*)? PartialEq)]
+        #[non_exhaustive]
+        pub struct $name {
+            $(
+                $(#[doc = $field_doc])*
+                pub $field: crate::types::response::response_body!(@type $kind $type),
+            )*
+            /// Unknown fields, and the JSON of known fields with an unexpected value.
+            pub extra: crate::types::Extra,
+        }
+
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                let mut fields = crate::types::response::FieldWriter::new(serializer, &self.extra)?;
+                $(
+                    let name = crate::types::response::response_body!(@name $field $($wire)?);
+                    crate::types::response::response_body!(@write $kind fields name &self.$field);
+                )*
+                fields.end()
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                struct Visitor;
+
+                impl<'de> serde::de::Visitor<'de> for Visitor {
+                    type Value = $name;
+
+                    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                        f.write_str("an object")
+                    }
+
+                    fn visit_map<A: serde::de::MapAccess<'de>>(
+                        self,
+                        mut map: A,
+                    ) -> Result<$name, A::Error> {
+                        let mut extra = crate::types::Extra::default();
+                        $( let mut $field = Default::default(); )*
+                        while let Some(name) = map.next_key::<String>()? {
+                            match name.as_str() {
+                                $(
+                                    crate::types::response::response_body!(@name $field $($wire)?) =>
+                                        crate::types::response::response_body!(
+                                            @read $kind [$($alias)*] $type, $field map extra name
+                                        ),
+                                )*
+                                _ => extra.insert(name, map.next_value()?),
+                            }
+                        }
+                        $(
+                            crate::types::response::response_body!(
+                                @alias $field extra
+                                (crate::types::response::response_body!(@name $field $($wire)?))
+                                $($alias)*
+                            );
+                        )*
+                        Ok($name {
+                            $(
+                                $field: crate::types::response::response_body!(
+                                    @finish $kind $field
+                                    crate::types::response::response_body!(@name $field $($wire)?)
+                                ),
+                            )*
+                            extra,
+                        })
+                    }
+                }
+
+                deserializer.deserialize_map(Visitor)
+            }
+        }
+
+        #[cfg(feature = "schemars")]
+        impl schemars::JsonSchema for $name {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                crate::types::response::object_schema(
+                    concat!($($doc, "\n"),*),
+                    vec![$((
+                        crate::types::response::response_body!(@name $field $($wire)?),
+                        concat!($($field_doc, "\n"),*),
+                        crate::types::response::response_body!(@is_required $kind),
+                        crate::types::response::response_body!(@schema $kind $type, generator),
+                    )),*],
+                )
+            }
+        }
+    };
+    (@redact
+        $(#[$meta:meta])*
+        pub struct $name:ident {
+            $(
+                $(#[$field_meta:meta])*
+                $kind:ident $field:ident $(as $wire:literal)? $(or $alias:literal)*: $type:ty,
+            )*
+        }
+    ) => {
+        impl std::fmt::Debug for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                let extra: Vec<_> = self.extra.iter().map(|(name, _)| name).collect();
+                f.debug_struct(stringify!($name))
+                    $( .field(stringify!($field), &self.$field) )*
+                    .field("extra", &extra)
+                    .finish()
+            }
+        }
+    };
+
+    (@name $field:ident) => { stringify!($field) };
+    (@name $field:ident $wire:literal) => { $wire };
+
+    (@type required $type:ty) => { $type };
+    (@type optional $type:ty) => { Option<$type> };
+    (@type seconds $type:ty) => { Option<$type> };
+    (@type list $type:ty) => { Vec<$type> };
+    (@type text $type:ty) => { $type };
+
+    (@read required [] $type:ty, $field:ident $map:ident $extra:ident $name:ident) => {
+        $field = Some($map.next_value::<$type>()?)
+    };
+    (@read required [$($alias:literal)+] $type:ty, $field:ident $map:ident $extra:ident $name:ident) => {
+        $field = crate::types::response::optional::<$type>(&mut $extra, $name, $map.next_value()?)
+    };
+    (@read $kind:ident [$($alias:literal)*] $type:ty, $field:ident $map:ident $extra:ident $name:ident) => {
+        $field = crate::types::response::$kind(&mut $extra, $name, $map.next_value()?)
+    };
+
+    (@alias $field:ident $extra:ident $name:tt) => {};
+    (@alias $field:ident $extra:ident $name:tt $($alias:literal)+) => {
+        if $field.is_none() {
+            $field = crate::types::response::alias(&mut $extra, $name, &[$($alias),+]);
+        }
+    };
+
+    (@finish required $field:ident $name:expr) => {
+        $field.ok_or_else(|| serde::de::Error::missing_field($name))?
+    };
+    (@finish $kind:ident $field:ident $name:expr) => { $field };
+
+    (@write required $fields:ident $name:ident $value:expr) => { $fields.write($name, $value)? };
+    (@write optional $fields:ident $name:ident $value:expr) => {
+        if let Some(value) = $value { $fields.write($name, value)?; }
+    };
+    (@write seconds $fields:ident $name:ident $value:expr) => {
+        if let Some(value) = $value {
+            $fields.write($name, &crate::types::seconds::Seconds(*value))?;
+        }
+    };
+    (@write $kind:ident $fields:ident $name:ident $value:expr) => {
+        if !$value.is_empty() { $fields.write($name, $value)?; }
+    };
+
+    (@is_required required) => { true };
+    (@is_required $kind:ident) => { false };
+
+    (@schema seconds $type:ty, $generator:ident) => { $generator.subschema_for::<Option<f64>>() };
+    (@schema $kind:ident $type:ty, $generator:ident) => {
+        $generator.subschema_for::<crate::types::response::response_body!(@type $kind $type)>()
+    };
+
+    ($($declaration:tt)*) => {
+        crate::types::response::response_body!(@declare [Debug] $($declaration)*);
+    };
+}
+
+pub(in crate::types) use response_body;
+
+/// Decodes an `optional` field.
+pub(in crate::types) fn optional<T: DeserializeOwned>(
+    extra: &mut Extra,
+    name: String,
+    value: Value,
+) -> Option<T> {
+    let decoded = if value.is_null() {
+        None
+    } else {
+        T::deserialize(&value).ok()
+    };
+    if decoded.is_none() {
+        extra.insert(name, value);
+    }
+    decoded
+}
+
+/// Decodes a `list` field.
+pub(in crate::types) fn list<T: DeserializeOwned>(
+    extra: &mut Extra,
+    name: String,
+    value: Value,
+) -> Vec<T> {
+    let raw = value.as_array().map(Vec::as_slice).unwrap_or_default();
+    let items = raw.iter().filter_map(|item| T::deserialize(item).ok());
+    let items: Vec<T> = items.collect();
+    if items.is_empty() || items.len() < raw.len() {
+        extra.insert(name, value);
+    }
+    items
+}
+
+/// Decodes a `text` field.
+pub(in crate::types) fn text(extra: &mut Extra, name: String, value: Value) -> String {
+    match value {
+        Value::String(text) if !text.is_empty() => text,
+        value => {
+            extra.insert(name, value);
+            String::new()
+        }
+    }
+}
+
+/// Decodes a `seconds` field.
+pub(in crate::types) fn seconds(extra: &mut Extra, name: String, value: Value) -> Option<Duration> {
+    optional(extra, name, value).map(|Seconds(duration)| duration)
+}
+
+/// Decodes a missing field from its other names.
+pub(in crate::types) fn alias<T: DeserializeOwned>(
+    extra: &mut Extra,
+    name: &str,
+    aliases: &[&str],
+) -> Option<T> {
+    let (alias, value) = aliases
+        .iter()
+        .find_map(|alias| Some((alias, extra.field(alias)?)))?;
+    // An unexpected value under the first name is written back under it, so both names are kept.
+    if extra.get(name).is_none() {
+        extra.remove(alias);
+    }
+    Some(value)
+}
+
+/// Returns the schema of a response body from its documentation and, for each field, the name, the
+/// documentation, whether it is required, and the schema.
+#[cfg(feature = "schemars")]
+pub(in crate::types) fn object_schema(
+    doc: &str,
+    fields: Vec<(&str, &str, bool, schemars::Schema)>,
+) -> schemars::Schema {
+    let mut properties = serde_json::Map::new();
+    let mut required = Vec::new();
+    for (name, doc, is_required, mut schema) in fields {
+        schema.insert("description".to_owned(), doc.trim().into());
+        properties.insert(name.to_owned(), schema.to_value());
+        if is_required {
+            required.push(name);
+        }
+    }
+    let mut schema = schemars::json_schema!({
+        "description": doc.trim(),
+        "type": "object",
+        "properties": properties,
+    });
+    if !required.is_empty() {
+        schema.insert("required".to_owned(), required.into());
+    }
+    schema
+}
+
+/// Serializes the fields of a response body, each name once.
+pub(in crate::types) struct FieldWriter<'e, M> {
+    map: M,
+    extra: &'e Extra,
+    written: Vec<&'static str>,
+}
+
+impl<'e, M: SerializeMap> FieldWriter<'e, M> {
+    pub(in crate::types) fn new<S>(serializer: S, extra: &'e Extra) -> Result<Self, S::Error>
+    where
+        S: Serializer<SerializeMap = M>,
+    {
+        Ok(Self {
+            map: serializer.serialize_map(None)?,
+            extra,
+            written: Vec::new(),
+        })
+    }
+
+    /// Writes a field, unless its original JSON is in `extra`.
+    pub(in crate::types) fn write<T: Serialize>(
+        &mut self,
+        name: &'static str,
+        value: &T,
+    ) -> Result<(), M::Error> {
+        if self.extra.get(name).is_none_or(is_blank) {
+            self.map.serialize_entry(name, value)?;
+            self.written.push(name);
+        }
+        Ok(())
+    }
+
+    /// Writes the fields of `extra`.
+    pub(in crate::types) fn end(mut self) -> Result<M::Ok, M::Error> {
+        for (name, value) in self.extra.iter() {
+            if !self.written.contains(&name) {
+                self.map.serialize_entry(name, value)?;
+            }
+        }
+        self.map.end()
+    }
+}
+
+/// Whether a value is kept in `extra` only to tell it from a missing field.
+fn is_blank(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Array(items) => items.is_empty(),
+        Value::String(text) => text.is_empty(),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,256 @@
+use std::time::Duration;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use crate::types::*;
+
+/// Decodes and encodes a body of the type with the name.
+type RoundTrip = fn(Value) -> Result<Value, serde_json::Error>;
+
+fn round_trip<T: DeserializeOwned + Serialize>(json: Value) -> Result<Value, serde_json::Error> {
+    serde_json::to_value(serde_json::from_value::<T>(json)?)
+}
+
+macro_rules! table {
+    ($($type:ident $required:tt [$($field:literal),* $(,)?],)+) => {
+        &[$((
+            stringify!($type),
+            round_trip::<$type> as RoundTrip,
+            stringify!($required),
+            &[$($field),*],
+        )),+]
+    };
+}
+
+/// Every response body with its required fields and the names of the others.
+#[rustfmt::skip]
+const BODIES: &[(&str, RoundTrip, &str, &[&str])] = table! {
+    Health {} ["status"],
+    Me {} ["key", "owner", "workspace", "generation_limits"],
+    KeyMetadata {"id": "k"} ["name", "prefix", "scopes", "last_used_at"],
+    Workspace {"id": "w"} ["name", "plan"],
+    GenerationLimits {} ["concurrent_jobs", "in_flight"],
+    Balance {"available_usd": "1.0000"} ["reserved_usd", "currency"],
+    UsageEntry {"kind": "capture", "amount_usd": "1.0000"}
+        ["id", "job_id", "run_id", "top_up_id", "created_at"],
+    Action {"id": "a"} ["name", "description", "status", "triggers", "created_at", "updated_at"],
+    ActionTrigger {} ["type", "schedule"],
+    Avatar {"id": "a"} ["avatar_handle", "name", "image_url"],
+    AvatarVideo {"id": "a"} ["status", "avatar_handle", "job_id", "artifacts"],
+    VideoCaptions {"id": "c"} ["status", "video_url", "job_id", "artifacts"],
+    Estimate {"price_usd": "0.5000"} ["model", "currency", "unit", "unit_price_usd", "units"],
+    TopUp {"id": "t", "status": "paid"} ["checkout_url", "amount_usd_cents"],
+    ServiceCatalog {} ["capabilities", "endpoints", "runtime", "models", "pricing"],
+    MusicTrack {} ["id", "title", "category", "mood", "url", "duration_seconds"],
+    MusicCategory {} ["id", "name"],
+    TrendingVideo {} ["id", "title", "url", "views"],
+    JobEvent {} ["type", "created_at"],
+    ErrorBody {"code": "nsfw"} [
+        "message", "request_id", "category", "stage", "public_reason", "retryable",
+        "retry_after_seconds", "next_action", "details",
+    ],
+    ErrorDetails {} [
+        "required_scope", "workspace_id", "field", "errors", "violations", "index", "status",
+        "scope", "limit_bytes", "received_content_type", "queue_id", "required_usd",
+        "available_usd", "previous_run_status", "has_thread", "artifact_count", "reason",
+        "rejected_urls", "harvested", "pending_job_count", "pending_jobs", "retryable", "charged",
+    ],
+    UnknownParameter {} ["field", "message", "suggestion"],
+    SchemaViolation {"path": ""} ["rule", "message"],
+    Format {"id": "f"} [
+        "handle", "slug", "name", "description", "status", "first_party",
+        "generation_spend_cap_usd_micros", "io", "created_at", "updated_at",
+    ],
+    FormatIo {} ["output_kind"],
+    Queue {} [
+        "queue_id", "request_id", "format_id", "status", "terminal", "concurrency", "counts",
+        "items", "created_at", "status_url", "next_poll_after_seconds",
+    ],
+    QueueItem {"status": "running"} ["index", "run_id"],
+    Job {"id": "j", "status": "queued"} [
+        "type", "model", "result", "error", "price_usd", "metadata", "created_at", "updated_at",
+        "webhook_delivery",
+    ],
+    JobOutput {} ["artifacts"],
+    Artifact {"url": "https://m/a"} ["id", "media_type", "type", "content_type"],
+    WebhookDelivery {} [
+        "status", "attempts", "next_attempt_at", "last_status_code", "last_error",
+        "signing_secret_fingerprint",
+    ],
+    Redelivery {} ["job_id", "run_id", "event", "webhook_delivery"],
+    SubmitReceipt {"job": {"id": "j", "status": "queued"}}
+        ["request_id", "status_url", "result_url", "cancel_url", "next_poll_after_seconds"],
+    JobStatusPayload {} ["job_id", "status", "terminal", "result_ready", "next_poll_after_seconds"],
+    JobResult {"job_id": "j"} ["id", "status", "artifacts", "result", "error"],
+    Model {"id": "m"} ["name", "type", "capabilities", "pricing"],
+    Capabilities {} ["inputs", "duration_seconds", "resolutions", "aspect_ratios"],
+    Bounds {"min": 1, "max": 2} ["default"],
+    CatalogModel {"id": "m"} ["name", "type", "pricing", "model", "model_id"],
+    CatalogPricing {"unit": "second"} ["currency", "rates"],
+    CatalogRate {"unit_price_usd": "0.1000"} ["resolution"],
+    RunReceipt {"status": "queued"} [
+        "run_id", "request_id", "kind", "status_url", "result_url", "events_url", "error",
+        "output_error", "output", "artifacts", "primary_output_url", "primary_output_key", "usage",
+        "webhook_delivery", "next_poll_after_seconds", "created_at", "format_id", "action_id",
+        "previous_run_id", "queue_id",
+    ],
+    RunUsage {} ["billable_amount_usd_micros", "generation_spend_cap_usd_micros"],
+    RunStatusPayload {} [
+        "run_id", "kind", "status", "terminal", "result_ready", "next_poll_after_seconds", "usage",
+    ],
+    RunEvent {} ["id", "phase", "status", "created_at", "message"],
+    WebhookEvent {"event": "job.completed"} [
+        "request_id", "job_id", "run_id", "status", "outcome", "payload", "error", "created_at",
+    ],
+    SigningSecret {} ["secret", "fingerprint", "created_at", "rotation"],
+    SecretRotation {} ["previous_valid_until", "previous_fingerprint"],
+    TestDelivery {} ["delivery_id", "event", "url", "status"],
+};
+
+/// Values that are blank, or that no or only some fields expect.
+fn unexpected_values() -> Vec<Value> {
+    vec![
+        Value::Null,
+        json!(true),
+        json!(-1.5),
+        json!(u64::MAX),
+        json!(""),
+        json!("text"),
+        json!([]),
+        json!([7, {"id": 1}, "text", null]),
+        json!({}),
+        json!({"id": [], "status": [], "lane": 1}),
+    ]
+}
+
+#[test]
+fn unexpected_values_are_written_back_unchanged() {
+    for (name, round_trip, required, fields) in BODIES {
+        let required: Value = serde_json::from_str(required).unwrap();
+        assert_eq!(round_trip(required.clone()).unwrap(), required, "{name}");
+        for field in fields.iter().chain(&["lane"]) {
+            for value in unexpected_values() {
+                let mut json = required.clone();
+                json[field] = value;
+                let written = round_trip(json.clone());
+                assert_eq!(written.unwrap(), json, "{name}");
+            }
+        }
+        for value in unexpected_values() {
+            let mut json = required.clone();
+            for field in *fields {
+                json[field] = value.clone();
+            }
+            let written = round_trip(json.clone());
+            assert_eq!(written.unwrap(), json, "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_missing_required_field_is_named() {
+    for (name, round_trip, required, _) in BODIES {
+        let required: Value = serde_json::from_str(required).unwrap();
+        for field in required.as_object().unwrap().keys() {
+            if *name == "JobResult" {
+                continue;
+            }
+            let mut json = required.clone();
+            json.as_object_mut().unwrap().remove(field);
+            let error = round_trip(json).unwrap_err().to_string();
+            assert_eq!(error, format!("missing field `{field}`"), "{name}");
+        }
+        assert!(round_trip(json!("text")).is_err(), "{name}");
+        assert!(round_trip(Value::Null).is_err(), "{name}");
+    }
+}
+
+#[test]
+fn unexpected_values_do_not_hide_their_neighbours() {
+    let json = json!({
+        "status": "failed", "kind": "saga", "error": "none", "output": null, "usage": [1],
+        "artifacts": [{"id": "art_1", "url": null}, {"id": "art_2", "url": "https://m/a.png"}],
+        "created_at": 7, "primary_output_key": "hero", "next_poll_after_seconds": "soon"
+    });
+    let receipt: RunReceipt = serde_json::from_value(json.clone()).unwrap();
+    assert_eq!(receipt.artifacts.len(), 1);
+    assert_eq!(receipt.primary_output_key.as_deref(), Some("hero"));
+    assert_eq!(
+        (receipt.created_at.as_ref(), receipt.poll_after),
+        (None, None)
+    );
+    assert_eq!(receipt.extra.get("created_at"), Some(&json!(7)));
+    let written = serde_json::to_string(&receipt).unwrap();
+    assert_eq!(written.matches("\"artifacts\"").count(), 1);
+    assert_eq!(serde_json::from_str::<Value>(&written).unwrap(), json);
+}
+
+#[test]
+fn a_null_field_that_is_set_later_is_written_once() {
+    let json = json!({"status": "failed", "output": null});
+    let mut receipt: RunReceipt = serde_json::from_value(json).unwrap();
+    receipt.output = Some(json!({"title": "Fox"}));
+    let written = serde_json::to_string(&receipt).unwrap();
+    assert_eq!(written, r#"{"status":"failed","output":{"title":"Fox"}}"#);
+}
+
+#[test]
+fn durations_are_numbers_of_seconds() {
+    for (number, duration) in [
+        ("0", Some(Duration::ZERO)),
+        ("2", Some(Duration::from_secs(2))),
+        ("0.25", Some(Duration::from_millis(250))),
+        ("-1", None),
+        ("1e300", None),
+        ("\"2\"", None),
+        ("null", None),
+    ] {
+        let json = format!("{{\"next_poll_after_seconds\":{number}}}");
+        let payload: JobStatusPayload = serde_json::from_str(&json).unwrap();
+        assert_eq!(payload.poll_after, duration, "{number}");
+        assert_eq!(serde_json::to_string(&payload).unwrap().len(), json.len());
+    }
+}
+
+#[test]
+fn names_may_be_repeated_under_an_alias() {
+    for json in [
+        json!({"id": "job_1", "job_id": "job_1", "status": "completed"}),
+        json!({"job_id": "job_1", "id": null}),
+        json!({"id": null, "artifacts": []}),
+    ] {
+        let result: JobResult = serde_json::from_value(json.clone()).unwrap();
+        assert_eq!(serde_json::to_value(&result).unwrap(), json);
+    }
+    let json = json!({"id": 7, "model": "m-1"});
+    let model: CatalogModel = serde_json::from_value(json.clone()).unwrap();
+    assert_eq!(model.id, "m-1");
+    assert_eq!(serde_json::to_value(&model).unwrap(), json);
+}
+
+#[test]
+fn every_response_body_is_in_the_table() {
+    let declared = |file: &str| file.matches("response_body! {").count();
+    let files = [
+        include_str!("../account.rs"),
+        include_str!("../action.rs"),
+        include_str!("../avatar.rs"),
+        include_str!("../billing.rs"),
+        include_str!("../catalog.rs"),
+        include_str!("../error_body.rs"),
+        include_str!("../error_details.rs"),
+        include_str!("../format.rs"),
+        include_str!("../format/queue.rs"),
+        include_str!("../job.rs"),
+        include_str!("../model.rs"),
+        include_str!("../output_schema/mod.rs"),
+        include_str!("../run.rs"),
+        include_str!("../webhook.rs"),
+    ];
+    assert_eq!(
+        files.iter().map(|file| declared(file)).sum::<usize>(),
+        BODIES.len()
+    );
+}
