@@ -17,7 +17,7 @@ async fn main() -> Result<()> {
     let mut updates = queue.updates();
     while let Some(update) = updates.next().await {
         let counts = update?.status.counts();
-        println!("{} queued, {} running, {} ended", counts.queued, counts.running, counts.terminal());
+        println!("{} queued, {} running, {} ended", counts.queued, counts.running, counts.ended());
     }
     for (city, result) in cities.iter().zip(queue.results().await?) {
         let output = result.receipt.and_then(|receipt| receipt.output);

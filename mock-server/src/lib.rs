@@ -20,7 +20,7 @@
 //!     .build()?;
 //!
 //! let image = ImageGenerate::new("image-i").prompt("a red fox in snow");
-//! let result = client.image_generate(&image).send().await?.wait().await?;
+//! let result = client.images().generate(&image).await?.wait().await?;
 //!
 //! assert!(result.artifacts()[0].url.starts_with(service.media_url()));
 //! assert_eq!(service.jobs()[0]["status"], "completed");

@@ -80,7 +80,7 @@ impl InProcess {
     ///     .build()?;
     /// let image = ImageGenerate::new("image-i").prompt("a red fox in snow");
     /// let image = image.webhook_url("https://hooks.example.com/svc");
-    /// client.image_generate(&image).send().await?;
+    /// client.images().generate(&image).await?;
     /// mock.advance(Duration::from_secs(60))?;
     /// let statuses: Vec<_> = mock.deliveries().iter().map(|d| d["status"].clone()).collect();
     /// assert_eq!(statuses, [503, 204]);

@@ -248,7 +248,7 @@ async fn unwritable_folder_is_an_error() {
     std::fs::write(&file, "").unwrap();
     let script = Script::new([image_result(), image(200, BODY)]);
     let error = download(&script, &file.join("out")).await.unwrap_err();
-    assert!(error.to_string().contains("could not write"), "{error}");
+    assert!(error.to_string().contains("cannot write"), "{error}");
     assert!(error.is_download());
 }
 

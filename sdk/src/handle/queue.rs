@@ -30,7 +30,7 @@ use crate::types::{Queue, QueueId, QueueItem, RunReceipt};
 /// let mut updates = queue.updates();
 /// while let Some(update) = updates.next().await {
 ///     let counts = update?.status.counts();
-///     println!("{} of {} ended, {} running", counts.terminal(), counts.total, counts.running);
+///     println!("{} of {} ended, {} running", counts.ended(), counts.total, counts.running);
 /// }
 /// for item in queue.results().await? {
 ///     println!("{:?}: {:?}", item.item.index, item.receipt.map(|receipt| receipt.output));

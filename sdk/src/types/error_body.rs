@@ -41,7 +41,7 @@ impl ErrorBody {
     pub fn next_action(&self) -> Option<NextAction> {
         self.next_action
             .clone()
-            .or_else(|| Some(self.code.entry()?.next_action))
+            .or_else(|| Some(self.code.defaults()?.next_action))
     }
 
     /// Returns the information specific to the code. It is empty if the body has none.

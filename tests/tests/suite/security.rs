@@ -93,9 +93,9 @@ async fn a_key_is_in_no_log_error_debug_output_or_journal() {
 
     let mut seen = format!("{client:?}");
     let image = ImageGenerate::new("image-i").prompt("a fox");
-    let submit = client.image_generate(&image);
+    let submit = client.images().generate(&image);
     write!(seen, "{submit:?}").unwrap();
-    let job = submit.send().await.unwrap();
+    let job = submit.await.unwrap();
     write!(seen, "{job:?}").unwrap();
     for kind in [
         FaultKind::Status503,
@@ -105,16 +105,14 @@ async fn a_key_is_in_no_log_error_debug_output_or_journal() {
         FaultKind::Garbage,
     ] {
         server.add_fault(fault(kind)).unwrap();
-        let error = client.jobs_get(job.id()).send().await.unwrap_err();
+        let error = client.jobs().handle(job.id()).get().await.unwrap_err();
         write!(seen, "{error} {error:?}").unwrap();
     }
     let missing = client
-        .jobs_get(&JobId::from("job_missing"))
-        .send()
-        .await
+        .jobs().handle(&JobId::from("job_missing")).get().await
         .unwrap_err();
     write!(seen, "{missing} {missing:?}").unwrap();
-    let raw = client.raw(Method::Get, "/v1/nothing").send().await.unwrap();
+    let raw = client.raw(Method::Get, "/v1/nothing").await.unwrap();
     write!(seen, "{raw:?}").unwrap();
     write!(seen, "{:?}", server.requests(0)).unwrap();
 

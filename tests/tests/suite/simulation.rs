@@ -44,13 +44,13 @@ fn sum(ledger: &[Value], kind: &str) -> Usd {
 
 /// Submits until it is answered: what gave up is sent again with the key that its error names.
 async fn submitted(client: &open::Client, image: &ImageGenerate) -> JobHandle<Open> {
-    let mut submit = client.image_generate(image);
+    let mut submit = client.images().generate(image);
     loop {
-        match submit.send().await {
+        match submit.await {
             Ok(job) => return job,
             Err(error) => {
                 let key = error.idempotency_key().cloned().unwrap();
-                submit = client.image_generate(image).with_idempotency_key(key);
+                submit = client.images().generate(image).idempotency_key(key);
             }
         }
     }
@@ -155,7 +155,7 @@ async fn a_job_of_105_seconds_takes_at_most_25_calls_and_is_seen_within_a_second
         // Jobs begin at other fractions of a second each.
         tokio::time::sleep(Duration::from_millis(u64::from(offset) * 37)).await;
         let before = mock.requests(0).len();
-        let job = client.video_generate(&video).send().await.unwrap();
+        let job = client.videos().generate(&video).await.unwrap();
         #[expect(
             clippy::disallowed_methods,
             reason = "the runtime's paused clock, which the mock follows too"
@@ -181,11 +181,11 @@ async fn a_thousand_waiters_on_one_free_key_meet_no_429() {
     for number in 0..100 {
         let video = VideoGenerate::new("video-f")
             .prompt(format!("fox {number} [mock:seconds={}]", 60 + number));
-        jobs.push(client.video_generate(&video).send().await.unwrap());
+        jobs.push(client.videos().generate(&video).await.unwrap());
     }
     let mut waiters = JoinSet::new();
     for number in 0..1_000 {
-        let job = client.job(jobs[number % jobs.len()].id());
+        let job = client.jobs().handle(jobs[number % jobs.len()].id());
         waiters.spawn(async move { job.wait().await.map(drop) });
     }
     let mut done = 0;
@@ -211,7 +211,7 @@ async fn two_hundred_submits_on_a_free_key_wait_for_their_turn_instead_of_meetin
         let client = client.clone();
         submits.spawn(async move {
             let image = ImageGenerate::new("image-i").prompt(format!("fox {number}"));
-            client.image_generate(&image).send().await.map(drop)
+            client.images().generate(&image).await.map(drop)
         });
     }
     while let Some(submit) = submits.join_next().await {
@@ -230,7 +230,7 @@ async fn a_client_believes_the_deployments_own_read_multiple() {
     let mock = InProcess::new(Setup::default().read_multiple(1));
     let client = client(&mock, RetryPolicy::default());
     let image = ImageGenerate::new("image-i").prompt("a fox");
-    let job = client.image_generate(&image).send().await.unwrap();
+    let job = client.images().generate(&image).await.unwrap();
     for _ in 0..300 {
         job.get().await.unwrap();
     }

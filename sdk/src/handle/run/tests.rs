@@ -83,7 +83,7 @@ async fn the_error_of_a_run_that_did_not_complete_has_its_receipt() {
     assert_eq!(ended.billable_amount(), Some(Usd::from_micros(2_000_000)));
     assert_eq!(
         error.to_string(),
-        "run run_1 ended failed: too late (incomplete_assembly)"
+        "run run_1 failed: too late (incomplete_assembly)"
     );
 
     for (status, is_canceled) in [("canceled", true), ("skipped", false)] {
@@ -228,7 +228,7 @@ async fn a_queue_reports_its_progress_and_the_result_of_each_item() {
     let mut updates = queue.updates();
     let mut ended = Vec::new();
     while let Some(update) = updates.next().await {
-        ended.push(update.unwrap().status.counts().terminal());
+        ended.push(update.unwrap().status.counts().ended());
     }
     assert_eq!(ended, [0, 0, 2]);
     let results = queue.results().await.unwrap();

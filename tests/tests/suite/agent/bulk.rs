@@ -17,15 +17,13 @@ async fn a_hundred_runs_at_sixteen_are_right_at_every_read_and_survive_the_clien
     });
     let bulk = BulkRunCreate::new(items).concurrency(16);
     let queue = first
-        .formats_bulk_create("fmt_demo", &bulk)
-        .send()
-        .await
+        .formats().bulk_run("fmt_demo", &bulk).await
         .unwrap();
     let id = queue.id().clone();
     drop((queue, first));
 
     let second = client(&mock, "svc_dev_demo");
-    let queue = second.format_queue(id);
+    let queue = second.queues().handle(id);
     let (mut looks, mut busiest) = (0, 0);
     let mut updates = queue.updates();
     while let Some(update) = updates.next().await {

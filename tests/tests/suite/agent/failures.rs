@@ -119,7 +119,7 @@ async fn a_run_past_its_cap_fails_and_is_billed_for_what_it_did() {
     );
     assert_eq!(cap, Usd::from_micros(2_000_000));
     assert!(spent > Usd::ZERO && spent <= cap, "{spent}");
-    let usage = client.usage().send().await.unwrap();
+    let usage = client.account().usage().await.unwrap();
     let booked = usage
         .items
         .iter()

@@ -10,7 +10,7 @@ mod runs;
 use std::sync::Arc;
 
 use svc_mock_server::{InProcess, Setup};
-use svc_sdk::runs::{FormatRun, RunHandle};
+use svc_sdk::{FormatRun, RunHandle};
 use svc_sdk::types::FormatRunCreate;
 use svc_sdk::{Error, RetryPolicy, Secret, developer};
 
@@ -20,7 +20,7 @@ fn client(mock: &InProcess, key: &str) -> developer::Client {
         .base_url(mock.developer_base_url())
         .api_key(Secret::new(key).unwrap())
         .transport(Arc::new(mock.clone()))
-        .retry(RetryPolicy::default().retries(0))
+        .retry(RetryPolicy::default().max_retries(0))
         .seed(7)
         .build()
         .unwrap()
@@ -37,14 +37,14 @@ async fn started(
     format: &str,
     body: &FormatRunCreate,
 ) -> RunHandle<FormatRun> {
-    let start = client.formats_runs_create(format, body);
-    start.send().await.unwrap()
+    let start = client.formats().run(format, body);
+    start.await.unwrap()
 }
 
 /// A run that was refused: nothing runs and nothing is charged.
 async fn refused(client: &developer::Client, format: &str, body: &FormatRunCreate) -> Error {
-    let start = client.formats_runs_create(format, body);
-    let error = start.send().await.expect_err("it is refused");
+    let start = client.formats().run(format, body);
+    let error = start.await.expect_err("it is refused");
     assert!(error.run_id().is_none(), "{error}");
     assert!(error.idempotency_key().is_some(), "{error}");
     error

@@ -18,7 +18,7 @@ async fn reads_need_a_key_with_the_scope_to_read() {
     let (mock, _) = demo();
     let revoked = client(&mock, "svc_revoked");
     is(
-        revoked.formats_list().send().await,
+        revoked.formats().list().await,
         401,
         ErrorCode::Unauthorized,
     );
@@ -27,7 +27,7 @@ async fn reads_need_a_key_with_the_scope_to_read() {
     let rows = [
         (
             is(
-                bare.formats_list().send().await,
+                bare.formats().list().await,
                 403,
                 ErrorCode::InsufficientScope,
             ),
@@ -35,7 +35,7 @@ async fn reads_need_a_key_with_the_scope_to_read() {
         ),
         (
             is(
-                bare.format_run("run_none").get().await,
+                bare.format_runs().handle("run_none").get().await,
                 403,
                 ErrorCode::InsufficientScope,
             ),
@@ -43,7 +43,7 @@ async fn reads_need_a_key_with_the_scope_to_read() {
         ),
         (
             is(
-                bare.format_run("run_none").cancel().await,
+                bare.format_runs().handle("run_none").cancel().await,
                 403,
                 ErrorCode::InsufficientScope,
             ),
@@ -51,7 +51,7 @@ async fn reads_need_a_key_with_the_scope_to_read() {
         ),
         (
             is(
-                bare.format_run("run_none").redeliver().await,
+                bare.format_runs().handle("run_none").redeliver_webhook().await,
                 403,
                 ErrorCode::InsufficientScope,
             ),
@@ -59,7 +59,7 @@ async fn reads_need_a_key_with_the_scope_to_read() {
         ),
         (
             is(
-                bare.format_queue("frq_none").get().await,
+                bare.queues().handle("frq_none").get().await,
                 403,
                 ErrorCode::InsufficientScope,
             ),
@@ -67,7 +67,7 @@ async fn reads_need_a_key_with_the_scope_to_read() {
         ),
         (
             is(
-                bare.action_run("run_none").get().await,
+                bare.action_runs().handle("run_none").get().await,
                 403,
                 ErrorCode::InsufficientScope,
             ),
@@ -75,7 +75,7 @@ async fn reads_need_a_key_with_the_scope_to_read() {
         ),
         (
             is(
-                bare.agent_run("run_none").cancel().await,
+                bare.agent_runs().handle("run_none").cancel().await,
                 403,
                 ErrorCode::InsufficientScope,
             ),
@@ -93,57 +93,55 @@ async fn what_is_another_owners_reads_as_what_is_not_there() {
     let run = started(&demo, "fmt_demo", &FormatRunCreate::new("x")).await;
     let bulk = BulkRunCreate::new([FormatRunCreate::new("x")]);
     let queue = demo
-        .formats_bulk_create("fmt_demo", &bulk)
-        .send()
-        .await
+        .formats().bulk_run("fmt_demo", &bulk).await
         .unwrap();
     let other = client(&mock, "svc_dev_other");
     for id in [run.id().as_str(), "run_none"] {
         is(
-            other.format_run(id).get().await,
+            other.format_runs().handle(id).get().await,
             404,
             ErrorCode::FormatRunNotFound,
         );
         is(
-            other.format_run(id).result().await,
+            other.format_runs().handle(id).result().await,
             404,
             ErrorCode::FormatRunNotFound,
         );
         is(
-            other.format_run(id).events().await,
+            other.format_runs().handle(id).events().await,
             404,
             ErrorCode::FormatRunNotFound,
         );
         is(
-            other.format_run(id).cancel().await,
+            other.format_runs().handle(id).cancel().await,
             404,
             ErrorCode::FormatRunNotFound,
         );
     }
     for id in [queue.id().as_str(), "frq_none"] {
         is(
-            other.format_queue(id).get().await,
+            other.queues().handle(id).get().await,
             404,
             ErrorCode::FormatRunQueueNotFound,
         );
     }
     is(
-        other.formats_get("fmt_team").send().await,
+        other.formats().get("fmt_team").await,
         404,
         ErrorCode::FormatNotFound,
     );
     is(
-        other.actions_get(&"act_none".into()).send().await,
+        other.actions().get(&"act_none".into()).await,
         404,
         ErrorCode::ActionNotFound,
     );
     is(
-        other.action_run("run_none").get().await,
+        other.action_runs().handle("run_none").get().await,
         404,
         ErrorCode::ActionRunNotFound,
     );
     is(
-        other.agent_run("run_none").get().await,
+        other.agent_runs().handle("run_none").get().await,
         404,
         ErrorCode::AgentRunNotFound,
     );
@@ -154,7 +152,7 @@ async fn a_result_is_not_there_before_the_run_has_ended() {
     let (_mock, client) = demo();
     let run = started(&client, "fmt_demo", &FormatRunCreate::new("x")).await;
     let error = is(run.result().await, 409, ErrorCode::RunNotCompleted);
-    assert_eq!(error.advice(), Some(NextAction::PollStatus));
+    assert_eq!(error.next_action(), Some(NextAction::PollStatus));
     let status = error.body().unwrap().details().status.clone().unwrap();
     assert_eq!(status, "queued");
     assert!(error.retry_after().is_some());
@@ -166,15 +164,15 @@ async fn only_what_has_a_webhook_and_has_ended_is_delivered_again() {
     let (_mock, client) = demo();
     let plain = started(&client, "fmt_demo", &FormatRunCreate::new("x")).await;
     is(
-        plain.redeliver().await,
+        plain.redeliver_webhook().await,
         409,
         ErrorCode::WebhookNotConfigured,
     );
     let hooked = FormatRunCreate::new("x").webhook_url("https://hooks.example/runs");
     let hooked = started(&client, "fmt_demo", &hooked).await;
-    is(hooked.redeliver().await, 409, ErrorCode::RunNotTerminal);
+    is(hooked.redeliver_webhook().await, 409, ErrorCode::RunNotTerminal);
     hooked.wait().await.unwrap();
-    let redelivery = hooked.redeliver().await.unwrap();
+    let redelivery = hooked.redeliver_webhook().await.unwrap();
     assert_eq!(redelivery.event.as_deref(), Some("format.run.terminal"));
 }
 
@@ -183,11 +181,11 @@ async fn a_spent_read_budget_says_which_one_it_is() {
     let mock = InProcess::new(Setup::default().read_multiple(1));
     let first = client(&mock, "svc_dev_demo");
     for _ in 0..120 {
-        first.formats_list().send().await.unwrap();
+        first.formats().list().await.unwrap();
     }
     let second = client(&mock, "svc_dev_demo");
     let error = is(
-        second.formats_list().send().await,
+        second.formats().list().await,
         429,
         ErrorCode::RateLimited,
     );

@@ -36,7 +36,7 @@ async fn fields_that_can_never_be_right_are_refused() {
     for body in rows {
         let error = refused(&client, "fmt_demo", &body).await;
         is(&error, 400, ErrorCode::InvalidRequest);
-        assert_eq!(error.advice(), Some(NextAction::FixInput));
+        assert_eq!(error.next_action(), Some(NextAction::FixInput));
     }
 }
 
@@ -98,7 +98,7 @@ async fn attachments_are_judged_one_by_one() {
     for (body, status, code) in rows {
         let error = refused(&client, "fmt_demo", &body).await;
         is(&error, status, code);
-        assert_eq!(error.advice(), Some(NextAction::FixInput), "{error}");
+        assert_eq!(error.next_action(), Some(NextAction::FixInput), "{error}");
     }
 }
 
@@ -156,7 +156,7 @@ async fn a_wallet_that_cannot_fund_a_run_is_to_be_filled() {
     let error = refused(&client, "fmt_demo", &run()).await;
     is(&error, 402, ErrorCode::InsufficientCredits);
     assert!(error.is_insufficient_funds());
-    assert_eq!(error.advice(), Some(NextAction::AddFunds));
+    assert_eq!(error.next_action(), Some(NextAction::AddFunds));
 }
 
 #[tokio::test(start_paused = true)]
@@ -200,8 +200,8 @@ async fn a_key_is_used_once_and_a_refused_create_gives_it_back() {
     let (_mock, client) = demo();
     let key: svc_sdk::types::IdempotencyKey = "order-4711".parse().unwrap();
     let post = async |format: &str, body: &FormatRunCreate| {
-        let start = client.formats_runs_create(format, body);
-        start.with_idempotency_key(key.clone()).send().await
+        let start = client.formats().run(format, body);
+        start.idempotency_key(key.clone()).await
     };
     assert!(
         post("fmt_demo", &run().model("no-such-model"))
@@ -217,14 +217,12 @@ async fn a_key_is_used_once_and_a_refused_create_gives_it_back() {
     assert!(error.is_idempotency_conflict());
 
     let bulk = |text: &str| BulkRunCreate::new([FormatRunCreate::new(text)]);
-    let start = client.formats_bulk_create("fmt_demo", &bulk("a"));
+    let start = client.formats().bulk_run("fmt_demo", &bulk("a"));
     let queue = start
-        .with_idempotency_key(key.clone())
-        .send()
-        .await
+        .idempotency_key(key.clone()).await
         .unwrap();
-    let start = client.formats_bulk_create("fmt_demo", &bulk("b"));
-    let error = start.with_idempotency_key(key).send().await.unwrap_err();
+    let start = client.formats().bulk_run("fmt_demo", &bulk("b"));
+    let error = start.idempotency_key(key).await.unwrap_err();
     is(&error, 409, ErrorCode::IdempotencyConflict);
     assert_eq!(error.queue_id().as_ref(), Some(queue.id()));
 }
@@ -258,10 +256,10 @@ async fn a_body_over_four_mebibytes_is_too_large() {
 #[tokio::test(start_paused = true)]
 async fn a_body_always_goes_as_json() {
     let (_mock, client) = demo();
-    let start = client.formats_runs_create("fmt_demo", &run());
+    let start = client.formats().run("fmt_demo", &run());
     let request = start.request().unwrap();
     assert!(format!("{request:?}").contains("FormatsRunsCreate"));
-    assert!(start.send().await.is_ok());
+    assert!(start.await.is_ok());
 }
 
 #[tokio::test(start_paused = true)]
@@ -270,26 +268,22 @@ async fn a_spent_write_budget_is_waited_for_and_then_told() {
     let developer = client(&mock, "svc_dev_demo");
     for _ in 0..120 {
         developer
-            .format_runs_cancel(&"run_none".into())
-            .send()
-            .await
+            .format_runs().handle(&"run_none".into()).cancel().await
             .unwrap_err();
     }
     let patient = std::time::Duration::from_secs(2);
     let start = developer
-        .formats_runs_create("fmt_demo", &run())
-        .with_deadline(patient);
-    let error = start.send().await.unwrap_err();
+        .formats().run("fmt_demo", &run())
+        .timeout(patient);
+    let error = start.await.unwrap_err();
     assert!(error.is_rate_limited() && !error.may_have_been_sent());
-    let start = developer.formats_runs_create("fmt_demo", &run());
-    assert!(start.send().await.is_ok(), "in the next minute");
+    let start = developer.formats().run("fmt_demo", &run());
+    assert!(start.await.is_ok(), "in the next minute");
 
     // A client that does not know of the budget yet is told by the service.
     for _ in 0..119 {
         developer
-            .format_runs_cancel(&"run_none".into())
-            .send()
-            .await
+            .format_runs().handle(&"run_none".into()).cancel().await
             .unwrap_err();
     }
     let other = client(&mock, "svc_dev_demo");
@@ -307,7 +301,7 @@ async fn an_outage_is_sat_out_with_the_same_key() {
         .base_url(mock.developer_base_url())
         .api_key(svc_sdk::Secret::new("svc_dev_demo").unwrap())
         .transport(std::sync::Arc::new(mock.clone()))
-        .retry(RetryPolicy::default().retries(3))
+        .retry(RetryPolicy::default().max_retries(3))
         .build()
         .unwrap();
     let fault = json!({"kind": "drop_after", "operation": "formats_runs_create", "times": 2});
@@ -316,12 +310,10 @@ async fn an_outage_is_sat_out_with_the_same_key() {
     let cap = Usd::from_micros(3_000_000);
     let body = run().generation_spend_cap(cap);
     let run = patient
-        .formats_runs_create("fmt_demo", &body)
-        .send()
-        .await
+        .formats().run("fmt_demo", &body).await
         .unwrap();
     assert!(run.is_replay(), "the lost answer's run, not a second one");
-    let runs = patient.formats_runs_list("fmt_demo").send().await.unwrap();
+    let runs = patient.formats().runs("fmt_demo").await.unwrap();
     assert_eq!(runs.items.len(), 1);
     let usage = run.get().await.unwrap().usage.unwrap();
     assert_eq!(usage.generation_spend_cap(), Some(cap));

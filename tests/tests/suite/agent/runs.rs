@@ -18,7 +18,7 @@ struct Shot {
 #[tokio::test(start_paused = true)]
 async fn a_format_is_found_run_with_ones_own_type_and_its_files_fetched() {
     let (_mock, client) = demo();
-    let formats = client.formats_list().send().await.unwrap();
+    let formats = client.formats().list().await.unwrap();
     let media = formats
         .items
         .iter()
@@ -61,7 +61,7 @@ async fn a_format_is_found_run_with_ones_own_type_and_its_files_fetched() {
         (phases.first(), phases.contains(&"ended")),
         (Some(&"queued"), true)
     );
-    let runs = client.formats_runs_list("fmt_media").send().await.unwrap();
+    let runs = client.formats().runs("fmt_media").await.unwrap();
     assert_eq!(runs.items[0].id().as_ref(), Some(run.id()));
 }
 
@@ -69,17 +69,13 @@ async fn a_format_is_found_run_with_ones_own_type_and_its_files_fetched() {
 async fn an_action_and_a_completion_are_runs_like_any_other() {
     let (_mock, client) = demo();
     let actions = client
-        .actions_list()
-        .trigger_type("api_call")
-        .send()
-        .await
+        .actions().list()
+        .trigger_type("api_call").await
         .unwrap();
     let action = &actions.items[0];
     let body = ActionRunCreate::default().instruction("only the news of today");
     let run = client
-        .actions_runs_create(&action.id, &body)
-        .send()
-        .await
+        .actions().run(&action.id, &body).await
         .unwrap();
     let receipt = run.wait().await.unwrap();
     assert_eq!(
@@ -87,24 +83,20 @@ async fn an_action_and_a_completion_are_runs_like_any_other() {
         (Some(&RunKind::Action), None)
     );
     let same = client
-        .actions_runs_get(&action.id, run.id())
-        .send()
-        .await
+        .actions().get_run(&action.id, run.id()).await
         .unwrap();
     assert_eq!(same.id().as_ref(), Some(run.id()));
 
     let cap = Usd::from_micros(1_500_000);
     let completion = AgentCompletionCreate::new("three posters", cap);
     let run = client
-        .agent_completions_create(&completion)
-        .send()
-        .await
+        .agent().run(&completion).await
         .unwrap();
-    let taken_up = client.agent_run(run.id().clone());
+    let taken_up = client.agent_runs().handle(run.id().clone());
     let receipt = taken_up.wait().await.unwrap();
     assert_eq!(receipt.kind, Some(RunKind::Agent));
     assert_eq!(receipt.usage.unwrap().generation_spend_cap(), Some(cap));
-    let runs = client.agent_runs_list().send().await.unwrap();
+    let runs = client.agent_runs().list().await.unwrap();
     assert_eq!(runs.items.len(), 1);
 }
 

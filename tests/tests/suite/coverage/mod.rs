@@ -41,7 +41,7 @@ struct World {
 
 /// Makes what a submit makes, and gives the id of the resource that its receipt names.
 async fn made(submit: Submit<svc_sdk::JobHandle<Developer>>, resource: &str) -> String {
-    let job = submit.send().await.unwrap();
+    let job = submit.await.unwrap();
     job.wait().await.unwrap();
     let resource: Value = job.receipt().unwrap().extra.field(resource).unwrap();
     resource["id"].as_str().unwrap().to_owned()
@@ -63,15 +63,11 @@ impl World {
             .build()
             .unwrap();
         let job = open
-            .image_generate(&ImageGenerate::new("image-i").prompt("a fox"))
-            .send()
-            .await
+            .images().generate(&ImageGenerate::new("image-i").prompt("a fox")).await
             .unwrap();
         job.wait().await.unwrap();
         let top_up = open
-            .top_ups_create(&TopUpCreate::new(2_000))
-            .send()
-            .await
+            .top_ups().create(&TopUpCreate::new(2_000)).await
             .unwrap();
         let speech = AvatarTalkingVideo::new("ada").script("Hello.");
         let preview = AvatarPreviewCreate::new("ada").script("Hello.");
@@ -79,9 +75,9 @@ impl World {
         Self {
             job: job.id().clone(),
             top_up: top_up.id,
-            avatar_video: made(developer.avatar_talking_video(&speech), "avatar_video").await,
-            preview: made(developer.avatar_previews_create(&preview), "preview").await,
-            captions: made(developer.video_captions_create(&captions), "caption").await,
+            avatar_video: made(developer.avatars().talking_video(&speech), "avatar_video").await,
+            preview: made(developer.previews().create(&preview), "preview").await,
+            captions: made(developer.captions().create(&captions), "caption").await,
             runs: Runs::new(&developer).await,
             mock,
             open,
@@ -104,110 +100,86 @@ impl World {
         let video = VideoGenerate::new("video-f").prompt("a fox");
         Some(match operation {
             Op::ImageGenerate => open
-                .image_generate(&ImageGenerate::new("image-i").prompt("a fox"))
-                .send()
-                .await
+                .images().generate(&ImageGenerate::new("image-i").prompt("a fox")).await
                 .map(drop),
-            Op::ImageModelsList => open.image_models_list().send().await.map(drop),
-            Op::ImageModelsGet => open.image_models_get("image-i").send().await.map(drop),
-            Op::VideoGenerate => open.video_generate(&video).send().await.map(drop),
-            Op::VideoModelsList => open.video_models_list().send().await.map(drop),
-            Op::VideoModelsGet => open.video_models_get("video-f").send().await.map(drop),
-            Op::JobsList => open.jobs_list().send().await.map(drop),
-            Op::JobsGet => open.jobs_get(job).send().await.map(drop),
-            Op::JobsStatus => open.jobs_status(job).send().await.map(drop),
-            Op::JobsResult => open.jobs_result(job).send().await.map(drop),
-            Op::JobsCancel => match open.video_generate(&video).send().await {
+            Op::ImageModelsList => open.models().list_images().await.map(drop),
+            Op::ImageModelsGet => open.models().get_image("image-i").await.map(drop),
+            Op::VideoGenerate => open.videos().generate(&video).await.map(drop),
+            Op::VideoModelsList => open.models().list_videos().await.map(drop),
+            Op::VideoModelsGet => open.models().get_video("video-f").await.map(drop),
+            Op::JobsList => open.jobs().list().await.map(drop),
+            Op::JobsGet => open.jobs().handle(job).get().await.map(drop),
+            Op::JobsStatus => open.jobs().handle(job).status().await.map(drop),
+            Op::JobsResult => open.jobs().handle(job).result().await.map(drop),
+            Op::JobsCancel => match open.videos().generate(&video).await {
                 Ok(job) => job.cancel().await.map(drop),
                 Err(error) => Err(error),
             },
-            Op::OpenCatalogList => open.open_catalog_list().send().await.map(drop),
-            Op::OpenCatalogGet => open.open_catalog_get("video-f").send().await.map(drop),
-            Op::OpenEstimate => open.open_estimate(&video).send().await.map(drop),
+            Op::OpenCatalogList => open.pricing().list().await.map(drop),
+            Op::OpenCatalogGet => open.pricing().get("video-f").await.map(drop),
+            Op::OpenEstimate => open.estimates().create(&video).await.map(drop),
             Op::TopUpsCreate => open
-                .top_ups_create(&TopUpCreate::new(500))
-                .send()
-                .await
+                .top_ups().create(&TopUpCreate::new(500)).await
                 .map(drop),
-            Op::TopUpsGet => open.top_ups_get(top_up).send().await.map(drop),
+            Op::TopUpsGet => open.top_ups().handle(top_up).get().await.map(drop),
 
-            Op::Health => developer.health().send().await.map(drop),
-            Op::Catalog => developer.catalog().send().await.map(drop),
-            Op::Openapi => developer.openapi().send().await.map(drop),
-            Op::Reference => developer.reference().send().await.map(drop),
-            Op::Me => developer.me().send().await.map(drop),
-            Op::Balance => developer.balance().send().await.map(drop),
-            Op::Usage => developer.usage().send().await.map(drop),
-            Op::BgmCatalog => developer.bgm_catalog().send().await.map(drop),
-            Op::BgmCategories => developer.bgm_categories().send().await.map(drop),
-            Op::BgmPick => developer.bgm_pick(&MusicPick::new()).send().await.map(drop),
-            Op::JobsEvents => developer.jobs_events(job).send().await.map(drop),
+            Op::Health => developer.catalog().health().await.map(drop),
+            Op::Catalog => developer.catalog().await.map(drop),
+            Op::Openapi => developer.schema().openapi().await.map(drop),
+            Op::Reference => developer.schema().reference().await.map(drop),
+            Op::Me => developer.account().me().await.map(drop),
+            Op::Balance => developer.account().balance().await.map(drop),
+            Op::Usage => developer.account().usage().await.map(drop),
+            Op::BgmCatalog => developer.background_music().list().await.map(drop),
+            Op::BgmCategories => developer.background_music().categories().await.map(drop),
+            Op::BgmPick => developer.background_music().pick(&MusicPick::new()).await.map(drop),
+            Op::JobsEvents => developer.jobs().handle(job).events().await.map(drop),
             Op::TrendingVideosSearch => developer
-                .trending_videos_search(&Search::new("dance"))
-                .send()
-                .await
+                .trending().search(&Search::new("dance")).await
                 .map(drop),
             Op::AvatarGenerate => {
                 let body =
                     AvatarGenerate::new("mia").input(AvatarInput::prompt("a calm presenter"));
-                developer.avatar_generate(&body).send().await.map(drop)
+                developer.avatars().generate(&body).await.map(drop)
             }
             Op::AvatarTalkingVideo => {
                 let body = AvatarTalkingVideo::new("ada").script("Hello.");
-                developer.avatar_talking_video(&body).send().await.map(drop)
+                developer.avatars().talking_video(&body).await.map(drop)
             }
             Op::Image1Generate => developer
-                .image_1_generate(&Image1Generate::new("a fox"))
-                .send()
-                .await
+                .images().generate(&Image1Generate::new("a fox")).await
                 .map(drop),
             Op::Video1Generate => developer
-                .video_1_generate(&Video1Generate::new("a fox"))
-                .send()
-                .await
+                .videos().generate(&Video1Generate::new("a fox")).await
                 .map(drop),
             Op::Music1Generate => developer
-                .music_1_generate(&Music1Generate::new("a waltz"))
-                .send()
-                .await
+                .music().generate(&Music1Generate::new("a waltz")).await
                 .map(drop),
-            Op::AvatarCanonicalList => developer.avatar_canonical_list().send().await.map(drop),
+            Op::AvatarCanonicalList => developer.avatars().list().await.map(drop),
             Op::AvatarCanonicalGet => developer
-                .avatar_canonical_get("ava_ada")
-                .send()
-                .await
+                .avatars().get("ava_ada").await
                 .map(drop),
-            Op::AvatarsList => developer.avatars_list().send().await.map(drop),
-            Op::AvatarsGet => developer.avatars_get("ava_lin").send().await.map(drop),
+            Op::AvatarsList => developer.avatars().list_any().await.map(drop),
+            Op::AvatarsGet => developer.avatars().get_any("ava_lin").await.map(drop),
             Op::AvatarCatalogSearch => developer
-                .avatar_catalog_search(&Search::new("ada"))
-                .send()
-                .await
+                .avatars().search(&Search::new("ada")).await
                 .map(drop),
-            Op::AvatarVideosList => developer.avatar_videos_list().send().await.map(drop),
+            Op::AvatarVideosList => developer.avatar_videos().list().await.map(drop),
             Op::AvatarVideosGet => developer
-                .avatar_videos_get(&self.avatar_video)
-                .send()
-                .await
+                .avatar_videos().get(&self.avatar_video).await
                 .map(drop),
             Op::AvatarPreviewsCreate => {
                 let body = AvatarPreviewCreate::new("ada").script("Hello.");
                 developer
-                    .avatar_previews_create(&body)
-                    .send()
-                    .await
+                    .previews().create(&body).await
                     .map(drop)
             }
             Op::AvatarPreviewsGet => developer
-                .avatar_previews_get(&self.preview)
-                .send()
-                .await
+                .previews().get(&self.preview).await
                 .map(drop),
             Op::AvatarPreviewsRegenerate => {
                 match developer
-                    .avatar_previews_regenerate(&self.preview)
-                    .send()
-                    .await
+                    .previews().regenerate(&self.preview).await
                 {
                     // Only a preview that is there again has a video to be made of it.
                     Ok(job) => job.wait().await.map(drop),
@@ -215,22 +187,16 @@ impl World {
                 }
             }
             Op::AvatarPreviewsGenerateVideo => developer
-                .avatar_previews_generate_video(&self.preview)
-                .send()
-                .await
+                .previews().generate_video(&self.preview).await
                 .map(drop),
             Op::VideoCaptionsCreate => {
                 let body = VideoCaptionsCreate::new("https://media.example/a.mp4");
                 developer
-                    .video_captions_create(&body)
-                    .send()
-                    .await
+                    .captions().create(&body).await
                     .map(drop)
             }
             Op::VideoCaptionsGet => developer
-                .video_captions_get(&self.captions)
-                .send()
-                .await
+                .captions().get(&self.captions).await
                 .map(drop),
             Op::AliasAvatarV10 => self.alias(Alias::AvatarV1_0, AVATAR).await,
             Op::AliasAvatar10Generate => self.alias(Alias::Avatar1_0Generate, OTHER_AVATAR).await,
@@ -243,17 +209,13 @@ impl World {
 
             // Hidden from the public schema: reachable raw, without a typed promise.
             Op::HiddenHealth => developer
-                .raw(Method::Get, operation.path())
-                .send()
-                .await
+                .raw(Method::Get, operation.path()).await
                 .map(drop),
             Op::HiddenAdmissionPreview => {
                 let body = json!({"model": "video-1.0", "input": {"prompt": "a fox"}});
                 developer
                     .raw(Method::Post, operation.path())
-                    .body(&body)
-                    .send()
-                    .await
+                    .body(&body).await
                     .map(drop)
             }
 
@@ -334,9 +296,7 @@ impl World {
         let body = serde_json::from_str(body).unwrap();
         let job = self
             .developer
-            .model_run("studio", alias, &body)
-            .send()
-            .await?;
+            .model_run("studio", alias, &body).await?;
         assert!(job.idempotency_key().is_some());
         Ok(())
     }
@@ -378,8 +338,8 @@ async fn every_operation_has_a_method_that_the_mock_answers() {
 #[tokio::test(start_paused = true)]
 async fn both_surfaces_show_the_workspaces_jobs() {
     let world = World::new().await;
-    let seen = world.developer.job(world.job.clone()).get().await.unwrap();
+    let seen = world.developer.jobs().handle(world.job.clone()).get().await.unwrap();
     assert_eq!(seen.id, world.job);
-    let listed = world.developer.jobs_list().send().await.unwrap();
+    let listed = world.developer.jobs().list().await.unwrap();
     assert!(listed.items.iter().any(|job| job.id == world.job));
 }

@@ -1,7 +1,7 @@
 //! The typed methods of runs, bulk queues and webhook administration.
 
 use svc_sdk::contract::Operation;
-use svc_sdk::runs::{QueueHandle, RunHandle};
+use svc_sdk::{QueueHandle, RunHandle};
 use svc_sdk::types::{
     ActionId, ActionRunCreate, AgentCompletionCreate, BulkRunCreate, FormatRunCreate, QueueId,
     RunId, TestDeliveryCreate, Usd, Video1Generate,
@@ -34,17 +34,15 @@ impl Runs {
     pub(super) async fn new(client: &developer::Client) -> Self {
         let action = ActionId::from("act_daily");
         let body = ActionRunCreate::default();
-        let action_run = client.actions_runs_create(&action, &body);
-        let action_run: RunHandle<_> = action_run.send().await.unwrap();
-        let format_run = client.formats_runs_create(FORMAT, &format_body());
-        let format_run = format_run.send().await.unwrap();
-        let agent_run = client.agent_completions_create(&agent_body());
-        let agent_run = agent_run.send().await.unwrap();
+        let action_run = client.actions().run(&action, &body);
+        let action_run: RunHandle<_> = action_run.await.unwrap();
+        let format_run = client.formats().run(FORMAT, &format_body());
+        let format_run = format_run.await.unwrap();
+        let agent_run = client.agent().run(&agent_body());
+        let agent_run = agent_run.await.unwrap();
         let bulk = BulkRunCreate::new([FormatRunCreate::new("a teaser")]);
         let queue: QueueHandle = client
-            .formats_bulk_create(FORMAT, &bulk)
-            .send()
-            .await
+            .formats().bulk_run(FORMAT, &bulk).await
             .unwrap();
         action_run.wait().await.unwrap();
         format_run.wait().await.unwrap();
@@ -80,19 +78,19 @@ impl Runs {
             ..
         } = self;
         Some(match operation {
-            Op::ActionsList => client.actions_list().send().await.map(drop),
-            Op::ActionsGet => client.actions_get(action).send().await.map(drop),
-            Op::ActionsRunsList => client.actions_runs_list(action).send().await.map(drop),
+            Op::ActionsList => client.actions().list().await.map(drop),
+            Op::ActionsGet => client.actions().get(action).await.map(drop),
+            Op::ActionsRunsList => client.actions().runs(action).await.map(drop),
             Op::ActionsRunsCreate => {
                 let body = ActionRunCreate::default();
-                let start = client.actions_runs_create(action, &body);
-                start.send().await.map(drop)
+                let start = client.actions().run(action, &body);
+                start.await.map(drop)
             }
-            Op::ActionsRunsGet => client.actions_runs_get(action, run).send().await.map(drop),
-            Op::ActionRunsGet => client.action_runs_get(run).send().await.map(drop),
-            Op::ActionRunsStatus => client.action_runs_status(run).send().await.map(drop),
-            Op::ActionRunsResult => client.action_runs_result(run).send().await.map(drop),
-            Op::ActionRunsCancel => client.action_runs_cancel(run).send().await.map(drop),
+            Op::ActionsRunsGet => client.actions().get_run(action, run).await.map(drop),
+            Op::ActionRunsGet => client.action_runs().handle(run).get().await.map(drop),
+            Op::ActionRunsStatus => client.action_runs().handle(run).status().await.map(drop),
+            Op::ActionRunsResult => client.action_runs().handle(run).result().await.map(drop),
+            Op::ActionRunsCancel => client.action_runs().handle(run).cancel().await.map(drop),
             _ => return None,
         })
     }
@@ -106,33 +104,33 @@ impl Runs {
             ..
         } = self;
         let start = async |format: &str| {
-            let start = client.formats_runs_create(format, &format_body());
-            start.send().await.map(drop)
+            let start = client.formats().run(format, &format_body());
+            start.await.map(drop)
         };
         let bulk = async |format: &str| {
             let body = BulkRunCreate::new([format_body()]);
-            let start = client.formats_bulk_create(format, &body);
-            start.send().await.map(drop)
+            let start = client.formats().bulk_run(format, &body);
+            start.await.map(drop)
         };
         Some(match operation {
-            Op::FormatsList => client.formats_list().send().await.map(drop),
-            Op::FormatsGet => client.formats_get(FORMAT).send().await.map(drop),
-            Op::FormatsBySlugGet => client.formats_get(SLUG).send().await.map(drop),
-            Op::FormatsRunsList => client.formats_runs_list(FORMAT).send().await.map(drop),
-            Op::FormatsBySlugRunsList => client.formats_runs_list(SLUG).send().await.map(drop),
+            Op::FormatsList => client.formats().list().await.map(drop),
+            Op::FormatsGet => client.formats().get(FORMAT).await.map(drop),
+            Op::FormatsBySlugGet => client.formats().get(SLUG).await.map(drop),
+            Op::FormatsRunsList => client.formats().runs(FORMAT).await.map(drop),
+            Op::FormatsBySlugRunsList => client.formats().runs(SLUG).await.map(drop),
             Op::FormatsRunsCreate => start(FORMAT).await,
             Op::FormatsBySlugRunsCreate => start(SLUG).await,
             Op::FormatsBulkCreate => bulk(FORMAT).await,
             Op::FormatsBySlugBulkCreate => bulk(SLUG).await,
-            Op::FormatQueuesGet => client.format_queues_get(&self.queue).send().await.map(drop),
-            Op::FormatRunsGet => client.format_runs_get(run).send().await.map(drop),
-            Op::FormatRunsStatus => client.format_runs_status(run).send().await.map(drop),
-            Op::FormatRunsResult => client.format_runs_result(run).send().await.map(drop),
-            Op::FormatRunsEvents => client.format_runs_events(run).send().await.map(drop),
-            Op::FormatRunsCancel => client.format_runs_cancel(run).send().await.map(drop),
+            Op::FormatQueuesGet => client.queues().handle(&self.queue).get().await.map(drop),
+            Op::FormatRunsGet => client.format_runs().handle(run).get().await.map(drop),
+            Op::FormatRunsStatus => client.format_runs().handle(run).status().await.map(drop),
+            Op::FormatRunsResult => client.format_runs().handle(run).result().await.map(drop),
+            Op::FormatRunsEvents => client.format_runs().handle(run).events().await.map(drop),
+            Op::FormatRunsCancel => client.format_runs().handle(run).cancel().await.map(drop),
             Op::FormatRunsWebhookRedeliver => {
-                let call = client.format_runs_webhook_redeliver(run);
-                call.send().await.map(drop)
+                let call = client.format_runs().handle(run).redeliver_webhook();
+                call.await.map(drop)
             }
             _ => return None,
         })
@@ -148,19 +146,19 @@ impl Runs {
         } = self;
         Some(match operation {
             Op::AgentCompletionsCreate => {
-                let start = client.agent_completions_create(&agent_body());
-                start.send().await.map(drop)
+                let start = client.agent().run(&agent_body());
+                start.await.map(drop)
             }
-            Op::AgentRunsList => client.agent_runs_list().send().await.map(drop),
-            Op::AgentRunsGet => client.agent_runs_get(run).send().await.map(drop),
-            Op::AgentRunsStatus => client.agent_runs_status(run).send().await.map(drop),
-            Op::AgentRunsResult => client.agent_runs_result(run).send().await.map(drop),
-            Op::AgentRunsCancel => client.agent_runs_cancel(run).send().await.map(drop),
-            Op::SigningSecretGet => client.signing_secret_get().send().await.map(drop),
-            Op::SigningSecretRotate => client.signing_secret_rotate().send().await.map(drop),
+            Op::AgentRunsList => client.agent_runs().list().await.map(drop),
+            Op::AgentRunsGet => client.agent_runs().handle(run).get().await.map(drop),
+            Op::AgentRunsStatus => client.agent_runs().handle(run).status().await.map(drop),
+            Op::AgentRunsResult => client.agent_runs().handle(run).result().await.map(drop),
+            Op::AgentRunsCancel => client.agent_runs().handle(run).cancel().await.map(drop),
+            Op::SigningSecretGet => client.webhooks().signing_secret().await.map(drop),
+            Op::SigningSecretRotate => client.webhooks().rotate_signing_secret().await.map(drop),
             Op::TestDeliveriesCreate => {
                 let body = TestDeliveryCreate::new(HOOK);
-                client.test_deliveries_create(&body).send().await.map(drop)
+                client.webhooks().send_test(&body).await.map(drop)
             }
             Op::JobsWebhookRedeliver => self.redelivered().await,
             _ => return None,
@@ -170,8 +168,8 @@ impl Runs {
     /// A job with a webhook, whose end is told again.
     async fn redelivered(&self) -> Result<()> {
         let video = Video1Generate::new("a fox").webhook_url(HOOK);
-        let job = self.client.video_1_generate(&video).send().await?;
+        let job = self.client.videos().generate(&video).await?;
         job.wait().await?;
-        job.redeliver().await.map(drop)
+        job.redeliver_webhook().await.map(drop)
     }
 }
