@@ -1,4 +1,4 @@
-//! Verification against the bare `hmac` and `sha2` computation, in the same run.
+//! StreamVerifier against the bare `hmac` and `sha2` computation, in the same run.
 //!
 //! `cargo bench -p svc-webhook-verify`. What to compare is a row with the row `plain`
 //! of the same body size: the difference is what headers, comparison and wiping cost.
@@ -59,7 +59,7 @@ fn check(bencher: Bencher<'_, '_>, size: usize, key_count: usize) {
     let headers = Signer::new(keys(key_count)).sign(NOW, &body);
     let verifier = Verifier::new(keys(key_count));
     bencher.counter(BytesCount::new(size)).bench_local(|| {
-        verifier.check(
+        verifier.verify(
             headers.timestamp(),
             headers.signature(),
             black_box(&body),
@@ -95,5 +95,5 @@ fn hostile_header(bencher: Bencher<'_, '_>, size: usize) {
     let verifier = Verifier::new(keys(1));
     bencher
         .counter(BytesCount::new(size))
-        .bench_local(|| verifier.check("1700000000", &signature, black_box(&body), NOW));
+        .bench_local(|| verifier.verify("1700000000", &signature, black_box(&body), NOW));
 }

@@ -3,7 +3,7 @@
 
 use allocation_counter::measure;
 use axum::http::HeaderMap;
-use svc_webhook_verify::{KeySet, Reject, Signer, Verifier, verify};
+use svc_webhook_verify::{KeySet, Signer, Verifier, VerifyError, verify};
 
 const NOW: u64 = 1_700_000_000;
 
@@ -34,8 +34,8 @@ fn verifying_and_signing_allocate_nothing() -> Result<(), Box<dyn std::error::Er
         ));
         let fresh = Verifier::new(keys.clone()).tolerance(tolerance);
         assert!(fresh.verify(timestamp, signature, &body, NOW));
-        assert!(verifier.check(timestamp, &full, &body, NOW).is_ok());
-        assert!(verifier.check_headers(&map, &body, NOW).is_ok());
+        assert!(verifier.verify(timestamp, &full, &body, NOW).is_ok());
+        assert!(verifier.verify_with_headers(&map, &body, NOW).is_ok());
 
         let streamed = verifier.begin(timestamp, signature);
         let streamed = streamed.and_then(|mut verification| {
@@ -46,17 +46,17 @@ fn verifying_and_signing_allocate_nothing() -> Result<(), Box<dyn std::error::Er
         assert!(streamed.is_ok());
 
         let refusals = [
-            verifier.check("", signature, &body, NOW),
-            verifier.check(timestamp, "svc-v1=zz", &body, NOW),
-            verifier.check(timestamp, signature, "{}", NOW),
-            verifier.check(timestamp, signature, &body, NOW + 301),
+            verifier.verify("", signature, &body, NOW),
+            verifier.verify(timestamp, "svc-v1=zz", &body, NOW),
+            verifier.verify(timestamp, signature, "{}", NOW),
+            verifier.verify(timestamp, signature, &body, NOW + 301),
         ];
         assert_eq!(
             refusals.map(|refused| refused.err().map(|reject| reject.status())),
             [Some(400), Some(400), Some(401), Some(401)]
         );
         assert_eq!(Signer::new(keys.clone()).sign(NOW, &body), headers);
-        assert_eq!(Reject::SignatureMissing.code(), "signature_missing");
+        assert_eq!(VerifyError::SignatureMissing.code(), "signature_missing");
     });
     assert_eq!(counted.count_total, 0);
     Ok(())

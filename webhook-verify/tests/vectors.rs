@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use serde::Deserialize;
-use svc_webhook_verify::{KeyError, KeySet, Reject, Verified, Verifier, header};
+use svc_webhook_verify::{KeyError, KeySet, VerifiedSignature, Verifier, VerifyError, header};
 
 #[derive(Deserialize)]
 struct Vectors {
@@ -34,14 +34,14 @@ struct Expect {
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Octets {
-    Text(String),
+    ArrayString(String),
     Hex { hex: String },
 }
 
 impl Octets {
     fn bytes(&self) -> Result<Vec<u8>, Box<dyn Error>> {
         match self {
-            Self::Text(text) => Ok(text.clone().into_bytes()),
+            Self::ArrayString(text) => Ok(text.clone().into_bytes()),
             Self::Hex { hex } => {
                 let pairs = hex.as_bytes().chunks(2);
                 let byte = |pair| Ok(u8::from_str_radix(std::str::from_utf8(pair)?, 16)?);
@@ -55,18 +55,18 @@ fn all(octets: &[Octets]) -> Result<Vec<Vec<u8>>, Box<dyn Error>> {
     octets.iter().map(Octets::bytes).collect()
 }
 
-fn outcome(outcome: Result<Verified, Reject>) -> Expect {
+fn outcome(outcome: Result<VerifiedSignature, VerifyError>) -> Expect {
     Expect {
         accept: outcome.is_ok(),
-        secret: outcome.as_ref().map(Verified::key_index).ok(),
+        secret: outcome.as_ref().map(VerifiedSignature::key_index).ok(),
         reason: outcome.err().map(|reject| reject.code().to_owned()),
     }
 }
 
 fn refused_set_up(error: KeyError) -> Expect {
     let reason = match error {
-        KeyError::Empty => "secret_empty",
-        KeyError::NoKeys => "secret_missing",
+        KeyError::EmptySecret => "secret_empty",
+        KeyError::NoSecrets => "secret_missing",
         _ => "secret_too_many",
     };
     Expect {
@@ -108,12 +108,12 @@ fn every_vector_is_answered_as_it_says() -> Result<(), Box<dyn Error>> {
         };
         let verifier = verifier.tolerance(Duration::from_secs(case.tolerance.parse()?));
         if let Some(headers) = header_map(&timestamp, &signature) {
-            let checked = verifier.check_headers(&headers, &body, now);
+            let checked = verifier.verify_with_headers(&headers, &body, now);
             assert_eq!(outcome(checked), case.expect, "header map: {name}");
             in_maps += 1;
         }
         let (timestamp, signature) = (timestamp.join(&b','), signature.join(&b','));
-        let checked = verifier.check(&timestamp, &signature, &body, now);
+        let checked = verifier.verify(&timestamp, &signature, &body, now);
         assert_eq!(outcome(checked), case.expect, "{name}");
         let streamed = verifier.begin(&timestamp, &signature);
         let streamed = streamed.and_then(|mut verification| {

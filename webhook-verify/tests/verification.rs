@@ -10,7 +10,7 @@
 
 use std::time::Duration;
 
-use svc_webhook_verify::{KeySet, Reject, Signer, Verified, Verifier, verify};
+use svc_webhook_verify::{KeySet, Signer, VerifiedSignature, Verifier, VerifyError, verify};
 
 const NOW: u64 = 1_700_000_000;
 const TIMESTAMP: &str = "1700000000";
@@ -33,9 +33,9 @@ type Row<'a> = (&'a str, &'a str, &'a str, &'a [u8], Result<usize, &'a str>);
 /// Puts each row to the whole-body check, to the streaming one and to the boolean.
 fn assert_rows(verifier: &Verifier, rows: &[Row<'_>]) {
     for &(name, timestamp, signature, body, expected) in rows {
-        let whole = verifier.check(timestamp, signature, body, NOW);
-        let outcome = whole.as_ref().map(Verified::key_index);
-        assert_eq!(outcome.map_err(Reject::code), expected, "{name}");
+        let whole = verifier.verify(timestamp, signature, body, NOW);
+        let outcome = whole.as_ref().map(VerifiedSignature::key_index);
+        assert_eq!(outcome.map_err(VerifyError::code), expected, "{name}");
 
         let streamed = verifier
             .begin(timestamp, signature)
@@ -381,7 +381,7 @@ fn a_rotation_is_survived_by_receivers_of_either_secret() {
     }
     let stranger = Verifier::new(KeySet::new(["whsec_retired"]).unwrap());
     let refused = stranger.check(headers.timestamp(), headers.signature(), BODY, NOW);
-    assert_eq!(refused, Err(Reject::SignatureMismatch));
+    assert_eq!(refused, Err(VerifyError::SignatureMismatch));
 }
 
 #[test]
@@ -389,5 +389,5 @@ fn a_verifier_and_its_parts_can_be_shared_between_threads() {
     fn shared<T: Send + Sync + 'static>() {}
     shared::<Verifier>();
     shared::<Signer>();
-    shared::<svc_webhook_verify::Verification>();
+    shared::<svc_webhook_verify::StreamVerifier>();
 }

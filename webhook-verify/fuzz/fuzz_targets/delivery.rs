@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use http::{HeaderMap, HeaderValue};
 use libfuzzer_sys::fuzz_target;
-use svc_webhook_verify::{KeySet, Reject, Verified, Verifier, header};
+use svc_webhook_verify::{KeySet, VerifyError, VerifiedSignature, Verifier, header};
 use svc_webhook_verify_fuzz::oracle;
-use svc_webhook_verify_fuzz::pieces::Delivery;
+use svc_webhook_verify_fuzz::delivery::Delivery;
 
 fuzz_target!(|delivery: Delivery| {
     let Ok(keys) = KeySet::new(&delivery.secrets) else {
@@ -26,13 +26,13 @@ fuzz_target!(|delivery: Delivery| {
     let (timestamp, signature) = (delivery.timestamp(), delivery.signature());
     let verifier = Verifier::new(keys).tolerance(Duration::from_secs(*tolerance));
     let expected = oracle::verify(secrets, &timestamp, &signature, body, *now, *tolerance);
-    let outcome = |checked: Result<Verified, Reject>| {
+    let outcome = |checked: Result<VerifiedSignature, VerifyError>| {
         checked
             .map(|verified| verified.key_index())
             .map_err(|reject| reject.code())
     };
 
-    let checked = verifier.check(&timestamp, &signature, body, *now);
+    let checked = verifier.verify(&timestamp, &signature, body, *now);
     assert_eq!(outcome(checked), expected);
 
     let streamed = verifier
@@ -54,7 +54,7 @@ fuzz_target!(|delivery: Delivery| {
         headers.insert(header::TIMESTAMP, timestamp);
         headers.insert(header::SIGNATURE, signature);
         assert_eq!(
-            outcome(verifier.check_headers(&headers, body, *now)),
+            outcome(verifier.verify_with_headers(&headers, body, *now)),
             expected
         );
     }

@@ -4,7 +4,7 @@
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use svc_webhook_verify::{Key, Reject, Verifier};
+use svc_webhook_verify::{Key, VerifyError, Verifier};
 use svc_webhook_verify_fuzz::oracle;
 
 static VERIFIER: LazyLock<Verifier> =
@@ -18,11 +18,11 @@ fuzz_target!(|headers: (&[u8], &[u8])| {
         Ok(time)
     });
     assert_eq!(
-        begun.as_ref().map(drop).map_err(Reject::code),
+        begun.as_ref().map(drop).map_err(VerifyError::code),
         expected.map(drop)
     );
     if let (Ok(verification), Ok(time)) = (begun, expected) {
         // Without the secret nobody hits on a tag, not even at the right time.
-        assert_eq!(verification.finish(time), Err(Reject::SignatureMismatch));
+        assert_eq!(verification.finish(time), Err(VerifyError::SignatureMismatch));
     }
 });

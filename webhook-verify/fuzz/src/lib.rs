@@ -2,4 +2,4 @@
 //! near to being genuine.
 
 pub mod oracle;
-pub mod pieces;
+pub mod delivery;

@@ -3,10 +3,10 @@ use axum::body::{Body, Bytes};
 use axum::extract::{DefaultBodyLimit, FromRef, Request};
 use axum::http::StatusCode;
 use axum::routing::post;
-use svc_webhook_verify::{Receiver, Refused, Reject, Webhook};
+use svc_webhook_verify::{ReceiveError, Receiver, VerifyError, Webhook};
 use tower_http::limit::RequestBodyLimitLayer;
 
-use crate::delivery::{
+use crate::fixtures::{
     JOB, NOW, bad_headers, delivery, delivery_of, receiver, refusal, request, send, signed_at,
     status,
 };
@@ -16,10 +16,10 @@ struct AppState {
     receiver: Receiver,
 }
 
-async fn receive(webhook: Webhook) -> Result<(StatusCode, Bytes), Refused> {
+async fn receive(webhook: Webhook) -> Result<(StatusCode, Bytes), ReceiveError> {
     assert_eq!(webhook.received_at(), NOW);
-    assert_eq!(webhook.verified().key_index(), 0);
-    let status = match webhook.event()?.kind().is_known() {
+    assert_eq!(webhook.signature().key_index(), 0);
+    let status = match webhook.event()?.event_type().is_known() {
         true => StatusCode::OK,
         false => StatusCode::NO_CONTENT,
     };
@@ -48,7 +48,7 @@ async fn bad_headers_are_answered_400_and_bad_signatures_401() {
     for (name, request, expected) in bad_headers() {
         let (status, reason) = refusal(&router(), request).await;
         assert_eq!(status, expected, "{name}");
-        assert!(matches!(reason, Refused::Rejected(_)), "{name}");
+        assert!(matches!(reason, ReceiveError::Verify(_)), "{name}");
     }
 }
 
@@ -63,7 +63,7 @@ async fn a_genuine_body_that_is_no_event_is_400() {
     for body in ["", "\0", "[]", r#"{"event":5}"#] {
         let (status, reason) = refusal(&router(), delivery(body)).await;
         assert_eq!(status, 400);
-        assert!(matches!(reason, Refused::NotAnEvent(_)), "{reason}");
+        assert!(matches!(reason, ReceiveError::InvalidEvent(_)), "{reason}");
     }
 }
 
@@ -113,7 +113,7 @@ async fn a_limit_that_is_found_while_reading_is_413_too() {
     let body = Body::from_stream(Pieces(vec![Ok(Bytes::from_static(&[b' '; 60])); 2]));
     let (status, reason) = refusal(&router, request(signed_at(NOW, JOB), body)).await;
     assert_eq!(status, 413);
-    assert!(matches!(reason, Refused::TooLarge));
+    assert!(matches!(reason, ReceiveError::BodyTooLarge));
 }
 
 #[tokio::test]
@@ -132,7 +132,7 @@ async fn a_body_in_pieces_is_joined_and_one_that_breaks_off_is_400() {
     let broken = Body::from_stream(Pieces(vec![Ok(Bytes::from_static(start)), Err("gone")]));
     let (status, reason) = refusal(&router(), request(signed_at(NOW, JOB), broken)).await;
     assert_eq!(status, 400);
-    assert!(matches!(reason, Refused::Unreadable));
+    assert!(matches!(reason, ReceiveError::IncompleteBody));
 }
 
 #[tokio::test]
@@ -141,7 +141,7 @@ async fn a_stale_delivery_is_refused_before_its_body_is_read() {
     let stale: Request = request(signed_at(NOW - 301, JOB), never);
     let (status, reason) = refusal(&router(), stale).await;
     assert_eq!(status, 401);
-    let Refused::Rejected(Reject::TimestampTooOld { age_seconds: 301 }) = reason else {
+    let ReceiveError::Verify(VerifyError::TimestampTooOld { age_seconds: 301 }) = reason else {
         panic!("{reason}");
     };
 }

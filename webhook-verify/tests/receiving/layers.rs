@@ -8,16 +8,16 @@ use axum::http::{Request, Response, StatusCode};
 use axum::routing::post;
 use axum::{Extension, Router};
 use http_body_util::{BodyExt, Full};
-use svc_webhook_verify::axum::verify;
+use svc_webhook_verify::axum::verify_layer;
 use svc_webhook_verify::tower::{DedupeLayer, VerifyLayer};
 use svc_webhook_verify::{
-    Claim, DedupeKey, DedupeStore, Event, Lease, MemoryStore, Refused, Webhook,
+    Claim, DedupeKey, DedupeStore, Event, Lease, MemoryStore, ReceiveError, Webhook,
 };
 use tower_http::limit::RequestBodyLimitLayer;
 use tower_layer::Layer;
 use tower_service::Service;
 
-use crate::delivery::{
+use crate::fixtures::{
     JOB, NOW, bad_headers, delivery, delivery_of, receiver, receiver_at, refusal, request, send,
     signed_at, status,
 };
@@ -94,9 +94,9 @@ async fn the_layer_keeps_its_own_limit_and_that_of_the_route() {
     let two_mib = 2 * 1024 * 1024;
     let inner = || Inner::default().router().layer(DefaultBodyLimit::disable());
     let plain = inner().layer(VerifyLayer::new(receiver()));
-    let raised = inner().layer(VerifyLayer::new(receiver()).max_body(two_mib + 1));
+    let raised = inner().layer(VerifyLayer::new(receiver()).max_body_bytes(two_mib + 1));
     let by_tower_http = plain.clone().layer(RequestBodyLimitLayer::new(100));
-    let by_default = Inner::default().router().layer(verify(receiver()));
+    let by_default = Inner::default().router().layer(verify_layer(receiver()));
     let by_axum = by_default.clone().layer(DefaultBodyLimit::max(100));
     let raised_by_axum = by_default.clone().layer(DefaultBodyLimit::max(two_mib + 1));
     let rows = [
@@ -142,7 +142,7 @@ async fn the_layers_stand_on_any_tower_service() {
     assert_eq!(again.status(), StatusCode::OK);
     assert!(again.into_body().is_end_stream());
     let key = DedupeKey::new("job.completed", "job:job_1");
-    assert_eq!(store.claim(&key, NOW).await.unwrap(), Claim::Done);
+    assert_eq!(store.claim(&key, NOW).await.unwrap(), Claim::AlreadyHandled);
 
     // A handler that fails gives the claim up.
     let failing = tower::service_fn(async |_: Request<Full<Bytes>>| {
@@ -155,7 +155,7 @@ async fn the_layers_stand_on_any_tower_service() {
     let key = DedupeKey::new("job.completed", "job:job_2");
     assert!(matches!(
         store.claim(&key, NOW).await.unwrap(),
-        Claim::New(_)
+        Claim::Acquired(_)
     ));
 }
 
@@ -163,7 +163,7 @@ fn deduped(inner: &Inner, time: &Arc<AtomicU64>) -> Router {
     let dedupe = DedupeLayer::new(MemoryStore::new(10));
     inner
         .router()
-        .layer((verify(receiver_at(time.clone())), dedupe))
+        .layer((verify_layer(receiver_at(time.clone())), dedupe))
 }
 
 #[tokio::test]
@@ -214,7 +214,7 @@ async fn test_deliveries_and_what_nothing_identifies_always_arrive() {
     assert_eq!(inner.reached(), 4);
     let (status, reason) = refusal(&router, delivery("[]")).await;
     assert_eq!(status, 400);
-    assert!(matches!(reason, Refused::NotAnEvent(_)));
+    assert!(matches!(reason, ReceiveError::InvalidEvent(_)));
 }
 
 #[tokio::test]
@@ -232,7 +232,7 @@ async fn of_two_at_once_one_is_handled_and_the_other_is_asked_to_come_again() {
         }
     };
     let dedupe = DedupeLayer::new(MemoryStore::new(10));
-    let layers = (verify(receiver()), dedupe);
+    let layers = (verify_layer(receiver()), dedupe);
     let router = Router::new()
         .route("/webhooks", post(handler))
         .layer(layers);
@@ -254,7 +254,7 @@ async fn of_two_at_once_one_is_handled_and_the_other_is_asked_to_come_again() {
 async fn a_sender_that_hangs_up_blocks_its_event_until_the_lease_ends() {
     let time = Arc::new(AtomicU64::new(NOW));
     let dedupe = DedupeLayer::new(MemoryStore::new(10));
-    let layers = (verify(receiver_at(time.clone())), dedupe);
+    let layers = (verify_layer(receiver_at(time.clone())), dedupe);
     let calls = Arc::new(AtomicUsize::new(0));
     let handler = move || async move {
         if calls.fetch_add(1, Ordering::SeqCst) == 0 {
@@ -277,7 +277,7 @@ async fn a_dedupe_layer_alone_lets_nothing_through() {
     let router = inner.router().layer(DedupeLayer::new(MemoryStore::new(10)));
     let (status, reason) = refusal(&router, delivery(JOB)).await;
     assert_eq!(status, 500);
-    assert!(matches!(reason, Refused::NotVerified));
+    assert!(matches!(reason, ReceiveError::MissingVerifyLayer));
     assert_eq!(inner.reached(), 0);
 }
 
@@ -291,7 +291,7 @@ impl DedupeStore for Broken {
 
     async fn claim(&self, key: &DedupeKey, _: u64) -> Result<Claim, Self::Error> {
         match self.claims {
-            true => Ok(Claim::New(Lease::new(key.clone(), 1))),
+            true => Ok(Claim::Acquired(Lease::new(key.clone(), 1))),
             false => Err(std::fmt::Error),
         }
     }
@@ -308,7 +308,12 @@ impl DedupeStore for Broken {
 #[tokio::test]
 async fn a_store_that_cannot_claim_is_answered_503_and_one_that_cannot_commit_is_noted() {
     let inner = Inner::default();
-    let layer = |claims| (verify(receiver()), DedupeLayer::new(Broken { claims }));
+    let layer = |claims| {
+        (
+            verify_layer(receiver()),
+            DedupeLayer::new(Broken { claims }),
+        )
+    };
     let (status, reason) = refusal(&inner.router().layer(layer(false)), delivery(JOB)).await;
     assert_eq!(status, 503);
     assert!(std::error::Error::source(&reason).is_some());
@@ -316,7 +321,7 @@ async fn a_store_that_cannot_claim_is_answered_503_and_one_that_cannot_commit_is
 
     let response = send(&inner.router().layer(layer(true)), delivery(JOB)).await;
     assert_eq!(response.status(), 200);
-    let noted = response.extensions().get::<Refused>();
-    assert!(matches!(noted, Some(Refused::Store(_))));
+    let noted = response.extensions().get::<ReceiveError>();
+    assert!(matches!(noted, Some(ReceiveError::Store(_))));
     assert_eq!(inner.reached(), 1);
 }

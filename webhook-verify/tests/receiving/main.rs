@@ -7,9 +7,9 @@
     reason = "a test that cannot go on has to stop"
 )]
 
-mod delivery;
+mod arbitrary_requests;
 mod extractor;
-mod hostile;
+mod fixtures;
 mod layers;
 mod pitfalls;
 mod stores;

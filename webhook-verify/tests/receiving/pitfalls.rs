@@ -6,11 +6,11 @@ use std::time::Duration;
 use axum::Router;
 use axum::routing::post;
 use svc_webhook_verify::{
-    Claim, DedupeKey, DedupeStore, KeyError, KeySet, MemoryStore, Reject, Signer, Verifier,
+    Claim, DedupeKey, DedupeStore, KeyError, KeySet, MemoryStore, Signer, Verifier, VerifyError,
     Webhook, header,
 };
 
-use crate::delivery::{JOB, NOW, delivery, receiver, request, signed_at, status, with_header};
+use crate::fixtures::{JOB, NOW, delivery, receiver, request, signed_at, status, with_header};
 
 fn verifier() -> Verifier {
     Verifier::new(KeySet::new(["whsec_newest"]).unwrap())
@@ -32,20 +32,20 @@ fn signed_as_written(timestamp: &str) -> (String, String) {
 #[test]
 fn the_lowest_timestamp_does_not_panic_and_odd_spellings_are_judged_as_written() {
     let rows = [
-        ("-9223372036854775808", Err(Reject::TimestampMalformed)),
-        ("+1700000000", Err(Reject::TimestampMalformed)),
+        ("-9223372036854775808", Err(VerifyError::TimestampMalformed)),
+        ("+1700000000", Err(VerifyError::TimestampMalformed)),
         ("1700000000", Ok(())),
         ("0001700000000", Ok(())),
     ];
     for (timestamp, expected) in rows {
         let (timestamp, signature) = signed_as_written(timestamp);
-        let outcome = verifier().check(&timestamp, &signature, JOB, NOW);
+        let outcome = verifier().verify(&timestamp, &signature, JOB, NOW);
         assert_eq!(outcome.map(drop), expected, "{timestamp}");
     }
     // Signed as one spelling, sent as another: the number is equal, the bytes are not.
     let (_, signature) = signed_as_written("1700000000");
-    let outcome = verifier().check("0001700000000", &signature, JOB, NOW);
-    assert_eq!(outcome, Err(Reject::SignatureMismatch));
+    let outcome = verifier().verify("0001700000000", &signature, JOB, NOW);
+    assert_eq!(outcome, Err(VerifyError::SignatureMismatch));
 }
 
 #[tokio::test]
@@ -92,23 +92,23 @@ fn the_far_future_is_refused_as_the_far_past_is() {
 fn a_header_full_of_signatures_is_capped() {
     let wrong = format!("svc-v1={}", "0".repeat(64));
     let outcome = |count| {
-        verifier().check(
+        verifier().verify(
             "1700000000",
             [wrong.as_str()].repeat(count).join(","),
             JOB,
             NOW,
         )
     };
-    assert_eq!(outcome(32), Err(Reject::SignatureMismatch));
-    assert_eq!(outcome(33), Err(Reject::SignatureTooMany));
-    assert_eq!(outcome(100_000), Err(Reject::SignatureTooLong));
-    assert_eq!(KeySet::new(["s"; 9]).unwrap_err(), KeyError::TooMany);
+    assert_eq!(outcome(32), Err(VerifyError::SignatureMismatch));
+    assert_eq!(outcome(33), Err(VerifyError::TooManySignatures));
+    assert_eq!(outcome(100_000), Err(VerifyError::SignatureTooLong));
+    assert_eq!(KeySet::new(["s"; 9]).unwrap_err(), KeyError::TooManySecrets);
 }
 
 #[test]
 fn an_empty_secret_is_refused_at_construction() {
     for secret in ["", " ", "\n", "\0"] {
-        assert_eq!(KeySet::new([secret]).unwrap_err(), KeyError::Empty);
+        assert_eq!(KeySet::new([secret]).unwrap_err(), KeyError::EmptySecret);
     }
 }
 
@@ -117,9 +117,9 @@ fn freshness_cannot_be_skipped_and_a_window_of_zero_still_wants_the_timestamp() 
     let headers = Signer::new(verifier().keys().clone()).sign(NOW, JOB);
     let without_window = verifier().tolerance(Duration::ZERO);
     for verifier in [verifier(), without_window] {
-        let outcome = |timestamp: &str| verifier.check(timestamp, headers.signature(), JOB, NOW);
-        assert_eq!(outcome(""), Err(Reject::TimestampMissing));
-        assert_eq!(outcome("1700000001"), Err(Reject::SignatureMismatch));
+        let outcome = |timestamp: &str| verifier.verify(timestamp, headers.signature(), JOB, NOW);
+        assert_eq!(outcome(""), Err(VerifyError::TimestampMissing));
+        assert_eq!(outcome("1700000001"), Err(VerifyError::SignatureMismatch));
         assert!(outcome("1700000000").is_ok());
     }
 }
@@ -138,7 +138,7 @@ async fn two_deliveries_at_once_do_not_both_get_through() {
         let mut new = 0;
         for claim in claims {
             match claim.await.unwrap() {
-                Ok(Claim::New(lease)) => {
+                Ok(Claim::Acquired(lease)) => {
                     new += 1;
                     store.commit(lease, NOW).await.unwrap();
                 }

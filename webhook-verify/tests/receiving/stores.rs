@@ -14,7 +14,7 @@ fn key(subject: &str) -> DedupeKey {
 
 async fn claimed(store: &impl DedupeStore, subject: &str, now: u64) -> Lease {
     match store.claim(&key(subject), now).await.unwrap() {
-        Claim::New(lease) => lease,
+        Claim::Acquired(lease) => lease,
         other => panic!("{other:?}"),
     }
 }
@@ -24,22 +24,27 @@ async fn holds_to_the_rules(store: &impl DedupeStore) {
     // Claimed, then handled.
     let lease = claimed(store, "job:1", NOW).await;
     let again = store.claim(&key("job:1"), NOW + 5).await.unwrap();
-    assert_eq!(again, Claim::InProgress { until: NOW + 20 });
+    assert_eq!(
+        again,
+        Claim::InProgress {
+            lease_expires_at: NOW + 20
+        }
+    );
     store.commit(lease, NOW + 6).await.unwrap();
     assert_eq!(
         store.claim(&key("job:1"), NOW + 7).await.unwrap(),
-        Claim::Done
+        Claim::AlreadyHandled
     );
 
     // Another event of the same job is another key.
     let failed = DedupeKey::new("job.failed", "job:1");
-    let Claim::New(lease) = store.claim(&failed, NOW).await.unwrap() else {
+    let Claim::Acquired(lease) = store.claim(&failed, NOW).await.unwrap() else {
         panic!("claimed by another event");
     };
 
     // Given up, then claimed anew.
     store.release(lease.clone()).await.unwrap();
-    let Claim::New(second) = store.claim(&failed, NOW).await.unwrap() else {
+    let Claim::Acquired(second) = store.claim(&failed, NOW).await.unwrap() else {
         panic!("still claimed");
     };
     assert_ne!(lease.token(), second.token());
@@ -63,25 +68,25 @@ async fn holds_to_the_rules(store: &impl DedupeStore) {
     store.release(taken_over).await.unwrap();
     assert_eq!(
         store.claim(&key("job:2"), NOW + 22).await.unwrap(),
-        Claim::Done
+        Claim::AlreadyHandled
     );
 
     // Known for the retention, then forgotten.
     let week = 7 * 24 * 60 * 60;
     assert_eq!(
         store.claim(&key("job:1"), NOW + week + 5).await.unwrap(),
-        Claim::Done
+        Claim::AlreadyHandled
     );
     assert!(matches!(
         store.claim(&key("job:1"), NOW + week + 6).await.unwrap(),
-        Claim::New(_)
+        Claim::Acquired(_)
     ));
 
     // Odd names and the ends of time.
     let odd = DedupeKey::new("", "'; DROP TABLE svc_webhook_event; --\u{202e}\n");
     assert!(matches!(
         store.claim(&odd, u64::MAX).await.unwrap(),
-        Claim::New(_)
+        Claim::Acquired(_)
     ));
     assert!(matches!(
         store.claim(&odd, 0).await.unwrap(),
@@ -97,7 +102,9 @@ async fn lets_one_through<S: DedupeStore + 'static>(stores: Vec<Arc<S>>) {
         tasks.spawn(async move { store.claim(&key("job:1"), NOW).await.unwrap() });
     }
     let claims = tasks.join_all().await;
-    let new = claims.iter().filter(|claim| matches!(claim, Claim::New(_)));
+    let new = claims
+        .iter()
+        .filter(|claim| matches!(claim, Claim::Acquired(_)));
     assert_eq!(new.count(), 1);
 }
 
@@ -125,13 +132,16 @@ async fn of_many_claims_at_once_one_is_let_through() {
 
 #[tokio::test]
 async fn the_store_in_memory_forgets_the_oldest_and_never_what_is_being_handled() {
-    let store = MemoryStore::new(2).lease(Duration::from_secs(60));
+    let store = MemoryStore::new(2).lease_duration(Duration::from_secs(60));
     for subject in ["job:1", "job:2"] {
         let lease = claimed(&store, subject, NOW).await;
         store.commit(lease, NOW).await.unwrap();
     }
     let third = claimed(&store, "job:3", NOW).await;
-    assert_eq!(store.claim(&key("job:2"), NOW).await.unwrap(), Claim::Done);
+    assert_eq!(
+        store.claim(&key("job:2"), NOW).await.unwrap(),
+        Claim::AlreadyHandled
+    );
     let first = claimed(&store, "job:1", NOW).await; // forgotten: job:2 makes room in turn
     assert!(store.claim(&key("job:2"), NOW).await.is_err());
     assert_eq!(
@@ -142,7 +152,7 @@ async fn the_store_in_memory_forgets_the_oldest_and_never_what_is_being_handled(
     store.commit(first, NOW).await.unwrap();
     assert!(matches!(
         store.claim(&key("job:2"), NOW).await.unwrap(),
-        Claim::New(_)
+        Claim::Acquired(_)
     ));
 }
 
@@ -173,7 +183,7 @@ async fn the_store_in_a_file_outlives_its_process_and_sweeps_what_is_over() {
     let store = SqliteStore::open(&path).unwrap();
     assert_eq!(
         store.claim(&key("job:1"), NOW + 30).await.unwrap(),
-        Claim::Done
+        Claim::AlreadyHandled
     );
     let day = 24 * 60 * 60;
     let lease = claimed(&store, "job:2", NOW + 61 + day).await;
@@ -188,7 +198,7 @@ fn the_store_in_a_file_needs_no_runtime() {
     let claim = store.claim(&key, NOW);
     let mut claim = std::pin::pin!(claim);
     let mut context = std::task::Context::from_waker(std::task::Waker::noop());
-    let std::task::Poll::Ready(Ok(Claim::New(_))) = claim.as_mut().poll(&mut context) else {
+    let std::task::Poll::Ready(Ok(Claim::Acquired(_))) = claim.as_mut().poll(&mut context) else {
         panic!("not claimed at once");
     };
 }

@@ -7,10 +7,12 @@ use axum::http::{HeaderMap, HeaderValue};
 use axum::routing::post;
 use proptest::collection::vec;
 use proptest::prelude::*;
-use svc_webhook_verify::{Event, MemoryStore, Webhook, axum::verify, header, tower::DedupeLayer};
+use svc_webhook_verify::{
+    Event, MemoryStore, Webhook, axum::verify_layer, header, tower::DedupeLayer,
+};
 use tokio::runtime::{Builder, Runtime};
 
-use crate::delivery::{NOW, receiver, request, signed_at, status};
+use crate::fixtures::{NOW, receiver, request, signed_at, status};
 
 static RUNTIME: LazyLock<Runtime> =
     LazyLock::new(|| Builder::new_current_thread().build().unwrap());
@@ -22,12 +24,13 @@ fn routers() -> [Router; 2] {
             webhook
                 .event()
                 .map(drop)
-                .map_err(svc_webhook_verify::Refused::from)
+                .map_err(svc_webhook_verify::ReceiveError::from)
         }),
     );
-    let layered = Router::new()
-        .route("/webhooks", post(async || ()))
-        .layer((verify(receiver()), DedupeLayer::new(MemoryStore::new(9))));
+    let layered = Router::new().route("/webhooks", post(async || ())).layer((
+        verify_layer(receiver()),
+        DedupeLayer::new(MemoryStore::new(9)),
+    ));
     [extracting.with_state(receiver()), layered]
 }
 

@@ -8,7 +8,7 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::http::HeaderMap;
 use axum::response::Response;
-use svc_webhook_verify::{KeySet, Receiver, Refused, Signer, Verifier, header};
+use svc_webhook_verify::{KeySet, ReceiveError, Receiver, Signer, Verifier, header};
 use tower_service::Service;
 
 pub(crate) const NOW: u64 = 1_700_000_000;
@@ -64,9 +64,9 @@ pub(crate) async fn status(router: &Router, request: Request) -> u16 {
 }
 
 /// Status and reason of a refusal; its body is empty.
-pub(crate) async fn refusal(router: &Router, request: Request) -> (u16, Refused) {
+pub(crate) async fn refusal(router: &Router, request: Request) -> (u16, ReceiveError) {
     let response = send(router, request).await;
-    let reason = response.extensions().get::<Refused>().cloned();
+    let reason = response.extensions().get::<ReceiveError>().cloned();
     let status = response.status().as_u16();
     let body = axum::body::to_bytes(response.into_body(), 100).await;
     assert!(body.unwrap().is_empty());
