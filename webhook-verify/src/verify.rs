@@ -247,3 +247,16 @@ fn match_signature(
         key_index: key_index.ok_or(VerifyError::SignatureMismatch)?,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn verifiers_can_be_shared_between_threads() {
+        fn assert_send_and_sync<T: Send + Sync + 'static>() {}
+        assert_send_and_sync::<Verifier>();
+        assert_send_and_sync::<StreamVerifier>();
+        assert_send_and_sync::<crate::Signer>();
+    }
+}
