@@ -5,7 +5,7 @@ use axum::body::{Body, Bytes};
 use axum::extract::{DefaultBodyLimit, FromRef, Request};
 use axum::http::StatusCode;
 use axum::routing::post;
-use svc_webhook_verify::{ReceiveError, Receiver, VerifyError, Webhook};
+use svc_webhook_verify::{ReceiveError, Receiver, VerifyError, Webhook, header};
 use tower_http::limit::RequestBodyLimitLayer;
 
 use crate::fixtures::{
