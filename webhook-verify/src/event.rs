@@ -5,6 +5,7 @@ use std::format;
 use std::string::String;
 
 use serde::Deserialize;
+use serde_json::error::Category;
 use serde_json::value::RawValue;
 
 use crate::dedupe::DedupeKey;
@@ -182,12 +183,14 @@ impl fmt::Display for EventType {
     }
 }
 
-/// An error in the body of a delivery that is not a valid event.
+/// The error for a body that is not a valid event, with the position of the problem.
+///
+/// Its message does not quote the body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventError {
     line: usize,
     column: usize,
-    reason: String,
+    reason: &'static str,
 }
 
 impl fmt::Display for EventError {
@@ -199,7 +202,7 @@ impl fmt::Display for EventError {
         } = self;
         write!(
             f,
-            "the body is not a valid event: {reason} at line {line} column {column}"
+            "body is not a valid event: {reason} at line {line} column {column}"
         )
     }
 }
@@ -234,14 +237,18 @@ fn parse_object<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T, EventError>
         return Err(EventError {
             line: 1,
             column: 1,
-            reason: "expected a JSON object".into(),
+            reason: "expected a JSON object",
         });
     }
     serde_json::from_slice(json).map_err(|error| EventError {
         line: error.line(),
         column: error.column(),
-        // Only the category, because the rest of the message quotes the body.
-        reason: format!("{:?} error", error.classify()).to_lowercase(),
+        // Only the category, because the full message quotes the body.
+        reason: match error.classify() {
+            Category::Syntax => "invalid JSON",
+            Category::Eof => "unexpected end of JSON",
+            _ => "missing or invalid field",
+        },
     })
 }
 
@@ -338,7 +345,7 @@ mod tests {
         for body in rows {
             let message = Event::parse(body).unwrap_err().to_string();
             assert!(
-                message.starts_with("the body is not a valid event: "),
+                message.starts_with("body is not a valid event: "),
                 "{message}"
             );
             assert!(!message.contains("whsec"), "{message}");

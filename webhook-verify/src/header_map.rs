@@ -50,6 +50,20 @@ impl Verifier {
     /// Begins verifying a delivery with the headers of its request, for a body that
     /// arrives in chunks. See [`begin`](Verifier::begin).
     ///
+    /// ```
+    /// use http::HeaderMap;
+    /// use svc_webhook_verify::{KeySet, Signer, Verifier};
+    ///
+    /// let keys = KeySet::new(["whsec_newest"])?;
+    /// let headers: HeaderMap = Signer::new(keys.clone()).sign(1_700_000_000, "{}").into();
+    ///
+    /// let mut stream = Verifier::new(keys).begin_with_headers(&headers)?;
+    /// stream.update("{");
+    /// stream.update("}");
+    /// stream.finish(1_700_000_007)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// Returns an error if a header is missing or malformed.
@@ -88,7 +102,7 @@ mod tests {
 
     const NOW: u64 = 1_700_000_000;
 
-    fn outcome(lines: &[&(HeaderName, &[u8])]) -> Result<usize, VerifyError> {
+    fn verify_lines(lines: &[&(HeaderName, &[u8])]) -> Result<usize, VerifyError> {
         let mut headers = HeaderMap::new();
         for (name, value) in lines {
             headers.append(name, HeaderValue::from_bytes(value).unwrap());
@@ -126,7 +140,7 @@ mod tests {
             ),
         ];
         for (lines, expected) in rows {
-            assert_eq!(outcome(&lines), expected, "{lines:?}");
+            assert_eq!(verify_lines(&lines), expected, "{lines:?}");
         }
     }
 
@@ -136,8 +150,8 @@ mod tests {
         let timestamp: (_, &[u8]) = (TIMESTAMP, b"1700000000");
         let mut lines = vec![&line; 32];
         lines.push(&timestamp);
-        assert_eq!(outcome(&lines), Err(VerifyError::SignatureUnsupported));
+        assert_eq!(verify_lines(&lines), Err(VerifyError::SignatureUnsupported));
         lines.push(&line);
-        assert_eq!(outcome(&lines), Err(VerifyError::TooManySignatures));
+        assert_eq!(verify_lines(&lines), Err(VerifyError::TooManySignatures));
     }
 }

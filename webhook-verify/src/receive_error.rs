@@ -125,11 +125,11 @@ impl fmt::Display for ReceiveError {
                 "another delivery of this event is being handled: retry in {retry_after_seconds} s"
             ),
             Self::Store(_) => {
-                f.write_str("the deduplication store failed: the service will retry the delivery")
+                f.write_str("deduplication store failed: the service will retry the delivery")
             }
-            Self::MissingVerifyLayer => f.write_str(
-                "the delivery was not verified: add a VerifyLayer outside the DedupeLayer",
-            ),
+            Self::MissingVerifyLayer => {
+                f.write_str("delivery not verified: add a VerifyLayer outside the DedupeLayer")
+            }
         }
     }
 }

@@ -104,15 +104,15 @@ impl fmt::Debug for MemoryStore {
     }
 }
 
-/// The error of a [`MemoryStore`] in which all events are being handled, so that none can
-/// be removed.
+/// The error of a full [`MemoryStore`] in which every event is being handled, so that none
+/// can be removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MemoryStoreFull;
 
 impl fmt::Display for MemoryStoreFull {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the deduplication store is full of events that are being handled: increase its capacity")
+        f.write_str("deduplication store full: all events are being handled; increase the capacity")
     }
 }
 

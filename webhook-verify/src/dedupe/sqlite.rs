@@ -3,7 +3,7 @@
 use core::fmt;
 use core::time::Duration;
 use std::path::Path;
-use std::string::ToString;
+use std::string::{String, ToString};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
@@ -42,7 +42,7 @@ const COMMIT: &str = "
     ON CONFLICT (event, subject) DO UPDATE SET until = excluded.until, state = 'done'
 ";
 
-/// Keeps the row, so that the next claim continues its token.
+/// Keeps the row, so that the next claim increments its token.
 const RELEASE: &str = "
     UPDATE svc_webhook_event SET state = 'released'
     WHERE event = ?1 AND subject = ?2 AND token = ?3 AND state = 'claimed'
@@ -55,11 +55,11 @@ const EXPIRED_ROW_RETENTION: i64 = 24 * 60 * 60;
 /// A [`DedupeStore`] in an SQLite database, in the table `svc_webhook_event`.
 ///
 /// ```no_run
+/// use std::time::Duration;
 /// use svc_webhook_verify::SqliteStore;
-/// use svc_webhook_verify::tower::DedupeLayer;
 ///
-/// let store = SqliteStore::open("webhooks.db")?;
-/// let dedupe_layer = DedupeLayer::new(store);
+/// let store = SqliteStore::open("webhooks.db")?
+///     .retention(Duration::from_secs(30 * 24 * 60 * 60));
 /// # Ok::<(), svc_webhook_verify::SqliteStoreError>(())
 /// ```
 ///
@@ -212,7 +212,7 @@ impl fmt::Debug for SqliteStore {
 
 /// An error of the database of a [`SqliteStore`].
 #[derive(Debug)]
-pub struct SqliteStoreError(std::string::String);
+pub struct SqliteStoreError(String);
 
 impl SqliteStoreError {
     fn new(reason: impl ToString) -> Self {
@@ -230,7 +230,7 @@ impl fmt::Display for SqliteStoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "the deduplication database failed: {}; \
+            "deduplication database failed: {}; \
              check its path, its permissions and the disk space",
             self.0
         )
