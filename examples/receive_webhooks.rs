@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use axum::{Extension, Router, body::Bytes, extract::State, http::StatusCode, routing::post};
 use rusqlite::Connection;
 use svc_webhook_verify::{Event, KeySet, Receiver, SqliteStore, Verifier};
-use svc_webhook_verify::{axum::verify, tower::DedupeLayer};
+use svc_webhook_verify::{axum::verify_layer, tower::DedupeLayer};
 
 type Inbox = Arc<Mutex<Connection>>;
 
@@ -19,12 +19,12 @@ async fn store(
     Extension(event): Extension<Event>,
     body: Bytes,
 ) -> StatusCode {
-    if !event.kind().is_known() {
+    if !event.event_type().is_known() {
         return StatusCode::NO_CONTENT;
     }
     let stored = tokio::task::spawn_blocking(move || {
         let inbox = inbox.lock().unwrap_or_else(PoisonError::into_inner);
-        let row = (event.kind().as_str(), body.as_ref());
+        let row = (event.event_type().as_str(), body.as_ref());
         inbox.execute("INSERT INTO inbox (event, body) VALUES (?1, ?2)", row)
     });
     match stored.await {
@@ -41,7 +41,7 @@ pub(crate) fn app(secrets: &[String], database: &str) -> Result<Router, Box<dyn 
     let dedupe = DedupeLayer::new(SqliteStore::open(database)?);
     let route = Router::new().route("/webhooks", post(store));
     Ok(route
-        .layer((verify(receiver), dedupe))
+        .layer((verify_layer(receiver), dedupe))
         .with_state(Arc::new(Mutex::new(inbox))))
 }
 

@@ -12,11 +12,11 @@ fn main() -> Result<(), KeyError> {
     let headers = Signer::new(Key::new("the workspace's signing secret")?).sign(now, body);
 
     let verifier = Verifier::new(Key::new("the workspace's signing secret")?);
-    match verifier.check(headers.timestamp(), headers.signature(), body, now + 5) {
+    match verifier.verify(headers.timestamp(), headers.signature(), body, now + 5) {
         Ok(verified) => println!("genuine, signed at {}", verified.timestamp()),
         Err(reject) => println!("refused: {reject}"),
     }
-    match verifier.check(
+    match verifier.verify(
         headers.timestamp(),
         headers.signature(),
         b"another body",

@@ -1,17 +1,18 @@
-//! An extractor for [axum](axum_core), and the layers with its body limit.
+//! Support for [axum](axum_core): [`Webhook`] as an extractor, and layers that apply the
+//! body limit of the route.
 //!
-//! Put a [`Receiver`] into the router's state and take a [`Webhook`] as the handler's
-//! last argument:
+//! Add a [`Receiver`] to the state of the router and take a [`Webhook`] as the last
+//! argument of the handler:
 //!
 //! ```
 //! use axum::Router;
 //! use axum::http::StatusCode;
 //! use axum::routing::post;
-//! use svc_webhook_verify::{KeySet, Receiver, Refused, Verifier, Webhook};
+//! use svc_webhook_verify::{KeySet, ReceiveError, Receiver, Verifier, Webhook};
 //!
-//! async fn receive(webhook: Webhook) -> Result<StatusCode, Refused> {
+//! async fn receive(webhook: Webhook) -> Result<StatusCode, ReceiveError> {
 //!     let event = webhook.event()?;
-//!     if !event.kind().is_known() {
+//!     if !event.event_type().is_known() {
 //!         return Ok(StatusCode::NO_CONTENT);
 //!     }
 //!     // … store `webhook.body()` …
@@ -23,13 +24,13 @@
 //! # Ok::<(), svc_webhook_verify::KeyError>(())
 //! ```
 //!
-//! The body is bounded as the route says: by `DefaultBodyLimit`, which is 2 MiB where
-//! nothing is set, or by tower-http's `RequestBodyLimitLayer`. Past it the answer is
-//! `413`. A state of several parts implements `FromRef` for the receiver.
+//! The size of the body is limited by axum's `DefaultBodyLimit`, 2 MiB unless configured
+//! otherwise, and by tower-http's `RequestBodyLimitLayer`. A larger body is answered with
+//! `413`. If the state of the router is a struct, implement `FromRef` for the receiver.
 //!
-//! To have each event handled once, put [`verify`] and a
-//! [`DedupeLayer`](crate::tower::DedupeLayer) around the route instead of the extractor.
-//! The handler then takes `Extension<Webhook>` and `Extension<Event>`.
+//! To handle each event only once, do not use the extractor but wrap the route in
+//! [`verify_layer`] and a [`DedupeLayer`](crate::tower::DedupeLayer). The handler then
+//! takes `Extension<Webhook>` and `Extension<Event>`.
 
 use core::task::{Context, Poll};
 
@@ -40,7 +41,8 @@ use axum_core::response::{IntoResponse, Response};
 use tower_layer::Layer;
 use tower_service::Service;
 
-use crate::receiver::{Receiver, Refused, Webhook};
+use crate::receive_error::ReceiveError;
+use crate::receiver::{Receiver, Webhook};
 use crate::tower::VerifyLayer;
 
 impl<S> FromRequest<S> for Webhook
@@ -48,66 +50,69 @@ where
     Receiver: FromRef<S>,
     S: Send + Sync,
 {
-    type Rejection = Refused;
+    type Rejection = ReceiveError;
 
-    async fn from_request(request: Request, state: &S) -> Result<Self, Refused> {
+    async fn from_request(request: Request, state: &S) -> Result<Self, ReceiveError> {
         let (parts, body) = request.with_limited_body().into_parts();
         let receiver = Receiver::from_ref(state);
         receiver.receive(&parts.headers, body).await
     }
 }
 
-impl IntoResponse for Refused {
+impl IntoResponse for ReceiveError {
     fn into_response(self) -> Response {
-        self.response()
+        self.into_http_response()
     }
 }
 
-/// A [`VerifyLayer`] whose limit is the route's `DefaultBodyLimit`.
+/// Creates a [`VerifyLayer`] that applies the `DefaultBodyLimit` of the route.
 ///
 /// ```
 /// use axum::extract::DefaultBodyLimit;
 /// use axum::routing::post;
 /// use axum::{Extension, Router};
-/// use svc_webhook_verify::axum::verify;
+/// use svc_webhook_verify::axum::verify_layer;
 /// use svc_webhook_verify::tower::DedupeLayer;
 /// use svc_webhook_verify::{Event, KeySet, MemoryStore, Receiver, Verifier};
 ///
 /// async fn receive(Extension(event): Extension<Event>) {
-///     // … store it; an answer of 2xx makes it handled …
+///     // … store the event; a 2xx response marks it as handled …
 /// }
 ///
 /// let receiver = Receiver::new(Verifier::new(KeySet::new(["whsec_newest"])?));
-/// let dedupe = DedupeLayer::new(MemoryStore::new(10_000));
+/// let dedupe_layer = DedupeLayer::new(MemoryStore::new(10_000));
 /// let router: Router = Router::new()
 ///     .route("/webhooks", post(receive))
-///     .layer((verify(receiver), dedupe))
+///     .layer((verify_layer(receiver), dedupe_layer))
 ///     .layer(DefaultBodyLimit::max(4 * 1024 * 1024));
 /// # Ok::<(), svc_webhook_verify::KeyError>(())
 /// ```
-pub fn verify(receiver: Receiver) -> (BodyLimitLayer, VerifyLayer) {
-    let unlimited = VerifyLayer::new(receiver).max_body(usize::MAX);
-    (BodyLimitLayer, unlimited)
+pub fn verify_layer(receiver: Receiver) -> (EnforceBodyLimitLayer, VerifyLayer) {
+    let without_own_limit = VerifyLayer::new(receiver).max_body_bytes(usize::MAX);
+    (EnforceBodyLimitLayer, without_own_limit)
 }
 
-/// Puts `DefaultBodyLimit` in force for layers, which it is otherwise not.
+/// A layer that applies axum's `DefaultBodyLimit` to the request body.
+///
+/// axum applies this limit only in its extractors, so layers that read the body have to
+/// apply it themselves.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
-pub struct BodyLimitLayer;
+pub struct EnforceBodyLimitLayer;
 
-impl<S> Layer<S> for BodyLimitLayer {
-    type Service = BodyLimit<S>;
+impl<S> Layer<S> for EnforceBodyLimitLayer {
+    type Service = EnforceBodyLimit<S>;
 
-    fn layer(&self, inner: S) -> BodyLimit<S> {
-        BodyLimit(inner)
+    fn layer(&self, inner: S) -> EnforceBodyLimit<S> {
+        EnforceBodyLimit(inner)
     }
 }
 
-/// The service that a [`BodyLimitLayer`] makes.
+/// The service created by [`EnforceBodyLimitLayer`].
 #[derive(Clone, Debug)]
-pub struct BodyLimit<S>(S);
+pub struct EnforceBodyLimit<S>(S);
 
-impl<S: Service<Request<Body>>> Service<Request<Body>> for BodyLimit<S> {
+impl<S: Service<Request<Body>>> Service<Request<Body>> for EnforceBodyLimit<S> {
     type Response = S::Response;
     type Error = S::Error;
     type Future = S::Future;

@@ -1,13 +1,13 @@
-//! The system's clock. Everything else takes the time as an argument.
+//! The system clock.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// A clock that is set before 1970 stands at 0: then no delivery is fresh.
+/// Returns the current Unix time in seconds, or 0 if the clock is set before 1970.
 #[allow(
     clippy::disallowed_methods,
-    reason = "the one place where the clock is read"
+    reason = "the only place in this crate that reads the clock"
 )]
 pub(crate) fn unix_seconds() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| since.as_secs())
+    let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH);
+    since_epoch.map_or(0, |duration| duration.as_secs())
 }

@@ -1,31 +1,34 @@
-//! What a delivery is about: its event, and the ids by which it is recognized.
+//! Events: the type and the IDs in the body of a delivery.
 
 use core::fmt;
 use std::format;
 use std::string::String;
 
 use serde::Deserialize;
+use serde_json::error::Category;
 use serde_json::value::RawValue;
 
-/// The parts of a delivery's body by which it is routed and recognized.
+use crate::dedupe::DedupeKey;
+
+/// The event in the body of a delivery: its type and the IDs that identify it.
 ///
 /// ```
-/// use svc_webhook_verify::{Event, EventKind};
+/// use svc_webhook_verify::{Event, EventType};
 ///
 /// let event = Event::parse(br#"{"event":"job.completed","job_id":"job_1","payload":{}}"#)?;
-/// assert_eq!(event.kind(), &EventKind::JobCompleted);
+/// assert_eq!(event.event_type(), &EventType::JobCompleted);
 /// assert_eq!(event.job_id(), Some("job_1"));
 ///
 /// let event = Event::parse(br#"{"event":"job.paused","job_id":"job_1"}"#)?;
-/// assert!(!event.kind().is_known()); // answer 204
+/// assert!(!event.event_type().is_known()); // answer 204
 /// # Ok::<(), svc_webhook_verify::EventError>(())
 /// ```
 ///
-/// Parse it after the delivery was verified, and not before. All else that the body
-/// holds is left to the caller's own types.
+/// Parse an event only after the delivery has been verified. Other fields of the body are
+/// left to types of the caller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
-    kind: EventKind,
+    event_type: EventType,
     request_id: Option<String>,
     job_id: Option<String>,
     run_id: Option<String>,
@@ -33,18 +36,18 @@ pub struct Event {
 }
 
 impl Event {
-    /// Reads the body of a delivery.
+    /// Parses the body of a delivery.
     ///
     /// # Errors
     ///
-    /// [`EventError`] when the body is no JSON object, has no `event`, or has an id
-    /// that is no string. An event of an unknown name is not an error.
+    /// Returns an error if the body is not a JSON object, if its `event` is missing, or if
+    /// an ID is not a string. An unknown event name is not an error.
     pub fn parse(body: impl AsRef<[u8]>) -> Result<Self, EventError> {
-        let body: Body<'_> = read(body.as_ref())?;
-        let payload: Payload = read_if_object(body.payload)?;
-        let error: Problem = read_if_object(body.error)?;
+        let body: Body<'_> = parse_object(body.as_ref())?;
+        let payload: Payload = parse_optional_object(body.payload)?;
+        let error: ErrorDetails = parse_optional_object(body.error)?;
         Ok(Self {
-            kind: EventKind::from(body.event),
+            event_type: EventType::from(body.event),
             request_id: body.request_id,
             job_id: body.job_id,
             run_id: body.run_id.or(payload.run_id),
@@ -52,46 +55,48 @@ impl Event {
         })
     }
 
-    /// Which event it is.
+    /// Returns the type of the event.
     #[must_use]
-    pub fn kind(&self) -> &EventKind {
-        &self.kind
+    pub fn event_type(&self) -> &EventType {
+        &self.event_type
     }
 
-    /// The request that the event goes back to.
+    /// Returns the ID of the request that caused the event.
     #[must_use]
     pub fn request_id(&self) -> Option<&str> {
         self.request_id.as_deref()
     }
 
-    /// The job that ended, in job events.
+    /// Returns the ID of the job that ended, for job events.
     #[must_use]
     pub fn job_id(&self) -> Option<&str> {
         self.job_id.as_deref()
     }
 
-    /// The run that ended, in run events: as the body has it, or the receipt in it.
+    /// Returns the ID of the run that ended, for run events. It is read from the body, or
+    /// from the receipt in its payload.
     ///
-    /// A run event need not have one: see [`result_url`](Event::result_url).
+    /// A run event without a receipt may have no run ID, see
+    /// [`result_url`](Event::result_url).
     #[must_use]
     pub fn run_id(&self) -> Option<&str> {
         self.run_id.as_deref()
     }
 
-    /// Where to fetch a receipt that was too large to be sent along.
+    /// Returns the URL of a receipt that was too large to be included.
     #[must_use]
     pub fn result_url(&self) -> Option<&str> {
         self.result_url.as_deref()
     }
 
-    /// What makes this delivery the same as another one, if anything does.
+    /// Returns the key that all deliveries of this event share.
     ///
-    /// It is the event together with the first of these that there is: the job's id,
-    /// the run's id, the URL of a result too large to send, the request's id. Test
-    /// deliveries have none: each is meant to arrive.
+    /// It consists of the event name and the first of these that is present: the job ID,
+    /// the run ID, the URL of a receipt that was too large, the request ID. It is `None`
+    /// if there are none of these, and for `webhook.test`, which is never a duplicate.
     #[must_use]
     pub fn dedupe_key(&self) -> Option<DedupeKey> {
-        if self.kind == EventKind::WebhookTest {
+        if self.event_type == EventType::WebhookTest {
             return None;
         }
         let subjects = [
@@ -100,17 +105,22 @@ impl Event {
             ("result", self.result_url()),
             ("request", self.request_id()),
         ];
-        let (kind, id) = subjects
+        let (prefix, id) = subjects
             .into_iter()
-            .find_map(|(kind, id)| Some((kind, id.filter(|id| !id.is_empty())?)))?;
-        Some(DedupeKey::new(self.kind.as_str(), format!("{kind}:{id}")))
+            .find_map(|(prefix, id)| Some((prefix, id.filter(|id| !id.is_empty())?)))?;
+        Some(DedupeKey::new(
+            self.event_type.as_str(),
+            format!("{prefix}:{id}"),
+        ))
     }
 }
 
-/// The name of an event. The set is open: new ones may appear.
+/// The type of an event.
+///
+/// The service may add types. They are parsed as [`EventType::Unknown`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum EventKind {
+pub enum EventType {
     /// `job.completed`
     JobCompleted,
     /// `job.failed`
@@ -125,12 +135,12 @@ pub enum EventKind {
     AgentRunTerminal,
     /// `webhook.test`
     WebhookTest,
-    /// An event that this version does not know. Answer `204`.
-    Other(String),
+    /// A type that this version of the crate does not know. Answer `204`.
+    Unknown(String),
 }
 
-impl EventKind {
-    /// The name on the wire.
+impl EventType {
+    /// Returns the name of the event, as in the body of a delivery.
     #[must_use]
     pub fn as_str(&self) -> &str {
         match self {
@@ -141,18 +151,18 @@ impl EventKind {
             Self::FormatRunTerminal => "format.run.terminal",
             Self::AgentRunTerminal => "agent.run.terminal",
             Self::WebhookTest => "webhook.test",
-            Self::Other(name) => name,
+            Self::Unknown(name) => name,
         }
     }
 
-    /// Whether this version knows the event.
+    /// Returns `true` unless the type is [`Unknown`](EventType::Unknown).
     #[must_use]
     pub fn is_known(&self) -> bool {
-        !matches!(self, Self::Other(_))
+        !matches!(self, Self::Unknown(_))
     }
 }
 
-impl From<String> for EventKind {
+impl From<String> for EventType {
     fn from(name: String) -> Self {
         match name.as_str() {
             "job.completed" => Self::JobCompleted,
@@ -162,50 +172,25 @@ impl From<String> for EventKind {
             "format.run.terminal" => Self::FormatRunTerminal,
             "agent.run.terminal" => Self::AgentRunTerminal,
             "webhook.test" => Self::WebhookTest,
-            _ => Self::Other(name),
+            _ => Self::Unknown(name),
         }
     }
 }
 
-impl fmt::Display for EventKind {
+impl fmt::Display for EventType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.as_str())
     }
 }
 
-/// Two deliveries with the same key tell the same thing.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct DedupeKey {
-    event: String,
-    subject: String,
-}
-
-impl DedupeKey {
-    /// Makes the key of an event about a subject, which names its own kind: `job:…`.
-    pub fn new(event: impl Into<String>, subject: impl Into<String>) -> Self {
-        let (event, subject) = (event.into(), subject.into());
-        Self { event, subject }
-    }
-
-    /// The event's name.
-    #[must_use]
-    pub fn event(&self) -> &str {
-        &self.event
-    }
-
-    /// What the event is about, such as `job:job_1`.
-    #[must_use]
-    pub fn subject(&self) -> &str {
-        &self.subject
-    }
-}
-
-/// The body of a delivery is not an event.
+/// The error for a body that is not a valid event, with the position of the problem.
+///
+/// Its message does not quote the body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventError {
     line: usize,
     column: usize,
-    reason: String,
+    reason: &'static str,
 }
 
 impl fmt::Display for EventError {
@@ -217,8 +202,7 @@ impl fmt::Display for EventError {
         } = self;
         write!(
             f,
-            "the body is not an event ({reason}, at line {line} column {column}): \
-             see what the sender posts to this address"
+            "body is not a valid event: {reason} at line {line} column {column}"
         )
     }
 }
@@ -243,32 +227,36 @@ struct Payload {
 }
 
 #[derive(Default, Deserialize)]
-struct Problem {
+struct ErrorDetails {
     result_url: Option<String>,
 }
 
-fn read<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T, EventError> {
-    // Serde would read the fields of an array by their places.
+fn parse_object<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T, EventError> {
+    // Serde would accept an array and assign its items to the fields by position.
     if json.trim_ascii_start().first() != Some(&b'{') {
         return Err(EventError {
             line: 1,
             column: 1,
-            reason: "no JSON object".into(),
+            reason: "expected a JSON object",
         });
     }
     serde_json::from_slice(json).map_err(|error| EventError {
         line: error.line(),
         column: error.column(),
-        // The kind and no more: the rest of serde's message quotes the body.
-        reason: format!("{:?} error", error.classify()).to_lowercase(),
+        // Only the category, because the full message quotes the body.
+        reason: match error.classify() {
+            Category::Syntax => "invalid JSON",
+            Category::Eof => "unexpected end of JSON",
+            _ => "missing or invalid field",
+        },
     })
 }
 
-fn read_if_object<'a, T: Default + Deserialize<'a>>(
+fn parse_optional_object<'a, T: Default + Deserialize<'a>>(
     json: Option<&'a RawValue>,
 ) -> Result<T, EventError> {
     match json {
-        Some(json) if json.get().starts_with('{') => read(json.get().as_bytes()),
+        Some(json) if json.get().starts_with('{') => parse_object(json.get().as_bytes()),
         _ => Ok(T::default()),
     }
 }
@@ -279,13 +267,13 @@ mod tests {
 
     use super::*;
 
-    fn key_of(body: &str) -> Option<std::string::String> {
+    fn dedupe_key(body: &str) -> Option<std::string::String> {
         let key = Event::parse(body).unwrap().dedupe_key()?;
         Some(format!("{} {}", key.event(), key.subject()))
     }
 
     #[test]
-    fn a_delivery_is_recognized_by_its_event_and_the_nearest_id() {
+    fn the_dedupe_key_is_the_event_and_its_most_specific_id() {
         let rows = [
             (
                 r#"{"event":"job.completed","job_id":"job_1","request_id":"req_1"}"#,
@@ -321,21 +309,21 @@ mod tests {
             (r#"{"event":"job.completed","job_id":null}"#, None),
         ];
         for (body, expected) in rows {
-            assert_eq!(key_of(body).as_deref(), expected, "{body}");
+            assert_eq!(dedupe_key(body).as_deref(), expected, "{body}");
         }
     }
 
     #[test]
-    fn unknown_events_and_fields_are_values_and_payloads_of_any_shape_are_let_be() {
+    fn unknown_events_and_payloads_of_any_type_are_accepted() {
         let event =
             Event::parse(r#"{"event":"x","payload":["run_1"],"error":"y","new":{}}"#).unwrap();
-        assert_eq!(event.kind(), &EventKind::Other("x".into()));
-        assert_eq!(event.kind().to_string(), "x");
+        assert_eq!(event.event_type(), &EventType::Unknown("x".into()));
+        assert_eq!(event.event_type().to_string(), "x");
         assert_eq!(event.run_id(), None);
     }
 
     #[test]
-    fn what_is_no_event_is_an_error_that_quotes_nothing() {
+    fn errors_of_invalid_events_do_not_quote_the_body() {
         let deep = "[".repeat(100_000);
         let deep = format!(r#"{{"event":"x","payload":{deep}"#);
         let rows = [
@@ -355,9 +343,12 @@ mod tests {
             &deep,
         ];
         for body in rows {
-            let line = Event::parse(body).unwrap_err().to_string();
-            assert!(line.starts_with("the body is not an event ("), "{line}");
-            assert!(!line.contains("whsec"), "{line}");
+            let message = Event::parse(body).unwrap_err().to_string();
+            assert!(
+                message.starts_with("body is not a valid event: "),
+                "{message}"
+            );
+            assert!(!message.contains("whsec"), "{message}");
         }
         assert!(Event::parse(b"{\"event\":\"\xff\"}").is_err());
     }

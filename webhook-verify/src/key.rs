@@ -1,4 +1,4 @@
-//! Signing secrets, keyed once and never shown.
+//! Signing secrets as prepared HMAC keys, and their fingerprints.
 
 use core::fmt;
 
@@ -6,9 +6,9 @@ use hmac::{Hmac, KeyInit};
 use sha2::{Digest, Sha256};
 use zeroize::ZeroizeOnDrop;
 
-use crate::text::Text;
+use crate::array_string::ArrayString;
 
-/// One signing secret, ready for use.
+/// A signing secret, prepared for verifying and signing.
 ///
 /// ```
 /// use svc_webhook_verify::Key;
@@ -19,12 +19,12 @@ use crate::text::Text;
 /// # Ok::<(), svc_webhook_verify::KeyError>(())
 /// ```
 ///
-/// The secret's own bytes are not kept. What is kept is the state of a MAC keyed
-/// with it, so that a delivery does not pay for the keying; that state is wiped on
-/// drop. Bytes that the compiler or a move left behind on the stack are out of its
-/// reach, and so is the caller's own copy of the secret.
+/// A `Key` does not store the secret itself but the state of an HMAC initialized with
+/// it, so that this step is not repeated for each delivery. The state is zeroized on
+/// drop. Copies that the compiler or a move left on the stack are not, and neither is
+/// the caller's copy of the secret.
 ///
-/// There is no `Display`, and `Debug` shows the fingerprint only.
+/// `Debug` shows the fingerprint only, and `Display` is not implemented.
 #[derive(Clone)]
 pub struct Key {
     mac: Hmac<Sha256>,
@@ -32,32 +32,40 @@ pub struct Key {
 }
 
 impl Key {
-    /// Makes a key of a secret, exactly the bytes given.
+    /// Creates a key from the exact bytes of a secret.
+    ///
+    /// ```
+    /// use svc_webhook_verify::{Key, KeyError};
+    ///
+    /// assert!(Key::new("whsec_newest").is_ok());
+    /// assert_eq!(Key::new(" \n").unwrap_err(), KeyError::EmptySecret);
+    /// ```
     ///
     /// # Errors
     ///
-    /// [`KeyError::Empty`] when there is nothing in it but ASCII white space and zero
-    /// bytes: then the variable, file or buffer that it came from was not filled, and
-    /// anyone could sign. (To HMAC a key of zero bytes is the empty key.)
+    /// Returns [`KeyError::EmptySecret`] if the secret is empty or consists only of ASCII
+    /// white space and zero bytes. Such a value usually comes from an unset variable, an
+    /// empty file or an unfilled buffer. (HMAC treats a key of zero bytes like the empty
+    /// key.)
     pub fn new(secret: impl AsRef<[u8]>) -> Result<Self, KeyError> {
         let secret = secret.as_ref();
-        let is_filler = |byte: &u8| byte.is_ascii_whitespace() || *byte == 0;
-        if secret.iter().all(is_filler) {
-            return Err(KeyError::Empty);
+        let is_blank = |byte: &u8| byte.is_ascii_whitespace() || *byte == 0;
+        if secret.iter().all(is_blank) {
+            return Err(KeyError::EmptySecret);
         }
-        // HMAC takes a key of any length: the error arm is there for the type only.
-        let mac = Hmac::new_from_slice(secret).map_err(|_| KeyError::Empty)?;
-        let fingerprint = Fingerprint::of(secret);
+        // HMAC accepts keys of any length, so this never fails.
+        let mac = Hmac::new_from_slice(secret).map_err(|_| KeyError::EmptySecret)?;
+        let fingerprint = Fingerprint::from_secret(secret);
         Ok(Self { mac, fingerprint })
     }
 
-    /// Which secret this is, in a form that is safe to log and to share.
+    /// Returns the fingerprint of the secret, which is safe to log and to share.
     #[must_use]
     pub fn fingerprint(&self) -> Fingerprint {
         self.fingerprint
     }
 
-    /// A MAC that has taken in the key and nothing else yet.
+    /// Returns an HMAC that is initialized with the key and has no input yet.
     pub(crate) fn mac(&self) -> Hmac<Sha256> {
         self.mac.clone()
     }
@@ -71,38 +79,38 @@ impl fmt::Debug for Key {
 
 impl ZeroizeOnDrop for Key {}
 
-// Fails to compile should the hash lose the feature that wipes its state.
+// Fails to compile if the `zeroize` feature of the hash is not enabled.
 const _: fn() = || {
-    fn wiped_on_drop<T: ZeroizeOnDrop>() {}
-    wiped_on_drop::<Sha256>();
+    fn assert_zeroize_on_drop<T: ZeroizeOnDrop>() {}
+    assert_zeroize_on_drop::<Sha256>();
 };
 
-/// Which secret signed: the first 16 hex digits of its SHA-256.
+/// The fingerprint of a secret: the first 16 hex digits of its SHA-256 hash.
 ///
 /// ```
 /// use svc_webhook_verify::Key;
 ///
-/// let sent = "7ab95101ed6218b1"; // x-svc-webhook-secret-fingerprint
-/// let ours = Key::new("whsec_newest")?.fingerprint();
-/// assert_eq!(ours.as_str(), sent);
+/// let received = "7ab95101ed6218b1"; // x-svc-webhook-secret-fingerprint
+/// let expected = Key::new("whsec_newest")?.fingerprint();
+/// assert_eq!(expected.as_str(), received);
 /// # Ok::<(), svc_webhook_verify::KeyError>(())
 /// ```
 ///
-/// It proves nothing: a sender can put any fingerprint in the header. It tells a
-/// person which secret a receiver holds when signatures do not match.
+/// The fingerprint header is not authenticated: a sender can put any value in it. It is
+/// meant for debugging, to see which secret a receiver uses when signatures do not match.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Fingerprint(Text<16>);
+pub struct Fingerprint(ArrayString<16>);
 
 impl Fingerprint {
-    fn of(secret: &[u8]) -> Self {
-        let mut text = Text::new();
+    fn from_secret(secret: &[u8]) -> Self {
+        let mut text = ArrayString::new();
         for byte in Sha256::digest(secret).iter().take(8) {
             text.push_hex(*byte);
         }
         Self(text)
     }
 
-    /// The 16 lower case hex digits.
+    /// Returns the 16 lower case hex digits.
     #[must_use]
     pub fn as_str(&self) -> &str {
         self.0.as_str()
@@ -121,7 +129,7 @@ impl fmt::Debug for Fingerprint {
     }
 }
 
-/// The keys that are good at present, newest first: one, or several in a rotation.
+/// The keys that are currently valid, newest first: one, or several during a rotation.
 ///
 /// ```
 /// use svc_webhook_verify::KeySet;
@@ -132,26 +140,26 @@ impl fmt::Debug for Fingerprint {
 /// # Ok::<(), svc_webhook_verify::KeyError>(())
 /// ```
 ///
-/// There is always at least one and never more than [`KeySet::CAPACITY`].
+/// A set contains at least one key and at most [`KeySet::MAX_KEYS`].
 #[derive(Clone, Debug)]
 pub struct KeySet {
     newest: Key,
-    previous: [Option<Key>; Self::CAPACITY - 1],
+    previous: [Option<Key>; Self::MAX_KEYS - 1],
 }
 
 impl KeySet {
-    /// The most keys a set can hold.
-    pub const CAPACITY: usize = 8;
+    /// The maximum number of keys in a set.
+    pub const MAX_KEYS: usize = 8;
 
-    /// Makes a set of secrets, newest first.
+    /// Creates a set from secrets, newest first.
     ///
     /// # Errors
     ///
-    /// [`KeyError`] when a secret is empty, when there is none, or when there are more
-    /// than [`KeySet::CAPACITY`].
+    /// Returns an error if a secret is empty, if there are no secrets, or if there are
+    /// more than [`KeySet::MAX_KEYS`].
     pub fn new<S: AsRef<[u8]>>(secrets: impl IntoIterator<Item = S>) -> Result<Self, KeyError> {
         let mut secrets = secrets.into_iter();
-        let newest = secrets.next().ok_or(KeyError::NoKeys)?;
+        let newest = secrets.next().ok_or(KeyError::NoSecrets)?;
         let mut keys = Self::from(Key::new(newest)?);
         for secret in secrets {
             keys.push(Key::new(secret)?)?;
@@ -159,25 +167,34 @@ impl KeySet {
         Ok(keys)
     }
 
-    /// Adds a key that is older than all the others.
+    /// Appends a key that is older than all others in the set.
+    ///
+    /// ```
+    /// use svc_webhook_verify::{Key, KeySet};
+    ///
+    /// let mut keys = KeySet::from(Key::new("whsec_newest")?);
+    /// keys.push(Key::new("whsec_previous")?)?;
+    /// assert_eq!(keys.iter().count(), 2);
+    /// # Ok::<(), svc_webhook_verify::KeyError>(())
+    /// ```
     ///
     /// # Errors
     ///
-    /// [`KeyError::TooMany`] when the set is full; the set is unchanged.
+    /// Returns [`KeyError::TooManySecrets`] if the set is full. The set is unchanged then.
     pub fn push(&mut self, key: Key) -> Result<(), KeyError> {
-        let mut places = self.previous.iter_mut();
-        let free = places.find(|place| place.is_none());
-        *free.ok_or(KeyError::TooMany)? = Some(key);
+        let mut slots = self.previous.iter_mut();
+        let free = slots.find(|slot| slot.is_none());
+        *free.ok_or(KeyError::TooManySecrets)? = Some(key);
         Ok(())
     }
 
-    /// The newest key.
+    /// Returns the newest key.
     #[must_use]
     pub fn newest(&self) -> &Key {
         &self.newest
     }
 
-    /// The keys, newest first.
+    /// Returns an iterator over the keys, newest first.
     pub fn iter(&self) -> impl Iterator<Item = &Key> {
         core::iter::once(&self.newest).chain(self.previous.iter().flatten())
     }
@@ -187,31 +204,31 @@ impl From<Key> for KeySet {
     fn from(key: Key) -> Self {
         Self {
             newest: key,
-            previous: [const { None }; Self::CAPACITY - 1],
+            previous: [const { None }; Self::MAX_KEYS - 1],
         }
     }
 }
 
-/// Why a secret, or a set of them, cannot be used.
+/// An error in the configuration of signing secrets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum KeyError {
-    /// A secret is empty, or nothing but white space and zero bytes.
-    Empty,
-    /// There is no secret at all.
-    NoKeys,
-    /// There are more than [`KeySet::CAPACITY`] secrets.
-    TooMany,
+    /// A secret is empty or consists only of white space and zero bytes.
+    EmptySecret,
+    /// No secret was given.
+    NoSecrets,
+    /// More than [`KeySet::MAX_KEYS`] secrets were given.
+    TooManySecrets,
 }
 
 impl fmt::Display for KeyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Empty => {
-                "the signing secret is empty: check the variable or file it is read from"
+            Self::EmptySecret => {
+                "empty signing secret: check the variable or file that it is read from"
             }
-            Self::NoKeys => "there is no signing secret: give at least one",
-            Self::TooMany => "there are more than 8 signing secrets: drop the oldest",
+            Self::NoSecrets => "no signing secret given: expected at least one",
+            Self::TooManySecrets => "too many signing secrets: expected at most 8",
         })
     }
 }
@@ -232,8 +249,8 @@ mod tests {
     }
 
     #[test]
-    fn the_mac_is_that_of_rfc_4231() {
-        // Section 4, cases 1 to 4, 6 and 7. Case 5 is about truncation, which is refused.
+    fn the_mac_matches_rfc_4231() {
+        // Section 4, cases 1 to 4, 6 and 7. Case 5 covers truncation, which is not supported.
         let counting: [u8; 25] = core::array::from_fn(|i| i as u8 + 1);
         let rows: [(&[u8], &[u8], &str); 6] = [
             (
@@ -276,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn the_fingerprint_is_the_start_of_sha_256_of_the_secret() {
+    fn the_fingerprint_is_a_prefix_of_the_sha_256_hash() {
         // python3 -c 'import hashlib; print(hashlib.sha256(b"whsec_previous").hexdigest()[:16])'
         let fingerprint = Key::new("whsec_previous").unwrap().fingerprint();
         assert_eq!(fingerprint.to_string(), "8784f2a6edcde04d");
@@ -284,31 +301,31 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_of_nothing_but_blanks_and_zeros_is_refused() {
+    fn blank_secrets_are_rejected() {
         for secret in ["", " ", "\n", " \t\r\n", "\0", "\0\0 \n"] {
-            assert_eq!(Key::new(secret).unwrap_err(), KeyError::Empty);
+            assert_eq!(Key::new(secret).unwrap_err(), KeyError::EmptySecret);
         }
-        let half_set = KeySet::new(["whsec_newest", ""]);
-        assert_eq!(half_set.unwrap_err(), KeyError::Empty);
+        let partly_blank = KeySet::new(["whsec_newest", ""]);
+        assert_eq!(partly_blank.unwrap_err(), KeyError::EmptySecret);
     }
 
     #[test]
-    fn a_secret_is_taken_byte_for_byte() {
+    fn a_secret_is_not_trimmed() {
         let plain = Key::new("whsec_newest").unwrap();
         let with_newline = Key::new("whsec_newest\n").unwrap();
         assert_ne!(plain.fingerprint(), with_newline.fingerprint());
     }
 
     #[test]
-    fn a_set_holds_one_to_eight_keys() {
+    fn a_set_accepts_one_to_eight_keys() {
         let none: [&str; 0] = [];
-        assert_eq!(KeySet::new(none).unwrap_err(), KeyError::NoKeys);
+        assert_eq!(KeySet::new(none).unwrap_err(), KeyError::NoSecrets);
         assert_eq!(KeySet::new(["s"; 8]).unwrap().iter().count(), 8);
-        assert_eq!(KeySet::new(["s"; 9]).unwrap_err(), KeyError::TooMany);
+        assert_eq!(KeySet::new(["s"; 9]).unwrap_err(), KeyError::TooManySecrets);
     }
 
     #[test]
-    fn a_set_keeps_the_order_newest_first() {
+    fn a_set_preserves_the_order_of_keys() {
         let keys = KeySet::new(["a", "b", "c"]).unwrap();
         let order = ["a", "b", "c"].map(|secret| Key::new(secret).unwrap().fingerprint());
         assert!(keys.iter().map(Key::fingerprint).eq(order));
@@ -316,14 +333,14 @@ mod tests {
     }
 
     #[test]
-    fn debug_shows_the_fingerprint_and_not_the_secret() {
+    fn debug_shows_the_fingerprint_but_not_the_secret() {
         let shown = format!("{:?}", KeySet::new(["whsec_newest"]).unwrap());
         assert!(shown.contains("7ab95101ed6218b1"), "{shown}");
         assert!(!shown.contains("whsec"), "{shown}");
     }
 
     #[test]
-    fn dropping_a_key_runs_code() {
+    fn dropping_the_mac_state_runs_code() {
         assert!(core::mem::needs_drop::<Hmac<Sha256>>());
     }
 }

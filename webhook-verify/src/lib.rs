@@ -1,117 +1,122 @@
-//! Verifies and makes the signatures of svc webhooks.
+//! Verification and creation of svc webhook signatures.
 //!
 //! ```
 //! use svc_webhook_verify::{KeySet, Verifier};
 //!
 //! let verifier = Verifier::new(KeySet::new(["whsec_newest"])?);
 //!
-//! // From the request: two headers, and the body as it came over the wire.
+//! // Two headers of the request, and its body exactly as it was received.
 //! let timestamp = "1700000000";
 //! let signature = "svc-v1=8498d1923149870b5d2d2b7b2f9e95ec0c126ae2be06c4a9bb745a34c4d8b142";
 //! let body = br#"{"event":"job.completed","job_id":"job_123"}"#;
 //! # let now = 1_700_000_007;
 //!
-//! match verifier.check(timestamp, signature, body, now) {
-//!     Ok(verified) => assert_eq!(verified.timestamp(), 1_700_000_000), // store it, answer 2xx
-//!     Err(reject) => println!("{reject}"), // log it, answer `reject.status()`
+//! match verifier.verify(timestamp, signature, body, now) {
+//!     Ok(signature) => assert_eq!(signature.timestamp(), 1_700_000_000), // store it, answer 2xx
+//!     Err(error) => println!("{error}"), // log it, answer `error.status()`
 //! }
 //! # Ok::<(), svc_webhook_verify::KeyError>(())
 //! ```
 //!
-//! # What is signed
+//! # The signature scheme
 //!
-//! The service computes HMAC-SHA256 over `<timestamp>.<raw body>` with the
-//! workspace's signing secret and sends three headers with each delivery. Their
-//! names are in [`header`]:
+//! The service computes HMAC-SHA256 over `<timestamp>.<raw body>` with the workspace's
+//! signing secret and sends three headers with each delivery. The [`header`] module
+//! defines their names:
 //!
 //! | header | content |
 //! |---|---|
-//! | `x-svc-webhook-timestamp` | Unix seconds, decimal digits |
-//! | `x-svc-webhook-signature` | `svc-v1=<64 hex digits>`; during a rotation several, comma separated, newest first |
-//! | `x-svc-webhook-secret-fingerprint` | which secret is the newest; safe to log and share |
+//! | `x-svc-webhook-timestamp` | Unix seconds, in decimal digits |
+//! | `x-svc-webhook-signature` | `svc-v1=<64 hex digits>`; during a secret rotation several, separated by commas, newest first |
+//! | `x-svc-webhook-secret-fingerprint` | identifies the newest secret; safe to log and to share |
 //!
-//! Job webhooks and run webhooks share the scheme and the secret. The secret is not
-//! the API key.
+//! Job webhooks and run webhooks use the same scheme and the same secret. The signing
+//! secret is not the API key.
 //!
-//! # Receive
+//! # Receiving webhooks
 //!
-//! - [`Verifier`] is the thing to keep for the life of the program: its keys are
-//!   ready for use, and [`check`](Verifier::check) says why a delivery was refused.
-//! - [`Verifier::begin`] takes the body in pieces, for a receiver that streams it.
-//! - [`verify`] is the specification's reference helper in one call: a `bool`, and
-//!   `false` for whatever is malformed.
+//! - [`Verifier`] is created once and reused for every delivery: it holds the prepared
+//!   keys. [`Verifier::verify`] returns the reason when it rejects a delivery.
+//! - [`Verifier::begin`] accepts the body in chunks, for receivers that stream it.
+//! - [`verify`] is the specification's reference function: one call that returns a
+//!   `bool`, and `false` for malformed input.
 //!
-//! Give them the body **as received**. One that was parsed and written again has
-//! other bytes, and no signature fits it. Bodies are bytes; they need not be UTF-8.
+//! Pass the body **exactly as received**. If it is parsed and serialized again, its
+//! bytes change and the signature no longer matches. The body need not be UTF-8.
 //!
-//! # Send
+//! # Sending webhooks
 //!
-//! [`Signer`] makes the three headers for a time and a body. It is what a test, a
-//! stand-in for the service or a relay needs.
+//! [`Signer`] creates the three headers for a timestamp and a body. Tests, mock
+//! services and relays use it.
 //!
 //! # Time
 //!
-//! The crate reads no clock: `now` is a parameter, in whole seconds since the Unix
-//! epoch. With the standard library that is
-//! `SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs()`.
+//! The core of the crate does not read a clock: callers pass `now` in Unix seconds. With
+//! the standard library that is `SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs()`.
 //!
-//! A timestamp further than the [tolerance](Verifier::tolerance) from `now` is
-//! refused, in the past as in the future: 300 seconds unless set otherwise.
-//! Freshness bounds how long a captured delivery can be replayed. It does not stop a
-//! replay within those seconds, nor the service's own second attempt: a receiver
-//! still dedupes, on the event and the job's or run's id.
+//! A timestamp that differs from `now` by more than the
+//! [tolerance](Verifier::tolerance), in either direction, is rejected. The default
+//! tolerance is 300 seconds. It limits how long a captured delivery can be replayed, but
+//! prevents neither a replay within that time nor a retry by the service. Receivers
+//! still have to deduplicate by the event and the job or run ID.
 //!
-//! # Rotation
+//! # Secret rotation
 //!
 //! For 24 hours after a rotation the service signs with the new secret and with the
-//! previous one, and a delivery is genuine when any entry matches any key. So a
-//! receiver may change its secret at any moment of that day, or hold both for a
-//! while: `KeySet::new([newest, previous])`.
+//! previous one. A delivery is accepted if any of its signatures matches any key, so a
+//! receiver can switch secrets at any time during those 24 hours, or use both:
+//! `KeySet::new([newest, previous])`.
 //!
 //! # Errors
 //!
-//! [`KeyError`] comes from setting up: an empty secret, no secret, too many.
-//! [`Reject`] comes from a delivery, and knows the [status](Reject::status) to answer
-//! with. Nothing panics, whatever a header or a body
-//! holds, and arithmetic on timestamps saturates.
+//! [`KeyError`] is a configuration error: an empty secret, no secrets, or too many.
+//! [`VerifyError`] is the reason why a delivery was rejected, and provides the HTTP
+//! [status](VerifyError::status) to answer with. No input causes a panic, and arithmetic
+//! on timestamps saturates.
 //!
 //! # Limits
 //!
-//! | what | at most |
+//! | what | maximum |
 //! |---|---|
 //! | keys in a [`KeySet`] | 8 |
 //! | signature header | 4096 bytes |
 //! | entries in the signature header | 32 |
 //! | timestamp | 20 digits, 64 bits |
-//! | body | no limit |
+//! | body | unlimited |
 //!
-//! A sender cannot have the body hashed more often by filling the header: each key
-//! computes one MAC, however many entries there are to compare it with.
+//! Each key computes one MAC per delivery, regardless of the number of entries in the
+//! header, so a sender cannot multiply the cost of hashing the body.
 //!
-//! # Features
+//! # Feature flags
 //!
-//! None is on by default. Each brings the ones above it that it needs.
+//! No feature is enabled by default. Each feature enables the others that it needs.
 //!
-//! | feature | brings |
+//! | feature | provides |
 //! |---|---|
-//! | `http` | `Verifier::check_headers` on an `http::HeaderMap` |
-//! | `events` | `Event`, `DedupeStore`, `MemoryStore` |
-//! | `sqlite` | `SqliteStore` |
-//! | `tower` | `Receiver`, and the layers in `tower` |
-//! | `axum` | the extractor `Webhook` |
+//! | `http` | [`Verifier::verify_with_headers`] for an `http::HeaderMap` |
+//! | `events` | [`Event`], [`DedupeStore`], [`MemoryStore`] |
+//! | `sqlite` | [`SqliteStore`] |
+//! | `tower` | [`Receiver`] and the layers in the [`tower`] module |
+//! | `axum` | [`Webhook`] as an extractor, and the [`axum`] module |
 //!
-//! # No allocation
+//! # Allocation
 //!
-//! Without features the crate is `no_std` and does not link `alloc`, so there is no
-//! allocator that it could call; with them, verifying and signing still call none. Its values live where their owner puts them; the largest, a
-//! [`Verification`], takes a little over two kilobytes.
+//! Without features the crate is `no_std` and does not link `alloc`. Verifying and signing
+//! do not allocate with any set of features. The largest value, a [`StreamVerifier`],
+//! occupies a little over two kilobytes.
 
 #![no_std]
 #![forbid(unsafe_code)]
+// Without all features, links to optional items cannot be resolved.
+#![cfg_attr(
+    not(all(feature = "axum", feature = "sqlite")),
+    allow(rustdoc::broken_intra_doc_links)
+)]
 
 #[cfg(any(test, feature = "events"))]
 extern crate std;
 
+mod array_string;
 #[cfg(feature = "axum")]
 pub mod axum;
 #[cfg(feature = "tower")]
@@ -125,27 +130,31 @@ pub mod header;
 mod header_map;
 mod key;
 mod mac;
+mod parsed_headers;
+#[cfg(feature = "tower")]
+mod receive_error;
 #[cfg(feature = "tower")]
 mod receiver;
-mod reject;
 mod sign;
-mod text;
 #[cfg(feature = "tower")]
 pub mod tower;
 mod verify;
+mod verify_error;
 
 #[cfg(feature = "events")]
-pub use dedupe::{Claim, DedupeStore, Lease, MemoryStore, MemoryStoreFull};
+pub use dedupe::{Claim, DedupeKey, DedupeStore, Lease, MemoryStore, MemoryStoreFull};
 #[cfg(feature = "sqlite")]
-pub use dedupe::{SqliteError, SqliteStore};
+pub use dedupe::{SqliteStore, SqliteStoreError};
 #[cfg(feature = "events")]
-pub use event::{DedupeKey, Event, EventError, EventKind};
+pub use event::{Event, EventError, EventType};
 pub use key::{Fingerprint, Key, KeyError, KeySet};
 #[cfg(feature = "tower")]
-pub use receiver::{Receiver, Refused, Webhook};
-pub use reject::Reject;
-pub use sign::{SignedHeaders, Signer, Signing};
-pub use verify::{Verification, Verified, Verifier, verify};
+pub use receive_error::ReceiveError;
+#[cfg(feature = "tower")]
+pub use receiver::{Receiver, Webhook};
+pub use sign::{SignedHeaders, Signer, StreamSigner};
+pub use verify::{StreamVerifier, VerifiedSignature, Verifier, verify};
+pub use verify_error::VerifyError;
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

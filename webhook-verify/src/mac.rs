@@ -1,19 +1,19 @@
-//! One MAC a key over `<timestamp>.<raw body>`, the body in any number of pieces.
+//! Incremental computation of one MAC per key over `<timestamp>.<raw body>`.
 
 use hmac::{Hmac, Mac};
 use sha2::Sha256;
 
 use crate::key::KeySet;
 
-/// A computed or a received HMAC-SHA256.
+/// A computed or a received HMAC-SHA256 tag.
 pub(crate) type Tag = [u8; 32];
 
-/// The running MACs of all keys, newest first.
-pub(crate) struct Macs([Option<Hmac<Sha256>>; KeySet::CAPACITY]);
+/// The MAC computations of all keys, newest key first.
+pub(crate) struct MacSet([Option<Hmac<Sha256>>; KeySet::MAX_KEYS]);
 
-impl Macs {
-    /// Starts with the timestamp as its header has it, byte for byte.
-    pub(crate) fn begin(keys: &KeySet, timestamp: &[u8]) -> Self {
+impl MacSet {
+    /// Starts the MACs with the exact bytes of the timestamp header.
+    pub(crate) fn new(keys: &KeySet, timestamp: &[u8]) -> Self {
         let mut keys = keys.iter();
         Self(core::array::from_fn(|_| {
             let mut mac = keys.next()?.mac();
@@ -29,7 +29,7 @@ impl Macs {
         }
     }
 
-    /// The tag of each key, newest first. There are none a second time.
+    /// Returns the tag of each key, newest key first. A second call returns no tags.
     pub(crate) fn take_tags(&mut self) -> impl Iterator<Item = Tag> {
         let macs = self.0.iter_mut().filter_map(Option::take);
         macs.map(|mac| mac.finalize().into_bytes().into())

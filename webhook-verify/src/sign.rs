@@ -1,17 +1,17 @@
-//! Signing: the headers of a delivery.
+//! Creation of the signature headers of a delivery.
 
 use core::fmt::{self, Write};
 
-use crate::header::{self, SCHEME};
+use crate::array_string::ArrayString;
+use crate::header::{self, SCHEME_PREFIX};
 use crate::key::{Fingerprint, KeySet};
-use crate::mac::Macs;
-use crate::text::Text;
+use crate::mac::MacSet;
 
-/// The longest decimal number of 64 bits.
+/// The number of digits of the largest `u64`.
 const TIMESTAMP_LEN: usize = 20;
 
-/// As many entries as there can be keys, with a comma after each.
-const SIGNATURE_LEN: usize = KeySet::CAPACITY * (SCHEME.len() + 64 + 1);
+/// The length of one entry and a comma for each of the maximum number of keys.
+const SIGNATURE_LEN: usize = KeySet::MAX_KEYS * (SCHEME_PREFIX.len() + 64 + 1);
 
 /// Signs deliveries with a set of keys.
 ///
@@ -31,79 +31,81 @@ const SIGNATURE_LEN: usize = KeySet::CAPACITY * (SCHEME.len() + 64 + 1);
 /// assert_eq!(headers.pairs()[2], (header::FINGERPRINT, "7ab95101ed6218b1"));
 ///
 /// let verifier = Verifier::new(keys);
-/// assert!(verifier.verify(headers.timestamp(), headers.signature(), body, 1_700_000_000));
+/// assert!(verifier.verify(headers.timestamp(), headers.signature(), body, 1_700_000_000).is_ok());
 /// # Ok::<(), svc_webhook_verify::KeyError>(())
 /// ```
 ///
-/// There is one signature for each key, newest first, as the service sends them during
-/// a rotation. Timestamps are Unix seconds.
+/// The signature header has one entry per key, newest first, as the service sends it
+/// during a secret rotation. Timestamps are in Unix seconds.
 #[derive(Clone, Debug)]
 pub struct Signer {
     keys: KeySet,
 }
 
 impl Signer {
-    /// Makes a signer of one [`Key`](crate::Key) or a [`KeySet`].
+    /// Creates a signer from a [`Key`](crate::Key) or a [`KeySet`].
     #[must_use]
     pub fn new(keys: impl Into<KeySet>) -> Self {
         Self { keys: keys.into() }
     }
 
-    /// Signs a body at a time.
+    /// Signs a body with a timestamp.
     #[must_use]
     pub fn sign(&self, timestamp: u64, body: impl AsRef<[u8]>) -> SignedHeaders {
-        let mut signing = self.begin(timestamp);
-        signing.update(body);
-        signing.finish()
+        let mut stream = self.begin(timestamp);
+        stream.update(body);
+        stream.finish()
     }
 
-    /// Begins to sign a body that comes in pieces.
+    /// Begins signing a body that is produced in chunks.
     ///
     /// ```
     /// use svc_webhook_verify::{KeySet, Signer};
     ///
     /// let signer = Signer::new(KeySet::new(["whsec_newest"])?);
-    /// let mut signing = signer.begin(1_700_000_000);
-    /// signing.update("{");
-    /// signing.update("}");
-    /// assert_eq!(signing.finish(), signer.sign(1_700_000_000, "{}"));
+    /// let mut stream = signer.begin(1_700_000_000);
+    /// stream.update("{");
+    /// stream.update("}");
+    /// assert_eq!(stream.finish(), signer.sign(1_700_000_000, "{}"));
     /// # Ok::<(), svc_webhook_verify::KeyError>(())
     /// ```
-    pub fn begin(&self, timestamp: u64) -> Signing {
-        let mut text = Text::new();
-        // A `Text` takes whatever it is given, and the longest number fits.
-        let _ = write!(text, "{timestamp}");
-        Signing {
-            macs: Macs::begin(&self.keys, text.as_str().as_bytes()),
-            timestamp: text,
+    pub fn begin(&self, timestamp: u64) -> StreamSigner {
+        let mut digits = ArrayString::new();
+        // Writing to an `ArrayString` never fails, and the largest number fits.
+        let _ = write!(digits, "{timestamp}");
+        StreamSigner {
+            macs: MacSet::new(&self.keys, digits.as_str().as_bytes()),
+            timestamp: digits,
             fingerprint: self.keys.newest().fingerprint(),
         }
     }
 }
 
-/// A signing under way, made by [`Signer::begin`].
-#[must_use = "the headers are made by `finish`"]
-pub struct Signing {
-    macs: Macs,
-    timestamp: Text<TIMESTAMP_LEN>,
+/// Signs one body that is produced in chunks.
+///
+/// It is created by [`Signer::begin`].
+#[must_use = "the headers are created by `finish`"]
+pub struct StreamSigner {
+    macs: MacSet,
+    timestamp: ArrayString<TIMESTAMP_LEN>,
     fingerprint: Fingerprint,
 }
 
-impl Signing {
-    /// Takes in the next piece of the body.
+impl StreamSigner {
+    /// Processes the next chunk of the body.
     pub fn update(&mut self, chunk: impl AsRef<[u8]>) {
         self.macs.update(chunk.as_ref());
     }
 
-    /// The headers for the body that was taken in.
+    /// Returns the headers for the chunks that were processed.
     #[must_use]
     pub fn finish(mut self) -> SignedHeaders {
-        let mut signature = Text::new();
+        let mut signature = ArrayString::new();
         for (position, tag) in self.macs.take_tags().enumerate() {
             if position > 0 {
                 signature.push_str(",");
             }
-            signature.push_str(SCHEME);
+            signature.push_str(SCHEME_PREFIX);
             tag.iter().for_each(|byte| signature.push_hex(*byte));
         }
         SignedHeaders {
@@ -114,43 +116,43 @@ impl Signing {
     }
 }
 
-impl fmt::Debug for Signing {
+impl fmt::Debug for StreamSigner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Signing")
+        f.debug_struct("StreamSigner")
             .field("timestamp", &self.timestamp.as_str())
             .field("fingerprint", &self.fingerprint)
             .finish_non_exhaustive()
     }
 }
 
-/// The three headers of a signed delivery, held on the stack.
+/// The three signature headers of a delivery, stored inline.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SignedHeaders {
-    timestamp: Text<TIMESTAMP_LEN>,
-    signature: Text<SIGNATURE_LEN>,
+    timestamp: ArrayString<TIMESTAMP_LEN>,
+    signature: ArrayString<SIGNATURE_LEN>,
     fingerprint: Fingerprint,
 }
 
 impl SignedHeaders {
-    /// The value of [`header::TIMESTAMP`].
+    /// Returns the value of [`header::TIMESTAMP`].
     #[must_use]
     pub fn timestamp(&self) -> &str {
         self.timestamp.as_str()
     }
 
-    /// The value of [`header::SIGNATURE`].
+    /// Returns the value of [`header::SIGNATURE`].
     #[must_use]
     pub fn signature(&self) -> &str {
         self.signature.as_str()
     }
 
-    /// The value of [`header::FINGERPRINT`].
+    /// Returns the value of [`header::FINGERPRINT`].
     #[must_use]
     pub fn fingerprint(&self) -> &str {
         self.fingerprint.as_str()
     }
 
-    /// Names and values, to put into a request one by one.
+    /// Returns the names and values of the three headers.
     #[must_use]
     pub fn pairs(&self) -> [(&'static str, &str); 3] {
         [
@@ -175,13 +177,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn eight_keys_and_the_last_second_fit_whole() {
-        let signer = Signer::new(KeySet::new(["s"; KeySet::CAPACITY]).unwrap());
+    fn the_longest_headers_are_not_truncated() {
+        let signer = Signer::new(KeySet::new(["s"; KeySet::MAX_KEYS]).unwrap());
         let headers = signer.sign(u64::MAX, "x");
         assert_eq!(headers.timestamp(), "18446744073709551615");
-        let one = headers.signature().split(',').next().unwrap();
-        assert_eq!(one.len(), SCHEME.len() + 64);
-        assert_eq!(headers.signature(), [one; KeySet::CAPACITY].join(","));
+        let entry = headers.signature().split(',').next().unwrap();
+        assert_eq!(entry.len(), SCHEME_PREFIX.len() + 64);
+        assert_eq!(headers.signature(), [entry; KeySet::MAX_KEYS].join(","));
     }
 
     #[test]

@@ -1,20 +1,20 @@
-//! Verification: of a body in one piece, or as it arrives.
+//! Verification of deliveries, with the body as a whole or in chunks.
 
 use core::fmt;
 use core::time::Duration;
 
-use crate::header::Claim;
 use crate::key::{Key, KeySet};
-use crate::mac::Macs;
-use crate::reject::Reject;
+use crate::mac::MacSet;
+use crate::parsed_headers::ParsedHeaders;
+use crate::verify_error::VerifyError;
 
-/// Says whether a delivery is genuine, in one call.
+/// Returns `true` if a delivery is genuine and its timestamp is within the tolerance.
 ///
 /// ```
 /// use std::time::Duration;
 /// use svc_webhook_verify::verify;
 ///
-/// let genuine = verify(
+/// let is_genuine = verify(
 ///     "whsec_newest",
 ///     "1700000000",
 ///     "svc-v1=8498d1923149870b5d2d2b7b2f9e95ec0c126ae2be06c4a9bb745a34c4d8b142",
@@ -22,15 +22,16 @@ use crate::reject::Reject;
 ///     1_700_000_007,
 ///     Duration::from_secs(300),
 /// );
-/// assert!(genuine);
+/// assert!(is_genuine);
 /// ```
 ///
-/// `timestamp` and `signature` are the headers' values, `body` is the raw body, `now`
-/// is in Unix seconds. A `tolerance` of zero leaves the age of the timestamp unchecked.
+/// `timestamp` and `signature` are the values of the headers, `body` is the raw body, and
+/// `now` is the current time in Unix seconds. A `tolerance` of zero disables the check of
+/// the timestamp's age.
 ///
-/// The answer is `false` for a wrong signature, and for a stale timestamp, a missing
-/// header, an empty secret or anything malformed. To learn which, and to key the MAC
-/// once instead of at every call, keep a [`Verifier`].
+/// Returns `false` if the signature does not match, the timestamp is stale, a header is
+/// missing or malformed, or the secret is empty. Use a [`Verifier`] to get the reason, to
+/// accept several secrets, and to prepare the key once instead of on every call.
 #[must_use]
 pub fn verify(
     secret: impl AsRef<[u8]>,
@@ -42,15 +43,15 @@ pub fn verify(
 ) -> bool {
     Key::new(secret).is_ok_and(|key| {
         let verifier = Verifier::new(key).tolerance(tolerance);
-        verifier.verify(timestamp, signature, body, now)
+        verifier.verify(timestamp, signature, body, now).is_ok()
     })
 }
 
-/// Verifies deliveries with a set of keys and a tolerance.
+/// Verifies deliveries with a set of keys and a tolerance for timestamps.
 ///
 /// ```
 /// use std::time::Duration;
-/// use svc_webhook_verify::{KeySet, Reject, Verifier};
+/// use svc_webhook_verify::{KeySet, Verifier, VerifyError};
 ///
 /// let keys = KeySet::new(["whsec_newest", "whsec_previous"])?;
 /// let verifier = Verifier::new(keys).tolerance(Duration::from_secs(60));
@@ -58,17 +59,17 @@ pub fn verify(
 /// let signature = "svc-v1=27455c5c3a544650ceb66fb2daf0819ca143610f00db70586f8d38ac015dde13";
 /// let body = r#"{"event":"job.completed","job_id":"job_123"}"#;
 ///
-/// let verified = verifier.check("1700000000", signature, body, 1_700_000_007)?;
-/// assert_eq!(verified.key_index(), 1); // still signed with the previous secret
+/// let verified = verifier.verify("1700000000", signature, body, 1_700_000_007)?;
+/// assert_eq!(verified.key_index(), 1); // signed with the previous secret
 ///
-/// let altered = verifier.check("1700000000", signature, "{}", 1_700_000_007);
-/// assert_eq!(altered, Err(Reject::SignatureMismatch));
+/// let altered = verifier.verify("1700000000", signature, "{}", 1_700_000_007);
+/// assert_eq!(altered, Err(VerifyError::SignatureMismatch));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// Header values and bodies are taken as anything that gives bytes: `&str`, `&[u8]`,
-/// `Bytes`, `&HeaderValue`. Where a header is absent, pass an empty one: it is refused
-/// as missing. Timestamps and `now` are Unix seconds.
+/// Header values and bodies can be any type that dereferences to bytes, such as `&str`,
+/// `&[u8]`, `Bytes` or `&HeaderValue`. Pass an empty value for a missing header. It is
+/// rejected as missing. Timestamps and `now` are in Unix seconds.
 #[derive(Clone, Debug)]
 pub struct Verifier {
     keys: KeySet,
@@ -76,10 +77,10 @@ pub struct Verifier {
 }
 
 impl Verifier {
-    /// The tolerance of a new verifier: 300 seconds.
+    /// The default tolerance for timestamps: 300 seconds.
     pub const DEFAULT_TOLERANCE: Duration = Duration::from_secs(300);
 
-    /// Makes a verifier of one [`Key`] or a [`KeySet`].
+    /// Creates a verifier from a [`Key`] or a [`KeySet`].
     #[must_use]
     pub fn new(keys: impl Into<KeySet>) -> Self {
         Self {
@@ -88,56 +89,45 @@ impl Verifier {
         }
     }
 
-    /// Sets how far a timestamp may be from `now`, in the past and in the future.
+    /// Sets the maximum difference between a timestamp and `now`, in either direction.
     ///
-    /// [`Duration::ZERO`] leaves the age unchecked, so that a delivery can be replayed
-    /// for ever: right for looking at a stored delivery, wrong for a receiver. The
-    /// timestamp must still be there and well formed, and is still part of the MAC.
+    /// [`Duration::ZERO`] disables the check, so that a captured delivery can be replayed
+    /// at any later time. Use it to inspect stored deliveries, not in a receiver. The
+    /// timestamp must still be present and well formed, and is still covered by the MAC.
     #[must_use]
     pub fn tolerance(mut self, tolerance: Duration) -> Self {
         self.tolerance = tolerance;
         self
     }
 
-    /// The keys that a delivery is verified with.
+    /// Returns the keys of this verifier.
     #[must_use]
     pub fn keys(&self) -> &KeySet {
         &self.keys
     }
 
-    /// Says whether a delivery is genuine and fresh.
-    #[must_use]
+    /// Verifies a delivery.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a header is missing or malformed, if the timestamp is stale, or
+    /// if no signature matches. The headers are checked before the body is hashed.
     pub fn verify(
         &self,
         timestamp: impl AsRef<[u8]>,
         signature: impl AsRef<[u8]>,
         body: impl AsRef<[u8]>,
         now: u64,
-    ) -> bool {
-        self.check(timestamp, signature, body, now).is_ok()
-    }
-
-    /// Verifies a delivery, and says why it is refused.
-    ///
-    /// # Errors
-    ///
-    /// A [`Reject`]. A stale or malformed header is refused before the body is read.
-    pub fn check(
-        &self,
-        timestamp: impl AsRef<[u8]>,
-        signature: impl AsRef<[u8]>,
-        body: impl AsRef<[u8]>,
-        now: u64,
-    ) -> Result<Verified, Reject> {
+    ) -> Result<VerifiedSignature, VerifyError> {
         let timestamp = timestamp.as_ref();
-        let claim = Claim::parse(timestamp, signature.as_ref())?;
-        claim.check_fresh(now, self.tolerance)?;
-        let mut macs = Macs::begin(&self.keys, timestamp);
+        let headers = ParsedHeaders::parse(timestamp, signature.as_ref())?;
+        headers.check_timestamp(now, self.tolerance)?;
+        let mut macs = MacSet::new(&self.keys, timestamp);
         macs.update(body.as_ref());
-        conclude(&claim, &mut macs)
+        match_signature(&headers, &mut macs)
     }
 
-    /// Begins to verify a delivery whose body comes in pieces.
+    /// Begins verifying a delivery whose body arrives in chunks.
     ///
     /// ```
     /// use svc_webhook_verify::{KeySet, Verifier};
@@ -145,112 +135,128 @@ impl Verifier {
     /// let verifier = Verifier::new(KeySet::new(["whsec_newest"])?);
     /// let signature = "svc-v1=8498d1923149870b5d2d2b7b2f9e95ec0c126ae2be06c4a9bb745a34c4d8b142";
     ///
-    /// let mut verification = verifier.begin("1700000000", signature)?;
+    /// let mut stream = verifier.begin("1700000000", signature)?;
     /// for chunk in [r#"{"event":"job.completed","#, r#""job_id":"job_123"}"#] {
-    ///     verification.update(chunk);
+    ///     stream.update(chunk);
     /// }
-    /// verification.finish(1_700_000_007)?;
+    /// stream.finish(1_700_000_007)?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
-    /// Until [`finish`](Verification::finish) says so nothing is proven: keep the
-    /// pieces aside, and act on them afterwards.
+    /// The delivery is not verified until [`finish`](StreamVerifier::finish) returns `Ok`.
+    /// Do not process chunks before that.
     ///
     /// # Errors
     ///
-    /// A [`Reject`] for headers that are missing or malformed.
+    /// Returns an error if a header is missing or malformed.
     pub fn begin(
         &self,
         timestamp: impl AsRef<[u8]>,
         signature: impl AsRef<[u8]>,
-    ) -> Result<Verification, Reject> {
+    ) -> Result<StreamVerifier, VerifyError> {
         let timestamp = timestamp.as_ref();
-        let claim = Claim::parse(timestamp, signature.as_ref())?;
-        Ok(Verification::new(self, claim, timestamp))
+        let headers = ParsedHeaders::parse(timestamp, signature.as_ref())?;
+        Ok(StreamVerifier::new(self, headers, timestamp))
     }
 }
 
-/// A verification under way, made by [`Verifier::begin`].
+/// Verifies one delivery whose body arrives in chunks.
 ///
-/// It borrows nothing and can be kept beside the body that it reads along with.
-#[must_use = "a delivery is verified by `finish` only"]
-pub struct Verification {
-    claim: Claim,
-    macs: Macs,
+/// It is created by [`Verifier::begin`] and does not borrow from the verifier.
+#[must_use = "a delivery is not verified until `finish` is called"]
+pub struct StreamVerifier {
+    headers: ParsedHeaders,
+    macs: MacSet,
     tolerance: Duration,
 }
 
-impl Verification {
-    pub(crate) fn new(verifier: &Verifier, claim: Claim, timestamp: &[u8]) -> Self {
+impl StreamVerifier {
+    pub(crate) fn new(verifier: &Verifier, headers: ParsedHeaders, timestamp: &[u8]) -> Self {
         Self {
-            claim,
-            macs: Macs::begin(&verifier.keys, timestamp),
+            headers,
+            macs: MacSet::new(&verifier.keys, timestamp),
             tolerance: verifier.tolerance,
         }
     }
 
-    /// Refuses a stale timestamp, before the body is there.
+    /// Returns an error if the timestamp is stale, before the body is available.
     #[cfg(feature = "http")]
-    pub(crate) fn check_fresh(&self, now: u64) -> Result<(), Reject> {
-        self.claim.check_fresh(now, self.tolerance)
+    pub(crate) fn check_timestamp(&self, now: u64) -> Result<(), VerifyError> {
+        self.headers.check_timestamp(now, self.tolerance)
     }
 
-    /// Takes in the next piece of the raw body. Where the pieces are cut is all the same.
+    /// Processes the next chunk of the raw body. Chunks can be of any size.
     pub fn update(&mut self, chunk: impl AsRef<[u8]>) {
         self.macs.update(chunk.as_ref());
     }
 
-    /// Verifies the delivery, now that the whole body was taken in.
+    /// Verifies the delivery after all chunks have been processed.
     ///
-    /// `now` may be the moment the headers arrived, so that a slow body does not
-    /// make its delivery stale.
+    /// `now` can be the time at which the headers arrived, so that a delivery does not
+    /// become stale while its body is transferred.
     ///
     /// # Errors
     ///
-    /// A [`Reject`] when the timestamp is stale or no signature matches.
-    pub fn finish(mut self, now: u64) -> Result<Verified, Reject> {
-        self.claim.check_fresh(now, self.tolerance)?;
-        conclude(&self.claim, &mut self.macs)
+    /// Returns an error if the timestamp is stale or no signature matches.
+    pub fn finish(mut self, now: u64) -> Result<VerifiedSignature, VerifyError> {
+        self.headers.check_timestamp(now, self.tolerance)?;
+        match_signature(&self.headers, &mut self.macs)
     }
 }
 
-impl fmt::Debug for Verification {
+impl fmt::Debug for StreamVerifier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Verification")
-            .field("timestamp", &self.claim.timestamp())
+        f.debug_struct("StreamVerifier")
+            .field("timestamp", &self.headers.timestamp())
             .field("tolerance", &self.tolerance)
             .finish_non_exhaustive()
     }
 }
 
-/// A delivery that is genuine and fresh.
+/// The signature of a genuine delivery: when it was made and with which key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Verified {
+pub struct VerifiedSignature {
     timestamp: u64,
     key_index: usize,
 }
 
-impl Verified {
-    /// When the delivery was signed, in Unix seconds.
+impl VerifiedSignature {
+    /// Returns the time at which the delivery was signed, in Unix seconds.
     #[must_use]
     pub fn timestamp(&self) -> u64 {
         self.timestamp
     }
 
-    /// Which key of the [`KeySet`] matched, 0 for the newest. When several did, the
-    /// newest of them.
+    /// Returns the index in the [`KeySet`] of the key that matched, 0 for the newest. If
+    /// several keys matched, this is the newest of them.
     ///
-    /// For the receiver's own log: once nothing but 0 comes, the older keys can go.
+    /// Logging this index shows when older keys are no longer needed.
     #[must_use]
     pub fn key_index(&self) -> usize {
         self.key_index
     }
 }
 
-fn conclude(claim: &Claim, macs: &mut Macs) -> Result<Verified, Reject> {
-    let key_index = claim.find_match(macs.take_tags());
-    Ok(Verified {
-        timestamp: claim.timestamp(),
-        key_index: key_index.ok_or(Reject::SignatureMismatch)?,
+fn match_signature(
+    headers: &ParsedHeaders,
+    macs: &mut MacSet,
+) -> Result<VerifiedSignature, VerifyError> {
+    let key_index = headers.find_match(macs.take_tags());
+    Ok(VerifiedSignature {
+        timestamp: headers.timestamp(),
+        key_index: key_index.ok_or(VerifyError::SignatureMismatch)?,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn verifiers_can_be_shared_between_threads() {
+        fn assert_send_and_sync<T: Send + Sync + 'static>() {}
+        assert_send_and_sync::<Verifier>();
+        assert_send_and_sync::<StreamVerifier>();
+        assert_send_and_sync::<crate::Signer>();
+    }
 }

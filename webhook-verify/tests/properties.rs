@@ -1,13 +1,13 @@
-//! What holds for every delivery, checked against the plain `hmac` and `sha2` crates.
+//! Property tests of verifying and signing, against a reference implementation.
 
 use hmac::{Hmac, KeyInit, Mac};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use sha2::Sha256;
-use svc_webhook_verify::{KeySet, Reject, Signer, Verifier, verify};
+use svc_webhook_verify::{KeySet, Signer, Verifier, VerifyError, verify};
 
-/// The scheme in the fewest words: an oracle that shares no code with the crate.
-fn oracle(secret: &[u8], timestamp: &str, body: &[u8]) -> Option<String> {
+/// A reference implementation that shares no code with the crate.
+fn reference_signature(secret: &[u8], timestamp: &str, body: &[u8]) -> Option<String> {
     let mut mac = Hmac::<Sha256>::new_from_slice(secret).ok()?;
     mac.update(timestamp.as_bytes());
     mac.update(b".");
@@ -17,16 +17,17 @@ fn oracle(secret: &[u8], timestamp: &str, body: &[u8]) -> Option<String> {
     Some(format!("svc-v1={hex}"))
 }
 
-/// Without zero bytes: HMAC pads with them, so two such secrets can be one key.
+/// Generates secrets without zero bytes: HMAC pads keys with zeros, so two secrets that
+/// differ only in trailing zeros are the same key.
 fn secret() -> impl Strategy<Value = Vec<u8>> {
-    vec(1..=u8::MAX, 1..200).prop_filter("a secret", |secret| !secret.trim_ascii().is_empty())
+    vec(1..=u8::MAX, 1..200).prop_filter("blank secret", |secret| !secret.trim_ascii().is_empty())
 }
 
 fn body() -> impl Strategy<Value = Vec<u8>> {
     vec(any::<u8>(), 0..2000)
 }
 
-/// Header values: anything at all, and things that are nearly right.
+/// Generates arbitrary and nearly valid header values.
 fn header() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![
         vec(any::<u8>(), 0..5000),
@@ -37,88 +38,88 @@ fn header() -> impl Strategy<Value = Vec<u8>> {
 
 proptest! {
     #[test]
-    fn signatures_are_those_of_the_oracle(secret in secret(), time: u64, body in body()) {
+    fn signatures_match_the_reference_implementation(secret in secret(), time: u64, body in body()) {
         let headers = Signer::new(KeySet::new([&secret])?).sign(time, &body);
         let timestamp = time.to_string();
         prop_assert_eq!(headers.timestamp(), &timestamp);
-        let expected = oracle(&secret, &timestamp, &body);
+        let expected = reference_signature(&secret, &timestamp, &body);
         prop_assert_eq!(Some(headers.signature()), expected.as_deref());
     }
 
     #[test]
-    fn what_the_oracle_signs_is_verified(
+    fn signatures_of_the_reference_implementation_are_accepted(
         secrets in vec(secret(), 1..=8),
-        which: prop::sample::Index,
+        index: prop::sample::Index,
         time: u64,
         body in body(),
     ) {
-        let secret = which.get(&secrets);
+        let secret = index.get(&secrets);
         let timestamp = time.to_string();
-        let signature = oracle(secret, &timestamp, &body).unwrap_or_default();
-        let verified = Verifier::new(KeySet::new(&secrets)?).check(&timestamp, &signature, &body, time)?;
+        let signature = reference_signature(secret, &timestamp, &body).unwrap_or_default();
+        let verified = Verifier::new(KeySet::new(&secrets)?).verify(&timestamp, &signature, &body, time)?;
         prop_assert_eq!(verified.timestamp(), time);
         prop_assert_eq!(secrets.get(verified.key_index()), Some(secret));
     }
 
     #[test]
-    fn a_flipped_bit_in_the_body_is_refused(
+    fn a_flipped_bit_in_the_body_is_rejected(
         mut body in vec(any::<u8>(), 1..2000),
-        place: prop::sample::Index,
+        index: prop::sample::Index,
         bit in 0..8,
     ) {
         let keys = KeySet::new(["whsec_newest"])?;
         let headers = Signer::new(keys.clone()).sign(1_700_000_000, &body);
-        let place = place.index(body.len());
-        body[place] ^= 1_u8 << bit;
-        let refused = Verifier::new(keys)
-            .check(headers.timestamp(), headers.signature(), &body, 1_700_000_000);
-        prop_assert_eq!(refused, Err(Reject::SignatureMismatch));
+        let index = index.index(body.len());
+        body[index] ^= 1_u8 << bit;
+        let result = Verifier::new(keys)
+            .verify(headers.timestamp(), headers.signature(), &body, 1_700_000_000);
+        prop_assert_eq!(result, Err(VerifyError::SignatureMismatch));
     }
 
     #[test]
-    fn a_flipped_bit_in_the_timestamp_is_refused(time: u64, place: prop::sample::Index, bit in 0..8) {
+    fn a_flipped_bit_in_the_timestamp_is_rejected(time: u64, index: prop::sample::Index, bit in 0..8) {
         let keys = KeySet::new(["whsec_newest"])?;
         let headers = Signer::new(keys.clone()).sign(time, "{}");
         let mut timestamp = headers.timestamp().as_bytes().to_vec();
-        let place = place.index(timestamp.len());
-        timestamp[place] ^= 1_u8 << bit;
-        let lenient = Verifier::new(keys).tolerance(std::time::Duration::ZERO);
-        let genuine = lenient.verify(&timestamp, headers.signature(), "{}", time);
-        prop_assert!(!genuine);
+        let index = index.index(timestamp.len());
+        timestamp[index] ^= 1_u8 << bit;
+        let verifier = Verifier::new(keys).tolerance(std::time::Duration::ZERO);
+        let result = verifier.verify(&timestamp, headers.signature(), "{}", time);
+        prop_assert!(result.is_err());
     }
 
     #[test]
-    fn a_flipped_bit_in_the_signature_is_refused(place: prop::sample::Index, bit in 0..8) {
+    fn a_flipped_bit_in_the_signature_is_rejected(index: prop::sample::Index, bit in 0..8) {
         let keys = KeySet::new(["whsec_newest"])?;
         let headers = Signer::new(keys.clone()).sign(1_700_000_000, "{}");
         let mut signature = headers.signature().as_bytes().to_vec();
-        let place = place.index(signature.len());
-        let before = signature[place];
-        signature[place] ^= 1_u8 << bit;
-        // The one bit that may flip is the one between `a` and `A` in a hex digit.
-        let same_tag = place >= 7 && signature[place].eq_ignore_ascii_case(&before);
+        let index = index.index(signature.len());
+        let before = signature[index];
+        signature[index] ^= 1_u8 << bit;
+        // Flipping the case bit of a hex letter does not change the tag.
+        let same_tag = index >= 7 && signature[index].eq_ignore_ascii_case(&before);
         let verifier = Verifier::new(keys);
-        let answer = verifier.verify(headers.timestamp(), &signature, "{}", 1_700_000_000);
-        prop_assert_eq!(answer, same_tag);
+        let result = verifier.verify(headers.timestamp(), &signature, "{}", 1_700_000_000);
+        prop_assert_eq!(result.is_ok(), same_tag);
     }
 
     #[test]
-    fn pieces_of_any_size_give_the_same_answer(body in body(), cuts in vec(1..300_usize, 0..20)) {
+    fn chunks_of_any_size_give_the_same_result(body in body(), chunk_sizes in vec(1..300_usize, 0..20)) {
         let keys = KeySet::new(["whsec_newest", "whsec_previous"])?;
         let headers = Signer::new(keys.clone()).sign(1_700_000_000, &body);
-        let mut verification = Verifier::new(keys).begin(headers.timestamp(), headers.signature())?;
+        let mut stream = Verifier::new(keys).begin(headers.timestamp(), headers.signature())?;
         let mut rest = body.as_slice();
-        for cut in cuts {
-            let (piece, after) = rest.split_at(cut.min(rest.len()));
-            verification.update(piece);
+        for size in chunk_sizes {
+            let (chunk, after) = rest.split_at(size.min(rest.len()));
+            stream.update(chunk);
             rest = after;
         }
-        verification.update(rest);
-        prop_assert!(verification.finish(1_700_000_000).is_ok());
+        stream.update(rest);
+        prop_assert!(stream.finish(1_700_000_000).is_ok());
     }
 
     #[test]
-    fn no_input_panics_and_none_is_accepted_by_chance(
+    fn arbitrary_input_is_rejected_without_a_panic(
         secret in vec(any::<u8>(), 0..200),
         timestamp in header(),
         signature in header(),
@@ -130,7 +131,7 @@ proptest! {
     }
 
     #[test]
-    fn rubbish_beside_a_good_entry_does_not_spoil_it(
+    fn invalid_entries_do_not_invalidate_a_valid_one(
         before in "[a-z0-9=;\" ]{0,40}",
         after in "[a-z0-9=;\" ]{0,40}",
     ) {
@@ -138,7 +139,7 @@ proptest! {
         let headers = Signer::new(keys.clone()).sign(1_700_000_000, "{}");
         let signature = format!("{before},{},{after}", headers.signature());
         let verifier = Verifier::new(keys);
-        let genuine = verifier.verify(headers.timestamp(), signature, "{}", 1_700_000_000);
-        prop_assert!(genuine);
+        let result = verifier.verify(headers.timestamp(), signature, "{}", 1_700_000_000);
+        prop_assert!(result.is_ok());
     }
 }

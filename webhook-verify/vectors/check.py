@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""Checks vectors.json against a verifier written from the service's specification alone.
+"""Checks vectors.json with an independent verifier, based on the service's specification only.
 
     python3 webhook-verify/vectors/check.py
 
-The verifier below follows the specification's words and the limits in README.md, with the
-standard library's hmac. It says whether a delivery is accepted and by which secret; of the
-reasons for a refusal it knows none.
+The verifier below implements the specification and the limits in README.md with the standard
+library's hmac. It returns the secret that matches, but no reason for rejection.
 """
 
 import hmac
@@ -23,7 +22,7 @@ REASONS = {
 
 
 def verify(secrets, timestamps, signatures, body, now, tolerance):
-    """The index of the secret that signed the delivery, or None."""
+    """Returns the index of the secret that signed the delivery, or None."""
     if not 1 <= len(secrets) <= 8 or any(not secret.strip(b" \t\n\x0c\r\0") for secret in secrets):
         return None
     if len(timestamps) != 1 or not re.fullmatch(rb"[0-9]{1,20}", timestamps[0]):
@@ -35,14 +34,14 @@ def verify(secrets, timestamps, signatures, body, now, tolerance):
     entries = header.split(b",")
     if len(header) > 4096 or len(entries) > 32:
         return None
-    sent = []
+    received = []
     for entry in entries:
         match = re.fullmatch(rb"svc-v1=([0-9A-Fa-f]{64})", entry.strip(b" \t"))
         if match:
-            sent.append(bytes.fromhex(match[1].decode("ascii")))
+            received.append(bytes.fromhex(match[1].decode("ascii")))
     for index, secret in enumerate(secrets):
-        ours = hmac.digest(secret, timestamps[0] + b"." + body, "sha256")
-        if any([hmac.compare_digest(ours, theirs) for theirs in sent]):
+        expected = hmac.digest(secret, timestamps[0] + b"." + body, "sha256")
+        if any([hmac.compare_digest(expected, tag) for tag in received]):
             return index
     return None
 
@@ -56,19 +55,19 @@ def main():
     cases = json.loads(path.read_text(encoding="ascii"))["cases"]
     failures = []
     for case in cases:
-        every = {name: [as_bytes(item) for item in case[name]]
-                 for name in ("secrets", "timestamp", "signature")}
-        found = verify(every["secrets"], every["timestamp"], every["signature"],
-                       as_bytes(case["body"]), int(case["now"]), int(case["tolerance"]))
+        inputs = {name: [as_bytes(item) for item in case[name]]
+                  for name in ("secrets", "timestamp", "signature")}
+        actual = verify(inputs["secrets"], inputs["timestamp"], inputs["signature"],
+                        as_bytes(case["body"]), int(case["now"]), int(case["tolerance"]))
         expect = case["expect"]
-        if found != expect.get("secret") or expect["accept"] != (found is not None):
-            failures.append(f"{case['name']}: found {found}, expected {expect}")
+        if actual != expect.get("secret") or expect["accept"] != (actual is not None):
+            failures.append(f"{case['name']}: got {actual}, expected {expect}")
         if not expect["accept"] and expect["reason"] not in REASONS:
-            failures.append(f"{case['name']}: there is no reason {expect['reason']}")
+            failures.append(f"{case['name']}: unknown reason {expect['reason']}")
     accepted = sum(case["expect"]["accept"] for case in cases)
     if len(cases) < 120 or not 40 <= accepted <= len(cases) - 80:
-        failures.append(f"{len(cases)} cases, {accepted} of them good, are too few")
-    print("\n".join(failures) or f"{len(cases)} cases hold, {accepted} of them good")
+        failures.append(f"too few cases: {len(cases)}, {accepted} of them accepted")
+    print("\n".join(failures) or f"{len(cases)} cases passed, {accepted} of them accepted deliveries")
     return bool(failures)
 
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Delivers webhooks to a receiver and checks what it answers.
+"""Sends webhooks to a receiver and checks its responses.
 
     SVC_WEBHOOK_SECRET=… python3 webhook-verify/vectors/deliver.py http://127.0.0.1:3000/webhooks
 
-It signs with the standard library's hmac, at the system's time. The events are about job ids
-that no run before had, so that a receiver with a memory can be asked again.
+Deliveries are signed with the standard library's hmac and the system time. Each run uses new job
+IDs, so that it can be repeated with a receiver that deduplicates events.
 """
 
 import hmac
@@ -35,17 +35,17 @@ def main(url):
     job = f'{{"event":"job.completed","job_id":"job_{uuid.uuid4()}"}}'
     rows = [
         ("a new event", deliver(url, secret, job), 200),
-        ("the same again", deliver(url, secret, job), 200),
+        ("the same event again", deliver(url, secret, job), 200),
         ("an unknown event", deliver(url, secret, '{"event":"job.paused"}'), 204),
-        ("no event", deliver(url, secret, "[]"), 400),
+        ("not an event", deliver(url, secret, "[]"), 400),
         ("another secret", deliver(url, "another", job), 401),
-        ("a stale one", deliver(url, secret, job, age=400), 401),
-        ("a large one", deliver(url, secret, " " * (2 * 1024 * 1024 + 1)), 413),
+        ("a stale timestamp", deliver(url, secret, job, age=400), 401),
+        ("a body over 2 MiB", deliver(url, secret, " " * (2 * 1024 * 1024 + 1)), 413),
     ]
     for name, status, expected in rows:
         print(f"{name}: {status}")
         if status != expected:
-            return f"{name}: expected {expected}"
+            return f"{name}: got {status}, expected {expected}"
     return None
 
 

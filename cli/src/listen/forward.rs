@@ -387,7 +387,7 @@ mod tests {
         let verifier = Verifier::new(svc_webhook_verify::Key::new("whsec_newest").unwrap());
         let (headers, body) = (seen[0].headers(), seen[0].body());
         verifier
-            .check_headers(headers, body, clock::unix_seconds())
+            .verify_with_headers(headers, body, clock::unix_seconds())
             .unwrap();
         assert_eq!(headers.len(), 3);
     }

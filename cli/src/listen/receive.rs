@@ -10,7 +10,7 @@ use http::{Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Empty};
 use hyper::body::{Body, Incoming};
 use serde::Deserialize;
-use svc_webhook_verify::{Event, EventError, Reject};
+use svc_webhook_verify::{Event, EventError, VerifyError};
 use tokio::sync::{Semaphore, mpsc};
 use tokio::time::timeout;
 
@@ -51,7 +51,7 @@ enum Refused {
     NotPost,
     TooLarge,
     Unreadable,
-    Rejected(Reject),
+    Rejected(VerifyError),
     NotAnEvent(EventError),
     NotKept(NotKept),
 }
@@ -157,14 +157,14 @@ impl Desk {
         outcome.map_err(Refused::Rejected)?;
         let event = Event::parse(&body).map_err(Refused::NotAnEvent)?;
         let mut line = Received {
-            event: event.kind().to_string(),
+            event: event.event_type().to_string(),
             job_id: event.job_id().map(str::to_owned),
             run_id: event.run_id().map(str::to_owned),
             request_id: event.request_id().map(str::to_owned),
             status: None,
             outcome: None,
             duplicate: false,
-            known: event.kind().is_known(),
+            known: event.event_type().is_known(),
             at: clock::now(),
             fingerprint: fingerprint.map(|print| print.to_string()),
             bytes: body.len(),
@@ -172,7 +172,7 @@ impl Desk {
         let labels: Labels = serde_json::from_slice(&body).unwrap_or_default();
         (line.status, line.outcome) = (labels.status, labels.outcome);
         let id = event.job_id().or_else(|| event.run_id());
-        let name = format!("{} {}", event.kind(), id.unwrap_or("-"));
+        let name = format!("{} {}", event.event_type(), id.unwrap_or("-"));
         let delivery = Delivery::new(now, event.dedupe_key(), name, headers, &body);
         let taken = self.keep(delivery).await.map_err(Refused::NotKept)?;
         line.duplicate = taken == Taken::Duplicate;

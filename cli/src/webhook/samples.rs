@@ -166,8 +166,8 @@ mod tests {
             let sample = Sample::named(&name).unwrap();
             let body = sample.body(&subject());
             let event = Event::parse(body.to_string()).unwrap();
-            assert_eq!(event.kind().as_str(), name);
-            assert!(event.kind().is_known(), "{name}");
+            assert_eq!(event.event_type().as_str(), name);
+            assert!(event.event_type().is_known(), "{name}");
             let ids = (event.job_id(), event.run_id());
             let expected = match sample.prefix() {
                 Some("job") => (Some("id_1"), None),

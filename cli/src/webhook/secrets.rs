@@ -168,7 +168,7 @@ impl fmt::Display for Source {
 
 fn unusable(source: &Source, error: KeyError) -> Failure {
     let why = match error {
-        KeyError::TooMany => format!("{source}: {error}"),
+        KeyError::TooManySecrets => format!("{source}: {error}"),
         _ => format!("there is no signing secret in {source}"),
     };
     Failure::usage(why)

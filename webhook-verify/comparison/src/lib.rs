@@ -1,1 +1,1 @@
-//! Nothing: what there is to run is `cargo bench`.
+//! An empty library. The content of this package is its benchmark.

@@ -1,19 +1,19 @@
-//! Whole deliveries, many of them nearly genuine: whole, in pieces and by header map, the
-//! answer is the oracle's.
+//! Verifies generated deliveries as a whole, in chunks and with a header map, and compares the
+//! results with the reference implementation.
 #![no_main]
 
 use std::time::Duration;
 
 use http::{HeaderMap, HeaderValue};
 use libfuzzer_sys::fuzz_target;
-use svc_webhook_verify::{KeySet, Reject, Verified, Verifier, header};
+use svc_webhook_verify::{KeySet, VerifiedSignature, Verifier, VerifyError, header};
+use svc_webhook_verify_fuzz::delivery::Delivery;
 use svc_webhook_verify_fuzz::oracle;
-use svc_webhook_verify_fuzz::pieces::Delivery;
 
 fuzz_target!(|delivery: Delivery| {
     let Ok(keys) = KeySet::new(&delivery.secrets) else {
-        let blank = |secret: &Vec<u8>| secret.iter().all(|byte| b" \t\n\x0c\r\0".contains(byte));
-        assert!(matches!(delivery.secrets.len(), 0 | 9..) || delivery.secrets.iter().any(blank));
+        let is_blank = |secret: &Vec<u8>| secret.iter().all(|byte| b" \t\n\x0c\r\0".contains(byte));
+        assert!(matches!(delivery.secrets.len(), 0 | 9..) || delivery.secrets.iter().any(is_blank));
         return;
     };
     let Delivery {
@@ -26,24 +26,24 @@ fuzz_target!(|delivery: Delivery| {
     let (timestamp, signature) = (delivery.timestamp(), delivery.signature());
     let verifier = Verifier::new(keys).tolerance(Duration::from_secs(*tolerance));
     let expected = oracle::verify(secrets, &timestamp, &signature, body, *now, *tolerance);
-    let outcome = |checked: Result<Verified, Reject>| {
-        checked
+    let simplify = |result: Result<VerifiedSignature, VerifyError>| {
+        result
             .map(|verified| verified.key_index())
-            .map_err(|reject| reject.code())
+            .map_err(|error| error.code())
     };
 
-    let checked = verifier.check(&timestamp, &signature, body, *now);
-    assert_eq!(outcome(checked), expected);
+    let result = verifier.verify(&timestamp, &signature, body, *now);
+    assert_eq!(simplify(result), expected);
 
-    let streamed = verifier
+    let result = verifier
         .begin(&timestamp, &signature)
-        .and_then(|mut verification| {
-            let piece = 1 + usize::from(timestamp.first().copied().unwrap_or(0));
-            body.chunks(piece)
-                .for_each(|piece| verification.update(piece));
-            verification.finish(*now)
+        .and_then(|mut stream| {
+            let chunk_size = 1 + usize::from(timestamp.first().copied().unwrap_or(0));
+            body.chunks(chunk_size)
+                .for_each(|chunk| stream.update(chunk));
+            stream.finish(*now)
         });
-    assert_eq!(outcome(streamed), expected);
+    assert_eq!(simplify(result), expected);
 
     let values = (
         HeaderValue::from_bytes(&timestamp),
@@ -54,7 +54,7 @@ fuzz_target!(|delivery: Delivery| {
         headers.insert(header::TIMESTAMP, timestamp);
         headers.insert(header::SIGNATURE, signature);
         assert_eq!(
-            outcome(verifier.check_headers(&headers, body, *now)),
+            simplify(verifier.verify_with_headers(&headers, body, *now)),
             expected
         );
     }

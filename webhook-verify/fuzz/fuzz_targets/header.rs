@@ -1,10 +1,10 @@
-//! Any two header values: what is read out of them is what the oracle reads.
+//! Parses arbitrary header values and compares the results with the reference implementation.
 #![no_main]
 
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use svc_webhook_verify::{Key, Reject, Verifier};
+use svc_webhook_verify::{Key, Verifier, VerifyError};
 use svc_webhook_verify_fuzz::oracle;
 
 static VERIFIER: LazyLock<Verifier> =
@@ -12,17 +12,17 @@ static VERIFIER: LazyLock<Verifier> =
 
 fuzz_target!(|headers: (&[u8], &[u8])| {
     let (timestamp, signature) = headers;
-    let begun = VERIFIER.begin(timestamp, signature);
+    let result = VERIFIER.begin(timestamp, signature);
     let expected = oracle::timestamp(timestamp).and_then(|time| {
         oracle::tags(signature)?;
         Ok(time)
     });
     assert_eq!(
-        begun.as_ref().map(drop).map_err(Reject::code),
+        result.as_ref().map(drop).map_err(VerifyError::code),
         expected.map(drop)
     );
-    if let (Ok(verification), Ok(time)) = (begun, expected) {
-        // Without the secret nobody hits on a tag, not even at the right time.
-        assert_eq!(verification.finish(time), Err(Reject::SignatureMismatch));
+    if let (Ok(stream), Ok(time)) = (result, expected) {
+        // The fuzzer does not know the secret, so no tag can match.
+        assert_eq!(stream.finish(time), Err(VerifyError::SignatureMismatch));
     }
 });

@@ -1,9 +1,9 @@
-//! The scheme read out of its description, without an eye to speed or to constant time.
+//! A reference implementation of the scheme, without optimizations and not in constant time.
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
-/// The hex digits of the tag over `<timestamp>.<body>`.
+/// Returns the hex digits of the tag over `<timestamp>.<body>`.
 pub fn tag(secret: &[u8], timestamp: &[u8], body: &[u8]) -> String {
     let mac = Hmac::<Sha256>::new_from_slice(secret).expect("a key of any length");
     let message = [timestamp, b".", body].concat();
@@ -11,7 +11,11 @@ pub fn tag(secret: &[u8], timestamp: &[u8], body: &[u8]) -> String {
     tag.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The time that a header says, or the code of the refusal.
+/// Parses a timestamp header.
+///
+/// # Errors
+///
+/// Returns the error code if the header is missing or malformed.
 pub fn timestamp(header: &[u8]) -> Result<u64, &'static str> {
     if header.is_empty() {
         return Err("timestamp_missing");
@@ -23,7 +27,11 @@ pub fn timestamp(header: &[u8]) -> Result<u64, &'static str> {
     text.parse().map_err(|_| "timestamp_malformed")
 }
 
-/// The well-formed tags of a header, in lower case, or the code of the refusal.
+/// Parses a signature header and returns its well-formed tags in lower case.
+///
+/// # Errors
+///
+/// Returns the error code if there are no well-formed tags or the header is too large.
 pub fn tags(header: &[u8]) -> Result<Vec<String>, &'static str> {
     let entries: Vec<&[u8]> = header.split(|byte| *byte == b',').collect();
     if header.len() > 4096 {
@@ -32,37 +40,40 @@ pub fn tags(header: &[u8]) -> Result<Vec<String>, &'static str> {
     if entries.len() > 32 {
         return Err("signature_too_many");
     }
-    // Bytes that are no text stand for themselves, as characters past ASCII.
-    let as_text = |entry: &&[u8]| entry.iter().map(|byte| *byte as char).collect::<String>();
-    let blank = [' ', '\t'];
-    let entries: Vec<String> = entries.iter().map(as_text).collect();
+    // Maps each byte to the character with its value, so that any input becomes text.
+    let to_text = |entry: &&[u8]| entry.iter().map(|byte| *byte as char).collect::<String>();
+    let entries: Vec<String> = entries.iter().map(to_text).collect();
     let entries: Vec<&str> = entries
         .iter()
-        .map(|entry| entry.trim_matches(blank))
+        .map(|entry| entry.trim_matches([' ', '\t']))
         .collect();
-    let good: Vec<String> = entries
+    let valid: Vec<String> = entries
         .iter()
         .filter_map(|entry| entry.strip_prefix("svc-v1="))
         .filter(|hex| hex.len() == 64 && hex.chars().all(|digit| digit.is_ascii_hexdigit()))
         .map(str::to_lowercase)
         .collect();
-    if !good.is_empty() {
-        return Ok(good);
+    if !valid.is_empty() {
+        return Ok(valid);
     }
-    let other = |entry: &&str| entry.contains('=') && !entry.starts_with("svc-v1=");
+    let is_other_scheme = |entry: &&str| entry.contains('=') && !entry.starts_with("svc-v1=");
     if entries
         .iter()
-        .any(|entry| !entry.is_empty() && !other(entry))
+        .any(|entry| !entry.is_empty() && !is_other_scheme(entry))
     {
         Err("signature_malformed")
-    } else if entries.iter().any(other) {
+    } else if entries.iter().any(is_other_scheme) {
         Err("signature_unsupported")
     } else {
         Err("signature_missing")
     }
 }
 
-/// The index of the first secret that signed the delivery, or the code of the refusal.
+/// Verifies a delivery and returns the index of the first secret that matches.
+///
+/// # Errors
+///
+/// Returns the error code if the delivery is rejected.
 pub fn verify(
     secrets: &[Vec<u8>],
     timestamp_header: &[u8],

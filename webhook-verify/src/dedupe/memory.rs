@@ -1,48 +1,49 @@
-//! A store in memory: for one process, and until it ends.
+//! A deduplication store in memory.
 
 use core::fmt;
 use core::time::Duration;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::dedupe::{Claim, DEFAULT_LEASE, DEFAULT_RETENTION, DedupeStore, Lease};
-use crate::event::DedupeKey;
+use crate::dedupe::{
+    Claim, DEFAULT_LEASE_DURATION, DEFAULT_RETENTION, DedupeKey, DedupeStore, Lease,
+};
 
-/// Keeps the events handled in memory, at most a given number of them.
+/// A [`DedupeStore`] in memory with a maximum number of events.
 ///
-/// What it knows is gone when the process ends, and other processes do not see it: for
-/// anything that costs money when done twice use a store that lasts, such as
-/// `SqliteStore` (feature `sqlite`).
+/// Its content is lost when the process ends and is not shared with other processes. If
+/// handling an event twice is harmful, use a persistent store such as `SqliteStore`
+/// (feature `sqlite`).
 ///
-/// When it is full the event that would expire first is forgotten, to make room. One
-/// that is being handled is never forgotten before its lease ends.
+/// When the store is full, the handled event that expires first is removed. An event that
+/// is being handled is never removed before its lease expires.
 pub struct MemoryStore {
     capacity: usize,
-    lease: Duration,
+    lease_duration: Duration,
     retention: Duration,
     entries: Mutex<Entries>,
 }
 
 impl MemoryStore {
-    /// Makes a store for so many events, at least one.
+    /// Creates a store with a maximum number of events, at least one.
     #[must_use]
     pub fn new(capacity: usize) -> Self {
         Self {
             capacity: capacity.max(1),
-            lease: DEFAULT_LEASE,
+            lease_duration: DEFAULT_LEASE_DURATION,
             retention: DEFAULT_RETENTION,
             entries: Mutex::default(),
         }
     }
 
-    /// Sets how long a claim is good that is neither committed nor released: 20 s.
+    /// Sets the time after which a lease expires. The default is 20 seconds.
     #[must_use]
-    pub fn lease(mut self, lease: Duration) -> Self {
-        self.lease = lease;
+    pub fn lease_duration(mut self, duration: Duration) -> Self {
+        self.lease_duration = duration;
         self
     }
 
-    /// Sets how long a handled event is known: 7 days.
+    /// Sets the time for which a handled event is remembered. The default is 7 days.
     #[must_use]
     pub fn retention(mut self, retention: Duration) -> Self {
         self.retention = retention;
@@ -50,7 +51,7 @@ impl MemoryStore {
     }
 
     fn entries(&self) -> MutexGuard<'_, Entries> {
-        // Nothing that holds the lock can panic half-way.
+        // No code panics while it holds the lock, so the entries are consistent.
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -60,32 +61,34 @@ impl DedupeStore for MemoryStore {
 
     async fn claim(&self, key: &DedupeKey, now: u64) -> Result<Claim, MemoryStoreFull> {
         let mut entries = self.entries();
-        entries.forget_expired(now);
+        entries.remove_expired(now);
         if let Some(entry) = entries.by_key.get(key) {
             return Ok(match entry {
-                Entry { done: true, .. } => Claim::Done,
-                Entry { until, .. } => Claim::InProgress { until: *until },
+                Entry { handled: true, .. } => Claim::AlreadyHandled,
+                Entry { expires_at, .. } => Claim::InProgress {
+                    lease_expires_at: *expires_at,
+                },
             });
         }
-        entries.make_room(self.capacity)?;
-        let until = now.saturating_add(self.lease.as_secs());
-        let token = entries.put(key.clone(), until, false);
-        Ok(Claim::New(Lease::new(key.clone(), token)))
+        entries.evict_if_full(self.capacity)?;
+        let expires_at = now.saturating_add(self.lease_duration.as_secs());
+        let token = entries.insert(key.clone(), expires_at, false);
+        Ok(Claim::Acquired(Lease::new(key.clone(), token)))
     }
 
     async fn commit(&self, lease: Lease, now: u64) -> Result<(), MemoryStoreFull> {
         let mut entries = self.entries();
         entries.remove(lease.key());
-        entries.make_room(self.capacity)?;
-        let until = now.saturating_add(self.retention.as_secs());
-        entries.put(lease.key, until, true);
+        entries.evict_if_full(self.capacity)?;
+        let expires_at = now.saturating_add(self.retention.as_secs());
+        entries.insert(lease.key, expires_at, true);
         Ok(())
     }
 
     async fn release(&self, lease: Lease) -> Result<(), MemoryStoreFull> {
         let mut entries = self.entries();
         let entry = entries.by_key.get(lease.key());
-        if entry.is_some_and(|entry| !entry.done && entry.token == lease.token) {
+        if entry.is_some_and(|entry| !entry.handled && entry.token == lease.token) {
             entries.remove(lease.key());
         }
         Ok(())
@@ -101,50 +104,58 @@ impl fmt::Debug for MemoryStore {
     }
 }
 
-/// A [`MemoryStore`] is full of events that are being handled.
+/// The error of a full [`MemoryStore`] in which every event is being handled, so that none
+/// can be removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MemoryStoreFull;
 
 impl fmt::Display for MemoryStoreFull {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the store is full of events that are being handled: give it a larger capacity")
+        f.write_str("deduplication store full: all events are being handled; increase the capacity")
     }
 }
 
 impl core::error::Error for MemoryStoreFull {}
 
-/// Claims and handled events, by key and in the order in which they expire.
+/// Leases and handled events, by key and in the order in which they expire.
 #[derive(Default)]
 struct Entries {
     by_key: HashMap<DedupeKey, Entry>,
-    by_end: BTreeMap<(u64, u64), DedupeKey>,
+    by_expiry: BTreeMap<(u64, u64), DedupeKey>,
     last_token: u64,
 }
 
 struct Entry {
-    until: u64,
+    expires_at: u64,
     token: u64,
-    done: bool,
+    handled: bool,
 }
 
 impl Entries {
-    fn put(&mut self, key: DedupeKey, until: u64, done: bool) -> u64 {
+    fn insert(&mut self, key: DedupeKey, expires_at: u64, handled: bool) -> u64 {
         self.last_token += 1;
         let token = self.last_token;
-        self.by_end.insert((until, token), key.clone());
-        self.by_key.insert(key, Entry { until, token, done });
+        self.by_expiry.insert((expires_at, token), key.clone());
+        self.by_key.insert(
+            key,
+            Entry {
+                expires_at,
+                token,
+                handled,
+            },
+        );
         token
     }
 
     fn remove(&mut self, key: &DedupeKey) {
         if let Some(entry) = self.by_key.remove(key) {
-            self.by_end.remove(&(entry.until, entry.token));
+            self.by_expiry.remove(&(entry.expires_at, entry.token));
         }
     }
 
-    fn forget_expired(&mut self, now: u64) {
-        while let Some(first) = self.by_end.first_entry()
+    fn remove_expired(&mut self, now: u64) {
+        while let Some(first) = self.by_expiry.first_entry()
             && first.key().0 <= now
         {
             let key = first.remove();
@@ -152,12 +163,12 @@ impl Entries {
         }
     }
 
-    fn make_room(&mut self, capacity: usize) -> Result<(), MemoryStoreFull> {
+    fn evict_if_full(&mut self, capacity: usize) -> Result<(), MemoryStoreFull> {
         if self.by_key.len() < capacity {
             return Ok(());
         }
-        let is_done = |key: &&DedupeKey| self.by_key.get(key).is_some_and(|entry| entry.done);
-        let key = self.by_end.values().find(is_done).cloned();
+        let is_handled = |key: &&DedupeKey| self.by_key.get(key).is_some_and(|entry| entry.handled);
+        let key = self.by_expiry.values().find(is_handled).cloned();
         self.remove(&key.ok_or(MemoryStoreFull)?);
         Ok(())
     }

@@ -1,14 +1,15 @@
-//! Which events were handled already: claim, then commit or release.
+//! Stores that record which events have been handled.
 //!
-//! A delivery is claimed before it is handled, in one step that lets only one of two
-//! simultaneous deliveries through. Once it is handled the claim is committed, and the
-//! event is known for as long as the store's retention; if handling failed the claim is
-//! released, and the next delivery is as good as the first.
+//! A delivery is claimed before it is handled. Claiming is atomic: of two simultaneous
+//! deliveries of an event, only one acquires the lease. When the event has been handled,
+//! the lease is committed, and the store remembers the event for its retention time. If
+//! handling fails, the lease is released, and the next delivery can acquire it.
 //!
-//! A claim whose holder was killed expires by itself after the store's lease. The lease
-//! has to be longer than handling takes: a second delivery that comes after it is let
-//! through. And a receiver that is killed after it stored an event, and before it committed,
-//! will see that event again: once a claim has ended, "at least once" is what is left.
+//! A lease that is neither committed nor released, because the process was killed,
+//! expires after the store's lease duration. The duration must be longer than handling
+//! takes, as a second delivery after that time acquires the lease again. A receiver that
+//! is killed between storing an event and committing the lease receives the event again,
+//! so the guarantee is "at least once".
 
 mod memory;
 #[cfg(feature = "sqlite")]
@@ -16,22 +17,21 @@ mod sqlite;
 
 use core::error::Error;
 use core::time::Duration;
+use std::string::String;
 use std::sync::Arc;
 
 pub use memory::{MemoryStore, MemoryStoreFull};
 #[cfg(feature = "sqlite")]
-pub use sqlite::{SqliteError, SqliteStore};
+pub use sqlite::{SqliteStore, SqliteStoreError};
 
-use crate::event::DedupeKey;
+/// Twice the service's timeout for a response, and less than the 30 seconds before its
+/// first retry, so that the retry finds the lease of a killed receiver expired.
+pub(crate) const DEFAULT_LEASE_DURATION: Duration = Duration::from_secs(20);
 
-/// Twice the time that the service waits for an answer, and less than its pause before
-/// the first repetition, 30 s: that one finds the claim of a killed receiver expired.
-pub(crate) const DEFAULT_LEASE: Duration = Duration::from_secs(20);
-
-/// The service repeats for some hours, and a person may have an event redelivered later.
+/// The service retries for several hours, and users can request a redelivery later.
 pub(crate) const DEFAULT_RETENTION: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
-/// Where it is kept which events were handled. Times are Unix seconds.
+/// A store that records which events are being handled or have been handled.
 ///
 /// ```
 /// use svc_webhook_verify::{Claim, DedupeKey, DedupeStore, MemoryStore};
@@ -40,59 +40,72 @@ pub(crate) const DEFAULT_RETENTION: Duration = Duration::from_secs(7 * 24 * 60 *
 /// let store = MemoryStore::new(10_000);
 /// let key = DedupeKey::new("job.completed", "job:job_1");
 ///
-/// let Claim::New(lease) = store.claim(&key, 1_700_000_000).await? else {
-///     return Ok(()); // handled already, or being handled elsewhere
+/// let Claim::Acquired(lease) = store.claim(&key, 1_700_000_000).await? else {
+///     return Ok(()); // already handled, or being handled by another process
 /// };
 /// // … store the event …
 /// store.commit(lease, 1_700_000_001).await?;
 ///
-/// assert_eq!(store.claim(&key, 1_700_000_030).await?, Claim::Done);
+/// assert_eq!(store.claim(&key, 1_700_000_030).await?, Claim::AlreadyHandled);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// # }).map_err(|error| error.to_string())?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// An implementation has to make `claim` one atomic step: a look-up that is followed by
-/// an insert lets two deliveries through.
+/// Implementations must make `claim` atomic. A lookup followed by a separate insert lets
+/// two simultaneous deliveries through. All times are in Unix seconds.
 pub trait DedupeStore: Send + Sync {
-    /// Why the store could not answer.
+    /// The error type of the store.
     type Error: Error + Send + Sync + 'static;
 
-    /// Claims an event, unless it is claimed or handled already.
+    /// Claims an event, unless it is being handled or has been handled.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the store cannot be read or written.
     fn claim(
         &self,
         key: &DedupeKey,
         now: u64,
     ) -> impl Future<Output = Result<Claim, Self::Error>> + Send;
 
-    /// Notes that a claimed event was handled. It holds even if the lease has expired.
+    /// Marks a claimed event as handled, even if the lease has expired.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the store cannot be written.
     fn commit(
         &self,
         lease: Lease,
         now: u64,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send;
 
-    /// Gives a claim up. Nothing happens if another has it by now.
+    /// Gives up a lease, so that the event can be claimed again. Does nothing if the lease
+    /// has expired and the event has been claimed again.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the store cannot be written.
     fn release(&self, lease: Lease) -> impl Future<Output = Result<(), Self::Error>> + Send;
 }
 
-/// What became of a claim.
+/// The result of claiming an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Claim {
-    /// It is the caller's: handle the event, then commit or release.
-    New(Lease),
-    /// Another delivery of the event is being handled. Answer so that it is sent again:
-    /// the other one may yet fail.
+    /// The caller acquired the lease. Handle the event, then commit or release the lease.
+    Acquired(Lease),
+    /// Another delivery of the event is being handled and may still fail. Answer so that
+    /// the sender retries.
     InProgress {
-        /// When its lease ends, in Unix seconds.
-        until: u64,
+        /// The time at which the lease of the other delivery expires, in Unix seconds.
+        lease_expires_at: u64,
     },
-    /// The event was handled. Answer `2xx`.
-    Done,
+    /// The event has been handled. Answer `2xx`.
+    AlreadyHandled,
 }
 
-/// The right to handle one event, until the lease ends.
-#[must_use = "a claim that is neither committed nor released blocks the event until its lease ends"]
+/// The exclusive right to handle an event until the lease expires.
+#[must_use = "a lease that is neither committed nor released blocks the event until it expires"]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lease {
     key: DedupeKey,
@@ -100,22 +113,55 @@ pub struct Lease {
 }
 
 impl Lease {
-    /// Makes a lease; the token is different at each claim of the same key, so that
-    /// [`release`](DedupeStore::release) can tell whose claim it is.
+    /// Creates a lease.
+    ///
+    /// The token must be different for each lease of the same key, so that
+    /// [`release`](DedupeStore::release) can detect that the lease has been replaced.
     pub fn new(key: DedupeKey, token: u64) -> Self {
         Self { key, token }
     }
 
-    /// What was claimed.
+    /// Returns the key of the claimed event.
     #[must_use]
     pub fn key(&self) -> &DedupeKey {
         &self.key
     }
 
-    /// Which claim it is.
+    /// Returns the token that distinguishes this lease from others of the same key.
     #[must_use]
     pub fn token(&self) -> u64 {
         self.token
+    }
+}
+
+/// The identity of an event. Deliveries with equal keys report the same event.
+///
+/// It is usually obtained from [`Event::dedupe_key`](crate::Event::dedupe_key).
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct DedupeKey {
+    event: String,
+    subject: String,
+}
+
+impl DedupeKey {
+    /// Creates a key from the name of an event and its subject.
+    ///
+    /// The subject includes the kind of its ID, as in `job:job_1`.
+    pub fn new(event: impl Into<String>, subject: impl Into<String>) -> Self {
+        let (event, subject) = (event.into(), subject.into());
+        Self { event, subject }
+    }
+
+    /// Returns the name of the event, such as `job.completed`.
+    #[must_use]
+    pub fn event(&self) -> &str {
+        &self.event
+    }
+
+    /// Returns the job, run or request that the event is about, such as `job:job_1`.
+    #[must_use]
+    pub fn subject(&self) -> &str {
+        &self.subject
     }
 }
 

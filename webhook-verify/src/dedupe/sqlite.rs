@@ -1,16 +1,17 @@
-//! A store in an SQLite file: it outlives the process, and processes can share it.
+//! A deduplication store in an SQLite database.
 
 use core::fmt;
 use core::time::Duration;
 use std::path::Path;
-use std::string::ToString;
+use std::string::{String, ToString};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 use tokio::runtime::Handle;
 
-use crate::dedupe::{Claim, DEFAULT_LEASE, DEFAULT_RETENTION, DedupeStore, Lease};
-use crate::event::DedupeKey;
+use crate::dedupe::{
+    Claim, DEFAULT_LEASE_DURATION, DEFAULT_RETENTION, DedupeKey, DedupeStore, Lease,
+};
 
 const SCHEMA: &str = "
     CREATE TABLE IF NOT EXISTS svc_webhook_event (
@@ -24,8 +25,8 @@ const SCHEMA: &str = "
     CREATE INDEX IF NOT EXISTS svc_webhook_event_until ON svc_webhook_event (until);
 ";
 
-/// Takes the place of nothing, or of what has expired, or does nothing at all. The token
-/// grows with each claim, so that the holder of an older one cannot release a newer.
+/// Inserts a row or replaces an expired or released one; otherwise changes nothing. The
+/// token grows with each claim, so that an expired lease cannot release a newer one.
 const CLAIM: &str = "
     INSERT INTO svc_webhook_event (event, subject, token, until, state)
     VALUES (?1, ?2, 1, ?4, 'claimed')
@@ -41,110 +42,119 @@ const COMMIT: &str = "
     ON CONFLICT (event, subject) DO UPDATE SET until = excluded.until, state = 'done'
 ";
 
-/// The row stays, for the sake of its token.
+/// Keeps the row, so that the next claim increments its token.
 const RELEASE: &str = "
     UPDATE svc_webhook_event SET state = 'released'
     WHERE event = ?1 AND subject = ?2 AND token = ?3 AND state = 'claimed'
 ";
 
-/// A claim's row is kept past its end by this much, and its token with it: nobody comes
-/// back that late to release one.
-const FORGET_AFTER: i64 = 24 * 60 * 60;
+/// The time in seconds for which an expired row is kept, so that a late release is still
+/// recognized by its token.
+const EXPIRED_ROW_RETENTION: i64 = 24 * 60 * 60;
 
-/// Keeps the events handled in an SQLite database, in the table `svc_webhook_event`.
+/// A [`DedupeStore`] in an SQLite database, in the table `svc_webhook_event`.
 ///
-/// Several processes may use the same file. Inside a tokio runtime the work is done on
-/// its blocking threads, elsewhere on the calling one.
+/// ```no_run
+/// use std::time::Duration;
+/// use svc_webhook_verify::SqliteStore;
+///
+/// let store = SqliteStore::open("webhooks.db")?
+///     .retention(Duration::from_secs(30 * 24 * 60 * 60));
+/// # Ok::<(), svc_webhook_verify::SqliteStoreError>(())
+/// ```
+///
+/// Several processes can use the same file. Queries run on tokio's blocking threads, or on
+/// the calling thread outside of a tokio runtime.
 #[derive(Clone)]
 pub struct SqliteStore {
     connection: Arc<Mutex<Connection>>,
-    lease: Duration,
+    lease_duration: Duration,
     retention: Duration,
 }
 
 impl SqliteStore {
-    /// Opens a database file, and makes it and the table where they are missing.
+    /// Opens a database file. Creates the file and the table if they do not exist.
     ///
     /// # Errors
     ///
-    /// [`SqliteError`] when the file cannot be opened or written, or is no database.
-    pub fn open(path: impl AsRef<Path>) -> Result<Self, SqliteError> {
+    /// Returns an error if the file cannot be opened or written, or is not a database.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, SqliteStoreError> {
         Self::new(Connection::open(path)?)
     }
 
-    /// Takes over a connection, and makes the table where it is missing.
+    /// Creates a store from a connection. Creates the table if it does not exist.
     ///
     /// # Errors
     ///
-    /// [`SqliteError`] when the database cannot be written.
-    pub fn new(connection: Connection) -> Result<Self, SqliteError> {
+    /// Returns an error if the database cannot be written.
+    pub fn new(connection: Connection) -> Result<Self, SqliteStoreError> {
         connection.busy_timeout(Duration::from_secs(5))?;
         connection.execute_batch(SCHEMA)?;
         Ok(Self {
             connection: Arc::new(Mutex::new(connection)),
-            lease: DEFAULT_LEASE,
+            lease_duration: DEFAULT_LEASE_DURATION,
             retention: DEFAULT_RETENTION,
         })
     }
 
-    /// Sets how long a claim is good that is neither committed nor released: 20 s.
+    /// Sets the time after which a lease expires. The default is 20 seconds.
     #[must_use]
-    pub fn lease(mut self, lease: Duration) -> Self {
-        self.lease = lease;
+    pub fn lease_duration(mut self, duration: Duration) -> Self {
+        self.lease_duration = duration;
         self
     }
 
-    /// Sets how long a handled event is known: 7 days.
+    /// Sets the time for which a handled event is remembered. The default is 7 days.
     #[must_use]
     pub fn retention(mut self, retention: Duration) -> Self {
         self.retention = retention;
         self
     }
 
-    async fn on_connection<T: Send + 'static>(
+    async fn with_connection<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut Connection) -> rusqlite::Result<T> + Send + 'static,
-    ) -> Result<T, SqliteError> {
+        query: impl FnOnce(&mut Connection) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T, SqliteStoreError> {
         let connection = self.connection.clone();
-        let work = move || {
-            // A panic elsewhere left no transaction open: they roll back when dropped.
+        let query = move || {
+            // After a panic the connection is still usable: the transaction was rolled back.
             let mut connection = connection.lock().unwrap_or_else(PoisonError::into_inner);
-            work(&mut connection).map_err(SqliteError::from)
+            query(&mut connection).map_err(SqliteStoreError::from)
         };
         match Handle::try_current() {
-            Ok(runtime) => match runtime.spawn_blocking(work).await {
-                Ok(outcome) => outcome,
-                Err(stopped) => Err(SqliteError::new(stopped)),
+            Ok(runtime) => match runtime.spawn_blocking(query).await {
+                Ok(result) => result,
+                Err(join_error) => Err(SqliteStoreError::new(join_error)),
             },
-            Err(_) => work(),
+            Err(_) => query(),
         }
     }
 }
 
 impl DedupeStore for SqliteStore {
-    type Error = SqliteError;
+    type Error = SqliteStoreError;
 
-    async fn claim(&self, key: &DedupeKey, now: u64) -> Result<Claim, SqliteError> {
+    async fn claim(&self, key: &DedupeKey, now: u64) -> Result<Claim, SqliteStoreError> {
         let key = key.clone();
-        let until = seconds(now.saturating_add(self.lease.as_secs()));
-        let now = seconds(now);
-        self.on_connection(move |connection| claim(connection, key, now, until))
+        let expires_at = to_sqlite_integer(now.saturating_add(self.lease_duration.as_secs()));
+        let now = to_sqlite_integer(now);
+        self.with_connection(move |connection| claim(connection, key, now, expires_at))
             .await
     }
 
-    async fn commit(&self, lease: Lease, now: u64) -> Result<(), SqliteError> {
-        let until = seconds(now.saturating_add(self.retention.as_secs()));
-        self.on_connection(move |connection| {
-            let (key, token) = (lease.key(), seconds(lease.token()));
-            let row = params![key.event(), key.subject(), token, until];
+    async fn commit(&self, lease: Lease, now: u64) -> Result<(), SqliteStoreError> {
+        let expires_at = to_sqlite_integer(now.saturating_add(self.retention.as_secs()));
+        self.with_connection(move |connection| {
+            let (key, token) = (lease.key(), to_sqlite_integer(lease.token()));
+            let row = params![key.event(), key.subject(), token, expires_at];
             connection.prepare_cached(COMMIT)?.execute(row).map(drop)
         })
         .await
     }
 
-    async fn release(&self, lease: Lease) -> Result<(), SqliteError> {
-        self.on_connection(move |connection| {
-            let (key, token) = (lease.key(), seconds(lease.token()));
+    async fn release(&self, lease: Lease) -> Result<(), SqliteStoreError> {
+        self.with_connection(move |connection| {
+            let (key, token) = (lease.key(), to_sqlite_integer(lease.token()));
             let row = params![key.event(), key.subject(), token];
             connection.prepare_cached(RELEASE)?.execute(row).map(drop)
         })
@@ -156,28 +166,29 @@ fn claim(
     connection: &mut Connection,
     key: DedupeKey,
     now: i64,
-    until: i64,
+    expires_at: i64,
 ) -> rusqlite::Result<Claim> {
-    // Takes the write lock at once: no other process comes between the statements.
+    // Takes the write lock immediately, so that no other process writes in between.
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     transaction
         .prepare_cached("DELETE FROM svc_webhook_event WHERE until < ?1")?
-        .execute([now.saturating_sub(FORGET_AFTER)])?;
+        .execute([now.saturating_sub(EXPIRED_ROW_RETENTION)])?;
     let token = transaction
         .prepare_cached(CLAIM)?
-        .query_row(params![key.event(), key.subject(), now, until], |row| {
-            row.get::<_, i64>(0)
-        })
+        .query_row(
+            params![key.event(), key.subject(), now, expires_at],
+            |row| row.get::<_, i64>(0),
+        )
         .optional()?;
     let claim = match token {
-        Some(token) => Claim::New(Lease::new(key, token.unsigned_abs())),
+        Some(token) => Claim::Acquired(Lease::new(key, token.unsigned_abs())),
         None => transaction
             .prepare_cached("SELECT state = 'done', until FROM svc_webhook_event WHERE event = ?1 AND subject = ?2")?
             .query_row(params![key.event(), key.subject()], |row| {
-                let until = row.get::<_, i64>(1)?.unsigned_abs();
+                let lease_expires_at = row.get::<_, i64>(1)?.unsigned_abs();
                 Ok(match row.get(0)? {
-                    true => Claim::Done,
-                    false => Claim::InProgress { until },
+                    true => Claim::AlreadyHandled,
+                    false => Claim::InProgress { lease_expires_at },
                 })
             })?,
     };
@@ -185,45 +196,45 @@ fn claim(
     Ok(claim)
 }
 
-/// SQLite's numbers end at 63 bits.
-fn seconds(time: u64) -> i64 {
+/// Converts to SQLite's signed 64-bit integers, with saturation.
+fn to_sqlite_integer(time: u64) -> i64 {
     i64::try_from(time).unwrap_or(i64::MAX)
 }
 
 impl fmt::Debug for SqliteStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SqliteStore")
-            .field("lease", &self.lease)
+            .field("lease_duration", &self.lease_duration)
             .field("retention", &self.retention)
             .finish_non_exhaustive()
     }
 }
 
-/// The database of a [`SqliteStore`] could not be used.
+/// An error of the database of a [`SqliteStore`].
 #[derive(Debug)]
-pub struct SqliteError(std::string::String);
+pub struct SqliteStoreError(String);
 
-impl SqliteError {
+impl SqliteStoreError {
     fn new(reason: impl ToString) -> Self {
         Self(reason.to_string())
     }
 }
 
-impl From<rusqlite::Error> for SqliteError {
+impl From<rusqlite::Error> for SqliteStoreError {
     fn from(error: rusqlite::Error) -> Self {
         Self::new(error)
     }
 }
 
-impl fmt::Display for SqliteError {
+impl fmt::Display for SqliteStoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "the database of handled events cannot be used ({}): \
-             check its path, its permissions and the disk",
+            "deduplication database failed: {}; \
+             check its path, its permissions and the disk space",
             self.0
         )
     }
 }
 
-impl core::error::Error for SqliteError {}
+impl core::error::Error for SqliteStoreError {}

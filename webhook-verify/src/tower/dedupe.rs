@@ -1,4 +1,4 @@
-//! The layer that lets each event through once.
+//! The layer that passes on each event only once.
 
 use core::mem;
 use core::task::{Context, Poll};
@@ -10,35 +10,37 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use crate::dedupe::{Claim, DedupeStore, Lease};
-use crate::receiver::{Refused, Webhook};
+use crate::receive_error::ReceiveError;
+use crate::receiver::Webhook;
 use crate::tower::BoxFuture;
 
-/// Lets each event through once. It belongs inside a [`VerifyLayer`](super::VerifyLayer).
+/// A layer that passes on each event only once. Use it inside a
+/// [`VerifyLayer`](super::VerifyLayer).
 ///
-/// The inner service gets the [`Event`](crate::Event) in the request's extensions.
+/// The inner service receives the [`Event`](crate::Event) in the extensions of the request.
 ///
-/// | delivery | answer |
+/// | delivery | response |
 /// |---|---|
-/// | of a new event, or of one that nothing identifies | the inner service's |
-/// | of an event that was handled | `200` |
+/// | of a new event, or of an event without IDs | the response of the inner service |
+/// | of an event that has been handled | `200` |
 /// | of an event that is being handled | `503` with `Retry-After` |
-/// | whose body is no event | `400` |
-/// | while the store does not answer | `503` |
+/// | with a body that is not an event | `400` |
+/// | if the store fails | `503` |
 ///
-/// An event was handled when the inner service answered `2xx`. After any other answer,
-/// or an error, its claim is released and the next delivery is let through. Where the
-/// sender hangs up, or the inner service panics, the claim ends with its lease.
+/// An event is handled if the inner service answers `2xx`. After any other response or an
+/// error, its lease is released and the next delivery is passed on. If the sender
+/// disconnects or the inner service panics, the event is blocked until the lease expires.
 ///
-/// Where the event was handled and only the note of it failed, the answer is the inner
-/// service's, with the [`Refused::Store`] in its extensions: a redelivery would then be
-/// let through.
+/// If the event has been handled but committing the lease fails, the response of the inner
+/// service is returned with a [`ReceiveError::Store`] in its extensions. A redelivery is
+/// then passed on again.
 #[derive(Debug)]
 pub struct DedupeLayer<D> {
     store: Arc<D>,
 }
 
 impl<D: DedupeStore> DedupeLayer<D> {
-    /// Makes a layer of a store. An [`Arc`] of one is a store, too.
+    /// Creates a layer from a store. An [`Arc`] of a store is also a store.
     pub fn new(store: D) -> Self {
         let store = Arc::new(store);
         Self { store }
@@ -61,7 +63,7 @@ impl<S, D> Layer<S> for DedupeLayer<D> {
     }
 }
 
-/// The service that a [`DedupeLayer`] makes.
+/// The service created by [`DedupeLayer`].
 #[derive(Debug)]
 pub struct Dedupe<S, D> {
     store: Arc<D>,
@@ -93,36 +95,37 @@ where
     }
 
     fn call(&mut self, mut request: Request<B>) -> Self::Future {
-        let fresh = self.inner.clone();
-        let mut inner = mem::replace(&mut self.inner, fresh);
+        // Calls the service that was polled ready, and leaves its clone for the next request.
+        let clone = self.inner.clone();
+        let mut inner = mem::replace(&mut self.inner, clone);
         let store = self.store.clone();
         Box::pin(async move {
             let (lease, now) = match claim(store.as_ref(), &mut request).await {
-                Ok(Admission::Unkeyed) => return inner.call(request).await,
+                Ok(Admission::WithoutKey) => return inner.call(request).await,
                 Ok(Admission::Duplicate) => return Ok(Response::new(R::default())),
                 Ok(Admission::Claimed { lease, now }) => (lease, now),
-                Err(refused) => return Ok(refused.response()),
+                Err(error) => return Ok(error.into_http_response()),
             };
-            let mut outcome = inner.call(request).await;
-            let handled = outcome
+            let mut result = inner.call(request).await;
+            let is_handled = result
                 .as_ref()
                 .is_ok_and(|response| response.status().is_success());
-            let noted = if handled {
+            let stored = if is_handled {
                 store.commit(lease, now).await
             } else {
                 store.release(lease).await
             };
-            if let (Ok(response), Err(error)) = (&mut outcome, noted) {
-                let failure = Refused::Store(Arc::new(error));
-                response.extensions_mut().insert(failure);
+            if let (Ok(response), Err(error)) = (&mut result, stored) {
+                let error = ReceiveError::Store(Arc::new(error));
+                response.extensions_mut().insert(error);
             }
-            outcome
+            result
         })
     }
 }
 
 enum Admission {
-    Unkeyed,
+    WithoutKey,
     Duplicate,
     Claimed { lease: Lease, now: u64 },
 }
@@ -130,21 +133,21 @@ enum Admission {
 async fn claim<D: DedupeStore, B>(
     store: &D,
     request: &mut Request<B>,
-) -> Result<Admission, Refused> {
+) -> Result<Admission, ReceiveError> {
     let webhook = request.extensions().get::<Webhook>();
-    let webhook = webhook.ok_or(Refused::NotVerified)?;
+    let webhook = webhook.ok_or(ReceiveError::MissingVerifyLayer)?;
     let (event, now) = (webhook.event()?, webhook.received_at());
     let key = event.dedupe_key();
     request.extensions_mut().insert(event);
     let Some(key) = key else {
-        return Ok(Admission::Unkeyed);
+        return Ok(Admission::WithoutKey);
     };
     let claim = store.claim(&key, now).await;
-    match claim.map_err(|error| Refused::Store(Arc::new(error)))? {
-        Claim::New(lease) => Ok(Admission::Claimed { lease, now }),
-        Claim::Done => Ok(Admission::Duplicate),
-        Claim::InProgress { until } => Err(Refused::InProgress {
-            retry_after: until.saturating_sub(now).max(1),
+    match claim.map_err(|error| ReceiveError::Store(Arc::new(error)))? {
+        Claim::Acquired(lease) => Ok(Admission::Claimed { lease, now }),
+        Claim::AlreadyHandled => Ok(Admission::Duplicate),
+        Claim::InProgress { lease_expires_at } => Err(ReceiveError::InProgress {
+            retry_after_seconds: lease_expires_at.saturating_sub(now).max(1),
         }),
     }
 }

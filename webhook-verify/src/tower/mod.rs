@@ -1,7 +1,7 @@
-//! Layers for any [tower](tower_service) server.
+//! Layers for [tower](tower_service) services.
 //!
-//! [`VerifyLayer`] lets genuine deliveries through and no others, and passes their bodies
-//! on, byte for byte. [`DedupeLayer`], inside it, lets each event through once.
+//! [`VerifyLayer`] passes on genuine deliveries only, with their bodies unchanged.
+//! [`DedupeLayer`], inside it, passes on each event only once.
 //!
 //! ```
 //! use svc_webhook_verify::tower::{DedupeLayer, VerifyLayer};
@@ -9,7 +9,7 @@
 //!
 //! let receiver = Receiver::new(Verifier::new(KeySet::new(["whsec_newest"])?));
 //! let layers = (
-//!     VerifyLayer::new(receiver).max_body(4 * 1024 * 1024),
+//!     VerifyLayer::new(receiver).max_body_bytes(4 * 1024 * 1024),
 //!     DedupeLayer::new(MemoryStore::new(10_000)),
 //! );
 //! # use tower_layer::Layer;
@@ -17,8 +17,8 @@
 //! # Ok::<(), svc_webhook_verify::KeyError>(())
 //! ```
 //!
-//! A refusal is a response with a status and an empty body; the reason, a
-//! [`Refused`](crate::Refused), is in its extensions.
+//! Other requests are answered with an error status and an empty body. The reason, a
+//! [`ReceiveError`](crate::ReceiveError), is in the extensions of the response.
 
 mod dedupe;
 mod verify;

@@ -1,4 +1,4 @@
-//! The layer that verifies.
+//! The layer that verifies deliveries.
 
 use core::mem;
 use core::task::{Context, Poll};
@@ -15,38 +15,39 @@ use tower_service::Service;
 use crate::receiver::Receiver;
 use crate::tower::BoxFuture;
 
-/// As much as axum allows where nothing is said, and twice the longest receipt.
-const DEFAULT_MAX_BODY: usize = 2 * 1024 * 1024;
+/// The same as axum's default, and twice the size of the largest receipt.
+const DEFAULT_MAX_BODY_BYTES: usize = 2 * 1024 * 1024;
 
-/// Verifies each request as a delivery before the inner service sees it.
+/// A layer that verifies each request as a delivery before it reaches the inner service.
 ///
-/// The inner service gets the same body, and a [`Webhook`](crate::Webhook) in the
-/// request's extensions. Otherwise the answer is `400`, `401` or `413`, see
-/// [`Refused`](crate::Refused).
+/// The inner service receives the unchanged body, and a [`Webhook`](crate::Webhook) in the
+/// extensions of the request. Other requests are answered with `400`, `401` or `413`, see
+/// [`ReceiveError`](crate::ReceiveError).
 ///
-/// The body may have 2 MiB, or as much as [`max_body`](VerifyLayer::max_body) says. A
-/// stricter limit that was put around the body before is kept to as well. axum's
-/// `DefaultBodyLimit` is none of these: use `axum::verify` there.
+/// The size of the body is limited to 2 MiB, or to
+/// [`max_body_bytes`](VerifyLayer::max_body_bytes). A smaller limit of an outer layer
+/// still applies. axum's `DefaultBodyLimit` is not applied by this layer but by
+/// `axum::verify_layer`.
 #[derive(Clone, Debug)]
 pub struct VerifyLayer {
     receiver: Receiver,
-    max_body: usize,
+    max_body_bytes: usize,
 }
 
 impl VerifyLayer {
-    /// Makes a layer of a receiver.
+    /// Creates a layer from a receiver.
     #[must_use]
     pub fn new(receiver: Receiver) -> Self {
         Self {
             receiver,
-            max_body: DEFAULT_MAX_BODY,
+            max_body_bytes: DEFAULT_MAX_BODY_BYTES,
         }
     }
 
-    /// Sets how many bytes a body may have.
+    /// Sets the maximum size of a body, in bytes.
     #[must_use]
-    pub fn max_body(mut self, bytes: usize) -> Self {
-        self.max_body = bytes;
+    pub fn max_body_bytes(mut self, bytes: usize) -> Self {
+        self.max_body_bytes = bytes;
         self
     }
 }
@@ -60,7 +61,7 @@ impl<S> Layer<S> for VerifyLayer {
     }
 }
 
-/// The service that a [`VerifyLayer`] makes.
+/// The service created by [`VerifyLayer`].
 #[derive(Clone, Debug)]
 pub struct Verify<S> {
     layer: VerifyLayer,
@@ -84,20 +85,23 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        // The one that was polled ready is the one to call.
-        let fresh = self.inner.clone();
-        let mut inner = mem::replace(&mut self.inner, fresh);
-        let VerifyLayer { receiver, max_body } = self.layer.clone();
+        // Calls the service that was polled ready, and leaves its clone for the next request.
+        let clone = self.inner.clone();
+        let mut inner = mem::replace(&mut self.inner, clone);
+        let VerifyLayer {
+            receiver,
+            max_body_bytes,
+        } = self.layer.clone();
         Box::pin(async move {
             let (mut parts, body) = request.into_parts();
-            let body = Limited::new(body, max_body);
+            let body = Limited::new(body, max_body_bytes);
             match receiver.receive(&parts.headers, body).await {
                 Ok(webhook) => {
                     let body = Full::new(webhook.body().clone());
                     parts.extensions.insert(webhook);
                     inner.call(Request::from_parts(parts, body)).await
                 }
-                Err(refused) => Ok(refused.response()),
+                Err(error) => Ok(error.into_http_response()),
             }
         })
     }

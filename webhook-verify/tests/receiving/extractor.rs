@@ -1,14 +1,16 @@
+//! Tests of the axum extractor.
+
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::{DefaultBodyLimit, FromRef, Request};
 use axum::http::StatusCode;
 use axum::routing::post;
-use svc_webhook_verify::{Receiver, Refused, Reject, Webhook};
+use svc_webhook_verify::{ReceiveError, Receiver, VerifyError, Webhook, header};
 use tower_http::limit::RequestBodyLimitLayer;
 
-use crate::delivery::{
-    JOB, NOW, bad_headers, delivery, delivery_of, receiver, refusal, request, send, signed_at,
-    status,
+use crate::fixtures::{
+    JOB, NOW, delivery, invalid_headers, padded_delivery, receiver, request, send, send_rejected,
+    signed_at, status, with_header,
 };
 
 #[derive(Clone, FromRef)]
@@ -16,10 +18,10 @@ struct AppState {
     receiver: Receiver,
 }
 
-async fn receive(webhook: Webhook) -> Result<(StatusCode, Bytes), Refused> {
+async fn receive(webhook: Webhook) -> Result<(StatusCode, Bytes), ReceiveError> {
     assert_eq!(webhook.received_at(), NOW);
-    assert_eq!(webhook.verified().key_index(), 0);
-    let status = match webhook.event()?.kind().is_known() {
+    assert_eq!(webhook.signature().key_index(), 0);
+    let status = match webhook.event()?.event_type().is_known() {
         true => StatusCode::OK,
         false => StatusCode::NO_CONTENT,
     };
@@ -36,7 +38,7 @@ fn router() -> Router {
 }
 
 #[tokio::test]
-async fn a_genuine_delivery_arrives_byte_for_byte() {
+async fn the_body_of_a_genuine_delivery_is_unchanged() {
     let response = send(&router(), delivery(JOB)).await;
     assert_eq!(response.status(), StatusCode::OK);
     let body = axum::body::to_bytes(response.into_body(), 1000).await;
@@ -44,31 +46,37 @@ async fn a_genuine_delivery_arrives_byte_for_byte() {
 }
 
 #[tokio::test]
-async fn bad_headers_are_answered_400_and_bad_signatures_401() {
-    for (name, request, expected) in bad_headers() {
-        let (status, reason) = refusal(&router(), request).await;
+async fn malformed_headers_are_400_and_invalid_signatures_401() {
+    for (name, request, expected) in invalid_headers() {
+        let (status, error) = send_rejected(&router(), request).await;
         assert_eq!(status, expected, "{name}");
-        assert!(matches!(reason, Refused::Rejected(_)), "{name}");
+        assert!(matches!(error, ReceiveError::Verify(_)), "{name}");
     }
 }
 
 #[tokio::test]
-async fn an_unknown_event_is_a_value() {
-    let paused = delivery(r#"{"event":"job.paused"}"#);
-    assert_eq!(status(&router(), paused).await, 204);
+async fn the_fingerprint_header_is_not_validated() {
+    let request = with_header(header::FINGERPRINT, Some(b"\xff\xfe\x80"));
+    assert_eq!(status(&router(), request).await, 200);
 }
 
 #[tokio::test]
-async fn a_genuine_body_that_is_no_event_is_400() {
+async fn an_unknown_event_is_not_an_error() {
+    let unknown = delivery(r#"{"event":"job.paused"}"#);
+    assert_eq!(status(&router(), unknown).await, 204);
+}
+
+#[tokio::test]
+async fn a_genuine_body_that_is_not_an_event_is_400() {
     for body in ["", "\0", "[]", r#"{"event":5}"#] {
-        let (status, reason) = refusal(&router(), delivery(body)).await;
+        let (status, error) = send_rejected(&router(), delivery(body)).await;
         assert_eq!(status, 400);
-        assert!(matches!(reason, Refused::NotAnEvent(_)), "{reason}");
+        assert!(matches!(error, ReceiveError::InvalidEvent(_)), "{error}");
     }
 }
 
 #[tokio::test]
-async fn raw_bytes_need_not_be_an_event_nor_utf_8() {
+async fn a_raw_body_need_not_be_an_event_or_utf_8() {
     async fn raw(webhook: Webhook) -> Bytes {
         webhook.into_body()
     }
@@ -84,7 +92,7 @@ async fn raw_bytes_need_not_be_an_event_nor_utf_8() {
 }
 
 #[tokio::test]
-async fn the_limit_of_the_route_is_kept_and_answered_413() {
+async fn a_body_over_the_limit_of_the_route_is_413() {
     let two_mib = 2 * 1024 * 1024;
     let by_default = router();
     let raised = router().layer(DefaultBodyLimit::max(3 * 1024 * 1024));
@@ -102,25 +110,29 @@ async fn the_limit_of_the_route_is_kept_and_answered_413() {
         (&by_tower_http, 101, 413),
     ];
     for (router, len, expected) in rows {
-        assert_eq!(status(router, delivery_of(len)).await, expected, "{len}");
+        assert_eq!(
+            status(router, padded_delivery(len)).await,
+            expected,
+            "{len}"
+        );
     }
 }
 
 #[tokio::test]
-async fn a_limit_that_is_found_while_reading_is_413_too() {
+async fn a_limit_exceeded_while_reading_is_413() {
     let router = router().layer(RequestBodyLimitLayer::new(100));
-    // In pieces, so that there is no Content-Length to go by.
-    let body = Body::from_stream(Pieces(vec![Ok(Bytes::from_static(&[b' '; 60])); 2]));
-    let (status, reason) = refusal(&router, request(signed_at(NOW, JOB), body)).await;
+    // A stream, so that there is no Content-Length header.
+    let body = Body::from_stream(Chunks(vec![Ok(Bytes::from_static(&[b' '; 60])); 2]));
+    let (status, error) = send_rejected(&router, request(signed_at(NOW, JOB), body)).await;
     assert_eq!(status, 413);
-    assert!(matches!(reason, Refused::TooLarge));
+    assert!(matches!(error, ReceiveError::BodyTooLarge));
 }
 
 #[tokio::test]
-async fn a_body_in_pieces_is_joined_and_one_that_breaks_off_is_400() {
+async fn chunks_are_joined_and_an_incomplete_body_is_400() {
     let (start, end) = JOB.as_bytes().split_at(9);
-    let pieces = [start, b"", end].map(|piece| Ok(Bytes::from_static(piece)));
-    let whole = Body::from_stream(Pieces(pieces.to_vec()));
+    let chunks = [start, b"", end].map(|chunk| Ok(Bytes::from_static(chunk)));
+    let whole = Body::from_stream(Chunks(chunks.to_vec()));
     let response = send(&router(), request(signed_at(NOW, JOB), whole)).await;
     assert_eq!(
         axum::body::to_bytes(response.into_body(), 1000)
@@ -129,28 +141,31 @@ async fn a_body_in_pieces_is_joined_and_one_that_breaks_off_is_400() {
         JOB
     );
 
-    let broken = Body::from_stream(Pieces(vec![Ok(Bytes::from_static(start)), Err("gone")]));
-    let (status, reason) = refusal(&router(), request(signed_at(NOW, JOB), broken)).await;
+    let incomplete = Body::from_stream(Chunks(vec![
+        Ok(Bytes::from_static(start)),
+        Err("connection reset"),
+    ]));
+    let (status, error) = send_rejected(&router(), request(signed_at(NOW, JOB), incomplete)).await;
     assert_eq!(status, 400);
-    assert!(matches!(reason, Refused::Unreadable));
+    assert!(matches!(error, ReceiveError::IncompleteBody));
 }
 
 #[tokio::test]
-async fn a_stale_delivery_is_refused_before_its_body_is_read() {
-    let never = Body::from_stream(Never);
-    let stale: Request = request(signed_at(NOW - 301, JOB), never);
-    let (status, reason) = refusal(&router(), stale).await;
+async fn a_stale_delivery_is_rejected_before_its_body_is_read() {
+    let unread = Body::from_stream(PanicOnRead);
+    let stale: Request = request(signed_at(NOW - 301, JOB), unread);
+    let (status, error) = send_rejected(&router(), stale).await;
     assert_eq!(status, 401);
-    let Refused::Rejected(Reject::TimestampTooOld { age_seconds: 301 }) = reason else {
-        panic!("{reason}");
+    let ReceiveError::Verify(VerifyError::TimestampTooOld { age_seconds: 301 }) = error else {
+        panic!("{error}");
     };
 }
 
-/// A stream of what it holds, front to back.
+/// A stream that yields its items in order.
 #[derive(Debug)]
-struct Pieces(Vec<Result<Bytes, &'static str>>);
+struct Chunks(Vec<Result<Bytes, &'static str>>);
 
-impl futures_core::Stream for Pieces {
+impl futures_core::Stream for Chunks {
     type Item = Result<Bytes, &'static str>;
 
     fn poll_next(
@@ -162,10 +177,10 @@ impl futures_core::Stream for Pieces {
     }
 }
 
-/// A stream that may not be asked.
-struct Never;
+/// A stream that panics when it is polled.
+struct PanicOnRead;
 
-impl futures_core::Stream for Never {
+impl futures_core::Stream for PanicOnRead {
     type Item = Result<Bytes, &'static str>;
 
     fn poll_next(

@@ -1,3 +1,5 @@
+//! Tests of the tower layers.
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, AtomicU64, AtomicUsize, Ordering};
 
@@ -8,59 +10,59 @@ use axum::http::{Request, Response, StatusCode};
 use axum::routing::post;
 use axum::{Extension, Router};
 use http_body_util::{BodyExt, Full};
-use svc_webhook_verify::axum::verify;
+use svc_webhook_verify::axum::verify_layer;
 use svc_webhook_verify::tower::{DedupeLayer, VerifyLayer};
 use svc_webhook_verify::{
-    Claim, DedupeKey, DedupeStore, Event, Lease, MemoryStore, Refused, Webhook,
+    Claim, DedupeKey, DedupeStore, Event, Lease, MemoryStore, ReceiveError, Webhook,
 };
 use tower_http::limit::RequestBodyLimitLayer;
 use tower_layer::Layer;
 use tower_service::Service;
 
-use crate::delivery::{
-    JOB, NOW, bad_headers, delivery, delivery_of, receiver, receiver_at, refusal, request, send,
-    signed_at, status,
+use crate::fixtures::{
+    JOB, NOW, delivery, invalid_headers, padded_delivery, receiver, receiver_at, request, send,
+    send_rejected, signed_at, status,
 };
 
-/// Answers with the body that it was passed, and counts how often it was reached.
+/// A handler that returns the request body with a configurable status and counts its calls.
 #[derive(Clone, Default)]
-struct Inner {
-    reached: Arc<AtomicUsize>,
-    answer: Arc<AtomicU16>,
+struct Handler {
+    calls: Arc<AtomicUsize>,
+    status: Arc<AtomicU16>,
 }
 
-impl Inner {
+impl Handler {
     fn router(&self) -> Router {
-        self.answer.store(200, Ordering::SeqCst);
+        self.status.store(200, Ordering::SeqCst);
         Router::new()
             .route("/webhooks", post(handle))
             .with_state(self.clone())
     }
 
-    fn reached(&self) -> usize {
-        self.reached.load(Ordering::SeqCst)
+    fn calls(&self) -> usize {
+        self.calls.load(Ordering::SeqCst)
     }
 
-    fn answer(&self, status: u16) {
-        self.answer.store(status, Ordering::SeqCst);
+    fn set_status(&self, status: u16) {
+        self.status.store(status, Ordering::SeqCst);
     }
 }
 
 async fn handle(
-    State(inner): State<Inner>,
+    State(handler): State<Handler>,
     Extension(webhook): Extension<Webhook>,
     body: Bytes,
 ) -> (StatusCode, Bytes) {
-    inner.reached.fetch_add(1, Ordering::SeqCst);
+    handler.calls.fetch_add(1, Ordering::SeqCst);
     assert_eq!(webhook.body(), &body);
-    let status = inner.answer.load(Ordering::SeqCst);
+    let status = handler.status.load(Ordering::SeqCst);
     (StatusCode::from_u16(status).unwrap(), body)
 }
 
 #[tokio::test]
-async fn the_layer_passes_a_genuine_body_on_byte_for_byte() {
-    let inner = Inner::default();
-    let router = inner.router().layer(VerifyLayer::new(receiver()));
+async fn the_layer_passes_on_genuine_bodies_unchanged() {
+    let handler = Handler::default();
+    let router = handler.router().layer(VerifyLayer::new(receiver()));
     let response = send(&router, delivery(JOB)).await;
     assert_eq!(
         axum::body::to_bytes(response.into_body(), 1000)
@@ -79,24 +81,28 @@ async fn the_layer_passes_a_genuine_body_on_byte_for_byte() {
 }
 
 #[tokio::test]
-async fn the_layer_lets_nothing_else_through() {
-    let inner = Inner::default();
-    let router = inner.router().layer(VerifyLayer::new(receiver()));
-    for (name, request, expected) in bad_headers() {
-        let (status, _) = refusal(&router, request).await;
+async fn the_layer_rejects_invalid_headers() {
+    let handler = Handler::default();
+    let router = handler.router().layer(VerifyLayer::new(receiver()));
+    for (name, request, expected) in invalid_headers() {
+        let (status, _) = send_rejected(&router, request).await;
         assert_eq!(status, expected, "{name}");
     }
-    assert_eq!(inner.reached(), 0);
+    assert_eq!(handler.calls(), 0);
 }
 
 #[tokio::test]
-async fn the_layer_keeps_its_own_limit_and_that_of_the_route() {
+async fn the_body_is_limited_by_the_layer_and_by_the_route() {
     let two_mib = 2 * 1024 * 1024;
-    let inner = || Inner::default().router().layer(DefaultBodyLimit::disable());
-    let plain = inner().layer(VerifyLayer::new(receiver()));
-    let raised = inner().layer(VerifyLayer::new(receiver()).max_body(two_mib + 1));
+    let router = || {
+        Handler::default()
+            .router()
+            .layer(DefaultBodyLimit::disable())
+    };
+    let plain = router().layer(VerifyLayer::new(receiver()));
+    let raised = router().layer(VerifyLayer::new(receiver()).max_body_bytes(two_mib + 1));
     let by_tower_http = plain.clone().layer(RequestBodyLimitLayer::new(100));
-    let by_default = Inner::default().router().layer(verify(receiver()));
+    let by_default = Handler::default().router().layer(verify_layer(receiver()));
     let by_axum = by_default.clone().layer(DefaultBodyLimit::max(100));
     let raised_by_axum = by_default.clone().layer(DefaultBodyLimit::max(two_mib + 1));
     let rows = [
@@ -114,7 +120,7 @@ async fn the_layer_keeps_its_own_limit_and_that_of_the_route() {
     ];
     for (row, (router, len, expected)) in rows.into_iter().enumerate() {
         assert_eq!(
-            status(router, delivery_of(len)).await,
+            status(router, padded_delivery(len)).await,
             expected,
             "{row}: {len}"
         );
@@ -122,7 +128,7 @@ async fn the_layer_keeps_its_own_limit_and_that_of_the_route() {
 }
 
 #[tokio::test]
-async fn the_layers_stand_on_any_tower_service() {
+async fn the_layers_work_with_any_tower_service() {
     let store = Arc::new(MemoryStore::new(10));
     let layers = (
         VerifyLayer::new(receiver()),
@@ -142,11 +148,11 @@ async fn the_layers_stand_on_any_tower_service() {
     assert_eq!(again.status(), StatusCode::OK);
     assert!(again.into_body().is_end_stream());
     let key = DedupeKey::new("job.completed", "job:job_1");
-    assert_eq!(store.claim(&key, NOW).await.unwrap(), Claim::Done);
+    assert_eq!(store.claim(&key, NOW).await.unwrap(), Claim::AlreadyHandled);
 
-    // A handler that fails gives the claim up.
+    // The lease is released if the inner service fails.
     let failing = tower::service_fn(async |_: Request<Full<Bytes>>| {
-        Err::<Response<Full<Bytes>>, _>(std::io::Error::other("no disk"))
+        Err::<Response<Full<Bytes>>, _>(std::io::Error::other("disk full"))
     });
     let other = JOB.replace("job_1", "job_2");
     let mut request = Request::new(Full::from(other.clone()));
@@ -155,55 +161,55 @@ async fn the_layers_stand_on_any_tower_service() {
     let key = DedupeKey::new("job.completed", "job:job_2");
     assert!(matches!(
         store.claim(&key, NOW).await.unwrap(),
-        Claim::New(_)
+        Claim::Acquired(_)
     ));
 }
 
-fn deduped(inner: &Inner, time: &Arc<AtomicU64>) -> Router {
+fn deduped_router(handler: &Handler, time: &Arc<AtomicU64>) -> Router {
     let dedupe = DedupeLayer::new(MemoryStore::new(10));
-    inner
+    handler
         .router()
-        .layer((verify(receiver_at(time.clone())), dedupe))
+        .layer((verify_layer(receiver_at(time.clone())), dedupe))
 }
 
 #[tokio::test]
-async fn a_duplicate_is_answered_2xx_and_not_handled_again() {
-    let (inner, time) = (Inner::default(), Arc::new(AtomicU64::new(NOW)));
-    let router = deduped(&inner, &time);
+async fn a_duplicate_is_200_and_not_handled_again() {
+    let (handler, time) = (Handler::default(), Arc::new(AtomicU64::new(NOW)));
+    let router = deduped_router(&handler, &time);
     for _ in 0..3 {
         assert_eq!(status(&router, delivery(JOB)).await, 200);
     }
-    assert_eq!(inner.reached(), 1);
+    assert_eq!(handler.calls(), 1);
 
-    // Redelivered an hour later: signed anew, the same event.
+    // The same event, redelivered an hour later with a new signature.
     time.fetch_add(3600, Ordering::SeqCst);
     let again = request(signed_at(NOW + 3600, JOB), JOB);
     assert_eq!(status(&router, again).await, 200);
-    assert_eq!(inner.reached(), 1);
+    assert_eq!(handler.calls(), 1);
 
     let other = JOB.replace("job_1", "job_2");
     let other = request(signed_at(NOW + 3600, &other), other);
     assert_eq!(status(&router, other).await, 200);
-    assert_eq!(inner.reached(), 2);
+    assert_eq!(handler.calls(), 2);
 }
 
 #[tokio::test]
-async fn what_was_not_handled_is_let_through_again() {
-    let (inner, time) = (Inner::default(), Arc::new(AtomicU64::new(NOW)));
-    let router = deduped(&inner, &time);
-    for answer in [500, 404, 302, 204] {
-        inner.answer(answer);
-        assert_eq!(status(&router, delivery(JOB)).await, answer);
+async fn an_event_that_was_not_handled_is_passed_on_again() {
+    let (handler, time) = (Handler::default(), Arc::new(AtomicU64::new(NOW)));
+    let router = deduped_router(&handler, &time);
+    for expected in [500, 404, 302, 204] {
+        handler.set_status(expected);
+        assert_eq!(status(&router, delivery(JOB)).await, expected);
     }
-    assert_eq!(inner.reached(), 4);
+    assert_eq!(handler.calls(), 4);
     assert_eq!(status(&router, delivery(JOB)).await, 200);
-    assert_eq!(inner.reached(), 4);
+    assert_eq!(handler.calls(), 4);
 }
 
 #[tokio::test]
-async fn test_deliveries_and_what_nothing_identifies_always_arrive() {
-    let (inner, time) = (Inner::default(), Arc::new(AtomicU64::new(NOW)));
-    let router = deduped(&inner, &time);
+async fn test_events_and_events_without_ids_are_never_duplicates() {
+    let (handler, time) = (Handler::default(), Arc::new(AtomicU64::new(NOW)));
+    let router = deduped_router(&handler, &time);
     for body in [
         r#"{"event":"webhook.test","request_id":"r"}"#,
         r#"{"event":"x"}"#,
@@ -211,28 +217,28 @@ async fn test_deliveries_and_what_nothing_identifies_always_arrive() {
         assert_eq!(status(&router, delivery(body)).await, 200);
         assert_eq!(status(&router, delivery(body)).await, 200);
     }
-    assert_eq!(inner.reached(), 4);
-    let (status, reason) = refusal(&router, delivery("[]")).await;
+    assert_eq!(handler.calls(), 4);
+    let (status, error) = send_rejected(&router, delivery("[]")).await;
     assert_eq!(status, 400);
-    assert!(matches!(reason, Refused::NotAnEvent(_)));
+    assert!(matches!(error, ReceiveError::InvalidEvent(_)));
 }
 
 #[tokio::test]
-async fn of_two_at_once_one_is_handled_and_the_other_is_asked_to_come_again() {
-    let (started, go_on) = (
+async fn of_two_simultaneous_deliveries_one_is_handled_and_the_other_is_503() {
+    let (started, resume) = (
         Arc::new(tokio::sync::Notify::new()),
         Arc::new(tokio::sync::Notify::new()),
     );
     let handler = {
-        let (started, go_on) = (started.clone(), go_on.clone());
+        let (started, resume) = (started.clone(), resume.clone());
         move |Extension(event): Extension<Event>| async move {
             started.notify_one();
-            go_on.notified().await;
+            resume.notified().await;
             event.job_id().unwrap_or_default().to_owned()
         }
     };
     let dedupe = DedupeLayer::new(MemoryStore::new(10));
-    let layers = (verify(receiver()), dedupe);
+    let layers = (verify_layer(receiver()), dedupe);
     let router = Router::new()
         .route("/webhooks", post(handler))
         .layer(layers);
@@ -245,16 +251,16 @@ async fn of_two_at_once_one_is_handled_and_the_other_is_asked_to_come_again() {
     let second = send(&router, delivery(JOB)).await;
     assert_eq!(second.status(), 503);
     assert_eq!(second.headers()["retry-after"], "20");
-    go_on.notify_one();
+    resume.notify_one();
     assert_eq!(first.await.unwrap(), 200);
     assert_eq!(status(&router, delivery(JOB)).await, 200);
 }
 
 #[tokio::test]
-async fn a_sender_that_hangs_up_blocks_its_event_until_the_lease_ends() {
+async fn a_disconnected_sender_blocks_the_event_until_the_lease_expires() {
     let time = Arc::new(AtomicU64::new(NOW));
     let dedupe = DedupeLayer::new(MemoryStore::new(10));
-    let layers = (verify(receiver_at(time.clone())), dedupe);
+    let layers = (verify_layer(receiver_at(time.clone())), dedupe);
     let calls = Arc::new(AtomicUsize::new(0));
     let handler = move || async move {
         if calls.fetch_add(1, Ordering::SeqCst) == 0 {
@@ -264,34 +270,37 @@ async fn a_sender_that_hangs_up_blocks_its_event_until_the_lease_ends() {
     let router = Router::new()
         .route("/webhooks", post(handler))
         .layer(layers);
-    let hung_up = tokio::time::timeout(std::time::Duration::ZERO, send(&router, delivery(JOB)));
-    assert!(hung_up.await.is_err());
+    let disconnected =
+        tokio::time::timeout(std::time::Duration::ZERO, send(&router, delivery(JOB)));
+    assert!(disconnected.await.is_err());
     assert_eq!(status(&router, delivery(JOB)).await, 503);
     time.fetch_add(20, Ordering::SeqCst);
     assert_eq!(status(&router, delivery(JOB)).await, 200);
 }
 
 #[tokio::test]
-async fn a_dedupe_layer_alone_lets_nothing_through() {
-    let inner = Inner::default();
-    let router = inner.router().layer(DedupeLayer::new(MemoryStore::new(10)));
-    let (status, reason) = refusal(&router, delivery(JOB)).await;
+async fn a_dedupe_layer_without_a_verify_layer_is_500() {
+    let handler = Handler::default();
+    let router = handler
+        .router()
+        .layer(DedupeLayer::new(MemoryStore::new(10)));
+    let (status, error) = send_rejected(&router, delivery(JOB)).await;
     assert_eq!(status, 500);
-    assert!(matches!(reason, Refused::NotVerified));
-    assert_eq!(inner.reached(), 0);
+    assert!(matches!(error, ReceiveError::MissingVerifyLayer));
+    assert_eq!(handler.calls(), 0);
 }
 
-/// Fails at one of its two ends.
-struct Broken {
-    claims: bool,
+/// A store whose writes fail, and optionally its claims.
+struct FailingStore {
+    can_claim: bool,
 }
 
-impl DedupeStore for Broken {
+impl DedupeStore for FailingStore {
     type Error = std::fmt::Error;
 
     async fn claim(&self, key: &DedupeKey, _: u64) -> Result<Claim, Self::Error> {
-        match self.claims {
-            true => Ok(Claim::New(Lease::new(key.clone(), 1))),
+        match self.can_claim {
+            true => Ok(Claim::Acquired(Lease::new(key.clone(), 1))),
             false => Err(std::fmt::Error),
         }
     }
@@ -306,17 +315,22 @@ impl DedupeStore for Broken {
 }
 
 #[tokio::test]
-async fn a_store_that_cannot_claim_is_answered_503_and_one_that_cannot_commit_is_noted() {
-    let inner = Inner::default();
-    let layer = |claims| (verify(receiver()), DedupeLayer::new(Broken { claims }));
-    let (status, reason) = refusal(&inner.router().layer(layer(false)), delivery(JOB)).await;
+async fn a_failed_claim_is_503_and_a_failed_commit_is_reported_in_the_extensions() {
+    let handler = Handler::default();
+    let layer = |can_claim| {
+        (
+            verify_layer(receiver()),
+            DedupeLayer::new(FailingStore { can_claim }),
+        )
+    };
+    let (status, error) = send_rejected(&handler.router().layer(layer(false)), delivery(JOB)).await;
     assert_eq!(status, 503);
-    assert!(std::error::Error::source(&reason).is_some());
-    assert_eq!(inner.reached(), 0);
+    assert!(std::error::Error::source(&error).is_some());
+    assert_eq!(handler.calls(), 0);
 
-    let response = send(&inner.router().layer(layer(true)), delivery(JOB)).await;
+    let response = send(&handler.router().layer(layer(true)), delivery(JOB)).await;
     assert_eq!(response.status(), 200);
-    let noted = response.extensions().get::<Refused>();
-    assert!(matches!(noted, Some(Refused::Store(_))));
-    assert_eq!(inner.reached(), 1);
+    let error = response.extensions().get::<ReceiveError>();
+    assert!(matches!(error, Some(ReceiveError::Store(_))));
+    assert_eq!(handler.calls(), 1);
 }

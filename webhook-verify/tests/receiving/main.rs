@@ -1,15 +1,14 @@
-//! Deliveries as a server meets them: the extractor, the layers, the stores.
+//! Tests of receiving over HTTP: the extractor, the layers and the stores.
 
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
     clippy::indexing_slicing,
-    reason = "a test that cannot go on has to stop"
+    reason = "test code"
 )]
 
-mod delivery;
+mod arbitrary_requests;
 mod extractor;
-mod hostile;
+mod fixtures;
 mod layers;
-mod pitfalls;
 mod stores;

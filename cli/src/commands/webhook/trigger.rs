@@ -69,10 +69,10 @@ pub(super) async fn run(session: &Session, args: Trigger) -> Result<(), Failure>
         None => made(&args)?.to_string().into_bytes(),
     };
     let event = Event::parse(&body).map_err(|error| Failure::usage(error.to_string()))?;
-    if event.kind().as_str() != args.event {
+    if event.event_type().as_str() != args.event {
         let why = format!(
             "the payload's event is {}, not {}",
-            event.kind(),
+            event.event_type(),
             args.event
         );
         return Err(Failure::usage(why));

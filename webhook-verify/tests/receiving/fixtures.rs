@@ -1,4 +1,4 @@
-//! Deliveries to send, and a receiver whose clock stands still.
+//! Deliveries, and a receiver with a fixed clock.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,7 +8,7 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::http::HeaderMap;
 use axum::response::Response;
-use svc_webhook_verify::{KeySet, Receiver, Refused, Signer, Verifier, header};
+use svc_webhook_verify::{KeySet, ReceiveError, Receiver, Signer, Verifier, header};
 use tower_service::Service;
 
 pub(crate) const NOW: u64 = 1_700_000_000;
@@ -38,13 +38,13 @@ pub(crate) fn delivery(body: &str) -> Request {
     request(signed_at(NOW, body), body.to_owned())
 }
 
-/// A delivery of so many bytes: [`JOB`] and then spaces, which is still the same event.
-pub(crate) fn delivery_of(len: usize) -> Request {
+/// Returns a delivery of [`JOB`], padded with spaces to a length in bytes.
+pub(crate) fn padded_delivery(len: usize) -> Request {
     let body = [JOB, &" ".repeat(len - JOB.len())].concat();
     delivery(&body)
 }
 
-/// The delivery without one of its headers, or with another value in it.
+/// Returns a delivery with one header removed or replaced.
 pub(crate) fn with_header(name: &'static str, value: Option<&[u8]>) -> Request {
     let mut request = delivery(JOB);
     request.headers_mut().remove(name);
@@ -63,38 +63,42 @@ pub(crate) async fn status(router: &Router, request: Request) -> u16 {
     send(router, request).await.status().as_u16()
 }
 
-/// Status and reason of a refusal; its body is empty.
-pub(crate) async fn refusal(router: &Router, request: Request) -> (u16, Refused) {
+/// Returns the status and the error of a response, and checks that its body is empty.
+pub(crate) async fn send_rejected(router: &Router, request: Request) -> (u16, ReceiveError) {
     let response = send(router, request).await;
-    let reason = response.extensions().get::<Refused>().cloned();
+    let error = response.extensions().get::<ReceiveError>().cloned();
     let status = response.status().as_u16();
     let body = axum::body::to_bytes(response.into_body(), 100).await;
     assert!(body.unwrap().is_empty());
-    (status, reason.unwrap())
+    (status, error.unwrap())
 }
 
-/// Requests that are refused for their headers, and what they are answered.
-pub(crate) fn bad_headers() -> Vec<(&'static str, Request, u16)> {
+/// Returns requests with invalid headers, and the expected status of each.
+pub(crate) fn invalid_headers() -> Vec<(&'static str, Request, u16)> {
     let zeros = format!("svc-v1={}", "0".repeat(64));
-    let of_another_body = request(signed_at(NOW, "{}"), JOB);
+    let signed_for_another_body = request(signed_at(NOW, "{}"), JOB);
     let (timestamp, signature) = (header::TIMESTAMP, header::SIGNATURE);
     vec![
-        ("none", request(HeaderMap::new(), JOB), 400),
+        ("no headers", request(HeaderMap::new(), JOB), 400),
         ("no timestamp", with_header(timestamp, None), 400),
         ("no signature", with_header(signature, None), 400),
-        ("not UTF-8", with_header(signature, Some(b"\xff\xfe")), 400),
         (
-            "time not UTF-8",
+            "signature not UTF-8",
+            with_header(signature, Some(b"\xff\xfe")),
+            400,
+        ),
+        (
+            "timestamp not UTF-8",
             with_header(timestamp, Some(b"17\xff")),
             400,
         ),
         (
-            "a negative time",
+            "negative timestamp",
             with_header(timestamp, Some(b"-9223372036854775808")),
             400,
         ),
         (
-            "a cut tag",
+            "truncated tag",
             with_header(signature, Some(&zeros.as_bytes()[..39])),
             400,
         ),
@@ -103,18 +107,22 @@ pub(crate) fn bad_headers() -> Vec<(&'static str, Request, u16)> {
             with_header(signature, Some(&[b','; 40])),
             400,
         ),
-        ("too long", with_header(signature, Some(&[b'a'; 5000])), 400),
+        (
+            "signature too long",
+            with_header(signature, Some(&[b'a'; 5000])),
+            400,
+        ),
         (
             "another scheme",
             with_header(signature, Some(b"svc-v2=00")),
             401,
         ),
         (
-            "a wrong signature",
+            "wrong signature",
             with_header(signature, Some(zeros.as_bytes())),
             401,
         ),
-        ("another body", of_another_body, 401),
+        ("another body", signed_for_another_body, 401),
         ("too old", request(signed_at(NOW - 301, JOB), JOB), 401),
         (
             "in the future",

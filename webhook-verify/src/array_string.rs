@@ -1,16 +1,16 @@
-//! Short ASCII text of bounded length, on the stack.
+//! A string of bounded length that is stored inline.
 
 use core::fmt;
 
-/// Text of at most `N` ASCII characters. What does not fit is dropped, so every
-/// use has an `N` that its longest content fits.
+/// A string of at most `N` ASCII characters. Characters beyond the capacity are dropped,
+/// so every use chooses an `N` that fits its longest content.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Text<const N: usize> {
+pub(crate) struct ArrayString<const N: usize> {
     bytes: [u8; N],
     len: usize,
 }
 
-impl<const N: usize> Text<N> {
+impl<const N: usize> ArrayString<N> {
     pub(crate) const fn new() -> Self {
         Self {
             bytes: [0; N],
@@ -22,7 +22,7 @@ impl<const N: usize> Text<N> {
         text.bytes().for_each(|byte| self.push(byte));
     }
 
-    /// Two lower case hex digits.
+    /// Appends a byte as two lower case hex digits.
     pub(crate) fn push_hex(&mut self, byte: u8) {
         self.push(hex_digit(byte >> 4));
         self.push(hex_digit(byte & 0x0f));
@@ -34,14 +34,14 @@ impl<const N: usize> Text<N> {
     }
 
     fn push(&mut self, byte: u8) {
-        if let Some(place) = self.bytes.get_mut(self.len) {
-            *place = byte;
+        if let Some(slot) = self.bytes.get_mut(self.len) {
+            *slot = byte;
             self.len += 1;
         }
     }
 }
 
-impl<const N: usize> fmt::Write for Text<N> {
+impl<const N: usize> fmt::Write for ArrayString<N> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         self.push_str(text);
         Ok(())
@@ -63,24 +63,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_byte_is_written_as_two_hex_digits() {
+    fn push_hex_writes_two_digits_for_every_byte() {
         for byte in 0..=u8::MAX {
-            let mut text = Text::<2>::new();
+            let mut text = ArrayString::<2>::new();
             text.push_hex(byte);
             assert_eq!(text.as_str(), format!("{byte:02x}"));
         }
     }
 
     #[test]
-    fn the_largest_number_fits_in_twenty_characters() {
-        let mut text = Text::<20>::new();
+    fn twenty_characters_fit_the_largest_u64() {
+        let mut text = ArrayString::<20>::new();
         write!(text, "{}", u64::MAX).unwrap();
         assert_eq!(text.as_str(), "18446744073709551615");
     }
 
     #[test]
-    fn what_does_not_fit_is_dropped() {
-        let mut text = Text::<3>::new();
+    fn characters_beyond_the_capacity_are_dropped() {
+        let mut text = ArrayString::<3>::new();
         text.push_str("abcd");
         assert_eq!(text.as_str(), "abc");
     }

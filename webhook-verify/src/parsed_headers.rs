@@ -1,0 +1,301 @@
+//! Parsing of the timestamp and signature headers.
+
+use core::time::Duration;
+
+use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
+use zeroize::Zeroize;
+
+use crate::header::SCHEME_PREFIX;
+use crate::mac::Tag;
+use crate::verify_error::VerifyError;
+
+const MAX_TIMESTAMP_DIGITS: usize = 20;
+const MAX_SIGNATURE_BYTES: usize = 4096;
+const MAX_ENTRIES: usize = 32;
+
+/// The timestamp and the signatures in the headers of a delivery, not yet verified.
+pub(crate) struct ParsedHeaders {
+    timestamp: u64,
+    tags: [Tag; MAX_ENTRIES],
+    tag_count: usize,
+}
+
+impl ParsedHeaders {
+    pub(crate) fn parse(timestamp: &[u8], signature: &[u8]) -> Result<Self, VerifyError> {
+        Self::parse_lines(timestamp, || core::iter::once(signature))
+    }
+
+    /// Parses a signature header of several lines as one list, without joining them.
+    pub(crate) fn parse_lines<'a, I: Iterator<Item = &'a [u8]>>(
+        timestamp: &[u8],
+        signature: impl Fn() -> I,
+    ) -> Result<Self, VerifyError> {
+        let mut parsed = Self {
+            timestamp: parse_timestamp(timestamp)?,
+            tags: [[0; 32]; MAX_ENTRIES],
+            tag_count: 0,
+        };
+        parsed.parse_entries(signature)?;
+        Ok(parsed)
+    }
+
+    pub(crate) fn timestamp(&self) -> u64 {
+        self.timestamp
+    }
+
+    /// Returns an error if the timestamp differs from `now` by more than the tolerance.
+    pub(crate) fn check_timestamp(&self, now: u64, tolerance: Duration) -> Result<(), VerifyError> {
+        let age_seconds = now.saturating_sub(self.timestamp);
+        let ahead_seconds = self.timestamp.saturating_sub(now);
+        if tolerance.is_zero() {
+            Ok(())
+        } else if Duration::from_secs(age_seconds) > tolerance {
+            Err(VerifyError::TimestampTooOld { age_seconds })
+        } else if Duration::from_secs(ahead_seconds) > tolerance {
+            Err(VerifyError::TimestampInFuture { ahead_seconds })
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Returns the index of the first computed tag that equals one of the entries.
+    ///
+    /// Every entry is compared with every computed tag in constant time, so the duration
+    /// reveals neither how many bytes of a guess were right nor which tag matched.
+    pub(crate) fn find_match(&self, computed: impl Iterator<Item = Tag>) -> Option<usize> {
+        let mut found = Choice::from(0);
+        let mut index = 0;
+        for (key, mut tag) in (0..=u8::MAX).zip(computed) {
+            let mut equal = Choice::from(0);
+            for entry in self.tags.iter().take(self.tag_count) {
+                equal |= entry.ct_eq(&tag);
+            }
+            index.conditional_assign(&key, equal & !found);
+            found |= equal;
+            // For a forged delivery, this is the valid tag that an attacker needs.
+            tag.zeroize();
+        }
+        bool::from(found).then_some(usize::from(index))
+    }
+
+    fn parse_entries<'a, I: Iterator<Item = &'a [u8]>>(
+        &mut self,
+        lines: impl Fn() -> I,
+    ) -> Result<(), VerifyError> {
+        // Counts one comma per line, as if the lines had been joined.
+        let lengths = lines().map(|line| line.len().saturating_add(1));
+        if lengths.fold(0, usize::saturating_add) > MAX_SIGNATURE_BYTES + 1 {
+            return Err(VerifyError::SignatureTooLong);
+        }
+        let mut error = VerifyError::SignatureMissing;
+        let entries = lines().flat_map(|line| line.split(|byte| *byte == b','));
+        for (position, entry) in entries.enumerate() {
+            if position >= MAX_ENTRIES {
+                return Err(VerifyError::TooManySignatures);
+            }
+            match Entry::parse(entry) {
+                Entry::Tag(tag) => {
+                    if let Some(slot) = self.tags.get_mut(self.tag_count) {
+                        *slot = tag;
+                        self.tag_count += 1;
+                    }
+                }
+                Entry::Malformed => error = VerifyError::SignatureMalformed,
+                Entry::OtherScheme if error == VerifyError::SignatureMissing => {
+                    error = VerifyError::SignatureUnsupported;
+                }
+                Entry::OtherScheme | Entry::Empty => {}
+            }
+        }
+        if self.tag_count == 0 {
+            return Err(error);
+        }
+        Ok(())
+    }
+}
+
+enum Entry {
+    Tag(Tag),
+    Malformed,
+    OtherScheme,
+    Empty,
+}
+
+impl Entry {
+    fn parse(entry: &[u8]) -> Self {
+        let entry = trim_list_whitespace(entry);
+        if entry.is_empty() {
+            Self::Empty
+        } else if let Some(hex) = entry.strip_prefix(SCHEME_PREFIX.as_bytes()) {
+            decode_tag(hex).map_or(Self::Malformed, Self::Tag)
+        } else if entry.contains(&b'=') {
+            Self::OtherScheme
+        } else {
+            Self::Malformed
+        }
+    }
+}
+
+fn parse_timestamp(header: &[u8]) -> Result<u64, VerifyError> {
+    if header.is_empty() {
+        return Err(VerifyError::TimestampMissing);
+    }
+    if header.len() > MAX_TIMESTAMP_DIGITS {
+        return Err(VerifyError::TimestampMalformed);
+    }
+    let mut seconds = 0_u64;
+    for byte in header {
+        let digit = match byte {
+            b'0'..=b'9' => u64::from(byte & 0x0f),
+            _ => return Err(VerifyError::TimestampMalformed),
+        };
+        let shifted = seconds.checked_mul(10);
+        let next = shifted.and_then(|shifted| shifted.checked_add(digit));
+        seconds = next.ok_or(VerifyError::TimestampMalformed)?;
+    }
+    Ok(seconds)
+}
+
+/// Removes the white space that HTTP allows around list members: spaces and tabs only.
+fn trim_list_whitespace(mut entry: &[u8]) -> &[u8] {
+    while let [b' ' | b'\t', rest @ ..] | [rest @ .., b' ' | b'\t'] = entry {
+        entry = rest;
+    }
+    entry
+}
+
+/// Decodes 64 hex digits. Validity is checked once at the end, because a branch per
+/// digit on random data would be mispredicted.
+fn decode_tag(hex: &[u8]) -> Option<Tag> {
+    let hex: &[u8; 64] = hex.try_into().ok()?;
+    let (pairs, _) = hex.as_chunks::<2>();
+    let mut tag = [0; 32];
+    let mut all_nibbles = 0;
+    for (byte, [high, low]) in tag.iter_mut().zip(pairs) {
+        let (high, low) = (decode_digit(*high), decode_digit(*low));
+        all_nibbles |= high | low;
+        *byte = high << 4 | low;
+    }
+    (all_nibbles <= 0x0f).then_some(tag)
+}
+
+/// Returns the value of a hex digit, or 255 for any other byte.
+fn decode_digit(digit: u8) -> u8 {
+    let number = digit.wrapping_sub(b'0');
+    let letter = (digit | 0x20).wrapping_sub(b'a');
+    if number < 10 {
+        number
+    } else if letter < 6 {
+        letter + 10
+    } else {
+        u8::MAX
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::format;
+
+    use super::*;
+
+    const TAG_OF_AA: &[u8] =
+        b"svc-v1=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
+
+    fn parse_at(timestamp: &str) -> Result<ParsedHeaders, VerifyError> {
+        ParsedHeaders::parse(timestamp.as_bytes(), TAG_OF_AA)
+    }
+
+    #[test]
+    fn the_tolerance_applies_in_both_directions_and_is_inclusive() {
+        let headers = parse_at("1000").unwrap();
+        let tolerance = Duration::from_secs(300);
+        assert_eq!(headers.check_timestamp(1300, tolerance), Ok(()));
+        assert_eq!(headers.check_timestamp(700, tolerance), Ok(()));
+        assert_eq!(
+            headers.check_timestamp(1301, tolerance),
+            Err(VerifyError::TimestampTooOld { age_seconds: 301 })
+        );
+        assert_eq!(
+            headers.check_timestamp(699, tolerance),
+            Err(VerifyError::TimestampInFuture { ahead_seconds: 301 })
+        );
+    }
+
+    #[test]
+    fn a_tolerance_below_one_second_is_not_treated_as_zero() {
+        let headers = parse_at("1000").unwrap();
+        let tolerance = Duration::from_millis(1);
+        assert_eq!(headers.check_timestamp(1000, tolerance), Ok(()));
+        assert!(headers.check_timestamp(1001, tolerance).is_err());
+    }
+
+    #[test]
+    fn extreme_timestamps_do_not_overflow() {
+        let last = parse_at("18446744073709551615").unwrap();
+        assert!(last.check_timestamp(0, Duration::from_secs(300)).is_err());
+        assert!(last.check_timestamp(0, Duration::MAX).is_ok());
+        let first = parse_at("0").unwrap();
+        assert!(
+            first
+                .check_timestamp(u64::MAX, Duration::from_secs(1))
+                .is_err()
+        );
+        assert!(first.check_timestamp(u64::MAX, Duration::ZERO).is_ok());
+    }
+
+    #[test]
+    fn find_match_returns_the_first_matching_index() {
+        let headers = parse_at("1").unwrap();
+        let (equal, other) = ([0xaa; 32], [0xab; 32]);
+        assert_eq!(headers.find_match([equal, equal].into_iter()), Some(0));
+        assert_eq!(
+            headers.find_match([other, equal, other].into_iter()),
+            Some(1)
+        );
+        assert_eq!(headers.find_match([other, other].into_iter()), None);
+        assert_eq!(headers.find_match([].into_iter()), None);
+    }
+
+    #[test]
+    fn unused_tag_slots_do_not_match() {
+        let headers = parse_at("1").unwrap();
+        assert_eq!(headers.find_match([[0; 32]].into_iter()), None);
+    }
+
+    #[test]
+    fn hex_digits_are_decoded_in_both_cases_and_other_bytes_rejected() {
+        for digit in 0..=u8::MAX {
+            let expected = char::from(digit).to_digit(16).unwrap_or(255);
+            assert_eq!(u32::from(decode_digit(digit)), expected);
+        }
+    }
+
+    #[test]
+    fn limits_count_all_entries_and_all_lines() {
+        let entries = |count| std::vec!["x=y"; count].join(",");
+        let error = |signature: &str| ParsedHeaders::parse(b"1", signature.as_bytes()).err();
+        assert_eq!(error(&entries(32)), Some(VerifyError::SignatureUnsupported));
+        assert_eq!(error(&entries(33)), Some(VerifyError::TooManySignatures));
+        assert_eq!(error(&",".repeat(32)), Some(VerifyError::TooManySignatures));
+        let lines_error =
+            |lines: &[&[u8]]| ParsedHeaders::parse_lines(b"1", || lines.iter().copied()).err();
+        let half = entries(16);
+        let halves = [half.as_bytes(), half.as_bytes()];
+        assert_eq!(
+            lines_error(&halves),
+            Some(VerifyError::SignatureUnsupported)
+        );
+        let one_more = [halves[0], halves[1], b"x=y"];
+        assert_eq!(lines_error(&one_more), Some(VerifyError::TooManySignatures));
+        let long = format!("x={}", "y".repeat(4094));
+        let lines = [&long.as_bytes()[..4000], &long.as_bytes()[4001..]];
+        assert_ne!(lines_error(&lines), Some(VerifyError::SignatureTooLong));
+        let lines = [&long.as_bytes()[..4000], &long.as_bytes()[4000..]];
+        assert_eq!(lines_error(&lines), Some(VerifyError::SignatureTooLong));
+        assert_eq!(error(&long), Some(VerifyError::SignatureUnsupported));
+        assert_eq!(
+            error(&format!("{long}y")),
+            Some(VerifyError::SignatureTooLong)
+        );
+    }
+}
