@@ -112,7 +112,10 @@ async fn a_key_is_in_no_log_error_debug_output_or_journal() {
         .jobs().handle(&JobId::from("job_missing")).get().await
         .unwrap_err();
     write!(seen, "{missing} {missing:?}").unwrap();
-    let raw = client.raw(Method::Get, "/v1/nothing").await.unwrap();
+    let raw = client
+        .request(Method::Get, "/v1/nothing")
+        .await
+        .unwrap_err();
     write!(seen, "{raw:?}").unwrap();
     write!(seen, "{:?}", server.requests(0)).unwrap();
 

@@ -131,7 +131,7 @@ async fn what_is_another_owners_reads_as_what_is_not_there() {
         ErrorCode::FormatNotFound,
     );
     is(
-        other.actions().get(&"act_none".into()).await,
+        other.actions().get("act_none").await,
         404,
         ErrorCode::ActionNotFound,
     );

@@ -268,7 +268,7 @@ async fn a_spent_write_budget_is_waited_for_and_then_told() {
     let developer = client(&mock, "svc_dev_demo");
     for _ in 0..120 {
         developer
-            .format_runs().handle(&"run_none".into()).cancel().await
+            .format_runs().handle("run_none").cancel().await
             .unwrap_err();
     }
     let patient = std::time::Duration::from_secs(2);
@@ -283,7 +283,7 @@ async fn a_spent_write_budget_is_waited_for_and_then_told() {
     // A client that does not know of the budget yet is told by the service.
     for _ in 0..119 {
         developer
-            .format_runs().handle(&"run_none".into()).cancel().await
+            .format_runs().handle("run_none").cancel().await
             .unwrap_err();
     }
     let other = client(&mock, "svc_dev_demo");

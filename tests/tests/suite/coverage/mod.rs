@@ -11,21 +11,18 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use svc_mock_server::InProcess;
 use svc_sdk::contract::{Method, Operation, Surface};
-use svc_sdk::developer::Alias;
 use svc_sdk::types::{
-    AvatarGenerate, AvatarInput, AvatarPreviewCreate, AvatarTalkingVideo, Image1Generate,
+    AvatarFaceSwap, AvatarGenerate, AvatarInput, AvatarPreviewCreate, AvatarTalkingVideo, Image1Generate,
     ImageGenerate, JobId, Music1Generate, MusicPick, Search, TopUpCreate, TopUpId, Video1Generate,
     VideoCaptionsCreate, VideoGenerate,
 };
-use svc_sdk::{Developer, Result, Secret, Submit, developer, open};
+use svc_sdk::{Call, Developer, JobHandle, Result, Secret, developer, open};
 
 use self::runs::Runs;
 
-const AVATAR: &str = r#"{"avatar_handle": "noa", "input": {"prompt": "a presenter"}}"#;
-const OTHER_AVATAR: &str = r#"{"avatar_handle": "tom", "input": {"prompt": "a presenter"}}"#;
-const SPEECH: &str = r#"{"avatar_handle": "ada", "script": "Hello."}"#;
-const FACE_SWAP: &str = r#"{"avatar_handle": "ada", "video_url": "https://media.example/a.mp4"}"#;
-const PROMPT: &str = r#"{"prompt": "a fox"}"#;
+fn avatar(handle: &str) -> AvatarGenerate {
+    AvatarGenerate::new(handle).input(AvatarInput::prompt("a presenter"))
+}
 
 struct World {
     mock: InProcess,
@@ -40,7 +37,7 @@ struct World {
 }
 
 /// Makes what a submit makes, and gives the id of the resource that its receipt names.
-async fn made(submit: Submit<svc_sdk::JobHandle<Developer>>, resource: &str) -> String {
+async fn made(submit: Call<JobHandle<Developer>>, resource: &str) -> String {
     let job = submit.await.unwrap();
     job.wait().await.unwrap();
     let resource: Value = job.receipt().unwrap().extra.field(resource).unwrap();
@@ -74,7 +71,7 @@ impl World {
         let captions = VideoCaptionsCreate::new("https://media.example/a.mp4");
         Self {
             job: job.id().clone(),
-            top_up: top_up.id,
+            top_up: top_up.id().clone(),
             avatar_video: made(developer.avatars().talking_video(&speech), "avatar_video").await,
             preview: made(developer.previews().create(&preview), "preview").await,
             captions: made(developer.captions().create(&captions), "caption").await,
@@ -98,6 +95,8 @@ impl World {
             ..
         } = self;
         let video = VideoGenerate::new("video-f").prompt("a fox");
+        let speech = AvatarTalkingVideo::new("ada").script("Hello.");
+        let aliases = developer.model_aliases("studio");
         Some(match operation {
             Op::ImageGenerate => open
                 .images().generate(&ImageGenerate::new("image-i").prompt("a fox")).await
@@ -124,7 +123,7 @@ impl World {
             Op::TopUpsGet => open.top_ups().handle(top_up).get().await.map(drop),
 
             Op::Health => developer.catalog().health().await.map(drop),
-            Op::Catalog => developer.catalog().await.map(drop),
+            Op::Catalog => developer.catalog().get().await.map(drop),
             Op::Openapi => developer.schema().openapi().await.map(drop),
             Op::Reference => developer.schema().reference().await.map(drop),
             Op::Me => developer.account().me().await.map(drop),
@@ -198,23 +197,40 @@ impl World {
             Op::VideoCaptionsGet => developer
                 .captions().get(&self.captions).await
                 .map(drop),
-            Op::AliasAvatarV10 => self.alias(Alias::AvatarV1_0, AVATAR).await,
-            Op::AliasAvatar10Generate => self.alias(Alias::Avatar1_0Generate, OTHER_AVATAR).await,
-            Op::AliasAvatar10TalkingVideo => self.alias(Alias::Avatar1_0TalkingVideo, SPEECH).await,
-            Op::AliasAvatarVideoV10 => self.alias(Alias::AvatarVideoV1_0, SPEECH).await,
-            Op::AliasAvatarFaceSwapV10 => self.alias(Alias::AvatarFaceSwapV1_0, FACE_SWAP).await,
-            Op::AliasImage10 => self.alias(Alias::Image1_0, PROMPT).await,
-            Op::AliasVideo10 => self.alias(Alias::Video1_0, PROMPT).await,
-            Op::AliasMusic10 => self.alias(Alias::Music1_0, PROMPT).await,
+            Op::AliasAvatarV10 => aliases.avatar_v1_0(avatar("noa")).await.map(drop),
+            Op::AliasAvatar10Generate => aliases
+                .avatar_1_0_generate(avatar("tom"))
+                .await
+                .map(drop),
+            Op::AliasAvatar10TalkingVideo => {
+                aliases.avatar_1_0_talking_video(speech).await.map(drop)
+            }
+            Op::AliasAvatarVideoV10 => aliases.avatar_video_v1_0(speech).await.map(drop),
+            Op::AliasAvatarFaceSwapV10 => {
+                let body = AvatarFaceSwap::new("ada").video_url("https://media.example/a.mp4");
+                aliases.avatar_face_swap_v1_0(body).await.map(drop)
+            }
+            Op::AliasImage10 => aliases
+                .image_1_0(Image1Generate::new("a fox"))
+                .await
+                .map(drop),
+            Op::AliasVideo10 => aliases
+                .video_1_0(Video1Generate::new("a fox"))
+                .await
+                .map(drop),
+            Op::AliasMusic10 => aliases
+                .music_1_0(Music1Generate::new("a fox"))
+                .await
+                .map(drop),
 
             // Hidden from the public schema: reachable raw, without a typed promise.
             Op::HiddenHealth => developer
-                .raw(Method::Get, operation.path()).await
+                .request(Method::Get, operation.path()).await
                 .map(drop),
             Op::HiddenAdmissionPreview => {
                 let body = json!({"model": "video-1.0", "input": {"prompt": "a fox"}});
                 developer
-                    .raw(Method::Post, operation.path())
+                    .request(Method::Post, operation.path())
                     .body(&body).await
                     .map(drop)
             }
@@ -290,15 +306,6 @@ impl World {
             unknown.code().map(svc_sdk::contract::ErrorCode::as_str),
             Some("job_not_found")
         );
-    }
-
-    async fn alias(&self, alias: Alias, body: &str) -> Result<()> {
-        let body = serde_json::from_str(body).unwrap();
-        let job = self
-            .developer
-            .model_run("studio", alias, &body).await?;
-        assert!(job.idempotency_key().is_some());
-        Ok(())
     }
 
     fn operations(&self) -> Vec<String> {
