@@ -5,7 +5,7 @@ use std::io;
 
 use tokio::sync::watch;
 
-use crate::exit::Exit;
+use crate::error::Exit;
 
 /// Listens from the first time that someone wants to know. Until then Ctrl-C ends the program as
 /// it always does, at a prompt too.

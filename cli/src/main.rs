@@ -4,25 +4,28 @@
 //! on disk before it is sent (`journal`), and can always be taken up again.
 
 mod args;
-mod blame;
-mod body;
+mod cli;
 mod clock;
 mod commands;
 mod config;
-mod exit;
-mod failure;
+mod error;
 mod help;
+mod input;
 mod interrupt;
+mod join_all;
 mod journal;
 mod listen;
 mod output;
-mod price;
-mod run_body;
+mod pricing;
+mod random;
+mod request_body;
+mod resource;
 mod sandbox;
 mod session;
-mod subject;
 mod submit;
-mod together;
+mod tables;
+mod text;
+mod types;
 mod wait;
 mod webhook;
 
@@ -30,14 +33,15 @@ use std::process::ExitCode;
 
 use clap::FromArgMatches;
 
-use crate::args::{Cli, Color, Format};
-use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::args::{Color, Format};
+use crate::cli::Cli;
+use crate::error::Exit;
+use crate::error::Failure;
 use crate::output::{Printer, Wishes};
 use crate::session::Session;
 
 fn main() -> ExitCode {
-    let cli = match help::command()
+    let cli = match cli::command_line()
         .try_get_matches()
         .and_then(|matches| Cli::from_arg_matches(&matches))
     {
@@ -59,7 +63,7 @@ fn main() -> ExitCode {
             return failure.exit().into();
         }
     };
-    let exit = match runtime.block_on(commands::run(&session, cli.command)) {
+    let exit = match runtime.block_on(cli::run(&session, cli.command)) {
         Ok(()) => Exit::Done,
         Err(failure) => {
             session.printer.failure(&failure);

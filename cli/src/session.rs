@@ -5,14 +5,15 @@ use std::cell::OnceCell;
 use svc_sdk::{Client, RetryPolicy, Secret, Surface, contract};
 
 use crate::args::{Global, SurfaceChoice};
-use crate::config::{Environment, KeyStore, Settings, origin_of, state_dir};
-use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::config::{Environment, KeyStore, Origin, Settings, StoredIn, origin_of, state_dir};
+use crate::error::Exit;
+use crate::error::Failure;
 use crate::interrupt::Interrupts;
 use crate::journal::{Journal, key_fingerprint};
-use crate::output::untrusted::clean;
-use crate::output::{Printer, Wishes, quote};
+use crate::output::{Printer, Wishes};
 use crate::sandbox::Sandbox;
+use crate::text::clean;
+use crate::text::quote;
 
 /// One run of the program.
 #[derive(Debug)]
@@ -279,6 +280,21 @@ impl Session {
         store.read(profile, surface)
     }
 
+    /// Where a surface's key comes from, where there is one.
+    pub(crate) fn key_origin(&self, surface: SurfaceChoice) -> Result<Option<String>, Failure> {
+        let variable = key_variable(surface);
+        if self.environment.get(variable).is_some() {
+            return Ok(Some(Origin::Variable(variable).to_string()));
+        }
+        let settings = self.settings()?;
+        let store = KeyStore::beside(settings.file.path());
+        let stored = store.find(&settings.profile.value, surface)?;
+        Ok(stored.map(|stored| match stored.place {
+            StoredIn::Keyring => format!("keyring, for {}", stored.origin),
+            StoredIn::File => format!("file {}, for {}", store.path().display(), stored.origin),
+        }))
+    }
+
     fn sandbox(&self) -> &Sandbox {
         self.sandbox.get_or_init(|| {
             self.printer.note("sandbox: a mock of the service inside this process; nothing is real and nothing costs");
@@ -288,7 +304,7 @@ impl Session {
 }
 
 /// The variable that holds a surface's key.
-pub(crate) const fn key_variable(surface: SurfaceChoice) -> &'static str {
+const fn key_variable(surface: SurfaceChoice) -> &'static str {
     match surface {
         SurfaceChoice::Open => "SVC_OPEN_API_KEY",
         SurfaceChoice::Developer => "SVC_DEVELOPER_API_KEY",

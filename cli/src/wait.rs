@@ -10,13 +10,13 @@ use tokio::sync::mpsc;
 
 use crate::args::{Timeout, WaitArgs};
 use crate::clock;
-use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::journal::Outcome;
-use crate::output::live::Live;
-use crate::output::untrusted::clean;
+use crate::error::Exit;
+use crate::error::Failure;
+use crate::output::Live;
+use crate::resource::{Stopped, Subject};
 use crate::session::Session;
-use crate::subject::{Stopped, Subject};
+use crate::text::clean;
+use crate::types::Outcome;
 
 /// What is waited for.
 #[derive(Debug)]

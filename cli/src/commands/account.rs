@@ -4,7 +4,7 @@ use svc_sdk::Developer;
 use svc_sdk::contract::{Operation, Scope};
 use svc_sdk::types::{Assumed, Me, ServiceCatalog};
 
-use crate::failure::Failure;
+use crate::error::Failure;
 use crate::output::Table;
 use crate::session::Session;
 

@@ -7,13 +7,14 @@ use svc_sdk::runs::{ActionRun, RunHandle};
 use svc_sdk::types::{Action as Entry, ActionId, ActionTrigger, RunId};
 
 use crate::args::{Pair, StartArgs};
-use crate::commands::run::tables;
-use crate::failure::Failure;
+use crate::error::Failure;
 use crate::output::Table;
-use crate::run_body;
+use crate::request_body::run as run_body;
+use crate::resource::run::RunEnd;
+use crate::resource::run::tables;
 use crate::session::Session;
-use crate::subject::run::{RunEnd, table};
-use crate::submit::{self, Order};
+use crate::submit;
+use crate::types::Order;
 
 /// Actions.
 #[derive(Debug, Subcommand)]
@@ -106,7 +107,7 @@ pub(crate) async fn run(session: &Session, action: Action) -> Result<(), Failure
                 receipt: call.send().await?,
                 files: None,
             };
-            session.printer.one(&end, table)
+            session.printer.one(&end, tables::finished)
         }
     }
 }

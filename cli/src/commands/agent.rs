@@ -7,11 +7,12 @@ use svc_sdk::contract::Operation;
 use svc_sdk::runs::{AgentRun, RunHandle};
 
 use crate::args::{CapArg, Pair, StartArgs};
-use crate::commands::run::tables;
-use crate::failure::Failure;
-use crate::run_body;
+use crate::error::Failure;
+use crate::request_body::run as run_body;
+use crate::resource::run::tables;
 use crate::session::Session;
-use crate::submit::{self, Order};
+use crate::submit;
+use crate::types::Order;
 
 /// Agent Completions.
 #[derive(Debug, Subcommand)]

@@ -7,9 +7,10 @@ use svc_sdk::types::IdempotencyKey;
 use svc_sdk::{Developer, Open, RawCall, RawResponse, Surface};
 
 use crate::args::{Pair, SurfaceArg, SurfaceChoice};
-use crate::body::json_of;
-use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::error::Exit;
+use crate::error::Failure;
+use crate::input::json_of;
+use crate::random;
 use crate::session::Session;
 
 /// The flags of `svc api`.
@@ -84,7 +85,7 @@ pub(crate) async fn run(session: &Session, args: Api) -> Result<(), Failure> {
     };
     // Made here, so that it can be named whatever becomes of the request.
     let key = match args.idempotency_key {
-        None if repeats.sends_key() => Some(fresh_key()?),
+        None if repeats.sends_key() => Some(random::idempotency_key()?),
         given => given,
     };
     if let Some(key) = &key {
@@ -209,15 +210,6 @@ fn interrupted(repeats: RetryClass) -> Failure {
         RetryClass::Safe | RetryClass::Idempotent => Failure::interrupted(),
         _ => in_doubt(Failure::unanswered(), true, repeats),
     }
-}
-
-pub(crate) fn fresh_key() -> Result<IdempotencyKey, Failure> {
-    let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes)
-        .map_err(|error| Failure::other(format!("no randomness: {error}")))?;
-    let text: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    text.parse()
-        .map_err(|error: svc_sdk::types::InvalidField| Failure::other(error.to_string()))
 }
 
 /// What may have been carried out, and must not simply be sent again.

@@ -10,12 +10,11 @@ use serde::Serialize;
 use svc_sdk::contract::Method;
 use svc_sdk::{Developer, Open, Secret};
 
-use super::config::key_origin;
 use crate::args::{SurfaceArg, SurfaceChoice};
-use crate::body::read_file;
 use crate::config::{ConfigFile, KeyStore, Origin, StoredIn, origin_of};
-use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::error::Exit;
+use crate::error::Failure;
+use crate::input::read_file;
 use crate::output::Table;
 use crate::session::Session;
 
@@ -194,7 +193,7 @@ fn status(session: &Session) -> Result<(), Failure> {
         rows.push(Row {
             surface: surface.as_str(),
             url: settings.url_of(surface).map(|url| url.value.clone()),
-            key: key_origin(session, surface)?,
+            key: session.key_origin(surface)?,
         });
     }
     session.printer.many(&rows, |rows| {

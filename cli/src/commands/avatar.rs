@@ -5,13 +5,14 @@ use svc_sdk::Developer;
 use svc_sdk::contract::Operation;
 use svc_sdk::types::Avatar as Entry;
 
-use super::trending::SearchArgs;
-use crate::args::{SpeechFields, SubmitArgs};
-use crate::body::{Body, json_of};
-use crate::failure::Failure;
+use crate::args::{SearchArgs, SpeechFields, SubmitArgs};
+use crate::error::Failure;
+use crate::input::json_of;
 use crate::output::Table;
+use crate::request_body::Body;
 use crate::session::Session;
-use crate::submit::{self, Order};
+use crate::submit;
+use crate::types::Order;
 
 /// Avatars.
 #[derive(Debug, Subcommand)]
@@ -126,10 +127,8 @@ async fn generate(session: &Session, args: &Generate) -> Result<(), Failure> {
 }
 
 async fn talking_video(session: &Session, args: &TalkingVideo) -> Result<(), Failure> {
-    let body = Body::read(&args.submit.body)?;
-    let body = args
-        .speech
-        .add_to(body)?
+    let body = Body::read(&args.submit.body)?
+        .speech(&args.speech)?
         .with("product_image", args.product_image.clone())?
         .within("scene", "image_url", args.scene_image_url.clone())?
         .communication(&args.submit.communication)?

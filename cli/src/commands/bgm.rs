@@ -4,7 +4,7 @@ use clap::{Args, Subcommand};
 use svc_sdk::Developer;
 use svc_sdk::types::{MusicPick, MusicTrack};
 
-use crate::failure::Failure;
+use crate::error::Failure;
 use crate::output::Table;
 use crate::session::Session;
 

@@ -6,11 +6,12 @@ use svc_sdk::contract::Operation;
 use svc_sdk::types::{Assumed, VideoCaptions};
 
 use crate::args::SubmitArgs;
-use crate::body::Body;
-use crate::failure::Failure;
+use crate::error::Failure;
 use crate::output::Table;
+use crate::request_body::Body;
 use crate::session::Session;
-use crate::submit::{self, Order};
+use crate::submit;
+use crate::types::Order;
 
 /// Captions of videos.
 #[derive(Debug, Subcommand)]

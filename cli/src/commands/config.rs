@@ -6,12 +6,10 @@ use serde::Serialize;
 use svc_sdk::Open;
 
 use crate::args::SurfaceChoice;
-use crate::config::{
-    ConfigFile, KeyStore, NAMES, Origin, StoredIn, config_file, origin_of, state_dir,
-};
-use crate::failure::Failure;
+use crate::config::{ConfigFile, NAMES, Origin, config_file, origin_of, state_dir};
+use crate::error::Failure;
 use crate::output::Table;
-use crate::session::{Session, key_variable};
+use crate::session::Session;
 use crate::webhook::Secrets;
 
 /// The configuration.
@@ -120,7 +118,7 @@ fn show(session: &Session, with_origin: bool) -> Result<(), Failure> {
         });
     }
     for surface in [SurfaceChoice::Open, SurfaceChoice::Developer] {
-        let origin = key_origin(session, surface)?;
+        let origin = session.key_origin(surface)?;
         rows.push(Row {
             name: format!("{}_api_key", surface.as_str()),
             value: origin.as_ref().map(|_| "(set, not shown)".to_owned()),
@@ -173,22 +171,4 @@ fn show(session: &Session, with_origin: bool) -> Result<(), Failure> {
         }
         table
     })
-}
-
-/// Where a surface's key comes from, where there is one.
-pub(crate) fn key_origin(
-    session: &Session,
-    surface: SurfaceChoice,
-) -> Result<Option<String>, Failure> {
-    let variable = key_variable(surface);
-    if session.environment().get(variable).is_some() {
-        return Ok(Some(Origin::Variable(variable).to_string()));
-    }
-    let settings = session.settings()?;
-    let store = KeyStore::beside(settings.file.path());
-    let stored = store.find(&settings.profile.value, surface)?;
-    Ok(stored.map(|stored| match stored.place {
-        StoredIn::Keyring => format!("keyring, for {}", stored.origin),
-        StoredIn::File => format!("file {}, for {}", store.path().display(), stored.origin),
-    }))
 }

@@ -4,10 +4,10 @@ use clap::Args;
 use svc_sdk::Open;
 
 use crate::args::{BodyArgs, VideoFields};
-use crate::body::Body;
-use crate::failure::Failure;
+use crate::error::Failure;
 use crate::output::Table;
-use crate::price;
+use crate::pricing;
+use crate::request_body::Body;
 use crate::session::Session;
 
 /// The flags of `svc estimate`: those of the submit that it asks about.
@@ -28,10 +28,13 @@ pub(crate) async fn run(session: &Session, args: Estimate) -> Result<(), Failure
     body.flag("num_images", args.num_images)?;
     let body = body.otherwise("model", "auto").finish()?;
     let client = session.access::<Open>()?.client;
-    let estimate = client.open_estimate(price::question(&body)).send().await?;
+    let estimate = client
+        .open_estimate(pricing::question(&body))
+        .send()
+        .await?;
     session.printer.one(&estimate, |estimate| {
         let mut table = Table::of_fields();
-        table.field("price", Some(price::describe(estimate)));
+        table.field("price", Some(pricing::describe(estimate)));
         table
     })
 }

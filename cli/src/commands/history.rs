@@ -3,11 +3,11 @@
 use clap::Args;
 
 use crate::clock;
-use crate::failure::Failure;
-use crate::journal::Outcome;
+use crate::error::Failure;
 use crate::output::Table;
 use crate::session::Session;
-use crate::subject::SubjectId;
+use crate::types::Outcome;
+use crate::types::SubjectId;
 
 /// The flags of `svc history`.
 #[derive(Args, Debug)]

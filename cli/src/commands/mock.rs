@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use clap::Subcommand;
 use svc_mock_server::program;
 
-use crate::failure::Failure;
+use crate::error::Failure;
 use crate::session::Session;
 
 /// The service in miniature.

@@ -4,10 +4,11 @@ use clap::{Args, Subcommand};
 use svc_sdk::contract::Operation;
 
 use crate::args::SubmitArgs;
-use crate::body::Body;
-use crate::failure::Failure;
+use crate::error::Failure;
+use crate::request_body::Body;
 use crate::session::Session;
-use crate::submit::{self, Order};
+use crate::submit;
+use crate::types::Order;
 
 /// Music.
 #[derive(Debug, Subcommand)]

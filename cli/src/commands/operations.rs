@@ -4,7 +4,7 @@ use clap::Args;
 use serde::Serialize;
 use svc_sdk::contract::Operation;
 
-use crate::failure::Failure;
+use crate::error::Failure;
 use crate::output::Table;
 use crate::session::Session;
 

@@ -4,12 +4,13 @@ use clap::{Args, Subcommand};
 use svc_sdk::Developer;
 use svc_sdk::contract::Operation;
 
-use super::avatar_video::entry_table;
 use crate::args::{SpeechFields, SubmitArgs};
-use crate::body::Body;
-use crate::failure::Failure;
+use crate::error::Failure;
+use crate::request_body::Body;
 use crate::session::Session;
-use crate::submit::{self, Order};
+use crate::submit;
+use crate::tables;
+use crate::types::Order;
 
 /// Previews of avatar videos.
 #[derive(Debug, Subcommand)]
@@ -51,10 +52,8 @@ pub(crate) struct Again {
 pub(crate) async fn run(session: &Session, preview: Preview) -> Result<(), Failure> {
     match preview {
         Preview::Create(args) => {
-            let body = Body::read(&args.submit.body)?;
-            let body = args
-                .speech
-                .add_to(body)?
+            let body = Body::read(&args.submit.body)?
+                .speech(&args.speech)?
                 .communication(&args.submit.communication)?
                 .finish()?;
             let order = Order {
@@ -68,7 +67,7 @@ pub(crate) async fn run(session: &Session, preview: Preview) -> Result<(), Failu
         Preview::Get { id } => {
             let client = session.access::<Developer>()?.client;
             let preview = client.avatar_previews_get(&id).send().await?;
-            session.printer.one(&preview, entry_table)
+            session.printer.one(&preview, tables::avatar_video)
         }
         Preview::Regenerate(args) => {
             let operation = Operation::AvatarPreviewsRegenerate;

@@ -4,7 +4,7 @@ use clap::Subcommand;
 use svc_sdk::Open;
 use svc_sdk::types::{Assumed, CatalogModel};
 
-use crate::failure::Failure;
+use crate::error::Failure;
 use crate::output::Table;
 use crate::session::Session;
 

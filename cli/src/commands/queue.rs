@@ -7,10 +7,10 @@ use svc_sdk::Developer;
 use svc_sdk::types::QueueId;
 
 use crate::args::WaitArgs;
-use crate::failure::Failure;
+use crate::error::Failure;
+use crate::resource::queue::tables;
+use crate::resource::{Subject, Told};
 use crate::session::Session;
-use crate::subject::queue::tables;
-use crate::subject::{Subject, Told};
 use crate::wait::{self, Waiting};
 
 /// Bulk queues.

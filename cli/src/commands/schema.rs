@@ -9,7 +9,7 @@ use svc_sdk::openapi::{Difference, Servers, compare, document};
 use svc_sdk::{Client, Developer};
 use url::Url;
 
-use crate::failure::Failure;
+use crate::error::Failure;
 use crate::output::Table;
 use crate::session::Session;
 

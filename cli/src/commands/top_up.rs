@@ -6,10 +6,10 @@ use svc_sdk::types::{IdempotencyKey, TopUp as Record, TopUpCreate, TopUpId};
 use svc_sdk::{Open, WaitOptions};
 
 use crate::args::{BodyArgs, JsonField, SurfaceChoice, Timeout};
-use crate::body::Body;
-use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::error::Exit;
+use crate::error::Failure;
 use crate::output::Table;
+use crate::request_body::Body;
 use crate::session::Session;
 
 /// The balance's top-ups.

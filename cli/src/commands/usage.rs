@@ -7,7 +7,7 @@ use serde::Serialize;
 use svc_sdk::Developer;
 use svc_sdk::types::{JobId, RunId, TopUpId, UsageEntry, UsageKind, Usd};
 
-use crate::failure::Failure;
+use crate::error::Failure;
 use crate::output::Table;
 use crate::session::Session;
 

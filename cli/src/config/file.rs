@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use toml_edit::{DocumentMut, Item, Table, value};
 
-use crate::failure::Failure;
+use crate::error::Failure;
 
 /// What a profile can say.
 pub(crate) const NAMES: [&str; 5] = [
@@ -162,7 +162,7 @@ pub(super) fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exit::Exit;
+    use crate::error::Exit;
 
     #[test]
     fn a_change_keeps_what_else_is_in_the_file() {

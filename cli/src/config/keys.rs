@@ -14,8 +14,8 @@ use toml_edit::{DocumentMut, Item, Table, value};
 use super::file::write_private;
 use super::keyring;
 use crate::args::SurfaceChoice;
-use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::error::Exit;
+use crate::error::Failure;
 
 /// Where a key is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

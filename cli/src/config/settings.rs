@@ -1,58 +1,16 @@
 //! The values of one run, each with where it came from.
 
-use std::collections::BTreeMap;
-
 use url::Url;
 
+use super::environment::Environment;
 use super::file::ConfigFile;
-use super::places;
+use super::paths;
 use crate::args::{Global, SurfaceChoice};
-use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::error::Exit;
+use crate::error::Failure;
 
 /// The profile that is used where none is named.
 const DEFAULT_PROFILE: &str = "default";
-
-/// The variables of the process, or of a test.
-#[derive(Default)]
-pub(crate) struct Environment(BTreeMap<String, String>);
-
-impl Environment {
-    /// The process's `SVC_` variables. An empty one counts as none.
-    pub(crate) fn of_process() -> Self {
-        let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
-            Some((name.into_string().ok()?, value.into_string().ok()?))
-        };
-        Self(
-            std::env::vars_os()
-                .filter_map(text)
-                .filter(|(name, value)| name.starts_with("SVC_") && !value.is_empty())
-                .collect(),
-        )
-    }
-
-    /// A variable.
-    pub(crate) fn get(&self, name: &str) -> Option<&str> {
-        self.0.get(name).map(String::as_str)
-    }
-}
-
-impl std::fmt::Debug for Environment {
-    /// The names only: among the values are keys.
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_set().entries(self.0.keys()).finish()
-    }
-}
-
-impl<const N: usize> From<[(&str, &str); N]> for Environment {
-    fn from(variables: [(&str, &str); N]) -> Self {
-        Self(
-            variables
-                .map(|(name, value)| (name.to_owned(), value.to_owned()))
-                .into(),
-        )
-    }
-}
 
 /// Where a value comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -104,7 +62,7 @@ pub(crate) struct Settings {
 impl Settings {
     /// Reads the file and weighs flag, environment and profile.
     pub(crate) fn resolve(flags: &Global, environment: &Environment) -> Result<Self, Failure> {
-        let file = ConfigFile::load(places::config_file(environment)?)?;
+        let file = ConfigFile::load(paths::config_file(environment)?)?;
         let profile = pick(
             flags.profile.as_ref(),
             "--profile",

@@ -9,11 +9,11 @@ use jiff::Timestamp;
 use serde::Serialize;
 use svc_sdk::types::Usd;
 
-use super::entry::{Entry, Intent, Line, Outcome};
+use super::entry::{Entry, Intent, Line};
 use super::fingerprint::RequestHash;
 use crate::clock;
-use crate::failure::Failure;
-use crate::subject::SubjectId;
+use crate::error::Failure;
+use crate::types::{Outcome, SubjectId};
 
 /// The age at which a file that never became an intent is nobody's.
 const ABANDONED: Duration = Duration::from_secs(3600);

@@ -13,6 +13,6 @@ mod entry;
 mod fingerprint;
 mod folder;
 
-pub(crate) use entry::{Intent, Outcome};
+pub(crate) use entry::Intent;
 pub(crate) use fingerprint::{RequestHash, key_fingerprint};
 pub(crate) use folder::{Journal, OpenIntent};

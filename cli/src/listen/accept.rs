@@ -17,7 +17,7 @@ use tokio::sync::{Semaphore, watch};
 use tokio::time::{sleep, timeout};
 
 use super::receive::Desk;
-use super::told;
+use super::shutdown::told;
 
 /// Connections at once; more wait in the system's queue.
 const CONNECTIONS: u32 = 256;

@@ -14,10 +14,10 @@ use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::time::{sleep, timeout};
 
 use super::delivery::Delivery;
+use super::event::News;
 use super::keys::Keys;
-use super::news::News;
+use super::shutdown::told;
 use super::store::{self, Shared};
-use super::told;
 use crate::clock;
 use crate::webhook::Target;
 

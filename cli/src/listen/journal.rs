@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use svc_webhook_verify::DedupeKey;
 
 use super::delivery::{Delivery, key};
-use crate::failure::Failure;
+use crate::error::Failure;
 
 /// What the first line says the file is.
 const FORMAT: u64 = 1;

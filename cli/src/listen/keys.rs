@@ -15,7 +15,7 @@ use svc_sdk::developer;
 use svc_webhook_verify::{Fingerprint, Reject, Verified, Verifier, header};
 
 use crate::clock;
-use crate::failure::Failure;
+use crate::error::Failure;
 use crate::webhook::{Secrets, Source};
 
 /// Anyone can send a fingerprint that nobody knows: the service is asked no more often.

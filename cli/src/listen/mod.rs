@@ -6,11 +6,12 @@
 
 mod accept;
 mod delivery;
+mod event;
 mod forward;
 mod journal;
 mod keys;
-mod news;
 mod receive;
+mod shutdown;
 mod store;
 
 use std::io::ErrorKind;
@@ -26,12 +27,12 @@ use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
 
 use self::accept::accept;
+use self::event::{Voice, tell};
 use self::forward::Forwarder;
 pub(crate) use self::keys::{Keys, fetch};
-use self::news::{Voice, tell};
 use self::receive::Desk;
 use self::store::Store;
-use crate::failure::Failure;
+use crate::error::Failure;
 use crate::interrupt::terminated;
 use crate::output::print;
 use crate::session::Session;
@@ -189,12 +190,6 @@ pub(crate) async fn listen(session: &Session, options: Options, keys: Keys) -> R
         say_what_is_left(session, left, options.store.is_some());
     }
     ended
-}
-
-/// Waits until it is to end.
-async fn told(stop: &mut watch::Receiver<bool>) {
-    // Who would have told is gone only when all is over.
-    let _ = stop.wait_for(|stop| *stop).await;
 }
 
 fn say_what_is_left(session: &Session, left: usize, on_disk: bool) {

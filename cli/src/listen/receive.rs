@@ -15,9 +15,9 @@ use tokio::sync::{Semaphore, mpsc};
 use tokio::time::timeout;
 
 use super::delivery::Delivery;
+use super::event::{News, Received};
 use super::forward::Forwarder;
 use super::keys::{Checked, Keys};
-use super::news::{News, Received};
 use super::store::{self, NotKept, Shared, Taken};
 use crate::clock;
 

@@ -9,7 +9,7 @@ use svc_webhook_verify::DedupeKey;
 
 use super::delivery::Delivery;
 use super::journal::{Journal, Line, Place};
-use crate::failure::Failure;
+use crate::error::Failure;
 
 /// The service repeats for some hours, and a person may have an event redelivered later.
 const KNOWN_FOR: u64 = 7 * 24 * 60 * 60;

@@ -9,9 +9,9 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use svc_sdk::Update;
 
-use super::Printer;
-use super::untrusted::clean;
+use super::printer::Printer;
 use crate::clock;
+use crate::text::clean;
 
 /// Without news, a plain line comes no more often than this.
 const SILENCE: Duration = Duration::from_secs(30);

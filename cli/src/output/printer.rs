@@ -11,9 +11,9 @@ use svc_sdk::types::List;
 
 use super::jq::Filter;
 use super::table::Table;
-use super::untrusted::{clean, escape_json};
 use crate::args::{Color, Format};
-use crate::failure::Failure;
+use crate::error::Failure;
+use crate::text::{clean, escape_json};
 
 /// What the flags and the environment ask for.
 #[derive(Debug, Default)]

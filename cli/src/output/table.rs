@@ -3,7 +3,7 @@
 use console::style;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use super::untrusted::clean;
+use crate::text::clean;
 
 const GAP: &str = "  ";
 const LEAST_WIDTH: usize = 8;

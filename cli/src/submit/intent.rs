@@ -3,14 +3,15 @@
 use serde_json::Value;
 use svc_sdk::types::IdempotencyKey;
 
-use super::{Order, Submission};
+use super::Submission;
 use crate::clock;
-use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::journal::{Intent, Journal, OpenIntent, Outcome, RequestHash};
-use crate::price::Price;
+use crate::error::Exit;
+use crate::error::Failure;
+use crate::journal::{Intent, Journal, OpenIntent, RequestHash};
+use crate::pricing::Price;
+use crate::resource::Subject;
 use crate::session::choice;
-use crate::subject::Subject;
+use crate::types::{Order, Outcome};
 
 impl<H: Subject> Submission<'_, H> {
     pub(super) fn hash(&self) -> RequestHash {

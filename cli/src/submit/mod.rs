@@ -7,33 +7,19 @@
 mod intent;
 mod sending;
 
-use serde_json::{Map, Value, json};
-use svc_sdk::contract::Operation;
+use serde_json::{Value, json};
 use svc_sdk::{Developer, JobHandle, Open, Started};
 
 use crate::args::{SubmitArgs, SurfaceChoice, Terms};
-use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::journal::Outcome;
+use crate::error::Exit;
+use crate::error::Failure;
 use crate::output::Table;
-use crate::output::untrusted::clean;
-use crate::price::{self, Price};
+use crate::pricing::{self, Price};
+use crate::resource::{Subject, Told};
 use crate::session::{Access, Session};
-use crate::subject::{Subject, Told};
+use crate::text::clean;
+use crate::types::{Order, Outcome};
 use crate::wait::{self, Waiting};
-
-/// What is to be made.
-#[derive(Debug)]
-pub(crate) struct Order {
-    /// What it is called: `video`.
-    pub(crate) noun: &'static str,
-    /// Which operation makes it.
-    pub(crate) operation: Operation,
-    /// The values of its path's placeholders.
-    pub(crate) segments: Vec<String>,
-    /// The request's body.
-    pub(crate) body: Map<String, Value>,
-}
 
 /// Submits a job on the open surface, waits, and prints what came of it.
 pub(crate) async fn open(
@@ -119,7 +105,7 @@ impl<H: Subject> Submission<'_, H> {
     /// `--dry-run`: the request and its price, and nothing that costs.
     async fn rehearse(&self) -> Result<(), Failure> {
         let price = H::price(&self.access.client, self.order).await?;
-        price::within(&price, self.terms.money.max_price)?;
+        pricing::within(&price, self.terms.money.max_price)?;
         let operation = self.order.operation;
         let path = operation
             .expand(&self.order.segments)
@@ -161,10 +147,10 @@ impl<H: Subject> Submission<'_, H> {
             return Ok(Price::Unknown);
         }
         let price = H::price(&self.access.client, self.order).await?;
-        price::within(&price, money.max_price)?;
+        pricing::within(&price, money.max_price)?;
         if ask {
             let what = format!("{} this {}", H::VERB, self.order.noun);
-            price::confirm(self.session, &what, &price, money)?;
+            pricing::confirm(self.session, &what, &price, money)?;
         }
         Ok(price)
     }

@@ -11,12 +11,13 @@ use svc_sdk::types::IdempotencyKey;
 
 use super::Submission;
 use crate::clock;
-use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::error::Exit;
+use crate::error::Failure;
 use crate::journal::{Journal, OpenIntent, RequestHash};
-use crate::output::untrusted::clean;
-use crate::price::Price;
-use crate::subject::{Subject, SubjectId};
+use crate::pricing::Price;
+use crate::resource::Subject;
+use crate::text::clean;
+use crate::types::SubjectId;
 
 /// How long a key is surely kept: after that, the same key is a new call. The service may be a
 /// little ahead, and the repetitions of a request take their time.

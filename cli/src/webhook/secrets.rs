@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use svc_sdk::Secret;
 use svc_webhook_verify::{KeyError, KeySet};
 
-use crate::body::read_file;
 use crate::config::{Origin, Sourced};
-use crate::failure::Failure;
+use crate::error::Failure;
+use crate::input::read_file;
 use crate::session::Session;
 
 const VARIABLE: &str = "SVC_WEBHOOK_SECRET";
@@ -198,7 +198,7 @@ mod tests {
     #[test]
     fn nothing_too_many_and_no_file_are_bad_configuration() {
         for text in ["", " \n\t\n", &"whsec_x\n".repeat(9)] {
-            assert_eq!(of(text).unwrap_err().exit(), crate::exit::Exit::Usage);
+            assert_eq!(of(text).unwrap_err().exit(), crate::error::Exit::Usage);
         }
         let failure = Secrets::of_file(Path::new("no/such/file")).unwrap_err();
         assert!(failure.headline().contains("no/such/file"));

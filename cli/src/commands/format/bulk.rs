@@ -8,15 +8,17 @@ use svc_sdk::contract::Operation;
 use svc_sdk::contract::limits::{BULK_CONCURRENCY, BULK_ITEMS};
 use svc_sdk::runs::QueueHandle;
 
-use super::addressed;
+use super::address::addressed;
 use super::items::{self, Item};
 use crate::args::{FormatFields, JsonField, Terms};
-use crate::body::{Body, text_of};
-use crate::failure::Failure;
-use crate::run_body;
+use crate::error::Failure;
+use crate::input::{one_reads_stdin, text_of};
+use crate::request_body::Body;
+use crate::request_body::run as run_body;
+use crate::resource::Told;
 use crate::session::Session;
-use crate::subject::Told;
-use crate::submit::{self, Order};
+use crate::submit;
+use crate::types::Order;
 
 /// The flags of `svc format bulk`.
 #[derive(Args, Debug)]
@@ -70,7 +72,7 @@ pub(super) async fn run(session: &Session, args: &Bulk) -> Result<(), Failure> {
 
 /// The body: each item with what the flags give to all.
 fn body_of(args: &Bulk) -> Result<Map<String, Value>, Failure> {
-    run_body::one_reads_stdin(&[
+    one_reads_stdin(&[
         ("--input", args.input.to_str()),
         ("--instruction", args.instruction.as_deref()),
         ("--output-schema", args.fields.output_schema.as_deref()),

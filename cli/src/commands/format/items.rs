@@ -6,9 +6,9 @@ use std::path::Path;
 use serde_json::{Map, Value};
 use svc_sdk::types::Usd;
 
-use crate::body::read_file;
-use crate::failure::Failure;
-use crate::run_body::number;
+use crate::error::Failure;
+use crate::input::read_file;
+use crate::request_body::run::number;
 
 /// Columns that are fields of a run, as text.
 const TEXTS: [&str; 5] = [

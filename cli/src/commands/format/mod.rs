@@ -1,5 +1,6 @@
 //! `svc format`: reusable agent recipes, run singly or in bulk.
 
+mod address;
 mod bulk;
 mod items;
 
@@ -9,15 +10,18 @@ use clap::{Args, Subcommand};
 use svc_sdk::Developer;
 use svc_sdk::contract::Operation;
 use svc_sdk::runs::{FormatRun, RunHandle};
-use svc_sdk::types::{Format as Entry, FormatRef};
+use svc_sdk::types::Format as Entry;
 
+use self::address::addressed;
 use crate::args::{FormatFields, Pair, StartArgs};
-use crate::commands::run::tables;
-use crate::failure::Failure;
+use crate::error::Failure;
+use crate::input::one_reads_stdin;
 use crate::output::Table;
-use crate::run_body;
+use crate::request_body::run as run_body;
+use crate::resource::run::tables;
 use crate::session::Session;
-use crate::submit::{self, Order};
+use crate::submit;
+use crate::types::Order;
 
 /// Formats.
 #[derive(Debug, Subcommand)]
@@ -118,7 +122,7 @@ impl List {
 }
 
 async fn start(session: &Session, args: &Start) -> Result<(), Failure> {
-    run_body::one_reads_stdin(&[
+    one_reads_stdin(&[
         (
             "--input",
             args.start.input.as_deref().and_then(Path::to_str),
@@ -146,13 +150,6 @@ async fn start(session: &Session, args: &Start) -> Result<(), Failure> {
     };
     let told = args.start.told.into();
     submit::run::<RunHandle<FormatRun>>(session, order, &args.start.terms, told).await
-}
-
-/// Of two operations the one that takes this address, with its path segments.
-fn addressed(format: &str, by_id: Operation, by_slug: Operation) -> (Operation, Vec<String>) {
-    let reference = FormatRef::from(format);
-    let (operation, segments) = reference.addressed(by_id, by_slug);
-    (operation, segments.into_iter().map(str::to_owned).collect())
 }
 
 fn list_table(formats: &[Entry]) -> Table {

@@ -5,14 +5,14 @@ use std::path::Path;
 
 use svc_sdk::contract::Operation;
 
-use super::tables;
 use crate::args::WaitArgs;
-use crate::failure::Failure;
-use crate::journal::Outcome;
-use crate::price::Priced;
+use crate::error::Failure;
+use crate::join_all::together;
+use crate::pricing::Priced;
+use crate::resource::job::tables;
 use crate::session::{Access, Session};
-use crate::subject::{SubjectId, job};
-use crate::together::together;
+use crate::types::Outcome;
+use crate::types::SubjectId;
 use crate::wait::{self, Waiting};
 
 /// Waits for all of them at once. The exit code is that of the first, as they were typed, that has
@@ -59,8 +59,8 @@ pub(super) async fn wait_for_all<S: Priced>(
     }
     match finished.as_slice() {
         [] => {}
-        [finished] if single => session.printer.one(finished, job::table)?,
-        finished => session.printer.many(finished, tables::finished)?,
+        [finished] if single => session.printer.one(finished, tables::finished)?,
+        finished => session.printer.many(finished, tables::finished_list)?,
     }
     if let Ok(Some(journal)) = session.journal() {
         for (id, outcome) in ids.iter().zip(outcomes) {

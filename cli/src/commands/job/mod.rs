@@ -1,7 +1,6 @@
 //! `svc job`: on both surfaces.
 
 mod many;
-pub(crate) mod tables;
 
 use std::path::PathBuf;
 
@@ -12,14 +11,15 @@ use svc_sdk::{Developer, Open, Surface, contract};
 
 use self::many::wait_for_all;
 use crate::args::{Pair, SurfaceArg, SurfaceChoice, WaitArgs};
-use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::journal::Outcome;
+use crate::error::Exit;
+use crate::error::Failure;
 use crate::output::Table;
-use crate::price::Priced;
+use crate::pricing::Priced;
+use crate::resource::job::{JobEnd, tables};
 use crate::session::{Access, Session};
-use crate::subject::SubjectId;
-use crate::subject::job::{JobEnd, table};
+use crate::tables::redelivery as redelivery_table;
+use crate::types::Outcome;
+use crate::types::SubjectId;
 
 /// Jobs.
 #[derive(Debug, Subcommand)]
@@ -164,7 +164,7 @@ async fn on<S: Priced>(session: &Session, access: &Access<S>, job: Job) -> Resul
                     result,
                     files: None,
                 },
-                table,
+                tables::finished,
             )?;
             if let Some(status) = &ended {
                 settle(session, access, id.as_str(), status);
@@ -234,7 +234,7 @@ async fn redeliver(session: &Session, id: &str) -> Result<(), Failure> {
         let failure = failure.during("could not have the event sent again");
         failure.job(id)
     })?;
-    session.printer.one(&redelivery, tables::redelivery)
+    session.printer.one(&redelivery, redelivery_table)
 }
 
 async fn list<S: Surface>(

@@ -9,8 +9,8 @@ use svc_sdk::{Client, Developer, Open};
 use super::ask::{Ask, Refusal};
 use super::limits::{Limits, amount_of};
 use super::tools::Tool;
-use crate::commands::api::fresh_key;
-use crate::price;
+use crate::pricing;
+use crate::random;
 
 /// Who does the work: a client for each surface that is configured.
 #[derive(Debug)]
@@ -141,7 +141,7 @@ impl Desk {
     ) -> Outcome {
         let ceiling = self.ceiling(&mut arguments)?;
         let open = self.open()?;
-        let question = serde_json::to_value(price::question(&arguments));
+        let question = serde_json::to_value(pricing::question(&arguments));
         let question =
             question.map_err(|error| Refusal::new("invalid_request", error.to_string()))?;
         let ask = Ask {
@@ -248,7 +248,7 @@ impl Desk {
         if let Some(key) = self.limits.unsettled(what) {
             return Ok(key);
         }
-        let key = fresh_key();
+        let key = random::idempotency_key();
         let key = key.map_err(|_| Refusal::new("no_randomness", "No key can be made here."))?;
         self.limits.reserve(cost, ceiling)?;
         Ok(key)

@@ -14,9 +14,9 @@ use svc_sdk::mcp;
 
 use self::serve::Serve;
 use crate::args::Pair;
-use crate::body::object_of;
-use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::error::Exit;
+use crate::error::Failure;
+use crate::input::object_of;
 use crate::output::Table;
 use crate::session::Session;
 

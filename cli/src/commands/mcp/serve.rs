@@ -17,7 +17,7 @@ use svc_sdk::{Developer, Open};
 use super::desk::Desk;
 use super::limits::Limits;
 use super::tools::Tool;
-use crate::failure::Failure;
+use crate::error::Failure;
 use crate::session::Session;
 
 /// What a model is told of the server as a whole.

@@ -3,11 +3,11 @@
 use svc_sdk::Developer;
 
 use crate::args::KindChoice;
-use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::error::Exit;
+use crate::error::Failure;
+use crate::resource::run::{RunOf, kind_started_by};
 use crate::session::{Access, Session};
-use crate::subject::SubjectId;
-use crate::subject::run::{RunOf, kind_started_by};
+use crate::types::SubjectId;
 
 /// Does something with a run of whatever kind: `$kind` becomes the type `$K`.
 macro_rules! by_kind {

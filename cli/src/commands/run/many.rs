@@ -6,15 +6,15 @@ use std::path::Path;
 use svc_sdk::Developer;
 
 use super::kind::{by_kind, kind_of};
-use super::tables;
 use crate::args::{KindChoice, WaitArgs};
-use crate::failure::Failure;
-use crate::journal::Outcome;
+use crate::error::Failure;
+use crate::join_all::together;
+use crate::resource::run::summary::{self, Verdict};
+use crate::resource::run::{RunEnd, RunOf, outcome_of, tables};
+use crate::resource::{Subject, Told};
 use crate::session::{Access, Session};
-use crate::subject::run::{RunEnd, RunOf};
-use crate::subject::verdict::{self, Verdict};
-use crate::subject::{Subject, SubjectId, Told};
-use crate::together::together;
+use crate::types::Outcome;
+use crate::types::SubjectId;
 use crate::wait::{self, Waiting};
 
 /// Which runs are waited for, and how.
@@ -85,7 +85,7 @@ fn tell_all(
         match end {
             Ok(end) => {
                 let stored = end.files.is_some();
-                match verdict::of(session, id, &end.receipt, kind.as_str(), stored) {
+                match summary::of(session, id, &end.receipt, kind.as_str(), stored) {
                     Verdict::Good(sentence) => session.printer.note(&sentence),
                     Verdict::Short(sentence, _) => session.printer.warn(&sentence),
                     Verdict::Bad(failure) => failures.push(failure),
@@ -96,7 +96,7 @@ fn tell_all(
         }
     }
     if !ended.is_empty() {
-        session.printer.many(&ended, tables::ended)?;
+        session.printer.many(&ended, tables::finished_list)?;
     }
     for failure in &failures {
         session.printer.failure(failure);
@@ -108,7 +108,7 @@ fn tell_all(
 /// What a person was told of a run's end.
 fn outcome(end: &Result<RunEnd, Failure>) -> Option<Outcome> {
     match end {
-        Ok(end) => super::outcome_of(&end.receipt.status),
+        Ok(end) => outcome_of(&end.receipt.status),
         Err(failure) => failure.outcome(),
     }
 }

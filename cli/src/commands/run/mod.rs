@@ -2,7 +2,6 @@
 
 mod kind;
 mod many;
-pub(crate) mod tables;
 
 use std::path::PathBuf;
 
@@ -14,13 +13,13 @@ use svc_sdk::types::{RunId, RunReceipt};
 use self::kind::{by_kind, kind_of, remembered};
 use self::many::{Wanted, wait_for_all};
 use crate::args::{KindChoice, ToldArgs, WaitArgs};
-use crate::commands::job;
-use crate::failure::Failure;
-use crate::journal::Outcome;
-use crate::output::untrusted::clean;
+use crate::error::Failure;
+use crate::resource::run::{RunEnd, RunOf, outcome_of, spend, tables, terminal_receipt};
+use crate::resource::{Subject, Told};
 use crate::session::{Access, Session};
-use crate::subject::run::{RunEnd, RunOf, spend, table, terminal_receipt};
-use crate::subject::{Subject, SubjectId, Told};
+use crate::tables::redelivery as redelivery_table;
+use crate::text::clean;
+use crate::types::SubjectId;
 
 /// Runs.
 #[derive(Debug, Subcommand)]
@@ -106,7 +105,7 @@ pub(crate) async fn run(session: &Session, run: Run) -> Result<(), Failure> {
         Run::Status(args) => {
             let kind = kind_of(session, &access, args.kind.kind, &args.id).await?;
             let status = by_kind!(kind, K => K::take_up(&access.client, &args.id).status().await)?;
-            session.printer.one(&status, tables::standing)
+            session.printer.one(&status, tables::status)
         }
         Run::Result(args) => result(session, &access, &args).await,
         Run::Events(args) => {
@@ -193,7 +192,7 @@ async fn redeliver(
             .during("could not send it again")
             .about(SubjectId::Run(id.as_str().to_owned()))
     })?;
-    session.printer.one(&redelivery, job::tables::redelivery)
+    session.printer.one(&redelivery, redelivery_table)
 }
 
 fn only_formats(
@@ -225,7 +224,7 @@ fn print(
         receipt,
         files: None,
     };
-    session.printer.one(&end, table)?;
+    session.printer.one(&end, tables::finished)?;
     settle(session, access, id, &end.receipt);
     Ok(())
 }
@@ -237,16 +236,5 @@ fn settle(session: &Session, access: &Access<Developer>, id: &str, receipt: &Run
     {
         let subject = SubjectId::Run(id.to_owned());
         journal.settle(&access.base_url, &subject, outcome);
-    }
-}
-
-/// What became of a run in that status, where it has ended.
-fn outcome_of(status: &RunStatus) -> Option<Outcome> {
-    match status {
-        RunStatus::Completed => Some(Outcome::Completed),
-        RunStatus::Failed => Some(Outcome::Failed),
-        RunStatus::Canceled => Some(Outcome::Canceled),
-        RunStatus::Skipped => Some(Outcome::Skipped),
-        _ => None,
     }
 }

@@ -8,8 +8,8 @@ use clap::Args;
 use svc_sdk::{Developer, developer};
 use svc_webhook_verify::Verifier;
 
-use super::SecretArgs;
-use crate::failure::Failure;
+use crate::args::SecretArgs;
+use crate::error::Failure;
 use crate::listen::{Keys, Options, fetch, listen};
 use crate::session::Session;
 use crate::webhook::{Secrets, Target};

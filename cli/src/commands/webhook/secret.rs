@@ -6,8 +6,8 @@ use svc_sdk::Developer;
 use svc_sdk::types::SigningSecret;
 
 use crate::clock;
-use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::error::Exit;
+use crate::error::Failure;
 use crate::output::Table;
 use crate::session::Session;
 

@@ -7,10 +7,10 @@ use clap::Args;
 use serde::Serialize;
 use svc_webhook_verify::{SignedHeaders, Signer};
 
-use super::SecretArgs;
-use crate::body::read_file;
+use crate::args::SecretArgs;
 use crate::clock;
-use crate::failure::Failure;
+use crate::error::Failure;
+use crate::input::read_file;
 use crate::output::Table;
 use crate::session::Session;
 use crate::webhook::Secrets;

@@ -4,7 +4,7 @@ use clap::Args;
 use svc_sdk::Developer;
 use svc_sdk::types::TestDeliveryCreate;
 
-use crate::failure::Failure;
+use crate::error::Failure;
 use crate::output::Table;
 use crate::session::Session;
 

@@ -10,12 +10,13 @@ use serde::Serialize;
 use svc_sdk::transport;
 use svc_webhook_verify::{Event, SignedHeaders, Signer};
 
-use super::SecretArgs;
-use crate::body::read_file;
+use crate::args::SecretArgs;
 use crate::clock;
-use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::error::Exit;
+use crate::error::Failure;
+use crate::input::read_file;
 use crate::output::Table;
+use crate::random;
 use crate::session::Session;
 use crate::webhook::{Sample, Secrets, Subject, Target};
 
@@ -139,11 +140,7 @@ fn made(args: &Trigger) -> Result<serde_json::Value, Failure> {
 
 /// Each event made is one of its own: a receiver that dedupes takes it.
 fn fresh_id(prefix: &str) -> Result<String, Failure> {
-    let mut bytes = [0; 10];
-    getrandom::fill(&mut bytes)
-        .map_err(|error| Failure::other(format!("no randomness: {error}")))?;
-    let random: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    Ok(format!("{prefix}_{random}"))
+    Ok(format!("{prefix}_{}", random::hex(10)?))
 }
 
 async fn send(to: &Target, headers: &SignedHeaders, body: Vec<u8>) -> Result<u16, Failure> {

@@ -1,0 +1,118 @@
+//! What happened, as it is told: events on standard output, all else on standard error.
+
+use jiff::Timestamp;
+use serde::Serialize;
+use tokio::task::JoinHandle;
+
+use crate::error::Failure;
+use crate::output::{Printer, print};
+use crate::text::clean;
+
+/// One thing that happened.
+#[derive(Debug)]
+pub(super) enum News {
+    /// A delivery was verified and is kept.
+    Received(Box<Received>),
+    /// A delivery was not taken.
+    Refused { code: &'static str, why: String },
+    /// Something that the person who runs it should know.
+    Note(String),
+    /// Something that they should do something about.
+    Warning(String),
+    /// It can no longer receive.
+    Over(String),
+}
+
+/// The line of an event.
+#[derive(Debug, Serialize)]
+pub(super) struct Received {
+    pub(super) event: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) job_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) run_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) request_id: Option<String>,
+    /// `OK` or `ERROR`, as the body has it.
+    pub(super) status: Option<String>,
+    /// How a run ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) outcome: Option<String>,
+    /// Whether the same was received before; then it is not forwarded again.
+    pub(super) duplicate: bool,
+    /// Whether this version knows the event.
+    pub(super) known: bool,
+    pub(super) at: Timestamp,
+    /// Which secret it was signed with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) fingerprint: Option<String>,
+    pub(super) bytes: usize,
+}
+
+/// Tells it; what goes to standard output is given back.
+pub(super) fn tell(printer: &Printer, news: News) -> Result<Option<String>, Failure> {
+    match news {
+        News::Received(line) => return printer.line(&*line, Received::sentence).map(Some),
+        News::Refused { code, why } => printer.note(&format!("refused ({code}): {}", clean(&why))),
+        News::Note(text) => printer.note(&clean(&text)),
+        News::Warning(text) => printer.warn(&clean(&text)),
+        News::Over(why) => {
+            return Err(Failure::other(format!("can no longer receive: {why}")));
+        }
+    }
+    Ok(None)
+}
+
+/// Standard output, which may have a reader that takes its time: it is written to off the thread
+/// that the connections are on.
+#[derive(Debug, Default)]
+pub(super) struct Voice(Option<JoinHandle<Result<(), Failure>>>);
+
+impl Voice {
+    /// Says a text, once what was said before is said.
+    pub(super) fn say(&mut self, text: Option<String>) {
+        if let Some(text) = text {
+            self.0 = Some(tokio::task::spawn_blocking(move || print(text.as_bytes())));
+        }
+    }
+
+    /// Whether something is being said.
+    pub(super) fn is_busy(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Waits until it is said.
+    pub(super) async fn said(&mut self) -> Result<(), Failure> {
+        let Some(saying) = &mut self.0 else {
+            return Ok(());
+        };
+        let said = saying.await;
+        self.0 = None;
+        match said {
+            // Who waits for events should not believe that there are none.
+            Ok(Err(failure)) if failure.is_silent() => {
+                Err(Failure::other("nobody reads standard output any more"))
+            }
+            Ok(said) => said,
+            Err(error) => Err(Failure::other(error.to_string())),
+        }
+    }
+}
+
+impl Received {
+    /// One line for a person.
+    fn sentence(&self) -> String {
+        let subject = self.job_id.as_ref().or(self.run_id.as_ref());
+        let words = [
+            Some(self.at.strftime("%H:%M:%SZ").to_string()),
+            Some(self.event.clone()),
+            subject.cloned(),
+            self.status.clone(),
+            self.outcome.clone(),
+            self.duplicate.then(|| "(again)".to_owned()),
+            (!self.known).then(|| "(unknown to this version)".to_owned()),
+        ];
+        let words: Vec<String> = words.into_iter().flatten().collect();
+        words.join("  ")
+    }
+}

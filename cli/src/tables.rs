@@ -1,0 +1,35 @@
+//! Tables that several commands print.
+
+use svc_sdk::types::{Assumed, AvatarVideo, Redelivery};
+
+use crate::output::Table;
+
+/// An avatar video, or a preview of one.
+pub(crate) fn avatar_video(video: &AvatarVideo) -> Table {
+    let mut table = Table::of_fields();
+    table.field("id", Some(&video.id));
+    table.field("status", video.status.as_ref());
+    table.field("avatar", video.avatar_handle.as_ref());
+    table.field("job", video.job_id.as_ref());
+    let artifacts = video.artifacts.as_ref().and_then(Assumed::known);
+    for artifact in artifacts.into_iter().flatten() {
+        let kind = artifact.content_type.as_deref().unwrap_or("artifact");
+        table.field(kind, Some(&artifact.url));
+    }
+    table
+}
+
+/// An event that is sent again, and how its delivery fared until now.
+pub(crate) fn redelivery(redelivery: &Redelivery) -> Table {
+    let mut table = Table::of_fields();
+    table.field("job", redelivery.job_id.as_ref());
+    table.field("run", redelivery.run_id.as_ref());
+    table.field("event", redelivery.event.as_ref());
+    if let Some(delivery) = &redelivery.webhook_delivery {
+        table.field("delivery until now", delivery.status.as_ref());
+        table.field("attempts", delivery.attempts);
+        table.field("last answer", delivery.last_status_code);
+        table.field("last error", delivery.last_error.as_ref());
+    }
+    table
+}
