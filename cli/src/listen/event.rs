@@ -10,7 +10,7 @@ use crate::text::clean;
 
 /// One thing that happened.
 #[derive(Debug)]
-pub(super) enum News {
+pub(super) enum ListenEvent {
     /// A delivery was verified and is kept.
     Received(Box<Received>),
     /// A delivery was not taken.
@@ -20,7 +20,7 @@ pub(super) enum News {
     /// Something that they should do something about.
     Warning(String),
     /// It can no longer receive.
-    Over(String),
+    Stopped(String),
 }
 
 /// The line of an event.
@@ -50,13 +50,15 @@ pub(super) struct Received {
 }
 
 /// Tells it; what goes to standard output is given back.
-pub(super) fn tell(printer: &Printer, news: News) -> Result<Option<String>, Failure> {
+pub(super) fn report(printer: &Printer, news: ListenEvent) -> Result<Option<String>, Failure> {
     match news {
-        News::Received(line) => return printer.line(&*line, Received::sentence).map(Some),
-        News::Refused { code, why } => printer.note(&format!("refused ({code}): {}", clean(&why))),
-        News::Note(text) => printer.note(&clean(&text)),
-        News::Warning(text) => printer.warn(&clean(&text)),
-        News::Over(why) => {
+        ListenEvent::Received(line) => return printer.line(&*line, Received::sentence).map(Some),
+        ListenEvent::Refused { code, why } => {
+            printer.note(&format!("refused ({code}): {}", clean(&why)))
+        }
+        ListenEvent::Note(text) => printer.note(&clean(&text)),
+        ListenEvent::Warning(text) => printer.warn(&clean(&text)),
+        ListenEvent::Stopped(why) => {
             return Err(Failure::other(format!("can no longer receive: {why}")));
         }
     }
@@ -66,34 +68,34 @@ pub(super) fn tell(printer: &Printer, news: News) -> Result<Option<String>, Fail
 /// Standard output, which may have a reader that takes its time: it is written to off the thread
 /// that the connections are on.
 #[derive(Debug, Default)]
-pub(super) struct Voice(Option<JoinHandle<Result<(), Failure>>>);
+pub(super) struct StdoutWriter(Option<JoinHandle<Result<(), Failure>>>);
 
-impl Voice {
+impl StdoutWriter {
     /// Says a text, once what was said before is said.
-    pub(super) fn say(&mut self, text: Option<String>) {
+    pub(super) fn write(&mut self, text: Option<String>) {
         if let Some(text) = text {
             self.0 = Some(tokio::task::spawn_blocking(move || print(text.as_bytes())));
         }
     }
 
     /// Whether something is being said.
-    pub(super) fn is_busy(&self) -> bool {
+    pub(super) fn is_writing(&self) -> bool {
         self.0.is_some()
     }
 
     /// Waits until it is said.
-    pub(super) async fn said(&mut self) -> Result<(), Failure> {
-        let Some(saying) = &mut self.0 else {
+    pub(super) async fn flush(&mut self) -> Result<(), Failure> {
+        let Some(writing) = &mut self.0 else {
             return Ok(());
         };
-        let said = saying.await;
+        let written = writing.await;
         self.0 = None;
-        match said {
+        match written {
             // Who waits for events should not believe that there are none.
             Ok(Err(failure)) if failure.is_silent() => {
                 Err(Failure::other("nobody reads standard output any more"))
             }
-            Ok(said) => said,
+            Ok(written) => written,
             Err(error) => Err(Failure::other(error.to_string())),
         }
     }

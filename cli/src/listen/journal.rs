@@ -16,7 +16,7 @@ use crate::error::Failure;
 /// What the first line says the file is.
 const FORMAT: u64 = 1;
 /// So much of what was dealt with may stay in the file.
-const NEEDLESS: u64 = 8 * 1024 * 1024;
+const MAX_DEAD_BYTES: u64 = 8 * 1024 * 1024;
 
 /// One line.
 #[derive(Debug, Serialize, Deserialize)]
@@ -40,7 +40,7 @@ pub(super) enum Line {
 
 /// Where a line is in the file.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct LineRange {
     offset: u64,
     length: u64,
 }
@@ -52,40 +52,44 @@ pub(super) struct Journal {
     file: File,
     length: u64,
     /// How long it was when it held nothing needless.
-    least: u64,
+    compacted_length: u64,
     /// Its last line may be torn, and could not be cut off.
-    torn: bool,
+    is_torn: bool,
     _lock: File,
 }
 
 impl Journal {
     /// Opens it, and tells each line that is in it. It is made where it is missing.
-    pub(super) fn open(path: &Path, mut each: impl FnMut(Line, Place)) -> Result<Self, Failure> {
-        let cannot = |error: io::Error| Failure::file("cannot use the store", path, &error);
+    pub(super) fn open(
+        path: &Path,
+        mut on_line: impl FnMut(Line, LineRange),
+    ) -> Result<Self, Failure> {
+        let io_failure = |error: io::Error| Failure::file("cannot use the store", path, &error);
         let lock = lock(path)?;
-        let file = appendable(path).map_err(cannot)?;
+        let file = open_append(path).map_err(io_failure)?;
         let mut journal = Self {
             path: path.to_owned(),
             file,
             length: 0,
-            least: 0,
-            torn: false,
+            compacted_length: 0,
+            is_torn: false,
             _lock: lock,
         };
-        journal.read(&mut each)?;
+        journal.read(&mut on_line)?;
         if journal.length == 0 {
             journal
                 .append(&Line::SvcWebhookStore(FORMAT))
-                .map_err(cannot)?;
-            journal.sync().map_err(cannot)?;
-            sync_folder(path).map_err(cannot)?;
+                .map_err(io_failure)?;
+            journal.sync().map_err(io_failure)?;
+            sync_folder(path).map_err(io_failure)?;
         }
         Ok(journal)
     }
 
-    fn read(&mut self, each: &mut impl FnMut(Line, Place)) -> Result<(), Failure> {
-        let cannot = |error: io::Error| Failure::file("cannot read the store", &self.path, &error);
-        let strange = |number: u64| {
+    fn read(&mut self, on_line: &mut impl FnMut(Line, LineRange)) -> Result<(), Failure> {
+        let io_failure =
+            |error: io::Error| Failure::file("cannot read the store", &self.path, &error);
+        let not_a_store = |number: u64| {
             let path = self.path.display();
             let why = format!("{path} is no store of svc webhook listen (line {number})");
             Failure::usage(why).next("name another file with --store; it is made if it is missing")
@@ -94,32 +98,32 @@ impl Journal {
         let (mut text, mut offset, mut number) = (Vec::new(), 0_u64, 0_u64);
         loop {
             text.clear();
-            let length = reader.read_until(b'\n', &mut text).map_err(cannot)?;
+            let length = reader.read_until(b'\n', &mut text).map_err(io_failure)?;
             number += 1;
             let length = u64::try_from(length).unwrap_or(u64::MAX);
             if text.last() != Some(&b'\n') {
                 // A first line without an end may be anybody's file.
                 if number == 1 && length > 0 && !b"{\"svc_webhook_store\":".starts_with(&text) {
-                    return Err(strange(number));
+                    return Err(not_a_store(number));
                 }
                 break;
             }
-            let line = serde_json::from_slice(&text).map_err(|_| strange(number))?;
+            let line = serde_json::from_slice(&text).map_err(|_| not_a_store(number))?;
             if (number == 1) != matches!(line, Line::SvcWebhookStore(FORMAT)) {
-                return Err(strange(number));
+                return Err(not_a_store(number));
             }
-            each(line, Place { offset, length });
+            on_line(line, LineRange { offset, length });
             offset += length;
         }
-        self.file.set_len(offset).map_err(cannot)?;
-        (self.length, self.least) = (offset, offset);
+        self.file.set_len(offset).map_err(io_failure)?;
+        (self.length, self.compacted_length) = (offset, offset);
         Ok(())
     }
 
     /// Appends a line. Where that fails nothing of it stays; where something may, this and every
     /// later one fails.
-    pub(super) fn append(&mut self, line: &Line) -> io::Result<Place> {
-        if self.torn {
+    pub(super) fn append(&mut self, line: &Line) -> io::Result<LineRange> {
+        if self.is_torn {
             return Err(io::Error::other(
                 "an earlier line could not be written whole",
             ));
@@ -128,30 +132,30 @@ impl Journal {
         text.push(b'\n');
         let length = u64::try_from(text.len()).unwrap_or(u64::MAX);
         if let Err(error) = self.file.write_all(&text) {
-            self.cut_back();
+            self.truncate();
             return Err(error);
         }
-        let place = Place {
+        let range = LineRange {
             offset: self.length,
             length,
         };
         self.length += length;
-        Ok(place)
+        Ok(range)
     }
 
     /// Appends a line, and has it on the disk.
-    pub(super) fn append_durably(&mut self, line: &Line) -> io::Result<Place> {
-        let place = self.append(line)?;
+    pub(super) fn append_durably(&mut self, line: &Line) -> io::Result<LineRange> {
+        let range = self.append(line)?;
         if let Err(error) = self.sync() {
-            self.length = place.offset;
-            self.cut_back();
+            self.length = range.offset;
+            self.truncate();
             return Err(error);
         }
-        Ok(place)
+        Ok(range)
     }
 
-    fn cut_back(&mut self) {
-        self.torn = self.file.set_len(self.length).is_err();
+    fn truncate(&mut self) {
+        self.is_torn = self.file.set_len(self.length).is_err();
     }
 
     fn sync(&self) -> io::Result<()> {
@@ -160,30 +164,30 @@ impl Journal {
 
     /// Whether nothing can be written to it any more.
     pub(super) fn is_broken(&self) -> bool {
-        self.torn
+        self.is_torn
     }
 
     /// Whether most of it is needless, and that is a lot.
-    pub(super) fn is_wasteful(&self) -> bool {
-        self.length / 2 > self.least + NEEDLESS
+    pub(super) fn needs_compaction(&self) -> bool {
+        self.length / 2 > self.compacted_length + MAX_DEAD_BYTES
     }
 
     /// Lets it be for now: it could not be written anew.
-    pub(super) fn put_off(&mut self) {
-        self.least = self.length;
+    pub(super) fn defer_compaction(&mut self) {
+        self.compacted_length = self.length;
     }
 
     /// The delivery in a line.
-    pub(super) fn delivery(&mut self, place: Place) -> io::Result<Delivery> {
-        match serde_json::from_slice(&self.text(place)?)? {
+    pub(super) fn delivery(&mut self, range: LineRange) -> io::Result<Delivery> {
+        match serde_json::from_slice(&self.text(range)?)? {
             Line::Received { delivery, .. } => Ok(delivery),
             _ => Err(io::Error::other("the line is another one")),
         }
     }
 
-    fn text(&mut self, place: Place) -> io::Result<Vec<u8>> {
-        let mut text = vec![0; usize::try_from(place.length).map_err(io::Error::other)?];
-        self.file.seek(SeekFrom::Start(place.offset))?;
+    fn text(&mut self, range: LineRange) -> io::Result<Vec<u8>> {
+        let mut text = vec![0; usize::try_from(range.length).map_err(io::Error::other)?];
+        self.file.seek(SeekFrom::Start(range.offset))?;
         self.file.read_exact(&mut text)?;
         Ok(text)
     }
@@ -193,41 +197,41 @@ impl Journal {
     pub(super) fn rewrite(
         &mut self,
         lines: impl Iterator<Item = Line>,
-        places: &[Place],
-    ) -> io::Result<Vec<Place>> {
+        ranges: &[LineRange],
+    ) -> io::Result<Vec<LineRange>> {
         let folder = folder_of(&self.path);
         // A temporary file of this crate has mode 0600 from its first byte.
         let temporary = tempfile::NamedTempFile::new_in(folder)?;
         let mut writer = io::BufWriter::new(temporary.as_file());
         let mut length = 0;
-        let mut put = |text: &[u8]| -> io::Result<Place> {
+        let mut write_line = |text: &[u8]| -> io::Result<LineRange> {
             writer.write_all(text)?;
-            let place = Place {
+            let range = LineRange {
                 offset: length,
                 length: u64::try_from(text.len()).unwrap_or(u64::MAX),
             };
-            length += place.length;
-            Ok(place)
+            length += range.length;
+            Ok(range)
         };
         for line in std::iter::once(Line::SvcWebhookStore(FORMAT)).chain(lines) {
             let mut text = serde_json::to_vec(&line)?;
             text.push(b'\n');
-            put(&text)?;
+            write_line(&text)?;
         }
-        let mut moved = Vec::with_capacity(places.len());
-        for place in places {
-            moved.push(put(&self.text(*place)?)?);
+        let mut new_ranges = Vec::with_capacity(ranges.len());
+        for range in ranges {
+            new_ranges.push(write_line(&self.text(*range)?)?);
         }
         writer.flush()?;
         drop(writer);
         temporary.as_file().sync_all()?;
-        let file = appendable(temporary.path())?;
+        let file = open_append(temporary.path())?;
         temporary.persist(&self.path)?;
         self.file = file;
-        (self.length, self.least) = (length, length);
+        (self.length, self.compacted_length) = (length, length);
         // Were the new file not under its name after all, what is appended to it would be lost.
-        self.torn |= sync_folder(&self.path).is_err();
-        Ok(moved)
+        self.is_torn |= sync_folder(&self.path).is_err();
+        Ok(new_ranges)
     }
 }
 
@@ -236,8 +240,8 @@ fn lock(path: &Path) -> Result<File, Failure> {
     let mut name = path.as_os_str().to_owned();
     name.push(".lock");
     let name = PathBuf::from(name);
-    let cannot = |error: &io::Error| Failure::file("cannot lock the store", &name, error);
-    let file = appendable(&name).map_err(|error| cannot(&error))?;
+    let io_failure = |error: &io::Error| Failure::file("cannot lock the store", &name, error);
+    let file = open_append(&name).map_err(|error| io_failure(&error))?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(Failure::other(format!(
@@ -245,12 +249,12 @@ fn lock(path: &Path) -> Result<File, Failure> {
             path.display()
         ))
         .next("name another file with --store, or end the other one")),
-        Err(TryLockError::Error(error)) => Err(cannot(&error)),
+        Err(TryLockError::Error(error)) => Err(io_failure(&error)),
     }
 }
 
 /// Only its owner can read it: events are nobody else's business.
-fn appendable(path: &Path) -> io::Result<File> {
+fn open_append(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).append(true).create(true);
     #[cfg(unix)]

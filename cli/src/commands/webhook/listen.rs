@@ -10,7 +10,7 @@ use svc_webhook_verify::Verifier;
 
 use crate::args::SecretArgs;
 use crate::error::Failure;
-use crate::listen::{Keys, Options, fetch, listen};
+use crate::listen::{Keys, Options, fetch_secrets, listen};
 use crate::session::Session;
 use crate::webhook::{Secrets, Target};
 
@@ -50,7 +50,7 @@ pub(super) async fn run(session: &Session, args: Listen) -> Result<(), Failure> 
         address: SocketAddr::new(args.bind, args.port),
         target: args.forward_to,
         store: args.store,
-        refusals: args.refusals,
+        max_rejections: args.refusals,
         secret: args.print_secret.then(|| secrets.newest().to_owned()),
     };
     let keys = Keys::new(&secrets, Duration::from_secs(args.tolerance), client);
@@ -63,8 +63,8 @@ async fn secrets(
     session: &Session,
     args: &SecretArgs,
 ) -> Result<(Secrets, Option<developer::Client>), Failure> {
-    let asked_for = args.secret_file.as_deref();
-    if let Some(secrets) = Secrets::find(session, asked_for)? {
+    let secret_file = args.secret_file.as_deref();
+    if let Some(secrets) = Secrets::find(session, secret_file)? {
         return Ok((secrets, None));
     }
     let access = match session.access::<Developer>() {
@@ -77,7 +77,7 @@ async fn secrets(
             )));
         }
     };
-    let secrets = fetch(&access.client)
+    let secrets = fetch_secrets(&access.client)
         .await
         .map_err(|failure| failure.during("could not fetch the signing secret from the service"))?;
     secrets.hide(session);

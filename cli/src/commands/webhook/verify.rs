@@ -36,7 +36,7 @@ pub(crate) struct Verify {
 }
 
 #[derive(Serialize)]
-struct Genuine {
+struct VerifiedDelivery {
     valid: bool,
     timestamp: u64,
     /// Which of the secrets it was signed with.
@@ -61,21 +61,22 @@ pub(super) fn run(session: &Session, args: &Verify) -> Result<(), Failure> {
             &body,
             clock::unix_seconds(),
         )
-        .map_err(refused)?;
-    session
-        .printer
-        .one(&Genuine::new(&secrets, verified, &body), Genuine::table)
+        .map_err(verification_failure)?;
+    session.printer.one(
+        &VerifiedDelivery::new(&secrets, verified, &body),
+        VerifiedDelivery::table,
+    )
 }
 
 /// Why a delivery is refused, as the command's failure.
-fn refused(reject: Reject) -> Failure {
+fn verification_failure(reject: Reject) -> Failure {
     let code = Some(reject.code().to_owned());
     Failure::other(reject.to_string())
         .during("the delivery is refused")
         .answered(code, None, None, None)
 }
 
-impl Genuine {
+impl VerifiedDelivery {
     fn new(secrets: &Secrets, verified: Verified, body: &[u8]) -> Self {
         let key = secrets.keys().iter().nth(verified.key_index());
         // A genuine body need not be an event that this build can read.
