@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::error::Failure;
 
 /// TEXT, @FILE, or - for standard input; @@TEXT is a text that begins with @.
-pub(crate) fn text_of(flag: &str, given: &str) -> Result<String, Failure> {
+pub(crate) fn read_text(flag: &str, given: &str) -> Result<String, Failure> {
     let bytes = match given.strip_prefix('@') {
         Some(rest) if rest.starts_with('@') => return Ok(rest.to_owned()),
         Some(path) => read_file(flag, Path::new(path))?,
@@ -24,18 +24,18 @@ pub(crate) fn text_of(flag: &str, given: &str) -> Result<String, Failure> {
 }
 
 /// A JSON value: itself, @FILE, or - for standard input.
-pub(crate) fn json_of(flag: &str, given: &str) -> Result<Value, Failure> {
-    let text = text_of(flag, given)?;
+pub(crate) fn read_json(flag: &str, given: &str) -> Result<Value, Failure> {
+    let text = read_text(flag, given)?;
     serde_json::from_str(&text)
         .map_err(|error| Failure::usage(format!("{flag} is no JSON: {error}")))
 }
 
 /// A JSON value: itself where it begins as an object does, @FILE, FILE, or - for standard input.
-pub(crate) fn object_of(flag: &str, given: &str) -> Result<Value, Failure> {
+pub(crate) fn read_json_or_file(flag: &str, given: &str) -> Result<Value, Failure> {
     let is_file = !given.trim_start().starts_with(['{', '@']) && given != "-";
     match is_file {
-        true => json_of(flag, &format!("@{given}")),
-        false => json_of(flag, given),
+        true => read_json(flag, &format!("@{given}")),
+        false => read_json(flag, given),
     }
 }
 
@@ -51,7 +51,7 @@ pub(crate) fn read_file(flag: &str, path: &Path) -> Result<Vec<u8>, Failure> {
 }
 
 /// Standard input is read once: of flags that take it with `-`, one may.
-pub(crate) fn one_reads_stdin(given: &[(&str, Option<&str>)]) -> Result<(), Failure> {
+pub(crate) fn check_single_stdin_reader(given: &[(&str, Option<&str>)]) -> Result<(), Failure> {
     let mut readers = given.iter().filter(|(_, value)| *value == Some("-"));
     match (readers.next(), readers.next()) {
         (Some((one, _)), Some((other, _))) => Err(Failure::usage(format!(
@@ -72,12 +72,12 @@ mod tests {
         let path = folder.path().join("prompt.txt");
         fs::write(&path, "two\nlines\r\n").unwrap();
         assert_eq!(
-            text_of("--prompt", &format!("@{}", path.display())).unwrap(),
+            read_text("--prompt", &format!("@{}", path.display())).unwrap(),
             "two\nlines"
         );
-        assert_eq!(text_of("--prompt", "@@home").unwrap(), "@home");
-        assert_eq!(text_of("--prompt", "plain").unwrap(), "plain");
-        let missing = text_of("--prompt", "@/no/such/file").unwrap_err();
+        assert_eq!(read_text("--prompt", "@@home").unwrap(), "@home");
+        assert_eq!(read_text("--prompt", "plain").unwrap(), "plain");
+        let missing = read_text("--prompt", "@/no/such/file").unwrap_err();
         assert_eq!(missing.exit(), Exit::Usage);
         assert!(missing.headline().contains("/no/such/file"));
     }

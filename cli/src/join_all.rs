@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::task::Poll;
 
 /// Drives all of them to their ends; the ends come back in their order.
-pub(crate) async fn together<F: Future>(futures: Vec<Pin<Box<F>>>) -> Vec<F::Output> {
+pub(crate) async fn join_all<F: Future>(futures: Vec<Pin<Box<F>>>) -> Vec<F::Output> {
     let mut slots: Vec<_> = futures.into_iter().map(Slot::Running).collect();
     poll_fn(|context| {
         let mut all = true;
@@ -46,6 +46,6 @@ mod tests {
                 seconds
             })
         });
-        assert_eq!(together(sleeps.into()).await, [30, 10, 20]);
+        assert_eq!(join_all(sleeps.into()).await, [30, 10, 20]);
     }
 }

@@ -37,7 +37,7 @@ use crate::args::{Color, Format};
 use crate::cli::Cli;
 use crate::error::Exit;
 use crate::error::Failure;
-use crate::output::{Printer, Wishes};
+use crate::output::{Printer, PrinterOptions};
 use crate::session::Session;
 
 fn main() -> ExitCode {
@@ -46,11 +46,11 @@ fn main() -> ExitCode {
         .and_then(|matches| Cli::from_arg_matches(&matches))
     {
         Ok(cli) => cli,
-        Err(error) => return usage(&error).into(),
+        Err(error) => return report_usage_error(&error).into(),
     };
     let session = match Session::new(cli.global.clone()) {
         Ok(session) => session,
-        Err(failure) => return tell_without_session(cli.global.output, &failure).into(),
+        Err(failure) => return report_without_session(cli.global.output, &failure).into(),
     };
     let runtime = match tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -59,14 +59,14 @@ fn main() -> ExitCode {
         Ok(runtime) => runtime,
         Err(error) => {
             let failure = Failure::other(format!("cannot start: {error}"));
-            session.printer.failure(&failure);
+            session.printer.print_failure(&failure);
             return failure.exit().into();
         }
     };
     let exit = match runtime.block_on(cli::run(&session, cli.command)) {
         Ok(()) => Exit::Done,
         Err(failure) => {
-            session.printer.failure(&failure);
+            session.printer.print_failure(&failure);
             failure.exit()
         }
     };
@@ -77,7 +77,7 @@ fn main() -> ExitCode {
 
 /// Help goes to standard output; what cannot be understood is bad usage, as JSON where that was
 /// asked for.
-fn usage(error: &clap::Error) -> Exit {
+fn report_usage_error(error: &clap::Error) -> Exit {
     if !error.use_stderr() {
         return match error.print() {
             // Nobody reads the help any more: nothing is left to do.
@@ -100,21 +100,21 @@ fn usage(error: &clap::Error) -> Exit {
             .next()
             .unwrap_or_default()
             .to_owned();
-        return tell_without_session(Some(Format::Json), &Failure::usage(text));
+        return report_without_session(Some(Format::Json), &Failure::usage(text));
     }
     let _ = error.print();
     Exit::Usage
 }
 
-fn tell_without_session(format: Option<Format>, failure: &Failure) -> Exit {
-    let wishes = Wishes {
+fn report_without_session(format: Option<Format>, failure: &Failure) -> Exit {
+    let options = PrinterOptions {
         format,
         jq: None,
         quiet: false,
         color: Color::Auto,
     };
-    if let Ok(printer) = Printer::new(&wishes) {
-        printer.failure(failure);
+    if let Ok(printer) = Printer::new(&options) {
+        printer.print_failure(failure);
     }
     failure.exit()
 }

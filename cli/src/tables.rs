@@ -6,7 +6,7 @@ use crate::output::Table;
 
 /// An avatar video, or a preview of one.
 pub(crate) fn avatar_video(video: &AvatarVideo) -> Table {
-    let mut table = Table::of_fields();
+    let mut table = Table::key_value();
     table.field("id", Some(&video.id));
     table.field("status", video.status.as_ref());
     table.field("avatar", video.avatar_handle.as_ref());
@@ -21,7 +21,7 @@ pub(crate) fn avatar_video(video: &AvatarVideo) -> Table {
 
 /// An event that is sent again, and how its delivery fared until now.
 pub(crate) fn redelivery(redelivery: &Redelivery) -> Table {
-    let mut table = Table::of_fields();
+    let mut table = Table::key_value();
     table.field("job", redelivery.job_id.as_ref());
     table.field("run", redelivery.run_id.as_ref());
     table.field("event", redelivery.event.as_ref());

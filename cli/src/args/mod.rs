@@ -2,6 +2,7 @@
 
 mod body;
 mod global;
+mod list;
 mod run;
 mod search;
 mod secret;
@@ -11,9 +12,10 @@ mod values;
 
 pub(crate) use body::{BodyArgs, CommunicationFields, ImageFields, VideoFields};
 pub(crate) use global::{Color, Format, Global, SurfaceArg, SurfaceChoice};
-pub(crate) use run::{CapArg, FormatFields, KindChoice, StartArgs, ToldArgs};
+pub(crate) use list::{ListArgs, QueryArgs};
+pub(crate) use run::{CapArg, FormatFields, ReceiptArgs, RunArgs, RunKindChoice};
 pub(crate) use search::SearchArgs;
 pub(crate) use secret::SecretArgs;
 pub(crate) use speech::SpeechFields;
-pub(crate) use submit::{MoneyArgs, SubmitArgs, Terms, WaitArgs};
+pub(crate) use submit::{SpendingArgs, SubmitArgs, SubmitOptions, WaitArgs};
 pub(crate) use values::{JsonField, Pair, Timeout};

@@ -27,7 +27,7 @@ pub(crate) async fn run(session: &Session, video: AvatarVideo) -> Result<(), Fai
     match video {
         AvatarVideo::List => {
             let videos = client.avatar_videos_list().send().await?.items;
-            session.printer.many(&videos, |videos| {
+            session.printer.print_list(&videos, |videos| {
                 let mut table = Table::new(["id", "status", "avatar", "job"]);
                 for video in videos {
                     table.row([
@@ -42,7 +42,7 @@ pub(crate) async fn run(session: &Session, video: AvatarVideo) -> Result<(), Fai
         }
         AvatarVideo::Get { id } => {
             let video = client.avatar_videos_get(&id).send().await?;
-            session.printer.one(&video, tables::avatar_video)
+            session.printer.print_item(&video, tables::avatar_video)
         }
     }
 }

@@ -8,10 +8,10 @@ use svc_sdk::types::{Assumed, VideoCaptions};
 use crate::args::SubmitArgs;
 use crate::error::Failure;
 use crate::output::Table;
-use crate::request_body::Body;
+use crate::request_body::RequestBody;
 use crate::session::Session;
 use crate::submit;
-use crate::types::Order;
+use crate::types::SubmitRequest;
 
 /// Captions of videos.
 #[derive(Debug, Subcommand)]
@@ -43,29 +43,29 @@ pub(crate) struct Create {
 pub(crate) async fn run(session: &Session, caption: Caption) -> Result<(), Failure> {
     match caption {
         Caption::Create(args) => {
-            let body = Body::read(&args.submit.body)?
+            let body = RequestBody::read(&args.submit.body)?
                 .with("video_url", args.video_url.clone())?
                 .with("language", args.language.clone())?
                 .communication(&args.submit.communication)?
                 .finish()?;
-            let order = Order {
+            let request = SubmitRequest {
                 noun: "captioning",
                 operation: Operation::VideoCaptionsCreate,
                 segments: Vec::new(),
                 body,
             };
-            submit::developer(session, order, &args.submit).await
+            submit::developer(session, request, &args.submit).await
         }
         Caption::Get { id } => {
             let client = session.access::<Developer>()?.client;
             let captions = client.video_captions_get(&id).send().await?;
-            session.printer.one(&captions, captions_table)
+            session.printer.print_item(&captions, captions_table)
         }
     }
 }
 
 fn captions_table(captions: &VideoCaptions) -> Table {
-    let mut table = Table::of_fields();
+    let mut table = Table::key_value();
     table.field("id", Some(&captions.id));
     table.field("status", captions.status.as_ref());
     table.field("video", captions.video_url.as_ref());

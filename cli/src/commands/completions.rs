@@ -22,5 +22,5 @@ pub(crate) fn run(
 ) -> Result<(), Failure> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut command_line, "svc", &mut script);
-    session.printer.bytes(&script)
+    session.printer.print_bytes(&script)
 }

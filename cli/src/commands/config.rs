@@ -60,11 +60,11 @@ pub(crate) fn run(session: &Session, config: &Config) -> Result<(), Failure> {
         Config::Show { origin } => show(session, *origin),
         Config::Path => session
             .printer
-            .text(&config_file(session.environment())?.display().to_string()),
+            .print_text(&config_file(session.environment())?.display().to_string()),
         Config::Get { key } => match session.settings()?.get(key) {
-            Some(sourced) => session.printer.text(&sourced.value),
+            Some(sourced) => session.printer.print_text(&sourced.value),
             None => Err(Failure::usage(format!("{key} is not configured"))
-                .next(format!("svc config set {key} VALUE"))),
+                .hint(format!("svc config set {key} VALUE"))),
         },
         Config::Set { key, value } => {
             if key.ends_with("_url") {
@@ -103,7 +103,7 @@ fn profile_of(session: &Session) -> Result<(ConfigFile, String), Failure> {
 
 fn show(session: &Session, with_origin: bool) -> Result<(), Failure> {
     let settings = session.settings()?;
-    settings.profile_exists()?;
+    settings.check_profile()?;
     let mut rows = vec![Row {
         name: "profile".into(),
         value: Some(settings.profile.value.clone()),
@@ -131,7 +131,7 @@ fn show(session: &Session, with_origin: bool) -> Result<(), Failure> {
         value: secret.as_ref().map(|_| "(set, not shown)".to_owned()),
         origin: secret.map(|origin| origin.to_string()),
     });
-    let place = |name: &str, value: String, variable: &'static str| {
+    let row = |name: &str, value: String, variable: &'static str| {
         let origin = match session.environment().get(variable) {
             Some(_) => Origin::Variable(variable).to_string(),
             None => "the platform".to_owned(),
@@ -142,12 +142,12 @@ fn show(session: &Session, with_origin: bool) -> Result<(), Failure> {
             origin: Some(origin),
         }
     };
-    rows.push(place(
+    rows.push(row(
         "config_file",
         settings.file.path().display().to_string(),
         "SVC_CONFIG",
     ));
-    rows.push(place(
+    rows.push(row(
         "state_dir",
         state_dir(session.environment())?.display().to_string(),
         "SVC_STATE_DIR",
@@ -155,7 +155,7 @@ fn show(session: &Session, with_origin: bool) -> Result<(), Failure> {
     if !with_origin {
         rows.iter_mut().for_each(|row| row.origin = None);
     }
-    session.printer.many(&rows, |rows| {
+    session.printer.print_list(&rows, |rows| {
         let mut table = if with_origin {
             Table::new(["name", "value", "origin"])
         } else {

@@ -30,7 +30,7 @@ pub(crate) async fn run(_: &Session, Mock::Serve(options): Mock) -> Result<(), F
                 .source()
                 .map(|cause| format!(": {cause}"))
                 .unwrap_or_default();
-            Failure::other(format!("{error}{cause}")).during("the mock cannot be served")
+            Failure::other(format!("{error}{cause}")).context("the mock cannot be served")
         })
 }
 

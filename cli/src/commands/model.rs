@@ -8,10 +8,10 @@ use svc_sdk::types::{Assumed, Model as Entry};
 use crate::args::SubmitArgs;
 use crate::error::Failure;
 use crate::output::Table;
-use crate::request_body::Body;
+use crate::request_body::RequestBody;
 use crate::session::Session;
 use crate::submit;
-use crate::types::Order;
+use crate::types::SubmitRequest;
 
 /// Models.
 #[derive(Debug, Subcommand)]
@@ -75,7 +75,7 @@ pub(crate) async fn run(session: &Session, model: Model) -> Result<(), Failure> 
 
 async fn run_alias(session: &Session, args: &Run) -> Result<(), Failure> {
     let owner = session.first_party_owner(args.owner.as_deref())?;
-    let body = Body::read(&args.submit.body)?
+    let body = RequestBody::read(&args.submit.body)?
         .communication(&args.submit.communication)?
         .finish()?;
     if let Some(canonical) = args.alias.canonical() {
@@ -84,13 +84,13 @@ async fn run_alias(session: &Session, args: &Run) -> Result<(), Failure> {
             "an alias, which goes on working: {preferred} is preferred"
         ));
     }
-    let order = Order {
+    let request = SubmitRequest {
         noun: "run",
         operation: args.alias.operation(),
         segments: vec![owner],
         body,
     };
-    submit::developer(session, order, &args.submit).await
+    submit::developer(session, request, &args.submit).await
 }
 
 async fn list(session: &Session, kind: Option<Kind>) -> Result<(), Failure> {
@@ -102,7 +102,7 @@ async fn list(session: &Session, kind: Option<Kind>) -> Result<(), Failure> {
     if kind != Some(Kind::Image) {
         models.extend(client.video_models_list().send().await?.items);
     }
-    session.printer.many(&models, |models| {
+    session.printer.print_list(&models, |models| {
         let mut table = Table::new(["id", "type", "inputs", "seconds", "resolutions", "name"]);
         for model in models {
             let takes = model.capabilities.as_ref().and_then(Assumed::known);
@@ -129,9 +129,9 @@ async fn get(session: &Session, id: &str, kind: Option<Kind>) -> Result<(), Fail
             answer => answer?,
         },
     };
-    session.printer.one(&model, |model| {
+    session.printer.print_item(&model, |model| {
         let takes = model.capabilities.as_ref().and_then(Assumed::known);
-        let mut table = Table::of_fields();
+        let mut table = Table::key_value();
         table.field("id", Some(&model.id));
         table.field("name", model.name.as_ref());
         table.field("type", model.model_type.as_ref());

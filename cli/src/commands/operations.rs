@@ -32,7 +32,7 @@ pub(crate) fn run(session: &Session, _: &Operations) -> Result<(), Failure> {
         .iter()
         .map(|operation| row(*operation))
         .collect();
-    session.printer.many(&rows, |rows| {
+    session.printer.print_list(&rows, |rows| {
         let mut table = Table::new(["operation", "method", "path", "surface", "retry", "command"]);
         for row in rows {
             table.row([

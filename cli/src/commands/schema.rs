@@ -60,7 +60,7 @@ async fn fetch(session: &Session, args: Fetch) -> Result<(), Failure> {
     let bytes = read(&client, operation.path(), None).await?;
     let value = parse(&bytes, "the answer")?;
     match args.file {
-        None => session.printer.document(&value, &bytes),
+        None => session.printer.print_document(&value, &bytes),
         Some(file) => {
             std::fs::write(&file, &bytes).map_err(|error| {
                 Failure::other(format!("cannot write {}: {error}", file.display()))
@@ -80,8 +80,8 @@ async fn check(session: &Session, args: Check) -> Result<(), Failure> {
             let bytes = read(&client, Operation::Reference.path(), None).await?;
             parse(&bytes, "the live schema")?
         }
-        Some(place) if place.starts_with("https://") || place.starts_with("http://") => {
-            from_url(session, place).await?
+        Some(source) if source.starts_with("https://") || source.starts_with("http://") => {
+            from_url(session, source).await?
         }
         Some(file) => from_file(Path::new(file))?,
     };
@@ -91,16 +91,16 @@ async fn check(session: &Session, args: Check) -> Result<(), Failure> {
         ));
     }
     let differences = compare(&document(&Servers::default()), &theirs);
-    session.printer.many(&differences, table)?;
-    let broken = differences.iter().filter(|it| it.breaks).count();
-    match broken {
+    session.printer.print_list(&differences, table)?;
+    let breaking = differences.iter().filter(|it| it.breaks).count();
+    match breaking {
         0 if differences.is_empty() => session.printer.note("no difference"),
         0 => session
             .printer
             .note("nothing that this build relies on is gone or changed"),
         _ => {
-            let why = format!("{broken} of what this build relies on is gone or changed");
-            return Err(Failure::other(why).next("look for a newer version of svc"));
+            let why = format!("{breaking} of what this build relies on is gone or changed");
+            return Err(Failure::other(why).hint("look for a newer version of svc"));
         }
     }
     Ok(())
@@ -120,14 +120,14 @@ fn table(differences: &[Difference]) -> Table {
             &difference.place,
             difference.detail.as_deref().unwrap_or_default(),
             relied_on,
-            &some_of(&difference.operations),
+            &first_few(&difference.operations),
         ]);
     }
     table
 }
 
 /// A few names, and how many there are besides.
-fn some_of(operations: &[String]) -> String {
+fn first_few(operations: &[String]) -> String {
     const FEW: usize = 3;
     let shown: Vec<&str> = operations.iter().take(FEW).map(String::as_str).collect();
     match operations.len().saturating_sub(FEW) {

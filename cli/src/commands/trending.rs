@@ -26,7 +26,7 @@ pub(crate) async fn run(
         .send()
         .await?
         .items;
-    session.printer.many(&videos, |videos| {
+    session.printer.print_list(&videos, |videos| {
         let mut table = Table::new(["id", "title", "views", "url"]);
         for video in videos {
             table.row([

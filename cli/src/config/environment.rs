@@ -8,7 +8,7 @@ pub(crate) struct Environment(pub(super) BTreeMap<String, String>);
 
 impl Environment {
     /// The process's `SVC_` variables. An empty one counts as none.
-    pub(crate) fn of_process() -> Self {
+    pub(crate) fn from_process() -> Self {
         let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
             Some((name.into_string().ok()?, value.into_string().ok()?))
         };

@@ -43,7 +43,7 @@ impl ConfigFile {
                 path.display(),
                 error.message()
             ))
-            .next(error.to_string().trim_end().to_owned())
+            .hint(error.to_string().trim_end().to_owned())
         })?;
         let file = Self { path, document };
         file.has_profiles_that_are_tables()?;

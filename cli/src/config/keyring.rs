@@ -8,7 +8,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-const PATIENCE: Duration = Duration::from_secs(3);
+const KEYRING_TIMEOUT: Duration = Duration::from_secs(3);
 #[cfg(feature = "keyring")]
 const SERVICE: &str = "svc";
 
@@ -42,7 +42,7 @@ fn in_time<T: Send + 'static>(
     let (answer, answered) = mpsc::channel();
     thread::spawn(move || answer.send(ask()));
     answered
-        .recv_timeout(PATIENCE)
+        .recv_timeout(KEYRING_TIMEOUT)
         .unwrap_or_else(|_| Err("it did not answer within 3 seconds".to_owned()))
 }
 

@@ -12,6 +12,6 @@ mod settings;
 
 pub(crate) use environment::Environment;
 pub(crate) use file::{ConfigFile, NAMES};
-pub(crate) use keys::{KeyStore, StoredIn};
+pub(crate) use keys::{KeyLocation, KeyStore};
 pub(crate) use paths::{config_file, state_dir};
-pub(crate) use settings::{Origin, Settings, Sourced, origin_of};
+pub(crate) use settings::{Origin, Setting, Settings, origin_of};

@@ -33,6 +33,6 @@ fn strategy(variable: &str) -> Result<impl AppStrategy, Failure> {
     };
     etcetera::app_strategy::choose_native_strategy(app).map_err(|error| {
         Failure::usage(format!("cannot find the home folder: {error}"))
-            .next(format!("set {variable}"))
+            .hint(format!("set {variable}"))
     })
 }

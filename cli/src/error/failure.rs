@@ -8,9 +8,9 @@ use std::path::Path;
 use serde_json::{Map, Value};
 
 use crate::error::Exit;
-use crate::text::clean;
+use crate::text::sanitize;
 use crate::types::Outcome;
-use crate::types::SubjectId;
+use crate::types::ResourceId;
 
 /// Why a command did not do what it was asked for.
 #[derive(Debug)]
@@ -20,16 +20,16 @@ pub(crate) struct Failure(Box<Inner>);
 struct Inner {
     exit: Exit,
     /// What was being done: `could not create the video`.
-    what: Option<String>,
+    context: Option<String>,
     /// Why not.
-    why: String,
+    message: String,
     code: Option<String>,
     status: Option<u16>,
     request_id: Option<String>,
     details: Option<Value>,
     /// What is wrong in particular, a line each.
-    points: Vec<String>,
-    subject: Option<SubjectId>,
+    issues: Vec<String>,
+    resource: Option<ResourceId>,
     idempotency_key: Option<String>,
     next_action: Option<String>,
     next: Vec<String>,
@@ -41,17 +41,17 @@ struct Inner {
 
 impl Failure {
     /// A failure that ends the program so.
-    pub(crate) fn new(exit: Exit, why: impl Into<String>) -> Self {
+    pub(crate) fn new(exit: Exit, message: impl Into<String>) -> Self {
         Self(Box::new(Inner {
             exit,
-            what: None,
-            why: why.into(),
+            context: None,
+            message: message.into(),
             code: None,
             status: None,
             request_id: None,
             details: None,
-            points: Vec::new(),
-            subject: None,
+            issues: Vec::new(),
+            resource: None,
             idempotency_key: None,
             next_action: None,
             next: Vec::new(),
@@ -62,22 +62,22 @@ impl Failure {
     }
 
     /// Bad usage or configuration.
-    pub(crate) fn usage(why: impl Into<String>) -> Self {
-        Self::new(Exit::Usage, why)
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self::new(Exit::Usage, message)
     }
 
     /// Any other failure.
-    pub(crate) fn other(why: impl Into<String>) -> Self {
-        Self::new(Exit::Failure, why)
+    pub(crate) fn other(message: impl Into<String>) -> Self {
+        Self::new(Exit::Failure, message)
     }
 
     /// A file or a folder that does not do what it should.
-    pub(crate) fn file(what: &str, path: &Path, error: &io::Error) -> Self {
-        Self::other(format!("{what} {}: {error}", path.display()))
+    pub(crate) fn file(context: &str, path: &Path, error: &io::Error) -> Self {
+        Self::other(format!("{context} {}: {error}", path.display()))
     }
 
     /// Nobody reads standard output any more: nothing is left to say.
-    pub(crate) fn reader_left() -> Self {
+    pub(crate) fn broken_pipe() -> Self {
         let mut failure = Self::new(Exit::Done, "the reader of the output is gone");
         failure.0.silent = true;
         failure
@@ -89,26 +89,26 @@ impl Failure {
     }
 
     /// Interrupted while a request was under way that changes something.
-    pub(crate) fn unanswered() -> Self {
-        let why = "interrupted before the service answered: it may have been carried out";
-        Self::new(Exit::Ambiguous, why)
+    pub(crate) fn interrupted_in_flight() -> Self {
+        let message = "interrupted before the service answered: it may have been carried out";
+        Self::new(Exit::Ambiguous, message)
     }
 
     /// All has been said already: only the exit code is left.
-    pub(crate) fn said(exit: Exit) -> Self {
+    pub(crate) fn already_reported(exit: Exit) -> Self {
         let mut failure = Self::new(exit, "");
         failure.0.silent = true;
         failure
     }
 
     /// What was being done.
-    pub(crate) fn during(mut self, what: impl Into<String>) -> Self {
-        self.0.what.get_or_insert(what.into());
+    pub(crate) fn context(mut self, context: impl Into<String>) -> Self {
+        self.0.context.get_or_insert(context.into());
         self
     }
 
     /// What the service said of it.
-    pub(crate) fn answered(
+    pub(crate) fn with_response(
         mut self,
         code: Option<String>,
         status: Option<u16>,
@@ -123,7 +123,7 @@ impl Failure {
     }
 
     /// What became of what this is about, where the exit code says something else.
-    pub(crate) fn over(mut self, outcome: Outcome) -> Self {
+    pub(crate) fn with_outcome(mut self, outcome: Outcome) -> Self {
         self.0.outcome = Some(outcome);
         self
     }
@@ -134,42 +134,42 @@ impl Failure {
     }
 
     /// What to do next, in the service's own word.
-    pub(crate) fn next_action(mut self, action: Option<String>) -> Self {
+    pub(crate) fn with_next_action(mut self, action: Option<String>) -> Self {
         self.0.next_action = action;
         self
     }
 
     /// One thing to do next.
-    pub(crate) fn next(mut self, advice: impl Into<String>) -> Self {
+    pub(crate) fn hint(mut self, advice: impl Into<String>) -> Self {
         self.0.next.push(advice.into());
         self
     }
 
     /// One thing that is wrong in particular; the details say it to programs.
-    pub(crate) fn point(mut self, point: impl Into<String>) -> Self {
-        self.0.points.push(point.into());
+    pub(crate) fn issue(mut self, issue: impl Into<String>) -> Self {
+        self.0.issues.push(issue.into());
         self
     }
 
     /// The job that this is about.
-    pub(crate) fn job(self, id: impl Into<String>) -> Self {
-        self.about(SubjectId::Job(id.into()))
+    pub(crate) fn for_job(self, id: impl Into<String>) -> Self {
+        self.for_resource(ResourceId::Job(id.into()))
     }
 
     /// The job, run or queue that this is about.
-    pub(crate) fn about(mut self, subject: SubjectId) -> Self {
-        self.0.subject.get_or_insert(subject);
+    pub(crate) fn for_resource(mut self, resource: ResourceId) -> Self {
+        self.0.resource.get_or_insert(resource);
         self
     }
 
     /// The key that the request was sent with.
-    pub(crate) fn key(mut self, key: impl Into<String>) -> Self {
+    pub(crate) fn with_idempotency_key(mut self, key: impl Into<String>) -> Self {
         self.0.idempotency_key.get_or_insert(key.into());
         self
     }
 
     /// The command that takes it up again.
-    pub(crate) fn resume(mut self, command: impl Into<String>) -> Self {
+    pub(crate) fn with_resume(mut self, command: impl Into<String>) -> Self {
         self.0.resume.get_or_insert(command.into());
         self
     }
@@ -190,7 +190,7 @@ impl Failure {
     }
 
     /// The same failure, with another exit code.
-    pub(crate) fn ending(mut self, exit: Exit) -> Self {
+    pub(crate) fn with_exit(mut self, exit: Exit) -> Self {
         self.0.exit = exit;
         self
     }
@@ -203,51 +203,51 @@ impl Failure {
     /// One line: what and why.
     pub(crate) fn headline(&self) -> String {
         let inner = &*self.0;
-        let mut line = match &inner.what {
-            Some(what) => format!("{what}: {}", clean(&inner.why)),
-            None => clean(&inner.why),
+        let mut line = match &inner.context {
+            Some(context) => format!("{context}: {}", sanitize(&inner.message)),
+            None => sanitize(&inner.message),
         };
         if let Some(code) = &inner.code
-            && !inner.why.contains(code.as_str())
+            && !inner.message.contains(code.as_str())
         {
-            line.push_str(&format!(" ({})", clean(code)));
+            line.push_str(&format!(" ({})", sanitize(code)));
         }
         line
     }
 
     /// The lines below the headline.
-    pub(crate) fn particulars(&self) -> Vec<String> {
+    pub(crate) fn detail_lines(&self) -> Vec<String> {
         let inner = &*self.0;
         let named = |name: &str, value: &Option<String>| {
             value
                 .as_ref()
-                .map(|value| format!("{name}: {}", clean(value)))
+                .map(|value| format!("{name}: {}", sanitize(value)))
         };
         // Where there are points they say what the details say.
         let details = inner
             .details
             .as_ref()
-            .filter(|_| inner.points.is_empty())
-            .map(|details| format!("details: {}", clean(&details.to_string())));
+            .filter(|_| inner.issues.is_empty())
+            .map(|details| format!("details: {}", sanitize(&details.to_string())));
         let resume = inner
             .resume
             .as_ref()
             .map(|command| format!("take it up again with: {command}"));
-        let subject = inner
-            .subject
+        let resource = inner
+            .resource
             .as_ref()
-            .map(|subject| format!("{}: {}", subject.noun(), clean(subject.id())));
-        let points = inner.points.iter().map(|point| clean(point));
-        points
+            .map(|resource| format!("{}: {}", resource.noun(), sanitize(resource.id())));
+        let issues = inner.issues.iter().map(|issue| sanitize(issue));
+        issues
             .chain(details)
             .chain(
                 inner
                     .next
                     .iter()
-                    .map(|advice| format!("next: {}", clean(advice))),
+                    .map(|advice| format!("next: {}", sanitize(advice))),
             )
             .chain(resume)
-            .chain(subject)
+            .chain(resource)
             .chain(named("idempotency key", &inner.idempotency_key))
             .chain(named("request id", &inner.request_id))
             .collect()
@@ -263,9 +263,9 @@ impl Failure {
             }
         };
         let text = |value: &Option<String>| value.clone().map(Value::from);
-        put("what", text(&inner.what));
+        put("what", text(&inner.context));
         put("code", text(&inner.code));
-        put("message", Some(inner.why.clone().into()));
+        put("message", Some(inner.message.clone().into()));
         put("status", inner.status.map(Value::from));
         put("request_id", text(&inner.request_id));
         put("details", inner.details.clone());
@@ -274,8 +274,8 @@ impl Failure {
             "next",
             Some(inner.next.clone().into()).filter(|_| !inner.next.is_empty()),
         );
-        if let Some(subject) = &inner.subject {
-            put(subject.field(), Some(subject.id().into()));
+        if let Some(resource) = &inner.resource {
+            put(resource.field(), Some(resource.id().into()));
         }
         put("idempotency_key", text(&inner.idempotency_key));
         put("resume", text(&inner.resume));
@@ -290,15 +290,15 @@ mod tests {
 
     fn failure() -> Failure {
         Failure::new(Exit::Funds, "the balance\u{1b}[2J is too small")
-            .during("could not create the video")
-            .answered(
+            .context("could not create the video")
+            .with_response(
                 Some("insufficient_funds".into()),
                 Some(402),
                 Some("req_1".into()),
                 Some(serde_json::json!({"required_usd": "0.7035"})),
             )
-            .next("add funds with `svc top-up create`")
-            .key("k-1")
+            .hint("add funds with `svc top-up create`")
+            .with_idempotency_key("k-1")
     }
 
     #[test]
@@ -308,7 +308,7 @@ mod tests {
             "could not create the video: the balance[2J is too small (insufficient_funds)"
         );
         assert_eq!(
-            failure().particulars(),
+            failure().detail_lines(),
             [
                 "details: {\"required_usd\":\"0.7035\"}",
                 "next: add funds with `svc top-up create`",

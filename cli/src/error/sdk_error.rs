@@ -9,13 +9,13 @@ use svc_sdk::types::ErrorBody;
 
 use crate::error::Exit;
 use crate::error::Failure;
-use crate::text::quote;
-use crate::types::SubjectId;
+use crate::text::shell_quote;
+use crate::types::ResourceId;
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         let exit = exit_of(&error);
-        let mut failure = Self::new(exit, why(&error)).answered(
+        let mut failure = Self::new(exit, message(&error)).with_response(
             error.code().map(|code| code.as_str().to_owned()),
             error.status(),
             error.request_id().map(|id| id.as_str().to_owned()),
@@ -25,43 +25,43 @@ impl From<Error> for Failure {
                 .filter(|details| !details.is_empty())
                 .and_then(|details| serde_json::to_value(details).ok()),
         );
-        failure = failure.next_action(error.advice().map(|action| action.as_str().to_owned()));
-        if let Some(subject) = subject_of(&error) {
-            failure = failure.about(subject);
+        failure = failure.with_next_action(error.advice().map(|action| action.as_str().to_owned()));
+        if let Some(resource) = resource_of(&error) {
+            failure = failure.for_resource(resource);
         }
-        let points = error.body().map(points).unwrap_or_default();
-        failure = points.into_iter().fold(failure, Failure::point);
+        let issues = error.body().map(issues).unwrap_or_default();
+        failure = issues.into_iter().fold(failure, Failure::issue);
         if let Some(key) = error.idempotency_key() {
-            failure = failure.key(key.as_str());
+            failure = failure.with_idempotency_key(key.as_str());
         }
-        match advice(&error, exit) {
-            Some(advice) => failure.next(advice),
+        match hint_for(&error, exit) {
+            Some(hint) => failure.hint(hint),
             None => failure,
         }
     }
 }
 
-fn subject_of(error: &Error) -> Option<SubjectId> {
-    let job = error.job_id().map(|id| SubjectId::Job(id.to_string()));
-    let run = || error.run_id().map(|id| SubjectId::Run(id.to_string()));
-    let queue = || error.queue_id().map(|id| SubjectId::Queue(id.to_string()));
+fn resource_of(error: &Error) -> Option<ResourceId> {
+    let job = error.job_id().map(|id| ResourceId::Job(id.to_string()));
+    let run = || error.run_id().map(|id| ResourceId::Run(id.to_string()));
+    let queue = || error.queue_id().map(|id| ResourceId::Queue(id.to_string()));
     job.or_else(run).or_else(queue)
 }
 
 /// What is wrong with a request, place by place, where the service says so.
-fn points(body: &ErrorBody) -> Vec<String> {
+fn issues(body: &ErrorBody) -> Vec<String> {
     let violations = body.run_details().violations;
-    let mut points: Vec<String> = violations.iter().map(ToString::to_string).collect();
+    let mut issues: Vec<String> = violations.iter().map(ToString::to_string).collect();
     let unknown: Vec<Value> = body.detail("errors").unwrap_or_default();
     for error in &unknown {
         let text = |name: &str| error.get(name).and_then(Value::as_str);
         if let Some(field) = text("field") {
             let message = text("message").unwrap_or("is refused");
             let guess = text("suggestion").map(|it| format!("; did you mean {it}?"));
-            points.push(format!("{field}: {message}{}", guess.unwrap_or_default()));
+            issues.push(format!("{field}: {message}{}", guess.unwrap_or_default()));
         }
     }
-    points
+    issues
 }
 
 /// The exit code of an error.
@@ -86,7 +86,7 @@ fn exit_of(error: &Error) -> Exit {
         Some(_) => return Exit::JobFailed,
         None => {}
     }
-    if error.is_ambiguous() && changes_something(error) {
+    if error.is_ambiguous() && is_write(error) {
         return Exit::Ambiguous;
     }
     if error.is_insufficient_funds() {
@@ -116,7 +116,7 @@ fn exit_of(error: &Error) -> Exit {
 }
 
 /// Whether repeating the operation could do something a second time.
-fn changes_something(error: &Error) -> bool {
+fn is_write(error: &Error) -> bool {
     use svc_sdk::contract::RetryClass::{Idempotent, Safe};
 
     error
@@ -132,7 +132,7 @@ fn is_overload(code: &ErrorCode) -> bool {
 }
 
 /// The error in its own words, with what lies behind it.
-fn why(error: &Error) -> String {
+fn message(error: &Error) -> String {
     // A poll that was refused is not one that could not be asked.
     let refused = error.is_not_found() || error.is_unauthorized() || error.is_forbidden();
     if let Some(body) = error.body()
@@ -159,7 +159,7 @@ fn why(error: &Error) -> String {
 }
 
 /// What to do about it.
-fn advice(error: &Error, exit: Exit) -> Option<String> {
+fn hint_for(error: &Error, exit: Exit) -> Option<String> {
     let wait = error.retry_after().map(|after| after.as_secs().max(1));
     if error.code() == Some(&ErrorCode::OpenKeyRequired) {
         return Some("use a key of the open surface: svc auth login --surface open".to_owned());
@@ -184,7 +184,7 @@ fn advice(error: &Error, exit: Exit) -> Option<String> {
             "add funds with `svc top-up create --amount-usd-cents N`, then run it again"
         }
         // What only looks is never charged for.
-        (Exit::NotFound, Some(NextAction::FixInput)) if !changes_something(error) => {
+        (Exit::NotFound, Some(NextAction::FixInput)) if !is_write(error) => {
             "check the id, and that the key is of the workspace that it belongs to"
         }
         (_, Some(NextAction::FixInput)) => "correct the input; nothing was charged",
@@ -195,12 +195,15 @@ fn advice(error: &Error, exit: Exit) -> Option<String> {
             });
         }
         (_, Some(NextAction::PollStatus)) => {
-            let (command, id) = match subject_of(error)? {
-                SubjectId::Job(id) => ("svc job status", id),
-                SubjectId::Run(id) => ("svc run status", id),
-                SubjectId::Queue(id) => ("svc queue get", id),
+            let (command, id) = match resource_of(error)? {
+                ResourceId::Job(id) => ("svc job status", id),
+                ResourceId::Run(id) => ("svc run status", id),
+                ResourceId::Queue(id) => ("svc queue get", id),
             };
-            return Some(format!("look at how it stands: {command} {}", quote(&id)));
+            return Some(format!(
+                "look at how it stands: {command} {}",
+                shell_quote(&id)
+            ));
         }
         (_, Some(NextAction::ContactSupport)) => {
             "contact the service's support, and name the request id"

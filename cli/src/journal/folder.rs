@@ -13,12 +13,12 @@ use super::entry::{Entry, Intent, Line};
 use super::fingerprint::RequestHash;
 use crate::clock;
 use crate::error::Failure;
-use crate::types::{Outcome, SubjectId};
+use crate::types::{Outcome, ResourceId};
 
 /// The age at which a file that never became an intent is nobody's.
-const ABANDONED: Duration = Duration::from_secs(3600);
+const ABANDONED_AFTER: Duration = Duration::from_secs(3600);
 /// Entries that the history keeps.
-const KEPT: usize = 1000;
+const MAX_HISTORY_ENTRIES: usize = 1000;
 
 /// The journal of one state folder.
 #[derive(Debug)]
@@ -50,7 +50,7 @@ impl Journal {
         let name = format!("{}-{}.jsonl", intent.request_hash.short(), intent.id);
         let entry = Entry {
             intent,
-            subject: None,
+            resource: None,
             request_id: None,
             outcome: None,
             ended_at: None,
@@ -58,8 +58,8 @@ impl Journal {
         let path = self.open.join(&name);
         let file = self
             .create(&entry.intent, &name, &path)
-            .map_err(|error| self.unusable("write", &error))?;
-        self.sweep();
+            .map_err(|error| self.journal_failure("write", &error))?;
+        self.remove_abandoned();
         Ok(OpenIntent {
             file,
             path,
@@ -92,14 +92,14 @@ impl Journal {
 
     /// Removes what runs left behind that were killed before their intent was whole: nothing was
     /// sent for it. A young one may be about to be locked by its process.
-    fn sweep(&self) {
+    fn remove_abandoned(&self) {
         for entry in fs::read_dir(&self.open).into_iter().flatten().flatten() {
             let is_temporary = entry.file_name().to_string_lossy().starts_with('.');
             let modified = entry.metadata().and_then(|it| it.modified()).ok();
             let age = modified
                 .and_then(|at| Timestamp::try_from(at).ok())
-                .map(|at| clock::age(clock::now(), at));
-            if is_temporary && age.is_some_and(|age| age >= ABANDONED) {
+                .map(|at| clock::elapsed(clock::now(), at));
+            if is_temporary && age.is_some_and(|age| age >= ABANDONED_AFTER) {
                 // What cannot be removed now is there for the next run.
                 let _ = fs::remove_file(entry.path());
             }
@@ -107,17 +107,19 @@ impl Journal {
     }
 
     /// Takes up the oldest open intent of that hash whose process is gone.
-    pub(crate) fn take_up(&self, hash: &RequestHash) -> Result<Option<OpenIntent>, Failure> {
-        let broken = |error: io::Error| self.unusable("read", &error);
+    pub(crate) fn reopen(&self, hash: &RequestHash) -> Result<Option<OpenIntent>, Failure> {
+        let read_failure = |error: io::Error| self.journal_failure("read", &error);
         let mut found: Option<OpenIntent> = None;
-        for path in self.open_files(hash.short()).map_err(broken)? {
-            let Some(intent) = self.lock_open(path).map_err(broken)? else {
+        for path in self.open_files(hash.short()).map_err(read_failure)? {
+            let Some(intent) = self.lock_open(path).map_err(read_failure)? else {
                 continue;
             };
-            let older = found
+            let is_older = found
                 .as_ref()
                 .is_none_or(|found| intent.entry.intent.created_at < found.entry.intent.created_at);
-            if intent.entry.intent.request_hash == *hash && intent.entry.outcome.is_none() && older
+            if intent.entry.intent.request_hash == *hash
+                && intent.entry.outcome.is_none()
+                && is_older
             {
                 found = Some(intent);
             }
@@ -126,18 +128,18 @@ impl Journal {
     }
 
     /// Closes the open intent of what a person was told the end of another way.
-    pub(crate) fn settle(&self, base_url: &str, subject: &SubjectId, outcome: Outcome) {
-        let is_it = |entry: &Entry| {
-            entry.subject.as_ref() == Some(subject) && entry.intent.base_url == base_url
+    pub(crate) fn close_matching(&self, base_url: &str, resource: &ResourceId, outcome: Outcome) {
+        let is_match = |entry: &Entry| {
+            entry.resource.as_ref() == Some(resource) && entry.intent.base_url == base_url
         };
         for path in self.open_files("").unwrap_or_default() {
             // Only what is meant is locked: a run that looks for its own intent meanwhile would
             // take a locked one for one at work.
-            let meant = fs::read_to_string(&path)
+            let is_match_file = fs::read_to_string(&path)
                 .ok()
                 .and_then(|text| Entry::parse(&text))
-                .is_some_and(|it| is_it(&it));
-            if meant && let Ok(Some(intent)) = self.lock_open(path) {
+                .is_some_and(|it| is_match(&it));
+            if is_match_file && let Ok(Some(intent)) = self.lock_open(path) {
                 // Where it cannot be closed, the next run finds the job again: nothing is lost.
                 let _ = intent.close(outcome);
             }
@@ -161,11 +163,11 @@ impl Journal {
     }
 
     /// Without a journal nothing is sent: a run that is cut off could be paid for twice.
-    fn unusable(&self, verb: &str, error: &io::Error) -> Failure {
+    fn journal_failure(&self, verb: &str, error: &io::Error) -> Failure {
         Failure::file(&format!("cannot {verb} the journal in"), &self.open, error)
-            .during("nothing was sent")
-            .next("make room, or name another folder with SVC_STATE_DIR")
-            .next("or pass --no-journal to do without: a run that is cut off could then be paid for twice")
+            .context("nothing was sent")
+            .hint("make room, or name another folder with SVC_STATE_DIR")
+            .hint("or pass --no-journal to do without: a run that is cut off could then be paid for twice")
     }
 
     fn open_files(&self, prefix: &str) -> io::Result<Vec<PathBuf>> {
@@ -219,14 +221,14 @@ impl OpenIntent {
     /// Writes down what the service answered.
     pub(crate) fn receipt(
         &mut self,
-        subject: SubjectId,
+        resource: ResourceId,
         request_id: Option<&str>,
         price_usd: Option<Usd>,
     ) -> io::Result<()> {
-        self.entry.subject = Some(subject.clone());
+        self.entry.resource = Some(resource.clone());
         self.entry.request_id = request_id.map(str::to_owned);
         let line = Line::Receipt {
-            subject,
+            resource,
             request_id: self.entry.request_id.clone(),
             price_usd,
         };
@@ -256,7 +258,7 @@ impl OpenIntent {
 fn prune(history: &Path) -> io::Result<()> {
     let mut paths = files(history)?;
     paths.sort_unstable();
-    let surplus = paths.len().saturating_sub(KEPT);
+    let surplus = paths.len().saturating_sub(MAX_HISTORY_ENTRIES);
     paths.iter().take(surplus).try_for_each(fs::remove_file)
 }
 
@@ -341,8 +343,8 @@ mod tests {
     use super::super::entry::example;
     use super::*;
 
-    fn job(id: &str) -> SubjectId {
-        SubjectId::Job(id.to_owned())
+    fn job(id: &str) -> ResourceId {
+        ResourceId::Job(id.to_owned())
     }
 
     fn journal() -> (tempfile::TempDir, Journal) {
@@ -373,28 +375,25 @@ mod tests {
         let (_folder, journal) = journal();
         let intent = example("k1");
         let hash = intent.request_hash.clone();
-        assert!(journal.take_up(&hash).unwrap().is_none());
+        assert!(journal.reopen(&hash).unwrap().is_none());
 
         let living = journal.begin(intent).unwrap();
         assert!(
-            journal.take_up(&hash).unwrap().is_none(),
+            journal.reopen(&hash).unwrap().is_none(),
             "its process lives"
         );
         drop(living);
-        let mut taken = journal.take_up(&hash).unwrap().unwrap();
+        let mut taken = journal.reopen(&hash).unwrap().unwrap();
         assert_eq!(taken.entry().intent.idempotency_key.as_str(), "k1");
-        assert!(
-            journal.take_up(&hash).unwrap().is_none(),
-            "taken up already"
-        );
+        assert!(journal.reopen(&hash).unwrap().is_none(), "taken up already");
 
         taken.receipt(job("job_1"), Some("req_1"), None).unwrap();
         drop(taken);
-        let taken = journal.take_up(&hash).unwrap().unwrap();
-        assert_eq!(taken.entry().subject, Some(job("job_1")));
+        let taken = journal.reopen(&hash).unwrap().unwrap();
+        assert_eq!(taken.entry().resource, Some(job("job_1")));
         taken.close(Outcome::Completed).unwrap();
         assert!(
-            journal.take_up(&hash).unwrap().is_none(),
+            journal.reopen(&hash).unwrap().is_none(),
             "its outcome is known"
         );
         let entries = journal.entries().unwrap();
@@ -414,7 +413,7 @@ mod tests {
             &serde_json::json!({}),
             None,
         );
-        assert!(journal.take_up(&other).unwrap().is_none());
+        assert!(journal.reopen(&other).unwrap().is_none());
     }
 
     #[test]
@@ -426,8 +425,8 @@ mod tests {
             intent.created_at = jiff::Timestamp::from_second(second).unwrap();
             drop(journal.begin(intent).unwrap());
         }
-        let first = journal.take_up(&hash).unwrap().unwrap();
-        let second = journal.take_up(&hash).unwrap().unwrap();
+        let first = journal.reopen(&hash).unwrap().unwrap();
+        let second = journal.reopen(&hash).unwrap().unwrap();
         assert_eq!(first.entry().intent.id, "old");
         assert_eq!(second.entry().intent.id, "young");
     }
@@ -446,13 +445,13 @@ mod tests {
             .write_all(b"{\"receipt\":{\"jo")
             .unwrap();
         journal
-            .take_up(&hash)
+            .reopen(&hash)
             .unwrap()
             .unwrap()
             .receipt(job("job_1"), None, None)
             .unwrap();
         assert_eq!(
-            journal.take_up(&hash).unwrap().unwrap().entry().subject,
+            journal.reopen(&hash).unwrap().unwrap().entry().resource,
             Some(job("job_1"))
         );
     }
@@ -464,30 +463,30 @@ mod tests {
         let hash = intent.request_hash.clone();
         let mut open = journal.begin(intent).unwrap();
         open.receipt(job("job_1"), None, None).unwrap();
-        journal.settle("https://a", &job("job_1"), Outcome::Completed);
+        journal.close_matching("https://a", &job("job_1"), Outcome::Completed);
         assert_eq!(
             journal.entries().unwrap()[0].outcome,
             None,
             "its own process tells"
         );
         drop(open);
-        journal.settle("https://b", &job("job_1"), Outcome::Completed);
-        journal.settle("https://a", &job("job_2"), Outcome::Completed);
-        assert!(journal.take_up(&hash).unwrap().is_some());
-        journal.settle("https://a", &job("job_1"), Outcome::Failed);
-        assert!(journal.take_up(&hash).unwrap().is_none());
+        journal.close_matching("https://b", &job("job_1"), Outcome::Completed);
+        journal.close_matching("https://a", &job("job_2"), Outcome::Completed);
+        assert!(journal.reopen(&hash).unwrap().is_some());
+        journal.close_matching("https://a", &job("job_1"), Outcome::Failed);
+        assert!(journal.reopen(&hash).unwrap().is_none());
     }
 
     #[test]
     fn the_history_is_bounded() {
         let folder = tempfile::tempdir().unwrap();
-        for number in 0..KEPT + 3 {
+        for number in 0..MAX_HISTORY_ENTRIES + 3 {
             fs::write(folder.path().join(format!("{number:015}-k.jsonl")), "").unwrap();
         }
         prune(folder.path()).unwrap();
         let mut left = files(folder.path()).unwrap();
         left.sort_unstable();
-        assert_eq!(left.len(), KEPT);
+        assert_eq!(left.len(), MAX_HISTORY_ENTRIES);
         assert!(left[0].ends_with("000000000000003-k.jsonl"));
     }
 
@@ -498,6 +497,6 @@ mod tests {
         fs::write(&blocked, "a file").unwrap();
         let failure = Journal::at(&blocked).begin(example("k1")).unwrap_err();
         assert!(failure.headline().contains("nothing was sent"));
-        assert!(failure.particulars().join("\n").contains("--no-journal"));
+        assert!(failure.detail_lines().join("\n").contains("--no-journal"));
     }
 }

@@ -5,8 +5,8 @@ use serde::Serialize;
 use tokio::task::JoinHandle;
 
 use crate::error::Failure;
-use crate::output::{Printer, print};
-use crate::text::clean;
+use crate::output::{Printer, write_stdout};
+use crate::text::sanitize;
 
 /// One thing that happened.
 #[derive(Debug)]
@@ -52,12 +52,14 @@ pub(super) struct Received {
 /// Tells it; what goes to standard output is given back.
 pub(super) fn report(printer: &Printer, news: ListenEvent) -> Result<Option<String>, Failure> {
     match news {
-        ListenEvent::Received(line) => return printer.line(&*line, Received::sentence).map(Some),
-        ListenEvent::Refused { code, why } => {
-            printer.note(&format!("refused ({code}): {}", clean(&why)))
+        ListenEvent::Received(line) => {
+            return printer.format_line(&*line, Received::sentence).map(Some);
         }
-        ListenEvent::Note(text) => printer.note(&clean(&text)),
-        ListenEvent::Warning(text) => printer.warn(&clean(&text)),
+        ListenEvent::Refused { code, why } => {
+            printer.note(&format!("refused ({code}): {}", sanitize(&why)));
+        }
+        ListenEvent::Note(text) => printer.note(&sanitize(&text)),
+        ListenEvent::Warning(text) => printer.warn(&sanitize(&text)),
         ListenEvent::Stopped(why) => {
             return Err(Failure::other(format!("can no longer receive: {why}")));
         }
@@ -74,7 +76,9 @@ impl StdoutWriter {
     /// Says a text, once what was said before is said.
     pub(super) fn write(&mut self, text: Option<String>) {
         if let Some(text) = text {
-            self.0 = Some(tokio::task::spawn_blocking(move || print(text.as_bytes())));
+            self.0 = Some(tokio::task::spawn_blocking(move || {
+                write_stdout(text.as_bytes())
+            }));
         }
     }
 

@@ -92,7 +92,7 @@ impl Journal {
         let not_a_store = |number: u64| {
             let path = self.path.display();
             let why = format!("{path} is no store of svc webhook listen (line {number})");
-            Failure::usage(why).next("name another file with --store; it is made if it is missing")
+            Failure::usage(why).hint("name another file with --store; it is made if it is missing")
         };
         let mut reader = BufReader::new(&self.file);
         let (mut text, mut offset, mut number) = (Vec::new(), 0_u64, 0_u64);
@@ -248,7 +248,7 @@ fn lock(path: &Path) -> Result<File, Failure> {
             "another svc webhook listen uses the store {}",
             path.display()
         ))
-        .next("name another file with --store, or end the other one")),
+        .hint("name another file with --store, or end the other one")),
         Err(TryLockError::Error(error)) => Err(io_failure(&error)),
     }
 }

@@ -144,7 +144,7 @@ impl Keys {
     fn may_fetch(&self) -> bool {
         let now = clock::now();
         let mut fetched_at = lock(&self.fetched_at);
-        let is_due = fetched_at.is_none_or(|at| clock::age(now, at) >= MIN_FETCH_INTERVAL);
+        let is_due = fetched_at.is_none_or(|at| clock::elapsed(now, at) >= MIN_FETCH_INTERVAL);
         if is_due {
             *fetched_at = Some(now);
         }
@@ -179,7 +179,7 @@ pub(crate) async fn fetch_secrets(client: &developer::Client) -> Result<Secrets,
     let answer = client.signing_secret_get().send().await?;
     let text = answer.secret.ok_or_else(|| {
         Failure::other("the service does not tell the signing secret")
-            .next("pass --secret-file FILE")
+            .hint("pass --secret-file FILE")
     })?;
     Secrets::of_text(text.expose(), Source::Service)
 }

@@ -34,7 +34,7 @@ use self::receive::Receiver;
 use self::store::Store;
 use crate::error::Failure;
 use crate::interrupt::terminated;
-use crate::output::print;
+use crate::output::write_stdout;
 use crate::session::Session;
 use crate::webhook::Target;
 
@@ -89,9 +89,9 @@ pub(crate) async fn listen(session: &Session, options: Options, keys: Keys) -> R
         let failure = io_failure(&format!("listen on {address}"), &error);
         match error.kind() {
             ErrorKind::AddrNotAvailable => {
-                failure.next("--bind takes an address of this machine, such as 127.0.0.1")
+                failure.hint("--bind takes an address of this machine, such as 127.0.0.1")
             }
-            _ => failure.next("choose another port with --port, or any with --port 0"),
+            _ => failure.hint("choose another port with --port, or any with --port 0"),
         }
     })?;
     let address = listener
@@ -141,7 +141,7 @@ pub(crate) async fn listen(session: &Session, options: Options, keys: Keys) -> R
         sender,
     ));
     let mut accepting = pin!(tokio::spawn(accept(listener, desk, stopped)));
-    print(session.printer.line(&ready, Ready::text)?.as_bytes())?;
+    write_stdout(session.printer.format_line(&ready, Ready::text)?.as_bytes())?;
     if let Some(forwarder) = &forwarder {
         pending.into_iter().for_each(|id| forwarder.spawn(id));
     }

@@ -8,6 +8,6 @@ mod live;
 mod printer;
 mod table;
 
-pub(crate) use live::Live;
-pub(crate) use printer::{Printer, Wishes, print};
+pub(crate) use live::ProgressLine;
+pub(crate) use printer::{Printer, PrinterOptions, write_stdout};
 pub(crate) use table::Table;

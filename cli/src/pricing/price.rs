@@ -3,35 +3,35 @@
 use serde_json::{Map, Value};
 use svc_sdk::types::{Estimate, Usd};
 
-use super::estimate::describe;
+use super::estimate::describe_estimate;
 
 /// What something will cost, as far as that can be known before.
 #[derive(Clone, Debug)]
 pub(crate) enum Price {
     /// An estimate: it equals the charge.
-    Charge(Estimate),
+    Estimate(Estimate),
     /// The most that the generations of runs may cost, as the order says.
-    Cap(Cap),
+    SpendCap(SpendCap),
     /// The cap that the Format's owner set, for so many runs. The owner may change it.
-    Owners(Usd, usize),
+    OwnerCap(Usd, usize),
     /// Nobody knows.
     Unknown,
 }
 
 impl Price {
     /// The most that it can cost, where that is certain.
-    pub(crate) fn most(&self) -> Option<Usd> {
+    pub(crate) fn upper_bound(&self) -> Option<Usd> {
         match self {
-            Self::Charge(estimate) => Some(estimate.price_usd),
-            Self::Cap(cap) => Some(cap.most),
-            Self::Owners(..) | Self::Unknown => None,
+            Self::Estimate(estimate) => Some(estimate.price_usd),
+            Self::SpendCap(cap) => Some(cap.max_usd),
+            Self::OwnerCap(..) | Self::Unknown => None,
         }
     }
 
     /// The estimate, where it is one.
     pub(crate) fn estimate(&self) -> Option<&Estimate> {
         match self {
-            Self::Charge(estimate) => Some(estimate),
+            Self::Estimate(estimate) => Some(estimate),
             _ => None,
         }
     }
@@ -39,13 +39,15 @@ impl Price {
     /// In words: `0.7035 USD (…)`, `up to 2.0000 USD (its cap)`.
     pub(crate) fn describe(&self) -> String {
         match self {
-            Self::Charge(estimate) => describe(estimate),
-            Self::Cap(Cap { most, runs: 1 }) => format!("up to {most} USD (its cap)"),
-            Self::Cap(Cap { most, runs }) => {
-                format!("up to {most} USD (the caps of its {runs} runs)")
+            Self::Estimate(estimate) => describe_estimate(estimate),
+            Self::SpendCap(SpendCap { max_usd, runs: 1 }) => {
+                format!("up to {max_usd} USD (its cap)")
             }
-            Self::Owners(cap, 1) => format!("up to {cap} USD (the Format's own cap)"),
-            Self::Owners(cap, runs) => {
+            Self::SpendCap(SpendCap { max_usd, runs }) => {
+                format!("up to {max_usd} USD (the caps of its {runs} runs)")
+            }
+            Self::OwnerCap(cap, 1) => format!("up to {cap} USD (the Format's own cap)"),
+            Self::OwnerCap(cap, runs) => {
                 format!("up to {cap} USD for each of {runs} runs (the Format's own cap)")
             }
             Self::Unknown => "an unknown price".to_owned(),
@@ -55,29 +57,29 @@ impl Price {
 
 /// The most that the generations of runs may cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Cap {
+pub(crate) struct SpendCap {
     /// Of all of them.
-    pub(crate) most: Usd,
+    pub(crate) max_usd: Usd,
     /// How many they are.
     pub(crate) runs: usize,
 }
 
-impl Cap {
+impl SpendCap {
     /// The cap of a run, where its body has one.
     pub(crate) fn of(body: &Map<String, Value>) -> Option<Self> {
         let cap = body.get("generation_spend_cap_usd")?;
-        let most = serde_json::from_value(cap.clone()).ok()?;
-        Some(Self { most, runs: 1 })
+        let max_usd = serde_json::from_value(cap.clone()).ok()?;
+        Some(Self { max_usd, runs: 1 })
     }
 
     /// The caps of all items of a bulk queue; none where one of them has none.
     pub(crate) fn of_all(items: &[Value]) -> Option<Self> {
-        let mut most = Usd::ZERO;
+        let mut max_usd = Usd::ZERO;
         for item in items {
-            most = most.plus(Self::of(item.as_object()?)?.most)?;
+            max_usd = max_usd.plus(Self::of(item.as_object()?)?.max_usd)?;
         }
         let runs = items.len();
-        (runs > 0).then_some(Self { most, runs })
+        (runs > 0).then_some(Self { max_usd, runs })
     }
 }
 
@@ -97,14 +99,14 @@ mod tests {
         let all =
             items(json!([{"generation_spend_cap_usd": 1.5}, {"generation_spend_cap_usd": "0.25"}]));
         assert_eq!(
-            Cap::of_all(&all),
-            Some(Cap {
-                most: usd("1.75"),
+            SpendCap::of_all(&all),
+            Some(SpendCap {
+                max_usd: usd("1.75"),
                 runs: 2
             })
         );
         let one = items(json!([{"generation_spend_cap_usd": 1}, {"instruction": "x"}]));
-        assert_eq!(Cap::of_all(&one), None);
-        assert_eq!(Cap::of_all(&[]), None);
+        assert_eq!(SpendCap::of_all(&one), None);
+        assert_eq!(SpendCap::of_all(&[]), None);
     }
 }

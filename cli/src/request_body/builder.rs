@@ -8,19 +8,19 @@ use crate::args::{
     BodyArgs, CommunicationFields, ImageFields, JsonField, SpeechFields, VideoFields,
 };
 use crate::error::Failure;
-use crate::input::{json_of, read_file, text_of};
+use crate::input::{read_file, read_json, read_text};
 
 /// Fields that the service takes from the key; a body must not carry them.
-const OWNERS: [&str; 3] = ["workspace_id", "owner_user_id", "user_id"];
+const OWNER_FIELDS: [&str; 3] = ["workspace_id", "owner_user_id", "user_id"];
 
 /// A body that is being put together.
 #[derive(Debug, Default)]
-pub(crate) struct Body {
+pub(crate) struct RequestBody {
     fields: Map<String, Value>,
-    flagged: Vec<String>,
+    set_fields: Vec<String>,
 }
 
-impl Body {
+impl RequestBody {
     /// Begins with `--input`, `--prompt` and `--param`.
     pub(crate) fn read(args: &BodyArgs) -> Result<Self, Failure> {
         if args.prompt.as_deref() == Some("-") && args.input.as_deref() == Some(Path::new("-")) {
@@ -28,16 +28,16 @@ impl Body {
                 "--prompt - and --input - cannot both read standard input",
             ));
         }
-        let mut body = Self::whole(args.input.as_deref())?;
+        let mut body = Self::from_input(args.input.as_deref())?;
         if let Some(prompt) = &args.prompt {
-            body.flag("prompt", Some(text_of("--prompt", prompt)?))?;
+            body.set("prompt", Some(read_text("--prompt", prompt)?))?;
         }
         body.params(&args.params)?;
         Ok(body)
     }
 
     /// Begins with `--input`.
-    pub(crate) fn whole(input: Option<&Path>) -> Result<Self, Failure> {
+    pub(crate) fn from_input(input: Option<&Path>) -> Result<Self, Failure> {
         let Some(path) = input else {
             return Ok(Self::default());
         };
@@ -52,7 +52,7 @@ impl Body {
     pub(crate) fn of(fields: Map<String, Value>) -> Self {
         Self {
             fields,
-            flagged: Vec::new(),
+            set_fields: Vec::new(),
         }
     }
 
@@ -60,41 +60,47 @@ impl Body {
     pub(crate) fn params(&mut self, params: &[JsonField]) -> Result<(), Failure> {
         params
             .iter()
-            .try_for_each(|param| self.flag(&param.name, Some(param.value.clone())))
+            .try_for_each(|param| self.set(&param.name, Some(param.value.clone())))
     }
 
     /// Adds the fields of a video.
     pub(crate) fn video(mut self, args: &VideoFields) -> Result<Self, Failure> {
-        self.flag("model", args.model.clone())?;
-        self.flag("duration", args.duration)?;
-        self.flag("resolution", args.resolution.clone())?;
-        self.flag("aspect_ratio", args.aspect_ratio.clone())?;
-        self.flag("image_url", args.image_url.clone())?;
-        self.flag("end_image_url", args.end_image_url.clone())?;
-        self.flag("video_url", args.video_url.clone())?;
-        self.flag("audio_url", args.audio_url.clone())?;
-        self.flag("reference_image_urls", list(&args.reference_image_urls))?;
-        self.flag("reference_video_urls", list(&args.reference_video_urls))?;
-        self.flag("generate_audio", args.generate_audio)?;
+        self.set("model", args.model.clone())?;
+        self.set("duration", args.duration)?;
+        self.set("resolution", args.resolution.clone())?;
+        self.set("aspect_ratio", args.aspect_ratio.clone())?;
+        self.set("image_url", args.image_url.clone())?;
+        self.set("end_image_url", args.end_image_url.clone())?;
+        self.set("video_url", args.video_url.clone())?;
+        self.set("audio_url", args.audio_url.clone())?;
+        self.set(
+            "reference_image_urls",
+            non_empty_list(&args.reference_image_urls),
+        )?;
+        self.set(
+            "reference_video_urls",
+            non_empty_list(&args.reference_video_urls),
+        )?;
+        self.set("generate_audio", args.generate_audio)?;
         Ok(self)
     }
 
     /// Adds the fields of an image.
     pub(crate) fn image(mut self, args: &ImageFields) -> Result<Self, Failure> {
-        self.flag("model", args.model.clone())?;
-        self.flag("aspect_ratio", args.aspect_ratio.clone())?;
-        self.flag("resolution", args.resolution.clone())?;
-        self.flag("num_images", args.num_images)?;
+        self.set("model", args.model.clone())?;
+        self.set("aspect_ratio", args.aspect_ratio.clone())?;
+        self.set("resolution", args.resolution.clone())?;
+        self.set("num_images", args.num_images)?;
         Ok(self)
     }
 
     /// Adds the fields of what an avatar says.
     pub(crate) fn speech(self, args: &SpeechFields) -> Result<Self, Failure> {
         let script = args.script.as_ref();
-        let script = script.map(|text| text_of("--script", text)).transpose()?;
+        let script = script.map(|text| read_text("--script", text)).transpose()?;
         let inputs = args.video_inputs.as_ref();
         let inputs: Option<Value> = inputs
-            .map(|json| json_of("--video-inputs", json))
+            .map(|json| read_json("--video-inputs", json))
             .transpose()?;
         self.with("avatar_handle", args.avatar_handle.clone())?
             .with("script", script)?
@@ -104,12 +110,12 @@ impl Body {
 
     /// Adds what is said to the service besides what to make. A webhook sets `mode`.
     pub(crate) fn communication(mut self, args: &CommunicationFields) -> Result<Self, Failure> {
-        self.flag("webhook_url", args.webhook_url.clone())?;
-        self.flag("mode", args.mode.clone())?;
+        self.set("webhook_url", args.webhook_url.clone())?;
+        self.set("mode", args.mode.clone())?;
         if args.webhook_url.is_some() && args.mode.is_none() {
             self.fields.insert("mode".to_owned(), "webhook".into());
         }
-        self.flag("wait_timeout_seconds", args.wait_timeout_seconds)?;
+        self.set("wait_timeout_seconds", args.wait_timeout_seconds)?;
         if !args.metadata.is_empty() {
             let metadata = self
                 .fields
@@ -128,16 +134,16 @@ impl Body {
     }
 
     /// Adds a field that a flag names. A field that two flags name is bad usage.
-    pub(crate) fn flag(
+    pub(crate) fn set(
         &mut self,
         name: &str,
         value: Option<impl Into<Value>>,
     ) -> Result<(), Failure> {
         let Some(value) = value else { return Ok(()) };
-        if self.flagged.iter().any(|flagged| flagged == name) {
+        if self.set_fields.iter().any(|set_fields| set_fields == name) {
             return Err(Failure::usage(format!("{name} is given twice")));
         }
-        self.flagged.push(name.to_owned());
+        self.set_fields.push(name.to_owned());
         self.fields.insert(name.to_owned(), value.into());
         Ok(())
     }
@@ -148,12 +154,12 @@ impl Body {
         name: &str,
         value: Option<impl Into<Value>>,
     ) -> Result<Self, Failure> {
-        self.flag(name, value)?;
+        self.set(name, value)?;
         Ok(self)
     }
 
     /// Puts a value into an object of the body, which is made where it is missing.
-    pub(crate) fn within(
+    pub(crate) fn with_nested(
         mut self,
         object: &str,
         name: &str,
@@ -173,20 +179,20 @@ impl Body {
     }
 
     /// Moves a field that a flag gave into an object of the body.
-    pub(crate) fn moved_within(mut self, name: &str, object: &str) -> Result<Self, Failure> {
+    pub(crate) fn moved_into(mut self, name: &str, object: &str) -> Result<Self, Failure> {
         let value = self.fields.remove(name);
-        self.within(object, name, value)
+        self.with_nested(object, name, value)
     }
 
     /// Sets a field that nothing has set.
-    pub(crate) fn otherwise(mut self, name: &str, value: &str) -> Self {
+    pub(crate) fn with_default(mut self, name: &str, value: &str) -> Self {
         self.fields.entry(name).or_insert_with(|| value.into());
         self
     }
 
     /// The body, if it can be right.
     pub(crate) fn finish(self) -> Result<Map<String, Value>, Failure> {
-        for owner in OWNERS {
+        for owner in OWNER_FIELDS {
             if self.fields.contains_key(owner) {
                 return Err(Failure::usage(format!(
                     "{owner} is never sent: the key says whose it is"
@@ -195,13 +201,13 @@ impl Body {
         }
         for (name, value) in &self.fields {
             // A schema may well say that something is null.
-            let path = (name != "output_schema").then(|| null_in(name, value));
+            let path = (name != "output_schema").then(|| find_null(name, value));
             if let Some(path) = path.flatten() {
                 return Err(Failure::usage(format!(
                     "{path} is null, which is never sent: leave it out"
                 )));
             }
-            urls_are_https(name, value)?;
+            check_urls(name, value)?;
         }
         if self.fields.contains_key("end_image_url") && !self.fields.contains_key("image_url") {
             return Err(Failure::usage(
@@ -212,26 +218,26 @@ impl Body {
     }
 }
 
-fn list(items: &[String]) -> Option<Value> {
+fn non_empty_list(items: &[String]) -> Option<Value> {
     (!items.is_empty()).then(|| items.into())
 }
 
-fn null_in(path: &str, value: &Value) -> Option<String> {
+fn find_null(path: &str, value: &Value) -> Option<String> {
     match value {
         Value::Null => Some(path.to_owned()),
         Value::Array(items) => items
             .iter()
             .enumerate()
-            .find_map(|(index, item)| null_in(&format!("{path}[{index}]"), item)),
+            .find_map(|(index, item)| find_null(&format!("{path}[{index}]"), item)),
         Value::Object(fields) => fields
             .iter()
-            .find_map(|(name, value)| null_in(&format!("{path}.{name}"), value)),
+            .find_map(|(name, value)| find_null(&format!("{path}.{name}"), value)),
         _ => None,
     }
 }
 
 /// What can never be right is found before anything is sent: a media URL that is not HTTPS.
-fn urls_are_https(name: &str, value: &Value) -> Result<(), Failure> {
+fn check_urls(name: &str, value: &Value) -> Result<(), Failure> {
     let urls: Vec<&Value> = match value {
         url if name.ends_with("_url") => vec![url],
         Value::Array(urls) if name.ends_with("_urls") => urls.iter().collect(),
@@ -264,9 +270,9 @@ mod tests {
     }
 
     fn made(body: BodyArgs, video: VideoFields) -> Result<Value, Failure> {
-        Body::read(&body)?
+        RequestBody::read(&body)?
             .video(&video)?
-            .otherwise("model", "auto")
+            .with_default("model", "auto")
             .finish()
             .map(Value::Object)
     }
@@ -317,14 +323,14 @@ mod tests {
             duration: Some(6),
             ..VideoFields::default()
         };
-        let body = Body::read(&args)
+        let body = RequestBody::read(&args)
             .unwrap()
             .video(&video)
             .unwrap()
             .communication(&communication)
             .unwrap();
         assert_eq!(
-            Value::Object(body.otherwise("model", "auto").finish().unwrap()),
+            Value::Object(body.with_default("model", "auto").finish().unwrap()),
             json!({
                 "model": "video-f", "duration": 6, "metadata": {"a": 1, "order": "7"},
                 "webhook_url": "https://hooks.example/x", "mode": "webhook"

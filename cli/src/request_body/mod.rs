@@ -3,4 +3,4 @@
 mod builder;
 pub(crate) mod run;
 
-pub(crate) use builder::Body;
+pub(crate) use builder::RequestBody;

@@ -6,26 +6,26 @@ use serde_json::{Map, Value, json};
 use svc_sdk::contract::limits::SPEND_CAP_USD;
 use svc_sdk::types::{OutputSchema, Usd};
 
-use super::builder::Body;
-use crate::args::{FormatFields, StartArgs};
+use super::builder::RequestBody;
+use crate::args::{FormatFields, RunArgs};
 use crate::error::Failure;
-use crate::input::{object_of, one_reads_stdin, text_of};
+use crate::input::{check_single_stdin_reader, read_json_or_file, read_text};
 
 /// Fields of which a Format run needs one.
-const CONTENT: [&str; 4] = ["instruction", "input", "previous_run_id", "attachments"];
+const CONTENT_FIELDS: [&str; 4] = ["instruction", "input", "previous_run_id", "attachments"];
 
 /// Begins a body with `--input`, `--instruction`, `--param` and `--webhook-url`.
-pub(crate) fn begin(args: &StartArgs) -> Result<Body, Failure> {
-    one_reads_stdin(&[
+pub(crate) fn from_args(args: &RunArgs) -> Result<RequestBody, Failure> {
+    check_single_stdin_reader(&[
         ("--input", args.input.as_deref().and_then(Path::to_str)),
         ("--instruction", args.instruction.as_deref()),
     ])?;
-    let mut body = Body::whole(args.input.as_deref())?;
+    let mut body = RequestBody::from_input(args.input.as_deref())?;
     let instruction = args.instruction.as_ref();
     let instruction = instruction
-        .map(|text| text_of("--instruction", text))
+        .map(|text| read_text("--instruction", text))
         .transpose()?;
-    body.flag("instruction", instruction)?;
+    body.set("instruction", instruction)?;
     body.params(&args.params)?;
     body.with("webhook_url", args.webhook_url.clone())
 }
@@ -48,7 +48,9 @@ pub(crate) fn format_fields(args: &FormatFields) -> Result<Map<String, Value>, F
         .collect();
     let object = |flag: &str, given: &Option<String>| {
         let given = given.as_ref();
-        given.map(|given| object_of(flag, given)).transpose()
+        given
+            .map(|given| read_json_or_file(flag, given))
+            .transpose()
     };
     put(
         "previous_run_id",
@@ -66,24 +68,24 @@ pub(crate) fn format_fields(args: &FormatFields) -> Result<Map<String, Value>, F
         "response_format",
         object("--response-format", &args.response_format)?,
     );
-    put("generation_spend_cap_usd", args.cap.cap.map(number));
+    put("generation_spend_cap_usd", args.cap.cap.map(usd_number));
     put("model", args.model.clone().map(Value::from));
     put("on_active_run", args.on_active_run.clone().map(Value::from));
     Ok(fields)
 }
 
 /// An amount as the JSON number that it is.
-pub(crate) fn number(amount: Usd) -> Value {
+pub(crate) fn usd_number(amount: Usd) -> Value {
     let text = amount.to_string();
     let text = text.trim_end_matches('0').trim_end_matches('.');
     serde_json::from_str(text).unwrap_or_else(|_| amount.to_string().into())
 }
 
 /// What can never be right about the body of a Format run is found before it is sent.
-pub(crate) fn judge_format(body: &Map<String, Value>) -> Result<(), Failure> {
-    if !CONTENT.iter().any(|name| body.contains_key(*name)) {
+pub(crate) fn validate_format(body: &Map<String, Value>) -> Result<(), Failure> {
+    if !CONTENT_FIELDS.iter().any(|name| body.contains_key(*name)) {
         return Err(Failure::usage("there is nothing to run")
-            .next("pass --instruction, --attach, --continue, or --param 'input={…}'"));
+            .hint("pass --instruction, --attach, --continue, or --param 'input={…}'"));
     }
     if body.contains_key("output_schema") && body.contains_key("response_format") {
         return Err(Failure::usage(
@@ -91,17 +93,17 @@ pub(crate) fn judge_format(body: &Map<String, Value>) -> Result<(), Failure> {
         ));
     }
     if let Some(schema) = body.get("output_schema") {
-        judge_schema(schema)?;
+        validate_schema(schema)?;
     }
     let attachments = body.get("attachments").and_then(Value::as_array);
     for attachment in attachments.into_iter().flatten() {
-        judge_attachment(attachment)?;
+        validate_attachment(attachment)?;
     }
-    judge_cap(body)
+    validate_cap(body)
 }
 
 /// What can never be right about a cap.
-pub(crate) fn judge_cap(body: &Map<String, Value>) -> Result<(), Failure> {
+pub(crate) fn validate_cap(body: &Map<String, Value>) -> Result<(), Failure> {
     let Some(cap) = body.get("generation_spend_cap_usd") else {
         return Ok(());
     };
@@ -119,7 +121,7 @@ pub(crate) fn judge_cap(body: &Map<String, Value>) -> Result<(), Failure> {
     }
 }
 
-fn judge_attachment(attachment: &Value) -> Result<(), Failure> {
+fn validate_attachment(attachment: &Value) -> Result<(), Failure> {
     let asset = attachment.get("asset_id").and_then(Value::as_str);
     let url = attachment.get("url").and_then(Value::as_str);
     let https = |url: &str| {
@@ -136,7 +138,7 @@ fn judge_attachment(attachment: &Value) -> Result<(), Failure> {
 }
 
 /// A schema outside of what the service supports is refused here, with every place.
-fn judge_schema(schema: &Value) -> Result<(), Failure> {
+fn validate_schema(schema: &Value) -> Result<(), Failure> {
     let violations = OutputSchema::check(schema);
     if violations.is_empty() {
         return Ok(());
@@ -150,9 +152,9 @@ fn judge_schema(schema: &Value) -> Result<(), Failure> {
     ));
     let details = json!({ "violations": violations });
     let code = Some("output_schema_invalid".to_owned());
-    let failure = failure.answered(code, None, None, Some(details));
-    let points = violations.iter().map(ToString::to_string);
-    Err(points.fold(failure, Failure::point))
+    let failure = failure.with_response(code, None, None, Some(details));
+    let issues = violations.iter().map(ToString::to_string);
+    Err(issues.fold(failure, Failure::issue))
 }
 
 #[cfg(test)]
@@ -195,7 +197,7 @@ mod tests {
             ("499.999999", "499.999999"),
             ("100", "100"),
         ] {
-            assert_eq!(number(text.parse().unwrap()).to_string(), json);
+            assert_eq!(usd_number(text.parse().unwrap()).to_string(), json);
         }
     }
 
@@ -223,17 +225,18 @@ mod tests {
             (json!({"attachments": [{}]}), "asset:ID"),
         ];
         for (body, said) in rows {
-            let failure = judge_format(&fields(body)).unwrap_err();
+            let failure = validate_format(&fields(body)).unwrap_err();
             assert_eq!(failure.exit(), Exit::Usage);
             assert!(failure.headline().contains(said), "{}", failure.headline());
         }
         let good = json!({"previous_run_id": "run_1", "generation_spend_cap_usd": 500});
-        assert!(judge_format(&fields(good)).is_ok());
+        assert!(validate_format(&fields(good)).is_ok());
     }
 
     #[test]
     fn standard_input_is_read_once() {
-        let flags = |one, other| one_reads_stdin(&[("--a", one), ("--b", None), ("--c", other)]);
+        let flags =
+            |one, other| check_single_stdin_reader(&[("--a", one), ("--b", None), ("--c", other)]);
         assert!(flags(Some("-"), Some("x")).is_ok());
         let failure = flags(Some("-"), Some("-")).unwrap_err();
         assert!(failure.headline().contains("--a - and --c -"));
@@ -242,12 +245,12 @@ mod tests {
     #[test]
     fn a_schema_is_refused_with_every_place() {
         let schema = json!({"type": "array", "properties": {"a": {"pattern": "^F"}}});
-        let failure = judge_format(&fields(
+        let failure = validate_format(&fields(
             json!({"instruction": "x", "output_schema": schema}),
         ));
         let failure = failure.unwrap_err();
         assert_eq!(failure.exit(), Exit::Usage);
-        let said = failure.particulars().join("\n");
+        let said = failure.detail_lines().join("\n");
         assert!(said.contains("the root must"), "{said}");
         assert!(said.contains("/properties/a/pattern"), "{said}");
         let json = failure.to_json();

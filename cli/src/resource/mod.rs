@@ -12,4 +12,4 @@ pub(crate) mod queue;
 mod resource;
 pub(crate) mod run;
 
-pub(crate) use resource::{Stopped, StoredFile, Subject, Told};
+pub(crate) use resource::{ReceiptMode, Resource, Stopped, StoredFile};

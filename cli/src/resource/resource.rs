@@ -8,39 +8,39 @@ use svc_sdk::download::{Downloaded, OnProgress};
 use svc_sdk::types::Usd;
 use svc_sdk::{Client, Started, Update, Updates, Watched};
 
-use crate::args::ToldArgs;
+use crate::args::ReceiptArgs;
 use crate::error::Failure;
-use crate::output::Live;
+use crate::output::ProgressLine;
 use crate::pricing::Price;
 use crate::session::Session;
-use crate::types::{Order, SubjectId};
+use crate::types::{ResourceId, SubmitRequest};
 
 /// What a submit starts and a wait watches.
-pub(crate) trait Subject: Started + Watched {
+pub(crate) trait Resource: Started + Watched {
     /// What it came to, however it ended.
-    type End;
+    type Finished;
 
     /// What it is called: `job`.
     const NOUN: &'static str;
     /// What one does to have it: `Make`, `Start`.
     const VERB: &'static str;
     /// How long it is waited for where nobody says otherwise.
-    const PATIENCE: Option<Duration>;
+    const DEFAULT_TIMEOUT: Option<Duration>;
 
     /// Takes it up again, from its id alone.
-    fn taken_up(client: &Client<Self::Surface>, id: &str) -> Self;
+    fn from_id(client: &Client<Self::Surface>, id: &str) -> Self;
 
     /// Which one it is.
-    fn subject_id(&self) -> SubjectId;
+    fn resource_id(&self) -> ResourceId;
 
     /// Whether an earlier submit with the same key had started it.
-    fn was_there(&self) -> bool;
+    fn is_replay(&self) -> bool;
 
     /// Whether this process has its receipt.
     fn is_receipted(&self) -> bool;
 
     /// The request that started it, where that is known.
-    fn started_by(&self) -> Option<&str>;
+    fn request_id(&self) -> Option<&str>;
 
     /// What the receipt says that it costs.
     fn charge(&self) -> Option<Usd> {
@@ -48,30 +48,33 @@ pub(crate) trait Subject: Started + Watched {
     }
 
     /// What it will cost, as far as that can be known before.
-    async fn price(client: &Client<Self::Surface>, order: &Order) -> Result<Price, Failure>;
+    async fn price(
+        client: &Client<Self::Surface>,
+        request: &SubmitRequest,
+    ) -> Result<Price, Failure>;
 
     /// The command that looks whether it exists.
-    fn listing(session: &Session, order: &Order) -> String;
+    fn list_command(session: &Session, request: &SubmitRequest) -> String;
 
     /// The command that waits for it.
-    fn again(&self, session: &Session, folder: Option<&Path>) -> String;
+    fn wait_command(&self, session: &Session, folder: Option<&Path>) -> String;
 
     /// The command that fetches its files.
-    fn fetch_again(&self, session: &Session, folder: &Path) -> String;
+    fn download_command(&self, session: &Session, folder: &Path) -> String;
 
     /// Its updates until it is through.
-    fn watch(&self) -> Updates<Self>;
+    fn status_updates(&self) -> Updates<Self>;
 
     /// Shows how it stands.
-    fn show(live: &Live<'_>, update: &Update<Self::Status>);
+    fn show_status(live: &ProgressLine<'_>, update: &Update<Self::Status>);
 
     /// What it came to, once it is through.
-    async fn end(&self, status: Self::Status) -> Result<Self::End, Failure>;
+    async fn result(&self, status: Self::Status) -> Result<Self::Finished, Failure>;
 
     /// Fetches the files of what it came to.
-    async fn fetch(
+    async fn download(
         &self,
-        end: &mut Self::End,
+        finished: &mut Self::Finished,
         folder: &Path,
         on_progress: OnProgress,
     ) -> Result<(), Failure>;
@@ -80,32 +83,41 @@ pub(crate) trait Subject: Started + Watched {
     async fn stop(&self) -> Result<Stopped, svc_sdk::Error>;
 
     /// Prints what it came to; a failure says what became of it where that is not what was wanted.
-    fn tell(&self, session: &Session, end: &Self::End, told: Told) -> Result<(), Failure>;
+    fn print_result(
+        &self,
+        session: &Session,
+        finished: &Self::Finished,
+        receipt_mode: ReceiptMode,
+    ) -> Result<(), Failure>;
 
     /// Prints its receipt.
-    async fn tell_receipt(&self, session: &Session) -> Result<(), Failure>;
+    async fn print_receipt(&self, session: &Session) -> Result<(), Failure>;
 }
 
 /// How something stands after it was asked to stop.
 #[derive(Debug)]
 pub(crate) struct Stopped {
     /// In words.
-    pub(crate) said: String,
+    pub(crate) description: String,
     /// Whether it, or a part of it, was canceled: then the person knows its end.
-    pub(crate) canceled: bool,
+    pub(crate) is_canceled: bool,
 }
 
-/// How it is told what something came to.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Told {
-    /// The whole receipt, even where there is an output.
-    pub(crate) receipt: bool,
+/// What is printed of a finished run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum ReceiptMode {
+    /// The output alone, where there is one.
+    #[default]
+    OutputOnly,
+    /// The whole receipt.
+    Full,
 }
 
-impl From<ToldArgs> for Told {
-    fn from(args: ToldArgs) -> Self {
-        Self {
-            receipt: args.receipt,
+impl From<ReceiptArgs> for ReceiptMode {
+    fn from(args: ReceiptArgs) -> Self {
+        match args.receipt {
+            true => Self::Full,
+            false => Self::OutputOnly,
         }
     }
 }

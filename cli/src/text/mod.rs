@@ -3,5 +3,5 @@
 mod sanitize;
 mod shell;
 
-pub(crate) use sanitize::{clean, escape_json};
-pub(crate) use shell::quote;
+pub(crate) use sanitize::{escape_json, sanitize};
+pub(crate) use shell::shell_quote;

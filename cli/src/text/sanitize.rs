@@ -5,11 +5,11 @@
 //! and leaves it alone in a pipe.
 
 /// The text on one line, without anything that could steer a terminal.
-pub(crate) fn clean(text: &str) -> String {
+pub(crate) fn sanitize(text: &str) -> String {
     text.chars()
         .filter_map(|c| match c {
             '\n' | '\r' | '\t' | '\u{2028}' | '\u{2029}' => Some(' '),
-            c if steers(c) => None,
+            c if is_unsafe(c) => None,
             c => Some(c),
         })
         .collect()
@@ -21,7 +21,7 @@ pub(crate) fn escape_json(json: &str) -> String {
     for c in json.chars() {
         // Outside of strings JSON has no such character but the line break; inside, the
         // serializer has escaped those below U+0020 already.
-        if steers(c) && c != '\n' {
+        if is_unsafe(c) && c != '\n' {
             let mut units = [0; 2];
             for unit in c.encode_utf16(&mut units) {
                 out.push_str(&format!("\\u{unit:04x}"));
@@ -34,7 +34,7 @@ pub(crate) fn escape_json(json: &str) -> String {
 }
 
 /// C0, DEL, C1, and the marks that change the direction of text or are not seen.
-fn steers(c: char) -> bool {
+fn is_unsafe(c: char) -> bool {
     c.is_control()
         || matches!(c,
             '\u{061c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
@@ -47,17 +47,20 @@ mod tests {
 
     #[test]
     fn what_steers_a_terminal_is_left_out_of_text() {
-        assert_eq!(clean("\u{1b}[31mred\u{1b}]0;title\u{7}"), "[31mred]0;title");
-        assert_eq!(clean("a\u{9b}31mb\u{7f}c\u{202e}d\u{200b}"), "a31mbcd");
-        assert_eq!(clean("two\nlines\tand more"), "two lines and more");
-        assert_eq!(clean("Größe 漢字 🦊"), "Größe 漢字 🦊");
+        assert_eq!(
+            sanitize("\u{1b}[31mred\u{1b}]0;title\u{7}"),
+            "[31mred]0;title"
+        );
+        assert_eq!(sanitize("a\u{9b}31mb\u{7f}c\u{202e}d\u{200b}"), "a31mbcd");
+        assert_eq!(sanitize("two\nlines\tand more"), "two lines and more");
+        assert_eq!(sanitize("Größe 漢字 🦊"), "Größe 漢字 🦊");
     }
 
     #[test]
     fn json_for_a_terminal_says_the_same() {
         let value = serde_json::json!({"m": "a\u{1b}[2J\u{9b}b\u{7f}\u{202e}\u{e0001}é"});
         let text = escape_json(&serde_json::to_string_pretty(&value).unwrap());
-        assert!(text.chars().all(|c| c == '\n' || !steers(c)), "{text}");
+        assert!(text.chars().all(|c| c == '\n' || !is_unsafe(c)), "{text}");
         assert!(
             text.contains("\\u001b[2J\\u009bb\\u007f\\u202e\\udb40\\udc01é"),
             "{text}"

@@ -5,5 +5,5 @@ mod resource_id;
 mod submit_request;
 
 pub(crate) use outcome::Outcome;
-pub(crate) use resource_id::SubjectId;
-pub(crate) use submit_request::Order;
+pub(crate) use resource_id::ResourceId;
+pub(crate) use submit_request::SubmitRequest;

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// The id of what was started: `{"job_id": …}`, `{"run_id": …}` or `{"queue_id": …}`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum SubjectId {
+pub(crate) enum ResourceId {
     /// A job.
     #[serde(rename = "job_id")]
     Job(String),
@@ -16,7 +16,7 @@ pub(crate) enum SubjectId {
     Queue(String),
 }
 
-impl SubjectId {
+impl ResourceId {
     /// What it is called.
     pub(crate) const fn noun(&self) -> &'static str {
         match self {

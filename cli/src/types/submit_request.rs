@@ -5,7 +5,7 @@ use svc_sdk::contract::Operation;
 
 /// What is to be made.
 #[derive(Debug)]
-pub(crate) struct Order {
+pub(crate) struct SubmitRequest {
     /// What it is called: `video`.
     pub(crate) noun: &'static str,
     /// Which operation makes it.

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use svc_sdk::Secret;
 use svc_webhook_verify::{KeyError, KeySet};
 
-use crate::config::{Origin, Sourced};
+use crate::config::{Origin, Setting};
 use crate::error::Failure;
 use crate::input::read_file;
 use crate::session::Session;
@@ -64,8 +64,8 @@ impl Secrets {
     /// No secret is configured.
     pub(crate) fn missing() -> Failure {
         Failure::usage("no signing secret is configured")
-            .next(format!("set {VARIABLE}, or pass --secret-file FILE"))
-            .next("or fetch it into a file: svc webhook secret show --jq .secret > FILE, and keep its name: svc config set webhook_secret_file FILE")
+            .hint(format!("set {VARIABLE}, or pass --secret-file FILE"))
+            .hint("or fetch it into a file: svc webhook secret show --jq .secret > FILE, and keep its name: svc config set webhook_secret_file FILE")
     }
 
     fn configured(session: &Session) -> Result<Option<Self>, Failure> {
@@ -77,16 +77,16 @@ impl Secrets {
             return Self::of_text(&value.value, Source::Fixed(name)).map(Some);
         }
         let settings = session.settings()?;
-        settings.profile_exists()?;
+        settings.check_profile()?;
         let file = settings.get(PROFILE_FILE);
         file.map(|path| Self::of_file(Path::new(&path.value)))
             .transpose()
     }
 
     /// The variable, or the profile's own value unless a variable names a file.
-    fn value(session: &Session) -> Result<Option<Sourced>, Failure> {
+    fn value(session: &Session) -> Result<Option<Setting>, Failure> {
         if let Some(text) = session.environment().get(VARIABLE) {
-            return Ok(Some(Sourced {
+            return Ok(Some(Setting {
                 value: text.to_owned(),
                 origin: Origin::Variable(VARIABLE),
             }));
@@ -98,7 +98,7 @@ impl Secrets {
         }
         let profile = &settings.profile.value;
         let value = settings.file.get(profile, PROFILE_VALUE)?;
-        Ok(value.filter(|text| !text.is_empty()).map(|value| Sourced {
+        Ok(value.filter(|text| !text.is_empty()).map(|value| Setting {
             value,
             origin: Origin::Profile(profile.clone()),
         }))
@@ -142,7 +142,7 @@ impl Secrets {
     pub(crate) fn hide(&self, session: &Session) {
         let secrets = self.texts.iter().map(String::as_str);
         for secret in secrets.filter_map(|text| Secret::new(text).ok()) {
-            session.printer.hide(&secret);
+            session.printer.redact(&secret);
         }
     }
 }

@@ -141,7 +141,7 @@ impl Desk {
     ) -> Outcome {
         let ceiling = self.ceiling(&mut arguments)?;
         let open = self.open()?;
-        let question = serde_json::to_value(pricing::question(&arguments));
+        let question = serde_json::to_value(pricing::estimate_request(&arguments));
         let question =
             question.map_err(|error| Refusal::new("invalid_request", error.to_string()))?;
         let ask = Ask {

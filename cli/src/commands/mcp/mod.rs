@@ -16,7 +16,7 @@ use self::serve::Serve;
 use crate::args::Pair;
 use crate::error::Exit;
 use crate::error::Failure;
-use crate::input::object_of;
+use crate::input::read_json_or_file;
 use crate::output::Table;
 use crate::session::Session;
 
@@ -70,14 +70,14 @@ pub(crate) async fn run(session: &Session, args: Mcp) -> Result<(), Failure> {
 async fn tools(session: &Session, endpoint: &Endpoint) -> Result<(), Failure> {
     let listed = async {
         let client = session.mcp(endpoint.mcp_url.as_deref())?.connect().await;
-        let client = client.map_err(unread)?;
-        client.tools().await.map_err(unread)
+        let client = client.map_err(read_failure)?;
+        client.tools().await.map_err(read_failure)
     };
     let tools = tokio::select! {
         tools = listed => tools?,
         () = session.interrupts.first() => return Err(Failure::interrupted()),
     };
-    session.printer.many(&tools, |tools| {
+    session.printer.print_list(&tools, |tools| {
         let mut table = Table::new(["tool", "takes", "description"]);
         for tool in tools {
             let properties = tool.input_schema.get("properties");
@@ -97,15 +97,15 @@ async fn call(session: &Session, args: &Call) -> Result<(), Failure> {
     let arguments = arguments(args)?;
     let endpoint = args.endpoint.mcp_url.as_deref();
     let client = tokio::select! {
-        client = session.mcp(endpoint)?.connect() => client.map_err(unread)?,
+        client = session.mcp(endpoint)?.connect() => client.map_err(read_failure)?,
         () = session.interrupts.first() => return Err(Failure::interrupted()),
     };
     let called = tokio::select! {
         biased;
         called = client.call(&args.tool, Value::Object(arguments)) => called,
-        () = session.interrupts.first() => return Err(Failure::unanswered()),
+        () = session.interrupts.first() => return Err(Failure::interrupted_in_flight()),
     };
-    let result = called.map_err(refused)?;
+    let result = called.map_err(call_failure)?;
     if let Some(key) = &result.idempotency_key {
         session.printer.note(&format!("idempotency key: {key}"));
     }
@@ -113,14 +113,14 @@ async fn call(session: &Session, args: &Call) -> Result<(), Failure> {
         session.printer.note(&format!("file: {}", link.uri));
     }
     match &result.structured {
-        Some(structured) => session.printer.one(structured, |structured| {
-            let mut table = Table::of_fields();
+        Some(structured) => session.printer.print_item(structured, |structured| {
+            let mut table = Table::key_value();
             for (name, value) in structured.as_object().into_iter().flatten() {
                 table.field(name, Some(value));
             }
             table
         }),
-        None => session.printer.text(&result.texts.join("\n")),
+        None => session.printer.print_text(&result.texts.join("\n")),
     }
 }
 
@@ -128,7 +128,7 @@ fn arguments(args: &Call) -> Result<Map<String, Value>, Failure> {
     let mut arguments = match args
         .input
         .as_deref()
-        .map(|input| object_of("--input", input))
+        .map(|input| read_json_or_file("--input", input))
     {
         None => Map::new(),
         Some(input) => match input? {
@@ -145,14 +145,14 @@ fn arguments(args: &Call) -> Result<Map<String, Value>, Failure> {
 }
 
 /// What kept the tools from being read. Nothing was changed by that.
-fn unread(error: mcp::Error) -> Failure {
+fn read_failure(error: mcp::Error) -> Failure {
     if error.is_ambiguous() {
         return Failure::new(Exit::Unreachable, error.to_string());
     }
-    refused(error)
+    call_failure(error)
 }
 
-fn refused(error: mcp::Error) -> Failure {
+fn call_failure(error: mcp::Error) -> Failure {
     match error {
         mcp::Error::Call(error) => Failure::from(error),
         mcp::Error::Tool(error) => {
@@ -160,7 +160,7 @@ fn refused(error: mcp::Error) -> Failure {
             let mut failure = Failure::new(exit_of(code), error.to_string());
             if let Some(body) = &error.body {
                 let details = serde_json::to_value(&body.details).ok();
-                failure = failure.answered(
+                failure = failure.with_response(
                     Some(body.code.as_str().to_owned()),
                     None,
                     body.request_id.as_ref().map(ToString::to_string),
@@ -168,7 +168,7 @@ fn refused(error: mcp::Error) -> Failure {
                 );
             }
             match &error.idempotency_key {
-                Some(key) => failure.key(key.as_str()),
+                Some(key) => failure.with_idempotency_key(key.as_str()),
                 None => failure,
             }
         }

@@ -71,7 +71,7 @@ pub(crate) async fn run(session: &Session, args: &Serve) -> Result<(), Failure> 
 }
 
 fn failed(error: &dyn std::error::Error) -> Failure {
-    Failure::other(error.to_string()).during("the tools cannot be served")
+    Failure::other(error.to_string()).context("the tools cannot be served")
 }
 
 /// The protocol's side of the desk.

@@ -72,14 +72,14 @@ async fn secrets(
         Err(why) => {
             let missing = Secrets::missing();
             let why = why.headline();
-            return Err(missing.next(format!(
+            return Err(missing.hint(format!(
                 "or have it fetched from the service, which cannot be done now: {why}"
             )));
         }
     };
-    let secrets = fetch_secrets(&access.client)
-        .await
-        .map_err(|failure| failure.during("could not fetch the signing secret from the service"))?;
+    let secrets = fetch_secrets(&access.client).await.map_err(|failure| {
+        failure.context("could not fetch the signing secret from the service")
+    })?;
     secrets.hide(session);
     Ok((secrets, Some(access.client)))
 }

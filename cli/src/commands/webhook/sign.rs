@@ -43,13 +43,15 @@ pub(super) fn run(session: &Session, args: &Sign) -> Result<(), Failure> {
     let body = read_file("FILE", &args.body)?;
     let timestamp = args.timestamp.unwrap_or_else(clock::unix_seconds);
     let headers = Signer::new(secrets.keys().clone()).sign(timestamp, &body);
-    session.printer.one(&Signed::from(headers), |signed| {
-        let mut table = Table::of_fields();
-        for (name, value) in &signed.headers {
-            table.field(name, Some(value));
-        }
-        table
-    })
+    session
+        .printer
+        .print_item(&Signed::from(headers), |signed| {
+            let mut table = Table::key_value();
+            for (name, value) in &signed.headers {
+                table.field(name, Some(value));
+            }
+            table
+        })
 }
 
 impl From<SignedHeaders> for Signed {

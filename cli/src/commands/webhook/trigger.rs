@@ -93,8 +93,8 @@ pub(super) async fn run(session: &Session, args: Trigger) -> Result<(), Failure>
         timestamp: headers.timestamp().to_owned(),
         status: status?,
     };
-    session.printer.one(&report, |report| {
-        let mut table = Table::of_fields();
+    session.printer.print_item(&report, |report| {
+        let mut table = Table::key_value();
         table.field("event", Some(&report.event));
         table.field("job", report.job_id.as_ref());
         table.field("run", report.run_id.as_ref());
@@ -112,8 +112,8 @@ fn sample_body(args: &Trigger) -> Result<serde_json::Value, Failure> {
     let sample = Sample::named(&args.event).ok_or_else(|| {
         let why = format!("{:?} is no event that can be made", args.event);
         Failure::usage(why)
-            .next(format!("use one of {}", Sample::names().join(", ")))
-            .next("or pass its whole body with --payload FILE")
+            .hint(format!("use one of {}", Sample::names().join(", ")))
+            .hint("or pass its whole body with --payload FILE")
     })?;
     let given_id = match (sample.prefix(), &args.job_id, &args.run_id) {
         (Some("job"), id, None) | (Some("run"), None, id) | (None, None, id @ None) => id,

@@ -62,7 +62,7 @@ pub(super) fn run(session: &Session, args: &Verify) -> Result<(), Failure> {
             clock::unix_seconds(),
         )
         .map_err(verification_failure)?;
-    session.printer.one(
+    session.printer.print_item(
         &VerifiedDelivery::new(&secrets, verified, &body),
         VerifiedDelivery::table,
     )
@@ -72,8 +72,8 @@ pub(super) fn run(session: &Session, args: &Verify) -> Result<(), Failure> {
 fn verification_failure(reject: Reject) -> Failure {
     let code = Some(reject.code().to_owned());
     Failure::other(reject.to_string())
-        .during("the delivery is refused")
-        .answered(code, None, None, None)
+        .context("the delivery is refused")
+        .with_response(code, None, None, None)
 }
 
 impl VerifiedDelivery {
@@ -94,7 +94,7 @@ impl VerifiedDelivery {
     }
 
     fn table(&self) -> Table {
-        let mut table = Table::of_fields();
+        let mut table = Table::key_value();
         table.field("valid", Some("yes"));
         table.field("timestamp", Some(self.timestamp));
         table.field("signed with", self.fingerprint.as_ref());

@@ -7,7 +7,7 @@ use crate::resource::StoredFile;
 
 /// What a job came to, with its files where they were downloaded.
 #[derive(Debug, Serialize)]
-pub(crate) struct JobEnd {
+pub(crate) struct FinishedJob {
     #[serde(flatten)]
     pub(crate) result: JobResult,
     #[serde(skip_serializing_if = "Option::is_none")]

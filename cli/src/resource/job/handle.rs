@@ -10,31 +10,31 @@ use svc_sdk::download::OnProgress;
 use svc_sdk::types::{RequestId, StatusPayload, Usd};
 use svc_sdk::{Client, JobHandle, Update, Updates};
 
-use super::finished::JobEnd;
+use super::finished::FinishedJob;
 use super::tables;
 use crate::error::Failure;
-use crate::output::Live;
-use crate::pricing::{self, Price, Priced};
-use crate::resource::{Stopped, StoredFile, Subject, Told};
-use crate::session::{Session, choice};
-use crate::types::{Order, SubjectId};
+use crate::output::ProgressLine;
+use crate::pricing::{self, EstimateSource, Price};
+use crate::resource::{ReceiptMode, Resource, Stopped, StoredFile};
+use crate::session::{Session, surface_choice};
+use crate::types::{ResourceId, SubmitRequest};
 
-impl<S: Priced> Subject for JobHandle<S> {
-    type End = JobEnd;
+impl<S: EstimateSource> Resource for JobHandle<S> {
+    type Finished = FinishedJob;
 
     const NOUN: &'static str = "job";
     const VERB: &'static str = "Make";
-    const PATIENCE: Option<Duration> = Some(SUGGESTED_VIDEO_DEADLINE);
+    const DEFAULT_TIMEOUT: Option<Duration> = Some(SUGGESTED_VIDEO_DEADLINE);
 
-    fn taken_up(client: &Client<S>, id: &str) -> Self {
+    fn from_id(client: &Client<S>, id: &str) -> Self {
         client.job(id)
     }
 
-    fn subject_id(&self) -> SubjectId {
-        SubjectId::Job(self.id().as_str().to_owned())
+    fn resource_id(&self) -> ResourceId {
+        ResourceId::Job(self.id().as_str().to_owned())
     }
 
-    fn was_there(&self) -> bool {
+    fn is_replay(&self) -> bool {
         self.is_replay()
     }
 
@@ -42,7 +42,7 @@ impl<S: Priced> Subject for JobHandle<S> {
         self.receipt().is_some()
     }
 
-    fn started_by(&self) -> Option<&str> {
+    fn request_id(&self) -> Option<&str> {
         let id = self.receipt()?.request_id.as_ref();
         id.map(RequestId::as_str)
     }
@@ -51,76 +51,81 @@ impl<S: Priced> Subject for JobHandle<S> {
         self.receipt()?.job.price_usd
     }
 
-    async fn price(client: &Client<S>, order: &Order) -> Result<Price, Failure> {
-        let estimate = pricing::ask(client, &order.body).await?;
-        Ok(estimate.map_or(Price::Unknown, Price::Charge))
+    async fn price(client: &Client<S>, request: &SubmitRequest) -> Result<Price, Failure> {
+        let estimate = pricing::fetch_estimate(client, &request.body).await?;
+        Ok(estimate.map_or(Price::Unknown, Price::Estimate))
     }
 
-    fn listing(session: &Session, _: &Order) -> String {
-        session.resume_on(choice::<S>(), &["job", "list"])
+    fn list_command(session: &Session, _: &SubmitRequest) -> String {
+        session.resume_command_on(surface_choice::<S>(), &["job", "list"])
     }
 
-    fn again(&self, session: &Session, folder: Option<&Path>) -> String {
+    fn wait_command(&self, session: &Session, folder: Option<&Path>) -> String {
         let folder = folder.map(|folder| folder.display().to_string());
         let mut words = vec!["job", "wait", self.id().as_str()];
         if let Some(folder) = &folder {
             words.extend(["--download", folder]);
         }
-        session.resume_on(choice::<S>(), &words)
+        session.resume_command_on(surface_choice::<S>(), &words)
     }
 
-    fn fetch_again(&self, session: &Session, folder: &Path) -> String {
+    fn download_command(&self, session: &Session, folder: &Path) -> String {
         let folder = folder.display().to_string();
         let words = ["job", "download", self.id().as_str(), "--dir", &folder];
-        session.resume_on(choice::<S>(), &words)
+        session.resume_command_on(surface_choice::<S>(), &words)
     }
 
-    fn watch(&self) -> Updates<Self> {
+    fn status_updates(&self) -> Updates<Self> {
         self.updates()
     }
 
-    fn show(live: &Live<'_>, update: &Update<StatusPayload>) {
+    fn show_status(live: &ProgressLine<'_>, update: &Update<StatusPayload>) {
         live.update(update, update.status.status.as_ref().map(JobStatus::as_str));
     }
 
-    async fn end(&self, status: StatusPayload) -> Result<JobEnd, Failure> {
+    async fn result(&self, status: StatusPayload) -> Result<FinishedJob, Failure> {
         let result = self.outcome(status.status).await?;
-        Ok(JobEnd {
+        Ok(FinishedJob {
             result,
             files: None,
         })
     }
 
-    async fn fetch(
+    async fn download(
         &self,
-        end: &mut JobEnd,
+        finished: &mut FinishedJob,
         folder: &Path,
         on_progress: OnProgress,
     ) -> Result<(), Failure> {
-        let files = self.download_result(&end.result, folder, Some(on_progress));
-        end.files = Some(files.await?.into_iter().map(StoredFile::from).collect());
+        let files = self.download_result(&finished.result, folder, Some(on_progress));
+        finished.files = Some(files.await?.into_iter().map(StoredFile::from).collect());
         Ok(())
     }
 
     async fn stop(&self) -> Result<Stopped, svc_sdk::Error> {
         let status = self.cancel().await?.status;
         Ok(Stopped {
-            said: status.to_string(),
-            canceled: status == JobStatus::Canceled,
+            description: status.to_string(),
+            is_canceled: status == JobStatus::Canceled,
         })
     }
 
-    fn tell(&self, session: &Session, end: &JobEnd, _: Told) -> Result<(), Failure> {
-        session.printer.one(end, tables::finished)
+    fn print_result(
+        &self,
+        session: &Session,
+        finished: &FinishedJob,
+        _: ReceiptMode,
+    ) -> Result<(), Failure> {
+        session.printer.print_item(finished, tables::finished)
     }
 
-    async fn tell_receipt(&self, session: &Session) -> Result<(), Failure> {
+    async fn print_receipt(&self, session: &Session) -> Result<(), Failure> {
         if let Some(receipt) = self.receipt() {
-            return session.printer.one(receipt, tables::receipt);
+            return session.printer.print_item(receipt, tables::receipt);
         }
         let envelope = self.get().await?;
         session
             .printer
-            .one(&json!({ "job": envelope }), |_| tables::envelope(&envelope))
+            .print_item(&json!({ "job": envelope }), |_| tables::envelope(&envelope))
     }
 }

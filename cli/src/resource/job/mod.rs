@@ -4,4 +4,4 @@ mod finished;
 mod handle;
 pub(crate) mod tables;
 
-pub(crate) use finished::JobEnd;
+pub(crate) use finished::FinishedJob;

@@ -2,11 +2,11 @@
 
 use svc_sdk::types::{Job, JobEvent, SubmitReceipt, Usd};
 
-use super::finished::JobEnd;
+use super::finished::FinishedJob;
 use crate::output::Table;
 
 /// What several jobs came to.
-pub(crate) fn finished_list(finished: &[JobEnd]) -> Table {
+pub(crate) fn finished_list(finished: &[FinishedJob]) -> Table {
     let mut table = Table::new(["job", "status", "what", "where"]);
     for finished in finished {
         let result = &finished.result;
@@ -31,7 +31,7 @@ pub(crate) fn finished_list(finished: &[JobEnd]) -> Table {
 
 /// A job's envelope, as a table.
 pub(crate) fn envelope(job: &Job) -> Table {
-    let mut table = Table::of_fields();
+    let mut table = Table::key_value();
     table.field("id", Some(&job.id));
     table.field("status", Some(&job.status));
     table.field("type", job.job_type.as_ref());
@@ -64,9 +64,9 @@ pub(crate) fn timeline(events: &[JobEvent]) -> Table {
 }
 
 /// What a job came to, as a table.
-pub(crate) fn finished(end: &JobEnd) -> Table {
-    let result = &end.result;
-    let mut table = Table::of_fields();
+pub(crate) fn finished(finished: &FinishedJob) -> Table {
+    let result = &finished.result;
+    let mut table = Table::key_value();
     table.field("job", result.job_id.as_ref());
     table.field("status", result.status.as_ref());
     for artifact in result.artifacts() {
@@ -75,7 +75,7 @@ pub(crate) fn finished(end: &JobEnd) -> Table {
             Some(&artifact.url),
         );
     }
-    for file in end.files.iter().flatten() {
+    for file in finished.files.iter().flatten() {
         table.field(
             "file",
             Some(format!("{} ({} bytes)", file.path, file.bytes)),
@@ -88,7 +88,7 @@ pub(crate) fn finished(end: &JobEnd) -> Table {
 }
 
 pub(crate) fn receipt(receipt: &SubmitReceipt) -> Table {
-    let mut table = Table::of_fields();
+    let mut table = Table::key_value();
     table.field("job", Some(&receipt.job.id));
     table.field("status", Some(&receipt.job.status));
     table.field(

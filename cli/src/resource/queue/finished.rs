@@ -13,14 +13,14 @@ use crate::resource::run::summary;
 
 /// What a queue came to: each of its items, in order.
 #[derive(Debug)]
-pub(crate) struct QueueEnd {
+pub(crate) struct FinishedQueue {
     pub(crate) counts: QueueCounts,
-    pub(crate) items: Vec<ItemEnd>,
+    pub(crate) items: Vec<FinishedItem>,
 }
 
 /// What an item came to.
 #[derive(Debug)]
-pub(crate) struct ItemEnd {
+pub(crate) struct FinishedItem {
     pub(crate) index: u64,
     pub(crate) item: QueueItem,
     /// None where its run was never started, or could not be read.
@@ -28,10 +28,10 @@ pub(crate) struct ItemEnd {
     /// Where they were downloaded.
     pub(crate) files: Option<Vec<StoredFile>>,
     /// What went wrong on this side.
-    pub(crate) trouble: Option<Failure>,
+    pub(crate) failure: Option<Failure>,
 }
 
-impl ItemEnd {
+impl FinishedItem {
     pub(super) fn status(&self) -> &RunStatus {
         match &self.receipt {
             Some(receipt) => &receipt.status,
@@ -47,12 +47,12 @@ impl ItemEnd {
     pub(super) fn why(&self) -> Option<String> {
         let receipt = self.receipt.as_ref()?;
         let error = receipt.error.as_ref().or(receipt.output_error.as_ref())?;
-        Some(summary::said(error))
+        Some(summary::error_line(error))
     }
 }
 
 /// An item's line: its index, its receipt's fields, its files.
-impl Serialize for ItemEnd {
+impl Serialize for FinishedItem {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
         struct Line<'a, T> {
@@ -64,7 +64,7 @@ impl Serialize for ItemEnd {
             #[serde(skip_serializing_if = "Option::is_none")]
             trouble: Option<String>,
         }
-        let trouble = self.trouble.as_ref().map(Failure::headline);
+        let trouble = self.failure.as_ref().map(Failure::headline);
         let files = self.files.as_ref();
         match &self.receipt {
             Some(run) => Line {
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn an_items_line_has_its_index_beside_its_receipt() {
-        let item = ItemEnd {
+        let item = FinishedItem {
             index: 3,
             item: serde_json::from_value(json!({"status": "failed", "run_id": "run_1"})).unwrap(),
             receipt: serde_json::from_value(
@@ -102,7 +102,7 @@ mod tests {
                 path: "out/3/a.png".into(),
                 bytes: 7,
             }]),
-            trouble: None,
+            failure: None,
         };
         assert_eq!(
             serde_json::to_value(&item).unwrap(),

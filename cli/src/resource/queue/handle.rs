@@ -12,34 +12,34 @@ use svc_sdk::runs::{FormatRun, QueueHandle};
 use svc_sdk::types::{Queue, RequestId};
 use svc_sdk::{Error, Update, Updates};
 
-use super::finished::{ItemEnd, QueueEnd};
+use super::finished::{FinishedItem, FinishedQueue};
 use super::{summary, tables};
 use crate::args::SurfaceChoice;
 use crate::error::Failure;
-use crate::join_all::together;
-use crate::output::Live;
-use crate::pricing::{Cap, Price};
-use crate::resource::run::{RunOf, terminal_receipt};
-use crate::resource::{Stopped, Subject, Told};
+use crate::join_all::join_all;
+use crate::output::ProgressLine;
+use crate::pricing::{Price, SpendCap};
+use crate::resource::run::{RunKind, terminal_receipt};
+use crate::resource::{ReceiptMode, Resource, Stopped};
 use crate::session::Session;
-use crate::types::{Order, SubjectId};
+use crate::types::{ResourceId, SubmitRequest};
 
-impl Subject for QueueHandle {
-    type End = QueueEnd;
+impl Resource for QueueHandle {
+    type Finished = FinishedQueue;
 
     const NOUN: &'static str = "queue";
     const VERB: &'static str = "Start";
-    const PATIENCE: Option<Duration> = None;
+    const DEFAULT_TIMEOUT: Option<Duration> = None;
 
-    fn taken_up(client: &Client, id: &str) -> Self {
+    fn from_id(client: &Client, id: &str) -> Self {
         client.format_queue(id)
     }
 
-    fn subject_id(&self) -> SubjectId {
-        SubjectId::Queue(self.id().as_str().to_owned())
+    fn resource_id(&self) -> ResourceId {
+        ResourceId::Queue(self.id().as_str().to_owned())
     }
 
-    fn was_there(&self) -> bool {
+    fn is_replay(&self) -> bool {
         self.is_replay()
     }
 
@@ -47,44 +47,44 @@ impl Subject for QueueHandle {
         self.receipt().is_some()
     }
 
-    fn started_by(&self) -> Option<&str> {
+    fn request_id(&self) -> Option<&str> {
         let id = self.receipt()?.request_id.as_ref();
         id.map(RequestId::as_str)
     }
 
-    async fn price(client: &Client, order: &Order) -> Result<Price, Failure> {
-        let items = order.body.get("items").and_then(Value::as_array);
+    async fn price(client: &Client, request: &SubmitRequest) -> Result<Price, Failure> {
+        let items = request.body.get("items").and_then(Value::as_array);
         let items = items.map_or(&[] as &[Value], Vec::as_slice);
-        if let Some(cap) = Cap::of_all(items) {
-            return Ok(Price::Cap(cap));
+        if let Some(cap) = SpendCap::of_all(items) {
+            return Ok(Price::SpendCap(cap));
         }
-        let own = FormatRun::own_cap(client, order).await;
-        Ok(own.map_or(Price::Unknown, |cap| Price::Owners(cap, items.len())))
+        let own = FormatRun::default_cap(client, request).await;
+        Ok(own.map_or(Price::Unknown, |cap| Price::OwnerCap(cap, items.len())))
     }
 
-    fn listing(session: &Session, order: &Order) -> String {
-        let format = order.segments.join("/");
-        session.resume(SurfaceChoice::Developer, &["format", "runs", &format])
+    fn list_command(session: &Session, request: &SubmitRequest) -> String {
+        let format = request.segments.join("/");
+        session.resume_command(SurfaceChoice::Developer, &["format", "runs", &format])
     }
 
-    fn again(&self, session: &Session, folder: Option<&Path>) -> String {
+    fn wait_command(&self, session: &Session, folder: Option<&Path>) -> String {
         let folder = folder.map(|folder| folder.display().to_string());
         let mut words = vec!["queue", "wait", self.id().as_str()];
         if let Some(folder) = &folder {
             words.extend(["--download", folder]);
         }
-        session.resume(SurfaceChoice::Developer, &words)
+        session.resume_command(SurfaceChoice::Developer, &words)
     }
 
-    fn fetch_again(&self, session: &Session, folder: &Path) -> String {
-        self.again(session, Some(folder))
+    fn download_command(&self, session: &Session, folder: &Path) -> String {
+        self.wait_command(session, Some(folder))
     }
 
-    fn watch(&self) -> Updates<Self> {
+    fn status_updates(&self) -> Updates<Self> {
         self.updates()
     }
 
-    fn show(live: &Live<'_>, update: &Update<Queue>) {
+    fn show_status(live: &ProgressLine<'_>, update: &Update<Queue>) {
         let queue = &update.status;
         let counts = queue.counts();
         let known = !queue.items.is_empty() || queue.counts.is_some();
@@ -92,9 +92,9 @@ impl Subject for QueueHandle {
         live.rows(&tables::rows(&queue.items));
     }
 
-    async fn end(&self, queue: Queue) -> Result<QueueEnd, Failure> {
-        let reads = queue.items.iter().enumerate().map(|(place, item)| {
-            let index = item.index.or_else(|| u64::try_from(place).ok());
+    async fn result(&self, queue: Queue) -> Result<FinishedQueue, Failure> {
+        let reads = queue.items.iter().enumerate().map(|(position, item)| {
+            let index = item.index.or_else(|| u64::try_from(position).ok());
             let run = self.run(item);
             Box::pin(async move {
                 let read = match &run {
@@ -102,53 +102,53 @@ impl Subject for QueueHandle {
                     Some(run) => Some(run.get().await),
                     None => None,
                 };
-                let (receipt, trouble) = match read {
+                let (receipt, failure) = match read {
                     Some(Ok(receipt)) => (Some(receipt), None),
                     Some(Err(error)) => (None, Some(Failure::from(error))),
                     None => (None, None),
                 };
-                ItemEnd {
+                FinishedItem {
                     index: index.unwrap_or_default(),
                     item: item.clone(),
                     receipt,
                     files: None,
-                    trouble,
+                    failure,
                 }
             })
         });
-        let items = together(reads.collect()).await;
-        Ok(QueueEnd {
+        let items = join_all(reads.collect()).await;
+        Ok(FinishedQueue {
             counts: queue.counts(),
             items,
         })
     }
 
-    async fn fetch(
+    async fn download(
         &self,
-        end: &mut QueueEnd,
+        finished: &mut FinishedQueue,
         folder: &Path,
         on_progress: OnProgress,
     ) -> Result<(), Failure> {
         let mut done = 0;
-        for item in &mut end.items {
+        for item in &mut finished.items {
             let Some((run, receipt)) = self.run(&item.item).zip(item.receipt.as_ref()) else {
                 continue;
             };
             let tell = Arc::clone(&on_progress);
             let before = done;
             // Its files are counted on from those of the items before it.
-            let told = move |progress: Progress| {
+            let with_offset = move |progress: Progress| {
                 let mut all = progress;
                 all.index += before;
                 tell(all);
             };
             if !receipt.artifacts.is_empty() {
                 let into = item.folder(folder);
-                let files = run.download_receipt(receipt, into, Some(Arc::new(told)));
+                let files = run.download_receipt(receipt, into, Some(Arc::new(with_offset)));
                 match files.await {
                     Ok(files) => item.files = Some(files.into_iter().map(Into::into).collect()),
                     // One that cannot be fetched does not hide the others.
-                    Err(error) => item.trouble = Some(error.into()),
+                    Err(error) => item.failure = Some(error.into()),
                 }
             }
             done += receipt.artifacts.len();
@@ -175,22 +175,27 @@ impl Subject for QueueHandle {
             }
         }
         Ok(Stopped {
-            said: format!("through: {standing}; what was done is billed"),
-            canceled,
+            description: format!("through: {standing}; what was done is billed"),
+            is_canceled: canceled,
         })
     }
 
-    fn tell(&self, session: &Session, end: &QueueEnd, _: Told) -> Result<(), Failure> {
-        let printed = session.printer.many(&end.items, tables::results);
+    fn print_result(
+        &self,
+        session: &Session,
+        finished: &FinishedQueue,
+        _: ReceiptMode,
+    ) -> Result<(), Failure> {
+        let printed = session.printer.print_list(&finished.items, tables::results);
         // How they ended is the exit code, whether or not their receipts could be printed.
-        summary::of(session, self.id().as_str(), end).and(printed)
+        summary::summarize(session, self.id().as_str(), finished).and(printed)
     }
 
-    async fn tell_receipt(&self, session: &Session) -> Result<(), Failure> {
+    async fn print_receipt(&self, session: &Session) -> Result<(), Failure> {
         let queue = match self.receipt() {
             Some(receipt) => receipt.clone(),
             None => self.get().await?,
         };
-        session.printer.one(&queue, tables::queue)
+        session.printer.print_item(&queue, tables::queue)
     }
 }

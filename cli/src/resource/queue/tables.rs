@@ -3,23 +3,23 @@
 use svc_sdk::contract::RunStatus;
 use svc_sdk::types::{Queue, QueueCounts, QueueItem, RunReceipt};
 
-use super::finished::ItemEnd;
+use super::finished::FinishedItem;
 use crate::output::Table;
-use crate::text::clean;
+use crate::text::sanitize;
 
 /// A queue, as a table.
 pub(crate) fn queue(queue: &Queue) -> Table {
-    let mut table = Table::of_fields();
+    let mut table = Table::key_value();
     table.field("queue", queue.id());
     table.field("format", queue.format_id.as_ref());
     table.field("status", queue.status.as_ref());
     table.field("runs", Some(progress(&queue.counts())));
     table.field("at once", queue.concurrency);
     table.field("created", queue.created_at.as_ref());
-    for (place, item) in queue.items.iter().enumerate() {
+    for (position, item) in queue.items.iter().enumerate() {
         let index = item
             .index
-            .map_or_else(|| place.to_string(), |index| index.to_string());
+            .map_or_else(|| position.to_string(), |index| index.to_string());
         let run = item.run_id.as_ref().map_or("", |id| id.as_str());
         table.field(
             &format!("item {index}"),
@@ -51,7 +51,7 @@ pub(super) fn rows(items: &[QueueItem]) -> Vec<String> {
     let mut rows: Vec<(u8, String)> = items
         .iter()
         .enumerate()
-        .map(|(place, item)| {
+        .map(|(position, item)| {
             let rank = match item.status {
                 RunStatus::Running => 0,
                 RunStatus::Failed | RunStatus::Canceled | RunStatus::Skipped => 1,
@@ -60,10 +60,10 @@ pub(super) fn rows(items: &[QueueItem]) -> Vec<String> {
             };
             let index = item
                 .index
-                .map_or_else(|| place.to_string(), |index| index.to_string());
+                .map_or_else(|| position.to_string(), |index| index.to_string());
             let run = item.run_id.as_ref().map_or("", |id| id.as_str());
             let line = format!("{index:>3}  {:<9}  {run}", item.status.as_str());
-            (rank, clean(line.trim_end()))
+            (rank, sanitize(line.trim_end()))
         })
         .collect();
     rows.sort_by_key(|(rank, _)| *rank);
@@ -71,7 +71,7 @@ pub(super) fn rows(items: &[QueueItem]) -> Vec<String> {
 }
 
 /// What the items came to.
-pub(super) fn results(items: &[ItemEnd]) -> Table {
+pub(super) fn results(items: &[FinishedItem]) -> Table {
     let mut table = Table::new(["item", "run", "status", "usd", "what", "where"]);
     for item in items {
         let index = item.index.to_string();
@@ -83,8 +83,8 @@ pub(super) fn results(items: &[ItemEnd]) -> Table {
             None => String::new(),
         };
         let mut lines: Vec<(&str, String)> = Vec::new();
-        if let Some(trouble) = &item.trouble {
-            lines.push(("trouble", trouble.headline()));
+        if let Some(failure) = &item.failure {
+            lines.push(("trouble", failure.headline()));
         }
         if let Some(why) = item.why() {
             lines.push(("error", why));
@@ -104,8 +104,8 @@ pub(super) fn results(items: &[ItemEnd]) -> Table {
         if lines.is_empty() {
             table.row([&index, run, status, &spent, "", ""]);
         }
-        for (place, (what, where_)) in lines.iter().enumerate() {
-            match place {
+        for (position, (what, where_)) in lines.iter().enumerate() {
+            match position {
                 0 => table.row([&index, run, status, &spent, what, where_]),
                 _ => table.row(["", "", "", "", what, where_]),
             }

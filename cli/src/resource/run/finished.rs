@@ -9,7 +9,7 @@ use crate::types::Outcome;
 
 /// What a run came to, with its files where they were downloaded.
 #[derive(Debug, Serialize)]
-pub(crate) struct RunEnd {
+pub(crate) struct FinishedRun {
     #[serde(flatten)]
     pub(crate) receipt: RunReceipt,
     #[serde(skip_serializing_if = "Option::is_none")]

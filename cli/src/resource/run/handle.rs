@@ -11,35 +11,35 @@ use svc_sdk::runs::{Kind, RunHandle};
 use svc_sdk::types::{RequestId, RunReceipt, RunStatusPayload, Usd};
 use svc_sdk::{Error, Update, Updates};
 
-use super::finished::RunEnd;
-use super::kind::RunOf;
-use super::summary::{self, Verdict, download_command};
+use super::finished::FinishedRun;
+use super::kind::RunKind;
+use super::summary::{self, RunSummary, download_command};
 use super::tables;
 use crate::args::SurfaceChoice;
 use crate::error::Failure;
-use crate::output::Live;
-use crate::pricing::{Cap, Price};
-use crate::resource::{Stopped, StoredFile, Subject, Told};
+use crate::output::ProgressLine;
+use crate::pricing::{Price, SpendCap};
+use crate::resource::{ReceiptMode, Resource, Stopped, StoredFile};
 use crate::session::Session;
-use crate::text::clean;
-use crate::types::{Order, SubjectId};
+use crate::text::sanitize;
+use crate::types::{ResourceId, SubmitRequest};
 
-impl<K: RunOf> Subject for RunHandle<K> {
-    type End = RunEnd;
+impl<K: RunKind> Resource for RunHandle<K> {
+    type Finished = FinishedRun;
 
     const NOUN: &'static str = "run";
     const VERB: &'static str = "Start";
-    const PATIENCE: Option<Duration> = Some(SUGGESTED_VIDEO_DEADLINE);
+    const DEFAULT_TIMEOUT: Option<Duration> = Some(SUGGESTED_VIDEO_DEADLINE);
 
-    fn taken_up(client: &Client, id: &str) -> Self {
-        K::take_up(client, id)
+    fn from_id(client: &Client, id: &str) -> Self {
+        K::handle(client, id)
     }
 
-    fn subject_id(&self) -> SubjectId {
-        SubjectId::Run(self.id().as_str().to_owned())
+    fn resource_id(&self) -> ResourceId {
+        ResourceId::Run(self.id().as_str().to_owned())
     }
 
-    fn was_there(&self) -> bool {
+    fn is_replay(&self) -> bool {
         self.is_replay()
     }
 
@@ -47,44 +47,44 @@ impl<K: RunOf> Subject for RunHandle<K> {
         self.receipt().is_some()
     }
 
-    fn started_by(&self) -> Option<&str> {
+    fn request_id(&self) -> Option<&str> {
         let id = self.receipt()?.request_id.as_ref();
         id.map(RequestId::as_str)
     }
 
-    async fn price(client: &Client, order: &Order) -> Result<Price, Failure> {
-        if let Some(cap) = Cap::of(&order.body) {
-            return Ok(Price::Cap(cap));
+    async fn price(client: &Client, request: &SubmitRequest) -> Result<Price, Failure> {
+        if let Some(cap) = SpendCap::of(&request.body) {
+            return Ok(Price::SpendCap(cap));
         }
-        let own = K::own_cap(client, order).await;
-        Ok(own.map_or(Price::Unknown, |cap| Price::Owners(cap, 1)))
+        let own = K::default_cap(client, request).await;
+        Ok(own.map_or(Price::Unknown, |cap| Price::OwnerCap(cap, 1)))
     }
 
-    fn listing(session: &Session, order: &Order) -> String {
-        let words = K::listing(order);
+    fn list_command(session: &Session, request: &SubmitRequest) -> String {
+        let words = K::list_command(request);
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        session.resume(SurfaceChoice::Developer, &words)
+        session.resume_command(SurfaceChoice::Developer, &words)
     }
 
-    fn again(&self, session: &Session, folder: Option<&Path>) -> String {
+    fn wait_command(&self, session: &Session, folder: Option<&Path>) -> String {
         let folder = folder.map(|folder| folder.display().to_string());
         let kind = K::KIND;
         let mut words = vec!["run", "wait", self.id().as_str(), "--kind", kind.as_str()];
         if let Some(folder) = &folder {
             words.extend(["--download", folder]);
         }
-        session.resume(SurfaceChoice::Developer, &words)
+        session.resume_command(SurfaceChoice::Developer, &words)
     }
 
-    fn fetch_again(&self, session: &Session, folder: &Path) -> String {
+    fn download_command(&self, session: &Session, folder: &Path) -> String {
         download_command(session, self.id().as_str(), K::KIND.as_str(), folder)
     }
 
-    fn watch(&self) -> Updates<Self> {
+    fn status_updates(&self) -> Updates<Self> {
         self.updates()
     }
 
-    fn show(live: &Live<'_>, update: &Update<RunStatusPayload>) {
+    fn show_status(live: &ProgressLine<'_>, update: &Update<RunStatusPayload>) {
         let status = update.status.status.as_ref().map(RunStatus::as_str);
         let spent = update
             .status
@@ -101,22 +101,22 @@ impl<K: RunOf> Subject for RunHandle<K> {
         live.update(update, word.as_deref());
     }
 
-    async fn end(&self, _: RunStatusPayload) -> Result<RunEnd, Failure> {
+    async fn result(&self, _: RunStatusPayload) -> Result<FinishedRun, Failure> {
         let receipt = terminal_receipt(self).await?;
-        Ok(RunEnd {
+        Ok(FinishedRun {
             receipt,
             files: None,
         })
     }
 
-    async fn fetch(
+    async fn download(
         &self,
-        end: &mut RunEnd,
+        finished: &mut FinishedRun,
         folder: &Path,
         on_progress: OnProgress,
     ) -> Result<(), Failure> {
-        let files = self.download_receipt(&end.receipt, folder, Some(on_progress));
-        end.files = Some(files.await?.into_iter().map(StoredFile::from).collect());
+        let files = self.download_receipt(&finished.receipt, folder, Some(on_progress));
+        finished.files = Some(files.await?.into_iter().map(StoredFile::from).collect());
         Ok(())
     }
 
@@ -124,57 +124,65 @@ impl<K: RunOf> Subject for RunHandle<K> {
         let status = self.cancel().await?.status;
         let canceled = status == RunStatus::Canceled;
         Ok(Stopped {
-            said: match canceled {
+            description: match canceled {
                 true => "canceled; what it did before that is billed".to_owned(),
                 false => status.to_string(),
             },
-            canceled,
+            is_canceled: canceled,
         })
     }
 
-    fn tell(&self, session: &Session, end: &RunEnd, told: Told) -> Result<(), Failure> {
+    fn print_result(
+        &self,
+        session: &Session,
+        finished: &FinishedRun,
+        receipt_mode: ReceiptMode,
+    ) -> Result<(), Failure> {
         let printer = &session.printer;
-        let receipt = &end.receipt;
+        let receipt = &finished.receipt;
         let printed = match &receipt.output {
-            Some(output) if receipt.status == RunStatus::Completed && !told.receipt => {
-                let printed = printer.value(output, || tables::finished(end));
-                for file in end.files.iter().flatten() {
+            Some(output)
+                if receipt.status == RunStatus::Completed
+                    && receipt_mode == ReceiptMode::OutputOnly =>
+            {
+                let printed = printer.print_value(output, || tables::finished(finished));
+                for file in finished.files.iter().flatten() {
                     printer.note(&format!("stored {} ({} bytes)", file.path, file.bytes));
                 }
                 printed
             }
-            _ => printer.one(end, tables::finished),
+            _ => printer.print_item(finished, tables::finished),
         };
-        match summary::of(
+        match summary::summarize(
             session,
             self.id().as_str(),
             receipt,
             K::KIND.as_str(),
-            end.files.is_some(),
+            finished.files.is_some(),
         ) {
-            Verdict::Good(sentence) => printer.note(&sentence),
-            Verdict::Short(sentence, points) => {
+            RunSummary::Completed(sentence) => printer.note(&sentence),
+            RunSummary::Degraded(sentence, issues) => {
                 printer.warn(&sentence);
-                points
+                issues
                     .iter()
-                    .for_each(|point| printer.note(&format!("  {}", clean(point))));
+                    .for_each(|issue| printer.note(&format!("  {}", sanitize(issue))));
             }
             // How it ended is the exit code, whether or not its receipt could be printed.
-            Verdict::Bad(failure) => return Err(failure),
+            RunSummary::Failed(failure) => return Err(failure),
         }
         printed
     }
 
-    async fn tell_receipt(&self, session: &Session) -> Result<(), Failure> {
+    async fn print_receipt(&self, session: &Session) -> Result<(), Failure> {
         let receipt = match self.receipt() {
             Some(receipt) => receipt.clone(),
             None => self.get().await?,
         };
-        let end = RunEnd {
+        let finished = FinishedRun {
             receipt,
             files: None,
         };
-        session.printer.one(&end, tables::finished)
+        session.printer.print_item(&finished, tables::finished)
     }
 }
 

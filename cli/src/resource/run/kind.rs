@@ -5,48 +5,48 @@ use svc_sdk::developer::Client;
 use svc_sdk::runs::{ActionRun, AgentRun, FormatRun, Kind, RunHandle};
 use svc_sdk::types::{FormatRef, Usd};
 
-use crate::args::KindChoice;
-use crate::types::Order;
+use crate::args::RunKindChoice;
+use crate::types::SubmitRequest;
 
 /// A kind of run, and what the command line has to know of it.
-pub(crate) trait RunOf: Kind {
+pub(crate) trait RunKind: Kind {
     /// Takes a run up again, from its id alone.
-    fn take_up(client: &Client, id: &str) -> RunHandle<Self>;
+    fn handle(client: &Client, id: &str) -> RunHandle<Self>;
 
     /// The words of the command that lists the runs of what was ordered.
-    fn listing(order: &Order) -> Vec<String>;
+    fn list_command(request: &SubmitRequest) -> Vec<String>;
 
     /// What its generations may cost where the order says nothing.
-    async fn own_cap(client: &Client, order: &Order) -> Option<Usd>;
+    async fn default_cap(client: &Client, request: &SubmitRequest) -> Option<Usd>;
 }
 
-impl RunOf for ActionRun {
-    fn take_up(client: &Client, id: &str) -> RunHandle<Self> {
+impl RunKind for ActionRun {
+    fn handle(client: &Client, id: &str) -> RunHandle<Self> {
         client.action_run(id)
     }
 
-    fn listing(order: &Order) -> Vec<String> {
-        let action = order.segments.join("/");
+    fn list_command(request: &SubmitRequest) -> Vec<String> {
+        let action = request.segments.join("/");
         vec!["action".to_owned(), "runs".to_owned(), action]
     }
 
-    async fn own_cap(_: &Client, _: &Order) -> Option<Usd> {
+    async fn default_cap(_: &Client, _: &SubmitRequest) -> Option<Usd> {
         None
     }
 }
 
-impl RunOf for FormatRun {
-    fn take_up(client: &Client, id: &str) -> RunHandle<Self> {
+impl RunKind for FormatRun {
+    fn handle(client: &Client, id: &str) -> RunHandle<Self> {
         client.format_run(id)
     }
 
-    fn listing(order: &Order) -> Vec<String> {
-        let format = order.segments.join("/");
+    fn list_command(request: &SubmitRequest) -> Vec<String> {
+        let format = request.segments.join("/");
         vec!["format".to_owned(), "runs".to_owned(), format]
     }
 
-    async fn own_cap(client: &Client, order: &Order) -> Option<Usd> {
-        let format = match order.segments.as_slice() {
+    async fn default_cap(client: &Client, request: &SubmitRequest) -> Option<Usd> {
+        let format = match request.segments.as_slice() {
             [handle, slug] => FormatRef::slug(handle, slug),
             segments => FormatRef::id(segments.concat()),
         };
@@ -56,29 +56,29 @@ impl RunOf for FormatRun {
     }
 }
 
-impl RunOf for AgentRun {
-    fn take_up(client: &Client, id: &str) -> RunHandle<Self> {
+impl RunKind for AgentRun {
+    fn handle(client: &Client, id: &str) -> RunHandle<Self> {
         client.agent_run(id)
     }
 
-    fn listing(_: &Order) -> Vec<String> {
+    fn list_command(_: &SubmitRequest) -> Vec<String> {
         vec!["agent".to_owned(), "runs".to_owned()]
     }
 
-    async fn own_cap(_: &Client, _: &Order) -> Option<Usd> {
+    async fn default_cap(_: &Client, _: &SubmitRequest) -> Option<Usd> {
         None
     }
 }
 
 /// The kind of run that an operation starts.
-pub(crate) fn kind_started_by(operation: &str) -> Option<KindChoice> {
+pub(crate) fn kind_of_operation(operation: &str) -> Option<RunKindChoice> {
     let starts = |starts: &[Operation]| starts.iter().any(|it| it.name() == operation);
     if starts(ActionRun::STARTS) {
-        Some(KindChoice::Action)
+        Some(RunKindChoice::Action)
     } else if starts(FormatRun::STARTS) {
-        Some(KindChoice::Format)
+        Some(RunKindChoice::Format)
     } else if starts(AgentRun::STARTS) {
-        Some(KindChoice::Agent)
+        Some(RunKindChoice::Agent)
     } else {
         None
     }
@@ -91,18 +91,18 @@ mod tests {
     #[test]
     fn a_kind_is_known_by_what_started_it() {
         assert_eq!(
-            kind_started_by("formats_by_slug_runs_create"),
-            Some(KindChoice::Format)
+            kind_of_operation("formats_by_slug_runs_create"),
+            Some(RunKindChoice::Format)
         );
         assert_eq!(
-            kind_started_by("agent_completions_create"),
-            Some(KindChoice::Agent)
+            kind_of_operation("agent_completions_create"),
+            Some(RunKindChoice::Agent)
         );
         assert_eq!(
-            kind_started_by("actions_runs_create"),
-            Some(KindChoice::Action)
+            kind_of_operation("actions_runs_create"),
+            Some(RunKindChoice::Action)
         );
-        assert_eq!(kind_started_by("formats_bulk_create"), None);
-        assert_eq!(kind_started_by("video_generate"), None);
+        assert_eq!(kind_of_operation("formats_bulk_create"), None);
+        assert_eq!(kind_of_operation("video_generate"), None);
     }
 }

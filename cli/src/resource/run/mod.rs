@@ -6,6 +6,6 @@ mod kind;
 pub(crate) mod summary;
 pub(crate) mod tables;
 
-pub(crate) use finished::{RunEnd, outcome_of, spend};
+pub(crate) use finished::{FinishedRun, outcome_of, spend};
 pub(crate) use handle::terminal_receipt;
-pub(crate) use kind::{RunOf, kind_started_by};
+pub(crate) use kind::{RunKind, kind_of_operation};

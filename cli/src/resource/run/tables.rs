@@ -2,7 +2,7 @@
 
 use svc_sdk::types::{RunEvent, RunReceipt, RunStatusPayload};
 
-use super::finished::{RunEnd, spend};
+use super::finished::{FinishedRun, spend};
 use crate::output::Table;
 
 /// Several runs, as a service lists them.
@@ -23,18 +23,18 @@ pub(crate) fn list(runs: &[RunReceipt]) -> Table {
 }
 
 /// What several runs came to.
-pub(crate) fn finished_list(ends: &[RunEnd]) -> Table {
+pub(crate) fn finished_list(finished: &[FinishedRun]) -> Table {
     let mut table = Table::new(["run", "status", "usage", "what", "where"]);
-    for end in ends {
-        let receipt = &end.receipt;
+    for finished in finished {
+        let receipt = &finished.receipt;
         let (id, status) = (receipt.id(), receipt.status.as_str());
         let id = id.as_ref().map_or("", |id| id.as_str());
         let usage = spend(receipt);
-        let mut row = |what: &str, place: &str| table.row([id, status, &usage, what, place]);
+        let mut row = |what: &str, location: &str| table.row([id, status, &usage, what, location]);
         if let Some(output) = &receipt.output {
             row("output", &output.to_string());
         }
-        match &end.files {
+        match &finished.files {
             Some(files) => files.iter().for_each(|file| row("file", &file.path)),
             None => receipt.artifacts.iter().for_each(|artifact| {
                 let kind = artifact.content_type.as_deref().unwrap_or("artifact");
@@ -51,7 +51,7 @@ pub(crate) fn finished_list(ends: &[RunEnd]) -> Table {
 
 /// How a run stands.
 pub(crate) fn status(status: &RunStatusPayload) -> Table {
-    let mut table = Table::of_fields();
+    let mut table = Table::key_value();
     table.field("run", status.run_id.as_ref());
     table.field("kind", status.kind.as_ref());
     table.field("status", status.status.as_ref());
@@ -80,9 +80,9 @@ pub(crate) fn timeline(events: &[RunEvent]) -> Table {
 }
 
 /// A run, as a table.
-pub(crate) fn finished(end: &RunEnd) -> Table {
-    let receipt = &end.receipt;
-    let mut table = Table::of_fields();
+pub(crate) fn finished(finished: &FinishedRun) -> Table {
+    let receipt = &finished.receipt;
+    let mut table = Table::key_value();
     table.field("run", receipt.id());
     table.field("kind", receipt.kind.as_ref());
     table.field("status", Some(&receipt.status));
@@ -100,7 +100,7 @@ pub(crate) fn finished(end: &RunEnd) -> Table {
             Some(&artifact.url),
         );
     }
-    for file in end.files.iter().flatten() {
+    for file in finished.files.iter().flatten() {
         table.field(
             "file",
             Some(format!("{} ({} bytes)", file.path, file.bytes)),

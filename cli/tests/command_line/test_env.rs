@@ -17,7 +17,7 @@ use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
 /// A home, and the service in miniature.
-pub(crate) struct Place {
+pub(crate) struct TestEnv {
     pub(crate) mock: Server,
     home: TempDir,
     _runtime: Runtime,
@@ -25,13 +25,13 @@ pub(crate) struct Place {
 
 /// What a run came to.
 #[derive(Debug)]
-pub(crate) struct Run {
+pub(crate) struct CommandOutput {
     pub(crate) code: Option<i32>,
     pub(crate) out: String,
     pub(crate) err: String,
 }
 
-impl Place {
+impl TestEnv {
     pub(crate) fn new() -> Self {
         Self::with(Setup::default().speed("50".parse().unwrap()))
     }
@@ -56,8 +56,8 @@ impl Place {
     }
 
     /// `svc` with those words, configured for the open surface by variables.
-    pub(crate) fn svc<const N: usize>(&self, words: [&str; N]) -> Command {
-        let mut command = self.bare(words);
+    pub(crate) fn open_surface<const N: usize>(&self, words: [&str; N]) -> Command {
+        let mut command = self.unconfigured(words);
         command
             .env("SVC_BASE_URL", self.mock.base_url())
             .env("SVC_OPEN_API_KEY", OPEN_API_KEY);
@@ -65,8 +65,8 @@ impl Place {
     }
 
     /// `svc` with those words, configured for the developer surface by variables.
-    pub(crate) fn developer(&self, words: &[&str]) -> Command {
-        let mut command = bare(self.home.path(), words);
+    pub(crate) fn developer_surface(&self, words: &[&str]) -> Command {
+        let mut command = unconfigured(self.home.path(), words);
         command
             .env("SVC_DEVELOPER_BASE_URL", self.mock.developer_base_url())
             .env("SVC_DEVELOPER_API_KEY", DEVELOPER_API_KEY);
@@ -74,7 +74,7 @@ impl Place {
     }
 
     /// What was taken for each run, by its id, in USD micros.
-    pub(crate) fn captured(&self) -> BTreeMap<String, i64> {
+    pub(crate) fn captured_by_run(&self) -> BTreeMap<String, i64> {
         let ledger = self.mock.ledger();
         let entries = ledger["data"].as_array().cloned().unwrap_or_default();
         let mut captured = BTreeMap::new();
@@ -88,17 +88,17 @@ impl Place {
     }
 
     /// `svc` with those words, and no configuration at all.
-    pub(crate) fn bare<const N: usize>(&self, words: [&str; N]) -> Command {
-        bare(self.home.path(), &words)
+    pub(crate) fn unconfigured<const N: usize>(&self, words: [&str; N]) -> Command {
+        unconfigured(self.home.path(), &words)
     }
 
     /// Runs `svc` with those words to its end.
-    pub(crate) fn run<const N: usize>(&self, words: [&str; N]) -> Run {
-        Run::of(&mut self.svc(words))
+    pub(crate) fn run<const N: usize>(&self, words: [&str; N]) -> CommandOutput {
+        CommandOutput::of(&mut self.open_surface(words))
     }
 
     /// Makes the next requests of that operation fail.
-    pub(crate) fn fault(&self, operation: &str, kind: &str, times: u64) {
+    pub(crate) fn add_fault(&self, operation: &str, kind: &str, times: u64) {
         let fault = serde_json::json!({"operation": operation, "kind": kind, "times": times, "retry_after_seconds": 0});
         self.mock
             .add_fault(serde_json::from_value(fault).unwrap())
@@ -106,12 +106,12 @@ impl Place {
     }
 
     /// How many jobs there are.
-    pub(crate) fn jobs(&self) -> usize {
+    pub(crate) fn job_count(&self) -> usize {
         self.mock.jobs().len()
     }
 
     /// What was reserved for jobs, once for each charge.
-    pub(crate) fn charges(&self) -> usize {
+    pub(crate) fn charge_count(&self) -> usize {
         let text = self.mock.ledger().to_string();
         text.matches("\"kind\":\"reservation\"").count()
     }
@@ -138,12 +138,12 @@ impl Place {
 }
 
 /// A service that says one thing to everybody.
-pub(crate) struct Fake {
+pub(crate) struct FakeServer {
     pub(crate) url: String,
     pub(crate) heads: Arc<Mutex<Vec<String>>>,
 }
 
-impl Fake {
+impl FakeServer {
     pub(crate) fn answering(status: &str, body: &str) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
@@ -169,7 +169,7 @@ impl Fake {
 }
 
 /// `svc` in that home, with nothing of this process's environment that could matter.
-pub(crate) fn bare(home: &Path, words: &[&str]) -> Command {
+pub(crate) fn unconfigured(home: &Path, words: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_svc"));
     command
         .args(words)
@@ -188,14 +188,14 @@ pub(crate) fn bare(home: &Path, words: &[&str]) -> Command {
     command
 }
 
-impl Run {
+impl CommandOutput {
     pub(crate) fn of(command: &mut Command) -> Self {
         command.output().unwrap().into()
     }
 
     /// Checks how it ended.
     #[track_caller]
-    pub(crate) fn ends(self, code: i32) -> Self {
+    pub(crate) fn assert_exit(self, code: i32) -> Self {
         assert_eq!(
             self.code,
             Some(code),
@@ -208,7 +208,7 @@ impl Run {
 
     /// Checks that standard error says it.
     #[track_caller]
-    pub(crate) fn says(self, text: &str) -> Self {
+    pub(crate) fn assert_stderr(self, text: &str) -> Self {
         assert!(self.err.contains(text), "no {text:?} in: {}", self.err);
         self
     }
@@ -229,7 +229,7 @@ impl Run {
     }
 }
 
-impl From<Output> for Run {
+impl From<Output> for CommandOutput {
     fn from(output: Output) -> Self {
         Self {
             code: output.status.code(),
@@ -240,11 +240,11 @@ impl From<Output> for Run {
 }
 
 /// A process that does not outlive its test.
-pub(crate) struct Started(pub(crate) Child);
+pub(crate) struct RunningProcess(pub(crate) Child);
 
-impl Started {
+impl RunningProcess {
     /// Waits for its end, and gives what it said.
-    pub(crate) fn end(mut self) -> Run {
+    pub(crate) fn end(mut self) -> CommandOutput {
         drop(self.0.stdin.take());
         let streams = [
             self.0
@@ -264,7 +264,7 @@ impl Started {
             })
         });
         let code = self.0.wait().unwrap().code();
-        Run {
+        CommandOutput {
             code,
             out: out.join().unwrap(),
             err: err.join().unwrap(),
@@ -272,7 +272,7 @@ impl Started {
     }
 }
 
-impl Drop for Started {
+impl Drop for RunningProcess {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
@@ -280,8 +280,8 @@ impl Drop for Started {
 }
 
 /// Starts it, with both streams kept.
-pub(crate) fn start(command: &mut Command) -> Started {
-    Started(
+pub(crate) fn start(command: &mut Command) -> RunningProcess {
+    RunningProcess(
         command
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -291,7 +291,7 @@ pub(crate) fn start(command: &mut Command) -> Started {
 }
 
 /// Sends SIGINT, as Ctrl-C does.
-pub(crate) fn interrupt(child: &Started) {
+pub(crate) fn interrupt(child: &RunningProcess) {
     let status = Command::new("kill")
         .args(["-INT", &child.0.id().to_string()])
         .status()
@@ -302,7 +302,7 @@ pub(crate) fn interrupt(child: &Started) {
 /// Waits until it is so, a minute at most.
 #[track_caller]
 #[allow(clippy::disallowed_methods, reason = "real processes take real time")]
-pub(crate) fn until(what: &str, so: impl Fn() -> bool) {
+pub(crate) fn wait_until(what: &str, so: impl Fn() -> bool) {
     let began = Instant::now();
     while !so() {
         assert!(
@@ -315,6 +315,6 @@ pub(crate) fn until(what: &str, so: impl Fn() -> bool) {
 
 /// Lets real time pass.
 #[allow(clippy::disallowed_methods, reason = "real processes take real time")]
-pub(crate) fn pass(time: Duration) {
+pub(crate) fn sleep(time: Duration) {
     thread::sleep(time);
 }
