@@ -41,6 +41,18 @@ pub(crate) struct Access<S> {
     pub(crate) key_fingerprint: String,
 }
 
+/// A client of the MCP endpoint, not connected yet, and what the journal has to know of it.
+#[cfg(feature = "mcp")]
+#[derive(Debug)]
+pub(crate) struct McpAccess {
+    /// Connects to the endpoint.
+    pub(crate) builder: svc_sdk::mcp::Builder,
+    /// The endpoint.
+    pub(crate) url: String,
+    /// Which API key pays.
+    pub(crate) key_fingerprint: String,
+}
+
 impl Session {
     /// Begins a run.
     pub(crate) fn new(global: Global) -> Result<Self, Failure> {
@@ -158,7 +170,7 @@ impl Session {
 
     /// The MCP endpoint's client, not connected yet. It takes a developer key.
     #[cfg(feature = "mcp")]
-    pub(crate) fn mcp(&self, flag: Option<&str>) -> Result<svc_sdk::mcp::Builder, Failure> {
+    pub(crate) fn mcp(&self, flag: Option<&str>) -> Result<McpAccess, Failure> {
         let (url, key) = if self.is_sandbox() {
             let key = Sandbox::key(SurfaceChoice::Developer)?;
             (self.sandbox().mcp_url(), key)
@@ -179,14 +191,21 @@ impl Session {
             (url, key)
         };
         self.printer.redact(&key);
-        let mut builder = svc_sdk::mcp::Client::builder().url(url).api_key(key);
+        let key_fingerprint = key_fingerprint(&key);
+        let mut builder = svc_sdk::mcp::Client::builder()
+            .url(url.clone())
+            .api_key(key);
         if let Some(retries) = self.global.retries {
             builder = builder.retry(RetryPolicy::default().retries(retries));
         }
         if self.is_sandbox() {
             builder = builder.transport(self.sandbox().transport());
         }
-        Ok(builder)
+        Ok(McpAccess {
+            builder,
+            url,
+            key_fingerprint,
+        })
     }
 
     /// The owner in the paths of the compatibility aliases.

@@ -90,6 +90,10 @@ pub(crate) trait Resource: Started + Watched {
         receipt_mode: ReceiptMode,
     ) -> Result<(), Failure>;
 
+    /// Returns its receipt as JSON; it is read from the service where this process has none.
+    #[cfg(feature = "mcp")]
+    async fn receipt_json(&self) -> Result<serde_json::Value, svc_sdk::Error>;
+
     /// Prints its receipt.
     async fn print_receipt(&self, session: &Session) -> Result<(), Failure>;
 }

@@ -4,7 +4,7 @@
 //! intent stays open until a person knows the outcome. Whatever cuts the program off in between,
 //! the same command goes on where it was.
 
-mod intent;
+pub(crate) mod paid_request;
 mod sending;
 
 use serde_json::{Value, json};

@@ -288,3 +288,154 @@ fn the_same_call_after_one_whose_answer_was_lost_is_the_same_job() {
     assert_eq!((env.job_count(), env.charge_count()), (1, 1));
     session.end();
 }
+
+/// What `svc history -o json` lists, newest first.
+fn history(env: &TestEnv) -> Vec<Value> {
+    let listed = CommandOutput::of(&mut env.unconfigured(["history", "-o", "json"]));
+    let listed = listed.assert_exit(0).json();
+    listed.as_array().unwrap().clone()
+}
+
+#[test]
+fn the_history_has_a_paid_call_with_its_id() {
+    let env = TestEnv::new();
+    let words = [
+        "call",
+        "image_generate",
+        "--arg",
+        "prompt=a secret fox",
+        "--arg",
+        "max_spend_usd=1",
+    ];
+    let result = CommandOutput::of(&mut mcp(&env, &words))
+        .assert_exit(0)
+        .json();
+    // A tool that only reads is not paid for.
+    let job = format!("job_id={}", result["job_id"].as_str().unwrap());
+    CommandOutput::of(&mut mcp(&env, &["call", "jobs_status", "--arg", &job])).assert_exit(0);
+    let entries = history(&env);
+    assert_eq!(entries.len(), 1);
+    assert_eq!(entries[0]["job_id"], result["job_id"]);
+    assert_eq!(entries[0]["outcome"], "submitted");
+    assert_eq!(entries[0]["summary"], "MCP tool, image_generate");
+    assert_eq!(entries[0]["max_price_usd"], "1.0000");
+    assert!(env.open_intents().is_empty());
+}
+
+#[test]
+fn a_paid_call_keeps_the_limit_and_a_refusal_is_closed() {
+    let env = TestEnv::new();
+    let words = ["call", "video_generate", "--arg", "prompt=x"];
+    let limited = [&words[..], &["--max-price", "0.1"]].concat();
+    CommandOutput::of(&mut mcp(&env, &limited))
+        .assert_exit(5)
+        .assert_stderr("max_spend_exceeded");
+    assert_eq!(history(&env)[0]["outcome"], "refused");
+    let above = [&limited[..], &["--arg", "max_spend_usd=1"]].concat();
+    CommandOutput::of(&mut mcp(&env, &above))
+        .assert_exit(5)
+        .assert_stderr("--max-price");
+    let dry_run = [&words[..], &["--dry-run"]].concat();
+    let shown = CommandOutput::of(&mut mcp(&env, &dry_run))
+        .assert_exit(0)
+        .json();
+    assert_eq!(shown["request"]["tool"], "video_generate");
+    assert_eq!(history(&env).len(), 1);
+    assert_eq!(env.job_count(), 0);
+}
+
+#[test]
+fn a_paid_call_whose_answer_was_lost_stays_open_and_goes_on_with_its_key() {
+    let env = TestEnv::new();
+    let words = [
+        "call",
+        "image_generate",
+        "--arg",
+        "prompt=a fox",
+        "--arg",
+        "max_spend_usd=1",
+        "--retries",
+        "0",
+    ];
+    // The first request is the probe, the second the list; the call is carried out, and its answer
+    // is lost.
+    let pass = json!({"operation": "mcp", "kind": "delay", "delay_ms": 1, "times": 2});
+    env.mock
+        .add_fault(serde_json::from_value(pass).unwrap())
+        .unwrap();
+    env.add_fault("mcp", "drop_after", 1);
+    CommandOutput::of(&mut mcp(&env, &words))
+        .assert_exit(11)
+        .assert_stderr("run the same command again");
+    assert_eq!(env.open_intents().len(), 1);
+    assert_eq!(history(&env)[0]["outcome"], Value::Null);
+    let result = CommandOutput::of(&mut mcp(&env, &words))
+        .assert_exit(0)
+        .json();
+    assert_eq!((env.job_count(), env.charge_count()), (1, 1));
+    let entries = history(&env);
+    assert_eq!(entries.len(), 1);
+    assert_eq!(entries[0]["job_id"], result["job_id"]);
+    assert_eq!(entries[0]["outcome"], "submitted");
+}
+
+#[test]
+fn the_history_has_what_served_tools_paid_for() {
+    let env = TestEnv::new();
+    let mut session = serve(&env, &["--max-spend-usd", "1"]);
+    let image = session.done(
+        "image_generate",
+        json!({"prompt": "a fox", "model": "image-i"}),
+    );
+    let run = session.done("agent_completion", json!({"instruction": "a poem"}));
+    session.refused(
+        "format_run",
+        json!({"format_id": "demo/no-such-format", "instruction": "x"}),
+        "format_not_found",
+    );
+    session.end();
+    let entries = history(&env);
+    assert_eq!(entries.len(), 2);
+    assert_eq!(entries[0]["run_id"], run["run_id"]);
+    assert_eq!(entries[0]["operation"], "agent_completions_create");
+    assert_eq!(entries[1]["job_id"], image["job_id"]);
+    assert_eq!(entries[1]["operation"], "image_generate");
+    assert!(entries.iter().all(|entry| entry["outcome"] == "submitted"));
+    // The commands know the run as one of their own.
+    let id = run["run_id"].as_str().unwrap();
+    CommandOutput::of(&mut env.developer_surface(&["run", "get", id])).assert_exit(0);
+    assert!(env.requests("format_runs_get").is_empty());
+}
+
+#[test]
+fn another_server_goes_on_with_a_call_whose_answer_was_lost() {
+    let env = TestEnv::new();
+    let limits = ["--max-spend-usd", "1", "--retries", "0"];
+    let arguments = json!({"prompt": "a fox", "model": "image-i"});
+    let mut session = serve(&env, &limits);
+    env.add_fault("image_generate", "drop_after", 1);
+    session.refused("image_generate", arguments.clone(), "no_answer");
+    session.end();
+    assert_eq!(env.open_intents().len(), 1);
+    let mut session = serve(&env, &limits);
+    let image = session.done("image_generate", arguments);
+    session.end();
+    assert_eq!((env.job_count(), env.charge_count()), (1, 1));
+    let entries = history(&env);
+    assert_eq!(entries.len(), 1);
+    assert_eq!(entries[0]["job_id"], image["job_id"]);
+}
+
+#[test]
+fn a_call_that_no_key_protects_is_not_sent_twice() {
+    let env = TestEnv::new();
+    let words = ["--max-spend-usd", "1", "--allow-unpriced", "--retries", "0"];
+    let arguments = json!({"prompt": "a waltz"});
+    let mut session = serve(&env, &words);
+    env.add_fault("music1_generate", "drop_after", 1);
+    session.refused("music_generate", arguments.clone(), "no_answer");
+    session.refused("music_generate", arguments, "ambiguous");
+    session.end();
+    assert_eq!(env.requests("music1_generate").len(), 1);
+    assert_eq!(env.open_intents().len(), 1);
+}

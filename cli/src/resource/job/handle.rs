@@ -119,6 +119,14 @@ impl<S: EstimateSource> Resource for JobHandle<S> {
         session.printer.print_item(finished, tables::finished)
     }
 
+    #[cfg(feature = "mcp")]
+    async fn receipt_json(&self) -> Result<serde_json::Value, svc_sdk::Error> {
+        Ok(match self.receipt() {
+            Some(receipt) => serde_json::json!(receipt),
+            None => serde_json::json!({ "job": self.get().await? }),
+        })
+    }
+
     async fn print_receipt(&self, session: &Session) -> Result<(), Failure> {
         if let Some(receipt) = self.receipt() {
             return session.printer.print_item(receipt, tables::receipt);

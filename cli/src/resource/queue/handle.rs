@@ -191,6 +191,14 @@ impl Resource for QueueHandle {
         summary::summarize(session, self.id().as_str(), finished).and(printed)
     }
 
+    #[cfg(feature = "mcp")]
+    async fn receipt_json(&self) -> Result<serde_json::Value, svc_sdk::Error> {
+        Ok(match self.receipt() {
+            Some(receipt) => serde_json::json!(receipt),
+            None => serde_json::json!(self.get().await?),
+        })
+    }
+
     async fn print_receipt(&self, session: &Session) -> Result<(), Failure> {
         let queue = match self.receipt() {
             Some(receipt) => receipt.clone(),

@@ -173,6 +173,14 @@ impl<K: RunKind> Resource for RunHandle<K> {
         printed
     }
 
+    #[cfg(feature = "mcp")]
+    async fn receipt_json(&self) -> Result<serde_json::Value, svc_sdk::Error> {
+        Ok(match self.receipt() {
+            Some(receipt) => serde_json::json!(receipt),
+            None => serde_json::json!(self.get().await?),
+        })
+    }
+
     async fn print_receipt(&self, session: &Session) -> Result<(), Failure> {
         let receipt = match self.receipt() {
             Some(receipt) => receipt.clone(),
