@@ -432,10 +432,10 @@ fn a_call_that_no_key_protects_is_not_sent_twice() {
     let words = ["--max-spend-usd", "1", "--allow-unpriced", "--retries", "0"];
     let arguments = json!({"prompt": "a waltz"});
     let mut session = serve(&env, &words);
-    env.add_fault("music1_generate", "drop_after", 1);
+    env.add_fault("music_1_generate", "drop_after", 1);
     session.refused("music_generate", arguments.clone(), "no_answer");
     session.refused("music_generate", arguments, "ambiguous");
     session.end();
-    assert_eq!(env.requests("music1_generate").len(), 1);
+    assert_eq!(env.requests("music_1_generate").len(), 1);
     assert_eq!(env.open_intents().len(), 1);
 }
