@@ -35,8 +35,7 @@ use clap::FromArgMatches;
 
 use crate::args::{Color, Format};
 use crate::cli::Cli;
-use crate::error::Exit;
-use crate::error::Failure;
+use crate::error::{Exit, Failure};
 use crate::output::{Printer, PrinterOptions};
 use crate::session::Session;
 

@@ -6,14 +6,12 @@ use svc_sdk::{Client, RetryPolicy, Secret, Surface, contract};
 
 use crate::args::{Global, SurfaceChoice};
 use crate::config::{Environment, KeyLocation, KeyStore, Origin, Settings, origin_of, state_dir};
-use crate::error::Exit;
-use crate::error::Failure;
+use crate::error::{Exit, Failure};
 use crate::interrupt::Interrupts;
 use crate::journal::{Journal, key_fingerprint};
 use crate::output::{Printer, PrinterOptions};
 use crate::sandbox::Sandbox;
-use crate::text::sanitize;
-use crate::text::shell_quote;
+use crate::text::{sanitize, shell_quote};
 use crate::types::{Outcome, ResourceId};
 
 /// One run of the program.

@@ -1,8 +1,23 @@
 //! Tables that several commands print.
 
-use svc_sdk::types::{Assumed, AvatarVideo, Redelivery};
+use svc_sdk::types::{Artifact, Assumed, AvatarVideo, Redelivery};
 
 use crate::output::Table;
+
+/// Returns what an artifact is called in a table: its content type, where it is known.
+pub(crate) fn artifact_label(artifact: &Artifact) -> &str {
+    artifact.content_type.as_deref().unwrap_or("artifact")
+}
+
+/// Adds a field for each artifact.
+pub(crate) fn add_artifacts<'a>(
+    table: &mut Table,
+    artifacts: impl IntoIterator<Item = &'a Artifact>,
+) {
+    for artifact in artifacts {
+        table.field(artifact_label(artifact), Some(&artifact.url));
+    }
+}
 
 /// An avatar video, or a preview of one.
 pub(crate) fn avatar_video(video: &AvatarVideo) -> Table {
@@ -12,10 +27,7 @@ pub(crate) fn avatar_video(video: &AvatarVideo) -> Table {
     table.field("avatar", video.avatar_handle.as_ref());
     table.field("job", video.job_id.as_ref());
     let artifacts = video.artifacts.as_ref().and_then(Assumed::known);
-    for artifact in artifacts.into_iter().flatten() {
-        let kind = artifact.content_type.as_deref().unwrap_or("artifact");
-        table.field(kind, Some(&artifact.url));
-    }
+    add_artifacts(&mut table, artifacts.into_iter().flatten());
     table
 }
 

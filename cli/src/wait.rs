@@ -11,8 +11,7 @@ use tokio::sync::mpsc;
 
 use crate::args::{Timeout, WaitArgs};
 use crate::clock;
-use crate::error::Exit;
-use crate::error::Failure;
+use crate::error::{Exit, Failure};
 use crate::output::ProgressLine;
 use crate::resource::{Resource, Stopped};
 use crate::session::Session;
@@ -175,7 +174,7 @@ pub(crate) fn remove_duplicates(ids: &mut Vec<String>) {
 
 /// Finds out whether files can be stored there, before anything is paid for or waited for. Nothing
 /// is left behind.
-pub(crate) fn can_store(folder: &Path) -> Result<(), Failure> {
+pub(crate) fn check_writable(folder: &Path) -> Result<(), Failure> {
     let absolute = std::path::absolute(folder)
         .map_err(|error| Failure::file("cannot store in", folder, &error))?;
     let existing = absolute

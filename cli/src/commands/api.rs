@@ -7,8 +7,7 @@ use svc_sdk::types::IdempotencyKey;
 use svc_sdk::{Developer, Open, RawCall, RawResponse, Surface};
 
 use crate::args::{Pair, SurfaceArg, SurfaceChoice};
-use crate::error::Exit;
-use crate::error::Failure;
+use crate::error::{Exit, Failure};
 use crate::input::read_json;
 use crate::random;
 use crate::session::Session;
@@ -163,7 +162,7 @@ fn route(
     let known = |host| Operation::route(host, method, path).map(|(operation, _)| operation);
     let (open, developer) = (known(Host::Open), known(Host::Developer));
     let surface = match (args.surface.surface, open, developer) {
-        (Some(asked), ..) => asked,
+        (Some(given), ..) => given,
         (None, Some(_), None) => SurfaceChoice::Open,
         (None, None, Some(_)) => SurfaceChoice::Developer,
         (None, ..) => session.surface(None)?,

@@ -12,8 +12,7 @@ use svc_sdk::{Developer, Open, Secret};
 
 use crate::args::{SurfaceArg, SurfaceChoice};
 use crate::config::{ConfigFile, KeyLocation, KeyStore, Origin, origin_of};
-use crate::error::Exit;
-use crate::error::Failure;
+use crate::error::{Exit, Failure};
 use crate::input::read_file;
 use crate::output::Table;
 use crate::session::Session;
@@ -130,7 +129,7 @@ fn read_key(
     file: Option<&Path>,
 ) -> Result<Secret, Failure> {
     let text = match file {
-        Some(path) => from_bytes(read_file("--key-file", path)?)?,
+        Some(path) => key_text(read_file("--key-file", path)?)?,
         None if session.printer.can_prompt() => {
             let prompt = format!("API key of the {} surface", surface.as_str());
             Password::new()
@@ -142,12 +141,12 @@ fn read_key(
             return Err(Failure::usage("cannot ask for the key")
                 .hint("pass --key-file FILE, or the key on standard input"));
         }
-        None => from_bytes(read_file("standard input", Path::new("-"))?)?,
+        None => key_text(read_file("standard input", Path::new("-"))?)?,
     };
     Secret::new(text).map_err(|error| Failure::usage(error.to_string()))
 }
 
-fn from_bytes(bytes: Vec<u8>) -> Result<String, Failure> {
+fn key_text(bytes: Vec<u8>) -> Result<String, Failure> {
     String::from_utf8(bytes).map_err(|_| Failure::usage("the key is no text"))
 }
 

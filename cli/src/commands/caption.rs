@@ -11,6 +11,7 @@ use crate::output::Table;
 use crate::request_body::RequestBody;
 use crate::session::Session;
 use crate::submit;
+use crate::tables::add_artifacts;
 use crate::types::SubmitRequest;
 
 /// Captions of videos.
@@ -71,9 +72,6 @@ fn captions_table(captions: &VideoCaptions) -> Table {
     table.field("video", captions.video_url.as_ref());
     table.field("job", captions.job_id.as_ref());
     let artifacts = captions.artifacts.as_ref().and_then(Assumed::known);
-    for artifact in artifacts.into_iter().flatten() {
-        let kind = artifact.content_type.as_deref().unwrap_or("artifact");
-        table.field(kind, Some(&artifact.url));
-    }
+    add_artifacts(&mut table, artifacts.into_iter().flatten());
     table
 }

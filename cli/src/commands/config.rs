@@ -6,7 +6,7 @@ use serde::Serialize;
 use svc_sdk::Open;
 
 use crate::args::SurfaceChoice;
-use crate::config::{ConfigFile, NAMES, Origin, config_file, origin_of, state_dir};
+use crate::config::{ConfigFile, Origin, PROFILE_KEYS, config_file, origin_of, state_dir};
 use crate::error::Failure;
 use crate::output::Table;
 use crate::session::Session;
@@ -26,13 +26,13 @@ pub(crate) enum Config {
     /// Prints a value.
     Get {
         /// Which.
-        #[arg(value_name = "KEY", value_parser = PossibleValuesParser::new(NAMES))]
+        #[arg(value_name = "KEY", value_parser = PossibleValuesParser::new(PROFILE_KEYS))]
         key: String,
     },
     /// Changes a value in the profile.
     Set {
         /// Which.
-        #[arg(value_name = "KEY", value_parser = PossibleValuesParser::new(NAMES))]
+        #[arg(value_name = "KEY", value_parser = PossibleValuesParser::new(PROFILE_KEYS))]
         key: String,
         /// The new value.
         #[arg(value_name = "VALUE")]
@@ -41,7 +41,7 @@ pub(crate) enum Config {
     /// Removes a value from the profile.
     Unset {
         /// Which.
-        #[arg(value_name = "KEY", value_parser = PossibleValuesParser::new(NAMES))]
+        #[arg(value_name = "KEY", value_parser = PossibleValuesParser::new(PROFILE_KEYS))]
         key: String,
     },
 }
@@ -109,7 +109,7 @@ fn show(session: &Session, with_origin: bool) -> Result<(), Failure> {
         value: Some(settings.profile.value.clone()),
         origin: Some(settings.profile.origin.to_string()),
     }];
-    for name in NAMES {
+    for name in PROFILE_KEYS {
         let sourced = settings.get(name);
         rows.push(Row {
             name: name.to_owned(),

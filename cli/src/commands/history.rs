@@ -6,8 +6,7 @@ use crate::clock;
 use crate::error::Failure;
 use crate::output::Table;
 use crate::session::Session;
-use crate::types::Outcome;
-use crate::types::ResourceId;
+use crate::types::{Outcome, ResourceId};
 
 /// The flags of `svc history`.
 #[derive(Args, Debug)]

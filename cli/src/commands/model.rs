@@ -109,9 +109,9 @@ async fn list(session: &Session, kind: Option<Kind>) -> Result<(), Failure> {
             table.row([
                 &model.id,
                 model.model_type.as_deref().unwrap_or_default(),
-                &joined(takes.and_then(|it| it.inputs.as_ref()?.known())),
+                &comma_separated(takes.and_then(|it| it.inputs.as_ref()?.known())),
                 &seconds(model),
-                &joined(takes.and_then(|it| it.resolutions.as_ref()?.known())),
+                &comma_separated(takes.and_then(|it| it.resolutions.as_ref()?.known())),
                 model.name.as_deref().unwrap_or_default(),
             ]);
         }
@@ -137,7 +137,7 @@ async fn get(session: &Session, id: &str, kind: Option<Kind>) -> Result<(), Fail
         table.field("type", model.model_type.as_ref());
         table.field(
             "inputs",
-            takes.map(|it| joined(it.inputs.as_ref().and_then(Assumed::known))),
+            takes.map(|it| comma_separated(it.inputs.as_ref().and_then(Assumed::known))),
         );
         table.field(
             "seconds",
@@ -145,18 +145,18 @@ async fn get(session: &Session, id: &str, kind: Option<Kind>) -> Result<(), Fail
         );
         table.field(
             "resolutions",
-            takes.map(|it| joined(it.resolutions.as_ref().and_then(Assumed::known))),
+            takes.map(|it| comma_separated(it.resolutions.as_ref().and_then(Assumed::known))),
         );
         table.field(
             "aspect ratios",
-            takes.map(|it| joined(it.aspect_ratios.as_ref().and_then(Assumed::known))),
+            takes.map(|it| comma_separated(it.aspect_ratios.as_ref().and_then(Assumed::known))),
         );
         table.field("pricing", model.pricing.as_ref());
         table
     })
 }
 
-fn joined(texts: Option<&Vec<String>>) -> String {
+fn comma_separated(texts: Option<&Vec<String>>) -> String {
     texts.map(|texts| texts.join(", ")).unwrap_or_default()
 }
 

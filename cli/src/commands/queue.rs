@@ -52,7 +52,7 @@ pub(crate) async fn run(session: &Session, queue: Queue) -> Result<(), Failure> 
         }
         Queue::Wait(args) => {
             if let Some(folder) = &args.download {
-                wait::can_store(folder)?;
+                wait::check_writable(folder)?;
             }
             let waiter = Waiter {
                 session,

@@ -74,7 +74,7 @@ async fn fetch(session: &Session, args: Fetch) -> Result<(), Failure> {
 }
 
 async fn check(session: &Session, args: Check) -> Result<(), Failure> {
-    let theirs = match args.against.as_deref() {
+    let live_document = match args.against.as_deref() {
         None => {
             let client = session.access_without_key::<Developer>()?.client;
             let bytes = read(&client, Operation::Reference.path(), None).await?;
@@ -85,12 +85,16 @@ async fn check(session: &Session, args: Check) -> Result<(), Failure> {
         }
         Some(file) => from_file(Path::new(file))?,
     };
-    if theirs.get("paths").and_then(Value::as_object).is_none() {
+    if live_document
+        .get("paths")
+        .and_then(Value::as_object)
+        .is_none()
+    {
         return Err(Failure::other(
             "that is no OpenAPI document: it has no paths",
         ));
     }
-    let differences = compare(&document(&Servers::default()), &theirs);
+    let differences = compare(&document(&Servers::default()), &live_document);
     session.printer.print_list(&differences, table)?;
     let breaking = differences.iter().filter(|it| it.breaks).count();
     match breaking {
@@ -128,9 +132,13 @@ fn table(differences: &[Difference]) -> Table {
 
 /// A few names, and how many there are besides.
 fn first_few(operations: &[String]) -> String {
-    const FEW: usize = 3;
-    let shown: Vec<&str> = operations.iter().take(FEW).map(String::as_str).collect();
-    match operations.len().saturating_sub(FEW) {
+    const MAX_SHOWN: usize = 3;
+    let shown: Vec<&str> = operations
+        .iter()
+        .take(MAX_SHOWN)
+        .map(String::as_str)
+        .collect();
+    match operations.len().saturating_sub(MAX_SHOWN) {
         0 => shown.join(", "),
         more => format!("{} and {more} more", shown.join(", ")),
     }

@@ -6,8 +6,7 @@ use svc_sdk::types::{IdempotencyKey, TopUp as Record, TopUpCreate, TopUpId};
 use svc_sdk::{Open, WaitOptions};
 
 use crate::args::{BodyArgs, JsonField, SurfaceChoice, Timeout};
-use crate::error::Exit;
-use crate::error::Failure;
+use crate::error::{Exit, Failure};
 use crate::output::Table;
 use crate::request_body::RequestBody;
 use crate::session::Session;

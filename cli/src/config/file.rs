@@ -9,7 +9,7 @@ use toml_edit::{DocumentMut, Item, Table, value};
 use crate::error::Failure;
 
 /// What a profile can say.
-pub(crate) const NAMES: [&str; 5] = [
+pub(crate) const PROFILE_KEYS: [&str; 5] = [
     "base_url",
     "developer_base_url",
     "mcp_url",
@@ -107,7 +107,10 @@ impl ConfigFile {
     pub(crate) fn set(&mut self, profile: &str, name: &str, text: &str) -> Result<(), Failure> {
         let refuse =
             |part: &str| Failure::usage(format!("{part} in the configuration is no table"));
-        let profiles = self.document.entry("profiles").or_insert_with(implicit);
+        let profiles = self
+            .document
+            .entry("profiles")
+            .or_insert_with(implicit_table);
         let profiles = profiles
             .as_table_like_mut()
             .ok_or_else(|| refuse("profiles"))?;
@@ -136,7 +139,7 @@ impl ConfigFile {
     }
 }
 
-fn implicit() -> Item {
+fn implicit_table() -> Item {
     let mut table = Table::new();
     table.set_implicit(true);
     Item::Table(table)

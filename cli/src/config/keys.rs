@@ -14,8 +14,7 @@ use toml_edit::{DocumentMut, Item, Table, value};
 use super::file::write_private;
 use super::keyring;
 use crate::args::SurfaceChoice;
-use crate::error::Exit;
-use crate::error::Failure;
+use crate::error::{Exit, Failure};
 
 /// Where a key is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,7 +116,7 @@ impl KeyStore {
         let account = account(profile, surface);
         let refused = keyring::write(&account, key.expose()).err();
         let mut document = self.load()?;
-        let table = document.entry("profiles").or_insert_with(implicit);
+        let table = document.entry("profiles").or_insert_with(implicit_table);
         let table = subtable(table, profile)?;
         let mut entry = Table::new();
         entry.insert("origin", value(origin));
@@ -209,7 +208,7 @@ fn subtable<'a>(
     name: &str,
 ) -> Result<&'a mut dyn toml_edit::TableLike, Failure> {
     item.as_table_like_mut()
-        .map(|table| table.entry(name).or_insert_with(implicit))
+        .map(|table| table.entry(name).or_insert_with(implicit_table))
         .and_then(Item::as_table_like_mut)
         .ok_or_else(|| {
             Failure::usage(
@@ -218,7 +217,7 @@ fn subtable<'a>(
         })
 }
 
-fn implicit() -> Item {
+fn implicit_table() -> Item {
     let mut table = Table::new();
     table.set_implicit(true);
     Item::Table(table)

@@ -11,7 +11,7 @@ mod paths;
 mod settings;
 
 pub(crate) use environment::Environment;
-pub(crate) use file::{ConfigFile, NAMES};
+pub(crate) use file::{ConfigFile, PROFILE_KEYS};
 pub(crate) use keys::{KeyLocation, KeyStore};
 pub(crate) use paths::{config_file, state_dir};
 pub(crate) use settings::{Origin, Setting, Settings, origin_of};

@@ -6,8 +6,7 @@ use super::environment::Environment;
 use super::file::ConfigFile;
 use super::paths;
 use crate::args::{Global, SurfaceChoice};
-use crate::error::Exit;
-use crate::error::Failure;
+use crate::error::{Exit, Failure};
 
 /// The profile that is used where none is named.
 const DEFAULT_PROFILE: &str = "default";

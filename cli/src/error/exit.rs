@@ -56,7 +56,7 @@ impl Exit {
     }
 
     /// What a failed HTTP status means, where its body says nothing more.
-    pub(crate) const fn of_status(status: u16) -> Self {
+    pub(crate) const fn from_status(status: u16) -> Self {
         match status {
             200..=299 => Self::Done,
             401 | 403 => Self::NotAllowed,

@@ -1,6 +1,6 @@
 //! A failure as it is told: what failed, why, what to do next.
 //!
-//! How an error of the SDK becomes one is in `blame`.
+//! How an error of the SDK becomes one is in `sdk_error`.
 
 use std::io;
 use std::path::Path;
@@ -9,8 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::error::Exit;
 use crate::text::sanitize;
-use crate::types::Outcome;
-use crate::types::ResourceId;
+use crate::types::{Outcome, ResourceId};
 
 /// Why a command did not do what it was asked for.
 #[derive(Debug)]

@@ -7,8 +7,7 @@ use svc_sdk::Error;
 use svc_sdk::contract::{ErrorCode, NextAction};
 use svc_sdk::types::ErrorBody;
 
-use crate::error::Exit;
-use crate::error::Failure;
+use crate::error::{Exit, Failure};
 use crate::text::shell_quote;
 use crate::types::ResourceId;
 
@@ -109,7 +108,7 @@ fn exit_of(error: &Error) -> Exit {
     }
     error
         .status()
-        .map_or(Exit::Failure, |status| match Exit::of_status(status) {
+        .map_or(Exit::Failure, |status| match Exit::from_status(status) {
             Exit::Done | Exit::Overloaded => Exit::Failure,
             exit => exit,
         })
@@ -148,10 +147,10 @@ fn message(error: &Error) -> String {
         .unwrap_or(text);
     let mut source = error.source();
     while let Some(cause) = source {
-        let said = cause.to_string();
-        if !text.contains(&said) {
+        let cause_text = cause.to_string();
+        if !text.contains(&cause_text) {
             text.push_str(": ");
-            text.push_str(&said);
+            text.push_str(&cause_text);
         }
         source = cause.source();
     }

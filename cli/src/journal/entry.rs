@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use svc_sdk::types::{IdempotencyKey, Usd};
 
-use super::fingerprint::RequestHash;
+use super::request_hash::RequestHash;
 use crate::types::{Outcome, ResourceId};
 
 /// What was meant to be sent. On disk before it was.
@@ -128,7 +128,7 @@ impl Entry {
 pub(super) fn example(key: &str) -> Intent {
     Intent {
         id: key.to_owned(),
-        request_hash: RequestHash::of(
+        request_hash: RequestHash::new(
             "https://a",
             "f",
             svc_sdk::contract::Operation::VideoGenerate,

@@ -142,7 +142,7 @@ mod tests {
     }
 
     async fn ends(failures: u32, kind: io::ErrorKind) -> bool {
-        let secrets = Secrets::of_text("whsec_newest", Source::Service).unwrap();
+        let secrets = Secrets::from_text("whsec_newest", Source::Service).unwrap();
         let keys = Arc::new(Keys::new(&secrets, Duration::from_secs(300), None));
         let (news, _heard) = mpsc::channel(1);
         let store = store::shared(Store::in_memory(false));

@@ -50,8 +50,8 @@ pub(super) struct Received {
 }
 
 /// Tells it; what goes to standard output is given back.
-pub(super) fn report(printer: &Printer, news: ListenEvent) -> Result<Option<String>, Failure> {
-    match news {
+pub(super) fn report(printer: &Printer, event: ListenEvent) -> Result<Option<String>, Failure> {
+    match event {
         ListenEvent::Received(line) => {
             return printer.format_line(&*line, Received::sentence).map(Some);
         }

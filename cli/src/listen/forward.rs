@@ -331,7 +331,7 @@ mod tests {
             .insert(Delivery::new(at, None, "a test".into(), &headers, &body))
             .unwrap();
         let store = store::shared(store);
-        let secrets = Secrets::of_text("whsec_newest", Source::Service).unwrap();
+        let secrets = Secrets::from_text("whsec_newest", Source::Service).unwrap();
         let (events, mut heard) = mpsc::channel(100);
         let (_stop, stopped) = watch::channel(false);
         let forwarder = Arc::new(Forwarder::new(

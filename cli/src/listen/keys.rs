@@ -115,7 +115,7 @@ impl Keys {
         let secrets = match &self.source {
             Source::Fixed(_) => return false,
             // What cannot be read for the moment changes nothing.
-            Source::File(path) => Secrets::of_file(path).ok(),
+            Source::File(path) => Secrets::from_file(path).ok(),
             Source::Service => match &self.client {
                 Some(client) if self.may_fetch() => {
                     let fetched = tokio::time::timeout(FETCH_TIMEOUT, fetch_secrets(client)).await;
@@ -181,7 +181,7 @@ pub(crate) async fn fetch_secrets(client: &developer::Client) -> Result<Secrets,
         Failure::other("the service does not tell the signing secret")
             .hint("pass --secret-file FILE")
     })?;
-    Secrets::of_text(text.expose(), Source::Service)
+    Secrets::from_text(text.expose(), Source::Service)
 }
 
 /// The fingerprint that a delivery names, where none of our secrets has it.
@@ -222,9 +222,9 @@ mod tests {
         checked.outcome.map(drop).map_err(|reject| reject.code())
     }
 
-    fn of_file(path: &std::path::Path) -> Keys {
+    fn from_file(path: &std::path::Path) -> Keys {
         Keys::new(
-            &Secrets::of_file(path).unwrap(),
+            &Secrets::from_file(path).unwrap(),
             Duration::from_secs(300),
             None,
         )
@@ -235,7 +235,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("secret");
         fs::write(&path, "first").unwrap();
-        let keys = of_file(&path);
+        let keys = from_file(&path);
         outcome(&keys, &["first"]).await.unwrap();
         // Rotated; the file is not there yet, then it is, and in the end the old secret is gone.
         let during = keys.check(&signed(&["second", "first"]), b"{}", NOW).await;
@@ -257,11 +257,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("secret");
         fs::write(&path, "first").unwrap();
-        let keys = of_file(&path);
+        let keys = from_file(&path);
         fs::remove_file(&path).unwrap();
         assert_eq!(outcome(&keys, &["other"]).await, Err("signature_mismatch"));
         outcome(&keys, &["first"]).await.unwrap();
-        let fixed = Secrets::of_text("first", Source::Fixed("a test".into())).unwrap();
+        let fixed = Secrets::from_text("first", Source::Fixed("a test".into())).unwrap();
         let keys = Keys::new(&fixed, Duration::from_secs(300), None);
         assert_eq!(outcome(&keys, &["other"]).await, Err("signature_mismatch"));
         outcome(&keys, &["other", "first"]).await.unwrap();

@@ -7,8 +7,8 @@
 mod accept;
 mod delivery;
 mod event;
+mod event_log;
 mod forward;
-mod journal;
 mod keys;
 mod receive;
 mod shutdown;
@@ -134,13 +134,13 @@ pub(crate) async fn listen(session: &Session, options: Options, keys: Keys) -> R
             stopped.clone(),
         ))
     });
-    let desk = Arc::new(Receiver::new(
+    let receiver = Arc::new(Receiver::new(
         keys,
         Arc::clone(&store),
         forwarder.clone(),
         sender,
     ));
-    let mut accepting = pin!(tokio::spawn(accept(listener, desk, stopped)));
+    let mut accepting = pin!(tokio::spawn(accept(listener, receiver, stopped)));
     write_stdout(session.printer.format_line(&ready, Ready::text)?.as_bytes())?;
     if let Some(forwarder) = &forwarder {
         pending.into_iter().for_each(|id| forwarder.spawn(id));

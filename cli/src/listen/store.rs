@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use svc_webhook_verify::DedupeKey;
 
 use super::delivery::Delivery;
-use super::journal::{Journal, Line, LineRange};
+use super::event_log::{EventLog, Line, LineRange};
 use crate::error::Failure;
 
 /// The service repeats for some hours, and a person may have an event redelivered later.
@@ -57,7 +57,7 @@ enum Storage {
         stored: usize,
         forwarding: bool,
     },
-    File(Box<Journal>),
+    File(Box<EventLog>),
 }
 
 /// A delivery that is to be sent on.
@@ -99,7 +99,7 @@ impl Store {
         let mut seen = SeenEvents::default();
         let mut pending: BTreeMap<u64, Pending> = BTreeMap::new();
         let (mut next_id, mut has_dead_lines) = (1, false);
-        let journal = Journal::open(path, |line, range| match line {
+        let log = EventLog::open(path, |line, range| match line {
             Line::SvcWebhookStore(_) => {}
             Line::Received { id, delivery } => {
                 let (key, stored) = (delivery.key, StoredDelivery::File(range));
@@ -118,7 +118,7 @@ impl Store {
             seen,
             pending,
             next_id,
-            storage: Storage::File(Box::new(journal)),
+            storage: Storage::File(Box::new(log)),
         };
         if has_dead_lines {
             store
@@ -151,15 +151,14 @@ impl Store {
                 *stored += size;
                 Some(StoredDelivery::Memory(delivery))
             }
-            Storage::File(journal) => {
+            Storage::File(log) => {
                 let line = Line::Received { id, delivery };
-                let range =
-                    journal
-                        .append_durably(&line)
-                        .map_err(|error| match journal.is_broken() {
-                            true => StoreError::Broken(error),
-                            false => StoreError::WriteFailed(error),
-                        })?;
+                let range = log
+                    .append_durably(&line)
+                    .map_err(|error| match log.is_broken() {
+                        true => StoreError::Broken(error),
+                        false => StoreError::WriteFailed(error),
+                    })?;
                 Some(StoredDelivery::File(range))
             }
         };
@@ -176,8 +175,8 @@ impl Store {
         let stored = self.pending.get(&id).map(|pending| &pending.stored);
         match (stored, &mut self.storage) {
             (Some(StoredDelivery::Memory(delivery)), _) => Ok(Some(delivery.clone())),
-            (Some(StoredDelivery::File(range)), Storage::File(journal)) => {
-                journal.delivery(*range).map(Some)
+            (Some(StoredDelivery::File(range)), Storage::File(log)) => {
+                log.delivery(*range).map(Some)
             }
             _ => Ok(None),
         }
@@ -197,18 +196,18 @@ impl Store {
                 *stored = stored.saturating_sub(delivery.size());
                 Ok(())
             }
-            (StoredDelivery::File(_), Storage::File(journal)) => {
-                journal.append(&match forwarded {
+            (StoredDelivery::File(_), Storage::File(log)) => {
+                log.append(&match forwarded {
                     true => Line::Forwarded { id },
                     false => Line::GivenUp { id },
                 })?;
-                let needs_compaction = journal.needs_compaction();
+                let needs_compaction = log.needs_compaction();
                 // A disk without room for a second file may have it later.
                 if needs_compaction
                     && self.compact(now).is_err()
-                    && let Storage::File(journal) = &mut self.storage
+                    && let Storage::File(log) = &mut self.storage
                 {
-                    journal.defer_compaction();
+                    log.defer_compaction();
                 }
                 Ok(())
             }
@@ -224,7 +223,7 @@ impl Store {
     /// Writes the file anew without the bodies of what was dealt with.
     fn compact(&mut self, now: u64) -> io::Result<()> {
         self.seen.expire(now);
-        let Storage::File(journal) = &mut self.storage else {
+        let Storage::File(log) = &mut self.storage else {
             return Ok(());
         };
         let seen = self.seen.iter().map(|(at, key)| Line::Known {
@@ -232,7 +231,7 @@ impl Store {
             key: Some(key.clone()),
         });
         let ranges = self.pending.values().filter_map(Pending::range);
-        let new_ranges = journal.rewrite(seen, &ranges.collect::<Vec<_>>())?;
+        let new_ranges = log.rewrite(seen, &ranges.collect::<Vec<_>>())?;
         for (pending, range) in self.pending.values_mut().zip(new_ranges) {
             pending.stored = StoredDelivery::File(range);
         }

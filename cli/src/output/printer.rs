@@ -221,9 +221,9 @@ impl Printer {
 
     /// Asks for a yes. Anything else is a no.
     pub(crate) fn confirm(&self, question: &str) -> Result<bool, Failure> {
-        let asked = write!(io::stderr().lock(), "{question} [y/N] ");
+        let prompted = write!(io::stderr().lock(), "{question} [y/N] ");
         let mut answer = String::new();
-        asked
+        prompted
             .and_then(|()| io::stdin().read_line(&mut answer))
             .map_err(|error| Failure::other(format!("cannot ask: {error}")))?;
         Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))

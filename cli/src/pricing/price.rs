@@ -66,17 +66,17 @@ pub(crate) struct SpendCap {
 
 impl SpendCap {
     /// The cap of a run, where its body has one.
-    pub(crate) fn of(body: &Map<String, Value>) -> Option<Self> {
+    pub(crate) fn from_body(body: &Map<String, Value>) -> Option<Self> {
         let cap = body.get("generation_spend_cap_usd")?;
         let max_usd = serde_json::from_value(cap.clone()).ok()?;
         Some(Self { max_usd, runs: 1 })
     }
 
     /// The caps of all items of a bulk queue; none where one of them has none.
-    pub(crate) fn of_all(items: &[Value]) -> Option<Self> {
+    pub(crate) fn from_items(items: &[Value]) -> Option<Self> {
         let mut max_usd = Usd::ZERO;
         for item in items {
-            max_usd = max_usd.plus(Self::of(item.as_object()?)?.max_usd)?;
+            max_usd = max_usd.plus(Self::from_body(item.as_object()?)?.max_usd)?;
         }
         let runs = items.len();
         (runs > 0).then_some(Self { max_usd, runs })
@@ -99,14 +99,14 @@ mod tests {
         let all =
             items(json!([{"generation_spend_cap_usd": 1.5}, {"generation_spend_cap_usd": "0.25"}]));
         assert_eq!(
-            SpendCap::of_all(&all),
+            SpendCap::from_items(&all),
             Some(SpendCap {
                 max_usd: usd("1.75"),
                 runs: 2
             })
         );
         let one = items(json!([{"generation_spend_cap_usd": 1}, {"instruction": "x"}]));
-        assert_eq!(SpendCap::of_all(&one), None);
-        assert_eq!(SpendCap::of_all(&[]), None);
+        assert_eq!(SpendCap::from_items(&one), None);
+        assert_eq!(SpendCap::from_items(&[]), None);
     }
 }

@@ -42,14 +42,14 @@ impl RequestBody {
             return Ok(Self::default());
         };
         match serde_json::from_slice(&read_file("--input", path)?) {
-            Ok(Value::Object(fields)) => Ok(Self::of(fields)),
+            Ok(Value::Object(fields)) => Ok(Self::from_fields(fields)),
             Ok(_) => Err(Failure::usage("--input must be a JSON object")),
             Err(error) => Err(Failure::usage(format!("--input is no JSON: {error}"))),
         }
     }
 
     /// Begins with fields that no flag gave.
-    pub(crate) fn of(fields: Map<String, Value>) -> Self {
+    pub(crate) fn from_fields(fields: Map<String, Value>) -> Self {
         Self {
             fields,
             set_fields: Vec::new(),

@@ -107,14 +107,16 @@ pub(crate) fn validate_cap(body: &Map<String, Value>) -> Result<(), Failure> {
     let Some(cap) = body.get("generation_spend_cap_usd") else {
         return Ok(());
     };
-    let most = i64::try_from(SPEND_CAP_USD).unwrap_or(i64::MAX);
-    let most = Usd::from_micros(1_000_000).times(most).unwrap_or_default();
+    let max_cap = i64::try_from(SPEND_CAP_USD).unwrap_or(i64::MAX);
+    let max_cap = Usd::from_micros(1_000_000)
+        .times(max_cap)
+        .unwrap_or_default();
     let amount: Option<Usd> = cap
         .is_number()
         .then(|| serde_json::from_value(cap.clone()).ok())
         .flatten();
     match amount {
-        Some(amount) if amount > Usd::ZERO && amount <= most => Ok(()),
+        Some(amount) if amount > Usd::ZERO && amount <= max_cap => Ok(()),
         _ => Err(Failure::usage(format!(
             "the cap must be a number above 0 and at most {SPEND_CAP_USD}, but is {cap}"
         ))),

@@ -11,8 +11,7 @@ use serde_json::{Value, json};
 use svc_sdk::{Developer, JobHandle, Open, Started};
 
 use crate::args::{SubmitArgs, SubmitOptions, SurfaceChoice};
-use crate::error::Exit;
-use crate::error::Failure;
+use crate::error::{Exit, Failure};
 use crate::output::Table;
 use crate::pricing::{self, Price};
 use crate::resource::{ReceiptMode, Resource};
@@ -63,7 +62,7 @@ pub(crate) async fn run<H: Resource>(
         return submit.dry_run_request().await;
     }
     if let Some(folder) = &options.download {
-        wait::can_store(folder).map_err(|failure| failure.context("nothing was sent"))?;
+        wait::check_writable(folder).map_err(|failure| failure.context("nothing was sent"))?;
     }
     let journal = if options.spending.no_journal {
         None
@@ -129,11 +128,11 @@ impl<H: Resource> Submission<'_, H> {
                 Some(format!("{} {}", operation.method().as_str(), path)),
             );
             table.field("body", Some(Value::Object(self.request.body.clone())));
-            let said = match &price {
+            let price_text = match &price {
                 Price::Unknown => "unknown".to_owned(),
                 price => price.describe(),
             };
-            table.field("price", Some(said));
+            table.field("price", Some(price_text));
             table.field("sent", Some("nothing: this was a dry run"));
             table
         })

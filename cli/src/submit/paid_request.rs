@@ -53,7 +53,7 @@ impl<'a> PaidRequest<'a> {
 
     /// Returns the hash by which the same request is found again.
     pub(crate) fn hash(&self) -> RequestHash {
-        RequestHash::of(
+        RequestHash::new(
             self.base_url,
             self.key_fingerprint,
             self.request.operation,
@@ -230,7 +230,7 @@ mod tests {
     #[test]
     fn only_an_answer_that_knew_the_key_settles_an_earlier_attempt() {
         let outcome = |status: u16, code: &str| {
-            let failure = Failure::new(Exit::of_status(status), "refused").with_response(
+            let failure = Failure::new(Exit::from_status(status), "refused").with_response(
                 Some(code.to_owned()),
                 Some(status),
                 None,

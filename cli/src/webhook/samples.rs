@@ -42,7 +42,7 @@ pub(crate) struct SampleFields {
 
 impl Sample {
     /// The event of that name.
-    pub(crate) fn named(name: &str) -> Option<Self> {
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
         Self::from_str(name, false).ok()
     }
 
@@ -163,7 +163,7 @@ mod tests {
         let names = Sample::names();
         assert_eq!(names.len(), WebhookEventType::KNOWN.len());
         for name in names {
-            let sample = Sample::named(&name).unwrap();
+            let sample = Sample::from_name(&name).unwrap();
             let body = sample.body(&fields());
             let event = Event::parse(body.to_string()).unwrap();
             assert_eq!(event.kind().as_str(), name);

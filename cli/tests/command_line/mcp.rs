@@ -41,21 +41,21 @@ impl McpSession {
             asked: 0,
         };
         let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}});
-        let welcome = session.ask("initialize", hello);
+        let welcome = session.request("initialize", hello);
         assert_eq!(welcome["result"]["serverInfo"]["name"], "svc");
-        session.tell(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        session.notify(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
         session
     }
 
-    fn tell(&mut self, message: &Value) {
+    fn notify(&mut self, message: &Value) {
         writeln!(self.input, "{message}").unwrap();
     }
 
     /// Sends a request. The next line has to be its answer, as nothing else may be on stdout.
-    fn ask(&mut self, method: &str, params: Value) -> Value {
+    fn request(&mut self, method: &str, params: Value) -> Value {
         self.asked += 1;
         let id = self.asked;
-        self.tell(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
+        self.notify(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
         let mut line = String::new();
         self.output.read_line(&mut line).unwrap();
         let answer: Value = serde_json::from_str(&line).unwrap();
@@ -65,16 +65,16 @@ impl McpSession {
 
     fn call(&mut self, tool: &str, arguments: Value) -> Value {
         let params = json!({"name": tool, "arguments": arguments});
-        self.ask("tools/call", params)["result"].take()
+        self.request("tools/call", params)["result"].take()
     }
 
-    fn done(&mut self, tool: &str, arguments: Value) -> Value {
+    fn call_ok(&mut self, tool: &str, arguments: Value) -> Value {
         let mut result = self.call(tool, arguments);
         assert_eq!(result["isError"], false, "{result}");
         result["structuredContent"].take()
     }
 
-    fn refused(&mut self, tool: &str, arguments: Value, code: &str) {
+    fn call_refused(&mut self, tool: &str, arguments: Value, code: &str) {
         let result = self.call(tool, arguments);
         let text = result["content"][0]["text"].as_str().unwrap();
         let envelope: Value = serde_json::from_str(text).unwrap();
@@ -82,7 +82,7 @@ impl McpSession {
         assert_eq!(envelope["error"]["code"], code, "{envelope}");
     }
 
-    fn end(mut self) {
+    fn close(mut self) {
         drop(self.input);
         assert!(self.child.wait().unwrap().success());
     }
@@ -177,16 +177,16 @@ fn a_sandbox_has_tools_too() {
             .assert_exit(0);
     assert!(tools.out.contains("agent_completion"));
     let mut session = McpSession::start(env.unconfigured(["mcp", "serve", "--sandbox"]));
-    let balance = session.done("balance", json!({}));
+    let balance = session.call_ok("balance", json!({}));
     assert_eq!(balance["available_usd"], "100.0000");
-    session.end();
+    session.close();
 }
 
 #[test]
 fn served_tools_generate_within_their_limits() {
     let env = TestEnv::new();
     let mut session = serve(&env, &["--max-spend-usd", "0.5", "--max-total-usd", "0.8"]);
-    let listed = session.ask("tools/list", json!({}));
+    let listed = session.request("tools/list", json!({}));
     let tools = listed["result"]["tools"].as_array().unwrap();
     assert_eq!(tools.len(), 12);
     assert!(tools.iter().all(|tool| {
@@ -204,53 +204,53 @@ fn served_tools_generate_within_their_limits() {
             .extend(more.as_object().unwrap().clone());
         order
     };
-    session.refused(
+    session.call_refused(
         "video_generate",
         video(json!({"max_spend_usd": 0.1})),
         "max_spend_exceeded",
     );
     // A model does not raise the limit.
-    session.refused(
+    session.call_refused(
         "video_generate",
         video(json!({"duration": 10, "max_spend_usd": 9})),
         "max_spend_exceeded",
     );
-    session.refused("music_generate", json!({"prompt": "x"}), "price_unknown");
-    session.refused(
+    session.call_refused("music_generate", json!({"prompt": "x"}), "price_unknown");
+    session.call_refused(
         "video_generate",
         video(json!({"idempotency_key": "mine"})),
         "invalid_request",
     );
     assert_eq!(env.job_count(), 0);
-    let made = session.done("video_generate", video(json!({})));
+    let made = session.call_ok("video_generate", video(json!({})));
     let job = json!({"job_id": made["job_id"]});
-    while session.done("jobs_status", job.clone())["terminal"] == false {}
+    while session.call_ok("jobs_status", job.clone())["terminal"] == false {}
     let result = session.call("jobs_result", job);
     assert_eq!(result["content"][1]["type"], "resource_link");
     assert_eq!(result["content"][1]["mimeType"], "video/mp4");
-    let image = session.done("image_generate", json!({"prompt": "a fox"}));
+    let image = session.call_ok("image_generate", json!({"prompt": "a fox"}));
     assert_eq!(image["job"]["model"], "image-i");
 
     // A run may cost its cap, which is the limit here; what is left of the total is less.
-    let run = session.done(
+    let run = session.call_ok(
         "agent_completion",
         json!({"instruction": "a poem", "max_spend_usd": 0.3}),
     );
     assert_eq!(run["usage"]["generation_spend_cap_usd_micros"], 300_000);
-    session.refused(
+    session.call_refused(
         "format_run",
         json!({"format_id": "demo/teaser", "instruction": "x"}),
         "max_total_exceeded",
     );
     let run = json!({"run_id": run["run_id"]});
-    while session.done("run_status", run.clone())["terminal"] == false {}
-    assert_eq!(session.done("run_result", run)["status"], "completed");
-    session.refused(
+    while session.call_ok("run_status", run.clone())["terminal"] == false {}
+    assert_eq!(session.call_ok("run_result", run)["status"], "completed");
+    session.call_refused(
         "jobs_status",
         json!({"job_id": "job_none"}),
         "job_not_found",
     );
-    session.end();
+    session.close();
 }
 
 #[test]
@@ -265,15 +265,15 @@ fn without_a_limit_nothing_that_costs_runs() {
             json!({"format_id": "fmt_demo", "instruction": "x"}),
         ),
     ] {
-        session.refused(tool, order, "max_spend_required");
+        session.call_refused(tool, order, "max_spend_required");
     }
-    let free = session.done(
+    let free = session.call_ok(
         "estimate",
         json!({"model": "video-l", "input": {"prompt": "x", "duration": 2}}),
     );
     assert_eq!(free["price_usd"], "0.1250");
     assert_eq!(env.job_count(), 0);
-    session.end();
+    session.close();
 }
 
 #[test]
@@ -282,11 +282,11 @@ fn the_same_call_after_one_whose_answer_was_lost_is_the_same_job() {
     let mut session = serve(&env, &["--max-spend-usd", "1", "--retries", "0"]);
     let order = json!({"prompt": "a fox", "model": "image-i"});
     env.add_fault("image_generate", "drop_after", 1);
-    session.refused("image_generate", order.clone(), "no_answer");
+    session.call_refused("image_generate", order.clone(), "no_answer");
     assert_eq!(env.job_count(), 1);
-    session.done("image_generate", order);
+    session.call_ok("image_generate", order);
     assert_eq!((env.job_count(), env.charge_count()), (1, 1));
-    session.end();
+    session.close();
 }
 
 /// What `svc history -o json` lists, newest first.
@@ -383,17 +383,17 @@ fn a_paid_call_whose_answer_was_lost_stays_open_and_goes_on_with_its_key() {
 fn the_history_has_what_served_tools_paid_for() {
     let env = TestEnv::new();
     let mut session = serve(&env, &["--max-spend-usd", "1"]);
-    let image = session.done(
+    let image = session.call_ok(
         "image_generate",
         json!({"prompt": "a fox", "model": "image-i"}),
     );
-    let run = session.done("agent_completion", json!({"instruction": "a poem"}));
-    session.refused(
+    let run = session.call_ok("agent_completion", json!({"instruction": "a poem"}));
+    session.call_refused(
         "format_run",
         json!({"format_id": "demo/no-such-format", "instruction": "x"}),
         "format_not_found",
     );
-    session.end();
+    session.close();
     let entries = history(&env);
     assert_eq!(entries.len(), 2);
     assert_eq!(entries[0]["run_id"], run["run_id"]);
@@ -414,12 +414,12 @@ fn another_server_goes_on_with_a_call_whose_answer_was_lost() {
     let arguments = json!({"prompt": "a fox", "model": "image-i"});
     let mut session = serve(&env, &limits);
     env.add_fault("image_generate", "drop_after", 1);
-    session.refused("image_generate", arguments.clone(), "no_answer");
-    session.end();
+    session.call_refused("image_generate", arguments.clone(), "no_answer");
+    session.close();
     assert_eq!(env.open_intents().len(), 1);
     let mut session = serve(&env, &limits);
-    let image = session.done("image_generate", arguments);
-    session.end();
+    let image = session.call_ok("image_generate", arguments);
+    session.close();
     assert_eq!((env.job_count(), env.charge_count()), (1, 1));
     let entries = history(&env);
     assert_eq!(entries.len(), 1);
@@ -433,9 +433,9 @@ fn a_call_that_no_key_protects_is_not_sent_twice() {
     let arguments = json!({"prompt": "a waltz"});
     let mut session = serve(&env, &words);
     env.add_fault("music_1_generate", "drop_after", 1);
-    session.refused("music_generate", arguments.clone(), "no_answer");
-    session.refused("music_generate", arguments, "ambiguous");
-    session.end();
+    session.call_refused("music_generate", arguments.clone(), "no_answer");
+    session.call_refused("music_generate", arguments, "ambiguous");
+    session.close();
     assert_eq!(env.requests("music_1_generate").len(), 1);
     assert_eq!(env.open_intents().len(), 1);
 }

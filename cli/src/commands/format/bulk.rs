@@ -99,7 +99,7 @@ fn body_of(args: &Bulk) -> Result<Map<String, Value>, Failure> {
         })
         .collect();
     whole.insert("items".to_owned(), items?.into());
-    let mut body = RequestBody::of(whole);
+    let mut body = RequestBody::from_fields(whole);
     body.set("concurrency", args.concurrency)?;
     let body = body.finish()?;
     let concurrency = body.get("concurrency");
@@ -141,7 +141,7 @@ fn whole_item(item: Item, defaults: &Map<String, Value>) -> Result<Map<String, V
             fields.insert(name.clone(), value.clone());
         }
     }
-    let fields = RequestBody::of(fields).finish()?;
+    let fields = RequestBody::from_fields(fields).finish()?;
     run_body::validate_format(&fields)?;
     Ok(fields)
 }

@@ -11,7 +11,7 @@ use crate::input::read_file;
 use crate::request_body::run::usd_number;
 
 /// Columns that are fields of a run, as text.
-const TEXTS: [&str; 5] = [
+const TEXT_COLUMNS: [&str; 5] = [
     "instruction",
     "previous_run_id",
     "model",
@@ -19,9 +19,9 @@ const TEXTS: [&str; 5] = [
     "on_active_run",
 ];
 /// Columns that are fields of a run, as JSON.
-const JSON: [&str; 4] = ["output_schema", "response_format", "attachments", "input"];
+const JSON_COLUMNS: [&str; 4] = ["output_schema", "response_format", "attachments", "input"];
 /// The column that is an amount.
-const CAP: &str = "generation_spend_cap_usd";
+const CAP_COLUMN: &str = "generation_spend_cap_usd";
 
 /// An item, and where it was found.
 #[derive(Debug, PartialEq)]
@@ -133,15 +133,15 @@ fn csv(bytes: &[u8]) -> Result<Vec<Item>, Failure> {
             if cell.is_empty() {
                 continue;
             }
-            let said = |why: &str| Failure::usage(format!("--input, {location}, {name}: {why}"));
-            if TEXTS.contains(&name.as_str()) {
+            let failure = |why: &str| Failure::usage(format!("--input, {location}, {name}: {why}"));
+            if TEXT_COLUMNS.contains(&name.as_str()) {
                 fields.insert(name.clone(), cell.into());
-            } else if name == CAP {
-                let cap: Usd = cell.trim().parse().map_err(|_| said("is no amount"))?;
+            } else if name == CAP_COLUMN {
+                let cap: Usd = cell.trim().parse().map_err(|_| failure("is no amount"))?;
                 fields.insert(name.clone(), usd_number(cap));
-            } else if JSON.contains(&name.as_str()) {
+            } else if JSON_COLUMNS.contains(&name.as_str()) {
                 let json = serde_json::from_str(cell);
-                let json = json.map_err(|error| said(&format!("is no JSON: {error}")))?;
+                let json = json.map_err(|error| failure(&format!("is no JSON: {error}")))?;
                 fields.insert(name.clone(), json);
             } else {
                 input.insert(name.clone(), cell.into());
@@ -241,10 +241,10 @@ mod tests {
             (whole(br#"{"items": [1]}"#).map(|it| it.1), "items[0]"),
             (read(Path::new("/dev/null")).map(|it| it.1), ".jsonl, .csv"),
         ];
-        for (read, said) in rows {
+        for (read, expected) in rows {
             let failure = read.unwrap_err();
             let text = format!("{} {:?}", failure.headline(), failure.detail_lines());
-            assert!(text.contains(said), "{text}");
+            assert!(text.contains(expected), "{text}");
         }
     }
 }

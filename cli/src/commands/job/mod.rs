@@ -11,15 +11,13 @@ use svc_sdk::{Developer, Open, Surface, contract};
 
 use self::wait_all::wait_for_all;
 use crate::args::{QueryArgs, SurfaceArg, SurfaceChoice, WaitArgs};
-use crate::error::Exit;
-use crate::error::Failure;
+use crate::error::{Exit, Failure};
 use crate::output::Table;
 use crate::pricing::EstimateSource;
 use crate::resource::job::{FinishedJob, tables};
 use crate::session::{Access, Session};
 use crate::tables::redelivery as redelivery_table;
-use crate::types::Outcome;
-use crate::types::ResourceId;
+use crate::types::{Outcome, ResourceId};
 
 /// Jobs.
 #[derive(Debug, Subcommand)]
@@ -118,12 +116,12 @@ impl Job {
 /// Runs it.
 pub(crate) async fn run(session: &Session, job: Job) -> Result<(), Failure> {
     match session.surface(job.surface())? {
-        SurfaceChoice::Open => on(session, &session.access::<Open>()?, job).await,
-        SurfaceChoice::Developer => on(session, &session.access::<Developer>()?, job).await,
+        SurfaceChoice::Open => run_on(session, &session.access::<Open>()?, job).await,
+        SurfaceChoice::Developer => run_on(session, &session.access::<Developer>()?, job).await,
     }
 }
 
-async fn on<S: EstimateSource>(
+async fn run_on<S: EstimateSource>(
     session: &Session,
     access: &Access<S>,
     job: Job,

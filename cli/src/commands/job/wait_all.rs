@@ -28,7 +28,7 @@ pub(super) async fn wait_for_all<S: EstimateSource>(
         addressed.map_err(|error| Failure::usage(error.to_string()))?;
     }
     if let Some(folder) = download {
-        wait::can_store(folder)?;
+        wait::check_writable(folder)?;
     }
     let waiters = ids.iter().map(|id| {
         let waiter = Waiter {

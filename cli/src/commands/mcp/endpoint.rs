@@ -57,7 +57,7 @@ fn exit_of(code: Option<&ErrorCode>) -> Exit {
         Some(ErrorCode::ConcurrencyLimitReached) => Exit::Overloaded,
         Some(code) => {
             let status = code.entry().and_then(|entry| entry.status);
-            status.map_or(Exit::Failure, Exit::of_status)
+            status.map_or(Exit::Failure, Exit::from_status)
         }
         None => Exit::Failure,
     }

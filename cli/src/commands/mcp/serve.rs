@@ -93,8 +93,10 @@ impl ServerHandler for McpServer {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let tools = Tool::ALL.into_iter().filter(|tool| self.0.has(*tool));
-        let tools: Vec<Value> = tools.map(Tool::view).collect();
+        let tools = Tool::ALL
+            .into_iter()
+            .filter(|tool| self.0.is_available(*tool));
+        let tools: Vec<Value> = tools.map(Tool::definition).collect();
         let tools =
             serde_json::from_value(Value::Array(tools)).map_err(|error| internal(&error))?;
         Ok(ListToolsResult::with_all_items(tools))
@@ -105,12 +107,12 @@ impl ServerHandler for McpServer {
         request: CallToolRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let tool = Tool::named(&request.name).filter(|tool| self.0.has(*tool));
+        let tool = Tool::from_name(&request.name).filter(|tool| self.0.is_available(*tool));
         let Some(tool) = tool else {
             let message = format!("Unknown tool: {}", request.name);
             return Err(ErrorData::invalid_params(message, None));
         };
-        let outcome = Box::pin(self.0.perform(tool, request.arguments.unwrap_or_default())).await;
+        let outcome = Box::pin(self.0.call(tool, request.arguments.unwrap_or_default())).await;
         let result = match outcome {
             Ok(structured) => success(structured),
             Err(error) => json!({"content": [text(error.envelope())], "isError": true}),

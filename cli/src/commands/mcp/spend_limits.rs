@@ -40,7 +40,7 @@ impl SpendLimits {
 
     /// What a call may cost: what it says, and no more than the server's own limit. One of the two
     /// has to be there.
-    pub(super) fn ceiling(&self, requested: Option<&Value>) -> Result<Usd, ToolError> {
+    pub(super) fn spend_limit(&self, requested: Option<&Value>) -> Result<Usd, ToolError> {
         let requested = match requested {
             None => None,
             Some(amount) => Some(amount_of(amount).ok_or_else(|| {
@@ -76,15 +76,16 @@ runs this server can allow it with --allow-unpriced, without --max-total-usd.",
         &self,
         key: &IdempotencyKey,
         cost: Usd,
-        ceiling: Usd,
+        spend_limit: Usd,
     ) -> Result<(), ToolError> {
         let mut ledger = self.ledger();
         if ledger.pending.contains_key(key) {
             return Ok(());
         }
-        if cost > ceiling {
-            let message = format!("This may cost {cost} USD, which is over the limit {ceiling}.");
-            let details = json!({"estimate_usd": cost, "max_spend_usd": ceiling});
+        if cost > spend_limit {
+            let message =
+                format!("This may cost {cost} USD, which is over the limit {spend_limit}.");
+            let details = json!({"estimate_usd": cost, "max_spend_usd": spend_limit});
             return Err(ToolError::new("max_spend_exceeded", message).with("details", details));
         }
         let spent = ledger.spent.plus(cost);
@@ -146,13 +147,13 @@ mod tests {
             per_call: Some(usd("0.5")),
             ..SpendLimits::default()
         };
-        assert_eq!(limits.ceiling(Some(&json!(0.2))), Ok(usd("0.2")));
-        assert_eq!(limits.ceiling(Some(&json!(100))), Ok(usd("0.5")));
-        assert_eq!(limits.ceiling(None), Ok(usd("0.5")));
+        assert_eq!(limits.spend_limit(Some(&json!(0.2))), Ok(usd("0.2")));
+        assert_eq!(limits.spend_limit(Some(&json!(100))), Ok(usd("0.5")));
+        assert_eq!(limits.spend_limit(None), Ok(usd("0.5")));
         let none = SpendLimits::default();
-        assert_eq!(code(none.ceiling(None)), "max_spend_required");
+        assert_eq!(code(none.spend_limit(None)), "max_spend_required");
         for wrong in [json!("1"), json!(-1), json!(null)] {
-            assert_eq!(code(none.ceiling(Some(&wrong))), "invalid_request");
+            assert_eq!(code(none.spend_limit(Some(&wrong))), "invalid_request");
         }
     }
 
@@ -163,7 +164,7 @@ mod tests {
             ..SpendLimits::default()
         };
         let [a, b, c]: [IdempotencyKey; 3] = ["a", "b", "c"].map(|key| key.parse().unwrap());
-        let reserve = |key, cost, ceiling| limits.reserve(key, usd(cost), usd(ceiling));
+        let reserve = |key, cost, spend_limit| limits.reserve(key, usd(cost), usd(spend_limit));
         assert_eq!(code(reserve(&a, "2", "1.9")), "max_spend_exceeded");
         reserve(&a, "0.7", "1").unwrap();
         assert_eq!(code(reserve(&b, "0.4", "1")), "max_total_exceeded");

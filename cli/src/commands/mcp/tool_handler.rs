@@ -36,7 +36,7 @@ const CAP: &str = "generation_spend_cap_usd";
 
 impl ToolHandler {
     /// Whether a tool has what it needs here.
-    pub(super) fn has(&self, tool: Tool) -> bool {
+    pub(super) fn is_available(&self, tool: Tool) -> bool {
         match tool {
             Tool::ImageGenerate
             | Tool::VideoGenerate
@@ -54,8 +54,8 @@ impl ToolHandler {
     }
 
     /// Does what a tool does, and gives its structured content.
-    pub(super) async fn perform(&self, tool: Tool, arguments: Map<String, Value>) -> ToolResult {
-        if let Some(name) = arguments.keys().find(|name| !tool.takes(name)) {
+    pub(super) async fn call(&self, tool: Tool, arguments: Map<String, Value>) -> ToolResult {
+        if let Some(name) = arguments.keys().find(|name| !tool.has_argument(name)) {
             let message = format!("{name} is no argument of {}.", tool.name());
             return Err(ToolError::new("invalid_request", message));
         }
@@ -140,7 +140,7 @@ impl ToolHandler {
         operation: Operation,
         mut arguments: Map<String, Value>,
     ) -> ToolResult {
-        let ceiling = self.ceiling(&mut arguments)?;
+        let spend_limit = self.spend_limit(&mut arguments)?;
         let request = SubmitRequest {
             noun,
             operation,
@@ -148,7 +148,7 @@ impl ToolHandler {
             body: arguments,
         };
         let access = self.open()?;
-        self.submit::<JobHandle<Open>>(access, &request, ceiling)
+        self.submit::<JobHandle<Open>>(access, &request, spend_limit)
             .await
     }
 
@@ -159,7 +159,7 @@ impl ToolHandler {
         operation: Operation,
         mut arguments: Map<String, Value>,
     ) -> ToolResult {
-        let ceiling = self.ceiling(&mut arguments)?;
+        let spend_limit = self.spend_limit(&mut arguments)?;
         arguments.remove("model");
         let request = SubmitRequest {
             noun,
@@ -168,20 +168,20 @@ impl ToolHandler {
             body: arguments,
         };
         let access = self.developer()?;
-        self.submit::<JobHandle<Developer>>(access, &request, ceiling)
+        self.submit::<JobHandle<Developer>>(access, &request, spend_limit)
             .await
     }
 
     async fn format_run(&self, mut arguments: Map<String, Value>) -> ToolResult {
-        let ceiling = self.ceiling(&mut arguments)?;
+        let spend_limit = self.spend_limit(&mut arguments)?;
         let access = self.developer()?;
         let format = FormatRef::from(take_id(&mut arguments, "format_id")?);
         let (get, segments) = format.addressed(Operation::FormatsGet, Operation::FormatsBySlugGet);
         // The Format's own cap is lowered to the limit, and never raised to it.
         let read = ApiRequest::new(get, &segments).send(&access.client).await?;
-        let own = read.get("generation_spend_cap_usd_micros");
-        let own = own.and_then(Value::as_i64).map(Usd::from_micros);
-        set_cap(&mut arguments, own, ceiling)?;
+        let default_cap = read.get("generation_spend_cap_usd_micros");
+        let default_cap = default_cap.and_then(Value::as_i64).map(Usd::from_micros);
+        set_cap(&mut arguments, default_cap, spend_limit)?;
         let (operation, segments) = format.addressed(
             Operation::FormatsRunsCreate,
             Operation::FormatsBySlugRunsCreate,
@@ -192,13 +192,13 @@ impl ToolHandler {
             segments: segments.into_iter().map(str::to_owned).collect(),
             body: arguments,
         };
-        self.submit::<RunHandle<FormatRun>>(access, &request, ceiling)
+        self.submit::<RunHandle<FormatRun>>(access, &request, spend_limit)
             .await
     }
 
     async fn agent_run(&self, mut arguments: Map<String, Value>) -> ToolResult {
-        let ceiling = self.ceiling(&mut arguments)?;
-        set_cap(&mut arguments, None, ceiling)?;
+        let spend_limit = self.spend_limit(&mut arguments)?;
+        set_cap(&mut arguments, None, spend_limit)?;
         let request = SubmitRequest {
             noun: "agent run",
             operation: Operation::AgentCompletionsCreate,
@@ -206,7 +206,7 @@ impl ToolHandler {
             body: arguments,
         };
         let access = self.developer()?;
-        self.submit::<RunHandle<AgentRun>>(access, &request, ceiling)
+        self.submit::<RunHandle<AgentRun>>(access, &request, spend_limit)
             .await
     }
 
@@ -216,10 +216,10 @@ impl ToolHandler {
         &self,
         access: &Access<H::Surface>,
         request: &SubmitRequest,
-        ceiling: Usd,
+        spend_limit: Usd,
     ) -> ToolResult {
         let paid = PaidRequest {
-            max_price: Some(ceiling),
+            max_price: Some(spend_limit),
             ..PaidRequest::new(access, request)
         };
         let hash = paid.hash();
@@ -242,18 +242,18 @@ impl ToolHandler {
             let price = H::price(&access.client, request).await?;
             let cost = self.cost(&price)?;
             let (submit, key) = prepare::<H>(&access.client, request, Some(key))?;
-            self.limits.reserve(&key, cost, ceiling)?;
+            self.limits.reserve(&key, cost, spend_limit)?;
             return self.post(submit, &key, Some(intent), true).await;
         }
         let price = H::price(&access.client, request).await?;
         let cost = self.cost(&price)?;
         let (submit, key) = prepare::<H>(&access.client, request, None)?;
-        self.limits.reserve(&key, cost, ceiling)?;
+        self.limits.reserve(&key, cost, spend_limit)?;
         let estimate = price.estimate().map(|it| it.price_usd);
         let intent = match &self.journal {
             Some(journal) => {
-                let begun = journal.begin(paid.intent(hash, key.clone(), estimate));
-                Some(begun.inspect_err(|_| self.limits.release(&key))?)
+                let opened = journal.begin(paid.intent(hash, key.clone(), estimate));
+                Some(opened.inspect_err(|_| self.limits.release(&key))?)
             }
             None => None,
         };
@@ -296,7 +296,7 @@ impl ToolHandler {
 
     /// Reads a job, which may be one of either surface.
     async fn read_job(&self, operation: Operation, arguments: &Map<String, Value>) -> ToolResult {
-        let segments = [id_of(arguments, "job_id")?];
+        let segments = [require_id(arguments, "job_id")?];
         let read = ApiRequest::new(operation, &segments);
         match (&self.open, &self.developer) {
             (Some(open), Some(developer)) => match read.send(&open.client).await {
@@ -314,7 +314,7 @@ impl ToolHandler {
         [format, agent]: [Operation; 2],
         arguments: &Map<String, Value>,
     ) -> ToolResult {
-        let segments = [id_of(arguments, "run_id")?];
+        let segments = [require_id(arguments, "run_id")?];
         let client = &self.developer()?.client;
         let format = ApiRequest::new(format, &segments);
         let agent = ApiRequest::new(agent, &segments);
@@ -337,9 +337,9 @@ impl ToolHandler {
         }
     }
 
-    fn ceiling(&self, arguments: &mut Map<String, Value>) -> Result<Usd, ToolError> {
+    fn spend_limit(&self, arguments: &mut Map<String, Value>) -> Result<Usd, ToolError> {
         self.limits
-            .ceiling(arguments.remove("max_spend_usd").as_ref())
+            .spend_limit(arguments.remove("max_spend_usd").as_ref())
     }
 
     fn open(&self) -> Result<&Access<Open>, ToolError> {
@@ -384,12 +384,12 @@ fn close(intent: OpenIntent, outcome: Outcome) {
 /// less.
 fn set_cap(
     arguments: &mut Map<String, Value>,
-    own: Option<Usd>,
-    ceiling: Usd,
+    default_cap: Option<Usd>,
+    spend_limit: Usd,
 ) -> Result<(), ToolError> {
     let cap = match arguments.remove(CAP) {
         Some(requested) => amount_of(&requested),
-        None => Some(own.map_or(ceiling, |own| own.min(ceiling))),
+        None => Some(default_cap.map_or(spend_limit, |default_cap| default_cap.min(spend_limit))),
     };
     let cap = cap.filter(|cap| *cap > Usd::ZERO).ok_or_else(|| {
         let text = "generation_spend_cap_usd must be a number of dollars above 0";
@@ -399,13 +399,13 @@ fn set_cap(
     Ok(())
 }
 
-fn id_of<'a>(arguments: &'a Map<String, Value>, name: &str) -> Result<&'a str, ToolError> {
+fn require_id<'a>(arguments: &'a Map<String, Value>, name: &str) -> Result<&'a str, ToolError> {
     let id = arguments.get(name).and_then(Value::as_str);
     id.ok_or_else(|| ToolError::new("invalid_request", format!("{name} is required, a string.")))
 }
 
 fn take_id(arguments: &mut Map<String, Value>, name: &str) -> Result<String, ToolError> {
-    let id = id_of(arguments, name)?.to_owned();
+    let id = require_id(arguments, name)?.to_owned();
     arguments.remove(name);
     Ok(id)
 }

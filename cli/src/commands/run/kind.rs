@@ -3,8 +3,7 @@
 use svc_sdk::Developer;
 
 use crate::args::RunKindChoice;
-use crate::error::Exit;
-use crate::error::Failure;
+use crate::error::{Exit, Failure};
 use crate::resource::run::{RunKind, kind_of_operation};
 use crate::session::{Access, Session};
 use crate::types::ResourceId;

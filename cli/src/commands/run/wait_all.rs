@@ -34,7 +34,7 @@ pub(super) async fn wait_for_all(
 ) -> Result<(), Failure> {
     wait::remove_duplicates(&mut wait_request.ids);
     if let Some(folder) = wait_request.download {
-        wait::can_store(folder)?;
+        wait::check_writable(folder)?;
     }
     let mut kinds = Vec::new();
     for id in &wait_request.ids {

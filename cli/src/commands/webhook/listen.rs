@@ -80,6 +80,6 @@ async fn secrets(
     let secrets = fetch_secrets(&access.client).await.map_err(|failure| {
         failure.context("could not fetch the signing secret from the service")
     })?;
-    secrets.hide(session);
+    secrets.redact(session);
     Ok((secrets, Some(access.client)))
 }

@@ -6,8 +6,7 @@ use svc_sdk::Developer;
 use svc_sdk::types::SigningSecret;
 
 use crate::clock;
-use crate::error::Exit;
-use crate::error::Failure;
+use crate::error::{Exit, Failure};
 use crate::output::Table;
 use crate::session::Session;
 

@@ -12,8 +12,7 @@ use svc_webhook_verify::{Event, SignedHeaders, Signer};
 
 use crate::args::SecretArgs;
 use crate::clock;
-use crate::error::Exit;
-use crate::error::Failure;
+use crate::error::{Exit, Failure};
 use crate::input::read_file;
 use crate::output::Table;
 use crate::random;
@@ -109,7 +108,7 @@ pub(super) async fn run(session: &Session, args: Trigger) -> Result<(), Failure>
 }
 
 fn sample_body(args: &Trigger) -> Result<serde_json::Value, Failure> {
-    let sample = Sample::named(&args.event).ok_or_else(|| {
+    let sample = Sample::from_name(&args.event).ok_or_else(|| {
         let why = format!("{:?} is no event that can be made", args.event);
         Failure::usage(why)
             .hint(format!("use one of {}", Sample::names().join(", ")))

@@ -4,6 +4,7 @@ use svc_sdk::types::{Job, JobEvent, SubmitReceipt, Usd};
 
 use super::finished::FinishedJob;
 use crate::output::Table;
+use crate::tables::{add_artifacts, artifact_label};
 
 /// What several jobs came to.
 pub(crate) fn finished_list(finished: &[FinishedJob]) -> Table {
@@ -17,12 +18,7 @@ pub(crate) fn finished_list(finished: &[FinishedJob]) -> Table {
                 .iter()
                 .for_each(|file| table.row([id, status, "file", &file.path])),
             None => result.artifacts().iter().for_each(|artifact| {
-                table.row([
-                    id,
-                    status,
-                    artifact.content_type.as_deref().unwrap_or("artifact"),
-                    &artifact.url,
-                ]);
+                table.row([id, status, artifact_label(artifact), &artifact.url]);
             }),
         }
     }
@@ -39,12 +35,10 @@ pub(crate) fn envelope(job: &Job) -> Table {
     table.field("price", job.price_usd.map(|price| format!("{price} USD")));
     table.field("created", job.created_at.as_ref());
     table.field("updated", job.updated_at.as_ref());
-    for artifact in job.result.iter().flat_map(|result| &result.artifacts) {
-        table.field(
-            artifact.content_type.as_deref().unwrap_or("artifact"),
-            Some(&artifact.url),
-        );
-    }
+    add_artifacts(
+        &mut table,
+        job.result.iter().flat_map(|result| &result.artifacts),
+    );
     if let Some(error) = &job.error {
         table.field("error", Some(format!("{} ({})", error.message, error.code)));
     }
@@ -69,17 +63,9 @@ pub(crate) fn finished(finished: &FinishedJob) -> Table {
     let mut table = Table::key_value();
     table.field("job", result.job_id.as_ref());
     table.field("status", result.status.as_ref());
-    for artifact in result.artifacts() {
-        table.field(
-            artifact.content_type.as_deref().unwrap_or("artifact"),
-            Some(&artifact.url),
-        );
-    }
+    add_artifacts(&mut table, result.artifacts());
     for file in finished.files.iter().flatten() {
-        table.field(
-            "file",
-            Some(format!("{} ({} bytes)", file.path, file.bytes)),
-        );
+        table.field("file", Some(file));
     }
     if let Some(error) = &result.error {
         table.field("error", Some(format!("{} ({})", error.message, error.code)));

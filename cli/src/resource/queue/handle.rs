@@ -55,11 +55,11 @@ impl Resource for QueueHandle {
     async fn price(client: &Client, request: &SubmitRequest) -> Result<Price, Failure> {
         let items = request.body.get("items").and_then(Value::as_array);
         let items = items.map_or(&[] as &[Value], Vec::as_slice);
-        if let Some(cap) = SpendCap::of_all(items) {
+        if let Some(cap) = SpendCap::from_items(items) {
             return Ok(Price::SpendCap(cap));
         }
-        let own = FormatRun::default_cap(client, request).await;
-        Ok(own.map_or(Price::Unknown, |cap| Price::OwnerCap(cap, items.len())))
+        let default_cap = FormatRun::default_cap(client, request).await;
+        Ok(default_cap.map_or(Price::Unknown, |cap| Price::OwnerCap(cap, items.len())))
     }
 
     fn list_command(session: &Session, request: &SubmitRequest) -> String {
@@ -159,11 +159,11 @@ impl Resource for QueueHandle {
     /// A queue is canceled by canceling its runs, those too that begin meanwhile.
     async fn stop(&self) -> Result<Stopped, Error> {
         let mut updates = self.updates();
-        let mut standing = String::new();
+        let mut progress = String::new();
         let mut canceled = false;
         while let Some(update) = updates.next().await {
             let queue = update?.status;
-            standing = tables::progress(&queue.counts());
+            progress = tables::progress(&queue.counts());
             canceled = queue
                 .items
                 .iter()
@@ -175,7 +175,7 @@ impl Resource for QueueHandle {
             }
         }
         Ok(Stopped {
-            description: format!("through: {standing}; what was done is billed"),
+            description: format!("through: {progress}; what was done is billed"),
             is_canceled: canceled,
         })
     }

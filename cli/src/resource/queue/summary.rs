@@ -6,8 +6,7 @@ use svc_sdk::contract::RunStatus;
 use svc_sdk::types::{RunReceipt, Usd};
 
 use super::finished::{FinishedItem, FinishedQueue};
-use crate::error::Exit;
-use crate::error::Failure;
+use crate::error::{Exit, Failure};
 use crate::resource::run::summary::download_command;
 use crate::session::Session;
 use crate::types::ResourceId;
@@ -92,11 +91,11 @@ pub(super) fn summarize(
         }
     }
     let left = finished.items.iter().find(|item| {
-        let made = item
+        let generated = item
             .receipt
             .as_ref()
             .is_some_and(|it| !it.artifacts.is_empty());
-        made && item.files.is_none() && item.failure.is_some()
+        generated && item.files.is_none() && item.failure.is_some()
     });
     if let Some(item) = left
         && let Some(id) = &item.item.run_id

@@ -5,6 +5,7 @@ use svc_sdk::types::{Queue, QueueCounts, QueueItem, RunReceipt};
 
 use super::finished::FinishedItem;
 use crate::output::Table;
+use crate::tables::artifact_label;
 use crate::text::sanitize;
 
 /// A queue, as a table.
@@ -32,7 +33,7 @@ pub(crate) fn queue(queue: &Queue) -> Table {
 
 /// How far a queue is: `12 of 20 ended, 4 at work, 2 failed`.
 pub(super) fn progress(counts: &QueueCounts) -> String {
-    let mut said = format!("{} of {} ended", counts.ended(), counts.total);
+    let mut text = format!("{} of {} ended", counts.ended(), counts.total);
     for (count, word) in [
         (counts.running, "at work"),
         (counts.failed, "failed"),
@@ -40,10 +41,10 @@ pub(super) fn progress(counts: &QueueCounts) -> String {
         (counts.skipped, "skipped"),
     ] {
         if count > 0 {
-            said.push_str(&format!(", {count} {word}"));
+            text.push_str(&format!(", {count} {word}"));
         }
     }
-    said
+    text
 }
 
 /// The lines of the items, those first that a person looks for: at work, gone wrong, ended, to come.
@@ -96,7 +97,7 @@ pub(super) fn results(items: &[FinishedItem]) -> Table {
             match &item.files {
                 Some(files) => lines.extend(files.iter().map(|it| ("file", it.path.clone()))),
                 None => lines.extend(receipt.artifacts.iter().map(|artifact| {
-                    let kind = artifact.content_type.as_deref().unwrap_or("artifact");
+                    let kind = artifact_label(artifact);
                     (kind, artifact.url.clone())
                 })),
             }

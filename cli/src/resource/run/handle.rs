@@ -53,11 +53,11 @@ impl<K: RunKind> Resource for RunHandle<K> {
     }
 
     async fn price(client: &Client, request: &SubmitRequest) -> Result<Price, Failure> {
-        if let Some(cap) = SpendCap::of(&request.body) {
+        if let Some(cap) = SpendCap::from_body(&request.body) {
             return Ok(Price::SpendCap(cap));
         }
-        let own = K::default_cap(client, request).await;
-        Ok(own.map_or(Price::Unknown, |cap| Price::OwnerCap(cap, 1)))
+        let default_cap = K::default_cap(client, request).await;
+        Ok(default_cap.map_or(Price::Unknown, |cap| Price::OwnerCap(cap, 1)))
     }
 
     fn list_command(session: &Session, request: &SubmitRequest) -> String {
@@ -147,7 +147,7 @@ impl<K: RunKind> Resource for RunHandle<K> {
             {
                 let printed = printer.print_value(output, || tables::finished(finished));
                 for file in finished.files.iter().flatten() {
-                    printer.note(&format!("stored {} ({} bytes)", file.path, file.bytes));
+                    printer.note(&format!("stored {file}"));
                 }
                 printed
             }

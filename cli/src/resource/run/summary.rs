@@ -7,8 +7,7 @@ use svc_sdk::types::{ErrorBody, RunReceipt};
 
 use super::finished::spend;
 use crate::args::SurfaceChoice;
-use crate::error::Exit;
-use crate::error::Failure;
+use crate::error::{Exit, Failure};
 use crate::session::Session;
 use crate::text::sanitize;
 use crate::types::ResourceId;
@@ -81,11 +80,11 @@ pub(crate) fn error_issues(error: &ErrorBody) -> Vec<String> {
     let rejected = details.rejected_urls.iter();
     issues.extend(rejected.map(|url| format!("{url} is no file of this run")));
     if let Some(harvested) = details.harvested.as_ref().filter(|it| !it.is_empty()) {
-        let made = harvested
+        let generated = harvested
             .iter()
             .map(|(kind, count)| format!("{count} {kind}"));
-        let made: Vec<String> = made.collect();
-        issues.push(format!("made all the same: {}", made.join(", ")));
+        let generated: Vec<String> = generated.collect();
+        issues.push(format!("made all the same: {}", generated.join(", ")));
     }
     if let Some(count) = details.pending_job_count {
         issues.push(format!("generation jobs that were not finished: {count}"));
@@ -136,11 +135,11 @@ fn failed(session: &Session, run: &str, receipt: &RunReceipt, kind: &str, stored
         );
     // The error says what the output's error says, unless only one of them has details.
     let errors = [&receipt.error, &receipt.output_error];
-    let mut points_of = errors
+    let mut issue_lists = errors
         .iter()
         .filter_map(|error| error.as_ref())
         .map(error_issues);
-    let error_issues = points_of.find(|issues| !issues.is_empty());
+    let error_issues = issue_lists.find(|issues| !issues.is_empty());
     let mut failure = error_issues
         .into_iter()
         .flatten()

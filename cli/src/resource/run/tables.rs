@@ -4,6 +4,7 @@ use svc_sdk::types::{RunEvent, RunReceipt, RunStatusPayload};
 
 use super::finished::{FinishedRun, spend};
 use crate::output::Table;
+use crate::tables::{add_artifacts, artifact_label};
 
 /// Several runs, as a service lists them.
 pub(crate) fn list(runs: &[RunReceipt]) -> Table {
@@ -37,7 +38,7 @@ pub(crate) fn finished_list(finished: &[FinishedRun]) -> Table {
         match &finished.files {
             Some(files) => files.iter().for_each(|file| row("file", &file.path)),
             None => receipt.artifacts.iter().for_each(|artifact| {
-                let kind = artifact.content_type.as_deref().unwrap_or("artifact");
+                let kind = artifact_label(artifact);
                 row(kind, &artifact.url);
             }),
         }
@@ -94,26 +95,18 @@ pub(crate) fn finished(finished: &FinishedRun) -> Table {
     table.field("usage", Some(spend(receipt)));
     table.field("output", receipt.output.as_ref());
     table.field("primary output", receipt.primary_output_url.as_ref());
-    for artifact in &receipt.artifacts {
-        table.field(
-            artifact.content_type.as_deref().unwrap_or("artifact"),
-            Some(&artifact.url),
-        );
-    }
+    add_artifacts(&mut table, &receipt.artifacts);
     for file in finished.files.iter().flatten() {
-        table.field(
-            "file",
-            Some(format!("{} ({} bytes)", file.path, file.bytes)),
-        );
+        table.field("file", Some(file));
     }
     for (name, error) in [
         ("error", &receipt.error),
         ("output error", &receipt.output_error),
     ] {
-        let said = error.as_ref();
+        let error = error.as_ref();
         table.field(
             name,
-            said.map(|error| format!("{} ({})", error.message, error.code)),
+            error.map(|error| format!("{} ({})", error.message, error.code)),
         );
     }
     let delivery = receipt.webhook_delivery.as_ref();

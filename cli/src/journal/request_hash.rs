@@ -16,7 +16,7 @@ pub(crate) struct RequestHash(String);
 
 impl RequestHash {
     /// The hash of that submit. A key that the caller chose is part of it, one that was made is not.
-    pub(crate) fn of(
+    pub(crate) fn new(
         base_url: &str,
         key_fingerprint: &str,
         operation: Operation,
@@ -96,7 +96,7 @@ mod tests {
         let key: IdempotencyKey = "k".parse().unwrap();
         let hash =
             |url: &str, key: &str, operation, body: &Value, chosen: Option<&IdempotencyKey>| {
-                RequestHash::of(url, key, operation, &[], body, chosen)
+                RequestHash::new(url, key, operation, &[], body, chosen)
             };
         let body = json!({"model": "auto", "metadata": {"a": 1, "b": [2, "x"]}});
         let first = hash("https://a", "k1", Operation::VideoGenerate, &body, None);

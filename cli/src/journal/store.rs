@@ -10,7 +10,7 @@ use serde::Serialize;
 use svc_sdk::types::Usd;
 
 use super::entry::{Entry, Intent, Line};
-use super::fingerprint::RequestHash;
+use super::request_hash::RequestHash;
 use crate::clock;
 use crate::error::Failure;
 use crate::types::{Outcome, ResourceId};
@@ -405,7 +405,7 @@ mod tests {
     fn another_request_takes_up_nothing() {
         let (_folder, journal) = journal();
         drop(journal.begin(example("k1")).unwrap());
-        let other = RequestHash::of(
+        let other = RequestHash::new(
             "https://a",
             "f",
             svc_sdk::contract::Operation::ImageGenerate,

@@ -47,7 +47,7 @@ pub(super) struct LineRange {
 
 /// The file, locked.
 #[derive(Debug)]
-pub(super) struct Journal {
+pub(super) struct EventLog {
     path: PathBuf,
     file: File,
     length: u64,
@@ -58,7 +58,7 @@ pub(super) struct Journal {
     _lock: File,
 }
 
-impl Journal {
+impl EventLog {
     /// Opens it, and tells each line that is in it. It is made where it is missing.
     pub(super) fn open(
         path: &Path,
@@ -67,7 +67,7 @@ impl Journal {
         let io_failure = |error: io::Error| Failure::file("cannot use the store", path, &error);
         let lock = lock(path)?;
         let file = open_append(path).map_err(io_failure)?;
-        let mut journal = Self {
+        let mut log = Self {
             path: path.to_owned(),
             file,
             length: 0,
@@ -75,15 +75,14 @@ impl Journal {
             is_torn: false,
             _lock: lock,
         };
-        journal.read(&mut on_line)?;
-        if journal.length == 0 {
-            journal
-                .append(&Line::SvcWebhookStore(FORMAT))
+        log.read(&mut on_line)?;
+        if log.length == 0 {
+            log.append(&Line::SvcWebhookStore(FORMAT))
                 .map_err(io_failure)?;
-            journal.sync().map_err(io_failure)?;
+            log.sync().map_err(io_failure)?;
             sync_folder(path).map_err(io_failure)?;
         }
-        Ok(journal)
+        Ok(log)
     }
 
     fn read(&mut self, on_line: &mut impl FnMut(Line, LineRange)) -> Result<(), Failure> {
