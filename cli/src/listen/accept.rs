@@ -144,9 +144,9 @@ mod tests {
     async fn ends(failures: u32, kind: io::ErrorKind) -> bool {
         let secrets = Secrets::from_text("whsec_newest", Source::Service).unwrap();
         let keys = Arc::new(Keys::new(&secrets, Duration::from_secs(300), None));
-        let (news, _heard) = mpsc::channel(1);
+        let (events, _received) = mpsc::channel(1);
         let store = store::shared(Store::in_memory(false));
-        let receiver = Arc::new(Receiver::new(keys, store, None, news));
+        let receiver = Arc::new(Receiver::new(keys, store, None, events));
         let (_stop, stopped) = watch::channel(false);
         let failures = Mutex::new(failures);
         let accepting = accept(Poor { failures, kind }, receiver, stopped);

@@ -31,7 +31,7 @@ pub(super) struct Delivery {
     /// What makes another one the same; a test delivery has nothing of the kind.
     #[serde(with = "key", skip_serializing_if = "Option::is_none", default)]
     pub(super) key: Option<DedupeKey>,
-    /// What it is called in news: `job.completed job_1`.
+    /// What it is called in messages: `job.completed job_1`.
     pub(super) name: String,
     /// Names and values, a byte of a value a character.
     headers: Vec<(String, String)>,

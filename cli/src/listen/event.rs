@@ -108,11 +108,11 @@ impl StdoutWriter {
 impl Received {
     /// One line for a person.
     fn sentence(&self) -> String {
-        let subject = self.job_id.as_ref().or(self.run_id.as_ref());
+        let id = self.job_id.as_ref().or(self.run_id.as_ref());
         let words = [
             Some(self.at.strftime("%H:%M:%SZ").to_string()),
             Some(self.event.clone()),
-            subject.cloned(),
+            id.cloned(),
             self.status.clone(),
             self.outcome.clone(),
             self.duplicate.then(|| "(again)".to_owned()),

@@ -216,9 +216,9 @@ impl Forwarder {
         );
     }
 
-    fn emit(&self, events: ListenEvent) {
+    fn emit(&self, event: ListenEvent) {
         // Where so much is going on that it cannot be told, forwarding goes first.
-        let _ = self.events.try_send(events);
+        let _ = self.events.try_send(event);
     }
 }
 

@@ -23,16 +23,16 @@ use crate::clock;
 
 /// The service sends receipts of up to 1 MiB, and something around them.
 const MAX_BODY_BYTES: usize = 2 * 1024 * 1024;
-/// What of a body that is too large is still read, so that its sender gets to read the answer.
+/// What of a body that is too large is still read, so that its sender gets to read the response.
 const MAX_DISCARDED_BYTES: usize = 8 * 1024 * 1024;
 /// A body up to this size needs no leave to be held.
 const SMALL_BODY_BYTES: usize = 64 * 1024;
 /// So many larger ones are held at once.
 const MAX_LARGE_BODIES: usize = 16;
-/// For a body: the service itself waits ten seconds for the answer.
+/// For a body: the service itself waits ten seconds for the response.
 const BODY_TIMEOUT: Duration = Duration::from_secs(20);
 /// When the service is to come again where nothing could be kept.
-const RETRY_AFTER_SECONDS: HeaderValue = HeaderValue::from_static("30");
+const RETRY_AFTER_30_SECONDS: HeaderValue = HeaderValue::from_static("30");
 
 /// What all connections have in common.
 #[derive(Debug)]
@@ -41,7 +41,7 @@ pub(super) struct Receiver {
     store: Shared,
     forwarder: Option<Arc<Forwarder>>,
     events: mpsc::Sender<ListenEvent>,
-    large: Semaphore,
+    large_bodies: Semaphore,
 }
 
 type HttpResponse = Response<Empty<Bytes>>;
@@ -68,7 +68,7 @@ impl Receiver {
             store,
             forwarder,
             events,
-            large: Semaphore::new(MAX_LARGE_BODIES),
+            large_bodies: Semaphore::new(MAX_LARGE_BODIES),
         }
     }
 
@@ -78,24 +78,24 @@ impl Receiver {
         request: Request<Incoming>,
     ) -> Result<HttpResponse, Infallible> {
         let (head, body) = request.into_parts();
-        let inserted =
+        let accepted =
             match timeout(BODY_TIMEOUT, self.read(&head.method, &head.headers, body)).await {
                 Ok(Ok(body)) => self.accept(&head.headers, body).await,
                 Ok(Err(rejection)) => Err(rejection),
                 Err(_) => Err(Rejection::Unreadable),
             };
-        Ok(match inserted {
+        Ok(match accepted {
             Ok(status) => empty_response(status),
             Err(rejection) => {
-                let answer = rejection.response();
+                let response = rejection.response();
                 self.emit(rejection.event()).await;
-                answer
+                response
             }
         })
     }
 
     /// The body, if the headers are those of a delivery. What else comes is read and let go: a
-    /// sender that still writes would not read the answer.
+    /// sender that still writes would not read the response.
     async fn read(
         &self,
         method: &Method,
@@ -133,7 +133,7 @@ impl Receiver {
                 continue;
             }
             if permit.is_none() && buffer.len() + data.len() > SMALL_BODY_BYTES {
-                permit = self.large.acquire().await.ok();
+                permit = self.large_bodies.acquire().await.ok();
             }
             buffer.extend_from_slice(&data);
         }
@@ -143,7 +143,7 @@ impl Receiver {
         }
     }
 
-    /// Verifies it, keeps it, and says what to answer.
+    /// Verifies it, keeps it, and says what to response.
     async fn accept(&self, headers: &HeaderMap, body: Bytes) -> Result<StatusCode, Rejection> {
         let now = clock::unix_seconds();
         let checked = self.keys.check(headers, &body, now).await;
@@ -194,14 +194,14 @@ impl Receiver {
     /// Keeps it, off the thread that the connections are on: a disk takes its time.
     async fn store_delivery(&self, delivery: Delivery) -> Result<Insert, StoreError> {
         let store = Arc::clone(&self.store);
-        let buffer =
+        let stored =
             tokio::task::spawn_blocking(move || store::lock(&store).insert(delivery)).await;
-        buffer.unwrap_or_else(|error| Err(StoreError::WriteFailed(std::io::Error::other(error))))
+        stored.unwrap_or_else(|error| Err(StoreError::WriteFailed(std::io::Error::other(error))))
     }
 
-    async fn emit(&self, events: ListenEvent) {
+    async fn emit(&self, event: ListenEvent) {
         // It is gone only when the listener ends.
-        let _ = self.events.send(events).await;
+        let _ = self.events.send(event).await;
     }
 }
 
@@ -222,17 +222,17 @@ impl Rejection {
             Self::Rejected(_) => StatusCode::UNAUTHORIZED,
             Self::StoreError(_) => StatusCode::SERVICE_UNAVAILABLE,
         };
-        let mut answer = empty_response(status);
+        let mut response = empty_response(status);
         match self {
-            Self::NotPost => answer
+            Self::NotPost => response
                 .headers_mut()
                 .insert(ALLOW, HeaderValue::from_static("POST")),
-            Self::StoreError(_) => answer
+            Self::StoreError(_) => response
                 .headers_mut()
-                .insert(RETRY_AFTER, RETRY_AFTER_SECONDS),
+                .insert(RETRY_AFTER, RETRY_AFTER_30_SECONDS),
             _ => None,
         };
-        answer
+        response
     }
 
     fn event(self) -> ListenEvent {
@@ -266,9 +266,9 @@ impl Rejection {
 }
 
 fn empty_response(status: StatusCode) -> HttpResponse {
-    let mut answer = Response::new(Empty::new());
-    *answer.status_mut() = status;
-    answer
+    let mut response = Response::new(Empty::new());
+    *response.status_mut() = status;
+    response
 }
 
 fn content_length(headers: &HeaderMap) -> Option<usize> {
