@@ -16,12 +16,12 @@ pub(crate) fn unix_seconds() -> u64 {
 }
 
 /// How long ago `then` was; nothing where it is in the future.
-pub(crate) fn age(now: Timestamp, then: Timestamp) -> Duration {
+pub(crate) fn elapsed(now: Timestamp, then: Timestamp) -> Duration {
     Duration::try_from(now.duration_since(then)).unwrap_or_default()
 }
 
 /// A length of time as people say it: `8 s`, `3 min 5 s`, `2 h 10 min`, `3 days`.
-pub(crate) fn say(duration: Duration) -> String {
+pub(crate) fn format_duration(duration: Duration) -> String {
     let seconds = duration.as_secs();
     match seconds {
         0..60 => format!("{seconds} s"),
@@ -51,7 +51,7 @@ mod tests {
             (300_000, "3 days"),
         ];
         for (seconds, said) in rows {
-            assert_eq!(say(Duration::from_secs(seconds)), said);
+            assert_eq!(format_duration(Duration::from_secs(seconds)), said);
         }
     }
 
@@ -59,7 +59,7 @@ mod tests {
     fn the_future_is_no_time_ago() {
         let then = Timestamp::from_second(100).unwrap();
         let now = Timestamp::from_second(40).unwrap();
-        assert_eq!(age(now, then), Duration::ZERO);
-        assert_eq!(age(then, now), Duration::from_secs(60));
+        assert_eq!(elapsed(now, then), Duration::ZERO);
+        assert_eq!(elapsed(then, now), Duration::from_secs(60));
     }
 }

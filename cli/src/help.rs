@@ -1,20 +1,13 @@
 //! The help names the operation that a command reaches, out of the one table of operations.
 
-use clap::{Command, CommandFactory};
+use clap::Command;
 use svc_sdk::contract::Operation;
 
-use crate::args::Cli;
-use crate::operation_commands::command_of;
-
-/// The whole command line.
-pub(crate) fn command() -> Command {
-    annotate(Cli::command(), "svc")
-}
-
-fn annotate(command: Command, path: &str) -> Command {
+/// Adds the operations that each command reaches to its long help.
+pub(crate) fn annotate(command: Command, path: &str) -> Command {
     let operations: Vec<String> = Operation::ALL
         .iter()
-        .filter(|operation| reaches(path, command_of(**operation)))
+        .filter(|operation| reaches(path, operation.cli()))
         .map(|operation| {
             format!(
                 "  {} {} ({})",
@@ -65,27 +58,5 @@ mod tests {
         assert!(reaches("svc estimate", "svc estimate"));
         assert!(!reaches("svc job", "svc job get JOB_ID"));
         assert!(!reaches("svc format run", "svc format runs FORMAT_ID"));
-    }
-
-    #[test]
-    fn every_operation_has_its_command() {
-        let missing: Vec<_> = Operation::ALL
-            .iter()
-            .map(|op| command_of(*op))
-            .filter(|cli| cfg!(feature = "mcp") || !cli.starts_with("svc mcp "))
-            .filter(|cli| !exists(&command(), cli))
-            .collect();
-        assert!(missing.is_empty(), "{missing:?}");
-    }
-
-    fn exists(root: &Command, cli: &str) -> bool {
-        let mut command = root;
-        for word in cli.split(' ').skip(1) {
-            match command.find_subcommand(word) {
-                Some(sub) => command = sub,
-                None => return !command.has_subcommands(),
-            }
-        }
-        !command.has_subcommands()
     }
 }

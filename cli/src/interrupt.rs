@@ -5,23 +5,23 @@ use std::io;
 
 use tokio::sync::watch;
 
-use crate::exit::Exit;
+use crate::error::Exit;
 
 /// Listens from the first time that someone wants to know. Until then Ctrl-C ends the program as
 /// it always does, at a prompt too.
 #[derive(Debug, Default)]
 pub(crate) struct Interrupts {
-    told: OnceCell<Option<watch::Receiver<bool>>>,
+    receiver: OnceCell<Option<watch::Receiver<bool>>>,
 }
 
 impl Interrupts {
     /// Waits for the first Ctrl-C.
     pub(crate) async fn first(&self) {
         // Where nobody can listen, Ctrl-C ends the program as it always does.
-        let Some(mut told) = self.told.get_or_init(|| listen().ok()).clone() else {
+        let Some(mut receiver) = self.receiver.get_or_init(|| listen().ok()).clone() else {
             return std::future::pending().await;
         };
-        if told.wait_for(|told| *told).await.is_err() {
+        if receiver.wait_for(|receiver| *receiver).await.is_err() {
             std::future::pending::<()>().await;
         }
     }
@@ -45,14 +45,14 @@ pub(crate) fn terminated() -> io::Result<impl Future<Output = ()>> {
 
 fn listen() -> io::Result<watch::Receiver<bool>> {
     let mut signal = Signal::new()?;
-    let (tell, told) = watch::channel(false);
+    let (sender, receiver) = watch::channel(false);
     tokio::spawn(async move {
         signal.next().await;
-        tell.send_replace(true);
+        sender.send_replace(true);
         signal.next().await;
         std::process::exit(i32::from(Exit::Interrupted.code()));
     });
-    Ok(told)
+    Ok(receiver)
 }
 
 #[cfg(unix)]

@@ -4,26 +4,29 @@
 //! on disk before it is sent (`journal`), and can always be taken up again.
 
 mod args;
-mod blame;
-mod body;
+mod cli;
 mod clock;
 mod commands;
 mod config;
-mod exit;
-mod failure;
+mod error;
 mod help;
+mod input;
 mod interrupt;
+mod join_all;
 mod journal;
 mod listen;
 mod operation_commands;
 mod output;
-mod price;
-mod run_body;
+mod pricing;
+mod random;
+mod request_body;
+mod resource;
 mod sandbox;
 mod session;
-mod subject;
 mod submit;
-mod together;
+mod tables;
+mod text;
+mod types;
 mod wait;
 mod webhook;
 
@@ -31,23 +34,23 @@ use std::process::ExitCode;
 
 use clap::FromArgMatches;
 
-use crate::args::{Cli, Color, Format};
-use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::output::{Printer, Wishes};
+use crate::args::{Color, Format};
+use crate::cli::Cli;
+use crate::error::{Exit, Failure};
+use crate::output::{Printer, PrinterOptions};
 use crate::session::Session;
 
 fn main() -> ExitCode {
-    let cli = match help::command()
+    let cli = match cli::command_line()
         .try_get_matches()
         .and_then(|matches| Cli::from_arg_matches(&matches))
     {
         Ok(cli) => cli,
-        Err(error) => return usage(&error).into(),
+        Err(error) => return report_usage_error(&error).into(),
     };
     let session = match Session::new(cli.global.clone()) {
         Ok(session) => session,
-        Err(failure) => return tell_without_session(cli.global.output, &failure).into(),
+        Err(failure) => return report_without_session(cli.global.output, &failure).into(),
     };
     let runtime = match tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -56,14 +59,14 @@ fn main() -> ExitCode {
         Ok(runtime) => runtime,
         Err(error) => {
             let failure = Failure::other(format!("cannot start: {error}"));
-            session.printer.failure(&failure);
+            session.printer.print_failure(&failure);
             return failure.exit().into();
         }
     };
-    let exit = match runtime.block_on(commands::run(&session, cli.command)) {
+    let exit = match runtime.block_on(cli::run(&session, cli.command)) {
         Ok(()) => Exit::Done,
         Err(failure) => {
-            session.printer.failure(&failure);
+            session.printer.print_failure(&failure);
             failure.exit()
         }
     };
@@ -74,7 +77,7 @@ fn main() -> ExitCode {
 
 /// Help goes to standard output; what cannot be understood is bad usage, as JSON where that was
 /// asked for.
-fn usage(error: &clap::Error) -> Exit {
+fn report_usage_error(error: &clap::Error) -> Exit {
     if !error.use_stderr() {
         return match error.print() {
             // Nobody reads the help any more: nothing is left to do.
@@ -97,21 +100,21 @@ fn usage(error: &clap::Error) -> Exit {
             .next()
             .unwrap_or_default()
             .to_owned();
-        return tell_without_session(Some(Format::Json), &Failure::usage(text));
+        return report_without_session(Some(Format::Json), &Failure::usage(text));
     }
     let _ = error.print();
     Exit::Usage
 }
 
-fn tell_without_session(format: Option<Format>, failure: &Failure) -> Exit {
-    let wishes = Wishes {
+fn report_without_session(format: Option<Format>, failure: &Failure) -> Exit {
+    let options = PrinterOptions {
         format,
         jq: None,
         quiet: false,
         color: Color::Auto,
     };
-    if let Ok(printer) = Printer::new(&wishes) {
-        printer.failure(failure);
+    if let Ok(printer) = Printer::new(&options) {
+        printer.print_failure(failure);
     }
     failure.exit()
 }

@@ -7,7 +7,7 @@ use svc_sdk::Secret;
 use svc_sdk::transport::Transport;
 
 use crate::args::SurfaceChoice;
-use crate::failure::Failure;
+use crate::error::Failure;
 
 /// A video of eight seconds' work is there in four: long enough to be watched.
 const SPEED: &str = "2";

@@ -3,6 +3,7 @@
 //! When to ask is the SDK's; here is what a person sees meanwhile, what Ctrl-C does, and what is
 //! said when the wait ends without a result.
 
+use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -10,61 +11,60 @@ use tokio::sync::mpsc;
 
 use crate::args::{Timeout, WaitArgs};
 use crate::clock;
-use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::journal::Outcome;
-use crate::output::live::Live;
-use crate::output::untrusted::clean;
+use crate::error::{Exit, Failure};
+use crate::output::ProgressLine;
+use crate::resource::{Resource, Stopped};
 use crate::session::Session;
-use crate::subject::{Stopped, Subject};
+use crate::text::sanitize;
+use crate::types::Outcome;
 
 /// What is waited for.
 #[derive(Debug)]
-pub(crate) struct Waiting<'a, H> {
+pub(crate) struct Waiter<'a, H> {
     pub(crate) session: &'a Session,
-    pub(crate) subject: H,
+    pub(crate) resource: H,
     pub(crate) args: &'a WaitArgs,
     pub(crate) download: Option<&'a Path>,
 }
 
-impl<H: Subject> Waiting<'_, H> {
+impl<H: Resource> Waiter<'_, H> {
     /// Waits until it is through, then fetches its files, where that was asked for.
-    pub(crate) async fn finish(&self) -> Result<H::End, Failure> {
-        let live = Live::new(&self.session.printer, self.subject.subject_id().id());
-        let mut end = tokio::select! {
+    pub(crate) async fn wait(&self) -> Result<H::Finished, Failure> {
+        let live = ProgressLine::new(&self.session.printer, self.resource.resource_id().id());
+        let mut finished = tokio::select! {
             biased;
-            end = self.end(&live) => end.map_err(|failure| self.with_resume(failure)),
+            finished = self.finished(&live) => finished.map_err(|failure| self.with_resume(failure)),
             () = self.session.interrupts.first() => Err(self.interrupted().await),
         }?;
         let Some(folder) = self.download else {
-            return Ok(end);
+            return Ok(finished);
         };
         let files = tokio::select! {
             biased;
-            files = self.files(&mut end, folder, &live) => files,
+            files = self.files(&mut finished, folder, &live) => files,
             () = self.session.interrupts.first() => Err(Failure::interrupted()),
         };
         match files {
-            Ok(()) => Ok(end),
+            Ok(()) => Ok(finished),
             Err(failure) => Err(self.with_download(failure, folder)),
         }
     }
 
-    async fn end(&self, live: &Live<'_>) -> Result<H::End, Failure> {
+    async fn finished(&self, live: &ProgressLine<'_>) -> Result<H::Finished, Failure> {
         let deadline = match self.args.timeout {
-            None => H::PATIENCE,
+            None => H::DEFAULT_TIMEOUT,
             Some(Timeout(deadline)) => deadline,
         };
-        let mut updates = self.subject.watch();
+        let mut updates = self.resource.status_updates();
         let status = async {
             while let Some(update) = updates.next().await {
                 let update = update?;
-                H::show(live, &update);
+                H::show_status(live, &update);
                 if update.is_terminal() {
                     return Ok(update.status);
                 }
             }
-            Ok(self.subject.unknown())
+            Ok(self.resource.unknown())
         };
         let status: Result<_, svc_sdk::Error> = match deadline {
             None => status.await,
@@ -73,53 +73,60 @@ impl<H: Subject> Waiting<'_, H> {
                 Err(_) => {
                     let why = format!(
                         "gave up waiting after {}; the {} goes on",
-                        clock::say(deadline),
+                        clock::format_duration(deadline),
                         H::NOUN
                     );
-                    return Err(
-                        Failure::new(Exit::StillRunning, why).about(self.subject.subject_id())
-                    );
+                    return Err(Failure::new(Exit::StillRunning, why)
+                        .for_resource(self.resource.resource_id()));
                 }
             },
         };
-        self.subject.end(status?).await
+        self.resource.result(status?).await
     }
 
-    async fn files(&self, end: &mut H::End, folder: &Path, live: &Live<'_>) -> Result<(), Failure> {
-        let (tell, mut told) = mpsc::unbounded_channel();
+    async fn files(
+        &self,
+        finished: &mut H::Finished,
+        folder: &Path,
+        live: &ProgressLine<'_>,
+    ) -> Result<(), Failure> {
+        let (sender, mut progress_updates) = mpsc::unbounded_channel();
         let on_progress = Arc::new(move |progress| {
             // Whoever stopped looking needs no progress.
-            let _ = tell.send(progress);
+            let _ = sender.send(progress);
         });
-        let mut fetching = Box::pin(self.subject.fetch(end, folder, on_progress));
+        let mut fetching = Box::pin(self.resource.download(finished, folder, on_progress));
         loop {
             tokio::select! {
                 files = &mut fetching => break files,
-                Some(progress) = told.recv() => live.downloading(progress),
+                Some(progress) = progress_updates.recv() => live.downloading(progress),
             }
         }
     }
 
     /// After the first Ctrl-C: leaves it alone, or cancels it where that was asked for.
     async fn interrupted(&self) -> Failure {
-        let id = self.subject.subject_id();
+        let id = self.resource.resource_id();
         let noun = H::NOUN;
         if !self.args.cancel_on_interrupt {
             let why = format!("interrupted; the {noun} goes on");
-            return self.with_resume(Failure::new(Exit::Interrupted, why).about(id));
+            return self.with_resume(Failure::new(Exit::Interrupted, why).for_resource(id));
         }
         self.session
             .printer
-            .note(&format!("canceling {}", clean(id.id())));
-        match self.subject.stop().await {
-            Ok(Stopped { said, canceled }) => {
+            .note(&format!("canceling {}", sanitize(id.id())));
+        match self.resource.stop().await {
+            Ok(Stopped {
+                description,
+                is_canceled,
+            }) => {
                 let failure = Failure::new(
                     Exit::Interrupted,
-                    format!("interrupted; the {noun} is {said}"),
+                    format!("interrupted; the {noun} is {description}"),
                 );
-                match canceled {
-                    true => failure.about(id).over(Outcome::Canceled),
-                    false => failure.about(id),
+                match is_canceled {
+                    true => failure.for_resource(id).with_outcome(Outcome::Canceled),
+                    false => failure.for_resource(id),
                 }
             }
             Err(error) => {
@@ -128,40 +135,46 @@ impl<H: Subject> Waiting<'_, H> {
                     "interrupted; could not cancel the {noun}: {}",
                     failure.headline()
                 );
-                self.with_resume(Failure::new(Exit::Interrupted, why).about(id))
+                self.with_resume(Failure::new(Exit::Interrupted, why).for_resource(id))
             }
         }
     }
 
     /// The failure with the command that goes on, where there is something to go on with.
     fn with_resume(&self, failure: Failure) -> Failure {
-        let failure = failure.about(self.subject.subject_id());
-        let over = match failure.exit() {
+        let failure = failure.for_resource(self.resource.resource_id());
+        let is_final = match failure.exit() {
             Exit::JobFailed | Exit::JobCanceled | Exit::Skipped => true,
             // An id that was typed leads nowhere; one that was paid for may yet be found.
-            Exit::NotFound => !self.subject.is_receipted(),
+            Exit::NotFound => !self.resource.is_receipted(),
             _ => false,
         };
         // The sandbox ends with the process: nothing of it can be taken up.
-        if over || self.session.is_sandbox() {
+        if is_final || self.session.is_sandbox() {
             return failure;
         }
-        failure.resume(self.subject.again(self.session, self.download))
+        failure.with_resume(self.resource.wait_command(self.session, self.download))
     }
 
     /// The failure with the command that downloads again.
     fn with_download(&self, failure: Failure, folder: &Path) -> Failure {
-        let failure = failure.about(self.subject.subject_id());
+        let failure = failure.for_resource(self.resource.resource_id());
         if self.session.is_sandbox() {
             return failure;
         }
-        failure.resume(self.subject.fetch_again(self.session, folder))
+        failure.with_resume(self.resource.download_command(self.session, folder))
     }
+}
+
+/// Removes ids that are there twice; the first of each stays where it is.
+pub(crate) fn remove_duplicates(ids: &mut Vec<String>) {
+    let mut seen = HashSet::new();
+    ids.retain(|id| seen.insert(id.clone()));
 }
 
 /// Finds out whether files can be stored there, before anything is paid for or waited for. Nothing
 /// is left behind.
-pub(crate) fn can_store(folder: &Path) -> Result<(), Failure> {
+pub(crate) fn check_writable(folder: &Path) -> Result<(), Failure> {
     let absolute = std::path::absolute(folder)
         .map_err(|error| Failure::file("cannot store in", folder, &error))?;
     let existing = absolute
@@ -175,8 +188,8 @@ pub(crate) fn can_store(folder: &Path) -> Result<(), Failure> {
 }
 
 /// What a person was told of the end of what was submitted, as the journal keeps it.
-pub(crate) fn outcome_of<T>(end: &Result<T, Failure>) -> Option<Outcome> {
-    match end {
+pub(crate) fn outcome_of<T>(finished: &Result<T, Failure>) -> Option<Outcome> {
+    match finished {
         Ok(_) => Some(Outcome::Completed),
         Err(failure) => match failure.exit() {
             // Its reader has what it wanted.

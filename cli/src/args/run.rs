@@ -6,11 +6,11 @@ use clap::{Args, ValueEnum};
 use svc_sdk::types::Usd;
 
 use super::submit::dollars;
-use super::{JsonField, Terms};
+use super::{JsonField, SubmitOptions};
 
 /// What every command has that starts a run.
 #[derive(Args, Clone, Debug)]
-pub(crate) struct StartArgs {
+pub(crate) struct RunArgs {
     /// What to do: TEXT, @FILE, or - for standard input (@@TEXT is a text that begins with @).
     #[arg(long, value_name = "TEXT|@FILE|-", help_heading = "Body")]
     pub(crate) instruction: Option<String>,
@@ -24,14 +24,14 @@ pub(crate) struct StartArgs {
     #[arg(long, value_name = "URL", help_heading = "Body")]
     pub(crate) webhook_url: Option<String>,
     #[command(flatten)]
-    pub(crate) told: ToldArgs,
+    pub(crate) receipt_mode: ReceiptArgs,
     #[command(flatten)]
-    pub(crate) terms: Terms,
+    pub(crate) options: SubmitOptions,
 }
 
 /// How it is told what a run came to.
 #[derive(Args, Clone, Copy, Debug, Default)]
-pub(crate) struct ToldArgs {
+pub(crate) struct ReceiptArgs {
     /// Prints the whole receipt, where else the output of a run that completed is printed alone.
     #[arg(long)]
     pub(crate) receipt: bool,
@@ -76,7 +76,7 @@ pub(crate) struct CapArg {
 
 /// What a run is a run of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum KindChoice {
+pub(crate) enum RunKindChoice {
     /// An Action.
     Action,
     /// A Format.
@@ -85,7 +85,7 @@ pub(crate) enum KindChoice {
     Agent,
 }
 
-impl KindChoice {
+impl RunKindChoice {
     /// All of them, in the order in which they are looked for.
     pub(crate) const ALL: [Self; 3] = [Self::Format, Self::Agent, Self::Action];
 

@@ -1,10 +1,6 @@
 //! Flags of what an avatar says.
 
 use clap::Args;
-use serde_json::Value;
-
-use crate::body::{Body, json_of, text_of};
-use crate::failure::Failure;
 
 /// Who speaks, what is said, and how good it is.
 #[derive(Args, Clone, Debug, Default)]
@@ -22,20 +18,4 @@ pub(crate) struct SpeechFields {
     /// How good it is: standard, plus (the default) or max.
     #[arg(long)]
     pub(crate) quality: Option<String>,
-}
-
-impl SpeechFields {
-    /// Adds the fields to a body.
-    pub(crate) fn add_to(&self, body: Body) -> Result<Body, Failure> {
-        let script = self.script.as_ref();
-        let script = script.map(|text| text_of("--script", text)).transpose()?;
-        let inputs = self.video_inputs.as_ref();
-        let inputs: Option<Value> = inputs
-            .map(|json| json_of("--video-inputs", json))
-            .transpose()?;
-        body.with("avatar_handle", self.avatar_handle.clone())?
-            .with("script", script)?
-            .with("video_inputs", inputs)?
-            .with("quality", self.quality.clone())
-    }
 }

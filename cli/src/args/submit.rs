@@ -17,14 +17,14 @@ pub(crate) struct SubmitArgs {
     #[command(flatten)]
     pub(crate) surface: SurfaceArg,
     #[command(flatten)]
-    pub(crate) terms: Terms,
+    pub(crate) options: SubmitOptions,
 }
 
 /// On which terms something is submitted: what it may cost, and what is done with what comes of it.
 #[derive(Args, Clone, Debug)]
-pub(crate) struct Terms {
+pub(crate) struct SubmitOptions {
     #[command(flatten)]
-    pub(crate) money: MoneyArgs,
+    pub(crate) spending: SpendingArgs,
     /// Prints the receipt and does not wait.
     #[arg(long, conflicts_with_all = ["timeout", "download", "cancel_on_interrupt"])]
     pub(crate) no_wait: bool,
@@ -38,7 +38,7 @@ pub(crate) struct Terms {
 /// What keeps money from being spent by surprise, or twice.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Money")]
-pub(crate) struct MoneyArgs {
+pub(crate) struct SpendingArgs {
     /// Does not ask.
     #[arg(short, long)]
     pub(crate) yes: bool,

@@ -2,10 +2,9 @@
 
 use svc_sdk::Developer;
 use svc_sdk::contract::{Operation, Scope};
-use svc_sdk::types::{Me, ServiceCatalog};
+use svc_sdk::types::{Assumed, Me, ServiceCatalog};
 
-use crate::failure::Failure;
-use crate::operation_commands::command_of;
+use crate::error::Failure;
 use crate::output::Table;
 use crate::session::Session;
 
@@ -13,8 +12,8 @@ use crate::session::Session;
 pub(crate) async fn health(session: &Session) -> Result<(), Failure> {
     let client = session.access_without_key::<Developer>()?.client;
     let health = client.health().send().await?;
-    session.printer.one(&health, |health| {
-        let mut table = Table::of_fields();
+    session.printer.print_item(&health, |health| {
+        let mut table = Table::key_value();
         table.field("status", health.status.as_ref());
         for (name, value) in health.extra.iter() {
             table.field(name, Some(value));
@@ -27,19 +26,19 @@ pub(crate) async fn health(session: &Session) -> Result<(), Failure> {
 pub(crate) async fn catalog(session: &Session) -> Result<(), Failure> {
     let client = session.access_without_key::<Developer>()?.client;
     let catalog = client.catalog().send().await?;
-    session.printer.one(&catalog, catalog_table)
+    session.printer.print_item(&catalog, catalog_table)
 }
 
 fn catalog_table(catalog: &ServiceCatalog) -> Table {
-    if catalog.models.is_empty() {
-        let mut table = Table::of_fields();
+    let Some(models) = catalog.models.as_ref().and_then(Assumed::known) else {
+        let mut table = Table::key_value();
         table.field("capabilities", catalog.capabilities.as_ref());
         table.field("runtime", catalog.runtime.as_ref());
         table.field("pricing", catalog.pricing.as_ref());
         return table;
-    }
+    };
     let mut table = Table::new(["id", "type", "name", "pricing"]);
-    for model in &catalog.models {
+    for model in models {
         table.row([
             &model.id,
             model.model_type.as_deref().unwrap_or_default(),
@@ -58,28 +57,28 @@ fn catalog_table(catalog: &ServiceCatalog) -> Table {
 pub(crate) async fn me(session: &Session) -> Result<(), Failure> {
     let client = session.access::<Developer>()?.client;
     let me = client.me().send().await?;
-    session.printer.one(&me, me_table)
+    session.printer.print_item(&me, me_table)
 }
 
 /// Who the key is, and scope by scope what it may do.
 fn me_table(me: &Me) -> Table {
-    let mut table = Table::of_fields();
+    let mut table = Table::key_value();
     if let Some(key) = &me.key {
         table.field("key", Some(&key.id));
         table.field("name", key.name.as_ref());
         table.field("prefix", key.prefix.as_ref());
         table.field("last used", key.last_used_at.as_ref());
     }
-    if let Some(workspace) = &me.workspace {
+    if let Some(workspace) = me.workspace.as_ref().and_then(Assumed::known) {
         table.field("workspace", Some(&workspace.id));
         table.field("plan", workspace.plan.as_ref());
     }
     table.field("owner", me.owner.as_ref());
-    if let Some(limits) = &me.generation_limits {
+    if let Some(limits) = me.generation_limits.as_ref().and_then(Assumed::known) {
         let count = |number: Option<u64>| number.map_or_else(|| "?".to_owned(), |n| n.to_string());
         let in_flight = count(limits.in_flight);
-        let most = count(limits.concurrent_jobs);
-        table.field("jobs in flight", Some(format!("{in_flight} of {most}")));
+        let limit = count(limits.concurrent_jobs);
+        table.field("jobs in flight", Some(format!("{in_flight} of {limit}")));
     }
     let Some(key) = &me.key else { return table };
     for scope in Scope::KNOWN {
@@ -88,7 +87,10 @@ fn me_table(me: &Me) -> Table {
         } else {
             "no"
         };
-        table.field(scope.as_str(), Some(format!("{may}: {}", opened_by(scope))));
+        table.field(
+            scope.as_str(),
+            Some(format!("{may}: {}", commands_with_scope(scope))),
+        );
     }
     for scope in key.scopes.iter().filter(|it| !Scope::KNOWN.contains(it)) {
         table.field(scope.as_str(), Some("yes"));
@@ -97,18 +99,18 @@ fn me_table(me: &Me) -> Table {
 }
 
 /// The commands that a scope opens, out of the one table of operations.
-fn opened_by(scope: &Scope) -> String {
+fn commands_with_scope(scope: &Scope) -> String {
     let mut commands: Vec<_> = Operation::ALL
         .iter()
         .filter(|operation| operation.scope().as_ref() == Some(scope))
-        .map(|operation| verb(command_of(*operation)))
+        .map(|operation| command_words(operation.cli()))
         .collect();
     commands.dedup();
     commands.join(", ")
 }
 
 /// `svc run get RUN_ID --kind action` without its arguments: `run get`.
-fn verb(cli: &str) -> String {
+fn command_words(cli: &str) -> String {
     let words = cli.split(' ').skip(1);
     let words: Vec<_> = words
         .take_while(|word| word.starts_with(|c: char| c.is_ascii_lowercase()))
@@ -120,8 +122,8 @@ fn verb(cli: &str) -> String {
 pub(crate) async fn balance(session: &Session) -> Result<(), Failure> {
     let client = session.access::<Developer>()?.client;
     let balance = client.balance().send().await?;
-    session.printer.one(&balance, |balance| {
-        let mut table = Table::of_fields();
+    session.printer.print_item(&balance, |balance| {
+        let mut table = Table::key_value();
         table.field("available", Some(format!("{} USD", balance.available_usd)));
         table.field(
             "reserved",

@@ -6,14 +6,15 @@ use svc_sdk::contract::Operation;
 use svc_sdk::runs::{ActionRun, RunHandle};
 use svc_sdk::types::{Action as Entry, ActionId, ActionTrigger, RunId};
 
-use crate::args::{Pair, StartArgs};
-use crate::commands::run::tables;
-use crate::failure::Failure;
+use crate::args::{QueryArgs, RunArgs};
+use crate::error::Failure;
 use crate::output::Table;
-use crate::run_body;
+use crate::request_body::run as run_body;
+use crate::resource::run::FinishedRun;
+use crate::resource::run::tables;
 use crate::session::Session;
-use crate::subject::run::{RunEnd, table};
-use crate::submit::{self, Order};
+use crate::submit;
+use crate::types::SubmitRequest;
 
 /// Actions.
 #[derive(Debug, Subcommand)]
@@ -58,9 +59,8 @@ pub(crate) struct List {
     /// Only those with that kind of trigger, such as `api_call`.
     #[arg(long, value_name = "TYPE")]
     trigger_type: Option<String>,
-    /// Any other query parameter; may be repeated.
-    #[arg(short, long, value_name = "KEY=VALUE")]
-    query: Vec<Pair>,
+    #[command(flatten)]
+    query: QueryArgs,
 }
 
 /// The flags of `svc action run`.
@@ -70,7 +70,7 @@ pub(crate) struct Start {
     #[arg(value_name = "ACTION_ID")]
     id: String,
     #[command(flatten)]
-    start: StartArgs,
+    start: RunArgs,
 }
 
 /// Runs it.
@@ -80,33 +80,34 @@ pub(crate) async fn run(session: &Session, action: Action) -> Result<(), Failure
         Action::Get { id } => {
             let client = session.access::<Developer>()?.client;
             let action = client.actions_get(&ActionId::from(id)).send().await?;
-            session.printer.one(&action, entry_table)
+            session.printer.print_item(&action, entry_table)
         }
         Action::Runs { id } => {
             let client = session.access::<Developer>()?.client;
             let runs = client.actions_runs_list(&ActionId::from(id)).send().await?;
-            session.printer.more(&runs, "runs");
-            session.printer.many(&runs.items, tables::list)
+            session.printer.note_more_pages(&runs, "runs");
+            session.printer.print_list(&runs.items, tables::list)
         }
         Action::Run(args) => {
-            let body = run_body::begin(&args.start)?.finish()?;
-            let order = Order {
+            let body = run_body::from_args(&args.start)?.finish()?;
+            let request = SubmitRequest {
                 noun: "Action run",
                 operation: Operation::ActionsRunsCreate,
                 segments: vec![args.id],
                 body,
             };
-            let told = args.start.told.into();
-            submit::run::<RunHandle<ActionRun>>(session, order, &args.start.terms, told).await
+            let receipt_mode = args.start.receipt_mode.into();
+            submit::run::<RunHandle<ActionRun>>(session, request, &args.start.options, receipt_mode)
+                .await
         }
         Action::RunGet { id, run_id } => {
             let client = session.access::<Developer>()?.client;
             let call = client.actions_runs_get(&ActionId::from(id), &RunId::from(run_id));
-            let end = RunEnd {
+            let finished = FinishedRun {
                 receipt: call.send().await?,
                 files: None,
             };
-            session.printer.one(&end, table)
+            session.printer.print_item(&finished, tables::finished)
         }
     }
 }
@@ -122,12 +123,12 @@ async fn list(session: &Session, args: List) -> Result<(), Failure> {
     if let Some(trigger) = &args.trigger_type {
         call = call.trigger_type(trigger);
     }
-    for pair in &args.query {
-        call = call.query(&pair.name, &pair.value);
+    for (name, value) in args.query.pairs() {
+        call = call.query(name, value);
     }
     let actions = call.send().await?;
-    session.printer.more(&actions, "Actions");
-    session.printer.many(&actions.items, |actions| {
+    session.printer.note_more_pages(&actions, "Actions");
+    session.printer.print_list(&actions.items, |actions| {
         let mut table = Table::new(["id", "status", "triggers", "name"]);
         for action in actions {
             table.row([
@@ -158,7 +159,7 @@ fn triggers(action: &Entry) -> String {
 }
 
 fn entry_table(action: &Entry) -> Table {
-    let mut table = Table::of_fields();
+    let mut table = Table::key_value();
     table.field("id", Some(&action.id));
     table.field("name", action.name.as_ref());
     table.field("description", action.description.as_ref());

@@ -7,9 +7,9 @@ use svc_sdk::types::IdempotencyKey;
 use svc_sdk::{Developer, Open, RawCall, RawResponse, Surface};
 
 use crate::args::{Pair, SurfaceArg, SurfaceChoice};
-use crate::body::json_of;
-use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::error::{Exit, Failure};
+use crate::input::read_json;
+use crate::random;
 use crate::session::Session;
 
 /// The flags of `svc api`.
@@ -17,7 +17,7 @@ use crate::session::Session;
 pub(crate) struct Api {
     /// The method.
     #[arg(value_name = "METHOD", ignore_case = true)]
-    method: Verb,
+    method: MethodChoice,
     /// The path, such as /v1/jobs.
     #[arg(value_name = "PATH")]
     path: String,
@@ -36,30 +36,30 @@ pub(crate) struct Api {
 
 /// The methods of the service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Verb {
+enum MethodChoice {
     /// Reads.
     Get,
     /// Writes.
     Post,
 }
 
-impl From<Verb> for Method {
-    fn from(verb: Verb) -> Self {
-        match verb {
-            Verb::Get => Self::Get,
-            Verb::Post => Self::Post,
+impl From<MethodChoice> for Method {
+    fn from(method: MethodChoice) -> Self {
+        match method {
+            MethodChoice::Get => Self::Get,
+            MethodChoice::Post => Self::Post,
         }
     }
 }
 
 /// Runs it.
 pub(crate) async fn run(session: &Session, args: Api) -> Result<(), Failure> {
-    let (path, query) = split(&args.path)?;
+    let (path, query) = split_target(&args.path)?;
     let (surface, operation) = route(session, &args, path)?;
     let body = args
         .body
         .as_deref()
-        .map(|body| json_of("--body", body))
+        .map(|body| read_json("--body", body))
         .transpose()?;
     let raw = match surface {
         SurfaceChoice::Open => prepare::<Open>(session, args.method.into(), path, operation)?,
@@ -77,14 +77,14 @@ pub(crate) async fn run(session: &Session, args: Api) -> Result<(), Failure> {
     if let Some(body) = &body {
         raw = raw.body(body);
     }
-    let repeats = match operation {
+    let retry_class = match operation {
         Some(operation) => operation.retry(),
-        None if args.method == Verb::Get => RetryClass::Safe,
+        None if args.method == MethodChoice::Get => RetryClass::Safe,
         None => RetryClass::Never,
     };
     // Made here, so that it can be named whatever becomes of the request.
     let key = match args.idempotency_key {
-        None if repeats.sends_key() => Some(fresh_key()?),
+        None if retry_class.sends_key() => Some(random::idempotency_key()?),
         given => given,
     };
     if let Some(key) = &key {
@@ -94,16 +94,16 @@ pub(crate) async fn run(session: &Session, args: Api) -> Result<(), Failure> {
         biased;
         sent = raw.send() => sent.map_err(|error| {
             let ambiguous = error.is_ambiguous();
-            in_doubt(Failure::from(error), ambiguous, repeats)
+            mark_ambiguous(Failure::from(error), ambiguous, retry_class)
         }),
-        () = session.interrupts.first() => Err(interrupted(repeats)),
+        () = session.interrupts.first() => Err(interrupted(retry_class)),
     };
     let response = sent.map_err(|failure| match &key {
-        Some(key) => failure.key(key.as_str()),
+        Some(key) => failure.with_idempotency_key(key.as_str()),
         None => failure,
     })?;
     print(session, &response)?;
-    judge(&response, repeats)
+    check_response(&response, retry_class)
 }
 
 fn prepare<S: Surface>(
@@ -123,7 +123,7 @@ type Query = Vec<(String, String)>;
 
 /// The path and the query that was typed after it. Everything but a plain path is refused before
 /// a key is looked for.
-fn split(target: &str) -> Result<(&str, Query), Failure> {
+fn split_target(target: &str) -> Result<(&str, Query), Failure> {
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     let dots = |part: &str| {
         matches!(
@@ -141,7 +141,7 @@ fn split(target: &str) -> Result<(&str, Query), Failure> {
             "{target:?} is no path: it must begin with exactly one slash, without . or .. in it"
         );
         return Err(
-            Failure::usage(why).next("the host is configured; see `svc config show --origin`")
+            Failure::usage(why).hint("the host is configured; see `svc config show --origin`")
         );
     }
     Ok((
@@ -162,7 +162,7 @@ fn route(
     let known = |host| Operation::route(host, method, path).map(|(operation, _)| operation);
     let (open, developer) = (known(Host::Open), known(Host::Developer));
     let surface = match (args.surface.surface, open, developer) {
-        (Some(asked), ..) => asked,
+        (Some(given), ..) => given,
         (None, Some(_), None) => SurfaceChoice::Open,
         (None, None, Some(_)) => SurfaceChoice::Developer,
         (None, ..) => session.surface(None)?,
@@ -176,60 +176,55 @@ fn route(
 
 fn print(session: &Session, response: &RawResponse) -> Result<(), Failure> {
     match serde_json::from_slice::<Value>(&response.body) {
-        Ok(value) => session.printer.document(&value, &response.body),
-        Err(_) => session.printer.bytes(&response.body),
+        Ok(value) => session.printer.print_document(&value, &response.body),
+        Err(_) => session.printer.print_bytes(&response.body),
     }
 }
 
-fn judge(response: &RawResponse, repeats: RetryClass) -> Result<(), Failure> {
+fn check_response(response: &RawResponse, retry_class: RetryClass) -> Result<(), Failure> {
     let key = response.idempotency_key.as_ref();
     let with_key = |failure: Failure| match key {
-        Some(key) => failure.key(key.as_str()),
+        Some(key) => failure.with_idempotency_key(key.as_str()),
         None => failure,
     };
     if let Some(error) = response.error() {
         let ambiguous = error.is_ambiguous();
-        return Err(with_key(in_doubt(Failure::from(error), ambiguous, repeats)));
+        return Err(with_key(mark_ambiguous(
+            Failure::from(error),
+            ambiguous,
+            retry_class,
+        )));
     }
     let unreadable = !response.body.is_empty()
         && serde_json::from_slice::<serde::de::IgnoredAny>(&response.body).is_err();
-    if unreadable && !matches!(repeats, RetryClass::Safe | RetryClass::Idempotent) {
-        return Err(with_key(in_doubt(
+    if unreadable && !matches!(retry_class, RetryClass::Safe | RetryClass::Idempotent) {
+        return Err(with_key(mark_ambiguous(
             Failure::other("the answer is no JSON"),
             true,
-            repeats,
+            retry_class,
         )));
     }
     Ok(())
 }
 
 /// A read is simply over; what changes something may have been carried out.
-fn interrupted(repeats: RetryClass) -> Failure {
-    match repeats {
+fn interrupted(retry_class: RetryClass) -> Failure {
+    match retry_class {
         RetryClass::Safe | RetryClass::Idempotent => Failure::interrupted(),
-        _ => in_doubt(Failure::unanswered(), true, repeats),
+        _ => mark_ambiguous(Failure::interrupted_in_flight(), true, retry_class),
     }
-}
-
-pub(crate) fn fresh_key() -> Result<IdempotencyKey, Failure> {
-    let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes)
-        .map_err(|error| Failure::other(format!("no randomness: {error}")))?;
-    let text: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    text.parse()
-        .map_err(|error: svc_sdk::types::InvalidField| Failure::other(error.to_string()))
 }
 
 /// What may have been carried out, and must not simply be sent again.
-fn in_doubt(failure: Failure, ambiguous: bool, repeats: RetryClass) -> Failure {
-    if !ambiguous || matches!(repeats, RetryClass::Safe | RetryClass::Idempotent) {
+fn mark_ambiguous(failure: Failure, ambiguous: bool, retry_class: RetryClass) -> Failure {
+    if !ambiguous || matches!(retry_class, RetryClass::Safe | RetryClass::Idempotent) {
         return failure;
     }
-    let failure = failure.ending(Exit::Ambiguous);
-    match repeats {
+    let failure = failure.with_exit(Exit::Ambiguous);
+    match retry_class {
         RetryClass::Key => failure
-            .next("send it again with --idempotency-key and the same key: it is carried out once"),
-        _ => failure.next("it may have been carried out: look before you send it again"),
+            .hint("send it again with --idempotency-key and the same key: it is carried out once"),
+        _ => failure.hint("it may have been carried out: look before you send it again"),
     }
 }
 
@@ -252,13 +247,13 @@ mod tests {
             "/v1 x",
             "http:/v1",
         ] {
-            assert_eq!(split(bad).unwrap_err().exit(), Exit::Usage, "{bad}");
+            assert_eq!(split_target(bad).unwrap_err().exit(), Exit::Usage, "{bad}");
         }
     }
 
     #[test]
     fn a_query_may_stand_after_the_path() {
-        let (path, query) = split("/v1/jobs?status=queued&type=a%20b").unwrap();
+        let (path, query) = split_target("/v1/jobs?status=queued&type=a%20b").unwrap();
         assert_eq!(path, "/v1/jobs");
         assert_eq!(
             query,

@@ -10,12 +10,10 @@ use serde::Serialize;
 use svc_sdk::contract::Method;
 use svc_sdk::{Developer, Open, Secret};
 
-use super::config::key_origin;
 use crate::args::{SurfaceArg, SurfaceChoice};
-use crate::body::read_file;
-use crate::config::{ConfigFile, KeyStore, Origin, StoredIn, origin_of};
-use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::config::{ConfigFile, KeyLocation, KeyStore, Origin, origin_of};
+use crate::error::{Exit, Failure};
+use crate::input::read_file;
 use crate::output::Table;
 use crate::session::Session;
 
@@ -69,21 +67,21 @@ async fn login(session: &Session, args: Login) -> Result<(), Failure> {
     let surface = args.surface.surface.unwrap_or(SurfaceChoice::Open);
     let settings = session.settings()?;
     let profile = settings.profile.value.clone();
-    let (url, remember) = url_for(session, surface)?;
+    let (url, is_new_url) = url_for(session, surface)?;
     let origin = origin_of(&url)?;
     let key = read_key(session, surface, args.key_file.as_deref())?;
     verify(session, surface, &url, &key).await?;
 
-    let store = KeyStore::beside(settings.file.path());
-    let (place, why_not) = store.write(&profile, surface, &key, &origin)?;
-    if remember {
+    let store = KeyStore::next_to(settings.file.path());
+    let (location, why_not) = store.write(&profile, surface, &key, &origin)?;
+    if is_new_url {
         let mut file = ConfigFile::load(settings.file.path().to_owned())?;
         file.set(&profile, url_name(surface), &url)?;
         file.save()?;
     }
-    let place = match place {
-        StoredIn::Keyring => "in the keyring".to_owned(),
-        StoredIn::File => format!("in {}", store.path().display()),
+    let location = match location {
+        KeyLocation::Keyring => "in the keyring".to_owned(),
+        KeyLocation::File => format!("in {}", store.path().display()),
     };
     if let Some(why_not) = why_not {
         session
@@ -91,7 +89,7 @@ async fn login(session: &Session, args: Login) -> Result<(), Failure> {
             .note(&format!("the keyring was not used: {why_not}"));
     }
     session.printer.note(&format!(
-        "the service accepts the key; it is {place}, for {origin}, profile {profile}"
+        "the service accepts the key; it is {location}, for {origin}, profile {profile}"
     ));
     Ok(())
 }
@@ -109,13 +107,13 @@ fn url_for(session: &Session, surface: SurfaceChoice) -> Result<(String, bool), 
     }
     match settings.url_of(surface) {
         Some(url) => Ok((url.value.clone(), matches!(url.origin, Origin::Flag(_)))),
-        None if session.printer.can_ask() => {
+        None if session.printer.can_prompt() => {
             let prompt = format!("URL of the {} surface", surface.as_str());
             Ok((
                 Input::new()
                     .with_prompt(prompt)
                     .interact_text()
-                    .map_err(asking)?,
+                    .map_err(prompt_failure)?,
                 true,
             ))
         }
@@ -131,28 +129,28 @@ fn read_key(
     file: Option<&Path>,
 ) -> Result<Secret, Failure> {
     let text = match file {
-        Some(path) => from_bytes(read_file("--key-file", path)?)?,
-        None if session.printer.can_ask() => {
+        Some(path) => key_text(read_file("--key-file", path)?)?,
+        None if session.printer.can_prompt() => {
             let prompt = format!("API key of the {} surface", surface.as_str());
             Password::new()
                 .with_prompt(prompt)
                 .interact()
-                .map_err(asking)?
+                .map_err(prompt_failure)?
         }
         None if io::stdin().is_terminal() => {
             return Err(Failure::usage("cannot ask for the key")
-                .next("pass --key-file FILE, or the key on standard input"));
+                .hint("pass --key-file FILE, or the key on standard input"));
         }
-        None => from_bytes(read_file("standard input", Path::new("-"))?)?,
+        None => key_text(read_file("standard input", Path::new("-"))?)?,
     };
     Secret::new(text).map_err(|error| Failure::usage(error.to_string()))
 }
 
-fn from_bytes(bytes: Vec<u8>) -> Result<String, Failure> {
+fn key_text(bytes: Vec<u8>) -> Result<String, Failure> {
     String::from_utf8(bytes).map_err(|_| Failure::usage("the key is no text"))
 }
 
-fn asking(error: dialoguer::Error) -> Failure {
+fn prompt_failure(error: dialoguer::Error) -> Failure {
     let dialoguer::Error::IO(error) = error;
     match error.kind() {
         io::ErrorKind::Interrupted => Failure::interrupted(),
@@ -167,7 +165,7 @@ async fn verify(
     url: &str,
     key: &Secret,
 ) -> Result<(), Failure> {
-    let asked = match surface {
+    let requested = match surface {
         SurfaceChoice::Open => {
             let client = session
                 .access_with::<Open>(url.to_owned(), Some(key))?
@@ -182,8 +180,8 @@ async fn verify(
             answer.and_then(|answer| answer.error().map_or(Ok(()), Err))
         }
     };
-    asked.map_err(|error| {
-        Failure::from(error).during("the key could not be verified; nothing was stored")
+    requested.map_err(|error| {
+        Failure::from(error).context("the key could not be verified; nothing was stored")
     })
 }
 
@@ -194,10 +192,10 @@ fn status(session: &Session) -> Result<(), Failure> {
         rows.push(Row {
             surface: surface.as_str(),
             url: settings.url_of(surface).map(|url| url.value.clone()),
-            key: key_origin(session, surface)?,
+            key: session.key_origin(surface)?,
         });
     }
-    session.printer.many(&rows, |rows| {
+    session.printer.print_list(&rows, |rows| {
         let mut table = Table::new(["surface", "url", "key"]);
         for row in rows {
             table.row([
@@ -210,16 +208,16 @@ fn status(session: &Session) -> Result<(), Failure> {
     })?;
     if rows.iter().all(|row| row.key.is_none()) {
         return Err(Failure::new(Exit::NotAllowed, "no API key is configured")
-            .next("store one: svc auth login"));
+            .hint("store one: svc auth login"));
     }
     Ok(())
 }
 
-fn logout(session: &Session, asked: Option<SurfaceChoice>) -> Result<(), Failure> {
+fn logout(session: &Session, requested: Option<SurfaceChoice>) -> Result<(), Failure> {
     let settings = session.settings()?;
-    let store = KeyStore::beside(settings.file.path());
+    let store = KeyStore::next_to(settings.file.path());
     let profile = &settings.profile.value;
-    let surfaces = asked.map_or(
+    let surfaces = requested.map_or(
         vec![SurfaceChoice::Open, SurfaceChoice::Developer],
         |surface| vec![surface],
     );

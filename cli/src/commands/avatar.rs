@@ -5,13 +5,14 @@ use svc_sdk::Developer;
 use svc_sdk::contract::Operation;
 use svc_sdk::types::Avatar as Entry;
 
-use super::trending::SearchArgs;
-use crate::args::{SpeechFields, SubmitArgs};
-use crate::body::{Body, json_of};
-use crate::failure::Failure;
+use crate::args::{SearchArgs, SpeechFields, SubmitArgs};
+use crate::error::Failure;
+use crate::input::read_json;
 use crate::output::Table;
+use crate::request_body::RequestBody;
 use crate::session::Session;
-use crate::submit::{self, Order};
+use crate::submit;
+use crate::types::SubmitRequest;
 
 /// Avatars.
 #[derive(Debug, Subcommand)]
@@ -81,7 +82,7 @@ pub(crate) async fn run(session: &Session, avatar: Avatar) -> Result<(), Failure
                 true => client.avatars_list().send().await?,
                 false => client.avatar_canonical_list().send().await?,
             };
-            session.printer.many(&avatars.items, avatars_table)
+            session.printer.print_list(&avatars.items, avatars_table)
         }
         Avatar::Get { id, any } => {
             let client = session.access::<Developer>()?.client;
@@ -89,8 +90,8 @@ pub(crate) async fn run(session: &Session, avatar: Avatar) -> Result<(), Failure
                 true => client.avatars_get(&id).send().await?,
                 false => client.avatar_canonical_get(&id).send().await?,
             };
-            session.printer.one(&avatar, |avatar| {
-                let mut table = Table::of_fields();
+            session.printer.print_item(&avatar, |avatar| {
+                let mut table = Table::key_value();
                 table.field("id", Some(&avatar.id));
                 table.field("handle", avatar.avatar_handle.as_ref());
                 table.field("name", avatar.name.as_ref());
@@ -101,46 +102,44 @@ pub(crate) async fn run(session: &Session, avatar: Avatar) -> Result<(), Failure
         Avatar::Search(args) => {
             let client = session.access::<Developer>()?.client;
             let avatars = client.avatar_catalog_search(&args.body()).send().await?;
-            session.printer.many(&avatars.items, avatars_table)
+            session.printer.print_list(&avatars.items, avatars_table)
         }
     }
 }
 
 async fn generate(session: &Session, args: &Generate) -> Result<(), Failure> {
     let props = args.props.as_ref();
-    let props = props.map(|json| json_of("--props", json)).transpose()?;
-    let body = Body::read(&args.submit.body)?
-        .moved_within("prompt", "input")?
+    let props = props.map(|json| read_json("--props", json)).transpose()?;
+    let body = RequestBody::read(&args.submit.body)?
+        .moved_into("prompt", "input")?
         .with("avatar_handle", args.avatar_handle.clone())?
-        .within("input", "props", props)?
-        .within("input", "image_url", args.image_url.clone())?
+        .with_nested("input", "props", props)?
+        .with_nested("input", "image_url", args.image_url.clone())?
         .communication(&args.submit.communication)?
         .finish()?;
-    let order = Order {
+    let request = SubmitRequest {
         noun: "avatar",
         operation: Operation::AvatarGenerate,
         segments: Vec::new(),
         body,
     };
-    submit::developer(session, order, &args.submit).await
+    submit::developer(session, request, &args.submit).await
 }
 
 async fn talking_video(session: &Session, args: &TalkingVideo) -> Result<(), Failure> {
-    let body = Body::read(&args.submit.body)?;
-    let body = args
-        .speech
-        .add_to(body)?
+    let body = RequestBody::read(&args.submit.body)?
+        .speech(&args.speech)?
         .with("product_image", args.product_image.clone())?
-        .within("scene", "image_url", args.scene_image_url.clone())?
+        .with_nested("scene", "image_url", args.scene_image_url.clone())?
         .communication(&args.submit.communication)?
         .finish()?;
-    let order = Order {
+    let request = SubmitRequest {
         noun: "avatar video",
         operation: Operation::AvatarTalkingVideo,
         segments: Vec::new(),
         body,
     };
-    submit::developer(session, order, &args.submit).await
+    submit::developer(session, request, &args.submit).await
 }
 
 fn avatars_table(avatars: &[Entry]) -> Table {

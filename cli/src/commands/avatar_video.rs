@@ -2,11 +2,11 @@
 
 use clap::Subcommand;
 use svc_sdk::Developer;
-use svc_sdk::types::AvatarVideo as Entry;
 
-use crate::failure::Failure;
+use crate::error::Failure;
 use crate::output::Table;
 use crate::session::Session;
+use crate::tables;
 
 /// Videos that avatars speak in.
 #[derive(Debug, Subcommand)]
@@ -27,7 +27,7 @@ pub(crate) async fn run(session: &Session, video: AvatarVideo) -> Result<(), Fai
     match video {
         AvatarVideo::List => {
             let videos = client.avatar_videos_list().send().await?.items;
-            session.printer.many(&videos, |videos| {
+            session.printer.print_list(&videos, |videos| {
                 let mut table = Table::new(["id", "status", "avatar", "job"]);
                 for video in videos {
                     table.row([
@@ -42,21 +42,7 @@ pub(crate) async fn run(session: &Session, video: AvatarVideo) -> Result<(), Fai
         }
         AvatarVideo::Get { id } => {
             let video = client.avatar_videos_get(&id).send().await?;
-            session.printer.one(&video, entry_table)
+            session.printer.print_item(&video, tables::avatar_video)
         }
     }
-}
-
-/// An avatar video, or a preview of one.
-pub(crate) fn entry_table(video: &Entry) -> Table {
-    let mut table = Table::of_fields();
-    table.field("id", Some(&video.id));
-    table.field("status", video.status.as_ref());
-    table.field("avatar", video.avatar_handle.as_ref());
-    table.field("job", video.job_id.as_ref());
-    for artifact in &video.artifacts {
-        let kind = artifact.content_type.as_deref().unwrap_or("artifact");
-        table.field(kind, Some(&artifact.url));
-    }
-    table
 }

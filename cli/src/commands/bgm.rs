@@ -4,7 +4,7 @@ use clap::{Args, Subcommand};
 use svc_sdk::Developer;
 use svc_sdk::types::{MusicPick, MusicTrack};
 
-use crate::failure::Failure;
+use crate::error::Failure;
 use crate::output::Table;
 use crate::session::Session;
 
@@ -36,7 +36,7 @@ pub(crate) async fn run(session: &Session, bgm: Bgm) -> Result<(), Failure> {
     match bgm {
         Bgm::List => {
             let tracks = client.bgm_catalog().send().await?.items;
-            session.printer.many(&tracks, |tracks| {
+            session.printer.print_list(&tracks, |tracks| {
                 let mut table = Table::new(["id", "title", "category", "mood", "seconds"]);
                 for track in tracks {
                     let text = |field: &Option<String>| field.clone().unwrap_or_default();
@@ -56,7 +56,7 @@ pub(crate) async fn run(session: &Session, bgm: Bgm) -> Result<(), Failure> {
         }
         Bgm::Categories => {
             let categories = client.bgm_categories().send().await?.items;
-            session.printer.many(&categories, |categories| {
+            session.printer.print_list(&categories, |categories| {
                 let mut table = Table::new(["id", "name"]);
                 for category in categories {
                     let id = category.id.as_deref().unwrap_or_default();
@@ -74,13 +74,13 @@ pub(crate) async fn run(session: &Session, bgm: Bgm) -> Result<(), Failure> {
                 body = body.mood(mood);
             }
             let track = client.bgm_pick(&body).send().await?;
-            session.printer.one(&track, track_table)
+            session.printer.print_item(&track, track_table)
         }
     }
 }
 
 fn track_table(track: &MusicTrack) -> Table {
-    let mut table = Table::of_fields();
+    let mut table = Table::key_value();
     table.field("id", track.id.as_ref());
     table.field("title", track.title.as_ref());
     table.field("category", track.category.as_ref());

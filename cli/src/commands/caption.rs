@@ -3,14 +3,16 @@
 use clap::{Args, Subcommand};
 use svc_sdk::Developer;
 use svc_sdk::contract::Operation;
-use svc_sdk::types::VideoCaptions;
+use svc_sdk::types::{Assumed, VideoCaptions};
 
 use crate::args::SubmitArgs;
-use crate::body::Body;
-use crate::failure::Failure;
+use crate::error::Failure;
 use crate::output::Table;
+use crate::request_body::RequestBody;
 use crate::session::Session;
-use crate::submit::{self, Order};
+use crate::submit;
+use crate::tables::add_artifacts;
+use crate::types::SubmitRequest;
 
 /// Captions of videos.
 #[derive(Debug, Subcommand)]
@@ -42,36 +44,34 @@ pub(crate) struct Create {
 pub(crate) async fn run(session: &Session, caption: Caption) -> Result<(), Failure> {
     match caption {
         Caption::Create(args) => {
-            let body = Body::read(&args.submit.body)?
+            let body = RequestBody::read(&args.submit.body)?
                 .with("video_url", args.video_url.clone())?
                 .with("language", args.language.clone())?
                 .communication(&args.submit.communication)?
                 .finish()?;
-            let order = Order {
+            let request = SubmitRequest {
                 noun: "captioning",
                 operation: Operation::VideoCaptionsCreate,
                 segments: Vec::new(),
                 body,
             };
-            submit::developer(session, order, &args.submit).await
+            submit::developer(session, request, &args.submit).await
         }
         Caption::Get { id } => {
             let client = session.access::<Developer>()?.client;
             let captions = client.video_captions_get(&id).send().await?;
-            session.printer.one(&captions, captions_table)
+            session.printer.print_item(&captions, captions_table)
         }
     }
 }
 
 fn captions_table(captions: &VideoCaptions) -> Table {
-    let mut table = Table::of_fields();
+    let mut table = Table::key_value();
     table.field("id", Some(&captions.id));
     table.field("status", captions.status.as_ref());
     table.field("video", captions.video_url.as_ref());
     table.field("job", captions.job_id.as_ref());
-    for artifact in &captions.artifacts {
-        let kind = artifact.content_type.as_deref().unwrap_or("artifact");
-        table.field(kind, Some(&artifact.url));
-    }
+    let artifacts = captions.artifacts.as_ref().and_then(Assumed::known);
+    add_artifacts(&mut table, artifacts.into_iter().flatten());
     table
 }

@@ -1,10 +1,9 @@
 //! `svc completions`.
 
-use clap::Args;
+use clap::{Args, Command};
 use clap_complete::Shell;
 
-use crate::failure::Failure;
-use crate::help;
+use crate::error::Failure;
 use crate::session::Session;
 
 /// The flags of `svc completions`.
@@ -16,8 +15,12 @@ pub(crate) struct Completions {
 }
 
 /// Runs it.
-pub(crate) fn run(session: &Session, args: &Completions) -> Result<(), Failure> {
+pub(crate) fn run(
+    session: &Session,
+    args: &Completions,
+    mut command_line: Command,
+) -> Result<(), Failure> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut help::command(), "svc", &mut script);
-    session.printer.bytes(&script)
+    clap_complete::generate(args.shell, &mut command_line, "svc", &mut script);
+    session.printer.print_bytes(&script)
 }

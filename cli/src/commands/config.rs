@@ -6,12 +6,10 @@ use serde::Serialize;
 use svc_sdk::Open;
 
 use crate::args::SurfaceChoice;
-use crate::config::{
-    ConfigFile, KeyStore, NAMES, Origin, StoredIn, config_file, origin_of, state_dir,
-};
-use crate::failure::Failure;
+use crate::config::{ConfigFile, Origin, PROFILE_KEYS, config_file, origin_of, state_dir};
+use crate::error::Failure;
 use crate::output::Table;
-use crate::session::{Session, key_variable};
+use crate::session::Session;
 use crate::webhook::Secrets;
 
 /// The configuration.
@@ -28,13 +26,13 @@ pub(crate) enum Config {
     /// Prints a value.
     Get {
         /// Which.
-        #[arg(value_name = "KEY", value_parser = PossibleValuesParser::new(NAMES))]
+        #[arg(value_name = "KEY", value_parser = PossibleValuesParser::new(PROFILE_KEYS))]
         key: String,
     },
     /// Changes a value in the profile.
     Set {
         /// Which.
-        #[arg(value_name = "KEY", value_parser = PossibleValuesParser::new(NAMES))]
+        #[arg(value_name = "KEY", value_parser = PossibleValuesParser::new(PROFILE_KEYS))]
         key: String,
         /// The new value.
         #[arg(value_name = "VALUE")]
@@ -43,7 +41,7 @@ pub(crate) enum Config {
     /// Removes a value from the profile.
     Unset {
         /// Which.
-        #[arg(value_name = "KEY", value_parser = PossibleValuesParser::new(NAMES))]
+        #[arg(value_name = "KEY", value_parser = PossibleValuesParser::new(PROFILE_KEYS))]
         key: String,
     },
 }
@@ -62,11 +60,11 @@ pub(crate) fn run(session: &Session, config: &Config) -> Result<(), Failure> {
         Config::Show { origin } => show(session, *origin),
         Config::Path => session
             .printer
-            .text(&config_file(session.environment())?.display().to_string()),
+            .print_text(&config_file(session.environment())?.display().to_string()),
         Config::Get { key } => match session.settings()?.get(key) {
-            Some(sourced) => session.printer.text(&sourced.value),
+            Some(sourced) => session.printer.print_text(&sourced.value),
             None => Err(Failure::usage(format!("{key} is not configured"))
-                .next(format!("svc config set {key} VALUE"))),
+                .hint(format!("svc config set {key} VALUE"))),
         },
         Config::Set { key, value } => {
             if key.ends_with("_url") {
@@ -105,13 +103,13 @@ fn profile_of(session: &Session) -> Result<(ConfigFile, String), Failure> {
 
 fn show(session: &Session, with_origin: bool) -> Result<(), Failure> {
     let settings = session.settings()?;
-    settings.profile_exists()?;
+    settings.check_profile()?;
     let mut rows = vec![Row {
         name: "profile".into(),
         value: Some(settings.profile.value.clone()),
         origin: Some(settings.profile.origin.to_string()),
     }];
-    for name in NAMES {
+    for name in PROFILE_KEYS {
         let sourced = settings.get(name);
         rows.push(Row {
             name: name.to_owned(),
@@ -120,7 +118,7 @@ fn show(session: &Session, with_origin: bool) -> Result<(), Failure> {
         });
     }
     for surface in [SurfaceChoice::Open, SurfaceChoice::Developer] {
-        let origin = key_origin(session, surface)?;
+        let origin = session.key_origin(surface)?;
         rows.push(Row {
             name: format!("{}_api_key", surface.as_str()),
             value: origin.as_ref().map(|_| "(set, not shown)".to_owned()),
@@ -133,7 +131,7 @@ fn show(session: &Session, with_origin: bool) -> Result<(), Failure> {
         value: secret.as_ref().map(|_| "(set, not shown)".to_owned()),
         origin: secret.map(|origin| origin.to_string()),
     });
-    let place = |name: &str, value: String, variable: &'static str| {
+    let row = |name: &str, value: String, variable: &'static str| {
         let origin = match session.environment().get(variable) {
             Some(_) => Origin::Variable(variable).to_string(),
             None => "the platform".to_owned(),
@@ -144,12 +142,12 @@ fn show(session: &Session, with_origin: bool) -> Result<(), Failure> {
             origin: Some(origin),
         }
     };
-    rows.push(place(
+    rows.push(row(
         "config_file",
         settings.file.path().display().to_string(),
         "SVC_CONFIG",
     ));
-    rows.push(place(
+    rows.push(row(
         "state_dir",
         state_dir(session.environment())?.display().to_string(),
         "SVC_STATE_DIR",
@@ -157,7 +155,7 @@ fn show(session: &Session, with_origin: bool) -> Result<(), Failure> {
     if !with_origin {
         rows.iter_mut().for_each(|row| row.origin = None);
     }
-    session.printer.many(&rows, |rows| {
+    session.printer.print_list(&rows, |rows| {
         let mut table = if with_origin {
             Table::new(["name", "value", "origin"])
         } else {
@@ -173,22 +171,4 @@ fn show(session: &Session, with_origin: bool) -> Result<(), Failure> {
         }
         table
     })
-}
-
-/// Where a surface's key comes from, where there is one.
-pub(crate) fn key_origin(
-    session: &Session,
-    surface: SurfaceChoice,
-) -> Result<Option<String>, Failure> {
-    let variable = key_variable(surface);
-    if session.environment().get(variable).is_some() {
-        return Ok(Some(Origin::Variable(variable).to_string()));
-    }
-    let settings = session.settings()?;
-    let store = KeyStore::beside(settings.file.path());
-    let stored = store.find(&settings.profile.value, surface)?;
-    Ok(stored.map(|stored| match stored.place {
-        StoredIn::Keyring => format!("keyring, for {}", stored.origin),
-        StoredIn::File => format!("file {}, for {}", store.path().display(), stored.origin),
-    }))
 }

@@ -4,10 +4,10 @@ use clap::Args;
 use svc_sdk::Open;
 
 use crate::args::{BodyArgs, VideoFields};
-use crate::body::Body;
-use crate::failure::Failure;
+use crate::error::Failure;
 use crate::output::Table;
-use crate::price;
+use crate::pricing;
+use crate::request_body::RequestBody;
 use crate::session::Session;
 
 /// The flags of `svc estimate`: those of the submit that it asks about.
@@ -24,14 +24,17 @@ pub(crate) struct Estimate {
 
 /// Runs it.
 pub(crate) async fn run(session: &Session, args: Estimate) -> Result<(), Failure> {
-    let mut body = Body::read(&args.body)?.video(&args.fields)?;
-    body.flag("num_images", args.num_images)?;
-    let body = body.otherwise("model", "auto").finish()?;
+    let mut body = RequestBody::read(&args.body)?.video(&args.fields)?;
+    body.set("num_images", args.num_images)?;
+    let body = body.with_default("model", "auto").finish()?;
     let client = session.access::<Open>()?.client;
-    let estimate = client.open_estimate(price::question(&body)).send().await?;
-    session.printer.one(&estimate, |estimate| {
-        let mut table = Table::of_fields();
-        table.field("price", Some(price::describe(estimate)));
+    let estimate = client
+        .open_estimate(pricing::estimate_request(&body))
+        .send()
+        .await?;
+    session.printer.print_item(&estimate, |estimate| {
+        let mut table = Table::key_value();
+        table.field("price", Some(pricing::describe_estimate(estimate)));
         table
     })
 }

@@ -3,11 +3,10 @@
 use clap::Args;
 
 use crate::clock;
-use crate::failure::Failure;
-use crate::journal::Outcome;
+use crate::error::Failure;
 use crate::output::Table;
 use crate::session::Session;
-use crate::subject::SubjectId;
+use crate::types::{Outcome, ResourceId};
 
 /// The flags of `svc history`.
 #[derive(Args, Debug)]
@@ -28,13 +27,13 @@ pub(crate) fn run(session: &Session, args: &History) -> Result<(), Failure> {
     };
     entries.retain(|entry| !args.open || entry.outcome.is_none());
     entries.truncate(args.limit);
-    session.printer.many(&entries, |entries| {
+    session.printer.print_list(&entries, |entries| {
         let mut table = Table::new(["id", "outcome", "when", "usd", "what", "key"]);
         for entry in entries {
             let intent = &entry.intent;
-            let when = clock::say(clock::age(clock::now(), intent.created_at));
+            let when = clock::format_duration(clock::elapsed(clock::now(), intent.created_at));
             table.row([
-                entry.subject.as_ref().map_or("-", SubjectId::id),
+                entry.resource.as_ref().map_or("-", ResourceId::id),
                 entry.outcome.map_or("open", Outcome::as_str),
                 &format!("{when} ago"),
                 &intent

@@ -4,10 +4,11 @@ use clap::{Args, Subcommand};
 use svc_sdk::contract::Operation;
 
 use crate::args::{ImageFields, SubmitArgs, SurfaceChoice};
-use crate::body::Body;
-use crate::failure::Failure;
+use crate::error::Failure;
+use crate::request_body::RequestBody;
 use crate::session::Session;
-use crate::submit::{self, Order};
+use crate::submit;
+use crate::types::SubmitRequest;
 
 /// Images.
 #[derive(Debug, Subcommand)]
@@ -27,7 +28,7 @@ pub(crate) struct Generate {
 
 /// Runs it.
 pub(crate) async fn run(session: &Session, Image::Generate(args): Image) -> Result<(), Failure> {
-    let body = Body::read(&args.submit.body)?
+    let body = RequestBody::read(&args.submit.body)?
         .image(&args.fields)?
         .communication(&args.submit.communication)?
         .finish()?;
@@ -35,10 +36,10 @@ pub(crate) async fn run(session: &Session, Image::Generate(args): Image) -> Resu
     if surface == SurfaceChoice::Open && !body.contains_key("model") {
         return Err(
             Failure::usage("an image needs a model: pass --model MODEL_ID")
-                .next("see which there are: svc model list --type image"),
+                .hint("see which there are: svc model list --type image"),
         );
     }
-    let order = |operation| Order {
+    let request = |operation| SubmitRequest {
         noun: "image",
         operation,
         segments: Vec::new(),
@@ -46,10 +47,10 @@ pub(crate) async fn run(session: &Session, Image::Generate(args): Image) -> Resu
     };
     match surface {
         SurfaceChoice::Open => {
-            submit::open(session, order(Operation::ImageGenerate), &args.submit).await
+            submit::open(session, request(Operation::ImageGenerate), &args.submit).await
         }
         SurfaceChoice::Developer => {
-            submit::developer(session, order(Operation::Image1Generate), &args.submit).await
+            submit::developer(session, request(Operation::Image1Generate), &args.submit).await
         }
     }
 }

@@ -3,10 +3,9 @@
 use std::fs;
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, Command};
 
-use crate::failure::Failure;
-use crate::help;
+use crate::error::Failure;
 use crate::session::Session;
 
 /// The flags of `svc man`.
@@ -18,10 +17,10 @@ pub(crate) struct Man {
 }
 
 /// Runs it.
-pub(crate) fn run(session: &Session, args: &Man) -> Result<(), Failure> {
+pub(crate) fn run(session: &Session, args: &Man, command_line: Command) -> Result<(), Failure> {
     let write = || {
         fs::create_dir_all(&args.dir)?;
-        clap_mangen::generate_to(help::command(), &args.dir)
+        clap_mangen::generate_to(command_line, &args.dir)
     };
     write()
         .map_err(|error| Failure::file("cannot write the manual pages into", &args.dir, &error))?;

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use clap::Subcommand;
 use svc_mock_server::program;
 
-use crate::failure::Failure;
+use crate::error::Failure;
 use crate::session::Session;
 
 /// The service in miniature.
@@ -30,7 +30,7 @@ pub(crate) async fn run(_: &Session, Mock::Serve(options): Mock) -> Result<(), F
                 .source()
                 .map(|cause| format!(": {cause}"))
                 .unwrap_or_default();
-            Failure::other(format!("{error}{cause}")).during("the mock cannot be served")
+            Failure::other(format!("{error}{cause}")).context("the mock cannot be served")
         })
 }
 

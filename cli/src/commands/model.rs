@@ -3,15 +3,15 @@
 use clap::{Args, Subcommand, ValueEnum};
 use svc_sdk::Open;
 use svc_sdk::developer::Alias;
-use svc_sdk::types::Model as Entry;
+use svc_sdk::types::{Assumed, Model as Entry};
 
 use crate::args::SubmitArgs;
-use crate::body::Body;
-use crate::failure::Failure;
-use crate::operation_commands::command_of;
+use crate::error::Failure;
 use crate::output::Table;
+use crate::request_body::RequestBody;
 use crate::session::Session;
-use crate::submit::{self, Order};
+use crate::submit;
+use crate::types::SubmitRequest;
 
 /// Models.
 #[derive(Debug, Subcommand)]
@@ -75,22 +75,22 @@ pub(crate) async fn run(session: &Session, model: Model) -> Result<(), Failure> 
 
 async fn run_alias(session: &Session, args: &Run) -> Result<(), Failure> {
     let owner = session.first_party_owner(args.owner.as_deref())?;
-    let body = Body::read(&args.submit.body)?
+    let body = RequestBody::read(&args.submit.body)?
         .communication(&args.submit.communication)?
         .finish()?;
     if let Some(canonical) = args.alias.canonical() {
-        let preferred = command_of(canonical);
+        let preferred = canonical.cli();
         session.printer.note(&format!(
             "an alias, which goes on working: {preferred} is preferred"
         ));
     }
-    let order = Order {
+    let request = SubmitRequest {
         noun: "run",
         operation: args.alias.operation(),
         segments: vec![owner],
         body,
     };
-    submit::developer(session, order, &args.submit).await
+    submit::developer(session, request, &args.submit).await
 }
 
 async fn list(session: &Session, kind: Option<Kind>) -> Result<(), Failure> {
@@ -102,16 +102,16 @@ async fn list(session: &Session, kind: Option<Kind>) -> Result<(), Failure> {
     if kind != Some(Kind::Image) {
         models.extend(client.video_models_list().send().await?.items);
     }
-    session.printer.many(&models, |models| {
+    session.printer.print_list(&models, |models| {
         let mut table = Table::new(["id", "type", "inputs", "seconds", "resolutions", "name"]);
         for model in models {
-            let takes = model.capabilities.as_ref();
+            let takes = model.capabilities.as_ref().and_then(Assumed::known);
             table.row([
                 &model.id,
                 model.model_type.as_deref().unwrap_or_default(),
-                &takes.map_or_else(String::new, |it| it.inputs.join(", ")),
+                &comma_separated(takes.and_then(|it| it.inputs.as_ref()?.known())),
                 &seconds(model),
-                &takes.map_or_else(String::new, |it| it.resolutions.join(", ")),
+                &comma_separated(takes.and_then(|it| it.resolutions.as_ref()?.known())),
                 model.name.as_deref().unwrap_or_default(),
             ]);
         }
@@ -129,27 +129,42 @@ async fn get(session: &Session, id: &str, kind: Option<Kind>) -> Result<(), Fail
             answer => answer?,
         },
     };
-    session.printer.one(&model, |model| {
-        let takes = model.capabilities.as_ref();
-        let mut table = Table::of_fields();
+    session.printer.print_item(&model, |model| {
+        let takes = model.capabilities.as_ref().and_then(Assumed::known);
+        let mut table = Table::key_value();
         table.field("id", Some(&model.id));
         table.field("name", model.name.as_ref());
         table.field("type", model.model_type.as_ref());
-        table.field("inputs", takes.map(|it| it.inputs.join(", ")));
+        table.field(
+            "inputs",
+            takes.map(|it| comma_separated(it.inputs.as_ref().and_then(Assumed::known))),
+        );
         table.field(
             "seconds",
             Some(seconds(model)).filter(|text| !text.is_empty()),
         );
-        table.field("resolutions", takes.map(|it| it.resolutions.join(", ")));
-        table.field("aspect ratios", takes.map(|it| it.aspect_ratios.join(", ")));
+        table.field(
+            "resolutions",
+            takes.map(|it| comma_separated(it.resolutions.as_ref().and_then(Assumed::known))),
+        );
+        table.field(
+            "aspect ratios",
+            takes.map(|it| comma_separated(it.aspect_ratios.as_ref().and_then(Assumed::known))),
+        );
         table.field("pricing", model.pricing.as_ref());
         table
     })
 }
 
+fn comma_separated(texts: Option<&Vec<String>>) -> String {
+    texts.map(|texts| texts.join(", ")).unwrap_or_default()
+}
+
 fn seconds(model: &Entry) -> String {
-    let takes = model.capabilities.as_ref();
-    let bounds = takes.and_then(|it| it.duration_seconds.as_ref());
+    let takes = model.capabilities.as_ref().and_then(Assumed::known);
+    let bounds = takes
+        .and_then(|it| it.duration_seconds.as_ref())
+        .and_then(Assumed::known);
     bounds
         .map(|bounds| format!("{} to {}", bounds.min, bounds.max))
         .unwrap_or_default()

@@ -4,10 +4,11 @@ use clap::{Args, Subcommand};
 use svc_sdk::contract::Operation;
 
 use crate::args::SubmitArgs;
-use crate::body::Body;
-use crate::failure::Failure;
+use crate::error::Failure;
+use crate::request_body::RequestBody;
 use crate::session::Session;
-use crate::submit::{self, Order};
+use crate::submit;
+use crate::types::SubmitRequest;
 
 /// Music.
 #[derive(Debug, Subcommand)]
@@ -28,15 +29,15 @@ pub(crate) struct Generate {
 
 /// Runs it.
 pub(crate) async fn run(session: &Session, Music::Generate(args): Music) -> Result<(), Failure> {
-    let body = Body::read(&args.submit.body)?
+    let body = RequestBody::read(&args.submit.body)?
         .with("duration", args.duration)?
         .communication(&args.submit.communication)?
         .finish()?;
-    let order = Order {
+    let request = SubmitRequest {
         noun: "piece of music",
         operation: Operation::Music1Generate,
         segments: Vec::new(),
         body,
     };
-    submit::developer(session, order, &args.submit).await
+    submit::developer(session, request, &args.submit).await
 }

@@ -4,8 +4,7 @@ use clap::Args;
 use serde::Serialize;
 use svc_sdk::contract::Operation;
 
-use crate::failure::Failure;
-use crate::operation_commands::command_of;
+use crate::error::Failure;
 use crate::output::Table;
 use crate::session::Session;
 
@@ -33,7 +32,7 @@ pub(crate) fn run(session: &Session, _: &Operations) -> Result<(), Failure> {
         .iter()
         .map(|operation| row(*operation))
         .collect();
-    session.printer.many(&rows, |rows| {
+    session.printer.print_list(&rows, |rows| {
         let mut table = Table::new(["operation", "method", "path", "surface", "retry", "command"]);
         for row in rows {
             table.row([
@@ -57,9 +56,9 @@ fn row(operation: Operation) -> Row {
         surface: operation.surface().as_str(),
         auth: operation.auth().as_str(),
         scope: operation.scope().map(|scope| scope.to_string()),
-        budget: operation.rate_limit_bucket().as_str(),
+        budget: operation.budget().as_str(),
         retry: operation.retry().as_str(),
-        cli: command_of(operation),
+        cli: operation.cli(),
         summary: operation.summary(),
     }
 }

@@ -4,12 +4,13 @@ use clap::{Args, Subcommand};
 use svc_sdk::Developer;
 use svc_sdk::contract::Operation;
 
-use super::avatar_video::entry_table;
 use crate::args::{SpeechFields, SubmitArgs};
-use crate::body::Body;
-use crate::failure::Failure;
+use crate::error::Failure;
+use crate::request_body::RequestBody;
 use crate::session::Session;
-use crate::submit::{self, Order};
+use crate::submit;
+use crate::tables;
+use crate::types::SubmitRequest;
 
 /// Previews of avatar videos.
 #[derive(Debug, Subcommand)]
@@ -23,9 +24,9 @@ pub(crate) enum Preview {
         id: String,
     },
     /// Makes a preview again.
-    Regenerate(Box<Again>),
+    Regenerate(Box<PreviewIdArgs>),
     /// Makes the video of a preview.
-    GenerateVideo(Box<Again>),
+    GenerateVideo(Box<PreviewIdArgs>),
 }
 
 /// The flags of `svc preview create`.
@@ -39,7 +40,7 @@ pub(crate) struct Create {
 
 /// The flags of a submit that goes on with a preview.
 #[derive(Args, Debug)]
-pub(crate) struct Again {
+pub(crate) struct PreviewIdArgs {
     /// The preview's id.
     #[arg(value_name = "ID")]
     id: String,
@@ -51,50 +52,48 @@ pub(crate) struct Again {
 pub(crate) async fn run(session: &Session, preview: Preview) -> Result<(), Failure> {
     match preview {
         Preview::Create(args) => {
-            let body = Body::read(&args.submit.body)?;
-            let body = args
-                .speech
-                .add_to(body)?
+            let body = RequestBody::read(&args.submit.body)?
+                .speech(&args.speech)?
                 .communication(&args.submit.communication)?
                 .finish()?;
-            let order = Order {
+            let request = SubmitRequest {
                 noun: "preview",
                 operation: Operation::AvatarPreviewsCreate,
                 segments: Vec::new(),
                 body,
             };
-            submit::developer(session, order, &args.submit).await
+            submit::developer(session, request, &args.submit).await
         }
         Preview::Get { id } => {
             let client = session.access::<Developer>()?.client;
             let preview = client.avatar_previews_get(&id).send().await?;
-            session.printer.one(&preview, entry_table)
+            session.printer.print_item(&preview, tables::avatar_video)
         }
         Preview::Regenerate(args) => {
             let operation = Operation::AvatarPreviewsRegenerate;
-            go_on(session, "preview", operation, *args).await
+            submit_for_preview(session, "preview", operation, *args).await
         }
         Preview::GenerateVideo(args) => {
             let operation = Operation::AvatarPreviewsGenerateVideo;
-            go_on(session, "avatar video", operation, *args).await
+            submit_for_preview(session, "avatar video", operation, *args).await
         }
     }
 }
 
-async fn go_on(
+async fn submit_for_preview(
     session: &Session,
     noun: &'static str,
     operation: Operation,
-    args: Again,
+    args: PreviewIdArgs,
 ) -> Result<(), Failure> {
-    let body = Body::read(&args.submit.body)?
+    let body = RequestBody::read(&args.submit.body)?
         .communication(&args.submit.communication)?
         .finish()?;
-    let order = Order {
+    let request = SubmitRequest {
         noun,
         operation,
         segments: vec![args.id],
         body,
     };
-    submit::developer(session, order, &args.submit).await
+    submit::developer(session, request, &args.submit).await
 }

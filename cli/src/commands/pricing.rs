@@ -4,7 +4,7 @@ use clap::Subcommand;
 use svc_sdk::Open;
 use svc_sdk::types::CatalogModel;
 
-use crate::failure::Failure;
+use crate::error::Failure;
 use crate::output::Table;
 use crate::session::Session;
 
@@ -27,13 +27,15 @@ pub(crate) async fn run(session: &Session, pricing: Pricing) -> Result<(), Failu
     match pricing {
         Pricing::List => {
             let models = client.open_catalog_list().send().await?.items;
-            session.printer.many(&models, |models| rates(models.iter()))
+            session
+                .printer
+                .print_list(&models, |models| rates(models.iter()))
         }
         Pricing::Get { id } => {
             let model = client.open_catalog_get(&id).send().await?;
             session
                 .printer
-                .one(&model, |model| rates(std::iter::once(model)))
+                .print_item(&model, |model| rates(std::iter::once(model)))
         }
     }
 }

@@ -7,11 +7,11 @@ use svc_sdk::Developer;
 use svc_sdk::types::QueueId;
 
 use crate::args::WaitArgs;
-use crate::failure::Failure;
+use crate::error::Failure;
+use crate::resource::queue::tables;
+use crate::resource::{ReceiptMode, Resource};
 use crate::session::Session;
-use crate::subject::queue::tables;
-use crate::subject::{Subject, Told};
-use crate::wait::{self, Waiting};
+use crate::wait::{self, Waiter};
 
 /// Bulk queues.
 #[derive(Debug, Subcommand)]
@@ -46,28 +46,31 @@ pub(crate) async fn run(session: &Session, queue: Queue) -> Result<(), Failure> 
     match queue {
         Queue::Get { id } => {
             let call = access.client.format_queues_get(&QueueId::from(id));
-            session.printer.one(&call.send().await?, tables::queue)
+            session
+                .printer
+                .print_item(&call.send().await?, tables::queue)
         }
         Queue::Wait(args) => {
             if let Some(folder) = &args.download {
-                wait::can_store(folder)?;
+                wait::check_writable(folder)?;
             }
-            let waiting = Waiting {
+            let waiter = Waiter {
                 session,
-                subject: access.client.format_queue(args.id),
+                resource: access.client.format_queue(args.id),
                 args: &args.wait,
                 download: args.download.as_deref(),
             };
-            let told = match waiting.finish().await {
-                Ok(end) => waiting.subject.tell(session, &end, Told::default()),
+            let printed = match waiter.wait().await {
+                Ok(finished) => {
+                    waiter
+                        .resource
+                        .print_result(session, &finished, ReceiptMode::default())
+                }
                 Err(failure) => Err(failure),
             };
-            if let Some(outcome) = wait::outcome_of(&told)
-                && let Ok(Some(journal)) = session.journal()
-            {
-                journal.settle(&access.base_url, &waiting.subject.subject_id(), outcome);
-            }
-            told
+            let id = waiter.resource.resource_id();
+            session.close_intent(&access.base_url, &id, wait::outcome_of(&printed));
+            printed
         }
     }
 }

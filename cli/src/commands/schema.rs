@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use serde_json::Value;
-use svc_openapi::{Difference, Servers};
 use svc_sdk::contract::{Method, Operation};
+use svc_sdk::openapi::{Difference, Servers, compare, document};
 use svc_sdk::{Client, Developer};
 use url::Url;
 
-use crate::failure::Failure;
+use crate::error::Failure;
 use crate::output::Table;
 use crate::session::Session;
 
@@ -60,7 +60,7 @@ async fn fetch(session: &Session, args: Fetch) -> Result<(), Failure> {
     let bytes = read(&client, operation.path(), None).await?;
     let value = parse(&bytes, "the answer")?;
     match args.file {
-        None => session.printer.document(&value, &bytes),
+        None => session.printer.print_document(&value, &bytes),
         Some(file) => {
             std::fs::write(&file, &bytes).map_err(|error| {
                 Failure::other(format!("cannot write {}: {error}", file.display()))
@@ -74,33 +74,37 @@ async fn fetch(session: &Session, args: Fetch) -> Result<(), Failure> {
 }
 
 async fn check(session: &Session, args: Check) -> Result<(), Failure> {
-    let theirs = match args.against.as_deref() {
+    let live_document = match args.against.as_deref() {
         None => {
             let client = session.access_without_key::<Developer>()?.client;
             let bytes = read(&client, Operation::Reference.path(), None).await?;
             parse(&bytes, "the live schema")?
         }
-        Some(place) if place.starts_with("https://") || place.starts_with("http://") => {
-            from_url(session, place).await?
+        Some(source) if source.starts_with("https://") || source.starts_with("http://") => {
+            from_url(session, source).await?
         }
         Some(file) => from_file(Path::new(file))?,
     };
-    if theirs.get("paths").and_then(Value::as_object).is_none() {
+    if live_document
+        .get("paths")
+        .and_then(Value::as_object)
+        .is_none()
+    {
         return Err(Failure::other(
             "that is no OpenAPI document: it has no paths",
         ));
     }
-    let differences = svc_openapi::compare(&svc_openapi::document(&Servers::default()), &theirs);
-    session.printer.many(&differences, table)?;
-    let broken = differences.iter().filter(|it| it.breaking).count();
-    match broken {
+    let differences = compare(&document(&Servers::default()), &live_document);
+    session.printer.print_list(&differences, table)?;
+    let breaking = differences.iter().filter(|it| it.breaks).count();
+    match breaking {
         0 if differences.is_empty() => session.printer.note("no difference"),
         0 => session
             .printer
             .note("nothing that this build relies on is gone or changed"),
         _ => {
-            let why = format!("{broken} of what this build relies on is gone or changed");
-            return Err(Failure::other(why).next("look for a newer version of svc"));
+            let why = format!("{breaking} of what this build relies on is gone or changed");
+            return Err(Failure::other(why).hint("look for a newer version of svc"));
         }
     }
     Ok(())
@@ -109,28 +113,32 @@ async fn check(session: &Session, args: Check) -> Result<(), Failure> {
 fn table(differences: &[Difference]) -> Table {
     let mut table = Table::new(["", "what", "where", "detail", "relied on", "operations"]);
     for difference in differences {
-        let relied_on = match (difference.breaking, difference.assumed) {
+        let relied_on = match (difference.breaks, difference.assumed) {
             (true, _) => "yes",
             (false, true) => "no, assumed",
             (false, false) => "no",
         };
         table.row([
-            difference.kind.to_string().as_str(),
+            difference.drift.to_string().as_str(),
             difference.part.to_string().as_str(),
-            &difference.location,
+            &difference.place,
             difference.detail.as_deref().unwrap_or_default(),
             relied_on,
-            &some_of(&difference.operations),
+            &first_few(&difference.operations),
         ]);
     }
     table
 }
 
 /// A few names, and how many there are besides.
-fn some_of(operations: &[String]) -> String {
-    const FEW: usize = 3;
-    let shown: Vec<&str> = operations.iter().take(FEW).map(String::as_str).collect();
-    match operations.len().saturating_sub(FEW) {
+fn first_few(operations: &[String]) -> String {
+    const MAX_SHOWN: usize = 3;
+    let shown: Vec<&str> = operations
+        .iter()
+        .take(MAX_SHOWN)
+        .map(String::as_str)
+        .collect();
+    match operations.len().saturating_sub(MAX_SHOWN) {
         0 => shown.join(", "),
         more => format!("{} and {more} more", shown.join(", ")),
     }

@@ -6,10 +6,9 @@ use svc_sdk::types::{IdempotencyKey, TopUp as Record, TopUpCreate, TopUpId};
 use svc_sdk::{Open, WaitOptions};
 
 use crate::args::{BodyArgs, JsonField, SurfaceChoice, Timeout};
-use crate::body::Body;
-use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::error::{Exit, Failure};
 use crate::output::Table;
+use crate::request_body::RequestBody;
 use crate::session::Session;
 
 /// The balance's top-ups.
@@ -68,7 +67,7 @@ pub(crate) async fn run(session: &Session, top_up: TopUp) -> Result<(), Failure>
                 .top_ups_get(&TopUpId::from(id))
                 .send()
                 .await?;
-            session.printer.one(&top_up, table)
+            session.printer.print_item(&top_up, table)
         }
         TopUp::Wait { id, timeout } => wait(session, &TopUpId::from(id), timeout).await,
     }
@@ -80,10 +79,10 @@ async fn create(session: &Session, args: Create) -> Result<(), Failure> {
         params: args.params,
         input: args.input,
     };
-    let mut body = Body::read(&common)?;
-    body.flag("amount_usd_cents", args.amount_usd_cents)?;
-    body.flag("success_url", args.success_url)?;
-    body.flag("cancel_url", args.cancel_url)?;
+    let mut body = RequestBody::read(&common)?;
+    body.set("amount_usd_cents", args.amount_usd_cents)?;
+    body.set("success_url", args.success_url)?;
+    body.set("cancel_url", args.cancel_url)?;
     let body = typed(body.finish()?)?;
     let mut call = session.access::<Open>()?.client.top_ups_create(&body);
     if let Some(key) = args.idempotency_key {
@@ -93,28 +92,24 @@ async fn create(session: &Session, args: Create) -> Result<(), Failure> {
         .request()
         .ok()
         .and_then(|request| request.idempotency_key.clone());
-    let sent = tokio::select! {
-        biased;
-        sent = call.send() => sent.map_err(Failure::from),
-        () = session.interrupts.first() => Err(Failure::unanswered()),
-    };
+    let sent = session.send(call.send()).await;
     let top_up = sent.map_err(|failure| {
-        let failure = failure.during("could not start the top-up");
+        let failure = failure.context("could not start the top-up");
         match key {
-            Some(key) if failure.exit() == Exit::Ambiguous => failure.key(key.as_str()).next(format!(
+            Some(key) if failure.exit() == Exit::Ambiguous => failure.with_idempotency_key(key.as_str()).hint(format!(
                 "run the same command with --idempotency-key {key}: the same key is the same top-up"
             )),
             _ => failure,
         }
     })?;
-    session.printer.one(&top_up, table)?;
+    session.printer.print_item(&top_up, table)?;
     if session.is_sandbox() {
         return Ok(());
     }
     let words = ["top-up", "wait", top_up.id.as_str()];
     session.printer.note(&format!(
         "open the checkout in a browser, then wait for the payment with: {}",
-        session.resume(SurfaceChoice::Open, &words)
+        session.resume_command(SurfaceChoice::Open, &words)
     ));
     Ok(())
 }
@@ -139,15 +134,16 @@ async fn wait(session: &Session, id: &TopUpId, timeout: Option<Timeout>) -> Resu
         Some(Timeout(Some(deadline))) => WaitOptions::default().deadline(deadline),
         Some(Timeout(None)) => WaitOptions::default().no_deadline(),
     };
-    let again = || session.resume(SurfaceChoice::Open, &["top-up", "wait", id.as_str()]);
+    let wait_command =
+        || session.resume_command(SurfaceChoice::Open, &["top-up", "wait", id.as_str()]);
     let resume = |failure: Failure| match failure.exit() {
         Exit::JobFailed | Exit::JobCanceled | Exit::NotFound => failure,
         Exit::StillRunning => Failure::new(
             Exit::StillRunning,
             "gave up waiting; the payment may still come",
         )
-        .resume(again()),
-        _ => failure.resume(again()),
+        .with_resume(wait_command()),
+        _ => failure.with_resume(wait_command()),
     };
     session
         .printer
@@ -157,11 +153,11 @@ async fn wait(session: &Session, id: &TopUpId, timeout: Option<Timeout>) -> Resu
         paid = client.top_up_wait(id, options) => paid.map_err(Failure::from),
         () = session.interrupts.first() => Err(Failure::new(Exit::Interrupted, "interrupted; the top-up goes on")),
     };
-    session.printer.one(&paid.map_err(resume)?, table)
+    session.printer.print_item(&paid.map_err(resume)?, table)
 }
 
 fn table(top_up: &Record) -> Table {
-    let mut table = Table::of_fields();
+    let mut table = Table::key_value();
     table.field("id", Some(&top_up.id));
     table.field("status", Some(&top_up.status));
     table.field(

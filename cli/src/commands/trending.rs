@@ -1,10 +1,10 @@
 //! `svc trending`.
 
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 use svc_sdk::Developer;
-use svc_sdk::types::Search;
 
-use crate::failure::Failure;
+use crate::args::SearchArgs;
+use crate::error::Failure;
 use crate::output::Table;
 use crate::session::Session;
 
@@ -13,28 +13,6 @@ use crate::session::Session;
 pub(crate) enum Trending {
     /// Searches trending videos.
     Search(SearchArgs),
-}
-
-/// The flags of a search.
-#[derive(Args, Debug)]
-pub(crate) struct SearchArgs {
-    /// What is looked for.
-    #[arg(value_name = "QUERY")]
-    query: String,
-    /// How many at most.
-    #[arg(long, value_name = "N")]
-    limit: Option<u64>,
-}
-
-impl SearchArgs {
-    /// The request's body.
-    pub(crate) fn body(self) -> Search {
-        let search = Search::new(self.query);
-        match self.limit {
-            Some(limit) => search.limit(limit),
-            None => search,
-        }
-    }
 }
 
 /// Runs it.
@@ -48,7 +26,7 @@ pub(crate) async fn run(
         .send()
         .await?
         .items;
-    session.printer.many(&videos, |videos| {
+    session.printer.print_list(&videos, |videos| {
         let mut table = Table::new(["id", "title", "views", "url"]);
         for video in videos {
             table.row([

@@ -7,12 +7,12 @@ use serde::Serialize;
 use svc_sdk::Developer;
 use svc_sdk::types::{JobId, RunId, TopUpId, UsageEntry, UsageKind, Usd};
 
-use crate::failure::Failure;
+use crate::error::Failure;
 use crate::output::Table;
 use crate::session::Session;
 
 /// Characters of the longest bar of the chart.
-const LONGEST_BAR: i64 = 40;
+const MAX_BAR_WIDTH: i64 = 40;
 
 /// The flags of `svc usage`.
 #[derive(Args, Debug)]
@@ -51,14 +51,14 @@ pub(crate) async fn run(session: &Session, args: &Usage) -> Result<(), Failure> 
             .note("the service has older entries than these");
     }
     if args.entries {
-        return session.printer.many(&ledger.items, entry_table);
+        return session.printer.print_list(&ledger.items, entry_table);
     }
     let totals = totals(&ledger.items);
     let report = Report {
         totals,
         entries: ledger.items,
     };
-    session.printer.one(&report, |report| {
+    session.printer.print_item(&report, |report| {
         if args.chart {
             chart(&report.totals)
         } else {
@@ -123,16 +123,16 @@ fn chart(totals: &[Total]) -> Table {
     let captured = totals
         .iter()
         .filter(|total| total.kind == UsageKind::Capture);
-    let most = captured
+    let max_micros = captured
         .clone()
         .map(|total| total.amount_usd.micros())
         .max()
         .unwrap_or(1)
         .max(1);
-    let mut table = Table::of_fields();
+    let mut table = Table::key_value();
     for total in captured {
-        let share = i128::from(total.amount_usd.micros()) * i128::from(LONGEST_BAR);
-        let length = usize::try_from(share / i128::from(most)).unwrap_or(0);
+        let share = i128::from(total.amount_usd.micros()) * i128::from(MAX_BAR_WIDTH);
+        let length = usize::try_from(share / i128::from(max_micros)).unwrap_or(0);
         table.row([
             &total.day,
             &total.amount_usd.to_string(),

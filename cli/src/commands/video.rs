@@ -4,10 +4,11 @@ use clap::{Args, Subcommand};
 use svc_sdk::contract::Operation;
 
 use crate::args::{SubmitArgs, SurfaceChoice, VideoFields};
-use crate::body::Body;
-use crate::failure::Failure;
+use crate::error::Failure;
+use crate::request_body::RequestBody;
 use crate::session::Session;
-use crate::submit::{self, Order};
+use crate::submit;
+use crate::types::SubmitRequest;
 
 /// Videos.
 #[derive(Debug, Subcommand)]
@@ -27,10 +28,10 @@ pub(crate) struct Generate {
 
 /// Runs it.
 pub(crate) async fn run(session: &Session, Video::Generate(args): Video) -> Result<(), Failure> {
-    let body = Body::read(&args.submit.body)?
+    let body = RequestBody::read(&args.submit.body)?
         .video(&args.fields)?
         .communication(&args.submit.communication)?;
-    let order = |operation, body| Order {
+    let request = |operation, body| SubmitRequest {
         noun: "video",
         operation,
         segments: Vec::new(),
@@ -38,13 +39,13 @@ pub(crate) async fn run(session: &Session, Video::Generate(args): Video) -> Resu
     };
     match session.surface(args.submit.surface.surface)? {
         SurfaceChoice::Open => {
-            let body = body.otherwise("model", "auto").finish()?;
-            let order = order(Operation::VideoGenerate, body);
-            submit::open(session, order, &args.submit).await
+            let body = body.with_default("model", "auto").finish()?;
+            let request = request(Operation::VideoGenerate, body);
+            submit::open(session, request, &args.submit).await
         }
         SurfaceChoice::Developer => {
-            let order = order(Operation::Video1Generate, body.finish()?);
-            submit::developer(session, order, &args.submit).await
+            let request = request(Operation::Video1Generate, body.finish()?);
+            submit::developer(session, request, &args.submit).await
         }
     }
 }

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use toml_edit::{DocumentMut, Item, Table, value};
 
-use crate::failure::Failure;
+use crate::error::Failure;
 
 /// What a profile can say.
-pub(crate) const NAMES: [&str; 5] = [
+pub(crate) const PROFILE_KEYS: [&str; 5] = [
     "base_url",
     "developer_base_url",
     "mcp_url",
@@ -43,7 +43,7 @@ impl ConfigFile {
                 path.display(),
                 error.message()
             ))
-            .next(error.to_string().trim_end().to_owned())
+            .hint(error.to_string().trim_end().to_owned())
         })?;
         let file = Self { path, document };
         file.has_profiles_that_are_tables()?;
@@ -107,7 +107,10 @@ impl ConfigFile {
     pub(crate) fn set(&mut self, profile: &str, name: &str, text: &str) -> Result<(), Failure> {
         let refuse =
             |part: &str| Failure::usage(format!("{part} in the configuration is no table"));
-        let profiles = self.document.entry("profiles").or_insert_with(implicit);
+        let profiles = self
+            .document
+            .entry("profiles")
+            .or_insert_with(implicit_table);
         let profiles = profiles
             .as_table_like_mut()
             .ok_or_else(|| refuse("profiles"))?;
@@ -136,7 +139,7 @@ impl ConfigFile {
     }
 }
 
-fn implicit() -> Item {
+fn implicit_table() -> Item {
     let mut table = Table::new();
     table.set_implicit(true);
     Item::Table(table)
@@ -162,7 +165,7 @@ pub(super) fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exit::Exit;
+    use crate::error::Exit;
 
     #[test]
     fn a_change_keeps_what_else_is_in_the_file() {

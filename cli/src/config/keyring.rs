@@ -8,14 +8,14 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-const PATIENCE: Duration = Duration::from_secs(3);
+const KEYRING_TIMEOUT: Duration = Duration::from_secs(3);
 #[cfg(feature = "keyring")]
 const SERVICE: &str = "svc";
 
 /// Stores a key and reads it back: a keyring that forgets is none.
 pub(super) fn write(account: &str, key: &str) -> Result<(), String> {
     let (at, text) = (account.to_owned(), key.to_owned());
-    in_time(move || platform::write(&at, &text))?;
+    with_timeout(move || platform::write(&at, &text))?;
     match read(account) {
         Ok(found) if found == key => Ok(()),
         Ok(_) => Err("it gives back something else than what was stored".to_owned()),
@@ -26,23 +26,23 @@ pub(super) fn write(account: &str, key: &str) -> Result<(), String> {
 /// Reads a key.
 pub(super) fn read(account: &str) -> Result<String, String> {
     let at = account.to_owned();
-    in_time(move || platform::read(&at))
+    with_timeout(move || platform::read(&at))
 }
 
 /// Removes a key.
 pub(super) fn remove(account: &str) -> Result<(), String> {
     let at = account.to_owned();
-    in_time(move || platform::remove(&at))
+    with_timeout(move || platform::remove(&at))
 }
 
 /// A keyring that asks a person who is not there would hang for ever.
-fn in_time<T: Send + 'static>(
+fn with_timeout<T: Send + 'static>(
     ask: impl FnOnce() -> Result<T, String> + Send + 'static,
 ) -> Result<T, String> {
     let (answer, answered) = mpsc::channel();
     thread::spawn(move || answer.send(ask()));
     answered
-        .recv_timeout(PATIENCE)
+        .recv_timeout(KEYRING_TIMEOUT)
         .unwrap_or_else(|_| Err("it did not answer within 3 seconds".to_owned()))
 }
 
@@ -151,7 +151,7 @@ mod tests {
     #[test]
     fn a_keyring_that_does_not_answer_is_given_up() {
         let (hold, held) = mpsc::channel::<()>();
-        let answer = in_time(move || held.recv().map_err(|error| error.to_string()));
+        let answer = with_timeout(move || held.recv().map_err(|error| error.to_string()));
         assert!(answer.unwrap_err().contains("3 seconds"));
         drop(hold);
     }

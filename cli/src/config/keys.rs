@@ -14,12 +14,11 @@ use toml_edit::{DocumentMut, Item, Table, value};
 use super::file::write_private;
 use super::keyring;
 use crate::args::SurfaceChoice;
-use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::error::{Exit, Failure};
 
 /// Where a key is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum StoredIn {
+pub(crate) enum KeyLocation {
     /// The platform's keyring.
     Keyring,
     /// The file.
@@ -28,11 +27,11 @@ pub(crate) enum StoredIn {
 
 /// What is stored, without the key itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Stored {
+pub(crate) struct StoredKey {
     /// Scheme, host and port that it was verified with.
     pub(crate) origin: String,
     /// Where it is.
-    pub(crate) place: StoredIn,
+    pub(crate) location: KeyLocation,
 }
 
 /// The stored keys of one configuration.
@@ -43,7 +42,7 @@ pub(crate) struct KeyStore {
 
 impl KeyStore {
     /// The store beside that configuration file.
-    pub(crate) fn beside(config: &std::path::Path) -> Self {
+    pub(crate) fn next_to(config: &std::path::Path) -> Self {
         Self {
             path: config.with_file_name("credentials.toml"),
         }
@@ -59,20 +58,20 @@ impl KeyStore {
         &self,
         profile: &str,
         surface: SurfaceChoice,
-    ) -> Result<Option<Stored>, Failure> {
+    ) -> Result<Option<StoredKey>, Failure> {
         let document = self.load()?;
         let Some(entry) = entry(&document, profile, surface) else {
             return Ok(None);
         };
         let text = |name: &str| entry.get(name).and_then(Item::as_str).map(str::to_owned);
-        let place = if text("key").is_some() {
-            StoredIn::File
+        let location = if text("key").is_some() {
+            KeyLocation::File
         } else {
-            StoredIn::Keyring
+            KeyLocation::Keyring
         };
-        Ok(Some(Stored {
+        Ok(Some(StoredKey {
             origin: text("origin").unwrap_or_default(),
-            place,
+            location,
         }))
     }
 
@@ -93,7 +92,7 @@ impl KeyStore {
                     Exit::NotAllowed,
                     format!("the key is in the keyring, which cannot be read: {why}"),
                 )
-                .next("unlock the keyring, or log in again with `svc auth login`")
+                .hint("unlock the keyring, or log in again with `svc auth login`")
             })?,
         };
         let key = Secret::new(text).map_err(|error| {
@@ -113,11 +112,11 @@ impl KeyStore {
         surface: SurfaceChoice,
         key: &Secret,
         origin: &str,
-    ) -> Result<(StoredIn, Option<String>), Failure> {
+    ) -> Result<(KeyLocation, Option<String>), Failure> {
         let account = account(profile, surface);
         let refused = keyring::write(&account, key.expose()).err();
         let mut document = self.load()?;
-        let table = document.entry("profiles").or_insert_with(implicit);
+        let table = document.entry("profiles").or_insert_with(implicit_table);
         let table = subtable(table, profile)?;
         let mut entry = Table::new();
         entry.insert("origin", value(origin));
@@ -126,12 +125,12 @@ impl KeyStore {
         }
         table.insert(surface.as_str(), Item::Table(entry));
         self.save(&document)?;
-        let place = if refused.is_some() {
-            StoredIn::File
+        let location = if refused.is_some() {
+            KeyLocation::File
         } else {
-            StoredIn::Keyring
+            KeyLocation::Keyring
         };
-        Ok((place, refused))
+        Ok((location, refused))
     }
 
     /// Removes the key of that profile and surface; says whether there was one.
@@ -139,7 +138,7 @@ impl KeyStore {
         let Some(stored) = self.find(profile, surface)? else {
             return Ok(false);
         };
-        if stored.place == StoredIn::Keyring {
+        if stored.location == KeyLocation::Keyring {
             keyring::remove(&account(profile, surface)).map_err(|why| {
                 Failure::other(format!("cannot remove the key from the keyring: {why}"))
             })?;
@@ -157,7 +156,7 @@ impl KeyStore {
     }
 
     /// What is wrong with who can read the file, if anything is.
-    pub(crate) fn exposure(&self) -> Option<String> {
+    pub(crate) fn permission_warning(&self) -> Option<String> {
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;
@@ -187,7 +186,7 @@ impl KeyStore {
         // The parser's message would quote the file, and so a key.
         text.parse().map_err(|_| {
             Failure::usage(format!("{} is no TOML", self.path.display()))
-                .next("remove it, and log in again")
+                .hint("remove it, and log in again")
         })
     }
 
@@ -209,7 +208,7 @@ fn subtable<'a>(
     name: &str,
 ) -> Result<&'a mut dyn toml_edit::TableLike, Failure> {
     item.as_table_like_mut()
-        .map(|table| table.entry(name).or_insert_with(implicit))
+        .map(|table| table.entry(name).or_insert_with(implicit_table))
         .and_then(Item::as_table_like_mut)
         .ok_or_else(|| {
             Failure::usage(
@@ -218,7 +217,7 @@ fn subtable<'a>(
         })
 }
 
-fn implicit() -> Item {
+fn implicit_table() -> Item {
     let mut table = Table::new();
     table.set_implicit(true);
     Item::Table(table)
@@ -235,7 +234,7 @@ mod tests {
     #[test]
     fn a_broken_file_of_keys_is_not_quoted() {
         let folder = tempfile::tempdir().unwrap();
-        let store = KeyStore::beside(&folder.path().join("config.toml"));
+        let store = KeyStore::next_to(&folder.path().join("config.toml"));
         fs::write(store.path(), "[profiles.default.open]\nkey = \"canary\n").unwrap();
         let failure = store.read("default", SurfaceChoice::Open).unwrap_err();
         assert!(!format!("{failure:?}").contains("canary"));
@@ -244,7 +243,7 @@ mod tests {
     #[test]
     fn a_key_of_the_file_comes_back_and_goes_away() {
         let folder = tempfile::tempdir().unwrap();
-        let store = KeyStore::beside(&folder.path().join("config.toml"));
+        let store = KeyStore::next_to(&folder.path().join("config.toml"));
         assert_eq!(store.find("default", SurfaceChoice::Open).unwrap(), None);
         let toml =
             "[profiles.default.open]\norigin = \"https://a.example\"\nkey = \"svc_open_x\"\n";
@@ -252,9 +251,9 @@ mod tests {
         let stored = store.find("default", SurfaceChoice::Open).unwrap().unwrap();
         assert_eq!(
             stored,
-            Stored {
+            StoredKey {
                 origin: "https://a.example".into(),
-                place: StoredIn::File
+                location: KeyLocation::File
             }
         );
         assert_eq!(
@@ -280,10 +279,10 @@ mod tests {
         use std::os::unix::fs::PermissionsExt;
 
         let folder = tempfile::tempdir().unwrap();
-        let store = KeyStore::beside(&folder.path().join("config.toml"));
+        let store = KeyStore::next_to(&folder.path().join("config.toml"));
         write_private(store.path(), b"").unwrap();
-        assert_eq!(store.exposure(), None);
+        assert_eq!(store.permission_warning(), None);
         fs::set_permissions(store.path(), fs::Permissions::from_mode(0o644)).unwrap();
-        assert!(store.exposure().is_some());
+        assert!(store.permission_warning().is_some());
     }
 }

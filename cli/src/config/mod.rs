@@ -3,13 +3,15 @@
 //! There is no hidden default: what is not configured is an error that says what to set. API keys
 //! are in `keys`; they are never an argument and never in the profile.
 
+mod environment;
 mod file;
 mod keyring;
 mod keys;
-mod places;
+mod paths;
 mod settings;
 
-pub(crate) use file::{ConfigFile, NAMES};
-pub(crate) use keys::{KeyStore, StoredIn};
-pub(crate) use places::{config_file, state_dir};
-pub(crate) use settings::{Environment, Origin, Settings, Sourced, origin_of};
+pub(crate) use environment::Environment;
+pub(crate) use file::{ConfigFile, PROFILE_KEYS};
+pub(crate) use keys::{KeyLocation, KeyStore};
+pub(crate) use paths::{config_file, state_dir};
+pub(crate) use settings::{Origin, Setting, Settings, origin_of};

@@ -1,58 +1,15 @@
 //! The values of one run, each with where it came from.
 
-use std::collections::BTreeMap;
-
 use url::Url;
 
+use super::environment::Environment;
 use super::file::ConfigFile;
-use super::places;
+use super::paths;
 use crate::args::{Global, SurfaceChoice};
-use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::error::{Exit, Failure};
 
 /// The profile that is used where none is named.
 const DEFAULT_PROFILE: &str = "default";
-
-/// The variables of the process, or of a test.
-#[derive(Default)]
-pub(crate) struct Environment(BTreeMap<String, String>);
-
-impl Environment {
-    /// The process's `SVC_` variables. An empty one counts as none.
-    pub(crate) fn of_process() -> Self {
-        let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
-            Some((name.into_string().ok()?, value.into_string().ok()?))
-        };
-        Self(
-            std::env::vars_os()
-                .filter_map(text)
-                .filter(|(name, value)| name.starts_with("SVC_") && !value.is_empty())
-                .collect(),
-        )
-    }
-
-    /// A variable.
-    pub(crate) fn get(&self, name: &str) -> Option<&str> {
-        self.0.get(name).map(String::as_str)
-    }
-}
-
-impl std::fmt::Debug for Environment {
-    /// The names only: among the values are keys.
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_set().entries(self.0.keys()).finish()
-    }
-}
-
-impl<const N: usize> From<[(&str, &str); N]> for Environment {
-    fn from(variables: [(&str, &str); N]) -> Self {
-        Self(
-            variables
-                .map(|(name, value)| (name.to_owned(), value.to_owned()))
-                .into(),
-        )
-    }
-}
 
 /// Where a value comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,7 +21,7 @@ pub(crate) enum Origin {
     /// The profile.
     Profile(String),
     /// Nothing named it.
-    Unnamed,
+    Default,
 }
 
 impl std::fmt::Display for Origin {
@@ -73,14 +30,14 @@ impl std::fmt::Display for Origin {
             Self::Flag(name) => write!(f, "flag {name}"),
             Self::Variable(name) => write!(f, "environment {name}"),
             Self::Profile(name) => write!(f, "profile {name}"),
-            Self::Unnamed => f.write_str("nothing names another"),
+            Self::Default => f.write_str("nothing names another"),
         }
     }
 }
 
 /// A value and where it comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Sourced {
+pub(crate) struct Setting {
     /// The value.
     pub(crate) value: String,
     /// Where it comes from.
@@ -91,69 +48,79 @@ pub(crate) struct Sourced {
 #[derive(Debug)]
 pub(crate) struct Settings {
     /// Which profile.
-    pub(crate) profile: Sourced,
+    pub(crate) profile: Setting,
     /// The file that it is in.
     pub(crate) file: ConfigFile,
-    base_url: Option<Sourced>,
-    developer_base_url: Option<Sourced>,
-    mcp_url: Option<Sourced>,
-    first_party_owner: Option<Sourced>,
-    webhook_secret_file: Option<Sourced>,
+    base_url: Option<Setting>,
+    developer_base_url: Option<Setting>,
+    mcp_url: Option<Setting>,
+    first_party_owner: Option<Setting>,
+    webhook_secret_file: Option<Setting>,
 }
 
 impl Settings {
     /// Reads the file and weighs flag, environment and profile.
     pub(crate) fn resolve(flags: &Global, environment: &Environment) -> Result<Self, Failure> {
-        let file = ConfigFile::load(places::config_file(environment)?)?;
-        let profile = pick(
+        let file = ConfigFile::load(paths::config_file(environment)?)?;
+        let profile = flag_or_variable(
             flags.profile.as_ref(),
             "--profile",
             environment,
             "SVC_PROFILE",
         )
-        .unwrap_or_else(|| Sourced {
+        .unwrap_or_else(|| Setting {
             value: DEFAULT_PROFILE.to_owned(),
-            origin: Origin::Unnamed,
+            origin: Origin::Default,
         });
-        let named = |flag: Option<&String>,
-                     flag_name,
-                     variable,
-                     name: &str|
-         -> Result<Option<Sourced>, Failure> {
-            if let Some(sourced) = pick(flag, flag_name, environment, variable) {
+        let resolve_value = |flag: Option<&String>,
+                             flag_name,
+                             variable,
+                             name: &str|
+         -> Result<Option<Setting>, Failure> {
+            if let Some(sourced) = flag_or_variable(flag, flag_name, environment, variable) {
                 return Ok(Some(sourced));
             }
             let value = file
                 .get(&profile.value, name)?
                 .filter(|value| !value.is_empty());
-            Ok(value.map(|value| Sourced {
+            Ok(value.map(|value| Setting {
                 value,
                 origin: Origin::Profile(profile.value.clone()),
             }))
         };
         Ok(Self {
-            base_url: named(
+            base_url: resolve_value(
                 flags.base_url.as_ref(),
                 "--base-url",
                 "SVC_BASE_URL",
                 "base_url",
             )?,
-            developer_base_url: named(
+            developer_base_url: resolve_value(
                 flags.developer_base_url.as_ref(),
                 "--developer-base-url",
                 "SVC_DEVELOPER_BASE_URL",
                 "developer_base_url",
             )?,
-            mcp_url: named(None, "", "SVC_MCP_URL", "mcp_url")?,
-            first_party_owner: named(None, "", "SVC_FIRST_PARTY_OWNER", "first_party_owner")?,
-            webhook_secret_file: named(None, "", "SVC_WEBHOOK_SECRET_FILE", "webhook_secret_file")?,
+            mcp_url: resolve_value(None, "", "SVC_MCP_URL", "mcp_url")?,
+            first_party_owner: resolve_value(
+                None,
+                "",
+                "SVC_FIRST_PARTY_OWNER",
+                "first_party_owner",
+            )?,
+            webhook_secret_file: resolve_value(
+                None,
+                "",
+                "SVC_WEBHOOK_SECRET_FILE",
+                "webhook_secret_file",
+            )?,
             profile,
             file,
         })
     }
 
     /// The value of that name, where there is one.
-    pub(crate) fn get(&self, name: &str) -> Option<&Sourced> {
+    pub(crate) fn get(&self, name: &str) -> Option<&Setting> {
         match name {
             "base_url" => self.base_url.as_ref(),
             "developer_base_url" => self.developer_base_url.as_ref(),
@@ -165,7 +132,7 @@ impl Settings {
     }
 
     /// A surface's URL, where there is one.
-    pub(crate) fn url_of(&self, surface: SurfaceChoice) -> Option<&Sourced> {
+    pub(crate) fn url_of(&self, surface: SurfaceChoice) -> Option<&Setting> {
         match surface {
             SurfaceChoice::Open => self.base_url.as_ref(),
             SurfaceChoice::Developer => self.developer_base_url.as_ref(),
@@ -173,8 +140,8 @@ impl Settings {
     }
 
     /// A surface's URL, or what to set.
-    pub(crate) fn require_url(&self, surface: SurfaceChoice) -> Result<&Sourced, Failure> {
-        self.profile_exists()?;
+    pub(crate) fn require_url(&self, surface: SurfaceChoice) -> Result<&Setting, Failure> {
+        self.check_profile()?;
         self.url_of(surface).ok_or_else(|| {
             let (variable, flag) = match surface {
                 SurfaceChoice::Open => ("SVC_BASE_URL", "--base-url"),
@@ -182,18 +149,18 @@ impl Settings {
             };
             let name = surface.as_str();
             Failure::usage(format!("no URL of the {name} surface is configured"))
-                .next(format!("set {variable}, or pass {flag} URL"))
-                .next(format!(
+                .hint(format!("set {variable}, or pass {flag} URL"))
+                .hint(format!(
                     "or store it with a key: svc auth login --surface {name} --base-url URL"
                 ))
-                .next("or try it out without any service: add --sandbox, or start `svc mock serve`")
+                .hint("or try it out without any service: add --sandbox, or start `svc mock serve`")
         })
     }
 
     /// A profile that someone named has to exist.
-    pub(crate) fn profile_exists(&self) -> Result<(), Failure> {
+    pub(crate) fn check_profile(&self) -> Result<(), Failure> {
         let name = &self.profile.value;
-        if self.profile.origin == Origin::Unnamed || self.file.profiles().contains(&name.as_str()) {
+        if self.profile.origin == Origin::Default || self.file.profiles().contains(&name.as_str()) {
             return Ok(());
         }
         let known = self.file.profiles().join(", ");
@@ -206,25 +173,25 @@ impl Settings {
             "no profile {name:?} in {}: {known}",
             self.file.path().display()
         ))
-        .next(format!(
+        .hint(format!(
             "make it: svc auth login --profile {name}, or svc config set --profile {name} KEY VALUE"
         )))
     }
 }
 
-fn pick(
+fn flag_or_variable(
     flag: Option<&String>,
     flag_name: &'static str,
     environment: &Environment,
     variable: &'static str,
-) -> Option<Sourced> {
-    let from_flag = flag.map(|value| Sourced {
+) -> Option<Setting> {
+    let from_flag = flag.map(|value| Setting {
         value: value.clone(),
         origin: Origin::Flag(flag_name),
     });
     from_flag.or_else(|| {
         let value = environment.get(variable)?.to_owned();
-        Some(Sourced {
+        Some(Setting {
             value,
             origin: Origin::Variable(variable),
         })
@@ -288,7 +255,7 @@ mod tests {
         let settings = settings(&Global::default(), Environment::default(), "").unwrap();
         let failure = settings.require_url(SurfaceChoice::Open).unwrap_err();
         assert_eq!(failure.exit(), Exit::Usage);
-        let said = failure.particulars().join("\n");
+        let said = failure.detail_lines().join("\n");
         for word in [
             "SVC_BASE_URL",
             "--base-url",

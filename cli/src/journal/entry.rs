@@ -4,8 +4,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use svc_sdk::types::{IdempotencyKey, Usd};
 
-use super::RequestHash;
-use crate::subject::SubjectId;
+use super::request_hash::RequestHash;
+use crate::types::{Outcome, ResourceId};
 
 /// What was meant to be sent. On disk before it was.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,7 +46,7 @@ pub(super) enum Line {
     Receipt {
         /// The job, run or queue that is paid for.
         #[serde(flatten)]
-        subject: SubjectId,
+        resource: ResourceId,
         /// The request that made it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         request_id: Option<String>,
@@ -63,44 +63,6 @@ pub(super) enum Line {
     },
 }
 
-/// What became of a submit, as a person was told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Outcome {
-    /// The receipt was printed, and nobody waited.
-    Submitted,
-    /// It completed, and its result was printed.
-    Completed,
-    /// It failed.
-    Failed,
-    /// It was canceled.
-    Canceled,
-    /// The run was skipped.
-    Skipped,
-    /// The service refused the submit: nothing ran, nothing was charged.
-    Refused,
-    /// It never reached the service.
-    NotSent,
-    /// A person chose to leave it and make a new call.
-    Abandoned,
-}
-
-impl Outcome {
-    /// The word for it.
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Submitted => "submitted",
-            Self::Completed => "completed",
-            Self::Failed => "failed",
-            Self::Canceled => "canceled",
-            Self::Skipped => "skipped",
-            Self::Refused => "refused",
-            Self::NotSent => "not sent",
-            Self::Abandoned => "abandoned",
-        }
-    }
-}
-
 /// A whole file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Entry {
@@ -109,7 +71,7 @@ pub(crate) struct Entry {
     pub(crate) intent: Intent,
     /// The job, run or queue, once there is one.
     #[serde(flatten)]
-    pub(crate) subject: Option<SubjectId>,
+    pub(crate) resource: Option<ResourceId>,
     /// The request that made it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) request_id: Option<String>,
@@ -133,7 +95,7 @@ impl Entry {
                 (Line::Intent(intent), None) => {
                     entry = Some(Self {
                         intent: *intent,
-                        subject: None,
+                        resource: None,
                         request_id: None,
                         outcome: None,
                         ended_at: None,
@@ -141,13 +103,13 @@ impl Entry {
                 }
                 (
                     Line::Receipt {
-                        subject,
+                        resource,
                         request_id,
                         price_usd,
                     },
                     Some(entry),
                 ) => {
-                    entry.subject = Some(subject);
+                    entry.resource = Some(resource);
                     entry.request_id = request_id;
                     entry.intent.price_usd = price_usd.or(entry.intent.price_usd);
                 }
@@ -166,7 +128,7 @@ impl Entry {
 pub(super) fn example(key: &str) -> Intent {
     Intent {
         id: key.to_owned(),
-        request_hash: RequestHash::of(
+        request_hash: RequestHash::new(
             "https://a",
             "f",
             svc_sdk::contract::Operation::VideoGenerate,
@@ -198,13 +160,13 @@ mod tests {
         let receipt = r#"{"receipt":{"job_id":"job_1"}}"#;
         for cut in 1..receipt.len() {
             let entry = Entry::parse(&format!("{intent}\n{}", &receipt[..cut])).unwrap();
-            assert_eq!(entry.subject, None, "{cut}");
+            assert_eq!(entry.resource, None, "{cut}");
         }
         let entry = Entry::parse(&format!(
             "{intent}\n{receipt}\n{{\"outcome\":{{\"outcome\":\"compl"
         ))
         .unwrap();
-        assert_eq!(entry.subject, Some(SubjectId::Job("job_1".into())));
+        assert_eq!(entry.resource, Some(ResourceId::Job("job_1".into())));
         assert_eq!(entry.outcome, None);
         for cut in 0..intent.len() {
             assert_eq!(Entry::parse(&intent[..cut]), None, "{cut}");
@@ -213,22 +175,22 @@ mod tests {
 
     #[test]
     fn what_was_started_comes_back_as_what_it_is() {
-        for subject in [
-            SubjectId::Job("job_1".into()),
-            SubjectId::Run("run_1".into()),
-            SubjectId::Queue("frq_1".into()),
+        for resource in [
+            ResourceId::Job("job_1".into()),
+            ResourceId::Run("run_1".into()),
+            ResourceId::Queue("frq_1".into()),
         ] {
             let receipt = Line::Receipt {
-                subject: subject.clone(),
+                resource: resource.clone(),
                 request_id: None,
                 price_usd: None,
             };
             let lines = [Line::Intent(Box::new(example("k"))), receipt];
             let text = lines.map(|line| serde_json::to_string(&line).unwrap());
             let entry = Entry::parse(&text.join("\n")).unwrap();
-            assert_eq!(entry.subject.as_ref(), Some(&subject));
+            assert_eq!(entry.resource.as_ref(), Some(&resource));
             let shown = serde_json::to_value(&entry).unwrap();
-            assert_eq!(shown[subject.field()], subject.id());
+            assert_eq!(shown[resource.field()], resource.id());
         }
     }
 
@@ -239,8 +201,8 @@ mod tests {
             "{intent}\n{{\"weather\":\"fine\"}}\n{{\"receipt\":{{\"job_id\":\"job_1\",\"new\":1}}}}\n"
         );
         assert_eq!(
-            Entry::parse(&text).unwrap().subject,
-            Some(SubjectId::Job("job_1".into()))
+            Entry::parse(&text).unwrap().resource,
+            Some(ResourceId::Job("job_1".into()))
         );
     }
 }

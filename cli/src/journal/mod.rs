@@ -10,9 +10,9 @@
 //! request is in it.
 
 mod entry;
-mod fingerprint;
-mod folder;
+mod request_hash;
+mod store;
 
-pub(crate) use entry::{Intent, Outcome};
-pub(crate) use fingerprint::{RequestHash, key_fingerprint};
-pub(crate) use folder::{Journal, OpenIntent};
+pub(crate) use entry::Intent;
+pub(crate) use request_hash::{RequestHash, key_fingerprint};
+pub(crate) use store::{Journal, OpenIntent};

@@ -16,21 +16,21 @@ use tokio::select;
 use tokio::sync::{Semaphore, watch};
 use tokio::time::{sleep, timeout};
 
-use super::receive::Desk;
-use super::told;
+use super::receive::Receiver;
+use super::shutdown::stopped;
 
 /// Connections at once; more wait in the system's queue.
-const CONNECTIONS: u32 = 256;
+const MAX_CONNECTIONS: u32 = 256;
 /// For a request's head, and between requests.
-const PATIENCE: Duration = Duration::from_secs(15);
+const HEADER_READ_TIMEOUT: Duration = Duration::from_secs(15);
 /// For what is under way when it ends.
-const FAREWELL: Duration = Duration::from_secs(1);
+const SHUTDOWN_GRACE: Duration = Duration::from_secs(1);
 /// The first pause after an accept that failed for want of something, such as file descriptors.
-const PAUSE: Duration = Duration::from_millis(50);
+const FIRST_ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// The pauses after which it is given up, each twice as long as the one before: 51 s in all.
-const PAUSES: u32 = 10;
+const MAX_ACCEPT_PAUSES: u32 = 10;
 /// The head of a request may take up so much.
-const HEAD_BYTES: usize = 64 * 1024;
+const MAX_HEADER_BYTES: usize = 64 * 1024;
 
 /// Where connections come from.
 pub(super) trait Accept: Send + 'static {
@@ -46,45 +46,45 @@ impl Accept for TcpListener {
 /// Accepts until told to stop, then waits for the connections to end. Gives back why it stopped.
 pub(super) async fn accept(
     listener: impl Accept,
-    desk: Arc<Desk>,
+    receiver: Arc<Receiver>,
     mut stop: watch::Receiver<bool>,
 ) -> io::Error {
-    let slots = Arc::new(Semaphore::new(CONNECTIONS as usize));
+    let slots = Arc::new(Semaphore::new(MAX_CONNECTIONS as usize));
     let mut failures = 0;
-    let why = loop {
+    let error = loop {
         let next = async {
             let slot = Arc::clone(&slots).acquire_owned().await;
             (slot, listener.accept().await)
         };
         let (slot, accepted) = select! {
-            () = told(&mut stop) => break io::ErrorKind::Interrupted.into(),
+            () = stopped(&mut stop) => break io::ErrorKind::Interrupted.into(),
             next = next => next,
         };
         match (slot, accepted) {
             (Ok(slot), Ok((stream, _))) => {
                 failures = 0;
-                let connection = serve(stream, Arc::clone(&desk), stop.clone());
+                let connection = serve(stream, Arc::clone(&receiver), stop.clone());
                 tokio::spawn(async move {
                     connection.await;
                     drop(slot);
                 });
             }
             (Err(closed), _) => break io::Error::other(closed),
-            (_, Err(error)) if is_the_clients(&error) => {}
-            (_, Err(error)) if failures >= PAUSES => break error,
+            (_, Err(error)) if is_client_error(&error) => {}
+            (_, Err(error)) if failures >= MAX_ACCEPT_PAUSES => break error,
             (_, Err(_)) => {
-                sleep(PAUSE * 2_u32.pow(failures)).await;
+                sleep(FIRST_ACCEPT_PAUSE * 2_u32.pow(failures)).await;
                 failures += 1;
             }
         }
     };
     drop(listener);
-    let _ = timeout(FAREWELL, slots.acquire_many(CONNECTIONS)).await;
-    why
+    let _ = timeout(SHUTDOWN_GRACE, slots.acquire_many(MAX_CONNECTIONS)).await;
+    error
 }
 
 /// Whether an accept failed because of the connection, not because of the listener.
-fn is_the_clients(error: &io::Error) -> bool {
+fn is_client_error(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted};
     matches!(
         error.kind(),
@@ -92,20 +92,20 @@ fn is_the_clients(error: &io::Error) -> bool {
     )
 }
 
-async fn serve(stream: TcpStream, desk: Arc<Desk>, mut stop: watch::Receiver<bool>) {
-    let answer = service_fn(move |request| Arc::clone(&desk).answer(request));
+async fn serve(stream: TcpStream, receiver: Arc<Receiver>, mut stop: watch::Receiver<bool>) {
+    let service = service_fn(move |request| Arc::clone(&receiver).handle(request));
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(PATIENCE)
-        .max_buf_size(HEAD_BYTES)
-        .serve_connection(TokioIo::new(stream), answer);
+        .header_read_timeout(HEADER_READ_TIMEOUT)
+        .max_buf_size(MAX_HEADER_BYTES)
+        .serve_connection(TokioIo::new(stream), service);
     let mut connection = pin!(connection);
     select! {
         // An error is the client's.
         _ = connection.as_mut() => {}
-        () = told(&mut stop) => {
+        () = stopped(&mut stop) => {
             connection.as_mut().graceful_shutdown();
-            let _ = timeout(FAREWELL, connection).await;
+            let _ = timeout(SHUTDOWN_GRACE, connection).await;
         }
     }
 }
@@ -142,14 +142,14 @@ mod tests {
     }
 
     async fn ends(failures: u32, kind: io::ErrorKind) -> bool {
-        let secrets = Secrets::of_text("whsec_newest", Source::Service).unwrap();
+        let secrets = Secrets::from_text("whsec_newest", Source::Service).unwrap();
         let keys = Arc::new(Keys::new(&secrets, Duration::from_secs(300), None));
-        let (news, _heard) = mpsc::channel(1);
+        let (events, _received) = mpsc::channel(1);
         let store = store::shared(Store::in_memory(false));
-        let desk = Arc::new(Desk::new(keys, store, None, news));
+        let receiver = Arc::new(Receiver::new(keys, store, None, events));
         let (_stop, stopped) = watch::channel(false);
         let failures = Mutex::new(failures);
-        let accepting = accept(Poor { failures, kind }, desk, stopped);
+        let accepting = accept(Poor { failures, kind }, receiver, stopped);
         timeout(Duration::from_secs(600), accepting).await.is_ok()
     }
 

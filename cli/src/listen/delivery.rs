@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use svc_webhook_verify::DedupeKey;
 
 /// Headers that belong to one connection, and are not passed on.
-const OF_THE_CONNECTION: [HeaderName; 11] = [
+const HOP_BY_HOP: [HeaderName; 11] = [
     CONNECTION,
     CONTENT_LENGTH,
     EXPECT,
@@ -31,7 +31,7 @@ pub(super) struct Delivery {
     /// What makes another one the same; a test delivery has nothing of the kind.
     #[serde(with = "key", skip_serializing_if = "Option::is_none", default)]
     pub(super) key: Option<DedupeKey>,
-    /// What it is called in news: `job.completed job_1`.
+    /// What it is called in messages: `job.completed job_1`.
     pub(super) name: String,
     /// Names and values, a byte of a value a character.
     headers: Vec<(String, String)>,
@@ -55,8 +55,8 @@ impl Delivery {
         headers: &HeaderMap,
         body: &Bytes,
     ) -> Self {
-        let named = |name: &HeaderName| !OF_THE_CONNECTION.contains(name);
-        let headers = headers.iter().filter(|(name, _)| named(name));
+        let is_end_to_end = |name: &HeaderName| !HOP_BY_HOP.contains(name);
+        let headers = headers.iter().filter(|(name, _)| is_end_to_end(name));
         let body = match std::str::from_utf8(body) {
             Ok(text) => Body::Text(text.to_owned()),
             Err(_) => Body::Hex {

@@ -14,24 +14,24 @@ use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::time::{sleep, timeout};
 
 use super::delivery::Delivery;
+use super::event::ListenEvent;
 use super::keys::Keys;
-use super::news::News;
+use super::shutdown::stopped;
 use super::store::{self, Shared};
-use super::told;
 use crate::clock;
 use crate::webhook::Target;
 
 /// Deliveries under way at once.
-const AT_ONCE: u32 = 8;
+const MAX_CONCURRENT: u32 = 8;
 /// For one attempt.
-const PATIENCE: Duration = Duration::from_secs(30);
+const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(30);
 /// Before the second attempt; then twice as long each time.
-const FIRST_PAUSE: Duration = Duration::from_millis(250);
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+const INITIAL_BACKOFF: Duration = Duration::from_millis(250);
+const MAX_BACKOFF: Duration = Duration::from_secs(30);
 /// What a target that asks for time is given at most.
-const LONGEST_WISH: Duration = Duration::from_secs(120);
+const MAX_RETRY_AFTER: Duration = Duration::from_secs(120);
 /// A delivery that has waited so long is signed anew: a target that verifies would find it stale.
-const FRESH_FOR: u64 = 240;
+const RESIGN_AFTER_SECONDS: u64 = 240;
 
 /// Sends on what is kept.
 pub(super) struct Forwarder {
@@ -40,8 +40,8 @@ pub(super) struct Forwarder {
     store: Shared,
     keys: Arc<Keys>,
     /// How often the target may refuse an event.
-    refusals: u32,
-    news: mpsc::Sender<News>,
+    max_rejections: u32,
+    events: mpsc::Sender<ListenEvent>,
     stop: watch::Receiver<bool>,
     slots: Semaphore,
 }
@@ -50,11 +50,11 @@ pub(super) struct Forwarder {
 #[derive(Debug, PartialEq, Eq)]
 enum Attempt {
     /// The target has it.
-    Taken,
+    Delivered,
     /// The target does not want it, and hardly will.
-    Refused(String),
+    Rejected(String),
     /// The target is down, or busy.
-    Later(String, Option<Duration>),
+    Retry(String, Option<Duration>),
 }
 
 impl Forwarder {
@@ -63,8 +63,8 @@ impl Forwarder {
         transport: Arc<dyn Transport>,
         store: Shared,
         keys: Arc<Keys>,
-        refusals: u32,
-        news: mpsc::Sender<News>,
+        max_rejections: u32,
+        events: mpsc::Sender<ListenEvent>,
         stop: watch::Receiver<bool>,
     ) -> Self {
         Self {
@@ -72,33 +72,33 @@ impl Forwarder {
             transport,
             store,
             keys,
-            refusals,
-            news,
+            max_rejections,
+            events,
             stop,
-            slots: Semaphore::new(AT_ONCE as usize),
+            slots: Semaphore::new(MAX_CONCURRENT as usize),
         }
     }
 
     /// Sees to it that a delivery is sent on. It ends when it was, or when the listener ends.
-    pub(super) fn take_up(self: &Arc<Self>, id: u64) {
+    pub(super) fn spawn(self: &Arc<Self>, id: u64) {
         let forwarder = Arc::clone(self);
         tokio::spawn(async move {
             let mut stop = forwarder.stop.clone();
-            let mut tries = Tries::default();
+            let mut retries = RetryState::default();
             loop {
                 let pause = select! {
                     biased;
-                    () = told(&mut stop) => return,
+                    () = stopped(&mut stop) => return,
                     // What is under way is not broken off: the target may have it already.
                     slot = forwarder.slots.acquire() => match slot {
-                        Ok(_slot) => forwarder.try_once(id, &mut tries).await,
+                        Ok(_slot) => forwarder.attempt_once(id, &mut retries).await,
                         Err(_) => return,
                     },
                 };
                 let Some(pause) = pause else { return };
                 select! {
                     biased;
-                    () = told(&mut stop) => return,
+                    () = stopped(&mut stop) => return,
                     () = sleep(pause) => {}
                 }
             }
@@ -106,17 +106,17 @@ impl Forwarder {
     }
 
     /// Waits until nothing is under way any more.
-    pub(super) async fn ended(&self) {
-        let _ = self.slots.acquire_many(AT_ONCE).await;
+    pub(super) async fn wait_idle(&self) {
+        let _ = self.slots.acquire_many(MAX_CONCURRENT).await;
     }
 
     /// One attempt. Gives the pause before the next, where there is to be one.
-    async fn try_once(&self, id: u64, tries: &mut Tries) -> Option<Duration> {
+    async fn attempt_once(&self, id: u64, retries: &mut RetryState) -> Option<Duration> {
         let read = self.with_store(move |store| store.delivery(id)).await;
         let delivery = match read {
             Ok(delivery) => delivery?,
             Err(error) => {
-                self.tell(News::Warning(format!(
+                self.emit(ListenEvent::Warning(format!(
                     "an event in the store cannot be read ({error}); it is not forwarded"
                 )));
                 return None;
@@ -124,25 +124,27 @@ impl Forwarder {
         };
         let name = delivery.name.clone();
         let attempt = self.send(delivery).await;
-        let pause = tries.next(&attempt, self.refusals);
+        let pause = retries.next_pause(&attempt, self.max_rejections);
         match (attempt, pause) {
-            (Attempt::Taken, _) => {
-                self.settle(id, true).await;
-                if tries.failed > 0 {
-                    let times = tries.failed + 1;
-                    self.tell(News::Note(format!("forwarded {name} at attempt {times}")));
+            (Attempt::Delivered, _) => {
+                self.record_outcome(id, true).await;
+                if retries.failed > 0 {
+                    let times = retries.failed + 1;
+                    self.emit(ListenEvent::Note(format!(
+                        "forwarded {name} at attempt {times}"
+                    )));
                 }
             }
-            (Attempt::Refused(why), None) => {
-                self.settle(id, false).await;
-                let times = tries.failed;
-                self.tell(News::Warning(format!(
-                    "gave up forwarding {name} after {times} attempts: {why}"
+            (Attempt::Rejected(reason), None) => {
+                self.record_outcome(id, false).await;
+                let times = retries.failed;
+                self.emit(ListenEvent::Warning(format!(
+                    "gave up forwarding {name} after {times} attempts: {reason}"
                 )));
             }
-            (Attempt::Refused(why) | Attempt::Later(why, _), _) if tries.failed == 1 => {
-                self.tell(News::Note(format!(
-                    "could not forward {name} ({why}); it is tried again"
+            (Attempt::Rejected(reason) | Attempt::Retry(reason, _), _) if retries.failed == 1 => {
+                self.emit(ListenEvent::Note(format!(
+                    "could not forward {name} ({reason}); it is tried again"
                 )));
             }
             _ => {}
@@ -150,13 +152,13 @@ impl Forwarder {
         pause
     }
 
-    async fn settle(&self, id: u64, forwarded: bool) {
+    async fn record_outcome(&self, id: u64, forwarded: bool) {
         let now = clock::unix_seconds();
-        let settled = self
+        let recorded = self
             .with_store(move |store| store.settle(id, forwarded, now))
             .await;
-        if let Err(error) = settled {
-            self.tell(News::Warning(format!(
+        if let Err(error) = recorded {
+            self.emit(ListenEvent::Warning(format!(
                 "the store cannot be written ({error}): the next run forwards an event again"
             )));
         }
@@ -176,8 +178,8 @@ impl Forwarder {
         let request = delivery.body().map(|body| {
             let mut headers = delivery.headers();
             let now = clock::unix_seconds();
-            if now.saturating_sub(delivery.at) > FRESH_FOR {
-                self.sign_anew(&mut headers, now, &body);
+            if now.saturating_sub(delivery.at) > RESIGN_AFTER_SECONDS {
+                self.sign_again(&mut headers, now, &body);
             }
             let mut request = self.target.post(body);
             *request.headers_mut() = headers;
@@ -186,37 +188,37 @@ impl Forwarder {
         let sending = request.map(|request| self.transport.send(request));
         async move {
             let Some(sending) = sending else {
-                return Attempt::Refused("what was stored of it is damaged".to_owned());
+                return Attempt::Rejected("what was stored of it is damaged".to_owned());
             };
-            match timeout(PATIENCE, sending).await {
-                Ok(Ok(answer)) => Attempt::of(answer.status(), answer.headers()),
+            match timeout(ATTEMPT_TIMEOUT, sending).await {
+                Ok(Ok(answer)) => Attempt::from_response(answer.status(), answer.headers()),
                 Ok(Err(error)) => {
                     let cause = std::error::Error::source(&error).map(ToString::to_string);
-                    Attempt::Later(cause.unwrap_or_else(|| error.to_string()), None)
+                    Attempt::Retry(cause.unwrap_or_else(|| error.to_string()), None)
                 }
-                Err(_) => Attempt::Later("no answer in time".to_owned(), None),
+                Err(_) => Attempt::Retry("no answer in time".to_owned(), None),
             }
         }
     }
 
     /// As the service does when it redelivers: the same body, a fresh timestamp and signature.
-    fn sign_anew(&self, headers: &mut HeaderMap, now: u64, body: &[u8]) {
+    fn sign_again(&self, headers: &mut HeaderMap, now: u64, body: &[u8]) {
         let keys = self.keys.verifier().keys().clone();
         for name in [header::TIMESTAMP, header::SIGNATURE, header::FINGERPRINT] {
             headers.remove(name);
         }
         let signed = HeaderMap::from(Signer::new(keys).sign(now, body));
-        let named = |(name, value)| Some((Option::<HeaderName>::from(name)?, value));
+        let with_name = |(name, value)| Some((Option::<HeaderName>::from(name)?, value));
         headers.extend(
             signed
                 .into_iter()
-                .filter_map(|(name, value)| named((name?, value))),
+                .filter_map(|(name, value)| with_name((name?, value))),
         );
     }
 
-    fn tell(&self, news: News) {
+    fn emit(&self, event: ListenEvent) {
         // Where so much is going on that it cannot be told, forwarding goes first.
-        let _ = self.news.try_send(news);
+        let _ = self.events.try_send(event);
     }
 }
 
@@ -229,43 +231,43 @@ impl fmt::Debug for Forwarder {
 }
 
 impl Attempt {
-    fn of(status: StatusCode, headers: &HeaderMap) -> Self {
-        let why = format!("the target answered {}", status.as_u16());
+    fn from_response(status: StatusCode, headers: &HeaderMap) -> Self {
+        let reason = format!("the target answered {}", status.as_u16());
         match status.as_u16() {
-            200..=299 => Self::Taken,
+            200..=299 => Self::Delivered,
             408 | 425 | 429 | 500..=599 => {
-                let wish = headers
+                let retry_after = headers
                     .get(RETRY_AFTER)
                     .and_then(|value| value.to_str().ok()?.parse().ok());
-                Self::Later(why, wish.map(Duration::from_secs))
+                Self::Retry(reason, retry_after.map(Duration::from_secs))
             }
-            _ => Self::Refused(why),
+            _ => Self::Rejected(reason),
         }
     }
 }
 
 /// What was tried with one delivery.
 #[derive(Debug, Default)]
-struct Tries {
+struct RetryState {
     failed: u32,
-    refused: u32,
+    rejected: u32,
 }
 
-impl Tries {
+impl RetryState {
     /// Takes in an attempt, and gives the pause before the next one, where there is to be one.
-    fn next(&mut self, attempt: &Attempt, refusals: u32) -> Option<Duration> {
+    fn next_pause(&mut self, attempt: &Attempt, max_rejections: u32) -> Option<Duration> {
         let doubled = 2_u32.saturating_pow(self.failed);
-        let pause = FIRST_PAUSE.saturating_mul(doubled).min(LONGEST_PAUSE);
+        let pause = INITIAL_BACKOFF.saturating_mul(doubled).min(MAX_BACKOFF);
         match attempt {
-            Attempt::Taken => None,
-            Attempt::Refused(_) => {
+            Attempt::Delivered => None,
+            Attempt::Rejected(_) => {
                 self.failed = self.failed.saturating_add(1);
-                self.refused = self.refused.saturating_add(1);
-                (self.refused < refusals).then_some(pause)
+                self.rejected = self.rejected.saturating_add(1);
+                (self.rejected < max_rejections).then_some(pause)
             }
-            Attempt::Later(_, wish) => {
+            Attempt::Retry(_, retry_after) => {
                 self.failed = self.failed.saturating_add(1);
-                Some(pause.max(wish.unwrap_or_default().min(LONGEST_WISH)))
+                Some(pause.max(retry_after.unwrap_or_default().min(MAX_RETRY_AFTER)))
             }
         }
     }
@@ -312,7 +314,7 @@ mod tests {
     struct Sent {
         target: Scripted,
         store: Shared,
-        news: Vec<News>,
+        events: Vec<ListenEvent>,
     }
 
     /// What comes of a delivery that was received so long ago, after an hour.
@@ -326,11 +328,11 @@ mod tests {
         headers.insert(header::SIGNATURE, HeaderValue::from_static("as it came"));
         let body = Bytes::from_static(b"{ \"event\" : 1 }");
         store
-            .take(Delivery::new(at, None, "a test".into(), &headers, &body))
+            .insert(Delivery::new(at, None, "a test".into(), &headers, &body))
             .unwrap();
         let store = store::shared(store);
-        let secrets = Secrets::of_text("whsec_newest", Source::Service).unwrap();
-        let (news, mut heard) = mpsc::channel(100);
+        let secrets = Secrets::from_text("whsec_newest", Source::Service).unwrap();
+        let (events, mut heard) = mpsc::channel(100);
         let (_stop, stopped) = watch::channel(false);
         let forwarder = Arc::new(Forwarder::new(
             "http://127.0.0.1:1/in?a=b".parse().unwrap(),
@@ -338,23 +340,23 @@ mod tests {
             Arc::clone(&store),
             Arc::new(Keys::new(&secrets, Duration::from_secs(300), None)),
             3,
-            news,
+            events,
             stopped,
         ));
-        forwarder.take_up(1);
+        forwarder.spawn(1);
         // A second at a time, so that work on other threads is waited for too.
         for _ in 0..3600 {
             sleep(Duration::from_secs(1)).await;
             tokio::task::spawn_blocking(|| {}).await.unwrap();
         }
-        let mut told = Vec::new();
-        while let Ok(news) = heard.try_recv() {
-            told.push(news);
+        let mut stopped = Vec::new();
+        while let Ok(events) = heard.try_recv() {
+            stopped.push(events);
         }
         Sent {
             target,
             store,
-            news: told,
+            events: stopped,
         }
     }
 
@@ -369,7 +371,9 @@ mod tests {
             assert_eq!(request.headers()[header::SIGNATURE], "as it came");
         }
         assert!(store::lock(&sent.store).pending().is_empty());
-        assert!(matches!(&sent.news[..], [News::Note(_), News::Note(last)] if last.contains("12")));
+        assert!(
+            matches!(&sent.events[..], [ListenEvent::Note(_), ListenEvent::Note(last)] if last.contains("12"))
+        );
     }
 
     #[tokio::test(start_paused = true)]
@@ -377,12 +381,14 @@ mod tests {
         let sent = forwarded(&[404, 503, 302, 400], 0).await;
         assert_eq!(sent.target.seen.lock().unwrap().len(), 4);
         assert!(store::lock(&sent.store).pending().is_empty());
-        assert!(matches!(sent.news.last(), Some(News::Warning(why)) if why.contains("400")));
+        assert!(
+            matches!(sent.events.last(), Some(ListenEvent::Warning(reason)) if reason.contains("400"))
+        );
     }
 
     #[tokio::test(start_paused = true)]
     async fn what_has_waited_too_long_is_signed_anew() {
-        let sent = forwarded(&[], FRESH_FOR + 60).await;
+        let sent = forwarded(&[], RESIGN_AFTER_SECONDS + 60).await;
         let seen = sent.target.seen.lock().unwrap();
         let verifier = Verifier::new(svc_webhook_verify::Key::new("whsec_newest").unwrap());
         let (headers, body) = (seen[0].headers(), seen[0].body());
@@ -394,20 +400,24 @@ mod tests {
 
     #[test]
     fn pauses_grow_to_half_a_minute_and_heed_the_target() {
-        let later =
-            |wish: Option<u64>| Attempt::Later(String::new(), wish.map(Duration::from_secs));
-        let mut tries = Tries::default();
+        let later = |retry_after: Option<u64>| {
+            Attempt::Retry(String::new(), retry_after.map(Duration::from_secs))
+        };
+        let mut retries = RetryState::default();
         let pauses: Vec<_> = (0..9)
-            .map(|_| tries.next(&later(None), 3).unwrap())
+            .map(|_| retries.next_pause(&later(None), 3).unwrap())
             .collect();
         assert_eq!(pauses[..3], [250, 500, 1000].map(Duration::from_millis));
-        assert_eq!(pauses[8], LONGEST_PAUSE);
+        assert_eq!(pauses[8], MAX_BACKOFF);
         assert_eq!(
-            tries.next(&later(Some(60)), 3),
+            retries.next_pause(&later(Some(60)), 3),
             Some(Duration::from_secs(60))
         );
-        assert_eq!(tries.next(&later(Some(u64::MAX)), 3), Some(LONGEST_WISH));
-        tries.failed = u32::MAX;
-        assert_eq!(tries.next(&later(None), 3), Some(LONGEST_PAUSE));
+        assert_eq!(
+            retries.next_pause(&later(Some(u64::MAX)), 3),
+            Some(MAX_RETRY_AFTER)
+        );
+        retries.failed = u32::MAX;
+        assert_eq!(retries.next_pause(&later(None), 3), Some(MAX_BACKOFF));
     }
 }

@@ -12,18 +12,18 @@ use std::time::Duration;
 use http::HeaderMap;
 use jiff::Timestamp;
 use svc_sdk::developer;
-use svc_webhook_verify::{Fingerprint, VerifiedSignature, Verifier, VerifyError, header};
+use svc_webhook_verify::{Fingerprint, Reject, Verified, Verifier, header};
 
 use crate::clock;
-use crate::failure::Failure;
+use crate::error::Failure;
 use crate::webhook::{Secrets, Source};
 
 /// Anyone can send a fingerprint that nobody knows: the service is asked no more often.
-const ASKED_EVERY: Duration = Duration::from_secs(2);
+const MIN_FETCH_INTERVAL: Duration = Duration::from_secs(2);
 /// And waited for no longer: the service itself waits ten seconds for the answer to a delivery.
-const PATIENCE: Duration = Duration::from_secs(5);
+const FETCH_TIMEOUT: Duration = Duration::from_secs(5);
 /// So many fingerprints are told of.
-const TOLD_AT_MOST: usize = 16;
+const MAX_WARNED_FINGERPRINTS: usize = 16;
 
 /// The secrets in use.
 pub(crate) struct Keys {
@@ -32,18 +32,18 @@ pub(crate) struct Keys {
     tolerance: Duration,
     /// To ask the service with.
     client: Option<developer::Client>,
-    asked_at: Mutex<Option<Timestamp>>,
-    told: Mutex<HashSet<String>>,
+    fetched_at: Mutex<Option<Timestamp>>,
+    warned: Mutex<HashSet<String>>,
 }
 
 /// A delivery that was checked.
 #[derive(Debug)]
 pub(super) struct Checked {
-    pub(super) outcome: Result<VerifiedSignature, VerifyError>,
+    pub(super) outcome: Result<Verified, Reject>,
     /// Which of our secrets it was signed with.
     pub(super) fingerprint: Option<Fingerprint>,
     /// What there is to say of a secret that is not ours, said once.
-    pub(super) stranger: Option<String>,
+    pub(super) warning: Option<String>,
 }
 
 impl Keys {
@@ -59,14 +59,14 @@ impl Keys {
             source: secrets.source().clone(),
             tolerance,
             client,
-            asked_at: Mutex::default(),
-            told: Mutex::default(),
+            fetched_at: Mutex::default(),
+            warned: Mutex::default(),
         }
     }
 
     /// The verifier of this moment.
     pub(super) fn verifier(&self) -> Arc<Verifier> {
-        Arc::clone(&guard(&self.verifier))
+        Arc::clone(&lock(&self.verifier))
     }
 
     /// Which secrets they are, the newest first.
@@ -77,82 +77,88 @@ impl Keys {
     }
 
     /// Refuses what is no delivery by its headers alone, before its body is there.
-    pub(super) fn check_headers(&self, headers: &HeaderMap) -> Result<(), VerifyError> {
-        self.verifier().begin_with_headers(headers).map(drop)
+    pub(super) fn check_headers(&self, headers: &HeaderMap) -> Result<(), Reject> {
+        self.verifier().begin_headers(headers).map(drop)
     }
 
     /// Verifies a delivery; looks for a newer secret where it names one.
     pub(super) async fn check(&self, headers: &HeaderMap, body: &[u8], now: u64) -> Checked {
         let mut verifier = self.verifier();
-        let mut outcome = verifier.verify_with_headers(headers, body, now);
-        let mut stranger = None;
+        let mut outcome = verifier.check_headers(headers, body, now);
+        let mut warning = None;
         // Nobody goes looking for the sake of what is malformed or stale.
-        let is_worth_it = matches!(outcome, Ok(_) | Err(VerifyError::SignatureMismatch));
-        if let Some(print) = unknown(&verifier, headers).filter(|_| is_worth_it) {
-            if self.renew().await {
+        let may_be_newer_key = matches!(outcome, Ok(_) | Err(Reject::SignatureMismatch));
+        if let Some(fingerprint) =
+            unknown_fingerprint(&verifier, headers).filter(|_| may_be_newer_key)
+        {
+            if self.reload().await {
                 verifier = self.verifier();
-                outcome = verifier.verify_with_headers(headers, body, now);
+                outcome = verifier.check_headers(headers, body, now);
             }
-            let still = unknown(&verifier, headers).is_some() && outcome.is_ok();
-            stranger = still.then(|| self.say_once(&print)).flatten();
+            let is_still_unknown =
+                unknown_fingerprint(&verifier, headers).is_some() && outcome.is_ok();
+            warning = is_still_unknown
+                .then(|| self.warn_once(&fingerprint))
+                .flatten();
         }
-        let index = outcome.as_ref().ok().map(VerifiedSignature::key_index);
+        let index = outcome.as_ref().ok().map(Verified::key_index);
         let key = index.and_then(|index| verifier.keys().iter().nth(index));
         Checked {
             fingerprint: key.map(svc_webhook_verify::Key::fingerprint),
             outcome,
-            stranger,
+            warning,
         }
     }
 
     /// Reads the secrets again; says whether they are others now.
-    async fn renew(&self) -> bool {
+    async fn reload(&self) -> bool {
         let secrets = match &self.source {
             Source::Fixed(_) => return false,
             // What cannot be read for the moment changes nothing.
-            Source::File(path) => Secrets::of_file(path).ok(),
+            Source::File(path) => Secrets::from_file(path).ok(),
             Source::Service => match &self.client {
-                Some(client) if self.may_ask() => {
-                    let fetched = tokio::time::timeout(PATIENCE, fetch(client)).await;
+                Some(client) if self.may_fetch() => {
+                    let fetched = tokio::time::timeout(FETCH_TIMEOUT, fetch_secrets(client)).await;
                     fetched.ok().and_then(Result::ok)
                 }
                 _ => None,
             },
         };
         let Some(secrets) = secrets else { return false };
-        let prints = |verifier: &Verifier| -> Vec<Fingerprint> {
+        let fingerprints_of = |verifier: &Verifier| -> Vec<Fingerprint> {
             verifier
                 .keys()
                 .iter()
                 .map(svc_webhook_verify::Key::fingerprint)
                 .collect()
         };
-        let renewed = Verifier::new(secrets.keys().clone()).tolerance(self.tolerance);
-        let mut current = guard(&self.verifier);
-        let differs = prints(&current) != prints(&renewed);
+        let reloaded = Verifier::new(secrets.keys().clone()).tolerance(self.tolerance);
+        let mut current = lock(&self.verifier);
+        let differs = fingerprints_of(&current) != fingerprints_of(&reloaded);
         if differs {
-            *current = Arc::new(renewed);
+            *current = Arc::new(reloaded);
         }
         differs
     }
 
-    fn may_ask(&self) -> bool {
+    fn may_fetch(&self) -> bool {
         let now = clock::now();
-        let mut asked_at = guard(&self.asked_at);
-        let may = asked_at.is_none_or(|at| clock::age(now, at) >= ASKED_EVERY);
-        if may {
-            *asked_at = Some(now);
+        let mut fetched_at = lock(&self.fetched_at);
+        let is_due = fetched_at.is_none_or(|at| clock::elapsed(now, at) >= MIN_FETCH_INTERVAL);
+        if is_due {
+            *fetched_at = Some(now);
         }
-        may
+        is_due
     }
 
     /// A delivery is genuine, and names a newer secret that we do not have.
-    fn say_once(&self, print: &str) -> Option<String> {
-        let mut told = guard(&self.told);
-        let is_new = told.len() < TOLD_AT_MOST && told.insert(print.to_owned());
+    fn warn_once(&self, fingerprint: &str) -> Option<String> {
+        let mut warned = lock(&self.warned);
+        let is_new =
+            warned.len() < MAX_WARNED_FINGERPRINTS && warned.insert(fingerprint.to_owned());
         is_new.then(|| {
             format!(
-                "a newer signing secret ({print}) is in use and is not in {}: put it there before the old one is retired",
+                "a newer signing secret ({fingerprint}) is in use and is not in {}: put it there before the old one is retired",
                 self.source
             )
         })
@@ -169,28 +175,29 @@ impl fmt::Debug for Keys {
 }
 
 /// The signing secret of the service.
-pub(crate) async fn fetch(client: &developer::Client) -> Result<Secrets, Failure> {
+pub(crate) async fn fetch_secrets(client: &developer::Client) -> Result<Secrets, Failure> {
     let answer = client.signing_secret_get().send().await?;
     let text = answer.secret.ok_or_else(|| {
         Failure::other("the service does not tell the signing secret")
-            .next("pass --secret-file FILE")
+            .hint("pass --secret-file FILE")
     })?;
-    Secrets::of_text(text.expose(), Source::Service)
+    Secrets::from_text(text.expose(), Source::Service)
 }
 
 /// The fingerprint that a delivery names, where none of our secrets has it.
-fn unknown(verifier: &Verifier, headers: &HeaderMap) -> Option<String> {
-    let print = headers.get(header::FINGERPRINT)?.to_str().ok()?;
-    let is_print = print.len() <= 64 && print.bytes().all(|b| b.is_ascii_alphanumeric());
+fn unknown_fingerprint(verifier: &Verifier, headers: &HeaderMap) -> Option<String> {
+    let fingerprint = headers.get(header::FINGERPRINT)?.to_str().ok()?;
+    let is_fingerprint =
+        fingerprint.len() <= 64 && fingerprint.bytes().all(|b| b.is_ascii_alphanumeric());
     let is_ours = verifier
         .keys()
         .iter()
-        .any(|key| key.fingerprint().as_str().eq_ignore_ascii_case(print));
-    (is_print && !is_ours).then(|| print.to_owned())
+        .any(|key| key.fingerprint().as_str().eq_ignore_ascii_case(fingerprint));
+    (is_fingerprint && !is_ours).then(|| fingerprint.to_owned())
 }
 
 /// Nothing is left half done by a panic: each change is one assignment.
-fn guard<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -215,9 +222,9 @@ mod tests {
         checked.outcome.map(drop).map_err(|reject| reject.code())
     }
 
-    fn of_file(path: &std::path::Path) -> Keys {
+    fn from_file(path: &std::path::Path) -> Keys {
         Keys::new(
-            &Secrets::of_file(path).unwrap(),
+            &Secrets::from_file(path).unwrap(),
             Duration::from_secs(300),
             None,
         )
@@ -228,13 +235,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("secret");
         fs::write(&path, "first").unwrap();
-        let keys = of_file(&path);
+        let keys = from_file(&path);
         outcome(&keys, &["first"]).await.unwrap();
         // Rotated; the file is not there yet, then it is, and in the end the old secret is gone.
         let during = keys.check(&signed(&["second", "first"]), b"{}", NOW).await;
-        assert!(during.outcome.is_ok() && during.stranger.is_some());
+        assert!(during.outcome.is_ok() && during.warning.is_some());
         let again = keys.check(&signed(&["second", "first"]), b"{}", NOW).await;
-        assert!(again.stranger.is_none());
+        assert!(again.warning.is_none());
         fs::write(&path, "second\nfirst\n").unwrap();
         outcome(&keys, &["second", "first"]).await.unwrap();
         outcome(&keys, &["first"]).await.unwrap();
@@ -250,11 +257,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("secret");
         fs::write(&path, "first").unwrap();
-        let keys = of_file(&path);
+        let keys = from_file(&path);
         fs::remove_file(&path).unwrap();
         assert_eq!(outcome(&keys, &["other"]).await, Err("signature_mismatch"));
         outcome(&keys, &["first"]).await.unwrap();
-        let fixed = Secrets::of_text("first", Source::Fixed("a test".into())).unwrap();
+        let fixed = Secrets::from_text("first", Source::Fixed("a test".into())).unwrap();
         let keys = Keys::new(&fixed, Duration::from_secs(300), None);
         assert_eq!(outcome(&keys, &["other"]).await, Err("signature_mismatch"));
         outcome(&keys, &["other", "first"]).await.unwrap();

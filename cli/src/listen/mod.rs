@@ -2,15 +2,16 @@
 //!
 //! A delivery goes one way: `accept` takes the connection, `receive` reads and verifies it with
 //! `keys`, `store` keeps it, and only then is it answered 2xx. From the store `forward` sends it on,
-//! as often as it takes. What happened is told as `news`, and printed by the loop here.
+//! as often as it takes. What happened is told as `event`, and printed by the loop here.
 
 mod accept;
 mod delivery;
+mod event;
+mod event_log;
 mod forward;
-mod journal;
 mod keys;
-mod news;
 mod receive;
+mod shutdown;
 mod store;
 
 use std::io::ErrorKind;
@@ -26,19 +27,19 @@ use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
 
 use self::accept::accept;
+use self::event::{StdoutWriter, report};
 use self::forward::Forwarder;
-pub(crate) use self::keys::{Keys, fetch};
-use self::news::{Voice, tell};
-use self::receive::Desk;
+pub(crate) use self::keys::{Keys, fetch_secrets};
+use self::receive::Receiver;
 use self::store::Store;
-use crate::failure::Failure;
+use crate::error::Failure;
 use crate::interrupt::terminated;
-use crate::output::print;
+use crate::output::write_stdout;
 use crate::session::Session;
 use crate::webhook::Target;
 
 /// For what is under way when it ends.
-const FAREWELL: Duration = Duration::from_secs(3);
+const SHUTDOWN_GRACE: Duration = Duration::from_secs(3);
 
 /// What a listener is asked to do.
 #[derive(Debug)]
@@ -50,7 +51,7 @@ pub(crate) struct Options {
     /// Where they are kept; in memory without one.
     pub(crate) store: Option<PathBuf>,
     /// How often a target may refuse an event before it is given up.
-    pub(crate) refusals: u32,
+    pub(crate) max_rejections: u32,
     /// The newest secret, where it is to be printed.
     pub(crate) secret: Option<String>,
 }
@@ -81,28 +82,28 @@ pub(crate) async fn listen(session: &Session, options: Options, keys: Keys) -> R
     };
     let store = store::shared(store);
     let keys = Arc::new(keys);
-    let cannot =
+    let io_failure =
         |what: &str, error: &std::io::Error| Failure::other(format!("cannot {what}: {error}"));
     let address = options.address;
     let listener = TcpListener::bind(address).await.map_err(|error| {
-        let failure = cannot(&format!("listen on {address}"), &error);
+        let failure = io_failure(&format!("listen on {address}"), &error);
         match error.kind() {
             ErrorKind::AddrNotAvailable => {
-                failure.next("--bind takes an address of this machine, such as 127.0.0.1")
+                failure.hint("--bind takes an address of this machine, such as 127.0.0.1")
             }
-            _ => failure.next("choose another port with --port, or any with --port 0"),
+            _ => failure.hint("choose another port with --port, or any with --port 0"),
         }
     })?;
     let address = listener
         .local_addr()
-        .map_err(|error| cannot("listen", &error))?;
+        .map_err(|error| io_failure("listen", &error))?;
     if !address.ip().is_loopback() {
         session.printer.warn(&format!("{address} can be reached from other machines, and is plain http: put a proxy with TLS before it"));
     }
 
     // Heard from before the first line is out: whoever reads it may answer with a signal.
     let mut interrupted = pin!(session.interrupts.first());
-    let mut terminated = pin!(terminated().map_err(|error| cannot("hear signals", &error))?);
+    let mut terminated = pin!(terminated().map_err(|error| io_failure("hear signals", &error))?);
     tokio::select! {
         biased;
         () = &mut interrupted => return Ok(()),
@@ -110,7 +111,7 @@ pub(crate) async fn listen(session: &Session, options: Options, keys: Keys) -> R
     }
 
     let (stop, stopped) = watch::channel(false);
-    let (news, mut heard) = mpsc::channel(1024);
+    let (sender, mut events) = mpsc::channel(1024);
     let pending = store::lock(&store).pending();
     let ready = Ready {
         ready: true,
@@ -128,36 +129,41 @@ pub(crate) async fn listen(session: &Session, options: Options, keys: Keys) -> R
             transport::reqwest(),
             Arc::clone(&store),
             Arc::clone(&keys),
-            options.refusals,
-            news.clone(),
+            options.max_rejections,
+            sender.clone(),
             stopped.clone(),
         ))
     });
-    let desk = Arc::new(Desk::new(keys, Arc::clone(&store), forwarder.clone(), news));
-    let mut accepting = pin!(tokio::spawn(accept(listener, desk, stopped)));
-    print(session.printer.line(&ready, Ready::sentence)?.as_bytes())?;
+    let receiver = Arc::new(Receiver::new(
+        keys,
+        Arc::clone(&store),
+        forwarder.clone(),
+        sender,
+    ));
+    let mut accepting = pin!(tokio::spawn(accept(listener, receiver, stopped)));
+    write_stdout(session.printer.format_line(&ready, Ready::text)?.as_bytes())?;
     if let Some(forwarder) = &forwarder {
-        pending.into_iter().for_each(|id| forwarder.take_up(id));
+        pending.into_iter().for_each(|id| forwarder.spawn(id));
     }
 
-    let mut voice = Voice::default();
-    let ended = loop {
+    let mut stdout = StdoutWriter::default();
+    let result = loop {
         tokio::select! {
             biased;
             () = &mut interrupted => break Ok(()),
             () = &mut terminated => break Ok(()),
-            said = voice.said(), if voice.is_busy() => {
-                if let Err(failure) = said {
+            flushed = stdout.flush(), if stdout.is_writing() => {
+                if let Err(failure) = flushed {
                     break Err(failure);
                 }
             }
-            Some(news) = heard.recv(), if !voice.is_busy() => {
-                if let Err(failure) = tell(&session.printer, news).map(|text| voice.say(text)) {
+            Some(event) = events.recv(), if !stdout.is_writing() => {
+                if let Err(failure) = report(&session.printer, event).map(|text| stdout.write(text)) {
                     break Err(failure);
                 }
             }
-            ended = &mut accepting => {
-                let why = match ended {
+            result = &mut accepting => {
+                let why = match result {
                     Ok(error) => error.to_string(),
                     Err(error) => error.to_string(),
                 };
@@ -166,51 +172,45 @@ pub(crate) async fn listen(session: &Session, options: Options, keys: Keys) -> R
         }
     };
     stop.send_replace(true);
-    let farewell = async {
-        if ended.is_ok() {
+    let finish_requests = async {
+        if result.is_ok() {
             let _ = (&mut accepting).await;
         }
         if let Some(forwarder) = &forwarder {
-            forwarder.ended().await;
+            forwarder.wait_idle().await;
         }
     };
-    let _ = tokio::time::timeout(FAREWELL, farewell).await;
-    let last_words = async {
-        while voice.said().await.is_ok()
-            && let Ok(news) = heard.try_recv()
-            && let Ok(text) = tell(&session.printer, news)
+    let _ = tokio::time::timeout(SHUTDOWN_GRACE, finish_requests).await;
+    let finish_output = async {
+        while stdout.flush().await.is_ok()
+            && let Ok(event) = events.try_recv()
+            && let Ok(text) = report(&session.printer, event)
         {
-            voice.say(text);
+            stdout.write(text);
         }
     };
-    let _ = tokio::time::timeout(FAREWELL, last_words).await;
+    let _ = tokio::time::timeout(SHUTDOWN_GRACE, finish_output).await;
     if forwarder.is_some() {
-        let left = store::lock(&store).pending().len();
-        say_what_is_left(session, left, options.store.is_some());
+        let pending = store::lock(&store).pending().len();
+        report_pending(session, pending, options.store.is_some());
     }
-    ended
+    result
 }
 
-/// Waits until it is to end.
-async fn told(stop: &mut watch::Receiver<bool>) {
-    // Who would have told is gone only when all is over.
-    let _ = stop.wait_for(|stop| *stop).await;
-}
-
-fn say_what_is_left(session: &Session, left: usize, on_disk: bool) {
-    match (left, on_disk) {
+fn report_pending(session: &Session, pending: usize, on_disk: bool) {
+    match (pending, on_disk) {
         (0, _) => {}
-        (left, true) => session.printer.note(&format!(
-            "{left} events are still to be forwarded; the next run with this store does it"
+        (pending, true) => session.printer.note(&format!(
+            "{pending} events are still to be forwarded; the next run with this store does it"
         )),
-        (left, false) => session.printer.warn(&format!(
-            "{left} events were not forwarded and are gone: a store on disk (--store FILE) would have kept them"
+        (pending, false) => session.printer.warn(&format!(
+            "{pending} events were not forwarded and are gone: a store on disk (--store FILE) would have kept them"
         )),
     }
 }
 
 impl Ready {
-    fn sentence(&self) -> String {
+    fn text(&self) -> String {
         let mut text = format!("listening on {}", self.url);
         if let Some(target) = &self.forward_to {
             text.push_str(&format!(", forwarding to {target}"));

@@ -15,147 +15,148 @@ use tokio::sync::{Semaphore, mpsc};
 use tokio::time::timeout;
 
 use super::delivery::Delivery;
+use super::event::{ListenEvent, Received};
 use super::forward::Forwarder;
 use super::keys::{Checked, Keys};
-use super::news::{News, Received};
-use super::store::{self, NotKept, Shared, Taken};
+use super::store::{self, Insert, Shared, StoreError};
 use crate::clock;
 
 /// The service sends receipts of up to 1 MiB, and something around them.
-const LARGEST: usize = 2 * 1024 * 1024;
-/// What of a body that is too large is still read, so that its sender gets to read the answer.
-const DISCARDED: usize = 8 * 1024 * 1024;
+const MAX_BODY_BYTES: usize = 2 * 1024 * 1024;
+/// What of a body that is too large is still read, so that its sender gets to read the response.
+const MAX_DISCARDED_BYTES: usize = 8 * 1024 * 1024;
 /// A body up to this size needs no leave to be held.
-const SMALL: usize = 64 * 1024;
+const SMALL_BODY_BYTES: usize = 64 * 1024;
 /// So many larger ones are held at once.
-const LARGE_ONES: usize = 16;
-/// For a body: the service itself waits ten seconds for the answer.
-const PATIENCE: Duration = Duration::from_secs(20);
+const MAX_LARGE_BODIES: usize = 16;
+/// For a body: the service itself waits ten seconds for the response.
+const BODY_TIMEOUT: Duration = Duration::from_secs(20);
 /// When the service is to come again where nothing could be kept.
-const COME_AGAIN: HeaderValue = HeaderValue::from_static("30");
+const RETRY_AFTER_30_SECONDS: HeaderValue = HeaderValue::from_static("30");
 
 /// What all connections have in common.
 #[derive(Debug)]
-pub(super) struct Desk {
+pub(super) struct Receiver {
     keys: Arc<Keys>,
     store: Shared,
     forwarder: Option<Arc<Forwarder>>,
-    news: mpsc::Sender<News>,
-    large: Semaphore,
+    events: mpsc::Sender<ListenEvent>,
+    large_bodies: Semaphore,
 }
 
-type Answer = Response<Empty<Bytes>>;
+type HttpResponse = Response<Empty<Bytes>>;
 
 /// Why a request is not acknowledged.
-enum Refused {
+enum Rejection {
     NotPost,
     TooLarge,
     Unreadable,
     Rejected(VerifyError),
     NotAnEvent(EventError),
-    NotKept(NotKept),
+    StoreError(StoreError),
 }
 
-impl Desk {
+impl Receiver {
     pub(super) fn new(
         keys: Arc<Keys>,
         store: Shared,
         forwarder: Option<Arc<Forwarder>>,
-        news: mpsc::Sender<News>,
+        events: mpsc::Sender<ListenEvent>,
     ) -> Self {
         Self {
             keys,
             store,
             forwarder,
-            news,
-            large: Semaphore::new(LARGE_ONES),
+            events,
+            large_bodies: Semaphore::new(MAX_LARGE_BODIES),
         }
     }
 
     /// Answers a request.
-    pub(super) async fn answer(
+    pub(super) async fn handle(
         self: Arc<Self>,
         request: Request<Incoming>,
-    ) -> Result<Answer, Infallible> {
+    ) -> Result<HttpResponse, Infallible> {
         let (head, body) = request.into_parts();
-        let taken = match timeout(PATIENCE, self.read(&head.method, &head.headers, body)).await {
-            Ok(Ok(body)) => self.take(&head.headers, body).await,
-            Ok(Err(refused)) => Err(refused),
-            Err(_) => Err(Refused::Unreadable),
-        };
-        Ok(match taken {
-            Ok(status) => answer(status),
-            Err(refused) => {
-                let answer = refused.answer();
-                self.tell(refused.news()).await;
-                answer
+        let accepted =
+            match timeout(BODY_TIMEOUT, self.read(&head.method, &head.headers, body)).await {
+                Ok(Ok(body)) => self.accept(&head.headers, body).await,
+                Ok(Err(rejection)) => Err(rejection),
+                Err(_) => Err(Rejection::Unreadable),
+            };
+        Ok(match accepted {
+            Ok(status) => empty_response(status),
+            Err(rejection) => {
+                let response = rejection.response();
+                self.emit(rejection.event()).await;
+                response
             }
         })
     }
 
     /// The body, if the headers are those of a delivery. What else comes is read and let go: a
-    /// sender that still writes would not read the answer.
+    /// sender that still writes would not read the response.
     async fn read(
         &self,
         method: &Method,
         headers: &HeaderMap,
         mut body: Incoming,
-    ) -> Result<Bytes, Refused> {
-        let mut refused = None;
+    ) -> Result<Bytes, Rejection> {
+        let mut rejection = None;
         if method != Method::POST {
-            refused = Some(Refused::NotPost);
-        } else if announced(headers).is_some_and(|length| length > LARGEST) {
-            refused = Some(Refused::TooLarge);
+            rejection = Some(Rejection::NotPost);
+        } else if content_length(headers).is_some_and(|length| length > MAX_BODY_BYTES) {
+            rejection = Some(Rejection::TooLarge);
         } else if let Err(reject) = self.keys.check_headers(headers) {
-            refused = Some(Refused::Rejected(reject));
+            rejection = Some(Rejection::Rejected(reject));
         }
         // Who waits to be asked for the body is answered without it.
-        if refused.is_some() && headers.contains_key(http::header::EXPECT) {
-            return Err(refused.unwrap_or(Refused::Unreadable));
+        if rejection.is_some() && headers.contains_key(http::header::EXPECT) {
+            return Err(rejection.unwrap_or(Rejection::Unreadable));
         }
-        let (mut kept, mut discarded) = (BytesMut::new(), 0_usize);
-        let mut leave = None;
+        let (mut buffer, mut discarded) = (BytesMut::new(), 0_usize);
+        let mut permit = None;
         while !body.is_end_stream()
             && let Some(frame) = body.frame().await
         {
-            let Ok(data) = frame.map_err(|_| Refused::Unreadable)?.into_data() else {
+            let Ok(data) = frame.map_err(|_| Rejection::Unreadable)?.into_data() else {
                 continue;
             };
-            if refused.is_none() && kept.len() + data.len() > LARGEST {
-                (refused, kept, leave) = (Some(Refused::TooLarge), BytesMut::new(), None);
+            if rejection.is_none() && buffer.len() + data.len() > MAX_BODY_BYTES {
+                (rejection, buffer, permit) = (Some(Rejection::TooLarge), BytesMut::new(), None);
             }
-            if refused.is_some() {
+            if rejection.is_some() {
                 discarded += data.len();
-                if discarded > DISCARDED {
+                if discarded > MAX_DISCARDED_BYTES {
                     break;
                 }
                 continue;
             }
-            if leave.is_none() && kept.len() + data.len() > SMALL {
-                leave = self.large.acquire().await.ok();
+            if permit.is_none() && buffer.len() + data.len() > SMALL_BODY_BYTES {
+                permit = self.large_bodies.acquire().await.ok();
             }
-            kept.extend_from_slice(&data);
+            buffer.extend_from_slice(&data);
         }
-        match refused {
-            Some(refused) => Err(refused),
-            None => Ok(kept.freeze()),
+        match rejection {
+            Some(rejection) => Err(rejection),
+            None => Ok(buffer.freeze()),
         }
     }
 
-    /// Verifies it, keeps it, and says what to answer.
-    async fn take(&self, headers: &HeaderMap, body: Bytes) -> Result<StatusCode, Refused> {
+    /// Verifies it, keeps it, and says what to response.
+    async fn accept(&self, headers: &HeaderMap, body: Bytes) -> Result<StatusCode, Rejection> {
         let now = clock::unix_seconds();
         let checked = self.keys.check(headers, &body, now).await;
         let Checked {
             outcome,
             fingerprint,
-            stranger,
+            warning,
         } = checked;
-        if let Some(stranger) = stranger {
-            self.tell(News::Warning(stranger)).await;
+        if let Some(warning) = warning {
+            self.emit(ListenEvent::Warning(warning)).await;
         }
-        outcome.map_err(Refused::Rejected)?;
-        let event = Event::parse(&body).map_err(Refused::NotAnEvent)?;
+        outcome.map_err(Rejection::Rejected)?;
+        let event = Event::parse(&body).map_err(Rejection::NotAnEvent)?;
         let mut line = Received {
             event: event.event_type().to_string(),
             job_id: event.job_id().map(str::to_owned),
@@ -174,29 +175,33 @@ impl Desk {
         let id = event.job_id().or_else(|| event.run_id());
         let name = format!("{} {}", event.event_type(), id.unwrap_or("-"));
         let delivery = Delivery::new(now, event.dedupe_key(), name, headers, &body);
-        let taken = self.keep(delivery).await.map_err(Refused::NotKept)?;
-        line.duplicate = taken == Taken::Duplicate;
+        let inserted = self
+            .store_delivery(delivery)
+            .await
+            .map_err(Rejection::StoreError)?;
+        line.duplicate = inserted == Insert::Duplicate;
         let status = match line.known {
             true => StatusCode::OK,
             false => StatusCode::NO_CONTENT,
         };
-        self.tell(News::Received(Box::new(line))).await;
-        if let (Some(forwarder), Taken::New(id)) = (&self.forwarder, taken) {
-            forwarder.take_up(id);
+        self.emit(ListenEvent::Received(Box::new(line))).await;
+        if let (Some(forwarder), Insert::New(id)) = (&self.forwarder, inserted) {
+            forwarder.spawn(id);
         }
         Ok(status)
     }
 
     /// Keeps it, off the thread that the connections are on: a disk takes its time.
-    async fn keep(&self, delivery: Delivery) -> Result<Taken, NotKept> {
+    async fn store_delivery(&self, delivery: Delivery) -> Result<Insert, StoreError> {
         let store = Arc::clone(&self.store);
-        let kept = tokio::task::spawn_blocking(move || store::lock(&store).take(delivery)).await;
-        kept.unwrap_or_else(|error| Err(NotKept::Unwritten(std::io::Error::other(error))))
+        let stored =
+            tokio::task::spawn_blocking(move || store::lock(&store).insert(delivery)).await;
+        stored.unwrap_or_else(|error| Err(StoreError::WriteFailed(std::io::Error::other(error))))
     }
 
-    async fn tell(&self, news: News) {
+    async fn emit(&self, event: ListenEvent) {
         // It is gone only when the listener ends.
-        let _ = self.news.send(news).await;
+        let _ = self.events.send(event).await;
     }
 }
 
@@ -207,28 +212,30 @@ struct Labels {
     outcome: Option<String>,
 }
 
-impl Refused {
-    fn answer(&self) -> Answer {
+impl Rejection {
+    fn response(&self) -> HttpResponse {
         let status = match self {
             Self::NotPost => StatusCode::METHOD_NOT_ALLOWED,
             Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::Unreadable | Self::NotAnEvent(_) => StatusCode::BAD_REQUEST,
             Self::Rejected(reject) if reject.status() == 400 => StatusCode::BAD_REQUEST,
             Self::Rejected(_) => StatusCode::UNAUTHORIZED,
-            Self::NotKept(_) => StatusCode::SERVICE_UNAVAILABLE,
+            Self::StoreError(_) => StatusCode::SERVICE_UNAVAILABLE,
         };
-        let mut answer = answer(status);
+        let mut response = empty_response(status);
         match self {
-            Self::NotPost => answer
+            Self::NotPost => response
                 .headers_mut()
                 .insert(ALLOW, HeaderValue::from_static("POST")),
-            Self::NotKept(_) => answer.headers_mut().insert(RETRY_AFTER, COME_AGAIN),
+            Self::StoreError(_) => response
+                .headers_mut()
+                .insert(RETRY_AFTER, RETRY_AFTER_30_SECONDS),
             _ => None,
         };
-        answer
+        response
     }
 
-    fn news(self) -> News {
+    fn event(self) -> ListenEvent {
         let (code, why) = match self {
             Self::NotPost => (
                 "method_not_allowed",
@@ -241,29 +248,29 @@ impl Refused {
             Self::Unreadable => ("unreadable", "the body did not arrive whole".to_owned()),
             Self::Rejected(reject) => (reject.code(), reject.to_string()),
             Self::NotAnEvent(error) => ("not_an_event", error.to_string()),
-            Self::NotKept(NotKept::Full) => (
+            Self::StoreError(StoreError::Full) => (
                 "store_full",
                 "too much waits to be forwarded; --store FILE keeps it on disk".to_owned(),
             ),
-            Self::NotKept(NotKept::Unwritten(error)) => {
-                return News::Warning(format!(
+            Self::StoreError(StoreError::WriteFailed(error)) => {
+                return ListenEvent::Warning(format!(
                     "a delivery could not be stored ({error}); the service comes again"
                 ));
             }
-            Self::NotKept(NotKept::Broken(error)) => {
-                return News::Over(format!("the store cannot be written ({error})"));
+            Self::StoreError(StoreError::Broken(error)) => {
+                return ListenEvent::Stopped(format!("the store cannot be written ({error})"));
             }
         };
-        News::Refused { code, why }
+        ListenEvent::Refused { code, why }
     }
 }
 
-fn answer(status: StatusCode) -> Answer {
-    let mut answer = Response::new(Empty::new());
-    *answer.status_mut() = status;
-    answer
+fn empty_response(status: StatusCode) -> HttpResponse {
+    let mut response = Response::new(Empty::new());
+    *response.status_mut() = status;
+    response
 }
 
-fn announced(headers: &HeaderMap) -> Option<usize> {
+fn content_length(headers: &HeaderMap) -> Option<usize> {
     headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }

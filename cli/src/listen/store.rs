@@ -8,15 +8,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use svc_webhook_verify::DedupeKey;
 
 use super::delivery::Delivery;
-use super::journal::{Journal, Line, Place};
-use crate::failure::Failure;
+use super::event_log::{EventLog, Line, LineRange};
+use crate::error::Failure;
 
 /// The service repeats for some hours, and a person may have an event redelivered later.
-const KNOWN_FOR: u64 = 7 * 24 * 60 * 60;
+const SEEN_FOR_SECONDS: u64 = 7 * 24 * 60 * 60;
 /// A bound on what the memory of a week can take.
-const KNOWN_AT_MOST: usize = 1_000_000;
+const MAX_SEEN: usize = 1_000_000;
 /// What may wait in memory, where there is no file.
-const HELD_AT_MOST: usize = 64 * 1024 * 1024;
+const MAX_MEMORY_BYTES: usize = 64 * 1024 * 1024;
 
 /// A store that the receiver and the forwarder share.
 pub(super) type Shared = Arc<Mutex<Store>>;
@@ -24,15 +24,15 @@ pub(super) type Shared = Arc<Mutex<Store>>;
 /// What was received.
 #[derive(Debug)]
 pub(super) struct Store {
-    known: Known,
+    seen: SeenEvents,
     pending: BTreeMap<u64, Pending>,
     next_id: u64,
-    place: Keeping,
+    storage: Storage,
 }
 
 /// What became of a delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Taken {
+pub(super) enum Insert {
     /// It is kept, as that.
     New(u64),
     /// It was there before.
@@ -41,83 +41,86 @@ pub(super) enum Taken {
 
 /// Why a delivery is not kept. The service delivers it again.
 #[derive(Debug)]
-pub(super) enum NotKept {
+pub(super) enum StoreError {
     /// Too much waits in memory already.
     Full,
     /// The file took nothing, but may later.
-    Unwritten(io::Error),
+    WriteFailed(io::Error),
     /// The file takes nothing any more.
     Broken(io::Error),
 }
 
 #[derive(Debug)]
-enum Keeping {
+enum Storage {
     /// In memory; deliveries themselves only where they are to be sent on.
     Memory {
-        held: usize,
-        forwards: bool,
+        stored: usize,
+        forwarding: bool,
     },
-    File(Box<Journal>),
+    File(Box<EventLog>),
 }
 
 /// A delivery that is to be sent on.
 #[derive(Debug)]
 struct Pending {
     key: Option<DedupeKey>,
-    held: Held,
+    stored: StoredDelivery,
 }
 
 #[derive(Debug)]
-enum Held {
+enum StoredDelivery {
     Memory(Delivery),
-    File(Place),
+    File(LineRange),
 }
 
 /// What was received within the last week.
 #[derive(Debug, Default)]
-struct Known {
+struct SeenEvents {
     keys: HashMap<DedupeKey, u64>,
     order: VecDeque<(u64, DedupeKey)>,
 }
 
 impl Store {
     /// A store that ends with the process.
-    pub(super) fn in_memory(forwards: bool) -> Self {
+    pub(super) fn in_memory(forwarding: bool) -> Self {
         Self {
-            known: Known::default(),
+            seen: SeenEvents::default(),
             pending: BTreeMap::new(),
             next_id: 1,
-            place: Keeping::Memory { held: 0, forwards },
+            storage: Storage::Memory {
+                stored: 0,
+                forwarding,
+            },
         }
     }
 
     /// The store in a file, as the run before left it.
     pub(super) fn open(path: &Path, now: u64) -> Result<Self, Failure> {
-        let mut known = Known::default();
+        let mut seen = SeenEvents::default();
         let mut pending: BTreeMap<u64, Pending> = BTreeMap::new();
-        let (mut next_id, mut dead) = (1, false);
-        let journal = Journal::open(path, |line, place| match line {
+        let (mut next_id, mut has_dead_lines) = (1, false);
+        let log = EventLog::open(path, |line, range| match line {
             Line::SvcWebhookStore(_) => {}
             Line::Received { id, delivery } => {
-                let (key, held) = (delivery.key, Held::File(place));
-                known.add(key.clone(), delivery.at);
-                pending.insert(id, Pending { key, held });
+                let (key, stored) = (delivery.key, StoredDelivery::File(range));
+                seen.add(key.clone(), delivery.at);
+                pending.insert(id, Pending { key, stored });
                 next_id = next_id.max(id.saturating_add(1));
             }
-            Line::Forwarded { id } => dead |= pending.remove(&id).is_some(),
+            Line::Forwarded { id } => has_dead_lines |= pending.remove(&id).is_some(),
             Line::GivenUp { id } => {
-                dead = true;
-                known.remove(pending.remove(&id).and_then(|pending| pending.key));
+                has_dead_lines = true;
+                seen.remove(pending.remove(&id).and_then(|pending| pending.key));
             }
-            Line::Known { at, key } => known.add(key, at),
+            Line::Known { at, key } => seen.add(key, at),
         })?;
         let mut store = Self {
-            known,
+            seen,
             pending,
             next_id,
-            place: Keeping::File(Box::new(journal)),
+            storage: Storage::File(Box::new(log)),
         };
-        if dead {
+        if has_dead_lines {
             store
                 .compact(now)
                 .map_err(|error| Failure::file("cannot rewrite the store", path, &error))?;
@@ -126,54 +129,55 @@ impl Store {
     }
 
     /// Keeps a delivery, unless the same was received before.
-    pub(super) fn take(&mut self, delivery: Delivery) -> Result<Taken, NotKept> {
-        self.known.forget(delivery.at);
+    pub(super) fn insert(&mut self, delivery: Delivery) -> Result<Insert, StoreError> {
+        self.seen.expire(delivery.at);
         let key = delivery.key.clone();
         if key
             .as_ref()
-            .is_some_and(|key| self.known.keys.contains_key(key))
+            .is_some_and(|key| self.seen.keys.contains_key(key))
         {
-            return Ok(Taken::Duplicate);
+            return Ok(Insert::Duplicate);
         }
         let (id, at) = (self.next_id, delivery.at);
-        let held = match &mut self.place {
-            Keeping::Memory {
-                forwards: false, ..
+        let stored = match &mut self.storage {
+            Storage::Memory {
+                forwarding: false, ..
             } => None,
-            Keeping::Memory { held, .. } => {
+            Storage::Memory { stored, .. } => {
                 let size = delivery.size();
-                if *held + size > HELD_AT_MOST {
-                    return Err(NotKept::Full);
+                if *stored + size > MAX_MEMORY_BYTES {
+                    return Err(StoreError::Full);
                 }
-                *held += size;
-                Some(Held::Memory(delivery))
+                *stored += size;
+                Some(StoredDelivery::Memory(delivery))
             }
-            Keeping::File(journal) => {
+            Storage::File(log) => {
                 let line = Line::Received { id, delivery };
-                let place =
-                    journal
-                        .append_durably(&line)
-                        .map_err(|error| match journal.is_broken() {
-                            true => NotKept::Broken(error),
-                            false => NotKept::Unwritten(error),
-                        })?;
-                Some(Held::File(place))
+                let range = log
+                    .append_durably(&line)
+                    .map_err(|error| match log.is_broken() {
+                        true => StoreError::Broken(error),
+                        false => StoreError::WriteFailed(error),
+                    })?;
+                Some(StoredDelivery::File(range))
             }
         };
-        self.known.add(key.clone(), at);
-        if let Some(held) = held {
-            self.pending.insert(id, Pending { key, held });
+        self.seen.add(key.clone(), at);
+        if let Some(stored) = stored {
+            self.pending.insert(id, Pending { key, stored });
         }
         self.next_id += 1;
-        Ok(Taken::New(id))
+        Ok(Insert::New(id))
     }
 
     /// A delivery that is to be sent on.
     pub(super) fn delivery(&mut self, id: u64) -> io::Result<Option<Delivery>> {
-        let held = self.pending.get(&id).map(|pending| &pending.held);
-        match (held, &mut self.place) {
-            (Some(Held::Memory(delivery)), _) => Ok(Some(delivery.clone())),
-            (Some(Held::File(place)), Keeping::File(journal)) => journal.delivery(*place).map(Some),
+        let stored = self.pending.get(&id).map(|pending| &pending.stored);
+        match (stored, &mut self.storage) {
+            (Some(StoredDelivery::Memory(delivery)), _) => Ok(Some(delivery.clone())),
+            (Some(StoredDelivery::File(range)), Storage::File(log)) => {
+                log.delivery(*range).map(Some)
+            }
             _ => Ok(None),
         }
     }
@@ -181,29 +185,29 @@ impl Store {
     /// Notes that a delivery is dealt with. It is not waited for the disk: at worst it is sent on
     /// once more. What was given up is as if it had never come: redelivered, it is new.
     pub(super) fn settle(&mut self, id: u64, forwarded: bool, now: u64) -> io::Result<()> {
-        let Some(Pending { key, held }) = self.pending.remove(&id) else {
+        let Some(Pending { key, stored }) = self.pending.remove(&id) else {
             return Ok(());
         };
         if !forwarded {
-            self.known.remove(key);
+            self.seen.remove(key);
         }
-        match (held, &mut self.place) {
-            (Held::Memory(delivery), Keeping::Memory { held, .. }) => {
-                *held = held.saturating_sub(delivery.size());
+        match (stored, &mut self.storage) {
+            (StoredDelivery::Memory(delivery), Storage::Memory { stored, .. }) => {
+                *stored = stored.saturating_sub(delivery.size());
                 Ok(())
             }
-            (Held::File(_), Keeping::File(journal)) => {
-                journal.append(&match forwarded {
+            (StoredDelivery::File(_), Storage::File(log)) => {
+                log.append(&match forwarded {
                     true => Line::Forwarded { id },
                     false => Line::GivenUp { id },
                 })?;
-                let is_wasteful = journal.is_wasteful();
+                let needs_compaction = log.needs_compaction();
                 // A disk without room for a second file may have it later.
-                if is_wasteful
+                if needs_compaction
                     && self.compact(now).is_err()
-                    && let Keeping::File(journal) = &mut self.place
+                    && let Storage::File(log) = &mut self.storage
                 {
-                    journal.put_off();
+                    log.defer_compaction();
                 }
                 Ok(())
             }
@@ -218,40 +222,40 @@ impl Store {
 
     /// Writes the file anew without the bodies of what was dealt with.
     fn compact(&mut self, now: u64) -> io::Result<()> {
-        self.known.forget(now);
-        let Keeping::File(journal) = &mut self.place else {
+        self.seen.expire(now);
+        let Storage::File(log) = &mut self.storage else {
             return Ok(());
         };
-        let known = self.known.iter().map(|(at, key)| Line::Known {
+        let seen = self.seen.iter().map(|(at, key)| Line::Known {
             at,
             key: Some(key.clone()),
         });
-        let places = self.pending.values().filter_map(Pending::place);
-        let moved = journal.rewrite(known, &places.collect::<Vec<_>>())?;
-        for (pending, place) in self.pending.values_mut().zip(moved) {
-            pending.held = Held::File(place);
+        let ranges = self.pending.values().filter_map(Pending::range);
+        let new_ranges = log.rewrite(seen, &ranges.collect::<Vec<_>>())?;
+        for (pending, range) in self.pending.values_mut().zip(new_ranges) {
+            pending.stored = StoredDelivery::File(range);
         }
         Ok(())
     }
 }
 
 impl Pending {
-    fn place(&self) -> Option<Place> {
-        match self.held {
-            Held::File(place) => Some(place),
-            Held::Memory(_) => None,
+    fn range(&self) -> Option<LineRange> {
+        match self.stored {
+            StoredDelivery::File(range) => Some(range),
+            StoredDelivery::Memory(_) => None,
         }
     }
 }
 
-impl Known {
+impl SeenEvents {
     fn add(&mut self, key: Option<DedupeKey>, at: u64) {
         let Some(key) = key else { return };
         if self.keys.insert(key.clone(), at).is_none() {
             self.order.push_back((at, key));
         }
-        if self.order.len() > KNOWN_AT_MOST {
-            self.forget_first();
+        if self.order.len() > MAX_SEEN {
+            self.expire_first();
         }
     }
 
@@ -262,15 +266,15 @@ impl Known {
         }
     }
 
-    fn forget(&mut self, now: u64) {
+    fn expire(&mut self, now: u64) {
         while let Some((at, _)) = self.order.front()
-            && at.saturating_add(KNOWN_FOR) <= now
+            && at.saturating_add(SEEN_FOR_SECONDS) <= now
         {
-            self.forget_first();
+            self.expire_first();
         }
     }
 
-    fn forget_first(&mut self) {
+    fn expire_first(&mut self) {
         if let Some((at, key)) = self.order.pop_front()
             && self.keys.get(&key) == Some(&at)
         {
@@ -315,8 +319,8 @@ mod tests {
         Delivery::new(NOW, key, "a test".into(), &HeaderMap::new(), &body)
     }
 
-    fn take(store: &mut Store, subject: &str) -> Taken {
-        store.take(delivery(Some(subject), subject)).unwrap()
+    fn insert(store: &mut Store, subject: &str) -> Insert {
+        store.insert(delivery(Some(subject), subject)).unwrap()
     }
 
     fn body(store: &mut Store, id: u64) -> Bytes {
@@ -343,20 +347,20 @@ mod tests {
     fn what_came_before_is_a_duplicate_after_a_restart_too() {
         let folder = Folder::new();
         let mut store = folder.open();
-        assert_eq!(take(&mut store, "job:1"), Taken::New(1));
-        assert_eq!(take(&mut store, "job:1"), Taken::Duplicate);
-        assert_eq!(take(&mut store, "job:2"), Taken::New(2));
+        assert_eq!(insert(&mut store, "job:1"), Insert::New(1));
+        assert_eq!(insert(&mut store, "job:1"), Insert::Duplicate);
+        assert_eq!(insert(&mut store, "job:2"), Insert::New(2));
         store.settle(1, true, NOW).unwrap();
         drop(store);
         for _ in 0..2 {
             let mut store = folder.open();
             assert_eq!(store.pending(), [2]);
-            assert_eq!(take(&mut store, "job:1"), Taken::Duplicate);
-            assert_eq!(take(&mut store, "job:2"), Taken::Duplicate);
+            assert_eq!(insert(&mut store, "job:1"), Insert::Duplicate);
+            assert_eq!(insert(&mut store, "job:2"), Insert::Duplicate);
             assert_eq!(body(&mut store, 2), "job:2");
         }
         let mut store = folder.open();
-        assert_eq!(take(&mut store, "job:3"), Taken::New(3));
+        assert_eq!(insert(&mut store, "job:3"), Insert::New(3));
         assert_eq!(body(&mut store, 3), "job:3");
     }
 
@@ -365,22 +369,22 @@ mod tests {
         let folder = Folder::new();
         for mut store in [folder.open(), Store::in_memory(true)] {
             for id in 1..=2 {
-                assert_eq!(store.take(delivery(None, "{}")).unwrap(), Taken::New(id));
+                assert_eq!(store.insert(delivery(None, "{}")).unwrap(), Insert::New(id));
             }
-            assert_eq!(take(&mut store, "job:1"), Taken::New(3));
+            assert_eq!(insert(&mut store, "job:1"), Insert::New(3));
             store.settle(3, false, NOW).unwrap();
-            assert_eq!(take(&mut store, "job:1"), Taken::New(4));
+            assert_eq!(insert(&mut store, "job:1"), Insert::New(4));
             store.settle(4, false, NOW).unwrap();
         }
         let mut store = folder.open();
         assert_eq!(store.pending(), [1, 2]);
-        assert!(matches!(take(&mut store, "job:1"), Taken::New(_)));
+        assert!(matches!(insert(&mut store, "job:1"), Insert::New(_)));
     }
 
     #[test]
     fn what_a_killed_process_left_half_written_is_cut_off() {
         let folder = Folder::new();
-        take(&mut folder.open(), "job:1");
+        insert(&mut folder.open(), "job:1");
         let whole = fs::read(folder.path()).unwrap();
         for torn in ["{\"received\":{\"id\":2,\"deliv", "\0\0\0\0", "{"] {
             let mut file = OpenOptions::new().append(true).open(folder.path()).unwrap();
@@ -389,7 +393,7 @@ mod tests {
             assert_eq!(fs::read(folder.path()).unwrap(), whole);
         }
         fs::write(folder.path(), "{\"svc_webh").unwrap();
-        assert_eq!(take(&mut folder.open(), "job:1"), Taken::New(1));
+        assert_eq!(insert(&mut folder.open(), "job:1"), Insert::New(1));
     }
 
     #[test]
@@ -424,10 +428,10 @@ mod tests {
         let folder = Folder::new();
         let mut store = folder.open();
         let large = "x".repeat(1024 * 1024);
-        take(&mut store, "job:stays");
+        insert(&mut store, "job:stays");
         for number in 0..40 {
             let delivery = delivery(Some(&format!("job:{number}")), &large);
-            let Taken::New(id) = store.take(delivery).unwrap() else {
+            let Insert::New(id) = store.insert(delivery).unwrap() else {
                 panic!("{number} was there before");
             };
             store.settle(id, true, NOW).unwrap();
@@ -435,11 +439,11 @@ mod tests {
         let length = fs::metadata(folder.path()).unwrap().len();
         assert!(length < 24 * 1024 * 1024, "{length}");
         assert_eq!(body(&mut store, 1), "job:stays");
-        assert_eq!(take(&mut store, "job:7"), Taken::Duplicate);
+        assert_eq!(insert(&mut store, "job:7"), Insert::Duplicate);
         drop(store);
         let mut store = folder.open();
         assert!(fs::metadata(folder.path()).unwrap().len() < 64 * 1024);
-        assert_eq!(take(&mut store, "job:7"), Taken::Duplicate);
+        assert_eq!(insert(&mut store, "job:7"), Insert::Duplicate);
         assert_eq!(body(&mut store, 1), "job:stays");
     }
 
@@ -447,42 +451,42 @@ mod tests {
     fn what_is_written_after_the_file_was_written_anew_is_there_later() {
         let folder = Folder::new();
         let mut store = folder.open();
-        take(&mut store, "job:1");
-        take(&mut store, "job:2");
+        insert(&mut store, "job:1");
+        insert(&mut store, "job:2");
         store.settle(1, true, NOW).unwrap();
         store.compact(NOW).unwrap();
-        assert_eq!(take(&mut store, "job:3"), Taken::New(3));
+        assert_eq!(insert(&mut store, "job:3"), Insert::New(3));
         assert_eq!(body(&mut store, 2), "job:2");
         assert_eq!(body(&mut store, 3), "job:3");
         drop(store);
         let mut store = folder.open();
         assert_eq!(store.pending(), [2, 3]);
         assert_eq!(body(&mut store, 3), "job:3");
-        assert_eq!(take(&mut store, "job:1"), Taken::Duplicate);
+        assert_eq!(insert(&mut store, "job:1"), Insert::Duplicate);
     }
 
     #[test]
     fn after_a_week_an_event_is_forgotten() {
         let mut store = Store::in_memory(false);
-        take(&mut store, "job:1");
+        insert(&mut store, "job:1");
         let mut later = delivery(Some("job:1"), "");
-        later.at = NOW + KNOWN_FOR - 1;
-        assert_eq!(store.take(later.clone()).unwrap(), Taken::Duplicate);
-        later.at = NOW + KNOWN_FOR;
-        assert!(matches!(store.take(later).unwrap(), Taken::New(_)));
+        later.at = NOW + SEEN_FOR_SECONDS - 1;
+        assert_eq!(store.insert(later.clone()).unwrap(), Insert::Duplicate);
+        later.at = NOW + SEEN_FOR_SECONDS;
+        assert!(matches!(store.insert(later).unwrap(), Insert::New(_)));
     }
 
     #[test]
     fn memory_is_bounded_and_empty_where_nothing_is_sent_on() {
         let large = "x".repeat(2 * 1024 * 1024);
         let mut store = Store::in_memory(true);
-        let kept = (0..100).take_while(|_| store.take(delivery(None, &large)).is_ok());
-        assert_eq!(kept.count(), HELD_AT_MOST / large.len());
+        let kept = (0..100).take_while(|_| store.insert(delivery(None, &large)).is_ok());
+        assert_eq!(kept.count(), MAX_MEMORY_BYTES / large.len());
         store.settle(1, true, NOW).unwrap();
-        assert!(store.take(delivery(None, &large)).is_ok());
+        assert!(store.insert(delivery(None, &large)).is_ok());
         let mut store = Store::in_memory(false);
         for _ in 0..100 {
-            store.take(delivery(None, &large)).unwrap();
+            store.insert(delivery(None, &large)).unwrap();
         }
         assert!(store.pending().is_empty());
     }
@@ -494,7 +498,7 @@ mod tests {
 
         let folder = Folder::new();
         let mut store = folder.open();
-        take(&mut store, "job:1");
+        insert(&mut store, "job:1");
         store.settle(1, true, NOW).unwrap();
         for _ in 0..2 {
             let mode = fs::metadata(folder.path()).unwrap().permissions().mode();

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::failure::Failure;
+use crate::error::Failure;
 
 /// A compiled filter.
 pub(crate) struct Filter(engine::Compiled);
@@ -98,7 +98,7 @@ mod engine {
 #[cfg(feature = "jq")]
 mod tests {
     use super::*;
-    use crate::exit::Exit;
+    use crate::error::Exit;
 
     fn lines(expression: &str) -> Vec<String> {
         let value =

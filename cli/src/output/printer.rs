@@ -7,17 +7,17 @@ use console::style;
 use indicatif::{MultiProgress, ProgressBar};
 use serde::Serialize;
 use svc_sdk::Secret;
-use svc_sdk::types::Page;
+use svc_sdk::types::List;
 
 use super::jq::Filter;
 use super::table::Table;
-use super::untrusted::{clean, escape_json};
 use crate::args::{Color, Format};
-use crate::failure::Failure;
+use crate::error::Failure;
+use crate::text::{escape_json, sanitize};
 
 /// What the flags and the environment ask for.
 #[derive(Debug, Default)]
-pub(crate) struct Wishes<'a> {
+pub(crate) struct PrinterOptions<'a> {
     /// `--output`, where given.
     pub(crate) format: Option<Format>,
     /// `--jq`, where given.
@@ -32,8 +32,8 @@ pub(crate) struct Wishes<'a> {
 #[derive(Debug)]
 pub(crate) struct Printer {
     format: Format,
-    json_errors: bool,
-    table_asked: bool,
+    has_json_errors: bool,
+    is_table_requested: bool,
     filter: Option<Filter>,
     quiet: bool,
     stdout: Stream,
@@ -50,10 +50,10 @@ struct Stream {
 
 impl Printer {
     /// A printer for this process's streams.
-    pub(crate) fn new(wishes: &Wishes<'_>) -> Result<Self, Failure> {
+    pub(crate) fn new(options: &PrinterOptions<'_>) -> Result<Self, Failure> {
         let stream = |terminal| Stream {
             terminal,
-            colored: wishes.color.applies(terminal),
+            colored: options.color.applies(terminal),
         };
         let stdout = stream(io::stdout().is_terminal());
         let default = if stdout.terminal {
@@ -62,11 +62,11 @@ impl Printer {
             Format::Json
         };
         Ok(Self {
-            format: wishes.format.unwrap_or(default),
-            json_errors: wishes.format.is_some_and(|format| format != Format::Table),
-            table_asked: wishes.format == Some(Format::Table),
-            filter: wishes.jq.map(Filter::compile).transpose()?,
-            quiet: wishes.quiet,
+            format: options.format.unwrap_or(default),
+            has_json_errors: options.format.is_some_and(|format| format != Format::Table),
+            is_table_requested: options.format == Some(Format::Table),
+            filter: options.jq.map(Filter::compile).transpose()?,
+            quiet: options.quiet,
             stdout,
             stderr: stream(io::stderr().is_terminal()),
             bars: OnceCell::new(),
@@ -75,7 +75,7 @@ impl Printer {
     }
 
     /// Prints one thing.
-    pub(crate) fn one<T: Serialize>(
+    pub(crate) fn print_item<T: Serialize>(
         &self,
         value: &T,
         table: impl FnOnce(&T) -> Table,
@@ -89,7 +89,7 @@ impl Printer {
     }
 
     /// Prints many things.
-    pub(crate) fn many<T: Serialize>(
+    pub(crate) fn print_list<T: Serialize>(
         &self,
         values: &[T],
         table: impl FnOnce(&[T]) -> Table,
@@ -105,28 +105,29 @@ impl Printer {
     }
 
     /// Prints JSON that is itself the result; as a table only where one is asked for.
-    pub(crate) fn value(
+    pub(crate) fn print_value(
         &self,
         value: &serde_json::Value,
         table: impl FnOnce() -> Table,
     ) -> Result<(), Failure> {
         match (&self.filter, self.format) {
-            (None, Format::Table) if self.table_asked => self.table(&table()),
+            (None, Format::Table) if self.is_table_requested => self.table(&table()),
             (None, Format::Table) => self.json(&pretty(value)?),
-            _ => self.one(value, |_| table()),
+            _ => self.print_item(value, |_| table()),
         }
     }
 
     /// Says that there are more of them, where a list is cut off.
-    pub(crate) fn more<T>(&self, list: &Page<T>, what: &str) {
-        if list.next_cursor.is_some() {
+    pub(crate) fn note_more_pages<T>(&self, list: &List<T>, what: &str) {
+        let cursor = list.extra.get("next_cursor");
+        if cursor.is_some_and(|cursor| !cursor.is_null()) {
             self.note(&format!("the service has more {what} than these"));
         }
     }
 
     /// The line of one of things that come one after another, for a person in words. Whoever prints
-    /// it with [`print()`] can do other things meanwhile.
-    pub(crate) fn line<T: Serialize>(
+    /// it with [`write_stdout()`] can do other things meanwhile.
+    pub(crate) fn format_line<T: Serialize>(
         &self,
         value: &T,
         words: impl FnOnce(&T) -> String,
@@ -135,23 +136,27 @@ impl Printer {
             (Some(filter), _) => self.filter(filter, value),
             (None, Format::Table) => {
                 let words = words(value);
-                Ok(words.lines().map(|line| clean(line) + "\n").collect())
+                Ok(words.lines().map(|line| sanitize(line) + "\n").collect())
             }
-            (None, Format::Json | Format::Jsonl) => Ok(self.legible(compact(value)?)),
+            (None, Format::Json | Format::Jsonl) => Ok(self.escaped(compact(value)?)),
         }
     }
 
     /// Prints a text: bare, unless JSON was asked for.
-    pub(crate) fn text(&self, text: &str) -> Result<(), Failure> {
+    pub(crate) fn print_text(&self, text: &str) -> Result<(), Failure> {
         match &self.filter {
             Some(filter) => self.filtered(filter, &text),
-            None if self.json_errors => self.json(&compact(&text)?),
-            None => self.bytes(format!("{text}\n").as_bytes()),
+            None if self.has_json_errors => self.json(&compact(&text)?),
+            None => self.print_bytes(format!("{text}\n").as_bytes()),
         }
     }
 
     /// Prints a document of the service: byte for byte in a pipe, readable on a terminal.
-    pub(crate) fn document(&self, value: &serde_json::Value, bytes: &[u8]) -> Result<(), Failure> {
+    pub(crate) fn print_document(
+        &self,
+        value: &serde_json::Value,
+        bytes: &[u8],
+    ) -> Result<(), Failure> {
         match (&self.filter, self.format) {
             (Some(filter), _) => self.filtered(filter, value),
             (None, Format::Jsonl) => self.json(&compact(value)?),
@@ -161,19 +166,19 @@ impl Printer {
     }
 
     /// Prints bytes as they are; on a terminal without what could steer it.
-    pub(crate) fn bytes(&self, bytes: &[u8]) -> Result<(), Failure> {
+    pub(crate) fn print_bytes(&self, bytes: &[u8]) -> Result<(), Failure> {
         if !self.stdout.terminal {
             return self.write(bytes);
         }
         let text = String::from_utf8_lossy(bytes);
         text.lines()
-            .try_for_each(|line| self.write(format!("{}\n", clean(line)).as_bytes()))
+            .try_for_each(|line| self.write(format!("{}\n", sanitize(line)).as_bytes()))
     }
 
     /// Says something on standard error, unless it is to be quiet.
     pub(crate) fn note(&self, text: &str) {
         if !self.quiet {
-            self.say(text);
+            self.write_stderr(text);
         }
     }
 
@@ -183,17 +188,17 @@ impl Printer {
             .yellow()
             .bold()
             .force_styling(self.stderr.colored);
-        self.say(&format!("{label} {text}"));
+        self.write_stderr(&format!("{label} {text}"));
     }
 
     /// Tells a failure.
-    pub(crate) fn failure(&self, failure: &Failure) {
+    pub(crate) fn print_failure(&self, failure: &Failure) {
         if failure.is_silent() {
             return;
         }
-        if self.json_errors {
+        if self.has_json_errors {
             let json = failure.to_json().to_string();
-            return self.say(&if self.stderr.terminal {
+            return self.write_stderr(&if self.stderr.terminal {
                 escape_json(&json)
             } else {
                 json
@@ -203,34 +208,34 @@ impl Printer {
             .red()
             .bold()
             .force_styling(self.stderr.colored);
-        self.say(&format!("{label} {}", failure.headline()));
-        for line in failure.particulars() {
-            self.say(&format!("  {line}"));
+        self.write_stderr(&format!("{label} {}", failure.headline()));
+        for line in failure.detail_lines() {
+            self.write_stderr(&format!("  {line}"));
         }
     }
 
     /// Whether a person can be asked: they type, and they see the question.
-    pub(crate) fn can_ask(&self) -> bool {
+    pub(crate) fn can_prompt(&self) -> bool {
         self.stderr.terminal && io::stdin().is_terminal()
     }
 
     /// Asks for a yes. Anything else is a no.
-    pub(crate) fn ask(&self, question: &str) -> Result<bool, Failure> {
-        let asked = write!(io::stderr().lock(), "{question} [y/N] ");
+    pub(crate) fn confirm(&self, question: &str) -> Result<bool, Failure> {
+        let prompted = write!(io::stderr().lock(), "{question} [y/N] ");
         let mut answer = String::new();
-        asked
+        prompted
             .and_then(|()| io::stdin().read_line(&mut answer))
             .map_err(|error| Failure::other(format!("cannot ask: {error}")))?;
         Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
     }
 
     /// Whether a live line has a place: a terminal, and nobody asked for quiet.
-    pub(crate) fn is_live(&self) -> bool {
+    pub(crate) fn shows_progress(&self) -> bool {
         self.stderr.terminal && !self.quiet
     }
 
     /// Gives a bar a line at the bottom of the terminal; what is said meanwhile appears above it.
-    pub(crate) fn add_bar(&self, bar: ProgressBar) -> ProgressBar {
+    pub(crate) fn add_progress_bar(&self, bar: ProgressBar) -> ProgressBar {
         self.bars.get_or_init(MultiProgress::new).add(bar)
     }
 
@@ -242,7 +247,7 @@ impl Printer {
         let mut text = String::new();
         for line in filter.apply(value)? {
             if self.stdout.terminal {
-                text.extend(line.lines().map(|line| clean(line) + "\n"));
+                text.extend(line.lines().map(|line| sanitize(line) + "\n"));
             } else {
                 text.push_str(&line);
                 text.push('\n');
@@ -260,11 +265,11 @@ impl Printer {
     }
 
     fn json(&self, json: &str) -> Result<(), Failure> {
-        self.write(self.legible(json.to_owned()).as_bytes())
+        self.write(self.escaped(json.to_owned()).as_bytes())
     }
 
     /// JSON with its line break, so that a terminal bears it.
-    fn legible(&self, json: String) -> String {
+    fn escaped(&self, json: String) -> String {
         let text = if self.stdout.terminal {
             escape_json(&json)
         } else {
@@ -274,22 +279,22 @@ impl Printer {
     }
 
     fn write(&self, bytes: &[u8]) -> Result<(), Failure> {
-        self.above_the_bars(|| print(bytes))
+        self.suspend_bars(|| write_stdout(bytes))
     }
 
-    fn say(&self, text: &str) {
-        let text = self.without_secrets(text);
+    fn write_stderr(&self, text: &str) {
+        let text = self.redacted(text);
         // Where standard error is gone there is nobody to tell.
-        let _ = self.above_the_bars(|| writeln!(io::stderr().lock(), "{text}"));
+        let _ = self.suspend_bars(|| writeln!(io::stderr().lock(), "{text}"));
     }
 
     /// Keeps that key out of everything that is said: a proxy's error page may well repeat the
     /// headers that it was sent.
-    pub(crate) fn hide(&self, secret: &Secret) {
+    pub(crate) fn redact(&self, secret: &Secret) {
         self.secrets.borrow_mut().push(secret.clone());
     }
 
-    fn without_secrets(&self, text: &str) -> String {
+    fn redacted(&self, text: &str) -> String {
         let secrets = self.secrets.borrow();
         // What is shorter would be found in ordinary words.
         let long = secrets
@@ -299,7 +304,7 @@ impl Printer {
         long.fold(text.to_owned(), |text, key| text.replace(key, "[key]"))
     }
 
-    fn above_the_bars<T>(&self, write: impl FnOnce() -> T) -> T {
+    fn suspend_bars<T>(&self, write: impl FnOnce() -> T) -> T {
         match self.bars.get() {
             Some(bars) => bars.suspend(write),
             None => write(),
@@ -308,11 +313,11 @@ impl Printer {
 }
 
 /// Writes to standard output, and waits for as long as nobody reads.
-pub(crate) fn print(bytes: &[u8]) -> Result<(), Failure> {
+pub(crate) fn write_stdout(bytes: &[u8]) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();
     let written = stdout.write_all(bytes).and_then(|()| stdout.flush());
     written.map_err(|error| match error.kind() {
-        io::ErrorKind::BrokenPipe => Failure::reader_left(),
+        io::ErrorKind::BrokenPipe => Failure::broken_pipe(),
         _ => Failure::other(format!("cannot write to standard output: {error}")),
     })
 }
@@ -339,14 +344,14 @@ impl Color {
 }
 
 fn pretty(value: &impl Serialize) -> Result<String, Failure> {
-    serde_json::to_string_pretty(value).map_err(|error| unwritable(&error))
+    serde_json::to_string_pretty(value).map_err(|error| serialize_failure(&error))
 }
 
 fn compact(value: &impl Serialize) -> Result<String, Failure> {
-    serde_json::to_string(value).map_err(|error| unwritable(&error))
+    serde_json::to_string(value).map_err(|error| serialize_failure(&error))
 }
 
-fn unwritable(error: &serde_json::Error) -> Failure {
+fn serialize_failure(error: &serde_json::Error) -> Failure {
     Failure::other(format!("the answer cannot be written as JSON: {error}"))
 }
 

@@ -3,10 +3,10 @@
 use console::style;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use super::untrusted::clean;
+use crate::text::sanitize;
 
 const GAP: &str = "  ";
-const LEAST_WIDTH: usize = 8;
+const MIN_COLUMN_WIDTH: usize = 8;
 
 /// Rows under a header, or the fields of one thing.
 #[derive(Debug, Default)]
@@ -25,14 +25,14 @@ impl Table {
     }
 
     /// A table of one thing: a name and a value per row, no header, nothing cut.
-    pub(crate) fn of_fields() -> Self {
+    pub(crate) fn key_value() -> Self {
         Self::default()
     }
 
     /// One more row; what could steer a terminal is left out of each cell.
     pub(crate) fn row<const N: usize>(&mut self, cells: [&str; N]) {
         self.rows
-            .push(cells.iter().map(|cell| clean(cell)).collect());
+            .push(cells.iter().map(|cell| sanitize(cell)).collect());
     }
 
     /// One more field, where there is something to say.
@@ -82,7 +82,7 @@ fn shrink(widths: &mut [usize], available: usize) {
         let widest = widths
             .iter_mut()
             .skip(1)
-            .filter(|width| **width > LEAST_WIDTH)
+            .filter(|width| **width > MIN_COLUMN_WIDTH)
             .max();
         match widest {
             Some(width) => *width -= 1,
@@ -97,7 +97,7 @@ fn render_line(cells: &[String], widths: &[usize]) -> String {
         if index > 0 {
             line.push_str(GAP);
         }
-        let shown = cut(cell, *width);
+        let shown = truncate_cell(cell, *width);
         let padding = width.saturating_sub(shown.width());
         line.push_str(&shown);
         line.extend(std::iter::repeat_n(' ', padding));
@@ -106,7 +106,7 @@ fn render_line(cells: &[String], widths: &[usize]) -> String {
     line
 }
 
-fn cut(cell: &str, width: usize) -> String {
+fn truncate_cell(cell: &str, width: usize) -> String {
     if cell.width() <= width {
         return cell.to_owned();
     }
@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn fields_without_a_value_are_left_out() {
-        let mut table = Table::of_fields();
+        let mut table = Table::key_value();
         table.field("id", Some("job_1"));
         table.field("error", None::<&str>);
         assert_eq!(table.render(Some(5), false), "id  job_1\n");

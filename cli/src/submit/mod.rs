@@ -4,187 +4,174 @@
 //! intent stays open until a person knows the outcome. Whatever cuts the program off in between,
 //! the same command goes on where it was.
 
-mod intent;
+pub(crate) mod paid_request;
 mod sending;
 
-use serde_json::{Map, Value, json};
-use svc_sdk::contract::Operation;
+use serde_json::{Value, json};
 use svc_sdk::{Developer, JobHandle, Open, Started};
 
-use crate::args::{SubmitArgs, SurfaceChoice, Terms};
-use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::journal::Outcome;
+use crate::args::{SubmitArgs, SubmitOptions, SurfaceChoice};
+use crate::error::{Exit, Failure};
 use crate::output::Table;
-use crate::output::untrusted::clean;
-use crate::price::{self, Price};
+use crate::pricing::{self, Price};
+use crate::resource::{ReceiptMode, Resource};
 use crate::session::{Access, Session};
-use crate::subject::{Subject, Told};
-use crate::wait::{self, Waiting};
-
-/// What is to be made.
-#[derive(Debug)]
-pub(crate) struct Order {
-    /// What it is called: `video`.
-    pub(crate) noun: &'static str,
-    /// Which operation makes it.
-    pub(crate) operation: Operation,
-    /// The values of its path's placeholders.
-    pub(crate) segments: Vec<String>,
-    /// The request's body.
-    pub(crate) body: Map<String, Value>,
-}
+use crate::text::sanitize;
+use crate::types::{Outcome, SubmitRequest};
+use crate::wait::{self, Waiter};
 
 /// Submits a job on the open surface, waits, and prints what came of it.
 pub(crate) async fn open(
     session: &Session,
-    order: Order,
+    request: SubmitRequest,
     args: &SubmitArgs,
 ) -> Result<(), Failure> {
-    run::<JobHandle<Open>>(session, order, &args.terms, Told::default()).await
+    run::<JobHandle<Open>>(session, request, &args.options, ReceiptMode::default()).await
 }
 
 /// Submits a job on the developer surface, waits, and prints what came of it.
 pub(crate) async fn developer(
     session: &Session,
-    order: Order,
+    request: SubmitRequest,
     args: &SubmitArgs,
 ) -> Result<(), Failure> {
     if args.surface.surface == Some(SurfaceChoice::Open) {
-        let noun = order.noun;
+        let noun = request.noun;
         let why = format!("the open surface makes no {noun}");
-        return Err(Failure::usage(why).next("use --surface developer, or leave it out"));
+        return Err(Failure::usage(why).hint("use --surface developer, or leave it out"));
     }
-    run::<JobHandle<Developer>>(session, order, &args.terms, Told::default()).await
+    run::<JobHandle<Developer>>(session, request, &args.options, ReceiptMode::default()).await
 }
 
 /// Submits, waits, and prints what came of it: a job, a run or a bulk queue.
-pub(crate) async fn run<H: Subject>(
+pub(crate) async fn run<H: Resource>(
     session: &Session,
-    order: Order,
-    terms: &Terms,
-    told: Told,
+    request: SubmitRequest,
+    options: &SubmitOptions,
+    receipt_mode: ReceiptMode,
 ) -> Result<(), Failure> {
     let access = session.access::<H::Surface>()?;
     let submit = Submission::<H> {
         session,
         access: &access,
-        order: &order,
-        terms,
-        told,
+        request: &request,
+        options,
+        receipt_mode,
     };
-    if terms.money.dry_run {
-        return submit.rehearse().await;
+    if options.spending.dry_run {
+        return submit.dry_run_request().await;
     }
-    if let Some(folder) = &terms.download {
-        wait::can_store(folder).map_err(|failure| failure.during("nothing was sent"))?;
+    if let Some(folder) = &options.download {
+        wait::check_writable(folder).map_err(|failure| failure.context("nothing was sent"))?;
     }
-    let journal = if terms.money.no_journal {
+    let journal = if options.spending.no_journal {
         None
     } else {
         session.journal()?
     };
-    let (subject, intent) = submit.send(journal.as_ref()).await?;
+    let (resource, intent) = submit.send(journal.as_ref()).await?;
     let noun = H::NOUN;
-    let end = submit
-        .deliver(subject)
+    let finished = submit
+        .finish(resource)
         .await
         .map_err(|failure| match failure.exit() {
-            Exit::NotFound => failure.next(format!(
+            Exit::NotFound => failure.hint(format!(
                 "if the service has lost this {noun}, run the command with --new"
             )),
             _ => failure,
         });
-    let known = match wait::outcome_of(&end) {
-        Some(Outcome::Completed) if terms.no_wait => Some(Outcome::Submitted),
-        known => known,
+    let outcome = match wait::outcome_of(&finished) {
+        Some(Outcome::Completed) if options.no_wait => Some(Outcome::Submitted),
+        outcome => outcome,
     };
-    if let (Some(intent), Some(outcome)) = (intent, known)
+    if let (Some(intent), Some(outcome)) = (intent, outcome)
         && let Err(error) = intent.close(outcome)
     {
         session.printer.warn(&format!("the journal could not be closed ({error}); the same command would take this {noun} up again"));
     }
-    end
+    finished
 }
 
 struct Submission<'a, H: Started> {
     session: &'a Session,
     access: &'a Access<H::Surface>,
-    order: &'a Order,
-    terms: &'a Terms,
-    told: Told,
+    request: &'a SubmitRequest,
+    options: &'a SubmitOptions,
+    receipt_mode: ReceiptMode,
 }
 
-impl<H: Subject> Submission<'_, H> {
+impl<H: Resource> Submission<'_, H> {
     /// `--dry-run`: the request and its price, and nothing that costs.
-    async fn rehearse(&self) -> Result<(), Failure> {
-        let price = H::price(&self.access.client, self.order).await?;
-        price::within(&price, self.terms.money.max_price)?;
-        let operation = self.order.operation;
+    async fn dry_run_request(&self) -> Result<(), Failure> {
+        let price = H::price(&self.access.client, self.request).await?;
+        pricing::check_max_price(&price, self.options.spending.max_price)?;
+        let operation = self.request.operation;
         let path = operation
-            .expand(&self.order.segments)
+            .expand(&self.request.segments)
             .map_err(|error| Failure::usage(error.to_string()))?;
         let mut shown = json!({
             "dry_run": true,
             "request": {
                 "method": operation.method().as_str(),
                 "url": format!("{}{path}", self.access.base_url.trim_end_matches('/')),
-                "body": self.order.body,
+                "body": self.request.body,
             },
             "estimate": price.estimate(),
         });
-        if let (Price::Cap(cap), Some(shown)) = (&price, shown.as_object_mut()) {
-            shown.insert("cap_usd".to_owned(), json!(cap.most));
+        if let (Price::SpendCap(cap), Some(shown)) = (&price, shown.as_object_mut()) {
+            shown.insert("cap_usd".to_owned(), json!(cap.max_usd));
         }
-        self.session.printer.one(&shown, |_| {
-            let mut table = Table::of_fields();
+        self.session.printer.print_item(&shown, |_| {
+            let mut table = Table::key_value();
             table.field(
                 "request",
                 Some(format!("{} {}", operation.method().as_str(), path)),
             );
-            table.field("body", Some(Value::Object(self.order.body.clone())));
-            let said = match &price {
+            table.field("body", Some(Value::Object(self.request.body.clone())));
+            let price_text = match &price {
                 Price::Unknown => "unknown".to_owned(),
                 price => price.describe(),
             };
-            table.field("price", Some(said));
+            table.field("price", Some(price_text));
             table.field("sent", Some("nothing: this was a dry run"));
             table
         })
     }
 
     /// The price, where someone wants to know it before it is paid.
-    async fn settle_price(&self, ask: bool) -> Result<Price, Failure> {
-        let money = &self.terms.money;
-        let somebody_looks = ask && (self.session.printer.can_ask() || self.session.is_sandbox());
-        if money.max_price.is_none() && !somebody_looks {
+    async fn check_price(&self, ask: bool) -> Result<Price, Failure> {
+        let spending = &self.options.spending;
+        let is_shown = ask && (self.session.printer.can_prompt() || self.session.is_sandbox());
+        if spending.max_price.is_none() && !is_shown {
             return Ok(Price::Unknown);
         }
-        let price = H::price(&self.access.client, self.order).await?;
-        price::within(&price, money.max_price)?;
+        let price = H::price(&self.access.client, self.request).await?;
+        pricing::check_max_price(&price, spending.max_price)?;
         if ask {
-            let what = format!("{} this {}", H::VERB, self.order.noun);
-            price::confirm(self.session, &what, &price, money)?;
+            let what = format!("{} this {}", H::VERB, self.request.noun);
+            pricing::confirm(self.session, &what, &price, spending)?;
         }
         Ok(price)
     }
 
     /// The id first: from here on nothing is lost, even if this process is.
-    fn announce(&self, subject: &H, price: &Price) {
-        let charge = subject.charge();
-        let said = charge
+    fn announce(&self, resource: &H, price: &Price) {
+        let charge = resource.charge();
+        let charge_note = charge
             .map(|price| format!(" ({price} USD)"))
             .unwrap_or_default();
-        let again = if subject.was_there() {
+        let replay_note = if resource.is_replay() {
             ", found again by its key"
         } else {
             ""
         };
-        let id = subject.subject_id();
-        self.session
-            .printer
-            .note(&format!("{} {}{said}{again}", id.noun(), clean(id.id())));
-        let limit = self.terms.money.max_price.or(price.most());
+        let id = resource.resource_id();
+        self.session.printer.note(&format!(
+            "{} {}{charge_note}{replay_note}",
+            id.noun(),
+            sanitize(id.id())
+        ));
+        let limit = self.options.spending.max_price.or(price.upper_bound());
         if let (Some(charge), Some(limit)) = (charge, limit)
             && charge > limit
         {
@@ -195,20 +182,20 @@ impl<H: Subject> Submission<'_, H> {
     }
 
     /// Prints the receipt, or waits and prints the result.
-    async fn deliver(&self, subject: H) -> Result<(), Failure> {
-        if self.terms.no_wait {
-            return subject.tell_receipt(self.session).await;
+    async fn finish(&self, resource: H) -> Result<(), Failure> {
+        if self.options.no_wait {
+            return resource.print_receipt(self.session).await;
         }
-        let waiting = Waiting {
+        let waiter = Waiter {
             session: self.session,
-            subject,
-            args: &self.terms.wait,
-            download: self.terms.download.as_deref(),
+            resource,
+            args: &self.options.wait,
+            download: self.options.download.as_deref(),
         };
-        let end = waiting.finish().await?;
-        let subject = &waiting.subject;
-        subject
-            .tell(self.session, &end, self.told)
-            .map_err(|failure| failure.about(subject.subject_id()))
+        let finished = waiter.wait().await?;
+        let resource = &waiter.resource;
+        resource
+            .print_result(self.session, &finished, self.receipt_mode)
+            .map_err(|failure| failure.for_resource(resource.resource_id()))
     }
 }

@@ -1,174 +1,157 @@
-//! Getting the job, run or queue: a new one, or the one that an earlier run of the same command
-//! left behind.
+//! Sending a request: a new one, or the one that an earlier run of the same command left behind.
 
-use std::time::Duration;
-
-use serde_json::Value;
 use svc_sdk::Submit;
-use svc_sdk::contract::limits::IDEMPOTENCY_RETENTION;
-use svc_sdk::contract::{ErrorCode, RetryClass};
 use svc_sdk::types::IdempotencyKey;
 
 use super::Submission;
+use super::paid_request::{
+    PaidRequest, abandon, age, ambiguous_if_key_in_use, failed_outcome, prepare,
+};
 use crate::clock;
-use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::error::{Exit, Failure};
 use crate::journal::{Journal, OpenIntent, RequestHash};
-use crate::output::untrusted::clean;
-use crate::price::Price;
-use crate::subject::{Subject, SubjectId};
+use crate::pricing::Price;
+use crate::resource::Resource;
+use crate::text::sanitize;
+use crate::types::ResourceId;
 
-/// How long a key is surely kept: after that, the same key is a new call. The service may be a
-/// little ahead, and the repetitions of a request take their time.
-const KEY_IS_KEPT: Duration = IDEMPOTENCY_RETENTION.saturating_sub(Duration::from_secs(600));
-
-/// What was started, and its intent where there is a journal.
+/// The resource that was submitted, and its intent where there is a journal.
 type Sent<H> = (H, Option<OpenIntent>);
 
-impl<H: Subject> Submission<'_, H> {
-    /// Gets it: a new one, or the one that an earlier run of the same command left behind.
+impl<H: Resource> Submission<'_, H> {
+    /// Returns the resource: a new one, or the one that an earlier run of the same command submitted.
     pub(super) async fn send(&self, journal: Option<&Journal>) -> Result<Sent<H>, Failure> {
         let Some(journal) = journal else {
-            let price = self.settle_price(true).await?;
+            let price = self.check_price(true).await?;
             let (submit, _) = self.prepare(None)?;
-            let subject = self.post(submit, None).await?;
-            self.announce(&subject, &price);
-            return Ok((subject, None));
+            let resource = self.post(submit, None).await?;
+            self.announce(&resource, &price);
+            return Ok((resource, None));
         };
-        let hash = self.hash();
-        if self.terms.money.new {
-            self.abandon(journal, &hash)?;
+        let hash = self.paid_request().hash();
+        if self.options.spending.new {
+            abandon(journal, &hash)?;
         }
-        match journal.take_up(&hash)? {
-            Some(intent) => match intent.entry().subject.clone() {
-                Some(id) => Ok(self.take_up(intent, &id)),
-                None => self.send_again(intent).await,
+        match journal.reopen(&hash)? {
+            Some(intent) => match intent.entry().resource.clone() {
+                Some(id) => Ok(self.resume(intent, &id)),
+                None => self.resend(intent).await,
             },
             None => self.send_first(journal, hash).await,
         }
     }
 
     async fn send_first(&self, journal: &Journal, hash: RequestHash) -> Result<Sent<H>, Failure> {
-        let price = self.settle_price(true).await?;
+        let price = self.check_price(true).await?;
         let (submit, key) = self.prepare(None)?;
-        let mut intent = journal.begin(self.intent(hash, key, &price))?;
-        match self.post(submit, Some(&intent)).await {
-            Ok(subject) => {
-                self.note_receipt(&mut intent, &subject);
-                self.announce(&subject, &price);
-                Ok((subject, Some(intent)))
-            }
-            Err(failure) => {
-                self.close_refused(intent, &failure, false);
-                Err(failure)
-            }
-        }
+        let price_usd = price.estimate().map(|it| it.price_usd);
+        let intent = journal.begin(self.paid_request().intent(hash, key, price_usd))?;
+        self.post_recorded(submit, intent, &price, false).await
     }
 
     /// Goes on with what is paid for: nothing is sent.
-    fn take_up(&self, intent: OpenIntent, id: &SubjectId) -> Sent<H> {
+    fn resume(&self, intent: OpenIntent, id: &ResourceId) -> Sent<H> {
         self.session.printer.note(&format!(
             "taking up {} {} again, which the same command submitted {} ago (--new makes a new one)",
             id.noun(),
-            clean(id.id()),
-            clock::say(age(&intent)),
+            sanitize(id.id()),
+            clock::format_duration(age(&intent)),
         ));
-        (H::taken_up(&self.access.client, id.id()), Some(intent))
+        (H::from_id(&self.access.client, id.id()), Some(intent))
     }
 
     /// Sends the same once more, with the same key: the service makes no second job of it.
-    async fn send_again(&self, mut intent: OpenIntent) -> Result<Sent<H>, Failure> {
+    async fn resend(&self, intent: OpenIntent) -> Result<Sent<H>, Failure> {
         let key = intent.entry().intent.idempotency_key.clone();
-        if age(&intent) >= KEY_IS_KEPT || !self.repeats_by_key() {
-            return Err(self.undecided(&intent));
+        let paid = self.paid_request();
+        if !paid.can_resend(&intent) {
+            return Err(self.with_list_hint(paid.unresolved(&intent)));
         }
-        self.settle_price(false).await?;
+        self.check_price(false).await?;
         self.session.printer.note(&format!(
             "the same command was cut off {} ago: sending it again with the same key, so that it is paid for once",
-            clock::say(age(&intent)),
+            clock::format_duration(age(&intent)),
         ));
         let (submit, _) = self.prepare(Some(key))?;
+        self.post_recorded(submit, intent, &Price::Unknown, true)
+            .await
+    }
+
+    /// Posts, and writes to the journal what the service answered.
+    async fn post_recorded(
+        &self,
+        submit: Submit<H>,
+        mut intent: OpenIntent,
+        price: &Price,
+        is_retry: bool,
+    ) -> Result<Sent<H>, Failure> {
         match self.post(submit, Some(&intent)).await {
-            Ok(subject) => {
-                self.note_receipt(&mut intent, &subject);
-                self.announce(&subject, &Price::Unknown);
-                Ok((subject, Some(intent)))
+            Ok(resource) => {
+                self.record_receipt(&mut intent, &resource);
+                self.announce(&resource, price);
+                Ok((resource, Some(intent)))
             }
             Err(failure) => {
-                self.close_refused(intent, &failure, true);
+                if let Some(outcome) = failed_outcome(&failure, is_retry)
+                    && let Err(error) = intent.close(outcome)
+                {
+                    let printer = &self.session.printer;
+                    printer.warn(&format!("the journal could not be closed: {error}"));
+                }
                 Err(failure)
             }
         }
     }
 
-    /// Sending it again could pay twice: a person has to look.
-    fn undecided(&self, intent: &OpenIntent) -> Failure {
-        let since = clock::say(age(intent));
-        let why = match self.repeats_by_key() {
-            true => "the service has forgotten its key by now",
-            false => "the service does not promise that its key is paid for once",
-        };
-        let why = format!(
-            "the same command was cut off {since} ago, and nobody knows whether it was carried out; \
-             {why}, so sending it again could pay twice"
-        );
-        let failure = Failure::new(Exit::Ambiguous, why)
-            .during("not submitted")
-            .key(intent.entry().intent.idempotency_key.as_str());
-        self.with_a_look(failure)
-    }
-
-    fn with_a_look(&self, failure: Failure) -> Failure {
-        failure
-            .next(format!(
-                "look whether the {} exists: {}",
-                H::NOUN,
-                H::listing(self.session, self.order)
-            ))
-            .next("if it does not, or another one is wanted, run this command with --new")
-    }
-
-    /// Whether the operation's idempotency is documented.
-    fn repeats_by_key(&self) -> bool {
-        self.order.operation.retry() == RetryClass::Key
-    }
-
-    fn prepare(&self, key: Option<IdempotencyKey>) -> Result<(Submit<H>, IdempotencyKey), Failure> {
-        let body = Value::Object(self.order.body.clone());
-        let segments: Vec<&str> = self.order.segments.iter().map(String::as_str).collect();
-        let client = &self.access.client;
-        let mut submit = client.start::<H>(self.order.operation, &segments, &body);
-        if let Some(key) = key.or_else(|| self.terms.money.idempotency_key.clone()) {
-            submit = submit.with_idempotency_key(key);
-        }
-        match submit.idempotency_key().cloned() {
-            Some(key) => Ok((submit, key)),
-            None => Err(Failure::usage(match submit.request() {
-                Err(error) => error.to_string(),
-                Ok(_) => "the request has no idempotency key".to_owned(),
-            })),
+    fn record_receipt(&self, intent: &mut OpenIntent, resource: &H) {
+        let id = resource.resource_id();
+        let noun = id.noun();
+        if let Err(error) = intent.receipt(id, resource.request_id(), resource.charge()) {
+            self.session.printer.warn(&format!(
+                "the journal could not be written ({error}); note the {noun}'s id"
+            ));
         }
     }
 
     async fn post(&self, submit: Submit<H>, intent: Option<&OpenIntent>) -> Result<H, Failure> {
         let key = submit.idempotency_key().cloned();
-        let sent = tokio::select! {
-            biased;
-            sent = Box::pin(submit.send()) => sent.map_err(Failure::from),
-            () = self.session.interrupts.first() => Err(Failure::unanswered()),
-        };
+        let sent = self.session.send(Box::pin(submit.send())).await;
         sent.map_err(|failure| {
-            let failure = failure.during(format!("could not submit the {}", self.order.noun));
+            let failure = failure.context(format!("could not submit the {}", self.request.noun));
             let failure = match &key {
-                Some(key) => failure.key(key.as_str()),
+                Some(key) => failure.with_idempotency_key(key.as_str()),
                 None => failure,
             };
-            self.with_next_step(as_ambiguous(failure), intent.is_some(), key.as_ref())
+            let failure = ambiguous_if_key_in_use(failure);
+            self.with_retry_hint(failure, intent.is_some(), key.as_ref())
         })
     }
 
+    fn paid_request(&self) -> PaidRequest<'_> {
+        PaidRequest {
+            chosen_key: self.options.spending.idempotency_key.as_ref(),
+            max_price: self.options.spending.max_price,
+            ..PaidRequest::new(self.access, self.request)
+        }
+    }
+
+    fn prepare(&self, key: Option<IdempotencyKey>) -> Result<(Submit<H>, IdempotencyKey), Failure> {
+        let key = key.or_else(|| self.options.spending.idempotency_key.clone());
+        prepare(&self.access.client, self.request, key)
+    }
+
+    fn with_list_hint(&self, failure: Failure) -> Failure {
+        failure
+            .hint(format!(
+                "look whether the {} exists: {}",
+                H::NOUN,
+                H::list_command(self.session, self.request)
+            ))
+            .hint("if it does not, or another one is wanted, run this command with --new")
+    }
+
     /// After an ambiguous end: how to find out without paying twice.
-    fn with_next_step(
+    fn with_retry_hint(
         &self,
         failure: Failure,
         journaled: bool,
@@ -176,27 +159,13 @@ impl<H: Subject> Submission<'_, H> {
     ) -> Failure {
         match key {
             Some(_) if failure.exit() != Exit::Ambiguous => failure,
-            Some(_) if !self.repeats_by_key() => self.with_a_look(failure),
+            Some(_) if !self.paid_request().is_idempotent => self.with_list_hint(failure),
             Some(_) if journaled => failure
-                .next("run the same command again on this machine: it goes on with the same key"),
-            Some(key) => failure.next(format!(
+                .hint("run the same command again on this machine: it goes on with the same key"),
+            Some(key) => failure.hint(format!(
                 "run the same command with --idempotency-key {key}: the same key is paid for once"
             )),
             None => failure,
         }
     }
-}
-
-/// A key that is in flight elsewhere belongs to a request whose answer is not known yet.
-fn as_ambiguous(failure: Failure) -> Failure {
-    match failure.code() {
-        Some(code) if code == ErrorCode::IdempotencyKeyInUse.as_str() => {
-            failure.ending(Exit::Ambiguous)
-        }
-        _ => failure,
-    }
-}
-
-fn age(intent: &OpenIntent) -> Duration {
-    clock::age(clock::now(), intent.entry().intent.created_at)
 }

@@ -5,6 +5,6 @@ mod samples;
 mod secrets;
 mod target;
 
-pub(crate) use samples::{Sample, Subject};
+pub(crate) use samples::{Sample, SampleFields};
 pub(crate) use secrets::{Secrets, Source};
 pub(crate) use target::Target;

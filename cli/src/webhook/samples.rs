@@ -31,7 +31,7 @@ pub(crate) enum Sample {
 
 /// What an event is about: identifiers, and when it happened.
 #[derive(Debug)]
-pub(crate) struct Subject {
+pub(crate) struct SampleFields {
     /// The job's or run's id; a test delivery is about neither.
     pub(crate) id: String,
     /// The request's id.
@@ -42,7 +42,7 @@ pub(crate) struct Subject {
 
 impl Sample {
     /// The event of that name.
-    pub(crate) fn named(name: &str) -> Option<Self> {
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
         Self::from_str(name, false).ok()
     }
 
@@ -66,8 +66,8 @@ impl Sample {
     }
 
     /// The event's body.
-    pub(crate) fn body(self, subject: &Subject) -> Value {
-        let Subject { id, request_id, at } = subject;
+    pub(crate) fn body(self, fields: &SampleFields) -> Value {
+        let SampleFields { id, request_id, at } = fields;
         match self {
             Self::JobCompleted => json!({
                 "event": "job.completed", "request_id": request_id, "job_id": id, "status": "OK",
@@ -75,19 +75,19 @@ impl Sample {
             }),
             Self::JobFailed => job_error(
                 "job.failed",
-                subject,
+                fields,
                 "generation_failed",
                 "The generation failed.",
             ),
             Self::JobCanceled => job_error(
                 "job.canceled",
-                subject,
+                fields,
                 "job_canceled",
                 "The job was canceled.",
             ),
-            Self::ActionRunTerminal => run("action", subject),
-            Self::FormatRunTerminal => run("format", subject),
-            Self::AgentRunTerminal => run("agent", subject),
+            Self::ActionRunTerminal => run("action", fields),
+            Self::FormatRunTerminal => run("format", fields),
+            Self::AgentRunTerminal => run("agent", fields),
             Self::WebhookTest => json!({
                 "event": "webhook.test", "request_id": request_id, "status": "OK",
                 "payload": {"message": "A test of your webhook."}, "created_at": at,
@@ -96,16 +96,16 @@ impl Sample {
     }
 }
 
-fn job_error(event: &str, subject: &Subject, code: &str, message: &str) -> Value {
+fn job_error(event: &str, fields: &SampleFields, code: &str, message: &str) -> Value {
     json!({
-        "event": event, "request_id": subject.request_id, "job_id": subject.id, "status": "ERROR",
+        "event": event, "request_id": fields.request_id, "job_id": fields.id, "status": "ERROR",
         "payload": {"artifacts": []}, "error": {"code": code, "message": message},
     })
 }
 
 /// A run that completed, with its whole receipt.
-fn run(kind: &str, subject: &Subject) -> Value {
-    let Subject { id, request_id, at } = subject;
+fn run(kind: &str, fields: &SampleFields) -> Value {
+    let SampleFields { id, request_id, at } = fields;
     let url = |what: &str| format!("https://developer.svc.example/v1/{kind}-runs/{id}/{what}");
     let artifact = artifact("media_type", "image", "image/png", "png");
     let hero = artifact.get("url");
@@ -150,8 +150,8 @@ mod tests {
 
     use super::*;
 
-    fn subject() -> Subject {
-        Subject {
+    fn fields() -> SampleFields {
+        SampleFields {
             id: "id_1".into(),
             request_id: "req_1".into(),
             at: "2026-03-01T12:00:00Z".into(),
@@ -163,8 +163,8 @@ mod tests {
         let names = Sample::names();
         assert_eq!(names.len(), WebhookEventType::KNOWN.len());
         for name in names {
-            let sample = Sample::named(&name).unwrap();
-            let body = sample.body(&subject());
+            let sample = Sample::from_name(&name).unwrap();
+            let body = sample.body(&fields());
             let event = Event::parse(body.to_string()).unwrap();
             assert_eq!(event.event_type().as_str(), name);
             assert!(event.event_type().is_known(), "{name}");

@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use svc_sdk::Secret;
 use svc_webhook_verify::{KeyError, KeySet};
 
-use crate::body::read_file;
-use crate::config::{Origin, Sourced};
-use crate::failure::Failure;
+use crate::config::{Origin, Setting};
+use crate::error::Failure;
+use crate::input::read_file;
 use crate::session::Session;
 
 const VARIABLE: &str = "SVC_WEBHOOK_SECRET";
@@ -46,12 +46,12 @@ impl Secrets {
     /// The secrets of this run, where any are configured: flag, then environment, then profile.
     pub(crate) fn find(session: &Session, file: Option<&Path>) -> Result<Option<Self>, Failure> {
         let found = match file {
-            Some(path) => Some(Self::of_file(path)?),
+            Some(path) => Some(Self::from_file(path)?),
             None if session.is_sandbox() => None,
             None => Self::configured(session)?,
         };
         if let Some(secrets) = &found {
-            secrets.hide(session);
+            secrets.redact(session);
         }
         Ok(found)
     }
@@ -64,8 +64,8 @@ impl Secrets {
     /// No secret is configured.
     pub(crate) fn missing() -> Failure {
         Failure::usage("no signing secret is configured")
-            .next(format!("set {VARIABLE}, or pass --secret-file FILE"))
-            .next("or fetch it into a file: svc webhook secret show --jq .secret > FILE, and keep its name: svc config set webhook_secret_file FILE")
+            .hint(format!("set {VARIABLE}, or pass --secret-file FILE"))
+            .hint("or fetch it into a file: svc webhook secret show --jq .secret > FILE, and keep its name: svc config set webhook_secret_file FILE")
     }
 
     fn configured(session: &Session) -> Result<Option<Self>, Failure> {
@@ -74,19 +74,19 @@ impl Secrets {
                 Origin::Profile(profile) => format!("{PROFILE_VALUE} of profile {profile}"),
                 _ => VARIABLE.to_owned(),
             };
-            return Self::of_text(&value.value, Source::Fixed(name)).map(Some);
+            return Self::from_text(&value.value, Source::Fixed(name)).map(Some);
         }
         let settings = session.settings()?;
-        settings.profile_exists()?;
+        settings.check_profile()?;
         let file = settings.get(PROFILE_FILE);
-        file.map(|path| Self::of_file(Path::new(&path.value)))
+        file.map(|path| Self::from_file(Path::new(&path.value)))
             .transpose()
     }
 
     /// The variable, or the profile's own value unless a variable names a file.
-    fn value(session: &Session) -> Result<Option<Sourced>, Failure> {
+    fn value(session: &Session) -> Result<Option<Setting>, Failure> {
         if let Some(text) = session.environment().get(VARIABLE) {
-            return Ok(Some(Sourced {
+            return Ok(Some(Setting {
                 value: text.to_owned(),
                 origin: Origin::Variable(VARIABLE),
             }));
@@ -98,21 +98,21 @@ impl Secrets {
         }
         let profile = &settings.profile.value;
         let value = settings.file.get(profile, PROFILE_VALUE)?;
-        Ok(value.filter(|text| !text.is_empty()).map(|value| Sourced {
+        Ok(value.filter(|text| !text.is_empty()).map(|value| Setting {
             value,
             origin: Origin::Profile(profile.clone()),
         }))
     }
 
     /// The secrets of a file.
-    pub(crate) fn of_file(path: &Path) -> Result<Self, Failure> {
+    pub(crate) fn from_file(path: &Path) -> Result<Self, Failure> {
         let text = String::from_utf8(read_file("--secret-file", path)?)
             .map_err(|_| Failure::usage(format!("{} is no text", path.display())))?;
-        Self::of_text(&text, Source::File(path.to_owned()))
+        Self::from_text(&text, Source::File(path.to_owned()))
     }
 
     /// The secrets in a text, one a line. Blanks around one are the editor's.
-    pub(crate) fn of_text(text: &str, source: Source) -> Result<Self, Failure> {
+    pub(crate) fn from_text(text: &str, source: Source) -> Result<Self, Failure> {
         let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
         let texts: Vec<String> = lines.map(str::to_owned).collect();
         let keys = KeySet::new(&texts).map_err(|error| unusable(&source, error))?;
@@ -139,10 +139,10 @@ impl Secrets {
     }
 
     /// Keeps them out of everything that is said.
-    pub(crate) fn hide(&self, session: &Session) {
+    pub(crate) fn redact(&self, session: &Session) {
         let secrets = self.texts.iter().map(String::as_str);
         for secret in secrets.filter_map(|text| Secret::new(text).ok()) {
-            session.printer.hide(&secret);
+            session.printer.redact(&secret);
         }
     }
 }
@@ -179,7 +179,7 @@ mod tests {
     use super::*;
 
     fn of(text: &str) -> Result<Secrets, Failure> {
-        Secrets::of_text(text, Source::Fixed("a test".into()))
+        Secrets::from_text(text, Source::Fixed("a test".into()))
     }
 
     #[test]
@@ -198,9 +198,9 @@ mod tests {
     #[test]
     fn nothing_too_many_and_no_file_are_bad_configuration() {
         for text in ["", " \n\t\n", &"whsec_x\n".repeat(9)] {
-            assert_eq!(of(text).unwrap_err().exit(), crate::exit::Exit::Usage);
+            assert_eq!(of(text).unwrap_err().exit(), crate::error::Exit::Usage);
         }
-        let failure = Secrets::of_file(Path::new("no/such/file")).unwrap_err();
+        let failure = Secrets::from_file(Path::new("no/such/file")).unwrap_err();
         assert!(failure.headline().contains("no/such/file"));
     }
 

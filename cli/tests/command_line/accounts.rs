@@ -4,12 +4,11 @@ use std::fs;
 use std::io::Write;
 use std::process::Stdio;
 
-use crate::place::{Fake, Place, Run, start};
+use crate::test_env::{CommandOutput, FakeServer, TestEnv, start};
 
-fn login(place: &Place, words: &[&str], key: &str) -> Run {
+fn login(env: &TestEnv, words: &[&str], key: &str) -> CommandOutput {
     let mut child = start(
-        place
-            .bare(["auth", "login"])
+        env.unconfigured(["auth", "login"])
             .args(words)
             .stdin(Stdio::piped()),
     );
@@ -24,20 +23,19 @@ fn login(place: &Place, words: &[&str], key: &str) -> Run {
 }
 
 /// A place without a keyring, whatever is installed here.
-fn without_keyring(place: &Place) -> String {
-    let empty = place.path("no-programs");
+fn without_keyring(env: &TestEnv) -> String {
+    let empty = env.path("no-programs");
     fs::create_dir_all(&empty).unwrap();
     empty.display().to_string()
 }
 
 #[test]
 fn a_key_is_verified_stored_privately_used_and_removed() {
-    let place = Place::new();
-    let url = place.mock.base_url().to_owned();
-    let path = without_keyring(&place);
+    let env = TestEnv::new();
+    let url = env.mock.base_url().to_owned();
+    let path = without_keyring(&env);
     let mut child = start(
-        place
-            .bare(["auth", "login", "--base-url", &url])
+        env.unconfigured(["auth", "login", "--base-url", &url])
             .env("PATH", &path)
             .stdin(Stdio::piped()),
     );
@@ -50,12 +48,12 @@ fn a_key_is_verified_stored_privately_used_and_removed() {
         .unwrap();
     let run = child
         .end()
-        .ends(0)
-        .says("accepts the key")
-        .says("the keyring was not used");
+        .assert_exit(0)
+        .assert_stderr("accepts the key")
+        .assert_stderr("the keyring was not used");
     assert!(!run.err.contains("svc_open_demo") && run.out.is_empty());
 
-    let file = place.path("config/credentials.toml");
+    let file = env.path("config/credentials.toml");
     assert!(fs::read_to_string(&file).unwrap().contains("svc_open_demo"));
     #[cfg(unix)]
     {
@@ -66,39 +64,44 @@ fn a_key_is_verified_stored_privately_used_and_removed() {
             0o600
         );
     }
-    Run::of(&mut place.bare(["job", "list"])).ends(0);
-    let status = Run::of(&mut place.bare(["auth", "status"])).ends(0);
+    CommandOutput::of(&mut env.unconfigured(["job", "list"])).assert_exit(0);
+    let status = CommandOutput::of(&mut env.unconfigured(["auth", "status"])).assert_exit(0);
     assert!(!status.out.contains("svc_open_demo") && status.out.contains("credentials.toml"));
 
     // A stored key is not sent to another host.
-    let other = Place::new();
-    let run =
-        Run::of(&mut place.bare(["job", "list", "--base-url", other.mock.base_url()])).ends(3);
-    run.says("is not sent to");
+    let other = TestEnv::new();
+    let run = CommandOutput::of(&mut env.unconfigured([
+        "job",
+        "list",
+        "--base-url",
+        other.mock.base_url(),
+    ]))
+    .assert_exit(3);
+    run.assert_stderr("is not sent to");
     assert!(other.mock.requests(0).is_empty());
 
-    Run::of(&mut place.bare(["auth", "logout"])).ends(0);
+    CommandOutput::of(&mut env.unconfigured(["auth", "logout"])).assert_exit(0);
     assert!(!fs::read_to_string(&file).unwrap().contains("svc_open_demo"));
-    Run::of(&mut place.bare(["auth", "status"])).ends(3);
-    Run::of(&mut place.bare(["job", "list"])).ends(3);
+    CommandOutput::of(&mut env.unconfigured(["auth", "status"])).assert_exit(3);
+    CommandOutput::of(&mut env.unconfigured(["job", "list"])).assert_exit(3);
 }
 
 #[test]
 fn a_key_that_the_service_does_not_know_is_not_stored() {
-    let place = Place::new();
-    let url = place.mock.base_url().to_owned();
-    login(&place, &["--base-url", &url], "svc_wrong")
-        .ends(3)
-        .says("nothing was stored");
-    login(&place, &["--base-url", &url], "").ends(2);
-    assert!(!place.path("config").exists());
+    let env = TestEnv::new();
+    let url = env.mock.base_url().to_owned();
+    login(&env, &["--base-url", &url], "svc_wrong")
+        .assert_exit(3)
+        .assert_stderr("nothing was stored");
+    login(&env, &["--base-url", &url], "").assert_exit(2);
+    assert!(!env.path("config").exists());
 }
 
 #[test]
 fn a_developer_key_is_verified_at_its_own_host() {
-    let place = Place::new();
-    let service = Fake::answering("200 OK", r#"{"data":{"key":{"id":"key_1"}}}"#);
-    let key = place.path("key");
+    let env = TestEnv::new();
+    let service = FakeServer::answering("200 OK", r#"{"data":{"key":{"id":"key_1"}}}"#);
+    let key = env.path("key");
     fs::write(&key, "svc_dev_demo\n").unwrap();
     let words = [
         "auth",
@@ -111,21 +114,27 @@ fn a_developer_key_is_verified_at_its_own_host() {
         "key",
         "--base-url",
     ];
-    let path = without_keyring(&place);
-    Run::of(place.bare(words).arg(&service.url).env("PATH", path)).ends(0);
+    let path = without_keyring(&env);
+    CommandOutput::of(env.unconfigured(words).arg(&service.url).env("PATH", path)).assert_exit(0);
     assert!(service.heads.lock().unwrap()[0].starts_with("GET /v1/me HTTP/1.1"));
-    let run =
-        Run::of(&mut place.bare(["config", "get", "developer_base_url", "--profile", "work"]));
-    assert_eq!(run.ends(0).out.trim_end(), service.url);
-    Run::of(&mut place.bare(["auth", "status", "--profile", "work"])).ends(0);
+    let run = CommandOutput::of(&mut env.unconfigured([
+        "config",
+        "get",
+        "developer_base_url",
+        "--profile",
+        "work",
+    ]));
+    assert_eq!(run.assert_exit(0).out.trim_end(), service.url);
+    CommandOutput::of(&mut env.unconfigured(["auth", "status", "--profile", "work"]))
+        .assert_exit(0);
 
-    let url = place.mock.developer_base_url();
+    let url = env.mock.developer_base_url();
     login(
-        &place,
+        &env,
         &["--surface", "developer", "--base-url", url],
         "svc_open_demo",
     )
-    .ends(3);
+    .assert_exit(3);
 }
 
 #[cfg(target_os = "linux")]
@@ -133,10 +142,10 @@ fn a_developer_key_is_verified_at_its_own_host() {
 fn the_keyring_is_used_where_it_gives_back_what_was_stored() {
     use std::os::unix::fs::PermissionsExt;
 
-    let place = Place::new();
-    let url = place.mock.base_url().to_owned();
+    let env = TestEnv::new();
+    let url = env.mock.base_url().to_owned();
     let tool = |script: &str| {
-        let folder = place.path("tools");
+        let folder = env.path("tools");
         fs::create_dir_all(&folder).unwrap();
         let file = folder.join("secret-tool");
         fs::write(&file, format!("#!/bin/sh\n{script}\n")).unwrap();
@@ -145,8 +154,7 @@ fn the_keyring_is_used_where_it_gives_back_what_was_stored() {
     };
     let login_with = |path: &str| {
         let mut child = start(
-            place
-                .bare(["auth", "login", "--base-url", &url])
+            env.unconfigured(["auth", "login", "--base-url", &url])
                 .env("PATH", path)
                 .stdin(Stdio::piped()),
         );
@@ -159,13 +167,15 @@ fn the_keyring_is_used_where_it_gives_back_what_was_stored() {
             .unwrap();
         child.end()
     };
-    let ring = place.path("ring").display().to_string();
+    let ring = env.path("ring").display().to_string();
     let good = tool(&format!(
         "echo \"$@\" >> {ring}.words\ncase $1 in store) cat > {ring};; lookup) cat {ring};; clear) rm {ring};; esac"
     ));
-    login_with(&good).ends(0).says("in the keyring");
+    login_with(&good)
+        .assert_exit(0)
+        .assert_stderr("in the keyring");
     assert!(
-        !fs::read_to_string(place.path("config/credentials.toml"))
+        !fs::read_to_string(env.path("config/credentials.toml"))
             .unwrap()
             .contains("svc_open_demo")
     );
@@ -175,9 +185,9 @@ fn the_keyring_is_used_where_it_gives_back_what_was_stored() {
             .contains("svc_open_demo"),
         "never an argument"
     );
-    Run::of(place.bare(["job", "list"]).env("PATH", &good)).ends(0);
-    Run::of(place.bare(["auth", "logout"]).env("PATH", &good)).ends(0);
-    assert!(!place.path("ring").exists());
+    CommandOutput::of(env.unconfigured(["job", "list"]).env("PATH", &good)).assert_exit(0);
+    CommandOutput::of(env.unconfigured(["auth", "logout"]).env("PATH", &good)).assert_exit(0);
+    assert!(!env.path("ring").exists());
 
     for (script, why) in [
         (
@@ -188,23 +198,29 @@ fn the_keyring_is_used_where_it_gives_back_what_was_stored() {
         ("sleep 30", "3 seconds"),
     ] {
         login_with(&tool(script))
-            .ends(0)
-            .says(why)
-            .says("credentials.toml");
+            .assert_exit(0)
+            .assert_stderr(why)
+            .assert_stderr("credentials.toml");
     }
 }
 
 #[test]
 fn a_value_says_where_it_comes_from() {
-    let place = Place::new();
-    Run::of(&mut place.bare(["config", "set", "base_url", "https://profile.example"])).ends(0);
-    Run::of(&mut place.bare(["config", "set", "first_party_owner", "studio"])).ends(0);
-    let shown = Run::of(
-        place
-            .bare(["config", "show", "--origin"])
+    let env = TestEnv::new();
+    CommandOutput::of(&mut env.unconfigured([
+        "config",
+        "set",
+        "base_url",
+        "https://profile.example",
+    ]))
+    .assert_exit(0);
+    CommandOutput::of(&mut env.unconfigured(["config", "set", "first_party_owner", "studio"]))
+        .assert_exit(0);
+    let shown = CommandOutput::of(
+        env.unconfigured(["config", "show", "--origin"])
             .env("SVC_BASE_URL", "https://variable.example"),
     );
-    let shown = shown.ends(0).json();
+    let shown = shown.assert_exit(0).json();
     let row = |name: &str| {
         shown
             .as_array()
@@ -219,32 +235,34 @@ fn a_value_says_where_it_comes_from() {
     assert!(row("mcp_url")["value"].is_null());
     assert_eq!(row("config_file")["origin"], "environment SVC_CONFIG");
 
-    let run = Run::of(&mut place.bare(["config", "get", "base_url"])).ends(0);
+    let run =
+        CommandOutput::of(&mut env.unconfigured(["config", "get", "base_url"])).assert_exit(0);
     assert_eq!(run.out, "https://profile.example\n");
-    Run::of(&mut place.bare(["config", "unset", "base_url"])).ends(0);
-    Run::of(&mut place.bare(["config", "get", "base_url"])).ends(2);
+    CommandOutput::of(&mut env.unconfigured(["config", "unset", "base_url"])).assert_exit(0);
+    CommandOutput::of(&mut env.unconfigured(["config", "get", "base_url"])).assert_exit(2);
     for url in [
         "no url",
         "ftp://files.example",
         "http://plain.example",
         "https://me:canary@a.example",
     ] {
-        let run = Run::of(&mut place.bare(["config", "set", "base_url", url])).ends(2);
+        let run = CommandOutput::of(&mut env.unconfigured(["config", "set", "base_url", url]))
+            .assert_exit(2);
         assert!(!run.err.contains("canary"), "{}", run.err);
     }
-    Run::of(&mut place.bare(["config", "get", "base_url"])).ends(2);
-    Run::of(&mut place.bare(["config", "set", "colour", "red"])).ends(2);
-    let run = Run::of(&mut place.bare(["config", "path"])).ends(0);
+    CommandOutput::of(&mut env.unconfigured(["config", "get", "base_url"])).assert_exit(2);
+    CommandOutput::of(&mut env.unconfigured(["config", "set", "colour", "red"])).assert_exit(2);
+    let run = CommandOutput::of(&mut env.unconfigured(["config", "path"])).assert_exit(0);
     assert_eq!(
         run.out.trim_end(),
-        place.path("config/config.toml").display().to_string()
+        env.path("config/config.toml").display().to_string()
     );
 }
 
 #[test]
 fn a_top_up_is_started_and_waited_for() {
-    let place = Place::new();
-    let run = place
+    let env = TestEnv::new();
+    let run = env
         .run([
             "top-up",
             "create",
@@ -253,12 +271,12 @@ fn a_top_up_is_started_and_waited_for() {
             "--idempotency-key",
             "t-1",
         ])
-        .ends(0);
+        .assert_exit(0);
     let top_up = run.json();
     assert!(top_up["checkout_url"].as_str().unwrap().starts_with("http"));
     let id = top_up["id"].as_str().unwrap();
-    run.says(&format!("svc top-up wait {id}"));
-    let again = place
+    run.assert_stderr(&format!("svc top-up wait {id}"));
+    let again = env
         .run([
             "top-up",
             "create",
@@ -267,34 +285,31 @@ fn a_top_up_is_started_and_waited_for() {
             "--idempotency-key",
             "t-1",
         ])
-        .ends(0);
+        .assert_exit(0);
     assert_eq!(again.json()["id"], id);
-    place
-        .run(["top-up", "wait", id, "--timeout", "1"])
-        .ends(9)
-        .says(&format!("svc top-up wait {id}"));
-    place.mock.pay_top_up(id).unwrap();
+    env.run(["top-up", "wait", id, "--timeout", "1"])
+        .assert_exit(9)
+        .assert_stderr(&format!("svc top-up wait {id}"));
+    env.mock.pay_top_up(id).unwrap();
     assert_eq!(
-        place.run(["top-up", "wait", id]).ends(0).json()["status"],
+        env.run(["top-up", "wait", id]).assert_exit(0).json()["status"],
         "paid"
     );
     assert_eq!(
-        place.run(["top-up", "get", id]).ends(0).json()["status"],
+        env.run(["top-up", "get", id]).assert_exit(0).json()["status"],
         "paid"
     );
     for (status, code) in [("failed", 7), ("expired", 8)] {
-        let run = place
+        let run = env
             .run(["top-up", "create", "--amount-usd-cents", "500"])
-            .ends(0);
+            .assert_exit(0);
         let id = run.json()["id"].as_str().unwrap().to_owned();
-        place.mock.settle_top_up(&id, status.into()).unwrap();
-        place.run(["top-up", "wait", &id]).ends(code);
+        env.mock.settle_top_up(&id, status.into()).unwrap();
+        env.run(["top-up", "wait", &id]).assert_exit(code);
     }
-    place
-        .run(["top-up", "create", "--amount-usd-cents", "1", "-o", "json"])
-        .ends(1)
-        .says("invalid_amount");
-    place
-        .run(["top-up", "create", "--amount-usd-cents", "1.5"])
-        .ends(2);
+    env.run(["top-up", "create", "--amount-usd-cents", "1", "-o", "json"])
+        .assert_exit(1)
+        .assert_stderr("invalid_amount");
+    env.run(["top-up", "create", "--amount-usd-cents", "1.5"])
+        .assert_exit(2);
 }

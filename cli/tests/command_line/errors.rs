@@ -2,13 +2,13 @@
 
 use svc_sdk::contract::JobStatus;
 
-use crate::place::{Fake, Place, Run};
+use crate::test_env::{CommandOutput, FakeServer, TestEnv};
 
-const SOON: &str = "[mock:seconds=0.3]";
+const SHORT_JOB: &str = "[mock:seconds=0.3]";
 
 #[test]
 fn a_key_that_is_not_accepted_ends_3() {
-    let place = Place::new();
+    let env = TestEnv::new();
     for (key, words) in [
         ("svc_wrong", "job list"),
         ("svc_revoked", "job list"),
@@ -17,16 +17,20 @@ fn a_key_that_is_not_accepted_ends_3() {
         ("svc_dev_demo", "top-up create --amount-usd-cents 500"),
     ] {
         let words: Vec<&str> = words.split(' ').collect();
-        let run = Run::of(place.svc([]).env("SVC_OPEN_API_KEY", key).args(words)).ends(3);
+        let run = CommandOutput::of(
+            env.open_surface([])
+                .env("SVC_OPEN_API_KEY", key)
+                .args(words),
+        )
+        .assert_exit(3);
         assert!(!run.err.contains(key), "the key is printed: {}", run.err);
-        run.says("svc auth");
+        run.assert_stderr("svc auth");
     }
-    let run = Run::of(
-        place
-            .svc(["job", "list", "-o", "json"])
+    let run = CommandOutput::of(
+        env.open_surface(["job", "list", "-o", "json"])
             .env("SVC_OPEN_API_KEY", "svc_wrong"),
     )
-    .ends(3);
+    .assert_exit(3);
     let error = run.error();
     assert_eq!(error["code"], "unauthorized");
     assert_eq!(error["status"], 401);
@@ -37,21 +41,20 @@ fn a_key_that_is_not_accepted_ends_3() {
 
 #[test]
 fn what_does_not_exist_ends_4() {
-    let place = Place::new();
-    place
-        .run(["job", "get", "job_none"])
-        .ends(4)
-        .says("job_not_found")
-        .says("request id: req_");
-    place.run(["job", "wait", "job_none"]).ends(4);
-    place.run(["model", "get", "no-such-model"]).ends(4);
-    place.run(["pricing", "get", "no-such-model"]).ends(4);
-    place.run(["top-up", "get", "top_none"]).ends(4);
+    let env = TestEnv::new();
+    env.run(["job", "get", "job_none"])
+        .assert_exit(4)
+        .assert_stderr("job_not_found")
+        .assert_stderr("request id: req_");
+    env.run(["job", "wait", "job_none"]).assert_exit(4);
+    env.run(["model", "get", "no-such-model"]).assert_exit(4);
+    env.run(["pricing", "get", "no-such-model"]).assert_exit(4);
+    env.run(["top-up", "get", "top_none"]).assert_exit(4);
 }
 
 #[test]
 fn what_the_service_does_not_accept_ends_1_and_costs_nothing() {
-    let place = Place::new();
+    let env = TestEnv::new();
     let rows: [&[&str]; 4] = [
         &["--model", "no-such-model", "--prompt", "a fox"],
         &["--model", "video-f", "--prompt", "a fox", "--duration", "3"],
@@ -70,34 +73,37 @@ fn what_the_service_does_not_accept_ends_1_and_costs_nothing() {
         ],
     ];
     for words in rows {
-        let run = Run::of(place.svc(["video", "generate", "-o", "json"]).args(words)).ends(1);
+        let run = CommandOutput::of(
+            env.open_surface(["video", "generate", "-o", "json"])
+                .args(words),
+        )
+        .assert_exit(1);
         assert_eq!(run.error()["code"], "invalid_request", "{words:?}");
         assert_eq!(
             run.error()["next"][0],
             "correct the input; nothing was charged"
         );
     }
-    assert_eq!(place.charges(), 0);
-    assert!(place.open_intents().is_empty(), "the outcome is known");
+    assert_eq!(env.charge_count(), 0);
+    assert!(env.open_intents().is_empty(), "the outcome is known");
 }
 
 #[test]
 fn without_enough_funds_it_ends_5() {
-    let place = Place::with(svc_mock_server::Setup::default().balance_usd(0));
-    let run = place
+    let env = TestEnv::with(svc_mock_server::Setup::default().balance_usd(0));
+    let run = env
         .run(["video", "generate", "--prompt", "a fox", "-o", "json"])
-        .ends(5);
+        .assert_exit(5);
     assert_eq!(run.error()["code"], "insufficient_funds");
     assert_eq!(run.error()["details"]["available_usd"], "0.0000");
-    place
-        .run(["video", "generate", "--prompt", "a fox"])
-        .ends(5)
-        .says("svc top-up create");
+    env.run(["video", "generate", "--prompt", "a fox"])
+        .assert_exit(5)
+        .assert_stderr("svc top-up create");
 }
 
 #[test]
 fn over_the_highest_price_or_without_a_price_it_ends_5() {
-    let place = Place::new();
+    let env = TestEnv::new();
     let words = [
         "video",
         "generate",
@@ -107,68 +113,70 @@ fn over_the_highest_price_or_without_a_price_it_ends_5() {
         "a fox",
         "--max-price",
     ];
-    let run = Run::of(place.svc(words).arg("0.7034")).ends(5);
-    run.says("0.7035").says("--max-price 0.7034");
-    place.fault("open_estimate", "garbage", 1);
-    Run::of(place.svc(words).args(["1000", "--retries", "0"]))
-        .ends(5)
-        .says("no price");
-    assert_eq!(place.jobs(), 0);
-    Run::of(place.svc(words).args(["0.7035", "--no-wait"])).ends(0);
-    assert_eq!(place.jobs(), 1);
+    let run = CommandOutput::of(env.open_surface(words).arg("0.7034")).assert_exit(5);
+    run.assert_stderr("0.7035")
+        .assert_stderr("--max-price 0.7034");
+    env.add_fault("open_estimate", "garbage", 1);
+    CommandOutput::of(env.open_surface(words).args(["1000", "--retries", "0"]))
+        .assert_exit(5)
+        .assert_stderr("no price");
+    assert_eq!(env.job_count(), 0);
+    CommandOutput::of(env.open_surface(words).args(["0.7035", "--no-wait"])).assert_exit(0);
+    assert_eq!(env.job_count(), 1);
 }
 
 #[test]
 fn an_overload_that_does_not_end_is_6() {
-    let place = Place::new();
+    let env = TestEnv::new();
     for (kind, words) in [
         ("status_429", ["job", "list", "--retries", "0"]),
         ("status_503", ["job", "list", "--retries", "1"]),
         ("status_502_html", ["job", "list", "--retries", "1"]),
     ] {
-        place.fault("jobs_list", kind, 9);
-        place.run(words).ends(6);
-        place.mock.clear_faults();
+        env.add_fault("jobs_list", kind, 9);
+        env.run(words).assert_exit(6);
+        env.mock.clear_faults();
     }
-    place.fault("video_generate", "status_503", 9);
-    let run = place
+    env.add_fault("video_generate", "status_503", 9);
+    let run = env
         .run(["video", "generate", "--prompt", "a fox", "--retries", "0"])
-        .ends(6);
-    run.says("idempotency key");
-    assert_eq!(place.charges(), 0);
+        .assert_exit(6);
+    run.assert_stderr("idempotency key");
+    assert_eq!(env.charge_count(), 0);
 }
 
 #[test]
 fn too_many_jobs_at_once_is_6() {
-    let place = Place::new();
+    let env = TestEnv::new();
     let body = r#"{"error":{"code":"concurrency_limit_reached","message":"The workspace has 100 jobs in flight."}}"#;
-    let service = Fake::answering("400 Bad Request", body);
+    let service = FakeServer::answering("400 Bad Request", body);
     let words = ["video", "generate", "--prompt", "a fox", "--retries", "0"];
-    let run = Run::of(place.svc(words).env("SVC_BASE_URL", &service.url)).ends(6);
-    run.says("concurrency_limit_reached")
-        .says("run it again later");
+    let run =
+        CommandOutput::of(env.open_surface(words).env("SVC_BASE_URL", &service.url)).assert_exit(6);
+    run.assert_stderr("concurrency_limit_reached")
+        .assert_stderr("run it again later");
 }
 
 #[test]
 fn a_job_that_fails_is_7_and_one_that_is_canceled_8() {
-    let place = Place::new();
-    let prompt = format!("{SOON}[mock:fail=generation_failed]");
-    let run = place
+    let env = TestEnv::new();
+    let prompt = format!("{SHORT_JOB}[mock:fail=generation_failed]");
+    let run = env
         .run([
             "image", "generate", "--model", "image-i", "--prompt", &prompt, "-o", "json",
         ])
-        .ends(7);
+        .assert_exit(7);
     assert!(run.out.is_empty());
     let error = run.error();
     assert_eq!(error["code"], "generation_failed");
     let id = error["job_id"].as_str().unwrap();
-    place.run(["job", "wait", id]).ends(7);
+    env.run(["job", "wait", id]).assert_exit(7);
     assert_eq!(
-        place.run(["job", "result", id]).ends(7).json()["status"],
+        env.run(["job", "result", id]).assert_exit(7).json()["status"],
         "failed"
     );
 
-    let run = place
+    let run = env
         .run([
             "image",
             "generate",
@@ -178,18 +186,18 @@ fn a_job_that_fails_is_7_and_one_that_is_canceled_8() {
             "[mock:stuck]",
             "--no-wait",
         ])
-        .ends(0);
+        .assert_exit(0);
     let id = run.json()["job"]["id"].as_str().unwrap().to_owned();
-    place.mock.end_job(&id, JobStatus::Canceled, None).unwrap();
-    place.run(["job", "wait", &id]).ends(8);
-    place.run(["job", "result", &id]).ends(8);
-    place.run(["job", "get", &id]).ends(0);
+    env.mock.end_job(&id, JobStatus::Canceled, None).unwrap();
+    env.run(["job", "wait", &id]).assert_exit(8);
+    env.run(["job", "result", &id]).assert_exit(8);
+    env.run(["job", "get", &id]).assert_exit(0);
 }
 
 #[test]
 fn giving_up_the_wait_is_9_and_says_how_to_go_on() {
-    let place = Place::new();
-    let run = place
+    let env = TestEnv::new();
+    let run = env
         .run([
             "image",
             "generate",
@@ -200,13 +208,13 @@ fn giving_up_the_wait_is_9_and_says_how_to_go_on() {
             "--timeout",
             "1s",
         ])
-        .ends(9);
-    let id = place.mock.jobs()[0]["id"].as_str().unwrap().to_owned();
-    run.says(&format!("svc job wait {id} --surface open"))
-        .says(&format!("job: {id}"));
-    let run = place
+        .assert_exit(9);
+    let id = env.mock.jobs()[0]["id"].as_str().unwrap().to_owned();
+    run.assert_stderr(&format!("svc job wait {id} --surface open"))
+        .assert_stderr(&format!("job: {id}"));
+    let run = env
         .run(["job", "wait", &id, "--timeout", "1", "-o", "json"])
-        .ends(9);
+        .assert_exit(9);
     assert_eq!(
         run.error()["resume"],
         format!("svc job wait {id} --surface open")
@@ -216,36 +224,37 @@ fn giving_up_the_wait_is_9_and_says_how_to_go_on() {
 
 #[test]
 fn a_service_that_is_not_there_is_10() {
-    let place = Place::new();
+    let env = TestEnv::new();
     let nowhere = "http://127.0.0.1:9";
     for words in [
         ["job", "list", "--retries", "0"],
         ["video", "generate", "--retries", "0"],
     ] {
-        let run = Run::of(place.svc(words).env("SVC_BASE_URL", nowhere)).ends(10);
-        run.says("svc config show --origin");
+        let run =
+            CommandOutput::of(env.open_surface(words).env("SVC_BASE_URL", nowhere)).assert_exit(10);
+        run.assert_stderr("svc config show --origin");
     }
-    assert!(place.open_intents().is_empty(), "it was never sent");
+    assert!(env.open_intents().is_empty(), "it was never sent");
 }
 
 #[test]
 fn what_may_have_been_carried_out_is_11_with_the_key() {
-    let place = Place::new();
+    let env = TestEnv::new();
     let words = [
         "image",
         "generate",
         "--model",
         "image-i",
         "--prompt",
-        SOON,
+        SHORT_JOB,
         "--retries",
         "0",
         "-o",
         "json",
     ];
     for kind in ["drop_after", "truncate", "garbage", "status_502_html"] {
-        place.fault("image_generate", kind, 1);
-        let run = place.run(words).ends(11);
+        env.add_fault("image_generate", kind, 1);
+        let run = env.run(words).assert_exit(11);
         let error = run.error();
         assert!(
             !error["idempotency_key"].as_str().unwrap().is_empty(),
@@ -257,18 +266,18 @@ fn what_may_have_been_carried_out_is_11_with_the_key() {
                 .contains("run the same command again"),
             "{kind}"
         );
-        let again = place.run(words).ends(0);
+        let again = env.run(words).assert_exit(0);
         assert!(
             again.err.contains("sending it again with the same key"),
             "{kind}: {}",
             again.err
         );
     }
-    assert_eq!(place.jobs(), 4);
-    assert_eq!(place.charges(), 4);
+    assert_eq!(env.job_count(), 4);
+    assert_eq!(env.charge_count(), 4);
 
-    place.fault("top_ups_create", "drop_after", 1);
-    let run = place
+    env.add_fault("top_ups_create", "drop_after", 1);
+    let run = env
         .run([
             "top-up",
             "create",
@@ -277,9 +286,9 @@ fn what_may_have_been_carried_out_is_11_with_the_key() {
             "--retries",
             "0",
         ])
-        .ends(11);
-    run.says("--idempotency-key");
-    place.fault("video_generate", "drop_after", 1);
+        .assert_exit(11);
+    run.assert_stderr("--idempotency-key");
+    env.add_fault("video_generate", "drop_after", 1);
     let raw = [
         "api",
         "post",
@@ -289,63 +298,67 @@ fn what_may_have_been_carried_out_is_11_with_the_key() {
         "--retries",
         "0",
     ];
-    place.run(raw).ends(11).says("idempotency key");
+    env.run(raw)
+        .assert_exit(11)
+        .assert_stderr("idempotency key");
 }
 
 #[test]
 fn a_raw_answer_that_says_no_is_printed_and_ends_as_it_should() {
-    let place = Place::new();
-    let run = place
+    let env = TestEnv::new();
+    let run = env
         .run(["api", "get", "/v1/jobs/job_none"])
-        .ends(4)
-        .says("job_not_found");
+        .assert_exit(4)
+        .assert_stderr("job_not_found");
     assert_eq!(run.json()["error"]["code"], "job_not_found");
-    let run = place.run(["api", "get", "/v1/no/such/thing"]).ends(4);
+    let run = env.run(["api", "get", "/v1/no/such/thing"]).assert_exit(4);
     assert!(run.json()["error"]["code"].is_string());
 }
 
 #[test]
 fn a_key_that_an_answer_repeats_is_not_said() {
-    let place = Place::new();
+    let env = TestEnv::new();
     let body =
         "<html>no such host; you sent: authorization: Bearer canary_k3y_0f_mine</html>".to_owned();
     for status in ["502 Bad Gateway", "403 Forbidden"] {
-        let service = Fake::answering(status, &body);
+        let service = FakeServer::answering(status, &body);
         for form in ["table", "json"] {
             let words = ["job", "list", "--retries", "0", "-o", form];
-            let run = Run::of(
-                place
-                    .svc(words)
+            let run = CommandOutput::of(
+                env.open_surface(words)
                     .env("SVC_BASE_URL", &service.url)
                     .env("SVC_OPEN_API_KEY", "canary_k3y_0f_mine"),
             );
             assert!(!run.err.contains("canary"), "{}", run.err);
-            run.says("Bearer [key]");
+            run.assert_stderr("Bearer [key]");
         }
     }
 }
 
 #[test]
 fn a_url_that_leads_elsewhere_says_where_to_look() {
-    let place = Place::new();
-    let service = Fake::answering("302 Found\r\nlocation: http://127.0.0.1:9/login", "");
-    let run = Run::of(place.svc(["job", "list"]).env("SVC_BASE_URL", &service.url));
-    run.ends(1)
-        .says("redirects are not followed")
-        .says("svc config show --origin");
+    let env = TestEnv::new();
+    let service = FakeServer::answering("302 Found\r\nlocation: http://127.0.0.1:9/login", "");
+    let run = CommandOutput::of(
+        env.open_surface(["job", "list"])
+            .env("SVC_BASE_URL", &service.url),
+    );
+    run.assert_exit(1)
+        .assert_stderr("redirects are not followed")
+        .assert_stderr("svc config show --origin");
 }
 
 #[test]
 fn a_top_up_that_is_not_paid_in_time_is_9_and_no_job() {
-    let place = Place::new();
-    let top_up = place
+    let env = TestEnv::new();
+    let top_up = env
         .run(["top-up", "create", "--amount-usd-cents", "500"])
-        .ends(0)
+        .assert_exit(0)
         .json();
     let id = top_up["id"].as_str().unwrap();
-    let run = place
+    let run = env
         .run(["top-up", "wait", id, "--timeout", "1"])
-        .ends(9)
-        .says(&format!("svc top-up wait {id}"));
+        .assert_exit(9)
+        .assert_stderr(&format!("svc top-up wait {id}"));
     assert!(!run.err.contains("job"), "{}", run.err);
 }

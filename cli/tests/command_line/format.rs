@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::place::{Place, Run, interrupt, pass, start, until};
+use crate::test_env::{CommandOutput, TestEnv, interrupt, sleep, start, wait_until};
 
-fn svc(place: &Place, words: &[&str]) -> Run {
-    Run::of(&mut place.developer(words))
+fn svc(env: &TestEnv, words: &[&str]) -> CommandOutput {
+    CommandOutput::of(&mut env.developer_surface(words))
 }
 
-fn schema(place: &Place) -> String {
-    let path = place.path("schema.json");
+fn schema(env: &TestEnv) -> String {
+    let path = env.path("schema.json");
     let schema = json!({
         "type": "object",
         "properties": {
@@ -28,13 +28,13 @@ fn schema(place: &Place) -> String {
 
 #[test]
 fn a_new_user_finds_a_format_and_gets_json_that_fits_the_schema_and_the_pictures() {
-    let place = Place::new();
-    let list = svc(&place, &["format", "list", "-o", "table"]).ends(0);
+    let env = TestEnv::new();
+    let list = svc(&env, &["format", "list", "-o", "table"]).assert_exit(0);
     assert!(list.out.contains("demo/product-shot"), "{}", list.out);
-    let format = svc(&place, &["format", "get", "demo/product-shot"]).ends(0);
+    let format = svc(&env, &["format", "get", "demo/product-shot"]).assert_exit(0);
     assert_eq!(format.json()["io"]["output_kind"], "image");
 
-    let (schema, out) = (schema(&place), place.path("out"));
+    let (schema, out) = (schema(&env), env.path("out"));
     let words = [
         "format",
         "run",
@@ -48,10 +48,10 @@ fn a_new_user_finds_a_format_and_gets_json_that_fits_the_schema_and_the_pictures
         "--download",
         out.to_str().unwrap(),
     ];
-    let run = svc(&place, &words)
-        .ends(0)
-        .says("spent 0.0500 of a cap of 2.0000 USD")
-        .says("stored ");
+    let run = svc(&env, &words)
+        .assert_exit(0)
+        .assert_stderr("spent 0.0500 of a cap of 2.0000 USD")
+        .assert_stderr("stored ");
     let output = run.json();
     assert!(output["title"].is_string() && output.get("run_id").is_none());
     assert!(output["hero"].as_str().unwrap().ends_with(".png"));
@@ -59,9 +59,12 @@ fn a_new_user_finds_a_format_and_gets_json_that_fits_the_schema_and_the_pictures
     assert!(fs::read(picture).unwrap().starts_with(b"\x89PNG"));
 
     let body = &["format", "runs", "demo/product-shot"];
-    assert_eq!(svc(&place, body).ends(0).json()[0]["status"], "completed");
-    let whole = svc(&place, &[&words[..], &["--receipt"]].concat())
-        .ends(0)
+    assert_eq!(
+        svc(&env, body).assert_exit(0).json()[0]["status"],
+        "completed"
+    );
+    let whole = svc(&env, &[&words[..], &["--receipt"]].concat())
+        .assert_exit(0)
         .json();
     assert_eq!(whole["output"]["title"], output["title"]);
     assert!(whole["files"][0]["bytes"].as_u64().unwrap() > 100);
@@ -69,10 +72,10 @@ fn a_new_user_finds_a_format_and_gets_json_that_fits_the_schema_and_the_pictures
 
 #[test]
 fn a_format_is_addressed_by_its_id_or_by_handle_and_slug() {
-    let place = Place::new();
+    let env = TestEnv::new();
     for format in ["fmt_demo", "demo/teaser"] {
-        svc(&place, &["format", "get", format]).ends(0);
-        svc(&place, &["format", "runs", format, "--limit", "1"]).ends(0);
+        svc(&env, &["format", "get", format]).assert_exit(0);
+        svc(&env, &["format", "runs", format, "--limit", "1"]).assert_exit(0);
         let words = [
             "format",
             "run",
@@ -81,19 +84,22 @@ fn a_format_is_addressed_by_its_id_or_by_handle_and_slug() {
             "input={\"a\": 1}",
             "--no-wait",
         ];
-        assert_eq!(svc(&place, &words).ends(0).json()["format_id"], "fmt_demo");
+        assert_eq!(
+            svc(&env, &words).assert_exit(0).json()["format_id"],
+            "fmt_demo"
+        );
     }
     for operation in ["formats_runs_create", "formats_by_slug_runs_create"] {
-        assert_eq!(place.requests(operation).len(), 1);
+        assert_eq!(env.requests(operation).len(), 1);
     }
-    svc(&place, &["format", "get", "demo/nothing"]).ends(4);
-    svc(&place, &["format", "get", "demo/.."]).ends(2);
+    svc(&env, &["format", "get", "demo/nothing"]).assert_exit(4);
+    svc(&env, &["format", "get", "demo/.."]).assert_exit(2);
 }
 
 #[test]
 fn each_end_of_a_run_has_its_receipt_its_exit_code_and_its_sentence() {
-    let place = Place::new();
-    let schema = schema(&place);
+    let env = TestEnv::new();
+    let schema = schema(&env);
     let rows: [(&str, i32, &str, &[&str]); 8] = [
         ("[mock:skip]", 8, "skipped", &["it costs nothing"]),
         (
@@ -153,13 +159,13 @@ fn each_end_of_a_run_has_its_receipt_its_exit_code_and_its_sentence() {
             "--output-schema",
             &schema,
         ];
-        let run = svc(&place, &words).ends(code);
+        let run = svc(&env, &words).assert_exit(code);
         assert_eq!(run.json()["status"], status, "{word}");
         for said in said {
             assert!(run.err.contains(said), "{word}: no {said:?} in {}", run.err);
         }
     }
-    assert!(place.open_intents().is_empty());
+    assert!(env.open_intents().is_empty());
     let json = [
         "format",
         "run",
@@ -169,17 +175,17 @@ fn each_end_of_a_run_has_its_receipt_its_exit_code_and_its_sentence() {
         "-o",
         "json",
     ];
-    let error = svc(&place, &json).ends(8).error();
+    let error = svc(&env, &json).assert_exit(8).error();
     assert_eq!(error["exit_code"], 8);
     assert!(error["run_id"].as_str().unwrap().starts_with("run_"));
-    let history = svc(&place, &["history"]).ends(0).json();
+    let history = svc(&env, &["history"]).assert_exit(0).json();
     assert_eq!(history[0]["outcome"], "skipped");
     assert_eq!(history[0]["summary"], "Format run, fmt_capped");
 }
 
 #[test]
 fn a_run_that_blocks_for_a_person_is_continued_by_the_command_that_is_said() {
-    let place = Place::new();
+    let env = TestEnv::new();
     let words = [
         "format",
         "run",
@@ -187,7 +193,7 @@ fn a_run_that_blocks_for_a_person_is_continued_by_the_command_that_is_said() {
         "--instruction",
         "[mock:fail=unattended_blocked]",
     ];
-    let blocked = svc(&place, &words).ends(7).json();
+    let blocked = svc(&env, &words).assert_exit(7).json();
     let id = blocked["run_id"].as_str().unwrap();
     let words = [
         "format",
@@ -199,14 +205,14 @@ fn a_run_that_blocks_for_a_person_is_continued_by_the_command_that_is_said() {
         "yes",
         "--receipt",
     ];
-    let run = svc(&place, &words).ends(0).json();
+    let run = svc(&env, &words).assert_exit(0).json();
     assert_eq!(run["previous_run_id"], id);
 }
 
 #[test]
 fn a_failed_run_leaves_the_files_that_it_made() {
-    let place = Place::new();
-    let out = place.path("out");
+    let env = TestEnv::new();
+    let out = env.path("out");
     let words = [
         "format",
         "run",
@@ -216,7 +222,7 @@ fn a_failed_run_leaves_the_files_that_it_made() {
         "--download",
         out.to_str().unwrap(),
     ];
-    let run = svc(&place, &words).ends(7).json();
+    let run = svc(&env, &words).assert_exit(7).json();
     let files = run["files"].as_array().unwrap();
     assert_eq!(files.len(), run["artifacts"].as_array().unwrap().len());
     let stored = fs::read_dir(&out).map_or(0, Iterator::count);
@@ -225,7 +231,7 @@ fn a_failed_run_leaves_the_files_that_it_made() {
 
 #[test]
 fn a_schema_outside_of_the_subset_is_refused_with_every_place_before_anything_is_sent() {
-    let place = Place::new();
+    let env = TestEnv::new();
     let bad = r#"{"type": "array", "properties": {"a": {"pattern": "^F"}}}"#;
     let words = [
         "format",
@@ -236,21 +242,21 @@ fn a_schema_outside_of_the_subset_is_refused_with_every_place_before_anything_is
         "--output-schema",
         bad,
     ];
-    svc(&place, &words)
-        .ends(2)
-        .says("in 2 places; nothing was sent")
-        .says("the root must have the type object (root_not_object)")
-        .says("/properties/a/pattern is not supported (unsupported_keyword)");
-    let error = svc(&place, &[&words[..], &["-o", "json"]].concat())
-        .ends(2)
+    svc(&env, &words)
+        .assert_exit(2)
+        .assert_stderr("in 2 places; nothing was sent")
+        .assert_stderr("the root must have the type object (root_not_object)")
+        .assert_stderr("/properties/a/pattern is not supported (unsupported_keyword)");
+    let error = svc(&env, &[&words[..], &["-o", "json"]].concat())
+        .assert_exit(2)
         .error();
     assert_eq!(error["details"]["violations"].as_array().unwrap().len(), 2);
-    assert!(place.mock.requests(0).is_empty());
+    assert!(env.mock.requests(0).is_empty());
 }
 
 #[test]
 fn what_can_never_be_right_is_not_sent() {
-    let place = Place::new();
+    let env = TestEnv::new();
     let rows: [(&[&str], &str); 8] = [
         (&["format", "run", "fmt_demo"], "nothing to run"),
         (
@@ -315,14 +321,14 @@ fn what_can_never_be_right_is_not_sent() {
         ),
     ];
     for (words, said) in rows {
-        svc(&place, words).ends(2).says(said);
+        svc(&env, words).assert_exit(2).assert_stderr(said);
     }
-    assert!(place.mock.requests(0).is_empty());
+    assert!(env.mock.requests(0).is_empty());
 }
 
 #[test]
 fn a_field_that_the_service_does_not_know_is_named() {
-    let place = Place::new();
+    let env = TestEnv::new();
     let words = [
         "format",
         "run",
@@ -332,30 +338,30 @@ fn a_field_that_the_service_does_not_know_is_named() {
         "--param",
         "instructions=\"y\"",
     ];
-    svc(&place, &words)
-        .ends(1)
-        .says("; did you mean instruction?");
-    assert!(place.captured().is_empty());
+    svc(&env, &words)
+        .assert_exit(1)
+        .assert_stderr("; did you mean instruction?");
+    assert!(env.captured_by_run().is_empty());
 }
 
 #[test]
 fn what_the_caller_has_to_correct_is_no_overload_and_a_teams_format_takes_its_key() {
-    let place = Place::new();
+    let env = TestEnv::new();
     let words = |format, instruction| ["format", "run", format, "--instruction", instruction];
     svc(
-        &place,
+        &env,
         &words("fmt_demo", "[mock:refuse=attachment_fetch_failed]"),
     )
-    .ends(1)
-    .says("correct the input");
-    svc(&place, &words("fmt_team", "x"))
-        .ends(3)
-        .says("a key of the workspace that owns it");
+    .assert_exit(1)
+    .assert_stderr("correct the input");
+    svc(&env, &words("fmt_team", "x"))
+        .assert_exit(3)
+        .assert_stderr("a key of the workspace that owns it");
 }
 
 #[test]
 fn the_cap_is_the_most_that_a_run_can_cost() {
-    let place = Place::new();
+    let env = TestEnv::new();
     let run = |more: &[&str]| {
         let words = [
             "format",
@@ -366,23 +372,27 @@ fn the_cap_is_the_most_that_a_run_can_cost() {
             "--max-price",
             "2",
         ];
-        svc(&place, &[&words[..], more].concat())
+        svc(&env, &[&words[..], more].concat())
     };
-    run(&[]).ends(5).says("pass --cap USD");
-    run(&["--cap", "2.01"]).ends(5).says("over --max-price");
-    assert!(place.requests("formats_runs_create").is_empty());
-    let rehearsal = run(&["--cap", "2", "--dry-run"]).ends(0).json();
+    run(&[]).assert_exit(5).assert_stderr("pass --cap USD");
+    run(&["--cap", "2.01"])
+        .assert_exit(5)
+        .assert_stderr("over --max-price");
+    assert!(env.requests("formats_runs_create").is_empty());
+    let rehearsal = run(&["--cap", "2", "--dry-run"]).assert_exit(0).json();
     assert_eq!(rehearsal["cap_usd"], "2.0000");
     assert_eq!(rehearsal["request"]["body"]["generation_spend_cap_usd"], 2);
-    run(&["--cap", "2"]).ends(0);
+    run(&["--cap", "2"]).assert_exit(0);
     let action = ["action", "run", "act_daily", "--max-price", "500"];
-    svc(&place, &action).ends(5).says("no price can be had");
-    assert!(place.requests("actions_runs_create").is_empty());
+    svc(&env, &action)
+        .assert_exit(5)
+        .assert_stderr("no price can be had");
+    assert!(env.requests("actions_runs_create").is_empty());
 }
 
 #[test]
 fn a_run_that_is_killed_at_any_moment_is_taken_up_by_the_same_command() {
-    let place = Place::new();
+    let env = TestEnv::new();
     for step in 0..10 {
         let delay = Duration::from_millis(step * 16);
         let text = format!("[mock:seconds=5] number {step}");
@@ -394,38 +404,40 @@ fn a_run_that_is_killed_at_any_moment_is_taken_up_by_the_same_command() {
             &text,
             "--receipt",
         ];
-        let mut child = start(&mut place.developer(&words));
-        pass(delay);
+        let mut child = start(&mut env.developer_surface(&words));
+        sleep(delay);
         child.0.kill().unwrap();
         if !child.0.wait().unwrap().success() {
-            svc(&place, &words).ends(0);
+            svc(&env, &words).assert_exit(0);
         }
         assert_eq!(
-            place.captured().len() as u64,
+            env.captured_by_run().len() as u64,
             step + 1,
             "killed after {delay:?}"
         );
-        assert!(place.open_intents().is_empty(), "killed after {delay:?}");
+        assert!(env.open_intents().is_empty(), "killed after {delay:?}");
     }
 }
 
 #[test]
 fn an_action_that_may_have_been_started_is_not_started_again_by_itself() {
-    let place = Place::new();
-    place.fault("actions_runs_create", "drop_after", 1);
+    let env = TestEnv::new();
+    env.add_fault("actions_runs_create", "drop_after", 1);
     let words = ["action", "run", "act_daily"];
-    svc(&place, &words).ends(11).says("idempotency key");
-    svc(&place, &words)
-        .ends(11)
-        .says("svc action runs act_daily")
-        .says("--new");
-    assert_eq!(place.requests("actions_runs_create").len(), 1);
+    svc(&env, &words)
+        .assert_exit(11)
+        .assert_stderr("idempotency key");
+    svc(&env, &words)
+        .assert_exit(11)
+        .assert_stderr("svc action runs act_daily")
+        .assert_stderr("--new");
+    assert_eq!(env.requests("actions_runs_create").len(), 1);
     let words = ["agent", "run", "--instruction", "x", "--cap", "1"];
-    place.fault("agent_completions_create", "drop_after", 1);
-    svc(&place, &words).ends(0);
+    env.add_fault("agent_completions_create", "drop_after", 1);
+    svc(&env, &words).assert_exit(0);
     assert_eq!(
-        svc(&place, &["agent", "runs"])
-            .ends(0)
+        svc(&env, &["agent", "runs"])
+            .assert_exit(0)
             .json()
             .as_array()
             .unwrap()
@@ -436,17 +448,17 @@ fn an_action_that_may_have_been_started_is_not_started_again_by_itself() {
 
 #[test]
 fn ctrl_c_leaves_the_run_alone_or_cancels_it_where_that_was_asked_for() {
-    let place = Place::new();
+    let env = TestEnv::new();
     let words = ["format", "run", "fmt_demo", "--instruction", "[mock:stuck]"];
-    let asked = || place.requests("format_runs_status").len();
-    let child = start(&mut place.developer(&words));
-    until("it waits", || asked() > 0);
+    let asked = || env.requests("format_runs_status").len();
+    let child = start(&mut env.developer_surface(&words));
+    wait_until("it waits", || asked() > 0);
     interrupt(&child);
     let run = child
         .end()
-        .ends(130)
-        .says("the run goes on")
-        .says("--kind format");
+        .assert_exit(130)
+        .assert_stderr("the run goes on")
+        .assert_stderr("--kind format");
     let command = run
         .err
         .lines()
@@ -458,12 +470,17 @@ fn ctrl_c_leaves_the_run_alone_or_cancels_it_where_that_was_asked_for() {
         .unwrap();
 
     let before = asked();
-    let child = start(&mut place.developer(&[&words[..], &["--cancel-on-interrupt"]].concat()));
-    until("it waits for the same run", || asked() > before);
+    let child =
+        start(&mut env.developer_surface(&[&words[..], &["--cancel-on-interrupt"]].concat()));
+    wait_until("it waits for the same run", || asked() > before);
     interrupt(&child);
-    child.end().ends(130).says("taking up run").says("canceled");
-    assert_eq!(place.requests("formats_runs_create").len(), 1);
-    svc(&place, &["run", "wait", id])
-        .ends(8)
-        .says("was canceled; what it did before that is billed");
+    child
+        .end()
+        .assert_exit(130)
+        .assert_stderr("taking up run")
+        .assert_stderr("canceled");
+    assert_eq!(env.requests("formats_runs_create").len(), 1);
+    svc(&env, &["run", "wait", id])
+        .assert_exit(8)
+        .assert_stderr("was canceled; what it did before that is billed");
 }

@@ -12,13 +12,15 @@ use serde_json::Value;
 use svc_mock_server::DEVELOPER_API_KEY;
 use svc_webhook_verify::{KeySet, Signer};
 
-use crate::place::{Place, Run, Started, interrupt, pass, start, until};
+use crate::test_env::{
+    CommandOutput, RunningProcess, TestEnv, interrupt, sleep, start, wait_until,
+};
 
 const PUBLIC: &str = "https://hooks.example.com";
 
 /// A listener, once it is ready.
 struct Listener {
-    process: Started,
+    process: RunningProcess,
     ready: Value,
     lines: Arc<Mutex<Vec<Value>>>,
 }
@@ -57,14 +59,14 @@ impl Listener {
     }
 
     fn receives(&self, events: usize) {
-        until(&format!("{events} events"), || {
+        wait_until(&format!("{events} events"), || {
             self.events().len() >= events
         });
         assert_eq!(self.events().len(), events);
     }
 
     /// Ends it as Ctrl-C does.
-    fn end(self) -> Run {
+    fn end(self) -> CommandOutput {
         interrupt(&self.process);
         self.process.end()
     }
@@ -127,13 +129,13 @@ impl Target {
     }
 
     fn is_tried(&self, times: usize) {
-        until(&format!("{times} tries"), || {
+        wait_until(&format!("{times} tries"), || {
             *self.tries.lock().unwrap() >= times
         });
     }
 
     fn receives(&self, requests: usize) {
-        until(&format!("{requests} requests"), || {
+        wait_until(&format!("{requests} requests"), || {
             self.seen().len() >= requests
         });
         assert_eq!(self.seen().len(), requests);
@@ -155,8 +157,8 @@ fn read_request(stream: &TcpStream) -> Option<Request> {
     Some((head, body))
 }
 
-fn listen(place: &Place, words: &[&str]) -> Command {
-    let mut command = place.bare(["webhook", "listen"]);
+fn listen(env: &TestEnv, words: &[&str]) -> Command {
+    let mut command = env.unconfigured(["webhook", "listen"]);
     command
         .env("SVC_WEBHOOK_SECRET", "whsec_newest")
         .args(words);
@@ -203,7 +205,7 @@ fn job(id: &str) -> Vec<u8> {
 
 #[test]
 fn a_job_is_announced_stored_once_and_forwarded_though_it_is_redelivered_five_times() {
-    let place = Place::new();
+    let env = TestEnv::new();
     let target = Target::start();
     let port_of_listener = TcpListener::bind("127.0.0.1:0")
         .unwrap()
@@ -221,15 +223,15 @@ fn a_job_is_announced_stored_once_and_forwarded_though_it_is_redelivered_five_ti
         "--webhook-route",
         &route,
     ];
-    let mut mock = start(&mut place.bare(words));
+    let mut mock = start(&mut env.unconfigured(words));
     let mut line = String::new();
     BufReader::new(mock.0.stdout.take().unwrap())
         .read_line(&mut line)
         .unwrap();
-    let env: Value = serde_json::from_str(&line).unwrap();
-    let url = env["SVC_DEVELOPER_BASE_URL"].as_str().unwrap();
+    let mock_env: Value = serde_json::from_str(&line).unwrap();
+    let url = mock_env["SVC_DEVELOPER_BASE_URL"].as_str().unwrap();
     let svc = |words: &[&str]| {
-        let mut command = place.bare([]);
+        let mut command = env.unconfigured([]);
         command
             .env("SVC_DEVELOPER_BASE_URL", url)
             .env("SVC_DEVELOPER_API_KEY", DEVELOPER_API_KEY)
@@ -239,7 +241,7 @@ fn a_job_is_announced_stored_once_and_forwarded_though_it_is_redelivered_five_ti
 
     // Without a secret of its own it asks the service.
     let port = port_of_listener.to_string();
-    let store = place.path("events");
+    let store = env.path("events");
     let store = store.to_str().unwrap();
     let words = [
         "webhook",
@@ -263,11 +265,11 @@ fn a_job_is_announced_stored_once_and_forwarded_though_it_is_redelivered_five_ti
         "--webhook-url",
         &hook,
     ];
-    let submitted = Run::of(&mut svc(&words)).ends(0);
+    let submitted = CommandOutput::of(&mut svc(&words)).assert_exit(0);
     let id = submitted.json()["job_id"].as_str().unwrap().to_owned();
     listener.receives(1);
     for times in 2..=6 {
-        Run::of(&mut svc(&["job", "redeliver", &id])).ends(0);
+        CommandOutput::of(&mut svc(&["job", "redeliver", &id])).assert_exit(0);
         listener.receives(times);
     }
     for (index, event) in listener.events().iter().enumerate() {
@@ -284,13 +286,13 @@ fn a_job_is_announced_stored_once_and_forwarded_though_it_is_redelivered_five_ti
 
     // Across two rotations nothing is lost: the newest secret is fetched when it is first named.
     for round in 1..=2 {
-        Run::of(&mut svc(&["webhook", "secret", "rotate", "--yes"])).ends(0);
-        Run::of(&mut svc(&["webhook", "test", &hook])).ends(0);
+        CommandOutput::of(&mut svc(&["webhook", "secret", "rotate", "--yes"])).assert_exit(0);
+        CommandOutput::of(&mut svc(&["webhook", "test", &hook])).assert_exit(0);
         listener.receives(6 + round);
         target.receives(1 + round);
         // The service is not asked more often than every two seconds.
         if round == 1 {
-            pass(Duration::from_millis(2100));
+            sleep(Duration::from_millis(2100));
         }
     }
     let (first, last) = (
@@ -299,19 +301,19 @@ fn a_job_is_announced_stored_once_and_forwarded_though_it_is_redelivered_five_ti
     );
     assert_ne!(last["fingerprint"], first);
     let body = job("job_forged");
-    let retired = env["SVC_WEBHOOK_SECRET"].as_str().unwrap();
+    let retired = mock_env["SVC_WEBHOOK_SECRET"].as_str().unwrap();
     let headers = signed(&[retired], now(), &body);
     assert_eq!(post(listener.url(), &headers, &body), 401);
-    let run = listener.end().ends(0);
+    let run = listener.end().assert_exit(0);
     assert!(run.err.contains("signature_mismatch"), "{}", run.err);
     assert!(!run.err.contains("whsec"), "{}", run.err);
 }
 
 #[test]
 fn it_forwards_byte_for_byte_with_the_headers() {
-    let place = Place::new();
+    let env = TestEnv::new();
     let target = Target::start();
-    let listener = Listener::start(&mut listen(&place, &["--forward-to", &target.url]));
+    let listener = Listener::start(&mut listen(&env, &["--forward-to", &target.url]));
     assert_eq!(listener.ready["fingerprints"][0], "7ab95101ed6218b1");
     assert!(!listener.ready.to_string().contains("whsec"));
     let body = b"{ \"event\" : \"job.failed\",\n \"job_id\":\"job_\\u00e9\", \"odd\": 1e2, \"status\": \"ERROR\" } \n";
@@ -330,14 +332,14 @@ fn it_forwards_byte_for_byte_with_the_headers() {
         (&event["job_id"], &event["status"]),
         (&"job_é".into(), &"ERROR".into())
     );
-    listener.end().ends(0);
+    listener.end().assert_exit(0);
 }
 
 #[test]
 fn what_is_not_genuine_or_no_event_is_refused_and_an_unknown_event_is_204() {
-    let place = Place::new();
+    let env = TestEnv::new();
     let target = Target::start();
-    let listener = Listener::start(&mut listen(&place, &["--forward-to", &target.url]));
+    let listener = Listener::start(&mut listen(&env, &["--forward-to", &target.url]));
     let url = listener.url().to_owned();
     let body = job("job_1");
     let sign = |secrets: &[&str], at| signed(secrets, at, &body);
@@ -400,7 +402,7 @@ fn what_is_not_genuine_or_no_event_is_refused_and_an_unknown_event_is_204() {
     ];
     assert_eq!(deliver(&url, &largest.concat()), 200);
     target.receives(2);
-    let run = listener.end().ends(0);
+    let run = listener.end().assert_exit(0);
     for code in [
         "signature_mismatch",
         "timestamp_too_old",
@@ -416,18 +418,18 @@ fn what_is_not_genuine_or_no_event_is_refused_and_an_unknown_event_is_204() {
 
 #[test]
 fn a_target_that_is_down_costs_nothing_but_time() {
-    let place = Place::new();
+    let env = TestEnv::new();
     let address = TcpListener::bind("127.0.0.1:0")
         .unwrap()
         .local_addr()
         .unwrap();
     let url = format!("http://{address}/in");
-    let listener = Listener::start(&mut listen(&place, &["--forward-to", &url]));
+    let listener = Listener::start(&mut listen(&env, &["--forward-to", &url]));
     for id in ["job_1", "job_2", "job_1"] {
         assert_eq!(deliver(listener.url(), &job(id)), 200);
     }
     listener.receives(3);
-    pass(Duration::from_millis(300));
+    sleep(Duration::from_millis(300));
     let target = Target::at(&address.to_string());
     target.receives(2);
     *target.status.lock().unwrap() = 503;
@@ -438,7 +440,7 @@ fn a_target_that_is_down_costs_nothing_but_time() {
     assert!(
         listener
             .end()
-            .ends(0)
+            .assert_exit(0)
             .err
             .contains("forwarded job.completed job_3")
     );
@@ -446,18 +448,18 @@ fn a_target_that_is_down_costs_nothing_but_time() {
 
 #[test]
 fn what_a_target_refuses_is_given_up_and_can_be_redelivered() {
-    let place = Place::new();
+    let env = TestEnv::new();
     let target = Target::start();
     *target.status.lock().unwrap() = 404;
     let words = ["--forward-to", &target.url, "--refusals", "2"];
-    let listener = Listener::start(&mut listen(&place, &words));
+    let listener = Listener::start(&mut listen(&env, &words));
     assert_eq!(deliver(listener.url(), &job("job_1")), 200);
     target.is_tried(2);
     assert!(target.seen().is_empty());
     *target.status.lock().unwrap() = 200;
-    until("it is new again", || {
+    wait_until("it is new again", || {
         assert_eq!(deliver(listener.url(), &job("job_1")), 200);
-        pass(Duration::from_millis(50));
+        sleep(Duration::from_millis(50));
         !target.seen().is_empty()
     });
     assert!(
@@ -467,23 +469,23 @@ fn what_a_target_refuses_is_given_up_and_can_be_redelivered() {
     );
     listener
         .end()
-        .ends(0)
-        .says("gave up forwarding job.completed job_1");
+        .assert_exit(0)
+        .assert_stderr("gave up forwarding job.completed job_1");
 }
 
 #[test]
 fn killed_and_started_again_it_loses_nothing_and_hands_nothing_on_twice() {
-    let place = Place::new();
+    let env = TestEnv::new();
     let address = TcpListener::bind("127.0.0.1:0")
         .unwrap()
         .local_addr()
         .unwrap();
     let url = format!("http://{address}/in");
-    let store = place.path("events");
+    let store = env.path("events");
     let words = ["--forward-to", &url, "--store", store.to_str().unwrap()];
     let mut pending = 0;
     for round in 0..3 {
-        let mut listener = Listener::start(&mut listen(&place, &words));
+        let mut listener = Listener::start(&mut listen(&env, &words));
         assert_eq!(listener.ready["pending"], pending);
         for number in 0..20 {
             let id = format!("job_{round}_{number}");
@@ -496,29 +498,31 @@ fn killed_and_started_again_it_loses_nothing_and_hands_nothing_on_twice() {
         listener.process.0.wait().unwrap();
     }
     let target = Target::at(&address.to_string());
-    let listener = Listener::start(&mut listen(&place, &words));
+    let listener = Listener::start(&mut listen(&env, &words));
     target.receives(60);
     assert_eq!(deliver(listener.url(), &job("job_1_1")), 200);
-    pass(Duration::from_millis(300));
+    sleep(Duration::from_millis(300));
     let mut ids: Vec<_> = target.seen().into_iter().map(|(_, body)| body).collect();
     ids.sort();
     ids.dedup();
     assert_eq!((ids.len(), target.seen().len()), (60, 60));
     assert_eq!(listener.events()[0]["duplicate"], true);
-    Run::of(&mut listen(&place, &words)).ends(1).says("another");
-    listener.end().ends(0);
-    let listener = Listener::start(&mut listen(&place, &words));
+    CommandOutput::of(&mut listen(&env, &words))
+        .assert_exit(1)
+        .assert_stderr("another");
+    listener.end().assert_exit(0);
+    let listener = Listener::start(&mut listen(&env, &words));
     assert_eq!(listener.ready["pending"], 0);
-    listener.end().ends(0);
+    listener.end().assert_exit(0);
 }
 
 #[test]
 fn secrets_of_a_file_follow_a_rotation() {
-    let place = Place::new();
-    let file = place.path("secrets");
+    let env = TestEnv::new();
+    let file = env.path("secrets");
     fs::write(&file, "whsec_one\n").unwrap();
     let words = ["--secret-file", file.to_str().unwrap(), "--print-secret"];
-    let listener = Listener::start(&mut listen(&place, &words));
+    let listener = Listener::start(&mut listen(&env, &words));
     assert_eq!(listener.ready["secret"], "whsec_one");
     let send = |secrets: &[&str]| {
         let body = format!(r#"{{"event":"webhook.test","n":"{}"}}"#, secrets.join(" "));
@@ -535,15 +539,15 @@ fn secrets_of_a_file_follow_a_rotation() {
     fs::write(&file, "whsec_three\nwhsec_two\n").unwrap();
     assert_eq!(send(&["whsec_three", "whsec_two"]), 200);
     assert_eq!(send(&["whsec_one"]), 401);
-    let run = listener.end().ends(0);
+    let run = listener.end().assert_exit(0);
     assert!(run.err.contains("newer signing secret"), "{}", run.err);
     assert!(!run.err.contains("whsec"), "{}", run.err);
 }
 
 #[test]
 fn slow_and_half_open_clients_do_not_stop_it() {
-    let place = Place::new();
-    let listener = Listener::start(&mut listen(&place, &[]));
+    let env = TestEnv::new();
+    let listener = Listener::start(&mut listen(&env, &[]));
     let address = listener.url().strip_prefix("http://").unwrap();
     let mut idle: Vec<_> = (0..100)
         .map(|_| TcpStream::connect(address).unwrap())
@@ -557,15 +561,15 @@ fn slow_and_half_open_clients_do_not_stop_it() {
     drop(idle);
     assert_eq!(deliver(listener.url(), &job("job_2")), 200);
     listener.receives(2);
-    listener.end().ends(0);
+    listener.end().assert_exit(0);
 }
 
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_file_table_is_survived() {
-    let place = Place::new();
+    let env = TestEnv::new();
     let target = Target::start();
-    let store = place.path("events");
+    let store = env.path("events");
     let mut command = Command::new("sh");
     let svc = env!("CARGO_BIN_EXE_svc");
     command
@@ -573,46 +577,48 @@ fn a_full_file_table_is_survived() {
         .args(["webhook", "listen", "--forward-to", &target.url])
         .args(["--store", store.to_str().unwrap()])
         .env("SVC_WEBHOOK_SECRET", "whsec_newest")
-        .env("HOME", place.path(""))
-        .current_dir(place.path(""));
+        .env("HOME", env.path(""))
+        .current_dir(env.path(""));
     let listener = Listener::start(&mut command);
     let address = listener.url().strip_prefix("http://").unwrap();
     let idle: Vec<_> = (0..100)
         .map(|_| TcpStream::connect(address).unwrap())
         .collect();
-    pass(Duration::from_millis(500));
+    sleep(Duration::from_millis(500));
     drop(idle);
     assert_eq!(deliver(listener.url(), &job("job_1")), 200);
     target.receives(1);
-    listener.end().ends(0);
+    listener.end().assert_exit(0);
 }
 
 #[test]
 fn a_store_that_is_no_store_a_taken_port_and_no_secret_say_what_to_do() {
-    let place = Place::new();
-    let letter = place.path("letter");
+    let env = TestEnv::new();
+    let letter = env.path("letter");
     fs::write(&letter, "dear reader\n").unwrap();
-    Run::of(&mut listen(&place, &["--store", letter.to_str().unwrap()]))
-        .ends(2)
-        .says("letter");
+    CommandOutput::of(&mut listen(&env, &["--store", letter.to_str().unwrap()]))
+        .assert_exit(2)
+        .assert_stderr("letter");
     assert_eq!(fs::read_to_string(&letter).unwrap(), "dear reader\n");
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port().to_string();
-    Run::of(&mut listen(&place, &["--port", &port]))
-        .ends(1)
-        .says(&port);
-    Run::of(&mut place.bare(["webhook", "listen"]))
-        .ends(2)
-        .says("SVC_WEBHOOK_SECRET")
-        .says("no URL of the developer surface");
+    CommandOutput::of(&mut listen(&env, &["--port", &port]))
+        .assert_exit(1)
+        .assert_stderr(&port);
+    CommandOutput::of(&mut env.unconfigured(["webhook", "listen"]))
+        .assert_exit(2)
+        .assert_stderr("SVC_WEBHOOK_SECRET")
+        .assert_stderr("no URL of the developer surface");
     let far = ["--forward-to", "http://hooks.example/in"];
-    Run::of(&mut listen(&place, &far)).ends(2).says("https");
+    CommandOutput::of(&mut listen(&env, &far))
+        .assert_exit(2)
+        .assert_stderr("https");
 }
 
 #[test]
 fn it_ends_when_nobody_reads_what_it_says() {
-    let place = Place::new();
-    let mut child = listen(&place, &[])
+    let env = TestEnv::new();
+    let mut child = listen(&env, &[])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -621,16 +627,19 @@ fn it_ends_when_nobody_reads_what_it_says() {
     let mut line = String::new();
     stdout.read_line(&mut line).unwrap();
     drop(stdout);
-    let process = Started(child);
+    let process = RunningProcess(child);
     let ready: Value = serde_json::from_str(&line).unwrap();
     assert_eq!(deliver(ready["url"].as_str().unwrap(), &job("job_1")), 200);
-    process.end().ends(1).says("standard output");
+    process
+        .end()
+        .assert_exit(1)
+        .assert_stderr("standard output");
 }
 
 #[test]
 fn a_reader_that_takes_its_time_stops_neither_events_nor_its_end() {
-    let place = Place::new();
-    let mut process = start(&mut listen(&place, &[]));
+    let env = TestEnv::new();
+    let mut process = start(&mut listen(&env, &[]));
     let mut stdout = BufReader::new(process.0.stdout.take().unwrap());
     let mut line = String::new();
     stdout.read_line(&mut line).unwrap();
@@ -641,13 +650,13 @@ fn a_reader_that_takes_its_time_stops_neither_events_nor_its_end() {
         assert_eq!(deliver(ready["url"].as_str().unwrap(), &job(&id)), 200);
     }
     interrupt(&process);
-    process.end().ends(0);
+    process.end().assert_exit(0);
 }
 
 #[test]
 fn a_terminal_is_told_in_words_and_sigterm_is_an_end_too() {
-    let place = Place::new();
-    let mut process = start(&mut listen(&place, &["-o", "table"]));
+    let env = TestEnv::new();
+    let mut process = start(&mut listen(&env, &["-o", "table"]));
     let mut stdout = BufReader::new(process.0.stdout.take().unwrap());
     let mut line = String::new();
     stdout.read_line(&mut line).unwrap();
@@ -668,5 +677,5 @@ fn a_terminal_is_told_in_words_and_sigterm_is_an_end_too() {
             .unwrap()
             .success()
     );
-    process.end().ends(0);
+    process.end().assert_exit(0);
 }

@@ -12,19 +12,19 @@
 mod accounts;
 mod bulk;
 mod developer;
+mod environment;
 mod errors;
 mod format;
 mod listen;
 #[cfg(feature = "mcp")]
 mod mcp;
 mod output;
-mod place;
 mod run;
 mod schema;
 mod submits;
-mod surroundings;
 #[cfg(target_os = "linux")]
 mod terminal;
+mod test_env;
 mod transfers;
 mod usage;
 mod waiting;

@@ -6,25 +6,25 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use serde_json::{Value, json};
 use svc_mock_server::{DEVELOPER_API_KEY, OPEN_API_KEY};
 
-use crate::place::{Place, Run};
+use crate::test_env::{CommandOutput, TestEnv};
 
 /// `svc mcp` with those words, for the mock's endpoint.
-fn mcp(place: &Place, words: &[&str]) -> Command {
+fn mcp(env: &TestEnv, words: &[&str]) -> Command {
     let words = [&["mcp"], words].concat();
-    let mut command = place.developer(&words);
-    command.env("SVC_MCP_URL", place.mock.mcp_url());
+    let mut command = env.developer_surface(&words);
+    command.env("SVC_MCP_URL", env.mock.mcp_url());
     command
 }
 
 /// A server that runs, after the handshake.
-struct Serving {
+struct McpSession {
     child: Child,
     input: ChildStdin,
     output: BufReader<ChildStdout>,
     asked: u64,
 }
 
-impl Serving {
+impl McpSession {
     fn start(mut command: Command) -> Self {
         let mut child = command
             .stdin(Stdio::piped())
@@ -34,28 +34,28 @@ impl Serving {
             .unwrap();
         let input = child.stdin.take().unwrap();
         let output = BufReader::new(child.stdout.take().unwrap());
-        let mut serving = Self {
+        let mut session = Self {
             child,
             input,
             output,
             asked: 0,
         };
         let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}});
-        let welcome = serving.ask("initialize", hello);
+        let welcome = session.request("initialize", hello);
         assert_eq!(welcome["result"]["serverInfo"]["name"], "svc");
-        serving.tell(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
-        serving
+        session.notify(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        session
     }
 
-    fn tell(&mut self, message: &Value) {
+    fn notify(&mut self, message: &Value) {
         writeln!(self.input, "{message}").unwrap();
     }
 
     /// Sends a request. The next line has to be its answer, as nothing else may be on stdout.
-    fn ask(&mut self, method: &str, params: Value) -> Value {
+    fn request(&mut self, method: &str, params: Value) -> Value {
         self.asked += 1;
         let id = self.asked;
-        self.tell(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
+        self.notify(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
         let mut line = String::new();
         self.output.read_line(&mut line).unwrap();
         let answer: Value = serde_json::from_str(&line).unwrap();
@@ -65,16 +65,16 @@ impl Serving {
 
     fn call(&mut self, tool: &str, arguments: Value) -> Value {
         let params = json!({"name": tool, "arguments": arguments});
-        self.ask("tools/call", params)["result"].take()
+        self.request("tools/call", params)["result"].take()
     }
 
-    fn done(&mut self, tool: &str, arguments: Value) -> Value {
+    fn call_ok(&mut self, tool: &str, arguments: Value) -> Value {
         let mut result = self.call(tool, arguments);
         assert_eq!(result["isError"], false, "{result}");
         result["structuredContent"].take()
     }
 
-    fn refused(&mut self, tool: &str, arguments: Value, code: &str) {
+    fn call_refused(&mut self, tool: &str, arguments: Value, code: &str) {
         let result = self.call(tool, arguments);
         let text = result["content"][0]["text"].as_str().unwrap();
         let envelope: Value = serde_json::from_str(text).unwrap();
@@ -82,26 +82,26 @@ impl Serving {
         assert_eq!(envelope["error"]["code"], code, "{envelope}");
     }
 
-    fn end(mut self) {
+    fn close(mut self) {
         drop(self.input);
         assert!(self.child.wait().unwrap().success());
     }
 }
 
 /// `svc mcp serve` with those words, configured for both surfaces.
-fn serve(place: &Place, words: &[&str]) -> Serving {
+fn serve(env: &TestEnv, words: &[&str]) -> McpSession {
     let words = [&["mcp", "serve"], words].concat();
-    let mut command = place.developer(&words);
+    let mut command = env.developer_surface(&words);
     command
-        .env("SVC_BASE_URL", place.mock.base_url())
+        .env("SVC_BASE_URL", env.mock.base_url())
         .env("SVC_OPEN_API_KEY", OPEN_API_KEY);
-    Serving::start(command)
+    McpSession::start(command)
 }
 
 #[test]
 fn the_tools_of_the_endpoint_are_listed_and_called() {
-    let place = Place::new();
-    let tools = Run::of(&mut mcp(&place, &["tools", "-o", "json"])).ends(0);
+    let env = TestEnv::new();
+    let tools = CommandOutput::of(&mut mcp(&env, &["tools", "-o", "json"])).assert_exit(0);
     assert!(tools.out.contains("\"jobs_status\""), "{}", tools.out);
     let words = [
         "call",
@@ -111,20 +111,20 @@ fn the_tools_of_the_endpoint_are_listed_and_called() {
         "--arg",
         "max_spend_usd=1",
     ];
-    let made = Run::of(&mut mcp(&place, &words))
-        .ends(0)
-        .says("idempotency key:");
+    let made = CommandOutput::of(&mut mcp(&env, &words))
+        .assert_exit(0)
+        .assert_stderr("idempotency key:");
     let made: Value = serde_json::from_str(&made.out).unwrap();
     let id = made["job_id"].as_str().unwrap();
     let job = format!("job_id={id}");
-    Run::of(&mut mcp(&place, &["call", "jobs_status", "--arg", &job])).ends(0);
-    assert_eq!(place.jobs(), 1);
+    CommandOutput::of(&mut mcp(&env, &["call", "jobs_status", "--arg", &job])).assert_exit(0);
+    assert_eq!(env.job_count(), 1);
     assert!(!made.to_string().contains(DEVELOPER_API_KEY));
 }
 
 #[test]
 fn what_a_tool_refuses_ends_as_the_same_refusal_by_another_way() {
-    let place = Place::new();
+    let env = TestEnv::new();
     let dear = [
         "call",
         "video_generate",
@@ -133,26 +133,27 @@ fn what_a_tool_refuses_ends_as_the_same_refusal_by_another_way() {
         "--arg",
         "max_spend_usd=0.1",
     ];
-    Run::of(&mut mcp(&place, &dear))
-        .ends(5)
-        .says("max_spend_exceeded");
+    CommandOutput::of(&mut mcp(&env, &dear))
+        .assert_exit(5)
+        .assert_stderr("max_spend_exceeded");
     let missing = ["call", "jobs_status", "--arg", "job_id=job_none"];
-    Run::of(&mut mcp(&place, &missing)).ends(4);
-    Run::of(&mut mcp(&place, &["call", "no_such_tool"])).ends(2);
-    Run::of(mcp(&place, &["tools"]).env("SVC_DEVELOPER_API_KEY", "svc_wrong")).ends(3);
-    Run::of(mcp(&place, &["tools"]).env_remove("SVC_MCP_URL")).ends(2);
-    Run::of(mcp(&place, &["tools"]).env_remove("SVC_DEVELOPER_API_KEY")).ends(3);
-    Run::of(&mut mcp(
-        &place,
+    CommandOutput::of(&mut mcp(&env, &missing)).assert_exit(4);
+    CommandOutput::of(&mut mcp(&env, &["call", "no_such_tool"])).assert_exit(2);
+    CommandOutput::of(mcp(&env, &["tools"]).env("SVC_DEVELOPER_API_KEY", "svc_wrong"))
+        .assert_exit(3);
+    CommandOutput::of(mcp(&env, &["tools"]).env_remove("SVC_MCP_URL")).assert_exit(2);
+    CommandOutput::of(mcp(&env, &["tools"]).env_remove("SVC_DEVELOPER_API_KEY")).assert_exit(3);
+    CommandOutput::of(&mut mcp(
+        &env,
         &["tools", "--mcp-url", "http://mcp.example/"],
     ))
-    .ends(2);
-    assert_eq!(place.jobs(), 0);
+    .assert_exit(2);
+    assert_eq!(env.job_count(), 0);
 }
 
 #[test]
 fn a_call_whose_answer_was_lost_is_made_once() {
-    let place = Place::new();
+    let env = TestEnv::new();
     // The first request is the probe, the second the list.
     let words = [
         "call",
@@ -162,31 +163,30 @@ fn a_call_whose_answer_was_lost_is_made_once() {
         "--arg",
         "idempotency_key=k-1",
     ];
-    Run::of(&mut mcp(&place, &words)).ends(0);
-    place.fault("mcp", "drop_after", 2);
-    Run::of(&mut mcp(&place, &words)).ends(0);
-    assert_eq!(place.jobs(), 1);
+    CommandOutput::of(&mut mcp(&env, &words)).assert_exit(0);
+    env.add_fault("mcp", "drop_after", 2);
+    CommandOutput::of(&mut mcp(&env, &words)).assert_exit(0);
+    assert_eq!(env.job_count(), 1);
 }
 
 #[test]
 fn a_sandbox_has_tools_too() {
-    let place = Place::new();
-    let tools = Run::of(&mut place.bare(["mcp", "tools", "--sandbox", "-o", "json"])).ends(0);
+    let env = TestEnv::new();
+    let tools =
+        CommandOutput::of(&mut env.unconfigured(["mcp", "tools", "--sandbox", "-o", "json"]))
+            .assert_exit(0);
     assert!(tools.out.contains("agent_completion"));
-    let mut serving = Serving::start(place.bare(["mcp", "serve", "--sandbox"]));
-    let balance = serving.done("balance", json!({}));
+    let mut session = McpSession::start(env.unconfigured(["mcp", "serve", "--sandbox"]));
+    let balance = session.call_ok("balance", json!({}));
     assert_eq!(balance["available_usd"], "100.0000");
-    serving.end();
+    session.close();
 }
 
 #[test]
 fn served_tools_generate_within_their_limits() {
-    let place = Place::new();
-    let mut serving = serve(
-        &place,
-        &["--max-spend-usd", "0.5", "--max-total-usd", "0.8"],
-    );
-    let listed = serving.ask("tools/list", json!({}));
+    let env = TestEnv::new();
+    let mut session = serve(&env, &["--max-spend-usd", "0.5", "--max-total-usd", "0.8"]);
+    let listed = session.request("tools/list", json!({}));
     let tools = listed["result"]["tools"].as_array().unwrap();
     assert_eq!(tools.len(), 12);
     assert!(tools.iter().all(|tool| {
@@ -204,59 +204,59 @@ fn served_tools_generate_within_their_limits() {
             .extend(more.as_object().unwrap().clone());
         order
     };
-    serving.refused(
+    session.call_refused(
         "video_generate",
         video(json!({"max_spend_usd": 0.1})),
         "max_spend_exceeded",
     );
     // A model does not raise the limit.
-    serving.refused(
+    session.call_refused(
         "video_generate",
         video(json!({"duration": 10, "max_spend_usd": 9})),
         "max_spend_exceeded",
     );
-    serving.refused("music_generate", json!({"prompt": "x"}), "price_unknown");
-    serving.refused(
+    session.call_refused("music_generate", json!({"prompt": "x"}), "price_unknown");
+    session.call_refused(
         "video_generate",
         video(json!({"idempotency_key": "mine"})),
         "invalid_request",
     );
-    assert_eq!(place.jobs(), 0);
-    let made = serving.done("video_generate", video(json!({})));
+    assert_eq!(env.job_count(), 0);
+    let made = session.call_ok("video_generate", video(json!({})));
     let job = json!({"job_id": made["job_id"]});
-    while serving.done("jobs_status", job.clone())["terminal"] == false {}
-    let result = serving.call("jobs_result", job);
+    while session.call_ok("jobs_status", job.clone())["terminal"] == false {}
+    let result = session.call("jobs_result", job);
     assert_eq!(result["content"][1]["type"], "resource_link");
     assert_eq!(result["content"][1]["mimeType"], "video/mp4");
-    let image = serving.done("image_generate", json!({"prompt": "a fox"}));
+    let image = session.call_ok("image_generate", json!({"prompt": "a fox"}));
     assert_eq!(image["job"]["model"], "image-i");
 
     // A run may cost its cap, which is the limit here; what is left of the total is less.
-    let run = serving.done(
+    let run = session.call_ok(
         "agent_completion",
         json!({"instruction": "a poem", "max_spend_usd": 0.3}),
     );
     assert_eq!(run["usage"]["generation_spend_cap_usd_micros"], 300_000);
-    serving.refused(
+    session.call_refused(
         "format_run",
         json!({"format_id": "demo/teaser", "instruction": "x"}),
         "max_total_exceeded",
     );
     let run = json!({"run_id": run["run_id"]});
-    while serving.done("run_status", run.clone())["terminal"] == false {}
-    assert_eq!(serving.done("run_result", run)["status"], "completed");
-    serving.refused(
+    while session.call_ok("run_status", run.clone())["terminal"] == false {}
+    assert_eq!(session.call_ok("run_result", run)["status"], "completed");
+    session.call_refused(
         "jobs_status",
         json!({"job_id": "job_none"}),
         "job_not_found",
     );
-    serving.end();
+    session.close();
 }
 
 #[test]
 fn without_a_limit_nothing_that_costs_runs() {
-    let place = Place::new();
-    let mut serving = serve(&place, &[]);
+    let env = TestEnv::new();
+    let mut session = serve(&env, &[]);
     for (tool, order) in [
         ("image_generate", json!({"prompt": "x"})),
         ("agent_completion", json!({"instruction": "x"})),
@@ -265,26 +265,177 @@ fn without_a_limit_nothing_that_costs_runs() {
             json!({"format_id": "fmt_demo", "instruction": "x"}),
         ),
     ] {
-        serving.refused(tool, order, "max_spend_required");
+        session.call_refused(tool, order, "max_spend_required");
     }
-    let free = serving.done(
+    let free = session.call_ok(
         "estimate",
         json!({"model": "video-l", "input": {"prompt": "x", "duration": 2}}),
     );
     assert_eq!(free["price_usd"], "0.1250");
-    assert_eq!(place.jobs(), 0);
-    serving.end();
+    assert_eq!(env.job_count(), 0);
+    session.close();
 }
 
 #[test]
 fn the_same_call_after_one_whose_answer_was_lost_is_the_same_job() {
-    let place = Place::new();
-    let mut serving = serve(&place, &["--max-spend-usd", "1", "--retries", "0"]);
+    let env = TestEnv::new();
+    let mut session = serve(&env, &["--max-spend-usd", "1", "--retries", "0"]);
     let order = json!({"prompt": "a fox", "model": "image-i"});
-    place.fault("image_generate", "drop_after", 1);
-    serving.refused("image_generate", order.clone(), "no_answer");
-    assert_eq!(place.jobs(), 1);
-    serving.done("image_generate", order);
-    assert_eq!((place.jobs(), place.charges()), (1, 1));
-    serving.end();
+    env.add_fault("image_generate", "drop_after", 1);
+    session.call_refused("image_generate", order.clone(), "no_answer");
+    assert_eq!(env.job_count(), 1);
+    session.call_ok("image_generate", order);
+    assert_eq!((env.job_count(), env.charge_count()), (1, 1));
+    session.close();
+}
+
+/// What `svc history -o json` lists, newest first.
+fn history(env: &TestEnv) -> Vec<Value> {
+    let listed = CommandOutput::of(&mut env.unconfigured(["history", "-o", "json"]));
+    let listed = listed.assert_exit(0).json();
+    listed.as_array().unwrap().clone()
+}
+
+#[test]
+fn the_history_has_a_paid_call_with_its_id() {
+    let env = TestEnv::new();
+    let words = [
+        "call",
+        "image_generate",
+        "--arg",
+        "prompt=a secret fox",
+        "--arg",
+        "max_spend_usd=1",
+    ];
+    let result = CommandOutput::of(&mut mcp(&env, &words))
+        .assert_exit(0)
+        .json();
+    // A tool that only reads is not paid for.
+    let job = format!("job_id={}", result["job_id"].as_str().unwrap());
+    CommandOutput::of(&mut mcp(&env, &["call", "jobs_status", "--arg", &job])).assert_exit(0);
+    let entries = history(&env);
+    assert_eq!(entries.len(), 1);
+    assert_eq!(entries[0]["job_id"], result["job_id"]);
+    assert_eq!(entries[0]["outcome"], "submitted");
+    assert_eq!(entries[0]["summary"], "MCP tool, image_generate");
+    assert_eq!(entries[0]["max_price_usd"], "1.0000");
+    assert!(env.open_intents().is_empty());
+}
+
+#[test]
+fn a_paid_call_keeps_the_limit_and_a_refusal_is_closed() {
+    let env = TestEnv::new();
+    let words = ["call", "video_generate", "--arg", "prompt=x"];
+    let limited = [&words[..], &["--max-price", "0.1"]].concat();
+    CommandOutput::of(&mut mcp(&env, &limited))
+        .assert_exit(5)
+        .assert_stderr("max_spend_exceeded");
+    assert_eq!(history(&env)[0]["outcome"], "refused");
+    let above = [&limited[..], &["--arg", "max_spend_usd=1"]].concat();
+    CommandOutput::of(&mut mcp(&env, &above))
+        .assert_exit(5)
+        .assert_stderr("--max-price");
+    let dry_run = [&words[..], &["--dry-run"]].concat();
+    let shown = CommandOutput::of(&mut mcp(&env, &dry_run))
+        .assert_exit(0)
+        .json();
+    assert_eq!(shown["request"]["tool"], "video_generate");
+    assert_eq!(history(&env).len(), 1);
+    assert_eq!(env.job_count(), 0);
+}
+
+#[test]
+fn a_paid_call_whose_answer_was_lost_stays_open_and_goes_on_with_its_key() {
+    let env = TestEnv::new();
+    let words = [
+        "call",
+        "image_generate",
+        "--arg",
+        "prompt=a fox",
+        "--arg",
+        "max_spend_usd=1",
+        "--retries",
+        "0",
+    ];
+    // The first request is the probe, the second the list; the call is carried out, and its answer
+    // is lost.
+    let pass = json!({"operation": "mcp", "kind": "delay", "delay_ms": 1, "times": 2});
+    env.mock
+        .add_fault(serde_json::from_value(pass).unwrap())
+        .unwrap();
+    env.add_fault("mcp", "drop_after", 1);
+    CommandOutput::of(&mut mcp(&env, &words))
+        .assert_exit(11)
+        .assert_stderr("run the same command again");
+    assert_eq!(env.open_intents().len(), 1);
+    assert_eq!(history(&env)[0]["outcome"], Value::Null);
+    let result = CommandOutput::of(&mut mcp(&env, &words))
+        .assert_exit(0)
+        .json();
+    assert_eq!((env.job_count(), env.charge_count()), (1, 1));
+    let entries = history(&env);
+    assert_eq!(entries.len(), 1);
+    assert_eq!(entries[0]["job_id"], result["job_id"]);
+    assert_eq!(entries[0]["outcome"], "submitted");
+}
+
+#[test]
+fn the_history_has_what_served_tools_paid_for() {
+    let env = TestEnv::new();
+    let mut session = serve(&env, &["--max-spend-usd", "1"]);
+    let image = session.call_ok(
+        "image_generate",
+        json!({"prompt": "a fox", "model": "image-i"}),
+    );
+    let run = session.call_ok("agent_completion", json!({"instruction": "a poem"}));
+    session.call_refused(
+        "format_run",
+        json!({"format_id": "demo/no-such-format", "instruction": "x"}),
+        "format_not_found",
+    );
+    session.close();
+    let entries = history(&env);
+    assert_eq!(entries.len(), 2);
+    assert_eq!(entries[0]["run_id"], run["run_id"]);
+    assert_eq!(entries[0]["operation"], "agent_completions_create");
+    assert_eq!(entries[1]["job_id"], image["job_id"]);
+    assert_eq!(entries[1]["operation"], "image_generate");
+    assert!(entries.iter().all(|entry| entry["outcome"] == "submitted"));
+    // The commands know the run as one of their own.
+    let id = run["run_id"].as_str().unwrap();
+    CommandOutput::of(&mut env.developer_surface(&["run", "get", id])).assert_exit(0);
+    assert!(env.requests("format_runs_get").is_empty());
+}
+
+#[test]
+fn another_server_goes_on_with_a_call_whose_answer_was_lost() {
+    let env = TestEnv::new();
+    let limits = ["--max-spend-usd", "1", "--retries", "0"];
+    let arguments = json!({"prompt": "a fox", "model": "image-i"});
+    let mut session = serve(&env, &limits);
+    env.add_fault("image_generate", "drop_after", 1);
+    session.call_refused("image_generate", arguments.clone(), "no_answer");
+    session.close();
+    assert_eq!(env.open_intents().len(), 1);
+    let mut session = serve(&env, &limits);
+    let image = session.call_ok("image_generate", arguments);
+    session.close();
+    assert_eq!((env.job_count(), env.charge_count()), (1, 1));
+    let entries = history(&env);
+    assert_eq!(entries.len(), 1);
+    assert_eq!(entries[0]["job_id"], image["job_id"]);
+}
+
+#[test]
+fn a_call_that_no_key_protects_is_not_sent_twice() {
+    let env = TestEnv::new();
+    let words = ["--max-spend-usd", "1", "--allow-unpriced", "--retries", "0"];
+    let arguments = json!({"prompt": "a waltz"});
+    let mut session = serve(&env, &words);
+    env.add_fault("music_1_generate", "drop_after", 1);
+    session.call_refused("music_generate", arguments.clone(), "no_answer");
+    session.call_refused("music_generate", arguments, "ambiguous");
+    session.close();
+    assert_eq!(env.requests("music_1_generate").len(), 1);
+    assert_eq!(env.open_intents().len(), 1);
 }

@@ -3,26 +3,25 @@
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
-use crate::place::{Fake, Place, Run, start};
+use crate::test_env::{CommandOutput, FakeServer, TestEnv, start};
 
 #[test]
 fn in_a_pipe_it_is_json_and_a_table_where_asked_for() {
-    let place = Place::new();
+    let env = TestEnv::new();
     assert!(
-        place
-            .run(["model", "list"])
-            .ends(0)
+        env.run(["model", "list"])
+            .assert_exit(0)
             .json()
             .as_array()
             .unwrap()
             .len()
             >= 6
     );
-    let run = place
+    let run = env
         .run(["model", "list", "-o", "jsonl", "--type", "image"])
-        .ends(0);
+        .assert_exit(0);
     assert_eq!(run.out.lines().count(), 1);
-    let run = place.run(["pricing", "list", "-o", "table"]).ends(0);
+    let run = env.run(["pricing", "list", "-o", "table"]).assert_exit(0);
     assert!(run.out.starts_with("ID "), "{}", run.out);
     assert!(
         run.out.contains("video-f") && run.out.contains("0.1407"),
@@ -30,26 +29,24 @@ fn in_a_pipe_it_is_json_and_a_table_where_asked_for() {
         run.out
     );
     assert!(!run.out.contains('\u{1b}'), "no colours in a pipe");
-    let run = Run::of(
-        place
-            .svc(["pricing", "list", "-o", "table"])
+    let run = CommandOutput::of(
+        env.open_surface(["pricing", "list", "-o", "table"])
             .env("CLICOLOR_FORCE", "1"),
     )
-    .ends(0);
+    .assert_exit(0);
     assert!(run.out.contains('\u{1b}'));
-    let run = Run::of(
-        place
-            .svc(["pricing", "list", "-o", "table", "--color", "never"])
+    let run = CommandOutput::of(
+        env.open_surface(["pricing", "list", "-o", "table", "--color", "never"])
             .env("CLICOLOR_FORCE", "1"),
     );
-    assert!(!run.ends(0).out.contains('\u{1b}'));
+    assert!(!run.assert_exit(0).out.contains('\u{1b}'));
 }
 
 #[cfg(feature = "jq")]
 #[test]
 fn jq_filters_and_prints_strings_bare() {
-    let place = Place::new();
-    let run = place
+    let env = TestEnv::new();
+    let run = env
         .run([
             "model",
             "list",
@@ -58,9 +55,9 @@ fn jq_filters_and_prints_strings_bare() {
             "--jq",
             ".[0].id, (map(.id) | length > 2)",
         ])
-        .ends(0);
+        .assert_exit(0);
     assert_eq!(run.out, "video-f\ntrue\n");
-    let run = place.run([
+    let run = env.run([
         "image",
         "generate",
         "--model",
@@ -70,17 +67,17 @@ fn jq_filters_and_prints_strings_bare() {
         "--jq",
         ".artifacts[].content_type",
     ]);
-    assert_eq!(run.ends(0).out, "image/png\n");
-    let run = place
+    assert_eq!(run.assert_exit(0).out, "image/png\n");
+    let run = env
         .run(["api", "get", "/v1/open/catalog/video-f", "--jq", ".data.id"])
-        .ends(0);
+        .assert_exit(0);
     assert_eq!(run.out, "video-f\n");
 }
 
 #[test]
 fn prices_and_estimates_are_exact() {
-    let place = Place::new();
-    let run = place.run([
+    let env = TestEnv::new();
+    let run = env.run([
         "estimate",
         "--model",
         "video-f",
@@ -91,8 +88,8 @@ fn prices_and_estimates_are_exact() {
         "--resolution",
         "720p",
     ]);
-    assert_eq!(run.ends(0).json()["price_usd"], "2.1168");
-    let run = place
+    assert_eq!(run.assert_exit(0).json()["price_usd"], "2.1168");
+    let run = env
         .run([
             "estimate",
             "--model",
@@ -104,20 +101,19 @@ fn prices_and_estimates_are_exact() {
             "-o",
             "table",
         ])
-        .ends(0);
+        .assert_exit(0);
     assert!(run.out.contains("0.0200 USD"), "{}", run.out);
-    let run = place
+    let run = env
         .run(["pricing", "get", "video-l", "-o", "table"])
-        .ends(0);
+        .assert_exit(0);
     assert!(run.out.contains("0.2500"), "{}", run.out);
     assert_eq!(
-        place.run(["model", "get", "image-i"]).ends(0).json()["id"],
+        env.run(["model", "get", "image-i"]).assert_exit(0).json()["id"],
         "image-i"
     );
     assert_eq!(
-        place
-            .run(["model", "get", "video-f", "--type", "video"])
-            .ends(0)
+        env.run(["model", "get", "video-f", "--type", "video"])
+            .assert_exit(0)
             .json()["id"],
         "video-f"
     );
@@ -125,13 +121,13 @@ fn prices_and_estimates_are_exact() {
 
 #[test]
 fn a_raw_answer_is_the_service_byte_for_byte() {
-    let place = Place::new();
-    let run = place
+    let env = TestEnv::new();
+    let run = env
         .run(["api", "GET", "/v1/jobs", "-q", "status=queued"])
-        .ends(0);
+        .assert_exit(0);
     assert_eq!(run.json()["data"], serde_json::json!([]));
     assert!(!run.out.contains("\n  "), "not printed anew: {}", run.out);
-    let request = place.requests("jobs_list").remove(0);
+    let request = env.requests("jobs_list").remove(0);
     assert!(
         request["path"]
             .as_str()
@@ -143,8 +139,8 @@ fn a_raw_answer_is_the_service_byte_for_byte() {
 
 #[test]
 fn a_reader_that_leaves_is_no_error() {
-    let place = Place::new();
-    let mut child = start(&mut place.svc(["operations", "-o", "json"]));
+    let env = TestEnv::new();
+    let mut child = start(&mut env.open_surface(["operations", "-o", "json"]));
     let mut first = String::new();
     BufReader::new(child.0.stdout.take().unwrap())
         .read_line(&mut first)
@@ -157,7 +153,7 @@ fn a_reader_that_leaves_is_no_error() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_behind_standard_output_is_an_error_and_loses_nothing() {
-    let place = Place::new();
+    let env = TestEnv::new();
     let words = [
         "image",
         "generate",
@@ -170,28 +166,32 @@ fn a_full_disk_behind_standard_output_is_an_error_and_loses_nothing() {
         .write(true)
         .open("/dev/full")
         .unwrap();
-    let run: Run = place
-        .svc(words)
+    let run: CommandOutput = env
+        .open_surface(words)
         .stdout(full)
         .stderr(Stdio::piped())
         .output()
         .unwrap()
         .into();
-    run.ends(1).says("standard output");
-    place.run(words).ends(0).says("taking up job");
-    assert_eq!(place.charges(), 1);
+    run.assert_exit(1).assert_stderr("standard output");
+    env.run(words).assert_exit(0).assert_stderr("taking up job");
+    assert_eq!(env.charge_count(), 1);
 }
 
 #[test]
 fn text_of_a_hostile_service_steers_nothing() {
-    let place = Place::new();
+    let env = TestEnv::new();
     let body = concat!(
         r#"{"error":{"code":"x\u001b[2J","message":"boo\u001b]0;pwned\u0007\u009b31m\u202e\nerror: forged","#,
         r#""request_id":"req\u001b[31m"}}"#
     );
-    let service = Fake::answering("400 Bad Request", body);
+    let service = FakeServer::answering("400 Bad Request", body);
     let url = service.url.clone();
-    let run = Run::of(place.svc(["job", "get", "job_1"]).env("SVC_BASE_URL", &url)).ends(1);
+    let run = CommandOutput::of(
+        env.open_surface(["job", "get", "job_1"])
+            .env("SVC_BASE_URL", &url),
+    )
+    .assert_exit(1);
     assert!(
         run.err.chars().all(|c| c == '\n' || !c.is_control()),
         "{:?}",
@@ -202,12 +202,11 @@ fn text_of_a_hostile_service_steers_nothing() {
         "{:?}",
         run.err
     );
-    let run = Run::of(
-        place
-            .svc(["job", "get", "job_1", "-o", "json"])
+    let run = CommandOutput::of(
+        env.open_surface(["job", "get", "job_1", "-o", "json"])
             .env("SVC_BASE_URL", &url),
     )
-    .ends(1);
+    .assert_exit(1);
     assert!(
         run.error()["message"].as_str().unwrap().contains('\u{1b}'),
         "in a pipe it is what the service said"

@@ -2,19 +2,19 @@
 
 use serde_json::{Value, json};
 
-use crate::place::{Place, Run};
+use crate::test_env::{CommandOutput, TestEnv};
 
 /// Runs it without any key.
-fn svc(place: &Place, words: &[&str]) -> Run {
-    let mut command = place.bare([]);
-    command.env("SVC_DEVELOPER_BASE_URL", place.mock.developer_base_url());
-    Run::of(command.args(words))
+fn svc(env: &TestEnv, words: &[&str]) -> CommandOutput {
+    let mut command = env.unconfigured([]);
+    command.env("SVC_DEVELOPER_BASE_URL", env.mock.developer_base_url());
+    CommandOutput::of(command.args(words))
 }
 
 /// The live schema in a file, with that done to it.
-fn altered(place: &Place, alter: impl FnOnce(&mut Value)) -> String {
-    let file = place.path("theirs.json").display().to_string();
-    svc(place, &["schema", "fetch", &file]).ends(0);
+fn altered(env: &TestEnv, alter: impl FnOnce(&mut Value)) -> String {
+    let file = env.path("theirs.json").display().to_string();
+    svc(env, &["schema", "fetch", &file]).assert_exit(0);
     let mut document = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
     alter(&mut document);
     std::fs::write(&file, document.to_string()).unwrap();
@@ -28,34 +28,34 @@ fn remove(document: &mut Value, pointer: &str, name: &str) {
 
 #[test]
 fn both_documents_are_fetched_without_a_key() {
-    let place = Place::new();
-    let fetched = svc(&place, &["schema", "fetch"]).ends(0).json();
+    let env = TestEnv::new();
+    let fetched = svc(&env, &["schema", "fetch"]).assert_exit(0).json();
     assert_eq!(fetched["openapi"], "3.1.0");
-    let reference = svc(&place, &["schema", "fetch", "--reference"]).ends(0);
+    let reference = svc(&env, &["schema", "fetch", "--reference"]).assert_exit(0);
     assert_eq!(reference.json(), fetched);
 }
 
 #[test]
 fn the_live_schema_of_the_same_build_does_not_differ() {
-    let place = Place::new();
-    let check = svc(&place, &["schema", "check"]).ends(0);
+    let env = TestEnv::new();
+    let check = svc(&env, &["schema", "check"]).assert_exit(0);
     assert_eq!(check.json(), json!([]));
-    let url = format!("{}/v1/openapi.json", place.mock.developer_base_url());
-    let check = svc(&place, &["schema", "check", "--against", &url]).ends(0);
+    let url = format!("{}/v1/openapi.json", env.mock.developer_base_url());
+    let check = svc(&env, &["schema", "check", "--against", &url]).assert_exit(0);
     assert_eq!(check.json(), json!([]));
 }
 
 #[test]
 fn a_new_field_a_removed_operation_and_a_new_value_are_said_and_nothing_else() {
-    let place = Place::new();
-    let file = altered(&place, |document| {
+    let env = TestEnv::new();
+    let file = altered(&env, |document| {
         let schemas = &mut document["components"]["schemas"];
         schemas["Job"]["properties"]["lane"] = json!({"type": "integer"});
         let values = schemas["JobStatus"]["enum"].as_array_mut().unwrap();
         values.push("paused".into());
         remove(document, "/paths", "/v1/balance");
     });
-    let check = svc(&place, &["schema", "check", "--against", &file]).ends(1);
+    let check = svc(&env, &["schema", "check", "--against", &file]).assert_exit(1);
     let said = check.json();
     let said: Vec<_> = said
         .as_array()
@@ -81,7 +81,7 @@ fn a_new_field_a_removed_operation_and_a_new_value_are_said_and_nothing_else() {
         ]
     );
     let words = ["schema", "check", "--against", &file, "-o", "table"];
-    let table = svc(&place, &words).ends(1);
+    let table = svc(&env, &words).assert_exit(1);
     for word in ["gone", "balance", "Job.lane", "paused", "and"] {
         assert!(table.out.contains(word), "no {word} in {}", table.out);
     }
@@ -89,12 +89,12 @@ fn a_new_field_a_removed_operation_and_a_new_value_are_said_and_nothing_else() {
 
 #[test]
 fn what_is_only_new_or_was_only_assumed_is_no_failure() {
-    let place = Place::new();
-    let file = altered(&place, |document| {
+    let env = TestEnv::new();
+    let file = altered(&env, |document| {
         remove(document, "/components/schemas/Job/properties", "model");
         document["paths"]["/v1/lanes"] = json!({"get": {"responses": {}}});
     });
-    let said = svc(&place, &["schema", "check", "--against", &file]).ends(0);
+    let said = svc(&env, &["schema", "check", "--against", &file]).assert_exit(0);
     let said = said.json();
     assert_eq!(said[0]["place"], "Job.model");
     assert_eq!(said[0]["assumed"], true);
@@ -104,18 +104,18 @@ fn what_is_only_new_or_was_only_assumed_is_no_failure() {
 
 #[test]
 fn what_is_no_document_is_a_failure_that_says_so() {
-    let place = Place::new();
-    let file = place.path("odd.json");
+    let env = TestEnv::new();
+    let file = env.path("odd.json");
     for (text, said) in [("{}", "no paths"), ("<html>", "no JSON")] {
         std::fs::write(&file, text).unwrap();
         let file = file.display().to_string();
-        let check = svc(&place, &["schema", "check", "--against", &file]).ends(1);
+        let check = svc(&env, &["schema", "check", "--against", &file]).assert_exit(1);
         assert!(check.err.contains(said), "{}", check.err);
     }
-    svc(&place, &["schema", "check", "--against", "/no/such/file"]).ends(2);
+    svc(&env, &["schema", "check", "--against", "/no/such/file"]).assert_exit(2);
     svc(
-        &place,
+        &env,
         &["schema", "check", "--against", "http://example.com/a.json"],
     )
-    .ends(2);
+    .assert_exit(2);
 }

@@ -3,9 +3,9 @@
 use std::fs;
 use std::time::Duration;
 
-use crate::place::{Place, Run, interrupt, pass, start, until};
+use crate::test_env::{CommandOutput, TestEnv, interrupt, sleep, start, wait_until};
 
-const FOX: [&str; 6] = [
+const VIDEO_ARGS: [&str; 6] = [
     "image",
     "generate",
     "--model",
@@ -16,7 +16,7 @@ const FOX: [&str; 6] = [
 
 #[test]
 fn a_run_that_is_killed_at_any_moment_is_taken_up_by_the_next_one() {
-    let place = Place::new();
+    let env = TestEnv::new();
     let mut made = 0;
     for step in 0..20 {
         let delay = Duration::from_millis(step * 8);
@@ -24,89 +24,88 @@ fn a_run_that_is_killed_at_any_moment_is_taken_up_by_the_next_one() {
         let words = [
             "image", "generate", "--model", "image-i", "--prompt", &prompt,
         ];
-        let mut child = start(&mut place.svc(words));
-        pass(delay);
+        let mut child = start(&mut env.open_surface(words));
+        sleep(delay);
         child.0.kill().unwrap();
         // On a busy machine it may be through before it is killed: then there is nothing to take up.
         if !child.0.wait().unwrap().success() {
-            let run = place.run(words).ends(0);
+            let run = env.run(words).assert_exit(0);
             assert_eq!(run.json()["status"], "completed");
         }
         made += 1;
-        assert_eq!(place.jobs(), made, "killed after {delay:?}");
-        assert_eq!(place.charges(), made, "killed after {delay:?}");
-        assert!(place.open_intents().is_empty(), "killed after {delay:?}");
+        assert_eq!(env.job_count(), made, "killed after {delay:?}");
+        assert_eq!(env.charge_count(), made, "killed after {delay:?}");
+        assert!(env.open_intents().is_empty(), "killed after {delay:?}");
     }
 }
 
 #[test]
 fn a_run_that_is_killed_while_the_service_works_on_the_answer_is_paid_for_once() {
-    let place = Place::new();
+    let env = TestEnv::new();
     let fault =
         serde_json::json!({"operation": "image_generate", "kind": "delay", "delay_ms": 400});
-    place
-        .mock
+    env.mock
         .add_fault(serde_json::from_value(fault).unwrap())
         .unwrap();
-    let mut child = start(&mut place.svc(FOX));
-    until("the request is there", || {
-        !place.requests("image_generate").is_empty() || place.mock.faults().is_empty()
+    let mut child = start(&mut env.open_surface(VIDEO_ARGS));
+    wait_until("the request is there", || {
+        !env.requests("image_generate").is_empty() || env.mock.faults().is_empty()
     });
     child.0.kill().unwrap();
     child.0.wait().unwrap();
-    place.run(FOX).ends(0).says("with the same key");
-    assert_eq!(place.charges(), 1);
+    env.run(VIDEO_ARGS)
+        .assert_exit(0)
+        .assert_stderr("with the same key");
+    assert_eq!(env.charge_count(), 1);
 }
 
 #[test]
 fn once_the_outcome_is_known_the_same_command_is_a_new_call() {
-    let place = Place::new();
-    place.run(FOX).ends(0);
-    place.run(FOX).ends(0);
-    assert_eq!(place.charges(), 2);
-    place
-        .run([
-            "image",
-            "generate",
-            "--model",
-            "image-i",
-            "--prompt",
-            "[mock:seconds=0.1]",
-            "--no-wait",
-        ])
-        .ends(0);
-    place
-        .run([
-            "image",
-            "generate",
-            "--model",
-            "image-i",
-            "--prompt",
-            "[mock:seconds=0.1]",
-            "--no-wait",
-        ])
-        .ends(0);
-    assert_eq!(place.charges(), 4);
+    let env = TestEnv::new();
+    env.run(VIDEO_ARGS).assert_exit(0);
+    env.run(VIDEO_ARGS).assert_exit(0);
+    assert_eq!(env.charge_count(), 2);
+    env.run([
+        "image",
+        "generate",
+        "--model",
+        "image-i",
+        "--prompt",
+        "[mock:seconds=0.1]",
+        "--no-wait",
+    ])
+    .assert_exit(0);
+    env.run([
+        "image",
+        "generate",
+        "--model",
+        "image-i",
+        "--prompt",
+        "[mock:seconds=0.1]",
+        "--no-wait",
+    ])
+    .assert_exit(0);
+    assert_eq!(env.charge_count(), 4);
 }
 
 #[test]
 fn the_same_command_twice_at_once_is_two_calls() {
-    let place = Place::new();
+    let env = TestEnv::new();
     let runs = [
-        start(&mut place.svc(FOX)),
-        start(&mut place.svc(FOX)),
-        start(&mut place.svc(FOX)),
+        start(&mut env.open_surface(VIDEO_ARGS)),
+        start(&mut env.open_surface(VIDEO_ARGS)),
+        start(&mut env.open_surface(VIDEO_ARGS)),
     ];
     for run in runs {
-        run.end().ends(0);
+        run.end().assert_exit(0);
     }
-    assert_eq!(place.jobs(), 3);
-    assert_eq!(place.charges(), 3);
+    assert_eq!(env.job_count(), 3);
+    assert_eq!(env.charge_count(), 3);
 }
 
 #[test]
 fn a_wait_that_was_given_up_is_taken_up_without_a_request() {
-    let place = Place::new();
+    let env = TestEnv::new();
     let words = [
         "image",
         "generate",
@@ -117,26 +116,25 @@ fn a_wait_that_was_given_up_is_taken_up_without_a_request() {
         "--timeout",
         "1",
     ];
-    place.run(words).ends(9);
-    place.run(words).ends(9).says("taking up job");
-    assert_eq!(place.requests("image_generate").len(), 1);
+    env.run(words).assert_exit(9);
+    env.run(words).assert_exit(9).assert_stderr("taking up job");
+    assert_eq!(env.requests("image_generate").len(), 1);
     // The outcome that another command told is known too.
-    let id = place.mock.jobs()[0]["id"].as_str().unwrap().to_owned();
-    place
-        .mock
+    let id = env.mock.jobs()[0]["id"].as_str().unwrap().to_owned();
+    env.mock
         .end_job(&id, svc_sdk::contract::JobStatus::Completed, None)
         .unwrap();
-    place.run(["job", "wait", &id]).ends(0);
-    place.run(words).ends(9);
-    assert_eq!(place.requests("image_generate").len(), 2);
+    env.run(["job", "wait", &id]).assert_exit(0);
+    env.run(words).assert_exit(9);
+    assert_eq!(env.requests("image_generate").len(), 2);
     // And a new call can be asked for.
-    Run::of(place.svc(words).arg("--new")).ends(9);
-    assert_eq!(place.requests("image_generate").len(), 3);
+    CommandOutput::of(env.open_surface(words).arg("--new")).assert_exit(9);
+    assert_eq!(env.requests("image_generate").len(), 3);
 }
 
 #[test]
 fn a_key_of_ones_own_is_one_job_on_any_machine() {
-    let place = Place::new();
+    let env = TestEnv::new();
     let words = [
         "image",
         "generate",
@@ -147,13 +145,13 @@ fn a_key_of_ones_own_is_one_job_on_any_machine() {
         "--idempotency-key",
         "order-4711",
     ];
-    let first = place.run(words).ends(0).json();
-    let elsewhere = place.path("elsewhere");
-    let second = Run::of(place.svc(words).env("SVC_STATE_DIR", &elsewhere))
-        .ends(0)
+    let first = env.run(words).assert_exit(0).json();
+    let elsewhere = env.path("elsewhere");
+    let second = CommandOutput::of(env.open_surface(words).env("SVC_STATE_DIR", &elsewhere))
+        .assert_exit(0)
         .json();
     assert_eq!(first, second);
-    assert_eq!(place.charges(), 1);
+    assert_eq!(env.charge_count(), 1);
     let other = [
         "image",
         "generate",
@@ -167,67 +165,65 @@ fn a_key_of_ones_own_is_one_job_on_any_machine() {
         "json",
     ];
     assert_eq!(
-        place.run(other).ends(1).error()["code"],
+        env.run(other).assert_exit(1).error()["code"],
         "idempotency_conflict"
     );
     assert_eq!(
-        place.requests("image_generate")[0]["idempotency_key"],
+        env.requests("image_generate")[0]["idempotency_key"],
         "order-4711"
     );
 }
 
 #[test]
 fn after_the_service_has_forgotten_the_key_nothing_is_sent_again() {
-    let place = Place::new();
-    place.fault("image_generate", "drop_before", 1);
-    Run::of(place.svc(FOX).args(["--retries", "0"])).ends(11);
-    let path = place.open_intents().remove(0);
+    let env = TestEnv::new();
+    env.add_fault("image_generate", "drop_before", 1);
+    CommandOutput::of(env.open_surface(VIDEO_ARGS).args(["--retries", "0"])).assert_exit(11);
+    let path = env.open_intents().remove(0);
     let text = fs::read_to_string(&path).unwrap();
     let at = text.find("created_at\":\"").unwrap() + "created_at\":\"".len();
     fs::write(&path, format!("{}2001{}", &text[..at], &text[at + 4..])).unwrap();
-    let run = place.run(FOX).ends(11);
-    run.says("could pay twice")
-        .says("--new")
-        .says("svc job list");
-    assert_eq!(place.requests("image_generate").len(), 1);
-    Run::of(place.svc(FOX).arg("--new")).ends(0);
-    assert_eq!(place.charges(), 1);
-    assert!(place.open_intents().is_empty());
+    let run = env.run(VIDEO_ARGS).assert_exit(11);
+    run.assert_stderr("could pay twice")
+        .assert_stderr("--new")
+        .assert_stderr("svc job list");
+    assert_eq!(env.requests("image_generate").len(), 1);
+    CommandOutput::of(env.open_surface(VIDEO_ARGS).arg("--new")).assert_exit(0);
+    assert_eq!(env.charge_count(), 1);
+    assert!(env.open_intents().is_empty());
 }
 
 #[test]
 fn where_the_journal_cannot_be_written_nothing_is_sent() {
-    let place = Place::new();
-    fs::write(place.path("state"), "a file in the way").unwrap();
-    place
-        .run(FOX)
-        .ends(1)
-        .says("nothing was sent")
-        .says("--no-journal")
-        .says("SVC_STATE_DIR");
-    assert!(place.requests("image_generate").is_empty());
-    Run::of(place.svc(FOX).arg("--no-journal")).ends(0);
-    assert_eq!(place.charges(), 1);
+    let env = TestEnv::new();
+    fs::write(env.path("state"), "a file in the way").unwrap();
+    env.run(VIDEO_ARGS)
+        .assert_exit(1)
+        .assert_stderr("nothing was sent")
+        .assert_stderr("--no-journal")
+        .assert_stderr("SVC_STATE_DIR");
+    assert!(env.requests("image_generate").is_empty());
+    CommandOutput::of(env.open_surface(VIDEO_ARGS).arg("--no-journal")).assert_exit(0);
+    assert_eq!(env.charge_count(), 1);
 }
 
 #[test]
 fn the_journal_has_no_secret_and_no_text_of_the_person() {
-    let place = Place::new();
-    place
-        .run([
-            "image",
-            "generate",
-            "--model",
-            "image-i",
-            "--prompt",
-            "[mock:stuck] canary",
-            "--metadata",
-            "who=canary",
-            "--timeout",
-            "1",
-        ])
-        .ends(9);
-    let text = fs::read_to_string(place.open_intents().remove(0)).unwrap();
+    let env = TestEnv::new();
+    env.run([
+        "image",
+        "generate",
+        "--model",
+        "image-i",
+        "--prompt",
+        "[mock:stuck] canary",
+        "--metadata",
+        "who=canary",
+        "--timeout",
+        "1",
+    ])
+    .assert_exit(9);
+    let text = fs::read_to_string(env.open_intents().remove(0)).unwrap();
     assert!(
         !text.contains("canary") && !text.contains("svc_open_demo"),
         "{text}"
@@ -236,7 +232,7 @@ fn the_journal_has_no_secret_and_no_text_of_the_person() {
 
 #[test]
 fn ctrl_c_while_waiting_leaves_the_job_and_says_how_to_go_on() {
-    let place = Place::new();
+    let env = TestEnv::new();
     let words = [
         "image",
         "generate",
@@ -245,28 +241,28 @@ fn ctrl_c_while_waiting_leaves_the_job_and_says_how_to_go_on() {
         "--prompt",
         "[mock:stuck]",
     ];
-    let child = start(&mut place.svc(words));
-    until("it waits", || {
-        !place.requests("jobs_status").is_empty() || place.jobs() == 1
+    let child = start(&mut env.open_surface(words));
+    wait_until("it waits", || {
+        !env.requests("jobs_status").is_empty() || env.job_count() == 1
     });
-    pass(Duration::from_millis(200));
+    sleep(Duration::from_millis(200));
     interrupt(&child);
-    let run = child.end().ends(130);
-    let job = place.mock.jobs().remove(0);
-    run.says(&format!(
+    let run = child.end().assert_exit(130);
+    let job = env.mock.jobs().remove(0);
+    run.assert_stderr(&format!(
         "svc job wait {} --surface open",
         job["id"].as_str().unwrap()
     ));
     assert_ne!(job["status"], "canceled");
-    Run::of(place.svc(words).args(["--timeout", "1"]))
-        .ends(9)
-        .says("taking up job");
-    assert_eq!(place.charges(), 1);
+    CommandOutput::of(env.open_surface(words).args(["--timeout", "1"]))
+        .assert_exit(9)
+        .assert_stderr("taking up job");
+    assert_eq!(env.charge_count(), 1);
 }
 
 #[test]
 fn ctrl_c_cancels_where_that_was_asked_for() {
-    let place = Place::new();
+    let env = TestEnv::new();
     let words = [
         "image",
         "generate",
@@ -276,20 +272,20 @@ fn ctrl_c_cancels_where_that_was_asked_for() {
         "[mock:seconds=9000]",
         "--cancel-on-interrupt",
     ];
-    let child = start(&mut place.svc(words));
-    until("there is a job", || place.jobs() == 1);
-    pass(Duration::from_millis(200));
+    let child = start(&mut env.open_surface(words));
+    wait_until("there is a job", || env.job_count() == 1);
+    sleep(Duration::from_millis(200));
     interrupt(&child);
-    child.end().ends(130).says("canceled");
-    assert_eq!(place.mock.jobs()[0]["status"], "canceled");
+    child.end().assert_exit(130).assert_stderr("canceled");
+    assert_eq!(env.mock.jobs()[0]["status"], "canceled");
     // Its end is known: the same command is a new call.
-    Run::of(place.svc(words).args(["--timeout", "1"])).ends(9);
-    assert_eq!(place.jobs(), 2);
+    CommandOutput::of(env.open_surface(words).args(["--timeout", "1"])).assert_exit(9);
+    assert_eq!(env.job_count(), 2);
 }
 
 #[test]
 fn a_second_ctrl_c_ends_at_once() {
-    let place = Place::new();
+    let env = TestEnv::new();
     let words = [
         "video",
         "generate",
@@ -297,36 +293,35 @@ fn a_second_ctrl_c_ends_at_once() {
         "[mock:seconds=9000]",
         "--cancel-on-interrupt",
     ];
-    let child = start(&mut place.svc(words));
-    until("there is a job", || place.jobs() == 1);
+    let child = start(&mut env.open_surface(words));
+    wait_until("there is a job", || env.job_count() == 1);
     let fault =
         serde_json::json!({"operation": "jobs_cancel", "kind": "delay", "delay_ms": 60_000});
-    place
-        .mock
+    env.mock
         .add_fault(serde_json::from_value(fault).unwrap())
         .unwrap();
-    pass(Duration::from_millis(200));
+    sleep(Duration::from_millis(200));
     interrupt(&child);
-    until("it cancels", || place.mock.faults().is_empty());
+    wait_until("it cancels", || env.mock.faults().is_empty());
     interrupt(&child);
-    child.end().ends(130);
+    child.end().assert_exit(130);
 }
 
 #[test]
 fn ctrl_c_leaves_every_job_that_is_waited_for() {
-    let place = Place::new();
+    let env = TestEnv::new();
     let ids = ["[mock:stuck]", "[mock:stuck]"].map(|prompt| {
-        let run = place
+        let run = env
             .run(["video", "generate", "--prompt", prompt, "--no-wait"])
-            .ends(0);
+            .assert_exit(0);
         run.json()["job"]["id"].as_str().unwrap().to_owned()
     });
-    let child = start(place.svc(["job", "wait"]).args(&ids));
-    until("it waits for both", || {
-        place.requests("jobs_status").len() >= 2
+    let child = start(env.open_surface(["job", "wait"]).args(&ids));
+    wait_until("it waits for both", || {
+        env.requests("jobs_status").len() >= 2
     });
     interrupt(&child);
-    let run = child.end().ends(130);
+    let run = child.end().assert_exit(130);
     for id in &ids {
         assert!(
             run.err
@@ -339,7 +334,7 @@ fn ctrl_c_leaves_every_job_that_is_waited_for() {
 
 #[test]
 fn ctrl_c_during_any_request_that_may_cost_is_ambiguous() {
-    let place = Place::new();
+    let env = TestEnv::new();
     let rows: [(&str, &[&str]); 2] = [
         (
             "top_ups_create",
@@ -359,73 +354,70 @@ fn ctrl_c_during_any_request_that_may_cost_is_ambiguous() {
     for (operation, words) in rows {
         let fault =
             serde_json::json!({"operation": operation, "kind": "delay", "delay_ms": 60_000});
-        place
-            .mock
+        env.mock
             .add_fault(serde_json::from_value(fault).unwrap())
             .unwrap();
-        let child = start(place.svc([]).args(words));
-        until("the request is there", || place.mock.faults().is_empty());
-        pass(Duration::from_millis(100));
+        let child = start(env.open_surface([]).args(words));
+        wait_until("the request is there", || env.mock.faults().is_empty());
+        sleep(Duration::from_millis(100));
         interrupt(&child);
         child
             .end()
-            .ends(11)
-            .says("idempotency key: ")
-            .says("--idempotency-key");
+            .assert_exit(11)
+            .assert_stderr("idempotency key: ")
+            .assert_stderr("--idempotency-key");
     }
 }
 
 #[test]
 fn ctrl_c_before_the_answer_is_ambiguous_and_names_the_key() {
-    let place = Place::new();
+    let env = TestEnv::new();
     let fault =
         serde_json::json!({"operation": "image_generate", "kind": "delay", "delay_ms": 3000});
-    place
-        .mock
+    env.mock
         .add_fault(serde_json::from_value(fault).unwrap())
         .unwrap();
-    let child = start(&mut place.svc(FOX));
-    until("the request is there", || place.mock.faults().is_empty());
-    pass(Duration::from_millis(100));
+    let child = start(&mut env.open_surface(VIDEO_ARGS));
+    wait_until("the request is there", || env.mock.faults().is_empty());
+    sleep(Duration::from_millis(100));
     interrupt(&child);
     child
         .end()
-        .ends(11)
-        .says("idempotency key: ")
-        .says("run the same command again");
-    place.run(FOX).ends(0).says("with the same key");
-    assert_eq!(place.charges(), 1);
+        .assert_exit(11)
+        .assert_stderr("idempotency key: ")
+        .assert_stderr("run the same command again");
+    env.run(VIDEO_ARGS)
+        .assert_exit(0)
+        .assert_stderr("with the same key");
+    assert_eq!(env.charge_count(), 1);
 }
 
 #[test]
 fn the_history_lists_what_was_submitted_newest_first() {
-    let place = Place::new();
-    place
-        .run([
-            "image",
-            "generate",
-            "--model",
-            "image-i",
-            "--prompt",
-            "[mock:seconds=0.1]",
-        ])
-        .ends(0);
-    place
-        .run(["image", "generate", "--model", "no-such-model"])
-        .ends(1);
-    place
-        .run([
-            "video",
-            "generate",
-            "--prompt",
-            "[mock:stuck]",
-            "--max-price",
-            "5",
-            "--timeout",
-            "1",
-        ])
-        .ends(9);
-    let history = place.run(["history"]).ends(0).json();
+    let env = TestEnv::new();
+    env.run([
+        "image",
+        "generate",
+        "--model",
+        "image-i",
+        "--prompt",
+        "[mock:seconds=0.1]",
+    ])
+    .assert_exit(0);
+    env.run(["image", "generate", "--model", "no-such-model"])
+        .assert_exit(1);
+    env.run([
+        "video",
+        "generate",
+        "--prompt",
+        "[mock:stuck]",
+        "--max-price",
+        "5",
+        "--timeout",
+        "1",
+    ])
+    .assert_exit(9);
+    let history = env.run(["history"]).assert_exit(0).json();
     let outcomes: Vec<_> = history
         .as_array()
         .unwrap()
@@ -434,11 +426,10 @@ fn the_history_lists_what_was_submitted_newest_first() {
         .collect();
     assert_eq!(outcomes, [None, Some("refused"), Some("completed")]);
     assert!(history[0]["price_usd"].is_string());
-    assert_eq!(history[0]["job_id"], place.mock.jobs()[1]["id"]);
+    assert_eq!(history[0]["job_id"], env.mock.jobs()[1]["id"]);
     assert_eq!(
-        place
-            .run(["history", "--open"])
-            .ends(0)
+        env.run(["history", "--open"])
+            .assert_exit(0)
             .json()
             .as_array()
             .unwrap()
@@ -446,9 +437,8 @@ fn the_history_lists_what_was_submitted_newest_first() {
         1
     );
     assert_eq!(
-        place
-            .run(["history", "--limit", "1"])
-            .ends(0)
+        env.run(["history", "--limit", "1"])
+            .assert_exit(0)
             .json()
             .as_array()
             .unwrap()
@@ -459,7 +449,7 @@ fn the_history_lists_what_was_submitted_newest_first() {
 
 #[test]
 fn a_dry_run_shows_the_request_and_the_price_and_sends_nothing_that_costs() {
-    let place = Place::new();
+    let env = TestEnv::new();
     let words = [
         "video",
         "generate",
@@ -471,24 +461,24 @@ fn a_dry_run_shows_the_request_and_the_price_and_sends_nothing_that_costs() {
         "--webhook-url",
         "https://h.example/x",
     ];
-    let shown = place.run(words).ends(0).json();
+    let shown = env.run(words).assert_exit(0).json();
     assert_eq!(shown["request"]["body"]["mode"], "webhook");
     assert_eq!(shown["request"]["method"], "POST");
     assert_eq!(shown["estimate"]["price_usd"], "0.7035");
-    assert!(place.requests("video_generate").is_empty());
-    assert!(place.open_intents().is_empty());
+    assert!(env.requests("video_generate").is_empty());
+    assert!(env.open_intents().is_empty());
 }
 
 #[test]
 fn a_submit_survives_what_can_be_survived() {
-    let place = Place::new();
-    place.fault("image_generate", "status_503", 1);
-    place.fault("image_generate", "drop_after", 1);
-    place.fault("jobs_status", "truncate", 1);
-    place.fault("jobs_result", "status_502_html", 1);
-    place.run(FOX).ends(0);
-    assert_eq!(place.jobs(), 1);
-    let keys: Vec<_> = place
+    let env = TestEnv::new();
+    env.add_fault("image_generate", "status_503", 1);
+    env.add_fault("image_generate", "drop_after", 1);
+    env.add_fault("jobs_status", "truncate", 1);
+    env.add_fault("jobs_result", "status_502_html", 1);
+    env.run(VIDEO_ARGS).assert_exit(0);
+    assert_eq!(env.job_count(), 1);
+    let keys: Vec<_> = env
         .requests("image_generate")
         .iter()
         .map(|request| request["idempotency_key"].clone())

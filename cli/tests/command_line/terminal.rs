@@ -4,12 +4,18 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use crate::place::{Fake, Place, Run, pass, start, until};
+use crate::test_env::{CommandOutput, FakeServer, TestEnv, sleep, start, wait_until};
 
 /// Runs the words at a terminal, and types once it is asked for.
-fn at_a_terminal(place: &Place, words: &str, prompt: &str, typed: &str, url: &str) -> Run {
+fn at_a_terminal(
+    env: &TestEnv,
+    words: &str,
+    prompt: &str,
+    typed: &str,
+    url: &str,
+) -> CommandOutput {
     let line = format!("'{}' {words}", env!("CARGO_BIN_EXE_svc"));
-    let shown = place.path("shown");
+    let shown = env.path("shown");
     let mut command = Command::new("script");
     command
         .args([
@@ -23,22 +29,22 @@ fn at_a_terminal(place: &Place, words: &str, prompt: &str, typed: &str, url: &st
         ])
         .arg(&shown);
     command
-        .current_dir(place.path(""))
+        .current_dir(env.path(""))
         .env_clear()
         .env("PATH", std::env::var_os("PATH").unwrap_or_default())
         .env("TERM", "xterm")
-        .env("HOME", place.path(""))
-        .env("SVC_CONFIG", place.path("config/config.toml"))
-        .env("SVC_STATE_DIR", place.path("state"))
+        .env("HOME", env.path(""))
+        .env("SVC_CONFIG", env.path("config/config.toml"))
+        .env("SVC_STATE_DIR", env.path("state"))
         .env("SVC_BASE_URL", url)
         .env("SVC_OPEN_API_KEY", svc_mock_server::OPEN_API_KEY)
-        .env("SVC_DEVELOPER_BASE_URL", place.mock.developer_base_url())
+        .env("SVC_DEVELOPER_BASE_URL", env.mock.developer_base_url())
         .env("SVC_DEVELOPER_API_KEY", svc_mock_server::DEVELOPER_API_KEY)
         .stdin(Stdio::piped());
     let mut child = start(&mut command);
     if !prompt.is_empty() {
         // What is typed before it is asked for is thrown away.
-        until(prompt, || {
+        wait_until(prompt, || {
             std::fs::read(&shown).is_ok_and(|text| String::from_utf8_lossy(&text).contains(prompt))
         });
         // So is what is typed while the question turns the echo off: who sees nothing happen types
@@ -50,7 +56,7 @@ fn at_a_terminal(place: &Place, words: &str, prompt: &str, typed: &str, url: &st
                 if child.0.try_wait().unwrap().is_some() {
                     return child.end();
                 }
-                pass(Duration::from_millis(100));
+                sleep(Duration::from_millis(100));
             }
         }
     }
@@ -59,11 +65,11 @@ fn at_a_terminal(place: &Place, words: &str, prompt: &str, typed: &str, url: &st
 
 #[test]
 fn a_submit_shows_the_price_and_asks() {
-    let place = Place::new();
+    let env = TestEnv::new();
     let words = "video generate --model video-f --prompt '[mock:seconds=0.3] a fox'";
-    let url = place.mock.base_url().to_owned();
+    let url = env.mock.base_url().to_owned();
     for typed in ["n\n", "\n", "yesterday\n"] {
-        let run = at_a_terminal(&place, words, "[y/N]", typed, &url).ends(1);
+        let run = at_a_terminal(&env, words, "[y/N]", typed, &url).assert_exit(1);
         assert!(
             run.out.contains("Make this video for 0.7035 USD"),
             "{}",
@@ -71,30 +77,30 @@ fn a_submit_shows_the_price_and_asks() {
         );
         assert!(run.out.contains("nothing was charged"), "{}", run.out);
     }
-    assert_eq!(place.jobs(), 0);
-    let run = at_a_terminal(&place, words, "[y/N]", "y\n", &url).ends(0);
+    assert_eq!(env.job_count(), 0);
+    let run = at_a_terminal(&env, words, "[y/N]", "y\n", &url).assert_exit(0);
     assert!(run.out.contains("video/mp4"), "a table: {}", run.out);
-    let run = at_a_terminal(&place, &format!("{words} --yes"), "", "", &url).ends(0);
+    let run = at_a_terminal(&env, &format!("{words} --yes"), "", "", &url).assert_exit(0);
     assert!(
         !run.out.contains("Make this video") && run.out.contains("price: 0.7035 USD"),
         "{}",
         run.out
     );
-    assert_eq!(place.charges(), 2);
-    at_a_terminal(&place, &format!("{words} --max-price 0.1"), "", "", &url).ends(5);
-    assert_eq!(place.charges(), 2);
+    assert_eq!(env.charge_count(), 2);
+    at_a_terminal(&env, &format!("{words} --max-price 0.1"), "", "", &url).assert_exit(5);
+    assert_eq!(env.charge_count(), 2);
 }
 
 #[test]
 fn a_run_says_what_it_may_cost_and_its_output_is_json_here_too() {
-    let place = Place::new();
+    let env = TestEnv::new();
     let words = "format run demo/teaser --instruction hello";
-    let run = at_a_terminal(&place, words, "[y/N]", "n\n", "").ends(1);
+    let run = at_a_terminal(&env, words, "[y/N]", "n\n", "").assert_exit(1);
     let own = "up to 400.0000 USD (the Format's own cap)?";
     assert!(run.out.contains(own), "{}", run.out);
-    assert!(place.requests("formats_by_slug_runs_create").is_empty());
+    assert!(env.requests("formats_by_slug_runs_create").is_empty());
     let words = format!("{words} --cap 2 --color never");
-    let run = at_a_terminal(&place, &words, "[y/N]", "y\n", "").ends(0);
+    let run = at_a_terminal(&env, &words, "[y/N]", "y\n", "").assert_exit(0);
     let cap = "Start this Format run for up to 2.0000 USD (its cap)?";
     assert!(run.out.contains(cap), "{}", run.out);
     assert!(run.out.contains("\"summary\": "), "{}", run.out);
@@ -102,14 +108,14 @@ fn a_run_says_what_it_may_cost_and_its_output_is_json_here_too() {
 
 #[test]
 fn the_items_of_a_bulk_queue_are_shown_live_and_then_as_a_table() {
-    let place = Place::new();
+    let env = TestEnv::new();
     std::fs::write(
-        place.path("items.csv"),
+        env.path("items.csv"),
         "instruction\n[mock:seconds=40] a\n[mock:seconds=40] b\n",
     )
     .unwrap();
     let words = "format bulk demo/teaser --input items.csv --yes --color never";
-    let run = at_a_terminal(&place, words, "", "", "").ends(0);
+    let run = at_a_terminal(&env, words, "", "", "").assert_exit(0);
     let (live, table) = run.out.split_once("ITEM ").unwrap();
     assert!(live.contains("1  running    run_"), "{live}");
     assert!(live.contains("0 of 2 ended, 2 at work"), "{live}");
@@ -118,15 +124,15 @@ fn the_items_of_a_bulk_queue_are_shown_live_and_then_as_a_table() {
 
 #[test]
 fn json_on_a_terminal_steers_nothing_and_says_the_same() {
-    let place = Place::new();
+    let env = TestEnv::new();
     let body =
         r#"{"data":{"id":"job_1","status":"queued","note":"\u001b[2J\u009b31m\u202e\u007f é"}}"#;
-    let service = Fake::answering("200 OK", body);
+    let service = FakeServer::answering("200 OK", body);
     for words in [
         "job get job_1 -o json --color never",
         "api get /v1/jobs/job_1",
     ] {
-        let run = at_a_terminal(&place, words, "", "", &service.url).ends(0);
+        let run = at_a_terminal(&env, words, "", "", &service.url).assert_exit(0);
         assert!(
             run.out
                 .chars()
@@ -141,16 +147,17 @@ fn json_on_a_terminal_steers_nothing_and_says_the_same() {
         );
     }
     if cfg!(feature = "jq") {
-        let run = at_a_terminal(&place, "job get job_1 --jq .note", "", "", &service.url).ends(0);
+        let run =
+            at_a_terminal(&env, "job get job_1 --jq .note", "", "", &service.url).assert_exit(0);
         assert_eq!(run.out.trim_end(), "[2J31m é");
     }
 }
 
 #[test]
 fn a_key_that_is_typed_is_not_shown() {
-    let place = Place::new();
-    let url = place.mock.base_url().to_owned();
-    let run = at_a_terminal(&place, "auth login", "API key", "svc_open_demo\n", &url).ends(0);
+    let env = TestEnv::new();
+    let url = env.mock.base_url().to_owned();
+    let run = at_a_terminal(&env, "auth login", "API key", "svc_open_demo\n", &url).assert_exit(0);
     assert!(
         run.out.contains("API key of the open surface") && !run.out.contains("svc_open_demo"),
         "{}",

@@ -1,9 +1,9 @@
 //! Taking up again: from any machine, many at once.
 
-use crate::place::{Place, Run};
+use crate::test_env::{CommandOutput, TestEnv};
 
-fn submit(place: &Place, prompt: &str) -> String {
-    let run = place
+fn submit(env: &TestEnv, prompt: &str) -> String {
+    let run = env
         .run([
             "image",
             "generate",
@@ -14,20 +14,20 @@ fn submit(place: &Place, prompt: &str) -> String {
             "--no-wait",
             "--new",
         ])
-        .ends(0);
+        .assert_exit(0);
     run.json()["job"]["id"].as_str().unwrap().to_owned()
 }
 
 #[test]
 fn many_jobs_are_waited_for_at_once_in_the_order_given() {
-    let place = Place::new();
+    let env = TestEnv::new();
     let ids = [
         "[mock:seconds=0.5]",
         "[mock:seconds=0.2]",
         "[mock:seconds=0.1]",
     ]
-    .map(|prompt| submit(&place, prompt));
-    let run = Run::of(place.svc(["job", "wait"]).args(&ids)).ends(0);
+    .map(|prompt| submit(&env, prompt));
+    let run = CommandOutput::of(env.open_surface(["job", "wait"]).args(&ids)).assert_exit(0);
     let finished = run.json();
     let got: Vec<_> = finished
         .as_array()
@@ -40,43 +40,48 @@ fn many_jobs_are_waited_for_at_once_in_the_order_given() {
 
 #[test]
 fn the_first_that_has_no_result_says_how_it_ends() {
-    let place = Place::new();
+    let env = TestEnv::new();
     let ids = [
         "[mock:seconds=0.1]",
         "[mock:seconds=0.1][mock:fail]",
         "[mock:stuck]",
     ]
-    .map(|prompt| submit(&place, prompt));
-    let run = Run::of(place.svc(["job", "wait", "--timeout", "1"]).args(&ids)).ends(7);
+    .map(|prompt| submit(&env, prompt));
+    let run = CommandOutput::of(
+        env.open_surface(["job", "wait", "--timeout", "1"])
+            .args(&ids),
+    )
+    .assert_exit(7);
     assert_eq!(run.json().as_array().unwrap().len(), 1);
     assert!(
         run.err.contains(&ids[1]) && run.err.contains(&format!("svc job wait {}", ids[2])),
         "{}",
         run.err
     );
-    Run::of(
-        place
-            .svc(["job", "wait", "--timeout", "1"])
+    CommandOutput::of(
+        env.open_surface(["job", "wait", "--timeout", "1"])
             .args([&ids[2], &ids[1]]),
     )
-    .ends(9);
+    .assert_exit(9);
 }
 
 #[test]
 fn a_job_is_read_in_every_way() {
-    let place = Place::new();
-    let id = submit(&place, "[mock:seconds=0.1]");
-    place.run(["job", "wait", &id]).ends(0);
+    let env = TestEnv::new();
+    let id = submit(&env, "[mock:seconds=0.1]");
+    env.run(["job", "wait", &id]).assert_exit(0);
     assert_eq!(
-        place.run(["job", "get", &id]).ends(0).json()["status"],
+        env.run(["job", "get", &id]).assert_exit(0).json()["status"],
         "completed"
     );
     assert_eq!(
-        place.run(["job", "status", &id]).ends(0).json()["terminal"],
+        env.run(["job", "status", &id]).assert_exit(0).json()["terminal"],
         true
     );
-    assert!(place.run(["job", "result", &id]).ends(0).json()["artifacts"][0]["url"].is_string());
-    let list = place
+    assert!(
+        env.run(["job", "result", &id]).assert_exit(0).json()["artifacts"][0]["url"].is_string()
+    );
+    let list = env
         .run([
             "job",
             "list",
@@ -85,47 +90,44 @@ fn a_job_is_read_in_every_way() {
             "--type",
             "image_generation",
         ])
-        .ends(0)
+        .assert_exit(0)
         .json();
     assert_eq!(list[0]["id"], id.as_str());
     assert_eq!(
-        place
-            .run(["job", "list", "--status", "failed"])
-            .ends(0)
+        env.run(["job", "list", "--status", "failed"])
+            .assert_exit(0)
             .json(),
         serde_json::json!([])
     );
-    place
-        .run(["job", "cancel", &id])
-        .ends(1)
-        .says("job_generation_already_started");
-    let stuck = submit(&place, "[mock:seconds=9000]");
+    env.run(["job", "cancel", &id])
+        .assert_exit(1)
+        .assert_stderr("job_generation_already_started");
+    let stuck = submit(&env, "[mock:seconds=9000]");
     assert_eq!(
-        place.run(["job", "cancel", &stuck]).ends(0).json()["status"],
+        env.run(["job", "cancel", &stuck]).assert_exit(0).json()["status"],
         "canceled"
     );
 }
 
 #[test]
 fn both_surfaces_show_the_same_jobs() {
-    let place = Place::new();
-    let id = submit(&place, "[mock:seconds=0.1]");
+    let env = TestEnv::new();
+    let id = submit(&env, "[mock:seconds=0.1]");
     let developer = |words: &[&str]| {
-        Run::of(
-            place
-                .bare(["job"])
+        CommandOutput::of(
+            env.unconfigured(["job"])
                 .args(words)
-                .env("SVC_DEVELOPER_BASE_URL", place.mock.developer_base_url())
+                .env("SVC_DEVELOPER_BASE_URL", env.mock.developer_base_url())
                 .env("SVC_DEVELOPER_API_KEY", svc_mock_server::DEVELOPER_API_KEY),
         )
     };
     // Only the developer surface is configured, so it is that one.
     assert_eq!(
-        developer(&["wait", &id]).ends(0).json()["job_id"],
+        developer(&["wait", &id]).assert_exit(0).json()["job_id"],
         id.as_str()
     );
-    developer(&["get", &id, "--surface", "open"]).ends(2);
-    let run = developer(&["wait", "job_none"]).ends(4);
+    developer(&["get", &id, "--surface", "open"]).assert_exit(2);
+    let run = developer(&["wait", "job_none"]).assert_exit(4);
     assert!(
         !run.err.contains("take it up again"),
         "there is nothing to take up: {}",
@@ -135,10 +137,10 @@ fn both_surfaces_show_the_same_jobs() {
 
 #[test]
 fn a_wait_survives_a_service_that_is_away_for_a_moment() {
-    let place = Place::new();
-    let id = submit(&place, "[mock:seconds=30]");
-    place.fault("jobs_status", "drop_before", 2);
-    let run = place.run(["job", "wait", &id]).ends(0);
+    let env = TestEnv::new();
+    let id = submit(&env, "[mock:seconds=30]");
+    env.add_fault("jobs_status", "drop_before", 2);
+    let run = env.run(["job", "wait", &id]).assert_exit(0);
     assert!(
         run.err.contains("trying again") && run.err.contains("answers again"),
         "{}",
@@ -148,8 +150,8 @@ fn a_wait_survives_a_service_that_is_away_for_a_moment() {
 
 #[test]
 fn quiet_leaves_only_data_and_errors() {
-    let place = Place::new();
-    let run = place
+    let env = TestEnv::new();
+    let run = env
         .run([
             "image",
             "generate",
@@ -159,18 +161,17 @@ fn quiet_leaves_only_data_and_errors() {
             "[mock:seconds=0.1]",
             "--quiet",
         ])
-        .ends(0);
+        .assert_exit(0);
     assert_eq!(run.err, "");
-    place
-        .run([
-            "image",
-            "generate",
-            "--model",
-            "image-i",
-            "--prompt",
-            "[mock:seconds=0.1][mock:fail]",
-            "--quiet",
-        ])
-        .ends(7)
-        .says("error:");
+    env.run([
+        "image",
+        "generate",
+        "--model",
+        "image-i",
+        "--prompt",
+        "[mock:seconds=0.1][mock:fail]",
+        "--quiet",
+    ])
+    .assert_exit(7)
+    .assert_stderr("error:");
 }

@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::Value;
 use svc_mock_server::DEVELOPER_API_KEY;
 
-use crate::place::{Fake, Place, Run};
+use crate::test_env::{CommandOutput, FakeServer, TestEnv};
 
 /// The vector of the library: Python's `hmac.new(b"whsec_newest", b"1700000000." + body, "sha256")`.
 const BODY: &str = r#"{"event":"job.completed","job_id":"job_123"}"#;
@@ -14,17 +14,17 @@ const NEWEST: &str = "8498d1923149870b5d2d2b7b2f9e95ec0c126ae2be06c4a9bb745a34c4
 const PREVIOUS: &str = "27455c5c3a544650ceb66fb2daf0819ca143610f00db70586f8d38ac015dde13";
 
 /// `svc webhook` with that secret, and with a file `body` beside it.
-fn offline(place: &Place, words: &[&str]) -> Run {
-    fs::write(place.path("body"), BODY).unwrap();
-    let mut command = place.bare(["webhook"]);
-    Run::of(
+fn offline(env: &TestEnv, words: &[&str]) -> CommandOutput {
+    fs::write(env.path("body"), BODY).unwrap();
+    let mut command = env.unconfigured(["webhook"]);
+    CommandOutput::of(
         command
             .args(words)
             .env("SVC_WEBHOOK_SECRET", "whsec_newest"),
     )
 }
 
-fn verify(place: &Place, timestamp: &str, signature: &str, tolerance: &str) -> Run {
+fn verify(env: &TestEnv, timestamp: &str, signature: &str, tolerance: &str) -> CommandOutput {
     let words = [
         "verify",
         "--timestamp",
@@ -37,20 +37,20 @@ fn verify(place: &Place, timestamp: &str, signature: &str, tolerance: &str) -> R
         "json",
         "body",
     ];
-    offline(place, &words)
+    offline(env, &words)
 }
 
-fn developer(place: &Place, words: &[&str]) -> Run {
-    let mut command = place.bare([]);
+fn developer(env: &TestEnv, words: &[&str]) -> CommandOutput {
+    let mut command = env.unconfigured([]);
     command
-        .env("SVC_DEVELOPER_BASE_URL", place.mock.developer_base_url())
+        .env("SVC_DEVELOPER_BASE_URL", env.mock.developer_base_url())
         .env("SVC_DEVELOPER_API_KEY", DEVELOPER_API_KEY);
-    Run::of(command.args(words))
+    CommandOutput::of(command.args(words))
 }
 
 #[test]
 fn a_genuine_delivery_is_told_from_every_other() {
-    let place = Place::new();
+    let env = TestEnv::new();
     let newest = format!("svc-v1={NEWEST}");
     let wrong = format!("svc-v1={}", "0".repeat(64));
     let genuine = [
@@ -62,7 +62,7 @@ fn a_genuine_delivery_is_told_from_every_other() {
         format!("svc-v2=abc,{newest}"),
     ];
     for signature in genuine {
-        let run = verify(&place, TIMESTAMP, &signature, "0").ends(0);
+        let run = verify(&env, TIMESTAMP, &signature, "0").assert_exit(0);
         let said = run.json();
         assert_eq!(said["valid"], true, "{signature}");
         assert_eq!(said["job_id"], "job_123");
@@ -83,7 +83,7 @@ fn a_genuine_delivery_is_told_from_every_other() {
         ("-9223372036854775808", &newest, "timestamp_malformed"),
     ];
     for (timestamp, signature, code) in rows {
-        let run = verify(&place, timestamp, signature, "0").ends(1);
+        let run = verify(&env, timestamp, signature, "0").assert_exit(1);
         assert_eq!(run.error()["code"], code, "{timestamp} {signature}");
         assert!(run.out.is_empty());
     }
@@ -93,7 +93,7 @@ fn a_genuine_delivery_is_told_from_every_other() {
 /// secrets are whole lines, and a header is one text.
 #[test]
 fn the_vectors_for_verifiers_hold_at_the_command_line() {
-    let place = Place::new();
+    let env = TestEnv::new();
     let path = concat!(
         env!("CARGO_MANIFEST_DIR"),
         "/../webhook-verify/vectors/vectors.json"
@@ -119,9 +119,9 @@ fn the_vectors_for_verifiers_hold_at_the_command_line() {
         if is_of_the_clock || !sayable || timestamp.len() > 1 || !secrets.iter().all(is_a_line) {
             continue;
         }
-        fs::write(place.path("secrets"), secrets.join("\n")).unwrap();
-        fs::write(place.path("body"), body).unwrap();
-        let mut command = place.bare(["webhook", "verify", "-o", "json", "--tolerance", "0"]);
+        fs::write(env.path("secrets"), secrets.join("\n")).unwrap();
+        fs::write(env.path("body"), body).unwrap();
+        let mut command = env.unconfigured(["webhook", "verify", "-o", "json", "--tolerance", "0"]);
         command
             .args([
                 "--secret-file",
@@ -130,7 +130,7 @@ fn the_vectors_for_verifiers_hold_at_the_command_line() {
                 &timestamp.concat(),
             ])
             .args(["--signature", &signature.join(","), "body"]);
-        let run = Run::of(&mut command);
+        let run = CommandOutput::of(&mut command);
         match reason {
             None => assert_eq!(run.code, Some(0), "{case}\n{run:?}"),
             Some(reason) if reason.starts_with("secret") => {
@@ -153,31 +153,31 @@ fn the_vectors_for_verifiers_hold_at_the_command_line() {
 
 #[test]
 fn a_stale_delivery_is_refused_in_both_directions() {
-    let place = Place::new();
+    let env = TestEnv::new();
     let newest = format!("svc-v1={NEWEST}");
-    let run = verify(&place, TIMESTAMP, &newest, "300").ends(1);
+    let run = verify(&env, TIMESTAMP, &newest, "300").assert_exit(1);
     assert_eq!(run.error()["code"], "timestamp_too_old");
-    let signed = offline(&place, &["sign", "--timestamp", "99999999999", "body"])
-        .ends(0)
+    let signed = offline(&env, &["sign", "--timestamp", "99999999999", "body"])
+        .assert_exit(0)
         .json();
     let signature = signed["signature"].as_str().unwrap();
-    let run = verify(&place, "99999999999", signature, "300").ends(1);
+    let run = verify(&env, "99999999999", signature, "300").assert_exit(1);
     assert_eq!(run.error()["code"], "timestamp_in_future");
-    let now = offline(&place, &["sign", "body"]).ends(0).json();
+    let now = offline(&env, &["sign", "body"]).assert_exit(0).json();
     let (timestamp, signature) = (&now["timestamp"], &now["signature"]);
     verify(
-        &place,
+        &env,
         timestamp.as_str().unwrap(),
         signature.as_str().unwrap(),
         "300",
     )
-    .ends(0);
+    .assert_exit(0);
 }
 
 #[test]
 fn a_body_is_signed_with_every_secret_that_is_good_the_newest_first() {
-    let place = Place::new();
-    fs::write(place.path("secrets"), "whsec_newest\nwhsec_previous\n").unwrap();
+    let env = TestEnv::new();
+    fs::write(env.path("secrets"), "whsec_newest\nwhsec_previous\n").unwrap();
     let words = [
         "sign",
         "--timestamp",
@@ -186,7 +186,7 @@ fn a_body_is_signed_with_every_secret_that_is_good_the_newest_first() {
         "secrets",
         "body",
     ];
-    let signed = offline(&place, &words).ends(0).json();
+    let signed = offline(&env, &words).assert_exit(0).json();
     let both = format!("svc-v1={NEWEST},svc-v1={PREVIOUS}");
     assert_eq!(signed["signature"], both);
     assert_eq!(signed["headers"]["x-svc-webhook-signature"], both);
@@ -197,10 +197,10 @@ fn a_body_is_signed_with_every_secret_that_is_good_the_newest_first() {
 
 #[test]
 fn bodies_are_bytes_and_come_on_standard_input_too() {
-    let place = Place::new();
-    fs::write(place.path("binary"), b"\x00\xff\xfe\x80").unwrap();
+    let env = TestEnv::new();
+    fs::write(env.path("binary"), b"\x00\xff\xfe\x80").unwrap();
     let signature = "svc-v1=bfde5f017e153fd344ec2aeb27613ad1b488835497ac17947984857a77d5756d";
-    let mut command = place.bare([
+    let mut command = env.unconfigured([
         "webhook",
         "verify",
         "--timestamp",
@@ -211,52 +211,63 @@ fn bodies_are_bytes_and_come_on_standard_input_too() {
         "0",
         "-",
     ]);
-    let binary = fs::File::open(place.path("binary")).unwrap();
+    let binary = fs::File::open(env.path("binary")).unwrap();
     command
         .stdin(binary)
         .env("SVC_WEBHOOK_SECRET", "whsec_newest");
-    let run = Run::of(&mut command).ends(0);
+    let run = CommandOutput::of(&mut command).assert_exit(0);
     assert!(run.json()["event"].is_null());
 }
 
 #[test]
 fn the_secret_is_a_file_a_variable_or_the_profiles_and_never_an_argument() {
-    let place = Place::new();
-    fs::write(place.path("body"), BODY).unwrap();
+    let env = TestEnv::new();
+    fs::write(env.path("body"), BODY).unwrap();
     let words = ["webhook", "sign", "--timestamp", TIMESTAMP, "body"];
-    let none = Run::of(&mut place.bare(words)).ends(2);
-    let none = none.says("SVC_WEBHOOK_SECRET").says("--secret-file");
+    let none = CommandOutput::of(&mut env.unconfigured(words)).assert_exit(2);
+    let none = none
+        .assert_stderr("SVC_WEBHOOK_SECRET")
+        .assert_stderr("--secret-file");
     assert!(none.err.contains("svc webhook secret show"), "{}", none.err);
-    Run::of(place.bare(words).env("SVC_WEBHOOK_SECRET", " \n")).ends(2);
-    Run::of(place.bare(words).args(["--secret-file", "none"]))
-        .ends(2)
-        .says("none");
+    CommandOutput::of(env.unconfigured(words).env("SVC_WEBHOOK_SECRET", " \n")).assert_exit(2);
+    CommandOutput::of(env.unconfigured(words).args(["--secret-file", "none"]))
+        .assert_exit(2)
+        .assert_stderr("none");
 
-    let secret = place.path("secret");
+    let secret = env.path("secret");
     fs::write(&secret, "whsec_newest\n").unwrap();
     let path = secret.to_str().unwrap();
-    Run::of(&mut place.bare(["config", "set", "webhook_secret_file", path])).ends(0);
-    let of_file = Run::of(&mut place.bare(words)).ends(0).json();
+    CommandOutput::of(&mut env.unconfigured(["config", "set", "webhook_secret_file", path]))
+        .assert_exit(0);
+    let of_file = CommandOutput::of(&mut env.unconfigured(words))
+        .assert_exit(0)
+        .json();
     assert_eq!(of_file["signature"], format!("svc-v1={NEWEST}"));
 
-    let config = place.path("config/config.toml");
+    let config = env.path("config/config.toml");
     fs::write(
         &config,
         "[profiles.default]\nwebhook_secret = 'whsec_previous'\n",
     )
     .unwrap();
-    let of_profile = Run::of(&mut place.bare(words)).ends(0).json();
+    let of_profile = CommandOutput::of(&mut env.unconfigured(words))
+        .assert_exit(0)
+        .json();
     assert_eq!(of_profile["signature"], format!("svc-v1={PREVIOUS}"));
-    let shown = Run::of(&mut place.bare(["config", "show", "--origin"])).ends(0);
+    let shown =
+        CommandOutput::of(&mut env.unconfigured(["config", "show", "--origin"])).assert_exit(0);
     assert!(shown.out.contains("profile default") && !shown.out.contains("whsec"));
-    let of_variable = Run::of(place.bare(words).env("SVC_WEBHOOK_SECRET", "whsec_newest"));
+    let of_variable = CommandOutput::of(
+        env.unconfigured(words)
+            .env("SVC_WEBHOOK_SECRET", "whsec_newest"),
+    );
     assert_eq!(of_variable.json()["signature"], of_file["signature"]);
 }
 
 #[test]
 fn a_made_event_is_signed_and_sent() {
-    let place = Place::new();
-    let receiver = Fake::answering("200 OK", "");
+    let env = TestEnv::new();
+    let receiver = FakeServer::answering("200 OK", "");
     for event in [
         "job.completed",
         "job.failed",
@@ -266,7 +277,7 @@ fn a_made_event_is_signed_and_sent() {
         "agent.run.terminal",
         "webhook.test",
     ] {
-        let run = offline(&place, &["trigger", event, "--to", &receiver.url]).ends(0);
+        let run = offline(&env, &["trigger", event, "--to", &receiver.url]).assert_exit(0);
         assert_eq!(run.json()["status"], 200);
         assert_eq!(run.json()["event"], event);
     }
@@ -277,7 +288,7 @@ fn a_made_event_is_signed_and_sent() {
         &receiver.url,
         "--job-id",
     ];
-    offline(&place, &[&words[..], &["job_7"]].concat()).ends(0);
+    offline(&env, &[&words[..], &["job_7"]].concat()).assert_exit(0);
     let words = [
         "trigger",
         "job.completed",
@@ -286,7 +297,7 @@ fn a_made_event_is_signed_and_sent() {
         "--payload",
     ];
     let words = [&words[..], &["body", "--timestamp", TIMESTAMP]].concat();
-    offline(&place, &words).ends(0);
+    offline(&env, &words).assert_exit(0);
     let heads = receiver.heads.lock().unwrap();
     assert_eq!(heads.len(), 9);
     assert!(heads[7].contains("job_7"), "{}", heads[7]);
@@ -298,67 +309,70 @@ fn a_made_event_is_signed_and_sent() {
 
 #[test]
 fn what_cannot_be_triggered_says_why() {
-    let place = Place::new();
-    let sick = Fake::answering("500 Internal Server Error", "");
-    let run = offline(&place, &["trigger", "job.failed", "--to", &sick.url]).ends(1);
+    let env = TestEnv::new();
+    let sick = FakeServer::answering("500 Internal Server Error", "");
+    let run = offline(&env, &["trigger", "job.failed", "--to", &sick.url]).assert_exit(1);
     assert_eq!(run.json()["status"], 500);
     let gone = ["trigger", "job.failed", "--to", "http://127.0.0.1:9/"];
-    offline(&place, &gone).ends(10).says("127.0.0.1:9");
+    offline(&env, &gone)
+        .assert_exit(10)
+        .assert_stderr("127.0.0.1:9");
     let to = sick.url.as_str();
-    offline(&place, &["trigger", "job.paused", "--to", to])
-        .ends(2)
-        .says("agent.run.terminal");
+    offline(&env, &["trigger", "job.paused", "--to", to])
+        .assert_exit(2)
+        .assert_stderr("agent.run.terminal");
     let words = ["trigger", "job.failed", "--to", to, "--payload", "body"];
-    offline(&place, &words).ends(2).says("job.completed");
+    offline(&env, &words)
+        .assert_exit(2)
+        .assert_stderr("job.completed");
     for wrong in [
         &["trigger", "job.failed", "--to", to, "--run-id", "run_1"],
         &["trigger", "webhook.test", "--to", to, "--job-id", "job_1"],
         &["trigger", "agent.run.terminal", "--to", to, "--job-id", "j"],
     ] {
-        offline(&place, wrong).ends(2);
+        offline(&env, wrong).assert_exit(2);
     }
     let plain = ["trigger", "job.failed", "--to", "http://hooks.example/"];
-    offline(&place, &plain).ends(2).says("https");
+    offline(&env, &plain).assert_exit(2).assert_stderr("https");
     assert_eq!(sick.heads.lock().unwrap().len(), 1);
 }
 
 #[test]
 fn the_services_secret_is_shown_and_rotated_once_someone_has_agreed() {
-    let place = Place::new();
-    let before = developer(&place, &["webhook", "secret", "show"]).ends(0);
-    assert_eq!(before.json()["secret"], place.mock.webhook_secret());
-    let table = developer(&place, &["webhook", "secret", "show", "-o", "table"]).ends(0);
+    let env = TestEnv::new();
+    let before = developer(&env, &["webhook", "secret", "show"]).assert_exit(0);
+    assert_eq!(before.json()["secret"], env.mock.webhook_secret());
+    let table = developer(&env, &["webhook", "secret", "show", "-o", "table"]).assert_exit(0);
     assert!(
-        !table.out.contains(&place.mock.webhook_secret()),
+        !table.out.contains(&env.mock.webhook_secret()),
         "{}",
         table.out
     );
 
-    let asked = developer(&place, &["webhook", "secret", "rotate"]).ends(2);
-    asked.says("second rotation").says("--yes");
-    assert_eq!(before.json()["secret"], place.mock.webhook_secret());
+    let asked = developer(&env, &["webhook", "secret", "rotate"]).assert_exit(2);
+    asked
+        .assert_stderr("second rotation")
+        .assert_stderr("--yes");
+    assert_eq!(before.json()["secret"], env.mock.webhook_secret());
 
-    let rotated = developer(&place, &["webhook", "secret", "rotate", "--yes"]).ends(0);
-    assert_eq!(rotated.json()["secret"], place.mock.webhook_secret());
+    let rotated = developer(&env, &["webhook", "secret", "rotate", "--yes"]).assert_exit(0);
+    assert_eq!(rotated.json()["secret"], env.mock.webhook_secret());
     let before = before.json()["fingerprint"].clone();
     assert_eq!(rotated.json()["rotation"]["previous_fingerprint"], before);
-    let warned = developer(&place, &["webhook", "secret", "rotate"]).ends(2);
+    let warned = developer(&env, &["webhook", "secret", "rotate"]).assert_exit(2);
     warned
-        .says("retires the previous secret")
-        .says(before.as_str().unwrap());
-    assert_eq!(place.requests("signing_secret_rotate").len(), 1);
+        .assert_stderr("retires the previous secret")
+        .assert_stderr(before.as_str().unwrap());
+    assert_eq!(env.requests("signing_secret_rotate").len(), 1);
 }
 
 #[test]
 fn the_service_sends_a_test_event_and_redelivers() {
-    let place = Place::new();
-    let sent = developer(
-        &place,
-        &["webhook", "test", "https://hooks.example.com/svc"],
-    )
-    .ends(0);
+    let env = TestEnv::new();
+    let sent =
+        developer(&env, &["webhook", "test", "https://hooks.example.com/svc"]).assert_exit(0);
     assert_eq!(sent.json()["event"], "webhook.test");
-    developer(&place, &["webhook", "test", "http://hooks.example.com/"]).ends(2);
+    developer(&env, &["webhook", "test", "http://hooks.example.com/"]).assert_exit(2);
     let words = [
         "image",
         "generate",
@@ -369,13 +383,12 @@ fn the_service_sends_a_test_event_and_redelivers() {
         "--webhook-url",
         "https://hooks.example.com/svc",
     ];
-    let job = developer(&place, &words).ends(0).json()["job_id"].clone();
+    let job = developer(&env, &words).assert_exit(0).json()["job_id"].clone();
     let job = job.as_str().unwrap();
-    let again = developer(&place, &["job", "redeliver", job]).ends(0);
+    let again = developer(&env, &["job", "redeliver", job]).assert_exit(0);
     assert_eq!(again.json()["job_id"], job);
-    developer(&place, &["job", "redeliver", "job_none"]).ends(4);
-    place
-        .run(["job", "redeliver", job, "--surface", "open"])
-        .ends(2)
-        .says("developer");
+    developer(&env, &["job", "redeliver", "job_none"]).assert_exit(4);
+    env.run(["job", "redeliver", job, "--surface", "open"])
+        .assert_exit(2)
+        .assert_stderr("developer");
 }

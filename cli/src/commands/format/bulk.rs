@@ -8,15 +8,17 @@ use svc_sdk::contract::Operation;
 use svc_sdk::contract::limits::{BULK_CONCURRENCY, BULK_ITEMS};
 use svc_sdk::runs::QueueHandle;
 
-use super::addressed;
+use super::address::addressed;
 use super::items::{self, Item};
-use crate::args::{FormatFields, JsonField, Terms};
-use crate::body::{Body, text_of};
-use crate::failure::Failure;
-use crate::run_body;
+use crate::args::{FormatFields, JsonField, SubmitOptions};
+use crate::error::Failure;
+use crate::input::{check_single_stdin_reader, read_text};
+use crate::request_body::RequestBody;
+use crate::request_body::run as run_body;
+use crate::resource::ReceiptMode;
 use crate::session::Session;
-use crate::subject::Told;
-use crate::submit::{self, Order};
+use crate::submit;
+use crate::types::SubmitRequest;
 
 /// The flags of `svc format bulk`.
 #[derive(Args, Debug)]
@@ -49,7 +51,7 @@ pub(crate) struct Bulk {
     #[command(flatten)]
     fields: FormatFields,
     #[command(flatten)]
-    terms: Terms,
+    options: SubmitOptions,
 }
 
 /// Runs it.
@@ -59,18 +61,18 @@ pub(super) async fn run(session: &Session, args: &Bulk) -> Result<(), Failure> {
         Operation::FormatsBulkCreate,
         Operation::FormatsBySlugBulkCreate,
     );
-    let order = Order {
+    let request = SubmitRequest {
         noun: "bulk queue",
         operation,
         segments,
         body: body_of(args)?,
     };
-    submit::run::<QueueHandle>(session, order, &args.terms, Told::default()).await
+    submit::run::<QueueHandle>(session, request, &args.options, ReceiptMode::default()).await
 }
 
 /// The body: each item with what the flags give to all.
 fn body_of(args: &Bulk) -> Result<Map<String, Value>, Failure> {
-    run_body::one_reads_stdin(&[
+    check_single_stdin_reader(&[
         ("--input", args.input.to_str()),
         ("--instruction", args.instruction.as_deref()),
         ("--output-schema", args.fields.output_schema.as_deref()),
@@ -90,15 +92,15 @@ fn body_of(args: &Bulk) -> Result<Map<String, Value>, Failure> {
         .into_iter()
         .enumerate()
         .map(|(index, item)| {
-            let place = item.place.clone();
+            let location = item.location.clone();
             whole_item(item, &defaults)
                 .map(Value::Object)
-                .map_err(|failure| failure.during(format!("item {index} ({place})")))
+                .map_err(|failure| failure.context(format!("item {index} ({location})")))
         })
         .collect();
     whole.insert("items".to_owned(), items?.into());
-    let mut body = Body::of(whole);
-    body.flag("concurrency", args.concurrency)?;
+    let mut body = RequestBody::from_fields(whole);
+    body.set("concurrency", args.concurrency)?;
     let body = body.finish()?;
     let concurrency = body.get("concurrency");
     if let Some(concurrency) = concurrency
@@ -115,16 +117,16 @@ fn body_of(args: &Bulk) -> Result<Map<String, Value>, Failure> {
 }
 
 fn defaults(args: &Bulk) -> Result<Map<String, Value>, Failure> {
-    let mut body = Body::default();
+    let mut body = RequestBody::default();
     let instruction = args.instruction.as_ref();
     let instruction = instruction
-        .map(|text| text_of("--instruction", text))
+        .map(|text| read_text("--instruction", text))
         .transpose()?;
-    body.flag("instruction", instruction)?;
-    body.flag("webhook_url", args.webhook_url.clone())?;
+    body.set("instruction", instruction)?;
+    body.set("webhook_url", args.webhook_url.clone())?;
     body.params(&args.params)?;
     for (name, value) in run_body::format_fields(&args.fields)? {
-        body.flag(&name, Some(value))?;
+        body.set(&name, Some(value))?;
     }
     body.finish()
 }
@@ -139,8 +141,8 @@ fn whole_item(item: Item, defaults: &Map<String, Value>) -> Result<Map<String, V
             fields.insert(name.clone(), value.clone());
         }
     }
-    let fields = Body::of(fields).finish()?;
-    run_body::judge_format(&fields)?;
+    let fields = RequestBody::from_fields(fields).finish()?;
+    run_body::validate_format(&fields)?;
     Ok(fields)
 }
 
@@ -153,7 +155,7 @@ mod tests {
     #[test]
     fn an_item_keeps_what_it_brings_and_gets_the_rest() {
         let item = |fields: Value| Item {
-            place: "line 1".into(),
+            location: "line 1".into(),
             fields: fields.as_object().cloned().unwrap(),
         };
         let defaults = json!({

@@ -6,12 +6,12 @@ use std::path::Path;
 use serde_json::{Map, Value};
 use svc_sdk::types::Usd;
 
-use crate::body::read_file;
-use crate::failure::Failure;
-use crate::run_body::number;
+use crate::error::Failure;
+use crate::input::read_file;
+use crate::request_body::run::usd_number;
 
 /// Columns that are fields of a run, as text.
-const TEXTS: [&str; 5] = [
+const TEXT_COLUMNS: [&str; 5] = [
     "instruction",
     "previous_run_id",
     "model",
@@ -19,15 +19,15 @@ const TEXTS: [&str; 5] = [
     "on_active_run",
 ];
 /// Columns that are fields of a run, as JSON.
-const JSON: [&str; 4] = ["output_schema", "response_format", "attachments", "input"];
+const JSON_COLUMNS: [&str; 4] = ["output_schema", "response_format", "attachments", "input"];
 /// The column that is an amount.
-const CAP: &str = "generation_spend_cap_usd";
+const CAP_COLUMN: &str = "generation_spend_cap_usd";
 
 /// An item, and where it was found.
 #[derive(Debug, PartialEq)]
 pub(super) struct Item {
     /// As in `line 3`.
-    pub(super) place: String,
+    pub(super) location: String,
     /// Its fields.
     pub(super) fields: Map<String, Value>,
 }
@@ -45,7 +45,7 @@ pub(super) fn read(path: &Path) -> Result<(Map<String, Value>, Vec<Item>), Failu
         None if path == Path::new("-") => jsonl(&bytes)?,
         _ => {
             let why = format!("--input {} has no form that is known", path.display());
-            return Err(Failure::usage(why).next("name it .jsonl, .csv or .json"));
+            return Err(Failure::usage(why).hint("name it .jsonl, .csv or .json"));
         }
     };
     Ok((Map::new(), items))
@@ -61,10 +61,10 @@ fn whole(bytes: &[u8]) -> Result<(Map<String, Value>, Vec<Item>), Failure> {
         return Err(Failure::usage("--input has no array of items"));
     };
     let items = items.into_iter().enumerate().map(|(index, item)| {
-        let place = format!("items[{index}]");
+        let location = format!("items[{index}]");
         match item {
-            Value::Object(fields) => Ok(Item { place, fields }),
-            _ => Err(Failure::usage(format!("{place} is no object"))),
+            Value::Object(fields) => Ok(Item { location, fields }),
+            _ => Err(Failure::usage(format!("{location} is no object"))),
         }
     });
     Ok((body, items.collect::<Result<_, _>>()?))
@@ -76,17 +76,17 @@ fn jsonl(bytes: &[u8]) -> Result<Vec<Item>, Failure> {
         if line.trim().is_empty() {
             continue;
         }
-        let place = format!("line {}", index + 1);
+        let location = format!("line {}", index + 1);
         match serde_json::from_str(line) {
-            Ok(Value::Object(fields)) => items.push(Item { place, fields }),
+            Ok(Value::Object(fields)) => items.push(Item { location, fields }),
             Ok(_) => {
                 return Err(Failure::usage(format!(
-                    "--input, {place}: is no JSON object"
+                    "--input, {location}: is no JSON object"
                 )));
             }
             Err(error) => {
                 return Err(Failure::usage(format!(
-                    "--input, {place}: is no JSON: {error}"
+                    "--input, {location}: is no JSON: {error}"
                 )));
             }
         }
@@ -109,7 +109,7 @@ fn csv(bytes: &[u8]) -> Result<Vec<Item>, Failure> {
         return Err(Failure::usage(format!(
             "--input: the columns of the CSV are separated by {mark:?}, not by commas"
         ))
-        .next("store it with commas, or as .jsonl"));
+        .hint("store it with commas, or as .jsonl"));
     }
     let mut seen = HashSet::new();
     for name in &header {
@@ -126,22 +126,22 @@ fn csv(bytes: &[u8]) -> Result<Vec<Item>, Failure> {
     for record in reader.records() {
         let record = record.map_err(unreadable)?;
         let line = record.position().map_or(0, csv::Position::line);
-        let place = format!("line {line}");
+        let location = format!("line {line}");
         let mut fields = Map::new();
         let mut input = Map::new();
         for (name, cell) in header.iter().zip(&record) {
             if cell.is_empty() {
                 continue;
             }
-            let said = |why: &str| Failure::usage(format!("--input, {place}, {name}: {why}"));
-            if TEXTS.contains(&name.as_str()) {
+            let failure = |why: &str| Failure::usage(format!("--input, {location}, {name}: {why}"));
+            if TEXT_COLUMNS.contains(&name.as_str()) {
                 fields.insert(name.clone(), cell.into());
-            } else if name == CAP {
-                let cap: Usd = cell.trim().parse().map_err(|_| said("is no amount"))?;
-                fields.insert(name.clone(), number(cap));
-            } else if JSON.contains(&name.as_str()) {
+            } else if name == CAP_COLUMN {
+                let cap: Usd = cell.trim().parse().map_err(|_| failure("is no amount"))?;
+                fields.insert(name.clone(), usd_number(cap));
+            } else if JSON_COLUMNS.contains(&name.as_str()) {
                 let json = serde_json::from_str(cell);
-                let json = json.map_err(|error| said(&format!("is no JSON: {error}")))?;
+                let json = json.map_err(|error| failure(&format!("is no JSON: {error}")))?;
                 fields.insert(name.clone(), json);
             } else {
                 input.insert(name.clone(), cell.into());
@@ -151,12 +151,12 @@ fn csv(bytes: &[u8]) -> Result<Vec<Item>, Failure> {
             let whole = fields.entry("input").or_insert_with(|| Map::new().into());
             let Some(whole) = whole.as_object_mut() else {
                 return Err(Failure::usage(format!(
-                    "--input, {place}: input is no object"
+                    "--input, {location}: input is no object"
                 )));
             };
             whole.extend(input);
         }
-        items.push(Item { place, fields });
+        items.push(Item { location, fields });
     }
     Ok(items)
 }
@@ -200,7 +200,7 @@ mod tests {
                 {"input": {"city": "Oslo", "Tag Line": "a, b"}}
             ])
         );
-        assert_eq!(items[1].place, "line 4");
+        assert_eq!(items[1].location, "line 4");
     }
 
     #[test]
@@ -210,14 +210,14 @@ mod tests {
             fields(&items),
             json!([{"instruction": "a"}, {"input": {"n": 1}}])
         );
-        assert_eq!(items[1].place, "line 3");
+        assert_eq!(items[1].location, "line 3");
     }
 
     #[test]
     fn a_whole_body_keeps_what_stands_beside_its_items() {
-        let (beside, items) =
+        let (next_to, items) =
             whole(br#"{"items": [{"instruction": "a"}], "concurrency": 2}"#).unwrap();
-        assert_eq!(Value::Object(beside), json!({"concurrency": 2}));
+        assert_eq!(Value::Object(next_to), json!({"concurrency": 2}));
         assert_eq!(items.len(), 1);
     }
 
@@ -241,10 +241,10 @@ mod tests {
             (whole(br#"{"items": [1]}"#).map(|it| it.1), "items[0]"),
             (read(Path::new("/dev/null")).map(|it| it.1), ".jsonl, .csv"),
         ];
-        for (read, said) in rows {
+        for (read, expected) in rows {
             let failure = read.unwrap_err();
-            let text = format!("{} {:?}", failure.headline(), failure.particulars());
-            assert!(text.contains(said), "{text}");
+            let text = format!("{} {:?}", failure.headline(), failure.detail_lines());
+            assert!(text.contains(expected), "{text}");
         }
     }
 }

@@ -1,5 +1,6 @@
 //! `svc format`: reusable agent recipes, run singly or in bulk.
 
+mod address;
 mod bulk;
 mod items;
 
@@ -9,21 +10,24 @@ use clap::{Args, Subcommand};
 use svc_sdk::Developer;
 use svc_sdk::contract::Operation;
 use svc_sdk::runs::{FormatRun, RunHandle};
-use svc_sdk::types::{Format as Entry, FormatRef};
+use svc_sdk::types::Format as Entry;
 
-use crate::args::{FormatFields, Pair, StartArgs};
-use crate::commands::run::tables;
-use crate::failure::Failure;
+use self::address::addressed;
+use crate::args::{FormatFields, ListArgs, RunArgs};
+use crate::error::Failure;
+use crate::input::check_single_stdin_reader;
 use crate::output::Table;
-use crate::run_body;
+use crate::request_body::run as run_body;
+use crate::resource::run::tables;
 use crate::session::Session;
-use crate::submit::{self, Order};
+use crate::submit;
+use crate::types::SubmitRequest;
 
 /// Formats.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Format {
     /// Lists the Formats: the key's own and those of the service.
-    List(List),
+    List(ListArgs),
     /// Shows a Format.
     Get {
         /// Its id, or its owner's handle and its slug.
@@ -36,7 +40,7 @@ pub(crate) enum Format {
         #[arg(value_name = "FORMAT_ID|HANDLE/SLUG")]
         format: String,
         #[command(flatten)]
-        list: List,
+        list: ListArgs,
     },
     /// Starts a run, waits, and prints its output; without one, the receipt.
     ///
@@ -58,17 +62,6 @@ pub(crate) enum Format {
     Bulk(Box<bulk::Bulk>),
 }
 
-/// The flags of a list.
-#[derive(Args, Debug)]
-pub(crate) struct List {
-    /// How many, at most.
-    #[arg(long, value_name = "N")]
-    limit: Option<u64>,
-    /// Any other query parameter; may be repeated.
-    #[arg(short, long, value_name = "KEY=VALUE")]
-    query: Vec<Pair>,
-}
-
 /// The flags of `svc format run`.
 #[derive(Args, Debug)]
 pub(crate) struct Start {
@@ -78,7 +71,7 @@ pub(crate) struct Start {
     #[command(flatten)]
     fields: FormatFields,
     #[command(flatten)]
-    start: StartArgs,
+    start: RunArgs,
 }
 
 /// Runs it.
@@ -86,39 +79,28 @@ pub(crate) async fn run(session: &Session, format: Format) -> Result<(), Failure
     match format {
         Format::List(args) => {
             let client = session.access::<Developer>()?.client;
-            let formats = args.narrow(client.formats_list()).send().await?;
-            session.printer.more(&formats, "Formats");
-            session.printer.many(&formats.items, list_table)
+            let formats = args.apply(client.formats_list()).send().await?;
+            session.printer.note_more_pages(&formats, "Formats");
+            session.printer.print_list(&formats.items, list_table)
         }
         Format::Get { format } => {
             let client = session.access::<Developer>()?.client;
             let format = client.formats_get(format).send().await?;
-            session.printer.one(&format, entry_table)
+            session.printer.print_item(&format, entry_table)
         }
         Format::Runs { format, list } => {
             let client = session.access::<Developer>()?.client;
-            let runs = list.narrow(client.formats_runs_list(format)).send().await?;
-            session.printer.more(&runs, "runs");
-            session.printer.many(&runs.items, tables::list)
+            let runs = list.apply(client.formats_runs_list(format)).send().await?;
+            session.printer.note_more_pages(&runs, "runs");
+            session.printer.print_list(&runs.items, tables::list)
         }
         Format::Run(args) => start(session, &args).await,
         Format::Bulk(args) => bulk::run(session, &args).await,
     }
 }
 
-impl List {
-    fn narrow<T>(&self, call: svc_sdk::Call<T>) -> svc_sdk::Call<T> {
-        let call = match self.limit {
-            Some(limit) => call.with_query("limit", limit),
-            None => call,
-        };
-        let pairs = self.query.iter();
-        pairs.fold(call, |call, pair| call.with_query(&pair.name, &pair.value))
-    }
-}
-
 async fn start(session: &Session, args: &Start) -> Result<(), Failure> {
-    run_body::one_reads_stdin(&[
+    check_single_stdin_reader(&[
         (
             "--input",
             args.start.input.as_deref().and_then(Path::to_str),
@@ -127,32 +109,25 @@ async fn start(session: &Session, args: &Start) -> Result<(), Failure> {
         ("--output-schema", args.fields.output_schema.as_deref()),
         ("--response-format", args.fields.response_format.as_deref()),
     ])?;
-    let mut body = run_body::begin(&args.start)?;
+    let mut body = run_body::from_args(&args.start)?;
     for (name, value) in run_body::format_fields(&args.fields)? {
-        body.flag(&name, Some(value))?;
+        body.set(&name, Some(value))?;
     }
     let body = body.finish()?;
-    run_body::judge_format(&body)?;
+    run_body::validate_format(&body)?;
     let (operation, segments) = addressed(
         &args.format,
         Operation::FormatsRunsCreate,
         Operation::FormatsBySlugRunsCreate,
     );
-    let order = Order {
+    let request = SubmitRequest {
         noun: "Format run",
         operation,
         segments,
         body,
     };
-    let told = args.start.told.into();
-    submit::run::<RunHandle<FormatRun>>(session, order, &args.start.terms, told).await
-}
-
-/// Of two operations the one that takes this address, with its path segments.
-fn addressed(format: &str, by_id: Operation, by_slug: Operation) -> (Operation, Vec<String>) {
-    let reference = FormatRef::from(format);
-    let (operation, segments) = reference.addressed(by_id, by_slug);
-    (operation, segments.into_iter().map(str::to_owned).collect())
+    let receipt_mode = args.start.receipt_mode.into();
+    submit::run::<RunHandle<FormatRun>>(session, request, &args.start.options, receipt_mode).await
 }
 
 fn list_table(formats: &[Entry]) -> Table {
@@ -173,7 +148,7 @@ fn list_table(formats: &[Entry]) -> Table {
 }
 
 fn entry_table(format: &Entry) -> Table {
-    let mut table = Table::of_fields();
+    let mut table = Table::key_value();
     table.field("id", Some(&format.id));
     table.field("address", Some(format.reference()));
     table.field("name", format.name.as_ref());

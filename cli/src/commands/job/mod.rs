@@ -1,7 +1,6 @@
 //! `svc job`: on both surfaces.
 
-mod many;
-pub(crate) mod tables;
+mod wait_all;
 
 use std::path::PathBuf;
 
@@ -10,16 +9,15 @@ use svc_sdk::contract::JobStatus;
 use svc_sdk::types::{JobId, JobResult, JobType};
 use svc_sdk::{Developer, Open, Surface, contract};
 
-use self::many::wait_for_all;
-use crate::args::{Pair, SurfaceArg, SurfaceChoice, WaitArgs};
-use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::journal::Outcome;
+use self::wait_all::wait_for_all;
+use crate::args::{QueryArgs, SurfaceArg, SurfaceChoice, WaitArgs};
+use crate::error::{Exit, Failure};
 use crate::output::Table;
-use crate::price::Priced;
+use crate::pricing::EstimateSource;
+use crate::resource::job::{FinishedJob, tables};
 use crate::session::{Access, Session};
-use crate::subject::SubjectId;
-use crate::subject::job::{JobEnd, table};
+use crate::tables::redelivery as redelivery_table;
+use crate::types::{Outcome, ResourceId};
 
 /// Jobs.
 #[derive(Debug, Subcommand)]
@@ -27,17 +25,17 @@ pub(crate) enum Job {
     /// Lists jobs of the workspace.
     List(List),
     /// Shows a job.
-    Get(One),
+    Get(JobIdArgs),
     /// Looks how a job stands, lightly.
-    Status(One),
+    Status(JobIdArgs),
     /// Shows what a job came to.
-    Result(One),
+    Result(JobIdArgs),
     /// Cancels a job whose generation has not started; the charge is refunded.
-    Cancel(One),
+    Cancel(JobIdArgs),
     /// Shows a job's public timeline, as it is now; the developer surface has it.
-    Events(One),
+    Events(JobIdArgs),
     /// Has a job's terminal event sent to its webhook again; the developer surface does it.
-    Redeliver(One),
+    Redeliver(JobIdArgs),
     /// Waits for jobs, and prints what they came to.
     Wait(Wait),
     /// Stores what jobs made, waiting for those that still run.
@@ -52,17 +50,16 @@ pub(crate) struct List {
     status: Option<JobStatus>,
     /// Only jobs of that type, such as `image_generation`, `video_generation`.
     #[arg(long = "type", value_name = "TYPE")]
-    kind: Option<JobType>,
-    /// Any other query parameter; may be repeated.
-    #[arg(short, long, value_name = "KEY=VALUE")]
-    query: Vec<Pair>,
+    job_type: Option<JobType>,
+    #[command(flatten)]
+    query: QueryArgs,
     #[command(flatten)]
     surface: SurfaceArg,
 }
 
 /// The flags of a command about one job.
 #[derive(Args, Debug)]
-pub(crate) struct One {
+pub(crate) struct JobIdArgs {
     /// The job's id.
     #[arg(value_name = "JOB_ID")]
     id: String,
@@ -119,19 +116,23 @@ impl Job {
 /// Runs it.
 pub(crate) async fn run(session: &Session, job: Job) -> Result<(), Failure> {
     match session.surface(job.surface())? {
-        SurfaceChoice::Open => on(session, &session.access::<Open>()?, job).await,
-        SurfaceChoice::Developer => on(session, &session.access::<Developer>()?, job).await,
+        SurfaceChoice::Open => run_on(session, &session.access::<Open>()?, job).await,
+        SurfaceChoice::Developer => run_on(session, &session.access::<Developer>()?, job).await,
     }
 }
 
-async fn on<S: Priced>(session: &Session, access: &Access<S>, job: Job) -> Result<(), Failure> {
+async fn run_on<S: EstimateSource>(
+    session: &Session,
+    access: &Access<S>,
+    job: Job,
+) -> Result<(), Failure> {
     let printer = &session.printer;
     match job {
         Job::List(args) => list(session, access, args).await,
         Job::Get(args) => {
             let job = access.client.jobs_get(&JobId::from(args.id)).send().await?;
-            printer.one(&job, tables::envelope)?;
-            settle(session, access, job.id.as_str(), &job.status);
+            printer.print_item(&job, tables::envelope)?;
+            close_intent(session, access, job.id.as_str(), &job.status);
             Ok(())
         }
         Job::Status(args) => {
@@ -140,8 +141,8 @@ async fn on<S: Priced>(session: &Session, access: &Access<S>, job: Job) -> Resul
                 .jobs_status(&JobId::from(args.id))
                 .send()
                 .await?;
-            printer.one(&status, |status| {
-                let mut table = Table::of_fields();
+            printer.print_item(&status, |status| {
+                let mut table = Table::key_value();
                 table.field("job", status.job_id.as_ref());
                 table.field("status", status.status.as_ref());
                 table.field("terminal", status.terminal);
@@ -158,20 +159,20 @@ async fn on<S: Priced>(session: &Session, access: &Access<S>, job: Job) -> Resul
         Job::Result(args) => {
             let id = JobId::from(args.id);
             let result = access.client.jobs_result(&id).send().await?;
-            let ended = how_it_ended(&result);
-            printer.one(
-                &JobEnd {
+            let ended = final_status(&result);
+            printer.print_item(
+                &FinishedJob {
                     result,
                     files: None,
                 },
-                table,
+                tables::finished,
             )?;
             if let Some(status) = &ended {
-                settle(session, access, id.as_str(), status);
+                close_intent(session, access, id.as_str(), status);
             }
             match ended {
-                Some(JobStatus::Failed) => Err(Failure::said(Exit::JobFailed)),
-                Some(JobStatus::Canceled) => Err(Failure::said(Exit::JobCanceled)),
+                Some(JobStatus::Failed) => Err(Failure::already_reported(Exit::JobFailed)),
+                Some(JobStatus::Canceled) => Err(Failure::already_reported(Exit::JobCanceled)),
                 _ => Ok(()),
             }
         }
@@ -184,21 +185,21 @@ async fn on<S: Priced>(session: &Session, access: &Access<S>, job: Job) -> Resul
                 .await
                 .map_err(|error| {
                     Failure::from(error)
-                        .during("could not cancel the job")
-                        .job(id.as_str())
+                        .context("could not cancel the job")
+                        .for_job(id.as_str())
                 })?;
-            printer.one(&job, tables::envelope)?;
-            settle(session, access, id.as_str(), &job.status);
+            printer.print_item(&job, tables::envelope)?;
+            close_intent(session, access, id.as_str(), &job.status);
             Ok(())
         }
         Job::Events(_) if S::SURFACE == contract::Surface::Open => {
             let why = "the open surface has no timeline of a job";
-            Err(Failure::usage(why).next("use --surface developer, or leave it out"))
+            Err(Failure::usage(why).hint("use --surface developer, or leave it out"))
         }
         Job::Events(args) => events(session, &args.id).await,
         Job::Redeliver(_) if S::SURFACE == contract::Surface::Open => {
             let why = "the open surface redelivers no webhooks";
-            Err(Failure::usage(why).next("use --surface developer, or leave it out"))
+            Err(Failure::usage(why).hint("use --surface developer, or leave it out"))
         }
         Job::Redeliver(args) => redeliver(session, &args.id).await,
         Job::Wait(args) => {
@@ -220,21 +221,19 @@ async fn on<S: Priced>(session: &Session, access: &Access<S>, job: Job) -> Resul
 async fn events(session: &Session, id: &str) -> Result<(), Failure> {
     let client = session.access::<Developer>()?.client;
     let events = client.jobs_events(&JobId::from(id)).send().await?;
-    session.printer.many(&events.items, tables::timeline)
+    session.printer.print_list(&events.items, tables::timeline)
 }
 
 async fn redeliver(session: &Session, id: &str) -> Result<(), Failure> {
     let client = session.access::<Developer>()?.client;
-    let sent = tokio::select! {
-        biased;
-        sent = client.jobs_webhook_redeliver(&JobId::from(id)).send() => sent.map_err(Failure::from),
-        () = session.interrupts.first() => Err(Failure::unanswered()),
-    };
+    let sent = session
+        .send(client.jobs_webhook_redeliver(&JobId::from(id)).send())
+        .await;
     let redelivery = sent.map_err(|failure| {
-        let failure = failure.during("could not have the event sent again");
-        failure.job(id)
+        let failure = failure.context("could not have the event sent again");
+        failure.for_job(id)
     })?;
-    session.printer.one(&redelivery, tables::redelivery)
+    session.printer.print_item(&redelivery, redelivery_table)
 }
 
 async fn list<S: Surface>(
@@ -246,21 +245,23 @@ async fn list<S: Surface>(
     if let Some(status) = &args.status {
         call = call.status(status);
     }
-    if let Some(kind) = &args.kind {
-        call = call.job_type(kind);
+    if let Some(job_type) = &args.job_type {
+        call = call.job_type(job_type);
     }
-    for pair in &args.query {
-        call = call.query(&pair.name, &pair.value);
+    for (name, value) in args.query.pairs() {
+        call = call.query(name, value);
     }
     let jobs = call.send().await?;
-    session.printer.more(&jobs, "jobs");
-    session.printer.many(&jobs.items, |jobs| {
+    session.printer.note_more_pages(&jobs, "jobs");
+    session.printer.print_list(&jobs.items, |jobs| {
         let mut table = Table::new(["id", "status", "type", "model", "usd", "created"]);
         for job in jobs {
             table.row([
                 job.id.as_str(),
                 job.status.as_str(),
-                job.job_type.as_ref().map_or("", |kind| kind.as_str()),
+                job.job_type
+                    .as_ref()
+                    .map_or("", |job_type| job_type.as_str()),
                 job.model.as_deref().unwrap_or_default(),
                 &job.price_usd
                     .map(|price| price.to_string())
@@ -272,23 +273,19 @@ async fn list<S: Surface>(
     })
 }
 
-fn how_it_ended(result: &JobResult) -> Option<JobStatus> {
+fn final_status(result: &JobResult) -> Option<JobStatus> {
     result
         .status
         .clone()
         .or_else(|| result.error.as_ref().map(|_| JobStatus::Failed))
 }
 
-/// A person who saw how a job ended needs no run that tells it again.
-fn settle<S>(session: &Session, access: &Access<S>, id: &str, status: &JobStatus) {
+fn close_intent<S>(session: &Session, access: &Access<S>, id: &str, status: &JobStatus) {
     let outcome = match status {
-        JobStatus::Completed => Outcome::Completed,
-        JobStatus::Failed => Outcome::Failed,
-        JobStatus::Canceled => Outcome::Canceled,
-        _ => return,
+        JobStatus::Completed => Some(Outcome::Completed),
+        JobStatus::Failed => Some(Outcome::Failed),
+        JobStatus::Canceled => Some(Outcome::Canceled),
+        _ => None,
     };
-    if let Ok(Some(journal)) = session.journal() {
-        let subject = SubjectId::Job(id.to_owned());
-        journal.settle(&access.base_url, &subject, outcome);
-    }
+    session.close_intent(&access.base_url, &ResourceId::Job(id.to_owned()), outcome);
 }

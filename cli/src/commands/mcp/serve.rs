@@ -14,10 +14,10 @@ use serde_json::{Value, json};
 use svc_sdk::types::Usd;
 use svc_sdk::{Developer, Open};
 
-use super::desk::Desk;
-use super::limits::Limits;
+use super::spend_limits::SpendLimits;
+use super::tool_handler::ToolHandler;
 use super::tools::Tool;
-use crate::failure::Failure;
+use crate::error::Failure;
 use crate::session::Session;
 
 /// What a model is told of the server as a whole.
@@ -25,7 +25,8 @@ const INSTRUCTIONS: &str = "Generates images, videos and music, and runs agents.
 generates answers at once with a job_id or run_id; ask jobs_status or run_status no sooner than \
 next_poll_after_seconds, until terminal is true, then jobs_result or run_result for links to the \
 files. Every paid call has a limit, max_spend_usd; above it nothing runs. If a paid call ends with \
-the code no_answer, make exactly the same call again: it is not paid for twice.";
+the code no_answer, make exactly the same call again: it is not paid for twice. If it ends with \
+the code ambiguous, ask the person.";
 
 /// The flags of `svc mcp serve`.
 #[derive(Args, Debug)]
@@ -49,14 +50,15 @@ pub(crate) async fn run(session: &Session, args: &Serve) -> Result<(), Failure> 
     if let (Err(_), Err(_)) = (&open, &developer) {
         return open.map(|_| ());
     }
-    let desk = Desk {
-        open: open.ok().map(|access| access.client),
-        developer: developer.ok().map(|access| access.client),
-        limits: Limits::new(args.max_spend_usd, args.max_total_usd, args.allow_unpriced),
+    let handler = ToolHandler {
+        open: open.ok(),
+        developer: developer.ok(),
+        journal: session.journal()?,
+        limits: SpendLimits::new(args.max_spend_usd, args.max_total_usd, args.allow_unpriced),
     };
-    let face = Face(Arc::new(desk));
+    let server = McpServer(Arc::new(handler));
     let serving = async {
-        let running = face.serve(rmcp::transport::stdio()).await;
+        let running = server.serve(rmcp::transport::stdio()).await;
         let running = running.map_err(|error| failed(&error))?;
         running
             .waiting()
@@ -71,14 +73,14 @@ pub(crate) async fn run(session: &Session, args: &Serve) -> Result<(), Failure> 
 }
 
 fn failed(error: &dyn std::error::Error) -> Failure {
-    Failure::other(error.to_string()).during("the tools cannot be served")
+    Failure::other(error.to_string()).context("the tools cannot be served")
 }
 
-/// The protocol's side of the desk.
+/// Speaks the protocol for a tool handler.
 #[derive(Clone, Debug)]
-struct Face(Arc<Desk>);
+struct McpServer(Arc<ToolHandler>);
 
-impl ServerHandler for Face {
+impl ServerHandler for McpServer {
     fn get_info(&self) -> ServerConfig {
         let us = Implementation::new("svc", env!("CARGO_PKG_VERSION"));
         ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
@@ -91,8 +93,10 @@ impl ServerHandler for Face {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let tools = Tool::ALL.into_iter().filter(|tool| self.0.has(*tool));
-        let tools: Vec<Value> = tools.map(Tool::view).collect();
+        let tools = Tool::ALL
+            .into_iter()
+            .filter(|tool| self.0.is_available(*tool));
+        let tools: Vec<Value> = tools.map(Tool::definition).collect();
         let tools =
             serde_json::from_value(Value::Array(tools)).map_err(|error| internal(&error))?;
         Ok(ListToolsResult::with_all_items(tools))
@@ -103,15 +107,15 @@ impl ServerHandler for Face {
         request: CallToolRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let tool = Tool::named(&request.name).filter(|tool| self.0.has(*tool));
+        let tool = Tool::from_name(&request.name).filter(|tool| self.0.is_available(*tool));
         let Some(tool) = tool else {
             let message = format!("Unknown tool: {}", request.name);
             return Err(ErrorData::invalid_params(message, None));
         };
-        let outcome = Box::pin(self.0.perform(tool, request.arguments.unwrap_or_default())).await;
+        let outcome = Box::pin(self.0.call(tool, request.arguments.unwrap_or_default())).await;
         let result = match outcome {
             Ok(structured) => success(structured),
-            Err(refusal) => json!({"content": [text(&refusal.envelope)], "isError": true}),
+            Err(error) => json!({"content": [text(error.envelope())], "isError": true}),
         };
         let mut result: CallToolResult =
             serde_json::from_value(result).map_err(|error| internal(&error))?;

@@ -55,7 +55,7 @@ impl Tool {
     }
 
     /// The tool of that name.
-    pub(super) fn named(name: &str) -> Option<Self> {
+    pub(super) fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|tool| tool.name() == name)
     }
 
@@ -185,7 +185,7 @@ impl Tool {
     }
 
     /// What its structured content has, and which of that always.
-    fn content(self) -> (Value, &'static [&'static str]) {
+    fn result_fields(self) -> (Value, &'static [&'static str]) {
         let status = json!({"type": "string"});
         let artifacts = json!({"type": "array", "items": {"type": "object"}});
         match self {
@@ -211,13 +211,13 @@ impl Tool {
     }
 
     /// The names of its arguments.
-    pub(super) fn takes(self, name: &str) -> bool {
+    pub(super) fn has_argument(self, name: &str) -> bool {
         let (properties, _) = self.arguments();
         properties.get(name).is_some() || (self.is_paid() && name == "max_spend_usd")
     }
 
     /// The tool as it is listed.
-    pub(super) fn view(self) -> Value {
+    pub(super) fn definition(self) -> Value {
         let (properties, required) = self.arguments();
         let mut properties = match properties {
             Value::Object(properties) => properties,
@@ -231,13 +231,13 @@ impl Tool {
             });
             properties.insert("max_spend_usd".to_owned(), limit);
         }
-        let (content, always) = self.content();
+        let (fields, always) = self.result_fields();
         let paid = self.is_paid();
         json!({
             "name": self.name(),
             "description": self.description(),
             "inputSchema": {"type": "object", "properties": properties, "required": required, "additionalProperties": false},
-            "outputSchema": {"type": "object", "properties": content, "required": always},
+            "outputSchema": {"type": "object", "properties": fields, "required": always},
             "annotations": {
                 "readOnlyHint": !paid,
                 "destructiveHint": false,

@@ -2,26 +2,25 @@
 
 use svc_sdk::Developer;
 
-use crate::args::KindChoice;
-use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::args::RunKindChoice;
+use crate::error::{Exit, Failure};
+use crate::resource::run::{RunKind, kind_of_operation};
 use crate::session::{Access, Session};
-use crate::subject::SubjectId;
-use crate::subject::run::{RunOf, kind_started_by};
+use crate::types::ResourceId;
 
 /// Does something with a run of whatever kind: `$kind` becomes the type `$K`.
 macro_rules! by_kind {
     ($kind:expr, $K:ident => $body:expr) => {
         match $kind {
-            $crate::args::KindChoice::Action => {
+            $crate::args::RunKindChoice::Action => {
                 type $K = svc_sdk::runs::ActionRun;
                 $body
             }
-            $crate::args::KindChoice::Format => {
+            $crate::args::RunKindChoice::Format => {
                 type $K = svc_sdk::runs::FormatRun;
                 $body
             }
-            $crate::args::KindChoice::Agent => {
+            $crate::args::RunKindChoice::Agent => {
                 type $K = svc_sdk::runs::AgentRun;
                 $body
             }
@@ -31,18 +30,18 @@ macro_rules! by_kind {
 pub(super) use by_kind;
 
 /// What a run is a run of.
-pub(super) async fn kind_of(
+pub(super) async fn resolve_kind(
     session: &Session,
     access: &Access<Developer>,
-    given: Option<KindChoice>,
+    given: Option<RunKindChoice>,
     id: &str,
-) -> Result<KindChoice, Failure> {
-    if let Some(kind) = given.or_else(|| remembered(session, access, id)) {
+) -> Result<RunKindChoice, Failure> {
+    if let Some(kind) = given.or_else(|| kind_from_history(session, access, id)) {
         return Ok(kind);
     }
     let mut refused = None;
-    for kind in KindChoice::ALL {
-        match is_one(access, kind, id).await {
+    for kind in RunKindChoice::ALL {
+        match probe(access, kind, id).await {
             Ok(()) => return Ok(kind),
             Err(error) if error.is_not_found() => {}
             // A key that may not read one kind may well read another.
@@ -50,38 +49,38 @@ pub(super) async fn kind_of(
             Err(error) => return Err(error.into()),
         }
     }
-    let id = SubjectId::Run(id.to_owned());
+    let id = ResourceId::Run(id.to_owned());
     Err(match refused {
         Some(error) => Failure::from(error)
-            .during("could not find out what it is a run of")
-            .about(id)
-            .next("say it with --kind action, format or agent"),
+            .context("could not find out what it is a run of")
+            .for_resource(id)
+            .hint("say it with --kind action, format or agent"),
         None => Failure::new(
             Exit::NotFound,
             "no Format, Agent Completion or Action has a run of that id",
         )
-        .about(id),
+        .for_resource(id),
     })
 }
 
 /// The kind of a run that this machine started.
-pub(super) fn remembered(
+pub(super) fn kind_from_history(
     session: &Session,
     access: &Access<Developer>,
     id: &str,
-) -> Option<KindChoice> {
+) -> Option<RunKindChoice> {
     let entries = session.journal().ok()??.entries().ok()?;
     let entry = entries.into_iter().find(|entry| {
-        let is_it = matches!(&entry.subject, Some(SubjectId::Run(known)) if known == id);
+        let is_it = matches!(&entry.resource, Some(ResourceId::Run(known)) if known == id);
         is_it && entry.intent.base_url == access.base_url
     })?;
-    kind_started_by(&entry.intent.operation)
+    kind_of_operation(&entry.intent.operation)
 }
 
-async fn is_one(
+async fn probe(
     access: &Access<Developer>,
-    kind: KindChoice,
+    kind: RunKindChoice,
     id: &str,
 ) -> Result<(), svc_sdk::Error> {
-    by_kind!(kind, K => K::take_up(&access.client, id).status().await.map(|_| ()))
+    by_kind!(kind, K => K::handle(&access.client, id).status().await.map(|_| ()))
 }

@@ -1,8 +1,7 @@
 //! `svc run`: runs of Actions, Formats and Agent Completions.
 
 mod kind;
-mod many;
-pub(crate) mod tables;
+mod wait_all;
 
 use std::path::PathBuf;
 
@@ -11,37 +10,37 @@ use svc_sdk::Developer;
 use svc_sdk::contract::RunStatus;
 use svc_sdk::types::{RunId, RunReceipt};
 
-use self::kind::{by_kind, kind_of, remembered};
-use self::many::{Wanted, wait_for_all};
-use crate::args::{KindChoice, ToldArgs, WaitArgs};
-use crate::commands::job;
-use crate::failure::Failure;
-use crate::journal::Outcome;
-use crate::output::untrusted::clean;
+use self::kind::{by_kind, kind_from_history, resolve_kind};
+use self::wait_all::{WaitRequest, wait_for_all};
+use crate::args::{ReceiptArgs, RunKindChoice, WaitArgs};
+use crate::error::Failure;
+use crate::resource::run::{FinishedRun, RunKind, outcome_of, spend, tables, terminal_receipt};
+use crate::resource::{ReceiptMode, Resource};
 use crate::session::{Access, Session};
-use crate::subject::run::{RunEnd, RunOf, spend, table, terminal_receipt};
-use crate::subject::{Subject, SubjectId, Told};
+use crate::tables::redelivery as redelivery_table;
+use crate::text::sanitize;
+use crate::types::ResourceId;
 
 /// Runs.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Run {
     /// Shows a run's receipt, as far as it is.
-    Get(One),
+    Get(RunIdArgs),
     /// Looks how a run stands, lightly.
-    Status(One),
+    Status(RunIdArgs),
     /// Shows the receipt of a run that has ended.
-    Result(One),
+    Result(RunIdArgs),
     /// Shows the phases of a Format's run, as they are now, oldest first.
-    Events(One),
+    Events(RunIdArgs),
     /// Cancels a run; what it did until then is billed.
-    Cancel(One),
+    Cancel(RunIdArgs),
     /// Waits for runs, and prints what they came to: of one that completed its output, where it has
     /// one, else the receipt.
     Wait(Wait),
     /// Stores what runs made, even those that failed, waiting for those that are at work.
     Download(Download),
     /// Sends the end of a Format's run to its webhook URL again.
-    Redeliver(One),
+    Redeliver(RunIdArgs),
 }
 
 /// `--kind`.
@@ -49,12 +48,12 @@ pub(crate) enum Run {
 pub(crate) struct KindArg {
     /// What it is a run of; without it, the history of this machine knows, else all are asked.
     #[arg(long, value_name = "KIND")]
-    kind: Option<KindChoice>,
+    kind: Option<RunKindChoice>,
 }
 
 /// The flags of a command about one run.
 #[derive(Args, Debug)]
-pub(crate) struct One {
+pub(crate) struct RunIdArgs {
     /// The run's id.
     #[arg(value_name = "RUN_ID")]
     id: String,
@@ -71,7 +70,7 @@ pub(crate) struct Wait {
     #[command(flatten)]
     kind: KindArg,
     #[command(flatten)]
-    told: ToldArgs,
+    receipt_mode: ReceiptArgs,
     #[command(flatten)]
     wait: WaitArgs,
     /// Stores what was made in that folder.
@@ -99,69 +98,77 @@ pub(crate) async fn run(session: &Session, run: Run) -> Result<(), Failure> {
     let access = session.access::<Developer>()?;
     match run {
         Run::Get(args) => {
-            let kind = kind_of(session, &access, args.kind.kind, &args.id).await?;
-            let receipt = by_kind!(kind, K => K::take_up(&access.client, &args.id).get().await)?;
+            let kind = resolve_kind(session, &access, args.kind.kind, &args.id).await?;
+            let receipt = by_kind!(kind, K => K::handle(&access.client, &args.id).get().await)?;
             print(session, &access, &args.id, receipt)
         }
         Run::Status(args) => {
-            let kind = kind_of(session, &access, args.kind.kind, &args.id).await?;
-            let status = by_kind!(kind, K => K::take_up(&access.client, &args.id).status().await)?;
-            session.printer.one(&status, tables::standing)
+            let kind = resolve_kind(session, &access, args.kind.kind, &args.id).await?;
+            let status = by_kind!(kind, K => K::handle(&access.client, &args.id).status().await)?;
+            session.printer.print_item(&status, tables::status)
         }
         Run::Result(args) => result(session, &access, &args).await,
         Run::Events(args) => {
-            only_formats(session, &access, &args, "a timeline")?;
+            require_format_run(session, &access, &args, "a timeline")?;
             let id = RunId::from(args.id);
             let events = access.client.format_runs_events(&id).send().await?;
-            session.printer.many(&events.items, tables::timeline)
+            session.printer.print_list(&events.items, tables::timeline)
         }
         Run::Cancel(args) => cancel(session, &access, &args).await,
         Run::Wait(args) => {
-            let wanted = Wanted {
+            let wait_request = WaitRequest {
                 ids: args.ids,
                 kind: args.kind.kind,
                 args: &args.wait,
                 download: args.download.as_deref(),
-                told: args.told.into(),
+                receipt_mode: args.receipt_mode.into(),
             };
-            wait_for_all(session, &access, wanted).await
+            wait_for_all(session, &access, wait_request).await
         }
         Run::Download(args) => {
-            let wanted = Wanted {
+            let wait_request = WaitRequest {
                 ids: args.ids,
                 kind: args.kind.kind,
                 args: &args.wait,
                 download: Some(&args.dir),
-                told: Told { receipt: true },
+                receipt_mode: ReceiptMode::Full,
             };
-            wait_for_all(session, &access, wanted).await
+            wait_for_all(session, &access, wait_request).await
         }
         Run::Redeliver(args) => redeliver(session, &access, args).await,
     }
 }
 
-async fn result(session: &Session, access: &Access<Developer>, args: &One) -> Result<(), Failure> {
-    let kind = kind_of(session, access, args.kind.kind, &args.id).await?;
+async fn result(
+    session: &Session,
+    access: &Access<Developer>,
+    args: &RunIdArgs,
+) -> Result<(), Failure> {
+    let kind = resolve_kind(session, access, args.kind.kind, &args.id).await?;
     by_kind!(kind, K => {
-        let run = K::take_up(&access.client, &args.id);
+        let run = K::handle(&access.client, &args.id);
         // One look: who wants to wait has a command for it.
         let receipt = run.result().await?;
         let receipt = match receipt.is_output_pending() {
             true => terminal_receipt(&run).await?,
             false => receipt,
         };
-        settle(session, access, &args.id, &receipt);
-        let end = RunEnd { receipt, files: None };
-        run.tell(session, &end, Told { receipt: true })
+        close_intent(session, access, &args.id, &receipt);
+        let finished = FinishedRun { receipt, files: None };
+        run.print_result(session, &finished, ReceiptMode::Full)
     })
 }
 
-async fn cancel(session: &Session, access: &Access<Developer>, args: &One) -> Result<(), Failure> {
-    let kind = kind_of(session, access, args.kind.kind, &args.id).await?;
-    let canceled = by_kind!(kind, K => K::take_up(&access.client, &args.id).cancel().await);
+async fn cancel(
+    session: &Session,
+    access: &Access<Developer>,
+    args: &RunIdArgs,
+) -> Result<(), Failure> {
+    let kind = resolve_kind(session, access, args.kind.kind, &args.id).await?;
+    let canceled = by_kind!(kind, K => K::handle(&access.client, &args.id).cancel().await);
     let receipt =
-        canceled.map_err(|error| Failure::from(error).during("could not cancel the run"))?;
-    let id = clean(&args.id);
+        canceled.map_err(|error| Failure::from(error).context("could not cancel the run"))?;
+    let id = sanitize(&args.id);
     let spend = spend(&receipt);
     session.printer.note(&match &receipt.status {
         RunStatus::Canceled => {
@@ -169,7 +176,7 @@ async fn cancel(session: &Session, access: &Access<Developer>, args: &One) -> Re
         }
         status => format!(
             "run {id} is {}, which nothing changed: {spend}",
-            clean(status.as_str())
+            sanitize(status.as_str())
         ),
     });
     print(session, access, &args.id, receipt)
@@ -178,36 +185,32 @@ async fn cancel(session: &Session, access: &Access<Developer>, args: &One) -> Re
 async fn redeliver(
     session: &Session,
     access: &Access<Developer>,
-    args: One,
+    args: RunIdArgs,
 ) -> Result<(), Failure> {
-    only_formats(session, access, &args, "a webhook that can be sent again")?;
+    require_format_run(session, access, &args, "a webhook that can be sent again")?;
     let id = RunId::from(args.id);
     let call = access.client.format_runs_webhook_redeliver(&id);
-    let sent = tokio::select! {
-        biased;
-        sent = call.send() => sent.map_err(Failure::from),
-        () = session.interrupts.first() => Err(Failure::unanswered()),
-    };
+    let sent = session.send(call.send()).await;
     let redelivery = sent.map_err(|failure| {
         failure
-            .during("could not send it again")
-            .about(SubjectId::Run(id.as_str().to_owned()))
+            .context("could not send it again")
+            .for_resource(ResourceId::Run(id.as_str().to_owned()))
     })?;
-    session.printer.one(&redelivery, job::tables::redelivery)
+    session.printer.print_item(&redelivery, redelivery_table)
 }
 
-fn only_formats(
+fn require_format_run(
     session: &Session,
     access: &Access<Developer>,
-    args: &One,
+    args: &RunIdArgs,
     what: &str,
 ) -> Result<(), Failure> {
     match args
         .kind
         .kind
-        .or_else(|| remembered(session, access, &args.id))
+        .or_else(|| kind_from_history(session, access, &args.id))
     {
-        None | Some(KindChoice::Format) => Ok(()),
+        None | Some(RunKindChoice::Format) => Ok(()),
         Some(kind) => Err(Failure::usage(format!(
             "only runs of Formats have {what}, and this is one of kind {}",
             kind.as_str()
@@ -221,32 +224,16 @@ fn print(
     id: &str,
     receipt: RunReceipt,
 ) -> Result<(), Failure> {
-    let end = RunEnd {
+    let finished = FinishedRun {
         receipt,
         files: None,
     };
-    session.printer.one(&end, table)?;
-    settle(session, access, id, &end.receipt);
+    session.printer.print_item(&finished, tables::finished)?;
+    close_intent(session, access, id, &finished.receipt);
     Ok(())
 }
 
-/// A person who saw how a run ended needs no run of the program that tells it again.
-fn settle(session: &Session, access: &Access<Developer>, id: &str, receipt: &RunReceipt) {
-    if let Some(outcome) = outcome_of(&receipt.status)
-        && let Ok(Some(journal)) = session.journal()
-    {
-        let subject = SubjectId::Run(id.to_owned());
-        journal.settle(&access.base_url, &subject, outcome);
-    }
-}
-
-/// What became of a run in that status, where it has ended.
-fn outcome_of(status: &RunStatus) -> Option<Outcome> {
-    match status {
-        RunStatus::Completed => Some(Outcome::Completed),
-        RunStatus::Failed => Some(Outcome::Failed),
-        RunStatus::Canceled => Some(Outcome::Canceled),
-        RunStatus::Skipped => Some(Outcome::Skipped),
-        _ => None,
-    }
+fn close_intent(session: &Session, access: &Access<Developer>, id: &str, receipt: &RunReceipt) {
+    let id = ResourceId::Run(id.to_owned());
+    session.close_intent(&access.base_url, &id, outcome_of(&receipt.status));
 }

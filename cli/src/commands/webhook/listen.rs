@@ -8,9 +8,9 @@ use clap::Args;
 use svc_sdk::{Developer, developer};
 use svc_webhook_verify::Verifier;
 
-use super::SecretArgs;
-use crate::failure::Failure;
-use crate::listen::{Keys, Options, fetch, listen};
+use crate::args::SecretArgs;
+use crate::error::Failure;
+use crate::listen::{Keys, Options, fetch_secrets, listen};
 use crate::session::Session;
 use crate::webhook::{Secrets, Target};
 
@@ -50,7 +50,7 @@ pub(super) async fn run(session: &Session, args: Listen) -> Result<(), Failure> 
         address: SocketAddr::new(args.bind, args.port),
         target: args.forward_to,
         store: args.store,
-        refusals: args.refusals,
+        max_rejections: args.refusals,
         secret: args.print_secret.then(|| secrets.newest().to_owned()),
     };
     let keys = Keys::new(&secrets, Duration::from_secs(args.tolerance), client);
@@ -63,8 +63,8 @@ async fn secrets(
     session: &Session,
     args: &SecretArgs,
 ) -> Result<(Secrets, Option<developer::Client>), Failure> {
-    let asked_for = args.secret_file.as_deref();
-    if let Some(secrets) = Secrets::find(session, asked_for)? {
+    let secret_file = args.secret_file.as_deref();
+    if let Some(secrets) = Secrets::find(session, secret_file)? {
         return Ok((secrets, None));
     }
     let access = match session.access::<Developer>() {
@@ -72,14 +72,14 @@ async fn secrets(
         Err(why) => {
             let missing = Secrets::missing();
             let why = why.headline();
-            return Err(missing.next(format!(
+            return Err(missing.hint(format!(
                 "or have it fetched from the service, which cannot be done now: {why}"
             )));
         }
     };
-    let secrets = fetch(&access.client)
-        .await
-        .map_err(|failure| failure.during("could not fetch the signing secret from the service"))?;
-    secrets.hide(session);
+    let secrets = fetch_secrets(&access.client).await.map_err(|failure| {
+        failure.context("could not fetch the signing secret from the service")
+    })?;
+    secrets.redact(session);
     Ok((secrets, Some(access.client)))
 }

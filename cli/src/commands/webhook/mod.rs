@@ -9,11 +9,9 @@ mod test;
 mod trigger;
 mod verify;
 
-use std::path::PathBuf;
+use clap::Subcommand;
 
-use clap::{Args, Subcommand};
-
-use crate::failure::Failure;
+use crate::error::Failure;
 use crate::session::Session;
 
 /// Webhooks.
@@ -35,15 +33,6 @@ pub(crate) enum Webhook {
     Sign(sign::Sign),
     /// Makes an event, signs it, and sends it to a receiver. Needs no service.
     Trigger(trigger::Trigger),
-}
-
-/// Where the signing secrets are.
-#[derive(Args, Clone, Debug, Default)]
-pub(crate) struct SecretArgs {
-    /// A file with the signing secret, or - for standard input; several secrets are lines, the
-    /// newest first [env: `SVC_WEBHOOK_SECRET`, the secret itself].
-    #[arg(long, value_name = "FILE|-")]
-    secret_file: Option<PathBuf>,
 }
 
 /// Runs it.

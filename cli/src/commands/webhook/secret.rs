@@ -5,8 +5,7 @@ use svc_sdk::Developer;
 use svc_sdk::types::SigningSecret;
 
 use crate::clock;
-use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::error::{Exit, Failure};
 use crate::output::Table;
 use crate::session::Session;
 
@@ -35,7 +34,7 @@ pub(super) async fn run(session: &Session, secret: Secret) -> Result<(), Failure
         Secret::Show => {
             let client = session.access::<Developer>()?.client;
             let secret = client.signing_secret_get().send().await?;
-            session.printer.one(&secret, table)
+            session.printer.print_item(&secret, table)
         }
         Secret::Rotate(args) => rotate(session, &args).await,
     }
@@ -44,36 +43,32 @@ pub(super) async fn run(session: &Session, secret: Secret) -> Result<(), Failure
 async fn rotate(session: &Session, args: &Rotate) -> Result<(), Failure> {
     let client = session.access::<Developer>()?.client;
     let current = client.signing_secret_get().send().await.map_err(|error| {
-        Failure::from(error).during("could not look at the secret; nothing was rotated")
+        Failure::from(error).context("could not look at the secret; nothing was rotated")
     })?;
     let consequence = consequence(&current);
     if args.yes {
         session.printer.note(&consequence);
-    } else if !session.printer.can_ask() {
+    } else if !session.printer.can_prompt() {
         return Err(Failure::usage("nobody is there to be asked")
-            .next(consequence)
-            .next("pass --yes to rotate all the same"));
+            .hint(consequence)
+            .hint("pass --yes to rotate all the same"));
     } else if !session
         .printer
-        .ask(&format!("{consequence}\nrotate the signing secret?"))?
+        .confirm(&format!("{consequence}\nrotate the signing secret?"))?
     {
         return Err(Failure::other("nothing was rotated"));
     }
-    let sent = tokio::select! {
-        biased;
-        sent = client.signing_secret_rotate().send() => sent.map_err(Failure::from),
-        () = session.interrupts.first() => Err(Failure::unanswered()),
-    };
+    let sent = session.send(client.signing_secret_rotate().send()).await;
     let rotated = sent.map_err(|failure| {
-        let failure = failure.during("could not rotate the signing secret");
+        let failure = failure.context("could not rotate the signing secret");
         match failure.exit() {
-            Exit::Ambiguous => failure.next(
+            Exit::Ambiguous => failure.hint(
                 "look whether the fingerprint has changed before rotating again: svc webhook secret show",
             ),
             _ => failure,
         }
     })?;
-    session.printer.one(&rotated, table)?;
+    session.printer.print_item(&rotated, table)?;
     session.printer.note(
         "give receivers the new secret beside the old one, the newest first: svc webhook secret show --jq .secret",
     );
@@ -111,7 +106,7 @@ fn consequence(current: &SigningSecret) -> String {
 
 fn table(secret: &SigningSecret) -> Table {
     let rotation = secret.rotation.as_ref();
-    let mut table = Table::of_fields();
+    let mut table = Table::key_value();
     table.field("fingerprint", secret.fingerprint.as_ref());
     let hidden = secret.secret.as_ref();
     table.field(

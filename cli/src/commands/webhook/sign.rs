@@ -7,10 +7,10 @@ use clap::Args;
 use serde::Serialize;
 use svc_webhook_verify::{SignedHeaders, Signer};
 
-use super::SecretArgs;
-use crate::body::read_file;
+use crate::args::SecretArgs;
 use crate::clock;
-use crate::failure::Failure;
+use crate::error::Failure;
+use crate::input::read_file;
 use crate::output::Table;
 use crate::session::Session;
 use crate::webhook::Secrets;
@@ -43,13 +43,15 @@ pub(super) fn run(session: &Session, args: &Sign) -> Result<(), Failure> {
     let body = read_file("FILE", &args.body)?;
     let timestamp = args.timestamp.unwrap_or_else(clock::unix_seconds);
     let headers = Signer::new(secrets.keys().clone()).sign(timestamp, &body);
-    session.printer.one(&Signed::from(headers), |signed| {
-        let mut table = Table::of_fields();
-        for (name, value) in &signed.headers {
-            table.field(name, Some(value));
-        }
-        table
-    })
+    session
+        .printer
+        .print_item(&Signed::from(headers), |signed| {
+            let mut table = Table::key_value();
+            for (name, value) in &signed.headers {
+                table.field(name, Some(value));
+            }
+            table
+        })
 }
 
 impl From<SignedHeaders> for Signed {

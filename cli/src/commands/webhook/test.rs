@@ -4,7 +4,7 @@ use clap::Args;
 use svc_sdk::Developer;
 use svc_sdk::types::TestDeliveryCreate;
 
-use crate::failure::Failure;
+use crate::error::Failure;
 use crate::output::Table;
 use crate::session::Session;
 
@@ -20,14 +20,12 @@ pub(crate) struct Test {
 pub(super) async fn run(session: &Session, args: Test) -> Result<(), Failure> {
     let client = session.access::<Developer>()?.client;
     let body = TestDeliveryCreate::new(args.url);
-    let sent = tokio::select! {
-        biased;
-        sent = client.test_deliveries_create(&body).send() => sent.map_err(Failure::from),
-        () = session.interrupts.first() => Err(Failure::unanswered()),
-    };
-    let delivery = sent.map_err(|failure| failure.during("could not send a test event"))?;
-    session.printer.one(&delivery, |delivery| {
-        let mut table = Table::of_fields();
+    let sent = session
+        .send(client.test_deliveries_create(&body).send())
+        .await;
+    let delivery = sent.map_err(|failure| failure.context("could not send a test event"))?;
+    session.printer.print_item(&delivery, |delivery| {
+        let mut table = Table::key_value();
         table.field("delivery", delivery.delivery_id.as_ref());
         table.field("event", delivery.event.as_ref());
         table.field("to", delivery.url.as_ref());

@@ -10,17 +10,17 @@ use serde::Serialize;
 use svc_sdk::transport;
 use svc_webhook_verify::{Event, SignedHeaders, Signer};
 
-use super::SecretArgs;
-use crate::body::read_file;
+use crate::args::SecretArgs;
 use crate::clock;
-use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::error::{Exit, Failure};
+use crate::input::read_file;
 use crate::output::Table;
+use crate::random;
 use crate::session::Session;
-use crate::webhook::{Sample, Secrets, Subject, Target};
+use crate::webhook::{Sample, SampleFields, Secrets, Target};
 
 /// The service waits as long for a receiver.
-const PATIENCE: Duration = Duration::from_secs(10);
+const RECEIVER_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The flags of `svc webhook trigger`. It ends with 0 where the receiver answers 2xx, with 1 where
 /// it answers something else, with 10 where it cannot be reached.
@@ -50,7 +50,7 @@ pub(crate) struct Trigger {
 }
 
 #[derive(Serialize)]
-struct Answered {
+struct DeliveryReport {
     event: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     job_id: Option<String>,
@@ -66,7 +66,7 @@ pub(super) async fn run(session: &Session, args: Trigger) -> Result<(), Failure>
     let secrets = Secrets::require(session, args.secret.secret_file.as_deref())?;
     let body = match &args.payload {
         Some(path) => read_file("--payload", path)?,
-        None => made(&args)?.to_string().into_bytes(),
+        None => sample_body(&args)?.to_string().into_bytes(),
     };
     let event = Event::parse(&body).map_err(|error| Failure::usage(error.to_string()))?;
     if event.event_type().as_str() != args.event {
@@ -79,42 +79,42 @@ pub(super) async fn run(session: &Session, args: Trigger) -> Result<(), Failure>
     }
     let timestamp = args.timestamp.unwrap_or_else(clock::unix_seconds);
     let headers = Signer::new(secrets.keys().clone()).sign(timestamp, &body);
-    let sent = tokio::select! {
+    let status = tokio::select! {
         biased;
-        sent = send(&args.to, &headers, body) => sent,
+        status = send(&args.to, &headers, body) => status,
         () = session.interrupts.first() => Err(Failure::interrupted()),
     };
-    let answered = Answered {
+    let report = DeliveryReport {
         event: args.event,
         job_id: event.job_id().map(str::to_owned),
         run_id: event.run_id().map(str::to_owned),
         to: args.to.to_string(),
         timestamp: headers.timestamp().to_owned(),
-        status: sent?,
+        status: status?,
     };
-    session.printer.one(&answered, |answered| {
-        let mut table = Table::of_fields();
-        table.field("event", Some(&answered.event));
-        table.field("job", answered.job_id.as_ref());
-        table.field("run", answered.run_id.as_ref());
-        table.field("to", Some(&answered.to));
-        table.field("answer", Some(answered.status));
+    session.printer.print_item(&report, |report| {
+        let mut table = Table::key_value();
+        table.field("event", Some(&report.event));
+        table.field("job", report.job_id.as_ref());
+        table.field("run", report.run_id.as_ref());
+        table.field("to", Some(&report.to));
+        table.field("answer", Some(report.status));
         table
     })?;
-    match answered.status {
+    match report.status {
         200..=299 => Ok(()),
         status => Err(Failure::other(format!("the receiver answered {status}"))),
     }
 }
 
-fn made(args: &Trigger) -> Result<serde_json::Value, Failure> {
-    let sample = Sample::named(&args.event).ok_or_else(|| {
+fn sample_body(args: &Trigger) -> Result<serde_json::Value, Failure> {
+    let sample = Sample::from_name(&args.event).ok_or_else(|| {
         let why = format!("{:?} is no event that can be made", args.event);
         Failure::usage(why)
-            .next(format!("use one of {}", Sample::names().join(", ")))
-            .next("or pass its whole body with --payload FILE")
+            .hint(format!("use one of {}", Sample::names().join(", ")))
+            .hint("or pass its whole body with --payload FILE")
     })?;
-    let asked = match (sample.prefix(), &args.job_id, &args.run_id) {
+    let given_id = match (sample.prefix(), &args.job_id, &args.run_id) {
         (Some("job"), id, None) | (Some("run"), None, id) | (None, None, id @ None) => id,
         _ => {
             let flag = if args.job_id.is_some() {
@@ -126,11 +126,11 @@ fn made(args: &Trigger) -> Result<serde_json::Value, Failure> {
             return Err(Failure::usage(why));
         }
     };
-    let id = match asked {
+    let id = match given_id {
         Some(id) => id.clone(),
         None => fresh_id(sample.prefix().unwrap_or_default())?,
     };
-    Ok(sample.body(&Subject {
+    Ok(sample.body(&SampleFields {
         id,
         request_id: fresh_id("req")?,
         at: clock::now().to_string(),
@@ -139,11 +139,7 @@ fn made(args: &Trigger) -> Result<serde_json::Value, Failure> {
 
 /// Each event made is one of its own: a receiver that dedupes takes it.
 fn fresh_id(prefix: &str) -> Result<String, Failure> {
-    let mut bytes = [0; 10];
-    getrandom::fill(&mut bytes)
-        .map_err(|error| Failure::other(format!("no randomness: {error}")))?;
-    let random: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    Ok(format!("{prefix}_{random}"))
+    Ok(format!("{prefix}_{}", random::hex(10)?))
 }
 
 async fn send(to: &Target, headers: &SignedHeaders, body: Vec<u8>) -> Result<u16, Failure> {
@@ -154,7 +150,7 @@ async fn send(to: &Target, headers: &SignedHeaders, body: Vec<u8>) -> Result<u16
         .headers_mut()
         .extend(http::HeaderMap::from(headers.clone()));
     let sending = transport::reqwest().send(request);
-    match tokio::time::timeout(PATIENCE, sending).await {
+    match tokio::time::timeout(RECEIVER_TIMEOUT, sending).await {
         Ok(Ok(answer)) => Ok(answer.status().as_u16()),
         Ok(Err(error)) => {
             let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}"));
@@ -162,7 +158,10 @@ async fn send(to: &Target, headers: &SignedHeaders, body: Vec<u8>) -> Result<u16
             Err(Failure::new(Exit::Unreachable, why))
         }
         Err(_) => {
-            let why = format!("{to} did not answer within {} s", PATIENCE.as_secs());
+            let why = format!(
+                "{to} did not answer within {} s",
+                RECEIVER_TIMEOUT.as_secs()
+            );
             Err(Failure::new(Exit::Unreachable, why))
         }
     }

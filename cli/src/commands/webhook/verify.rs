@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use clap::Args;
 use serde::Serialize;
-use svc_webhook_verify::{Event, VerifiedSignature, Verifier, VerifyError};
+use svc_webhook_verify::{Event, Reject, Verified, Verifier};
 
-use super::SecretArgs;
-use crate::body::read_file;
+use crate::args::SecretArgs;
 use crate::clock;
-use crate::failure::Failure;
+use crate::error::Failure;
+use crate::input::read_file;
 use crate::output::Table;
 use crate::session::Session;
 use crate::webhook::Secrets;
@@ -36,7 +36,7 @@ pub(crate) struct Verify {
 }
 
 #[derive(Serialize)]
-struct Genuine {
+struct VerifiedDelivery {
     valid: bool,
     timestamp: u64,
     /// Which of the secrets it was signed with.
@@ -55,28 +55,29 @@ pub(super) fn run(session: &Session, args: &Verify) -> Result<(), Failure> {
     let verifier =
         Verifier::new(secrets.keys().clone()).tolerance(Duration::from_secs(args.tolerance));
     let verified = verifier
-        .verify(
+        .check(
             &args.timestamp,
             &args.signature,
             &body,
             clock::unix_seconds(),
         )
-        .map_err(refused)?;
-    session
-        .printer
-        .one(&Genuine::new(&secrets, verified, &body), Genuine::table)
+        .map_err(verification_failure)?;
+    session.printer.print_item(
+        &VerifiedDelivery::new(&secrets, verified, &body),
+        VerifiedDelivery::table,
+    )
 }
 
 /// Why a delivery is refused, as the command's failure.
-fn refused(reject: VerifyError) -> Failure {
+fn verification_failure(reject: Reject) -> Failure {
     let code = Some(reject.code().to_owned());
     Failure::other(reject.to_string())
-        .during("the delivery is refused")
-        .answered(code, None, None, None)
+        .context("the delivery is refused")
+        .with_response(code, None, None, None)
 }
 
-impl Genuine {
-    fn new(secrets: &Secrets, verified: VerifiedSignature, body: &[u8]) -> Self {
+impl VerifiedDelivery {
+    fn new(secrets: &Secrets, verified: Verified, body: &[u8]) -> Self {
         let key = secrets.keys().iter().nth(verified.key_index());
         // A genuine body need not be an event that this build can read.
         let event = Event::parse(body).ok();
@@ -86,14 +87,14 @@ impl Genuine {
             valid: true,
             timestamp: verified.timestamp(),
             fingerprint: key.map(|key| key.fingerprint().to_string()),
-            event: event.map(|event| event.event_type().to_string()),
+            event: event.map(|event| event.kind().to_string()),
             job_id: event.and_then(Event::job_id).map(text),
             run_id: event.and_then(Event::run_id).map(text),
         }
     }
 
     fn table(&self) -> Table {
-        let mut table = Table::of_fields();
+        let mut table = Table::key_value();
         table.field("valid", Some("yes"));
         table.field("timestamp", Some(self.timestamp));
         table.field("signed with", self.fingerprint.as_ref());

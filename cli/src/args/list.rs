@@ -1,0 +1,43 @@
+//! Flags of lists.
+
+use clap::Args;
+
+use super::Pair;
+
+/// Query parameters that no flag of a list names.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct QueryArgs {
+    /// Any other query parameter; may be repeated.
+    #[arg(short, long, value_name = "KEY=VALUE")]
+    query: Vec<Pair>,
+}
+
+/// The flags of a list whose length can be limited.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct ListArgs {
+    /// How many, at most.
+    #[arg(long, value_name = "N")]
+    limit: Option<u64>,
+    #[command(flatten)]
+    query: QueryArgs,
+}
+
+impl QueryArgs {
+    /// Returns the names and values of the parameters.
+    pub(crate) fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
+        let pairs = self.query.iter();
+        pairs.map(|pair| (pair.name.as_str(), pair.value.as_str()))
+    }
+}
+
+impl ListArgs {
+    /// Adds the query parameters to a request.
+    pub(crate) fn apply<T>(&self, call: svc_sdk::Call<T>) -> svc_sdk::Call<T> {
+        let call = match self.limit {
+            Some(limit) => call.with_query("limit", limit),
+            None => call,
+        };
+        let pairs = self.query.pairs();
+        pairs.fold(call, |call, (name, value)| call.with_query(name, value))
+    }
+}

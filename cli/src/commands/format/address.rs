@@ -1,0 +1,15 @@
+//! Addresses of Formats: an id, or a handle and a slug.
+
+use svc_sdk::contract::Operation;
+use svc_sdk::types::FormatRef;
+
+/// Of two operations the one that takes this address, with its path segments.
+pub(super) fn addressed(
+    format: &str,
+    by_id: Operation,
+    by_slug: Operation,
+) -> (Operation, Vec<String>) {
+    let reference = FormatRef::from(format);
+    let (operation, segments) = reference.addressed(by_id, by_slug);
+    (operation, segments.into_iter().map(str::to_owned).collect())
+}

@@ -1,0 +1,59 @@
+//! Requests that read something for a tool.
+
+use serde_json::Value;
+use svc_sdk::contract::Operation;
+use svc_sdk::{Client, Surface};
+
+use super::tool_error::ToolError;
+
+/// A request that costs nothing: an operation, and what it is asked for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ApiRequest<'a> {
+    operation: Operation,
+    segments: &'a [&'a str],
+    body: Option<&'a Value>,
+}
+
+impl<'a> ApiRequest<'a> {
+    /// Creates a request without a body.
+    pub(super) fn new(operation: Operation, segments: &'a [&'a str]) -> Self {
+        Self {
+            operation,
+            segments,
+            body: None,
+        }
+    }
+
+    /// Adds a body.
+    pub(super) fn body(self, body: &'a Value) -> Self {
+        Self {
+            body: Some(body),
+            ..self
+        }
+    }
+
+    /// Sends the request, and returns the response's `data`.
+    pub(super) async fn send<S: Surface>(self, client: &Client<S>) -> Result<Value, ToolError> {
+        let path = self.operation.expand(self.segments);
+        let path = path.map_err(|error| ToolError::new("invalid_request", error.to_string()))?;
+        let mut raw = client.raw(self.operation.method(), &path);
+        if let Some(body) = self.body {
+            raw = raw.body(body);
+        }
+        let response = raw.send().await.map_err(|error| ToolError::from(&error))?;
+        let body: Option<Value> = serde_json::from_slice(&response.body).ok();
+        let is_success = (200..300).contains(&response.status);
+        match body {
+            Some(mut body) if is_success => Ok(body
+                .get_mut("data")
+                .map_or_else(|| Value::Null, Value::take)),
+            Some(envelope) if envelope.pointer("/error/code").is_some() => {
+                Err(ToolError::from_envelope(envelope))
+            }
+            _ => {
+                let message = format!("the answer ({}) cannot be read", response.status);
+                Err(ToolError::new("no_answer", message))
+            }
+        }
+    }
+}

@@ -1,0 +1,377 @@
+//! `svc mcp call`: a tool of the service's endpoint.
+//!
+//! A tool that takes `max_spend_usd` is paid for, and goes the way of every submit: its price is
+//! confirmed, its intent is in the journal before it is called, and a call whose outcome is unknown
+//! goes on with the same key.
+
+use clap::Args;
+use serde_json::{Map, Value, json};
+use svc_sdk::contract::Operation;
+use svc_sdk::mcp::{Client, Tool, ToolResult};
+use svc_sdk::types::{IdempotencyKey, Usd};
+
+use super::endpoint::{EndpointArgs, call_failure, read_failure};
+use crate::args::{Pair, SpendingArgs, SurfaceChoice};
+use crate::clock;
+use crate::error::{Exit, Failure};
+use crate::input::read_json_or_file;
+use crate::journal::OpenIntent;
+use crate::output::Table;
+use crate::pricing::{self, Price, SpendCap};
+use crate::random;
+use crate::request_body::run::usd_number;
+use crate::session::{McpAccess, Session};
+use crate::submit::paid_request::{
+    PaidRequest, abandon, age, ambiguous_if_key_in_use, failed_outcome,
+};
+use crate::types::{Outcome, ResourceId, SubmitRequest};
+use crate::wait;
+
+/// The argument that makes a call one call.
+const KEY: &str = "idempotency_key";
+/// The argument that limits what a call may cost. Every paid tool takes it.
+const MAX_SPEND: &str = "max_spend_usd";
+
+/// The flags of `svc mcp call`.
+#[derive(Args, Debug)]
+pub(crate) struct Call {
+    /// The tool's name.
+    #[arg(value_name = "TOOL")]
+    tool: String,
+    /// An argument: JSON where it is some, else text; may be repeated.
+    #[arg(long = "arg", value_name = "KEY=VALUE")]
+    arguments: Vec<Pair>,
+    /// All arguments: a JSON object, FILE, or - for standard input.
+    #[arg(long, value_name = "FILE|-")]
+    input: Option<String>,
+    #[command(flatten)]
+    spending: SpendingArgs,
+    #[command(flatten)]
+    endpoint: EndpointArgs,
+}
+
+/// Runs it.
+pub(super) async fn run(session: &Session, args: &Call) -> Result<(), Failure> {
+    let arguments = arguments(args)?;
+    let McpAccess {
+        builder,
+        url,
+        key_fingerprint,
+    } = session.mcp(args.endpoint.mcp_url.as_deref())?;
+    let connect = async {
+        let client = builder.connect().await.map_err(read_failure)?;
+        let tools = client.tools().await.map_err(read_failure)?;
+        Ok::<_, Failure>((client, tools))
+    };
+    let (client, tools) = tokio::select! {
+        connected = connect => connected?,
+        () = session.interrupts.first() => return Err(Failure::interrupted()),
+    };
+    match tools.iter().find(|tool| tool.name == args.tool) {
+        Some(tool) if tool.takes(MAX_SPEND) => {
+            let call = PaidCall {
+                session,
+                url: &url,
+                key_fingerprint: &key_fingerprint,
+                client: &client,
+                tool,
+                spending: &args.spending,
+            };
+            call.run(arguments).await
+        }
+        _ if args.spending.dry_run => {
+            dry_run(session, &url, &args.tool, &arguments, &Price::Unknown)
+        }
+        _ => {
+            let call = async {
+                let called = client.call(&args.tool, Value::Object(arguments)).await;
+                called.map_err(call_failure)
+            };
+            print(session, &session.send(call).await?)
+        }
+    }
+}
+
+/// A call of a tool that is paid for.
+struct PaidCall<'a> {
+    session: &'a Session,
+    url: &'a str,
+    key_fingerprint: &'a str,
+    client: &'a Client,
+    tool: &'a Tool,
+    spending: &'a SpendingArgs,
+}
+
+impl PaidCall<'_> {
+    async fn run(&self, mut arguments: Map<String, Value>) -> Result<(), Failure> {
+        let chosen_key = self.chosen_key(&mut arguments)?;
+        if let (Some(limit), None) = (self.spending.max_price, arguments.get(MAX_SPEND)) {
+            arguments.insert(MAX_SPEND.to_owned(), usd_number(limit));
+        }
+        let price = match arguments
+            .get(MAX_SPEND)
+            .cloned()
+            .map(serde_json::from_value)
+        {
+            Some(Ok(max_usd)) => Price::SpendCap(SpendCap { max_usd, runs: 1 }),
+            _ => Price::Unknown,
+        };
+        let request = SubmitRequest {
+            noun: "MCP tool",
+            operation: Operation::Mcp,
+            segments: vec![self.tool.name.clone()],
+            body: arguments,
+        };
+        if self.spending.dry_run {
+            pricing::check_max_price(&price, self.spending.max_price)?;
+            return dry_run(
+                self.session,
+                self.url,
+                &self.tool.name,
+                &request.body,
+                &price,
+            );
+        }
+        let paid = PaidRequest {
+            surface: SurfaceChoice::Developer,
+            base_url: self.url,
+            key_fingerprint: self.key_fingerprint,
+            request: &request,
+            chosen_key: chosen_key.as_ref(),
+            max_price: price.upper_bound(),
+            is_idempotent: self.tool.takes(KEY),
+        };
+        let (key, intent, is_retry) = self.begin(&paid, &price)?;
+        let sent = self.session.send(self.call(&request, &key)).await;
+        match sent {
+            Ok(result) => self.finish(&result, intent),
+            Err(failure) => {
+                let failure = ambiguous_if_key_in_use(failure)
+                    .context(format!("could not call {}", self.tool.name))
+                    .with_idempotency_key(key.as_str());
+                let failure = self.with_retry_hint(failure, &paid, intent.is_some());
+                if let Some(outcome) = failed_outcome(&failure, is_retry) {
+                    self.close(intent, outcome);
+                }
+                Err(failure)
+            }
+        }
+    }
+
+    /// Takes the caller's idempotency key out of the arguments, or from the flag.
+    fn chosen_key(
+        &self,
+        arguments: &mut Map<String, Value>,
+    ) -> Result<Option<IdempotencyKey>, Failure> {
+        let flag = self.spending.idempotency_key.clone();
+        if !self.tool.takes(KEY) {
+            return match flag {
+                None => Ok(None),
+                Some(_) => {
+                    let why = format!("{} takes no idempotency key", self.tool.name);
+                    Err(Failure::usage(why))
+                }
+            };
+        }
+        match arguments.remove(KEY) {
+            None => Ok(flag),
+            Some(key) => {
+                let key = key.as_str().unwrap_or_default().parse();
+                key.map(Some)
+                    .map_err(|error: svc_sdk::types::InvalidField| {
+                        Failure::usage(error.to_string())
+                    })
+            }
+        }
+    }
+
+    /// Returns the key to call with, with the intent in the journal, and whether an earlier attempt
+    /// with that key may have been carried out.
+    fn begin(
+        &self,
+        paid: &PaidRequest<'_>,
+        price: &Price,
+    ) -> Result<(IdempotencyKey, Option<OpenIntent>, bool), Failure> {
+        let journal = match self.spending.no_journal {
+            true => None,
+            false => self.session.journal()?,
+        };
+        let hash = paid.hash();
+        if let Some(journal) = &journal {
+            if self.spending.new {
+                abandon(journal, &hash)?;
+            }
+            if let Some(intent) = journal.reopen(&hash)? {
+                if !paid.can_resend(&intent) {
+                    return Err(with_list_hint(paid.unresolved(&intent)));
+                }
+                self.session.printer.note(&format!(
+                    "the same command was cut off {} ago: sending it again with the same key, so that it is paid for once",
+                    clock::format_duration(age(&intent)),
+                ));
+                let key = intent.entry().intent.idempotency_key.clone();
+                return Ok((key, Some(intent), true));
+            }
+        }
+        self.confirm(price)?;
+        let key = match paid.chosen_key {
+            Some(key) => key.clone(),
+            None => random::idempotency_key()?,
+        };
+        let intent = match &journal {
+            Some(journal) => Some(journal.begin(paid.intent(hash, key.clone(), None))?),
+            None => None,
+        };
+        Ok((key, intent, false))
+    }
+
+    fn confirm(&self, price: &Price) -> Result<(), Failure> {
+        pricing::check_max_price(price, self.spending.max_price)?;
+        if self.session.printer.can_prompt() {
+            let what = format!("Call {}", self.tool.name);
+            pricing::confirm(self.session, &what, price, self.spending)?;
+        }
+        Ok(())
+    }
+
+    async fn call(
+        &self,
+        request: &SubmitRequest,
+        key: &IdempotencyKey,
+    ) -> Result<ToolResult, Failure> {
+        let mut arguments = request.body.clone();
+        if self.tool.takes(KEY) {
+            arguments.insert(KEY.to_owned(), key.as_str().into());
+        }
+        let called = self
+            .client
+            .call(&self.tool.name, Value::Object(arguments))
+            .await;
+        called.map_err(|error| match error.is_ambiguous() {
+            true => call_failure(error).with_exit(Exit::Ambiguous),
+            false => call_failure(error),
+        })
+    }
+
+    /// Writes the receipt to the journal, and prints the result.
+    fn finish(&self, result: &ToolResult, mut intent: Option<OpenIntent>) -> Result<(), Failure> {
+        let structured = result.structured.as_ref();
+        if let (Some(intent), Some(id)) = (&mut intent, structured.and_then(resource_id)) {
+            let price = structured.and_then(|it| it.pointer("/job/price_usd"));
+            let price: Option<Usd> = price.and_then(|it| serde_json::from_value(it.clone()).ok());
+            let noun = id.noun();
+            if let Err(error) = intent.receipt(id, None, price) {
+                self.session.printer.warn(&format!(
+                    "the journal could not be written ({error}); note the {noun}'s id"
+                ));
+            }
+        }
+        let printed = print(self.session, result);
+        if wait::outcome_of(&printed).is_some() {
+            self.close(intent, Outcome::Submitted);
+        }
+        printed
+    }
+
+    fn close(&self, intent: Option<OpenIntent>, outcome: Outcome) {
+        if let Some(intent) = intent
+            && let Err(error) = intent.close(outcome)
+        {
+            let printer = &self.session.printer;
+            printer.warn(&format!("the journal could not be closed: {error}"));
+        }
+    }
+
+    /// After an ambiguous end: how to find out without paying twice.
+    fn with_retry_hint(
+        &self,
+        failure: Failure,
+        paid: &PaidRequest<'_>,
+        is_journaled: bool,
+    ) -> Failure {
+        match failure.exit() {
+            Exit::Ambiguous if !paid.is_idempotent => with_list_hint(failure),
+            Exit::Ambiguous if is_journaled => failure
+                .hint("run the same command again on this machine: it goes on with the same key"),
+            Exit::Ambiguous => failure.hint(
+                "run the same command with --idempotency-key and the same key: it is paid for once",
+            ),
+            _ => failure,
+        }
+    }
+}
+
+fn dry_run(
+    session: &Session,
+    url: &str,
+    tool: &str,
+    arguments: &Map<String, Value>,
+    price: &Price,
+) -> Result<(), Failure> {
+    let shown = json!({
+        "dry_run": true,
+        "request": {"url": url, "tool": tool, "arguments": arguments},
+        "cap_usd": price.upper_bound(),
+    });
+    session.printer.print_item(&shown, |_| {
+        let mut table = Table::key_value();
+        table.field("tool", Some(tool));
+        table.field("arguments", Some(Value::Object(arguments.clone())));
+        table.field("price", Some(price.describe()));
+        table.field("sent", Some("nothing: this was a dry run"));
+        table
+    })
+}
+
+fn with_list_hint(failure: Failure) -> Failure {
+    failure
+        .hint("look whether it was carried out: svc job list --surface developer, svc agent runs")
+        .hint("if it was not, or another one is wanted, run this command with --new")
+}
+
+/// Returns the id of the resource that a tool started.
+fn resource_id(structured: &Value) -> Option<ResourceId> {
+    let text = |name: &str| structured.get(name)?.as_str().map(str::to_owned);
+    let job = text("job_id").map(ResourceId::Job);
+    job.or_else(|| text("run_id").map(ResourceId::Run))
+        .or_else(|| text("queue_id").map(ResourceId::Queue))
+}
+
+fn print(session: &Session, result: &ToolResult) -> Result<(), Failure> {
+    if let Some(key) = &result.idempotency_key {
+        session.printer.note(&format!("idempotency key: {key}"));
+    }
+    for link in &result.links {
+        session.printer.note(&format!("file: {}", link.uri));
+    }
+    match &result.structured {
+        Some(structured) => session.printer.print_item(structured, |structured| {
+            let mut table = Table::key_value();
+            for (name, value) in structured.as_object().into_iter().flatten() {
+                table.field(name, Some(value));
+            }
+            table
+        }),
+        None => session.printer.print_text(&result.texts.join("\n")),
+    }
+}
+
+fn arguments(args: &Call) -> Result<Map<String, Value>, Failure> {
+    let mut arguments = match args
+        .input
+        .as_deref()
+        .map(|input| read_json_or_file("--input", input))
+    {
+        None => Map::new(),
+        Some(input) => match input? {
+            Value::Object(arguments) => arguments,
+            _ => return Err(Failure::usage("--input must be a JSON object")),
+        },
+    };
+    for pair in &args.arguments {
+        let text = || Value::from(pair.value.as_str());
+        let value = serde_json::from_str(&pair.value).unwrap_or_else(|_| text());
+        arguments.insert(pair.name.clone(), value);
+    }
+    Ok(arguments)
+}

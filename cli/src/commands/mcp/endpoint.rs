@@ -1,0 +1,64 @@
+//! The service's MCP endpoint: its flag, and what its errors mean.
+
+use clap::Args;
+use svc_sdk::contract::ErrorCode;
+use svc_sdk::mcp;
+
+use crate::error::{Exit, Failure};
+
+/// Which endpoint.
+#[derive(Args, Debug)]
+pub(crate) struct EndpointArgs {
+    /// The endpoint's URL [env: SVC_MCP_URL].
+    #[arg(long, value_name = "URL")]
+    pub(super) mcp_url: Option<String>,
+}
+
+/// What kept the tools from being read. Nothing was changed by that.
+pub(super) fn read_failure(error: mcp::Error) -> Failure {
+    if error.is_ambiguous() {
+        return Failure::new(Exit::Unreachable, error.to_string());
+    }
+    call_failure(error)
+}
+
+pub(super) fn call_failure(error: mcp::Error) -> Failure {
+    match error {
+        mcp::Error::Call(error) => Failure::from(error),
+        mcp::Error::Tool(error) => {
+            let code = error.code();
+            let mut failure = Failure::new(exit_of(code), error.to_string());
+            if let Some(body) = &error.body {
+                let details = serde_json::to_value(&body.details).ok();
+                failure = failure.with_response(
+                    Some(body.code.as_str().to_owned()),
+                    None,
+                    body.request_id.as_ref().map(ToString::to_string),
+                    details.filter(|details| !details.is_null()),
+                );
+            }
+            match &error.idempotency_key {
+                Some(key) => failure.with_idempotency_key(key.as_str()),
+                None => failure,
+            }
+        }
+        mcp::Error::Protocol {
+            code: -32602,
+            message,
+        } => Failure::usage(message),
+        other => Failure::other(other.to_string()),
+    }
+}
+
+fn exit_of(code: Option<&ErrorCode>) -> Exit {
+    match code {
+        Some(ErrorCode::InsufficientFunds | ErrorCode::InsufficientCredits) => Exit::Funds,
+        Some(code) if code.as_str() == "max_spend_exceeded" => Exit::Funds,
+        Some(ErrorCode::ConcurrencyLimitReached) => Exit::Overloaded,
+        Some(code) => {
+            let status = code.entry().and_then(|entry| entry.status);
+            status.map_or(Exit::Failure, Exit::from_status)
+        }
+        None => Exit::Failure,
+    }
+}

@@ -1,0 +1,411 @@
+//! What the tools of `svc mcp serve` do: the arguments become requests of the service, within the
+//! limits, under keys that are made here and never by a model.
+
+use serde_json::{Map, Value, json};
+use svc_sdk::contract::Operation;
+use svc_sdk::runs::{AgentRun, FormatRun, RunHandle};
+use svc_sdk::types::{FormatRef, IdempotencyKey, Usd};
+use svc_sdk::{Developer, JobHandle, Open, Submit};
+
+use super::api_request::ApiRequest;
+use super::spend_limits::{SpendLimits, amount_of};
+use super::tool_error::ToolError;
+use super::tools::Tool;
+use crate::error::Failure;
+use crate::journal::{Journal, OpenIntent};
+use crate::pricing::Price;
+use crate::request_body::run::usd_number;
+use crate::resource::Resource;
+use crate::session::Access;
+use crate::submit::paid_request::{PaidRequest, ambiguous_if_key_in_use, failed_outcome, prepare};
+use crate::types::{Outcome, SubmitRequest};
+
+/// Performs tools, with a client for each surface that is configured.
+#[derive(Debug)]
+pub(super) struct ToolHandler {
+    pub(super) open: Option<Access<Open>>,
+    pub(super) developer: Option<Access<Developer>>,
+    pub(super) journal: Option<Journal>,
+    pub(super) limits: SpendLimits,
+}
+
+type ToolResult = Result<Value, ToolError>;
+
+/// The field of a run that limits what it may spend.
+const CAP: &str = "generation_spend_cap_usd";
+
+impl ToolHandler {
+    /// Whether a tool has what it needs here.
+    pub(super) fn is_available(&self, tool: Tool) -> bool {
+        match tool {
+            Tool::ImageGenerate
+            | Tool::VideoGenerate
+            | Tool::JobsStatus
+            | Tool::JobsResult
+            | Tool::ModelsList => true,
+            Tool::Estimate => self.open.is_some(),
+            Tool::MusicGenerate
+            | Tool::FormatRun
+            | Tool::AgentCompletion
+            | Tool::RunStatus
+            | Tool::RunResult
+            | Tool::Balance => self.developer.is_some(),
+        }
+    }
+
+    /// Does what a tool does, and gives its structured content.
+    pub(super) async fn call(&self, tool: Tool, arguments: Map<String, Value>) -> ToolResult {
+        if let Some(name) = arguments.keys().find(|name| !tool.has_argument(name)) {
+            let message = format!("{name} is no argument of {}.", tool.name());
+            return Err(ToolError::new("invalid_request", message));
+        }
+        match tool {
+            Tool::ImageGenerate => self.image(arguments).await,
+            Tool::VideoGenerate => self.video(arguments).await,
+            Tool::MusicGenerate => {
+                let operation = Operation::Music1Generate;
+                self.developer_job("piece of music", operation, arguments)
+                    .await
+            }
+            Tool::FormatRun => self.format_run(arguments).await,
+            Tool::AgentCompletion => self.agent_run(arguments).await,
+            Tool::JobsStatus => self.read_job(Operation::JobsStatus, &arguments).await,
+            Tool::JobsResult => self.read_job(Operation::JobsResult, &arguments).await,
+            Tool::RunStatus => {
+                let operations = [Operation::FormatRunsStatus, Operation::AgentRunsStatus];
+                self.read_run(operations, &arguments).await
+            }
+            Tool::RunResult => {
+                let operations = [Operation::FormatRunsResult, Operation::AgentRunsResult];
+                self.read_run(operations, &arguments).await
+            }
+            Tool::Estimate => {
+                let body = Value::Object(arguments);
+                let estimate = ApiRequest::new(Operation::OpenEstimate, &[]).body(&body);
+                estimate.send(&self.open()?.client).await
+            }
+            Tool::ModelsList => match &self.open {
+                Some(open) => {
+                    let list = ApiRequest::new(Operation::OpenCatalogList, &[]);
+                    Ok(json!({"models": list.send(&open.client).await?}))
+                }
+                None => {
+                    let catalog = ApiRequest::new(Operation::Catalog, &[]);
+                    catalog.send(&self.developer()?.client).await
+                }
+            },
+            Tool::Balance => {
+                let balance = ApiRequest::new(Operation::Balance, &[]);
+                balance.send(&self.developer()?.client).await
+            }
+        }
+    }
+
+    async fn image(&self, mut arguments: Map<String, Value>) -> ToolResult {
+        let Some(open) = &self.open else {
+            return self
+                .developer_job("image", Operation::Image1Generate, arguments)
+                .await;
+        };
+        if !arguments.contains_key("model") {
+            let list = ApiRequest::new(Operation::ImageModelsList, &[]);
+            let models = list.send(&open.client).await?;
+            let first = models
+                .pointer("/0/id")
+                .or_else(|| models.pointer("/items/0/id"));
+            let Some(model) = first.cloned() else {
+                let message = "The service lists no image model: say which model.";
+                return Err(ToolError::new("invalid_request", message));
+            };
+            arguments.insert("model".to_owned(), model);
+        }
+        self.open_job("image", Operation::ImageGenerate, arguments)
+            .await
+    }
+
+    async fn video(&self, mut arguments: Map<String, Value>) -> ToolResult {
+        if self.open.is_none() {
+            let operation = Operation::Video1Generate;
+            return self.developer_job("video", operation, arguments).await;
+        }
+        arguments.entry("model").or_insert_with(|| json!("auto"));
+        self.open_job("video", Operation::VideoGenerate, arguments)
+            .await
+    }
+
+    /// A submit to the open surface, which tells the price before.
+    async fn open_job(
+        &self,
+        noun: &'static str,
+        operation: Operation,
+        mut arguments: Map<String, Value>,
+    ) -> ToolResult {
+        let spend_limit = self.spend_limit(&mut arguments)?;
+        let request = SubmitRequest {
+            noun,
+            operation,
+            segments: Vec::new(),
+            body: arguments,
+        };
+        let access = self.open()?;
+        self.submit::<JobHandle<Open>>(access, &request, spend_limit)
+            .await
+    }
+
+    /// A submit to the developer surface, which tells no price.
+    async fn developer_job(
+        &self,
+        noun: &'static str,
+        operation: Operation,
+        mut arguments: Map<String, Value>,
+    ) -> ToolResult {
+        let spend_limit = self.spend_limit(&mut arguments)?;
+        arguments.remove("model");
+        let request = SubmitRequest {
+            noun,
+            operation,
+            segments: Vec::new(),
+            body: arguments,
+        };
+        let access = self.developer()?;
+        self.submit::<JobHandle<Developer>>(access, &request, spend_limit)
+            .await
+    }
+
+    async fn format_run(&self, mut arguments: Map<String, Value>) -> ToolResult {
+        let spend_limit = self.spend_limit(&mut arguments)?;
+        let access = self.developer()?;
+        let format = FormatRef::from(take_id(&mut arguments, "format_id")?);
+        let (get, segments) = format.addressed(Operation::FormatsGet, Operation::FormatsBySlugGet);
+        // The Format's own cap is lowered to the limit, and never raised to it.
+        let read = ApiRequest::new(get, &segments).send(&access.client).await?;
+        let default_cap = read.get("generation_spend_cap_usd_micros");
+        let default_cap = default_cap.and_then(Value::as_i64).map(Usd::from_micros);
+        set_cap(&mut arguments, default_cap, spend_limit)?;
+        let (operation, segments) = format.addressed(
+            Operation::FormatsRunsCreate,
+            Operation::FormatsBySlugRunsCreate,
+        );
+        let request = SubmitRequest {
+            noun: "Format run",
+            operation,
+            segments: segments.into_iter().map(str::to_owned).collect(),
+            body: arguments,
+        };
+        self.submit::<RunHandle<FormatRun>>(access, &request, spend_limit)
+            .await
+    }
+
+    async fn agent_run(&self, mut arguments: Map<String, Value>) -> ToolResult {
+        let spend_limit = self.spend_limit(&mut arguments)?;
+        set_cap(&mut arguments, None, spend_limit)?;
+        let request = SubmitRequest {
+            noun: "agent run",
+            operation: Operation::AgentCompletionsCreate,
+            segments: Vec::new(),
+            body: arguments,
+        };
+        let access = self.developer()?;
+        self.submit::<RunHandle<AgentRun>>(access, &request, spend_limit)
+            .await
+    }
+
+    /// Submits as the commands do: within the limits, and with an intent in the journal before the
+    /// request is sent. While its outcome is unknown, the same call goes on with the same key.
+    async fn submit<H: Resource>(
+        &self,
+        access: &Access<H::Surface>,
+        request: &SubmitRequest,
+        spend_limit: Usd,
+    ) -> ToolResult {
+        let paid = PaidRequest {
+            max_price: Some(spend_limit),
+            ..PaidRequest::new(access, request)
+        };
+        let hash = paid.hash();
+        let reopened = match &self.journal {
+            Some(journal) => journal.reopen(&hash)?,
+            None => None,
+        };
+        if let Some(intent) = reopened {
+            let entry = intent.entry();
+            if let Some(id) = &entry.resource {
+                let resource = H::from_id(&access.client, id.id());
+                return tool_result(&resource, Some(intent)).await;
+            }
+            if !paid.can_resend(&intent) {
+                let hint = "A person has to look whether it was carried out.";
+                let error = ToolError::from(paid.unresolved(&intent));
+                return Err(error.with("next", json!(hint)));
+            }
+            let key = entry.intent.idempotency_key.clone();
+            let price = H::price(&access.client, request).await?;
+            let cost = self.cost(&price)?;
+            let (submit, key) = prepare::<H>(&access.client, request, Some(key))?;
+            self.limits.reserve(&key, cost, spend_limit)?;
+            return self.post(submit, &key, Some(intent), true).await;
+        }
+        let price = H::price(&access.client, request).await?;
+        let cost = self.cost(&price)?;
+        let (submit, key) = prepare::<H>(&access.client, request, None)?;
+        self.limits.reserve(&key, cost, spend_limit)?;
+        let estimate = price.estimate().map(|it| it.price_usd);
+        let intent = match &self.journal {
+            Some(journal) => {
+                let opened = journal.begin(paid.intent(hash, key.clone(), estimate));
+                Some(opened.inspect_err(|_| self.limits.release(&key))?)
+            }
+            None => None,
+        };
+        self.post(submit, &key, intent, false).await
+    }
+
+    async fn post<H: Resource>(
+        &self,
+        submit: Submit<H>,
+        key: &IdempotencyKey,
+        intent: Option<OpenIntent>,
+        is_retry: bool,
+    ) -> ToolResult {
+        match Box::pin(submit.send()).await {
+            Ok(resource) => {
+                self.limits.charge(key);
+                tool_result(&resource, intent).await
+            }
+            Err(error) => {
+                let tool_error = ToolError::from(&error);
+                let failure = ambiguous_if_key_in_use(Failure::from(error));
+                if let Some(outcome) = failed_outcome(&failure, is_retry) {
+                    self.limits.release(key);
+                    if let Some(intent) = intent {
+                        close(intent, outcome);
+                    }
+                }
+                Err(tool_error)
+            }
+        }
+    }
+
+    /// Returns what a call may cost; an unknown price is allowed only where the server allows it.
+    fn cost(&self, price: &Price) -> Result<Usd, ToolError> {
+        match price.upper_bound() {
+            Some(cost) => Ok(cost),
+            None => self.limits.check_unpriced().map(|()| Usd::ZERO),
+        }
+    }
+
+    /// Reads a job, which may be one of either surface.
+    async fn read_job(&self, operation: Operation, arguments: &Map<String, Value>) -> ToolResult {
+        let segments = [require_id(arguments, "job_id")?];
+        let read = ApiRequest::new(operation, &segments);
+        match (&self.open, &self.developer) {
+            (Some(open), Some(developer)) => match read.send(&open.client).await {
+                Err(error) if error.code() == "job_not_found" => read.send(&developer.client).await,
+                result => result,
+            },
+            (Some(open), None) => read.send(&open.client).await,
+            _ => read.send(&self.developer()?.client).await,
+        }
+    }
+
+    /// Reads a run, which may be one of a Format or of the agent.
+    async fn read_run(
+        &self,
+        [format, agent]: [Operation; 2],
+        arguments: &Map<String, Value>,
+    ) -> ToolResult {
+        let segments = [require_id(arguments, "run_id")?];
+        let client = &self.developer()?.client;
+        let format = ApiRequest::new(format, &segments);
+        let agent = ApiRequest::new(agent, &segments);
+        match arguments.get("kind").and_then(Value::as_str) {
+            Some("format") => format.send(client).await,
+            Some("agent") => agent.send(client).await,
+            Some(_) => Err(ToolError::new(
+                "invalid_request",
+                "kind is format or agent.",
+            )),
+            None => match format.send(client).await {
+                // A key for the agent alone may not read Formats.
+                Err(error)
+                    if matches!(error.code(), "format_run_not_found" | "insufficient_scope") =>
+                {
+                    agent.send(client).await
+                }
+                result => result,
+            },
+        }
+    }
+
+    fn spend_limit(&self, arguments: &mut Map<String, Value>) -> Result<Usd, ToolError> {
+        self.limits
+            .spend_limit(arguments.remove("max_spend_usd").as_ref())
+    }
+
+    fn open(&self) -> Result<&Access<Open>, ToolError> {
+        let missing = || ToolError::new("not_configured", "The open surface is not configured.");
+        self.open.as_ref().ok_or_else(missing)
+    }
+
+    fn developer(&self) -> Result<&Access<Developer>, ToolError> {
+        let missing =
+            || ToolError::new("not_configured", "The developer surface is not configured.");
+        self.developer.as_ref().ok_or_else(missing)
+    }
+}
+
+/// Returns the receipt as a tool's structured content, and closes the intent: the model has it.
+async fn tool_result<H: Resource>(resource: &H, intent: Option<OpenIntent>) -> ToolResult {
+    let id = resource.resource_id();
+    let mut intent = intent;
+    if let Some(intent) = &mut intent
+        && intent.entry().resource.is_none()
+    {
+        // Where it cannot be written, the same call is sent again with the same key.
+        let _ = intent.receipt(id.clone(), resource.request_id(), resource.charge());
+    }
+    let receipt = resource.receipt_json().await;
+    let mut receipt = receipt.map_err(|error| ToolError::from(&error))?;
+    if let Some(fields) = receipt.as_object_mut() {
+        fields.insert(id.field().to_owned(), id.id().into());
+    }
+    if let Some(intent) = intent {
+        close(intent, Outcome::Submitted);
+    }
+    Ok(receipt)
+}
+
+/// Closes an intent. One that cannot be closed is found again by the next call that is the same.
+fn close(intent: OpenIntent, outcome: Outcome) {
+    let _ = intent.close(outcome);
+}
+
+/// Sets what a run may spend: what the call says, else its limit, or what the Format says if that is
+/// less.
+fn set_cap(
+    arguments: &mut Map<String, Value>,
+    default_cap: Option<Usd>,
+    spend_limit: Usd,
+) -> Result<(), ToolError> {
+    let cap = match arguments.remove(CAP) {
+        Some(requested) => amount_of(&requested),
+        None => Some(default_cap.map_or(spend_limit, |default_cap| default_cap.min(spend_limit))),
+    };
+    let cap = cap.filter(|cap| *cap > Usd::ZERO).ok_or_else(|| {
+        let text = "generation_spend_cap_usd must be a number of dollars above 0";
+        ToolError::new("invalid_request", text)
+    })?;
+    arguments.insert(CAP.to_owned(), usd_number(cap));
+    Ok(())
+}
+
+fn require_id<'a>(arguments: &'a Map<String, Value>, name: &str) -> Result<&'a str, ToolError> {
+    let id = arguments.get(name).and_then(Value::as_str);
+    id.ok_or_else(|| ToolError::new("invalid_request", format!("{name} is required, a string.")))
+}
+
+fn take_id(arguments: &mut Map<String, Value>, name: &str) -> Result<String, ToolError> {
+    let id = require_id(arguments, name)?.to_owned();
+    arguments.remove(name);
+    Ok(id)
+}

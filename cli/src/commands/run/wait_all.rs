@@ -1,0 +1,114 @@
+//! Many runs at once.
+
+use std::path::Path;
+
+use svc_sdk::Developer;
+
+use super::kind::{by_kind, resolve_kind};
+use crate::args::{RunKindChoice, WaitArgs};
+use crate::error::Failure;
+use crate::join_all::join_all;
+use crate::resource::run::summary::{self, RunSummary};
+use crate::resource::run::{FinishedRun, RunKind, outcome_of, tables};
+use crate::resource::{ReceiptMode, Resource};
+use crate::session::{Access, Session};
+use crate::types::{Outcome, ResourceId};
+use crate::wait::{self, Waiter};
+
+/// Which runs are waited for, and how.
+#[derive(Debug)]
+pub(super) struct WaitRequest<'a> {
+    pub(super) ids: Vec<String>,
+    pub(super) kind: Option<RunKindChoice>,
+    pub(super) args: &'a WaitArgs,
+    pub(super) download: Option<&'a Path>,
+    pub(super) receipt_mode: ReceiptMode,
+}
+
+/// Waits for all of them at once. The exit code is that of the first, as they were typed, that did
+/// not complete.
+pub(super) async fn wait_for_all(
+    session: &Session,
+    access: &Access<Developer>,
+    mut wait_request: WaitRequest<'_>,
+) -> Result<(), Failure> {
+    wait::remove_duplicates(&mut wait_request.ids);
+    if let Some(folder) = wait_request.download {
+        wait::check_writable(folder)?;
+    }
+    let mut kinds = Vec::new();
+    for id in &wait_request.ids {
+        kinds.push(resolve_kind(session, access, wait_request.kind, id).await?);
+    }
+    let waiters = wait_request.ids.iter().zip(&kinds).map(|(id, kind)| {
+        let (kind, args, download) = (*kind, wait_request.args, wait_request.download);
+        Box::pin(async move {
+            by_kind!(kind, K => {
+                let resource = K::handle(&access.client, id);
+                Box::pin(Waiter { session, resource, args, download }.wait()).await
+            })
+        })
+    });
+    let results = join_all(waiters.collect()).await;
+    let outcomes: Vec<Option<Outcome>> = results.iter().map(outcome).collect();
+    let printed = match (
+        <[_; 1]>::try_from(results),
+        kinds.as_slice(),
+        &*wait_request.ids,
+    ) {
+        (Ok([Ok(finished)]), [kind], [id]) => {
+            by_kind!(*kind, K => K::handle(&access.client, id).print_result(session, &finished, wait_request.receipt_mode))
+        }
+        (Ok([Err(failure)]), ..) => Err(failure),
+        (Ok([Ok(_)]), ..) => Ok(()),
+        (Err(results), kinds, _) => print_all(session, results, &wait_request.ids, kinds),
+    };
+    for (id, outcome) in wait_request.ids.into_iter().zip(outcomes) {
+        session.close_intent(&access.base_url, &ResourceId::Run(id), outcome);
+    }
+    printed
+}
+
+fn print_all(
+    session: &Session,
+    results: Vec<Result<FinishedRun, Failure>>,
+    ids: &[String],
+    kinds: &[RunKindChoice],
+) -> Result<(), Failure> {
+    let mut all_finished = Vec::new();
+    let mut failures = Vec::new();
+    for ((result, id), kind) in results.into_iter().zip(ids).zip(kinds) {
+        match result {
+            Ok(finished) => {
+                let stored = finished.files.is_some();
+                match summary::summarize(session, id, &finished.receipt, kind.as_str(), stored) {
+                    RunSummary::Completed(sentence) => session.printer.note(&sentence),
+                    RunSummary::Degraded(sentence, _) => session.printer.warn(&sentence),
+                    RunSummary::Failed(failure) => failures.push(failure),
+                }
+                all_finished.push(finished);
+            }
+            Err(failure) => failures.push(failure),
+        }
+    }
+    if !all_finished.is_empty() {
+        session
+            .printer
+            .print_list(&all_finished, tables::finished_list)?;
+    }
+    for failure in &failures {
+        session.printer.print_failure(failure);
+    }
+    let first = failures.first();
+    first.map_or(Ok(()), |failure| {
+        Err(Failure::already_reported(failure.exit()))
+    })
+}
+
+/// What a person was told of a run's end.
+fn outcome(result: &Result<FinishedRun, Failure>) -> Option<Outcome> {
+    match result {
+        Ok(finished) => outcome_of(&finished.receipt.status),
+        Err(failure) => failure.outcome(),
+    }
+}

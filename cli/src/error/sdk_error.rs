@@ -1,0 +1,224 @@
+//! What an error of the SDK means at the command line: the exit code, the words, what to do next.
+
+use std::error::Error as _;
+
+use serde_json::Value;
+use svc_sdk::Error;
+use svc_sdk::contract::{ErrorCode, NextAction};
+use svc_sdk::types::ErrorBody;
+
+use crate::error::{Exit, Failure};
+use crate::text::shell_quote;
+use crate::types::ResourceId;
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        let exit = exit_of(&error);
+        let mut failure = Self::new(exit, message(&error)).with_response(
+            error.code().map(|code| code.as_str().to_owned()),
+            error.status(),
+            error.request_id().map(|id| id.as_str().to_owned()),
+            error
+                .body()
+                .and_then(|body| body.details.as_ref())
+                .filter(|details| !details.is_empty())
+                .and_then(|details| serde_json::to_value(details).ok()),
+        );
+        failure = failure.with_next_action(error.advice().map(|action| action.as_str().to_owned()));
+        if let Some(resource) = resource_of(&error) {
+            failure = failure.for_resource(resource);
+        }
+        let issues = error.body().map(issues).unwrap_or_default();
+        failure = issues.into_iter().fold(failure, Failure::issue);
+        if let Some(key) = error.idempotency_key() {
+            failure = failure.with_idempotency_key(key.as_str());
+        }
+        match hint_for(&error, exit) {
+            Some(hint) => failure.hint(hint),
+            None => failure,
+        }
+    }
+}
+
+fn resource_of(error: &Error) -> Option<ResourceId> {
+    let job = error.job_id().map(|id| ResourceId::Job(id.to_string()));
+    let run = || error.run_id().map(|id| ResourceId::Run(id.to_string()));
+    let queue = || error.queue_id().map(|id| ResourceId::Queue(id.to_string()));
+    job.or_else(run).or_else(queue)
+}
+
+/// What is wrong with a request, place by place, where the service says so.
+fn issues(body: &ErrorBody) -> Vec<String> {
+    let violations = body.run_details().violations;
+    let mut issues: Vec<String> = violations.iter().map(ToString::to_string).collect();
+    let unknown: Vec<Value> = body.detail("errors").unwrap_or_default();
+    for error in &unknown {
+        let text = |name: &str| error.get(name).and_then(Value::as_str);
+        if let Some(field) = text("field") {
+            let message = text("message").unwrap_or("is refused");
+            let guess = text("suggestion").map(|it| format!("; did you mean {it}?"));
+            issues.push(format!("{field}: {message}{}", guess.unwrap_or_default()));
+        }
+    }
+    issues
+}
+
+/// The exit code of an error.
+fn exit_of(error: &Error) -> Exit {
+    if error.is_configuration() || error.is_invalid() {
+        return Exit::Usage;
+    }
+    if error.is_wait_deadline() {
+        return Exit::StillRunning;
+    }
+    if error.is_job_canceled() || error.is_run_canceled() {
+        return Exit::JobCanceled;
+    }
+    if error.is_run_skipped() {
+        return Exit::Skipped;
+    }
+    if error.is_job_failed() || error.is_run_failed() {
+        return Exit::JobFailed;
+    }
+    match error.top_up_status() {
+        Some("expired") => return Exit::JobCanceled,
+        Some(_) => return Exit::JobFailed,
+        None => {}
+    }
+    if error.is_ambiguous() && is_write(error) {
+        return Exit::Ambiguous;
+    }
+    if error.is_insufficient_funds() {
+        return Exit::Funds;
+    }
+    if error.is_unauthorized() || error.is_forbidden() {
+        return Exit::NotAllowed;
+    }
+    if error.is_not_found() {
+        return Exit::NotFound;
+    }
+    // A bad gateway to what the caller named, such as an attachment, is no overload.
+    let correctable = error.advice() == Some(NextAction::FixInput);
+    let overloaded = error.is_overloaded() || error.code().is_some_and(is_overload);
+    if error.is_rate_limited() || (overloaded && !correctable) {
+        return Exit::Overloaded;
+    }
+    if error.is_unreachable() {
+        return Exit::Unreachable;
+    }
+    error
+        .status()
+        .map_or(Exit::Failure, |status| match Exit::from_status(status) {
+            Exit::Done | Exit::Overloaded => Exit::Failure,
+            exit => exit,
+        })
+}
+
+/// Whether repeating the operation could do something a second time.
+fn is_write(error: &Error) -> bool {
+    use svc_sdk::contract::RetryClass::{Idempotent, Safe};
+
+    error
+        .operation()
+        .is_some_and(|operation| !matches!(operation.retry(), Safe | Idempotent))
+}
+
+fn is_overload(code: &ErrorCode) -> bool {
+    matches!(
+        code,
+        ErrorCode::DatabaseBusy | ErrorCode::ConcurrencyLimitReached | ErrorCode::RateLimited
+    )
+}
+
+/// The error in its own words, with what lies behind it.
+fn message(error: &Error) -> String {
+    // A poll that was refused is not one that could not be asked.
+    let refused = error.is_not_found() || error.is_unauthorized() || error.is_forbidden();
+    if let Some(body) = error.body()
+        && !body.message.is_empty()
+        && (refused || !error.is_poll_unreachable())
+    {
+        return body.message.clone();
+    }
+    let text = error.to_string();
+    let prefix = error.operation().map(|operation| format!("{operation}: "));
+    let mut text = prefix
+        .and_then(|prefix| text.strip_prefix(&prefix).map(str::to_owned))
+        .unwrap_or(text);
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let cause_text = cause.to_string();
+        if !text.contains(&cause_text) {
+            text.push_str(": ");
+            text.push_str(&cause_text);
+        }
+        source = cause.source();
+    }
+    text
+}
+
+/// What to do about it.
+fn hint_for(error: &Error, exit: Exit) -> Option<String> {
+    let wait = error.retry_after().map(|after| after.as_secs().max(1));
+    if error.code() == Some(&ErrorCode::OpenKeyRequired) {
+        return Some("use a key of the open surface: svc auth login --surface open".to_owned());
+    }
+    if error.code() == Some(&ErrorCode::WorkspaceKeyRequired) {
+        return Some("use a key of the workspace that owns it".to_owned());
+    }
+    // A file is fetched without a key: no other key would open it.
+    if error.is_download() && matches!(exit, Exit::NotAllowed | Exit::NotFound) {
+        return Some("the link may have expired: the job's result has a new one".to_owned());
+    }
+    let text = match (exit, error.advice()) {
+        // Who sent it says how to find out.
+        (Exit::Ambiguous, _) => return None,
+        (_, Some(NextAction::Authenticate)) if error.is_forbidden() => {
+            "use a key that may do this: scopes are fixed when a key is made"
+        }
+        (_, Some(NextAction::Authenticate)) => {
+            "store a valid key with `svc auth login`; see `svc auth status`"
+        }
+        (_, Some(NextAction::AddFunds)) => {
+            "add funds with `svc top-up create --amount-usd-cents N`, then run it again"
+        }
+        // What only looks is never charged for.
+        (Exit::NotFound, Some(NextAction::FixInput)) if !is_write(error) => {
+            "check the id, and that the key is of the workspace that it belongs to"
+        }
+        (_, Some(NextAction::FixInput)) => "correct the input; nothing was charged",
+        (_, Some(NextAction::RetryLater)) => {
+            return Some(match wait {
+                Some(seconds) => format!("run it again in {seconds} s"),
+                None => "run it again later".to_owned(),
+            });
+        }
+        (_, Some(NextAction::PollStatus)) => {
+            let (command, id) = match resource_of(error)? {
+                ResourceId::Job(id) => ("svc job status", id),
+                ResourceId::Run(id) => ("svc run status", id),
+                ResourceId::Queue(id) => ("svc queue get", id),
+            };
+            return Some(format!(
+                "look at how it stands: {command} {}",
+                shell_quote(&id)
+            ));
+        }
+        (_, Some(NextAction::ContactSupport)) => {
+            "contact the service's support, and name the request id"
+        }
+        (Exit::Unreachable, _) => {
+            "check the URL and the network: `svc config show --origin` says where the URL comes from"
+        }
+        (Exit::Overloaded, _) => "run it again later",
+        (Exit::NotAllowed, _) => "store a valid key with `svc auth login`; see `svc auth status`",
+        _ if error
+            .status()
+            .is_some_and(|status| (300..400).contains(&status)) =>
+        {
+            "check the URL: redirects are not followed, as the key would go with them; `svc config show --origin` says where the URL comes from"
+        }
+        _ => return None,
+    };
+    Some(text.to_owned())
+}

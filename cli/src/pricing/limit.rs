@@ -1,0 +1,102 @@
+//! The limit of `--max-price`, and the confirmation prompt.
+
+use svc_sdk::types::Usd;
+
+use super::price::Price;
+use crate::args::SpendingArgs;
+use crate::error::{Exit, Failure};
+use crate::session::Session;
+
+/// Refuses what is over the limit. Without a price there is no telling, so that is refused too.
+pub(crate) fn check_max_price(price: &Price, limit: Option<Usd>) -> Result<(), Failure> {
+    let Some(limit) = limit else { return Ok(()) };
+    let (why, next) = match (price, price.upper_bound()) {
+        (_, Some(max_usd)) if max_usd <= limit => return Ok(()),
+        (Price::SpendCap(_), Some(max_usd)) => (
+            format!("it may cost up to {max_usd} USD, which is over --max-price {limit}"),
+            Some("pass a lower --cap"),
+        ),
+        (_, Some(max_usd)) => (
+            format!("it costs {max_usd} USD, which is over --max-price {limit}"),
+            None,
+        ),
+        (Price::OwnerCap(..), None) => (
+            format!(
+                "only its owner caps it, at {}, and --max-price {limit} allows nothing that others may change",
+                price.describe()
+            ),
+            Some("pass --cap USD: it is the most that a run's generations can cost"),
+        ),
+        (_, None) => (
+            format!("no price can be had, and --max-price {limit} allows no unknown one"),
+            None,
+        ),
+    };
+    let failure = Failure::new(Exit::Funds, why).context("not submitted");
+    let failure = match next {
+        Some(next) => failure.hint(next),
+        None => failure,
+    };
+    Err(failure.hint("nothing was sent, nothing was charged"))
+}
+
+/// Says the price, and asks where somebody can be asked and something is at stake.
+pub(crate) fn confirm(
+    session: &Session,
+    what: &str,
+    price: &Price,
+    spending: &SpendingArgs,
+) -> Result<(), Failure> {
+    let price = price.describe();
+    if spending.yes || session.is_sandbox() || !session.printer.can_prompt() {
+        session.printer.note(&format!("price: {price}"));
+        return Ok(());
+    }
+    if session.printer.confirm(&format!("{what} for {price}?"))? {
+        return Ok(());
+    }
+    Err(Failure::other(
+        "not confirmed; nothing was sent, nothing was charged",
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::pricing::SpendCap;
+
+    fn usd(text: &str) -> Usd {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn a_limit_holds_to_the_last_digit_and_fails_closed() {
+        let charge = |text: &str| {
+            let estimate = serde_json::from_value(json!({ "price_usd": text }));
+            Price::Estimate(estimate.unwrap())
+        };
+        let cap = |text: &str| {
+            let max_usd = usd(text);
+            Price::SpendCap(SpendCap { max_usd, runs: 1 })
+        };
+        assert!(check_max_price(&charge("0.7035"), Some(usd("0.7035"))).is_ok());
+        assert!(check_max_price(&cap("2"), Some(usd("2"))).is_ok());
+        assert!(check_max_price(&Price::Unknown, None).is_ok());
+        for (price, limit) in [
+            (charge("0.7036"), "0.7035"),
+            (cap("2.000001"), "2"),
+            (Price::OwnerCap(usd("1"), 1), "2"),
+            (Price::Unknown, "1000"),
+            (charge("0.0001"), "0"),
+        ] {
+            assert_eq!(
+                check_max_price(&price, Some(usd(limit)))
+                    .unwrap_err()
+                    .exit(),
+                Exit::Funds
+            );
+        }
+    }
+}

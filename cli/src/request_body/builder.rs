@@ -1,0 +1,395 @@
+//! A request's body, made of flags: what was typed, never a null, never whose it is.
+
+use std::path::Path;
+
+use serde_json::{Map, Value};
+
+use crate::args::{
+    BodyArgs, CommunicationFields, ImageFields, JsonField, SpeechFields, VideoFields,
+};
+use crate::error::Failure;
+use crate::input::{read_file, read_json, read_text};
+
+/// Fields that the service takes from the key; a body must not carry them.
+const OWNER_FIELDS: [&str; 3] = ["workspace_id", "owner_user_id", "user_id"];
+
+/// A body that is being put together.
+#[derive(Debug, Default)]
+pub(crate) struct RequestBody {
+    fields: Map<String, Value>,
+    set_fields: Vec<String>,
+}
+
+impl RequestBody {
+    /// Begins with `--input`, `--prompt` and `--param`.
+    pub(crate) fn read(args: &BodyArgs) -> Result<Self, Failure> {
+        if args.prompt.as_deref() == Some("-") && args.input.as_deref() == Some(Path::new("-")) {
+            return Err(Failure::usage(
+                "--prompt - and --input - cannot both read standard input",
+            ));
+        }
+        let mut body = Self::from_input(args.input.as_deref())?;
+        if let Some(prompt) = &args.prompt {
+            body.set("prompt", Some(read_text("--prompt", prompt)?))?;
+        }
+        body.params(&args.params)?;
+        Ok(body)
+    }
+
+    /// Begins with `--input`.
+    pub(crate) fn from_input(input: Option<&Path>) -> Result<Self, Failure> {
+        let Some(path) = input else {
+            return Ok(Self::default());
+        };
+        match serde_json::from_slice(&read_file("--input", path)?) {
+            Ok(Value::Object(fields)) => Ok(Self::from_fields(fields)),
+            Ok(_) => Err(Failure::usage("--input must be a JSON object")),
+            Err(error) => Err(Failure::usage(format!("--input is no JSON: {error}"))),
+        }
+    }
+
+    /// Begins with fields that no flag gave.
+    pub(crate) fn from_fields(fields: Map<String, Value>) -> Self {
+        Self {
+            fields,
+            set_fields: Vec::new(),
+        }
+    }
+
+    /// Adds the fields of `--param`.
+    pub(crate) fn params(&mut self, params: &[JsonField]) -> Result<(), Failure> {
+        params
+            .iter()
+            .try_for_each(|param| self.set(&param.name, Some(param.value.clone())))
+    }
+
+    /// Adds the fields of a video.
+    pub(crate) fn video(mut self, args: &VideoFields) -> Result<Self, Failure> {
+        self.set("model", args.model.clone())?;
+        self.set("duration", args.duration)?;
+        self.set("resolution", args.resolution.clone())?;
+        self.set("aspect_ratio", args.aspect_ratio.clone())?;
+        self.set("image_url", args.image_url.clone())?;
+        self.set("end_image_url", args.end_image_url.clone())?;
+        self.set("video_url", args.video_url.clone())?;
+        self.set("audio_url", args.audio_url.clone())?;
+        self.set(
+            "reference_image_urls",
+            non_empty_list(&args.reference_image_urls),
+        )?;
+        self.set(
+            "reference_video_urls",
+            non_empty_list(&args.reference_video_urls),
+        )?;
+        self.set("generate_audio", args.generate_audio)?;
+        Ok(self)
+    }
+
+    /// Adds the fields of an image.
+    pub(crate) fn image(mut self, args: &ImageFields) -> Result<Self, Failure> {
+        self.set("model", args.model.clone())?;
+        self.set("aspect_ratio", args.aspect_ratio.clone())?;
+        self.set("resolution", args.resolution.clone())?;
+        self.set("num_images", args.num_images)?;
+        Ok(self)
+    }
+
+    /// Adds the fields of what an avatar says.
+    pub(crate) fn speech(self, args: &SpeechFields) -> Result<Self, Failure> {
+        let script = args.script.as_ref();
+        let script = script.map(|text| read_text("--script", text)).transpose()?;
+        let inputs = args.video_inputs.as_ref();
+        let inputs: Option<Value> = inputs
+            .map(|json| read_json("--video-inputs", json))
+            .transpose()?;
+        self.with("avatar_handle", args.avatar_handle.clone())?
+            .with("script", script)?
+            .with("video_inputs", inputs)?
+            .with("quality", args.quality.clone())
+    }
+
+    /// Adds what is said to the service besides what to make. A webhook sets `mode`.
+    pub(crate) fn communication(mut self, args: &CommunicationFields) -> Result<Self, Failure> {
+        self.set("webhook_url", args.webhook_url.clone())?;
+        self.set("mode", args.mode.clone())?;
+        if args.webhook_url.is_some() && args.mode.is_none() {
+            self.fields.insert("mode".to_owned(), "webhook".into());
+        }
+        self.set("wait_timeout_seconds", args.wait_timeout_seconds)?;
+        if !args.metadata.is_empty() {
+            let metadata = self
+                .fields
+                .entry("metadata")
+                .or_insert_with(|| Value::Object(Map::new()));
+            let Some(metadata) = metadata.as_object_mut() else {
+                return Err(Failure::usage(
+                    "metadata must be an object for --metadata to add to it",
+                ));
+            };
+            for pair in &args.metadata {
+                metadata.insert(pair.name.clone(), pair.value.clone().into());
+            }
+        }
+        Ok(self)
+    }
+
+    /// Adds a field that a flag names. A field that two flags name is bad usage.
+    pub(crate) fn set(
+        &mut self,
+        name: &str,
+        value: Option<impl Into<Value>>,
+    ) -> Result<(), Failure> {
+        let Some(value) = value else { return Ok(()) };
+        if self.set_fields.iter().any(|set_fields| set_fields == name) {
+            return Err(Failure::usage(format!("{name} is given twice")));
+        }
+        self.set_fields.push(name.to_owned());
+        self.fields.insert(name.to_owned(), value.into());
+        Ok(())
+    }
+
+    /// Adds a field that a flag names, in a chain.
+    pub(crate) fn with(
+        mut self,
+        name: &str,
+        value: Option<impl Into<Value>>,
+    ) -> Result<Self, Failure> {
+        self.set(name, value)?;
+        Ok(self)
+    }
+
+    /// Puts a value into an object of the body, which is made where it is missing.
+    pub(crate) fn with_nested(
+        mut self,
+        object: &str,
+        name: &str,
+        value: Option<impl Into<Value>>,
+    ) -> Result<Self, Failure> {
+        let Some(value) = value else { return Ok(self) };
+        let fields = self
+            .fields
+            .entry(object)
+            .or_insert_with(|| Value::Object(Map::new()));
+        let Some(fields) = fields.as_object_mut() else {
+            let why = format!("{object} must be an object for {object}.{name} to be part of it");
+            return Err(Failure::usage(why));
+        };
+        fields.insert(name.to_owned(), value.into());
+        Ok(self)
+    }
+
+    /// Moves a field that a flag gave into an object of the body.
+    pub(crate) fn moved_into(mut self, name: &str, object: &str) -> Result<Self, Failure> {
+        let value = self.fields.remove(name);
+        self.with_nested(object, name, value)
+    }
+
+    /// Sets a field that nothing has set.
+    pub(crate) fn with_default(mut self, name: &str, value: &str) -> Self {
+        self.fields.entry(name).or_insert_with(|| value.into());
+        self
+    }
+
+    /// The body, if it can be right.
+    pub(crate) fn finish(self) -> Result<Map<String, Value>, Failure> {
+        for owner in OWNER_FIELDS {
+            if self.fields.contains_key(owner) {
+                return Err(Failure::usage(format!(
+                    "{owner} is never sent: the key says whose it is"
+                )));
+            }
+        }
+        for (name, value) in &self.fields {
+            // A schema may well say that something is null.
+            let path = (name != "output_schema").then(|| find_null(name, value));
+            if let Some(path) = path.flatten() {
+                return Err(Failure::usage(format!(
+                    "{path} is null, which is never sent: leave it out"
+                )));
+            }
+            check_urls(name, value)?;
+        }
+        if self.fields.contains_key("end_image_url") && !self.fields.contains_key("image_url") {
+            return Err(Failure::usage(
+                "end_image_url needs image_url: a last frame without a first one",
+            ));
+        }
+        Ok(self.fields)
+    }
+}
+
+fn non_empty_list(items: &[String]) -> Option<Value> {
+    (!items.is_empty()).then(|| items.into())
+}
+
+fn find_null(path: &str, value: &Value) -> Option<String> {
+    match value {
+        Value::Null => Some(path.to_owned()),
+        Value::Array(items) => items
+            .iter()
+            .enumerate()
+            .find_map(|(index, item)| find_null(&format!("{path}[{index}]"), item)),
+        Value::Object(fields) => fields
+            .iter()
+            .find_map(|(name, value)| find_null(&format!("{path}.{name}"), value)),
+        _ => None,
+    }
+}
+
+/// What can never be right is found before anything is sent: a media URL that is not HTTPS.
+fn check_urls(name: &str, value: &Value) -> Result<(), Failure> {
+    let urls: Vec<&Value> = match value {
+        url if name.ends_with("_url") => vec![url],
+        Value::Array(urls) if name.ends_with("_urls") => urls.iter().collect(),
+        _ => return Ok(()),
+    };
+    for url in urls {
+        let text = url.as_str().unwrap_or_default();
+        let parsed = url::Url::parse(text).ok();
+        if !parsed.is_some_and(|url| url.scheme() == "https" && url.has_host()) {
+            return Err(Failure::usage(format!(
+                "{name} must be an https:// URL with a host, but is {url}"
+            )));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::args::Pair;
+    use crate::error::Exit;
+
+    fn param(text: &str) -> JsonField {
+        text.parse().unwrap()
+    }
+
+    fn made(body: BodyArgs, video: VideoFields) -> Result<Value, Failure> {
+        RequestBody::read(&body)?
+            .video(&video)?
+            .with_default("model", "auto")
+            .finish()
+            .map(Value::Object)
+    }
+
+    #[test]
+    fn flags_become_fields_and_only_those_that_were_given() {
+        let body = BodyArgs {
+            prompt: Some("a fox".into()),
+            params: vec![param("seed=7"), param("camera={\"pan\": 1.5}")],
+            input: None,
+        };
+        let video = VideoFields {
+            duration: Some(5),
+            reference_image_urls: vec!["https://a/1".into(), "https://a/2".into()],
+            ..VideoFields::default()
+        };
+        assert_eq!(
+            made(body, video).unwrap(),
+            json!({
+                "model": "auto", "prompt": "a fox", "seed": 7, "camera": {"pan": 1.5}, "duration": 5,
+                "reference_image_urls": ["https://a/1", "https://a/2"]
+            })
+        );
+    }
+
+    #[test]
+    fn a_whole_body_comes_from_a_file_and_flags_win() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("body.json");
+        fs::write(
+            &path,
+            r#"{"model": "video-f", "duration": 4, "metadata": {"a": 1}}"#,
+        )
+        .unwrap();
+        let args = BodyArgs {
+            input: Some(path),
+            ..BodyArgs::default()
+        };
+        let communication = CommunicationFields {
+            metadata: vec![Pair {
+                name: "order".into(),
+                value: "7".into(),
+            }],
+            webhook_url: Some("https://hooks.example/x".into()),
+            ..CommunicationFields::default()
+        };
+        let video = VideoFields {
+            duration: Some(6),
+            ..VideoFields::default()
+        };
+        let body = RequestBody::read(&args)
+            .unwrap()
+            .video(&video)
+            .unwrap()
+            .communication(&communication)
+            .unwrap();
+        assert_eq!(
+            Value::Object(body.with_default("model", "auto").finish().unwrap()),
+            json!({
+                "model": "video-f", "duration": 6, "metadata": {"a": 1, "order": "7"},
+                "webhook_url": "https://hooks.example/x", "mode": "webhook"
+            })
+        );
+    }
+
+    #[test]
+    fn what_can_never_be_right_is_bad_usage() {
+        let params = |text: &str| BodyArgs {
+            params: vec![param(text)],
+            ..BodyArgs::default()
+        };
+        let end = VideoFields {
+            end_image_url: Some("https://a/1".into()),
+            ..VideoFields::default()
+        };
+        let twice = VideoFields {
+            duration: Some(5),
+            ..VideoFields::default()
+        };
+        let rows = [
+            (
+                params("prompt=null"),
+                VideoFields::default(),
+                "prompt is null",
+            ),
+            (
+                params("camera={\"pan\": [1, null]}"),
+                VideoFields::default(),
+                "camera.pan[1] is null",
+            ),
+            (
+                params("workspace_id=\"ws_1\""),
+                VideoFields::default(),
+                "workspace_id is never sent",
+            ),
+            (
+                params("user_id=1"),
+                VideoFields::default(),
+                "user_id is never sent",
+            ),
+            (
+                params("image_url=\"http://a/1\""),
+                VideoFields::default(),
+                "image_url must be an https",
+            ),
+            (
+                params("reference_video_urls=[\"ftp://a\"]"),
+                VideoFields::default(),
+                "reference_video_urls must",
+            ),
+            (params("duration=4"), twice, "duration is given twice"),
+            (BodyArgs::default(), end, "end_image_url needs image_url"),
+        ];
+        for (body, video, said) in rows {
+            let failure = made(body, video).unwrap_err();
+            assert_eq!(failure.exit(), Exit::Usage);
+            assert!(failure.headline().contains(said), "{}", failure.headline());
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! The bodies that start runs: made of flags, and judged as far as they can be before they are sent.
+
+use std::path::Path;
+
+use serde_json::{Map, Value, json};
+use svc_sdk::contract::limits::SPEND_CAP_USD;
+use svc_sdk::types::{OutputSchema, Usd};
+
+use super::builder::RequestBody;
+use crate::args::{FormatFields, RunArgs};
+use crate::error::Failure;
+use crate::input::{check_single_stdin_reader, read_json_or_file, read_text};
+
+/// Fields of which a Format run needs one.
+const CONTENT_FIELDS: [&str; 4] = ["instruction", "input", "previous_run_id", "attachments"];
+
+/// Begins a body with `--input`, `--instruction`, `--param` and `--webhook-url`.
+pub(crate) fn from_args(args: &RunArgs) -> Result<RequestBody, Failure> {
+    check_single_stdin_reader(&[
+        ("--input", args.input.as_deref().and_then(Path::to_str)),
+        ("--instruction", args.instruction.as_deref()),
+    ])?;
+    let mut body = RequestBody::from_input(args.input.as_deref())?;
+    let instruction = args.instruction.as_ref();
+    let instruction = instruction
+        .map(|text| read_text("--instruction", text))
+        .transpose()?;
+    body.set("instruction", instruction)?;
+    body.params(&args.params)?;
+    body.with("webhook_url", args.webhook_url.clone())
+}
+
+/// The fields that the flags of a Format run give.
+pub(crate) fn format_fields(args: &FormatFields) -> Result<Map<String, Value>, Failure> {
+    let mut fields = Map::new();
+    let mut put = |name: &str, value: Option<Value>| {
+        if let Some(value) = value {
+            fields.insert(name.to_owned(), value);
+        }
+    };
+    let attachments: Vec<Value> = args
+        .attachments
+        .iter()
+        .map(|attachment| match attachment.strip_prefix("asset:") {
+            Some(id) => json!({ "asset_id": id }),
+            None => json!({ "url": attachment }),
+        })
+        .collect();
+    let object = |flag: &str, given: &Option<String>| {
+        let given = given.as_ref();
+        given
+            .map(|given| read_json_or_file(flag, given))
+            .transpose()
+    };
+    put(
+        "previous_run_id",
+        args.previous_run_id.clone().map(Value::from),
+    );
+    put(
+        "attachments",
+        (!attachments.is_empty()).then(|| attachments.into()),
+    );
+    put(
+        "output_schema",
+        object("--output-schema", &args.output_schema)?,
+    );
+    put(
+        "response_format",
+        object("--response-format", &args.response_format)?,
+    );
+    put("generation_spend_cap_usd", args.cap.cap.map(usd_number));
+    put("model", args.model.clone().map(Value::from));
+    put("on_active_run", args.on_active_run.clone().map(Value::from));
+    Ok(fields)
+}
+
+/// An amount as the JSON number that it is.
+pub(crate) fn usd_number(amount: Usd) -> Value {
+    let text = amount.to_string();
+    let text = text.trim_end_matches('0').trim_end_matches('.');
+    serde_json::from_str(text).unwrap_or_else(|_| amount.to_string().into())
+}
+
+/// What can never be right about the body of a Format run is found before it is sent.
+pub(crate) fn validate_format(body: &Map<String, Value>) -> Result<(), Failure> {
+    if !CONTENT_FIELDS.iter().any(|name| body.contains_key(*name)) {
+        return Err(Failure::usage("there is nothing to run")
+            .hint("pass --instruction, --attach, --continue, or --param 'input={…}'"));
+    }
+    if body.contains_key("output_schema") && body.contains_key("response_format") {
+        return Err(Failure::usage(
+            "output_schema and response_format exclude each other",
+        ));
+    }
+    if let Some(schema) = body.get("output_schema") {
+        validate_schema(schema)?;
+    }
+    let attachments = body.get("attachments").and_then(Value::as_array);
+    for attachment in attachments.into_iter().flatten() {
+        validate_attachment(attachment)?;
+    }
+    validate_cap(body)
+}
+
+/// What can never be right about a cap.
+pub(crate) fn validate_cap(body: &Map<String, Value>) -> Result<(), Failure> {
+    let Some(cap) = body.get("generation_spend_cap_usd") else {
+        return Ok(());
+    };
+    let max_cap = i64::try_from(SPEND_CAP_USD).unwrap_or(i64::MAX);
+    let max_cap = Usd::from_micros(1_000_000)
+        .times(max_cap)
+        .unwrap_or_default();
+    let amount: Option<Usd> = cap
+        .is_number()
+        .then(|| serde_json::from_value(cap.clone()).ok())
+        .flatten();
+    match amount {
+        Some(amount) if amount > Usd::ZERO && amount <= max_cap => Ok(()),
+        _ => Err(Failure::usage(format!(
+            "the cap must be a number above 0 and at most {SPEND_CAP_USD}, but is {cap}"
+        ))),
+    }
+}
+
+fn validate_attachment(attachment: &Value) -> Result<(), Failure> {
+    let asset = attachment.get("asset_id").and_then(Value::as_str);
+    let url = attachment.get("url").and_then(Value::as_str);
+    let https = |url: &str| {
+        let parsed = url::Url::parse(url).ok();
+        parsed.is_some_and(|url| url.scheme() == "https" && url.has_host())
+    };
+    match (asset, url) {
+        (Some(id), None) if !id.is_empty() => Ok(()),
+        (None, Some(url)) if https(url) => Ok(()),
+        _ => Err(Failure::usage(format!(
+            "an attachment is an https:// URL or asset:ID, but is {attachment}"
+        ))),
+    }
+}
+
+/// A schema outside of what the service supports is refused here, with every place.
+fn validate_schema(schema: &Value) -> Result<(), Failure> {
+    let violations = OutputSchema::check(schema);
+    if violations.is_empty() {
+        return Ok(());
+    }
+    let count = match violations.len() {
+        1 => "one place".to_owned(),
+        count => format!("{count} places"),
+    };
+    let failure = Failure::usage(format!(
+        "the output schema is outside of what the service supports in {count}; nothing was sent"
+    ));
+    let details = json!({ "violations": violations });
+    let code = Some("output_schema_invalid".to_owned());
+    let failure = failure.with_response(code, None, None, Some(details));
+    let issues = violations.iter().map(ToString::to_string);
+    Err(issues.fold(failure, Failure::issue))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Exit;
+
+    fn fields(json: Value) -> Map<String, Value> {
+        json.as_object().cloned().unwrap()
+    }
+
+    #[test]
+    fn flags_become_the_fields_that_they_are() {
+        let args = FormatFields {
+            previous_run_id: Some("run_1".into()),
+            attachments: vec!["https://a.example/x.png".into(), "asset:as_1".into()],
+            output_schema: Some(r#"{"type": "object"}"#.into()),
+            cap: crate::args::CapArg {
+                cap: Some("2.50".parse().unwrap()),
+            },
+            on_active_run: Some("reject".into()),
+            ..FormatFields::default()
+        };
+        assert_eq!(
+            Value::Object(format_fields(&args).unwrap()),
+            json!({
+                "previous_run_id": "run_1",
+                "attachments": [{"url": "https://a.example/x.png"}, {"asset_id": "as_1"}],
+                "output_schema": {"type": "object"}, "generation_spend_cap_usd": 2.5,
+                "on_active_run": "reject"
+            })
+        );
+    }
+
+    #[test]
+    fn an_amount_is_written_as_the_number_that_it_is() {
+        for (text, json) in [
+            ("2", "2"),
+            ("0.1", "0.1"),
+            ("499.999999", "499.999999"),
+            ("100", "100"),
+        ] {
+            assert_eq!(usd_number(text.parse().unwrap()).to_string(), json);
+        }
+    }
+
+    #[test]
+    fn what_can_never_be_right_is_bad_usage() {
+        let rows = [
+            (json!({"model": "m"}), "nothing to run"),
+            (
+                json!({"instruction": "x", "output_schema": {"type": "object"}, "response_format": {}}),
+                "exclude each other",
+            ),
+            (
+                json!({"instruction": "x", "generation_spend_cap_usd": 0}),
+                "above 0",
+            ),
+            (
+                json!({"instruction": "x", "generation_spend_cap_usd": 500.000001}),
+                "at most 500",
+            ),
+            (
+                json!({"instruction": "x", "generation_spend_cap_usd": "2"}),
+                "a number",
+            ),
+            (json!({"attachments": [{"url": "http://a"}]}), "https://"),
+            (json!({"attachments": [{}]}), "asset:ID"),
+        ];
+        for (body, said) in rows {
+            let failure = validate_format(&fields(body)).unwrap_err();
+            assert_eq!(failure.exit(), Exit::Usage);
+            assert!(failure.headline().contains(said), "{}", failure.headline());
+        }
+        let good = json!({"previous_run_id": "run_1", "generation_spend_cap_usd": 500});
+        assert!(validate_format(&fields(good)).is_ok());
+    }
+
+    #[test]
+    fn standard_input_is_read_once() {
+        let flags =
+            |one, other| check_single_stdin_reader(&[("--a", one), ("--b", None), ("--c", other)]);
+        assert!(flags(Some("-"), Some("x")).is_ok());
+        let failure = flags(Some("-"), Some("-")).unwrap_err();
+        assert!(failure.headline().contains("--a - and --c -"));
+    }
+
+    #[test]
+    fn a_schema_is_refused_with_every_place() {
+        let schema = json!({"type": "array", "properties": {"a": {"pattern": "^F"}}});
+        let failure = validate_format(&fields(
+            json!({"instruction": "x", "output_schema": schema}),
+        ));
+        let failure = failure.unwrap_err();
+        assert_eq!(failure.exit(), Exit::Usage);
+        let said = failure.detail_lines().join("\n");
+        assert!(said.contains("the root must"), "{said}");
+        assert!(said.contains("/properties/a/pattern"), "{said}");
+        let json = failure.to_json();
+        assert_eq!(
+            json["error"]["details"]["violations"][1]["rule"],
+            "unsupported_keyword"
+        );
+    }
+}

@@ -1,0 +1,209 @@
+//! Handles of bulk queues, as resources.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+use svc_sdk::contract::RunStatus;
+use svc_sdk::developer::Client;
+use svc_sdk::download::{OnProgress, Progress};
+use svc_sdk::runs::{FormatRun, QueueHandle};
+use svc_sdk::types::{Queue, RequestId};
+use svc_sdk::{Error, Update, Updates};
+
+use super::finished::{FinishedItem, FinishedQueue};
+use super::{summary, tables};
+use crate::args::SurfaceChoice;
+use crate::error::Failure;
+use crate::join_all::join_all;
+use crate::output::ProgressLine;
+use crate::pricing::{Price, SpendCap};
+use crate::resource::run::{RunKind, terminal_receipt};
+use crate::resource::{ReceiptMode, Resource, Stopped};
+use crate::session::Session;
+use crate::types::{ResourceId, SubmitRequest};
+
+impl Resource for QueueHandle {
+    type Finished = FinishedQueue;
+
+    const NOUN: &'static str = "queue";
+    const VERB: &'static str = "Start";
+    const DEFAULT_TIMEOUT: Option<Duration> = None;
+
+    fn from_id(client: &Client, id: &str) -> Self {
+        client.format_queue(id)
+    }
+
+    fn resource_id(&self) -> ResourceId {
+        ResourceId::Queue(self.id().as_str().to_owned())
+    }
+
+    fn is_replay(&self) -> bool {
+        self.is_replay()
+    }
+
+    fn is_receipted(&self) -> bool {
+        self.receipt().is_some()
+    }
+
+    fn request_id(&self) -> Option<&str> {
+        let id = self.receipt()?.request_id.as_ref();
+        id.map(RequestId::as_str)
+    }
+
+    async fn price(client: &Client, request: &SubmitRequest) -> Result<Price, Failure> {
+        let items = request.body.get("items").and_then(Value::as_array);
+        let items = items.map_or(&[] as &[Value], Vec::as_slice);
+        if let Some(cap) = SpendCap::from_items(items) {
+            return Ok(Price::SpendCap(cap));
+        }
+        let default_cap = FormatRun::default_cap(client, request).await;
+        Ok(default_cap.map_or(Price::Unknown, |cap| Price::OwnerCap(cap, items.len())))
+    }
+
+    fn list_command(session: &Session, request: &SubmitRequest) -> String {
+        let format = request.segments.join("/");
+        session.resume_command(SurfaceChoice::Developer, &["format", "runs", &format])
+    }
+
+    fn wait_command(&self, session: &Session, folder: Option<&Path>) -> String {
+        let folder = folder.map(|folder| folder.display().to_string());
+        let mut words = vec!["queue", "wait", self.id().as_str()];
+        if let Some(folder) = &folder {
+            words.extend(["--download", folder]);
+        }
+        session.resume_command(SurfaceChoice::Developer, &words)
+    }
+
+    fn download_command(&self, session: &Session, folder: &Path) -> String {
+        self.wait_command(session, Some(folder))
+    }
+
+    fn status_updates(&self) -> Updates<Self> {
+        self.updates()
+    }
+
+    fn show_status(live: &ProgressLine<'_>, update: &Update<Queue>) {
+        let queue = &update.status;
+        let counts = queue.counts();
+        let known = !queue.items.is_empty() || queue.counts.is_some();
+        live.update(update, known.then(|| tables::progress(&counts)).as_deref());
+        live.rows(&tables::rows(&queue.items));
+    }
+
+    async fn result(&self, queue: Queue) -> Result<FinishedQueue, Failure> {
+        let reads = queue.items.iter().enumerate().map(|(position, item)| {
+            let index = item.index.or_else(|| u64::try_from(position).ok());
+            let run = self.run(item);
+            Box::pin(async move {
+                let read = match &run {
+                    Some(run) if item.status.is_terminal() => Some(terminal_receipt(run).await),
+                    Some(run) => Some(run.get().await),
+                    None => None,
+                };
+                let (receipt, failure) = match read {
+                    Some(Ok(receipt)) => (Some(receipt), None),
+                    Some(Err(error)) => (None, Some(Failure::from(error))),
+                    None => (None, None),
+                };
+                FinishedItem {
+                    index: index.unwrap_or_default(),
+                    item: item.clone(),
+                    receipt,
+                    files: None,
+                    failure,
+                }
+            })
+        });
+        let items = join_all(reads.collect()).await;
+        Ok(FinishedQueue {
+            counts: queue.counts(),
+            items,
+        })
+    }
+
+    async fn download(
+        &self,
+        finished: &mut FinishedQueue,
+        folder: &Path,
+        on_progress: OnProgress,
+    ) -> Result<(), Failure> {
+        let mut done = 0;
+        for item in &mut finished.items {
+            let Some((run, receipt)) = self.run(&item.item).zip(item.receipt.as_ref()) else {
+                continue;
+            };
+            let tell = Arc::clone(&on_progress);
+            let before = done;
+            // Its files are counted on from those of the items before it.
+            let with_offset = move |progress: Progress| {
+                let mut all = progress;
+                all.index += before;
+                tell(all);
+            };
+            if !receipt.artifacts.is_empty() {
+                let into = item.folder(folder);
+                let files = run.download_receipt(receipt, into, Some(Arc::new(with_offset)));
+                match files.await {
+                    Ok(files) => item.files = Some(files.into_iter().map(Into::into).collect()),
+                    // One that cannot be fetched does not hide the others.
+                    Err(error) => item.failure = Some(error.into()),
+                }
+            }
+            done += receipt.artifacts.len();
+        }
+        Ok(())
+    }
+
+    /// A queue is canceled by canceling its runs, those too that begin meanwhile.
+    async fn stop(&self) -> Result<Stopped, Error> {
+        let mut updates = self.updates();
+        let mut progress = String::new();
+        let mut canceled = false;
+        while let Some(update) = updates.next().await {
+            let queue = update?.status;
+            progress = tables::progress(&queue.counts());
+            canceled = queue
+                .items
+                .iter()
+                .any(|it| it.status == RunStatus::Canceled);
+            for item in queue.items.iter().filter(|it| !it.status.is_terminal()) {
+                if let Some(run) = self.run(item) {
+                    run.cancel().await?;
+                }
+            }
+        }
+        Ok(Stopped {
+            description: format!("through: {progress}; what was done is billed"),
+            is_canceled: canceled,
+        })
+    }
+
+    fn print_result(
+        &self,
+        session: &Session,
+        finished: &FinishedQueue,
+        _: ReceiptMode,
+    ) -> Result<(), Failure> {
+        let printed = session.printer.print_list(&finished.items, tables::results);
+        // How they ended is the exit code, whether or not their receipts could be printed.
+        summary::summarize(session, self.id().as_str(), finished).and(printed)
+    }
+
+    #[cfg(feature = "mcp")]
+    async fn receipt_json(&self) -> Result<serde_json::Value, svc_sdk::Error> {
+        Ok(match self.receipt() {
+            Some(receipt) => serde_json::json!(receipt),
+            None => serde_json::json!(self.get().await?),
+        })
+    }
+
+    async fn print_receipt(&self, session: &Session) -> Result<(), Failure> {
+        let queue = match self.receipt() {
+            Some(receipt) => receipt.clone(),
+            None => self.get().await?,
+        };
+        session.printer.print_item(&queue, tables::queue)
+    }
+}

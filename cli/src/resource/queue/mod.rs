@@ -1,0 +1,6 @@
+//! Bulk queues of Format runs.
+
+mod finished;
+mod handle;
+mod summary;
+pub(crate) mod tables;

@@ -1,0 +1,153 @@
+//! A queue and its items, as lines and tables.
+
+use svc_sdk::contract::RunStatus;
+use svc_sdk::types::{Queue, QueueCounts, QueueItem, RunReceipt};
+
+use super::finished::FinishedItem;
+use crate::output::Table;
+use crate::tables::artifact_label;
+use crate::text::sanitize;
+
+/// A queue, as a table.
+pub(crate) fn queue(queue: &Queue) -> Table {
+    let mut table = Table::key_value();
+    table.field("queue", queue.id());
+    table.field("format", queue.format_id.as_ref());
+    table.field("status", queue.status.as_ref());
+    table.field("runs", Some(progress(&queue.counts())));
+    table.field("at once", queue.concurrency);
+    table.field("created", queue.created_at.as_ref());
+    for (position, item) in queue.items.iter().enumerate() {
+        let index = item
+            .index
+            .map_or_else(|| position.to_string(), |index| index.to_string());
+        let run = item.run_id.as_ref().map_or("", |id| id.as_str());
+        table.field(
+            &format!("item {index}"),
+            Some(format!("{}  {run}", item.status).trim_end()),
+        );
+    }
+    table.field("request", queue.request_id.as_ref());
+    table
+}
+
+/// How far a queue is: `12 of 20 ended, 4 at work, 2 failed`.
+pub(super) fn progress(counts: &QueueCounts) -> String {
+    let mut text = format!("{} of {} ended", counts.ended(), counts.total);
+    for (count, word) in [
+        (counts.running, "at work"),
+        (counts.failed, "failed"),
+        (counts.canceled, "canceled"),
+        (counts.skipped, "skipped"),
+    ] {
+        if count > 0 {
+            text.push_str(&format!(", {count} {word}"));
+        }
+    }
+    text
+}
+
+/// The lines of the items, those first that a person looks for: at work, gone wrong, ended, to come.
+pub(super) fn rows(items: &[QueueItem]) -> Vec<String> {
+    let mut rows: Vec<(u8, String)> = items
+        .iter()
+        .enumerate()
+        .map(|(position, item)| {
+            let rank = match item.status {
+                RunStatus::Running => 0,
+                RunStatus::Failed | RunStatus::Canceled | RunStatus::Skipped => 1,
+                RunStatus::Completed => 2,
+                _ => 3,
+            };
+            let index = item
+                .index
+                .map_or_else(|| position.to_string(), |index| index.to_string());
+            let run = item.run_id.as_ref().map_or("", |id| id.as_str());
+            let line = format!("{index:>3}  {:<9}  {run}", item.status.as_str());
+            (rank, sanitize(line.trim_end()))
+        })
+        .collect();
+    rows.sort_by_key(|(rank, _)| *rank);
+    rows.into_iter().map(|(_, row)| row).collect()
+}
+
+/// What the items came to.
+pub(super) fn results(items: &[FinishedItem]) -> Table {
+    let mut table = Table::new(["item", "run", "status", "usd", "what", "where"]);
+    for item in items {
+        let index = item.index.to_string();
+        let run = item.item.run_id.as_ref().map_or("", |id| id.as_str());
+        let status = item.status().as_str();
+        let spent = match item.receipt.as_ref().map(RunReceipt::billable_amount) {
+            Some(Some(spent)) => spent.to_string(),
+            Some(None) => "unknown".to_owned(),
+            None => String::new(),
+        };
+        let mut lines: Vec<(&str, String)> = Vec::new();
+        if let Some(failure) = &item.failure {
+            lines.push(("trouble", failure.headline()));
+        }
+        if let Some(why) = item.why() {
+            lines.push(("error", why));
+        }
+        if let Some(receipt) = &item.receipt {
+            if let Some(output) = &receipt.output {
+                lines.push(("output", output.to_string()));
+            }
+            match &item.files {
+                Some(files) => lines.extend(files.iter().map(|it| ("file", it.path.clone()))),
+                None => lines.extend(receipt.artifacts.iter().map(|artifact| {
+                    let kind = artifact_label(artifact);
+                    (kind, artifact.url.clone())
+                })),
+            }
+        }
+        if lines.is_empty() {
+            table.row([&index, run, status, &spent, "", ""]);
+        }
+        for (position, (what, where_)) in lines.iter().enumerate() {
+            match position {
+                0 => table.row([&index, run, status, &spent, what, where_]),
+                _ => table.row(["", "", "", "", what, where_]),
+            }
+        }
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn how_far_a_queue_is_is_said_without_what_there_is_none_of() {
+        let counts = json!({"total": 20, "queued": 4, "running": 4, "completed": 11, "failed": 1});
+        let queue: Queue = serde_json::from_value(json!({ "counts": counts })).unwrap();
+        assert_eq!(
+            progress(&queue.counts()),
+            "12 of 20 ended, 4 at work, 1 failed"
+        );
+    }
+
+    #[test]
+    fn what_is_at_work_comes_first_and_what_is_to_come_last() {
+        let items: Vec<QueueItem> = serde_json::from_value(json!([
+            {"index": 0, "status": "completed", "run_id": "run_a"},
+            {"index": 1, "status": "failed", "run_id": "run_b"},
+            {"index": 2, "status": "running", "run_id": "run_\u{1b}[2Jc"},
+            {"index": 3, "status": "queued", "run_id": null}
+        ]))
+        .unwrap();
+        assert_eq!(
+            rows(&items),
+            [
+                "  2  running    run_[2Jc",
+                "  1  failed     run_b",
+                "  0  completed  run_a",
+                "  3  queued"
+            ]
+        );
+    }
+}

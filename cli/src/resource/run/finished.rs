@@ -1,0 +1,72 @@
+//! Finished runs.
+
+use serde::Serialize;
+use svc_sdk::contract::RunStatus;
+use svc_sdk::types::{RunReceipt, RunUsage};
+
+use crate::resource::StoredFile;
+use crate::types::Outcome;
+
+/// What a run came to, with its files where they were downloaded.
+#[derive(Debug, Serialize)]
+pub(crate) struct FinishedRun {
+    #[serde(flatten)]
+    pub(crate) receipt: RunReceipt,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) files: Option<Vec<StoredFile>>,
+}
+
+/// What a run spent, of what: never a 0 for what could not be read.
+pub(crate) fn spend(receipt: &RunReceipt) -> String {
+    let cap = receipt
+        .usage
+        .as_ref()
+        .and_then(RunUsage::generation_spend_cap);
+    match (receipt.billable_amount(), cap) {
+        (Some(spent), Some(cap)) => format!("spent {spent} of a cap of {cap} USD"),
+        (Some(spent), None) => format!("spent {spent} USD"),
+        (None, Some(cap)) => format!("spend unknown, of a cap of {cap} USD"),
+        (None, None) => "spend unknown".to_owned(),
+    }
+}
+
+/// What became of a run in that status, where it has ended.
+pub(crate) fn outcome_of(status: &RunStatus) -> Option<Outcome> {
+    match status {
+        RunStatus::Completed => Some(Outcome::Completed),
+        RunStatus::Failed => Some(Outcome::Failed),
+        RunStatus::Canceled => Some(Outcome::Canceled),
+        RunStatus::Skipped => Some(Outcome::Skipped),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_spend_that_could_not_be_read_is_not_zero() {
+        let of = |usage: serde_json::Value| {
+            let receipt = json!({"run_id": "run_1", "status": "completed", "usage": usage});
+            spend(&serde_json::from_value(receipt).unwrap())
+        };
+        let rows = [
+            (json!(null), "spend unknown"),
+            (
+                json!({"generation_spend_cap_usd_micros": 2_000_000}),
+                "spend unknown, of a cap of 2.0000 USD",
+            ),
+            (json!({"billable_amount_usd_micros": 0}), "spent 0.0000 USD"),
+            (
+                json!({"billable_amount_usd_micros": 420_000, "generation_spend_cap_usd_micros": 2_000_000}),
+                "spent 0.4200 of a cap of 2.0000 USD",
+            ),
+        ];
+        for (usage, said) in rows {
+            assert_eq!(of(usage), said);
+        }
+    }
+}

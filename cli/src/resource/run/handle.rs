@@ -1,0 +1,209 @@
+//! Handles of runs, as resources.
+
+use std::path::Path;
+use std::time::Duration;
+
+use svc_sdk::contract::RunStatus;
+use svc_sdk::contract::limits::SUGGESTED_VIDEO_DEADLINE;
+use svc_sdk::developer::Client;
+use svc_sdk::download::OnProgress;
+use svc_sdk::runs::{Kind, RunHandle};
+use svc_sdk::types::{RequestId, RunReceipt, RunStatusPayload, Usd};
+use svc_sdk::{Error, Update, Updates};
+
+use super::finished::FinishedRun;
+use super::kind::RunKind;
+use super::summary::{self, RunSummary, download_command};
+use super::tables;
+use crate::args::SurfaceChoice;
+use crate::error::Failure;
+use crate::output::ProgressLine;
+use crate::pricing::{Price, SpendCap};
+use crate::resource::{ReceiptMode, Resource, Stopped, StoredFile};
+use crate::session::Session;
+use crate::text::sanitize;
+use crate::types::{ResourceId, SubmitRequest};
+
+impl<K: RunKind> Resource for RunHandle<K> {
+    type Finished = FinishedRun;
+
+    const NOUN: &'static str = "run";
+    const VERB: &'static str = "Start";
+    const DEFAULT_TIMEOUT: Option<Duration> = Some(SUGGESTED_VIDEO_DEADLINE);
+
+    fn from_id(client: &Client, id: &str) -> Self {
+        K::handle(client, id)
+    }
+
+    fn resource_id(&self) -> ResourceId {
+        ResourceId::Run(self.id().as_str().to_owned())
+    }
+
+    fn is_replay(&self) -> bool {
+        self.is_replay()
+    }
+
+    fn is_receipted(&self) -> bool {
+        self.receipt().is_some()
+    }
+
+    fn request_id(&self) -> Option<&str> {
+        let id = self.receipt()?.request_id.as_ref();
+        id.map(RequestId::as_str)
+    }
+
+    async fn price(client: &Client, request: &SubmitRequest) -> Result<Price, Failure> {
+        if let Some(cap) = SpendCap::from_body(&request.body) {
+            return Ok(Price::SpendCap(cap));
+        }
+        let default_cap = K::default_cap(client, request).await;
+        Ok(default_cap.map_or(Price::Unknown, |cap| Price::OwnerCap(cap, 1)))
+    }
+
+    fn list_command(session: &Session, request: &SubmitRequest) -> String {
+        let words = K::list_command(request);
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        session.resume_command(SurfaceChoice::Developer, &words)
+    }
+
+    fn wait_command(&self, session: &Session, folder: Option<&Path>) -> String {
+        let folder = folder.map(|folder| folder.display().to_string());
+        let kind = K::KIND;
+        let mut words = vec!["run", "wait", self.id().as_str(), "--kind", kind.as_str()];
+        if let Some(folder) = &folder {
+            words.extend(["--download", folder]);
+        }
+        session.resume_command(SurfaceChoice::Developer, &words)
+    }
+
+    fn download_command(&self, session: &Session, folder: &Path) -> String {
+        download_command(session, self.id().as_str(), K::KIND.as_str(), folder)
+    }
+
+    fn status_updates(&self) -> Updates<Self> {
+        self.updates()
+    }
+
+    fn show_status(live: &ProgressLine<'_>, update: &Update<RunStatusPayload>) {
+        let status = update.status.status.as_ref().map(RunStatus::as_str);
+        let spent = update
+            .status
+            .usage
+            .as_ref()
+            .and_then(|usage| usage.billable_amount_usd_micros)
+            .filter(|spent| *spent > 0);
+        let word = match (status, spent) {
+            (Some(status), Some(spent)) => {
+                Some(format!("{status}, spent {} USD", Usd::from_micros(spent)))
+            }
+            (status, _) => status.map(str::to_owned),
+        };
+        live.update(update, word.as_deref());
+    }
+
+    async fn result(&self, _: RunStatusPayload) -> Result<FinishedRun, Failure> {
+        let receipt = terminal_receipt(self).await?;
+        Ok(FinishedRun {
+            receipt,
+            files: None,
+        })
+    }
+
+    async fn download(
+        &self,
+        finished: &mut FinishedRun,
+        folder: &Path,
+        on_progress: OnProgress,
+    ) -> Result<(), Failure> {
+        let files = self.download_receipt(&finished.receipt, folder, Some(on_progress));
+        finished.files = Some(files.await?.into_iter().map(StoredFile::from).collect());
+        Ok(())
+    }
+
+    async fn stop(&self) -> Result<Stopped, Error> {
+        let status = self.cancel().await?.status;
+        let canceled = status == RunStatus::Canceled;
+        Ok(Stopped {
+            description: match canceled {
+                true => "canceled; what it did before that is billed".to_owned(),
+                false => status.to_string(),
+            },
+            is_canceled: canceled,
+        })
+    }
+
+    fn print_result(
+        &self,
+        session: &Session,
+        finished: &FinishedRun,
+        receipt_mode: ReceiptMode,
+    ) -> Result<(), Failure> {
+        let printer = &session.printer;
+        let receipt = &finished.receipt;
+        let printed = match &receipt.output {
+            Some(output)
+                if receipt.status == RunStatus::Completed
+                    && receipt_mode == ReceiptMode::OutputOnly =>
+            {
+                let printed = printer.print_value(output, || tables::finished(finished));
+                for file in finished.files.iter().flatten() {
+                    printer.note(&format!("stored {file}"));
+                }
+                printed
+            }
+            _ => printer.print_item(finished, tables::finished),
+        };
+        match summary::summarize(
+            session,
+            self.id().as_str(),
+            receipt,
+            K::KIND.as_str(),
+            finished.files.is_some(),
+        ) {
+            RunSummary::Completed(sentence) => printer.note(&sentence),
+            RunSummary::Degraded(sentence, issues) => {
+                printer.warn(&sentence);
+                issues
+                    .iter()
+                    .for_each(|issue| printer.note(&format!("  {}", sanitize(issue))));
+            }
+            // How it ended is the exit code, whether or not its receipt could be printed.
+            RunSummary::Failed(failure) => return Err(failure),
+        }
+        printed
+    }
+
+    #[cfg(feature = "mcp")]
+    async fn receipt_json(&self) -> Result<serde_json::Value, svc_sdk::Error> {
+        Ok(match self.receipt() {
+            Some(receipt) => serde_json::json!(receipt),
+            None => serde_json::json!(self.get().await?),
+        })
+    }
+
+    async fn print_receipt(&self, session: &Session) -> Result<(), Failure> {
+        let receipt = match self.receipt() {
+            Some(receipt) => receipt.clone(),
+            None => self.get().await?,
+        };
+        let finished = FinishedRun {
+            receipt,
+            files: None,
+        };
+        session.printer.print_item(&finished, tables::finished)
+    }
+}
+
+/// The terminal receipt of a run, however it ended.
+pub(crate) async fn terminal_receipt<K: Kind>(run: &RunHandle<K>) -> Result<RunReceipt, Error> {
+    match run.outcome().await {
+        Ok(receipt) => Ok(receipt),
+        Err(error) => {
+            let ended = error.is_run_failed() || error.is_run_canceled() || error.is_run_skipped();
+            match error.run_receipt() {
+                Some(receipt) if ended => Ok(receipt.clone()),
+                _ => Err(error),
+            }
+        }
+    }
+}

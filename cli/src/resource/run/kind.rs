@@ -1,0 +1,108 @@
+//! The kinds of runs: of Actions, of Formats, and Agent Completions.
+
+use svc_sdk::contract::Operation;
+use svc_sdk::developer::Client;
+use svc_sdk::runs::{ActionRun, AgentRun, FormatRun, Kind, RunHandle};
+use svc_sdk::types::{FormatRef, Usd};
+
+use crate::args::RunKindChoice;
+use crate::types::SubmitRequest;
+
+/// A kind of run, and what the command line has to know of it.
+pub(crate) trait RunKind: Kind {
+    /// Takes a run up again, from its id alone.
+    fn handle(client: &Client, id: &str) -> RunHandle<Self>;
+
+    /// The words of the command that lists the runs of what was ordered.
+    fn list_command(request: &SubmitRequest) -> Vec<String>;
+
+    /// What its generations may cost where the order says nothing.
+    async fn default_cap(client: &Client, request: &SubmitRequest) -> Option<Usd>;
+}
+
+impl RunKind for ActionRun {
+    fn handle(client: &Client, id: &str) -> RunHandle<Self> {
+        client.action_run(id)
+    }
+
+    fn list_command(request: &SubmitRequest) -> Vec<String> {
+        let action = request.segments.join("/");
+        vec!["action".to_owned(), "runs".to_owned(), action]
+    }
+
+    async fn default_cap(_: &Client, _: &SubmitRequest) -> Option<Usd> {
+        None
+    }
+}
+
+impl RunKind for FormatRun {
+    fn handle(client: &Client, id: &str) -> RunHandle<Self> {
+        client.format_run(id)
+    }
+
+    fn list_command(request: &SubmitRequest) -> Vec<String> {
+        let format = request.segments.join("/");
+        vec!["format".to_owned(), "runs".to_owned(), format]
+    }
+
+    async fn default_cap(client: &Client, request: &SubmitRequest) -> Option<Usd> {
+        let format = match request.segments.as_slice() {
+            [handle, slug] => FormatRef::slug(handle, slug),
+            segments => FormatRef::id(segments.concat()),
+        };
+        // Whoever may run a Format but not read it learns its cap from the receipt.
+        let format = client.formats_get(format).send().await.ok()?;
+        format.generation_spend_cap()
+    }
+}
+
+impl RunKind for AgentRun {
+    fn handle(client: &Client, id: &str) -> RunHandle<Self> {
+        client.agent_run(id)
+    }
+
+    fn list_command(_: &SubmitRequest) -> Vec<String> {
+        vec!["agent".to_owned(), "runs".to_owned()]
+    }
+
+    async fn default_cap(_: &Client, _: &SubmitRequest) -> Option<Usd> {
+        None
+    }
+}
+
+/// The kind of run that an operation starts.
+pub(crate) fn kind_of_operation(operation: &str) -> Option<RunKindChoice> {
+    let starts = |starts: &[Operation]| starts.iter().any(|it| it.name() == operation);
+    if starts(ActionRun::STARTS) {
+        Some(RunKindChoice::Action)
+    } else if starts(FormatRun::STARTS) {
+        Some(RunKindChoice::Format)
+    } else if starts(AgentRun::STARTS) {
+        Some(RunKindChoice::Agent)
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kind_is_known_by_what_started_it() {
+        assert_eq!(
+            kind_of_operation("formats_by_slug_runs_create"),
+            Some(RunKindChoice::Format)
+        );
+        assert_eq!(
+            kind_of_operation("agent_completions_create"),
+            Some(RunKindChoice::Agent)
+        );
+        assert_eq!(
+            kind_of_operation("actions_runs_create"),
+            Some(RunKindChoice::Action)
+        );
+        assert_eq!(kind_of_operation("formats_bulk_create"), None);
+        assert_eq!(kind_of_operation("video_generate"), None);
+    }
+}

@@ -1,0 +1,249 @@
+//! Requests that are paid for, as the journal records them.
+//!
+//! Everything that submits goes through here: the commands, and the tools of `svc mcp`.
+
+use std::time::Duration;
+
+use serde_json::Value;
+use svc_sdk::contract::limits::IDEMPOTENCY_RETENTION;
+use svc_sdk::contract::{ErrorCode, Operation, RetryClass};
+use svc_sdk::types::{IdempotencyKey, Usd};
+use svc_sdk::{Client, Submit, Surface};
+
+use crate::args::SurfaceChoice;
+use crate::clock;
+use crate::error::{Exit, Failure};
+use crate::journal::{Intent, Journal, OpenIntent, RequestHash};
+use crate::resource::Resource;
+use crate::session::{Access, surface_choice};
+use crate::types::{Outcome, SubmitRequest};
+
+/// How long the service surely keeps a key: after that, the same key is a new call. The service's
+/// clock may be a little ahead, and the retries of a request take their time.
+const KEY_RETENTION: Duration = IDEMPOTENCY_RETENTION.saturating_sub(Duration::from_secs(600));
+
+/// A request, and the account that pays for it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PaidRequest<'a> {
+    pub(crate) surface: SurfaceChoice,
+    pub(crate) base_url: &'a str,
+    pub(crate) key_fingerprint: &'a str,
+    pub(crate) request: &'a SubmitRequest,
+    /// The idempotency key that the caller chose.
+    pub(crate) chosen_key: Option<&'a IdempotencyKey>,
+    /// The most that it may cost, where the caller said so.
+    pub(crate) max_price: Option<Usd>,
+    /// Whether the same key is documented to be paid for once.
+    pub(crate) is_idempotent: bool,
+}
+
+impl<'a> PaidRequest<'a> {
+    /// Creates a request to a surface.
+    pub(crate) fn new<S: Surface>(access: &'a Access<S>, request: &'a SubmitRequest) -> Self {
+        Self {
+            surface: surface_choice::<S>(),
+            base_url: &access.base_url,
+            key_fingerprint: &access.key_fingerprint,
+            request,
+            chosen_key: None,
+            max_price: None,
+            is_idempotent: request.operation.retry() == RetryClass::Key,
+        }
+    }
+
+    /// Returns the hash by which the same request is found again.
+    pub(crate) fn hash(&self) -> RequestHash {
+        RequestHash::new(
+            self.base_url,
+            self.key_fingerprint,
+            self.request.operation,
+            &self.request.segments,
+            &Value::Object(self.request.body.clone()),
+            self.chosen_key,
+        )
+    }
+
+    /// Returns the intent to be written to the journal before the request is sent.
+    pub(crate) fn intent(
+        &self,
+        hash: RequestHash,
+        key: IdempotencyKey,
+        price_usd: Option<Usd>,
+    ) -> Intent {
+        let key_part: String = key
+            .as_str()
+            .chars()
+            .filter(char::is_ascii_alphanumeric)
+            .take(24)
+            .collect();
+        let created_at = clock::now();
+        Intent {
+            id: format!("{:x}-{key_part}", created_at.as_nanosecond()),
+            request_hash: hash,
+            surface: self.surface.as_str().to_owned(),
+            base_url: self.base_url.to_owned(),
+            key_fingerprint: self.key_fingerprint.to_owned(),
+            operation: self.request.operation.name().to_owned(),
+            idempotency_key: key,
+            summary: summary(self.request),
+            price_usd,
+            max_price_usd: self.max_price,
+            created_at,
+        }
+    }
+
+    /// Returns whether the request of an open intent can be sent again without paying twice.
+    pub(crate) fn can_resend(&self, intent: &OpenIntent) -> bool {
+        self.is_idempotent && age(intent) < KEY_RETENTION
+    }
+
+    /// Returns the failure of a request whose outcome is unknown, and that cannot be sent again.
+    pub(crate) fn unresolved(&self, intent: &OpenIntent) -> Failure {
+        let since = clock::format_duration(age(intent));
+        let why = match self.is_idempotent {
+            true => "the service has forgotten its key by now",
+            false => "the service does not promise that its key is paid for once",
+        };
+        let why = format!(
+            "the same command was cut off {since} ago, and nobody knows whether it was carried out; \
+             {why}, so sending it again could pay twice"
+        );
+        Failure::new(Exit::Ambiguous, why)
+            .context("not submitted")
+            .with_idempotency_key(intent.entry().intent.idempotency_key.as_str())
+    }
+}
+
+/// Returns the call that submits a request, and its idempotency key: the one that is given, or a new
+/// one.
+pub(crate) fn prepare<H: Resource>(
+    client: &Client<H::Surface>,
+    request: &SubmitRequest,
+    key: Option<IdempotencyKey>,
+) -> Result<(Submit<H>, IdempotencyKey), Failure> {
+    let body = Value::Object(request.body.clone());
+    let segments: Vec<&str> = request.segments.iter().map(String::as_str).collect();
+    let mut submit = client.start::<H>(request.operation, &segments, &body);
+    if let Some(key) = key {
+        submit = submit.with_idempotency_key(key);
+    }
+    match submit.idempotency_key().cloned() {
+        Some(key) => Ok((submit, key)),
+        None => Err(Failure::usage(match submit.request() {
+            Err(error) => error.to_string(),
+            Ok(_) => "the request has no idempotency key".to_owned(),
+        })),
+    }
+}
+
+/// Returns the outcome of a submit that failed; `None` where it is still unknown.
+///
+/// `is_retry` is whether an earlier attempt with the same key may have been carried out.
+pub(crate) fn failed_outcome(failure: &Failure, is_retry: bool) -> Option<Outcome> {
+    match (failure.exit(), failure.status()) {
+        (Exit::Ambiguous | Exit::Interrupted, _) => None,
+        // Nobody promises that a 500 did nothing; with the same key it does no harm.
+        (Exit::Failure, Some(500..)) => None,
+        // A request that was turned away at the door says nothing about the earlier attempt.
+        (Exit::Unreachable | Exit::NotAllowed | Exit::Overloaded, _) if is_retry => None,
+        (Exit::Unreachable, _) => Some(Outcome::NotSent),
+        _ => Some(Outcome::Refused),
+    }
+}
+
+/// Marks a failure as ambiguous where its key is in use: another request with that key is in flight,
+/// and its answer is not known yet.
+pub(crate) fn ambiguous_if_key_in_use(failure: Failure) -> Failure {
+    match failure.code() {
+        Some(code) if code == ErrorCode::IdempotencyKeyInUse.as_str() => {
+            failure.with_exit(Exit::Ambiguous)
+        }
+        _ => failure,
+    }
+}
+
+/// Closes every open intent of a request as abandoned, so that a new call is made.
+///
+/// # Errors
+///
+/// Returns an error if the journal cannot be read or written.
+pub(crate) fn abandon(journal: &Journal, hash: &RequestHash) -> Result<(), Failure> {
+    while let Some(intent) = journal.reopen(hash)? {
+        intent.close(Outcome::Abandoned).map_err(|error| {
+            Failure::other(format!(
+                "the journal cannot be written: {error}; nothing was sent"
+            ))
+        })?;
+    }
+    Ok(())
+}
+
+/// Returns the time since an intent was written.
+pub(crate) fn age(intent: &OpenIntent) -> Duration {
+    clock::elapsed(clock::now(), intent.entry().intent.created_at)
+}
+
+/// Describes a request without its texts.
+fn summary(request: &SubmitRequest) -> String {
+    let mut parts = vec![request.noun.to_owned()];
+    let name = request.operation.name();
+    if request.operation == Operation::Mcp
+        || name.starts_with("formats_")
+        || name.starts_with("actions_")
+    {
+        parts.push(request.segments.join("/"));
+    }
+    for name in [
+        "model",
+        "duration",
+        "resolution",
+        "aspect_ratio",
+        "num_images",
+    ] {
+        match request.body.get(name) {
+            Some(Value::String(text)) => parts.push(format!("{name} {text}")),
+            Some(Value::Number(number)) => parts.push(format!("{name} {number}")),
+            _ => {}
+        }
+    }
+    parts.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_summary_has_no_text_of_the_person() {
+        let body = json!({"model": "video-f", "duration": 5, "prompt": "secret plans", "metadata": {"a": "secret"}});
+        let request = SubmitRequest {
+            noun: "video",
+            operation: Operation::VideoGenerate,
+            segments: Vec::new(),
+            body: body.as_object().cloned().unwrap_or_default(),
+        };
+        assert_eq!(summary(&request), "video, model video-f, duration 5");
+    }
+
+    #[test]
+    fn only_an_answer_that_knew_the_key_settles_an_earlier_attempt() {
+        let outcome = |status: u16, code: &str| {
+            let failure = Failure::new(Exit::from_status(status), "refused").with_response(
+                Some(code.to_owned()),
+                Some(status),
+                None,
+                None,
+            );
+            failed_outcome(&ambiguous_if_key_in_use(failure), true)
+        };
+        for status in [400, 402, 404, 409, 413] {
+            assert_eq!(outcome(status, "x"), Some(Outcome::Refused), "{status}");
+        }
+        for status in [401, 403, 429, 500, 503] {
+            assert_eq!(outcome(status, "x"), None, "{status}");
+        }
+        assert_eq!(outcome(409, "idempotency_key_in_use"), None);
+    }
+}

@@ -1,0 +1,44 @@
+//! Which job, run or queue something is about.
+
+use serde::{Deserialize, Serialize};
+
+/// The id of what was started: `{"job_id": …}`, `{"run_id": …}` or `{"queue_id": …}`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum ResourceId {
+    /// A job.
+    #[serde(rename = "job_id")]
+    Job(String),
+    /// A run of an Action, a Format or an Agent Completion.
+    #[serde(rename = "run_id")]
+    Run(String),
+    /// A bulk queue of Format runs.
+    #[serde(rename = "queue_id")]
+    Queue(String),
+}
+
+impl ResourceId {
+    /// What it is called.
+    pub(crate) const fn noun(&self) -> &'static str {
+        match self {
+            Self::Job(_) => "job",
+            Self::Run(_) => "run",
+            Self::Queue(_) => "queue",
+        }
+    }
+
+    /// The field that has it in JSON.
+    pub(crate) const fn field(&self) -> &'static str {
+        match self {
+            Self::Job(_) => "job_id",
+            Self::Run(_) => "run_id",
+            Self::Queue(_) => "queue_id",
+        }
+    }
+
+    /// The id itself.
+    pub(crate) fn id(&self) -> &str {
+        match self {
+            Self::Job(id) | Self::Run(id) | Self::Queue(id) => id,
+        }
+    }
+}

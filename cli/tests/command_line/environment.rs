@@ -1,0 +1,152 @@
+//! What is around it: the sandbox, the mock, completions, manual pages, the table of operations.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+
+use serde_json::Value;
+
+use crate::test_env::{CommandOutput, TestEnv, interrupt, start};
+
+#[test]
+fn the_sandbox_needs_no_configuration_and_leaves_nothing() {
+    let env = TestEnv::new();
+    let words = [
+        "--sandbox",
+        "image",
+        "generate",
+        "--model",
+        "image-i",
+        "--prompt",
+        "[mock:seconds=0.1] a fox",
+        "--download",
+        "out",
+    ];
+    let run = CommandOutput::of(
+        env.unconfigured(words)
+            .env("SVC_BASE_URL", "http://127.0.0.1:9")
+            .env("SVC_PROFILE", "none"),
+    );
+    let run = run.assert_exit(0).assert_stderr("sandbox");
+    assert_eq!(run.json()["files"].as_array().unwrap().len(), 1);
+    assert!(!env.path("state").exists() && !env.path("config").exists());
+    let run =
+        CommandOutput::of(&mut env.unconfigured(["--sandbox", "model", "list"])).assert_exit(0);
+    assert!(run.out.contains("lipsync-s"));
+    CommandOutput::of(&mut env.unconfigured([
+        "--sandbox",
+        "job",
+        "list",
+        "--surface",
+        "developer",
+    ]))
+    .assert_exit(0);
+}
+
+#[test]
+fn the_sandbox_promises_no_way_back_into_it() {
+    let env = TestEnv::new();
+    let words = [
+        "--sandbox",
+        "image",
+        "generate",
+        "--model",
+        "image-i",
+        "--prompt",
+        "[mock:stuck]",
+        "--timeout",
+        "1",
+    ];
+    let run = CommandOutput::of(&mut env.unconfigured(words)).assert_exit(9);
+    assert!(!run.err.contains("take it up"), "{}", run.err);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn help_that_cannot_be_written_is_a_failure() {
+    let full = fs::File::options().write(true).open("/dev/full").unwrap();
+    let env = TestEnv::new();
+    CommandOutput::of(env.unconfigured(["--help"]).stdout(full)).assert_exit(1);
+}
+
+#[test]
+fn the_mock_is_served_until_it_is_asked_to_end() {
+    let env = TestEnv::new();
+    let mut child =
+        start(&mut env.unconfigured(["mock", "serve", "--port-base", "0", "--speed", "50"]));
+    let mut line = String::new();
+    let mut stdout = BufReader::new(child.0.stdout.take().unwrap());
+    stdout.read_line(&mut line).unwrap();
+    let addresses: Value = serde_json::from_str(&line).unwrap();
+    let url = addresses["SVC_BASE_URL"].as_str().unwrap();
+    let run = CommandOutput::of(
+        env.unconfigured([
+            "image",
+            "generate",
+            "--model",
+            "image-i",
+            "--prompt",
+            "[mock:seconds=0.1]",
+        ])
+        .env("SVC_BASE_URL", url)
+        .env(
+            "SVC_OPEN_API_KEY",
+            addresses["SVC_OPEN_API_KEY"].as_str().unwrap(),
+        ),
+    );
+    run.assert_exit(0);
+    let port = url.rsplit(':').next().unwrap();
+    CommandOutput::of(&mut env.unconfigured(["mock", "serve", "--port-base", port]))
+        .assert_exit(1)
+        .assert_stderr(port);
+    interrupt(&child);
+    child.end().assert_exit(0);
+}
+
+#[test]
+fn every_operation_is_listed_with_its_command() {
+    let env = TestEnv::new();
+    let rows = CommandOutput::of(&mut env.unconfigured(["operations", "-o", "json"]))
+        .assert_exit(0)
+        .json();
+    assert_eq!(
+        rows.as_array().unwrap().len(),
+        svc_sdk::contract::Operation::ALL.len()
+    );
+    let names = [
+        "name", "method", "path", "surface", "auth", "scope", "budget", "retry", "cli", "summary",
+    ];
+    for row in rows.as_array().unwrap() {
+        assert!(names.iter().all(|name| row.get(name).is_some()), "{row}");
+    }
+}
+
+#[test]
+fn completions_and_manual_pages_are_made() {
+    let env = TestEnv::new();
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let run = CommandOutput::of(&mut env.unconfigured(["completions", shell])).assert_exit(0);
+        assert!(run.out.contains("top-up"), "{shell}");
+    }
+    CommandOutput::of(&mut env.unconfigured(["man", "pages"])).assert_exit(0);
+    let page = fs::read_to_string(env.path("pages/svc-video-generate.1")).unwrap();
+    assert!(page.contains("router/generate"), "{page}");
+    fs::write(env.path("in-the-way"), "").unwrap();
+    CommandOutput::of(&mut env.unconfigured(["man", "in-the-way/pages"]))
+        .assert_exit(1)
+        .assert_stderr("in-the-way");
+}
+
+#[test]
+fn help_and_version_are_data() {
+    let env = TestEnv::new();
+    let run = CommandOutput::of(&mut env.unconfigured(["--version"])).assert_exit(0);
+    assert!(run.out.starts_with("svc ") && run.err.is_empty());
+    let run =
+        CommandOutput::of(&mut env.unconfigured(["video", "generate", "--help"])).assert_exit(0);
+    assert!(
+        run.out
+            .contains("POST /v1/video-router/generate (video_generate)")
+            && run.err.is_empty()
+    );
+    CommandOutput::of(&mut env.unconfigured([])).assert_exit(2);
+}
