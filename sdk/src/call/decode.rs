@@ -161,7 +161,7 @@ pub(crate) fn snippet(body: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::types::{Job, Page};
+    use crate::types::{Job, Page, SubmitReceipt};
 
     fn answer(status: u16, body: &str) -> Answer {
         let mut headers = HeaderMap::new();
@@ -191,12 +191,12 @@ mod tests {
 
     #[test]
     fn a_decode_error_says_where_and_keeps_the_first_bytes() {
-        let body = r#"{"data": {"id": "job_1", "status": "completed", "result": {"artifacts": [{"url": 7}]}}}"#;
+        let body = r#"{"data": {"job": {"id": "job_1", "status": 7}}}"#;
         let error = answer(200, body)
-            .decode::<Job>(Wrapping::Required)
+            .decode::<SubmitReceipt>(Wrapping::Required)
             .unwrap_err();
         let text = error.to_string();
-        assert!(text.contains("data.result.artifacts[0].url"), "{text}");
+        assert!(text.contains("data.job.status"), "{text}");
         assert!(text.contains("answered 200"), "{text}");
         assert!(text.contains("job_1"), "{text}");
         assert_eq!(error.request_id().unwrap().as_str(), "req_7");
