@@ -46,8 +46,8 @@ pub(crate) async fn run(session: &Session, bgm: Bgm) -> Result<(), Failure> {
                         &text(&track.category),
                         &text(&track.mood),
                         &track
-                            .duration_seconds
-                            .map(|seconds| seconds.to_string())
+                            .duration
+                            .map(|length| length.as_secs_f64().to_string())
                             .unwrap_or_default(),
                     ]);
                 }
@@ -85,7 +85,7 @@ fn track_table(track: &MusicTrack) -> Table {
     table.field("title", track.title.as_ref());
     table.field("category", track.category.as_ref());
     table.field("mood", track.mood.as_ref());
-    table.field("seconds", track.duration_seconds);
+    table.field("seconds", track.duration.map(|it| it.as_secs_f64()));
     table.field("url", track.url.as_ref());
     table
 }

@@ -62,7 +62,7 @@ fn what_makes_no_sense_is_refused_with_what_does() {
         ("--clock sundial", "manual"),
         ("--speed 0", "from 0.001"),
         ("--plan gold", "startup"),
-        ("--balance-usd lots", "digits"),
+        ("--balance-usd lots", "expected dollars"),
         ("--balance-usd=-1", "nothing"),
         ("--port-base 70000", "65535"),
         ("--webhook-route https://a.example", "http://127.0.0.1:9000"),

@@ -1,5 +1,7 @@
 //! The developer surface's catalog, background music, trending videos and searches.
 
+use std::time::Duration;
+
 use serde_json::Value;
 
 use super::request::request_body;
@@ -37,8 +39,8 @@ response_body! {
         optional mood: String,
         /// The URL of the audio file.
         optional url: String,
-        /// The length in seconds.
-        optional duration_seconds: f64,
+        /// The length, in seconds.
+        seconds duration as "duration_seconds": Duration,
     }
 }
 

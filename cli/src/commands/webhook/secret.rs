@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 use svc_sdk::Developer;
-use svc_sdk::types::SigningSecret;
+use svc_sdk::types::{SigningSecret, Timestamp};
 
 use crate::clock;
 use crate::error::{Exit, Failure};
@@ -81,7 +81,7 @@ fn consequence(current: &SigningSecret) -> String {
     let rotation = current.rotation.as_ref();
     let until = rotation.and_then(|it| {
         let until = it.previous_valid_until.as_ref();
-        match until.map(|until| until.unix_seconds()) {
+        match until.map(Timestamp::unix_seconds) {
             Some(until_second) if until_second <= clock::now().as_second() => None,
             Some(_) => until.map(ToString::to_string),
             // What cannot be read is taken for the worse.

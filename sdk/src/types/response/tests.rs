@@ -114,7 +114,7 @@ fn unexpected_values() -> Vec<Value> {
     vec![
         Value::Null,
         json!(true),
-        json!(-1.5),
+        json!(-0.1234567),
         json!(u64::MAX),
         json!(""),
         json!("text"),
@@ -210,7 +210,8 @@ fn durations_are_numbers_of_seconds() {
         let json = format!("{{\"next_poll_after_seconds\":{number}}}");
         let payload: JobStatusPayload = serde_json::from_str(&json).unwrap();
         assert_eq!(payload.poll_after, duration, "{number}");
-        assert_eq!(serde_json::to_string(&payload).unwrap().len(), json.len());
+        let written = serde_json::to_value(&payload).unwrap();
+        assert_eq!(written, serde_json::from_str::<Value>(&json).unwrap());
     }
 }
 
