@@ -44,7 +44,7 @@ pub(crate) struct Access<S> {
 #[derive(Debug)]
 pub(crate) struct McpAccess {
     /// Connects to the endpoint.
-    pub(crate) builder: svc_sdk::mcp::Builder,
+    pub(crate) builder: svc_sdk::mcp::ClientBuilder,
     /// The endpoint.
     pub(crate) url: String,
     /// Which API key pays.
@@ -153,7 +153,7 @@ impl Session {
             builder = builder.api_key(key.clone());
         }
         if let Some(retries) = self.global.retries {
-            builder = builder.retry(RetryPolicy::default().retries(retries));
+            builder = builder.retry(RetryPolicy::default().max_retries(retries));
         }
         if self.is_sandbox() {
             builder = builder.transport(self.sandbox().transport());
@@ -194,7 +194,7 @@ impl Session {
             .url(url.clone())
             .api_key(key);
         if let Some(retries) = self.global.retries {
-            builder = builder.retry(RetryPolicy::default().retries(retries));
+            builder = builder.retry(RetryPolicy::default().max_retries(retries));
         }
         if self.is_sandbox() {
             builder = builder.transport(self.sandbox().transport());

@@ -7,10 +7,10 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
+use svc_sdk::handle::Handle;
 use tokio::sync::mpsc;
 
 use crate::args::{Timeout, WaitArgs};
-use crate::clock;
 use crate::error::{Exit, Failure};
 use crate::output::ProgressLine;
 use crate::resource::{Resource, Stopped};
@@ -20,17 +20,17 @@ use crate::types::Outcome;
 
 /// What is waited for.
 #[derive(Debug)]
-pub(crate) struct Waiter<'a, H> {
+pub(crate) struct Waiter<'a, R: Resource> {
     pub(crate) session: &'a Session,
-    pub(crate) resource: H,
+    pub(crate) resource: Handle<R>,
     pub(crate) args: &'a WaitArgs,
     pub(crate) download: Option<&'a Path>,
 }
 
-impl<H: Resource> Waiter<'_, H> {
+impl<R: Resource> Waiter<'_, R> {
     /// Waits until it is through, then fetches its files, where that was asked for.
-    pub(crate) async fn wait(&self) -> Result<H::Finished, Failure> {
-        let live = ProgressLine::new(&self.session.printer, self.resource.resource_id().id());
+    pub(crate) async fn wait(&self) -> Result<R::Finished, Failure> {
+        let live = ProgressLine::new(&self.session.printer, R::resource_id(&self.resource).id());
         let mut finished = tokio::select! {
             biased;
             finished = self.finished(&live) => finished.map_err(|failure| self.with_resume(failure)),
@@ -50,43 +50,25 @@ impl<H: Resource> Waiter<'_, H> {
         }
     }
 
-    async fn finished(&self, live: &ProgressLine<'_>) -> Result<H::Finished, Failure> {
-        let deadline = match self.args.timeout {
-            None => H::DEFAULT_TIMEOUT,
-            Some(Timeout(deadline)) => deadline,
+    async fn finished(&self, live: &ProgressLine<'_>) -> Result<R::Finished, Failure> {
+        let timeout = match self.args.timeout {
+            None => R::DEFAULT_TIMEOUT,
+            Some(Timeout(timeout)) => timeout,
         };
-        let mut updates = self.resource.status_updates();
-        let status = async {
-            while let Some(update) = updates.next().await {
-                let update = update?;
-                H::show_status(live, &update);
-                if update.is_terminal() {
-                    return Ok(update.status);
-                }
-            }
-            Ok(self.resource.unknown())
+        let updates = self.resource.updates();
+        let mut updates = match timeout {
+            Some(timeout) => updates.timeout(timeout),
+            None => updates.no_timeout(),
         };
-        let status: Result<_, svc_sdk::Error> = match deadline {
-            None => status.await,
-            Some(deadline) => match tokio::time::timeout(deadline, status).await {
-                Ok(status) => status,
-                Err(_) => {
-                    let why = format!(
-                        "gave up waiting after {}; the {} goes on",
-                        clock::format_duration(deadline),
-                        H::NOUN
-                    );
-                    return Err(Failure::new(Exit::StillRunning, why)
-                        .for_resource(self.resource.resource_id()));
-                }
-            },
-        };
-        self.resource.result(status?).await
+        while let Some(update) = updates.next().await {
+            R::show_status(live, &update?);
+        }
+        R::result(&self.resource, updates).await
     }
 
     async fn files(
         &self,
-        finished: &mut H::Finished,
+        finished: &mut R::Finished,
         folder: &Path,
         live: &ProgressLine<'_>,
     ) -> Result<(), Failure> {
@@ -95,7 +77,7 @@ impl<H: Resource> Waiter<'_, H> {
             // Whoever stopped looking needs no progress.
             let _ = sender.send(progress);
         });
-        let mut fetching = Box::pin(self.resource.download(finished, folder, on_progress));
+        let mut fetching = Box::pin(R::download(&self.resource, finished, folder, on_progress));
         loop {
             tokio::select! {
                 files = &mut fetching => break files,
@@ -106,8 +88,8 @@ impl<H: Resource> Waiter<'_, H> {
 
     /// After the first Ctrl-C: leaves it alone, or cancels it where that was asked for.
     async fn interrupted(&self) -> Failure {
-        let id = self.resource.resource_id();
-        let noun = H::NOUN;
+        let id = R::resource_id(&self.resource);
+        let noun = R::NOUN;
         if !self.args.cancel_on_interrupt {
             let why = format!("interrupted; the {noun} goes on");
             return self.with_resume(Failure::new(Exit::Interrupted, why).for_resource(id));
@@ -115,7 +97,7 @@ impl<H: Resource> Waiter<'_, H> {
         self.session
             .printer
             .note(&format!("canceling {}", sanitize(id.id())));
-        match self.resource.stop().await {
+        match R::stop(&self.resource).await {
             Ok(Stopped {
                 description,
                 is_canceled,
@@ -142,27 +124,27 @@ impl<H: Resource> Waiter<'_, H> {
 
     /// The failure with the command that goes on, where there is something to go on with.
     fn with_resume(&self, failure: Failure) -> Failure {
-        let failure = failure.for_resource(self.resource.resource_id());
+        let failure = failure.for_resource(R::resource_id(&self.resource));
         let is_final = match failure.exit() {
             Exit::JobFailed | Exit::JobCanceled | Exit::Skipped => true,
             // An id that was typed leads nowhere; one that was paid for may yet be found.
-            Exit::NotFound => !self.resource.is_receipted(),
+            Exit::NotFound => !self.resource.receipt().is_some(),
             _ => false,
         };
         // The sandbox ends with the process: nothing of it can be taken up.
         if is_final || self.session.is_sandbox() {
             return failure;
         }
-        failure.with_resume(self.resource.wait_command(self.session, self.download))
+        failure.with_resume(R::wait_command(&self.resource, self.session, self.download))
     }
 
     /// The failure with the command that downloads again.
     fn with_download(&self, failure: Failure, folder: &Path) -> Failure {
-        let failure = failure.for_resource(self.resource.resource_id());
+        let failure = failure.for_resource(R::resource_id(&self.resource));
         if self.session.is_sandbox() {
             return failure;
         }
-        failure.with_resume(self.resource.download_command(self.session, folder))
+        failure.with_resume(R::download_command(&self.resource, self.session, folder))
     }
 }
 

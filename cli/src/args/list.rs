@@ -34,10 +34,10 @@ impl ListArgs {
     /// Adds the query parameters to a request.
     pub(crate) fn apply<T>(&self, call: svc_sdk::Call<T>) -> svc_sdk::Call<T> {
         let call = match self.limit {
-            Some(limit) => call.with_query("limit", limit),
+            Some(limit) => call.query("limit", limit),
             None => call,
         };
         let pairs = self.query.pairs();
-        pairs.fold(call, |call, (name, value)| call.with_query(name, value))
+        pairs.fold(call, |call, (name, value)| call.query(name, value))
     }
 }

@@ -11,7 +11,7 @@ use crate::session::Session;
 /// `svc health`.
 pub(crate) async fn health(session: &Session) -> Result<(), Failure> {
     let client = session.access_without_key::<Developer>()?.client;
-    let health = client.health().send().await?;
+    let health = client.catalog().health().await?;
     session.printer.print_item(&health, |health| {
         let mut table = Table::key_value();
         table.field("status", health.status.as_ref());
@@ -25,7 +25,7 @@ pub(crate) async fn health(session: &Session) -> Result<(), Failure> {
 /// `svc catalog`.
 pub(crate) async fn catalog(session: &Session) -> Result<(), Failure> {
     let client = session.access_without_key::<Developer>()?.client;
-    let catalog = client.catalog().send().await?;
+    let catalog = client.catalog().await?;
     session.printer.print_item(&catalog, catalog_table)
 }
 
@@ -56,7 +56,7 @@ fn catalog_table(catalog: &ServiceCatalog) -> Table {
 /// `svc me`.
 pub(crate) async fn me(session: &Session) -> Result<(), Failure> {
     let client = session.access::<Developer>()?.client;
-    let me = client.me().send().await?;
+    let me = client.account().me().await?;
     session.printer.print_item(&me, me_table)
 }
 
@@ -121,7 +121,7 @@ fn command_words(cli: &str) -> String {
 /// `svc balance`.
 pub(crate) async fn balance(session: &Session) -> Result<(), Failure> {
     let client = session.access::<Developer>()?.client;
-    let balance = client.balance().send().await?;
+    let balance = client.account().balance().await?;
     session.printer.print_item(&balance, |balance| {
         let mut table = Table::key_value();
         table.field("available", Some(format!("{} USD", balance.available_usd)));

@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 use svc_sdk::Developer;
 use svc_sdk::contract::Operation;
-use svc_sdk::runs::{ActionRun, RunHandle};
+use svc_sdk::handle::{ActionRun, RunHandle};
 use svc_sdk::types::{Action as Entry, ActionId, ActionTrigger, RunId};
 
 use crate::args::{QueryArgs, RunArgs};
@@ -79,12 +79,12 @@ pub(crate) async fn run(session: &Session, action: Action) -> Result<(), Failure
         Action::List(args) => list(session, args).await,
         Action::Get { id } => {
             let client = session.access::<Developer>()?.client;
-            let action = client.actions_get(&ActionId::from(id)).send().await?;
+            let action = client.actions().get(&ActionId::from(id)).await?;
             session.printer.print_item(&action, entry_table)
         }
         Action::Runs { id } => {
             let client = session.access::<Developer>()?.client;
-            let runs = client.actions_runs_list(&ActionId::from(id)).send().await?;
+            let runs = client.actions().runs(&ActionId::from(id)).await?;
             session.printer.note_more_pages(&runs, "runs");
             session.printer.print_list(&runs.items, tables::list)
         }
@@ -102,9 +102,9 @@ pub(crate) async fn run(session: &Session, action: Action) -> Result<(), Failure
         }
         Action::RunGet { id, run_id } => {
             let client = session.access::<Developer>()?.client;
-            let call = client.actions_runs_get(&ActionId::from(id), &RunId::from(run_id));
+            let call = client.actions().get_run(&ActionId::from(id), &RunId::from(run_id));
             let finished = FinishedRun {
-                receipt: call.send().await?,
+                receipt: call.await?,
                 files: None,
             };
             session.printer.print_item(&finished, tables::finished)
@@ -113,7 +113,7 @@ pub(crate) async fn run(session: &Session, action: Action) -> Result<(), Failure
 }
 
 async fn list(session: &Session, args: List) -> Result<(), Failure> {
-    let mut call = session.access::<Developer>()?.client.actions_list();
+    let mut call = session.access::<Developer>()?.client.actions().list();
     if let Some(limit) = args.limit {
         call = call.limit(limit);
     }
@@ -126,7 +126,7 @@ async fn list(session: &Session, args: List) -> Result<(), Failure> {
     for (name, value) in args.query.pairs() {
         call = call.query(name, value);
     }
-    let actions = call.send().await?;
+    let actions = call.await?;
     session.printer.note_more_pages(&actions, "Actions");
     session.printer.print_list(&actions.items, |actions| {
         let mut table = Table::new(["id", "status", "triggers", "name"]);

@@ -4,7 +4,7 @@ use clap::{Args, Subcommand};
 use serde_json::Value;
 use svc_sdk::Developer;
 use svc_sdk::contract::Operation;
-use svc_sdk::runs::{AgentRun, RunHandle};
+use svc_sdk::handle::{AgentRun, RunHandle};
 
 use crate::args::{CapArg, ListArgs, RunArgs};
 use crate::error::Failure;
@@ -39,7 +39,7 @@ pub(crate) async fn run(session: &Session, agent: Agent) -> Result<(), Failure> 
         Agent::Run(args) => start(session, &args).await,
         Agent::Runs(args) => {
             let client = session.access::<Developer>()?.client;
-            let runs = args.apply(client.agent_runs_list()).send().await?;
+            let runs = args.apply(client.agent_runs().list()).await?;
             session.printer.note_more_pages(&runs, "runs");
             session.printer.print_list(&runs.items, tables::list)
         }

@@ -88,7 +88,7 @@ pub(crate) async fn run(session: &Session, args: Api) -> Result<(), Failure> {
         given => given,
     };
     if let Some(key) = &key {
-        raw = raw.with_idempotency_key(key.clone());
+        raw = raw.idempotency_key(key.clone());
     }
     let sent = tokio::select! {
         biased;
@@ -99,7 +99,7 @@ pub(crate) async fn run(session: &Session, args: Api) -> Result<(), Failure> {
         () = session.interrupts.first() => Err(interrupted(retry_class)),
     };
     let response = sent.map_err(|failure| match &key {
-        Some(key) => failure.with_idempotency_key(key.as_str()),
+        Some(key) => failure.idempotency_key(key.as_str()),
         None => failure,
     })?;
     print(session, &response)?;
@@ -184,7 +184,7 @@ fn print(session: &Session, response: &RawResponse) -> Result<(), Failure> {
 fn check_response(response: &RawResponse, retry_class: RetryClass) -> Result<(), Failure> {
     let key = response.idempotency_key.as_ref();
     let with_key = |failure: Failure| match key {
-        Some(key) => failure.with_idempotency_key(key.as_str()),
+        Some(key) => failure.idempotency_key(key.as_str()),
         None => failure,
     };
     if let Some(error) = response.error() {

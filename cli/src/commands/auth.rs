@@ -170,13 +170,13 @@ async fn verify(
             let client = session
                 .access_with::<Open>(url.to_owned(), Some(key))?
                 .client;
-            client.open_catalog_list().send().await.map(drop)
+            client.pricing().list().await.map(drop)
         }
         SurfaceChoice::Developer => {
             let client = session
                 .access_with::<Developer>(url.to_owned(), Some(key))?
                 .client;
-            let answer = client.raw(Method::Get, "/v1/me").send().await;
+            let answer = client.raw(Method::Get, "/v1/me").await;
             answer.and_then(|answer| answer.error().map_or(Ok(()), Err))
         }
     };

@@ -79,16 +79,16 @@ pub(crate) async fn run(session: &Session, avatar: Avatar) -> Result<(), Failure
         Avatar::List { all } => {
             let client = session.access::<Developer>()?.client;
             let avatars = match all {
-                true => client.avatars_list().send().await?,
-                false => client.avatar_canonical_list().send().await?,
+                true => client.avatars().list_any().await?,
+                false => client.avatars().list().await?,
             };
             session.printer.print_list(&avatars.items, avatars_table)
         }
         Avatar::Get { id, any } => {
             let client = session.access::<Developer>()?.client;
             let avatar = match any {
-                true => client.avatars_get(&id).send().await?,
-                false => client.avatar_canonical_get(&id).send().await?,
+                true => client.avatars().get_any(&id).await?,
+                false => client.avatars().get(&id).await?,
             };
             session.printer.print_item(&avatar, |avatar| {
                 let mut table = Table::key_value();
@@ -101,7 +101,7 @@ pub(crate) async fn run(session: &Session, avatar: Avatar) -> Result<(), Failure
         }
         Avatar::Search(args) => {
             let client = session.access::<Developer>()?.client;
-            let avatars = client.avatar_catalog_search(&args.body()).send().await?;
+            let avatars = client.avatars().search(&args.body()).await?;
             session.printer.print_list(&avatars.items, avatars_table)
         }
     }

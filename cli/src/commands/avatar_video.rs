@@ -26,7 +26,7 @@ pub(crate) async fn run(session: &Session, video: AvatarVideo) -> Result<(), Fai
     let client = session.access::<Developer>()?.client;
     match video {
         AvatarVideo::List => {
-            let videos = client.avatar_videos_list().send().await?.items;
+            let videos = client.avatar_videos().list().await?.items;
             session.printer.print_list(&videos, |videos| {
                 let mut table = Table::new(["id", "status", "avatar", "job"]);
                 for video in videos {
@@ -41,7 +41,7 @@ pub(crate) async fn run(session: &Session, video: AvatarVideo) -> Result<(), Fai
             })
         }
         AvatarVideo::Get { id } => {
-            let video = client.avatar_videos_get(&id).send().await?;
+            let video = client.avatar_videos().get(&id).await?;
             session.printer.print_item(&video, tables::avatar_video)
         }
     }

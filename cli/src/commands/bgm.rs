@@ -35,7 +35,7 @@ pub(crate) async fn run(session: &Session, bgm: Bgm) -> Result<(), Failure> {
     let client = session.access_without_key::<Developer>()?.client;
     match bgm {
         Bgm::List => {
-            let tracks = client.bgm_catalog().send().await?.items;
+            let tracks = client.background_music().list().await?.items;
             session.printer.print_list(&tracks, |tracks| {
                 let mut table = Table::new(["id", "title", "category", "mood", "seconds"]);
                 for track in tracks {
@@ -55,7 +55,7 @@ pub(crate) async fn run(session: &Session, bgm: Bgm) -> Result<(), Failure> {
             })
         }
         Bgm::Categories => {
-            let categories = client.bgm_categories().send().await?.items;
+            let categories = client.background_music().categories().await?.items;
             session.printer.print_list(&categories, |categories| {
                 let mut table = Table::new(["id", "name"]);
                 for category in categories {
@@ -73,7 +73,7 @@ pub(crate) async fn run(session: &Session, bgm: Bgm) -> Result<(), Failure> {
             if let Some(mood) = args.mood {
                 body = body.mood(mood);
             }
-            let track = client.bgm_pick(&body).send().await?;
+            let track = client.background_music().pick(&body).await?;
             session.printer.print_item(&track, track_table)
         }
     }

@@ -59,7 +59,7 @@ pub(crate) async fn run(session: &Session, caption: Caption) -> Result<(), Failu
         }
         Caption::Get { id } => {
             let client = session.access::<Developer>()?.client;
-            let captions = client.video_captions_get(&id).send().await?;
+            let captions = client.captions().get(&id).await?;
             session.printer.print_item(&captions, captions_table)
         }
     }

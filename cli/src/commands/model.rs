@@ -97,10 +97,10 @@ async fn list(session: &Session, kind: Option<Kind>) -> Result<(), Failure> {
     let client = session.access::<Open>()?.client;
     let mut models = Vec::new();
     if kind != Some(Kind::Video) {
-        models.extend(client.image_models_list().send().await?.items);
+        models.extend(client.models().list_images().await?.items);
     }
     if kind != Some(Kind::Image) {
-        models.extend(client.video_models_list().send().await?.items);
+        models.extend(client.models().list_videos().await?.items);
     }
     session.printer.print_list(&models, |models| {
         let mut table = Table::new(["id", "type", "inputs", "seconds", "resolutions", "name"]);
@@ -122,10 +122,10 @@ async fn list(session: &Session, kind: Option<Kind>) -> Result<(), Failure> {
 async fn get(session: &Session, id: &str, kind: Option<Kind>) -> Result<(), Failure> {
     let client = session.access::<Open>()?.client;
     let model = match kind {
-        Some(Kind::Image) => client.image_models_get(id).send().await?,
-        Some(Kind::Video) => client.video_models_get(id).send().await?,
-        None => match client.video_models_get(id).send().await {
-            Err(error) if error.is_not_found() => client.image_models_get(id).send().await?,
+        Some(Kind::Image) => client.models().get_image(id).await?,
+        Some(Kind::Video) => client.models().get_video(id).await?,
+        None => match client.models().get_video(id).await {
+            Err(error) if error.is_not_found() => client.models().get_image(id).await?,
             answer => answer?,
         },
     };

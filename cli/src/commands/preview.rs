@@ -66,7 +66,7 @@ pub(crate) async fn run(session: &Session, preview: Preview) -> Result<(), Failu
         }
         Preview::Get { id } => {
             let client = session.access::<Developer>()?.client;
-            let preview = client.avatar_previews_get(&id).send().await?;
+            let preview = client.previews().get(&id).await?;
             session.printer.print_item(&preview, tables::avatar_video)
         }
         Preview::Regenerate(args) => {

@@ -26,13 +26,13 @@ pub(crate) async fn run(session: &Session, pricing: Pricing) -> Result<(), Failu
     let client = session.access::<Open>()?.client;
     match pricing {
         Pricing::List => {
-            let models = client.open_catalog_list().send().await?.items;
+            let models = client.pricing().list().await?.items;
             session
                 .printer
                 .print_list(&models, |models| rates(models.iter()))
         }
         Pricing::Get { id } => {
-            let model = client.open_catalog_get(&id).send().await?;
+            let model = client.pricing().get(&id).await?;
             session
                 .printer
                 .print_item(&model, |model| rates(std::iter::once(model)))

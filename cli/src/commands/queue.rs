@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use svc_sdk::Developer;
+use svc_sdk::handle::QueueResource;
 use svc_sdk::types::QueueId;
 
 use crate::args::WaitArgs;
@@ -45,10 +46,10 @@ pub(crate) async fn run(session: &Session, queue: Queue) -> Result<(), Failure> 
     let access = session.access::<Developer>()?;
     match queue {
         Queue::Get { id } => {
-            let call = access.client.format_queues_get(&QueueId::from(id));
+            let call = access.client.queues().handle(&QueueId::from(id)).get();
             session
                 .printer
-                .print_item(&call.send().await?, tables::queue)
+                .print_item(&call.await?, tables::queue)
         }
         Queue::Wait(args) => {
             if let Some(folder) = &args.download {
@@ -56,19 +57,20 @@ pub(crate) async fn run(session: &Session, queue: Queue) -> Result<(), Failure> 
             }
             let waiter = Waiter {
                 session,
-                resource: access.client.format_queue(args.id),
+                resource: access.client.queues().handle(args.id),
                 args: &args.wait,
                 download: args.download.as_deref(),
             };
             let printed = match waiter.wait().await {
-                Ok(finished) => {
-                    waiter
-                        .resource
-                        .print_result(session, &finished, ReceiptMode::default())
-                }
+                Ok(finished) => QueueResource::print_result(
+                    &waiter.resource,
+                    session,
+                    &finished,
+                    ReceiptMode::default(),
+                ),
                 Err(failure) => Err(failure),
             };
-            let id = waiter.resource.resource_id();
+            let id = QueueResource::resource_id(&waiter.resource);
             session.close_intent(&access.base_url, &id, wait::outcome_of(&printed));
             printed
         }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 use serde_json::Value;
 use svc_sdk::contract::{Method, Operation};
-use svc_sdk::openapi::{Difference, Servers, compare, document};
+use svc_openapi::{Difference, Servers, compare, document};
 use svc_sdk::{Client, Developer};
 use url::Url;
 
@@ -168,7 +168,7 @@ async fn read(
     let call = pairs.fold(client.raw(Method::Get, path), |call, (name, value)| {
         call.query(&name, value)
     });
-    let response = call.send().await?;
+    let response = call.await?;
     match response.error() {
         Some(error) => Err(error.into()),
         None => Ok(response.body.to_vec()),

@@ -64,9 +64,7 @@ pub(crate) async fn run(session: &Session, top_up: TopUp) -> Result<(), Failure>
             let top_up = session
                 .access::<Open>()?
                 .client
-                .top_ups_get(&TopUpId::from(id))
-                .send()
-                .await?;
+                .top_ups().handle(&TopUpId::from(id)).get().await?;
             session.printer.print_item(&top_up, table)
         }
         TopUp::Wait { id, timeout } => wait(session, &TopUpId::from(id), timeout).await,
@@ -84,9 +82,9 @@ async fn create(session: &Session, args: Create) -> Result<(), Failure> {
     body.set("success_url", args.success_url)?;
     body.set("cancel_url", args.cancel_url)?;
     let body = typed(body.finish()?)?;
-    let mut call = session.access::<Open>()?.client.top_ups_create(&body);
+    let mut call = session.access::<Open>()?.client.top_ups().create(&body);
     if let Some(key) = args.idempotency_key {
-        call = call.with_idempotency_key(key);
+        call = call.idempotency_key(key);
     }
     let key = call
         .request()
@@ -96,7 +94,7 @@ async fn create(session: &Session, args: Create) -> Result<(), Failure> {
     let top_up = sent.map_err(|failure| {
         let failure = failure.context("could not start the top-up");
         match key {
-            Some(key) if failure.exit() == Exit::Ambiguous => failure.with_idempotency_key(key.as_str()).hint(format!(
+            Some(key) if failure.exit() == Exit::Ambiguous => failure.idempotency_key(key.as_str()).hint(format!(
                 "run the same command with --idempotency-key {key}: the same key is the same top-up"
             )),
             _ => failure,

@@ -22,9 +22,7 @@ pub(crate) async fn run(
 ) -> Result<(), Failure> {
     let client = session.access::<Developer>()?.client;
     let videos = client
-        .trending_videos_search(&args.body())
-        .send()
-        .await?
+        .trending().search(&args.body()).await?
         .items;
     session.printer.print_list(&videos, |videos| {
         let mut table = Table::new(["id", "title", "views", "url"]);

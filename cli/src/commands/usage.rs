@@ -44,7 +44,7 @@ struct Report {
 /// Runs it.
 pub(crate) async fn run(session: &Session, args: &Usage) -> Result<(), Failure> {
     let client = session.access::<Developer>()?.client;
-    let ledger = client.usage().send().await?;
+    let ledger = client.account().usage().await?;
     if ledger.next_cursor.is_some() {
         session
             .printer

@@ -24,14 +24,14 @@ impl From<Error> for Failure {
                 .filter(|details| !details.is_empty())
                 .and_then(|details| serde_json::to_value(details).ok()),
         );
-        failure = failure.with_next_action(error.advice().map(|action| action.as_str().to_owned()));
+        failure = failure.with_next_action(error.next_action().map(|action| action.as_str().to_owned()));
         if let Some(resource) = resource_of(&error) {
             failure = failure.for_resource(resource);
         }
         let issues = error.body().map(issues).unwrap_or_default();
         failure = issues.into_iter().fold(failure, Failure::issue);
         if let Some(key) = error.idempotency_key() {
-            failure = failure.with_idempotency_key(key.as_str());
+            failure = failure.idempotency_key(key.as_str());
         }
         match hint_for(&error, exit) {
             Some(hint) => failure.hint(hint),
@@ -68,7 +68,7 @@ fn exit_of(error: &Error) -> Exit {
     if error.is_configuration() || error.is_invalid() {
         return Exit::Usage;
     }
-    if error.is_wait_deadline() {
+    if error.is_wait_timeout() {
         return Exit::StillRunning;
     }
     if error.is_job_canceled() || error.is_run_canceled() {
@@ -98,7 +98,7 @@ fn exit_of(error: &Error) -> Exit {
         return Exit::NotFound;
     }
     // A bad gateway to what the caller named, such as an attachment, is no overload.
-    let correctable = error.advice() == Some(NextAction::FixInput);
+    let correctable = error.next_action() == Some(NextAction::FixInput);
     let overloaded = error.is_overloaded() || error.code().is_some_and(is_overload);
     if error.is_rate_limited() || (overloaded && !correctable) {
         return Exit::Overloaded;
@@ -136,7 +136,7 @@ fn message(error: &Error) -> String {
     let refused = error.is_not_found() || error.is_unauthorized() || error.is_forbidden();
     if let Some(body) = error.body()
         && !body.message.is_empty()
-        && (refused || !error.is_poll_unreachable())
+        && (refused || !error.is_poll_failure())
     {
         return body.message.clone();
     }
@@ -170,7 +170,7 @@ fn hint_for(error: &Error, exit: Exit) -> Option<String> {
     if error.is_download() && matches!(exit, Exit::NotAllowed | Exit::NotFound) {
         return Some("the link may have expired: the job's result has a new one".to_owned());
     }
-    let text = match (exit, error.advice()) {
+    let text = match (exit, error.next_action()) {
         // Who sent it says how to find out.
         (Exit::Ambiguous, _) => return None,
         (_, Some(NextAction::Authenticate)) if error.is_forbidden() => {

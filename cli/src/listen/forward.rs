@@ -1,4 +1,4 @@
-//! Sending on what is in the store: byte for byte, as often as it takes.
+//! ResponseFuture on what is in the store: byte for byte, as often as it takes.
 
 use std::fmt;
 use std::future::Future;

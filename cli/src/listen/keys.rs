@@ -176,7 +176,7 @@ impl fmt::Debug for Keys {
 
 /// The signing secret of the service.
 pub(crate) async fn fetch_secrets(client: &developer::Client) -> Result<Secrets, Failure> {
-    let answer = client.signing_secret_get().send().await?;
+    let answer = client.webhooks().signing_secret().await?;
     let text = answer.secret.ok_or_else(|| {
         Failure::other("the service does not tell the signing secret")
             .hint("pass --secret-file FILE")

@@ -7,7 +7,7 @@ use console::style;
 use indicatif::{MultiProgress, ProgressBar};
 use serde::Serialize;
 use svc_sdk::Secret;
-use svc_sdk::types::List;
+use svc_sdk::types::Page;
 
 use super::jq::Filter;
 use super::table::Table;
@@ -118,7 +118,7 @@ impl Printer {
     }
 
     /// Says that there are more of them, where a list is cut off.
-    pub(crate) fn note_more_pages<T>(&self, list: &List<T>, what: &str) {
+    pub(crate) fn note_more_pages<T>(&self, list: &Page<T>, what: &str) {
         let cursor = list.extra.get("next_cursor");
         if cursor.is_some_and(|cursor| !cursor.is_null()) {
             self.note(&format!("the service has more {what} than these"));

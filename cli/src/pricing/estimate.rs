@@ -31,7 +31,7 @@ pub(crate) trait EstimateSource: Surface {
 
 impl EstimateSource for Open {
     fn estimate(client: &Client<Self>, request: EstimateRequest) -> Option<Call<Estimate>> {
-        Some(client.open_estimate(request))
+        Some(client.estimates().create(request))
     }
 }
 
@@ -49,7 +49,7 @@ pub(crate) async fn fetch_estimate<S: EstimateSource>(
     let Some(call) = S::estimate(client, estimate_request(body)) else {
         return Ok(None);
     };
-    match call.send().await {
+    match call.await {
         Ok(estimate) => Ok(Some(estimate)),
         Err(error) if error.is_decode() || error.is_not_found() => Ok(None),
         Err(error) => {

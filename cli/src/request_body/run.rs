@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
-use svc_sdk::contract::limits::SPEND_CAP_USD;
+use svc_sdk::contract::limits::MAX_SPEND_CAP_USD;
 use svc_sdk::types::{OutputSchema, Usd};
 
 use super::builder::RequestBody;
@@ -107,7 +107,7 @@ pub(crate) fn validate_cap(body: &Map<String, Value>) -> Result<(), Failure> {
     let Some(cap) = body.get("generation_spend_cap_usd") else {
         return Ok(());
     };
-    let max_cap = i64::try_from(SPEND_CAP_USD).unwrap_or(i64::MAX);
+    let max_cap = i64::try_from(MAX_SPEND_CAP_USD).unwrap_or(i64::MAX);
     let max_cap = Usd::from_micros(1_000_000)
         .times(max_cap)
         .unwrap_or_default();
@@ -118,7 +118,7 @@ pub(crate) fn validate_cap(body: &Map<String, Value>) -> Result<(), Failure> {
     match amount {
         Some(amount) if amount > Usd::ZERO && amount <= max_cap => Ok(()),
         _ => Err(Failure::usage(format!(
-            "the cap must be a number above 0 and at most {SPEND_CAP_USD}, but is {cap}"
+            "the cap must be a number above 0 and at most {MAX_SPEND_CAP_USD}, but is {cap}"
         ))),
     }
 }

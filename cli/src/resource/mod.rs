@@ -11,9 +11,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde::Serialize;
-use svc_sdk::download::{Downloaded, OnProgress};
+use std::sync::Arc;
+
+use svc_sdk::download::{DownloadedFile, Progress};
+use svc_sdk::handle::{self, Handle};
 use svc_sdk::types::Usd;
-use svc_sdk::{Client, Started, Update, Updates, Watched};
+use svc_sdk::{Client, Update, Updates};
 
 use crate::args::ReceiptArgs;
 use crate::error::Failure;
@@ -22,87 +25,84 @@ use crate::pricing::Price;
 use crate::session::Session;
 use crate::types::{ResourceId, SubmitRequest};
 
-/// What a submit starts and a wait watches.
-pub(crate) trait Resource: Started + Watched {
-    /// What it came to, however it ended.
+/// A function that is called with the progress of a download.
+pub(crate) type OnProgress = Arc<dyn Fn(Progress) + Send + Sync>;
+
+/// A kind of resource that a submit starts and a wait polls.
+pub(crate) trait Resource: handle::Resource {
+    /// The result, however the resource ended.
     type Finished;
 
-    /// What it is called: `job`.
+    /// The noun in messages, such as `job`.
     const NOUN: &'static str;
-    /// What one does to have it: `Make`, `Start`.
+    /// The verb of the confirmation prompt, such as `Generate`.
     const VERB: &'static str;
-    /// How long it is waited for where nobody says otherwise.
+    /// The time limit of a wait, unless the user sets one.
     const DEFAULT_TIMEOUT: Option<Duration>;
 
-    /// Takes it up again, from its id alone.
-    fn from_id(client: &Client<Self::Surface>, id: &str) -> Self;
+    /// Returns a handle of the resource with that id.
+    fn from_id(client: &Client<Self::Surface>, id: &str) -> Handle<Self>;
 
-    /// Which one it is.
-    fn resource_id(&self) -> ResourceId;
+    /// Returns the identifier.
+    fn resource_id(handle: &Handle<Self>) -> ResourceId;
 
-    /// Whether an earlier submit with the same key had started it.
-    fn is_replay(&self) -> bool;
+    /// Returns the id of the request that submitted it, if it is known.
+    fn request_id(handle: &Handle<Self>) -> Option<&str>;
 
-    /// Whether this process has its receipt.
-    fn is_receipted(&self) -> bool;
-
-    /// The request that started it, where that is known.
-    fn request_id(&self) -> Option<&str>;
-
-    /// What the receipt says that it costs.
-    fn charge(&self) -> Option<Usd> {
+    /// Returns what it costs, if the receipt says so.
+    fn charge(_: &Handle<Self>) -> Option<Usd> {
         None
     }
 
-    /// What it will cost, as far as that can be known before.
+    /// Estimates what a submit will cost, as far as it can be known before.
     async fn price(
         client: &Client<Self::Surface>,
         request: &SubmitRequest,
     ) -> Result<Price, Failure>;
 
-    /// The command that looks whether it exists.
+    /// Returns the command that lists such resources.
     fn list_command(session: &Session, request: &SubmitRequest) -> String;
 
-    /// The command that waits for it.
-    fn wait_command(&self, session: &Session, folder: Option<&Path>) -> String;
+    /// Returns the command that waits for it.
+    fn wait_command(handle: &Handle<Self>, session: &Session, folder: Option<&Path>) -> String;
 
-    /// The command that fetches its files.
-    fn download_command(&self, session: &Session, folder: &Path) -> String;
+    /// Returns the command that downloads its files.
+    fn download_command(handle: &Handle<Self>, session: &Session, folder: &Path) -> String;
 
-    /// Its updates until it is through.
-    fn status_updates(&self) -> Updates<Self>;
-
-    /// Shows how it stands.
+    /// Shows its status on the progress line.
     fn show_status(live: &ProgressLine<'_>, update: &Update<Self::Status>);
 
-    /// What it came to, once it is through.
-    async fn result(&self, status: Self::Status) -> Result<Self::Finished, Failure>;
+    /// Reads the result, after the last update.
+    async fn result(
+        handle: &Handle<Self>,
+        updates: Updates<Self>,
+    ) -> Result<Self::Finished, Failure>;
 
-    /// Fetches the files of what it came to.
+    /// Downloads the files of the result.
     async fn download(
-        &self,
+        handle: &Handle<Self>,
         finished: &mut Self::Finished,
         folder: &Path,
         on_progress: OnProgress,
     ) -> Result<(), Failure>;
 
-    /// Cancels it, and says how it stands then.
-    async fn stop(&self) -> Result<Stopped, svc_sdk::Error>;
+    /// Cancels it, and returns its status afterwards.
+    async fn stop(handle: &Handle<Self>) -> Result<Stopped, svc_sdk::Error>;
 
-    /// Prints what it came to; a failure says what became of it where that is not what was wanted.
+    /// Prints the result. The failure of a resource that did not complete is an error.
     fn print_result(
-        &self,
+        handle: &Handle<Self>,
         session: &Session,
         finished: &Self::Finished,
         receipt_mode: ReceiptMode,
     ) -> Result<(), Failure>;
 
-    /// Returns its receipt as JSON; it is read from the service where this process has none.
+    /// Returns the receipt as JSON. It is read from the service if this process has none.
     #[cfg(feature = "mcp")]
-    async fn receipt_json(&self) -> Result<serde_json::Value, svc_sdk::Error>;
+    async fn receipt_json(handle: &Handle<Self>) -> Result<serde_json::Value, svc_sdk::Error>;
 
-    /// Prints its receipt.
-    async fn print_receipt(&self, session: &Session) -> Result<(), Failure>;
+    /// Prints the receipt.
+    async fn print_receipt(handle: &Handle<Self>, session: &Session) -> Result<(), Failure>;
 }
 
 /// How something stands after it was asked to stop.
@@ -146,8 +146,8 @@ impl std::fmt::Display for StoredFile {
     }
 }
 
-impl From<Downloaded> for StoredFile {
-    fn from(file: Downloaded) -> Self {
+impl From<DownloadedFile> for StoredFile {
+    fn from(file: DownloadedFile) -> Self {
         Self {
             path: file.path.display().to_string(),
             bytes: file.bytes,

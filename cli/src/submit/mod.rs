@@ -8,7 +8,8 @@ pub(crate) mod paid_request;
 mod sending;
 
 use serde_json::{Value, json};
-use svc_sdk::{Developer, JobHandle, Open, Started};
+use svc_sdk::handle::{Handle, JobResource};
+use svc_sdk::{Developer, Open};
 
 use crate::args::{SubmitArgs, SubmitOptions, SurfaceChoice};
 use crate::error::{Exit, Failure};
@@ -26,7 +27,7 @@ pub(crate) async fn open(
     request: SubmitRequest,
     args: &SubmitArgs,
 ) -> Result<(), Failure> {
-    run::<JobHandle<Open>>(session, request, &args.options, ReceiptMode::default()).await
+    run::<JobResource<Open>>(session, request, &args.options, ReceiptMode::default()).await
 }
 
 /// Submits a job on the developer surface, waits, and prints what came of it.
@@ -40,18 +41,18 @@ pub(crate) async fn developer(
         let why = format!("the open surface makes no {noun}");
         return Err(Failure::usage(why).hint("use --surface developer, or leave it out"));
     }
-    run::<JobHandle<Developer>>(session, request, &args.options, ReceiptMode::default()).await
+    run::<JobResource<Developer>>(session, request, &args.options, ReceiptMode::default()).await
 }
 
 /// Submits, waits, and prints what came of it: a job, a run or a bulk queue.
-pub(crate) async fn run<H: Resource>(
+pub(crate) async fn run<R: Resource>(
     session: &Session,
     request: SubmitRequest,
     options: &SubmitOptions,
     receipt_mode: ReceiptMode,
 ) -> Result<(), Failure> {
-    let access = session.access::<H::Surface>()?;
-    let submit = Submission::<H> {
+    let access = session.access::<R::Surface>()?;
+    let submit = Submission::<R> {
         session,
         access: &access,
         request: &request,
@@ -70,7 +71,7 @@ pub(crate) async fn run<H: Resource>(
         session.journal()?
     };
     let (resource, intent) = submit.send(journal.as_ref()).await?;
-    let noun = H::NOUN;
+    let noun = R::NOUN;
     let finished = submit
         .finish(resource)
         .await
@@ -92,18 +93,18 @@ pub(crate) async fn run<H: Resource>(
     finished
 }
 
-struct Submission<'a, H: Started> {
+struct Submission<'a, R: Resource> {
     session: &'a Session,
-    access: &'a Access<H::Surface>,
+    access: &'a Access<R::Surface>,
     request: &'a SubmitRequest,
     options: &'a SubmitOptions,
     receipt_mode: ReceiptMode,
 }
 
-impl<H: Resource> Submission<'_, H> {
+impl<R: Resource> Submission<'_, R> {
     /// `--dry-run`: the request and its price, and nothing that costs.
     async fn dry_run_request(&self) -> Result<(), Failure> {
-        let price = H::price(&self.access.client, self.request).await?;
+        let price = R::price(&self.access.client, self.request).await?;
         pricing::check_max_price(&price, self.options.spending.max_price)?;
         let operation = self.request.operation;
         let path = operation
@@ -145,18 +146,18 @@ impl<H: Resource> Submission<'_, H> {
         if spending.max_price.is_none() && !is_shown {
             return Ok(Price::Unknown);
         }
-        let price = H::price(&self.access.client, self.request).await?;
+        let price = R::price(&self.access.client, self.request).await?;
         pricing::check_max_price(&price, spending.max_price)?;
         if ask {
-            let what = format!("{} this {}", H::VERB, self.request.noun);
+            let what = format!("{} this {}", R::VERB, self.request.noun);
             pricing::confirm(self.session, &what, &price, spending)?;
         }
         Ok(price)
     }
 
     /// The id first: from here on nothing is lost, even if this process is.
-    fn announce(&self, resource: &H, price: &Price) {
-        let charge = resource.charge();
+    fn announce(&self, resource: &Handle<R>, price: &Price) {
+        let charge = R::charge(resource);
         let charge_note = charge
             .map(|price| format!(" ({price} USD)"))
             .unwrap_or_default();
@@ -165,7 +166,7 @@ impl<H: Resource> Submission<'_, H> {
         } else {
             ""
         };
-        let id = resource.resource_id();
+        let id = R::resource_id(resource);
         self.session.printer.note(&format!(
             "{} {}{charge_note}{replay_note}",
             id.noun(),
@@ -182,9 +183,9 @@ impl<H: Resource> Submission<'_, H> {
     }
 
     /// Prints the receipt, or waits and prints the result.
-    async fn finish(&self, resource: H) -> Result<(), Failure> {
+    async fn finish(&self, resource: Handle<R>) -> Result<(), Failure> {
         if self.options.no_wait {
-            return resource.print_receipt(self.session).await;
+            return R::print_receipt(&resource, self.session).await;
         }
         let waiter = Waiter {
             session: self.session,
@@ -194,8 +195,7 @@ impl<H: Resource> Submission<'_, H> {
         };
         let finished = waiter.wait().await?;
         let resource = &waiter.resource;
-        resource
-            .print_result(self.session, &finished, self.receipt_mode)
-            .map_err(|failure| failure.for_resource(resource.resource_id()))
+        R::print_result(resource, self.session, &finished, self.receipt_mode)
+            .map_err(|failure| failure.for_resource(R::resource_id(resource)))
     }
 }

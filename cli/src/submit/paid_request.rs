@@ -8,7 +8,8 @@ use serde_json::Value;
 use svc_sdk::contract::limits::IDEMPOTENCY_RETENTION;
 use svc_sdk::contract::{ErrorCode, Operation, RetryClass};
 use svc_sdk::types::{IdempotencyKey, Usd};
-use svc_sdk::{Client, Submit, Surface};
+use svc_sdk::handle::Handle;
+use svc_sdk::{Call, Client, Surface};
 
 use crate::args::SurfaceChoice;
 use crate::clock;
@@ -110,29 +111,28 @@ impl<'a> PaidRequest<'a> {
         );
         Failure::new(Exit::Ambiguous, why)
             .context("not submitted")
-            .with_idempotency_key(intent.entry().intent.idempotency_key.as_str())
+            .idempotency_key(intent.entry().intent.idempotency_key.as_str())
     }
 }
 
 /// Returns the call that submits a request, and its idempotency key: the one that is given, or a new
 /// one.
-pub(crate) fn prepare<H: Resource>(
-    client: &Client<H::Surface>,
+pub(crate) fn prepare<R: Resource>(
+    client: &Client<R::Surface>,
     request: &SubmitRequest,
     key: Option<IdempotencyKey>,
-) -> Result<(Submit<H>, IdempotencyKey), Failure> {
+) -> Result<(Call<Handle<R>>, IdempotencyKey), Failure> {
     let body = Value::Object(request.body.clone());
     let segments: Vec<&str> = request.segments.iter().map(String::as_str).collect();
-    let mut submit = client.start::<H>(request.operation, &segments, &body);
+    let mut submit = client.submit::<R>(request.operation, &segments, &body);
     if let Some(key) = key {
-        submit = submit.with_idempotency_key(key);
+        submit = submit.idempotency_key(key);
     }
-    match submit.idempotency_key().cloned() {
+    let request = submit.request();
+    let request = request.map_err(|error| Failure::usage(error.to_string()))?;
+    match request.idempotency_key.clone() {
         Some(key) => Ok((submit, key)),
-        None => Err(Failure::usage(match submit.request() {
-            Err(error) => error.to_string(),
-            Ok(_) => "the request has no idempotency key".to_owned(),
-        })),
+        None => Err(Failure::usage("the request has no idempotency key")),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Sending a request: a new one, or the one that an earlier run of the same command left behind.
 
-use svc_sdk::Submit;
+use svc_sdk::Call;
+use svc_sdk::handle::Handle;
 use svc_sdk::types::IdempotencyKey;
 
 use super::Submission;
@@ -16,11 +17,11 @@ use crate::text::sanitize;
 use crate::types::ResourceId;
 
 /// The resource that was submitted, and its intent where there is a journal.
-type Sent<H> = (H, Option<OpenIntent>);
+type Sent<R> = (Handle<R>, Option<OpenIntent>);
 
-impl<H: Resource> Submission<'_, H> {
+impl<R: Resource> Submission<'_, R> {
     /// Returns the resource: a new one, or the one that an earlier run of the same command submitted.
-    pub(super) async fn send(&self, journal: Option<&Journal>) -> Result<Sent<H>, Failure> {
+    pub(super) async fn send(&self, journal: Option<&Journal>) -> Result<Sent<R>, Failure> {
         let Some(journal) = journal else {
             let price = self.check_price(true).await?;
             let (submit, _) = self.prepare(None)?;
@@ -41,7 +42,7 @@ impl<H: Resource> Submission<'_, H> {
         }
     }
 
-    async fn send_first(&self, journal: &Journal, hash: RequestHash) -> Result<Sent<H>, Failure> {
+    async fn send_first(&self, journal: &Journal, hash: RequestHash) -> Result<Sent<R>, Failure> {
         let price = self.check_price(true).await?;
         let (submit, key) = self.prepare(None)?;
         let price_usd = price.estimate().map(|it| it.price_usd);
@@ -50,18 +51,18 @@ impl<H: Resource> Submission<'_, H> {
     }
 
     /// Goes on with what is paid for: nothing is sent.
-    fn resume(&self, intent: OpenIntent, id: &ResourceId) -> Sent<H> {
+    fn resume(&self, intent: OpenIntent, id: &ResourceId) -> Sent<R> {
         self.session.printer.note(&format!(
             "taking up {} {} again, which the same command submitted {} ago (--new makes a new one)",
             id.noun(),
             sanitize(id.id()),
             clock::format_duration(age(&intent)),
         ));
-        (H::from_id(&self.access.client, id.id()), Some(intent))
+        (R::from_id(&self.access.client, id.id()), Some(intent))
     }
 
     /// Sends the same once more, with the same key: the service makes no second job of it.
-    async fn resend(&self, intent: OpenIntent) -> Result<Sent<H>, Failure> {
+    async fn resend(&self, intent: OpenIntent) -> Result<Sent<R>, Failure> {
         let key = intent.entry().intent.idempotency_key.clone();
         let paid = self.paid_request();
         if !paid.can_resend(&intent) {
@@ -80,11 +81,11 @@ impl<H: Resource> Submission<'_, H> {
     /// Posts, and writes to the journal what the service answered.
     async fn post_recorded(
         &self,
-        submit: Submit<H>,
+        submit: Call<Handle<R>>,
         mut intent: OpenIntent,
         price: &Price,
         is_retry: bool,
-    ) -> Result<Sent<H>, Failure> {
+    ) -> Result<Sent<R>, Failure> {
         match self.post(submit, Some(&intent)).await {
             Ok(resource) => {
                 self.record_receipt(&mut intent, &resource);
@@ -103,23 +104,24 @@ impl<H: Resource> Submission<'_, H> {
         }
     }
 
-    fn record_receipt(&self, intent: &mut OpenIntent, resource: &H) {
-        let id = resource.resource_id();
+    fn record_receipt(&self, intent: &mut OpenIntent, resource: &Handle<R>) {
+        let id = R::resource_id(resource);
         let noun = id.noun();
-        if let Err(error) = intent.receipt(id, resource.request_id(), resource.charge()) {
+        if let Err(error) = intent.receipt(id, R::request_id(resource), R::charge(resource)) {
             self.session.printer.warn(&format!(
                 "the journal could not be written ({error}); note the {noun}'s id"
             ));
         }
     }
 
-    async fn post(&self, submit: Submit<H>, intent: Option<&OpenIntent>) -> Result<H, Failure> {
-        let key = submit.idempotency_key().cloned();
-        let sent = self.session.send(Box::pin(submit.send())).await;
+    async fn post(&self, submit: Call<Handle<R>>, intent: Option<&OpenIntent>) -> Result<Handle<R>, Failure> {
+        let request = submit.request();
+        let key = request.ok().and_then(|it| it.idempotency_key.clone());
+        let sent = self.session.send(submit).await;
         sent.map_err(|failure| {
             let failure = failure.context(format!("could not submit the {}", self.request.noun));
             let failure = match &key {
-                Some(key) => failure.with_idempotency_key(key.as_str()),
+                Some(key) => failure.idempotency_key(key.as_str()),
                 None => failure,
             };
             let failure = ambiguous_if_key_in_use(failure);
@@ -135,7 +137,7 @@ impl<H: Resource> Submission<'_, H> {
         }
     }
 
-    fn prepare(&self, key: Option<IdempotencyKey>) -> Result<(Submit<H>, IdempotencyKey), Failure> {
+    fn prepare(&self, key: Option<IdempotencyKey>) -> Result<(Call<Handle<R>>, IdempotencyKey), Failure> {
         let key = key.or_else(|| self.options.spending.idempotency_key.clone());
         prepare(&self.access.client, self.request, key)
     }
@@ -144,8 +146,8 @@ impl<H: Resource> Submission<'_, H> {
         failure
             .hint(format!(
                 "look whether the {} exists: {}",
-                H::NOUN,
-                H::list_command(self.session, self.request)
+                R::NOUN,
+                R::list_command(self.session, self.request)
             ))
             .hint("if it does not, or another one is wanted, run this command with --new")
     }

@@ -6,7 +6,7 @@ use clap::Args;
 use serde_json::{Map, Value};
 use svc_sdk::contract::Operation;
 use svc_sdk::contract::limits::{BULK_CONCURRENCY, BULK_ITEMS};
-use svc_sdk::runs::QueueHandle;
+use svc_sdk::handle::QueueHandle;
 
 use super::address::addressed;
 use super::items::{self, Item};

@@ -9,7 +9,7 @@ use std::path::Path;
 use clap::{Args, Subcommand};
 use svc_sdk::Developer;
 use svc_sdk::contract::Operation;
-use svc_sdk::runs::{FormatRun, RunHandle};
+use svc_sdk::{FormatRun, RunHandle};
 use svc_sdk::types::Format as Entry;
 
 use self::address::addressed;
@@ -79,18 +79,18 @@ pub(crate) async fn run(session: &Session, format: Format) -> Result<(), Failure
     match format {
         Format::List(args) => {
             let client = session.access::<Developer>()?.client;
-            let formats = args.apply(client.formats_list()).send().await?;
+            let formats = args.apply(client.formats().list()).await?;
             session.printer.note_more_pages(&formats, "Formats");
             session.printer.print_list(&formats.items, list_table)
         }
         Format::Get { format } => {
             let client = session.access::<Developer>()?.client;
-            let format = client.formats_get(format).send().await?;
+            let format = client.formats().get(format).await?;
             session.printer.print_item(&format, entry_table)
         }
         Format::Runs { format, list } => {
             let client = session.access::<Developer>()?.client;
-            let runs = list.apply(client.formats_runs_list(format)).send().await?;
+            let runs = list.apply(client.formats().runs(format)).await?;
             session.printer.note_more_pages(&runs, "runs");
             session.printer.print_list(&runs.items, tables::list)
         }

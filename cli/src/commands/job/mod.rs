@@ -130,7 +130,7 @@ async fn run_on<S: EstimateSource>(
     match job {
         Job::List(args) => list(session, access, args).await,
         Job::Get(args) => {
-            let job = access.client.jobs_get(&JobId::from(args.id)).send().await?;
+            let job = access.client.jobs().handle(&JobId::from(args.id)).get().await?;
             printer.print_item(&job, tables::envelope)?;
             close_intent(session, access, job.id.as_str(), &job.status);
             Ok(())
@@ -138,9 +138,7 @@ async fn run_on<S: EstimateSource>(
         Job::Status(args) => {
             let status = access
                 .client
-                .jobs_status(&JobId::from(args.id))
-                .send()
-                .await?;
+                .jobs().handle(&JobId::from(args.id)).status().await?;
             printer.print_item(&status, |status| {
                 let mut table = Table::key_value();
                 table.field("job", status.job_id.as_ref());
@@ -158,7 +156,7 @@ async fn run_on<S: EstimateSource>(
         }
         Job::Result(args) => {
             let id = JobId::from(args.id);
-            let result = access.client.jobs_result(&id).send().await?;
+            let result = access.client.jobs().handle(&id).result().await?;
             let ended = final_status(&result);
             printer.print_item(
                 &FinishedJob {
@@ -180,9 +178,7 @@ async fn run_on<S: EstimateSource>(
             let id = JobId::from(args.id);
             let job = access
                 .client
-                .jobs_cancel(&id)
-                .send()
-                .await
+                .jobs().handle(&id).cancel().await
                 .map_err(|error| {
                     Failure::from(error)
                         .context("could not cancel the job")
@@ -220,14 +216,14 @@ async fn run_on<S: EstimateSource>(
 
 async fn events(session: &Session, id: &str) -> Result<(), Failure> {
     let client = session.access::<Developer>()?.client;
-    let events = client.jobs_events(&JobId::from(id)).send().await?;
+    let events = client.jobs().handle(&JobId::from(id)).events().await?;
     session.printer.print_list(&events.items, tables::timeline)
 }
 
 async fn redeliver(session: &Session, id: &str) -> Result<(), Failure> {
     let client = session.access::<Developer>()?.client;
     let sent = session
-        .send(client.jobs_webhook_redeliver(&JobId::from(id)).send())
+        .send(client.jobs().handle(id).redeliver_webhook())
         .await;
     let redelivery = sent.map_err(|failure| {
         let failure = failure.context("could not have the event sent again");
@@ -241,17 +237,17 @@ async fn list<S: Surface>(
     access: &Access<S>,
     args: List,
 ) -> Result<(), Failure> {
-    let mut call = access.client.jobs_list();
+    let mut call = access.client.jobs().list();
     if let Some(status) = &args.status {
-        call = call.status(status);
+        call = call.status(status.as_str());
     }
     if let Some(job_type) = &args.job_type {
-        call = call.job_type(job_type);
+        call = call.job_type(job_type.as_str());
     }
     for (name, value) in args.query.pairs() {
         call = call.query(name, value);
     }
-    let jobs = call.send().await?;
+    let jobs = call.await?;
     session.printer.note_more_pages(&jobs, "jobs");
     session.printer.print_list(&jobs.items, |jobs| {
         let mut table = Table::new(["id", "status", "type", "model", "usd", "created"]);

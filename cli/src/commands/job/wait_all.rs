@@ -33,7 +33,7 @@ pub(super) async fn wait_for_all<S: EstimateSource>(
     let waiters = ids.iter().map(|id| {
         let waiter = Waiter {
             session,
-            resource: access.client.job(id.as_str()),
+            resource: access.client.jobs().handle(id.as_str()),
             args,
             download,
         };

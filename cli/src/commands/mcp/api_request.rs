@@ -40,7 +40,7 @@ impl<'a> ApiRequest<'a> {
         if let Some(body) = self.body {
             raw = raw.body(body);
         }
-        let response = raw.send().await.map_err(|error| ToolError::from(&error))?;
+        let response = raw.await.map_err(|error| ToolError::from(&error))?;
         let body: Option<Value> = serde_json::from_slice(&response.body).ok();
         let is_success = (200..300).contains(&response.status);
         match body {

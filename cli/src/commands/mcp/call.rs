@@ -148,7 +148,7 @@ impl PaidCall<'_> {
             Err(failure) => {
                 let failure = ambiguous_if_key_in_use(failure)
                     .context(format!("could not call {}", self.tool.name))
-                    .with_idempotency_key(key.as_str());
+                    .idempotency_key(key.as_str());
                 let failure = self.with_retry_hint(failure, &paid, intent.is_some());
                 if let Some(outcome) = failed_outcome(&failure, is_retry) {
                     self.close(intent, outcome);

@@ -38,7 +38,7 @@ pub(super) fn call_failure(error: mcp::Error) -> Failure {
                 );
             }
             match &error.idempotency_key {
-                Some(key) => failure.with_idempotency_key(key.as_str()),
+                Some(key) => failure.idempotency_key(key.as_str()),
                 None => failure,
             }
         }

@@ -3,9 +3,9 @@
 
 use serde_json::{Map, Value, json};
 use svc_sdk::contract::Operation;
-use svc_sdk::runs::{AgentRun, FormatRun, RunHandle};
+use svc_sdk::handle::{AgentRun, FormatRun, Handle, JobResource};
 use svc_sdk::types::{FormatRef, IdempotencyKey, Usd};
-use svc_sdk::{Developer, JobHandle, Open, Submit};
+use svc_sdk::{Call, Developer, Open};
 
 use super::api_request::ApiRequest;
 use super::spend_limits::{SpendLimits, amount_of};
@@ -148,7 +148,7 @@ impl ToolHandler {
             body: arguments,
         };
         let access = self.open()?;
-        self.submit::<JobHandle<Open>>(access, &request, spend_limit)
+        self.submit::<JobResource<Open>>(access, &request, spend_limit)
             .await
     }
 
@@ -168,7 +168,7 @@ impl ToolHandler {
             body: arguments,
         };
         let access = self.developer()?;
-        self.submit::<JobHandle<Developer>>(access, &request, spend_limit)
+        self.submit::<JobResource<Developer>>(access, &request, spend_limit)
             .await
     }
 
@@ -192,7 +192,7 @@ impl ToolHandler {
             segments: segments.into_iter().map(str::to_owned).collect(),
             body: arguments,
         };
-        self.submit::<RunHandle<FormatRun>>(access, &request, spend_limit)
+        self.submit::<FormatRun>(access, &request, spend_limit)
             .await
     }
 
@@ -206,15 +206,15 @@ impl ToolHandler {
             body: arguments,
         };
         let access = self.developer()?;
-        self.submit::<RunHandle<AgentRun>>(access, &request, spend_limit)
+        self.submit::<AgentRun>(access, &request, spend_limit)
             .await
     }
 
     /// Submits as the commands do: within the limits, and with an intent in the journal before the
     /// request is sent. While its outcome is unknown, the same call goes on with the same key.
-    async fn submit<H: Resource>(
+    async fn submit<R: Resource>(
         &self,
-        access: &Access<H::Surface>,
+        access: &Access<R::Surface>,
         request: &SubmitRequest,
         spend_limit: Usd,
     ) -> ToolResult {
@@ -230,7 +230,7 @@ impl ToolHandler {
         if let Some(intent) = reopened {
             let entry = intent.entry();
             if let Some(id) = &entry.resource {
-                let resource = H::from_id(&access.client, id.id());
+                let resource = R::from_id(&access.client, id.id());
                 return tool_result(&resource, Some(intent)).await;
             }
             if !paid.can_resend(&intent) {
@@ -239,15 +239,15 @@ impl ToolHandler {
                 return Err(error.with("next", json!(hint)));
             }
             let key = entry.intent.idempotency_key.clone();
-            let price = H::price(&access.client, request).await?;
+            let price = R::price(&access.client, request).await?;
             let cost = self.cost(&price)?;
-            let (submit, key) = prepare::<H>(&access.client, request, Some(key))?;
+            let (submit, key) = prepare::<R>(&access.client, request, Some(key))?;
             self.limits.reserve(&key, cost, spend_limit)?;
             return self.post(submit, &key, Some(intent), true).await;
         }
-        let price = H::price(&access.client, request).await?;
+        let price = R::price(&access.client, request).await?;
         let cost = self.cost(&price)?;
-        let (submit, key) = prepare::<H>(&access.client, request, None)?;
+        let (submit, key) = prepare::<R>(&access.client, request, None)?;
         self.limits.reserve(&key, cost, spend_limit)?;
         let estimate = price.estimate().map(|it| it.price_usd);
         let intent = match &self.journal {
@@ -260,14 +260,14 @@ impl ToolHandler {
         self.post(submit, &key, intent, false).await
     }
 
-    async fn post<H: Resource>(
+    async fn post<R: Resource>(
         &self,
-        submit: Submit<H>,
+        submit: Call<Handle<R>>,
         key: &IdempotencyKey,
         intent: Option<OpenIntent>,
         is_retry: bool,
     ) -> ToolResult {
-        match Box::pin(submit.send()).await {
+        match submit.await {
             Ok(resource) => {
                 self.limits.charge(key);
                 tool_result(&resource, intent).await
@@ -355,7 +355,7 @@ impl ToolHandler {
 }
 
 /// Returns the receipt as a tool's structured content, and closes the intent: the model has it.
-async fn tool_result<H: Resource>(resource: &H, intent: Option<OpenIntent>) -> ToolResult {
+async fn tool_result<R: Resource>(resource: &Handle<R>, intent: Option<OpenIntent>) -> ToolResult {
     let id = resource.resource_id();
     let mut intent = intent;
     if let Some(intent) = &mut intent

@@ -13,15 +13,15 @@ macro_rules! by_kind {
     ($kind:expr, $K:ident => $body:expr) => {
         match $kind {
             $crate::args::RunKindChoice::Action => {
-                type $K = svc_sdk::runs::ActionRun;
+                type $K = svc_sdk::handle::ActionRun;
                 $body
             }
             $crate::args::RunKindChoice::Format => {
-                type $K = svc_sdk::runs::FormatRun;
+                type $K = svc_sdk::handle::FormatRun;
                 $body
             }
             $crate::args::RunKindChoice::Agent => {
-                type $K = svc_sdk::runs::AgentRun;
+                type $K = svc_sdk::handle::AgentRun;
                 $body
             }
         }

@@ -111,7 +111,7 @@ pub(crate) async fn run(session: &Session, run: Run) -> Result<(), Failure> {
         Run::Events(args) => {
             require_format_run(session, &access, &args, "a timeline")?;
             let id = RunId::from(args.id);
-            let events = access.client.format_runs_events(&id).send().await?;
+            let events = access.client.format_runs().handle(&id).events().await?;
             session.printer.print_list(&events.items, tables::timeline)
         }
         Run::Cancel(args) => cancel(session, &access, &args).await,
@@ -150,12 +150,12 @@ async fn result(
         // One look: who wants to wait has a command for it.
         let receipt = run.result().await?;
         let receipt = match receipt.is_output_pending() {
-            true => terminal_receipt(&run).await?,
+            true => terminal_receipt(&run, run.updates()).await?,
             false => receipt,
         };
         close_intent(session, access, &args.id, &receipt);
         let finished = FinishedRun { receipt, files: None };
-        run.print_result(session, &finished, ReceiptMode::Full)
+        K::print_result(&run, session, &finished, ReceiptMode::Full)
     })
 }
 
@@ -189,8 +189,8 @@ async fn redeliver(
 ) -> Result<(), Failure> {
     require_format_run(session, access, &args, "a webhook that can be sent again")?;
     let id = RunId::from(args.id);
-    let call = access.client.format_runs_webhook_redeliver(&id);
-    let sent = session.send(call.send()).await;
+    let call = access.client.format_runs().handle(&id).redeliver_webhook();
+    let sent = session.send(call).await;
     let redelivery = sent.map_err(|failure| {
         failure
             .context("could not send it again")

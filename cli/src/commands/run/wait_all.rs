@@ -57,7 +57,7 @@ pub(super) async fn wait_for_all(
         &*wait_request.ids,
     ) {
         (Ok([Ok(finished)]), [kind], [id]) => {
-            by_kind!(*kind, K => K::handle(&access.client, id).print_result(session, &finished, wait_request.receipt_mode))
+            by_kind!(*kind, K => K::print_result(&K::handle(&access.client, id), session, &finished, wait_request.receipt_mode))
         }
         (Ok([Err(failure)]), ..) => Err(failure),
         (Ok([Ok(_)]), ..) => Ok(()),

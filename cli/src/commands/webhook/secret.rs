@@ -33,7 +33,7 @@ pub(super) async fn run(session: &Session, secret: Secret) -> Result<(), Failure
     match secret {
         Secret::Show => {
             let client = session.access::<Developer>()?.client;
-            let secret = client.signing_secret_get().send().await?;
+            let secret = client.webhooks().signing_secret().await?;
             session.printer.print_item(&secret, table)
         }
         Secret::Rotate(args) => rotate(session, &args).await,
@@ -42,7 +42,7 @@ pub(super) async fn run(session: &Session, secret: Secret) -> Result<(), Failure
 
 async fn rotate(session: &Session, args: &Rotate) -> Result<(), Failure> {
     let client = session.access::<Developer>()?.client;
-    let current = client.signing_secret_get().send().await.map_err(|error| {
+    let current = client.webhooks().signing_secret().await.map_err(|error| {
         Failure::from(error).context("could not look at the secret; nothing was rotated")
     })?;
     let consequence = consequence(&current);
@@ -58,7 +58,7 @@ async fn rotate(session: &Session, args: &Rotate) -> Result<(), Failure> {
     {
         return Err(Failure::other("nothing was rotated"));
     }
-    let sent = session.send(client.signing_secret_rotate().send()).await;
+    let sent = session.send(client.webhooks().rotate_signing_secret().send()).await;
     let rotated = sent.map_err(|failure| {
         let failure = failure.context("could not rotate the signing secret");
         match failure.exit() {

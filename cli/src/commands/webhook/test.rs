@@ -21,7 +21,7 @@ pub(super) async fn run(session: &Session, args: Test) -> Result<(), Failure> {
     let client = session.access::<Developer>()?.client;
     let body = TestDeliveryCreate::new(args.url);
     let sent = session
-        .send(client.test_deliveries_create(&body).send())
+        .send(client.webhooks().send_test(&body).send())
         .await;
     let delivery = sent.map_err(|failure| failure.context("could not send a test event"))?;
     session.printer.print_item(&delivery, |delivery| {

@@ -5,50 +5,42 @@ use std::time::Duration;
 
 use serde_json::json;
 use svc_sdk::contract::JobStatus;
-use svc_sdk::contract::limits::SUGGESTED_VIDEO_DEADLINE;
-use svc_sdk::download::OnProgress;
-use svc_sdk::types::{RequestId, StatusPayload, Usd};
-use svc_sdk::{Client, JobHandle, Update, Updates};
+use svc_sdk::contract::limits::SUGGESTED_VIDEO_TIMEOUT;
+use svc_sdk::handle::{Handle, JobResource};
+use svc_sdk::types::{RequestId, JobStatusPayload, Usd};
+use svc_sdk::{Client, Update, Updates};
 
 use super::finished::FinishedJob;
 use super::tables;
 use crate::error::Failure;
 use crate::output::ProgressLine;
 use crate::pricing::{self, EstimateSource, Price};
-use crate::resource::{ReceiptMode, Resource, Stopped, StoredFile};
+use crate::resource::{OnProgress, ReceiptMode, Resource, Stopped, StoredFile};
 use crate::session::{Session, surface_choice};
 use crate::types::{ResourceId, SubmitRequest};
 
-impl<S: EstimateSource> Resource for JobHandle<S> {
+impl<S: EstimateSource> Resource for JobResource<S> {
     type Finished = FinishedJob;
 
     const NOUN: &'static str = "job";
     const VERB: &'static str = "Make";
-    const DEFAULT_TIMEOUT: Option<Duration> = Some(SUGGESTED_VIDEO_DEADLINE);
+    const DEFAULT_TIMEOUT: Option<Duration> = Some(SUGGESTED_VIDEO_TIMEOUT);
 
-    fn from_id(client: &Client<S>, id: &str) -> Self {
-        client.job(id)
+    fn from_id(client: &Client<S>, id: &str) -> Handle<Self> {
+        client.jobs().handle(id)
     }
 
-    fn resource_id(&self) -> ResourceId {
-        ResourceId::Job(self.id().as_str().to_owned())
+    fn resource_id(handle: &Handle<Self>) -> ResourceId {
+        ResourceId::Job(handle.id().as_str().to_owned())
     }
 
-    fn is_replay(&self) -> bool {
-        self.is_replay()
-    }
-
-    fn is_receipted(&self) -> bool {
-        self.receipt().is_some()
-    }
-
-    fn request_id(&self) -> Option<&str> {
-        let id = self.receipt()?.request_id.as_ref();
+    fn request_id(handle: &Handle<Self>) -> Option<&str> {
+        let id = handle.receipt()?.request_id.as_ref();
         id.map(RequestId::as_str)
     }
 
-    fn charge(&self) -> Option<Usd> {
-        self.receipt()?.job.price_usd
+    fn charge(handle: &Handle<Self>) -> Option<Usd> {
+        handle.receipt()?.job.price_usd
     }
 
     async fn price(client: &Client<S>, request: &SubmitRequest) -> Result<Price, Failure> {
@@ -60,31 +52,27 @@ impl<S: EstimateSource> Resource for JobHandle<S> {
         session.resume_command_on(surface_choice::<S>(), &["job", "list"])
     }
 
-    fn wait_command(&self, session: &Session, folder: Option<&Path>) -> String {
+    fn wait_command(handle: &Handle<Self>, session: &Session, folder: Option<&Path>) -> String {
         let folder = folder.map(|folder| folder.display().to_string());
-        let mut words = vec!["job", "wait", self.id().as_str()];
+        let mut words = vec!["job", "wait", handle.id().as_str()];
         if let Some(folder) = &folder {
             words.extend(["--download", folder]);
         }
         session.resume_command_on(surface_choice::<S>(), &words)
     }
 
-    fn download_command(&self, session: &Session, folder: &Path) -> String {
+    fn download_command(handle: &Handle<Self>, session: &Session, folder: &Path) -> String {
         let folder = folder.display().to_string();
-        let words = ["job", "download", self.id().as_str(), "--dir", &folder];
+        let words = ["job", "download", handle.id().as_str(), "--dir", &folder];
         session.resume_command_on(surface_choice::<S>(), &words)
     }
 
-    fn status_updates(&self) -> Updates<Self> {
-        self.updates()
-    }
-
-    fn show_status(live: &ProgressLine<'_>, update: &Update<StatusPayload>) {
+    fn show_status(live: &ProgressLine<'_>, update: &Update<JobStatusPayload>) {
         live.update(update, update.status.status.as_ref().map(JobStatus::as_str));
     }
 
-    async fn result(&self, status: StatusPayload) -> Result<FinishedJob, Failure> {
-        let result = self.outcome(status.status).await?;
+    async fn result(_: &Handle<Self>, updates: Updates<Self>) -> Result<FinishedJob, Failure> {
+        let result = updates.output().await?;
         Ok(FinishedJob {
             result,
             files: None,
@@ -92,18 +80,20 @@ impl<S: EstimateSource> Resource for JobHandle<S> {
     }
 
     async fn download(
-        &self,
+        handle: &Handle<Self>,
         finished: &mut FinishedJob,
         folder: &Path,
         on_progress: OnProgress,
     ) -> Result<(), Failure> {
-        let files = self.download_result(&finished.result, folder, Some(on_progress));
+        let files = handle
+            .download_result(&finished.result, folder)
+            .on_progress(move |progress| on_progress(progress));
         finished.files = Some(files.await?.into_iter().map(StoredFile::from).collect());
         Ok(())
     }
 
-    async fn stop(&self) -> Result<Stopped, svc_sdk::Error> {
-        let status = self.cancel().await?.status;
+    async fn stop(handle: &Handle<Self>) -> Result<Stopped, svc_sdk::Error> {
+        let status = handle.cancel().await?.status;
         Ok(Stopped {
             description: status.to_string(),
             is_canceled: status == JobStatus::Canceled,
@@ -111,7 +101,7 @@ impl<S: EstimateSource> Resource for JobHandle<S> {
     }
 
     fn print_result(
-        &self,
+        handle: &Handle<Self>,
         session: &Session,
         finished: &FinishedJob,
         _: ReceiptMode,
@@ -120,18 +110,18 @@ impl<S: EstimateSource> Resource for JobHandle<S> {
     }
 
     #[cfg(feature = "mcp")]
-    async fn receipt_json(&self) -> Result<serde_json::Value, svc_sdk::Error> {
-        Ok(match self.receipt() {
+    async fn receipt_json(handle: &Handle<Self>) -> Result<serde_json::Value, svc_sdk::Error> {
+        Ok(match handle.receipt() {
             Some(receipt) => serde_json::json!(receipt),
-            None => serde_json::json!({ "job": self.get().await? }),
+            None => serde_json::json!({ "job": handle.get().await? }),
         })
     }
 
-    async fn print_receipt(&self, session: &Session) -> Result<(), Failure> {
-        if let Some(receipt) = self.receipt() {
+    async fn print_receipt(handle: &Handle<Self>, session: &Session) -> Result<(), Failure> {
+        if let Some(receipt) = handle.receipt() {
             return session.printer.print_item(receipt, tables::receipt);
         }
-        let envelope = self.get().await?;
+        let envelope = handle.get().await?;
         session
             .printer
             .print_item(&json!({ "job": envelope }), |_| tables::envelope(&envelope))

@@ -7,8 +7,8 @@ use std::time::Duration;
 use serde_json::Value;
 use svc_sdk::contract::RunStatus;
 use svc_sdk::developer::Client;
-use svc_sdk::download::{OnProgress, Progress};
-use svc_sdk::runs::{FormatRun, QueueHandle};
+use svc_sdk::download::Progress;
+use svc_sdk::handle::{FormatRun, Handle, QueueResource};
 use svc_sdk::types::{Queue, RequestId};
 use svc_sdk::{Error, Update, Updates};
 
@@ -20,35 +20,27 @@ use crate::join_all::join_all;
 use crate::output::ProgressLine;
 use crate::pricing::{Price, SpendCap};
 use crate::resource::run::{RunKind, terminal_receipt};
-use crate::resource::{ReceiptMode, Resource, Stopped};
+use crate::resource::{OnProgress, ReceiptMode, Resource, Stopped};
 use crate::session::Session;
 use crate::types::{ResourceId, SubmitRequest};
 
-impl Resource for QueueHandle {
+impl Resource for QueueResource {
     type Finished = FinishedQueue;
 
     const NOUN: &'static str = "queue";
     const VERB: &'static str = "Start";
     const DEFAULT_TIMEOUT: Option<Duration> = None;
 
-    fn from_id(client: &Client, id: &str) -> Self {
-        client.format_queue(id)
+    fn from_id(client: &Client, id: &str) -> Handle<Self> {
+        client.queues().handle(id)
     }
 
-    fn resource_id(&self) -> ResourceId {
-        ResourceId::Queue(self.id().as_str().to_owned())
+    fn resource_id(handle: &Handle<Self>) -> ResourceId {
+        ResourceId::Queue(handle.id().as_str().to_owned())
     }
 
-    fn is_replay(&self) -> bool {
-        self.is_replay()
-    }
-
-    fn is_receipted(&self) -> bool {
-        self.receipt().is_some()
-    }
-
-    fn request_id(&self) -> Option<&str> {
-        let id = self.receipt()?.request_id.as_ref();
+    fn request_id(handle: &Handle<Self>) -> Option<&str> {
+        let id = handle.receipt()?.request_id.as_ref();
         id.map(RequestId::as_str)
     }
 
@@ -67,21 +59,17 @@ impl Resource for QueueHandle {
         session.resume_command(SurfaceChoice::Developer, &["format", "runs", &format])
     }
 
-    fn wait_command(&self, session: &Session, folder: Option<&Path>) -> String {
+    fn wait_command(handle: &Handle<Self>, session: &Session, folder: Option<&Path>) -> String {
         let folder = folder.map(|folder| folder.display().to_string());
-        let mut words = vec!["queue", "wait", self.id().as_str()];
+        let mut words = vec!["queue", "wait", handle.id().as_str()];
         if let Some(folder) = &folder {
             words.extend(["--download", folder]);
         }
         session.resume_command(SurfaceChoice::Developer, &words)
     }
 
-    fn download_command(&self, session: &Session, folder: &Path) -> String {
-        self.wait_command(session, Some(folder))
-    }
-
-    fn status_updates(&self) -> Updates<Self> {
-        self.updates()
+    fn download_command(handle: &Handle<Self>, session: &Session, folder: &Path) -> String {
+        Self::wait_command(handle, session, Some(folder))
     }
 
     fn show_status(live: &ProgressLine<'_>, update: &Update<Queue>) {
@@ -92,10 +80,14 @@ impl Resource for QueueHandle {
         live.rows(&tables::rows(&queue.items));
     }
 
-    async fn result(&self, queue: Queue) -> Result<FinishedQueue, Failure> {
+    async fn result(
+        handle: &Handle<Self>,
+        updates: Updates<Self>,
+    ) -> Result<FinishedQueue, Failure> {
+        let queue = updates.output().await?;
         let reads = queue.items.iter().enumerate().map(|(position, item)| {
             let index = item.index.or_else(|| u64::try_from(position).ok());
-            let run = self.run(item);
+            let run = handle.run(item);
             Box::pin(async move {
                 let read = match &run {
                     Some(run) if item.status.is_terminal() => Some(terminal_receipt(run).await),
@@ -124,14 +116,14 @@ impl Resource for QueueHandle {
     }
 
     async fn download(
-        &self,
+        handle: &Handle<Self>,
         finished: &mut FinishedQueue,
         folder: &Path,
         on_progress: OnProgress,
     ) -> Result<(), Failure> {
         let mut done = 0;
         for item in &mut finished.items {
-            let Some((run, receipt)) = self.run(&item.item).zip(item.receipt.as_ref()) else {
+            let Some((run, receipt)) = handle.run(&item.item).zip(item.receipt.as_ref()) else {
                 continue;
             };
             let tell = Arc::clone(&on_progress);
@@ -144,7 +136,7 @@ impl Resource for QueueHandle {
             };
             if !receipt.artifacts.is_empty() {
                 let into = item.folder(folder);
-                let files = run.download_receipt(receipt, into, Some(Arc::new(with_offset)));
+                let files = run.download_receipt(receipt, into).on_progress(with_offset);
                 match files.await {
                     Ok(files) => item.files = Some(files.into_iter().map(Into::into).collect()),
                     // One that cannot be fetched does not hide the others.
@@ -157,8 +149,8 @@ impl Resource for QueueHandle {
     }
 
     /// A queue is canceled by canceling its runs, those too that begin meanwhile.
-    async fn stop(&self) -> Result<Stopped, Error> {
-        let mut updates = self.updates();
+    async fn stop(handle: &Handle<Self>) -> Result<Stopped, Error> {
+        let mut updates = handle.updates();
         let mut progress = String::new();
         let mut canceled = false;
         while let Some(update) = updates.next().await {
@@ -169,7 +161,7 @@ impl Resource for QueueHandle {
                 .iter()
                 .any(|it| it.status == RunStatus::Canceled);
             for item in queue.items.iter().filter(|it| !it.status.is_terminal()) {
-                if let Some(run) = self.run(item) {
+                if let Some(run) = handle.run(item) {
                     run.cancel().await?;
                 }
             }
@@ -181,28 +173,28 @@ impl Resource for QueueHandle {
     }
 
     fn print_result(
-        &self,
+        handle: &Handle<Self>,
         session: &Session,
         finished: &FinishedQueue,
         _: ReceiptMode,
     ) -> Result<(), Failure> {
         let printed = session.printer.print_list(&finished.items, tables::results);
         // How they ended is the exit code, whether or not their receipts could be printed.
-        summary::summarize(session, self.id().as_str(), finished).and(printed)
+        summary::summarize(session, handle.id().as_str(), finished).and(printed)
     }
 
     #[cfg(feature = "mcp")]
-    async fn receipt_json(&self) -> Result<serde_json::Value, svc_sdk::Error> {
-        Ok(match self.receipt() {
+    async fn receipt_json(handle: &Handle<Self>) -> Result<serde_json::Value, svc_sdk::Error> {
+        Ok(match handle.receipt() {
             Some(receipt) => serde_json::json!(receipt),
-            None => serde_json::json!(self.get().await?),
+            None => serde_json::json!(handle.get().await?),
         })
     }
 
-    async fn print_receipt(&self, session: &Session) -> Result<(), Failure> {
-        let queue = match self.receipt() {
+    async fn print_receipt(handle: &Handle<Self>, session: &Session) -> Result<(), Failure> {
+        let queue = match handle.receipt() {
             Some(receipt) => receipt.clone(),
-            None => self.get().await?,
+            None => handle.get().await?,
         };
         session.printer.print_item(&queue, tables::queue)
     }

@@ -4,10 +4,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use svc_sdk::contract::RunStatus;
-use svc_sdk::contract::limits::SUGGESTED_VIDEO_DEADLINE;
+use svc_sdk::contract::limits::SUGGESTED_VIDEO_TIMEOUT;
 use svc_sdk::developer::Client;
 use svc_sdk::download::OnProgress;
-use svc_sdk::runs::{Kind, RunHandle};
+use svc_sdk::handle::{RunHandle, RunResource};
 use svc_sdk::types::{RequestId, RunReceipt, RunStatusPayload, Usd};
 use svc_sdk::{Error, Update, Updates};
 
@@ -24,31 +24,23 @@ use crate::session::Session;
 use crate::text::sanitize;
 use crate::types::{ResourceId, SubmitRequest};
 
-impl<K: RunKind> Resource for RunHandle<K> {
+impl<K: RunKind> Resource for K {
     type Finished = FinishedRun;
 
     const NOUN: &'static str = "run";
     const VERB: &'static str = "Start";
-    const DEFAULT_TIMEOUT: Option<Duration> = Some(SUGGESTED_VIDEO_DEADLINE);
+    const DEFAULT_TIMEOUT: Option<Duration> = Some(SUGGESTED_VIDEO_TIMEOUT);
 
-    fn from_id(client: &Client, id: &str) -> Self {
+    fn from_id(client: &Client, id: &str) -> Handle<Self> {
         K::handle(client, id)
     }
 
-    fn resource_id(&self) -> ResourceId {
-        ResourceId::Run(self.id().as_str().to_owned())
+    fn resource_id(handle: &Handle<Self>) -> ResourceId {
+        ResourceId::Run(handle.id().as_str().to_owned())
     }
 
-    fn is_replay(&self) -> bool {
-        self.is_replay()
-    }
-
-    fn is_receipted(&self) -> bool {
-        self.receipt().is_some()
-    }
-
-    fn request_id(&self) -> Option<&str> {
-        let id = self.receipt()?.request_id.as_ref();
+    fn request_id(handle: &Handle<Self>) -> Option<&str> {
+        let id = handle.receipt()?.request_id.as_ref();
         id.map(RequestId::as_str)
     }
 
@@ -66,22 +58,18 @@ impl<K: RunKind> Resource for RunHandle<K> {
         session.resume_command(SurfaceChoice::Developer, &words)
     }
 
-    fn wait_command(&self, session: &Session, folder: Option<&Path>) -> String {
+    fn wait_command(handle: &Handle<Self>, session: &Session, folder: Option<&Path>) -> String {
         let folder = folder.map(|folder| folder.display().to_string());
         let kind = K::KIND;
-        let mut words = vec!["run", "wait", self.id().as_str(), "--kind", kind.as_str()];
+        let mut words = vec!["run", "wait", handle.id().as_str(), "--kind", kind.as_str()];
         if let Some(folder) = &folder {
             words.extend(["--download", folder]);
         }
         session.resume_command(SurfaceChoice::Developer, &words)
     }
 
-    fn download_command(&self, session: &Session, folder: &Path) -> String {
-        download_command(session, self.id().as_str(), K::KIND.as_str(), folder)
-    }
-
-    fn status_updates(&self) -> Updates<Self> {
-        self.updates()
+    fn download_command(handle: &Handle<Self>, session: &Session, folder: &Path) -> String {
+        download_command(session, handle.id().as_str(), K::KIND.as_str(), folder)
     }
 
     fn show_status(live: &ProgressLine<'_>, update: &Update<RunStatusPayload>) {
@@ -101,7 +89,7 @@ impl<K: RunKind> Resource for RunHandle<K> {
         live.update(update, word.as_deref());
     }
 
-    async fn result(&self, _: RunStatusPayload) -> Result<FinishedRun, Failure> {
+    async fn result(handle: &Handle<Self>, _: RunStatusPayload) -> Result<FinishedRun, Failure> {
         let receipt = terminal_receipt(self).await?;
         Ok(FinishedRun {
             receipt,
@@ -110,18 +98,18 @@ impl<K: RunKind> Resource for RunHandle<K> {
     }
 
     async fn download(
-        &self,
+        handle: &Handle<Self>,
         finished: &mut FinishedRun,
         folder: &Path,
         on_progress: OnProgress,
     ) -> Result<(), Failure> {
-        let files = self.download_receipt(&finished.receipt, folder, Some(on_progress));
+        let files = handle.download_receipt(&finished.receipt, folder, Some(on_progress));
         finished.files = Some(files.await?.into_iter().map(StoredFile::from).collect());
         Ok(())
     }
 
-    async fn stop(&self) -> Result<Stopped, Error> {
-        let status = self.cancel().await?.status;
+    async fn stop(handle: &Handle<Self>) -> Result<Stopped, Error> {
+        let status = handle.cancel().await?.status;
         let canceled = status == RunStatus::Canceled;
         Ok(Stopped {
             description: match canceled {
@@ -133,7 +121,7 @@ impl<K: RunKind> Resource for RunHandle<K> {
     }
 
     fn print_result(
-        &self,
+        handle: &Handle<Self>,
         session: &Session,
         finished: &FinishedRun,
         receipt_mode: ReceiptMode,
@@ -155,7 +143,7 @@ impl<K: RunKind> Resource for RunHandle<K> {
         };
         match summary::summarize(
             session,
-            self.id().as_str(),
+            handle.id().as_str(),
             receipt,
             K::KIND.as_str(),
             finished.files.is_some(),
@@ -174,17 +162,17 @@ impl<K: RunKind> Resource for RunHandle<K> {
     }
 
     #[cfg(feature = "mcp")]
-    async fn receipt_json(&self) -> Result<serde_json::Value, svc_sdk::Error> {
-        Ok(match self.receipt() {
+    async fn receipt_json(handle: &Handle<Self>) -> Result<serde_json::Value, svc_sdk::Error> {
+        Ok(match handle.receipt() {
             Some(receipt) => serde_json::json!(receipt),
-            None => serde_json::json!(self.get().await?),
+            None => serde_json::json!(handle.get().await?),
         })
     }
 
-    async fn print_receipt(&self, session: &Session) -> Result<(), Failure> {
-        let receipt = match self.receipt() {
+    async fn print_receipt(handle: &Handle<Self>, session: &Session) -> Result<(), Failure> {
+        let receipt = match handle.receipt() {
             Some(receipt) => receipt.clone(),
-            None => self.get().await?,
+            None => handle.get().await?,
         };
         let finished = FinishedRun {
             receipt,

@@ -2,14 +2,14 @@
 
 use svc_sdk::contract::Operation;
 use svc_sdk::developer::Client;
-use svc_sdk::runs::{ActionRun, AgentRun, FormatRun, Kind, RunHandle};
+use svc_sdk::handle::{ActionRun, AgentRun, FormatRun, Resource, RunHandle, RunResource};
 use svc_sdk::types::{FormatRef, Usd};
 
 use crate::args::RunKindChoice;
 use crate::types::SubmitRequest;
 
 /// A kind of run, and what the command line has to know of it.
-pub(crate) trait RunKind: Kind {
+pub(crate) trait RunKind: RunResource {
     /// Takes a run up again, from its id alone.
     fn handle(client: &Client, id: &str) -> RunHandle<Self>;
 
@@ -22,7 +22,7 @@ pub(crate) trait RunKind: Kind {
 
 impl RunKind for ActionRun {
     fn handle(client: &Client, id: &str) -> RunHandle<Self> {
-        client.action_run(id)
+        client.action_runs().handle(id)
     }
 
     fn list_command(request: &SubmitRequest) -> Vec<String> {
@@ -37,7 +37,7 @@ impl RunKind for ActionRun {
 
 impl RunKind for FormatRun {
     fn handle(client: &Client, id: &str) -> RunHandle<Self> {
-        client.format_run(id)
+        client.format_runs().handle(id)
     }
 
     fn list_command(request: &SubmitRequest) -> Vec<String> {
@@ -51,14 +51,14 @@ impl RunKind for FormatRun {
             segments => FormatRef::id(segments.concat()),
         };
         // Whoever may run a Format but not read it learns its cap from the receipt.
-        let format = client.formats_get(format).send().await.ok()?;
+        let format = client.formats().get(format).await.ok()?;
         format.generation_spend_cap()
     }
 }
 
 impl RunKind for AgentRun {
     fn handle(client: &Client, id: &str) -> RunHandle<Self> {
-        client.agent_run(id)
+        client.agent_runs().handle(id)
     }
 
     fn list_command(_: &SubmitRequest) -> Vec<String> {
@@ -72,12 +72,13 @@ impl RunKind for AgentRun {
 
 /// The kind of run that an operation starts.
 pub(crate) fn kind_of_operation(operation: &str) -> Option<RunKindChoice> {
-    let starts = |starts: &[Operation]| starts.iter().any(|it| it.name() == operation);
-    if starts(ActionRun::STARTS) {
+    let operation = Operation::ALL.iter().find(|it| it.name() == operation);
+    let operation = *operation?;
+    if ActionRun::is_submitted_by(operation) {
         Some(RunKindChoice::Action)
-    } else if starts(FormatRun::STARTS) {
+    } else if FormatRun::is_submitted_by(operation) {
         Some(RunKindChoice::Format)
-    } else if starts(AgentRun::STARTS) {
+    } else if AgentRun::is_submitted_by(operation) {
         Some(RunKindChoice::Agent)
     } else {
         None
