@@ -42,7 +42,7 @@
 //! | `serve::Server`, and the program `svc-mock-server` | `serve`, `program` (default) | anything that runs for long, and clients in other languages |
 //! | `InProcess` | `in-process` | simulation: the SDK's transport, without sockets, on the runtime's clock |
 //!
-//! Behind all three is the same [`engine`]: a state machine that is told what time it is.
+//! Behind all three is the same [`Simulator`]: a state machine that is told what time it is.
 //!
 //! # The program
 //!
@@ -230,15 +230,20 @@ pub mod engine;
 #[cfg(feature = "face")]
 mod faces;
 pub mod media;
+#[cfg(feature = "face")]
+mod mock_state;
 #[cfg(feature = "program")]
 pub mod program;
 #[cfg(feature = "face")]
 mod service;
 #[cfg(feature = "face")]
 mod setup;
+mod simulator;
 mod stock;
 #[cfg(feature = "face")]
 mod webhook_route;
+
+pub use self::simulator::Simulator;
 
 #[cfg(feature = "in-process")]
 pub use self::faces::InProcess;

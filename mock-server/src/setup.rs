@@ -8,8 +8,9 @@ use svc_sdk::types::Usd;
 
 use crate::addresses::Addresses;
 use crate::clock::{Clock, Pace, Speed, Ticks, wall};
-use crate::engine::{Engine, Settings, Time};
+use crate::engine::{Settings, Time};
 use crate::service::Service;
+use crate::simulator::Simulator;
 use crate::webhook_route::WebhookRoute;
 
 /// What a mock starts with.
@@ -130,7 +131,7 @@ impl Setup {
             Pace::Manual => 1.0,
         };
         let addresses = addresses.at_speed(speed);
-        let engine = Engine::new(Settings {
+        let simulator = Simulator::new(Settings {
             seed: self.seed,
             plan: self.plan,
             balance: self.balance,
@@ -140,7 +141,7 @@ impl Setup {
         });
         let clock = Clock::start(self.pace, ticks, epoch);
         Service::new(
-            engine,
+            simulator,
             clock,
             addresses,
             self.webhook_routes,

@@ -4,7 +4,8 @@
 use serde_json::{Value, json};
 
 use super::answer::{Answer, Outcome};
-use super::jobs::{error_of, find};
+use super::job_view::error_of;
+use super::jobs::find;
 use super::request::Request;
 use crate::engine::Time;
 use crate::engine::jobs::Job;

@@ -7,9 +7,10 @@ use svc_sdk::contract::{ErrorCode, Operation};
 use svc_sdk::types::Usd;
 
 use super::failure::Failure;
-use super::{json, kept};
+use super::json;
 use crate::engine::idempotency::{Replay, Slot};
 use crate::engine::keys::ApiKey;
+use crate::engine::url_placeholders::{insert_placeholders, resolve_placeholders};
 use crate::engine::{Host, Hosts, State, Time};
 
 /// A request that was let in.
@@ -113,7 +114,7 @@ impl Request<'_> {
             Replay::New => Ok(Err(Once {
                 kept: Some((slot, asked)),
             })),
-            Replay::Same(receipt) => Ok(Ok(kept::with_addresses(receipt, self.hosts))),
+            Replay::Same(receipt) => Ok(Ok(resolve_placeholders(receipt, self.hosts))),
             Replay::Other(original) => {
                 let message = "The Idempotency-Key was used for a different request.";
                 let failure = Failure::new(ErrorCode::IdempotencyConflict, message);
@@ -144,7 +145,7 @@ impl Request<'_> {
     pub(crate) fn keep(&mut self, once: Once, receipt: &Value) {
         if let Some((slot, body)) = once.kept {
             let now = self.now();
-            let receipt = kept::without_addresses(receipt.clone(), self.hosts);
+            let receipt = insert_placeholders(receipt.clone(), self.hosts);
             self.state.idempotency.keep(slot, body, receipt, now);
         }
     }

@@ -5,7 +5,7 @@ use svc_sdk::contract::{ErrorCode, JobStatus};
 
 use super::answer::{Answer, Outcome};
 use super::failure::Failure;
-use super::jobs::{artifacts, error_of};
+use super::job_view::{artifacts, error_of};
 use super::paging;
 use super::request::Request;
 use crate::engine::jobs::Job;

@@ -10,7 +10,7 @@ use super::failure::Failure;
 use super::fields::Fields;
 use super::generation::{self, Communication, Order};
 use super::request::{Once, Request};
-use super::{jobs, resources};
+use super::{job_view, resources};
 use crate::engine::jobs::{Artifact, Job, JobType};
 use crate::engine::magic::Words;
 use crate::engine::models::Router;
@@ -139,7 +139,7 @@ pub(super) fn accept(
     note(request, &id, made);
     let now = request.now();
     let mut receipt = match request.state.jobs.get(accepted) {
-        Some(job) => jobs::receipt(job, request.hosts, now),
+        Some(job) => job_view::receipt(job, request.hosts, now),
         None => Value::Null,
     };
     put_beside(request.state, &id, request.hosts, &mut receipt);

@@ -1,62 +1,14 @@
-//! Webhooks: what is announced of a job, redelivery, the signing secret, test deliveries.
+//! Webhooks: redelivery, the signing secret, test deliveries.
 
-use serde_json::{Map, Value, json};
-use svc_sdk::contract::{ErrorCode, JobStatus, Operation};
+use serde_json::{Value, json};
+use svc_sdk::contract::ErrorCode;
 
 use super::answer::{Answer, Outcome};
 use super::failure::Failure;
 use super::fields::Fields;
-use super::jobs::{artifacts, error_of, find};
-use super::kept::unaddressed;
+use super::jobs::find;
 use super::request::Request;
-use crate::engine::jobs::Job;
-use crate::engine::outbox::Announcement;
 use crate::engine::{destination, signature};
-
-/// What the receiver of a job's webhook is told of its end; nothing of a job that runs, or that
-/// has no webhook.
-pub(crate) fn of_job(job: &Job) -> Option<Announcement> {
-    let url = job.webhook_url.clone()?;
-    let event = match job.status {
-        JobStatus::Completed => "job.completed",
-        JobStatus::Failed => "job.failed",
-        JobStatus::Canceled => "job.canceled",
-        _ => return None,
-    };
-    let hosts = unaddressed();
-    let artifacts: Vec<_> = artifacts(job, &hosts).into_iter().map(typed).collect();
-    let mut body = json!({
-        "event": event,
-        "request_id": job.request_id,
-        "job_id": job.id,
-        "status": if job.status == JobStatus::Completed { "OK" } else { "ERROR" },
-        "payload": {"artifacts": artifacts},
-    });
-    if let (Some(error), Some(fields)) = (error_of(job), body.as_object_mut()) {
-        fields.insert("error".to_owned(), error);
-    }
-    let path = Operation::JobsResult.expand(&[&job.id]);
-    Some(Announcement {
-        workspace: job.workspace.clone(),
-        subject_id: job.id.clone(),
-        event: event.to_owned(),
-        url,
-        body,
-        result_url: format!("{}{}", hosts.base(job.surface), path.unwrap_or_default()),
-    })
-}
-
-/// An artifact as a webhook has it: `media_type` is called `type` there.
-fn typed(artifact: Value) -> Value {
-    let Value::Object(fields) = artifact else {
-        return artifact;
-    };
-    let renamed = fields.into_iter().map(|(name, value)| match name.as_str() {
-        "media_type" => ("type".to_owned(), value),
-        _ => (name, value),
-    });
-    Value::Object(renamed.collect::<Map<_, _>>())
-}
 
 /// `POST /v1/jobs/{job_id}/webhook/redeliver`.
 pub(super) fn redeliver_job(request: &mut Request<'_>) -> Outcome {

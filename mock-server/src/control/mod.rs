@@ -1,10 +1,11 @@
 //! The control API: what a test or a person may do to the mock from outside of the service.
 //!
 //! One table says what there is; `GET /`, the answer to an unknown path and `Allow` come from it.
-//! All of it is a function of the engine and the clock, and never waits.
+//! All of it is a function of the simulator and the clock, and never waits.
 
 mod actions;
 mod refusal;
+mod request;
 
 #[cfg(any(feature = "serve", feature = "in-process"))]
 use std::time::Duration;
@@ -14,10 +15,10 @@ use http::header::{ALLOW, CONTENT_TYPE};
 use http::{HeaderValue, Method, Response, StatusCode};
 use serde_json::{Value, json};
 
-use self::actions::Ask;
 pub(crate) use self::actions::{advance, ledger, restore, snapshot};
 use self::refusal::Refusal;
-use crate::service::State;
+use self::request::{Ask, Done};
+use crate::mock_state::MockState;
 
 /// The body of any request but `PUT /state`.
 const BODY_BYTES: usize = 1024 * 1024;
@@ -30,10 +31,8 @@ struct Endpoint {
     does: &'static str,
     /// The body, as a person would write it; empty where there is none.
     body: &'static str,
-    run: fn(&mut State, &Ask<'_>) -> Done,
+    run: fn(&mut MockState, &Ask<'_>) -> Done,
 }
-
-type Done = Result<(StatusCode, Value), Refusal>;
 
 const ENDPOINTS: &[Endpoint] = &[
     Endpoint {
@@ -151,7 +150,7 @@ const ENDPOINTS: &[Endpoint] = &[
 ];
 
 /// Answers a request of the control API.
-pub(crate) fn answer(state: &mut State, request: &http::Request<Bytes>) -> Response<Bytes> {
+pub(crate) fn answer(state: &mut MockState, request: &http::Request<Bytes>) -> Response<Bytes> {
     match run(state, request) {
         Ok((status, body)) => json_response(status, &body),
         Err(refusal) => {
@@ -170,7 +169,7 @@ pub(crate) fn answer(state: &mut State, request: &http::Request<Bytes>) -> Respo
 
 /// The answer of `GET /clock`.
 #[cfg(any(feature = "serve", feature = "in-process"))]
-pub(crate) fn clock(state: &mut State) -> Response<Bytes> {
+pub(crate) fn clock(state: &mut MockState) -> Response<Bytes> {
     let request = http::Request::new(Bytes::new());
     let (mut parts, body) = request.into_parts();
     parts.uri = http::Uri::from_static("/clock");
@@ -191,7 +190,7 @@ pub(crate) fn asked_to_advance(request: &http::Request<Bytes>) -> Option<Duratio
     actions::span(&ask).ok().filter(|_| fits)
 }
 
-fn run(state: &mut State, request: &http::Request<Bytes>) -> Done {
+fn run(state: &mut MockState, request: &http::Request<Bytes>) -> Done {
     let path = request.uri().path();
     let at_path = || {
         ENDPOINTS
@@ -204,7 +203,11 @@ fn run(state: &mut State, request: &http::Request<Bytes>) -> Done {
             .map(|(endpoint, _)| endpoint.method.as_str())
             .collect();
         return Err(match allowed.is_empty() {
-            true => Refusal::no_such_path(path),
+            true => {
+                let mut known: Vec<_> = ENDPOINTS.iter().map(|endpoint| endpoint.path).collect();
+                known.dedup();
+                Refusal::no_such_path(path, &known)
+            }
             false => Refusal::method(path, request.method(), &allowed),
         });
     };

@@ -2,7 +2,6 @@
 
 use http::{Method, StatusCode};
 
-use super::ENDPOINTS;
 use crate::clock::NotManual;
 use crate::engine::{ControlError, RestoreError};
 
@@ -29,12 +28,10 @@ impl Refusal {
         Self::new(StatusCode::BAD_REQUEST, "invalid_request", message.into())
     }
 
-    pub(super) fn no_such_path(path: &str) -> Self {
-        let mut paths: Vec<_> = ENDPOINTS.iter().map(|endpoint| endpoint.path).collect();
-        paths.dedup();
+    pub(super) fn no_such_path(path: &str, known: &[&str]) -> Self {
         let message = format!(
             "the control API has no {path:?}; it has {}",
-            paths.join(", ")
+            known.join(", ")
         );
         Self::new(StatusCode::NOT_FOUND, "not_found", message)
     }

@@ -2,18 +2,19 @@ use std::time::Duration;
 
 use super::*;
 use crate::clock::{Clock, Pace, Ticks};
-use crate::engine::{Call, Engine, Host, Settings};
-use crate::service::Dispatch;
+use crate::engine::{Call, Host, Settings};
+use crate::mock_state::Dispatch;
+use crate::simulator::Simulator;
 
 /// A mock as the control API sees it.
-struct Mock(State);
+struct Mock(MockState);
 
 impl Mock {
     fn at_pace(pace: Pace) -> Self {
         let settings = Settings::default();
         let clock = Clock::start(pace, Ticks::runtime(), settings.epoch);
-        Self(State {
-            engine: Engine::new(settings),
+        Self(MockState {
+            simulator: Simulator::new(settings),
             clock,
             dispatch: Dispatch::new(Vec::new()),
         })
@@ -75,7 +76,7 @@ impl Mock {
             request,
         };
         let now = self.0.clock.now();
-        let reply = self.0.engine.handle(now, &call);
+        let reply = self.0.simulator.handle(now, &call);
         serde_json::from_slice(reply.response.body()).unwrap()
     }
 }

@@ -21,8 +21,7 @@ pub(crate) struct Announcement {
     /// Such as `job.completed`.
     pub(crate) event: String,
     pub(crate) url: String,
-    /// The whole body; its addresses are those of `api::kept::unaddressed`,
-    /// so that a mock that listens elsewhere can take it up.
+    /// The whole body; its addresses are placeholders: see `url_placeholders`.
     pub(crate) body: Value,
     /// Where the result is fetched if the payload is too large. Addressed in the same way.
     pub(crate) result_url: String,

@@ -10,9 +10,9 @@ use super::deliveries::Attempt;
 use super::outbox::{Announcement, Errand, Status};
 use super::signature::signature;
 use super::timers::Due;
+use super::url_placeholders::resolve_placeholders;
 use super::workspaces::Workspace;
 use super::{Delivery, DeliveryId, DeliveryOutcome, Hosts, State, destination, retries};
-use crate::api;
 
 /// What `last_error` says of a URL that no longer passes.
 const NOT_ALLOWED: &str = "url_not_public";
@@ -208,13 +208,13 @@ fn fingerprint_of(delivery: &Delivery) -> String {
 /// The body as it is sent: a payload that is too large is left out, and it is said where to fetch
 /// it. The status stays what it is.
 fn whole_or_without_payload(announcement: &Announcement, hosts: &Hosts) -> String {
-    let mut body = api::addressed(announcement.body.clone(), hosts);
+    let mut body = resolve_placeholders(announcement.body.clone(), hosts);
     let payload = body.get("payload").map(Value::to_string);
     if payload.is_none_or(|payload| payload.len() <= WEBHOOK_RECEIPT_BYTES) {
         return body.to_string();
     }
     if let Some(fields) = body.as_object_mut() {
-        let result_url = api::addressed(json!(announcement.result_url), hosts);
+        let result_url = resolve_placeholders(json!(announcement.result_url), hosts);
         let error = json!({
             "code": ErrorCode::PayloadTooLarge,
             "message": format!("The payload is over {WEBHOOK_RECEIPT_BYTES} bytes."),

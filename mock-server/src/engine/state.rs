@@ -24,7 +24,6 @@ use super::timers::{Due, Timers};
 use super::top_ups::{TopUp, TopUps};
 use super::workspaces::{self, WorkspaceKind, Workspaces};
 use super::{AddedKey, ControlError, KeyKind, NewKey, Settings, Time};
-use crate::api;
 
 /// All that the service knows. What it needs of its settings goes with it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -54,6 +53,16 @@ pub(crate) struct State {
     pub(crate) journal: Journal,
     pub(crate) outbox: Outbox,
     pub(crate) deliveries: Deliveries,
+    /// Jobs and runs that have ended and whose webhooks are still to be announced, in order.
+    #[serde(skip)]
+    ended: Vec<Ended>,
+}
+
+/// A job or run that has ended, by its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ended {
+    Job(usize),
+    Run(usize),
 }
 
 impl State {
@@ -82,6 +91,7 @@ impl State {
             journal: Journal::default(),
             outbox: Outbox::default(),
             deliveries: Deliveries::default(),
+            ended: Vec::new(),
         };
         for (workspace, kind) in workspaces::AT_THE_START {
             state.add_workspace(workspace, kind, settings.plan.clone());
@@ -94,28 +104,30 @@ impl State {
         self.ledger.open(id, self.balance);
     }
 
-    /// Does all that falls due up to `now`, in order, each at its own moment. Time never goes back.
-    pub(crate) fn advance(&mut self, now: Time) {
-        while let Some((at, due)) = self.timers.pop(now) {
-            self.befall(at, due);
-        }
+    /// Does the first thing that is due by `now`, at its own time, and returns it.
+    pub(crate) fn run_next_due(&mut self, now: Time) -> Option<(Time, Due)> {
+        let (at, due) = self.timers.pop(now)?;
+        self.run_due(at, due);
+        Some((at, due))
+    }
+
+    /// Sets the time once all that was due by then is done. Time never goes back.
+    pub(crate) fn set_now(&mut self, now: Time) {
         self.now = self.now.max(now);
         self.idempotency.expire(self.now);
     }
 
-    /// The same, but not past the first moment at which a webhook falls due.
-    pub(crate) fn advance_to_a_delivery(&mut self, now: Time) {
-        let mut until = now;
-        while let Some((at, due)) = self.timers.pop(until) {
-            if matches!(due, Due::WebhookAttempt(_)) {
-                until = at;
-            }
-            self.befall(at, due);
-        }
-        self.advance(until);
+    /// Notes that a job or run has ended, for its webhook to be announced.
+    pub(super) fn note_ended(&mut self, ended: Ended) {
+        self.ended.push(ended);
     }
 
-    fn befall(&mut self, at: Time, due: Due) {
+    /// Takes the jobs and runs that have ended since the last call, in order.
+    pub(crate) fn take_ended(&mut self) -> Vec<Ended> {
+        std::mem::take(&mut self.ended)
+    }
+
+    fn run_due(&mut self, at: Time, due: Due) {
         self.now = self.now.max(at);
         match due {
             Due::JobStarts(number) => self.start_job(number, at),
@@ -188,9 +200,7 @@ impl State {
             self.resources.completed(&job.id);
         }
         self.jobs.turn(number, status, error, at);
-        if let Some(announcement) = self.jobs.get(number).and_then(api::job_announcement) {
-            self.announce(announcement);
-        }
+        self.note_ended(Ended::Job(number));
     }
 
     fn book_for_job(&mut self, job: &Job, kind: EntryKind, price: Usd) -> Result<(), Uncovered> {

@@ -15,7 +15,8 @@ use svc_sdk::transport::{Body as ResponseBody, Sending, Transport, TransportErro
 use crate::addresses::Addresses;
 use crate::clock::Ticks;
 use crate::engine::{Call, Delivery, DeliveryOutcome, Host, Reply, Wire};
-use crate::service::{Receiver, Service};
+use crate::mock_state::Receiver;
+use crate::service::Service;
 use crate::setup::Setup;
 
 /// What a piece of a body is at most.

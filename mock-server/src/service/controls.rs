@@ -35,7 +35,7 @@ impl Service {
 
     /// Back to the start: added keys and faults gone, secrets as they were. The clock goes on.
     pub fn reset(&self) {
-        self.change(|engine, _| engine.reset());
+        self.change(|simulator, _| simulator.reset());
     }
 
     /// Makes the next matching requests fail.
@@ -44,18 +44,18 @@ impl Service {
     ///
     /// The rule can never fit anything.
     pub fn add_fault(&self, fault: Fault) -> Result<(), ControlError> {
-        self.change(|engine, _| engine.add_fault(fault))
+        self.change(|simulator, _| simulator.add_fault(fault))
     }
 
     /// Takes all faults away.
     pub fn clear_faults(&self) {
-        self.change(|engine, _| engine.clear_faults());
+        self.change(|simulator, _| simulator.clear_faults());
     }
 
     /// The faults that are left.
     #[must_use]
     pub fn faults(&self) -> Vec<Fault> {
-        self.lock().engine.faults().to_vec()
+        self.lock().simulator.faults().to_vec()
     }
 
     /// Makes a key, and its workspace where that is new.
@@ -64,7 +64,7 @@ impl Service {
     ///
     /// A scope is unknown, or the workspace exists with another plan.
     pub fn add_key(&self, key: NewKey) -> Result<AddedKey, ControlError> {
-        self.change(|engine, now| engine.add_key(now, key))
+        self.change(|simulator, now| simulator.add_key(now, key))
     }
 
     /// What the payer of a top-up does: `paid`, `failed` or `expired`. Gives the top-up as it
@@ -74,7 +74,7 @@ impl Service {
     ///
     /// There is no such top-up, it is settled otherwise, or the status is none of the three.
     pub fn settle_top_up(&self, id: &str, status: TopUpStatus) -> Result<Value, ControlError> {
-        self.change(|engine, now| engine.settle_top_up(now, id, status))
+        self.change(|simulator, now| simulator.settle_top_up(now, id, status))
     }
 
     /// Pays a top-up.
@@ -97,13 +97,13 @@ impl Service {
         status: JobStatus,
         code: Option<ErrorCode>,
     ) -> Result<Value, ControlError> {
-        self.change(|engine, now| engine.end_job(now, id, status, code))
+        self.change(|simulator, now| simulator.end_job(now, id, status, code))
     }
 
     /// The requests after that sequence number, oldest first; the newest 10,000 are kept.
     #[must_use]
     pub fn requests(&self, since: u64) -> Vec<Value> {
-        self.lock().engine.journal(since)
+        self.lock().simulator.journal(since)
     }
 
     /// Every entry of the ledger, oldest first, and each workspace's balance.
@@ -115,15 +115,15 @@ impl Service {
     /// Every attempt to deliver a webhook, oldest first; the newest 10,000 are kept.
     #[must_use]
     pub fn deliveries(&self) -> Vec<Value> {
-        self.lock().engine.deliveries()
+        self.lock().simulator.deliveries()
     }
 
     /// Every job, oldest first.
     #[must_use]
     pub fn jobs(&self) -> Vec<Value> {
-        self.change(|engine, now| {
-            engine.advance(now);
-            engine.jobs()
+        self.change(|simulator, now| {
+            simulator.advance(now);
+            simulator.jobs()
         })
     }
 
@@ -149,7 +149,7 @@ impl Service {
     #[must_use]
     pub fn webhook_secret(&self) -> String {
         let state = self.lock();
-        let secret = state.engine.signing_secret(DEMO_WORKSPACE);
+        let secret = state.simulator.signing_secret(DEMO_WORKSPACE);
         secret.map(str::to_owned).unwrap_or_default()
     }
 }

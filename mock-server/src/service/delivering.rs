@@ -1,110 +1,19 @@
-//! Webhooks on their way out of the engine: which attempts are made without a socket, which wait
-//! for a courier, and time that passes no faster than they are made.
+//! Webhook routes, and a clock that advances no faster than webhooks are delivered.
 
 use std::time::Duration;
 
-use super::{Service, State};
+use super::Service;
 use crate::clock::NotManual;
-use crate::engine::{Delivery, DeliveryOutcome, Time};
-use crate::webhook_route::{Target, WebhookRoute};
-
-/// What `last_error` says where no route leads on.
-const NO_ROUTE: &str = "no_route";
-
-/// How webhooks leave the engine.
-#[derive(Debug)]
-pub(crate) struct Dispatch {
-    routes: Vec<WebhookRoute>,
-    /// Somebody carries what has a route.
-    carried: bool,
-    /// Which webhooks have been looked at: those of this mark wait for a courier, or are under way.
-    settled: Option<(u64, u64)>,
-    #[cfg(feature = "in-process")]
-    receiver: Option<Receiver>,
-}
-
-/// Answers attempts in this process.
+use crate::engine::Time;
+#[cfg(feature = "courier")]
+use crate::engine::{Delivery, DeliveryOutcome};
+#[cfg(feature = "courier")]
+use crate::mock_state::MockState;
 #[cfg(feature = "in-process")]
-pub(crate) struct Receiver(pub(crate) Box<dyn FnMut(&Delivery) -> DeliveryOutcome + Send>);
-
-#[cfg(feature = "in-process")]
-impl std::fmt::Debug for Receiver {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Receiver").finish_non_exhaustive()
-    }
-}
-
-impl Dispatch {
-    pub(crate) fn new(routes: Vec<WebhookRoute>) -> Self {
-        Self {
-            routes,
-            carried: false,
-            settled: None,
-            #[cfg(feature = "in-process")]
-            receiver: None,
-        }
-    }
-
-    /// Where a courier takes what is sent to that URL; nowhere, if there is no route or no courier.
-    fn target(&self, url: &str) -> Option<Target> {
-        let mut routes = self.routes.iter().filter(|_| self.carried);
-        routes.find_map(|route| route.target(url))
-    }
-
-    fn answer(&mut self, _delivery: &Delivery) -> DeliveryOutcome {
-        #[cfg(feature = "in-process")]
-        if let Some(Receiver(receive)) = &mut self.receiver {
-            return receive(_delivery);
-        }
-        DeliveryOutcome::failed(NO_ROUTE)
-    }
-}
-
-impl State {
-    /// Does all that falls due up to `now`. Attempts that no courier makes are made on the way,
-    /// each at its own moment.
-    pub(crate) fn catch_up(&mut self, now: Time) {
-        self.settle();
-        while self.is_behind(now) {
-            self.engine.advance_to_a_delivery(now);
-            self.settle();
-        }
-    }
-
-    fn is_behind(&self, now: Time) -> bool {
-        self.engine.now() < now || self.engine.next_due().is_some_and(|due| due <= now)
-    }
-
-    /// Makes the attempts that are due and that no courier makes.
-    fn settle(&mut self) {
-        let Self {
-            engine, dispatch, ..
-        } = self;
-        let mark = Some(engine.due_mark());
-        if dispatch.settled == mark {
-            return;
-        }
-        let now = engine.now();
-        let stays = |url: &str| dispatch.target(url).is_none();
-        for delivery in engine.take_deliveries(stays) {
-            let outcome = dispatch.answer(&delivery);
-            engine.delivered(now, delivery.id, &outcome);
-        }
-        dispatch.settled = mark;
-    }
-
-    /// Moves a manual clock towards `target`, but no further than the next webhooks. Says whether
-    /// there is nothing left to do.
-    fn step(&mut self, target: Time) -> bool {
-        let target = target.max(self.clock.now());
-        if self.is_behind(target) {
-            let at = self.engine.advance_to_a_delivery(target);
-            self.clock.set(at.max(self.clock.now()));
-            self.settle();
-        }
-        !self.is_behind(target) && !self.engine.is_delivering()
-    }
-}
+use crate::mock_state::Receiver;
+#[cfg(feature = "courier")]
+use crate::webhook_route::Target;
+use crate::webhook_route::WebhookRoute;
 
 /// Where webhooks go.
 impl Service {
@@ -154,7 +63,7 @@ impl Service {
         loop {
             let mut moved = std::pin::pin!(self.shared.moved.notified());
             moved.as_mut().enable();
-            if !self.lock().engine.is_delivering() {
+            if !self.lock().simulator.is_delivering() {
                 return true;
             }
             if tokio::time::timeout(patience, moved).await.is_err() {
@@ -191,24 +100,24 @@ impl Service {
     /// where no waiting brings it about.
     pub(crate) fn to_carry(&self, room: usize) -> (Vec<(Delivery, Target)>, Option<Duration>) {
         let mut state = self.lock();
-        let State {
-            engine,
+        let MockState {
+            simulator,
             clock,
             dispatch,
         } = &mut *state;
-        let deliveries = engine.take_some_deliveries(room, |url| dispatch.target(url).is_some());
+        let deliveries = simulator.take_some_deliveries(room, |url| dispatch.target(url).is_some());
         let carried = deliveries.into_iter().filter_map(|delivery| {
             let target = dispatch.target(&delivery.url)?;
             Some((delivery, target))
         });
         let carried = carried.collect();
-        let next = engine.next_due().filter(|_| !dispatch.routes.is_empty());
+        let next = simulator.next_due().filter(|_| !dispatch.routes.is_empty());
         (carried, next.and_then(|due| clock.real_until(due)))
     }
 
     /// Takes in how an attempt went.
     pub(crate) fn delivered(&self, delivery: &Delivery, outcome: &DeliveryOutcome) {
-        self.change(|engine, now| engine.delivered(now, delivery.id, outcome));
+        self.change(|simulator, now| simulator.delivered(now, delivery.id, outcome));
     }
 
     /// How long an attempt may take, in real time.

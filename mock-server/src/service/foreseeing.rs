@@ -19,14 +19,14 @@ impl Service {
             let delay = reply.delay.saturating_add(wait);
             return Reply {
                 delay,
-                ..state.engine.foresee(&hold)
+                ..state.simulator.foresee(&hold)
             };
         }
         let now = state.clock.now();
         hold.until = now;
         Reply {
             delay: reply.delay,
-            ..state.engine.resume(now, &hold)
+            ..state.simulator.resume(now, &hold)
         }
     }
 }

@@ -1,6 +1,6 @@
-//! The mock as its faces share it: one engine and one clock behind one lock.
+//! The mock as its faces share it: one simulator and one clock behind one lock.
 //!
-//! The lock is never held while anything waits: what the engine does, it does at once. Answers
+//! The lock is never held while anything waits: what the simulator does, it does at once. Answers
 //! that have to wait do so in `waiting`; for a face that cannot wait, `foreseeing` says how long it
 //! would have been.
 
@@ -16,13 +16,12 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
-pub(crate) use self::delivering::Dispatch;
-#[cfg(feature = "in-process")]
-pub(crate) use self::delivering::Receiver;
 use crate::addresses::Addresses;
 use crate::clock::Clock;
 use crate::control;
-use crate::engine::{Call, Engine, Host, Reply, Time};
+use crate::engine::{Call, Host, Reply, Time};
+use crate::mock_state::{Dispatch, MockState};
+use crate::simulator::Simulator;
 use crate::webhook_route::WebhookRoute;
 
 /// A running mock: what every face has in common, and what the control API does, as methods.
@@ -38,30 +37,23 @@ struct Shared {
     addresses: Addresses,
     /// How long an attempt to deliver a webhook may take, in real time.
     webhook_timeout: Duration,
-    state: Mutex<State>,
+    state: Mutex<MockState>,
     /// Something happened that a held answer or a courier may have waited for.
     moved: Notify,
     /// Held by whoever moves the clock step by step.
     advancing: tokio::sync::Mutex<()>,
 }
 
-#[derive(Debug)]
-pub(crate) struct State {
-    pub(crate) engine: Engine,
-    pub(crate) clock: Clock,
-    pub(crate) dispatch: Dispatch,
-}
-
 impl Service {
     pub(crate) fn new(
-        engine: Engine,
+        simulator: Simulator,
         clock: Clock,
         addresses: Addresses,
         webhook_routes: Vec<WebhookRoute>,
         webhook_timeout: Duration,
     ) -> Self {
-        let state = Mutex::new(State {
-            engine,
+        let state = Mutex::new(MockState {
+            simulator,
             clock,
             dispatch: Dispatch::new(webhook_routes),
         });
@@ -85,7 +77,7 @@ impl Service {
                 Reply::now(response)
             } else {
                 let now = state.clock.now();
-                state.engine.handle(now, call)
+                state.simulator.handle(now, call)
             }
         };
         if call.request.method() != http::Method::GET {
@@ -97,7 +89,7 @@ impl Service {
     /// The state as it is now: what has fallen due is done.
     ///
     /// A panic while the lock was held has been reported already, and must not end the others.
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, MockState> {
         let state = self.shared.state.lock();
         let mut state = state.unwrap_or_else(PoisonError::into_inner);
         let now = state.clock.now();
@@ -105,11 +97,11 @@ impl Service {
         state
     }
 
-    fn change<T>(&self, change: impl FnOnce(&mut Engine, Time) -> T) -> T {
+    fn change<T>(&self, change: impl FnOnce(&mut Simulator, Time) -> T) -> T {
         let result = {
             let mut state = self.lock();
             let now = state.clock.now();
-            change(&mut state.engine, now)
+            change(&mut state.simulator, now)
         };
         self.shared.moved.notify_waiters();
         result

@@ -42,7 +42,7 @@ impl Service {
             let wait = {
                 let mut state = self.lock();
                 let now = state.clock.now();
-                let reply = state.engine.resume(now, &hold);
+                let reply = state.simulator.resume(now, &hold);
                 let Some(longer) = reply.hold else {
                     return reply;
                 };

@@ -2,10 +2,11 @@
 
 use serde_json::{Map, Value, json};
 
+use super::exchange::Exchange;
 use super::message::{Ask, RpcError};
 use super::revision::{Era, PREVIOUS, SUPPORTED};
 use super::tools::{TOOLS, Tool};
-use super::{Exchange, perform, results};
+use super::{perform, results};
 
 /// How long a client may rely on the list of tools, which never changes.
 const FRESH_MS: u64 = 300_000;

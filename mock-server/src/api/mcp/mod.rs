@@ -5,12 +5,14 @@
 //! operation would have been by its own path: same checks, same idempotency keys, same errors.
 
 mod arguments;
+mod exchange;
 mod message;
 mod methods;
 mod perform;
 mod results;
 mod revision;
 mod schemas;
+mod tool_action;
 mod tools;
 mod transport;
 
@@ -18,21 +20,11 @@ use bytes::Bytes;
 use http::Response;
 use serde_json::Value;
 
+pub(super) use self::exchange::Exchange;
 use self::message::{Message, RpcError};
 use self::revision::Era;
 use super::answer::{Headers, json_response, refusal, set};
 use super::gate;
-use crate::engine::keys::ApiKey;
-use crate::engine::{Call, Hosts, State};
-
-/// A request that was let in, and by whose key.
-pub(super) struct Exchange<'a> {
-    pub(super) state: &'a mut State,
-    pub(super) hosts: &'a Hosts,
-    pub(super) call: &'a Call,
-    pub(super) caller: &'a ApiKey,
-    pub(super) request_id: &'a str,
-}
 
 /// `POST {mcp_url}`; `headers` tell how the key stands with its reads.
 pub(super) fn answer(exchange: &mut Exchange<'_>, headers: &Headers) -> Response<Bytes> {

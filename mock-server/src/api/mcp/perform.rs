@@ -5,12 +5,14 @@ use serde_json::{Map, Value, json};
 use svc_sdk::contract::{Budget, Operation};
 use svc_sdk::types::Usd;
 
-use super::Exchange;
 use super::arguments::Arguments;
-use super::tools::{Does, Tool};
+use super::exchange::Exchange;
+use super::tool_action::Does;
+use super::tools::Tool;
+use crate::api::dispatch::dispatch;
 use crate::api::failure::Failure;
+use crate::api::gate;
 use crate::api::request::Request;
-use crate::api::{gate, operate};
 use crate::engine::runs::RunKind;
 
 /// An operation, and what it is asked for.
@@ -61,7 +63,7 @@ pub(super) fn perform(
     let arguments = Arguments::of(tool, arguments)?;
     let wanted = wanted(exchange, tool, arguments)?;
     gate::check_scope(exchange.call.host, wanted.operation, exchange.caller)?;
-    let answer = operate(&mut Request {
+    let answer = dispatch(&mut Request {
         state: exchange.state,
         hosts: exchange.hosts,
         host: exchange.call.host,

@@ -8,7 +8,7 @@ use svc_sdk::contract::limits::{
 };
 use svc_sdk::contract::profile::Range;
 
-use super::tools::Does;
+use super::tool_action::Does;
 use crate::engine::canonical::{IMAGE_1, MUSIC_SECONDS, VIDEO_1};
 use crate::engine::models::Model;
 

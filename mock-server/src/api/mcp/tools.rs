@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use svc_sdk::contract::Operation;
 
 use super::schemas;
+use super::tool_action::Does;
 
 /// A tool.
 #[derive(Debug)]
@@ -12,25 +13,6 @@ pub(super) struct Tool {
     title: &'static str,
     description: &'static str,
     pub(super) does: Does,
-}
-
-/// What a tool comes to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Does {
-    /// Submits a job: `POST` of that operation.
-    Submit(Operation),
-    /// Runs a Format.
-    RunFormat,
-    /// Runs an Agent Completion.
-    Complete,
-    /// Reads a job.
-    ReadJob(Operation),
-    /// The trimmed payload of a run, for polls.
-    RunStatus,
-    /// The receipt of a run that has ended.
-    RunResult,
-    /// Reads a list or a record that needs no id; the name that a list gets in the result.
-    Read(Operation, Option<&'static str>),
 }
 
 /// All of them, in the order in which they are listed.

@@ -9,6 +9,7 @@ use svc_sdk::contract::limits::{RUN_INPUT_BYTES, RUN_INPUT_KEYS, SPEND_CAP_USD};
 use svc_sdk::types::Usd;
 
 use super::attachments::Attachments;
+use super::communication::webhook_url;
 use crate::api::catalog;
 use crate::api::failure::Failure;
 use crate::api::fields::Fields;
@@ -61,7 +62,7 @@ impl Asked {
             cap: spend_cap(fields)?,
             schema: schema(fields)?,
             previous_run_id: previous_run_id.map(str::to_owned),
-            webhook_url: super::webhook_url(fields)?,
+            webhook_url: webhook_url(fields)?,
         })
     }
 

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 use svc_sdk::contract::RunStatus;
 
-use super::find;
+use super::handlers::find;
 use crate::api::answer::{Answer, Outcome};
 use crate::api::request::Request;
 use crate::engine::Time;

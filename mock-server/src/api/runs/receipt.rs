@@ -5,7 +5,7 @@ use svc_sdk::contract::{ErrorCode, Operation, RunStatus};
 
 use crate::api::failed::{Facts, details};
 use crate::api::failure::seconds;
-use crate::api::jobs::artifact_url;
+use crate::api::job_view::artifact_url;
 use crate::engine::output_schema::asks_for_a_url;
 use crate::engine::runs::{Delivery, Fate, Run, RunKind};
 use crate::engine::{Host, Hosts, State, Time};

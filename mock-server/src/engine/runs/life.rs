@@ -10,8 +10,8 @@ use super::{Failing, Fate, Order, Place, Run, Spend};
 use crate::engine::jobs::Artifact;
 use crate::engine::ledger::{EntryKind, Subject, Uncovered};
 use crate::engine::timers::Due;
-use crate::engine::{Course, State, Time};
-use crate::{api, media};
+use crate::engine::{Course, Ended, State, Time};
+use crate::media;
 
 /// The tenths of its time at which a run goes on to its next piece of work.
 const WORKS_AT: [u8; 4] = [3, 5, 7, 9];
@@ -227,10 +227,7 @@ impl State {
             run.unharvested &= status == RunStatus::Completed;
         }
         self.runs.turn(number, status, failing, at);
-        let announcement = self.runs.get(number).and_then(api::run_announcement);
-        if let Some(announcement) = announcement {
-            self.announce(announcement);
-        }
+        self.note_ended(Ended::Run(number));
         if let Some(place) = place {
             self.queue_goes_on(&place.queue_id, at);
         }

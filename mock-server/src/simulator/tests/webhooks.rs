@@ -28,16 +28,16 @@ impl Mock {
     fn deliver(&mut self, seconds: u64, outcome: &DeliveryOutcome) -> Vec<Delivery> {
         let end = self.now.after(Duration::from_secs(seconds));
         let mut sent = Vec::new();
-        self.engine.advance(self.now);
+        self.simulator.advance(self.now);
         loop {
-            for delivery in self.engine.take_deliveries(|_| true) {
-                self.engine.delivered(self.now, delivery.id, outcome);
+            for delivery in self.simulator.take_deliveries(|_| true) {
+                self.simulator.delivered(self.now, delivery.id, outcome);
                 sent.push(delivery);
             }
-            if self.now == end && self.engine.next_due().is_none_or(|due| due > end) {
+            if self.now == end && self.simulator.next_due().is_none_or(|due| due > end) {
                 return sent;
             }
-            self.now = self.engine.advance_to_a_delivery(end);
+            self.now = self.simulator.advance_to_a_delivery(end);
         }
     }
 
@@ -48,7 +48,7 @@ impl Mock {
 
     /// Announces something at will.
     fn announce(&mut self, url: &str, body: Value) {
-        self.engine.state.announce(Announcement {
+        self.simulator.state.announce(Announcement {
             workspace: "ws_demo".to_owned(),
             subject_id: "run_1".to_owned(),
             event: "format.run.terminal".to_owned(),
@@ -238,18 +238,18 @@ fn an_attempt_that_fails_after_a_redelivery_has_succeeded_is_the_last() {
     let mut mock = Mock::new();
     let id = mock.submit(IMAGE, hooked("x"));
     mock.pass(2_000);
-    mock.engine.advance(mock.now);
-    let slow = mock.engine.take_deliveries(|_| true).remove(0);
+    mock.simulator.advance(mock.now);
+    let slow = mock.simulator.take_deliveries(|_| true).remove(0);
     mock.redeliver(&id).data(202);
     mock.deliver(1, &DeliveryOutcome::answered(200));
     mock.books_are_balanced();
     let timeout = DeliveryOutcome::failed("timeout");
-    mock.engine.delivered(mock.now, slow.id, &timeout);
+    mock.simulator.delivered(mock.now, slow.id, &timeout);
     assert_eq!(mock.webhook(&id)["status"], "delivered");
-    assert_eq!(mock.engine.deliveries().len(), 2);
+    assert_eq!(mock.simulator.deliveries().len(), 2);
     assert!(mock.deliver(100_000, &timeout).is_empty());
-    mock.engine.delivered(mock.now, slow.id, &timeout);
-    assert_eq!(mock.engine.deliveries().len(), 2, "told of once");
+    mock.simulator.delivered(mock.now, slow.id, &timeout);
+    assert_eq!(mock.simulator.deliveries().len(), 2, "told of once");
 }
 
 #[test]
@@ -333,7 +333,7 @@ fn a_rotated_secret_signs_along_for_a_day_and_a_second_rotation_ends_that() {
     let second = mock.rotate();
     assert_eq!(mock.secret(), second);
     assert_eq!(
-        mock.engine.signing_secret("ws_demo"),
+        mock.simulator.signing_secret("ws_demo"),
         second["secret"].as_str()
     );
     assert_eq!(second["created_at"], "2026-01-01T00:00:05Z");
@@ -361,7 +361,7 @@ fn a_rotated_secret_signs_along_for_a_day_and_a_second_rotation_ends_that() {
     assert_eq!(mock.secret()["rotation"], none);
     let secrets = [&first, &second, &third].map(|secret| secret["secret"].clone());
     assert!(secrets[0] != secrets[1] && secrets[1] != secrets[2] && secrets[0] != secrets[2]);
-    mock.engine.reset();
+    mock.simulator.reset();
     mock.now = Settings::default().epoch;
     assert_eq!(mock.secret(), first);
 }
@@ -450,13 +450,13 @@ fn a_destination_is_judged_again_when_it_is_sent_to() {
         mock.deliver(100_000, &DeliveryOutcome::answered(200))
             .is_empty()
     );
-    let view = mock.engine.state.outbox.view("run_1").unwrap();
+    let view = mock.simulator.state.outbox.view("run_1").unwrap();
     assert_eq!(
         (&view["status"], &view["attempts"]),
         (&json!("failed"), &json!(1))
     );
     assert_eq!(view["last_error"], "url_not_public");
-    assert_eq!(mock.engine.deliveries()[0]["error"], "url_not_public");
+    assert_eq!(mock.simulator.deliveries()[0]["error"], "url_not_public");
     mock.books_are_balanced();
 }
 
@@ -478,16 +478,16 @@ fn a_state_that_is_taken_up_sends_what_was_under_way_and_knows_the_rest() {
     let id = mock.submit(IMAGE, hooked("x"));
     let retried = mock.submit(IMAGE, hooked("y"));
     mock.pass(2_000);
-    mock.engine.advance(mock.now);
-    let taken = mock.engine.take_deliveries(|_| true);
-    mock.engine
+    mock.simulator.advance(mock.now);
+    let taken = mock.simulator.take_deliveries(|_| true);
+    mock.simulator
         .delivered(mock.now, taken[1].id, &DeliveryOutcome::answered(500));
     mock.rotate();
-    let document = mock.engine.snapshot(mock.now);
+    let document = mock.simulator.snapshot(mock.now);
     let mut other = Mock::new();
-    other.now = other.engine.restore(document).unwrap();
+    other.now = other.simulator.restore(document).unwrap();
     assert_eq!(other.secret(), mock.secret());
-    assert_eq!(other.engine.deliveries(), mock.engine.deliveries());
+    assert_eq!(other.simulator.deliveries(), mock.simulator.deliveries());
     let sent = other.deliver(30, &DeliveryOutcome::answered(200));
     assert_eq!(seconds(&sent), [2, 32]);
     assert_eq!(
@@ -500,10 +500,10 @@ fn a_state_that_is_taken_up_sends_what_was_under_way_and_knows_the_rest() {
             .count(),
         2
     );
-    let document = mock.engine.snapshot(mock.now);
-    mock.engine.restore(document).unwrap();
+    let document = mock.simulator.snapshot(mock.now);
+    mock.simulator.restore(document).unwrap();
     let late = DeliveryOutcome::answered(200);
-    mock.engine.delivered(mock.now, taken[0].id, &late);
+    mock.simulator.delivered(mock.now, taken[0].id, &late);
     assert_eq!(mock.webhook(&id)["status"], "pending", "of another state");
     other.books_are_balanced();
 }
@@ -513,7 +513,7 @@ fn a_document_whose_outbox_makes_no_sense_is_no_state() {
     let mut mock = Mock::new();
     let id = mock.submit(IMAGE, hooked("x"));
     mock.deliver(10, &DeliveryOutcome::answered(500));
-    let good = mock.engine.snapshot(mock.now);
+    let good = mock.simulator.snapshot(mock.now);
     let entry = format!("/state/outbox/entries/{id}");
     for (path, value) in [
         ("/state/outbox/errands".to_owned(), json!({})),
@@ -531,7 +531,7 @@ fn a_document_whose_outbox_makes_no_sense_is_no_state() {
         *document
             .pointer_mut(&path)
             .unwrap_or_else(|| panic!("{path}")) = value;
-        assert!(mock.engine.restore(document).is_err(), "{path}");
+        assert!(mock.simulator.restore(document).is_err(), "{path}");
     }
-    assert_eq!(mock.engine.snapshot(mock.now), good);
+    assert_eq!(mock.simulator.snapshot(mock.now), good);
 }

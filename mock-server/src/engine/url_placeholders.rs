@@ -1,47 +1,49 @@
-//! Receipts as the state keeps them: without the addresses of this mock, so that a mock that
-//! listens elsewhere can take the state up and lead to itself.
+//! Placeholders for the mock's own base URLs in stored receipts and webhook bodies.
+//!
+//! A stored state can be restored by a mock that listens on other addresses, so what is stored
+//! has placeholders in the place of base URLs, which are replaced when it is sent.
 
 use serde_json::Value;
 
-use crate::engine::{Host, Hosts};
+use super::{Host, Hosts};
 
-/// What stands in the place of each base URL; no text of the service's own starts like that.
-const MARKS: [(Host, &str); 3] = [
+/// The placeholder of each base URL; no text of the service's own starts like that.
+const PLACEHOLDERS: [(Host, &str); 3] = [
     (Host::Open, "\u{0}open"),
     (Host::Developer, "\u{0}developer"),
     (Host::Media, "\u{0}media"),
 ];
 
-/// Hosts whose base URLs are the marks: what is written with them is kept as it is.
-pub(crate) fn unaddressed() -> Hosts {
+/// Hosts whose base URLs are the placeholders.
+pub(crate) fn placeholder_hosts() -> Hosts {
     let mut hosts = Hosts::default();
-    for (host, mark) in MARKS {
+    for (host, placeholder) in PLACEHOLDERS {
         let base = match host {
             Host::Open => &mut hosts.open,
             Host::Developer => &mut hosts.developer,
             Host::Media => &mut hosts.media,
             Host::Control => continue,
         };
-        mark.clone_into(base);
+        placeholder.clone_into(base);
     }
     hosts
 }
 
-/// The receipt as it is kept.
-pub(super) fn without_addresses(mut receipt: Value, hosts: &Hosts) -> Value {
-    for (host, mark) in MARKS {
-        replace(&mut receipt, hosts.base(host), mark, |name| {
+/// Replaces the base URLs in a receipt by placeholders, to store it.
+pub(crate) fn insert_placeholders(mut receipt: Value, hosts: &Hosts) -> Value {
+    for (host, placeholder) in PLACEHOLDERS {
+        replace(&mut receipt, hosts.base(host), placeholder, |name| {
             name != "metadata"
         });
     }
     receipt
 }
 
-/// The receipt as it is answered.
-pub(crate) fn with_addresses(mut receipt: Value, hosts: &Hosts) -> Value {
-    for (host, mark) in MARKS {
-        // Nobody but the service says the marks.
-        replace(&mut receipt, mark, hosts.base(host), |_| true);
+/// Replaces the placeholders by the base URLs of this mock, to send it.
+pub(crate) fn resolve_placeholders(mut receipt: Value, hosts: &Hosts) -> Value {
+    for (host, placeholder) in PLACEHOLDERS {
+        // Nobody but the service says the placeholders.
+        replace(&mut receipt, placeholder, hosts.base(host), |_| true);
     }
     receipt
 }
@@ -88,17 +90,17 @@ mod tests {
                 "other": "http://127.0.0.1:40101/",
             })
         };
-        let kept = without_addresses(receipt(&here.open, &here.media), &here);
+        let stored = insert_placeholders(receipt(&here.open, &here.media), &here);
         assert!(
-            !kept["status_url"].to_string().contains("127.0.0.1"),
-            "{kept}"
+            !stored["status_url"].to_string().contains("127.0.0.1"),
+            "{stored}"
         );
         assert_eq!(
-            with_addresses(kept.clone(), &here),
+            resolve_placeholders(stored.clone(), &here),
             receipt(&here.open, &here.media)
         );
         assert_eq!(
-            with_addresses(kept, &there),
+            resolve_placeholders(stored, &there),
             receipt(&there.open, &there.media)
         );
     }

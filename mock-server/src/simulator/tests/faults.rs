@@ -8,7 +8,7 @@ use super::{IMAGE, Mock, VIDEO, image, video};
 use crate::engine::{Host, Wire};
 
 fn fault(mock: &mut Mock, fault: Value) {
-    mock.engine
+    mock.simulator
         .add_fault(serde_json::from_value(fault).unwrap())
         .unwrap();
 }
@@ -31,7 +31,7 @@ fn a_status_fault_does_nothing_and_says_when_to_come_again() {
             ("7", "120")
         );
     }
-    assert!(mock.engine.jobs().is_empty());
+    assert!(mock.simulator.jobs().is_empty());
     mock.open().once("k").post(VIDEO, video("x")).data(202);
 }
 
@@ -45,7 +45,7 @@ fn a_proxys_page_is_no_envelope() {
         (502, "text/html; charset=utf-8")
     );
     assert!(serde_json::from_slice::<Value>(answer.0.response.body()).is_err());
-    assert!(mock.engine.jobs().is_empty());
+    assert!(mock.simulator.jobs().is_empty());
 }
 
 #[test]
@@ -59,19 +59,19 @@ fn a_broken_connection_comes_before_or_after_the_work() {
         fault(&mut mock, json!({"kind": kind}));
         let reply = mock.open().post(VIDEO, video("x")).0;
         assert_eq!(
-            (reply.wire, mock.engine.jobs().len()),
+            (reply.wire, mock.simulator.jobs().len()),
             (wire, jobs),
             "{kind}"
         );
     }
     let statuses: Vec<Value> = mock
-        .engine
+        .simulator
         .journal(0)
         .iter()
         .map(|entry| entry["status"].clone())
         .collect();
     assert_eq!(json!(statuses), json!([null, null, 202]));
-    assert_eq!(mock.engine.journal(0)[1]["fault"], "drop_after");
+    assert_eq!(mock.simulator.journal(0)[1]["fault"], "drop_after");
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn garbage_is_a_success_that_nobody_can_read() {
         (200, "application/json")
     );
     assert!(serde_json::from_slice::<Value>(answer.0.response.body()).is_err());
-    assert_eq!(mock.engine.jobs().len(), 1);
+    assert_eq!(mock.simulator.jobs().len(), 1);
 }
 
 #[test]
@@ -138,12 +138,12 @@ fn what_befalls_a_held_answer_befalls_it_at_its_end() {
     );
     let garbage = mock.open().post(IMAGE, body).0;
     mock.pass(2_000);
-    let end = mock.engine.resume(mock.now, &truncated.hold.unwrap());
+    let end = mock.simulator.resume(mock.now, &truncated.hold.unwrap());
     assert_eq!(
         (end.wire, end.response.status().as_u16()),
         (Wire::Truncate, 200)
     );
-    let end = mock.engine.resume(mock.now, &garbage.hold.unwrap());
+    let end = mock.simulator.resume(mock.now, &garbage.hold.unwrap());
     assert!(serde_json::from_slice::<Value>(end.response.body()).is_err());
 }
 
@@ -163,8 +163,8 @@ fn the_media_host_fails_too_where_it_is_meant() {
         .get("/artifacts/x.png")
         .refused(404, "not_found");
     assert_eq!(mock.ask(Host::Media).get("/checkout/x").status(), 503);
-    mock.engine.clear_faults();
-    assert!(mock.engine.faults().is_empty());
+    mock.simulator.clear_faults();
+    assert!(mock.simulator.faults().is_empty());
 }
 
 #[test]
@@ -174,7 +174,7 @@ fn the_journal_tells_who_asked_for_what() {
         .once("order-1")
         .post("/v1/image-router/generate?x=y", image("x"));
     mock.ask(Host::Media).get("/nothing");
-    let entries = mock.engine.journal(0);
+    let entries = mock.simulator.journal(0);
     let expected = json!({
         "seq": 1, "at": "2026-01-01T00:00:00Z", "method": "POST", "path": "/v1/image-router/generate?x=y",
         "surface": "open", "operation": "image_generate", "request_id": entries[0]["request_id"],
@@ -188,5 +188,5 @@ fn the_journal_tells_who_asked_for_what() {
         (&entries[1]["surface"], &entries[1]["operation"]),
         (&json!("media"), &json!(null))
     );
-    assert_eq!(mock.engine.journal(1).len(), 1);
+    assert_eq!(mock.simulator.journal(1).len(), 1);
 }

@@ -29,12 +29,12 @@ fn the_answer_has_the_whole_job_once_that_has_ended() {
     let mut mock = Mock::new();
     let (hold, first) = held(&mut mock, IMAGE, json!({}));
     assert_eq!(hold.until, mock.now.after(Duration::from_secs(2)));
-    let foreseen = mock.engine.foresee(&hold);
+    let foreseen = mock.simulator.foresee(&hold);
     mock.pass(1_999);
-    let early = mock.engine.resume(mock.now, &hold);
+    let early = mock.simulator.resume(mock.now, &hold);
     assert_eq!(early.hold.as_ref(), Some(&hold));
     mock.pass(1);
-    let reply = mock.engine.resume(mock.now, &hold);
+    let reply = mock.simulator.resume(mock.now, &hold);
     assert_eq!(
         (reply.response.status().as_u16(), &reply.hold),
         (200, &None)
@@ -71,8 +71,8 @@ fn the_answer_is_the_receipt_once_the_wait_is_over() {
     );
     assert_eq!(hold.until, mock.now.after(Duration::from_secs(3)));
     mock.pass(3_000);
-    let foreseen = mock.engine.foresee(&hold);
-    let reply = mock.engine.resume(mock.now, &hold);
+    let foreseen = mock.simulator.foresee(&hold);
+    let reply = mock.simulator.resume(mock.now, &hold);
     assert_eq!(
         (reply.response.status().as_u16(), &reply.hold),
         (202, &None)
@@ -88,17 +88,17 @@ fn a_wait_is_ten_seconds_unless_it_says_otherwise() {
     assert_eq!(hold.until, mock.now.after(Duration::from_secs(10)));
     let (hold, _) = held(&mut mock, VIDEO, json!({"wait_timeout_seconds": 0}));
     assert_eq!(hold.until, mock.now);
-    assert_eq!(mock.engine.resume(mock.now, &hold).hold, None);
+    assert_eq!(mock.simulator.resume(mock.now, &hold).hold, None);
 }
 
 #[test]
 fn a_job_that_ends_early_ends_the_wait() {
     let mut mock = Mock::new();
     let (hold, _) = held(&mut mock, VIDEO, json!({}));
-    mock.engine
+    mock.simulator
         .end_job(mock.now, &hold.job_id, JobStatus::Failed, None)
         .unwrap();
-    let reply = mock.engine.resume(mock.now, &hold);
+    let reply = mock.simulator.resume(mock.now, &hold);
     assert_eq!(reply.response.status(), 200);
     assert_eq!(
         body_of(&reply)["data"]["job"]["error"]["code"],
@@ -120,8 +120,8 @@ fn a_replay_does_not_wait() {
 fn a_wait_for_a_job_that_a_reset_took_away_is_over() {
     let mut mock = Mock::new();
     let (hold, _) = held(&mut mock, VIDEO, json!({}));
-    mock.engine.reset();
-    let reply = mock.engine.resume(mock.now, &hold);
+    mock.simulator.reset();
+    let reply = mock.simulator.resume(mock.now, &hold);
     assert_eq!((reply.response.status().as_u16(), reply.hold), (202, None));
 }
 
@@ -129,13 +129,13 @@ fn a_wait_for_a_job_that_a_reset_took_away_is_over() {
 fn the_journal_says_what_was_answered_in_the_end() {
     let mut mock = Mock::new();
     let (hold, _) = held(&mut mock, IMAGE, json!({}));
-    assert_eq!(mock.engine.journal(0)[0]["status"], 200);
+    assert_eq!(mock.simulator.journal(0)[0]["status"], 200);
     let (other, _) = held(&mut mock, VIDEO, json!({"wait_timeout_seconds": 1}));
-    assert_eq!(mock.engine.journal(1)[0]["status"], 202);
-    mock.engine
+    assert_eq!(mock.simulator.journal(1)[0]["status"], 202);
+    mock.simulator
         .end_job(mock.now, &other.job_id, JobStatus::Completed, None)
         .unwrap();
-    mock.engine.resume(mock.now, &other);
-    assert_eq!(mock.engine.journal(1)[0]["status"], 200);
+    mock.simulator.resume(mock.now, &other);
+    assert_eq!(mock.simulator.journal(1)[0]["status"], 200);
     drop(hold);
 }

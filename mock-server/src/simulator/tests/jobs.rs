@@ -140,7 +140,7 @@ fn a_stuck_job_never_ends() {
     mock.pass(1_000_000_000);
     assert_eq!(poll(&mut mock, &id)["next_poll_after_seconds"], 10);
     assert_eq!(mock.status(&id), "processing");
-    assert_eq!(mock.engine.next_due(), None);
+    assert_eq!(mock.simulator.next_due(), None);
 }
 
 #[test]
@@ -203,7 +203,7 @@ fn a_job_can_be_ended_at_will_once() {
     let ids: Vec<String> = (0..3)
         .map(|_| mock.submit(VIDEO, video("[mock:stuck]")))
         .collect();
-    let mut end = |id: &str, status, code| mock.engine.end_job(now, id, status, code);
+    let mut end = |id: &str, status, code| mock.simulator.end_job(now, id, status, code);
     assert_eq!(
         end(&ids[0], JobStatus::Completed, None).unwrap()["status"],
         "completed"

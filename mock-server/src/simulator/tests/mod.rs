@@ -1,4 +1,4 @@
-//! The engine as its callers see it: whole requests at chosen moments, and their answers.
+//! The simulator as its callers see it: whole requests at chosen moments, and their answers.
 
 mod account;
 mod avatars;
@@ -33,7 +33,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use serde_json::{Value, json};
 
-use super::{Call, Engine, Host, Reply, Settings, Time};
+use super::Simulator;
+use crate::engine::{Call, Host, Reply, Settings, Time};
 
 const VIDEO: &str = "/v1/video-router/generate";
 const IMAGE: &str = "/v1/image-router/generate";
@@ -42,9 +43,9 @@ const TOP_UPS: &str = "/v1/open/top-ups";
 /// The runs of a Format that makes no media.
 const DEMO: &str = "/v1/formats/fmt_demo/runs";
 
-/// An engine and the moment that it is.
+/// An simulator and the moment that it is.
 struct Mock {
-    engine: Engine,
+    simulator: Simulator,
     now: Time,
 }
 
@@ -66,7 +67,7 @@ impl Mock {
     fn with(settings: Settings) -> Self {
         let now = settings.epoch;
         Self {
-            engine: Engine::new(settings),
+            simulator: Simulator::new(settings),
             now,
         }
     }
@@ -130,7 +131,7 @@ impl Mock {
 
     #[track_caller]
     fn books_are_balanced(&self) {
-        self.engine.state.check().unwrap();
+        self.simulator.state.check().unwrap();
     }
 }
 
@@ -168,7 +169,7 @@ impl Ask<'_> {
             peer: [127, 0, 0, 1].into(),
             request,
         };
-        Answer(self.mock.engine.handle(self.mock.now, &call))
+        Answer(self.mock.simulator.handle(self.mock.now, &call))
     }
 }
 

@@ -32,11 +32,11 @@ fn lived_in() -> Mock {
     let agent = json!({"instruction": "[mock:outage]", "generation_spend_cap_usd": 1});
     mock.order("/v1/agent/completions", agent);
     let key = json!({"kind": "open", "workspace": "ws_b", "plan": "pro"});
-    mock.engine
+    mock.simulator
         .add_key(mock.now, serde_json::from_value(key).unwrap())
         .unwrap();
     let fault = json!({"kind": "status_503", "operation": "jobs_get", "probability": 0.3});
-    mock.engine
+    mock.simulator
         .add_fault(serde_json::from_value(fault).unwrap())
         .unwrap();
     mock.ask(Host::Open).get("/v1/jobs");
@@ -78,9 +78,9 @@ fn go_on(mock: &mut Mock) -> Vec<String> {
     }
     answers.push(
         json!([
-            mock.engine.ledger(),
-            mock.engine.jobs(),
-            mock.engine.journal(0)
+            mock.simulator.ledger(),
+            mock.simulator.jobs(),
+            mock.simulator.journal(0)
         ])
         .to_string(),
     );
@@ -90,18 +90,18 @@ fn go_on(mock: &mut Mock) -> Vec<String> {
 #[test]
 fn after_a_restore_the_same_requests_get_the_same_answers() {
     let mut mock = lived_in();
-    let document = mock.engine.snapshot(mock.now);
+    let document = mock.simulator.snapshot(mock.now);
     // Through text, as it goes over a wire.
     let document: Value = serde_json::from_str(&document.to_string()).unwrap();
     let mut other = Mock::with(Settings {
         seed: 99,
         ..Settings::default()
     });
-    other.now = other.engine.restore(document).unwrap();
+    other.now = other.simulator.restore(document).unwrap();
     assert_eq!(other.now, mock.now);
     assert_eq!(
-        other.engine.signing_secret("ws_demo"),
-        mock.engine.signing_secret("ws_demo")
+        other.simulator.signing_secret("ws_demo"),
+        mock.simulator.signing_secret("ws_demo")
     );
     assert_eq!(go_on(&mut other), go_on(&mut mock));
 }
@@ -110,15 +110,15 @@ fn after_a_restore_the_same_requests_get_the_same_answers() {
 fn a_snapshot_is_of_its_moment() {
     let mut mock = lived_in();
     mock.pass(60_000);
-    let document = mock.engine.snapshot(mock.now);
-    mock.engine.advance(mock.now);
-    assert_eq!(document, mock.engine.snapshot(mock.now));
+    let document = mock.simulator.snapshot(mock.now);
+    mock.simulator.advance(mock.now);
+    assert_eq!(document, mock.simulator.snapshot(mock.now));
 }
 
 #[test]
 fn a_document_that_is_no_state_changes_nothing() {
     let mut mock = lived_in();
-    let good = mock.engine.snapshot(mock.now);
+    let good = mock.simulator.snapshot(mock.now);
     let broken = |path: &str, value: Value| {
         let mut document = good.clone();
         *document
@@ -186,20 +186,23 @@ fn a_document_that_is_no_state_changes_nothing() {
         broken("/state/queues/0/items/4/order/subject", json!("fmt_none")),
         broken("/state/queues/0/items/4/order/cost", json!("-1.0000")),
     ] {
-        assert!(mock.engine.restore(document.clone()).is_err(), "{document}");
+        assert!(
+            mock.simulator.restore(document.clone()).is_err(),
+            "{document}"
+        );
     }
-    assert_eq!(mock.engine.snapshot(mock.now), good);
+    assert_eq!(mock.simulator.snapshot(mock.now), good);
 }
 
 #[test]
 fn a_reset_goes_back_to_the_start() {
     let mut mock = lived_in();
-    mock.engine.reset();
+    mock.simulator.reset();
     assert_eq!(
-        mock.engine.snapshot(Time::default()),
-        Mock::new().engine.snapshot(Time::default())
+        mock.simulator.snapshot(Time::default()),
+        Mock::new().simulator.snapshot(Time::default())
     );
-    assert!(mock.engine.jobs().is_empty() && mock.engine.journal(0).is_empty());
+    assert!(mock.simulator.jobs().is_empty() && mock.simulator.journal(0).is_empty());
     mock.now = Settings::default().epoch;
     assert_eq!(go_on(&mut mock), go_on(&mut Mock::new()));
 }

@@ -51,7 +51,7 @@ fn an_artifact_is_a_file_that_anybody_can_fetch() {
 fn a_file_is_there_once_its_job_is_completed_and_under_its_own_name_only() {
     let mut mock = Mock::new();
     let id = mock.submit(VIDEO, video("x"));
-    let token = mock.engine.state.jobs.by_id(&id).unwrap().artifacts[0]
+    let token = mock.simulator.state.jobs.by_id(&id).unwrap().artifacts[0]
         .token
         .clone();
     mock.ask(Host::Media)

@@ -47,7 +47,7 @@ fn refused(mock: &mut Mock, tool: &str, arguments: Value, code: &str) -> Value {
 }
 
 fn jobs(mock: &Mock) -> usize {
-    mock.engine.state.jobs.all().len()
+    mock.simulator.state.jobs.all().len()
 }
 
 #[test]

@@ -131,7 +131,7 @@ fn an_added_key_brings_its_workspace_with_a_plan_and_a_full_balance() {
         plan: Some(Plan::Pro),
         ..new(KeyKind::Open)
     };
-    let added = mock.engine.add_key(mock.now, wanted).unwrap();
+    let added = mock.simulator.add_key(mock.now, wanted).unwrap();
     assert_eq!(
         (added.workspace.as_str(), added.scopes.len()),
         ("ws_new", 0)
@@ -141,7 +141,7 @@ fn an_added_key_brings_its_workspace_with_a_plan_and_a_full_balance() {
         (answer.status(), answer.header("ratelimit-limit")),
         (202, "300")
     );
-    let balances = mock.engine.balances();
+    let balances = mock.simulator.balances();
     let ours = balances
         .iter()
         .find(|balance| balance["workspace"] == "ws_new")
@@ -154,7 +154,7 @@ fn an_added_key_brings_its_workspace_with_a_plan_and_a_full_balance() {
 fn an_added_developer_key_has_the_scopes_that_it_was_given() {
     let mut mock = Mock::new();
     let all = mock
-        .engine
+        .simulator
         .add_key(mock.now, new(KeyKind::Developer))
         .unwrap();
     assert_eq!((all.workspace.as_str(), all.scopes.len()), ("ws_demo", 9));
@@ -162,7 +162,7 @@ fn an_added_developer_key_has_the_scopes_that_it_was_given() {
         scopes: Some(vec![Scope::FormatsRead]),
         ..new(KeyKind::ServiceAccount)
     };
-    let few = mock.engine.add_key(mock.now, few).unwrap();
+    let few = mock.simulator.add_key(mock.now, few).unwrap();
     let get =
         |mock: &mut Mock, path: &str| mock.ask(Host::Developer).key(&few.key).get(path).status();
     assert_eq!(
@@ -194,7 +194,7 @@ fn a_key_that_cannot_be_is_refused() {
     ];
     for key in bad {
         assert!(matches!(
-            mock.engine.add_key(mock.now, key),
+            mock.simulator.add_key(mock.now, key),
             Err(ControlError::Invalid(_))
         ));
     }
@@ -203,7 +203,7 @@ fn a_key_that_cannot_be_is_refused() {
         ..new(KeyKind::Open)
     };
     assert!(matches!(
-        mock.engine.add_key(mock.now, other_plan),
+        mock.simulator.add_key(mock.now, other_plan),
         Err(ControlError::Conflict(_))
     ));
 }
@@ -211,14 +211,20 @@ fn a_key_that_cannot_be_is_refused() {
 #[test]
 fn the_signing_secret_is_the_workspaces_and_survives_a_reset() {
     let mut mock = Mock::new();
-    let secret = mock.engine.signing_secret("ws_demo").unwrap().to_owned();
-    assert_ne!(mock.engine.signing_secret("ws_team"), Some(secret.as_str()));
-    mock.engine.reset();
-    assert_eq!(mock.engine.signing_secret("ws_demo"), Some(secret.as_str()));
-    assert_eq!(mock.engine.signing_secret("ws_none"), None);
+    let secret = mock.simulator.signing_secret("ws_demo").unwrap().to_owned();
+    assert_ne!(
+        mock.simulator.signing_secret("ws_team"),
+        Some(secret.as_str())
+    );
+    mock.simulator.reset();
+    assert_eq!(
+        mock.simulator.signing_secret("ws_demo"),
+        Some(secret.as_str())
+    );
+    assert_eq!(mock.simulator.signing_secret("ws_none"), None);
     let again = Mock::with(Settings::default());
     assert_eq!(
-        again.engine.signing_secret("ws_demo"),
+        again.simulator.signing_secret("ws_demo"),
         Some(secret.as_str())
     );
 }

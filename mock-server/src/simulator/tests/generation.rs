@@ -215,7 +215,7 @@ fn an_admission_preview_submits_nothing_and_counts_as_a_read() {
         "generation_limits": {"concurrent_jobs": 100, "in_flight": 0}
     });
     assert_eq!(answer.data(200), expected);
-    assert!(mock.engine.jobs().is_empty());
+    assert!(mock.simulator.jobs().is_empty());
     let bad = json!({"model": "video-1.0", "input": {"prompt": "x", "duration": 1}});
     let error = post(&mut mock, PREVIEW, bad).refused(400, "invalid_request");
     assert_eq!(error["details"]["field"], "input.duration");

@@ -211,7 +211,7 @@ fn a_waiting_submit_answers_with_the_finished_avatar() {
         "avatar_handle": "mia", "input": {"prompt": "[mock:seconds=0]"}, "mode": "sync"
     });
     let held = mock.developer().post(GENERATE, body).0.hold.unwrap();
-    let reply = mock.engine.resume(mock.now, &held);
+    let reply = mock.simulator.resume(mock.now, &held);
     assert_eq!(reply.response.status(), 200);
     let body: Value = serde_json::from_slice(reply.response.body()).unwrap();
     assert_eq!(body["data"]["avatar"]["status"], "completed");

@@ -98,13 +98,13 @@ fn fields_come_before_funds_and_funds_before_concurrency() {
         .post(TOP_UPS, json!({"amount_usd_cents": 500}))
         .data(201)["id"]
         .take();
-    mock.engine
+    mock.simulator
         .settle_top_up(mock.now, id.as_str().unwrap(), "paid".into())
         .unwrap();
     mock.open()
         .post(IMAGE, image("[mock:refuse=stripe_error]"))
         .refused(400, "concurrency_limit_reached");
-    assert_eq!(mock.engine.jobs().len(), 100);
+    assert_eq!(mock.simulator.jobs().len(), 100);
     mock.books_are_balanced();
 }
 
@@ -123,7 +123,7 @@ fn a_refused_create_leaves_nothing_behind() {
     for (path, body) in refusals {
         assert!(mock.open().once("k").post(path, body).status() >= 400);
     }
-    assert!(mock.engine.jobs().is_empty() && mock.engine.ledger().is_empty());
+    assert!(mock.simulator.jobs().is_empty() && mock.simulator.ledger().is_empty());
     // The key is free again.
     mock.open().once("k").post(VIDEO, video("x")).data(202);
     mock.open()

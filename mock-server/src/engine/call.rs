@@ -45,7 +45,7 @@ pub struct Reply {
     /// Real time to wait before it does (the fault `delay`).
     pub delay: Duration,
     /// Set where the answer has to wait on service time (`sync` and `subscribe`): `response` is
-    /// then what would be answered now, and [`Engine::resume`](super::Engine::resume) gives what
+    /// then what would be answered now, and [`Simulator::resume`](crate::Simulator::resume) gives what
     /// is answered later. `wire` and `delay` hold for that answer.
     pub hold: Option<Hold>,
 }

@@ -43,14 +43,14 @@ fn a_top_up_is_pending_until_it_is_paid() {
     assert_eq!(read(&mut mock, &top_up["id"]), expected);
     let id = top_up["id"].as_str().unwrap();
     let paid = mock
-        .engine
+        .simulator
         .settle_top_up(mock.now, id, TopUpStatus::Paid)
         .unwrap();
     assert_eq!(paid["status"], "paid");
-    mock.engine
+    mock.simulator
         .settle_top_up(mock.now, id, TopUpStatus::Paid)
         .unwrap();
-    let entries = mock.engine.ledger();
+    let entries = mock.simulator.ledger();
     assert_eq!(entries.len(), 1);
     assert_eq!(
         (
@@ -60,10 +60,12 @@ fn a_top_up_is_pending_until_it_is_paid() {
         ),
         (&json!("top_up"), &json!("20.0000"), &json!(id))
     );
-    let failed = mock.engine.settle_top_up(mock.now, id, TopUpStatus::Failed);
+    let failed = mock
+        .simulator
+        .settle_top_up(mock.now, id, TopUpStatus::Failed);
     assert!(matches!(failed, Err(ControlError::Conflict(_))));
     let pending = mock
-        .engine
+        .simulator
         .settle_top_up(mock.now, id, TopUpStatus::Pending);
     assert!(matches!(pending, Err(ControlError::Invalid(_))));
     mock.books_are_balanced();
@@ -199,7 +201,7 @@ fn the_payer_presses_a_button_and_is_sent_on() {
             "{html:?}"
         );
     }
-    assert_eq!(mock.engine.ledger().len(), 1);
+    assert_eq!(mock.simulator.ledger().len(), 1);
 }
 
 #[test]
@@ -229,7 +231,7 @@ fn a_top_up_is_the_workspaces_own() {
     let mut mock = Mock::new();
     let top_up = create(&mut mock, json!({"amount_usd_cents": 500}));
     let other = serde_json::from_value(json!({"kind": "open", "workspace": "ws_b"})).unwrap();
-    let key = mock.engine.add_key(mock.now, other).unwrap().key;
+    let key = mock.simulator.add_key(mock.now, other).unwrap().key;
     let path = format!("{TOP_UPS}/{}", top_up["id"].as_str().unwrap());
     mock.ask(Host::Open)
         .key(&key)

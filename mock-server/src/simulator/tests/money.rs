@@ -8,7 +8,7 @@ use crate::engine::chance::Chance;
 use crate::engine::{Host, Settings};
 
 fn balance(mock: &Mock) -> (String, String) {
-    let balances = mock.engine.balances();
+    let balances = mock.simulator.balances();
     let ours = balances
         .iter()
         .find(|balance| balance["workspace"] == "ws_demo")
@@ -32,10 +32,10 @@ fn a_price_is_reserved_then_captured_or_refunded() {
         .post(&format!("/v1/jobs/{canceled}/cancel"), json!({}));
     assert_eq!(balance(&mock), dollars("99.7500", "0.2500"));
     mock.pass(8_000);
-    mock.engine.advance(mock.now);
+    mock.simulator.advance(mock.now);
     assert_eq!(balance(&mock), dollars("99.8750", "0.0000"));
     let entries: Vec<Value> = mock
-        .engine
+        .simulator
         .ledger()
         .into_iter()
         .map(|entry| {
@@ -58,7 +58,7 @@ fn a_price_is_reserved_then_captured_or_refunded() {
     ];
     assert_eq!(entries, expected);
     assert_eq!(
-        mock.engine.ledger()[4]["created_at"],
+        mock.simulator.ledger()[4]["created_at"],
         "2026-01-01T00:00:08Z"
     );
 }
@@ -126,7 +126,7 @@ fn the_books_balance_whatever_happens() {
                     let outcome = [JobStatus::Completed, JobStatus::Failed, JobStatus::Canceled];
                     let status = outcome[(dice.next() % 3) as usize].clone();
                     drop(
-                        mock.engine
+                        mock.simulator
                             .end_job(mock.now, &some_job(&mut dice), status, None),
                     );
                 }
@@ -137,7 +137,7 @@ fn the_books_balance_whatever_happens() {
                         let outcome =
                             [TopUpStatus::Paid, TopUpStatus::Failed, TopUpStatus::Expired];
                         let status = outcome[(dice.next() % 3) as usize].clone();
-                        mock.engine.settle_top_up(mock.now, &id, status).unwrap();
+                        mock.simulator.settle_top_up(mock.now, &id, status).unwrap();
                     }
                 }
                 _ => drop(mock.ask(Host::Open).key("svc_open_demo").get("/v1/jobs")),

@@ -47,7 +47,7 @@ fn the_same_submit_with_the_same_key_is_one_job() {
         first.header("x-svc-request-id"),
         again.header("x-svc-request-id")
     );
-    assert_eq!(mock.engine.jobs().len(), 1);
+    assert_eq!(mock.simulator.jobs().len(), 1);
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn a_key_for_another_request_is_a_conflict_whatever_that_request_is() {
         .post(IMAGE, image("x"))
         .data(202);
     let other = serde_json::from_value(json!({"kind": "open", "workspace": "ws_b"})).unwrap();
-    let key = mock.engine.add_key(mock.now, other).unwrap().key;
+    let key = mock.simulator.add_key(mock.now, other).unwrap().key;
     mock.ask(Host::Open)
         .key(&key)
         .once("order-1")
@@ -136,7 +136,7 @@ fn an_estimate_says_what_will_be_charged() {
         (&images["unit"], &images["units"], &images["price_usd"]),
         (&json!("image"), &json!(3), &json!("0.0225"))
     );
-    assert!(mock.engine.jobs().is_empty());
+    assert!(mock.simulator.jobs().is_empty());
 }
 
 #[test]
@@ -236,7 +236,7 @@ fn the_same_requests_at_the_same_moments_give_the_same_bytes() {
         }
         mock.pass(10_000);
         bytes.push(format!("{:?}", mock.open().get("/v1/jobs").0.response));
-        bytes.push(json!(mock.engine.ledger()).to_string());
+        bytes.push(json!(mock.simulator.ledger()).to_string());
         bytes
     };
     assert_eq!(run(1), run(1));

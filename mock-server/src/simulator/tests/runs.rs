@@ -176,7 +176,7 @@ fn each_kind_of_run_is_found_at_its_own_place_only() {
     ] {
         assert_eq!(mock.read(&path)["status"], "completed");
     }
-    assert!(mock.engine.jobs().is_empty(), "runs are no jobs");
+    assert!(mock.simulator.jobs().is_empty(), "runs are no jobs");
 }
 
 #[test]
@@ -480,8 +480,8 @@ fn the_end_of_a_run_is_announced_once() {
         .send("POST", &redeliver, "")
         .refused(409, "run_not_terminal");
     mock.pass(10_000);
-    mock.engine.advance(mock.now);
-    let sent = mock.engine.take_deliveries(|_| true);
+    mock.simulator.advance(mock.now);
+    let sent = mock.simulator.take_deliveries(|_| true);
     let [delivery] = sent.as_slice() else {
         panic!("{sent:?}")
     };
@@ -508,7 +508,7 @@ fn the_end_of_a_run_is_announced_once() {
         assert_eq!(event["payload"][name], receipt[name], "{name}");
     }
     let failed = crate::engine::DeliveryOutcome::answered(503);
-    mock.engine.delivered(mock.now, delivery.id, &failed);
+    mock.simulator.delivered(mock.now, delivery.id, &failed);
     assert_eq!(mock.receipt(&id)["webhook_delivery"]["status"], "retrying");
     let events = mock.read(&format!("/v1/format-runs/{id}/events"));
     let last = events.as_array().unwrap().last().unwrap();
@@ -545,8 +545,8 @@ fn every_kind_of_run_and_every_end_has_its_event_and_outcome() {
     let cancel = format!("/v1/format-runs/{canceled}/cancel");
     mock.developer().post(&cancel, json!({})).data(200);
     mock.pass(10_000);
-    mock.engine.advance(mock.now);
-    let sent = mock.engine.take_deliveries(|_| true);
+    mock.simulator.advance(mock.now);
+    let sent = mock.simulator.take_deliveries(|_| true);
     let mut told: Vec<_> = sent
         .iter()
         .map(|delivery| {
@@ -574,8 +574,8 @@ fn a_webhook_tells_the_same_violations_as_the_receipt_wherever_the_url_stands() 
         let body = json!({"instruction": format!("x{word}"), "output_schema": schema, "webhook_url": "https://hooks.example/in"});
         let id = mock.start(DEMO, body);
         mock.pass(10_000);
-        mock.engine.advance(mock.now);
-        let sent = mock.engine.take_deliveries(|_| true);
+        mock.simulator.advance(mock.now);
+        let sent = mock.simulator.take_deliveries(|_| true);
         let event: Value = serde_json::from_slice(&sent[0].body).unwrap();
         let receipt = mock.receipt(&id);
         assert_eq!(event["payload"]["output"], receipt["output"]);

@@ -63,7 +63,9 @@ fn usage_has_all_four_kinds_newest_first_and_no_opening_balance() {
         .data(201);
     let top_up = top_up["id"].as_str().unwrap();
     let paid = TopUpStatus::Paid;
-    mock.engine.settle_top_up(mock.now, top_up, paid).unwrap();
+    mock.simulator
+        .settle_top_up(mock.now, top_up, paid)
+        .unwrap();
     let mut usage = mock.developer().get("/v1/usage").data(200);
     for entry in usage.as_array_mut().unwrap() {
         let id = entry.as_object_mut().unwrap().remove("id").unwrap();

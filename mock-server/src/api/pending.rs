@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::answer::{Answer, json_response};
-use super::{faulty, jobs, resources};
+use super::{faulty, job_view, resources};
 use crate::engine::jobs::Job;
 use crate::engine::{Hold, Hosts, Reply, State};
 
@@ -40,7 +40,7 @@ fn answer(state: &State, job: Option<&Job>, hosts: &Hosts, hold: &Hold) -> Answe
     let ended = job.filter(|job| job.status.is_terminal());
     let mut receipt = hold.receipt.clone();
     if let (Some(job), Value::Object(fields)) = (ended, &mut receipt) {
-        fields.insert("job".to_owned(), jobs::view(job, hold.host, hosts));
+        fields.insert("job".to_owned(), job_view::view(job, hold.host, hosts));
         fields.insert("next_poll_after_seconds".to_owned(), json!(0));
         if let Some((field, view)) = resources::beside(state, job, hosts) {
             fields.insert(field.to_owned(), view);

@@ -224,8 +224,8 @@ fn each_run_of_a_queue_is_announced_to_its_own_address_or_the_queues() {
         json!({"items": items, "webhook_url": "https://all.example/"}),
     );
     mock.pass(10_000);
-    mock.engine.advance(mock.now);
-    let sent = mock.engine.take_deliveries(|_| true);
+    mock.simulator.advance(mock.now);
+    let sent = mock.simulator.take_deliveries(|_| true);
     let urls: Vec<_> = sent.iter().map(|delivery| delivery.url.as_str()).collect();
     assert_eq!(urls, ["https://all.example/", "https://own.example/"]);
 }

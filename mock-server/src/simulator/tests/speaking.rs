@@ -111,7 +111,7 @@ fn a_talking_video_takes_exactly_one_of_script_and_scenes() {
             .refused(400, "invalid_request");
         assert_eq!(error["details"]["field"], field, "{body}");
     }
-    assert!(mock.engine.jobs().is_empty());
+    assert!(mock.simulator.jobs().is_empty());
 }
 
 #[test]

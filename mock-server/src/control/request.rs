@@ -1,0 +1,38 @@
+//! A request to the control API, and what comes of it.
+
+use bytes::Bytes;
+use http::StatusCode;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::refusal::Refusal;
+
+/// The status and the body of the answer, or why there is none.
+pub(super) type Done = Result<(StatusCode, Value), Refusal>;
+
+/// A request to an endpoint.
+pub(super) struct Ask<'r> {
+    pub(super) id: &'r str,
+    pub(super) query: &'r str,
+    pub(super) body: &'r Bytes,
+}
+
+impl Ask<'_> {
+    /// The body; none at all is as good as an empty object.
+    pub(super) fn body<T: DeserializeOwned>(&self) -> Result<T, Refusal> {
+        let body: &[u8] = if self.body.is_empty() {
+            b"{}"
+        } else {
+            self.body
+        };
+        serde_json::from_slice(body).map_err(|error| Refusal::invalid(error.to_string()))
+    }
+
+    pub(super) fn nothing(&self) -> Result<(), Refusal> {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Nothing {}
+        self.body::<Nothing>().map(|_| ())
+    }
+}
