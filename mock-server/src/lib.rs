@@ -222,6 +222,7 @@
 #[cfg(feature = "face")]
 mod addresses;
 mod api;
+mod catalog_data;
 #[cfg(feature = "face")]
 mod clock;
 #[cfg(feature = "face")]
@@ -239,7 +240,6 @@ mod service;
 #[cfg(feature = "face")]
 mod setup;
 mod simulator;
-mod stock;
 #[cfg(feature = "face")]
 mod webhook_route;
 

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::answer::{Answer, Outcome};
-use super::paging;
+use super::pagination;
 use super::request::Request;
+use super::response::{Answer, Outcome};
 use crate::engine::keys::ApiKey;
 use crate::engine::ledger::Entry;
 use crate::engine::workspaces::{Workspace, WorkspaceKind, concurrent_jobs};
@@ -72,17 +72,17 @@ pub(super) fn balance(request: &mut Request<'_>) -> Outcome {
 
 /// `GET /v1/usage`: the ledger, newest first; `limit` and `cursor` page through it.
 pub(super) fn usage(request: &mut Request<'_>) -> Outcome {
-    let limit = paging::limit(request)?;
+    let limit = pagination::limit(request)?;
     let ledger = &request.state.ledger;
     let before = match request.parameter("cursor")? {
         None => None,
         Some(cursor) => {
             let seq = cursor.parse().ok();
             let ours = seq.filter(|seq| ledger.has(request.workspace(), *seq));
-            Some(ours.ok_or_else(paging::foreign_cursor)?)
+            Some(ours.ok_or_else(pagination::foreign_cursor)?)
         }
     };
-    let (entries, next) = paging::cut(ledger.newest_first(request.workspace(), before), limit);
+    let (entries, next) = pagination::cut(ledger.newest_first(request.workspace(), before), limit);
     let next_cursor = next.map(|entry| entry.seq.to_string());
     let items = entries.into_iter().map(Entry::view).collect();
     Ok(Answer::page(items, next_cursor.as_deref()))

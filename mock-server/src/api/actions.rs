@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 use svc_sdk::contract::ErrorCode;
 
-use super::answer::{Answer, Outcome};
-use super::failure::Failure;
+use super::api_error::Failure;
 use super::fields::Fields;
-use super::paging;
+use super::pagination;
 use super::request::Request;
+use super::response::{Answer, Outcome};
 use super::runs::{self, Asked, COMMUNICATION, Terms};
 use crate::engine::actions::{Action, CREATED_AT, Trigger};
 use crate::engine::formats::DEFAULT_CAP;
@@ -15,7 +15,7 @@ use crate::engine::runs::{RunKind, Shelf};
 
 /// `GET /v1/actions`: by `status` and `trigger_type`; `limit` and `cursor` page through them.
 pub(super) fn list(request: &mut Request<'_>) -> Outcome {
-    let limit = paging::limit(request)?;
+    let limit = pagination::limit(request)?;
     let status = filter(request, "status", &["active", "inactive"])?;
     let trigger = filter(request, "trigger_type", &["schedule", "api_call"])?;
     let wanted = || {
@@ -32,10 +32,10 @@ pub(super) fn list(request: &mut Request<'_>) -> Outcome {
         None => 0,
         Some(id) => {
             let last = wanted().position(|action| action.id == id);
-            last.ok_or_else(paging::foreign_cursor)? + 1
+            last.ok_or_else(pagination::foreign_cursor)? + 1
         }
     };
-    let (shown, next) = paging::cut(wanted().skip(after), limit);
+    let (shown, next) = pagination::cut(wanted().skip(after), limit);
     let items = shown.into_iter().map(view).collect();
     Ok(Answer::page(items, next.map(|action| action.id)))
 }

@@ -1,8 +1,8 @@
 //! Agent Completions: the agent on an instruction, with nothing saved.
 
-use super::answer::{Answer, Outcome};
 use super::fields::Fields;
 use super::request::Request;
+use super::response::{Answer, Outcome};
 use super::runs::{self, Asked, COMMUNICATION, Terms};
 use crate::engine::runs::{RunKind, Shelf};
 

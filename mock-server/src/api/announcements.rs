@@ -6,9 +6,9 @@ use svc_sdk::contract::{JobStatus, Operation, RunStatus};
 use super::job_view::{artifacts, error_of};
 use super::runs::receipt;
 use crate::engine::jobs::Job;
-use crate::engine::outbox::Announcement;
 use crate::engine::runs::{Fate, Run, RunKind};
 use crate::engine::url_placeholders::placeholder_hosts;
+use crate::engine::webhooks::queue::Announcement;
 use crate::engine::{Ended, Host, State};
 
 /// Announces the jobs and runs that have ended since the last call to the receivers of their

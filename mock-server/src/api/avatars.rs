@@ -6,20 +6,20 @@
 use serde_json::{Value, json};
 use svc_sdk::contract::JobStatus;
 
-use super::answer::{Answer, Outcome};
-use super::failure::Failure;
+use super::api_error::Failure;
 use super::fields::{Fields, Medium};
 use super::generation::COMMON;
 use super::request::Request;
+use super::response::{Answer, Outcome};
 use super::submit::{self, Draft, Made};
-use super::{paging, resources, search};
+use super::{pagination, resources, search};
+use crate::catalog_data::avatars::{self, AVATARS, StockAvatar};
 use crate::engine::Hosts;
-use crate::engine::canonical::price;
+use crate::engine::directives::Directives;
 use crate::engine::jobs::JobType;
-use crate::engine::magic::Words;
 use crate::engine::resources::{About, Kind, Resource};
+use crate::engine::versioned_models::price;
 use crate::media::Spec;
-use crate::stock::avatars::{self, AVATARS, StockAvatar};
 
 /// The most characters of a handle.
 const LONGEST_HANDLE: usize = 40;
@@ -64,7 +64,7 @@ fn read(request: &Request<'_>, fields: Fields<'_>) -> Result<(Draft, Made), Fail
     let draft = Draft {
         job_type: JobType::AvatarGeneration,
         model: "avatar-1.0",
-        words: Words::of(fields.texts().iter().map(String::as_str)),
+        words: Directives::of(fields.texts().iter().map(String::as_str)),
         price: price(JobType::AvatarGeneration, "", 1),
         spec: Spec::Image {
             width: 720,
@@ -135,29 +135,29 @@ impl Listed<'_> {
 }
 
 fn list(request: &mut Request<'_>, listed: fn(&StockAvatar) -> bool) -> Outcome {
-    let limit = paging::limit(request)?;
+    let limit = pagination::limit(request)?;
     let cursor = request.parameter("cursor")?;
     let (state, workspace) = (&*request.state, request.workspace());
     let known = &state.resources;
-    let stock: Vec<_> = AVATARS.iter().filter(|avatar| listed(avatar)).collect();
+    let catalog_data: Vec<_> = AVATARS.iter().filter(|avatar| listed(avatar)).collect();
     // Where the page starts: at which of the own ones, and after how many of the stock.
     let (before, passed) = match cursor {
         None => (None, 0),
-        Some(id) => match stock.iter().position(|avatar| avatar.id == id) {
+        Some(id) => match catalog_data.iter().position(|avatar| avatar.id == id) {
             Some(place) => (Some(0), place + 1),
             None => {
                 let ours = known.by_id(&id).filter(|avatar| {
                     avatar.workspace == workspace && avatar.about.kind() == Kind::Avatar
                 });
                 let number = ours.and_then(|avatar| known.number(&avatar.id));
-                (Some(number.ok_or_else(paging::foreign_cursor)?), 0)
+                (Some(number.ok_or_else(pagination::foreign_cursor)?), 0)
             }
         },
     };
     let own = known.newest_first(workspace, Kind::Avatar, before);
-    let rest = stock.into_iter().skip(passed);
+    let rest = catalog_data.into_iter().skip(passed);
     let all = own.map(Listed::Own).chain(rest.map(Listed::Stock));
-    let (page, next) = paging::cut(all, limit);
+    let (page, next) = pagination::cut(all, limit);
     let items = page
         .iter()
         .map(|avatar| match avatar {

@@ -3,16 +3,16 @@
 //! Nothing is fetched, so what they say is made up; it is in the language that was asked for where
 //! the mock knows it, and else in English.
 
-use super::answer::Outcome;
-use super::failure::Failure;
+use super::api_error::Failure;
 use super::fields::{Fields, Medium};
 use super::generation::COMMON;
 use super::request::Request;
+use super::response::Outcome;
 use super::submit::{self, Draft, Made};
-use crate::engine::canonical::price;
+use crate::engine::directives::Directives;
 use crate::engine::jobs::JobType;
-use crate::engine::magic::Words;
 use crate::engine::resources::About;
+use crate::engine::versioned_models::price;
 use crate::media::Spec;
 
 /// Milliseconds that the captions cover.
@@ -55,7 +55,7 @@ fn read(fields: Fields<'_>) -> Result<(Draft, Made), Failure> {
     let draft = Draft {
         job_type: JobType::VideoCaptions,
         model: "video-captions",
-        words: Words::of(fields.texts().iter().map(String::as_str)),
+        words: Directives::of(fields.texts().iter().map(String::as_str)),
         price: price(JobType::VideoCaptions, "", 1),
         spec: Spec::Captions {
             text: said(language.unwrap_or("en")).to_owned(),

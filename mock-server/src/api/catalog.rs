@@ -3,11 +3,13 @@
 use serde_json::{Value, json};
 use svc_sdk::contract::{Operation, Surface};
 
-use super::answer::{Answer, Outcome};
 use super::models::{capabilities, credits};
 use super::request::Request;
-use crate::engine::canonical::{IMAGE_1, MUSIC_SECONDS, Product, TARIFF, USD_PER_CREDIT, VIDEO_1};
+use super::response::{Answer, Outcome};
 use crate::engine::jobs::JobType;
+use crate::engine::versioned_models::{
+    IMAGE_1, MUSIC_SECONDS, Product, TARIFF, USD_PER_CREDIT, VIDEO_1,
+};
 
 /// The models: id, name and type.
 const MODELS: [(&str, &str, &str); 6] = [

@@ -5,7 +5,7 @@ use http::{Method, Response};
 use svc_sdk::contract::TopUpStatus;
 use svc_sdk::types::Usd;
 
-use super::answer::{Headers, response};
+use super::response::{Headers, response};
 use crate::engine::top_ups::TopUp;
 use crate::engine::{Call, Host, Hosts, State};
 

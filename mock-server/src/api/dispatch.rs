@@ -2,13 +2,13 @@
 
 use svc_sdk::contract::{ErrorCode, Operation};
 
-use super::answer::Outcome;
-use super::failure::Failure;
+use super::api_error::Failure;
 use super::request::Request;
+use super::response::Outcome;
 use super::{
-    account, actions, admission, agent, alias, avatars, bgm, canonical, captions, catalog,
-    estimate, events, formats, image, jobs, models, previews, queues, resources, runs, schema,
-    speaking, top_ups, trending, video, webhooks,
+    account, actions, admission_preview, agent, avatar_videos, avatars, background_music, captions,
+    catalog, estimate, events, formats, image, jobs, model_aliases, models, previews, queues,
+    resources, runs, schema, top_ups, trending, versioned_models, video, webhooks,
 };
 use crate::engine::resources::Kind;
 use crate::engine::runs::RunKind;
@@ -39,13 +39,13 @@ pub(super) fn dispatch(request: &mut Request<'_>) -> Outcome {
         Op::Balance => account::balance(request),
         Op::Usage => account::usage(request),
         Op::Openapi | Op::Reference => schema::get(request),
-        Op::BgmCatalog => bgm::list(request),
-        Op::BgmCategories => bgm::categories(request),
-        Op::BgmPick => bgm::pick(request),
+        Op::BgmCatalog => background_music::list(request),
+        Op::BgmCategories => background_music::categories(request),
+        Op::BgmPick => background_music::pick(request),
         Op::JobsEvents => events::list(request),
         Op::JobsWebhookRedeliver => webhooks::redeliver_job(request),
         Op::AvatarGenerate => avatars::generate(request),
-        Op::AvatarTalkingVideo => speaking::talking_video(request),
+        Op::AvatarTalkingVideo => avatar_videos::talking_video(request),
         Op::AvatarCanonicalList => avatars::list_canonical(request),
         Op::AvatarCanonicalGet => avatars::get_canonical(request),
         Op::AvatarsList => avatars::list_all(request),
@@ -57,18 +57,20 @@ pub(super) fn dispatch(request: &mut Request<'_>) -> Outcome {
         Op::AvatarPreviewsGet => resources::get(request, Kind::Preview),
         Op::AvatarPreviewsRegenerate => previews::regenerate(request),
         Op::AvatarPreviewsGenerateVideo => previews::generate_video(request),
-        Op::Image1Generate => canonical::image(request),
-        Op::Video1Generate => canonical::video(request),
-        Op::Music1Generate => canonical::music(request),
-        Op::HiddenAdmissionPreview => admission::preview(request),
-        Op::AliasAvatarV10 | Op::AliasAvatar10Generate => alias::of(request, avatars::generate),
-        Op::AliasAvatar10TalkingVideo | Op::AliasAvatarVideoV10 => {
-            alias::of(request, speaking::talking_video)
+        Op::Image1Generate => versioned_models::image(request),
+        Op::Video1Generate => versioned_models::video(request),
+        Op::Music1Generate => versioned_models::music(request),
+        Op::HiddenAdmissionPreview => admission_preview::preview(request),
+        Op::AliasAvatarV10 | Op::AliasAvatar10Generate => {
+            model_aliases::of(request, avatars::generate)
         }
-        Op::AliasAvatarFaceSwapV10 => alias::of(request, speaking::face_swap),
-        Op::AliasImage10 => alias::of(request, canonical::image),
-        Op::AliasVideo10 => alias::of(request, canonical::video),
-        Op::AliasMusic10 => alias::of(request, canonical::music),
+        Op::AliasAvatar10TalkingVideo | Op::AliasAvatarVideoV10 => {
+            model_aliases::of(request, avatar_videos::talking_video)
+        }
+        Op::AliasAvatarFaceSwapV10 => model_aliases::of(request, avatar_videos::face_swap),
+        Op::AliasImage10 => model_aliases::of(request, versioned_models::image),
+        Op::AliasVideo10 => model_aliases::of(request, versioned_models::video),
+        Op::AliasMusic10 => model_aliases::of(request, versioned_models::music),
         Op::VideoCaptionsCreate => captions::create(request),
         Op::VideoCaptionsGet => resources::get(request, Kind::Captions),
         Op::TrendingVideosSearch => trending::search(request),

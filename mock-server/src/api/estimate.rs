@@ -2,10 +2,10 @@
 
 use serde_json::json;
 
-use super::answer::{Answer, Outcome};
 use super::fields::Fields;
 use super::generation;
 use super::request::Request;
+use super::response::{Answer, Outcome};
 use crate::engine::models::{self, Router};
 
 /// `POST /v1/open/estimate`.

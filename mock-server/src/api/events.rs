@@ -3,10 +3,10 @@
 
 use serde_json::{Value, json};
 
-use super::answer::{Answer, Outcome};
 use super::job_view::error_of;
 use super::jobs::find;
 use super::request::Request;
+use super::response::{Answer, Outcome};
 use crate::engine::Time;
 use crate::engine::jobs::Job;
 

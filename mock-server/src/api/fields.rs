@@ -7,7 +7,7 @@ use std::ops::RangeInclusive;
 use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value, json};
 
-use super::failure::Failure;
+use super::api_error::Failure;
 use crate::engine::destination;
 
 /// What comes from the key and never from a body.

@@ -3,12 +3,12 @@
 use serde_json::{Value, json};
 use svc_sdk::contract::{ErrorCode, RunStatus};
 
-use super::answer::{Answer, Outcome};
-use super::failure::Failure;
+use super::api_error::Failure;
 use super::fields::Fields;
 use super::request::{Once, Request};
+use super::response::{Answer, Outcome};
 use super::runs::{self, Asked, COMMUNICATION, Terms};
-use super::{json as bodies, paging};
+use super::{pagination, strict_json};
 use crate::engine::formats::{CREATED_AT, Condition, FORMATS, Format, NotCallable, Owner};
 use crate::engine::runs::{RunKind, Shelf};
 use crate::engine::workspaces::WorkspaceKind;
@@ -28,7 +28,7 @@ const FIELDS: [&str; 9] = [
 
 /// `GET /v1/formats`: those that the key sees; `limit` and `cursor` page through them.
 pub(super) fn list(request: &mut Request<'_>) -> Outcome {
-    let limit = paging::limit(request)?;
+    let limit = pagination::limit(request)?;
     let workspace = request.workspace();
     let visible = || {
         FORMATS
@@ -39,10 +39,10 @@ pub(super) fn list(request: &mut Request<'_>) -> Outcome {
         None => 0,
         Some(id) => {
             let last = visible().position(|format| format.id == id);
-            last.ok_or_else(paging::foreign_cursor)? + 1
+            last.ok_or_else(pagination::foreign_cursor)? + 1
         }
     };
-    let (shown, next) = paging::cut(visible().skip(after), limit);
+    let (shown, next) = pagination::cut(visible().skip(after), limit);
     let items = shown.into_iter().map(view).collect();
     Ok(Answer::page(items, next.map(|format| format.id)))
 }
@@ -81,7 +81,7 @@ pub(super) fn replay(
     format: &Format,
 ) -> Result<Result<Value, Once>, Failure> {
     let what = format!("{operation} {}", format.id);
-    request.replay_of(&what, bodies::digest(request.body()?))
+    request.replay_of(&what, strict_json::digest(request.body()?))
 }
 
 /// Reads the fields of a run, and whether it wants to be the only one.

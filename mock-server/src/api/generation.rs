@@ -8,10 +8,10 @@ use svc_sdk::contract::limits::{REFERENCE_IMAGE_URLS, REFERENCE_VIDEO_URLS, WAIT
 use svc_sdk::contract::profile::Range;
 use svc_sdk::types::Usd;
 
-use super::failure::Failure;
+use super::api_error::Failure;
 use super::fields::{Fields, Medium};
 use crate::engine::destination;
-use crate::engine::magic::Words;
+use crate::engine::directives::Directives;
 use crate::engine::models::{self, Model, Router};
 
 /// How long `sync` and `subscribe` wait where the request does not say.
@@ -31,7 +31,7 @@ pub(crate) struct Order {
     /// Number of images.
     pub(crate) images: u64,
     pub(crate) sound: bool,
-    pub(crate) words: Words,
+    pub(crate) words: Directives,
     pub(crate) price: Price,
 }
 
@@ -147,7 +147,7 @@ pub(super) fn judge(
         duration: duration.unwrap_or_default(),
         images: count.unwrap_or_default(),
         sound: sound || model.lip_sync,
-        words: Words::of(prompt),
+        words: Directives::of(prompt),
         price: price.ok_or_else(|| fields.wrong("resolution", "has no price"))?,
     })
 }

@@ -7,13 +7,13 @@ use bytes::Bytes;
 use http::{Method, Response};
 use svc_sdk::contract::{ErrorCode, Operation};
 
-use super::answer::{Answer, Headers, Wait, json_response, refusal};
+use super::api_error::Failure;
 use super::dispatch::dispatch;
-use super::failure::Failure;
-use super::pending::foresee;
+use super::pending_reply::foresee;
 use super::request::Request;
+use super::response::{Answer, Headers, Wait, json_response, refusal};
 use super::route::Route;
-use super::{faulty, gate, mcp, media_host};
+use super::{apply_fault, mcp, media_host, request_checks};
 use crate::engine::{Call, Fault, Hold, Host, Hosts, Reply, State, journal};
 
 /// Answers a request and writes it into the journal.
@@ -30,7 +30,7 @@ pub(crate) fn handle(state: &mut State, hosts: &Hosts, call: &Call) -> Reply {
         Host::Media | Host::Control => {
             let instead = fault.as_ref().and_then(|fault| {
                 let budget = route.budget(call.request.method());
-                faulty::instead(fault, call.host, budget, &request_id, &Headers::new())
+                apply_fault::instead(fault, call.host, budget, &request_id, &Headers::new())
             });
             Reply::now(
                 instead
@@ -38,9 +38,9 @@ pub(crate) fn handle(state: &mut State, hosts: &Hosts, call: &Call) -> Reply {
             )
         }
     };
-    reply.delay = fault.as_ref().map_or(Duration::ZERO, faulty::delay);
+    reply.delay = fault.as_ref().map_or(Duration::ZERO, apply_fault::delay);
     let kind = fault.map(|fault| fault.kind);
-    faulty::befall(&mut reply, kind);
+    apply_fault::befall(&mut reply, kind);
     if let Some(hold) = &mut reply.hold {
         hold.fault = kind;
     }
@@ -62,7 +62,7 @@ pub(crate) fn handle(state: &mut State, hosts: &Hosts, call: &Call) -> Reply {
         operation: route.name().map(str::to_owned),
         headers: journal::redacted(call.request.headers()),
         request_id,
-        status: faulty::status_of(shown.as_ref().unwrap_or(&reply)),
+        status: apply_fault::status_of(shown.as_ref().unwrap_or(&reply)),
         fault: kind,
     };
     let seq = state.journal.write(entry);
@@ -81,11 +81,11 @@ fn on_a_surface(
     request_id: &str,
     fault: Option<&Fault>,
 ) -> Reply {
-    let admission = gate::admit(state, call, route);
+    let admission = request_checks::admit(state, call, route);
     let headers = admission.headers;
     let budget = route.budget(call.request.method());
     if let Some(response) =
-        fault.and_then(|fault| faulty::instead(fault, call.host, budget, request_id, &headers))
+        fault.and_then(|fault| apply_fault::instead(fault, call.host, budget, request_id, &headers))
     {
         return Reply::now(response);
     }
@@ -104,7 +104,7 @@ fn on_a_surface(
     let outcome = match (admission.refused, route) {
         (Some(failure), _) => Err(failure),
         (None, Route::Operation(operation, segments)) => {
-            gate::check(call, *operation, admission.caller.as_ref()).and_then(|body| {
+            request_checks::check(call, *operation, admission.caller.as_ref()).and_then(|body| {
                 dispatch(&mut Request {
                     state,
                     hosts,

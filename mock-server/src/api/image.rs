@@ -1,7 +1,7 @@
 //! The image router: submit, and its models.
 
-use super::answer::Outcome;
 use super::request::Request;
+use super::response::Outcome;
 use super::{models, submit};
 use crate::engine::models::Router;
 

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 use svc_sdk::contract::{JobStatus, Operation};
 
-use super::failed;
-use super::failure::seconds;
+use super::api_error::seconds;
+use super::error_details;
 use crate::engine::jobs::{Artifact, Job};
 use crate::engine::{Host, Hosts, State, Time};
 use crate::media;
@@ -107,7 +107,7 @@ pub(super) fn error_of(job: &Job) -> Option<Value> {
     match (&job.status, &job.error) {
         (JobStatus::Failed, Some(code)) => {
             let mut error = json!({"code": code, "message": format!("The job failed: {code}.")});
-            let details = failed::details(code, &failed::Facts::of_a_job(&job.id));
+            let details = error_details::details(code, &error_details::Facts::of_a_job(&job.id));
             if let (Some(details), Some(fields)) = (details, error.as_object_mut()) {
                 fields.insert("details".to_owned(), details);
             }

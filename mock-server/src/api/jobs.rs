@@ -4,11 +4,11 @@ use serde_json::json;
 use svc_sdk::contract::{ErrorCode, JobStatus};
 
 use super::announcements::announce_ended;
-use super::answer::{Answer, Outcome};
-use super::failure::{Failure, seconds};
+use super::api_error::{Failure, seconds};
 use super::job_view::{artifacts, error_of, with_delivery};
-use super::paging;
+use super::pagination;
 use super::request::Request;
+use super::response::{Answer, Outcome};
 use crate::engine::jobs::{Job, JobType, Shelf};
 
 /// `GET /v1/jobs`: newest first, by `status` and `type`; `limit` and `cursor` page through it.
@@ -39,7 +39,7 @@ pub(super) fn list(request: &mut Request<'_>) -> Outcome {
             known => known,
         },
     };
-    let limit = paging::limit(request)?;
+    let limit = pagination::limit(request)?;
     let workspace = request.workspace().to_owned();
     let jobs = &request.state.jobs;
     let before = match request.parameter("cursor")? {
@@ -49,7 +49,7 @@ pub(super) fn list(request: &mut Request<'_>) -> Outcome {
                 .by_id(&id)
                 .is_some_and(|job| job.workspace == workspace);
             let number = jobs.number(&id).filter(|_| ours);
-            Some(number.ok_or_else(paging::foreign_cursor)?)
+            Some(number.ok_or_else(pagination::foreign_cursor)?)
         }
     };
     let shelf = Shelf {
@@ -57,7 +57,7 @@ pub(super) fn list(request: &mut Request<'_>) -> Outcome {
         status,
         job_type,
     };
-    let (shown, next) = paging::cut(jobs.newest_first(&shelf, before), limit);
+    let (shown, next) = pagination::cut(jobs.newest_first(&shelf, before), limit);
     let next_cursor = next.map(|job| job.id.as_str());
     let items = shown
         .iter()

@@ -4,12 +4,12 @@ use bytes::Bytes;
 use http::Response;
 use svc_sdk::contract::ErrorCode;
 
-use super::answer::{Headers, refusal, set};
-use super::failure::Failure;
+use super::api_error::Failure;
+use super::response::{Headers, refusal, set};
 use super::route::Route;
 use super::{checkout, job_view};
 use crate::engine::{Call, Hosts, State};
-use crate::{media, stock};
+use crate::{catalog_data, media};
 
 /// A request of the media host: a file or a checkout page.
 pub(super) fn answer(
@@ -42,6 +42,6 @@ pub(super) fn answer(
 fn file_of(state: &State, file: &str) -> Option<media::Spec> {
     let (name, extension) = file.split_once('.')?;
     let made = job_view::artifact(state, name).cloned();
-    made.or_else(|| stock::file(name))
+    made.or_else(|| catalog_data::file(name))
         .filter(|spec| spec.extension() == extension)
 }

@@ -5,11 +5,11 @@ use serde_json::{Value, json};
 use svc_sdk::contract::ErrorCode;
 use svc_sdk::types::Usd;
 
-use super::answer::{Answer, Outcome};
-use super::failure::Failure;
+use super::api_error::Failure;
 use super::request::Request;
-use crate::engine::canonical::USD_PER_CREDIT;
+use super::response::{Answer, Outcome};
 use crate::engine::models::{self, MODELS, Model, Router};
+use crate::engine::versioned_models::USD_PER_CREDIT;
 
 /// The models of a router.
 pub(super) fn list(router: Router) -> Outcome {

@@ -3,19 +3,19 @@
 
 use svc_sdk::contract::{ErrorCode, JobStatus};
 
-use super::answer::Outcome;
-use super::failure::Failure;
+use super::api_error::Failure;
+use super::avatar_videos::{portrait, read_speech, video_draft};
 use super::fields::Fields;
 use super::generation::{COMMON, communication};
 use super::request::Request;
 use super::resources::find;
-use super::speaking::{portrait, read_speech, video_draft};
+use super::response::Outcome;
 use super::submit::{self, Draft, Made};
-use crate::engine::canonical::price;
+use crate::engine::directives::Directives;
 use crate::engine::jobs::JobType;
-use crate::engine::magic::Words;
 use crate::engine::resources::{About, Kind};
 use crate::engine::speech::Speech;
+use crate::engine::versioned_models::price;
 
 /// `POST /v1/avatar-video-previews`: the fields of the avatar video.
 pub(super) fn create(request: &mut Request<'_>) -> Outcome {
@@ -67,8 +67,8 @@ struct Preview {
 
 impl Preview {
     /// The magic words of its script go on.
-    fn words(&self) -> Words {
-        Words::of([self.speech.text.as_str()])
+    fn words(&self) -> Directives {
+        Directives::of([self.speech.text.as_str()])
     }
 
     fn not_ready(&self) -> Failure {
@@ -99,7 +99,7 @@ fn only_communication(fields: Fields<'_>) -> Result<(), Failure> {
     communication(fields).map(drop)
 }
 
-fn preview_draft(speech: &Speech, words: Words) -> Draft {
+fn preview_draft(speech: &Speech, words: Directives) -> Draft {
     Draft {
         job_type: JobType::AvatarVideoPreview,
         model: "avatar-1.0",

@@ -4,13 +4,13 @@ use serde_json::{Map, Value, json};
 use svc_sdk::contract::limits::{BULK_CONCURRENCY, BULK_ITEMS};
 use svc_sdk::contract::{ErrorCode, Operation, RunStatus};
 
-use super::answer::{Answer, Outcome};
-use super::failure::{Failure, seconds};
+use super::api_error::{Failure, seconds};
 use super::fields::Fields;
 use super::formats::{
     callable, check_none_in_flight, check_previous_is_over, check_state, read, replay, terms,
 };
 use super::request::Request;
+use super::response::{Answer, Outcome};
 use super::runs::{self, Asked};
 use crate::engine::formats::Format;
 use crate::engine::queues::{Item, Queue};

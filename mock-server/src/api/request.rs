@@ -6,8 +6,8 @@ use svc_sdk::contract::limits::IDEMPOTENCY_KEY_LENGTH;
 use svc_sdk::contract::{ErrorCode, Operation};
 use svc_sdk::types::Usd;
 
-use super::failure::Failure;
-use super::json;
+use super::api_error::Failure;
+use super::strict_json;
 use crate::engine::idempotency::{Replay, Slot};
 use crate::engine::keys::ApiKey;
 use crate::engine::url_placeholders::{insert_placeholders, resolve_placeholders};
@@ -86,8 +86,8 @@ impl Request<'_> {
         // What the path names is part of what is asked for.
         let body = self.body.as_ref().unwrap_or(&Value::Null);
         let asked = match self.segments.as_slice() {
-            [] => json::digest(body),
-            segments => json::digest(&json!([segments, body])),
+            [] => strict_json::digest(body),
+            segments => strict_json::digest(&json!([segments, body])),
         };
         self.replay_of(self.operation.name(), asked)
     }

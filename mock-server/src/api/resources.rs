@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 use svc_sdk::contract::{ErrorCode, JobStatus};
 
-use super::answer::{Answer, Outcome};
-use super::failure::Failure;
+use super::api_error::Failure;
 use super::job_view::{artifacts, error_of};
-use super::paging;
+use super::pagination;
 use super::request::Request;
+use super::response::{Answer, Outcome};
 use crate::engine::jobs::Job;
 use crate::engine::resources::{About, Kind, Resource};
 use crate::engine::{Hosts, State};
@@ -38,7 +38,7 @@ pub(super) fn get(request: &mut Request<'_>, kind: Kind) -> Outcome {
 
 /// Those of a kind, newest first; `limit` and `cursor` page through them.
 pub(super) fn list(request: &mut Request<'_>, kind: Kind) -> Outcome {
-    let limit = paging::limit(request)?;
+    let limit = pagination::limit(request)?;
     let (state, workspace) = (&*request.state, request.workspace());
     let resources = &state.resources;
     let before = match request.parameter("cursor")? {
@@ -48,10 +48,10 @@ pub(super) fn list(request: &mut Request<'_>, kind: Kind) -> Outcome {
                 resource.workspace == workspace && resource.about.kind() == kind
             });
             let number = known.and_then(|resource| resources.number(&resource.id));
-            Some(number.ok_or_else(paging::foreign_cursor)?)
+            Some(number.ok_or_else(pagination::foreign_cursor)?)
         }
     };
-    let (page, next) = paging::cut(resources.newest_first(workspace, kind, before), limit);
+    let (page, next) = pagination::cut(resources.newest_first(workspace, kind, before), limit);
     let items = page
         .into_iter()
         .map(|resource| view(state, resource, request.hosts))

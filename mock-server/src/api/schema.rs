@@ -6,8 +6,8 @@ use std::sync::Mutex;
 use serde_json::Value;
 use svc_sdk::openapi::{Servers, document};
 
-use super::answer::{Answer, Outcome};
 use super::request::Request;
+use super::response::{Answer, Outcome};
 use crate::engine::Hosts;
 
 /// The document of the hosts that were asked last: it is made once for a mock that runs.

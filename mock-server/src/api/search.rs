@@ -1,9 +1,9 @@
 //! What the searches have in common: `query`, and how many are wanted at most.
 
-use super::failure::Failure;
+use super::api_error::Failure;
 use super::fields::Fields;
 use super::request::Request;
-use crate::stock;
+use crate::catalog_data;
 
 /// How many are found where the request does not say.
 const LIMIT: u64 = 10;
@@ -33,6 +33,6 @@ pub(super) fn wanted(request: &Request<'_>) -> Result<Wanted, Failure> {
 impl Wanted {
     /// Whether every word of the query is in one of these texts.
     pub(super) fn fits<'t>(&self, texts: impl Iterator<Item = &'t str> + Clone) -> bool {
-        stock::fits(&self.query, texts)
+        catalog_data::fits(&self.query, texts)
     }
 }

@@ -5,18 +5,18 @@ use svc_sdk::contract::limits::{ATTACHMENT_IMAGE_BYTES, REQUEST_BODY_BYTES};
 use svc_sdk::contract::{Budget, ErrorCode, JobStatus};
 use svc_sdk::types::Usd;
 
-use super::answer::{Answer, Outcome, Wait};
-use super::failure::Failure;
+use super::api_error::Failure;
 use super::fields::Fields;
 use super::generation::{self, Communication, Order};
 use super::request::{Once, Request};
+use super::response::{Answer, Outcome, Wait};
 use super::{job_view, resources};
+use crate::engine::directives::Directives;
 use crate::engine::jobs::{Artifact, Job, JobType};
-use crate::engine::magic::Words;
 use crate::engine::models::Router;
 use crate::engine::resources::{About, Resource};
 use crate::engine::workspaces::concurrent_jobs;
-use crate::engine::{Course, Host, Hosts, State};
+use crate::engine::{Host, Hosts, State, Timeline};
 use crate::media;
 
 /// What a job makes that is read by an id of its own.
@@ -35,7 +35,7 @@ pub(super) enum Made {
 pub(super) struct Draft {
     pub(super) job_type: JobType,
     pub(super) model: &'static str,
-    pub(super) words: Words,
+    pub(super) words: Directives,
     /// None of what is free.
     pub(super) price: Option<Usd>,
     /// What each file is made from; its seed is drawn later.
@@ -256,7 +256,7 @@ fn job_of(request: &mut Request<'_>, draft: Draft, communication: Communication)
         model: draft.model.to_owned(),
         status: JobStatus::Queued,
         updated_at: now,
-        course: Course::new(now, takes, draft.words.stuck),
+        course: Timeline::new(now, takes, draft.words.stuck),
         fails_with: draft.words.fail,
         error: None,
         price: draft.price,

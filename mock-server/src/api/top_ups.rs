@@ -5,12 +5,12 @@ use serde_json::{Value, json};
 use svc_sdk::contract::limits::TOP_UP_CENTS;
 use svc_sdk::contract::{ErrorCode, TopUpStatus};
 
-use super::answer::{Answer, Outcome};
-use super::failure::Failure;
+use super::api_error::Failure;
 use super::fields::Fields;
 use super::request::Request;
+use super::response::{Answer, Outcome};
 use super::submit::refused_at_will;
-use crate::engine::magic::Words;
+use crate::engine::directives::Directives;
 use crate::engine::top_ups::TopUp;
 use crate::engine::{Hosts, destination};
 
@@ -30,7 +30,7 @@ pub(super) fn create(request: &mut Request<'_>) -> Outcome {
     let decoded = success_url
         .as_deref()
         .map(|url| percent_decode_str(url).decode_utf8_lossy());
-    if let Some(code) = Words::of(decoded.as_deref()).refuse {
+    if let Some(code) = Directives::of(decoded.as_deref()).refuse {
         return Err(refused_at_will(&code));
     }
     let top_up = TopUp {

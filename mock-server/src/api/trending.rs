@@ -2,10 +2,10 @@
 
 use serde_json::json;
 
-use super::answer::{Answer, Outcome};
 use super::request::Request;
+use super::response::{Answer, Outcome};
 use super::search;
-use crate::stock::trending::VIDEOS;
+use crate::catalog_data::trending::VIDEOS;
 
 /// The most watched come first.
 pub(super) fn search(request: &mut Request<'_>) -> Outcome {

@@ -3,12 +3,13 @@
 use serde_json::{Value, json};
 use svc_sdk::contract::ErrorCode;
 
-use super::answer::{Answer, Outcome};
-use super::failure::Failure;
+use super::api_error::Failure;
 use super::fields::Fields;
 use super::jobs::find;
 use super::request::Request;
-use crate::engine::{destination, signature};
+use super::response::{Answer, Outcome};
+use crate::engine::destination;
+use crate::engine::webhooks::signature;
 
 /// `POST /v1/jobs/{job_id}/webhook/redeliver`.
 pub(super) fn redeliver_job(request: &mut Request<'_>) -> Outcome {

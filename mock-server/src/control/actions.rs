@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use svc_sdk::contract::{ErrorCode, JobStatus, TopUpStatus};
 
-use super::refusal::Refusal;
+use super::error::ControlApiError;
 use super::request::{Ask, Done};
 use crate::clock::{NotManual, Pace};
 use crate::engine::{Fault, NewKey, RestoreError, Time};
@@ -51,7 +51,7 @@ pub(super) fn advance_clock(state: &mut MockState, ask: &Ask<'_>) -> Done {
 }
 
 /// How far the clock is to be moved.
-pub(super) fn span(ask: &Ask<'_>) -> Result<Duration, Refusal> {
+pub(super) fn span(ask: &Ask<'_>) -> Result<Duration, ControlApiError> {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
     struct Advance {
@@ -60,7 +60,7 @@ pub(super) fn span(ask: &Ask<'_>) -> Result<Duration, Refusal> {
     let Advance { seconds } = ask.body()?;
     if !(0.0..=FURTHEST_SECONDS).contains(&seconds) {
         let limits = format!("seconds: must be from 0 to {FURTHEST_SECONDS}, but is {seconds}");
-        return Err(Refusal::invalid(limits));
+        return Err(ControlApiError::invalid(limits));
     }
     Ok(Duration::from_secs_f64(seconds))
 }
@@ -120,13 +120,13 @@ pub(super) fn requests(state: &mut MockState, ask: &Ask<'_>) -> Done {
     for pair in ask.query.split('&').filter(|pair| !pair.is_empty()) {
         since = match pair.split_once('=') {
             Some(("since", number)) => number.parse().map_err(|_| {
-                Refusal::invalid(format!(
+                ControlApiError::invalid(format!(
                     "since: must be a sequence number, but is {number:?}"
                 ))
             })?,
             _ => {
                 let unknown = format!("GET /requests takes ?since=N, not {pair:?}");
-                return Err(Refusal::invalid(unknown));
+                return Err(ControlApiError::invalid(unknown));
             }
         };
     }

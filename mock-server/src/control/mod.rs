@@ -4,7 +4,7 @@
 //! All of it is a function of the simulator and the clock, and never waits.
 
 mod actions;
-mod refusal;
+mod error;
 mod request;
 
 #[cfg(any(feature = "serve", feature = "in-process"))]
@@ -16,7 +16,7 @@ use http::{HeaderValue, Method, Response, StatusCode};
 use serde_json::{Value, json};
 
 pub(crate) use self::actions::{advance, ledger, restore, snapshot};
-use self::refusal::Refusal;
+use self::error::ControlApiError;
 use self::request::{Ask, Done};
 use crate::mock_state::MockState;
 
@@ -153,10 +153,10 @@ const ENDPOINTS: &[Endpoint] = &[
 pub(crate) fn answer(state: &mut MockState, request: &http::Request<Bytes>) -> Response<Bytes> {
     match run(state, request) {
         Ok((status, body)) => json_response(status, &body),
-        Err(refusal) => {
-            let body = json!({"error": {"code": refusal.code, "message": refusal.message}});
-            let mut response = json_response(refusal.status, &body);
-            if let Some(allow) = refusal
+        Err(error) => {
+            let body = json!({"error": {"code": error.code, "message": error.message}});
+            let mut response = json_response(error.status, &body);
+            if let Some(allow) = error
                 .allow
                 .and_then(|allow| HeaderValue::try_from(allow).ok())
             {
@@ -206,9 +206,9 @@ fn run(state: &mut MockState, request: &http::Request<Bytes>) -> Done {
             true => {
                 let mut known: Vec<_> = ENDPOINTS.iter().map(|endpoint| endpoint.path).collect();
                 known.dedup();
-                Refusal::no_such_path(path, &known)
+                ControlApiError::no_such_path(path, &known)
             }
-            false => Refusal::method(path, request.method(), &allowed),
+            false => ControlApiError::method(path, request.method(), &allowed),
         });
     };
     let limit = if endpoint.method == Method::PUT {
@@ -217,7 +217,7 @@ fn run(state: &mut MockState, request: &http::Request<Bytes>) -> Done {
         BODY_BYTES
     };
     if request.body().len() > limit {
-        return Err(Refusal::too_large(limit));
+        return Err(ControlApiError::too_large(limit));
     }
     let query = request.uri().query().unwrap_or_default();
     let ask = Ask {
@@ -225,9 +225,9 @@ fn run(state: &mut MockState, request: &http::Request<Bytes>) -> Done {
         query,
         body: request.body(),
     };
-    (endpoint.run)(state, &ask).map_err(|refusal| match endpoint.body {
-        "" => refusal,
-        body => refusal.with_usage(&format!(
+    (endpoint.run)(state, &ask).map_err(|error| match endpoint.body {
+        "" => error,
+        body => error.with_usage(&format!(
             "{} {} takes {body}",
             endpoint.method, endpoint.path
         )),

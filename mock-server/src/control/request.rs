@@ -6,10 +6,10 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::refusal::Refusal;
+use super::error::ControlApiError;
 
 /// The status and the body of the answer, or why there is none.
-pub(super) type Done = Result<(StatusCode, Value), Refusal>;
+pub(super) type Done = Result<(StatusCode, Value), ControlApiError>;
 
 /// A request to an endpoint.
 pub(super) struct Ask<'r> {
@@ -20,16 +20,16 @@ pub(super) struct Ask<'r> {
 
 impl Ask<'_> {
     /// The body; none at all is as good as an empty object.
-    pub(super) fn body<T: DeserializeOwned>(&self) -> Result<T, Refusal> {
+    pub(super) fn body<T: DeserializeOwned>(&self) -> Result<T, ControlApiError> {
         let body: &[u8] = if self.body.is_empty() {
             b"{}"
         } else {
             self.body
         };
-        serde_json::from_slice(body).map_err(|error| Refusal::invalid(error.to_string()))
+        serde_json::from_slice(body).map_err(|error| ControlApiError::invalid(error.to_string()))
     }
 
-    pub(super) fn nothing(&self) -> Result<(), Refusal> {
+    pub(super) fn nothing(&self) -> Result<(), ControlApiError> {
         #[derive(Deserialize)]
         #[serde(deny_unknown_fields)]
         struct Nothing {}

@@ -107,7 +107,7 @@ fn the_clock_is_read_and_moved() {
 }
 
 #[test]
-fn a_real_clock_is_not_moved_and_the_refusal_says_how_to_get_one_that_is() {
+fn a_real_clock_is_not_moved_and_the_error_says_how_to_get_one_that_is() {
     let mut mock = Mock::at_pace(Pace::default());
     let message = mock.refused(409, "POST", "/clock/advance", r#"{"seconds": 1}"#);
     assert!(message.contains("--clock manual"), "{message}");

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use svc_sdk::contract::limits::IDEMPOTENCY_RETENTION;
 
-use super::{Time, pairs};
+use super::{Time, serde_pairs};
 
 /// Where a key is kept: another workspace or operation may use the same one.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -32,7 +32,7 @@ struct Use {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Idempotency {
-    #[serde(with = "pairs")]
+    #[serde(with = "serde_pairs")]
     uses: BTreeMap<Slot, Use>,
     /// In the order in which they expire.
     expiring: VecDeque<(Time, Slot)>,

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use svc_sdk::contract::{ErrorCode, JobStatus};
 use svc_sdk::types::Usd;
 
-use super::course::Course;
+use super::timeline::Timeline;
 use super::{Host, Time};
 use crate::media;
 
@@ -77,7 +77,7 @@ pub(crate) struct Job {
     pub(crate) model: String,
     pub(crate) status: JobStatus,
     pub(crate) updated_at: Time,
-    pub(crate) course: Course,
+    pub(crate) course: Timeline,
     /// How it will fail, if it will.
     pub(crate) fails_with: Option<ErrorCode>,
     /// How it failed.
@@ -286,7 +286,7 @@ mod tests {
             model: "video-f".to_owned(),
             status: JobStatus::Queued,
             updated_at: created_at,
-            course: Course::new(created_at, job_type.takes(), false),
+            course: Timeline::new(created_at, job_type.takes(), false),
             fails_with: None,
             error: None,
             price: None,

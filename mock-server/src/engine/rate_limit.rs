@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use svc_sdk::contract::{Budget, Plan, UNAUTHENTICATED_READ_MULTIPLE};
 
-use super::{Time, pairs};
+use super::{Time, serde_pairs};
 
 /// How long a window lasts; it opens with its first request.
 const WINDOW: Duration = Duration::from_secs(60);
@@ -37,7 +37,7 @@ pub(crate) struct Standing {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RateLimits {
-    #[serde(with = "pairs")]
+    #[serde(with = "serde_pairs")]
     windows: BTreeMap<(Payer, bool), Window>,
     /// At how many windows those that are over are swept out.
     sweep_at: usize,

@@ -6,22 +6,22 @@ use serde::{Deserialize, Serialize};
 use svc_sdk::contract::{ErrorCode, JobStatus, Plan, Scope, TopUpStatus};
 use svc_sdk::types::Usd;
 
-use super::chance::Chance;
-use super::course::Course;
-use super::deliveries::Deliveries;
-use super::faults::Faults;
+use super::fault_rules::Faults;
 use super::idempotency::Idempotency;
 use super::jobs::{Job, Jobs};
 use super::journal::Journal;
 use super::keys::{ApiKey, Keys};
 use super::ledger::{EntryKind, Ledger, Subject, Uncovered};
-use super::outbox::Outbox;
 use super::queues::Queues;
 use super::rate_limit::RateLimits;
 use super::resources::Resources;
+use super::rng::Rng;
 use super::runs::{Runs, run_moments};
+use super::timeline::Timeline;
 use super::timers::{Due, Timers};
 use super::top_ups::{TopUp, TopUps};
+use super::webhooks::log::Deliveries;
+use super::webhooks::queue::Outbox;
 use super::workspaces::{self, WorkspaceKind, Workspaces};
 use super::{AddedKey, ControlError, KeyKind, NewKey, Settings, Time};
 
@@ -35,9 +35,9 @@ pub(crate) struct State {
     pub(crate) plan: Plan,
     pub(crate) balance: Usd,
     pub(crate) read_multiple: u32,
-    pub(crate) chance: Chance,
+    pub(crate) chance: Rng,
     /// Thrown by faults alone, so that they do not change identifiers.
-    pub(crate) dice: Chance,
+    pub(crate) dice: Rng,
     pub(crate) workspaces: Workspaces,
     pub(crate) keys: Keys,
     pub(crate) limits: RateLimits,
@@ -74,8 +74,8 @@ impl State {
             plan: settings.plan.clone(),
             balance: settings.balance,
             read_multiple: settings.read_multiple,
-            chance: Chance::of(settings.seed),
-            dice: Chance::of(!settings.seed),
+            chance: Rng::of(settings.seed),
+            dice: Rng::of(!settings.seed),
             workspaces: Workspaces::default(),
             keys: Keys::at_the_start(),
             limits: RateLimits::default(),
@@ -474,7 +474,7 @@ impl State {
 }
 
 /// All that falls due for a job.
-fn job_moments(number: usize, course: Course) -> impl Iterator<Item = (Time, Due)> {
+fn job_moments(number: usize, course: Timeline) -> impl Iterator<Item = (Time, Due)> {
     let starts = (course.starts_at(), Due::JobStarts(number));
     let ends = course.ends_at().map(|at| (at, Due::JobEnds(number)));
     [starts].into_iter().chain(ends)

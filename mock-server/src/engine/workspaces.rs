@@ -8,7 +8,7 @@ use svc_sdk::contract::Plan;
 use svc_sdk::contract::limits::ROTATION_OVERLAP;
 
 use super::Time;
-use super::signature::{fingerprint, hex};
+use super::webhooks::signature::{fingerprint, hex};
 
 /// Whose a workspace is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -13,7 +13,7 @@ use http::header::CONTENT_LENGTH;
 use wiremock::matchers::any;
 use wiremock::{Match, Mock, MockServer, Request, Respond, ResponseTemplate};
 
-use super::courier::Courier;
+use super::webhook_sender::WebhookSender;
 use crate::addresses::Addresses;
 use crate::clock::Ticks;
 use crate::engine::{Call, Host, Reply, Wire};
@@ -59,7 +59,7 @@ use crate::setup::Setup;
 pub struct MockService {
     service: Service,
     servers: [MockServer; 4],
-    _courier: Courier,
+    _webhook_sender: WebhookSender,
 }
 
 impl MockService {
@@ -126,7 +126,7 @@ impl Setup {
             .await;
         }
         MockService {
-            _courier: Courier::start(service.clone()),
+            _webhook_sender: WebhookSender::start(service.clone()),
             service,
             servers,
         }

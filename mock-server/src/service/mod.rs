@@ -4,12 +4,12 @@
 //! that have to wait do so in `waiting`; for a face that cannot wait, `foreseeing` says how long it
 //! would have been.
 
-mod controls;
-mod delivering;
+mod control_methods;
 #[cfg(feature = "wiremock")]
-mod foreseeing;
+mod predict;
 #[cfg(any(feature = "serve", feature = "in-process"))]
 mod waiting;
+mod webhooks;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;

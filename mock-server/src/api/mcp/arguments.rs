@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use svc_sdk::types::Usd;
 
 use super::tools::Tool;
-use crate::api::failure::Failure;
+use crate::api::api_error::Failure;
 
 /// A tool's arguments.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::api::json;
+use crate::api::strict_json;
 
 /// What a client may send.
 #[derive(Clone, Debug, PartialEq)]
@@ -93,7 +93,7 @@ pub(super) fn result(id: &Value, result: Value) -> Value {
 /// Reads the one message of a body. A refusal comes with the id that it answers, or `null`.
 pub(super) fn read(body: &[u8]) -> Result<Message, (Value, RpcError)> {
     let unnamed = |error| (Value::Null, error);
-    let message = json::parse(body)
+    let message = strict_json::parse(body)
         .map_err(|error| unnamed(RpcError::parse(format!("This is no sound JSON: {error}"))))?;
     let Value::Object(mut fields) = message else {
         let text = match message {

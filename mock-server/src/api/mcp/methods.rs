@@ -2,11 +2,11 @@
 
 use serde_json::{Map, Value, json};
 
-use super::exchange::Exchange;
 use super::message::{Ask, RpcError};
+use super::request::Exchange;
 use super::revision::{Era, PREVIOUS, SUPPORTED};
 use super::tools::{TOOLS, Tool};
-use super::{perform, results};
+use super::{call_tool, results};
 
 /// How long a client may rely on the list of tools, which never changes.
 const FRESH_MS: u64 = 300_000;
@@ -115,7 +115,7 @@ fn call(exchange: &mut Exchange<'_>, params: &Map<String, Value>) -> Result<Valu
         Some(_) => return Err(RpcError::invalid_params("`arguments` must be an object.")),
     };
     let (host, request_id) = (exchange.call.host, exchange.request_id);
-    Ok(match perform::perform(exchange, tool, arguments) {
+    Ok(match call_tool::call_tool(exchange, tool, arguments) {
         Ok(structured) => results::success(structured),
         // What goes wrong in a tool is for the model to read.
         Err(failure) => results::failure(&failure.body(host, request_id)),

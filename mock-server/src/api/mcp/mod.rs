@@ -5,10 +5,10 @@
 //! operation would have been by its own path: same checks, same idempotency keys, same errors.
 
 mod arguments;
-mod exchange;
+mod call_tool;
 mod message;
 mod methods;
-mod perform;
+mod request;
 mod results;
 mod revision;
 mod schemas;
@@ -20,15 +20,15 @@ use bytes::Bytes;
 use http::Response;
 use serde_json::Value;
 
-pub(super) use self::exchange::Exchange;
 use self::message::{Message, RpcError};
+pub(super) use self::request::Exchange;
 use self::revision::Era;
-use super::answer::{Headers, json_response, refusal, set};
-use super::gate;
+use super::request_checks;
+use super::response::{Headers, json_response, refusal, set};
 
 /// `POST {mcp_url}`; `headers` tell how the key stands with its reads.
 pub(super) fn answer(exchange: &mut Exchange<'_>, headers: &Headers) -> Response<Bytes> {
-    if let Err(failure) = gate::check_body(exchange.call) {
+    if let Err(failure) = request_checks::check_body(exchange.call) {
         return refusal(exchange.call.host, exchange.request_id, headers, &failure);
     }
     let request = &exchange.call.request;

@@ -5,7 +5,7 @@ use http::HeaderMap;
 use serde_json::{Map, Value};
 
 use super::message::{Ask, RpcError};
-use crate::engine::deliveries::base64;
+use crate::engine::base64::base64;
 
 /// The current revision.
 pub(super) const CURRENT: &str = "2026-07-28";

@@ -9,8 +9,8 @@ use svc_sdk::contract::limits::{
 use svc_sdk::contract::profile::Range;
 
 use super::tool_action::Does;
-use crate::engine::canonical::{IMAGE_1, MUSIC_SECONDS, VIDEO_1};
 use crate::engine::models::Model;
+use crate::engine::versioned_models::{IMAGE_1, MUSIC_SECONDS, VIDEO_1};
 
 /// The fields of a generation, in the order in which they are shown.
 const OF_A_MODEL: [&str; 10] = [

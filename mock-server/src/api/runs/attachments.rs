@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use svc_sdk::contract::ErrorCode;
 use svc_sdk::contract::limits::{ATTACHMENT_IMAGE_BYTES, ATTACHMENT_SET_BYTES};
 
-use crate::api::failure::Failure;
+use crate::api::api_error::Failure;
 use crate::api::fields::Fields;
 use crate::engine::assets::Asset;
 use crate::engine::destination;

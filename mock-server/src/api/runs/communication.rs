@@ -3,7 +3,7 @@
 
 use svc_sdk::contract::limits::WAIT_TIMEOUT_SECONDS;
 
-use crate::api::failure::Failure;
+use crate::api::api_error::Failure;
 use crate::api::fields::Fields;
 use crate::engine::destination;
 

@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use svc_sdk::contract::RunStatus;
 
 use super::handlers::find;
-use crate::api::answer::{Answer, Outcome};
 use crate::api::request::Request;
+use crate::api::response::{Answer, Outcome};
 use crate::engine::Time;
 use crate::engine::runs::{Run, RunKind};
 

@@ -5,13 +5,13 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use svc_sdk::contract::{ErrorCode, RunStatus};
 
-use super::asked::{Asked, Terms, check_funds, check_magic};
 use super::receipt::{receipt, with_delivery};
+use super::request::{Asked, Terms, check_funds, check_magic};
 use crate::api::announcements::announce_ended;
-use crate::api::answer::{Answer, Outcome};
-use crate::api::failure::{Failure, seconds};
-use crate::api::paging;
+use crate::api::api_error::{Failure, seconds};
+use crate::api::pagination;
 use crate::api::request::{Once, Request};
+use crate::api::response::{Answer, Outcome};
 use crate::engine::runs::{Run, RunKind, Shelf};
 
 /// What follows once the fields and the state are judged: funds, what goes wrong at last, accept.
@@ -38,17 +38,17 @@ pub(in crate::api) fn begin(
 
 /// The runs of a shelf, newest first; `limit` and `cursor` page through them.
 pub(in crate::api) fn list(request: &Request<'_>, shelf: &Shelf) -> Outcome {
-    let limit = paging::limit(request)?;
+    let limit = pagination::limit(request)?;
     let runs = &request.state.runs;
     let before = match request.parameter("cursor")? {
         None => None,
         Some(id) => {
             let ours = runs.by_id(&id).is_some_and(|run| Shelf::of(run) == *shelf);
             let number = runs.number(&id).filter(|_| ours);
-            Some(number.ok_or_else(paging::foreign_cursor)?)
+            Some(number.ok_or_else(pagination::foreign_cursor)?)
         }
     };
-    let (shown, next) = paging::cut(runs.newest_first(shelf, before), limit);
+    let (shown, next) = pagination::cut(runs.newest_first(shelf, before), limit);
     let items = shown
         .iter()
         .map(|run| with_delivery(request.state, run, request.hosts))

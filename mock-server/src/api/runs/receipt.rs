@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 use svc_sdk::contract::{ErrorCode, Operation, RunStatus};
 
-use crate::api::failed::{Facts, details};
-use crate::api::failure::seconds;
+use crate::api::api_error::seconds;
+use crate::api::error_details::{Facts, details};
 use crate::api::job_view::artifact_url;
 use crate::engine::output_schema::asks_for_a_url;
 use crate::engine::runs::{Delivery, Fate, Run, RunKind};

@@ -1,10 +1,10 @@
 //! Runs of Actions, Formats and Agent Completions: what is known of each. Where they are found is in
-//! `shelves`, how one goes in `life`, what it spends in `spend`, what it delivers in `delivery`.
+//! `shelves`, how one goes in `lifecycle`, what it spends in `spend`, what it delivers in `delivery`.
 
-mod audit;
-mod delivery;
-mod life;
-mod shelves;
+mod checks;
+mod index;
+mod lifecycle;
+mod output;
 mod spend;
 
 use serde::{Deserialize, Serialize};
@@ -12,13 +12,13 @@ use serde_json::Value;
 use svc_sdk::contract::{ErrorCode, RunStatus};
 use svc_sdk::types::Usd;
 
-pub(crate) use delivery::Delivery;
-pub(crate) use life::run_moments;
-pub(crate) use shelves::{Runs, Shelf};
+pub(crate) use index::{Runs, Shelf};
+pub(crate) use lifecycle::run_moments;
+pub(crate) use output::Delivery;
 pub(crate) use spend::Spend;
 
 use super::jobs::Artifact;
-use super::{Course, Time};
+use super::{Time, Timeline};
 
 /// What a run is a run of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -109,7 +109,7 @@ pub(crate) struct Run {
     /// Whether the agent ever began.
     pub(crate) started: bool,
     pub(crate) updated_at: Time,
-    pub(crate) course: Course,
+    pub(crate) course: Timeline,
     pub(crate) spend: Spend,
     pub(crate) failing: Option<Failing>,
     /// Known from the start, shown once they are made.

@@ -15,8 +15,8 @@ use tokio::select;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::{sleep, timeout};
 
-use super::exchange::Desk;
-use super::socket::{Cut, Socket};
+use super::request_handler::RequestHandler;
+use super::socket::{AbortHandle, Socket};
 use super::{Log, Patience};
 
 /// Connections of one listener; more wait in the system's queue.
@@ -38,7 +38,7 @@ impl Accept for TcpListener {
 /// Accepts until told to stop, then waits for the connections to end.
 pub(super) async fn accept(
     listener: impl Accept,
-    desk: Desk,
+    handler: RequestHandler,
     patience: Patience,
     mut stop: watch::Receiver<()>,
     log: Log,
@@ -57,7 +57,7 @@ pub(super) async fn accept(
         match (slot, accepted) {
             (Ok(slot), Ok((stream, peer))) => {
                 troubled = false;
-                let connection = serve(stream, peer, desk.clone(), patience, stop.clone());
+                let connection = serve(stream, peer, handler.clone(), patience, stop.clone());
                 tokio::spawn(hold(slot, connection));
             }
             (Err(_), _) => break,
@@ -93,15 +93,15 @@ async fn hold(slot: OwnedSemaphorePermit, connection: impl Future<Output = ()>) 
 async fn serve(
     stream: TcpStream,
     peer: SocketAddr,
-    desk: Desk,
+    handler: RequestHandler,
     patience: Patience,
     mut stop: watch::Receiver<()>,
 ) {
     // Without it, answers in two parts wait for the client's delayed acknowledgement.
     let _ = stream.set_nodelay(true);
-    let cut = Cut::default();
+    let cut = AbortHandle::default();
     let socket = Socket::new(stream, cut.clone(), patience.write);
-    let answer = service_fn(move |request| desk.clone().answer(peer.ip(), cut.clone(), request));
+    let answer = service_fn(move |request| handler.clone().answer(peer.ip(), cut.clone(), request));
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(patience.head)

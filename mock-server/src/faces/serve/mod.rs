@@ -4,7 +4,7 @@
 //! middle, answers that must break off, and the end.
 
 mod accept;
-mod exchange;
+mod request_handler;
 mod socket;
 
 use std::fmt;
@@ -18,8 +18,8 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use self::accept::accept;
-use self::exchange::Desk;
-use super::courier::Courier;
+use self::request_handler::RequestHandler;
+use super::webhook_sender::WebhookSender;
 use crate::addresses::Addresses;
 use crate::clock::Ticks;
 use crate::engine::Host;
@@ -39,7 +39,7 @@ pub struct Server {
     /// Dropping it is what ends the listeners.
     stop: watch::Sender<()>,
     listening: Vec<JoinHandle<()>>,
-    courier: Courier,
+    webhook_sender: WebhookSender,
 }
 
 /// For how long clients are waited for.
@@ -93,25 +93,25 @@ impl Server {
             listeners.push(listener);
         }
         let service = setup.service(Ticks::system(), Addresses::new(urls));
-        let courier = Courier::start(service.clone());
+        let webhook_sender = WebhookSender::start(service.clone());
         let (stop, stopped) = watch::channel(());
         let start = |(listener, host)| {
-            let desk = Desk::new(host, service.clone(), patience.body);
-            tokio::spawn(accept(listener, desk, patience, stopped.clone(), log))
+            let handler = RequestHandler::new(host, service.clone(), patience.body);
+            tokio::spawn(accept(listener, handler, patience, stopped.clone(), log))
         };
         let listening = listeners.into_iter().zip(HOSTS).map(start).collect();
         Ok(Self {
             service,
             stop,
             listening,
-            courier,
+            webhook_sender,
         })
     }
 
     /// Stops listening, lets what is under way end, and breaks off what then still is.
     pub async fn shutdown(self) {
         drop(self.stop);
-        drop(self.courier);
+        drop(self.webhook_sender);
         for listener in self.listening {
             let _ = listener.await;
         }

@@ -17,16 +17,16 @@ use tokio::time::{Sleep, sleep};
 /// A connection's socket.
 pub(super) struct Socket {
     inner: TokioIo<TcpStream>,
-    cut: Cut,
+    cut: AbortHandle,
     patience: Duration,
     stalled: Option<Pin<Box<Sleep>>>,
 }
 
 /// Breaks a connection off as soon as all that was written has been handed to the system.
 #[derive(Clone, Default)]
-pub(super) struct Cut(Arc<AtomicBool>);
+pub(super) struct AbortHandle(Arc<AtomicBool>);
 
-impl Cut {
+impl AbortHandle {
     pub(super) fn now(&self) {
         self.0.store(true, Ordering::Release);
     }
@@ -37,7 +37,7 @@ impl Cut {
 }
 
 impl Socket {
-    pub(super) fn new(stream: TcpStream, cut: Cut, patience: Duration) -> Self {
+    pub(super) fn new(stream: TcpStream, cut: AbortHandle, patience: Duration) -> Self {
         Self {
             inner: TokioIo::new(stream),
             cut,

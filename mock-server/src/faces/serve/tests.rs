@@ -251,9 +251,9 @@ async fn a_full_file_table_is_survived_and_reported_once() {
         failures: AtomicU32::new(3),
     };
     let patience = Patience::default();
-    let desk = Desk::new(Host::Control, running.service.clone(), patience.body);
+    let handler = RequestHandler::new(Host::Control, running.service.clone(), patience.body);
     let (stop, stopped) = watch::channel(());
-    let accepting = tokio::spawn(accept(failing, desk, patience, stopped, log));
+    let accepting = tokio::spawn(accept(failing, handler, patience, stopped, log));
     let mut stream = TcpStream::connect(address).await.unwrap();
     stream
         .write_all(b"GET /clock HTTP/1.1\r\nhost: m\r\n\r\n")

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use svc_sdk::contract::{JobStatus, TopUpStatus};
 
 use super::{IMAGE, Mock, TOP_UPS, VIDEO, image, video};
-use crate::engine::chance::Chance;
+use crate::engine::rng::Rng;
 use crate::engine::{Host, Settings};
 
 fn balance(mock: &Mock) -> (String, String) {
@@ -89,7 +89,7 @@ fn the_last_dollar_can_be_spent_and_not_more() {
 #[test]
 fn the_books_balance_whatever_happens() {
     for seed in 0..8 {
-        let mut dice = Chance::of(seed);
+        let mut dice = Rng::of(seed);
         let balance = "2.0000".parse().unwrap();
         let mut mock = Mock::with(Settings {
             balance,
@@ -101,7 +101,7 @@ fn the_books_balance_whatever_happens() {
             mock.pass(dice.next() % 2_000);
             let word = ["x", "[mock:fail]", "[mock:stuck]", "[mock:seconds=0]"]
                 [(dice.next() % 4) as usize];
-            let some_job = |dice: &mut Chance| {
+            let some_job = |dice: &mut Rng| {
                 let at = dice.next() as usize % jobs.len().max(1);
                 jobs.get(at).cloned().unwrap_or_default()
             };

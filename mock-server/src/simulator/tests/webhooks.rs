@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::{IMAGE, Mock, VIDEO};
-use crate::engine::outbox::Announcement;
+use crate::engine::webhooks::queue::Announcement;
 use crate::engine::{Delivery, DeliveryOutcome, Host, Settings};
 
 const HOOK: &str = "https://hooks.example.com/svc?a=b";

@@ -6,13 +6,14 @@ use serde_json::{Value, json};
 use svc_sdk::contract::ErrorCode;
 use svc_sdk::contract::limits::{WEBHOOK_ATTEMPTS, WEBHOOK_RECEIPT_BYTES};
 
-use super::deliveries::Attempt;
-use super::outbox::{Announcement, Errand, Status};
+use super::log::Attempt;
+use super::queue::{Announcement, Errand, Status};
 use super::signature::signature;
-use super::timers::Due;
-use super::url_placeholders::resolve_placeholders;
-use super::workspaces::Workspace;
-use super::{Delivery, DeliveryId, DeliveryOutcome, Hosts, State, destination, retries};
+use super::{Delivery, DeliveryId, DeliveryOutcome, retry};
+use crate::engine::timers::Due;
+use crate::engine::url_placeholders::resolve_placeholders;
+use crate::engine::workspaces::Workspace;
+use crate::engine::{Hosts, State, destination};
 
 /// What `last_error` says of a URL that no longer passes.
 const NOT_ALLOWED: &str = "url_not_public";
@@ -176,7 +177,7 @@ impl State {
                 standing.status = Status::Exhausted;
             } else {
                 standing.status = Status::Retrying;
-                again = Some(now.after(retries::wait(attempts, outcome, now)));
+                again = Some(now.after(retry::wait(attempts, outcome, now)));
                 standing.next_attempt_at = again;
             }
         }

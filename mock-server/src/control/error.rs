@@ -6,7 +6,7 @@ use crate::clock::NotManual;
 use crate::engine::{ControlError, RestoreError};
 
 #[derive(Debug)]
-pub(super) struct Refusal {
+pub(super) struct ControlApiError {
     pub(super) status: StatusCode,
     pub(super) code: &'static str,
     pub(super) message: String,
@@ -14,7 +14,7 @@ pub(super) struct Refusal {
     pub(super) allow: Option<String>,
 }
 
-impl Refusal {
+impl ControlApiError {
     fn new(status: StatusCode, code: &'static str, message: String) -> Self {
         Self {
             status,
@@ -39,14 +39,14 @@ impl Refusal {
     pub(super) fn method(path: &str, method: &Method, allowed: &[&str]) -> Self {
         let allow = allowed.join(", ");
         let message = format!("{path} takes {allow}, not {method}");
-        let refusal = Self::new(
+        let error = Self::new(
             StatusCode::METHOD_NOT_ALLOWED,
             "method_not_allowed",
             message,
         );
         Self {
             allow: Some(allow),
-            ..refusal
+            ..error
         }
     }
 
@@ -64,7 +64,7 @@ impl Refusal {
     }
 }
 
-impl From<ControlError> for Refusal {
+impl From<ControlError> for ControlApiError {
     fn from(error: ControlError) -> Self {
         let (status, code) = match error {
             ControlError::NotFound(_) => (StatusCode::NOT_FOUND, "not_found"),
@@ -75,13 +75,13 @@ impl From<ControlError> for Refusal {
     }
 }
 
-impl From<NotManual> for Refusal {
+impl From<NotManual> for ControlApiError {
     fn from(error: NotManual) -> Self {
         Self::new(StatusCode::CONFLICT, "clock_not_manual", error.to_string())
     }
 }
 
-impl From<RestoreError> for Refusal {
+impl From<RestoreError> for ControlApiError {
     fn from(error: RestoreError) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "invalid_state", error.to_string())
     }

@@ -11,7 +11,7 @@ use super::Time;
 /// When a job will be where, unless somebody intervenes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Course {
+pub(crate) struct Timeline {
     created_at: Time,
     /// Microseconds from submit to the end.
     takes: u64,
@@ -24,7 +24,7 @@ const SHORTEST_HINT: Duration = Duration::from_secs(1);
 /// The most that a poll hint says.
 const LONGEST_HINT: Duration = Duration::from_secs(10);
 
-impl Course {
+impl Timeline {
     pub(crate) fn new(created_at: Time, takes: Duration, stuck: bool) -> Self {
         let takes = u64::try_from(takes.as_micros()).unwrap_or(u64::MAX);
         Self {
@@ -99,8 +99,8 @@ mod tests {
         Time::from_micros(millis * 1000)
     }
 
-    fn video() -> Course {
-        Course::new(at(0), Duration::from_secs(8), false)
+    fn video() -> Timeline {
+        Timeline::new(at(0), Duration::from_secs(8), false)
     }
 
     #[test]
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn a_poll_hint_is_half_of_what_remains_within_bounds_and_at_the_end_all_of_it() {
-        let long = Course::new(at(0), Duration::from_secs(105), false);
+        let long = Timeline::new(at(0), Duration::from_secs(105), false);
         assert_eq!(
             long.next_poll(&JobStatus::Queued, at(0)),
             Duration::from_secs(10)
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn a_stuck_job_has_no_end_but_can_be_canceled_in_time() {
-        let stuck = Course::new(at(0), Duration::from_secs(8), true);
+        let stuck = Timeline::new(at(0), Duration::from_secs(8), true);
         assert_eq!(stuck.ends_at(), None);
         assert_eq!(
             stuck.next_poll(&JobStatus::Processing, at(99_000)),

@@ -5,12 +5,12 @@ use std::time::Duration;
 use svc_sdk::contract::{ErrorCode, RunStatus};
 use svc_sdk::types::Usd;
 
-use super::delivery::can_deliver;
+use super::output::can_deliver;
 use super::{Failing, Fate, Order, Place, Run, Spend};
 use crate::engine::jobs::Artifact;
 use crate::engine::ledger::{EntryKind, Subject, Uncovered};
 use crate::engine::timers::Due;
-use crate::engine::{Course, Ended, State, Time};
+use crate::engine::{Ended, State, Time, Timeline};
 use crate::media;
 
 /// The tenths of its time at which a run goes on to its next piece of work.
@@ -67,7 +67,7 @@ impl Run {
 impl State {
     /// Begins a run, and gives its number.
     pub(crate) fn begin_run(&mut self, order: Order, place: Option<Place>, at: Time) -> usize {
-        let course = Course::new(at, Duration::from_micros(order.takes), order.stuck);
+        let course = Timeline::new(at, Duration::from_micros(order.takes), order.stuck);
         let (width, height) = media::dimensions("720p", "1:1");
         let files = usize::from(order.makes());
         let artifacts = (0..files).map(|_| {
@@ -251,7 +251,7 @@ impl State {
 }
 
 /// All that falls due for a run.
-pub(crate) fn run_moments(number: usize, course: Course) -> impl Iterator<Item = (Time, Due)> {
+pub(crate) fn run_moments(number: usize, course: Timeline) -> impl Iterator<Item = (Time, Due)> {
     let starts = (course.starts_at(), Due::RunStarts(number));
     let works = WORKS_AT.map(|tenths| {
         let at = course.after_tenths(u64::from(tenths));

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use super::{DeliveryOutcome, Time};
+use super::DeliveryOutcome;
+use crate::engine::Time;
 
 /// Before the first retry; twice as long before each further one.
 const FIRST: Duration = Duration::from_secs(30);

@@ -16,7 +16,7 @@ use svc_sdk::contract::limits::REQUEST_BODY_BYTES;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
-use super::socket::Cut;
+use super::socket::AbortHandle;
 use crate::control::STATE_BYTES;
 use crate::engine::{Call, Host, Wire};
 use crate::service::Service;
@@ -28,7 +28,7 @@ const DISCARDED: usize = 32 * 1024 * 1024;
 
 /// What the requests of one listener have in common.
 #[derive(Clone)]
-pub(super) struct Desk {
+pub(super) struct RequestHandler {
     host: Host,
     service: Service,
     limit: usize,
@@ -57,7 +57,7 @@ impl fmt::Display for Unanswered {
 
 impl std::error::Error for Unanswered {}
 
-impl Desk {
+impl RequestHandler {
     pub(super) fn new(host: Host, service: Service, patience: Duration) -> Self {
         let (limit, at_once) = match host {
             Host::Control => (STATE_BYTES, 1),
@@ -76,7 +76,7 @@ impl Desk {
     pub(super) async fn answer(
         self,
         peer: IpAddr,
-        cut: Cut,
+        cut: AbortHandle,
         request: hyper::Request<Incoming>,
     ) -> Result<hyper::Response<Payload>, Unanswered> {
         let (parts, body) = request.into_parts();
@@ -128,7 +128,7 @@ impl Desk {
 pub(super) struct Payload {
     bytes: Bytes,
     announced: u64,
-    cut: Option<Cut>,
+    cut: Option<AbortHandle>,
 }
 
 impl Payload {
@@ -140,7 +140,7 @@ impl Payload {
         }
     }
 
-    fn cut(mut bytes: Bytes, cut: Cut) -> Self {
+    fn cut(mut bytes: Bytes, cut: AbortHandle) -> Self {
         let announced = bytes.len() as u64;
         bytes.truncate(bytes.len() / 2);
         Self {

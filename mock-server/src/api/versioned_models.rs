@@ -1,15 +1,15 @@
 //! The canonical generation paths for images, videos and music. `prompt` is required; the other
 //! fields are the routers' where they apply.
 
-use super::answer::Outcome;
-use super::failure::Failure;
+use super::api_error::Failure;
 use super::fields::Fields;
 use super::generation::{COMMON, judge, within};
 use super::request::Request;
+use super::response::Outcome;
 use super::submit::{self, Draft, Made};
-use crate::engine::canonical::{IMAGE_1, MUSIC_SECONDS, VIDEO_1, price};
+use crate::engine::directives::Directives;
 use crate::engine::jobs::JobType;
-use crate::engine::magic::Words;
+use crate::engine::versioned_models::{IMAGE_1, MUSIC_SECONDS, VIDEO_1, price};
 use crate::media::Spec;
 
 /// `POST /v1/image-1.0/generate`.
@@ -50,7 +50,7 @@ pub(super) fn read_music(fields: Fields<'_>) -> Result<Draft, Failure> {
     Ok(Draft {
         job_type: JobType::MusicGeneration,
         model: "music-1.0",
-        words: Words::of([prompt]),
+        words: Directives::of([prompt]),
         price: price(JobType::MusicGeneration, "", seconds),
         spec: Spec::Music {
             duration_ms: seconds * 1000,

@@ -8,8 +8,8 @@ use http::{Response, StatusCode};
 use serde_json::json;
 use svc_sdk::contract::{Budget, ErrorCode};
 
-use super::answer::{Headers, refusal, response};
-use super::failure::Failure;
+use super::api_error::Failure;
+use super::response::{Headers, refusal, response};
 use crate::engine::{Fault, FaultKind, Host, Reply, Wire};
 
 /// How long the fault `delay` takes where it does not say.

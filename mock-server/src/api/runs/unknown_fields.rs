@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use svc_sdk::contract::ErrorCode;
 
-use crate::api::failure::Failure;
+use crate::api::api_error::Failure;
 use crate::api::fields::Fields;
 
 /// How many characters of a field's name are repeated.

@@ -2,18 +2,18 @@
 
 use serde_json::Value;
 
-use super::answer::Outcome;
+use super::api_error::Failure;
 use super::avatars::handle_of;
-use super::failure::Failure;
 use super::fields::{Fields, Medium};
 use super::generation::COMMON;
 use super::request::Request;
+use super::response::Outcome;
 use super::submit::{self, Draft, Made};
-use crate::engine::canonical::price;
+use crate::engine::directives::Directives;
 use crate::engine::jobs::JobType;
-use crate::engine::magic::Words;
 use crate::engine::resources::About;
 use crate::engine::speech::{Quality, Speech};
+use crate::engine::versioned_models::price;
 use crate::media::{Spec, dimensions};
 
 /// Scenes of a video at most.
@@ -32,7 +32,7 @@ pub(super) fn talking_video(request: &mut Request<'_>) -> Outcome {
 }
 
 /// The video in which that is said.
-pub(super) fn video_draft(speech: &Speech, words: Words) -> Draft {
+pub(super) fn video_draft(speech: &Speech, words: Directives) -> Draft {
     let seconds = speech.seconds();
     let quality = speech.quality;
     Draft {
@@ -62,7 +62,7 @@ pub(super) fn portrait(resolution: &str, seconds: u64) -> Spec {
 pub(super) fn read_speech(
     request: &Request<'_>,
     fields: Fields<'_>,
-) -> Result<(Speech, Words), Failure> {
+) -> Result<(Speech, Directives), Failure> {
     const OWN: [&str; 6] = [
         "avatar_handle",
         "script",
@@ -99,7 +99,7 @@ pub(super) fn read_speech(
         text,
         quality: quality.map(Quality::named).unwrap_or_default(),
     };
-    let words = Words::of(fields.texts().iter().map(String::as_str));
+    let words = Directives::of(fields.texts().iter().map(String::as_str));
     Ok((speech, words))
 }
 
@@ -135,7 +135,7 @@ pub(super) fn face_swap(request: &mut Request<'_>) -> Outcome {
         let draft = Draft {
             job_type: JobType::AvatarFaceSwap,
             model: "avatar-face-swap",
-            words: Words::of(fields.texts().iter().map(String::as_str)),
+            words: Directives::of(fields.texts().iter().map(String::as_str)),
             price: price(JobType::AvatarFaceSwap, "", 1),
             spec,
             files: 1,

@@ -11,7 +11,7 @@ const MOST_SECONDS: f64 = 1e9;
 /// What the magic words of a request ask for. Of each word the first counts; what is no magic word
 /// is text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Words {
+pub(crate) struct Directives {
     /// `[mock:fail]`, `[mock:fail=CODE]`: the job ends so.
     pub(crate) fail: Option<ErrorCode>,
     /// `[mock:refuse=CODE]`: the create is refused with that code.
@@ -34,7 +34,7 @@ pub(crate) struct Words {
     pub(crate) outages: Option<u32>,
 }
 
-impl Words {
+impl Directives {
     /// The magic words in these texts.
     pub(crate) fn of<'t>(texts: impl IntoIterator<Item = &'t str>) -> Self {
         let mut words = Self::default();
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn words_are_found_anywhere_in_a_text() {
-        let words = Words::of([
+        let words = Directives::of([
             "a [fox] [mock:fail=provider_unavailable] at [mock:seconds=2.5]",
             "[mock:stuck]",
         ]);
@@ -125,33 +125,34 @@ mod tests {
     #[test]
     fn a_bare_fail_is_a_failed_generation() {
         assert_eq!(
-            Words::of(["[mock:fail]"]).fail,
+            Directives::of(["[mock:fail]"]).fail,
             Some(ErrorCode::GenerationFailed)
         );
         assert_eq!(
-            Words::of(["[mock:fail=x_1]"]).fail,
+            Directives::of(["[mock:fail=x_1]"]).fail,
             Some(ErrorCode::Other("x_1".into()))
         );
         assert_eq!(
-            Words::of(["[mock:refuse=stripe_error]"]).refuse,
+            Directives::of(["[mock:refuse=stripe_error]"]).refuse,
             Some(ErrorCode::StripeError)
         );
     }
 
     #[test]
     fn a_run_has_words_of_its_own() {
-        let words = Words::of(["[mock:skip][mock:degraded] [mock:cost=1.25] [mock:outage]"]);
+        let words = Directives::of(["[mock:skip][mock:degraded] [mock:cost=1.25] [mock:outage]"]);
         assert!(words.skip && words.degraded && !words.usage_unreadable);
         assert_eq!(words.cost, Some(Usd::from_micros(1_250_000)));
         assert_eq!(words.outages, Some(1));
-        let words = Words::of(["[mock:usage-unreadable][mock:harvest-unavailable][mock:outage=3]"]);
+        let words =
+            Directives::of(["[mock:usage-unreadable][mock:harvest-unavailable][mock:outage=3]"]);
         assert!(words.usage_unreadable && words.harvest_unavailable);
         assert_eq!(words.outages, Some(3));
     }
 
     #[test]
     fn of_two_the_first_counts() {
-        let words = Words::of(["[mock:seconds=0][mock:seconds=9][mock:fail=a][mock:fail=b]"]);
+        let words = Directives::of(["[mock:seconds=0][mock:seconds=9][mock:fail=a][mock:fail=b]"]);
         assert_eq!(words.takes, Some(Duration::ZERO));
         assert_eq!(words.fail, Some(ErrorCode::Other("a".into())));
     }
@@ -183,11 +184,11 @@ mod tests {
             "[mock:outage=-1]",
             "[Mock:fail]",
         ] {
-            assert_eq!(Words::of([text]), Words::default(), "{text}");
+            assert_eq!(Directives::of([text]), Directives::default(), "{text}");
         }
         let long = format!("[mock:seconds={}]", "9".repeat(400));
         assert_eq!(
-            Words::of([long.as_str()]).takes,
+            Directives::of([long.as_str()]).takes,
             Some(Duration::from_secs(1_000_000_000))
         );
     }

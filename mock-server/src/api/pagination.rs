@@ -1,6 +1,6 @@
 //! Pages of a list: how long one is, and where the next one starts.
 
-use super::failure::Failure;
+use super::api_error::Failure;
 use super::request::Request;
 
 /// How many items a page has at most, and where the request does not say: a client that knows of

@@ -3,12 +3,12 @@
 use serde_json::json;
 use svc_sdk::contract::ErrorCode;
 
-use super::answer::{Answer, Outcome};
-use super::canonical::{read_image, read_music, read_video};
-use super::failure::Failure;
+use super::api_error::Failure;
 use super::fields::Fields;
 use super::request::Request;
+use super::response::{Answer, Outcome};
 use super::submit::Draft;
+use super::versioned_models::{read_image, read_music, read_video};
 use crate::engine::workspaces::concurrent_jobs;
 
 /// What judges the fields of a submit.

@@ -28,12 +28,12 @@ const READING: Duration = Duration::from_millis(200);
 
 /// Carries webhooks until it is dropped.
 #[derive(Debug)]
-pub(super) struct Courier {
+pub(super) struct WebhookSender {
     service: Service,
     task: JoinHandle<()>,
 }
 
-impl Courier {
+impl WebhookSender {
     /// Has to be called within a runtime.
     pub(super) fn start(service: Service) -> Self {
         service.set_carried(true);
@@ -42,7 +42,7 @@ impl Courier {
     }
 }
 
-impl Drop for Courier {
+impl Drop for WebhookSender {
     fn drop(&mut self) {
         self.task.abort();
         self.service.set_carried(false);

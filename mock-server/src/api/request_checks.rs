@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 use svc_sdk::contract::limits::REQUEST_BODY_BYTES;
 use svc_sdk::contract::{Budget, ErrorCode, Operation};
 
-use super::answer::{Headers, rate_headers};
-use super::failure::Failure;
-use super::json;
+use super::api_error::Failure;
+use super::response::{Headers, rate_headers};
 use super::route::Route;
+use super::strict_json;
 use crate::engine::credential::Credential;
 use crate::engine::keys::ApiKey;
 use crate::engine::rate_limit::{Payer, Standing, address_limit, key_limit};
@@ -120,7 +120,7 @@ pub(crate) fn check(
     if body.is_empty() {
         return Ok(None);
     }
-    let parsed = json::parse(body);
+    let parsed = strict_json::parse(body);
     parsed
         .map(Some)
         .map_err(|error| Failure::field("body", format!("is no sound JSON: {error}")))

@@ -3,7 +3,7 @@
 
 use bytes::Bytes;
 
-use super::Time;
+use crate::engine::Time;
 
 /// An attempt to deliver a webhook, for a face to make now.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,13 +6,13 @@ use svc_sdk::contract::{Budget, Operation};
 use svc_sdk::types::Usd;
 
 use super::arguments::Arguments;
-use super::exchange::Exchange;
+use super::request::Exchange;
 use super::tool_action::Does;
 use super::tools::Tool;
+use crate::api::api_error::Failure;
 use crate::api::dispatch::dispatch;
-use crate::api::failure::Failure;
-use crate::api::gate;
 use crate::api::request::Request;
+use crate::api::request_checks;
 use crate::engine::runs::RunKind;
 
 /// An operation, and what it is asked for.
@@ -52,17 +52,17 @@ impl Wanted {
 
 /// Does what the tool does, and gives its structured content. What makes something spends one of
 /// the key's writes, at the place where the operation's own request would have.
-pub(super) fn perform(
+pub(super) fn call_tool(
     exchange: &mut Exchange<'_>,
     tool: &Tool,
     arguments: Map<String, Value>,
 ) -> Result<Value, Failure> {
     if tool.is_paid() {
-        gate::spend(exchange.state, exchange.caller, Budget::Write)?;
+        request_checks::spend(exchange.state, exchange.caller, Budget::Write)?;
     }
     let arguments = Arguments::of(tool, arguments)?;
     let wanted = wanted(exchange, tool, arguments)?;
-    gate::check_scope(exchange.call.host, wanted.operation, exchange.caller)?;
+    request_checks::check_scope(exchange.call.host, wanted.operation, exchange.caller)?;
     let answer = dispatch(&mut Request {
         state: exchange.state,
         hosts: exchange.hosts,

@@ -17,7 +17,7 @@ pub(crate) struct StockAvatar {
 /// When they came into the catalog.
 pub(crate) const CREATED_AT: &str = "2025-06-02T09:00:00Z";
 
-const fn stock(
+const fn catalog_data(
     id: &'static str,
     handle: &'static str,
     name: &'static str,
@@ -37,18 +37,18 @@ const fn stock(
 /// All of them.
 #[rustfmt::skip]
 pub(crate) static AVATARS: [StockAvatar; 12] = [
-    StockAvatar { canonical: true, ..stock("ava_ada", "ada", "Ada", &["presenter", "business", "studio", "calm"], 101) },
-    StockAvatar { canonical: true, ..stock("ava_lin", "lin", "Lin", &["presenter", "technology", "office", "friendly"], 102) },
-    stock("ava_bruno", "bruno", "Bruno", &["chef", "kitchen", "warm"], 103),
-    stock("ava_celia", "celia", "Celia", &["teacher", "classroom", "patient"], 104),
-    stock("ava_dara", "dara", "Dara", &["fitness", "gym", "energetic"], 105),
-    stock("ava_emil", "emil", "Emil", &["news", "presenter", "studio", "serious"], 106),
-    stock("ava_farah", "farah", "Farah", &["doctor", "clinic", "calm"], 107),
-    stock("ava_goran", "goran", "Goran", &["mechanic", "workshop", "practical"], 108),
-    stock("ava_hana", "hana", "Hana", &["gamer", "streaming", "energetic"], 109),
-    stock("ava_ivo", "ivo", "Ivo", &["sales", "business", "office", "friendly"], 110),
-    stock("ava_june", "june", "June", &["travel", "outdoor", "warm"], 111),
-    stock("ava_kofi", "kofi", "Kofi", &["presenter", "sport", "stadium", "energetic"], 112),
+    StockAvatar { canonical: true, ..catalog_data("ava_ada", "ada", "Ada", &["presenter", "business", "studio", "calm"], 101) },
+    StockAvatar { canonical: true, ..catalog_data("ava_lin", "lin", "Lin", &["presenter", "technology", "office", "friendly"], 102) },
+    catalog_data("ava_bruno", "bruno", "Bruno", &["chef", "kitchen", "warm"], 103),
+    catalog_data("ava_celia", "celia", "Celia", &["teacher", "classroom", "patient"], 104),
+    catalog_data("ava_dara", "dara", "Dara", &["fitness", "gym", "energetic"], 105),
+    catalog_data("ava_emil", "emil", "Emil", &["news", "presenter", "studio", "serious"], 106),
+    catalog_data("ava_farah", "farah", "Farah", &["doctor", "clinic", "calm"], 107),
+    catalog_data("ava_goran", "goran", "Goran", &["mechanic", "workshop", "practical"], 108),
+    catalog_data("ava_hana", "hana", "Hana", &["gamer", "streaming", "energetic"], 109),
+    catalog_data("ava_ivo", "ivo", "Ivo", &["sales", "business", "office", "friendly"], 110),
+    catalog_data("ava_june", "june", "June", &["travel", "outdoor", "warm"], 111),
+    catalog_data("ava_kofi", "kofi", "Kofi", &["presenter", "sport", "stadium", "energetic"], 112),
 ];
 
 /// The avatar of that id.

@@ -3,9 +3,9 @@
 
 use svc_sdk::contract::ErrorCode;
 
-use super::answer::Outcome;
-use super::failure::Failure;
+use super::api_error::Failure;
 use super::request::Request;
+use super::response::Outcome;
 
 /// The value of `{first_party_owner}`.
 const FIRST_PARTY_OWNER: &str = "studio";

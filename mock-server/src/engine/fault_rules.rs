@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use svc_sdk::contract::Operation;
 
-use super::chance::Chance;
+use super::rng::Rng;
 use super::{ControlError, Host};
 
 /// The names by which the media host's resources are known where an operation's name is expected.
@@ -146,7 +146,7 @@ impl Faults {
         &mut self,
         host: Host,
         operation: Option<&str>,
-        chance: &mut Chance,
+        chance: &mut Rng,
     ) -> Option<Fault> {
         let hit = self.0.iter().position(|fault| {
             fault.fits(host, operation)
@@ -217,7 +217,7 @@ mod tests {
 
     #[test]
     fn a_fault_happens_once_unless_told_otherwise() {
-        let (mut faults, mut chance) = (Faults::default(), Chance::of(1));
+        let (mut faults, mut chance) = (Faults::default(), Rng::of(1));
         faults.add(fault(r#"{"kind": "status_503"}"#)).unwrap();
         faults
             .add(fault(r#"{"kind": "drop_before", "times": 2}"#))
@@ -232,7 +232,7 @@ mod tests {
 
     #[test]
     fn a_fault_hits_what_it_names_only() {
-        let (mut faults, mut chance) = (Faults::default(), Chance::of(1));
+        let (mut faults, mut chance) = (Faults::default(), Rng::of(1));
         faults
             .add(fault(
                 r#"{"kind": "delay", "surface": "developer", "operation": "jobs_get"}"#,
@@ -258,7 +258,7 @@ mod tests {
 
     #[test]
     fn mcp_may_be_named_as_a_surface() {
-        let (mut faults, mut chance) = (Faults::default(), Chance::of(1));
+        let (mut faults, mut chance) = (Faults::default(), Rng::of(1));
         let rule = fault(r#"{"kind": "garbage", "surface": "mcp"}"#);
         assert_eq!(rule.operation.as_deref(), Some("mcp"));
         faults.add(rule).unwrap();
@@ -271,7 +271,7 @@ mod tests {
 
     #[test]
     fn a_probability_hits_that_share_without_end() {
-        let (mut faults, mut chance) = (Faults::default(), Chance::of(7));
+        let (mut faults, mut chance) = (Faults::default(), Rng::of(7));
         faults
             .add(fault(r#"{"kind": "garbage", "probability": 0.25}"#))
             .unwrap();

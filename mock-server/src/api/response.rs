@@ -4,7 +4,7 @@ use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Response, StatusCode};
 use serde_json::{Value, json};
 
-use super::failure::Failure;
+use super::api_error::Failure;
 use crate::engine::rate_limit::Standing;
 use crate::engine::{Host, Time};
 

@@ -3,12 +3,12 @@
 use serde_json::{Value, json};
 use svc_sdk::contract::ErrorCode;
 
-use super::answer::{Answer, Outcome};
-use super::failure::Failure;
+use super::api_error::Failure;
 use super::fields::Fields;
 use super::request::Request;
+use super::response::{Answer, Outcome};
+use crate::catalog_data::music::{CATEGORIES, TRACKS, Track};
 use crate::engine::Hosts;
-use crate::stock::music::{CATEGORIES, TRACKS, Track};
 
 /// `GET /v1/bgm/catalog`.
 pub(super) fn list(request: &mut Request<'_>) -> Outcome {

@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 ///
 /// The mixing is a bijection, so no number comes twice before 2^64 have been drawn.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Chance {
+pub(crate) struct Rng {
     state: u64,
 }
 
-impl Chance {
+impl Rng {
     pub(crate) fn of(seed: u64) -> Self {
         Self { state: mix(seed) }
     }
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn identifiers_are_opaque_and_never_repeat() {
-        let mut chance = Chance::of(1);
+        let mut chance = Rng::of(1);
         let ids: BTreeSet<String> = (0..10_000).map(|_| chance.id("job")).collect();
         assert_eq!(ids.len(), 10_000);
         for id in &ids {
@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn the_same_seed_gives_the_same_sequence_and_another_gives_another() {
         let drawn = |seed| {
-            let mut chance = Chance::of(seed);
+            let mut chance = Rng::of(seed);
             [
                 chance.token(30),
                 chance.id("art"),

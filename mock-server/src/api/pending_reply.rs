@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::answer::{Answer, json_response};
-use super::{faulty, job_view, resources};
+use super::response::{Answer, json_response};
+use super::{apply_fault, job_view, resources};
 use crate::engine::jobs::Job;
 use crate::engine::{Hold, Hosts, Reply, State};
 
@@ -17,8 +17,8 @@ pub(crate) fn resume(state: &mut State, hosts: &Hosts, hold: &Hold) -> Reply {
     if waiting {
         reply.hold = Some(hold.clone());
     } else {
-        faulty::befall(&mut reply, hold.fault);
-        let status = faulty::status_of(&reply);
+        apply_fault::befall(&mut reply, hold.fault);
+        let status = apply_fault::status_of(&reply);
         state.journal.answered(hold.journal_seq, status);
     }
     reply
@@ -31,7 +31,7 @@ pub(crate) fn foresee(state: &State, hosts: &Hosts, hold: &Hold) -> Reply {
         .by_id(&hold.job_id)
         .map(|job| job.foreseen(hold.until));
     let mut reply = reply(hold, &answer(state, job.as_ref(), hosts, hold));
-    faulty::befall(&mut reply, hold.fault);
+    apply_fault::befall(&mut reply, hold.fault);
     reply
 }
 

@@ -6,7 +6,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{Delivery, Time};
+use super::Delivery;
+use crate::engine::Time;
 
 /// How many landings of an entry are kept.
 const KEPT_LANDINGS: usize = 100;

@@ -5,13 +5,13 @@ use std::time::Duration;
 use super::Service;
 use crate::clock::NotManual;
 use crate::engine::Time;
-#[cfg(feature = "courier")]
+#[cfg(feature = "webhook-sender")]
 use crate::engine::{Delivery, DeliveryOutcome};
-#[cfg(feature = "courier")]
+#[cfg(feature = "webhook-sender")]
 use crate::mock_state::MockState;
 #[cfg(feature = "in-process")]
 use crate::mock_state::Receiver;
-#[cfg(feature = "courier")]
+#[cfg(feature = "webhook-sender")]
 use crate::webhook_route::Target;
 use crate::webhook_route::WebhookRoute;
 
@@ -80,7 +80,7 @@ impl Service {
 }
 
 /// What a courier needs.
-#[cfg(feature = "courier")]
+#[cfg(feature = "webhook-sender")]
 impl Service {
     /// Somebody carries from now on what has a route, or no longer does.
     pub(crate) fn set_carried(&self, carried: bool) {

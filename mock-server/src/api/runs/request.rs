@@ -10,12 +10,12 @@ use svc_sdk::types::Usd;
 
 use super::attachments::Attachments;
 use super::communication::webhook_url;
+use crate::api::api_error::Failure;
 use crate::api::catalog;
-use crate::api::failure::Failure;
 use crate::api::fields::Fields;
 use crate::api::request::Request;
 use crate::api::submit::{refused_at_will, uncovered};
-use crate::engine::magic::Words;
+use crate::engine::directives::Directives;
 use crate::engine::models::{self, Router};
 use crate::engine::output_schema::{asks_for_a_url, check};
 use crate::engine::runs::{Fate, Order, RunKind};
@@ -37,7 +37,7 @@ pub(in crate::api) struct Terms {
 /// What a body asks for.
 #[derive(Clone, Debug)]
 pub(in crate::api) struct Asked {
-    words: Words,
+    words: Directives,
     attachments: Attachments,
     cap: Option<Usd>,
     schema: Option<Value>,
@@ -57,7 +57,7 @@ impl Asked {
         judge_model(fields)?;
         let texts = fields.texts_in(&["instruction", "input", "attachments"]);
         Ok(Self {
-            words: Words::of(texts.iter().map(String::as_str)),
+            words: Directives::of(texts.iter().map(String::as_str)),
             attachments,
             cap: spend_cap(fields)?,
             schema: schema(fields)?,
