@@ -4,10 +4,10 @@ use serde_json::{Value, json};
 use svc_sdk::contract::{ErrorCode, JobStatus, TopUpStatus};
 
 use crate::api;
-use crate::engine::timers::Due;
+use crate::engine::timers::TimerEvent;
 use crate::engine::{
-    AddedKey, Call, ControlError, Delivery, DeliveryId, DeliveryOutcome, Fault, Hold, Hosts,
-    NewKey, Reply, RestoreError, Settings, State, Time, jobs, ledger, snapshot,
+    AddedKey, Call, ControlError, Delivery, DeliveryId, DeliveryOutcome, Fault, Hosts, NewKey,
+    PendingReply, Reply, RestoreError, Settings, State, Time, jobs, ledger, snapshot,
 };
 
 /// The whole service, in memory.
@@ -43,7 +43,7 @@ impl Simulator {
     /// A service as it is at the start.
     #[must_use]
     pub fn new(settings: Settings) -> Self {
-        let state = State::at_the_start(&settings);
+        let state = State::initial(&settings);
         Self {
             settings,
             state,
@@ -76,21 +76,21 @@ impl Simulator {
 
     /// The answer of a held submit. It is held on (the reply has a hold again) while the job runs
     /// and the wait is not over. The delay is that of the reply that was held, and is not repeated.
-    pub fn resume(&mut self, now: Time, hold: &Hold) -> Reply {
+    pub fn resume(&mut self, now: Time, pending: &PendingReply) -> Reply {
         self.advance(now);
-        api::resume(&mut self.state, &self.settings.hosts, hold)
+        api::resume(&mut self.state, &self.settings.hosts, pending)
     }
 
-    /// What [`resume`](Self::resume) will answer at `hold.until` if nothing intervenes.
+    /// What [`resume`](Self::resume) will answer at `pending.until` if nothing intervenes.
     #[must_use]
-    pub fn foresee(&self, hold: &Hold) -> Reply {
-        api::foresee(&self.state, &self.settings.hosts, hold)
+    pub fn predict(&self, pending: &PendingReply) -> Reply {
+        api::predict(&self.state, &self.settings.hosts, pending)
     }
 
     /// Back to the start, the epoch included: added keys and faults gone, secrets as they were.
     pub fn reset(&mut self) {
         self.generation = self.generation.wrapping_add(1);
-        self.state = State::at_the_start(&self.settings);
+        self.state = State::initial(&self.settings);
     }
 
     /// Where the hosts are reached, once that is known.
@@ -142,7 +142,7 @@ impl Simulator {
     pub fn advance_to_a_delivery(&mut self, now: Time) -> Time {
         let mut until = now;
         while let Some((at, due)) = self.state.run_next_due(until) {
-            if matches!(due, Due::WebhookAttempt(_)) {
+            if matches!(due, TimerEvent::WebhookAttempt(_)) {
                 until = at;
             }
             api::announce_ended(&mut self.state);
@@ -171,7 +171,7 @@ impl Simulator {
     /// Another one as soon as webhooks have fallen due that had not before.
     #[cfg(feature = "face")]
     pub(crate) fn due_mark(&self) -> (u64, u64) {
-        (self.generation, self.state.outbox.fallen_due())
+        (self.generation, self.state.webhook_queue.due_count())
     }
 
     /// How an attempt went that was under way. One that is not is not heard of: its state was
@@ -186,13 +186,13 @@ impl Simulator {
     /// Whether a webhook is to be sent now, or is under way.
     #[must_use]
     pub fn is_delivering(&self) -> bool {
-        self.state.outbox.is_busy()
+        self.state.webhook_queue.is_busy()
     }
 
     /// Every attempt to deliver a webhook, oldest first; the newest 10,000 are kept.
     #[must_use]
     pub fn deliveries(&self) -> Vec<Value> {
-        self.state.deliveries.all()
+        self.state.delivery_log.all()
     }
 
     /// Makes the next matching requests fail.
@@ -201,18 +201,18 @@ impl Simulator {
     ///
     /// The rule can never fit anything.
     pub fn add_fault(&mut self, fault: Fault) -> Result<(), ControlError> {
-        self.state.faults.add(fault)
+        self.state.fault_rules.add(fault)
     }
 
     /// Takes all faults away.
     pub fn clear_faults(&mut self) {
-        self.state.faults.clear();
+        self.state.fault_rules.clear();
     }
 
     /// The faults in force.
     #[must_use]
     pub fn faults(&self) -> &[Fault] {
-        self.state.faults.all()
+        self.state.fault_rules.all()
     }
 
     /// Makes a key, and its workspace where that is new.
@@ -255,7 +255,7 @@ impl Simulator {
         code: Option<ErrorCode>,
     ) -> Result<Value, ControlError> {
         self.advance(now);
-        self.state.end_job_at_will(id, status, code)?;
+        self.state.force_end_job(id, status, code)?;
         api::announce_ended(&mut self.state);
         let job = self.state.jobs.by_id(id);
         let job = job.ok_or_else(|| ControlError::NotFound(format!("there is no job {id:?}")))?;

@@ -79,10 +79,10 @@ pub(super) fn usage(request: &mut Request<'_>) -> Outcome {
         Some(cursor) => {
             let seq = cursor.parse().ok();
             let ours = seq.filter(|seq| ledger.has(request.workspace(), *seq));
-            Some(ours.ok_or_else(pagination::foreign_cursor)?)
+            Some(ours.ok_or_else(pagination::invalid_cursor)?)
         }
     };
-    let (entries, next) = pagination::cut(ledger.newest_first(request.workspace(), before), limit);
+    let (entries, next) = pagination::page(ledger.newest_first(request.workspace(), before), limit);
     let next_cursor = next.map(|entry| entry.seq.to_string());
     let items = entries.into_iter().map(Entry::view).collect();
     Ok(Answer::page(items, next_cursor.as_deref()))

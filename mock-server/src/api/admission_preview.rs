@@ -3,16 +3,16 @@
 use serde_json::json;
 use svc_sdk::contract::ErrorCode;
 
-use super::api_error::Failure;
+use super::api_error::ApiError;
 use super::fields::Fields;
 use super::request::Request;
 use super::response::{Answer, Outcome};
-use super::submit::Draft;
+use super::submit::JobDraft;
 use super::versioned_models::{read_image, read_music, read_video};
 use crate::engine::workspaces::concurrent_jobs;
 
 /// What judges the fields of a submit.
-type Reader = fn(Fields<'_>) -> Result<Draft, Failure>;
+type Reader = fn(Fields<'_>) -> Result<JobDraft, ApiError>;
 
 /// The models that it knows.
 const READERS: [(&str, Reader); 3] = [
@@ -25,17 +25,17 @@ const READERS: [(&str, Reader); 3] = [
 /// judged as the submit would be.
 pub(super) fn preview(request: &mut Request<'_>) -> Outcome {
     let fields = Fields::of_body(request.body()?)?;
-    fields.only(
+    fields.deny_unknown(
         |name| matches!(name, "model" | "input"),
         "an admission preview",
     )?;
     let known = READERS.map(|(model, _)| model);
     let model = fields
         .one_of("model", &known)?
-        .ok_or_else(|| fields.wrong("model", "is required"))?;
+        .ok_or_else(|| fields.error("model", "is required"))?;
     let input = fields
         .object("input")?
-        .ok_or_else(|| fields.wrong("input", "is required"))?;
+        .ok_or_else(|| fields.error("input", "is required"))?;
     let reader = READERS.iter().find(|(known, _)| *known == model);
     let price = match reader {
         Some((_, read)) => read(Fields::within("input.", input))?.price,

@@ -6,7 +6,7 @@ use svc_sdk::contract::{JobStatus, Operation, RunStatus};
 use super::job_view::{artifacts, error_of};
 use super::runs::receipt;
 use crate::engine::jobs::Job;
-use crate::engine::runs::{Fate, Run, RunKind};
+use crate::engine::runs::{PlannedOutcome, Run, RunKind};
 use crate::engine::url_placeholders::placeholder_hosts;
 use crate::engine::webhooks::queue::Announcement;
 use crate::engine::{Ended, Host, State};
@@ -72,9 +72,11 @@ fn typed(artifact: Value) -> Value {
 
 /// What the receiver of a run's webhook is told of its end; nothing of a run that goes on, or that has no webhook.
 fn of_run(run: &Run) -> Option<Announcement> {
-    let url = run.order.webhook_url.clone()?;
+    let url = run.config.webhook_url.clone()?;
     let (status, outcome) = match run.status {
-        RunStatus::Completed if run.order.fate == Fate::Degraded => ("OK", "degraded"),
+        RunStatus::Completed if run.config.planned_outcome == PlannedOutcome::Degraded => {
+            ("OK", "degraded")
+        }
         RunStatus::Completed => ("OK", "success"),
         RunStatus::Skipped => ("OK", "skipped"),
         RunStatus::Canceled => ("ERROR", "canceled"),
@@ -83,25 +85,25 @@ fn of_run(run: &Run) -> Option<Announcement> {
     };
     let hosts = placeholder_hosts();
     let receipt = receipt(run, &hosts, run.updated_at);
-    let event = format!("{}.run.terminal", run.order.kind.as_str());
+    let event = format!("{}.run.terminal", run.config.kind.as_str());
     let error = receipt.get("error").cloned().unwrap_or_default();
     let body = json!({
         "event": event,
-        "request_id": run.order.request_id,
+        "request_id": run.config.request_id,
         "run_id": run.id,
         "status": status,
         "outcome": outcome,
         "payload": receipt,
         "error": error,
     });
-    let operation = match run.order.kind {
+    let operation = match run.config.kind {
         RunKind::Action => Operation::ActionRunsResult,
         RunKind::Format => Operation::FormatRunsResult,
         RunKind::Agent => Operation::AgentRunsResult,
     };
     let path = operation.expand(&[&run.id]).unwrap_or_default();
     Some(Announcement {
-        workspace: run.order.workspace.clone(),
+        workspace: run.config.workspace.clone(),
         subject_id: run.id.clone(),
         event,
         url,

@@ -8,11 +8,11 @@ use svc_sdk::contract::{CatalogueEntry, ErrorCategory, ErrorCode, NextAction};
 use crate::engine::Host;
 
 /// How many characters of a field's name are repeated.
-const LONGEST_NAME: usize = 100;
+const MAX_NAME_CHARS: usize = 100;
 
 /// A refusal.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Failure(Box<Refusal>);
+pub(crate) struct ApiError(Box<Refusal>);
 
 #[derive(Clone, Debug, PartialEq)]
 struct Refusal {
@@ -25,7 +25,7 @@ struct Refusal {
     allow: Option<&'static str>,
 }
 
-impl Failure {
+impl ApiError {
     /// With the status of the catalogue; `400` for a code that it gives none.
     pub(crate) fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         let status = code.entry().and_then(|entry| entry.status).unwrap_or(400);
@@ -42,7 +42,7 @@ impl Failure {
     /// A field that is not as it must be; `problem` goes on where its name ends.
     pub(crate) fn field(name: impl AsRef<str>, problem: impl AsRef<str>) -> Self {
         // A name may be the caller's own, and as long as they like.
-        let name: String = name.as_ref().chars().take(LONGEST_NAME).collect();
+        let name: String = name.as_ref().chars().take(MAX_NAME_CHARS).collect();
         let problem = problem.as_ref();
         Self::new(ErrorCode::InvalidRequest, format!("`{name}` {problem}"))
             .detail("field", json!(name))
@@ -55,7 +55,7 @@ impl Failure {
     }
 
     /// With how long to wait before the same can succeed.
-    pub(crate) fn after(mut self, wait: Duration) -> Self {
+    pub(crate) fn retry_after(mut self, wait: Duration) -> Self {
         self.0.retry_after = Some(wait);
         self
     }
@@ -71,7 +71,7 @@ impl Failure {
     }
 
     /// The name of the field that it is about.
-    pub(crate) fn about(&self) -> Option<&str> {
+    pub(crate) fn field_name(&self) -> Option<&str> {
         self.0.details.get("field")?.as_str()
     }
 
@@ -180,8 +180,8 @@ mod tests {
 
     #[test]
     fn the_open_envelope_has_code_message_and_request_id() {
-        let failure =
-            Failure::new(ErrorCode::DatabaseBusy, "Busy.").after(Duration::from_millis(1500));
+        let failure = ApiError::new(ErrorCode::DatabaseBusy, "Busy.")
+            .retry_after(Duration::from_millis(1500));
         assert_eq!(failure.status(), 503);
         assert_eq!(failure.headers(), [("retry-after", "2".to_owned())]);
         let expected =
@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn the_developer_envelope_says_what_to_do() {
-        let failure = Failure::field("duration", "must be from 4 to 15");
+        let failure = ApiError::field("duration", "must be from 4 to 15");
         let expected = json!({"error": {
             "code": "invalid_request", "message": "`duration` must be from 4 to 15", "request_id": "req_1",
             "category": "validation", "stage": "validation", "public_reason": "invalid_input",
@@ -205,14 +205,14 @@ mod tests {
     #[test]
     fn a_code_without_a_status_of_its_own_is_a_400() {
         assert_eq!(
-            Failure::new(ErrorCode::from("no_such_code"), "").status(),
+            ApiError::new(ErrorCode::from("no_such_code"), "").status(),
             400
         );
         assert_eq!(
-            Failure::new(ErrorCode::ProviderUnavailable, "").status(),
+            ApiError::new(ErrorCode::ProviderUnavailable, "").status(),
             400
         );
-        assert_eq!(Failure::new(ErrorCode::StripeError, "").status(), 502);
+        assert_eq!(ApiError::new(ErrorCode::StripeError, "").status(), 502);
     }
 
     #[test]

@@ -8,8 +8,8 @@ use http::{Response, StatusCode};
 use serde_json::json;
 use svc_sdk::contract::{Budget, ErrorCode};
 
-use super::api_error::Failure;
-use super::response::{Headers, refusal, response};
+use super::api_error::ApiError;
+use super::response::{Headers, error_response, response};
 use crate::engine::{Fault, FaultKind, Host, Reply, Wire};
 
 /// How long the fault `delay` takes where it does not say.
@@ -23,7 +23,7 @@ const BAD_GATEWAY: &str = "<!doctype html>\n<html lang=\"en\"><head><title>502 B
 <body><h1>502 Bad Gateway</h1><p>The upstream server did not answer.</p></body></html>\n";
 
 /// The answer where a fault keeps the request from being done.
-pub(crate) fn instead(
+pub(crate) fn fault_response(
     fault: &Fault,
     host: Host,
     budget: Budget,
@@ -34,12 +34,12 @@ pub(crate) fn instead(
     match fault.kind {
         FaultKind::Status503 => {
             let failure =
-                Failure::new(ErrorCode::DatabaseBusy, "The database is busy.").after(wait);
-            Some(refusal(host, request_id, headers, &failure))
+                ApiError::new(ErrorCode::DatabaseBusy, "The database is busy.").retry_after(wait);
+            Some(error_response(host, request_id, headers, &failure))
         }
         FaultKind::Status429 => {
             let message = format!("The budget of {}s is spent.", budget.as_str());
-            let failure = Failure::new(ErrorCode::RateLimited, message).after(wait);
+            let failure = ApiError::new(ErrorCode::RateLimited, message).retry_after(wait);
             let failure = failure.detail("scope", json!(budget.as_str()));
             let mut headers = headers.clone();
             for (name, value) in &mut headers {
@@ -49,7 +49,7 @@ pub(crate) fn instead(
                     _ => {}
                 }
             }
-            Some(refusal(host, request_id, &headers, &failure))
+            Some(error_response(host, request_id, &headers, &failure))
         }
         FaultKind::Status502Html => Some(response(
             502,
@@ -64,7 +64,7 @@ pub(crate) fn instead(
 }
 
 /// What becomes of the answer on its way out.
-pub(crate) fn befall(reply: &mut Reply, fault: Option<FaultKind>) {
+pub(crate) fn apply_fault(reply: &mut Reply, fault: Option<FaultKind>) {
     match fault {
         Some(FaultKind::DropBefore | FaultKind::DropAfter) => reply.wire = Wire::Close,
         Some(FaultKind::Truncate) => reply.wire = Wire::Truncate,

@@ -6,65 +6,66 @@
 use serde_json::{Value, json};
 use svc_sdk::contract::JobStatus;
 
-use super::api_error::Failure;
-use super::fields::{Fields, Medium};
-use super::generation::COMMON;
+use super::api_error::ApiError;
+use super::fields::{Fields, MediaKind};
+use super::generation::COMMON_FIELDS;
 use super::request::Request;
 use super::response::{Answer, Outcome};
-use super::submit::{self, Draft, Made};
+use super::submit::{self, JobDraft, ResourceChange};
 use super::{pagination, resources, search};
 use crate::catalog_data::avatars::{self, AVATARS, StockAvatar};
 use crate::engine::Hosts;
 use crate::engine::directives::Directives;
 use crate::engine::jobs::JobType;
-use crate::engine::resources::{About, Kind, Resource};
+use crate::engine::resources::{Kind, Resource, ResourceDetails};
 use crate::engine::versioned_models::price;
 use crate::media::Spec;
 
 /// The most characters of a handle.
-const LONGEST_HANDLE: usize = 40;
+const MAX_HANDLE_CHARS: usize = 40;
 
 /// `POST /v1/avatar-1.0/generate`.
 pub(super) fn generate(request: &mut Request<'_>) -> Outcome {
-    submit::to_a_model(request, read)
+    submit::submit_versioned(request, read)
 }
 
 /// `avatar_handle`, a new one, and `input`: exactly one of `prompt`, `props` and `image_url` (or
 /// `photo`, the same).
-fn read(request: &Request<'_>, fields: Fields<'_>) -> Result<(Draft, Made), Failure> {
-    let known = |name: &str| matches!(name, "avatar_handle" | "input") || COMMON.contains(&name);
-    fields.only(known, "avatar-1.0")?;
+fn read(request: &Request<'_>, fields: Fields<'_>) -> Result<(JobDraft, ResourceChange), ApiError> {
+    let known =
+        |name: &str| matches!(name, "avatar_handle" | "input") || COMMON_FIELDS.contains(&name);
+    fields.deny_unknown(known, "avatar-1.0")?;
     let handle = fields.required_text("avatar_handle")?;
     if !is_handle(handle) {
         let problem = "must be 1 to 40 lower-case letters, digits, `-` and `_`";
-        return Err(fields.wrong("avatar_handle", problem));
+        return Err(fields.error("avatar_handle", problem));
     }
     if avatars::by_handle(handle).is_some() || own(request, handle).is_some() {
-        return Err(fields.wrong("avatar_handle", "is taken"));
+        return Err(fields.error("avatar_handle", "is taken"));
     }
     let input = fields
         .object("input")?
-        .ok_or_else(|| fields.wrong("input", "is required"))?;
+        .ok_or_else(|| fields.error("input", "is required"))?;
     let inputs = ["prompt", "props", "image_url", "photo"];
     let input_fields = Fields::within("input.", input);
-    input_fields.only(|name| inputs.contains(&name), "an avatar's input")?;
+    input_fields.deny_unknown(|name| inputs.contains(&name), "an avatar's input")?;
     if input.len() != 1 {
         let problem = "must have exactly one of prompt, props and image_url";
-        return Err(fields.wrong("input", problem));
+        return Err(fields.error("input", problem));
     }
-    input_fields.filled_text("prompt")?;
-    input_fields.media_url("image_url", Medium::Image)?;
-    input_fields.media_url("photo", Medium::Image)?;
+    input_fields.non_blank_text("prompt")?;
+    input_fields.media_url("image_url", MediaKind::Image)?;
+    input_fields.media_url("photo", MediaKind::Image)?;
     if input_fields
         .object("props")?
         .is_some_and(serde_json::Map::is_empty)
     {
-        return Err(input_fields.wrong("props", "must not be empty"));
+        return Err(input_fields.error("props", "must not be empty"));
     }
-    let draft = Draft {
+    let draft = JobDraft {
         job_type: JobType::AvatarGeneration,
         model: "avatar-1.0",
-        words: Directives::of(fields.texts().iter().map(String::as_str)),
+        directives: Directives::of(fields.texts().iter().map(String::as_str)),
         price: price(JobType::AvatarGeneration, "", 1),
         spec: Spec::Image {
             width: 720,
@@ -73,18 +74,18 @@ fn read(request: &Request<'_>, fields: Fields<'_>) -> Result<(Draft, Made), Fail
         },
         files: 1,
     };
-    let about = About::Avatar {
+    let about = ResourceDetails::Avatar {
         handle: handle.to_owned(),
-        made: false,
+        is_ready: false,
     };
-    Ok((draft, Made::New(about)))
+    Ok((draft, ResourceChange::Create(about)))
 }
 
 fn is_handle(text: &str) -> bool {
     let fits = |byte: u8| {
         byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-' || byte == b'_'
     };
-    (1..=LONGEST_HANDLE).contains(&text.len()) && text.bytes().all(fits)
+    (1..=MAX_HANDLE_CHARS).contains(&text.len()) && text.bytes().all(fits)
 }
 
 /// The workspace's avatar of that handle: made, or in the making. The handle of one that failed or
@@ -99,13 +100,21 @@ fn own<'r>(request: &'r Request<'_>, handle: &str) -> Option<&'r Resource> {
 
 /// The field `avatar_handle` of a request that makes an avatar do something: it has to be there
 /// and be made.
-pub(super) fn handle_of<'b>(request: &Request<'_>, fields: Fields<'b>) -> Result<&'b str, Failure> {
+pub(super) fn finished_avatar_handle<'b>(
+    request: &Request<'_>,
+    fields: Fields<'b>,
+) -> Result<&'b str, ApiError> {
     let handle = fields.required_text("avatar_handle")?;
-    let made = |avatar: &Resource| matches!(avatar.about, About::Avatar { made: true, .. });
+    let made = |avatar: &Resource| {
+        matches!(
+            avatar.details,
+            ResourceDetails::Avatar { is_ready: true, .. }
+        )
+    };
     if avatars::by_handle(handle).is_some() || own(request, handle).is_some_and(made) {
         return Ok(handle);
     }
-    Err(fields.wrong("avatar_handle", "is not the handle of a finished avatar"))
+    Err(fields.error("avatar_handle", "is not the handle of a finished avatar"))
 }
 
 /// `GET /v1/avatar-1.0/avatars`: those that `avatar-1.0` made.
@@ -147,17 +156,17 @@ fn list(request: &mut Request<'_>, listed: fn(&StockAvatar) -> bool) -> Outcome 
             Some(place) => (Some(0), place + 1),
             None => {
                 let ours = known.by_id(&id).filter(|avatar| {
-                    avatar.workspace == workspace && avatar.about.kind() == Kind::Avatar
+                    avatar.workspace == workspace && avatar.details.kind() == Kind::Avatar
                 });
                 let number = ours.and_then(|avatar| known.number(&avatar.id));
-                (Some(number.ok_or_else(pagination::foreign_cursor)?), 0)
+                (Some(number.ok_or_else(pagination::invalid_cursor)?), 0)
             }
         },
     };
     let own = known.newest_first(workspace, Kind::Avatar, before);
     let rest = catalog_data.into_iter().skip(passed);
     let all = own.map(Listed::Own).chain(rest.map(Listed::Stock));
-    let (page, next) = pagination::cut(all, limit);
+    let (page, next) = pagination::page(all, limit);
     let items = page
         .iter()
         .map(|avatar| match avatar {

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use svc_sdk::contract::ErrorCode;
 
-use super::api_error::Failure;
+use super::api_error::ApiError;
 use super::fields::Fields;
 use super::request::Request;
 use super::response::{Answer, Outcome};
@@ -28,9 +28,9 @@ pub(super) fn categories(_: &mut Request<'_>) -> Outcome {
 /// `POST /v1/bgm/pick`: one of the tracks of that `category` and `mood`, by chance; `404` where
 /// none is like that.
 pub(super) fn pick(request: &mut Request<'_>) -> Outcome {
-    let nothing_said = json!({});
-    let fields = Fields::of_body(request.body.as_ref().unwrap_or(&nothing_said))?;
-    fields.only(|name| matches!(name, "category" | "mood"), "a pick")?;
+    let empty_body = json!({});
+    let fields = Fields::of_body(request.body.as_ref().unwrap_or(&empty_body))?;
+    fields.deny_unknown(|name| matches!(name, "category" | "mood"), "a pick")?;
     let category = fields.text("category")?;
     let mood = fields.text("mood")?;
     let fitting: Vec<&Track> = TRACKS
@@ -38,12 +38,12 @@ pub(super) fn pick(request: &mut Request<'_>) -> Outcome {
         .filter(|track| category.is_none_or(|wanted| wanted == track.category))
         .filter(|track| mood.is_none_or(|wanted| wanted == track.mood))
         .collect();
-    let place = request.state.chance.below(fitting.len());
+    let place = request.state.rng.below(fitting.len());
     match fitting.get(place) {
         Some(track) => Ok(Answer::data(200, view(track, request.hosts))),
         None => {
             let message = "There is no music of that category and mood.";
-            Err(Failure::new(ErrorCode::NotFound, message))
+            Err(ApiError::new(ErrorCode::NotFound, message))
         }
     }
 }

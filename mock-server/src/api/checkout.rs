@@ -12,7 +12,7 @@ use crate::engine::{Call, Host, Hosts, State};
 const HTML: &str = "text/html; charset=utf-8";
 
 /// The longest form that is read.
-const LONGEST_FORM: usize = 4096;
+const MAX_FORM_BYTES: usize = 4096;
 
 const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;margin:0;background:#f4f5f7;color:#16181d}\
 main{max-width:26rem;margin:12vh auto;padding:2rem;background:#fff;border:1px solid #d4d7dd;border-radius:12px}\
@@ -59,7 +59,7 @@ pub(super) fn answer(
                 Ok(settled) => settled,
                 Err(_) => state.top_ups.get(&top_up.id).unwrap_or(&top_up),
             };
-            match settled.lands_on() {
+            match settled.redirect_url() {
                 Some(url) => {
                     let mut headers = page_headers();
                     headers.push(("location", url.to_owned()));
@@ -80,7 +80,7 @@ pub(super) fn answer(
 
 /// What the button says that was pressed.
 fn pressed(form: &Bytes) -> Option<TopUpStatus> {
-    let form = form.get(..form.len().min(LONGEST_FORM))?;
+    let form = form.get(..form.len().min(MAX_FORM_BYTES))?;
     let mut fields = url::form_urlencoded::parse(form);
     let status = fields
         .find(|(name, _)| name == "status")
@@ -126,7 +126,7 @@ fn body_of(top_up: &TopUp, hosts: &Hosts) -> String {
         _ => "<p>This checkout was closed unpaid. Start a new top-up to pay.</p>".to_owned(),
     };
     let back = top_up
-        .lands_on()
+        .redirect_url()
         .map(|url| format!("<p><a href=\"{}\">Continue</a></p>", escaped(url)));
     format!("{facts}{rest}{}", back.unwrap_or_default())
 }

@@ -2,7 +2,7 @@
 
 use svc_sdk::contract::{ErrorCode, Operation};
 
-use super::api_error::Failure;
+use super::api_error::ApiError;
 use super::request::Request;
 use super::response::Outcome;
 use super::{
@@ -105,6 +105,6 @@ pub(super) fn dispatch(request: &mut Request<'_>) -> Outcome {
         Op::SigningSecretRotate => webhooks::rotate_secret(request),
         Op::TestDeliveriesCreate => webhooks::test(request),
         // Its requests are JSON-RPC, and were answered before they came here.
-        Op::Mcp => Err(Failure::new(ErrorCode::NotFound, "MCP speaks JSON-RPC.")),
+        Op::Mcp => Err(ApiError::new(ErrorCode::NotFound, "MCP speaks JSON-RPC.")),
     }
 }

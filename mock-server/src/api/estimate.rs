@@ -11,11 +11,11 @@ use crate::engine::models::{self, Router};
 /// `POST /v1/open/estimate`.
 pub(super) fn estimate(request: &mut Request<'_>) -> Outcome {
     let fields = Fields::of_body(request.body()?)?;
-    fields.only(|name| matches!(name, "model" | "input"), "an estimate")?;
+    fields.deny_unknown(|name| matches!(name, "model" | "input"), "an estimate")?;
     let model = fields.required_text("model")?;
     let input = fields
         .object("input")?
-        .ok_or_else(|| fields.wrong("input", "is required"))?;
+        .ok_or_else(|| fields.error("input", "is required"))?;
     // `auto` is a word of the video router alone.
     let router = models::by_id(model).map_or(Router::Video, |model| model.router);
     let (order, _) = generation::read(router, model, Fields::within("input.", input), false)?;

@@ -8,8 +8,8 @@ use svc_sdk::contract::limits::{REFERENCE_IMAGE_URLS, REFERENCE_VIDEO_URLS, WAIT
 use svc_sdk::contract::profile::Range;
 use svc_sdk::types::Usd;
 
-use super::api_error::Failure;
-use super::fields::{Fields, Medium};
+use super::api_error::ApiError;
+use super::fields::{Fields, MediaKind};
 use crate::engine::destination;
 use crate::engine::directives::Directives;
 use crate::engine::models::{self, Model, Router};
@@ -18,7 +18,8 @@ use crate::engine::models::{self, Model, Router};
 const DEFAULT_WAIT: Duration = Duration::from_secs(10);
 
 /// Fields of every submit.
-pub(super) const COMMON: [&str; 4] = ["mode", "webhook_url", "wait_timeout_seconds", "metadata"];
+pub(super) const COMMON_FIELDS: [&str; 4] =
+    ["mode", "webhook_url", "wait_timeout_seconds", "metadata"];
 
 /// A generation that can be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,7 +32,7 @@ pub(crate) struct Order {
     /// Number of images.
     pub(crate) images: u64,
     pub(crate) sound: bool,
-    pub(crate) words: Directives,
+    pub(crate) directives: Directives,
     pub(crate) price: Price,
 }
 
@@ -45,7 +46,7 @@ pub(crate) struct Price {
 
 /// How the caller wants to hear of it, and what the caller keeps with it.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Communication {
+pub(crate) struct CommunicationOptions {
     /// How long the answer waits for the end: `sync` and `subscribe`.
     pub(crate) wait: Option<Duration>,
     pub(crate) webhook_url: Option<String>,
@@ -58,22 +59,22 @@ pub(crate) fn read(
     model: &str,
     fields: Fields<'_>,
     has_model: bool,
-) -> Result<(Order, Communication), Failure> {
+) -> Result<(Order, CommunicationOptions), ApiError> {
     let order = match model {
         "auto" if router == Router::Video => cheapest(fields, has_model)?,
         _ => {
             let model = models::of(router).find(|known| known.id == model);
             let model =
-                model.ok_or_else(|| Failure::field("model", "is not the id of a model here"))?;
-            judge(model, fields, has_model, false)?
+                model.ok_or_else(|| ApiError::field("model", "is not the id of a model here"))?;
+            validate(model, fields, has_model, false)?
         }
     };
     Ok((order, communication(fields)?))
 }
 
 /// The cheapest order that the request's inputs allow.
-fn cheapest(fields: Fields<'_>, has_model: bool) -> Result<Order, Failure> {
-    let judged = models::of(Router::Video).map(|model| judge(model, fields, has_model, true));
+fn cheapest(fields: Fields<'_>, has_model: bool) -> Result<Order, ApiError> {
+    let judged = models::of(Router::Video).map(|model| validate(model, fields, has_model, true));
     let (orders, refusals): (Vec<_>, Vec<_>) = judged.partition(Result::is_ok);
     // Of those that cost the same `min_by_key` gives the first.
     if let Some(order) = orders
@@ -87,8 +88,8 @@ fn cheapest(fields: Fields<'_>, has_model: bool) -> Result<Order, Failure> {
     let first = refusals.next();
     match first {
         // All complain of the same field: that one is wrong whatever the model.
-        Some(first) if refusals.all(|other| other.about() == first.about()) => Err(first),
-        _ => Err(Failure::field(
+        Some(first) if refusals.all(|other| other.field_name() == first.field_name()) => Err(first),
+        _ => Err(ApiError::field(
             "model",
             "is auto, but no model takes these inputs together",
         )),
@@ -96,27 +97,36 @@ fn cheapest(fields: Fields<'_>, has_model: bool) -> Result<Order, Failure> {
 }
 
 /// Judges the fields by a model's profile.
-pub(super) fn judge(
+pub(super) fn validate(
     model: &'static Model,
     fields: Fields<'_>,
     has_model: bool,
     auto: bool,
-) -> Result<Order, Failure> {
-    let known =
-        |name: &str| model.takes(name) || COMMON.contains(&name) || (has_model && name == "model");
-    fields.only(known, model.id)?;
+) -> Result<Order, ApiError> {
+    let known = |name: &str| {
+        model.takes(name) || COMMON_FIELDS.contains(&name) || (has_model && name == "model")
+    };
+    fields.deny_unknown(known, model.id)?;
     let profile = model.profile;
 
-    let prompt = fields.filled_text("prompt")?;
-    let first_frame = fields.media_url("image_url", Medium::Image)?;
-    let last_frame = fields.media_url("end_image_url", Medium::Image)?;
-    let source = fields.media_url("video_url", Medium::Video)?;
-    let speech = fields.media_url("audio_url", Medium::Audio)?;
-    let images = fields.media_urls("reference_image_urls", Medium::Image, REFERENCE_IMAGE_URLS)?;
-    let videos = fields.media_urls("reference_video_urls", Medium::Video, REFERENCE_VIDEO_URLS)?;
+    let prompt = fields.non_blank_text("prompt")?;
+    let first_frame = fields.media_url("image_url", MediaKind::Image)?;
+    let last_frame = fields.media_url("end_image_url", MediaKind::Image)?;
+    let source = fields.media_url("video_url", MediaKind::Video)?;
+    let speech = fields.media_url("audio_url", MediaKind::Audio)?;
+    let images = fields.media_urls(
+        "reference_image_urls",
+        MediaKind::Image,
+        REFERENCE_IMAGE_URLS,
+    )?;
+    let videos = fields.media_urls(
+        "reference_video_urls",
+        MediaKind::Video,
+        REFERENCE_VIDEO_URLS,
+    )?;
     let sound = fields.flag("generate_audio")?.unwrap_or(false);
-    let duration = within(fields, "duration", profile.duration)?;
-    let count = within(fields, "num_images", profile.num_images)?;
+    let duration = integer_in_range(fields, "duration", profile.duration)?;
+    let count = integer_in_range(fields, "num_images", profile.num_images)?;
     let resolutions = model.resolutions();
     let resolution = fields.one_of("resolution", &resolutions)?;
     let aspect_ratio = fields.one_of("aspect_ratio", profile.aspect_ratios)?;
@@ -124,16 +134,16 @@ pub(super) fn judge(
     // With `auto` the prompt is optional where there is something to look at.
     let to_look_at = first_frame.is_some() || images.is_some() || videos.is_some();
     if profile.prompt_required && prompt.is_none() && !(auto && to_look_at) {
-        return Err(fields.wrong("prompt", "is required"));
+        return Err(fields.error("prompt", "is required"));
     }
     if last_frame.is_some() && first_frame.is_none() {
-        return Err(fields.wrong("end_image_url", "requires `image_url`"));
+        return Err(fields.error("end_image_url", "requires `image_url`"));
     }
     if model.lip_sync && speech.is_none() {
-        return Err(fields.wrong("audio_url", "is required"));
+        return Err(fields.error("audio_url", "is required"));
     }
     if model.lip_sync && source.is_none() && first_frame.is_none() {
-        return Err(fields.wrong("video_url", "or `image_url` is required"));
+        return Err(fields.error("video_url", "or `image_url` is required"));
     }
 
     let resolution = resolution.unwrap_or(profile.default_resolution());
@@ -147,8 +157,8 @@ pub(super) fn judge(
         duration: duration.unwrap_or_default(),
         images: count.unwrap_or_default(),
         sound: sound || model.lip_sync,
-        words: Directives::of(prompt),
-        price: price.ok_or_else(|| fields.wrong("resolution", "has no price"))?,
+        directives: Directives::of(prompt),
+        price: price.ok_or_else(|| fields.error("resolution", "has no price"))?,
     })
 }
 
@@ -166,32 +176,32 @@ fn price(model: &Model, resolution: &str, units: u64) -> Option<Price> {
 }
 
 /// A whole number in the model's range, or the model's default; none where the model has none.
-pub(super) fn within(
+pub(super) fn integer_in_range(
     fields: Fields<'_>,
     name: &str,
     range: Option<Range>,
-) -> Result<Option<u64>, Failure> {
+) -> Result<Option<u64>, ApiError> {
     let Some(range) = range else { return Ok(None) };
     let given = fields.integer(name, range.min..=range.max)?;
     Ok(Some(given.unwrap_or(range.default)))
 }
 
 /// The communication fields and the metadata.
-pub(super) fn communication(fields: Fields<'_>) -> Result<Communication, Failure> {
+pub(super) fn communication(fields: Fields<'_>) -> Result<CommunicationOptions, ApiError> {
     let mode = fields.one_of("mode", &["async", "webhook", "sync", "subscribe"])?;
     let webhook_url = fields.text("webhook_url")?;
     let wait = fields.integer("wait_timeout_seconds", WAIT_TIMEOUT_SECONDS)?;
     let metadata = fields.object("metadata")?;
     match (mode == Some("webhook"), webhook_url) {
-        (true, None) => return Err(fields.wrong("webhook_url", "is required with `mode` webhook")),
-        (false, Some(_)) => return Err(fields.wrong("webhook_url", "requires `mode` webhook")),
+        (true, None) => return Err(fields.error("webhook_url", "is required with `mode` webhook")),
+        (false, Some(_)) => return Err(fields.error("webhook_url", "requires `mode` webhook")),
         (true, Some(url)) => {
-            destination::webhook(url).map_err(|problem| fields.wrong("webhook_url", &problem))?;
+            destination::webhook(url).map_err(|problem| fields.error("webhook_url", &problem))?;
         }
         (false, None) => {}
     }
     let waits = matches!(mode, Some("sync" | "subscribe"));
-    Ok(Communication {
+    Ok(CommunicationOptions {
         wait: waits.then(|| wait.map_or(DEFAULT_WAIT, Duration::from_secs)),
         webhook_url: webhook_url.map(str::to_owned),
         metadata: metadata.cloned().unwrap_or_default(),
@@ -204,7 +214,7 @@ mod tests {
 
     use super::*;
 
-    fn order(router: Router, body: &Value) -> Result<(Order, Communication), Failure> {
+    fn order(router: Router, body: &Value) -> Result<(Order, CommunicationOptions), ApiError> {
         let model = body["model"].as_str().unwrap();
         read(router, model, Fields::of_body(body).unwrap(), true)
     }
@@ -219,7 +229,7 @@ mod tests {
     fn refused(router: Router, body: Value) -> String {
         let failure = order(router, &body).expect_err(&body.to_string());
         assert_eq!(failure.status(), 400);
-        failure.about().unwrap().to_owned()
+        failure.field_name().unwrap().to_owned()
     }
 
     const IMAGE: &str = "https://media.example/a.png";

@@ -7,52 +7,55 @@ use bytes::Bytes;
 use http::{Method, Response};
 use svc_sdk::contract::{ErrorCode, Operation};
 
-use super::api_error::Failure;
+use super::api_error::ApiError;
 use super::dispatch::dispatch;
-use super::pending_reply::foresee;
+use super::pending_reply::predict;
 use super::request::Request;
-use super::response::{Answer, Headers, Wait, json_response, refusal};
+use super::response::{Answer, Headers, Wait, error_response, json_response};
 use super::route::Route;
 use super::{apply_fault, mcp, media_host, request_checks};
-use crate::engine::{Call, Fault, Hold, Host, Hosts, Reply, State, journal};
+use crate::engine::{Call, Fault, Host, Hosts, PendingReply, Reply, State, journal};
 
 /// Answers a request and writes it into the journal.
 pub(crate) fn handle(state: &mut State, hosts: &Hosts, call: &Call) -> Reply {
     let route = Route::of(call, hosts);
-    let request_id = state.chance.id("req");
+    let request_id = state.rng.id("req");
     let fault = state
-        .faults
-        .strike(call.host, route.name(), &mut state.dice);
+        .fault_rules
+        .next_fault(call.host, route.name(), &mut state.fault_rng);
     let mut reply = match call.host {
         Host::Open | Host::Developer => {
             on_a_surface(state, hosts, call, &route, &request_id, fault.as_ref())
         }
         Host::Media | Host::Control => {
-            let instead = fault.as_ref().and_then(|fault| {
+            let fault_response = fault.as_ref().and_then(|fault| {
                 let budget = route.budget(call.request.method());
-                apply_fault::instead(fault, call.host, budget, &request_id, &Headers::new())
+                apply_fault::fault_response(fault, call.host, budget, &request_id, &Headers::new())
             });
             Reply::now(
-                instead
+                fault_response
                     .unwrap_or_else(|| media_host::answer(state, hosts, call, &route, &request_id)),
             )
         }
     };
     reply.delay = fault.as_ref().map_or(Duration::ZERO, apply_fault::delay);
     let kind = fault.map(|fault| fault.kind);
-    apply_fault::befall(&mut reply, kind);
-    if let Some(hold) = &mut reply.hold {
-        hold.fault = kind;
+    apply_fault::apply_fault(&mut reply, kind);
+    if let Some(pending) = &mut reply.pending {
+        pending.fault = kind;
     }
     if call.request.method() == Method::HEAD {
-        without_body(&mut reply.response);
+        strip_body(&mut reply.response);
     }
-    let shown = reply.hold.as_ref().map(|hold| foresee(state, hosts, hold));
+    let shown = reply
+        .pending
+        .as_ref()
+        .map(|pending| predict(state, hosts, pending));
     let entry = journal::Entry {
         seq: 0,
         at: state.now,
         method: call.request.method().as_str().to_owned(),
-        path: journal::shortened(
+        path: journal::truncate_text(
             call.request
                 .uri()
                 .path_and_query()
@@ -60,14 +63,14 @@ pub(crate) fn handle(state: &mut State, hosts: &Hosts, call: &Call) -> Reply {
         ),
         surface: call.host,
         operation: route.name().map(str::to_owned),
-        headers: journal::redacted(call.request.headers()),
+        headers: journal::redact_headers(call.request.headers()),
         request_id,
         status: apply_fault::status_of(shown.as_ref().unwrap_or(&reply)),
         fault: kind,
     };
     let seq = state.journal.write(entry);
-    if let Some(hold) = &mut reply.hold {
-        hold.journal_seq = seq;
+    if let Some(pending) = &mut reply.pending {
+        pending.journal_seq = seq;
     }
     reply
 }
@@ -81,16 +84,16 @@ fn on_a_surface(
     request_id: &str,
     fault: Option<&Fault>,
 ) -> Reply {
-    let admission = request_checks::admit(state, call, route);
-    let headers = admission.headers;
+    let caller_check = request_checks::check_caller(state, call, route);
+    let headers = caller_check.headers;
     let budget = route.budget(call.request.method());
-    if let Some(response) =
-        fault.and_then(|fault| apply_fault::instead(fault, call.host, budget, request_id, &headers))
-    {
+    if let Some(response) = fault.and_then(|fault| {
+        apply_fault::fault_response(fault, call.host, budget, request_id, &headers)
+    }) {
         return Reply::now(response);
     }
     if let (None, Some(caller), Route::Operation(Operation::Mcp, _)) =
-        (&admission.refused, &admission.caller, route)
+        (&caller_check.error, &caller_check.caller, route)
     {
         let mut exchange = mcp::Exchange {
             state,
@@ -101,37 +104,39 @@ fn on_a_surface(
         };
         return Reply::now(mcp::answer(&mut exchange, &headers));
     }
-    let outcome = match (admission.refused, route) {
+    let outcome = match (caller_check.error, route) {
         (Some(failure), _) => Err(failure),
         (None, Route::Operation(operation, segments)) => {
-            request_checks::check(call, *operation, admission.caller.as_ref()).and_then(|body| {
-                dispatch(&mut Request {
-                    state,
-                    hosts,
-                    host: call.host,
-                    operation: *operation,
-                    segments: segments.clone(),
-                    query: call.request.uri().query().unwrap_or_default(),
-                    headers: call.request.headers(),
-                    body,
-                    caller: admission.caller.clone(),
-                    request_id,
-                    ceiling: None,
-                })
-            })
+            request_checks::check_request(call, *operation, caller_check.caller.as_ref()).and_then(
+                |body| {
+                    dispatch(&mut Request {
+                        state,
+                        hosts,
+                        host: call.host,
+                        operation: *operation,
+                        segments: segments.clone(),
+                        query: call.request.uri().query().unwrap_or_default(),
+                        headers: call.request.headers(),
+                        body,
+                        caller: caller_check.caller.clone(),
+                        request_id,
+                        max_spend: None,
+                    })
+                },
+            )
         }
         (None, Route::OtherMethod { allow, .. }) => {
             let message = format!("This path takes {allow}.");
-            Err(Failure::new(ErrorCode::MethodNotAllowed, message).allow(allow))
+            Err(ApiError::new(ErrorCode::MethodNotAllowed, message).allow(allow))
         }
-        (None, _) => Err(Failure::new(
+        (None, _) => Err(ApiError::new(
             ErrorCode::NotFound,
             "There is nothing at this path.",
         )),
     };
     match outcome {
         Ok(answer) => accepted(call.host, request_id, headers, answer),
-        Err(failure) => Reply::now(refusal(call.host, request_id, &headers, &failure)),
+        Err(failure) => Reply::now(error_response(call.host, request_id, &headers, &failure)),
     }
 }
 
@@ -142,12 +147,12 @@ fn accepted(host: Host, request_id: &str, headers: Headers, answer: Answer) -> R
         &headers,
         &answer.body,
     ));
-    reply.hold = answer.wait.map(
+    reply.pending = answer.wait.map(
         |Wait {
              job_id,
              until,
              receipt,
-         }| Hold {
+         }| PendingReply {
             job_id,
             until,
             host,
@@ -162,7 +167,7 @@ fn accepted(host: Host, request_id: &str, headers: Headers, answer: Answer) -> R
 }
 
 /// Leaves the body out and says how long it would have been.
-fn without_body(response: &mut Response<Bytes>) {
+fn strip_body(response: &mut Response<Bytes>) {
     let length = response.body().len();
     if length > 0 {
         response

@@ -16,7 +16,7 @@ pub(super) fn view(job: &Job, surface: Host, hosts: &Hosts) -> Value {
         "status": job.status,
         "type": job.job_type.as_str(),
         "model": job.model,
-        "created_at": job.course.created_at().to_string(),
+        "created_at": job.timeline.created_at().to_string(),
         "updated_at": job.updated_at.to_string(),
         "metadata": job.metadata,
     });
@@ -41,7 +41,9 @@ pub(super) fn view(job: &Job, surface: Host, hosts: &Hosts) -> Value {
 /// A job as it is read once something may have been announced of it.
 pub(crate) fn with_delivery(state: &State, job: &Job, surface: Host, hosts: &Hosts) -> Value {
     let mut view = view(job, surface, hosts);
-    if let (Some(delivery), Some(fields)) = (state.outbox.view(&job.id), view.as_object_mut()) {
+    if let (Some(delivery), Some(fields)) =
+        (state.webhook_queue.view(&job.id), view.as_object_mut())
+    {
         fields.insert("webhook_delivery".to_owned(), delivery);
     }
     view
@@ -60,7 +62,7 @@ pub(crate) fn receipt(job: &Job, hosts: &Hosts, now: Time) -> Value {
         "status_url": url(Operation::JobsStatus),
         "result_url": url(Operation::JobsResult),
         "cancel_url": url(Operation::JobsCancel),
-        "next_poll_after_seconds": seconds(hosts.client_time(job.course.next_poll(&job.status, now))),
+        "next_poll_after_seconds": seconds(hosts.client_time(job.timeline.next_poll(&job.status, now))),
     })
 }
 
@@ -96,7 +98,7 @@ pub(super) fn artifact_url(artifact: &Artifact, hosts: &Hosts) -> String {
 /// has made it.
 pub(super) fn artifact<'s>(state: &'s State, token: &str) -> Option<&'s media::Spec> {
     if let Some((run, artifact)) = state.runs.by_token(token) {
-        return run.made.then_some(&artifact.spec);
+        return run.artifacts_ready.then_some(&artifact.spec);
     }
     let (job, artifact) = state.jobs.by_token(token)?;
     (job.status == JobStatus::Completed).then_some(&artifact.spec)

@@ -4,12 +4,12 @@ use serde_json::json;
 use svc_sdk::contract::{ErrorCode, JobStatus};
 
 use super::announcements::announce_ended;
-use super::api_error::{Failure, seconds};
+use super::api_error::{ApiError, seconds};
 use super::job_view::{artifacts, error_of, with_delivery};
 use super::pagination;
 use super::request::Request;
 use super::response::{Answer, Outcome};
-use crate::engine::jobs::{Job, JobType, Shelf};
+use crate::engine::jobs::{Job, JobFilter, JobType};
 
 /// `GET /v1/jobs`: newest first, by `status` and `type`; `limit` and `cursor` page through it.
 pub(super) fn list(request: &mut Request<'_>) -> Outcome {
@@ -18,7 +18,7 @@ pub(super) fn list(request: &mut Request<'_>) -> Outcome {
         Some(word) => match JobStatus::from(word) {
             JobStatus::Other(_) => {
                 let known: Vec<_> = JobStatus::KNOWN.iter().map(JobStatus::as_str).collect();
-                return Err(Failure::field(
+                return Err(ApiError::field(
                     "status",
                     format!("must be one of {}", known.join(", ")),
                 ));
@@ -34,7 +34,7 @@ pub(super) fn list(request: &mut Request<'_>) -> Outcome {
         {
             None => {
                 let known = JobType::ALL.map(JobType::as_str).join(", ");
-                return Err(Failure::field("type", format!("must be one of {known}")));
+                return Err(ApiError::field("type", format!("must be one of {known}")));
             }
             known => known,
         },
@@ -49,15 +49,15 @@ pub(super) fn list(request: &mut Request<'_>) -> Outcome {
                 .by_id(&id)
                 .is_some_and(|job| job.workspace == workspace);
             let number = jobs.number(&id).filter(|_| ours);
-            Some(number.ok_or_else(pagination::foreign_cursor)?)
+            Some(number.ok_or_else(pagination::invalid_cursor)?)
         }
     };
-    let shelf = Shelf {
+    let filter = JobFilter {
         workspace,
         status,
         job_type,
     };
-    let (shown, next) = pagination::cut(jobs.newest_first(&shelf, before), limit);
+    let (shown, next) = pagination::page(jobs.newest_first(&filter, before), limit);
     let next_cursor = next.map(|job| job.id.as_str());
     let items = shown
         .iter()
@@ -81,7 +81,7 @@ pub(super) fn status(request: &mut Request<'_>) -> Outcome {
         "status": job.status,
         "terminal": job.status.is_terminal(),
         "result_ready": job.status.is_terminal(),
-        "next_poll_after_seconds": seconds(request.hosts.client_time(job.course.next_poll(&job.status, request.now()))),
+        "next_poll_after_seconds": seconds(request.hosts.client_time(job.timeline.next_poll(&job.status, request.now()))),
     });
     Ok(Answer::data(200, payload))
 }
@@ -90,13 +90,15 @@ pub(super) fn status(request: &mut Request<'_>) -> Outcome {
 pub(super) fn result(request: &mut Request<'_>) -> Outcome {
     let job = find(request)?;
     if !job.status.is_terminal() {
-        let failure = Failure::new(
+        let failure = ApiError::new(
             ErrorCode::JobNotCompleted,
             format!("The job is {}.", job.status),
         );
-        let wait = job.course.next_poll(&job.status, request.now());
+        let wait = job.timeline.next_poll(&job.status, request.now());
         let wait = request.hosts.client_time(wait);
-        return Err(failure.detail("status", json!(job.status)).after(wait));
+        return Err(failure
+            .detail("status", json!(job.status))
+            .retry_after(wait));
     }
     let mut result = json!({
         "job_id": job.id,
@@ -113,14 +115,14 @@ pub(super) fn result(request: &mut Request<'_>) -> Outcome {
 pub(super) fn cancel(request: &mut Request<'_>) -> Outcome {
     let job = find(request)?;
     let now = request.now();
-    request.no_body_needed()?;
+    request.deny_body_fields()?;
     if job.status != JobStatus::Canceled {
-        if !job.course.may_cancel(&job.status, now) {
+        if !job.timeline.can_cancel(&job.status, now) {
             let message = match job.status.is_terminal() {
                 true => format!("The job is already {}.", job.status),
                 false => "The generation has already started.".to_owned(),
             };
-            return Err(Failure::new(
+            return Err(ApiError::new(
                 ErrorCode::JobGenerationAlreadyStarted,
                 message,
             ));
@@ -136,11 +138,11 @@ pub(super) fn cancel(request: &mut Request<'_>) -> Outcome {
 }
 
 /// The job of the path, in the key's workspace.
-pub(super) fn find<'r>(request: &'r Request<'_>) -> Result<&'r Job, Failure> {
+pub(super) fn find<'r>(request: &'r Request<'_>) -> Result<&'r Job, ApiError> {
     let job = request.state.jobs.by_id(request.id());
     let ours = job.filter(|job| job.workspace == request.workspace());
     ours.ok_or_else(|| {
-        Failure::new(
+        ApiError::new(
             ErrorCode::JobNotFound,
             "There is no such job in this workspace.",
         )

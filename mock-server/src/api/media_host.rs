@@ -4,8 +4,8 @@ use bytes::Bytes;
 use http::Response;
 use svc_sdk::contract::ErrorCode;
 
-use super::api_error::Failure;
-use super::response::{Headers, refusal, set};
+use super::api_error::ApiError;
+use super::response::{Headers, error_response, set};
 use super::route::Route;
 use super::{checkout, job_view};
 use crate::engine::{Call, Hosts, State};
@@ -20,12 +20,12 @@ pub(super) fn answer(
     request_id: &str,
 ) -> Response<Bytes> {
     let nothing = || {
-        let failure = Failure::new(ErrorCode::NotFound, "There is nothing at this path.");
-        refusal(call.host, request_id, &Headers::new(), &failure)
+        let failure = ApiError::new(ErrorCode::NotFound, "There is nothing at this path.");
+        error_response(call.host, request_id, &Headers::new(), &failure)
     };
     match route {
         Route::Checkout(token) => checkout::answer(state, hosts, call, token, request_id),
-        Route::Artifact(file) => match file_of(state, file) {
+        Route::Artifact(file) => match find_file(state, file) {
             Some(spec) => {
                 let mut response =
                     media::serve(&spec, call.request.method(), call.request.headers());
@@ -39,7 +39,7 @@ pub(super) fn answer(
 }
 
 /// What a file of the media host is made from: what a job made, or what comes with the service.
-fn file_of(state: &State, file: &str) -> Option<media::Spec> {
+fn find_file(state: &State, file: &str) -> Option<media::Spec> {
     let (name, extension) = file.split_once('.')?;
     let made = job_view::artifact(state, name).cloned();
     made.or_else(|| catalog_data::file(name))

@@ -52,5 +52,5 @@ mod webhooks;
 pub(crate) use self::announcements::announce_ended;
 pub(crate) use self::handler::handle;
 pub(crate) use self::job_view::with_delivery as job_view;
-pub(crate) use self::pending_reply::{foresee, resume};
+pub(crate) use self::pending_reply::{predict, resume};
 pub(crate) use self::top_ups::view as top_up_view;

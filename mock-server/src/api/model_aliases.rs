@@ -3,7 +3,7 @@
 
 use svc_sdk::contract::ErrorCode;
 
-use super::api_error::Failure;
+use super::api_error::ApiError;
 use super::request::Request;
 use super::response::Outcome;
 
@@ -16,5 +16,5 @@ pub(super) fn of(request: &mut Request<'_>, canonical: fn(&mut Request<'_>) -> O
         return canonical(request);
     }
     let message = "There is no such model of this owner.";
-    Err(Failure::new(ErrorCode::ModelNotFound, message))
+    Err(ApiError::new(ErrorCode::ModelNotFound, message))
 }

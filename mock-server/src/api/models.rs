@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use svc_sdk::contract::ErrorCode;
 use svc_sdk::types::Usd;
 
-use super::api_error::Failure;
+use super::api_error::ApiError;
 use super::request::Request;
 use super::response::{Answer, Outcome};
 use crate::engine::models::{self, MODELS, Model, Router};
@@ -35,8 +35,8 @@ pub(super) fn get_catalog(request: &mut Request<'_>) -> Outcome {
     Ok(Answer::data(200, catalog_entry(model)))
 }
 
-fn unknown() -> Failure {
-    Failure::new(ErrorCode::ModelNotFound, "There is no such model.")
+fn unknown() -> ApiError {
+    ApiError::new(ErrorCode::ModelNotFound, "There is no such model.")
 }
 
 /// What a model takes.

@@ -6,34 +6,34 @@ use serde_json::{Value, json};
 use svc_sdk::contract::limits::REQUEST_BODY_BYTES;
 use svc_sdk::contract::{Budget, ErrorCode, Operation};
 
-use super::api_error::Failure;
+use super::api_error::ApiError;
 use super::response::{Headers, rate_headers};
 use super::route::Route;
 use super::strict_json;
 use crate::engine::credential::Credential;
 use crate::engine::keys::ApiKey;
-use crate::engine::rate_limit::{Payer, Standing, address_limit, key_limit};
+use crate::engine::rate_limit::{RateLimitKey, RateLimitStatus, address_limit, key_limit};
 use crate::engine::{Call, Host, KeyKind, State};
 
 /// Who makes a request, and how they stand with their budget.
 #[derive(Clone, Debug)]
-pub(crate) struct Admission {
+pub(crate) struct CallerCheck {
     /// The key, where there is a valid one for this host.
     pub(crate) caller: Option<ApiKey>,
     /// The `ratelimit-*` headers of the budget that the request spent from.
     pub(crate) headers: Headers,
     /// Why it goes no further.
-    pub(crate) refused: Option<Failure>,
+    pub(crate) error: Option<ApiError>,
 }
 
 /// Asks for the credential and spends from the budget.
-pub(crate) fn admit(state: &mut State, call: &Call, route: &Route) -> Admission {
+pub(crate) fn check_caller(state: &mut State, call: &Call, route: &Route) -> CallerCheck {
     let presented = Credential::of(call.request.headers());
     let key = match presented {
         Credential::Key(secret) => state.keys.valid(secret).cloned(),
         _ => None,
     };
-    let caller = key.filter(|key| key.kind.is_for(call.host) || top_ups_take_a_look_at(route));
+    let caller = key.filter(|key| key.kind.is_for(call.host) || is_top_up_route(route));
     let unauthorized = match (presented, &caller) {
         (Credential::Several, _) => {
             Some("Send only one credential: either `Authorization: Bearer` or `x-api-key`.")
@@ -47,55 +47,55 @@ pub(crate) fn admit(state: &mut State, call: &Call, route: &Route) -> Admission 
         (Credential::Key(_), None) => Some("The API key is unknown, revoked or of the other host."),
     };
     let budget = route.budget(call.request.method());
-    let standing = match &caller {
-        Some(key) => spend_of_key(state, key, budget),
+    let status = match &caller {
+        Some(key) => acquire_for_key(state, key, budget),
         None => {
-            let payer = Payer::Address(call.peer);
+            let limit_key = RateLimitKey::Address(call.peer);
             let limit = address_limit(budget);
-            state.limits.spend(payer, budget, limit, state.now)
+            state.limits.acquire(limit_key, budget, limit, state.now)
         }
     };
     if let (Credential::Key(secret), Some(_)) = (presented, &caller) {
         state.keys.used(secret, state.now);
     }
-    let refused = if standing.within {
-        unauthorized.map(|message| Failure::new(ErrorCode::Unauthorized, message))
+    let error = if status.allowed {
+        unauthorized.map(|message| ApiError::new(ErrorCode::Unauthorized, message))
     } else {
-        Some(budget_spent(budget, standing))
+        Some(rate_limited(budget, status))
     };
-    Admission {
+    CallerCheck {
         caller,
-        headers: rate_headers(standing),
-        refused,
+        headers: rate_headers(status),
+        error,
     }
 }
 
 /// Spends one of a key's budget for what is done beside the request itself.
-pub(super) fn spend(state: &mut State, key: &ApiKey, budget: Budget) -> Result<(), Failure> {
-    let standing = spend_of_key(state, key, budget);
-    match standing.within {
+pub(super) fn acquire(state: &mut State, key: &ApiKey, budget: Budget) -> Result<(), ApiError> {
+    let status = acquire_for_key(state, key, budget);
+    match status.allowed {
         true => Ok(()),
-        false => Err(budget_spent(budget, standing)),
+        false => Err(rate_limited(budget, status)),
     }
 }
 
-fn spend_of_key(state: &mut State, key: &ApiKey, budget: Budget) -> Standing {
+fn acquire_for_key(state: &mut State, key: &ApiKey, budget: Budget) -> RateLimitStatus {
     let plan = state.workspaces.plan(&key.workspace);
     let limit = key_limit(&plan, budget, state.read_multiple);
-    let payer = Payer::Key(key.id.clone());
-    state.limits.spend(payer, budget, limit, state.now)
+    let limit_key = RateLimitKey::Key(key.id.clone());
+    state.limits.acquire(limit_key, budget, limit, state.now)
 }
 
-fn budget_spent(budget: Budget, standing: Standing) -> Failure {
-    let wait = std::time::Duration::from_secs(standing.reset.max(1));
+fn rate_limited(budget: Budget, status: RateLimitStatus) -> ApiError {
+    let wait = std::time::Duration::from_secs(status.reset.max(1));
     let message = format!("The budget of {}s is spent.", budget.as_str());
-    Failure::new(ErrorCode::RateLimited, message)
+    ApiError::new(ErrorCode::RateLimited, message)
         .detail("scope", json!(budget.as_str()))
-        .after(wait)
+        .retry_after(wait)
 }
 
 /// The one place where a key of the other host is told so with `403`.
-fn top_ups_take_a_look_at(route: &Route) -> bool {
+fn is_top_up_route(route: &Route) -> bool {
     matches!(
         route,
         Route::Operation(Operation::TopUpsCreate | Operation::TopUpsGet, _)
@@ -104,11 +104,11 @@ fn top_ups_take_a_look_at(route: &Route) -> bool {
 
 /// Judges what can be judged without knowing the operation: the scope, and whether the body is
 /// JSON. Gives the body; reads have none.
-pub(crate) fn check(
+pub(crate) fn check_request(
     call: &Call,
     operation: Operation,
     caller: Option<&ApiKey>,
-) -> Result<Option<Value>, Failure> {
+) -> Result<Option<Value>, ApiError> {
     if let Some(key) = caller {
         check_scope(call.host, operation, key)?;
     }
@@ -123,37 +123,37 @@ pub(crate) fn check(
     let parsed = strict_json::parse(body);
     parsed
         .map(Some)
-        .map_err(|error| Failure::field("body", format!("is no sound JSON: {error}")))
+        .map_err(|error| ApiError::field("body", format!("is no sound JSON: {error}")))
 }
 
 /// Judges the body from outside: its type and its size.
-pub(super) fn check_body(call: &Call) -> Result<(), Failure> {
+pub(super) fn check_body(call: &Call) -> Result<(), ApiError> {
     let body = call.request.body();
     check_content_type(call.request.headers(), body.is_empty())?;
     if body.len() <= REQUEST_BODY_BYTES {
         return Ok(());
     }
     let message = format!("The body is over {REQUEST_BODY_BYTES} bytes.");
-    let failure = Failure::new(ErrorCode::PayloadTooLarge, message);
+    let failure = ApiError::new(ErrorCode::PayloadTooLarge, message);
     Err(failure.detail("limit_bytes", json!(REQUEST_BODY_BYTES)))
 }
 
-pub(super) fn check_scope(host: Host, operation: Operation, key: &ApiKey) -> Result<(), Failure> {
+pub(super) fn check_scope(host: Host, operation: Operation, key: &ApiKey) -> Result<(), ApiError> {
     if !key.kind.is_for(host) {
         let message = "Top-ups take a key of the open surface.";
-        return Err(Failure::new(ErrorCode::OpenKeyRequired, message));
+        return Err(ApiError::new(ErrorCode::OpenKeyRequired, message));
     }
     match operation.scope() {
         Some(scope) if !key.scopes.contains(&scope) => {
-            let failure = Failure::new(
+            let failure = ApiError::new(
                 ErrorCode::InsufficientScope,
                 format!("The key lacks {scope}."),
             );
             Err(failure.detail("required_scope", json!(scope)))
         }
-        _ if key.kind == KeyKind::ServiceAccount && starts_agents(operation) => {
+        _ if key.kind == KeyKind::ServiceAccount && is_agent_start(operation) => {
             let message = "Service accounts start no Format runs and no Agent Completions.";
-            let failure = Failure::new(ErrorCode::InsufficientScope, message);
+            let failure = ApiError::new(ErrorCode::InsufficientScope, message);
             let reason = json!("service_account_format_runs_unsupported");
             Err(failure.detail("reason", reason))
         }
@@ -162,7 +162,7 @@ pub(super) fn check_scope(host: Host, operation: Operation, key: &ApiKey) -> Res
 }
 
 /// What only a person's or a team's key may do.
-fn starts_agents(operation: Operation) -> bool {
+fn is_agent_start(operation: Operation) -> bool {
     matches!(
         operation,
         Operation::FormatsRunsCreate
@@ -175,7 +175,7 @@ fn starts_agents(operation: Operation) -> bool {
 
 /// A body is `application/json`, whatever its parameters; where there is none, nothing need be
 /// said.
-fn check_content_type(headers: &HeaderMap, nothing_sent: bool) -> Result<(), Failure> {
+fn check_content_type(headers: &HeaderMap, nothing_sent: bool) -> Result<(), ApiError> {
     let is_json = |value: &http::HeaderValue| {
         let essence = value
             .to_str()
@@ -191,6 +191,6 @@ fn check_content_type(headers: &HeaderMap, nothing_sent: bool) -> Result<(), Fai
         return Ok(());
     }
     let message = "The body must be application/json.";
-    let failure = Failure::new(ErrorCode::UnsupportedMediaType, message);
+    let failure = ApiError::new(ErrorCode::UnsupportedMediaType, message);
     Err(failure.detail("received_content_type", json!(received)))
 }

@@ -4,8 +4,8 @@ use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Response, StatusCode};
 use serde_json::{Value, json};
 
-use super::api_error::Failure;
-use crate::engine::rate_limit::Standing;
+use super::api_error::ApiError;
+use crate::engine::rate_limit::RateLimitStatus;
 use crate::engine::{Host, Time};
 
 /// What a handler answers.
@@ -26,7 +26,7 @@ pub(crate) struct Wait {
 }
 
 /// What a handler comes to.
-pub(crate) type Outcome = Result<Answer, Failure>;
+pub(crate) type Outcome = Result<Answer, ApiError>;
 
 impl Answer {
     /// A success, wrapped in `data`.
@@ -58,11 +58,11 @@ impl Answer {
 pub(crate) type Headers = Vec<(&'static str, String)>;
 
 /// The `ratelimit-*` headers.
-pub(crate) fn rate_headers(standing: Standing) -> Headers {
+pub(crate) fn rate_headers(status: RateLimitStatus) -> Headers {
     vec![
-        ("ratelimit-limit", standing.limit.to_string()),
-        ("ratelimit-remaining", standing.remaining.to_string()),
-        ("ratelimit-reset", standing.reset.to_string()),
+        ("ratelimit-limit", status.limit.to_string()),
+        ("ratelimit-remaining", status.remaining.to_string()),
+        ("ratelimit-reset", status.reset.to_string()),
     ]
 }
 
@@ -83,11 +83,11 @@ pub(crate) fn json_response(
 }
 
 /// The response of a refusal.
-pub(crate) fn refusal(
+pub(crate) fn error_response(
     host: Host,
     request_id: &str,
     headers: &Headers,
-    failure: &Failure,
+    failure: &ApiError,
 ) -> Response<Bytes> {
     let mut headers = headers.clone();
     headers.extend(failure.headers());

@@ -1,6 +1,6 @@
 //! What the searches have in common: `query`, and how many are wanted at most.
 
-use super::api_error::Failure;
+use super::api_error::ApiError;
 use super::fields::Fields;
 use super::request::Request;
 use crate::catalog_data;
@@ -18,11 +18,11 @@ pub(super) struct Wanted {
 }
 
 /// Reads the body of a search.
-pub(super) fn wanted(request: &Request<'_>) -> Result<Wanted, Failure> {
+pub(super) fn wanted(request: &Request<'_>) -> Result<Wanted, ApiError> {
     let fields = Fields::of_body(request.body()?)?;
-    fields.only(|name| matches!(name, "query" | "limit"), "a search")?;
-    let query = fields.filled_text("query")?;
-    let query = query.ok_or_else(|| fields.wrong("query", "is required"))?;
+    fields.deny_unknown(|name| matches!(name, "query" | "limit"), "a search")?;
+    let query = fields.non_blank_text("query")?;
+    let query = query.ok_or_else(|| fields.error("query", "is required"))?;
     let limit = fields.integer("limit", 1..=MOST)?.unwrap_or(LIMIT);
     Ok(Wanted {
         query: query.to_owned(),

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use svc_sdk::contract::ErrorCode;
 
-use super::api_error::Failure;
+use super::api_error::ApiError;
 use super::fields::Fields;
 use super::jobs::find;
 use super::request::Request;
@@ -14,21 +14,23 @@ use crate::engine::webhooks::signature;
 /// `POST /v1/jobs/{job_id}/webhook/redeliver`.
 pub(super) fn redeliver_job(request: &mut Request<'_>) -> Outcome {
     let job = find(request)?;
-    request.no_body_needed()?;
+    request.deny_body_fields()?;
     if job.webhook_url.is_none() {
         let message = "The job was submitted without a `webhook_url`.";
-        return Err(Failure::new(ErrorCode::WebhookNotConfigured, message));
+        return Err(ApiError::new(ErrorCode::WebhookNotConfigured, message));
     }
     if !job.status.is_terminal() {
         let message = format!("The job is {}.", job.status);
-        let failure = Failure::new(ErrorCode::JobNotTerminal, message);
-        let wait = job.course.next_poll(&job.status, request.now());
+        let failure = ApiError::new(ErrorCode::JobNotTerminal, message);
+        let wait = job.timeline.next_poll(&job.status, request.now());
         let wait = request.hosts.client_time(wait);
-        return Err(failure.detail("status", json!(job.status)).after(wait));
+        return Err(failure
+            .detail("status", json!(job.status))
+            .retry_after(wait));
     }
     let id = job.id.clone();
     let delivery = request.state.redeliver(&id);
-    let event = request.state.outbox.event(&id);
+    let event = request.state.webhook_queue.event(&id);
     Ok(Answer::data(
         202,
         json!({"job_id": id, "event": event, "webhook_delivery": delivery}),
@@ -42,7 +44,7 @@ pub(super) fn get_secret(request: &mut Request<'_>) -> Outcome {
 
 /// `POST /v1/webhooks/signing-secret/rotate`.
 pub(super) fn rotate_secret(request: &mut Request<'_>) -> Outcome {
-    request.no_body_needed()?;
+    request.deny_body_fields()?;
     let workspace = request.workspace().to_owned();
     let (seed, now) = (request.state.seed, request.now());
     request
@@ -72,9 +74,9 @@ fn secret(request: &Request<'_>) -> Value {
 /// `POST /v1/webhooks/test-deliveries`: one attempt, whatever becomes of it.
 pub(super) fn test(request: &mut Request<'_>) -> Outcome {
     let fields = Fields::of_body(request.body()?)?;
-    fields.only(|name| name == "url", "a test delivery")?;
+    fields.deny_unknown(|name| name == "url", "a test delivery")?;
     let url = fields.required_text("url")?.to_owned();
-    destination::webhook(&url).map_err(|problem| fields.wrong("url", &problem))?;
+    destination::webhook(&url).map_err(|problem| fields.error("url", &problem))?;
     let body = json!({
         "event": "webhook.test",
         "request_id": request.request_id,
@@ -83,7 +85,7 @@ pub(super) fn test(request: &mut Request<'_>) -> Outcome {
         "created_at": request.now().to_string(),
     });
     let workspace = request.workspace().to_owned();
-    let id = request.state.chance.id("dlv");
+    let id = request.state.rng.id("dlv");
     request.state.send_test(workspace, url.clone(), body);
     Ok(Answer::data(
         202,

@@ -47,7 +47,7 @@ pub struct Reply {
     /// Set where the answer has to wait on service time (`sync` and `subscribe`): `response` is
     /// then what would be answered now, and [`Simulator::resume`](crate::Simulator::resume) gives what
     /// is answered later. `wire` and `delay` hold for that answer.
-    pub hold: Option<Hold>,
+    pub pending: Option<PendingReply>,
 }
 
 impl Reply {
@@ -58,7 +58,7 @@ impl Reply {
             response,
             wire: Wire::Whole,
             delay: Duration::ZERO,
-            hold: None,
+            pending: None,
         }
     }
 }
@@ -76,7 +76,7 @@ pub enum Wire {
 
 /// A `sync` or `subscribe` submit that waits for its job.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Hold {
+pub struct PendingReply {
     /// The job.
     pub job_id: String,
     /// When the answer is due: the job's end as far as it is known, or the end of the wait.

@@ -14,7 +14,7 @@ pub(crate) const MEDIA_OPERATIONS: [&str; 2] = ["artifact", "checkout"];
 /// A request is held against the rules in the order of their arrival; the first that fits is the
 /// one that happens.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Written")]
+#[serde(try_from = "FaultInput")]
 pub struct Fault {
     /// The host; any but the control API, if left out. `mcp` may be written for the MCP endpoint,
     /// which is on the developer host.
@@ -43,8 +43,8 @@ pub struct Fault {
 /// A rule as it may be written: `mcp` is a surface, too.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
-    surface: Option<WrittenSurface>,
+struct FaultInput {
+    surface: Option<SurfaceInput>,
     operation: Option<String>,
     kind: FaultKind,
     times: Option<u64>,
@@ -55,7 +55,7 @@ struct Written {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum WrittenSurface {
+enum SurfaceInput {
     Open,
     Developer,
     Mcp,
@@ -63,23 +63,23 @@ enum WrittenSurface {
     Control,
 }
 
-impl TryFrom<Written> for Fault {
+impl TryFrom<FaultInput> for Fault {
     type Error = String;
 
-    fn try_from(written: Written) -> Result<Self, String> {
+    fn try_from(input: FaultInput) -> Result<Self, String> {
         let mcp = Operation::Mcp.name();
-        let (surface, operation) = match (written.surface, written.operation) {
+        let (surface, operation) = match (input.surface, input.operation) {
             // MCP is one operation of the developer host.
-            (Some(WrittenSurface::Mcp), None) => (Some(Host::Developer), Some(mcp.to_owned())),
-            (Some(WrittenSurface::Mcp), Some(operation)) if operation != mcp => {
+            (Some(SurfaceInput::Mcp), None) => (Some(Host::Developer), Some(mcp.to_owned())),
+            (Some(SurfaceInput::Mcp), Some(operation)) if operation != mcp => {
                 return Err(format!("operation: the surface mcp has no {operation:?}"));
             }
             (surface, operation) => {
                 let host = surface.map(|surface| match surface {
-                    WrittenSurface::Open => Host::Open,
-                    WrittenSurface::Developer | WrittenSurface::Mcp => Host::Developer,
-                    WrittenSurface::Media => Host::Media,
-                    WrittenSurface::Control => Host::Control,
+                    SurfaceInput::Open => Host::Open,
+                    SurfaceInput::Developer | SurfaceInput::Mcp => Host::Developer,
+                    SurfaceInput::Media => Host::Media,
+                    SurfaceInput::Control => Host::Control,
                 });
                 (host, operation)
             }
@@ -87,11 +87,11 @@ impl TryFrom<Written> for Fault {
         Ok(Self {
             surface,
             operation,
-            kind: written.kind,
-            times: written.times,
-            probability: written.probability,
-            retry_after_seconds: written.retry_after_seconds,
-            delay_ms: written.delay_ms,
+            kind: input.kind,
+            times: input.times,
+            probability: input.probability,
+            retry_after_seconds: input.retry_after_seconds,
+            delay_ms: input.delay_ms,
         })
     }
 }
@@ -124,9 +124,9 @@ pub enum FaultKind {
 /// The rules that are in force.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub(crate) struct Faults(Vec<Fault>);
+pub(crate) struct FaultRules(Vec<Fault>);
 
-impl Faults {
+impl FaultRules {
     pub(crate) fn add(&mut self, fault: Fault) -> Result<(), ControlError> {
         fault.check()?;
         self.0.push(fault);
@@ -142,30 +142,29 @@ impl Faults {
     }
 
     /// The fault that hits this request, counted as having happened.
-    pub(crate) fn strike(
+    pub(crate) fn next_fault(
         &mut self,
         host: Host,
         operation: Option<&str>,
-        chance: &mut Rng,
+        rng: &mut Rng,
     ) -> Option<Fault> {
-        let hit = self.0.iter().position(|fault| {
-            fault.fits(host, operation)
-                && fault
+        let index = self.0.iter().position(|rule| {
+            rule.matches(host, operation)
+                && rule
                     .probability
-                    .is_none_or(|likely| chance.fraction() < likely)
+                    .is_none_or(|likely| rng.fraction() < likely)
         })?;
-        let fault = self.0.get_mut(hit)?;
-        let struck = fault.clone();
-        let left = match (fault.times, fault.probability) {
+        let rule = self.0.get_mut(index)?;
+        let fault = rule.clone();
+        rule.times = match (rule.times, rule.probability) {
             (Some(times), _) => Some(times.saturating_sub(1)),
             (None, Some(_)) => None,
             (None, None) => Some(0),
         };
-        fault.times = left;
-        if left == Some(0) {
-            self.0.remove(hit);
+        if rule.times == Some(0) {
+            self.0.remove(index);
         }
-        Some(struck)
+        Some(fault)
     }
 }
 
@@ -198,7 +197,7 @@ impl Fault {
         }
     }
 
-    fn fits(&self, host: Host, operation: Option<&str>) -> bool {
+    fn matches(&self, host: Host, operation: Option<&str>) -> bool {
         self.surface.is_none_or(|surface| surface == host)
             && self
                 .operation
@@ -217,22 +216,22 @@ mod tests {
 
     #[test]
     fn a_fault_happens_once_unless_told_otherwise() {
-        let (mut faults, mut chance) = (Faults::default(), Rng::of(1));
+        let (mut faults, mut rng) = (FaultRules::default(), Rng::of(1));
         faults.add(fault(r#"{"kind": "status_503"}"#)).unwrap();
         faults
             .add(fault(r#"{"kind": "drop_before", "times": 2}"#))
             .unwrap();
-        let mut struck = Vec::new();
-        while let Some(fault) = faults.strike(Host::Open, Some("jobs_get"), &mut chance) {
-            struck.push(fault.kind);
+        let mut kinds = Vec::new();
+        while let Some(fault) = faults.next_fault(Host::Open, Some("jobs_get"), &mut rng) {
+            kinds.push(fault.kind);
         }
         use FaultKind::{DropBefore, Status503};
-        assert_eq!(struck, [Status503, DropBefore, DropBefore]);
+        assert_eq!(kinds, [Status503, DropBefore, DropBefore]);
     }
 
     #[test]
     fn a_fault_hits_what_it_names_only() {
-        let (mut faults, mut chance) = (Faults::default(), Rng::of(1));
+        let (mut faults, mut rng) = (FaultRules::default(), Rng::of(1));
         faults
             .add(fault(
                 r#"{"kind": "delay", "surface": "developer", "operation": "jobs_get"}"#,
@@ -240,29 +239,29 @@ mod tests {
             .unwrap();
         assert!(
             faults
-                .strike(Host::Open, Some("jobs_get"), &mut chance)
+                .next_fault(Host::Open, Some("jobs_get"), &mut rng)
                 .is_none()
         );
         assert!(
             faults
-                .strike(Host::Developer, Some("jobs_list"), &mut chance)
+                .next_fault(Host::Developer, Some("jobs_list"), &mut rng)
                 .is_none()
         );
-        assert!(faults.strike(Host::Developer, None, &mut chance).is_none());
+        assert!(faults.next_fault(Host::Developer, None, &mut rng).is_none());
         assert!(
             faults
-                .strike(Host::Developer, Some("jobs_get"), &mut chance)
+                .next_fault(Host::Developer, Some("jobs_get"), &mut rng)
                 .is_some()
         );
     }
 
     #[test]
     fn mcp_may_be_named_as_a_surface() {
-        let (mut faults, mut chance) = (Faults::default(), Rng::of(1));
+        let (mut faults, mut rng) = (FaultRules::default(), Rng::of(1));
         let rule = fault(r#"{"kind": "garbage", "surface": "mcp"}"#);
         assert_eq!(rule.operation.as_deref(), Some("mcp"));
         faults.add(rule).unwrap();
-        let mut strikes = |operation| faults.strike(Host::Developer, Some(operation), &mut chance);
+        let mut strikes = |operation| faults.next_fault(Host::Developer, Some(operation), &mut rng);
         assert!(strikes("balance").is_none());
         assert!(strikes("mcp").is_some());
         let other = r#"{"kind": "garbage", "surface": "mcp", "operation": "balance"}"#;
@@ -271,14 +270,14 @@ mod tests {
 
     #[test]
     fn a_probability_hits_that_share_without_end() {
-        let (mut faults, mut chance) = (Faults::default(), Rng::of(7));
+        let (mut faults, mut rng) = (FaultRules::default(), Rng::of(7));
         faults
             .add(fault(r#"{"kind": "garbage", "probability": 0.25}"#))
             .unwrap();
         let hits = (0..4000)
             .filter(|_| {
                 faults
-                    .strike(Host::Media, Some("artifact"), &mut chance)
+                    .next_fault(Host::Media, Some("artifact"), &mut rng)
                     .is_some()
             })
             .count();
@@ -295,7 +294,7 @@ mod tests {
             r#"{"kind": "delay", "probability": 1.5}"#,
             r#"{"kind": "delay", "probability": -0.5}"#,
         ] {
-            assert!(Faults::default().add(fault(json)).is_err(), "{json}");
+            assert!(FaultRules::default().add(fault(json)).is_err(), "{json}");
         }
         assert!(serde_json::from_str::<Fault>(r#"{"kind": "explode"}"#).is_err());
         assert!(serde_json::from_str::<Fault>(r#"{"kind": "delay", "when": 1}"#).is_err());

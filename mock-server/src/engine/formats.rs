@@ -130,7 +130,7 @@ impl Format {
     }
 
     fn is_of_a_team(&self) -> bool {
-        super::workspaces::AT_THE_START
+        super::workspaces::INITIAL
             .iter()
             .any(|(id, kind)| self.owner == Owner::Workspace(id) && *kind == WorkspaceKind::Team)
     }

@@ -73,8 +73,8 @@ mod tests {
 
     #[test]
     fn identifiers_are_opaque_and_never_repeat() {
-        let mut chance = Rng::of(1);
-        let ids: BTreeSet<String> = (0..10_000).map(|_| chance.id("job")).collect();
+        let mut rng = Rng::of(1);
+        let ids: BTreeSet<String> = (0..10_000).map(|_| rng.id("job")).collect();
         assert_eq!(ids.len(), 10_000);
         for id in &ids {
             let token = id.strip_prefix("job_").unwrap();
@@ -90,12 +90,8 @@ mod tests {
     #[test]
     fn the_same_seed_gives_the_same_sequence_and_another_gives_another() {
         let drawn = |seed| {
-            let mut chance = Rng::of(seed);
-            [
-                chance.token(30),
-                chance.id("art"),
-                chance.fraction().to_string(),
-            ]
+            let mut rng = Rng::of(seed);
+            [rng.token(30), rng.id("art"), rng.fraction().to_string()]
         };
         assert_eq!(drawn(5), drawn(5));
         assert_ne!(drawn(5), drawn(6));

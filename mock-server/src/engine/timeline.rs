@@ -14,22 +14,23 @@ use super::Time;
 pub(crate) struct Timeline {
     created_at: Time,
     /// Microseconds from submit to the end.
-    takes: u64,
+    #[serde(rename = "takes")]
+    duration_micros: u64,
     /// Never ends.
     stuck: bool,
 }
 
 /// The least that a poll hint says while there is more than that to wait for.
-const SHORTEST_HINT: Duration = Duration::from_secs(1);
+const MIN_POLL_HINT: Duration = Duration::from_secs(1);
 /// The most that a poll hint says.
-const LONGEST_HINT: Duration = Duration::from_secs(10);
+const MAX_POLL_HINT: Duration = Duration::from_secs(10);
 
 impl Timeline {
-    pub(crate) fn new(created_at: Time, takes: Duration, stuck: bool) -> Self {
-        let takes = u64::try_from(takes.as_micros()).unwrap_or(u64::MAX);
+    pub(crate) fn new(created_at: Time, duration: Duration, stuck: bool) -> Self {
+        let duration_micros = u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
         Self {
             created_at,
-            takes,
+            duration_micros,
             stuck,
         }
     }
@@ -54,7 +55,7 @@ impl Timeline {
     }
 
     /// Whether a job in that status can still be canceled.
-    pub(crate) fn may_cancel(&self, status: &JobStatus, now: Time) -> bool {
+    pub(crate) fn can_cancel(&self, status: &JobStatus, now: Time) -> bool {
         !status.is_terminal() && now < self.generation_starts_at()
     }
 
@@ -70,13 +71,13 @@ impl Timeline {
             return Duration::ZERO;
         }
         let Some(end) = self.ends_at() else {
-            return LONGEST_HINT;
+            return MAX_POLL_HINT;
         };
         let left = end.since(now);
-        let hint = if left < SHORTEST_HINT {
+        let hint = if left < MIN_POLL_HINT {
             left
         } else {
-            (left / 2).clamp(SHORTEST_HINT, LONGEST_HINT)
+            (left / 2).clamp(MIN_POLL_HINT, MAX_POLL_HINT)
         };
         let millis = hint.as_micros().div_ceil(1000);
         Duration::from_millis(u64::try_from(millis).unwrap_or(u64::MAX))
@@ -84,7 +85,7 @@ impl Timeline {
 
     /// When so many tenths of its time are over.
     pub(crate) fn after_tenths(&self, tenths: u64) -> Time {
-        let micros = u128::from(self.takes) * u128::from(tenths) / 10;
+        let micros = u128::from(self.duration_micros) * u128::from(tenths) / 10;
         self.created_at.after(Duration::from_micros(
             u64::try_from(micros).unwrap_or(u64::MAX),
         ))
@@ -112,10 +113,10 @@ mod tests {
 
     #[test]
     fn the_time_to_cancel_ends_when_generation_starts() {
-        assert!(video().may_cancel(&JobStatus::Queued, at(0)));
-        assert!(video().may_cancel(&JobStatus::Processing, at(2399)));
-        assert!(!video().may_cancel(&JobStatus::Processing, at(2400)));
-        assert!(!video().may_cancel(&JobStatus::Completed, at(0)));
+        assert!(video().can_cancel(&JobStatus::Queued, at(0)));
+        assert!(video().can_cancel(&JobStatus::Processing, at(2399)));
+        assert!(!video().can_cancel(&JobStatus::Processing, at(2400)));
+        assert!(!video().can_cancel(&JobStatus::Completed, at(0)));
     }
 
     #[test]
@@ -154,6 +155,6 @@ mod tests {
             stuck.next_poll(&JobStatus::Processing, at(99_000)),
             Duration::from_secs(10)
         );
-        assert!(stuck.may_cancel(&JobStatus::Processing, at(2399)));
+        assert!(stuck.can_cancel(&JobStatus::Processing, at(2399)));
     }
 }

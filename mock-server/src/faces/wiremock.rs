@@ -204,7 +204,7 @@ impl Match for Closes {
             peer,
             request: plain(request),
         };
-        let reply = turn.service.foresee(&call);
+        let reply = turn.service.predict(&call);
         let closes = reply.wire == Wire::Close;
         turn.keep((!closes).then_some(reply));
         closes

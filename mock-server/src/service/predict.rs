@@ -9,24 +9,24 @@ impl Service {
     ///
     /// Where a manual clock would have to be waited for, the answer is that of a wait that is
     /// over.
-    pub(crate) fn foresee(&self, call: &Call) -> Reply {
+    pub(crate) fn predict(&self, call: &Call) -> Reply {
         let reply = self.take(call);
-        let Some(mut hold) = reply.hold else {
+        let Some(mut pending) = reply.pending else {
             return reply;
         };
         let mut state = self.lock();
-        if let Some(wait) = state.clock.real_until(hold.until) {
+        if let Some(wait) = state.clock.real_until(pending.until) {
             let delay = reply.delay.saturating_add(wait);
             return Reply {
                 delay,
-                ..state.simulator.foresee(&hold)
+                ..state.simulator.predict(&pending)
             };
         }
         let now = state.clock.now();
-        hold.until = now;
+        pending.until = now;
         Reply {
             delay: reply.delay,
-            ..state.simulator.resume(now, &hold)
+            ..state.simulator.resume(now, &pending)
         }
     }
 }

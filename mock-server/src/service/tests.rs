@@ -146,7 +146,7 @@ async fn a_delay_is_real_time_and_holds_up_nobody_else() {
 async fn a_face_that_cannot_wait_is_told_how_long_and_what_then() {
     let service = fast(20.0);
     service.add_fault(fault(FaultKind::Delay)).unwrap();
-    let reply = service.foresee(&image("sync"));
+    let reply = service.predict(&image("sync"));
     assert_eq!(status(&reply.response), 200);
     assert_eq!(reply.delay, 3 * SECOND + SECOND / 10);
     assert_eq!(service.jobs()[0]["status"], "queued");
@@ -154,7 +154,7 @@ async fn a_face_that_cannot_wait_is_told_how_long_and_what_then() {
 
 #[tokio::test(start_paused = true)]
 async fn nothing_is_foreseen_of_a_manual_clock() {
-    let reply = service(Pace::Manual).foresee(&image("sync"));
+    let reply = service(Pace::Manual).predict(&image("sync"));
     assert_eq!(status(&reply.response), 202);
     assert_eq!(reply.delay, Duration::ZERO);
 }

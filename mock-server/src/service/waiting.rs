@@ -7,7 +7,7 @@ use tokio::time::{sleep, timeout};
 
 use super::Service;
 use crate::control;
-use crate::engine::{Call, Hold, Host, Reply};
+use crate::engine::{Call, Host, PendingReply, Reply};
 
 impl Service {
     /// Answers a request of any host, after as long as that takes. There is nothing left to wait
@@ -22,8 +22,8 @@ impl Service {
         let mut reply = self.take(&call);
         drop(call);
         let delay = reply.delay;
-        if let Some(hold) = reply.hold {
-            reply = self.held(hold).await;
+        if let Some(pending) = reply.pending {
+            reply = self.held(pending).await;
         }
         if !delay.is_zero() {
             sleep(delay).await;
@@ -34,7 +34,7 @@ impl Service {
         }
     }
 
-    async fn held(&self, mut hold: Hold) -> Reply {
+    async fn held(&self, mut pending: PendingReply) -> Reply {
         loop {
             let mut moved = pin!(self.shared.moved.notified());
             // From here on nothing that happens is missed.
@@ -42,12 +42,12 @@ impl Service {
             let wait = {
                 let mut state = self.lock();
                 let now = state.clock.now();
-                let reply = state.simulator.resume(now, &hold);
-                let Some(longer) = reply.hold else {
+                let reply = state.simulator.resume(now, &pending);
+                let Some(longer) = reply.pending else {
                     return reply;
                 };
-                hold = longer;
-                state.clock.real_until(hold.until)
+                pending = longer;
+                state.clock.real_until(pending.until)
             };
             match wait {
                 // Whether it was the time or the notice is found out above.

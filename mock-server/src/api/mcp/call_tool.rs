@@ -9,7 +9,7 @@ use super::arguments::Arguments;
 use super::request::Exchange;
 use super::tool_action::Does;
 use super::tools::Tool;
-use crate::api::api_error::Failure;
+use crate::api::api_error::ApiError;
 use crate::api::dispatch::dispatch;
 use crate::api::request::Request;
 use crate::api::request_checks;
@@ -21,7 +21,7 @@ struct Wanted {
     segments: Vec<String>,
     headers: HeaderMap,
     body: Option<Value>,
-    ceiling: Option<Usd>,
+    max_spend: Option<Usd>,
 }
 
 impl Wanted {
@@ -31,7 +31,7 @@ impl Wanted {
             segments,
             headers: HeaderMap::new(),
             body: None,
-            ceiling: None,
+            max_spend: None,
         }
     }
 
@@ -39,12 +39,12 @@ impl Wanted {
         operation: Operation,
         segments: Vec<String>,
         mut arguments: Arguments,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, ApiError> {
         Ok(Self {
             operation,
             segments,
             headers: arguments.take_key()?,
-            ceiling: arguments.take_ceiling()?,
+            max_spend: arguments.take_max_spend()?,
             body: Some(arguments.into_body()),
         })
     }
@@ -56,9 +56,9 @@ pub(super) fn call_tool(
     exchange: &mut Exchange<'_>,
     tool: &Tool,
     arguments: Map<String, Value>,
-) -> Result<Value, Failure> {
+) -> Result<Value, ApiError> {
     if tool.is_paid() {
-        request_checks::spend(exchange.state, exchange.caller, Budget::Write)?;
+        request_checks::acquire(exchange.state, exchange.caller, Budget::Write)?;
     }
     let arguments = Arguments::of(tool, arguments)?;
     let wanted = wanted(exchange, tool, arguments)?;
@@ -74,7 +74,7 @@ pub(super) fn call_tool(
         body: wanted.body,
         caller: Some(exchange.caller.clone()),
         request_id: exchange.request_id,
-        ceiling: wanted.ceiling,
+        max_spend: wanted.max_spend,
     })?;
     Ok(structured(tool.does, answer.body))
 }
@@ -83,7 +83,7 @@ fn wanted(
     exchange: &Exchange<'_>,
     tool: &Tool,
     mut arguments: Arguments,
-) -> Result<Wanted, Failure> {
+) -> Result<Wanted, ApiError> {
     match tool.does {
         Does::Submit(operation) => Wanted::create(operation, Vec::new(), arguments),
         Does::RunFormat => {
@@ -118,19 +118,23 @@ fn wanted(
 
 /// The kind of a run: as it is said, else as it is. A run that is not there is looked for among
 /// those of Formats.
-fn kind_of(exchange: &Exchange<'_>, id: &str, said: Option<String>) -> Result<RunKind, Failure> {
-    match said.as_deref() {
+fn kind_of(
+    exchange: &Exchange<'_>,
+    id: &str,
+    caption_text: Option<String>,
+) -> Result<RunKind, ApiError> {
+    match caption_text.as_deref() {
         Some("format") => Ok(RunKind::Format),
         Some("agent") => Ok(RunKind::Agent),
         Some("action") => Ok(RunKind::Action),
-        Some(_) => Err(Failure::field(
+        Some(_) => Err(ApiError::field(
             "kind",
             "must be one of format, agent, action",
         )),
         None => {
             let run = exchange.state.runs.by_id(id);
-            let ours = run.filter(|run| run.order.workspace == exchange.caller.workspace);
-            Ok(ours.map_or(RunKind::Format, |run| run.order.kind))
+            let ours = run.filter(|run| run.config.workspace == exchange.caller.workspace);
+            Ok(ours.map_or(RunKind::Format, |run| run.config.kind))
         }
     }
 }

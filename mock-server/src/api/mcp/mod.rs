@@ -24,12 +24,12 @@ use self::message::{Message, RpcError};
 pub(super) use self::request::Exchange;
 use self::revision::Era;
 use super::request_checks;
-use super::response::{Headers, json_response, refusal, set};
+use super::response::{Headers, error_response, json_response, set};
 
 /// `POST {mcp_url}`; `headers` tell how the key stands with its reads.
 pub(super) fn answer(exchange: &mut Exchange<'_>, headers: &Headers) -> Response<Bytes> {
     if let Err(failure) = request_checks::check_body(exchange.call) {
-        return refusal(exchange.call.host, exchange.request_id, headers, &failure);
+        return error_response(exchange.call.host, exchange.request_id, headers, &failure);
     }
     let request = &exchange.call.request;
     if let Err(refused) = transport::check(request.headers(), exchange.hosts) {

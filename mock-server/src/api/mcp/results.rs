@@ -46,9 +46,9 @@ mod tests {
             result["content"][1],
             json!({"type": "resource_link", "uri": "https://media.example/a.png", "name": "art_1", "mimeType": "image/png"})
         );
-        let said: Value =
+        let caption_text: Value =
             serde_json::from_str(result["content"][0]["text"].as_str().unwrap()).unwrap();
-        assert_eq!(said, result["structuredContent"]);
+        assert_eq!(caption_text, result["structuredContent"]);
     }
 
     #[test]

@@ -31,9 +31,9 @@ impl Era {
     /// own clients send none with `initialize`.
     pub(super) fn of(ask: &Ask, headers: &HeaderMap) -> Result<Self, RpcError> {
         let meta = ask.params.get("_meta").and_then(Value::as_object);
-        let said = meta.and_then(|meta| meta.get(VERSION));
+        let caption_text = meta.and_then(|meta| meta.get(VERSION));
         let header = single(headers, "mcp-protocol-version")?;
-        match (said, header) {
+        match (caption_text, header) {
             (None, None) => Ok(Self::Handshake),
             (None, Some(PREVIOUS)) => Ok(Self::Handshake),
             (None, Some(CURRENT)) => {
@@ -41,7 +41,7 @@ impl Era {
                 Err(RpcError::invalid_params(message))
             }
             (None, Some(other)) => Err(RpcError::unsupported_version(other, &SUPPORTED)),
-            (Some(said), header) => stateless(ask, meta, said, header, headers),
+            (Some(caption_text), header) => stateless(ask, meta, caption_text, header, headers),
         }
     }
 }
@@ -49,11 +49,11 @@ impl Era {
 fn stateless(
     ask: &Ask,
     meta: Option<&Map<String, Value>>,
-    said: &Value,
+    caption_text: &Value,
     header: Option<&str>,
     headers: &HeaderMap,
 ) -> Result<Era, RpcError> {
-    if header.is_none() || header != said.as_str() {
+    if header.is_none() || header != caption_text.as_str() {
         let message = "MCP-Protocol-Version must be the revision in `params._meta`.";
         return Err(RpcError::header_mismatch(message));
     }
@@ -72,7 +72,7 @@ fn stateless(
             return Err(RpcError::header_mismatch(message));
         }
     }
-    match said.as_str() {
+    match caption_text.as_str() {
         Some(CURRENT) => {}
         other => {
             let requested = other.unwrap_or_default();

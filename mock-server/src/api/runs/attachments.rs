@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use svc_sdk::contract::ErrorCode;
 use svc_sdk::contract::limits::{ATTACHMENT_IMAGE_BYTES, ATTACHMENT_SET_BYTES};
 
-use crate::api::api_error::Failure;
+use crate::api::api_error::ApiError;
 use crate::api::fields::Fields;
 use crate::engine::assets::Asset;
 use crate::engine::destination;
@@ -13,7 +13,7 @@ use crate::engine::destination;
 /// What an item may have in it.
 const FIELDS: [&str; 5] = ["asset_id", "url", "type", "media_type", "name"];
 /// How many attachments share a run's budget of media. The number is the mock's own.
-const MOST_ITEMS: usize = 50;
+const MAX_ITEMS: usize = 50;
 
 /// The attachments of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,23 +25,23 @@ pub(super) struct Attachments {
 
 impl Attachments {
     /// Reads the field; none is as good as no items.
-    pub(super) fn of(fields: Fields<'_>) -> Result<Self, Failure> {
+    pub(super) fn of(fields: Fields<'_>) -> Result<Self, ApiError> {
         let Some(value) = fields.value("attachments") else {
             return Ok(Self::default());
         };
         let Some(items) = value.as_array() else {
             let message = "`attachments` must be an array";
-            return Err(Failure::new(ErrorCode::InvalidAttachment, message));
+            return Err(ApiError::new(ErrorCode::InvalidAttachment, message));
         };
-        if items.len() > MOST_ITEMS {
-            let message = format!("`attachments` must have at most {MOST_ITEMS} items");
-            let failure = Failure::new(ErrorCode::InvalidAttachment, message);
-            return Err(failure.detail("limit", json!(MOST_ITEMS)));
+        if items.len() > MAX_ITEMS {
+            let message = format!("`attachments` must have at most {MAX_ITEMS} items");
+            let failure = ApiError::new(ErrorCode::InvalidAttachment, message);
+            return Err(failure.detail("limit", json!(MAX_ITEMS)));
         }
         let mut bytes = 0_u64;
         let mut unreachable = None;
         for (index, item) in items.iter().enumerate() {
-            match judge(item).map_err(|failure| placed(failure, index))? {
+            match validate(item).map_err(|failure| with_index(failure, index))? {
                 Attached::Asset(asset) => bytes = bytes.saturating_add(asset.bytes),
                 Attached::Unreachable => {
                     unreachable.get_or_insert(index);
@@ -51,7 +51,7 @@ impl Attachments {
         }
         if bytes > ATTACHMENT_SET_BYTES {
             let message = "The attachments are too large together.";
-            let failure = Failure::new(ErrorCode::AttachmentTooLarge, message);
+            let failure = ApiError::new(ErrorCode::AttachmentTooLarge, message);
             return Err(failure.detail("limit_bytes", json!(ATTACHMENT_SET_BYTES)));
         }
         Ok(Self {
@@ -61,13 +61,13 @@ impl Attachments {
     }
 
     /// Fetches them.
-    pub(super) fn fetch(self) -> Result<(), Failure> {
+    pub(super) fn fetch(self) -> Result<(), ApiError> {
         let Some(index) = self.unreachable else {
             return Ok(());
         };
         let message = format!("`attachments[{index}]` could not be fetched.");
-        let failure = Failure::new(ErrorCode::AttachmentFetchFailed, message);
-        Err(placed(failure, index))
+        let failure = ApiError::new(ErrorCode::AttachmentFetchFailed, message);
+        Err(with_index(failure, index))
     }
 }
 
@@ -77,10 +77,10 @@ enum Attached {
     Unreachable,
 }
 
-fn judge(item: &Value) -> Result<Attached, Failure> {
+fn validate(item: &Value) -> Result<Attached, ApiError> {
     let invalid = |problem: &str| {
         let message = format!("An attachment {problem}.");
-        Failure::new(ErrorCode::InvalidAttachment, message)
+        ApiError::new(ErrorCode::InvalidAttachment, message)
     };
     let Some(fields) = item.as_object() else {
         return Err(invalid("must be an object"));
@@ -94,12 +94,12 @@ fn judge(item: &Value) -> Result<Attached, Failure> {
             let unknown = || {
                 let message = "There is no such asset in this workspace.";
                 let id: String = id.chars().take(100).collect();
-                Failure::new(ErrorCode::AttachmentNotFound, message).detail("asset_id", json!(id))
+                ApiError::new(ErrorCode::AttachmentNotFound, message).detail("asset_id", json!(id))
             };
             let asset = Asset::by_id(id).ok_or_else(unknown)?;
             if asset.is_image && asset.bytes > ATTACHMENT_IMAGE_BYTES {
                 let message = "The image is too large.";
-                let failure = Failure::new(ErrorCode::AttachmentTooLarge, message);
+                let failure = ApiError::new(ErrorCode::AttachmentTooLarge, message);
                 return Err(failure.detail("limit_bytes", json!(ATTACHMENT_IMAGE_BYTES)));
             }
             Ok(Attached::Asset(asset))
@@ -121,7 +121,7 @@ fn judge(item: &Value) -> Result<Attached, Failure> {
 }
 
 /// Says which attachment it is. In a bulk queue `index` is the item's, so it is said twice.
-fn placed(failure: Failure, index: usize) -> Failure {
+fn with_index(failure: ApiError, index: usize) -> ApiError {
     failure
         .detail("index", json!(index))
         .detail("attachment_index", json!(index))

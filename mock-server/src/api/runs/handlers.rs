@@ -6,49 +6,51 @@ use serde_json::{Value, json};
 use svc_sdk::contract::{ErrorCode, RunStatus};
 
 use super::receipt::{receipt, with_delivery};
-use super::request::{Asked, Terms, check_funds, check_magic};
+use super::request::{RunDefaults, RunRequest, check_funds, check_refusal};
 use crate::api::announcements::announce_ended;
-use crate::api::api_error::{Failure, seconds};
+use crate::api::api_error::{ApiError, seconds};
 use crate::api::pagination;
-use crate::api::request::{Once, Request};
+use crate::api::request::{IdempotencySlot, Request};
 use crate::api::response::{Answer, Outcome};
-use crate::engine::runs::{Run, RunKind, Shelf};
+use crate::engine::runs::{Run, RunFilter, RunKind};
 
 /// What follows once the fields and the state are judged: funds, what goes wrong at last, accept.
-pub(in crate::api) fn begin(
+pub(in crate::api) fn start(
     request: &mut Request<'_>,
-    once: Once,
-    asked: Asked,
-    terms: Terms,
+    slot: IdempotencySlot,
+    run_request: RunRequest,
+    defaults: RunDefaults,
 ) -> Outcome {
-    let refused = check_magic(&asked);
-    let order = asked.order(request, terms);
-    request.check_ceiling(order.cap)?;
-    check_funds(request, std::slice::from_ref(&order))?;
+    let refused = check_refusal(&run_request);
+    let config = run_request.into_config(request, defaults);
+    request.check_max_spend(config.cap)?;
+    check_funds(request, std::slice::from_ref(&config))?;
     refused?;
     let now = request.now();
-    let number = request.state.begin_run(order, None, now);
+    let number = request.state.start_new_run(config, None, now);
     let receipt = match request.state.runs.get(number) {
         Some(run) => receipt(run, request.hosts, now),
         None => Value::Null,
     };
-    request.keep(once, &receipt);
+    request.store_receipt(slot, &receipt);
     Ok(Answer::data(202, receipt))
 }
 
 /// The runs of a shelf, newest first; `limit` and `cursor` page through them.
-pub(in crate::api) fn list(request: &Request<'_>, shelf: &Shelf) -> Outcome {
+pub(in crate::api) fn list(request: &Request<'_>, filter: &RunFilter) -> Outcome {
     let limit = pagination::limit(request)?;
     let runs = &request.state.runs;
     let before = match request.parameter("cursor")? {
         None => None,
         Some(id) => {
-            let ours = runs.by_id(&id).is_some_and(|run| Shelf::of(run) == *shelf);
+            let ours = runs
+                .by_id(&id)
+                .is_some_and(|run| RunFilter::of(run) == *filter);
             let number = runs.number(&id).filter(|_| ours);
-            Some(number.ok_or_else(pagination::foreign_cursor)?)
+            Some(number.ok_or_else(pagination::invalid_cursor)?)
         }
     };
-    let (shown, next) = pagination::cut(runs.newest_first(shelf, before), limit);
+    let (shown, next) = pagination::page(runs.newest_first(filter, before), limit);
     let items = shown
         .iter()
         .map(|run| with_delivery(request.state, run, request.hosts))
@@ -58,20 +60,20 @@ pub(in crate::api) fn list(request: &Request<'_>, shelf: &Shelf) -> Outcome {
 
 /// The receipt. Where it is not whole yet, the next one is.
 pub(in crate::api) fn get(request: &mut Request<'_>, kind: RunKind) -> Outcome {
-    let id = found(request, kind)?;
+    let id = find_id(request, kind)?;
     check_outage(request, &id)?;
     read(request, kind)
 }
 
 /// The trimmed payload for polls.
 pub(in crate::api) fn status(request: &mut Request<'_>, kind: RunKind) -> Outcome {
-    let id = found(request, kind)?;
+    let id = find_id(request, kind)?;
     check_outage(request, &id)?;
     let run = find(request, kind)?;
     let terminal = run.status.is_terminal();
     let payload = json!({
         "run_id": run.id,
-        "kind": run.order.kind.as_str(),
+        "kind": run.config.kind.as_str(),
         "status": run.status,
         "terminal": terminal,
         "result_ready": terminal,
@@ -82,24 +84,26 @@ pub(in crate::api) fn status(request: &mut Request<'_>, kind: RunKind) -> Outcom
 
 /// The receipt of a run that has ended.
 pub(in crate::api) fn result(request: &mut Request<'_>, kind: RunKind) -> Outcome {
-    let id = found(request, kind)?;
+    let id = find_id(request, kind)?;
     check_outage(request, &id)?;
     let run = find(request, kind)?;
     if !run.status.is_terminal() {
-        let failure = Failure::new(
+        let failure = ApiError::new(
             ErrorCode::RunNotCompleted,
             format!("The run is {}.", run.status),
         );
         let wait = next_poll(request, run);
-        return Err(failure.detail("status", json!(run.status)).after(wait));
+        return Err(failure
+            .detail("status", json!(run.status))
+            .retry_after(wait));
     }
     read(request, kind)
 }
 
 /// Cancels a run that has not ended; of one that has, the receipt as it is.
 pub(in crate::api) fn cancel(request: &mut Request<'_>, kind: RunKind) -> Outcome {
-    let id = found(request, kind)?;
-    request.no_body_needed()?;
+    let id = find_id(request, kind)?;
+    request.deny_body_fields()?;
     let now = request.now();
     if let Some(number) = request.state.runs.number(&id) {
         let state = &mut request.state;
@@ -114,20 +118,22 @@ pub(in crate::api) fn cancel(request: &mut Request<'_>, kind: RunKind) -> Outcom
 /// `POST /v1/format-runs/{run_id}/webhook/redeliver`.
 pub(in crate::api) fn redeliver(request: &mut Request<'_>) -> Outcome {
     let run = find(request, RunKind::Format)?;
-    request.no_body_needed()?;
-    if run.order.webhook_url.is_none() {
+    request.deny_body_fields()?;
+    if run.config.webhook_url.is_none() {
         let message = "The run was started without a `webhook_url`.";
-        return Err(Failure::new(ErrorCode::WebhookNotConfigured, message));
+        return Err(ApiError::new(ErrorCode::WebhookNotConfigured, message));
     }
     if !run.status.is_terminal() {
         let message = format!("The run is {}.", run.status);
-        let failure = Failure::new(ErrorCode::RunNotTerminal, message);
+        let failure = ApiError::new(ErrorCode::RunNotTerminal, message);
         let wait = next_poll(request, run);
-        return Err(failure.detail("status", json!(run.status)).after(wait));
+        return Err(failure
+            .detail("status", json!(run.status))
+            .retry_after(wait));
     }
     let id = run.id.clone();
     let delivery = request.state.redeliver(&id);
-    let event = request.state.outbox.event(&id);
+    let event = request.state.webhook_queue.event(&id);
     let answer: Value = json!({"run_id": id, "event": event, "webhook_delivery": delivery});
     Ok(Answer::data(202, answer))
 }
@@ -136,22 +142,22 @@ pub(in crate::api) fn redeliver(request: &mut Request<'_>) -> Outcome {
 pub(in crate::api) fn find<'r>(
     request: &'r Request<'_>,
     kind: RunKind,
-) -> Result<&'r Run, Failure> {
+) -> Result<&'r Run, ApiError> {
     let id = request.segments.last().map_or("", String::as_str);
     let run = request.state.runs.by_id(id);
     let ours =
-        run.filter(|run| run.order.workspace == request.workspace() && run.order.kind == kind);
+        run.filter(|run| run.config.workspace == request.workspace() && run.config.kind == kind);
     ours.ok_or_else(|| {
         let code = match kind {
             RunKind::Action => ErrorCode::ActionRunNotFound,
             RunKind::Format => ErrorCode::FormatRunNotFound,
             RunKind::Agent => ErrorCode::AgentRunNotFound,
         };
-        Failure::new(code, "There is no such run in this workspace.")
+        ApiError::new(code, "There is no such run in this workspace.")
     })
 }
 
-fn found(request: &Request<'_>, kind: RunKind) -> Result<String, Failure> {
+fn find_id(request: &Request<'_>, kind: RunKind) -> Result<String, ApiError> {
     find(request, kind).map(|run| run.id.clone())
 }
 
@@ -161,24 +167,24 @@ fn read(request: &mut Request<'_>, kind: RunKind) -> Outcome {
     let ended = run.status.is_terminal();
     let shown = with_delivery(request.state, run, request.hosts);
     if ended {
-        request.state.runs.harvest(&id);
+        request.state.runs.mark_output_readable(&id);
     }
     Ok(Answer::data(200, shown))
 }
 
 /// The outage that a magic word asked for. The run goes on.
-fn check_outage(request: &mut Request<'_>, id: &str) -> Result<(), Failure> {
-    if !request.state.runs.meets_an_outage(id) {
+fn check_outage(request: &mut Request<'_>, id: &str) -> Result<(), ApiError> {
+    if !request.state.runs.take_outage(id) {
         return Ok(());
     }
     let message = "The agents cannot be asked; the run goes on.";
-    let failure = Failure::new(ErrorCode::StudioAgentUpstreamUnavailable, message);
-    Err(failure.after(Duration::from_secs(1)))
+    let failure = ApiError::new(ErrorCode::StudioAgentUpstreamUnavailable, message);
+    Err(failure.retry_after(Duration::from_secs(1)))
 }
 
 fn next_poll(request: &Request<'_>, run: &Run) -> Duration {
     let hint = run
-        .course
+        .timeline
         .poll_hint(run.status.is_terminal(), request.now());
     request.hosts.client_time(hint)
 }

@@ -8,9 +8,9 @@ mod receipt;
 mod request;
 mod unknown_fields;
 
-pub(super) use communication::{FIELDS as COMMUNICATION, webhook_url};
+pub(super) use communication::{FIELDS as COMMUNICATION_FIELDS, webhook_url};
 pub(super) use events::list as events;
-pub(super) use handlers::{begin, cancel, find, get, list, redeliver, result, status};
+pub(super) use handlers::{cancel, find, get, list, redeliver, result, start, status};
 pub(super) use receipt::receipt;
-pub(super) use request::{Asked, Terms, check_funds, check_magic, spend_cap};
-pub(super) use unknown_fields::only;
+pub(super) use request::{RunDefaults, RunRequest, check_funds, check_refusal, spend_cap};
+pub(super) use unknown_fields::deny_unknown;

@@ -3,17 +3,17 @@
 use serde_json::{Value, json};
 use svc_sdk::contract::ErrorCode;
 
-use crate::api::api_error::Failure;
+use crate::api::api_error::ApiError;
 use crate::api::fields::Fields;
 
 /// How many characters of a field's name are repeated.
-const LONGEST_NAME: usize = 100;
+const MAX_NAME_CHARS: usize = 100;
 
 /// How many fields are complained of at once.
-const MOST_TOLD: usize = 100;
+const MAX_ERRORS: usize = 100;
 
 /// What other services call it, and what it is called here.
-const ELSEWHERE: [(&str, &str); 12] = [
+const ALIASES: [(&str, &str); 12] = [
     ("thread_id", "previous_run_id"),
     ("run_id", "previous_run_id"),
     ("continue_from", "previous_run_id"),
@@ -29,9 +29,13 @@ const ELSEWHERE: [(&str, &str); 12] = [
 ];
 
 /// Refuses fields that are not known; `whose` says whose fields they are.
-pub(in crate::api) fn only(fields: Fields<'_>, known: &[&str], whose: &str) -> Result<(), Failure> {
+pub(in crate::api) fn deny_unknown(
+    fields: Fields<'_>,
+    known: &[&str],
+    whose: &str,
+) -> Result<(), ApiError> {
     let unknown = fields.names().filter(|name| !known.contains(name));
-    let unknown = unknown.take(MOST_TOLD);
+    let unknown = unknown.take(MAX_ERRORS);
     let errors: Vec<Value> = unknown
         .map(|name| unknown_field(name, known, whose))
         .collect();
@@ -41,13 +45,13 @@ pub(in crate::api) fn only(fields: Fields<'_>, known: &[&str], whose: &str) -> R
     else {
         return Ok(());
     };
-    let failure = Failure::new(ErrorCode::UnknownParameter, message);
+    let failure = ApiError::new(ErrorCode::UnknownParameter, message);
     Err(failure.detail("errors", json!(errors)))
 }
 
 fn unknown_field(name: &str, known: &[&str], whose: &str) -> Value {
     let suggestion = suggestion(name, known);
-    let name: String = name.chars().take(LONGEST_NAME).collect();
+    let name: String = name.chars().take(MAX_NAME_CHARS).collect();
     let message = match (name.as_str(), suggestion) {
         ("workspace_id" | "owner_user_id" | "user_id", _) => {
             format!("`{name}` comes from the API key and must not be in the body")
@@ -63,22 +67,25 @@ fn unknown_field(name: &str, known: &[&str], whose: &str) -> Value {
 /// The known name that is probably meant.
 fn suggestion<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
     // Nobody mistypes a name of that length.
-    if name.len() > LONGEST_NAME {
+    if name.len() > MAX_NAME_CHARS {
         return None;
     }
     let plain = name.to_ascii_lowercase().replace('-', "_");
-    let elsewhere = ELSEWHERE.iter().find(|(theirs, _)| *theirs == plain);
-    if let Some(ours) = elsewhere.and_then(|(_, ours)| known.iter().find(|name| *name == ours)) {
+    let alias = ALIASES.iter().find(|(theirs, _)| *theirs == plain);
+    if let Some(ours) = alias.and_then(|(_, ours)| known.iter().find(|name| *name == ours)) {
         return Some(ours);
     }
-    let distances = known.iter().map(|known| (distance(&plain, known), *known));
-    let near = distances.filter(|(distance, known)| *distance <= (known.len() / 3).max(1));
-    near.min_by_key(|(distance, _)| *distance)
+    let distances = known
+        .iter()
+        .map(|known| (edit_distance(&plain, known), *known));
+    let near =
+        distances.filter(|(edit_distance, known)| *edit_distance <= (known.len() / 3).max(1));
+    near.min_by_key(|(edit_distance, _)| *edit_distance)
         .map(|(_, known)| known)
 }
 
 /// How many letters have to be put in, taken out or changed.
-fn distance(from: &str, to: &str) -> usize {
+fn edit_distance(from: &str, to: &str) -> usize {
     let to: Vec<char> = to.chars().collect();
     let mut row: Vec<usize> = (0..=to.len()).collect();
     for (line, letter) in from.chars().enumerate() {
@@ -119,7 +126,7 @@ mod tests {
             ("inptu", "input", 2),
             ("instructions", "instruction", 1),
         ] {
-            assert_eq!(distance(from, to), letters, "{from} {to}");
+            assert_eq!(edit_distance(from, to), letters, "{from} {to}");
         }
     }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use svc_sdk::contract::RunStatus;
 
-use super::{Failing, Run, RunKind};
+use super::{Run, RunError, RunKind};
 use crate::engine::Time;
 use crate::engine::jobs::Artifact;
 
@@ -17,24 +17,24 @@ pub(crate) struct Runs {
     runs: Vec<Run>,
     by_id: BTreeMap<String, usize>,
     by_token: BTreeMap<String, (usize, usize)>,
-    shelves: BTreeMap<Shelf, BTreeSet<usize>>,
+    index: BTreeMap<RunFilter, BTreeSet<usize>>,
     in_flight: BTreeSet<usize>,
 }
 
 /// A workspace's runs of one Action, of one Format, or of the agent.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Shelf {
+pub(crate) struct RunFilter {
     pub(crate) workspace: String,
     pub(crate) kind: RunKind,
     pub(crate) subject: Option<String>,
 }
 
-impl Shelf {
+impl RunFilter {
     pub(crate) fn of(run: &Run) -> Self {
         Self {
-            workspace: run.order.workspace.clone(),
-            kind: run.order.kind,
-            subject: run.order.subject.clone(),
+            workspace: run.config.workspace.clone(),
+            kind: run.config.kind,
+            subject: run.config.subject.clone(),
         }
     }
 }
@@ -48,8 +48,8 @@ impl Runs {
             self.by_token
                 .insert(artifact.token.clone(), (number, place));
         }
-        self.shelves
-            .entry(Shelf::of(&run))
+        self.index
+            .entry(RunFilter::of(&run))
             .or_default()
             .insert(number);
         if !run.status.is_terminal() {
@@ -84,11 +84,11 @@ impl Runs {
     }
 
     /// Puts a run into another status.
-    pub(super) fn turn(
+    pub(super) fn set_status(
         &mut self,
         number: usize,
         status: RunStatus,
-        failing: Option<Failing>,
+        run_error: Option<RunError>,
         at: Time,
     ) {
         let Some(run) = self.runs.get_mut(number) else {
@@ -97,16 +97,16 @@ impl Runs {
         if status.is_terminal() {
             self.in_flight.remove(&number);
         }
-        (run.status, run.failing, run.updated_at) = (status, failing, at);
+        (run.status, run.error, run.updated_at) = (status, run_error, at);
     }
 
     /// The runs of a shelf, newest first, older than `before`.
     pub(crate) fn newest_first(
         &self,
-        shelf: &Shelf,
+        filter: &RunFilter,
         before: Option<usize>,
     ) -> impl Iterator<Item = &Run> {
-        let numbers = self.shelves.get(shelf).into_iter();
+        let numbers = self.index.get(filter).into_iter();
         let before = before.unwrap_or(usize::MAX);
         numbers
             .flat_map(move |numbers| numbers.range(..before).rev())
@@ -114,9 +114,9 @@ impl Runs {
     }
 
     /// Whether a run of that shelf has not ended.
-    pub(crate) fn any_in_flight(&self, shelf: &Shelf) -> bool {
+    pub(crate) fn any_in_flight(&self, filter: &RunFilter) -> bool {
         let mut running = self.in_flight.iter().filter_map(|number| self.get(*number));
-        running.any(|run| Shelf::of(run) == *shelf)
+        running.any(|run| RunFilter::of(run) == *filter)
     }
 
     /// Oldest first.
@@ -125,18 +125,18 @@ impl Runs {
     }
 
     /// Notes that the output can be read from now on.
-    pub(crate) fn harvest(&mut self, id: &str) {
+    pub(crate) fn mark_output_readable(&mut self, id: &str) {
         if let Some(run) = self.number(id).and_then(|number| self.get_mut(number)) {
-            run.unharvested = false;
+            run.output_pending = false;
         }
     }
 
     /// Whether a read meets an outage; there is one less to come.
-    pub(crate) fn meets_an_outage(&mut self, id: &str) -> bool {
+    pub(crate) fn take_outage(&mut self, id: &str) -> bool {
         let run = self.number(id).and_then(|number| self.get_mut(number));
         match run {
-            Some(run) if run.outages > 0 => {
-                run.outages -= 1;
+            Some(run) if run.remaining_outages > 0 => {
+                run.remaining_outages -= 1;
                 true
             }
             _ => false,

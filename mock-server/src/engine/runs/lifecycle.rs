@@ -5,25 +5,25 @@ use std::time::Duration;
 use svc_sdk::contract::{ErrorCode, RunStatus};
 use svc_sdk::types::Usd;
 
-use super::output::can_deliver;
-use super::{Failing, Fate, Order, Place, Run, Spend};
+use super::output::can_satisfy_schema;
+use super::{PlannedOutcome, QueuePosition, Run, RunConfig, RunError, Spend};
 use crate::engine::jobs::Artifact;
-use crate::engine::ledger::{EntryKind, Subject, Uncovered};
-use crate::engine::timers::Due;
+use crate::engine::ledger::{EntryKind, InsufficientBalance, Subject};
+use crate::engine::timers::TimerEvent;
 use crate::engine::{Ended, State, Time, Timeline};
 use crate::media;
 
 /// The tenths of its time at which a run goes on to its next piece of work.
-const WORKS_AT: [u8; 4] = [3, 5, 7, 9];
+const WORK_TENTHS: [u8; 4] = [3, 5, 7, 9];
 /// When what it makes is made.
-const MADE_AT: u8 = 5;
+const ARTIFACTS_READY_TENTH: u8 = 5;
 /// When the last piece is finished.
-const FINISHED_AT: u8 = 9;
+const LAST_CAPTURE_TENTH: u8 = 9;
 
-impl Order {
+impl RunConfig {
     /// The most that its workspace can be billed for it.
-    pub(crate) fn needs(&self) -> Usd {
-        if self.spends() {
+    pub(crate) fn max_cost(&self) -> Usd {
+        if self.has_spending() {
             self.cost.min(self.cap)
         } else {
             Usd::ZERO
@@ -31,32 +31,35 @@ impl Order {
     }
 
     /// Whether it gets to spend anything.
-    fn spends(&self) -> bool {
-        match &self.fate {
-            Fate::Skipped => false,
-            Fate::Fails(code) => *code != ErrorCode::McpUnavailable,
-            Fate::Completes | Fate::Degraded => true,
+    fn has_spending(&self) -> bool {
+        match &self.planned_outcome {
+            PlannedOutcome::Skipped => false,
+            PlannedOutcome::Fails(code) => *code != ErrorCode::McpUnavailable,
+            PlannedOutcome::Completes | PlannedOutcome::Degraded => true,
         }
     }
 
     /// Whether it gets to make what it makes.
-    fn makes(&self) -> bool {
-        let nothing_made = Fate::Fails(ErrorCode::DeliverableMissing);
-        self.makes_image && self.spends() && self.fate != nothing_made
+    fn makes_artifacts(&self) -> bool {
+        let nothing_made = PlannedOutcome::Fails(ErrorCode::DeliverableMissing);
+        self.makes_image && self.has_spending() && self.planned_outcome != nothing_made
     }
 }
 
 impl Run {
     /// How it ends by itself.
-    fn end(&self) -> (RunStatus, Option<Failing>) {
-        let failing =
-            |code: ErrorCode, message: String| (RunStatus::Failed, Some(Failing { code, message }));
-        match &self.order.fate {
-            Fate::Skipped => (RunStatus::Skipped, None),
-            Fate::Degraded => (RunStatus::Completed, None),
-            Fate::Fails(code) => failing(code.clone(), format!("The run failed: {code}.")),
-            Fate::Completes if can_deliver(self) => (RunStatus::Completed, None),
-            Fate::Completes => failing(
+    fn end(&self) -> (RunStatus, Option<RunError>) {
+        let run_error = |code: ErrorCode, message: String| {
+            (RunStatus::Failed, Some(RunError { code, message }))
+        };
+        match &self.config.planned_outcome {
+            PlannedOutcome::Skipped => (RunStatus::Skipped, None),
+            PlannedOutcome::Degraded => (RunStatus::Completed, None),
+            PlannedOutcome::Fails(code) => {
+                run_error(code.clone(), format!("The run failed: {code}."))
+            }
+            PlannedOutcome::Completes if can_satisfy_schema(self) => (RunStatus::Completed, None),
+            PlannedOutcome::Completes => run_error(
                 ErrorCode::OutputSchemaUnsatisfied,
                 "Nothing that the agent could make fits the output_schema.".to_owned(),
             ),
@@ -66,15 +69,24 @@ impl Run {
 
 impl State {
     /// Begins a run, and gives its number.
-    pub(crate) fn begin_run(&mut self, order: Order, place: Option<Place>, at: Time) -> usize {
-        let course = Timeline::new(at, Duration::from_micros(order.takes), order.stuck);
+    pub(crate) fn start_new_run(
+        &mut self,
+        config: RunConfig,
+        place: Option<QueuePosition>,
+        at: Time,
+    ) -> usize {
+        let timeline = Timeline::new(
+            at,
+            Duration::from_micros(config.duration_micros),
+            config.stuck,
+        );
         let (width, height) = media::dimensions("720p", "1:1");
-        let files = usize::from(order.makes());
+        let files = usize::from(config.makes_artifacts());
         let artifacts = (0..files).map(|_| {
-            let seed = self.chance.next();
+            let seed = self.rng.next();
             Artifact {
-                id: self.chance.id("art"),
-                token: self.chance.token(32),
+                id: self.rng.id("art"),
+                token: self.rng.token(32),
                 spec: media::Spec::Image {
                     width,
                     height,
@@ -83,86 +95,87 @@ impl State {
             }
         });
         let artifacts = artifacts.collect();
-        let spend = match order.spends() {
-            true => Spend::of(order.cost, order.cap),
+        let spend = match config.has_spending() {
+            true => Spend::new(config.cost, config.cap),
             false => Spend::default(),
         };
         let run = Run {
-            id: self.chance.id("run"),
-            place,
+            id: self.rng.id("run"),
+            queue_position: place,
             status: RunStatus::Queued,
             started: false,
             updated_at: at,
-            course,
+            timeline,
             spend,
-            failing: None,
+            error: None,
             artifacts,
-            made: false,
-            unharvested: order.harvest_unavailable,
-            outages: order.outages,
-            order,
+            artifacts_ready: false,
+            output_pending: config.harvest_unavailable,
+            remaining_outages: config.outages,
+            config,
         };
         let number = self.runs.add(run);
-        for (moment, due) in run_moments(number, course) {
+        for (moment, due) in run_timers(number, timeline) {
             self.timers.set(moment, due);
         }
         number
     }
 
-    pub(crate) fn run_starts(&mut self, number: usize, at: Time) {
+    pub(crate) fn start_run(&mut self, number: usize, at: Time) {
         let Some(run) = self.runs.get_mut(number) else {
             return;
         };
         if run.status != RunStatus::Queued {
             return;
         }
-        if run.order.fate == Fate::Skipped {
+        if run.config.planned_outcome == PlannedOutcome::Skipped {
             self.end_run(number, RunStatus::Skipped, None, at);
         } else {
             run.started = true;
-            self.runs.turn(number, RunStatus::Running, None, at);
+            self.runs.set_status(number, RunStatus::Running, None, at);
         }
     }
 
     /// A piece of work is finished and the next one begins, unless the cap or the wallet forbid.
-    pub(crate) fn run_works(&mut self, number: usize, tenths: u8, at: Time) {
+    pub(crate) fn advance_run(&mut self, number: usize, tenths: u8, at: Time) {
         let Some(run) = self.runs.get_mut(number) else {
             return;
         };
-        if tenths == MADE_AT {
-            run.made = true;
+        if tenths == ARTIFACTS_READY_TENTH {
+            run.artifacts_ready = true;
         }
         // Its time was over before the last piece was finished.
-        let unfinished = run.order.fate == Fate::Fails(ErrorCode::IncompleteAssembly);
-        if tenths == FINISHED_AT && unfinished {
+        let unfinished =
+            run.config.planned_outcome == PlannedOutcome::Fails(ErrorCode::IncompleteAssembly);
+        if tenths == LAST_CAPTURE_TENTH && unfinished {
             return;
         }
-        self.finish_piece(number, at);
-        if tenths != FINISHED_AT {
-            self.begin_piece(number, at);
+        self.capture_piece(number, at);
+        if tenths != LAST_CAPTURE_TENTH {
+            self.reserve_piece(number, at);
         }
     }
 
-    fn finish_piece(&mut self, number: usize, at: Time) {
+    fn capture_piece(&mut self, number: usize, at: Time) {
         let pending = self.runs.get(number).and_then(|run| run.spend.pending());
         if let Some(amount) = pending.filter(|amount| *amount > Usd::ZERO) {
             // What was reserved when it began covers this.
-            let booked = self.book_for_run(number, EntryKind::Capture, amount, at);
+            let booked = self.post_run_entry(number, EntryKind::Capture, amount, at);
             debug_assert!(booked.is_ok(), "capture of {number}: {booked:?}");
         }
         if let Some(run) = self.runs.get_mut(number) {
-            run.spend.finish();
+            run.spend.capture_reserved();
         }
     }
 
-    fn begin_piece(&mut self, number: usize, at: Time) {
+    fn reserve_piece(&mut self, number: usize, at: Time) {
         let Some(run) = self.runs.get(number) else {
             return;
         };
-        let Some(amount) = run.spend.next() else {
+        let Some(amount) = run.spend.next_piece() else {
             return;
         };
-        let cap = run.order.cap;
+        let cap = run.config.cap;
         let within = run
             .spend
             .billable()
@@ -170,7 +183,7 @@ impl State {
             .is_some_and(|sum| sum <= cap);
         let refused = if !within {
             Some(format!("The run tried to spend past its cap of {cap} USD."))
-        } else if let Err(short) = self.book_for_run(number, EntryKind::Reservation, amount, at) {
+        } else if let Err(short) = self.post_run_entry(number, EntryKind::Reservation, amount, at) {
             let available = short.available;
             Some(format!(
                 "The wallet has {available} USD left, too little to go on."
@@ -181,20 +194,20 @@ impl State {
         match refused {
             Some(message) => {
                 let code = ErrorCode::FormatRunFailed;
-                let failing = Some(Failing { code, message });
-                self.end_run(number, RunStatus::Failed, failing, at);
+                let run_error = Some(RunError { code, message });
+                self.end_run(number, RunStatus::Failed, run_error, at);
             }
             None => {
                 if let Some(run) = self.runs.get_mut(number) {
-                    run.spend.begin();
+                    run.spend.reserve_next();
                 }
             }
         }
     }
 
-    pub(crate) fn run_ends_by_itself(&mut self, number: usize, at: Time) {
-        if let Some((status, failing)) = self.runs.get(number).map(Run::end) {
-            self.end_run(number, status, failing, at);
+    pub(crate) fn finish_run(&mut self, number: usize, at: Time) {
+        if let Some((status, run_error)) = self.runs.get(number).map(Run::end) {
+            self.end_run(number, status, run_error, at);
         }
     }
 
@@ -203,7 +216,7 @@ impl State {
         &mut self,
         number: usize,
         status: RunStatus,
-        failing: Option<Failing>,
+        run_error: Option<RunError>,
         at: Time,
     ) {
         let Some(run) = self.runs.get(number) else {
@@ -212,51 +225,56 @@ impl State {
         if run.status.is_terminal() {
             return;
         }
-        let (course, pending) = (run.course, run.spend.pending());
-        let place = run.place.clone();
-        for (moment, due) in run_moments(number, course) {
+        let (timeline, pending) = (run.timeline, run.spend.pending());
+        let place = run.queue_position.clone();
+        for (moment, due) in run_timers(number, timeline) {
             self.timers.unset(moment, due);
         }
         if let Some(amount) = pending.filter(|amount| *amount > Usd::ZERO) {
-            let booked = self.book_for_run(number, EntryKind::Refund, amount, at);
+            let booked = self.post_run_entry(number, EntryKind::Refund, amount, at);
             debug_assert!(booked.is_ok(), "refund of {number}: {booked:?}");
         }
         if let Some(run) = self.runs.get_mut(number) {
             run.spend.settle();
             // Only of what completed there is something to harvest.
-            run.unharvested &= status == RunStatus::Completed;
+            run.output_pending &= status == RunStatus::Completed;
         }
-        self.runs.turn(number, status, failing, at);
+        self.runs.set_status(number, status, run_error, at);
         self.note_ended(Ended::Run(number));
         if let Some(place) = place {
-            self.queue_goes_on(&place.queue_id, at);
+            self.start_queued_runs(&place.queue_id, at);
         }
     }
 
-    fn book_for_run(
+    fn post_run_entry(
         &mut self,
         number: usize,
         kind: EntryKind,
         amount: Usd,
         at: Time,
-    ) -> Result<(), Uncovered> {
+    ) -> Result<(), InsufficientBalance> {
         let Some(run) = self.runs.get(number) else {
             return Ok(());
         };
         let subject = Subject::Run(run.id.clone());
-        let id = self.chance.id("ent");
+        let id = self.rng.id("ent");
         self.ledger
-            .book(&run.order.workspace, id, kind, amount, subject, at)
+            .book(&run.config.workspace, id, kind, amount, subject, at)
     }
 }
 
 /// All that falls due for a run.
-pub(crate) fn run_moments(number: usize, course: Timeline) -> impl Iterator<Item = (Time, Due)> {
-    let starts = (course.starts_at(), Due::RunStarts(number));
-    let works = WORKS_AT.map(|tenths| {
-        let at = course.after_tenths(u64::from(tenths));
-        (at, Due::RunWorks(number, tenths))
+pub(crate) fn run_timers(
+    number: usize,
+    timeline: Timeline,
+) -> impl Iterator<Item = (Time, TimerEvent)> {
+    let starts = (timeline.starts_at(), TimerEvent::RunStarts(number));
+    let works = WORK_TENTHS.map(|tenths| {
+        let at = timeline.after_tenths(u64::from(tenths));
+        (at, TimerEvent::RunWorks(number, tenths))
     });
-    let ends = course.ends_at().map(|at| (at, Due::RunEnds(number)));
+    let ends = timeline
+        .ends_at()
+        .map(|at| (at, TimerEvent::RunEnds(number)));
     [starts].into_iter().chain(works).chain(ends)
 }

@@ -10,9 +10,9 @@ use crate::engine::Time;
 use crate::engine::base64::base64;
 
 /// How many attempts are kept.
-const KEPT: usize = 10_000;
+const MAX_ENTRIES: usize = 10_000;
 /// How many bytes of bodies are kept.
-const KEPT_BYTES: usize = 64 * 1024 * 1024;
+const MAX_BODY_BYTES: usize = 64 * 1024 * 1024;
 
 /// An attempt that was made, or that could not be.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -71,14 +71,14 @@ impl Attempt {
 /// The newest attempts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub(crate) struct Deliveries(VecDeque<Attempt>);
+pub(crate) struct DeliveryLog(VecDeque<Attempt>);
 
-impl Deliveries {
+impl DeliveryLog {
     pub(crate) fn write(&mut self, attempt: Attempt) {
         let Self(attempts) = self;
         attempts.push_back(attempt);
         let mut bytes: usize = attempts.iter().map(|attempt| attempt.body.len()).sum();
-        while attempts.len() > KEPT || bytes > KEPT_BYTES {
+        while attempts.len() > MAX_ENTRIES || bytes > MAX_BODY_BYTES {
             let dropped = attempts.pop_front();
             bytes -= dropped.map_or(bytes, |attempt| attempt.body.len());
         }
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn an_attempt_reads_as_it_was_made() {
-        let mut deliveries = Deliveries::default();
+        let mut deliveries = DeliveryLog::default();
         deliveries.write(attempt(2));
         let expected = json!([{
             "subject_id": null, "event": "webhook.test", "url": "https://hooks.example/",
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn only_the_newest_are_kept_and_of_large_ones_fewer() {
-        let mut deliveries = Deliveries::default();
+        let mut deliveries = DeliveryLog::default();
         for _ in 0..10_005 {
             deliveries.write(attempt(1));
         }

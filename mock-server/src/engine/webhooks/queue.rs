@@ -10,7 +10,7 @@ use super::Delivery;
 use crate::engine::Time;
 
 /// How many landings of an entry are kept.
-const KEPT_LANDINGS: usize = 100;
+const MAX_STORED_ATTEMPTS: usize = 100;
 
 /// The one terminal event of a job or run that has a webhook.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -31,8 +31,8 @@ pub(crate) struct Announcement {
 /// How a delivery stands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Standing {
-    pub(crate) status: Status,
+pub(crate) struct DeliveryState {
+    pub(crate) status: DeliveryStatus,
     pub(crate) next_attempt_at: Option<Time>,
     pub(crate) last_status_code: Option<u16>,
     pub(crate) last_error: Option<String>,
@@ -45,7 +45,7 @@ pub(crate) struct Standing {
 /// What became of a delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Status {
+pub(crate) enum DeliveryStatus {
     /// The first attempt is to come, or under way.
     Pending,
     /// An attempt failed; another follows.
@@ -58,7 +58,7 @@ pub(crate) enum Status {
     Exhausted,
 }
 
-impl Standing {
+impl DeliveryState {
     pub(crate) fn view(&self) -> Value {
         json!({
             "status": self.status,
@@ -76,27 +76,29 @@ impl Standing {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Entry {
     pub(crate) announcement: Announcement,
-    pub(crate) standing: Standing,
+    #[serde(rename = "standing")]
+    pub(crate) state: DeliveryState,
     /// The automatic attempt that is to come, or under way.
     pub(crate) next: Option<(Time, u64)>,
     /// How it stood after each attempt, the newest.
-    landings: VecDeque<(Time, Standing)>,
+    #[serde(rename = "landings")]
+    attempts: VecDeque<(Time, DeliveryState)>,
 }
 
 impl Entry {
     /// Writes down how it stands after an attempt.
-    pub(crate) fn landed(&mut self, at: Time) {
-        while self.landings.len() >= KEPT_LANDINGS {
-            self.landings.pop_front();
+    pub(crate) fn record_attempt(&mut self, at: Time) {
+        while self.attempts.len() >= MAX_STORED_ATTEMPTS {
+            self.attempts.pop_front();
         }
-        self.landings.push_back((at, self.standing.clone()));
+        self.attempts.push_back((at, self.state.clone()));
     }
 }
 
 /// What is sent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub(crate) enum Errand {
+pub(crate) enum DeliveryTask {
     /// An automatic attempt at the entry of that subject.
     Attempt(String),
     /// The entry of that subject once more, because somebody asked.
@@ -109,7 +111,7 @@ pub(crate) enum Errand {
     },
 }
 
-impl Errand {
+impl DeliveryTask {
     pub(crate) fn subject(&self) -> Option<&str> {
         match self {
             Self::Attempt(subject) | Self::Redelivery(subject) => Some(subject),
@@ -121,37 +123,36 @@ impl Errand {
 /// All announcements, and what is to be sent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Outbox {
+pub(crate) struct WebhookQueue {
     /// By subject.
     entries: BTreeMap<String, Entry>,
     /// What is to be sent, by number.
-    errands: BTreeMap<u64, Errand>,
+    #[serde(rename = "errands")]
+    tasks: BTreeMap<u64, DeliveryTask>,
     last_number: u64,
     /// Those whose time has come; those under way are among them.
     due: BTreeSet<u64>,
     /// Those under way. No part of a document: whoever takes it up sends them anew.
     #[serde(skip)]
-    under_way: BTreeMap<u64, Delivery>,
+    in_flight: BTreeMap<u64, Delivery>,
     /// How often something has fallen due since this state is here.
     #[serde(skip)]
-    fallen_due: u64,
+    due_count: u64,
 }
 
-impl Outbox {
+impl WebhookQueue {
     /// How the delivery of a subject stands: the object `webhook_delivery`. None where nothing was
     /// announced.
     pub(crate) fn view(&self, subject_id: &str) -> Option<Value> {
-        self.entries
-            .get(subject_id)
-            .map(|entry| entry.standing.view())
+        self.entries.get(subject_id).map(|entry| entry.state.view())
     }
 
     /// How it stood after each attempt, oldest first.
-    pub(crate) fn landings(&self, subject_id: &str) -> impl Iterator<Item = (Time, Value)> {
-        let landings = self.entries.get(subject_id).into_iter();
-        landings
-            .flat_map(|entry| &entry.landings)
-            .map(|(at, standing)| (*at, standing.view()))
+    pub(crate) fn attempts(&self, subject_id: &str) -> impl Iterator<Item = (Time, Value)> {
+        let attempts = self.entries.get(subject_id).into_iter();
+        attempts
+            .flat_map(|entry| &entry.attempts)
+            .map(|(at, delivery_state)| (*at, delivery_state.view()))
     }
 
     /// What was announced of a subject.
@@ -173,9 +174,9 @@ impl Outbox {
         if self.entries.contains_key(&subject) {
             return None;
         }
-        let number = self.plan(Errand::Attempt(subject.clone()));
-        let standing = Standing {
-            status: Status::Pending,
+        let number = self.plan(DeliveryTask::Attempt(subject.clone()));
+        let delivery_state = DeliveryState {
+            status: DeliveryStatus::Pending,
             next_attempt_at: None,
             last_status_code: None,
             last_error: None,
@@ -186,26 +187,26 @@ impl Outbox {
             subject,
             Entry {
                 announcement,
-                standing,
+                state: delivery_state,
                 next: Some((at, number)),
-                landings: VecDeque::new(),
+                attempts: VecDeque::new(),
             },
         );
         Some(number)
     }
 
     /// Takes in what is to be sent, and gives its number.
-    pub(crate) fn plan(&mut self, errand: Errand) -> u64 {
+    pub(crate) fn plan(&mut self, task: DeliveryTask) -> u64 {
         self.last_number = self.last_number.saturating_add(1);
-        self.errands.insert(self.last_number, errand);
+        self.tasks.insert(self.last_number, task);
         self.last_number
     }
 
     /// Its time has come.
-    pub(crate) fn fall_due(&mut self, number: u64) {
-        if self.errands.contains_key(&number) {
+    pub(crate) fn mark_due(&mut self, number: u64) {
+        if self.tasks.contains_key(&number) {
             self.due.insert(number);
-            self.fallen_due = self.fallen_due.wrapping_add(1);
+            self.due_count = self.due_count.wrapping_add(1);
         }
     }
 
@@ -218,32 +219,32 @@ impl Outbox {
     }
 
     /// What is due and not under way, in order.
-    pub(crate) fn to_send(&self) -> impl Iterator<Item = u64> {
+    pub(crate) fn ready_to_send(&self) -> impl Iterator<Item = u64> {
         let numbers = self.due.iter().copied();
-        numbers.filter(|number| !self.under_way.contains_key(number))
+        numbers.filter(|number| !self.in_flight.contains_key(number))
     }
 
     #[cfg(feature = "face")]
-    pub(crate) fn fallen_due(&self) -> u64 {
-        self.fallen_due
+    pub(crate) fn due_count(&self) -> u64 {
+        self.due_count
     }
 
-    pub(crate) fn errand(&self, number: u64) -> Option<&Errand> {
-        self.errands.get(&number)
+    pub(crate) fn task(&self, number: u64) -> Option<&DeliveryTask> {
+        self.tasks.get(&number)
     }
 
     /// Where an errand leads.
     pub(crate) fn url(&self, number: u64) -> Option<&str> {
-        match self.errand(number)? {
-            Errand::Attempt(subject) | Errand::Redelivery(subject) => {
+        match self.task(number)? {
+            DeliveryTask::Attempt(subject) | DeliveryTask::Redelivery(subject) => {
                 Some(&self.entry(subject)?.announcement.url)
             }
-            Errand::Test { url, .. } => Some(url),
+            DeliveryTask::Test { url, .. } => Some(url),
         }
     }
 
-    pub(crate) fn is_under_way(&self, number: u64) -> bool {
-        self.under_way.contains_key(&number)
+    pub(crate) fn is_in_flight(&self, number: u64) -> bool {
+        self.in_flight.contains_key(&number)
     }
 
     /// Whether anything is due or under way.
@@ -252,24 +253,24 @@ impl Outbox {
     }
 
     /// Whether that is still to come.
-    pub(crate) fn awaits(&self, number: u64) -> bool {
-        self.errands.contains_key(&number) && !self.due.contains(&number)
+    pub(crate) fn is_scheduled(&self, number: u64) -> bool {
+        self.tasks.contains_key(&number) && !self.due.contains(&number)
     }
 
     /// How many are still to come.
-    pub(crate) fn awaited(&self) -> usize {
-        self.errands.len() - self.due.len()
+    pub(crate) fn scheduled_count(&self) -> usize {
+        self.tasks.len() - self.due.len()
     }
 
-    pub(crate) fn set_off(&mut self, delivery: Delivery) {
-        self.under_way.insert(delivery.id.number, delivery);
+    pub(crate) fn start_attempt(&mut self, delivery: Delivery) {
+        self.in_flight.insert(delivery.id.number, delivery);
     }
 
     /// Takes an errand off the list, with what was under way.
-    pub(crate) fn take(&mut self, number: u64) -> Option<(Errand, Option<Delivery>)> {
-        let errand = self.errands.remove(&number)?;
+    pub(crate) fn take(&mut self, number: u64) -> Option<(DeliveryTask, Option<Delivery>)> {
+        let task = self.tasks.remove(&number)?;
         self.due.remove(&number);
-        Some((errand, self.under_way.remove(&number)))
+        Some((task, self.in_flight.remove(&number)))
     }
 
     /// Whether this can be an outbox: what is expected comes, and what comes is known.
@@ -278,22 +279,25 @@ impl Outbox {
             if *subject != entry.announcement.subject_id {
                 return Err(format!("{subject} is announced as something else"));
             }
-            let expects = matches!(entry.standing.status, Status::Pending | Status::Retrying);
-            let errand = entry.next.and_then(|(_, number)| self.errand(number));
-            let comes = matches!(errand, Some(Errand::Attempt(of)) if of == subject);
+            let expects = matches!(
+                entry.state.status,
+                DeliveryStatus::Pending | DeliveryStatus::Retrying
+            );
+            let task = entry.next.and_then(|(_, number)| self.task(number));
+            let comes = matches!(task, Some(DeliveryTask::Attempt(of)) if of == subject);
             if expects != comes {
                 return Err(format!("the webhook of {subject} has a wrong next attempt"));
             }
         }
-        for (number, errand) in &self.errands {
-            let known = errand
+        for (number, task) in &self.tasks {
+            let known = task
                 .subject()
                 .is_none_or(|subject| self.entries.contains_key(subject));
             if !known || *number > self.last_number {
                 return Err(format!("there is nothing to be sent as number {number}"));
             }
         }
-        match self.due.iter().all(|due| self.errands.contains_key(due)) {
+        match self.due.iter().all(|due| self.tasks.contains_key(due)) {
             true => Ok(()),
             false => Err("a webhook is due that is not there".to_owned()),
         }
@@ -301,9 +305,9 @@ impl Outbox {
 
     /// Whose workspaces these are.
     pub(crate) fn workspaces(&self) -> impl Iterator<Item = (&str, &str)> {
-        let tests = self.errands.values().filter_map(|errand| match errand {
-            Errand::Test { workspace, .. } => Some((workspace.as_str(), "a test delivery")),
-            Errand::Attempt(_) | Errand::Redelivery(_) => None,
+        let tests = self.tasks.values().filter_map(|task| match task {
+            DeliveryTask::Test { workspace, .. } => Some((workspace.as_str(), "a test delivery")),
+            DeliveryTask::Attempt(_) | DeliveryTask::Redelivery(_) => None,
         });
         let entries = self.entries.values().map(|entry| &entry.announcement);
         entries

@@ -7,10 +7,10 @@ use svc_sdk::contract::ErrorCode;
 use svc_sdk::contract::limits::{WEBHOOK_ATTEMPTS, WEBHOOK_RECEIPT_BYTES};
 
 use super::log::Attempt;
-use super::queue::{Announcement, Errand, Status};
+use super::queue::{Announcement, DeliveryStatus, DeliveryTask};
 use super::signature::signature;
 use super::{Delivery, DeliveryId, DeliveryOutcome, retry};
-use crate::engine::timers::Due;
+use crate::engine::timers::TimerEvent;
 use crate::engine::url_placeholders::resolve_placeholders;
 use crate::engine::workspaces::Workspace;
 use crate::engine::{Hosts, State, destination};
@@ -24,31 +24,32 @@ impl State {
         let workspace = self.workspaces.get(&announcement.workspace);
         let fingerprint = workspace.map(Workspace::fingerprint);
         let fingerprint = fingerprint.unwrap_or_default();
-        if let Some(number) = self.outbox.add(announcement, fingerprint, self.now) {
-            self.timers.set(self.now, Due::WebhookAttempt(number));
+        if let Some(number) = self.webhook_queue.add(announcement, fingerprint, self.now) {
+            self.timers
+                .set(self.now, TimerEvent::WebhookAttempt(number));
         }
     }
 
     /// Sends what was announced of a subject once more, at once, and gives how its delivery
     /// stands. None where nothing was announced.
     pub(crate) fn redeliver(&mut self, subject_id: &str) -> Option<Value> {
-        let view = self.outbox.view(subject_id)?;
-        self.send_now(Errand::Redelivery(subject_id.to_owned()));
+        let view = self.webhook_queue.view(subject_id)?;
+        self.send_now(DeliveryTask::Redelivery(subject_id.to_owned()));
         Some(view)
     }
 
     /// Sends a dummy, once.
     pub(crate) fn send_test(&mut self, workspace: String, url: String, body: Value) {
-        self.send_now(Errand::Test {
+        self.send_now(DeliveryTask::Test {
             workspace,
             url,
             body,
         });
     }
 
-    fn send_now(&mut self, errand: Errand) {
-        let number = self.outbox.plan(errand);
-        self.outbox.fall_due(number);
+    fn send_now(&mut self, task: DeliveryTask) {
+        let number = self.webhook_queue.plan(task);
+        self.webhook_queue.mark_due(number);
     }
 
     /// The attempts that are due and to a wanted URL, so many at most, signed now. They are under
@@ -60,8 +61,8 @@ impl State {
         at_most: usize,
         mut wanted: impl FnMut(&str) -> bool,
     ) -> Vec<Delivery> {
-        let outbox = &self.outbox;
-        let numbers = outbox.to_send();
+        let outbox = &self.webhook_queue;
+        let numbers = outbox.ready_to_send();
         let numbers: Vec<_> = numbers
             .filter(|number| outbox.url(*number).is_some_and(&mut wanted))
             .take(at_most)
@@ -72,7 +73,7 @@ impl State {
             let Some(delivery) = self.delivery(id, hosts) else {
                 continue;
             };
-            self.outbox.set_off(delivery.clone());
+            self.webhook_queue.start_attempt(delivery.clone());
             if destination::webhook(&delivery.url).is_ok() {
                 taken.push(delivery);
             } else {
@@ -84,10 +85,10 @@ impl State {
 
     /// An errand as it goes out now.
     fn delivery(&self, id: DeliveryId, hosts: &Hosts) -> Option<Delivery> {
-        let errand = self.outbox.errand(id.number)?;
-        let (workspace, event, url, body) = match errand {
-            Errand::Attempt(subject) | Errand::Redelivery(subject) => {
-                let announcement = &self.outbox.entry(subject)?.announcement;
+        let task = self.webhook_queue.task(id.number)?;
+        let (workspace, event, url, body) = match task {
+            DeliveryTask::Attempt(subject) | DeliveryTask::Redelivery(subject) => {
+                let announcement = &self.webhook_queue.entry(subject)?.announcement;
                 let body = whole_or_without_payload(announcement, hosts);
                 (
                     &announcement.workspace,
@@ -96,7 +97,7 @@ impl State {
                     body,
                 )
             }
-            Errand::Test {
+            DeliveryTask::Test {
                 workspace,
                 url,
                 body,
@@ -125,18 +126,18 @@ impl State {
 
     /// Takes in how an attempt that was under way went. What is not under way is not heard.
     pub(crate) fn delivered(&mut self, number: u64, outcome: &DeliveryOutcome) {
-        if !self.outbox.is_under_way(number) {
+        if !self.webhook_queue.is_in_flight(number) {
             return;
         }
-        let Some((errand, Some(delivery))) = self.outbox.take(number) else {
+        let Some((task, Some(delivery))) = self.webhook_queue.take(number) else {
             return;
         };
-        if let Some(subject) = errand.subject() {
-            let automatic = matches!(errand, Errand::Attempt(_));
+        if let Some(subject) = task.subject() {
+            let automatic = matches!(task, DeliveryTask::Attempt(_));
             self.settle(subject, number, automatic, outcome, &delivery);
         }
-        let subject = errand.subject().map(str::to_owned);
-        self.deliveries
+        let subject = task.subject().map(str::to_owned);
+        self.delivery_log
             .write(Attempt::new(subject, delivery, outcome));
     }
 
@@ -151,49 +152,55 @@ impl State {
     ) {
         let now = self.now;
         let fingerprint = fingerprint_of(delivery);
-        let Some(entry) = self.outbox.entry_mut(subject) else {
+        let Some(entry) = self.webhook_queue.entry_mut(subject) else {
             return;
         };
-        let standing = &mut entry.standing;
-        standing.last_status_code = outcome.status();
-        standing.last_error = outcome.error();
-        standing.fingerprint = fingerprint;
+        let delivery_state = &mut entry.state;
+        delivery_state.last_status_code = outcome.status();
+        delivery_state.last_error = outcome.error();
+        delivery_state.fingerprint = fingerprint;
         if automatic {
-            standing.attempts = standing.attempts.saturating_add(1);
+            delivery_state.attempts = delivery_state.attempts.saturating_add(1);
         }
-        let attempts = standing.attempts;
+        let attempts = delivery_state.attempts;
         let mut over = None;
         let mut again = None;
         if outcome.is_success() {
             // Nobody needs to be told twice: a retry that is to come is called off.
-            (standing.status, standing.next_attempt_at) = (Status::Delivered, None);
+            (delivery_state.status, delivery_state.next_attempt_at) =
+                (DeliveryStatus::Delivered, None);
             over = entry.next.take();
         } else if automatic && entry.next.is_some_and(|(_, next)| next == number) {
             entry.next = None;
-            standing.next_attempt_at = None;
+            delivery_state.next_attempt_at = None;
             if *outcome == DeliveryOutcome::failed(NOT_ALLOWED) {
-                standing.status = Status::Failed;
+                delivery_state.status = DeliveryStatus::Failed;
             } else if attempts >= WEBHOOK_ATTEMPTS {
-                standing.status = Status::Exhausted;
+                delivery_state.status = DeliveryStatus::Exhausted;
             } else {
-                standing.status = Status::Retrying;
+                delivery_state.status = DeliveryStatus::Retrying;
                 again = Some(now.after(retry::wait(attempts, outcome, now)));
-                standing.next_attempt_at = again;
+                delivery_state.next_attempt_at = again;
             }
         }
         if let Some(at) = again {
-            let next = self.outbox.plan(Errand::Attempt(subject.to_owned()));
-            self.timers.set(at, Due::WebhookAttempt(next));
-            if let Some(entry) = self.outbox.entry_mut(subject) {
+            let next = self
+                .webhook_queue
+                .plan(DeliveryTask::Attempt(subject.to_owned()));
+            self.timers.set(at, TimerEvent::WebhookAttempt(next));
+            if let Some(entry) = self.webhook_queue.entry_mut(subject) {
                 entry.next = Some((at, next));
             }
         }
-        if let Some((at, called_off)) = over.filter(|(_, next)| self.outbox.awaits(*next)) {
-            self.outbox.take(called_off);
-            self.timers.unset(at, Due::WebhookAttempt(called_off));
+        if let Some((at, called_off)) =
+            over.filter(|(_, next)| self.webhook_queue.is_scheduled(*next))
+        {
+            self.webhook_queue.take(called_off);
+            self.timers
+                .unset(at, TimerEvent::WebhookAttempt(called_off));
         }
-        if let Some(entry) = self.outbox.entry_mut(subject) {
-            entry.landed(now);
+        if let Some(entry) = self.webhook_queue.entry_mut(subject) {
+            entry.record_attempt(now);
         }
     }
 }

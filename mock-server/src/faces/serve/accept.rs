@@ -58,7 +58,7 @@ pub(super) async fn accept(
             (Ok(slot), Ok((stream, peer))) => {
                 troubled = false;
                 let connection = serve(stream, peer, handler.clone(), patience, stop.clone());
-                tokio::spawn(hold(slot, connection));
+                tokio::spawn(pending(slot, connection));
             }
             (Err(_), _) => break,
             (_, Err(error)) if is_the_clients(&error) => {}
@@ -85,7 +85,7 @@ fn is_the_clients(error: &io::Error) -> bool {
     )
 }
 
-async fn hold(slot: OwnedSemaphorePermit, connection: impl Future<Output = ()>) {
+async fn pending(slot: OwnedSemaphorePermit, connection: impl Future<Output = ()>) {
     connection.await;
     drop(slot);
 }

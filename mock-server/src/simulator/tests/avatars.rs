@@ -210,7 +210,7 @@ fn a_waiting_submit_answers_with_the_finished_avatar() {
     let body = json!({
         "avatar_handle": "mia", "input": {"prompt": "[mock:seconds=0]"}, "mode": "sync"
     });
-    let held = mock.developer().post(GENERATE, body).0.hold.unwrap();
+    let held = mock.developer().post(GENERATE, body).0.pending.unwrap();
     let reply = mock.simulator.resume(mock.now, &held);
     assert_eq!(reply.response.status(), 200);
     let body: Value = serde_json::from_slice(reply.response.body()).unwrap();

@@ -138,12 +138,12 @@ fn what_befalls_a_held_answer_befalls_it_at_its_end() {
     );
     let garbage = mock.open().post(IMAGE, body).0;
     mock.pass(2_000);
-    let end = mock.simulator.resume(mock.now, &truncated.hold.unwrap());
+    let end = mock.simulator.resume(mock.now, &truncated.pending.unwrap());
     assert_eq!(
         (end.wire, end.response.status().as_u16()),
         (Wire::Truncate, 200)
     );
-    let end = mock.simulator.resume(mock.now, &garbage.hold.unwrap());
+    let end = mock.simulator.resume(mock.now, &garbage.pending.unwrap());
     assert!(serde_json::from_slice::<Value>(end.response.body()).is_err());
 }
 

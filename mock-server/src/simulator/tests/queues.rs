@@ -33,8 +33,8 @@ fn counts_are_right(queue: &Value) {
 fn in_flight(queue: &Value) -> usize {
     let ended = ["completed", "failed", "skipped", "canceled"];
     let items = queue["items"].as_array().unwrap().iter();
-    let begun = items.filter(|item| !item["run_id"].is_null());
-    begun
+    let reserved = items.filter(|item| !item["run_id"].is_null());
+    reserved
         .filter(|item| !ended.contains(&item["status"].as_str().unwrap()))
         .count()
 }
@@ -60,7 +60,7 @@ fn a_hundred_items_run_in_order_and_never_more_than_sixteen_at_once() {
         (&receipt["concurrency"], &receipt["status"]),
         (&json!(16), &json!("running"))
     );
-    let (mut most, mut begun) = (0, 0);
+    let (mut most, mut reserved) = (0, 0);
     for _ in 0..400 {
         let queue = mock.read(&path);
         counts_are_right(&queue);
@@ -75,8 +75,8 @@ fn a_hundred_items_run_in_order_and_never_more_than_sixteen_at_once() {
             items[so_far..].iter().all(|item| item["run_id"].is_null()),
             "out of order"
         );
-        assert!(so_far >= begun);
-        begun = so_far;
+        assert!(so_far >= reserved);
+        reserved = so_far;
         mock.books_are_balanced();
         if queue["status"] == "completed" {
             break;
@@ -85,7 +85,7 @@ fn a_hundred_items_run_in_order_and_never_more_than_sixteen_at_once() {
     }
     let queue = mock.read(&path);
     assert_eq!(
-        (&queue["status"], most, begun),
+        (&queue["status"], most, reserved),
         (&json!("completed"), 16, 100)
     );
     assert_eq!(

@@ -169,7 +169,7 @@ fn the_payer_presses_a_button_and_is_sent_on() {
         "amount_usd_cents": 1_250, "success_url": "https://shop.example/thanks?a=1&b=2",
         "cancel_url": "https://shop.example/basket"
     });
-    for (status, lands_on) in [
+    for (status, redirect_url) in [
         ("paid", "https://shop.example/thanks?a=1&b=2"),
         ("failed", "https://shop.example/basket"),
         ("expired", "https://shop.example/basket"),
@@ -187,7 +187,10 @@ fn the_payer_presses_a_button_and_is_sent_on() {
         );
         for _ in 0..2 {
             let sent = press(&mut mock, &path(&top_up), status);
-            assert_eq!((sent.status(), sent.header("location")), (303, lands_on));
+            assert_eq!(
+                (sent.status(), sent.header("location")),
+                (303, redirect_url)
+            );
         }
         assert_eq!(read(&mut mock, &top_up["id"])["status"], status);
         let html = mock

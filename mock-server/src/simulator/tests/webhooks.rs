@@ -450,7 +450,7 @@ fn a_destination_is_judged_again_when_it_is_sent_to() {
         mock.deliver(100_000, &DeliveryOutcome::answered(200))
             .is_empty()
     );
-    let view = mock.simulator.state.outbox.view("run_1").unwrap();
+    let view = mock.simulator.state.webhook_queue.view("run_1").unwrap();
     assert_eq!(
         (&view["status"], &view["attempts"]),
         (&json!("failed"), &json!(1))
