@@ -132,7 +132,7 @@
 //! Nothing leaves the machine: what is sent to an origin goes where a [`WebhookRoute`] leads
 //! ([`Setup::route_webhooks`], [`Service::route_webhooks`], `--webhook-route`), by real HTTP, and
 //! without a route the attempt fails with `no_route`. In process there are no routes, but a
-//! receiver: `InProcess::receiving`.
+//! receiver: `InProcess::webhook_receiver`.
 //!
 //! With a manual clock `POST /clock/advance` and [`Service::advance_and_deliver`] make each attempt
 //! at its own moment, and go on when its outcome is known. What is due at once (a canceled job, a
@@ -254,8 +254,8 @@ pub use self::faces::serve;
 #[cfg(feature = "face")]
 pub use self::{
     addresses::{DEMO_WORKSPACE, DEVELOPER_API_KEY, OPEN_API_KEY},
-    clock::{BadSpeed, NotManual, Pace, Speed},
+    clock::{ClockMode, InvalidSpeed, NotManual, Speed},
     service::Service,
     setup::Setup,
-    webhook_route::{BadRoute, WebhookRoute},
+    webhook_route::{InvalidRoute, WebhookRoute},
 };

@@ -12,7 +12,7 @@ use crate::webhook_route::{Target, WebhookRoute};
 pub(crate) struct MockState {
     pub(crate) simulator: Simulator,
     pub(crate) clock: Clock,
-    pub(crate) dispatch: Dispatch,
+    pub(crate) dispatch: WebhookDispatch,
 }
 
 /// What `last_error` says where no route leads on.
@@ -20,33 +20,33 @@ const NO_ROUTE: &str = "no_route";
 
 /// How webhooks leave the simulator.
 #[derive(Debug)]
-pub(crate) struct Dispatch {
+pub(crate) struct WebhookDispatch {
     pub(crate) routes: Vec<WebhookRoute>,
     /// Somebody carries what has a route.
-    pub(crate) carried: bool,
+    pub(crate) has_sender: bool,
     /// Which webhooks have been looked at: those of this mark wait for a courier, or are under way.
-    pub(crate) settled: Option<(u64, u64)>,
+    pub(crate) settled_mark: Option<(u64, u64)>,
     #[cfg(feature = "in-process")]
-    pub(crate) receiver: Option<Receiver>,
+    pub(crate) receiver: Option<WebhookReceiver>,
 }
 
 /// Answers attempts in this process.
 #[cfg(feature = "in-process")]
-pub(crate) struct Receiver(pub(crate) Box<dyn FnMut(&Delivery) -> DeliveryOutcome + Send>);
+pub(crate) struct WebhookReceiver(pub(crate) Box<dyn FnMut(&Delivery) -> DeliveryOutcome + Send>);
 
 #[cfg(feature = "in-process")]
-impl std::fmt::Debug for Receiver {
+impl std::fmt::Debug for WebhookReceiver {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Receiver").finish_non_exhaustive()
     }
 }
 
-impl Dispatch {
+impl WebhookDispatch {
     pub(crate) fn new(routes: Vec<WebhookRoute>) -> Self {
         Self {
             routes,
-            carried: false,
-            settled: None,
+            has_sender: false,
+            settled_mark: None,
             #[cfg(feature = "in-process")]
             receiver: None,
         }
@@ -54,13 +54,13 @@ impl Dispatch {
 
     /// Where a courier takes what is sent to that URL; nowhere, if there is no route or no courier.
     pub(crate) fn target(&self, url: &str) -> Option<Target> {
-        let mut routes = self.routes.iter().filter(|_| self.carried);
+        let mut routes = self.routes.iter().filter(|_| self.has_sender);
         routes.find_map(|route| route.target(url))
     }
 
     fn answer(&mut self, _delivery: &Delivery) -> DeliveryOutcome {
         #[cfg(feature = "in-process")]
-        if let Some(Receiver(receive)) = &mut self.receiver {
+        if let Some(WebhookReceiver(receive)) = &mut self.receiver {
             return receive(_delivery);
         }
         DeliveryOutcome::failed(NO_ROUTE)
@@ -71,10 +71,10 @@ impl MockState {
     /// Does all that falls due up to `now`. Attempts that no courier makes are made on the way,
     /// each at its own moment.
     pub(crate) fn catch_up(&mut self, now: Time) {
-        self.settle();
+        self.deliver_locally();
         while self.is_behind(now) {
-            self.simulator.advance_to_a_delivery(now);
-            self.settle();
+            self.simulator.advance_to_next_delivery(now);
+            self.deliver_locally();
         }
     }
 
@@ -83,33 +83,33 @@ impl MockState {
     }
 
     /// Makes the attempts that are due and that no courier makes.
-    fn settle(&mut self) {
+    fn deliver_locally(&mut self) {
         let Self {
             simulator,
             dispatch,
             ..
         } = self;
-        let mark = Some(simulator.due_mark());
-        if dispatch.settled == mark {
+        let mark = Some(simulator.delivery_mark());
+        if dispatch.settled_mark == mark {
             return;
         }
         let now = simulator.now();
-        let stays = |url: &str| dispatch.target(url).is_none();
-        for delivery in simulator.take_deliveries(stays) {
+        let is_local = |url: &str| dispatch.target(url).is_none();
+        for delivery in simulator.take_deliveries(is_local) {
             let outcome = dispatch.answer(&delivery);
-            simulator.delivered(now, delivery.id, &outcome);
+            simulator.record_outcome(now, delivery.id, &outcome);
         }
-        dispatch.settled = mark;
+        dispatch.settled_mark = mark;
     }
 
     /// Moves a manual clock towards `target`, but no further than the next webhooks. Says whether
     /// there is nothing left to do.
-    pub(crate) fn step(&mut self, target: Time) -> bool {
+    pub(crate) fn advance_step(&mut self, target: Time) -> bool {
         let target = target.max(self.clock.now());
         if self.is_behind(target) {
-            let at = self.simulator.advance_to_a_delivery(target);
+            let at = self.simulator.advance_to_next_delivery(target);
             self.clock.set(at.max(self.clock.now()));
-            self.settle();
+            self.deliver_locally();
         }
         !self.is_behind(target) && !self.simulator.is_delivering()
     }

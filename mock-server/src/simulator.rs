@@ -131,15 +131,15 @@ impl Simulator {
     ///     for delivery in simulator.take_deliveries(|_url| true) {
     ///         // Send it, and say how that went.
     ///         let outcome = DeliveryOutcome::answered(204);
-    ///         simulator.delivered(simulator.now(), delivery.id, &outcome);
+    ///         simulator.record_outcome(simulator.now(), delivery.id, &outcome);
     ///     }
     ///     if simulator.now() == now && simulator.next_due().is_none_or(|due| due > now) {
     ///         break;
     ///     }
-    ///     simulator.advance_to_a_delivery(now);
+    ///     simulator.advance_to_next_delivery(now);
     /// }
     /// ```
-    pub fn advance_to_a_delivery(&mut self, now: Time) -> Time {
+    pub fn advance_to_next_delivery(&mut self, now: Time) -> Time {
         let mut until = now;
         while let Some((at, due)) = self.state.run_next_due(until) {
             if matches!(due, TimerEvent::WebhookAttempt(_)) {
@@ -152,34 +152,34 @@ impl Simulator {
     }
 
     /// The webhooks that are to be sent now to a URL that is wanted. Each is under way until
-    /// [`delivered`](Self::delivered) says how it went.
-    pub fn take_deliveries(&mut self, wanted: impl FnMut(&str) -> bool) -> Vec<Delivery> {
-        self.take_some_deliveries(usize::MAX, wanted)
+    /// [`delivered`](Self::record_outcome) says how it went.
+    pub fn take_deliveries(&mut self, matches: impl FnMut(&str) -> bool) -> Vec<Delivery> {
+        self.take_deliveries_up_to(usize::MAX, matches)
     }
 
     /// The same, but so many at most.
-    pub fn take_some_deliveries(
+    pub fn take_deliveries_up_to(
         &mut self,
-        at_most: usize,
-        wanted: impl FnMut(&str) -> bool,
+        limit: usize,
+        matches: impl FnMut(&str) -> bool,
     ) -> Vec<Delivery> {
         let (generation, hosts) = (self.generation, &self.settings.hosts);
         self.state
-            .take_deliveries(generation, hosts, at_most, wanted)
+            .take_deliveries(generation, hosts, limit, matches)
     }
 
     /// Another one as soon as webhooks have fallen due that had not before.
     #[cfg(feature = "face")]
-    pub(crate) fn due_mark(&self) -> (u64, u64) {
+    pub(crate) fn delivery_mark(&self) -> (u64, u64) {
         (self.generation, self.state.webhook_queue.due_count())
     }
 
     /// How an attempt went that was under way. One that is not is not heard of: its state was
     /// replaced, or it has been told of before.
-    pub fn delivered(&mut self, now: Time, id: DeliveryId, outcome: &DeliveryOutcome) {
+    pub fn record_outcome(&mut self, now: Time, id: DeliveryId, outcome: &DeliveryOutcome) {
         self.advance(now);
         if id.generation == self.generation {
-            self.state.delivered(id.number, outcome);
+            self.state.record_outcome(id.number, outcome);
         }
     }
 

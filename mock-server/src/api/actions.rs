@@ -7,21 +7,21 @@ use super::api_error::ApiError;
 use super::fields::Fields;
 use super::pagination;
 use super::request::Request;
-use super::response::{Answer, Outcome};
+use super::response::{ApiResponse, ApiResult};
 use super::runs::{self, COMMUNICATION_FIELDS, RunDefaults, RunRequest};
 use crate::engine::actions::{Action, CREATED_AT, Trigger};
 use crate::engine::formats::DEFAULT_CAP;
 use crate::engine::runs::{RunFilter, RunKind};
 
 /// `GET /v1/actions`: by `status` and `trigger_type`; `limit` and `cursor` page through them.
-pub(super) fn list(request: &mut Request<'_>) -> Outcome {
+pub(super) fn list(request: &mut Request<'_>) -> ApiResult {
     let limit = pagination::limit(request)?;
     let status = filter(request, "status", &["active", "inactive"])?;
     let trigger = filter(request, "trigger_type", &["schedule", "api_call"])?;
     let wanted = || {
         // All of them are active.
         let active = status.as_deref() != Some("inactive");
-        let actions = Action::of(request.workspace()).filter(move |_| active);
+        let actions = Action::visible_to(request.workspace()).filter(move |_| active);
         actions.filter(|action| {
             let mut kinds = action.triggers.iter().map(|trigger| trigger.as_str());
             let trigger = trigger.as_deref();
@@ -37,16 +37,16 @@ pub(super) fn list(request: &mut Request<'_>) -> Outcome {
     };
     let (shown, next) = pagination::page(wanted().skip(after), limit);
     let items = shown.into_iter().map(view).collect();
-    Ok(Answer::page(items, next.map(|action| action.id)))
+    Ok(ApiResponse::page(items, next.map(|action| action.id)))
 }
 
 /// `GET /v1/actions/{action_id}`.
-pub(super) fn get(request: &mut Request<'_>) -> Outcome {
-    Ok(Answer::data(200, view(find(request)?)))
+pub(super) fn get(request: &mut Request<'_>) -> ApiResult {
+    Ok(ApiResponse::data(200, view(find(request)?)))
 }
 
 /// `GET /v1/actions/{action_id}/runs`: newest first.
-pub(super) fn list_runs(request: &mut Request<'_>) -> Outcome {
+pub(super) fn list_runs(request: &mut Request<'_>) -> ApiResult {
     let action = find(request)?;
     let filter = RunFilter {
         workspace: request.workspace().to_owned(),
@@ -57,7 +57,7 @@ pub(super) fn list_runs(request: &mut Request<'_>) -> Outcome {
 }
 
 /// `GET /v1/actions/{action_id}/runs/{run_id}`.
-pub(super) fn get_run(request: &mut Request<'_>) -> Outcome {
+pub(super) fn get_run(request: &mut Request<'_>) -> ApiResult {
     let action = find(request)?;
     let run = runs::find(request, RunKind::Action)?;
     if run.config.subject.as_deref() != Some(action.id) {
@@ -68,17 +68,17 @@ pub(super) fn get_run(request: &mut Request<'_>) -> Outcome {
 }
 
 /// `POST /v1/actions/{action_id}/runs`. Nothing has to be said.
-pub(super) fn run(request: &mut Request<'_>) -> Outcome {
+pub(super) fn run(request: &mut Request<'_>) -> ApiResult {
     let action = find(request)?;
     let slot = match request.replay()? {
-        Ok(receipt) => return Ok(Answer::data(200, receipt)),
+        Ok(receipt) => return Ok(ApiResponse::data(200, receipt)),
         Err(slot) => slot,
     };
     let empty_body = json!({});
     let fields = Fields::of_body(request.body.as_ref().unwrap_or(&empty_body))?;
     let known = [&["instruction", "input"], COMMUNICATION_FIELDS.as_slice()].concat();
     runs::deny_unknown(fields, &known, "an Action run")?;
-    let run_request = RunRequest::of(fields)?;
+    let run_request = RunRequest::parse(fields)?;
     if !action.has_api_trigger() {
         let message = "The Action has no API-call trigger.";
         return Err(ApiError::new(ErrorCode::ActionApiTriggerDisabled, message));
@@ -95,7 +95,7 @@ pub(super) fn run(request: &mut Request<'_>) -> Outcome {
 /// The Action of the path, in the key's workspace.
 fn find(request: &Request<'_>) -> Result<&'static Action, ApiError> {
     let id = request.id();
-    let action = Action::of(request.workspace()).find(|action| action.id == id);
+    let action = Action::visible_to(request.workspace()).find(|action| action.id == id);
     action.ok_or_else(|| {
         let message = "There is no such Action in this workspace.";
         ApiError::new(ErrorCode::ActionNotFound, message)

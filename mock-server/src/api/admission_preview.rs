@@ -6,7 +6,7 @@ use svc_sdk::contract::ErrorCode;
 use super::api_error::ApiError;
 use super::fields::Fields;
 use super::request::Request;
-use super::response::{Answer, Outcome};
+use super::response::{ApiResponse, ApiResult};
 use super::submit::JobDraft;
 use super::versioned_models::{read_image, read_music, read_video};
 use crate::engine::workspaces::concurrent_jobs;
@@ -15,7 +15,7 @@ use crate::engine::workspaces::concurrent_jobs;
 type Reader = fn(Fields<'_>) -> Result<JobDraft, ApiError>;
 
 /// The models that it knows.
-const READERS: [(&str, Reader); 3] = [
+const MODEL_READERS: [(&str, Reader); 3] = [
     ("image-1.0", read_image),
     ("video-1.0", read_video),
     ("music-1.0", read_music),
@@ -23,20 +23,20 @@ const READERS: [(&str, Reader); 3] = [
 
 /// `POST /v1/generation/admission-preview`: `model`, and the submit's body as `input`, which is
 /// judged as the submit would be.
-pub(super) fn preview(request: &mut Request<'_>) -> Outcome {
+pub(super) fn preview(request: &mut Request<'_>) -> ApiResult {
     let fields = Fields::of_body(request.body()?)?;
     fields.deny_unknown(
         |name| matches!(name, "model" | "input"),
         "an admission preview",
     )?;
-    let known = READERS.map(|(model, _)| model);
+    let known = MODEL_READERS.map(|(model, _)| model);
     let model = fields
         .one_of("model", &known)?
         .ok_or_else(|| fields.error("model", "is required"))?;
     let input = fields
         .object("input")?
         .ok_or_else(|| fields.error("input", "is required"))?;
-    let reader = READERS.iter().find(|(known, _)| *known == model);
+    let reader = MODEL_READERS.iter().find(|(known, _)| *known == model);
     let price = match reader {
         Some((_, read)) => read(Fields::within("input.", input))?.price,
         None => None,
@@ -61,5 +61,5 @@ pub(super) fn preview(request: &mut Request<'_>) -> Outcome {
         "available_usd": state.ledger.available(workspace),
         "generation_limits": {"concurrent_jobs": cap, "in_flight": in_flight},
     });
-    Ok(Answer::data(200, preview))
+    Ok(ApiResponse::data(200, preview))
 }

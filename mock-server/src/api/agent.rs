@@ -2,15 +2,15 @@
 
 use super::fields::Fields;
 use super::request::Request;
-use super::response::{Answer, Outcome};
+use super::response::{ApiResponse, ApiResult};
 use super::runs::{self, COMMUNICATION_FIELDS, RunDefaults, RunRequest};
 use crate::engine::runs::{RunFilter, RunKind};
 
 /// `POST /v1/agent/completions`.
-pub(super) fn create(request: &mut Request<'_>) -> Outcome {
+pub(super) fn create(request: &mut Request<'_>) -> ApiResult {
     let body = request.body()?;
     let slot = match request.replay()? {
-        Ok(receipt) => return Ok(Answer::data(200, receipt)),
+        Ok(receipt) => return Ok(ApiResponse::data(200, receipt)),
         Err(slot) => slot,
     };
     let fields = Fields::of_body(body)?;
@@ -21,7 +21,7 @@ pub(super) fn create(request: &mut Request<'_>) -> Outcome {
     .concat();
     runs::deny_unknown(fields, &known, "an Agent Completion")?;
     fields.required_text("instruction")?;
-    let run_request = RunRequest::of(fields)?;
+    let run_request = RunRequest::parse(fields)?;
     // There is no default, and nothing does not mean the most.
     let cap = match fields.value("generation_spend_cap_usd") {
         Some(value) if !value.is_null() => runs::spend_cap(fields)?,
@@ -41,7 +41,7 @@ pub(super) fn create(request: &mut Request<'_>) -> Outcome {
 }
 
 /// `GET /v1/agent-runs`: newest first.
-pub(super) fn list(request: &mut Request<'_>) -> Outcome {
+pub(super) fn list(request: &mut Request<'_>) -> ApiResult {
     let filter = RunFilter {
         workspace: request.workspace().to_owned(),
         kind: RunKind::Agent,

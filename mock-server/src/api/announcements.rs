@@ -16,8 +16,8 @@ use crate::engine::{Ended, Host, State};
 pub(crate) fn announce_ended(state: &mut State) {
     for ended in state.take_ended() {
         let announcement = match ended {
-            Ended::Job(number) => state.jobs.get(number).and_then(of_job),
-            Ended::Run(number) => state.runs.get(number).and_then(of_run),
+            Ended::Job(number) => state.jobs.get(number).and_then(job_announcement),
+            Ended::Run(number) => state.runs.get(number).and_then(run_announcement),
         };
         if let Some(announcement) = announcement {
             state.announce(announcement);
@@ -27,7 +27,7 @@ pub(crate) fn announce_ended(state: &mut State) {
 
 /// What the receiver of a job's webhook is told of its end; nothing of a job that runs, or that
 /// has no webhook.
-fn of_job(job: &Job) -> Option<Announcement> {
+fn job_announcement(job: &Job) -> Option<Announcement> {
     let url = job.webhook_url.clone()?;
     let event = match job.status {
         JobStatus::Completed => "job.completed",
@@ -71,7 +71,7 @@ fn typed(artifact: Value) -> Value {
 }
 
 /// What the receiver of a run's webhook is told of its end; nothing of a run that goes on, or that has no webhook.
-fn of_run(run: &Run) -> Option<Announcement> {
+fn run_announcement(run: &Run) -> Option<Announcement> {
     let url = run.config.webhook_url.clone()?;
     let (status, outcome) = match run.status {
         RunStatus::Completed if run.config.planned_outcome == PlannedOutcome::Degraded => {

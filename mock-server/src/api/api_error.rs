@@ -12,10 +12,10 @@ const MAX_NAME_CHARS: usize = 100;
 
 /// A refusal.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct ApiError(Box<Refusal>);
+pub(crate) struct ApiError(Box<Inner>);
 
 #[derive(Clone, Debug, PartialEq)]
-struct Refusal {
+struct Inner {
     status: u16,
     code: ErrorCode,
     message: String,
@@ -29,7 +29,7 @@ impl ApiError {
     /// With the status of the catalogue; `400` for a code that it gives none.
     pub(crate) fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         let status = code.entry().and_then(|entry| entry.status).unwrap_or(400);
-        Self(Box::new(Refusal {
+        Self(Box::new(Inner {
             status,
             code,
             message: message.into(),
@@ -90,7 +90,7 @@ impl ApiError {
 
     /// The body on that host.
     pub(crate) fn body(&self, host: Host, request_id: &str) -> Value {
-        let Refusal {
+        let Inner {
             code,
             message,
             details,
@@ -180,26 +180,26 @@ mod tests {
 
     #[test]
     fn the_open_envelope_has_code_message_and_request_id() {
-        let failure = ApiError::new(ErrorCode::DatabaseBusy, "Busy.")
+        let error = ApiError::new(ErrorCode::DatabaseBusy, "Busy.")
             .retry_after(Duration::from_millis(1500));
-        assert_eq!(failure.status(), 503);
-        assert_eq!(failure.headers(), [("retry-after", "2".to_owned())]);
+        assert_eq!(error.status(), 503);
+        assert_eq!(error.headers(), [("retry-after", "2".to_owned())]);
         let expected =
             json!({"error": {"code": "database_busy", "message": "Busy.", "request_id": "req_1"}});
-        assert_eq!(failure.body(Host::Open, "req_1"), expected);
+        assert_eq!(error.body(Host::Open, "req_1"), expected);
     }
 
     #[test]
     fn the_developer_envelope_says_what_to_do() {
-        let failure = ApiError::field("duration", "must be from 4 to 15");
+        let error = ApiError::field("duration", "must be from 4 to 15");
         let expected = json!({"error": {
             "code": "invalid_request", "message": "`duration` must be from 4 to 15", "request_id": "req_1",
             "category": "validation", "stage": "validation", "public_reason": "invalid_input",
             "retryable": false, "retry_after_seconds": null, "next_action": "fix_input",
             "details": {"field": "duration"}
         }});
-        assert_eq!(failure.body(Host::Developer, "req_1"), expected);
-        assert_eq!(failure.headers(), []);
+        assert_eq!(error.body(Host::Developer, "req_1"), expected);
+        assert_eq!(error.headers(), []);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use svc_sdk::contract::{Budget, ErrorCode};
 
 use super::api_error::ApiError;
 use super::response::{Headers, error_response, response};
-use crate::engine::{Fault, FaultKind, Host, Reply, Wire};
+use crate::engine::{Fault, FaultKind, Host, Reply, Transmission};
 
 /// How long the fault `delay` takes where it does not say.
 const DELAY: Duration = Duration::from_secs(1);
@@ -33,14 +33,14 @@ pub(crate) fn fault_response(
     let wait = Duration::from_secs(fault.retry_after_seconds.unwrap_or(1));
     match fault.kind {
         FaultKind::Status503 => {
-            let failure =
+            let error =
                 ApiError::new(ErrorCode::DatabaseBusy, "The database is busy.").retry_after(wait);
-            Some(error_response(host, request_id, headers, &failure))
+            Some(error_response(host, request_id, headers, &error))
         }
         FaultKind::Status429 => {
             let message = format!("The budget of {}s is spent.", budget.as_str());
-            let failure = ApiError::new(ErrorCode::RateLimited, message).retry_after(wait);
-            let failure = failure.detail("scope", json!(budget.as_str()));
+            let error = ApiError::new(ErrorCode::RateLimited, message).retry_after(wait);
+            let error = error.detail("scope", json!(budget.as_str()));
             let mut headers = headers.clone();
             for (name, value) in &mut headers {
                 match *name {
@@ -49,7 +49,7 @@ pub(crate) fn fault_response(
                     _ => {}
                 }
             }
-            Some(error_response(host, request_id, &headers, &failure))
+            Some(error_response(host, request_id, &headers, &error))
         }
         FaultKind::Status502Html => Some(response(
             502,
@@ -66,8 +66,10 @@ pub(crate) fn fault_response(
 /// What becomes of the answer on its way out.
 pub(crate) fn apply_fault(reply: &mut Reply, fault: Option<FaultKind>) {
     match fault {
-        Some(FaultKind::DropBefore | FaultKind::DropAfter) => reply.wire = Wire::Close,
-        Some(FaultKind::Truncate) => reply.wire = Wire::Truncate,
+        Some(FaultKind::DropBefore | FaultKind::DropAfter) => {
+            reply.transmission = Transmission::Close
+        }
+        Some(FaultKind::Truncate) => reply.transmission = Transmission::Truncate,
         Some(FaultKind::Garbage) => {
             *reply.response.status_mut() = StatusCode::OK;
             *reply.response.body_mut() = Bytes::from_static(GARBAGE);
@@ -92,5 +94,5 @@ pub(crate) fn delay(fault: &Fault) -> Duration {
 
 /// The status that the caller sees, if any.
 pub(crate) fn status_of(reply: &Reply) -> Option<u16> {
-    (reply.wire != Wire::Close).then(|| reply.response.status().as_u16())
+    (reply.transmission != Transmission::Close).then(|| reply.response.status().as_u16())
 }

@@ -7,7 +7,7 @@ use super::avatars::finished_avatar_handle;
 use super::fields::{Fields, MediaKind};
 use super::generation::COMMON_FIELDS;
 use super::request::Request;
-use super::response::Outcome;
+use super::response::ApiResult;
 use super::submit::{self, JobDraft, ResourceChange};
 use crate::engine::directives::Directives;
 use crate::engine::jobs::JobType;
@@ -22,7 +22,7 @@ const MAX_VIDEO_INPUTS: usize = 50;
 const FACE_SWAP_SECONDS: u64 = 5;
 
 /// `POST /v1/avatar-1.0/talking-video`.
-pub(super) fn talking_video(request: &mut Request<'_>) -> Outcome {
+pub(super) fn talking_video(request: &mut Request<'_>) -> ApiResult {
     submit::submit_versioned(request, |request, fields| {
         let (speech, directives) = read_speech(request, fields)?;
         let preview_id = None;
@@ -83,13 +83,13 @@ pub(super) fn read_speech(
         (Some(script), None) => script.to_owned(),
         (None, Some(inputs)) => {
             // Their shape is not specified: what is said is in `script` or `text`.
-            let caption_text = |input: &Value| {
-                let caption_text = input.get("script").or_else(|| input.get("text"))?;
-                Some(caption_text.as_str()?.to_owned())
+            let spoken_text = |input: &Value| {
+                let spoken_text = input.get("script").or_else(|| input.get("text"))?;
+                Some(spoken_text.as_str()?.to_owned())
             };
             inputs
                 .iter()
-                .filter_map(caption_text)
+                .filter_map(spoken_text)
                 .collect::<Vec<_>>()
                 .join(" ")
         }
@@ -106,13 +106,13 @@ pub(super) fn read_speech(
         text,
         quality: quality.map(Quality::named).unwrap_or_default(),
     };
-    let directives = Directives::of(fields.texts().iter().map(String::as_str));
+    let directives = Directives::parse(fields.texts().iter().map(String::as_str));
     Ok((speech, directives))
 }
 
 /// The alias `avatar-face-swap/v1.0`, which has no canonical path: `avatar_handle`, and the
 /// `video_url` or `image_url` in which its face is put.
-pub(super) fn face_swap(request: &mut Request<'_>) -> Outcome {
+pub(super) fn face_swap(request: &mut Request<'_>) -> ApiResult {
     submit::submit_versioned(request, |request, fields| {
         let own = ["avatar_handle", "video_url", "image_url"];
         let known = |name: &str| own.contains(&name) || COMMON_FIELDS.contains(&name);
@@ -142,7 +142,7 @@ pub(super) fn face_swap(request: &mut Request<'_>) -> Outcome {
         let draft = JobDraft {
             job_type: JobType::AvatarFaceSwap,
             model: "avatar-face-swap",
-            directives: Directives::of(fields.texts().iter().map(String::as_str)),
+            directives: Directives::parse(fields.texts().iter().map(String::as_str)),
             price: price(JobType::AvatarFaceSwap, "", 1),
             spec,
             files: 1,

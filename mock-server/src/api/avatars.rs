@@ -10,7 +10,7 @@ use super::api_error::ApiError;
 use super::fields::{Fields, MediaKind};
 use super::generation::COMMON_FIELDS;
 use super::request::Request;
-use super::response::{Answer, Outcome};
+use super::response::{ApiResponse, ApiResult};
 use super::submit::{self, JobDraft, ResourceChange};
 use super::{pagination, resources, search};
 use crate::catalog_data::avatars::{self, AVATARS, StockAvatar};
@@ -25,7 +25,7 @@ use crate::media::Spec;
 const MAX_HANDLE_CHARS: usize = 40;
 
 /// `POST /v1/avatar-1.0/generate`.
-pub(super) fn generate(request: &mut Request<'_>) -> Outcome {
+pub(super) fn generate(request: &mut Request<'_>) -> ApiResult {
     submit::submit_versioned(request, read)
 }
 
@@ -36,7 +36,7 @@ fn read(request: &Request<'_>, fields: Fields<'_>) -> Result<(JobDraft, Resource
         |name: &str| matches!(name, "avatar_handle" | "input") || COMMON_FIELDS.contains(&name);
     fields.deny_unknown(known, "avatar-1.0")?;
     let handle = fields.required_text("avatar_handle")?;
-    if !is_handle(handle) {
+    if !is_valid_handle(handle) {
         let problem = "must be 1 to 40 lower-case letters, digits, `-` and `_`";
         return Err(fields.error("avatar_handle", problem));
     }
@@ -65,7 +65,7 @@ fn read(request: &Request<'_>, fields: Fields<'_>) -> Result<(JobDraft, Resource
     let draft = JobDraft {
         job_type: JobType::AvatarGeneration,
         model: "avatar-1.0",
-        directives: Directives::of(fields.texts().iter().map(String::as_str)),
+        directives: Directives::parse(fields.texts().iter().map(String::as_str)),
         price: price(JobType::AvatarGeneration, "", 1),
         spec: Spec::Image {
             width: 720,
@@ -81,11 +81,11 @@ fn read(request: &Request<'_>, fields: Fields<'_>) -> Result<(JobDraft, Resource
     Ok((draft, ResourceChange::Create(about)))
 }
 
-fn is_handle(text: &str) -> bool {
-    let fits = |byte: u8| {
+fn is_valid_handle(text: &str) -> bool {
+    let is_handle_byte = |byte: u8| {
         byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-' || byte == b'_'
     };
-    (1..=MAX_HANDLE_CHARS).contains(&text.len()) && text.bytes().all(fits)
+    (1..=MAX_HANDLE_CHARS).contains(&text.len()) && text.bytes().all(is_handle_byte)
 }
 
 /// The workspace's avatar of that handle: made, or in the making. The handle of one that failed or
@@ -118,12 +118,12 @@ pub(super) fn finished_avatar_handle<'b>(
 }
 
 /// `GET /v1/avatar-1.0/avatars`: those that `avatar-1.0` made.
-pub(super) fn list_canonical(request: &mut Request<'_>) -> Outcome {
+pub(super) fn list_canonical(request: &mut Request<'_>) -> ApiResult {
     list(request, |avatar| avatar.canonical)
 }
 
 /// `GET /v1/avatars`: all that the key can see.
-pub(super) fn list_all(request: &mut Request<'_>) -> Outcome {
+pub(super) fn list_all(request: &mut Request<'_>) -> ApiResult {
     list(request, |_| true)
 }
 
@@ -143,7 +143,7 @@ impl Listed<'_> {
     }
 }
 
-fn list(request: &mut Request<'_>, listed: fn(&StockAvatar) -> bool) -> Outcome {
+fn list(request: &mut Request<'_>, listed: fn(&StockAvatar) -> bool) -> ApiResult {
     let limit = pagination::limit(request)?;
     let cursor = request.parameter("cursor")?;
     let (state, workspace) = (&*request.state, request.workspace());
@@ -174,35 +174,35 @@ fn list(request: &mut Request<'_>, listed: fn(&StockAvatar) -> bool) -> Outcome 
             Listed::Stock(avatar) => stock_view(avatar, request.hosts),
         })
         .collect();
-    Ok(Answer::page(items, next.as_ref().map(Listed::id)))
+    Ok(ApiResponse::page(items, next.as_ref().map(Listed::id)))
 }
 
 /// `GET /v1/avatar-1.0/avatars/{id}`.
-pub(super) fn get_canonical(request: &mut Request<'_>) -> Outcome {
+pub(super) fn get_canonical(request: &mut Request<'_>) -> ApiResult {
     get(request, |avatar| avatar.canonical)
 }
 
 /// `GET /v1/avatars/{id}`.
-pub(super) fn get_any(request: &mut Request<'_>) -> Outcome {
+pub(super) fn get_any(request: &mut Request<'_>) -> ApiResult {
     get(request, |_| true)
 }
 
-fn get(request: &mut Request<'_>, seen: fn(&StockAvatar) -> bool) -> Outcome {
+fn get(request: &mut Request<'_>, seen: fn(&StockAvatar) -> bool) -> ApiResult {
     match avatars::by_id(request.id()).filter(|avatar| seen(avatar)) {
-        Some(avatar) => Ok(Answer::data(200, stock_view(avatar, request.hosts))),
+        Some(avatar) => Ok(ApiResponse::data(200, stock_view(avatar, request.hosts))),
         None => resources::get(request, Kind::Avatar),
     }
 }
 
 /// `POST /v1/avatar-catalog/search`: first-party avatars by name and by what they are like.
-pub(super) fn search_catalog(request: &mut Request<'_>) -> Outcome {
-    let wanted = search::wanted(request)?;
+pub(super) fn search_catalog(request: &mut Request<'_>) -> ApiResult {
+    let query = search::read_query(request)?;
     let found = AVATARS.iter().filter(|avatar| {
         let texts = [avatar.name, avatar.handle].into_iter();
-        wanted.fits(texts.chain(avatar.tags.iter().copied()))
+        query.matches_all_words(texts.chain(avatar.tags.iter().copied()))
     });
     let views = found.map(|avatar| stock_view(avatar, request.hosts));
-    Ok(Answer::list(views.take(wanted.limit).collect()))
+    Ok(ApiResponse::list(views.take(query.limit).collect()))
 }
 
 fn stock_view(avatar: &StockAvatar, hosts: &Hosts) -> Value {
@@ -225,10 +225,10 @@ mod tests {
     #[test]
     fn a_handle_is_short_and_plain() {
         for good in ["a", "news-anchor_2", &"x".repeat(40)] {
-            assert!(is_handle(good), "{good}");
+            assert!(is_valid_handle(good), "{good}");
         }
         for bad in ["", "Ada", "a b", "ä", "a/b", &"x".repeat(41)] {
-            assert!(!is_handle(bad), "{bad}");
+            assert!(!is_valid_handle(bad), "{bad}");
         }
     }
 }

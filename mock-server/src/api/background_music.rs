@@ -6,28 +6,28 @@ use svc_sdk::contract::ErrorCode;
 use super::api_error::ApiError;
 use super::fields::Fields;
 use super::request::Request;
-use super::response::{Answer, Outcome};
+use super::response::{ApiResponse, ApiResult};
 use crate::catalog_data::music::{CATEGORIES, TRACKS, Track};
 use crate::engine::Hosts;
 
 /// `GET /v1/bgm/catalog`.
-pub(super) fn list(request: &mut Request<'_>) -> Outcome {
+pub(super) fn list(request: &mut Request<'_>) -> ApiResult {
     let view = |track| view(track, request.hosts);
-    Ok(Answer::list(TRACKS.iter().map(view).collect()))
+    Ok(ApiResponse::list(TRACKS.iter().map(view).collect()))
 }
 
 /// `GET /v1/bgm/categories`.
-pub(super) fn categories(_: &mut Request<'_>) -> Outcome {
+pub(super) fn categories(_: &mut Request<'_>) -> ApiResult {
     let categories = CATEGORIES.iter().map(|(id, name)| {
         let of_it = TRACKS.iter().filter(|track| track.category == *id);
         json!({"id": id, "name": name, "track_count": of_it.count()})
     });
-    Ok(Answer::list(categories.collect()))
+    Ok(ApiResponse::list(categories.collect()))
 }
 
 /// `POST /v1/bgm/pick`: one of the tracks of that `category` and `mood`, by chance; `404` where
 /// none is like that.
-pub(super) fn pick(request: &mut Request<'_>) -> Outcome {
+pub(super) fn pick(request: &mut Request<'_>) -> ApiResult {
     let empty_body = json!({});
     let fields = Fields::of_body(request.body.as_ref().unwrap_or(&empty_body))?;
     fields.deny_unknown(|name| matches!(name, "category" | "mood"), "a pick")?;
@@ -40,7 +40,7 @@ pub(super) fn pick(request: &mut Request<'_>) -> Outcome {
         .collect();
     let place = request.state.rng.below(fitting.len());
     match fitting.get(place) {
-        Some(track) => Ok(Answer::data(200, view(track, request.hosts))),
+        Some(track) => Ok(ApiResponse::data(200, view(track, request.hosts))),
         None => {
             let message = "There is no music of that category and mood.";
             Err(ApiError::new(ErrorCode::NotFound, message))

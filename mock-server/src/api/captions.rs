@@ -7,7 +7,7 @@ use super::api_error::ApiError;
 use super::fields::{Fields, MediaKind};
 use super::generation::COMMON_FIELDS;
 use super::request::Request;
-use super::response::Outcome;
+use super::response::ApiResult;
 use super::submit::{self, JobDraft, ResourceChange};
 use crate::engine::directives::Directives;
 use crate::engine::jobs::JobType;
@@ -39,7 +39,7 @@ const CAPTION_TEXTS: [(&str, &str); 4] = [
 ];
 
 /// `POST /v1/video-captions`.
-pub(super) fn create(request: &mut Request<'_>) -> Outcome {
+pub(super) fn create(request: &mut Request<'_>) -> ApiResult {
     submit::submit_versioned(request, |_, fields| read(fields))
 }
 
@@ -56,7 +56,7 @@ fn read(fields: Fields<'_>) -> Result<(JobDraft, ResourceChange), ApiError> {
     let draft = JobDraft {
         job_type: JobType::VideoCaptions,
         model: "video-captions",
-        directives: Directives::of(fields.texts().iter().map(String::as_str)),
+        directives: Directives::parse(fields.texts().iter().map(String::as_str)),
         price: price(JobType::VideoCaptions, "", 1),
         spec: Spec::Captions {
             text: caption_text(language.unwrap_or("en")).to_owned(),

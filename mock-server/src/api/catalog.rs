@@ -5,7 +5,7 @@ use svc_sdk::contract::{Operation, Surface};
 
 use super::models::{capabilities, credits};
 use super::request::Request;
-use super::response::{Answer, Outcome};
+use super::response::{ApiResponse, ApiResult};
 use crate::engine::jobs::JobType;
 use crate::engine::versioned_models::{
     IMAGE_1, MUSIC_SECONDS, Product, TARIFF, USD_PER_CREDIT, VIDEO_1,
@@ -22,12 +22,12 @@ const MODELS: [(&str, &str, &str); 6] = [
 ];
 
 /// `GET /v1/health`, and the hidden `GET /health`.
-pub(super) fn health(_: &mut Request<'_>) -> Outcome {
-    Ok(Answer::data(200, json!({"status": "ok"})))
+pub(super) fn health(_: &mut Request<'_>) -> ApiResult {
+    Ok(ApiResponse::data(200, json!({"status": "ok"})))
 }
 
 /// `GET /v1/catalog`.
-pub(super) fn catalog(_: &mut Request<'_>) -> Outcome {
+pub(super) fn catalog(_: &mut Request<'_>) -> ApiResult {
     let ready: serde_json::Map<_, _> = MODELS
         .iter()
         .map(|(id, ..)| ((*id).to_owned(), json!("ready")))
@@ -44,7 +44,7 @@ pub(super) fn catalog(_: &mut Request<'_>) -> Outcome {
             "charged": "reserved at the submit, captured on completion, refunded otherwise",
         },
     });
-    Ok(Answer::data(200, catalog))
+    Ok(ApiResponse::data(200, catalog))
 }
 
 /// The ids of the models in the catalog.

@@ -103,7 +103,7 @@ fn page_headers() -> Headers {
 }
 
 fn body_of(top_up: &TopUp, hosts: &Hosts) -> String {
-    let facts = format!(
+    let context = format!(
         "<dl><dt>Amount</dt><dd class=\"amount\">{}</dd><dt>Status</dt><dd role=\"status\">{}</dd>\
 <dt>Top-up</dt><dd>{}</dd></dl>",
         dollars(top_up.amount()),
@@ -128,7 +128,7 @@ fn body_of(top_up: &TopUp, hosts: &Hosts) -> String {
     let back = top_up
         .redirect_url()
         .map(|url| format!("<p><a href=\"{}\">Continue</a></p>", escaped(url)));
-    format!("{facts}{rest}{}", back.unwrap_or_default())
+    format!("{context}{rest}{}", back.unwrap_or_default())
 }
 
 /// A whole page that needs nothing from anywhere.

@@ -4,7 +4,7 @@ use svc_sdk::contract::{ErrorCode, Operation};
 
 use super::api_error::ApiError;
 use super::request::Request;
-use super::response::Outcome;
+use super::response::ApiResult;
 use super::{
     account, actions, admission_preview, agent, avatar_videos, avatars, background_music, captions,
     catalog, estimate, events, formats, image, jobs, model_aliases, models, previews, queues,
@@ -14,7 +14,7 @@ use crate::engine::resources::Kind;
 use crate::engine::runs::RunKind;
 
 /// What each operation does.
-pub(super) fn dispatch(request: &mut Request<'_>) -> Outcome {
+pub(super) fn dispatch(request: &mut Request<'_>) -> ApiResult {
     use Operation as Op;
     match request.operation {
         Op::ImageGenerate => image::generate(request),
@@ -62,15 +62,17 @@ pub(super) fn dispatch(request: &mut Request<'_>) -> Outcome {
         Op::Music1Generate => versioned_models::music(request),
         Op::HiddenAdmissionPreview => admission_preview::preview(request),
         Op::AliasAvatarV10 | Op::AliasAvatar10Generate => {
-            model_aliases::of(request, avatars::generate)
+            model_aliases::run_canonical(request, avatars::generate)
         }
         Op::AliasAvatar10TalkingVideo | Op::AliasAvatarVideoV10 => {
-            model_aliases::of(request, avatar_videos::talking_video)
+            model_aliases::run_canonical(request, avatar_videos::talking_video)
         }
-        Op::AliasAvatarFaceSwapV10 => model_aliases::of(request, avatar_videos::face_swap),
-        Op::AliasImage10 => model_aliases::of(request, versioned_models::image),
-        Op::AliasVideo10 => model_aliases::of(request, versioned_models::video),
-        Op::AliasMusic10 => model_aliases::of(request, versioned_models::music),
+        Op::AliasAvatarFaceSwapV10 => {
+            model_aliases::run_canonical(request, avatar_videos::face_swap)
+        }
+        Op::AliasImage10 => model_aliases::run_canonical(request, versioned_models::image),
+        Op::AliasVideo10 => model_aliases::run_canonical(request, versioned_models::video),
+        Op::AliasMusic10 => model_aliases::run_canonical(request, versioned_models::music),
         Op::VideoCaptionsCreate => captions::create(request),
         Op::VideoCaptionsGet => resources::get(request, Kind::Captions),
         Op::TrendingVideosSearch => trending::search(request),

@@ -8,7 +8,7 @@ use crate::engine::output_schema::Violation;
 
 /// What the details are made from.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Facts {
+pub(super) struct ErrorContext {
     /// Whose failure it is.
     pub(super) id: String,
     /// How many images were made.
@@ -18,8 +18,8 @@ pub(super) struct Facts {
     pub(super) violations: Vec<Violation>,
 }
 
-impl Facts {
-    pub(super) fn of_a_job(id: &str) -> Self {
+impl ErrorContext {
+    pub(super) fn for_job(id: &str) -> Self {
         Self {
             id: id.to_owned(),
             ..Self::default()
@@ -28,18 +28,18 @@ impl Facts {
 }
 
 /// The details of a failure, where its code has any.
-pub(super) fn details(code: &ErrorCode, facts: &Facts) -> Option<Value> {
+pub(super) fn details(code: &ErrorCode, context: &ErrorContext) -> Option<Value> {
     Some(match code {
         ErrorCode::OutputSchemaUnsatisfied => {
-            let harvested = match facts.images {
+            let harvested = match context.images {
                 0 => json!({}),
                 images => json!({"image": images}),
             };
-            let mut details = json!({"violations": facts.violations, "harvested": harvested});
+            let mut details = json!({"violations": context.violations, "harvested": harvested});
             if let Some(fields) = details.as_object_mut()
-                && !facts.rejected_urls.is_empty()
+                && !context.rejected_urls.is_empty()
             {
-                fields.insert("rejected_urls".to_owned(), json!(facts.rejected_urls));
+                fields.insert("rejected_urls".to_owned(), json!(context.rejected_urls));
             }
             details
         }
@@ -47,7 +47,7 @@ pub(super) fn details(code: &ErrorCode, facts: &Facts) -> Option<Value> {
             json!({"reason": "The agent said that it did not deliver, as a magic word asked."})
         }
         ErrorCode::IncompleteAssembly => {
-            let token = facts.id.split_once('_').map_or("", |(_, token)| token);
+            let token = context.id.split_once('_').map_or("", |(_, token)| token);
             let job = json!({
                 "id": format!("job_{token}"),
                 "type": "image_generation",

@@ -6,12 +6,12 @@ use serde_json::{Value, json};
 use super::job_view::error_of;
 use super::jobs::find;
 use super::request::Request;
-use super::response::{Answer, Outcome};
+use super::response::{ApiResponse, ApiResult};
 use crate::engine::Time;
 use crate::engine::jobs::Job;
 
 /// Oldest first.
-pub(super) fn list(request: &mut Request<'_>) -> Outcome {
+pub(super) fn list(request: &mut Request<'_>) -> ApiResult {
     let now = request.now();
     let job = find(request)?;
     let mut events = timeline(job, now);
@@ -23,7 +23,7 @@ pub(super) fn list(request: &mut Request<'_>) -> Outcome {
         }
         event
     }));
-    Ok(Answer::list(events))
+    Ok(ApiResponse::list(events))
 }
 
 /// The stations of the job's course that it has come to, and its end.

@@ -149,8 +149,8 @@ impl<'b> Fields<'b> {
         }
         match items.iter().position(|item| !item.is_object()) {
             Some(place) => {
-                let failure = self.error(&format!("{name}[{place}]"), "must be an object");
-                Err(failure.detail("index", json!(place)))
+                let error = self.error(&format!("{name}[{place}]"), "must be an object");
+                Err(error.detail("index", json!(place)))
             }
             None => Ok(Some(items)),
         }
@@ -338,13 +338,13 @@ mod tests {
         read: impl Fn(Fields<'_>) -> Result<T, ApiError>,
     ) -> String {
         let fields = Fields::of_body(&body).unwrap();
-        let failure = read(fields).unwrap_err();
-        let envelope = failure.body(crate::engine::Host::Open, "req_1");
+        let error = read(fields).unwrap_err();
+        let envelope = error.body(crate::engine::Host::Open, "req_1");
         assert!(
             envelope["error"]["message"]
                 .as_str()
                 .unwrap()
-                .contains(failure.field_name().unwrap())
+                .contains(error.field_name().unwrap())
         );
         envelope["error"]["message"].as_str().unwrap().to_owned()
     }

@@ -6,7 +6,7 @@ use svc_sdk::contract::{ErrorCode, RunStatus};
 use super::api_error::ApiError;
 use super::fields::Fields;
 use super::request::{IdempotencySlot, Request};
-use super::response::{Answer, Outcome};
+use super::response::{ApiResponse, ApiResult};
 use super::runs::{self, COMMUNICATION_FIELDS, RunDefaults, RunRequest};
 use super::{pagination, strict_json};
 use crate::engine::formats::{CREATED_AT, Condition, FORMATS, Format, NotCallable, Owner};
@@ -27,7 +27,7 @@ const FIELDS: [&str; 9] = [
 ];
 
 /// `GET /v1/formats`: those that the key sees; `limit` and `cursor` page through them.
-pub(super) fn list(request: &mut Request<'_>) -> Outcome {
+pub(super) fn list(request: &mut Request<'_>) -> ApiResult {
     let limit = pagination::limit(request)?;
     let workspace = request.workspace();
     let find_visible = || {
@@ -44,25 +44,25 @@ pub(super) fn list(request: &mut Request<'_>) -> Outcome {
     };
     let (shown, next) = pagination::page(find_visible().skip(after), limit);
     let items = shown.into_iter().map(view).collect();
-    Ok(Answer::page(items, next.map(|format| format.id)))
+    Ok(ApiResponse::page(items, next.map(|format| format.id)))
 }
 
 /// `GET /v1/formats/{format_id}` and `GET /v1/formats/{handle}/{slug}`.
-pub(super) fn get(request: &mut Request<'_>) -> Outcome {
-    Ok(Answer::data(200, view(find_visible(request)?)))
+pub(super) fn get(request: &mut Request<'_>) -> ApiResult {
+    Ok(ApiResponse::data(200, view(find_visible(request)?)))
 }
 
 /// `GET …/runs`: the workspace's runs of a Format, newest first.
-pub(super) fn list_runs(request: &mut Request<'_>) -> Outcome {
+pub(super) fn list_runs(request: &mut Request<'_>) -> ApiResult {
     let format = find_visible(request)?;
     runs::list(request, &filter(request, format))
 }
 
 /// `POST …/runs`.
-pub(super) fn run(request: &mut Request<'_>) -> Outcome {
+pub(super) fn run(request: &mut Request<'_>) -> ApiResult {
     let format = find_callable(request)?;
     let slot = match replay(request, "formats_runs_create", format)? {
-        Ok(receipt) => return Ok(Answer::data(200, receipt)),
+        Ok(receipt) => return Ok(ApiResponse::data(200, receipt)),
         Err(slot) => slot,
     };
     let (run_request, rejects) = read(request, format, Fields::of_body(request.body()?)?)?;
@@ -92,7 +92,7 @@ pub(super) fn read(
 ) -> Result<(RunRequest, bool), ApiError> {
     let known = [FIELDS.as_slice(), COMMUNICATION_FIELDS.as_slice()].concat();
     runs::deny_unknown(fields, &known, "a Format run")?;
-    let run_request = RunRequest::of(fields)?;
+    let run_request = RunRequest::parse(fields)?;
     run_request.check_content(fields)?;
     let rejects = fields.one_of("on_active_run", &["reject"])?.is_some();
     validate_previous_run(request, format, &run_request)?;
@@ -161,14 +161,14 @@ fn validate_previous_run(
     };
     if run.config.subject.as_deref() != Some(format.id) {
         let message = "The run to continue is one of another Format.";
-        let failure = ApiError::new(ErrorCode::PreviousRunFormatMismatch, message);
-        return Err(failure.detail("previous_format_id", json!(run.config.subject)));
+        let error = ApiError::new(ErrorCode::PreviousRunFormatMismatch, message);
+        return Err(error.detail("previous_format_id", json!(run.config.subject)));
     }
     let (has_thread, artifacts) = (run.has_thread(), run.ready_artifacts().len());
     if run.status.is_terminal() && !has_thread && artifacts == 0 {
         let message = "There is nothing to continue.";
-        let failure = ApiError::new(ErrorCode::PreviousRunNotResumable, message);
-        return Err(failure
+        let error = ApiError::new(ErrorCode::PreviousRunNotResumable, message);
+        return Err(error
             .detail("previous_run_status", json!(run.status))
             .detail("has_thread", json!(has_thread))
             .detail("artifact_count", json!(artifacts)));
@@ -207,8 +207,8 @@ pub(super) fn check_previous_run_ended(
         None => Ok(()),
         Some(status) => {
             let message = format!("The run to continue is {status}.");
-            let failure = ApiError::new(ErrorCode::PreviousRunNotTerminal, message);
-            Err(failure.detail("previous_run_status", json!(status)))
+            let error = ApiError::new(ErrorCode::PreviousRunNotTerminal, message);
+            Err(error.detail("previous_run_status", json!(status)))
         }
     }
 }

@@ -23,7 +23,7 @@ pub(super) const COMMON_FIELDS: [&str; 4] =
 
 /// A generation that can be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Order {
+pub(crate) struct Generation {
     pub(crate) model: &'static Model,
     pub(crate) resolution: String,
     pub(crate) aspect_ratio: String,
@@ -59,30 +59,31 @@ pub(crate) fn read(
     model: &str,
     fields: Fields<'_>,
     has_model: bool,
-) -> Result<(Order, CommunicationOptions), ApiError> {
-    let order = match model {
-        "auto" if router == Router::Video => cheapest(fields, has_model)?,
+) -> Result<(Generation, CommunicationOptions), ApiError> {
+    let generation = match model {
+        "auto" if router == Router::Video => cheapest_generation(fields, has_model)?,
         _ => {
-            let model = models::of(router).find(|known| known.id == model);
+            let model = models::for_router(router).find(|known| known.id == model);
             let model =
                 model.ok_or_else(|| ApiError::field("model", "is not the id of a model here"))?;
             validate(model, fields, has_model, false)?
         }
     };
-    Ok((order, communication(fields)?))
+    Ok((generation, communication(fields)?))
 }
 
 /// The cheapest order that the request's inputs allow.
-fn cheapest(fields: Fields<'_>, has_model: bool) -> Result<Order, ApiError> {
-    let judged = models::of(Router::Video).map(|model| validate(model, fields, has_model, true));
-    let (orders, refusals): (Vec<_>, Vec<_>) = judged.partition(Result::is_ok);
+fn cheapest_generation(fields: Fields<'_>, has_model: bool) -> Result<Generation, ApiError> {
+    let judged =
+        models::for_router(Router::Video).map(|model| validate(model, fields, has_model, true));
+    let (generations, refusals): (Vec<_>, Vec<_>) = judged.partition(Result::is_ok);
     // Of those that cost the same `min_by_key` gives the first.
-    if let Some(order) = orders
+    if let Some(generation) = generations
         .into_iter()
         .flatten()
-        .min_by_key(|order| order.price.total)
+        .min_by_key(|generation| generation.price.total)
     {
-        return Ok(order);
+        return Ok(generation);
     }
     let mut refusals = refusals.into_iter().filter_map(Result::err);
     let first = refusals.next();
@@ -102,7 +103,7 @@ pub(super) fn validate(
     fields: Fields<'_>,
     has_model: bool,
     auto: bool,
-) -> Result<Order, ApiError> {
+) -> Result<Generation, ApiError> {
     let known = |name: &str| {
         model.takes(name) || COMMON_FIELDS.contains(&name) || (has_model && name == "model")
     };
@@ -148,7 +149,7 @@ pub(super) fn validate(
 
     let resolution = resolution.unwrap_or(profile.default_resolution());
     let price = price(model, resolution, duration.or(count).unwrap_or(1));
-    Ok(Order {
+    Ok(Generation {
         model,
         resolution: resolution.to_owned(),
         aspect_ratio: aspect_ratio
@@ -157,7 +158,7 @@ pub(super) fn validate(
         duration: duration.unwrap_or_default(),
         images: count.unwrap_or_default(),
         sound: sound || model.lip_sync,
-        directives: Directives::of(prompt),
+        directives: Directives::parse(prompt),
         price: price.ok_or_else(|| fields.error("resolution", "has no price"))?,
     })
 }
@@ -214,22 +215,25 @@ mod tests {
 
     use super::*;
 
-    fn order(router: Router, body: &Value) -> Result<(Order, CommunicationOptions), ApiError> {
+    fn generation(
+        router: Router,
+        body: &Value,
+    ) -> Result<(Generation, CommunicationOptions), ApiError> {
         let model = body["model"].as_str().unwrap();
         read(router, model, Fields::of_body(body).unwrap(), true)
     }
 
     #[track_caller]
     fn price_of(body: Value) -> (&'static str, String) {
-        let (order, _) = order(Router::Video, &body).unwrap();
-        (order.model.id, order.price.total.to_string())
+        let (generation, _) = generation(Router::Video, &body).unwrap();
+        (generation.model.id, generation.price.total.to_string())
     }
 
     #[track_caller]
     fn refused(router: Router, body: Value) -> String {
-        let failure = order(router, &body).expect_err(&body.to_string());
-        assert_eq!(failure.status(), 400);
-        failure.field_name().unwrap().to_owned()
+        let error = generation(router, &body).expect_err(&body.to_string());
+        assert_eq!(error.status(), 400);
+        error.field_name().unwrap().to_owned()
     }
 
     const IMAGE: &str = "https://media.example/a.png";
@@ -278,7 +282,7 @@ mod tests {
                 .unwrap()
                 .extend(count.as_object().unwrap().clone());
             assert_eq!(
-                order(Router::Image, &body)
+                generation(Router::Image, &body)
                     .unwrap()
                     .0
                     .price
@@ -492,7 +496,7 @@ mod tests {
         for (more, field) in rows {
             assert_eq!(refused(Router::Image, with(&more)), field, "{more}");
         }
-        let communication = |more: Value| order(Router::Image, &with(&more)).unwrap().1;
+        let communication = |more: Value| generation(Router::Image, &with(&more)).unwrap().1;
         assert_eq!(communication(json!({"wait_timeout_seconds": 5})).wait, None);
         assert_eq!(
             communication(json!({"mode": "sync"})).wait,

@@ -11,28 +11,28 @@ use super::api_error::ApiError;
 use super::dispatch::dispatch;
 use super::pending_reply::predict;
 use super::request::Request;
-use super::response::{Answer, Headers, Wait, error_response, json_response};
+use super::response::{ApiResponse, Headers, JobWait, error_response, json_response};
 use super::route::Route;
 use super::{apply_fault, mcp, media_host, request_checks};
 use crate::engine::{Call, Fault, Host, Hosts, PendingReply, Reply, State, journal};
 
 /// Answers a request and writes it into the journal.
 pub(crate) fn handle(state: &mut State, hosts: &Hosts, call: &Call) -> Reply {
-    let route = Route::of(call, hosts);
+    let route = Route::resolve(call, hosts);
     let request_id = state.rng.id("req");
     let fault = state
         .fault_rules
         .next_fault(call.host, route.name(), &mut state.fault_rng);
     let mut reply = match call.host {
         Host::Open | Host::Developer => {
-            on_a_surface(state, hosts, call, &route, &request_id, fault.as_ref())
+            handle_api_request(state, hosts, call, &route, &request_id, fault.as_ref())
         }
         Host::Media | Host::Control => {
             let fault_response = fault.as_ref().and_then(|fault| {
                 let budget = route.budget(call.request.method());
                 apply_fault::fault_response(fault, call.host, budget, &request_id, &Headers::new())
             });
-            Reply::now(
+            Reply::immediate(
                 fault_response
                     .unwrap_or_else(|| media_host::answer(state, hosts, call, &route, &request_id)),
             )
@@ -76,7 +76,7 @@ pub(crate) fn handle(state: &mut State, hosts: &Hosts, call: &Call) -> Reply {
 }
 
 /// A request of the open or the developer surface.
-fn on_a_surface(
+fn handle_api_request(
     state: &mut State,
     hosts: &Hosts,
     call: &Call,
@@ -90,22 +90,22 @@ fn on_a_surface(
     if let Some(response) = fault.and_then(|fault| {
         apply_fault::fault_response(fault, call.host, budget, request_id, &headers)
     }) {
-        return Reply::now(response);
+        return Reply::immediate(response);
     }
     if let (None, Some(caller), Route::Operation(Operation::Mcp, _)) =
         (&caller_check.error, &caller_check.caller, route)
     {
-        let mut exchange = mcp::Exchange {
+        let mut request = mcp::McpRequest {
             state,
             hosts,
             call,
             caller,
             request_id,
         };
-        return Reply::now(mcp::answer(&mut exchange, &headers));
+        return Reply::immediate(mcp::answer(&mut request, &headers));
     }
     let outcome = match (caller_check.error, route) {
-        (Some(failure), _) => Err(failure),
+        (Some(error), _) => Err(error),
         (None, Route::Operation(operation, segments)) => {
             request_checks::check_request(call, *operation, caller_check.caller.as_ref()).and_then(
                 |body| {
@@ -136,19 +136,19 @@ fn on_a_surface(
     };
     match outcome {
         Ok(answer) => accepted(call.host, request_id, headers, answer),
-        Err(failure) => Reply::now(error_response(call.host, request_id, &headers, &failure)),
+        Err(error) => Reply::immediate(error_response(call.host, request_id, &headers, &error)),
     }
 }
 
-fn accepted(host: Host, request_id: &str, headers: Headers, answer: Answer) -> Reply {
-    let mut reply = Reply::now(json_response(
+fn accepted(host: Host, request_id: &str, headers: Headers, answer: ApiResponse) -> Reply {
+    let mut reply = Reply::immediate(json_response(
         answer.status,
         request_id,
         &headers,
         &answer.body,
     ));
     reply.pending = answer.wait.map(
-        |Wait {
+        |JobWait {
              job_id,
              until,
              receipt,

@@ -109,7 +109,8 @@ pub(super) fn error_of(job: &Job) -> Option<Value> {
     match (&job.status, &job.error) {
         (JobStatus::Failed, Some(code)) => {
             let mut error = json!({"code": code, "message": format!("The job failed: {code}.")});
-            let details = error_details::details(code, &error_details::Facts::of_a_job(&job.id));
+            let details =
+                error_details::details(code, &error_details::ErrorContext::for_job(&job.id));
             if let (Some(details), Some(fields)) = (details, error.as_object_mut()) {
                 fields.insert("details".to_owned(), details);
             }

@@ -8,11 +8,11 @@ use super::api_error::{ApiError, seconds};
 use super::job_view::{artifacts, error_of, with_delivery};
 use super::pagination;
 use super::request::Request;
-use super::response::{Answer, Outcome};
+use super::response::{ApiResponse, ApiResult};
 use crate::engine::jobs::{Job, JobFilter, JobType};
 
 /// `GET /v1/jobs`: newest first, by `status` and `type`; `limit` and `cursor` page through it.
-pub(super) fn list(request: &mut Request<'_>) -> Outcome {
+pub(super) fn list(request: &mut Request<'_>) -> ApiResult {
     let status = match request.parameter("status")? {
         None => None,
         Some(word) => match JobStatus::from(word) {
@@ -63,18 +63,18 @@ pub(super) fn list(request: &mut Request<'_>) -> Outcome {
         .iter()
         .map(|job| with_delivery(request.state, job, request.host, request.hosts))
         .collect();
-    Ok(Answer::page(items, next_cursor))
+    Ok(ApiResponse::page(items, next_cursor))
 }
 
 /// `GET /v1/jobs/{id}`.
-pub(super) fn get(request: &mut Request<'_>) -> Outcome {
+pub(super) fn get(request: &mut Request<'_>) -> ApiResult {
     let job = find(request)?;
     let view = with_delivery(request.state, job, request.host, request.hosts);
-    Ok(Answer::data(200, view))
+    Ok(ApiResponse::data(200, view))
 }
 
 /// `GET /v1/jobs/{id}/status`.
-pub(super) fn status(request: &mut Request<'_>) -> Outcome {
+pub(super) fn status(request: &mut Request<'_>) -> ApiResult {
     let job = find(request)?;
     let payload = json!({
         "job_id": job.id,
@@ -83,22 +83,20 @@ pub(super) fn status(request: &mut Request<'_>) -> Outcome {
         "result_ready": job.status.is_terminal(),
         "next_poll_after_seconds": seconds(request.hosts.client_time(job.timeline.next_poll(&job.status, request.now()))),
     });
-    Ok(Answer::data(200, payload))
+    Ok(ApiResponse::data(200, payload))
 }
 
 /// `GET /v1/jobs/{id}/result`.
-pub(super) fn result(request: &mut Request<'_>) -> Outcome {
+pub(super) fn result(request: &mut Request<'_>) -> ApiResult {
     let job = find(request)?;
     if !job.status.is_terminal() {
-        let failure = ApiError::new(
+        let error = ApiError::new(
             ErrorCode::JobNotCompleted,
             format!("The job is {}.", job.status),
         );
         let wait = job.timeline.next_poll(&job.status, request.now());
         let wait = request.hosts.client_time(wait);
-        return Err(failure
-            .detail("status", json!(job.status))
-            .retry_after(wait));
+        return Err(error.detail("status", json!(job.status)).retry_after(wait));
     }
     let mut result = json!({
         "job_id": job.id,
@@ -108,11 +106,11 @@ pub(super) fn result(request: &mut Request<'_>) -> Outcome {
     if let (Some(error), Some(fields)) = (error_of(job), result.as_object_mut()) {
         fields.insert("error".to_owned(), error);
     }
-    Ok(Answer::data(200, result))
+    Ok(ApiResponse::data(200, result))
 }
 
 /// `POST /v1/jobs/{id}/cancel`.
-pub(super) fn cancel(request: &mut Request<'_>) -> Outcome {
+pub(super) fn cancel(request: &mut Request<'_>) -> ApiResult {
     let job = find(request)?;
     let now = request.now();
     request.deny_body_fields()?;

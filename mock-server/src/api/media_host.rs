@@ -20,8 +20,8 @@ pub(super) fn answer(
     request_id: &str,
 ) -> Response<Bytes> {
     let nothing = || {
-        let failure = ApiError::new(ErrorCode::NotFound, "There is nothing at this path.");
-        error_response(call.host, request_id, &Headers::new(), &failure)
+        let error = ApiError::new(ErrorCode::NotFound, "There is nothing at this path.");
+        error_response(call.host, request_id, &Headers::new(), &error)
     };
     match route {
         Route::Checkout(token) => checkout::answer(state, hosts, call, token, request_id),

@@ -5,13 +5,16 @@ use svc_sdk::contract::ErrorCode;
 
 use super::api_error::ApiError;
 use super::request::Request;
-use super::response::Outcome;
+use super::response::ApiResult;
 
 /// The value of `{first_party_owner}`.
 const FIRST_PARTY_OWNER: &str = "studio";
 
 /// Does what the canonical operation does; there are no models of other owners.
-pub(super) fn of(request: &mut Request<'_>, canonical: fn(&mut Request<'_>) -> Outcome) -> Outcome {
+pub(super) fn run_canonical(
+    request: &mut Request<'_>,
+    canonical: fn(&mut Request<'_>) -> ApiResult,
+) -> ApiResult {
     if request.id() == FIRST_PARTY_OWNER {
         return canonical(request);
     }

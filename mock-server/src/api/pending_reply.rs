@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::response::{Answer, json_response};
+use super::response::{ApiResponse, json_response};
 use super::{apply_fault, job_view, resources};
 use crate::engine::jobs::Job;
 use crate::engine::{Hosts, PendingReply, Reply, State};
@@ -36,7 +36,7 @@ pub(crate) fn predict(state: &State, hosts: &Hosts, pending: &PendingReply) -> R
 }
 
 /// The receipt: with the whole job and `200` once that has ended, else as it was, and `202`.
-fn answer(state: &State, job: Option<&Job>, hosts: &Hosts, pending: &PendingReply) -> Answer {
+fn answer(state: &State, job: Option<&Job>, hosts: &Hosts, pending: &PendingReply) -> ApiResponse {
     let ended = job.filter(|job| job.status.is_terminal());
     let mut receipt = pending.receipt.clone();
     if let (Some(job), Value::Object(fields)) = (ended, &mut receipt) {
@@ -46,15 +46,15 @@ fn answer(state: &State, job: Option<&Job>, hosts: &Hosts, pending: &PendingRepl
             fields.insert(field.to_owned(), view);
         }
     }
-    Answer::data(if ended.is_some() { 200 } else { 202 }, receipt)
+    ApiResponse::data(if ended.is_some() { 200 } else { 202 }, receipt)
 }
 
-fn reply(pending: &PendingReply, answer: &Answer) -> Reply {
+fn reply(pending: &PendingReply, answer: &ApiResponse) -> Reply {
     let response = json_response(
         answer.status,
         &pending.request_id,
         &pending.headers,
         &answer.body,
     );
-    Reply::now(response)
+    Reply::immediate(response)
 }

@@ -9,7 +9,7 @@ use super::fields::Fields;
 use super::generation::{COMMON_FIELDS, communication};
 use super::request::Request;
 use super::resources::find;
-use super::response::Outcome;
+use super::response::ApiResult;
 use super::submit::{self, JobDraft, ResourceChange};
 use crate::engine::directives::Directives;
 use crate::engine::jobs::JobType;
@@ -18,7 +18,7 @@ use crate::engine::speech::Speech;
 use crate::engine::versioned_models::price;
 
 /// `POST /v1/avatar-video-previews`: the fields of the avatar video.
-pub(super) fn create(request: &mut Request<'_>) -> Outcome {
+pub(super) fn create(request: &mut Request<'_>) -> ApiResult {
     submit::submit_versioned(request, |request, fields| {
         let (speech, directives) = read_speech(request, fields)?;
         let draft = preview_draft(&speech, directives);
@@ -31,8 +31,8 @@ pub(super) fn create(request: &mut Request<'_>) -> Outcome {
 
 /// `POST /v1/avatar-video-previews/{id}/regenerate`: the same preview once more, after its job
 /// ended in whatever way.
-pub(super) fn regenerate(request: &mut Request<'_>) -> Outcome {
-    let preview = of_the_path(request)?;
+pub(super) fn regenerate(request: &mut Request<'_>) -> ApiResult {
+    let preview = find_in_path(request)?;
     submit::submit_versioned(request, |_, fields| {
         deny_all_but_communication(fields)?;
         if !preview.status.is_terminal() {
@@ -44,8 +44,8 @@ pub(super) fn regenerate(request: &mut Request<'_>) -> Outcome {
 }
 
 /// `POST /v1/avatar-video-previews/{id}/generate-video`: the video of a completed preview.
-pub(super) fn generate_video(request: &mut Request<'_>) -> Outcome {
-    let preview = of_the_path(request)?;
+pub(super) fn generate_video(request: &mut Request<'_>) -> ApiResult {
+    let preview = find_in_path(request)?;
     submit::submit_versioned(request, |_, fields| {
         deny_all_but_communication(fields)?;
         if preview.status != JobStatus::Completed {
@@ -71,7 +71,7 @@ struct Preview {
 impl Preview {
     /// The magic words of its script go on.
     fn directives(&self) -> Directives {
-        Directives::of([self.speech.text.as_str()])
+        Directives::parse([self.speech.text.as_str()])
     }
 
     fn not_ready(&self) -> ApiError {
@@ -82,7 +82,7 @@ impl Preview {
     }
 }
 
-fn of_the_path(request: &Request<'_>) -> Result<Preview, ApiError> {
+fn find_in_path(request: &Request<'_>) -> Result<Preview, ApiError> {
     let resource = find(request, Kind::Preview)?;
     let job = request.state.jobs.by_id(&resource.job_id);
     match (&resource.details, job) {

@@ -11,7 +11,7 @@ use super::formats::{
     replay,
 };
 use super::request::Request;
-use super::response::{Answer, Outcome};
+use super::response::{ApiResponse, ApiResult};
 use super::runs::{self, RunRequest};
 use crate::engine::formats::Format;
 use crate::engine::queues::{Item, Queue};
@@ -21,10 +21,10 @@ use crate::engine::{Host, Hosts, State};
 const DEFAULT_CONCURRENCY: u64 = 4;
 
 /// `POST …/bulk-runs`.
-pub(super) fn create(request: &mut Request<'_>) -> Outcome {
+pub(super) fn create(request: &mut Request<'_>) -> ApiResult {
     let format = find_callable(request)?;
     let slot = match replay(request, "formats_bulk_create", format)? {
-        Ok(receipt) => return Ok(Answer::data(200, receipt)),
+        Ok(receipt) => return Ok(ApiResponse::data(200, receipt)),
         Err(slot) => slot,
     };
     let fields = Fields::of_body(request.body()?)?;
@@ -35,7 +35,7 @@ pub(super) fn create(request: &mut Request<'_>) -> Outcome {
             true => check_no_active_run(request, format),
             false => Ok(()),
         });
-        stands.map_err(|failure| with_item_index(failure, index))?;
+        stands.map_err(|error| with_item_index(error, index))?;
     }
     let configs: Vec<_> = run_request
         .iter()
@@ -43,7 +43,7 @@ pub(super) fn create(request: &mut Request<'_>) -> Outcome {
         .collect();
     runs::check_funds(request, &configs)?;
     for (index, (run_request, _)) in run_request.iter().enumerate() {
-        runs::check_refusal(run_request).map_err(|failure| with_item_index(failure, index))?;
+        runs::check_refusal(run_request).map_err(|error| with_item_index(error, index))?;
     }
     let items = configs.into_iter().map(|config| Item {
         config: Some(config),
@@ -67,18 +67,21 @@ pub(super) fn create(request: &mut Request<'_>) -> Outcome {
         fields.insert("request_id".to_owned(), json!(request.request_id));
     }
     request.store_receipt(slot, &receipt);
-    Ok(Answer::data(202, receipt))
+    Ok(ApiResponse::data(202, receipt))
 }
 
 /// `GET /v1/format-run-queues/{queue_id}`.
-pub(super) fn get(request: &mut Request<'_>) -> Outcome {
+pub(super) fn get(request: &mut Request<'_>) -> ApiResult {
     let queue = request.state.queues.by_id(request.id());
     let ours = queue.filter(|queue| queue.workspace == request.workspace());
     let queue = ours.ok_or_else(|| {
         let message = "There is no such queue in this workspace.";
         ApiError::new(ErrorCode::FormatRunQueueNotFound, message)
     })?;
-    Ok(Answer::data(200, view(request.state, queue, request.hosts)))
+    Ok(ApiResponse::data(
+        200,
+        view(request.state, queue, request.hosts),
+    ))
 }
 
 /// The concurrency, and what each item asks for and whether it wants to be the only run.
@@ -104,14 +107,14 @@ fn read_items(
         Ok((run_request, rejects))
     };
     let run_request = items.iter().enumerate().map(|(index, item)| {
-        read_item(item).map_err(|failure: ApiError| with_item_index(failure, index))
+        read_item(item).map_err(|error: ApiError| with_item_index(error, index))
     });
     let run_request: Result<_, ApiError> = run_request.collect();
     Ok((concurrency.unwrap_or(DEFAULT_CONCURRENCY), run_request?))
 }
 
-fn with_item_index(failure: ApiError, index: usize) -> ApiError {
-    failure.detail("index", json!(index))
+fn with_item_index(error: ApiError, index: usize) -> ApiError {
+    error.detail("index", json!(index))
 }
 
 /// A queue as it is read.

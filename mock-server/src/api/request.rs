@@ -119,13 +119,13 @@ impl Request<'_> {
             KeyLookup::Replay(receipt) => Ok(Ok(resolve_placeholders(receipt, self.hosts))),
             KeyLookup::Conflict(original) => {
                 let message = "The Idempotency-Key was used for a different request.";
-                let failure = ApiError::new(ErrorCode::IdempotencyConflict, message);
+                let error = ApiError::new(ErrorCode::IdempotencyConflict, message);
                 Err(match original.get("queue_id") {
                     // A bulk create says which queue it made.
                     Some(id) if original.get("items").is_some() => {
-                        failure.detail("queue_id", id.clone())
+                        error.detail("queue_id", id.clone())
                     }
-                    _ => failure,
+                    _ => error,
                 })
             }
         }
@@ -171,8 +171,8 @@ fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, ApiError> {
         _ => {
             let message =
                 "`Idempotency-Key` must be 1 to 255 printable ASCII characters, given once";
-            let failure = ApiError::new(ErrorCode::InvalidRequest, message);
-            Err(failure.detail("field", json!("Idempotency-Key")))
+            let error = ApiError::new(ErrorCode::InvalidRequest, message);
+            Err(error.detail("field", json!("Idempotency-Key")))
         }
     }
 }

@@ -7,7 +7,7 @@ use svc_sdk::contract::limits::REQUEST_BODY_BYTES;
 use svc_sdk::contract::{Budget, ErrorCode, Operation};
 
 use super::api_error::ApiError;
-use super::response::{Headers, rate_headers};
+use super::response::{Headers, rate_limit_headers};
 use super::route::Route;
 use super::strict_json;
 use crate::engine::credential::Credential;
@@ -28,7 +28,7 @@ pub(crate) struct CallerCheck {
 
 /// Asks for the credential and spends from the budget.
 pub(crate) fn check_caller(state: &mut State, call: &Call, route: &Route) -> CallerCheck {
-    let presented = Credential::of(call.request.headers());
+    let presented = Credential::from_headers(call.request.headers());
     let key = match presented {
         Credential::Key(secret) => state.keys.valid(secret).cloned(),
         _ => None,
@@ -65,7 +65,7 @@ pub(crate) fn check_caller(state: &mut State, call: &Call, route: &Route) -> Cal
     };
     CallerCheck {
         caller,
-        headers: rate_headers(status),
+        headers: rate_limit_headers(status),
         error,
     }
 }
@@ -134,8 +134,8 @@ pub(super) fn check_body(call: &Call) -> Result<(), ApiError> {
         return Ok(());
     }
     let message = format!("The body is over {REQUEST_BODY_BYTES} bytes.");
-    let failure = ApiError::new(ErrorCode::PayloadTooLarge, message);
-    Err(failure.detail("limit_bytes", json!(REQUEST_BODY_BYTES)))
+    let error = ApiError::new(ErrorCode::PayloadTooLarge, message);
+    Err(error.detail("limit_bytes", json!(REQUEST_BODY_BYTES)))
 }
 
 pub(super) fn check_scope(host: Host, operation: Operation, key: &ApiKey) -> Result<(), ApiError> {
@@ -145,17 +145,17 @@ pub(super) fn check_scope(host: Host, operation: Operation, key: &ApiKey) -> Res
     }
     match operation.scope() {
         Some(scope) if !key.scopes.contains(&scope) => {
-            let failure = ApiError::new(
+            let error = ApiError::new(
                 ErrorCode::InsufficientScope,
                 format!("The key lacks {scope}."),
             );
-            Err(failure.detail("required_scope", json!(scope)))
+            Err(error.detail("required_scope", json!(scope)))
         }
         _ if key.kind == KeyKind::ServiceAccount && is_agent_start(operation) => {
             let message = "Service accounts start no Format runs and no Agent Completions.";
-            let failure = ApiError::new(ErrorCode::InsufficientScope, message);
+            let error = ApiError::new(ErrorCode::InsufficientScope, message);
             let reason = json!("service_account_format_runs_unsupported");
-            Err(failure.detail("reason", reason))
+            Err(error.detail("reason", reason))
         }
         _ => Ok(()),
     }
@@ -191,6 +191,6 @@ fn check_content_type(headers: &HeaderMap, nothing_sent: bool) -> Result<(), Api
         return Ok(());
     }
     let message = "The body must be application/json.";
-    let failure = ApiError::new(ErrorCode::UnsupportedMediaType, message);
-    Err(failure.detail("received_content_type", json!(received)))
+    let error = ApiError::new(ErrorCode::UnsupportedMediaType, message);
+    Err(error.detail("received_content_type", json!(received)))
 }

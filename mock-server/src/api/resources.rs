@@ -7,7 +7,7 @@ use super::api_error::ApiError;
 use super::job_view::{artifacts, error_of};
 use super::pagination;
 use super::request::Request;
-use super::response::{Answer, Outcome};
+use super::response::{ApiResponse, ApiResult};
 use crate::engine::jobs::Job;
 use crate::engine::resources::{Kind, Resource, ResourceDetails};
 use crate::engine::{Hosts, State};
@@ -28,16 +28,16 @@ pub(super) fn not_found() -> ApiError {
 }
 
 /// The resource of that kind that the path names, as it is read.
-pub(super) fn get(request: &mut Request<'_>, kind: Kind) -> Outcome {
+pub(super) fn get(request: &mut Request<'_>, kind: Kind) -> ApiResult {
     let resource = find(request, kind)?;
-    Ok(Answer::data(
+    Ok(ApiResponse::data(
         200,
         view(request.state, resource, request.hosts),
     ))
 }
 
 /// Those of a kind, newest first; `limit` and `cursor` page through them.
-pub(super) fn list(request: &mut Request<'_>, kind: Kind) -> Outcome {
+pub(super) fn list(request: &mut Request<'_>, kind: Kind) -> ApiResult {
     let limit = pagination::limit(request)?;
     let (state, workspace) = (&*request.state, request.workspace());
     let resources = &state.resources;
@@ -56,13 +56,13 @@ pub(super) fn list(request: &mut Request<'_>, kind: Kind) -> Outcome {
         .into_iter()
         .map(|resource| view(state, resource, request.hosts))
         .collect();
-    Ok(Answer::page(items, next.map(|last| last.id.as_str())))
+    Ok(ApiResponse::page(items, next.map(|last| last.id.as_str())))
 }
 
 /// A resource as it is read.
 pub(super) fn view(state: &State, resource: &Resource, hosts: &Hosts) -> Value {
     match state.jobs.by_id(&resource.job_id) {
-        Some(job) => as_of(resource, job, hosts),
+        Some(job) => view_with_job(resource, job, hosts),
         None => Value::Null,
     }
 }
@@ -74,10 +74,13 @@ pub(super) fn receipt_field(
     hosts: &Hosts,
 ) -> Option<(&'static str, Value)> {
     let resource = state.resources.by_job(&job.id)?;
-    Some((resource.details.kind().field(), as_of(resource, job, hosts)))
+    Some((
+        resource.details.kind().field(),
+        view_with_job(resource, job, hosts),
+    ))
 }
 
-fn as_of(resource: &Resource, job: &Job, hosts: &Hosts) -> Value {
+fn view_with_job(resource: &Resource, job: &Job, hosts: &Hosts) -> Value {
     let mut view = json!({
         "id": resource.id,
         "status": job.status,
@@ -88,7 +91,7 @@ fn as_of(resource: &Resource, job: &Job, hosts: &Hosts) -> Value {
     let more = match &resource.details {
         ResourceDetails::Avatar { handle, .. } => json!({
             "avatar_handle": handle,
-            "name": name_of(handle),
+            "name": display_name(handle),
             "first_party": false,
             "tags": [],
             "image_url": made.first().map(|artifact| artifact["url"].clone()),
@@ -124,7 +127,7 @@ fn as_of(resource: &Resource, job: &Job, hosts: &Hosts) -> Value {
 }
 
 /// A name for people: the handle's words with capitals.
-fn name_of(handle: &str) -> String {
+fn display_name(handle: &str) -> String {
     let words = handle.split(['-', '_']).map(|word| {
         let mut letters = word.chars();
         let first = letters.next().map(|letter| letter.to_ascii_uppercase());
@@ -139,8 +142,8 @@ mod tests {
 
     #[test]
     fn a_handle_gives_a_name() {
-        assert_eq!(name_of("mia"), "Mia");
-        assert_eq!(name_of("news-anchor_2"), "News Anchor 2");
-        assert_eq!(name_of("x-"), "X");
+        assert_eq!(display_name("mia"), "Mia");
+        assert_eq!(display_name("news-anchor_2"), "News Anchor 2");
+        assert_eq!(display_name("x-"), "X");
     }
 }

@@ -10,25 +10,25 @@ use crate::engine::{Host, Time};
 
 /// What a handler answers.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Answer {
+pub(crate) struct ApiResponse {
     pub(crate) status: u16,
     pub(crate) body: Value,
     /// Set where the answer waits for a job.
-    pub(crate) wait: Option<Wait>,
+    pub(crate) wait: Option<JobWait>,
 }
 
 /// What an answer waits for.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Wait {
+pub(crate) struct JobWait {
     pub(crate) job_id: String,
     pub(crate) until: Time,
     pub(crate) receipt: Value,
 }
 
 /// What a handler comes to.
-pub(crate) type Outcome = Result<Answer, ApiError>;
+pub(crate) type ApiResult = Result<ApiResponse, ApiError>;
 
-impl Answer {
+impl ApiResponse {
     /// A success, wrapped in `data`.
     pub(crate) fn data(status: u16, data: Value) -> Self {
         Self {
@@ -58,7 +58,7 @@ impl Answer {
 pub(crate) type Headers = Vec<(&'static str, String)>;
 
 /// The `ratelimit-*` headers.
-pub(crate) fn rate_headers(status: RateLimitStatus) -> Headers {
+pub(crate) fn rate_limit_headers(status: RateLimitStatus) -> Headers {
     vec![
         ("ratelimit-limit", status.limit.to_string()),
         ("ratelimit-remaining", status.remaining.to_string()),
@@ -87,15 +87,15 @@ pub(crate) fn error_response(
     host: Host,
     request_id: &str,
     headers: &Headers,
-    failure: &ApiError,
+    error: &ApiError,
 ) -> Response<Bytes> {
     let mut headers = headers.clone();
-    headers.extend(failure.headers());
+    headers.extend(error.headers());
     json_response(
-        failure.status(),
+        error.status(),
         request_id,
         &headers,
-        &failure.body(host, request_id),
+        &error.body(host, request_id),
     )
 }
 

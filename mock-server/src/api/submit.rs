@@ -7,9 +7,9 @@ use svc_sdk::types::Usd;
 
 use super::api_error::ApiError;
 use super::fields::Fields;
-use super::generation::{self, CommunicationOptions, Order};
+use super::generation::{self, CommunicationOptions, Generation};
 use super::request::{IdempotencySlot, Request};
-use super::response::{Answer, Outcome, Wait};
+use super::response::{ApiResponse, ApiResult, JobWait};
 use super::{job_view, resources};
 use crate::engine::directives::Directives;
 use crate::engine::jobs::{Artifact, Job, JobType};
@@ -46,23 +46,23 @@ pub(super) struct JobDraft {
 
 impl JobDraft {
     /// The draft of a generation by a model of a profile.
-    pub(super) fn of(order: Order) -> Self {
-        let (width, height) = media::dimensions(&order.resolution, &order.aspect_ratio);
-        let (job_type, files, spec) = match order.model.router {
+    pub(super) fn from_generation(generation: Generation) -> Self {
+        let (width, height) = media::dimensions(&generation.resolution, &generation.aspect_ratio);
+        let (job_type, files, spec) = match generation.model.router {
             Router::Image => {
                 let spec = media::Spec::Image {
                     width,
                     height,
                     seed: 0,
                 };
-                (JobType::ImageGeneration, order.images, spec)
+                (JobType::ImageGeneration, generation.images, spec)
             }
             Router::Video => {
                 let spec = media::Spec::Video {
                     width,
                     height,
-                    duration_ms: order.duration * 1000,
-                    with_audio: order.sound,
+                    duration_ms: generation.duration * 1000,
+                    with_audio: generation.sound,
                     seed: 0,
                 };
                 (JobType::VideoGeneration, 1, spec)
@@ -70,9 +70,9 @@ impl JobDraft {
         };
         Self {
             job_type,
-            model: order.model.id,
-            directives: order.directives,
-            price: Some(order.price.total),
+            model: generation.model.id,
+            directives: generation.directives,
+            price: Some(generation.price.total),
             spec,
             files,
         }
@@ -80,19 +80,19 @@ impl JobDraft {
 }
 
 /// A submit to a router: idempotent replay, fields, funds, concurrency, accept.
-pub(super) fn submit(request: &mut Request<'_>, router: Router) -> Outcome {
+pub(super) fn submit(request: &mut Request<'_>, router: Router) -> ApiResult {
     let body = request.body()?;
     let slot = match request.replay()? {
-        Ok(receipt) => return Ok(Answer::data(200, receipt)),
+        Ok(receipt) => return Ok(ApiResponse::data(200, receipt)),
         Err(slot) => slot,
     };
     let fields = Fields::of_body(body)?;
     let model = fields.required_text("model")?;
-    let (order, communication) = generation::read(router, model, fields, true)?;
+    let (generation, communication) = generation::read(router, model, fields, true)?;
     accept(
         request,
         slot,
-        JobDraft::of(order),
+        JobDraft::from_generation(generation),
         ResourceChange::None,
         communication,
     )
@@ -103,9 +103,9 @@ pub(super) fn submit(request: &mut Request<'_>, router: Router) -> Outcome {
 pub(super) fn submit_versioned(
     request: &mut Request<'_>,
     read: impl FnOnce(&Request<'_>, Fields<'_>) -> Result<(JobDraft, ResourceChange), ApiError>,
-) -> Outcome {
+) -> ApiResult {
     let slot = match request.replay()? {
-        Ok(receipt) => return Ok(Answer::data(200, receipt)),
+        Ok(receipt) => return Ok(ApiResponse::data(200, receipt)),
         Err(slot) => slot,
     };
     let empty_body = json!({});
@@ -122,7 +122,7 @@ pub(super) fn accept(
     draft: JobDraft,
     made: ResourceChange,
     communication: CommunicationOptions,
-) -> Outcome {
+) -> ApiResult {
     request.check_max_spend(draft.price.unwrap_or_default())?;
     check_funds(request, draft.price)?;
     check_concurrency(request)?;
@@ -144,11 +144,11 @@ pub(super) fn accept(
     };
     insert_resource(request.state, &id, request.hosts, &mut receipt);
     request.store_receipt(slot, &receipt);
-    let mut answer = Answer::data(202, receipt.clone());
+    let mut answer = ApiResponse::data(202, receipt.clone());
     answer.wait = wait.map(|wait| {
         let over = now.after(wait);
         let until = timeline.ends_at().map_or(over, |end| end.min(over));
-        Wait {
+        JobWait {
             job_id: id,
             until,
             receipt,
@@ -213,29 +213,30 @@ fn check_concurrency(request: &Request<'_>) -> Result<(), ApiError> {
 
 /// The refusal that a magic word asks for.
 pub(super) fn requested_error(code: &ErrorCode) -> ApiError {
-    let failure = ApiError::new(
+    let error = ApiError::new(
         code.clone(),
         format!("Refused as a magic word asked: {code}."),
     );
     // What the specification says that these codes always tell.
-    let failure = match code {
-        ErrorCode::AttachmentFetchFailed => failure.detail("index", json!(0)),
-        ErrorCode::RateLimited => failure.detail("scope", json!(Budget::Write.as_str())),
-        ErrorCode::PayloadTooLarge => failure.detail("limit_bytes", json!(REQUEST_BODY_BYTES)),
-        ErrorCode::AttachmentTooLarge => {
-            failure.detail("limit_bytes", json!(ATTACHMENT_IMAGE_BYTES))
-        }
-        _ => failure,
+    let error = match code {
+        ErrorCode::AttachmentFetchFailed => error.detail("index", json!(0)),
+        ErrorCode::RateLimited => error.detail("scope", json!(Budget::Write.as_str())),
+        ErrorCode::PayloadTooLarge => error.detail("limit_bytes", json!(REQUEST_BODY_BYTES)),
+        ErrorCode::AttachmentTooLarge => error.detail("limit_bytes", json!(ATTACHMENT_IMAGE_BYTES)),
+        _ => error,
     };
     match code.entry() {
-        Some(entry) if entry.retryable => failure.retry_after(std::time::Duration::from_secs(1)),
-        _ => failure,
+        Some(entry) if entry.retryable => error.retry_after(std::time::Duration::from_secs(1)),
+        _ => error,
     }
 }
 
 fn new_job(request: &mut Request<'_>, draft: JobDraft, communication: CommunicationOptions) -> Job {
     let now = request.now();
-    let takes = draft.directives.takes.unwrap_or(draft.job_type.takes());
+    let duration = draft
+        .directives
+        .duration
+        .unwrap_or(draft.job_type.duration());
     let rng = &mut request.state.rng;
     let id = rng.id("job");
     let artifacts = (0..draft.files).map(|_| {
@@ -256,7 +257,7 @@ fn new_job(request: &mut Request<'_>, draft: JobDraft, communication: Communicat
         model: draft.model.to_owned(),
         status: JobStatus::Queued,
         updated_at: now,
-        timeline: Timeline::new(now, takes, draft.directives.stuck),
+        timeline: Timeline::new(now, duration, draft.directives.stuck),
         planned_error: draft.directives.fail,
         error: None,
         price: draft.price,

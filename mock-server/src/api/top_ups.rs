@@ -8,17 +8,17 @@ use svc_sdk::contract::{ErrorCode, TopUpStatus};
 use super::api_error::ApiError;
 use super::fields::Fields;
 use super::request::Request;
-use super::response::{Answer, Outcome};
+use super::response::{ApiResponse, ApiResult};
 use super::submit::requested_error;
 use crate::engine::directives::Directives;
 use crate::engine::top_ups::TopUp;
 use crate::engine::{Hosts, destination};
 
 /// `POST /v1/open/top-ups`.
-pub(super) fn create(request: &mut Request<'_>) -> Outcome {
+pub(super) fn create(request: &mut Request<'_>) -> ApiResult {
     let body = request.body()?;
     let slot = match request.replay()? {
-        Ok(receipt) => return Ok(Answer::data(200, receipt)),
+        Ok(receipt) => return Ok(ApiResponse::data(200, receipt)),
         Err(slot) => slot,
     };
     let fields = Fields::of_body(body)?;
@@ -30,7 +30,7 @@ pub(super) fn create(request: &mut Request<'_>) -> Outcome {
     let decoded = success_url
         .as_deref()
         .map(|url| percent_decode_str(url).decode_utf8_lossy());
-    if let Some(code) = Directives::of(decoded.as_deref()).refuse {
+    if let Some(code) = Directives::parse(decoded.as_deref()).refuse {
         return Err(requested_error(&code));
     }
     let top_up = TopUp {
@@ -46,14 +46,14 @@ pub(super) fn create(request: &mut Request<'_>) -> Outcome {
     let receipt = view(&top_up, request.hosts);
     request.state.top_ups.add(top_up);
     request.store_receipt(slot, &receipt);
-    Ok(Answer::data(201, receipt))
+    Ok(ApiResponse::data(201, receipt))
 }
 
 /// `GET /v1/open/top-ups/{id}`.
-pub(super) fn get(request: &mut Request<'_>) -> Outcome {
+pub(super) fn get(request: &mut Request<'_>) -> ApiResult {
     let top_up = request.state.top_ups.get(request.id());
     match top_up.filter(|top_up| top_up.workspace == request.workspace()) {
-        Some(top_up) => Ok(Answer::data(200, view(top_up, request.hosts))),
+        Some(top_up) => Ok(ApiResponse::data(200, view(top_up, request.hosts))),
         None => {
             let message = "There is no such top-up in this workspace.";
             Err(ApiError::new(ErrorCode::TopUpNotFound, message))

@@ -7,12 +7,12 @@ use super::api_error::ApiError;
 use super::fields::Fields;
 use super::jobs::find;
 use super::request::Request;
-use super::response::{Answer, Outcome};
+use super::response::{ApiResponse, ApiResult};
 use crate::engine::destination;
 use crate::engine::webhooks::signature;
 
 /// `POST /v1/jobs/{job_id}/webhook/redeliver`.
-pub(super) fn redeliver_job(request: &mut Request<'_>) -> Outcome {
+pub(super) fn redeliver_job(request: &mut Request<'_>) -> ApiResult {
     let job = find(request)?;
     request.deny_body_fields()?;
     if job.webhook_url.is_none() {
@@ -21,29 +21,27 @@ pub(super) fn redeliver_job(request: &mut Request<'_>) -> Outcome {
     }
     if !job.status.is_terminal() {
         let message = format!("The job is {}.", job.status);
-        let failure = ApiError::new(ErrorCode::JobNotTerminal, message);
+        let error = ApiError::new(ErrorCode::JobNotTerminal, message);
         let wait = job.timeline.next_poll(&job.status, request.now());
         let wait = request.hosts.client_time(wait);
-        return Err(failure
-            .detail("status", json!(job.status))
-            .retry_after(wait));
+        return Err(error.detail("status", json!(job.status)).retry_after(wait));
     }
     let id = job.id.clone();
     let delivery = request.state.redeliver(&id);
     let event = request.state.webhook_queue.event(&id);
-    Ok(Answer::data(
+    Ok(ApiResponse::data(
         202,
         json!({"job_id": id, "event": event, "webhook_delivery": delivery}),
     ))
 }
 
 /// `GET /v1/webhooks/signing-secret`.
-pub(super) fn get_secret(request: &mut Request<'_>) -> Outcome {
-    Ok(Answer::data(200, secret(request)))
+pub(super) fn get_secret(request: &mut Request<'_>) -> ApiResult {
+    Ok(ApiResponse::data(200, secret(request)))
 }
 
 /// `POST /v1/webhooks/signing-secret/rotate`.
-pub(super) fn rotate_secret(request: &mut Request<'_>) -> Outcome {
+pub(super) fn rotate_secret(request: &mut Request<'_>) -> ApiResult {
     request.deny_body_fields()?;
     let workspace = request.workspace().to_owned();
     let (seed, now) = (request.state.seed, request.now());
@@ -72,7 +70,7 @@ fn secret(request: &Request<'_>) -> Value {
 }
 
 /// `POST /v1/webhooks/test-deliveries`: one attempt, whatever becomes of it.
-pub(super) fn test(request: &mut Request<'_>) -> Outcome {
+pub(super) fn test(request: &mut Request<'_>) -> ApiResult {
     let fields = Fields::of_body(request.body()?)?;
     fields.deny_unknown(|name| name == "url", "a test delivery")?;
     let url = fields.required_text("url")?.to_owned();
@@ -87,7 +85,7 @@ pub(super) fn test(request: &mut Request<'_>) -> Outcome {
     let workspace = request.workspace().to_owned();
     let id = request.state.rng.id("dlv");
     request.state.send_test(workspace, url.clone(), body);
-    Ok(Answer::data(
+    Ok(ApiResponse::data(
         202,
         json!({"delivery_id": id, "event": "webhook.test", "url": url, "status": "pending"}),
     ))

@@ -16,7 +16,10 @@ pub(crate) fn file(id: &str) -> Option<Spec> {
 }
 
 /// Whether every word of a query is in one of these texts, whatever its case.
-pub(crate) fn fits<'t>(query: &str, texts: impl Iterator<Item = &'t str> + Clone) -> bool {
+pub(crate) fn matches_all_words<'t>(
+    query: &str,
+    texts: impl Iterator<Item = &'t str> + Clone,
+) -> bool {
     query.split_whitespace().all(|word| {
         let word = word.to_lowercase();
         texts
@@ -33,7 +36,11 @@ mod tests {
     fn every_word_of_a_query_has_to_be_found() {
         let texts = ["Neon Mile", "city"];
         for (query, found) in [("neon", true), ("CITY mile", true), ("neon lake", false)] {
-            assert_eq!(fits(query, texts.into_iter()), found, "{query}");
+            assert_eq!(
+                matches_all_words(query, texts.into_iter()),
+                found,
+                "{query}"
+            );
         }
     }
 }

@@ -8,33 +8,33 @@ use serde_json::{Map, Value, json};
 use svc_sdk::contract::{ErrorCode, JobStatus, TopUpStatus};
 
 use super::error::ControlApiError;
-use super::request::{Ask, Done};
-use crate::clock::{NotManual, Pace};
+use super::request::{ControlRequest, ControlResult};
+use crate::clock::{ClockMode, NotManual};
 use crate::engine::{Fault, NewKey, RestoreError, Time};
 use crate::mock_state::MockState;
 
 /// The furthest that the clock moves at once: a hundred years.
-const FURTHEST_SECONDS: f64 = 3_155_760_000.0;
+const MAX_ADVANCE_SECONDS: f64 = 3_155_760_000.0;
 
-fn ok(value: Value) -> Done {
+fn ok(value: Value) -> ControlResult {
     Ok((StatusCode::OK, value))
 }
 
-fn list<T: serde::Serialize>(items: &[T]) -> Done {
+fn list<T: serde::Serialize>(items: &[T]) -> ControlResult {
     ok(json!({"data": items}))
 }
 
-pub(super) fn reset(state: &mut MockState, ask: &Ask<'_>) -> Done {
-    ask.nothing()?;
+pub(super) fn reset(state: &mut MockState, request: &ControlRequest<'_>) -> ControlResult {
+    request.empty_body()?;
     state.simulator.reset();
-    clock(state, ask)
+    clock(state, request)
 }
 
-pub(super) fn clock(state: &mut MockState, _: &Ask<'_>) -> Done {
-    let now = caught_up(state);
-    let (mode, speed) = match state.clock.pace() {
-        Pace::Manual => ("manual", None),
-        Pace::Real(speed) => ("real", Some(speed.factor())),
+pub(super) fn clock(state: &mut MockState, _: &ControlRequest<'_>) -> ControlResult {
+    let now = catch_up_clock(state);
+    let (mode, speed) = match state.clock.clock_mode() {
+        ClockMode::Manual => ("manual", None),
+        ClockMode::Real(speed) => ("real", Some(speed.factor())),
     };
     ok(json!({
         "now": now.to_string(),
@@ -45,79 +45,79 @@ pub(super) fn clock(state: &mut MockState, _: &Ask<'_>) -> Done {
     }))
 }
 
-pub(super) fn advance_clock(state: &mut MockState, ask: &Ask<'_>) -> Done {
-    advance(state, span(ask)?)?;
-    clock(state, ask)
+pub(super) fn advance_clock(state: &mut MockState, request: &ControlRequest<'_>) -> ControlResult {
+    advance(state, advance_span(request)?)?;
+    clock(state, request)
 }
 
 /// How far the clock is to be moved.
-pub(super) fn span(ask: &Ask<'_>) -> Result<Duration, ControlApiError> {
+pub(super) fn advance_span(request: &ControlRequest<'_>) -> Result<Duration, ControlApiError> {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
     struct Advance {
         seconds: f64,
     }
-    let Advance { seconds } = ask.body()?;
-    if !(0.0..=FURTHEST_SECONDS).contains(&seconds) {
-        let limits = format!("seconds: must be from 0 to {FURTHEST_SECONDS}, but is {seconds}");
+    let Advance { seconds } = request.body()?;
+    if !(0.0..=MAX_ADVANCE_SECONDS).contains(&seconds) {
+        let limits = format!("seconds: must be from 0 to {MAX_ADVANCE_SECONDS}, but is {seconds}");
         return Err(ControlApiError::invalid(limits));
     }
     Ok(Duration::from_secs_f64(seconds))
 }
 
-pub(super) fn faults(state: &mut MockState, _: &Ask<'_>) -> Done {
+pub(super) fn faults(state: &mut MockState, _: &ControlRequest<'_>) -> ControlResult {
     list(state.simulator.faults())
 }
 
-pub(super) fn add_fault(state: &mut MockState, ask: &Ask<'_>) -> Done {
-    let fault: Fault = ask.body()?;
+pub(super) fn add_fault(state: &mut MockState, request: &ControlRequest<'_>) -> ControlResult {
+    let fault: Fault = request.body()?;
     state.simulator.add_fault(fault)?;
     list(state.simulator.faults())
 }
 
-pub(super) fn clear_faults(state: &mut MockState, _: &Ask<'_>) -> Done {
+pub(super) fn clear_faults(state: &mut MockState, _: &ControlRequest<'_>) -> ControlResult {
     state.simulator.clear_faults();
     list(state.simulator.faults())
 }
 
-pub(super) fn add_key(state: &mut MockState, ask: &Ask<'_>) -> Done {
-    let key: NewKey = ask.body()?;
+pub(super) fn add_key(state: &mut MockState, request: &ControlRequest<'_>) -> ControlResult {
+    let key: NewKey = request.body()?;
     let now = state.clock.now();
     let added = state.simulator.add_key(now, key)?;
     Ok((StatusCode::CREATED, json!(added)))
 }
 
-pub(super) fn settle_top_up(state: &mut MockState, ask: &Ask<'_>) -> Done {
+pub(super) fn settle_top_up(state: &mut MockState, request: &ControlRequest<'_>) -> ControlResult {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
     struct Settle {
         status: TopUpStatus,
     }
-    let Settle { status } = ask.body()?;
+    let Settle { status } = request.body()?;
     let now = state.clock.now();
-    ok(state.simulator.settle_top_up(now, ask.id, status)?)
+    ok(state.simulator.settle_top_up(now, request.id, status)?)
 }
 
-pub(super) fn jobs(state: &mut MockState, _: &Ask<'_>) -> Done {
-    caught_up(state);
+pub(super) fn jobs(state: &mut MockState, _: &ControlRequest<'_>) -> ControlResult {
+    catch_up_clock(state);
     list(&state.simulator.jobs())
 }
 
-pub(super) fn end_job(state: &mut MockState, ask: &Ask<'_>) -> Done {
+pub(super) fn end_job(state: &mut MockState, request: &ControlRequest<'_>) -> ControlResult {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
     struct End {
         status: JobStatus,
         code: Option<ErrorCode>,
     }
-    let End { status, code } = ask.body()?;
+    let End { status, code } = request.body()?;
     let now = state.clock.now();
-    ok(state.simulator.end_job(now, ask.id, status, code)?)
+    ok(state.simulator.end_job(now, request.id, status, code)?)
 }
 
-pub(super) fn requests(state: &mut MockState, ask: &Ask<'_>) -> Done {
+pub(super) fn requests(state: &mut MockState, request: &ControlRequest<'_>) -> ControlResult {
     let mut since = 0;
-    for pair in ask.query.split('&').filter(|pair| !pair.is_empty()) {
+    for pair in request.query.split('&').filter(|pair| !pair.is_empty()) {
         since = match pair.split_once('=') {
             Some(("since", number)) => number.parse().map_err(|_| {
                 ControlApiError::invalid(format!(
@@ -133,26 +133,26 @@ pub(super) fn requests(state: &mut MockState, ask: &Ask<'_>) -> Done {
     list(&state.simulator.journal(since))
 }
 
-pub(super) fn deliveries(state: &mut MockState, _: &Ask<'_>) -> Done {
-    caught_up(state);
+pub(super) fn deliveries(state: &mut MockState, _: &ControlRequest<'_>) -> ControlResult {
+    catch_up_clock(state);
     list(&state.simulator.deliveries())
 }
 
-pub(super) fn whole_ledger(state: &mut MockState, _: &Ask<'_>) -> Done {
+pub(super) fn get_ledger(state: &mut MockState, _: &ControlRequest<'_>) -> ControlResult {
     ok(ledger(state))
 }
 
-pub(super) fn state(state: &mut MockState, _: &Ask<'_>) -> Done {
+pub(super) fn state(state: &mut MockState, _: &ControlRequest<'_>) -> ControlResult {
     ok(snapshot(state))
 }
 
-pub(super) fn put_state(state: &mut MockState, ask: &Ask<'_>) -> Done {
-    restore(state, ask.body()?)?;
-    clock(state, ask)
+pub(super) fn restore_state(state: &mut MockState, request: &ControlRequest<'_>) -> ControlResult {
+    restore(state, request.body()?)?;
+    clock(state, request)
 }
 
 /// Does all that fell due by now, and says when that is.
-fn caught_up(state: &mut MockState) -> Time {
+fn catch_up_clock(state: &mut MockState) -> Time {
     let now = state.clock.now();
     state.catch_up(now);
     now
@@ -168,7 +168,7 @@ pub(crate) fn advance(state: &mut MockState, span: Duration) -> Result<Time, Not
 
 /// Every entry of the ledger, and each workspace's balance.
 pub(crate) fn ledger(state: &mut MockState) -> Value {
-    caught_up(state);
+    catch_up_clock(state);
     let mut workspaces = Map::new();
     for mut balance in state.simulator.balances() {
         if let Some(Value::String(workspace)) = balance
@@ -183,7 +183,7 @@ pub(crate) fn ledger(state: &mut MockState) -> Value {
 
 /// The whole state.
 pub(crate) fn snapshot(state: &mut MockState) -> Value {
-    let now = caught_up(state);
+    let now = catch_up_clock(state);
     state.simulator.snapshot(now)
 }
 

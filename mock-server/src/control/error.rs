@@ -28,7 +28,7 @@ impl ControlApiError {
         Self::new(StatusCode::BAD_REQUEST, "invalid_request", message.into())
     }
 
-    pub(super) fn no_such_path(path: &str, known: &[&str]) -> Self {
+    pub(super) fn unknown_path(path: &str, known: &[&str]) -> Self {
         let message = format!(
             "the control API has no {path:?}; it has {}",
             known.join(", ")
@@ -36,7 +36,7 @@ impl ControlApiError {
         Self::new(StatusCode::NOT_FOUND, "not_found", message)
     }
 
-    pub(super) fn method(path: &str, method: &Method, allowed: &[&str]) -> Self {
+    pub(super) fn method_not_allowed(path: &str, method: &Method, allowed: &[&str]) -> Self {
         let allow = allowed.join(", ");
         let message = format!("{path} takes {allow}, not {method}");
         let error = Self::new(

@@ -9,16 +9,16 @@ use serde_json::Value;
 use super::error::ControlApiError;
 
 /// The status and the body of the answer, or why there is none.
-pub(super) type Done = Result<(StatusCode, Value), ControlApiError>;
+pub(super) type ControlResult = Result<(StatusCode, Value), ControlApiError>;
 
 /// A request to an endpoint.
-pub(super) struct Ask<'r> {
+pub(super) struct ControlRequest<'r> {
     pub(super) id: &'r str,
     pub(super) query: &'r str,
     pub(super) body: &'r Bytes,
 }
 
-impl Ask<'_> {
+impl ControlRequest<'_> {
     /// The body; none at all is as good as an empty object.
     pub(super) fn body<T: DeserializeOwned>(&self) -> Result<T, ControlApiError> {
         let body: &[u8] = if self.body.is_empty() {
@@ -29,10 +29,10 @@ impl Ask<'_> {
         serde_json::from_slice(body).map_err(|error| ControlApiError::invalid(error.to_string()))
     }
 
-    pub(super) fn nothing(&self) -> Result<(), ControlApiError> {
+    pub(super) fn empty_body(&self) -> Result<(), ControlApiError> {
         #[derive(Deserialize)]
         #[serde(deny_unknown_fields)]
-        struct Nothing {}
-        self.body::<Nothing>().map(|_| ())
+        struct Empty {}
+        self.body::<Empty>().map(|_| ())
     }
 }

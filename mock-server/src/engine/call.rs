@@ -41,22 +41,22 @@ pub struct Reply {
     /// The answer.
     pub response: http::Response<Bytes>,
     /// How it goes onto the wire.
-    pub wire: Wire,
+    pub transmission: Transmission,
     /// Real time to wait before it does (the fault `delay`).
     pub delay: Duration,
     /// Set where the answer has to wait on service time (`sync` and `subscribe`): `response` is
     /// then what would be answered now, and [`Simulator::resume`](crate::Simulator::resume) gives what
-    /// is answered later. `wire` and `delay` hold for that answer.
+    /// is answered later. `transmission` and `delay` hold for that answer.
     pub pending: Option<PendingReply>,
 }
 
 impl Reply {
     /// That answer, at once and whole.
     #[must_use]
-    pub fn now(response: http::Response<Bytes>) -> Self {
+    pub fn immediate(response: http::Response<Bytes>) -> Self {
         Self {
             response,
-            wire: Wire::Whole,
+            transmission: Transmission::Complete,
             delay: Duration::ZERO,
             pending: None,
         }
@@ -65,9 +65,9 @@ impl Reply {
 
 /// How an answer goes onto the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wire {
+pub enum Transmission {
     /// As it is.
-    Whole,
+    Complete,
     /// Not at all: the connection is closed.
     Close,
     /// Its head, and half of the body that the head announces.

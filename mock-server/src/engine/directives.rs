@@ -6,7 +6,7 @@ use svc_sdk::contract::ErrorCode;
 use svc_sdk::types::Usd;
 
 /// Longer than this is no time that a test waits for.
-const MOST_SECONDS: f64 = 1e9;
+const MAX_SECONDS: f64 = 1e9;
 
 /// What the magic words of a request ask for. Of each word the first counts; what is no magic word
 /// is text.
@@ -17,7 +17,7 @@ pub(crate) struct Directives {
     /// `[mock:refuse=CODE]`: the create is refused with that code.
     pub(crate) refuse: Option<ErrorCode>,
     /// `[mock:seconds=N]`: the time from submit to the end.
-    pub(crate) takes: Option<Duration>,
+    pub(crate) duration: Option<Duration>,
     /// `[mock:stuck]`: no end.
     pub(crate) stuck: bool,
     /// `[mock:skip]`: a run is skipped.
@@ -36,24 +36,24 @@ pub(crate) struct Directives {
 
 impl Directives {
     /// The magic words in these texts.
-    pub(crate) fn of<'t>(texts: impl IntoIterator<Item = &'t str>) -> Self {
-        let mut words = Self::default();
+    pub(crate) fn parse<'t>(texts: impl IntoIterator<Item = &'t str>) -> Self {
+        let mut directives = Self::default();
         for text in texts {
-            for word in text
+            for directive in text
                 .split("[mock:")
                 .skip(1)
                 .filter_map(|rest| rest.split_once(']'))
             {
-                words.take(word.0);
+                directives.apply(directive.0);
             }
         }
-        words
+        directives
     }
 
-    fn take(&mut self, word: &str) {
-        match word
+    fn apply(&mut self, directive: &str) {
+        match directive
             .split_once('=')
-            .map_or((word, None), |(name, value)| (name, Some(value)))
+            .map_or((directive, None), |(name, value)| (name, Some(value)))
         {
             ("stuck", None) => self.stuck = true,
             ("skip", None) => self.skip = true,
@@ -74,7 +74,7 @@ impl Directives {
             ("refuse", Some(value)) if is_code(value) => {
                 self.refuse.get_or_insert(ErrorCode::from(value));
             }
-            ("seconds", Some(value)) => self.takes = self.takes.or_else(|| seconds(value)),
+            ("seconds", Some(value)) => self.duration = self.duration.or_else(|| seconds(value)),
             _ => {}
         }
     }
@@ -100,7 +100,7 @@ fn seconds(text: &str) -> Option<Duration> {
         .all(|byte| byte.is_ascii_digit() || byte == b'.')
         && starts_and_ends(text, u8::is_ascii_digit);
     let number: f64 = decimal.then(|| text.parse().ok()).flatten()?;
-    let span = Duration::try_from_secs_f64(number.min(MOST_SECONDS)).ok()?;
+    let span = Duration::try_from_secs_f64(number.min(MAX_SECONDS)).ok()?;
     Some(Duration::from_micros(
         u64::try_from(span.as_micros()).unwrap_or(u64::MAX),
     ))
@@ -112,49 +112,51 @@ mod tests {
 
     #[test]
     fn words_are_found_anywhere_in_a_text() {
-        let words = Directives::of([
+        let directives = Directives::parse([
             "a [fox] [mock:fail=provider_unavailable] at [mock:seconds=2.5]",
             "[mock:stuck]",
         ]);
-        assert_eq!(words.fail, Some(ErrorCode::ProviderUnavailable));
-        assert_eq!(words.takes, Some(Duration::from_millis(2500)));
-        assert!(words.stuck);
-        assert_eq!(words.refuse, None);
+        assert_eq!(directives.fail, Some(ErrorCode::ProviderUnavailable));
+        assert_eq!(directives.duration, Some(Duration::from_millis(2500)));
+        assert!(directives.stuck);
+        assert_eq!(directives.refuse, None);
     }
 
     #[test]
     fn a_bare_fail_is_a_failed_generation() {
         assert_eq!(
-            Directives::of(["[mock:fail]"]).fail,
+            Directives::parse(["[mock:fail]"]).fail,
             Some(ErrorCode::GenerationFailed)
         );
         assert_eq!(
-            Directives::of(["[mock:fail=x_1]"]).fail,
+            Directives::parse(["[mock:fail=x_1]"]).fail,
             Some(ErrorCode::Other("x_1".into()))
         );
         assert_eq!(
-            Directives::of(["[mock:refuse=stripe_error]"]).refuse,
+            Directives::parse(["[mock:refuse=stripe_error]"]).refuse,
             Some(ErrorCode::StripeError)
         );
     }
 
     #[test]
     fn a_run_has_words_of_its_own() {
-        let words = Directives::of(["[mock:skip][mock:degraded] [mock:cost=1.25] [mock:outage]"]);
-        assert!(words.skip && words.degraded && !words.usage_unreadable);
-        assert_eq!(words.cost, Some(Usd::from_micros(1_250_000)));
-        assert_eq!(words.outages, Some(1));
-        let words =
-            Directives::of(["[mock:usage-unreadable][mock:harvest-unavailable][mock:outage=3]"]);
-        assert!(words.usage_unreadable && words.harvest_unavailable);
-        assert_eq!(words.outages, Some(3));
+        let directives =
+            Directives::parse(["[mock:skip][mock:degraded] [mock:cost=1.25] [mock:outage]"]);
+        assert!(directives.skip && directives.degraded && !directives.usage_unreadable);
+        assert_eq!(directives.cost, Some(Usd::from_micros(1_250_000)));
+        assert_eq!(directives.outages, Some(1));
+        let directives =
+            Directives::parse(["[mock:usage-unreadable][mock:harvest-unavailable][mock:outage=3]"]);
+        assert!(directives.usage_unreadable && directives.harvest_unavailable);
+        assert_eq!(directives.outages, Some(3));
     }
 
     #[test]
     fn of_two_the_first_counts() {
-        let words = Directives::of(["[mock:seconds=0][mock:seconds=9][mock:fail=a][mock:fail=b]"]);
-        assert_eq!(words.takes, Some(Duration::ZERO));
-        assert_eq!(words.fail, Some(ErrorCode::Other("a".into())));
+        let directives =
+            Directives::parse(["[mock:seconds=0][mock:seconds=9][mock:fail=a][mock:fail=b]"]);
+        assert_eq!(directives.duration, Some(Duration::ZERO));
+        assert_eq!(directives.fail, Some(ErrorCode::Other("a".into())));
     }
 
     #[test]
@@ -184,11 +186,11 @@ mod tests {
             "[mock:outage=-1]",
             "[Mock:fail]",
         ] {
-            assert_eq!(Directives::of([text]), Directives::default(), "{text}");
+            assert_eq!(Directives::parse([text]), Directives::default(), "{text}");
         }
         let long = format!("[mock:seconds={}]", "9".repeat(400));
         assert_eq!(
-            Directives::of([long.as_str()]).takes,
+            Directives::parse([long.as_str()]).duration,
             Some(Duration::from_secs(1_000_000_000))
         );
     }

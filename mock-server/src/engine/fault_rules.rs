@@ -216,7 +216,7 @@ mod tests {
 
     #[test]
     fn a_fault_happens_once_unless_told_otherwise() {
-        let (mut faults, mut rng) = (FaultRules::default(), Rng::of(1));
+        let (mut faults, mut rng) = (FaultRules::default(), Rng::new(1));
         faults.add(fault(r#"{"kind": "status_503"}"#)).unwrap();
         faults
             .add(fault(r#"{"kind": "drop_before", "times": 2}"#))
@@ -231,7 +231,7 @@ mod tests {
 
     #[test]
     fn a_fault_hits_what_it_names_only() {
-        let (mut faults, mut rng) = (FaultRules::default(), Rng::of(1));
+        let (mut faults, mut rng) = (FaultRules::default(), Rng::new(1));
         faults
             .add(fault(
                 r#"{"kind": "delay", "surface": "developer", "operation": "jobs_get"}"#,
@@ -257,7 +257,7 @@ mod tests {
 
     #[test]
     fn mcp_may_be_named_as_a_surface() {
-        let (mut faults, mut rng) = (FaultRules::default(), Rng::of(1));
+        let (mut faults, mut rng) = (FaultRules::default(), Rng::new(1));
         let rule = fault(r#"{"kind": "garbage", "surface": "mcp"}"#);
         assert_eq!(rule.operation.as_deref(), Some("mcp"));
         faults.add(rule).unwrap();
@@ -270,7 +270,7 @@ mod tests {
 
     #[test]
     fn a_probability_hits_that_share_without_end() {
-        let (mut faults, mut rng) = (FaultRules::default(), Rng::of(7));
+        let (mut faults, mut rng) = (FaultRules::default(), Rng::new(7));
         faults
             .add(fault(r#"{"kind": "garbage", "probability": 0.25}"#))
             .unwrap();

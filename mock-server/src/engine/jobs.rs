@@ -52,7 +52,7 @@ impl JobType {
     }
 
     /// How long it takes from submit to completion, unless a magic word says otherwise.
-    pub(crate) const fn takes(self) -> Duration {
+    pub(crate) const fn duration(self) -> Duration {
         Duration::from_secs(match self {
             Self::ImageGeneration => 2,
             Self::VideoGeneration | Self::AvatarVideoGeneration | Self::AvatarFaceSwap => 8,
@@ -288,7 +288,7 @@ mod tests {
             model: "video-f".to_owned(),
             status: JobStatus::Queued,
             updated_at: created_at,
-            timeline: Timeline::new(created_at, job_type.takes(), false),
+            timeline: Timeline::new(created_at, job_type.duration(), false),
             planned_error: None,
             error: None,
             price: None,

@@ -39,7 +39,7 @@ pub(crate) mod versioned_models;
 pub(crate) mod webhooks;
 pub(crate) mod workspaces;
 
-pub use call::{Call, Host, PendingReply, Reply, Wire};
+pub use call::{Call, Host, PendingReply, Reply, Transmission};
 pub use error::{ControlError, RestoreError};
 pub use fault_rules::{Fault, FaultKind};
 pub use keys::{AddedKey, KeyKind, NewKey};

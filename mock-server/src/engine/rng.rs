@@ -11,7 +11,7 @@ pub(crate) struct Rng {
 }
 
 impl Rng {
-    pub(crate) fn of(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self { state: mix(seed) }
     }
 
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn identifiers_are_opaque_and_never_repeat() {
-        let mut rng = Rng::of(1);
+        let mut rng = Rng::new(1);
         let ids: BTreeSet<String> = (0..10_000).map(|_| rng.id("job")).collect();
         assert_eq!(ids.len(), 10_000);
         for id in &ids {
@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn the_same_seed_gives_the_same_sequence_and_another_gives_another() {
         let drawn = |seed| {
-            let mut rng = Rng::of(seed);
+            let mut rng = Rng::new(seed);
             [rng.token(30), rng.id("art"), rng.fraction().to_string()]
         };
         assert_eq!(drawn(5), drawn(5));

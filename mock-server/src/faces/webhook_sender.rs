@@ -20,11 +20,11 @@ use crate::service::Service;
 use crate::webhook_route::Target;
 
 /// How many attempts are under way at once.
-const AT_ONCE: usize = 64;
+const MAX_CONCURRENT_ATTEMPTS: usize = 64;
 /// What of an answer's body is read, so that its sender does not find the connection broken.
-const READ: usize = 64 * 1024;
+const MAX_DRAINED_BYTES: usize = 64 * 1024;
 /// For how long.
-const READING: Duration = Duration::from_millis(200);
+const DRAIN_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// Carries webhooks until it is dropped.
 #[derive(Debug)]
@@ -36,8 +36,8 @@ pub(super) struct WebhookSender {
 impl WebhookSender {
     /// Has to be called within a runtime.
     pub(super) fn start(service: Service) -> Self {
-        service.set_carried(true);
-        let task = tokio::spawn(carry(service.clone()));
+        service.set_sender_active(true);
+        let task = tokio::spawn(send_due(service.clone()));
         Self { service, task }
     }
 }
@@ -45,23 +45,23 @@ impl WebhookSender {
 impl Drop for WebhookSender {
     fn drop(&mut self) {
         self.task.abort();
-        self.service.set_carried(false);
+        self.service.set_sender_active(false);
     }
 }
 
-async fn carry(service: Service) {
-    let mut under_way = JoinSet::new();
+async fn send_due(service: Service) {
+    let mut in_flight = JoinSet::new();
     loop {
-        let mut moved = pin!(service.moved());
+        let mut changed = pin!(service.changed());
         // From here on nothing that happens is missed.
-        moved.as_mut().enable();
-        let room = AT_ONCE.saturating_sub(under_way.len());
-        let (deliveries, wait) = service.to_carry(room);
+        changed.as_mut().enable();
+        let limit = MAX_CONCURRENT_ATTEMPTS.saturating_sub(in_flight.len());
+        let (deliveries, wait) = service.take_deliveries_to_send(limit);
         for (delivery, target) in deliveries {
             let service = service.clone();
-            under_way.spawn(async move {
+            in_flight.spawn(async move {
                 let outcome = deliver(&delivery, &target, service.webhook_timeout()).await;
-                service.delivered(&delivery, &outcome);
+                service.record_outcome(&delivery, &outcome);
             });
         }
         let passed = async {
@@ -71,23 +71,23 @@ async fn carry(service: Service) {
             }
         };
         select! {
-            Some(_) = under_way.join_next() => {}
-            () = moved => {}
+            Some(_) = in_flight.join_next() => {}
+            () = changed => {}
             () = passed => {}
         }
     }
 }
 
 /// Makes one attempt. Redirects are answers like any other.
-async fn deliver(delivery: &Delivery, target: &Target, patience: Duration) -> DeliveryOutcome {
-    match timeout(patience, exchange(delivery, target)).await {
+async fn deliver(delivery: &Delivery, target: &Target, time_limit: Duration) -> DeliveryOutcome {
+    match timeout(time_limit, send(delivery, target)).await {
         Ok(Ok(outcome)) => outcome,
         Ok(Err(_)) => DeliveryOutcome::failed("connection_failed"),
         Err(_) => DeliveryOutcome::failed("timeout"),
     }
 }
 
-async fn exchange(
+async fn send(
     delivery: &Delivery,
     target: &Target,
 ) -> Result<DeliveryOutcome, Box<dyn Error + Send + Sync>> {
@@ -106,7 +106,7 @@ async fn exchange(
             retry_after: retry_after
                 .map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned()),
         };
-        let _ = timeout(READING, read(response.into_body())).await;
+        let _ = timeout(DRAIN_TIMEOUT, drain(response.into_body())).await;
         Ok::<_, hyper::Error>(outcome)
     };
     let (mut answer, mut connection) = (pin!(answer), pin!(connection));
@@ -118,11 +118,11 @@ async fn exchange(
     Ok(answer.await?)
 }
 
-async fn read(mut body: Incoming) {
+async fn drain(mut body: Incoming) {
     let mut read = 0;
     while let Some(Ok(frame)) = body.frame().await {
         read += frame.data_ref().map_or(0, Bytes::len);
-        if read > READ {
+        if read > MAX_DRAINED_BYTES {
             return;
         }
     }

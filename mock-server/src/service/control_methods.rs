@@ -29,7 +29,7 @@ impl Service {
     /// [`NotManual`] where the clock passes by itself.
     pub fn advance(&self, span: Duration) -> Result<Time, NotManual> {
         let now = control::advance(&mut self.lock(), span)?;
-        self.shared.moved.notify_waiters();
+        self.shared.changed.notify_waiters();
         Ok(now)
     }
 
@@ -141,7 +141,7 @@ impl Service {
     /// The document is no state; nothing was changed.
     pub fn restore(&self, document: Value) -> Result<(), RestoreError> {
         control::restore(&mut self.lock(), document)?;
-        self.shared.moved.notify_waiters();
+        self.shared.changed.notify_waiters();
         Ok(())
     }
 

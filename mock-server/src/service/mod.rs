@@ -20,7 +20,7 @@ use crate::addresses::Addresses;
 use crate::clock::Clock;
 use crate::control;
 use crate::engine::{Call, Host, Reply, Time};
-use crate::mock_state::{Dispatch, MockState};
+use crate::mock_state::{MockState, WebhookDispatch};
 use crate::simulator::Simulator;
 use crate::webhook_route::WebhookRoute;
 
@@ -39,7 +39,7 @@ struct Shared {
     webhook_timeout: Duration,
     state: Mutex<MockState>,
     /// Something happened that a held answer or a courier may have waited for.
-    moved: Notify,
+    changed: Notify,
     /// Held by whoever moves the clock step by step.
     advancing: tokio::sync::Mutex<()>,
 }
@@ -55,33 +55,33 @@ impl Service {
         let state = Mutex::new(MockState {
             simulator,
             clock,
-            dispatch: Dispatch::new(webhook_routes),
+            dispatch: WebhookDispatch::new(webhook_routes),
         });
-        let moved = Notify::new();
+        let changed = Notify::new();
         Self {
             shared: Arc::new(Shared {
                 addresses,
                 webhook_timeout,
                 state,
-                moved,
+                changed,
                 advancing: tokio::sync::Mutex::default(),
             }),
         }
     }
 
-    fn take(&self, call: &Call) -> Reply {
+    fn handle(&self, call: &Call) -> Reply {
         let reply = {
             let mut state = self.lock();
             if call.host == Host::Control {
                 let response = control::answer(&mut state, &call.request);
-                Reply::now(response)
+                Reply::immediate(response)
             } else {
                 let now = state.clock.now();
                 state.simulator.handle(now, call)
             }
         };
         if call.request.method() != http::Method::GET {
-            self.shared.moved.notify_waiters();
+            self.shared.changed.notify_waiters();
         }
         reply
     }
@@ -103,7 +103,7 @@ impl Service {
             let now = state.clock.now();
             change(&mut state.simulator, now)
         };
-        self.shared.moved.notify_waiters();
+        self.shared.changed.notify_waiters();
         result
     }
 }

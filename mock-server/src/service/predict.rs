@@ -10,12 +10,12 @@ impl Service {
     /// Where a manual clock would have to be waited for, the answer is that of a wait that is
     /// over.
     pub(crate) fn predict(&self, call: &Call) -> Reply {
-        let reply = self.take(call);
+        let reply = self.handle(call);
         let Some(mut pending) = reply.pending else {
             return reply;
         };
         let mut state = self.lock();
-        if let Some(wait) = state.clock.real_until(pending.until) {
+        if let Some(wait) = state.clock.real_time_until(pending.until) {
             let delay = reply.delay.saturating_add(wait);
             return Reply {
                 delay,

@@ -10,7 +10,7 @@ use crate::engine::{Delivery, DeliveryOutcome};
 #[cfg(feature = "webhook-sender")]
 use crate::mock_state::MockState;
 #[cfg(feature = "in-process")]
-use crate::mock_state::Receiver;
+use crate::mock_state::WebhookReceiver;
 #[cfg(feature = "webhook-sender")]
 use crate::webhook_route::Target;
 use crate::webhook_route::WebhookRoute;
@@ -22,9 +22,9 @@ impl Service {
         {
             let dispatch = &mut self.lock().dispatch;
             dispatch.routes.push(route);
-            dispatch.settled = None;
+            dispatch.settled_mark = None;
         }
-        self.shared.moved.notify_waiters();
+        self.shared.changed.notify_waiters();
     }
 
     /// The routes that there are.
@@ -41,15 +41,15 @@ impl Service {
     ///
     /// [`NotManual`] where the clock passes by itself.
     pub async fn advance_and_deliver(&self, span: Duration) -> Result<Time, NotManual> {
-        let _in_turn = self.shared.advancing.lock().await;
+        let _guard = self.shared.advancing.lock().await;
         let target = self.lock().clock.after(span)?;
         loop {
-            if !self.nothing_under_way().await {
+            if !self.wait_for_deliveries().await {
                 // Whoever carried them is gone.
                 return self.advance(target.since(self.now()));
             }
-            let done = self.lock().step(target);
-            self.shared.moved.notify_waiters();
+            let done = self.lock().advance_step(target);
+            self.shared.changed.notify_waiters();
             if done {
                 return Ok(target);
             }
@@ -58,15 +58,15 @@ impl Service {
 
     /// Waits until no webhook is under way. Says whether that came about: nothing takes longer than
     /// an attempt does.
-    async fn nothing_under_way(&self) -> bool {
-        let patience = self.shared.webhook_timeout + Duration::from_secs(2);
+    async fn wait_for_deliveries(&self) -> bool {
+        let time_limit = self.shared.webhook_timeout + Duration::from_secs(2);
         loop {
-            let mut moved = std::pin::pin!(self.shared.moved.notified());
-            moved.as_mut().enable();
+            let mut changed = std::pin::pin!(self.shared.changed.notified());
+            changed.as_mut().enable();
             if !self.lock().simulator.is_delivering() {
                 return true;
             }
-            if tokio::time::timeout(patience, moved).await.is_err() {
+            if tokio::time::timeout(time_limit, changed).await.is_err() {
                 return false;
             }
         }
@@ -74,7 +74,7 @@ impl Service {
 
     /// With somebody who answers every attempt in this process.
     #[cfg(feature = "in-process")]
-    pub(crate) fn receive_webhooks(&self, receiver: Receiver) {
+    pub(crate) fn set_webhook_receiver(&self, receiver: WebhookReceiver) {
         self.lock().dispatch.receiver = Some(receiver);
     }
 }
@@ -83,41 +83,45 @@ impl Service {
 #[cfg(feature = "webhook-sender")]
 impl Service {
     /// Somebody carries from now on what has a route, or no longer does.
-    pub(crate) fn set_carried(&self, carried: bool) {
+    pub(crate) fn set_sender_active(&self, to_send: bool) {
         {
             let dispatch = &mut self.lock().dispatch;
-            (dispatch.carried, dispatch.settled) = (carried, None);
+            (dispatch.has_sender, dispatch.settled_mark) = (to_send, None);
         }
-        self.shared.moved.notify_waiters();
+        self.shared.changed.notify_waiters();
     }
 
     /// Ends when something has happened after which it is worth a look.
-    pub(crate) fn moved(&self) -> tokio::sync::futures::Notified<'_> {
-        self.shared.moved.notified()
+    pub(crate) fn changed(&self) -> tokio::sync::futures::Notified<'_> {
+        self.shared.changed.notified()
     }
 
     /// What is to be carried now, so much at most, and the real time until there may be more; none
     /// where no waiting brings it about.
-    pub(crate) fn to_carry(&self, room: usize) -> (Vec<(Delivery, Target)>, Option<Duration>) {
+    pub(crate) fn take_deliveries_to_send(
+        &self,
+        limit: usize,
+    ) -> (Vec<(Delivery, Target)>, Option<Duration>) {
         let mut state = self.lock();
         let MockState {
             simulator,
             clock,
             dispatch,
         } = &mut *state;
-        let deliveries = simulator.take_some_deliveries(room, |url| dispatch.target(url).is_some());
-        let carried = deliveries.into_iter().filter_map(|delivery| {
+        let deliveries =
+            simulator.take_deliveries_up_to(limit, |url| dispatch.target(url).is_some());
+        let to_send = deliveries.into_iter().filter_map(|delivery| {
             let target = dispatch.target(&delivery.url)?;
             Some((delivery, target))
         });
-        let carried = carried.collect();
+        let to_send = to_send.collect();
         let next = simulator.next_due().filter(|_| !dispatch.routes.is_empty());
-        (carried, next.and_then(|due| clock.real_until(due)))
+        (to_send, next.and_then(|due| clock.real_time_until(due)))
     }
 
     /// Takes in how an attempt went.
-    pub(crate) fn delivered(&self, delivery: &Delivery, outcome: &DeliveryOutcome) {
-        self.change(|simulator, now| simulator.delivered(now, delivery.id, outcome));
+    pub(crate) fn record_outcome(&self, delivery: &Delivery, outcome: &DeliveryOutcome) {
+        self.change(|simulator, now| simulator.record_outcome(now, delivery.id, outcome));
     }
 
     /// How long an attempt may take, in real time.

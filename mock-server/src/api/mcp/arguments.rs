@@ -15,7 +15,7 @@ pub(super) struct Arguments(Map<String, Value>);
 impl Arguments {
     /// The arguments, if the tool takes each of them. What they have to be is judged by those that
     /// read them.
-    pub(super) fn of(tool: &Tool, arguments: Map<String, Value>) -> Result<Self, ApiError> {
+    pub(super) fn parse(tool: &Tool, arguments: Map<String, Value>) -> Result<Self, ApiError> {
         let schema = tool.input_schema();
         let known = |name: &str| {
             schema
@@ -88,7 +88,7 @@ mod tests {
 
     fn of(name: &str, arguments: Value) -> Result<Arguments, ApiError> {
         let tool = TOOLS.iter().find(|tool| tool.name == name).unwrap();
-        Arguments::of(tool, arguments.as_object().unwrap().clone())
+        Arguments::parse(tool, arguments.as_object().unwrap().clone())
     }
 
     #[test]
@@ -112,18 +112,18 @@ mod tests {
         assert_eq!(unknown.field_name(), Some("mode"));
         for limit in [json!("1"), json!(-1), json!(null), json!(0.000_000_1)] {
             let mut arguments = of("image_generate", json!({"max_spend_usd": limit})).unwrap();
-            let failure = arguments.take_max_spend().unwrap_err();
-            assert_eq!(failure.field_name(), Some("max_spend_usd"), "{limit}");
+            let error = arguments.take_max_spend().unwrap_err();
+            assert_eq!(error.field_name(), Some("max_spend_usd"), "{limit}");
         }
         for key in [json!(1), json!("a\u{0}"), json!("a\n")] {
             let mut arguments = of("image_generate", json!({"idempotency_key": key})).unwrap();
-            let failure = arguments.take_key().unwrap_err();
-            assert_eq!(failure.field_name(), Some("idempotency_key"), "{key}");
+            let error = arguments.take_key().unwrap_err();
+            assert_eq!(error.field_name(), Some("idempotency_key"), "{key}");
         }
         for id in [json!({}), json!({"job_id": ""}), json!({"job_id": 1})] {
             let mut arguments = of("jobs_status", id).unwrap();
-            let failure = arguments.take_id("job_id").unwrap_err();
-            assert_eq!(failure.field_name(), Some("job_id"));
+            let error = arguments.take_id("job_id").unwrap_err();
+            assert_eq!(error.field_name(), Some("job_id"));
         }
     }
 }

@@ -6,8 +6,8 @@ use svc_sdk::contract::{Budget, Operation};
 use svc_sdk::types::Usd;
 
 use super::arguments::Arguments;
-use super::request::Exchange;
-use super::tool_action::Does;
+use super::request::McpRequest;
+use super::tool_action::ToolAction;
 use super::tools::Tool;
 use crate::api::api_error::ApiError;
 use crate::api::dispatch::dispatch;
@@ -16,7 +16,7 @@ use crate::api::request_checks;
 use crate::engine::runs::RunKind;
 
 /// An operation, and what it is asked for.
-struct Wanted {
+struct OperationCall {
     operation: Operation,
     segments: Vec<String>,
     headers: HeaderMap,
@@ -24,7 +24,7 @@ struct Wanted {
     max_spend: Option<Usd>,
 }
 
-impl Wanted {
+impl OperationCall {
     fn read(operation: Operation, segments: Vec<String>) -> Self {
         Self {
             operation,
@@ -53,40 +53,40 @@ impl Wanted {
 /// Does what the tool does, and gives its structured content. What makes something spends one of
 /// the key's writes, at the place where the operation's own request would have.
 pub(super) fn call_tool(
-    exchange: &mut Exchange<'_>,
+    request: &mut McpRequest<'_>,
     tool: &Tool,
     arguments: Map<String, Value>,
 ) -> Result<Value, ApiError> {
     if tool.is_paid() {
-        request_checks::acquire(exchange.state, exchange.caller, Budget::Write)?;
+        request_checks::acquire(request.state, request.caller, Budget::Write)?;
     }
-    let arguments = Arguments::of(tool, arguments)?;
-    let wanted = wanted(exchange, tool, arguments)?;
-    request_checks::check_scope(exchange.call.host, wanted.operation, exchange.caller)?;
+    let arguments = Arguments::parse(tool, arguments)?;
+    let operation_call = operation_call(request, tool, arguments)?;
+    request_checks::check_scope(request.call.host, operation_call.operation, request.caller)?;
     let answer = dispatch(&mut Request {
-        state: exchange.state,
-        hosts: exchange.hosts,
-        host: exchange.call.host,
-        operation: wanted.operation,
-        segments: wanted.segments,
+        state: request.state,
+        hosts: request.hosts,
+        host: request.call.host,
+        operation: operation_call.operation,
+        segments: operation_call.segments,
         query: "",
-        headers: &wanted.headers,
-        body: wanted.body,
-        caller: Some(exchange.caller.clone()),
-        request_id: exchange.request_id,
-        max_spend: wanted.max_spend,
+        headers: &operation_call.headers,
+        body: operation_call.body,
+        caller: Some(request.caller.clone()),
+        request_id: request.request_id,
+        max_spend: operation_call.max_spend,
     })?;
-    Ok(structured(tool.does, answer.body))
+    Ok(structured(tool.action, answer.body))
 }
 
-fn wanted(
-    exchange: &Exchange<'_>,
+fn operation_call(
+    request: &McpRequest<'_>,
     tool: &Tool,
     mut arguments: Arguments,
-) -> Result<Wanted, ApiError> {
-    match tool.does {
-        Does::Submit(operation) => Wanted::create(operation, Vec::new(), arguments),
-        Does::RunFormat => {
+) -> Result<OperationCall, ApiError> {
+    match tool.action {
+        ToolAction::Submit(operation) => OperationCall::create(operation, Vec::new(), arguments),
+        ToolAction::RunFormat => {
             let format = arguments.take_id("format_id")?;
             let (operation, segments) = match format.split_once('/') {
                 Some((handle, slug)) => (
@@ -95,35 +95,40 @@ fn wanted(
                 ),
                 None => (Operation::FormatsRunsCreate, vec![format]),
             };
-            Wanted::create(operation, segments, arguments)
+            OperationCall::create(operation, segments, arguments)
         }
-        Does::Complete => Wanted::create(Operation::AgentCompletionsCreate, Vec::new(), arguments),
-        Does::ReadJob(operation) => Ok(Wanted::read(operation, vec![arguments.take_id("job_id")?])),
-        Does::RunStatus | Does::RunResult => {
+        ToolAction::Complete => {
+            OperationCall::create(Operation::AgentCompletionsCreate, Vec::new(), arguments)
+        }
+        ToolAction::ReadJob(operation) => Ok(OperationCall::read(
+            operation,
+            vec![arguments.take_id("job_id")?],
+        )),
+        ToolAction::RunStatus | ToolAction::RunResult => {
             let id = arguments.take_id("run_id")?;
-            let kind = kind_of(exchange, &id, arguments.take_text("kind")?)?;
-            let operation = match (kind, tool.does) {
-                (RunKind::Format, Does::RunStatus) => Operation::FormatRunsStatus,
+            let kind = run_kind(request, &id, arguments.take_text("kind")?)?;
+            let operation = match (kind, tool.action) {
+                (RunKind::Format, ToolAction::RunStatus) => Operation::FormatRunsStatus,
                 (RunKind::Format, _) => Operation::FormatRunsResult,
-                (RunKind::Agent, Does::RunStatus) => Operation::AgentRunsStatus,
+                (RunKind::Agent, ToolAction::RunStatus) => Operation::AgentRunsStatus,
                 (RunKind::Agent, _) => Operation::AgentRunsResult,
-                (RunKind::Action, Does::RunStatus) => Operation::ActionRunsStatus,
+                (RunKind::Action, ToolAction::RunStatus) => Operation::ActionRunsStatus,
                 (RunKind::Action, _) => Operation::ActionRunsResult,
             };
-            Ok(Wanted::read(operation, vec![id]))
+            Ok(OperationCall::read(operation, vec![id]))
         }
-        Does::Read(operation, _) => Ok(Wanted::read(operation, Vec::new())),
+        ToolAction::Read(operation, _) => Ok(OperationCall::read(operation, Vec::new())),
     }
 }
 
 /// The kind of a run: as it is said, else as it is. A run that is not there is looked for among
 /// those of Formats.
-fn kind_of(
-    exchange: &Exchange<'_>,
+fn run_kind(
+    request: &McpRequest<'_>,
     id: &str,
-    caption_text: Option<String>,
+    requested_kind: Option<String>,
 ) -> Result<RunKind, ApiError> {
-    match caption_text.as_deref() {
+    match requested_kind.as_deref() {
         Some("format") => Ok(RunKind::Format),
         Some("agent") => Ok(RunKind::Agent),
         Some("action") => Ok(RunKind::Action),
@@ -132,23 +137,23 @@ fn kind_of(
             "must be one of format, agent, action",
         )),
         None => {
-            let run = exchange.state.runs.by_id(id);
-            let ours = run.filter(|run| run.config.workspace == exchange.caller.workspace);
+            let run = request.state.runs.by_id(id);
+            let ours = run.filter(|run| run.config.workspace == request.caller.workspace);
             Ok(ours.map_or(RunKind::Format, |run| run.config.kind))
         }
     }
 }
 
 /// The structured content, which is always an object: what stood in `data`.
-fn structured(does: Does, mut body: Value) -> Value {
+fn structured(action: ToolAction, mut body: Value) -> Value {
     let data = body.get_mut("data").map(Value::take).unwrap_or_default();
-    match (does, data) {
-        (Does::Submit(_), Value::Object(mut receipt)) => {
+    match (action, data) {
+        (ToolAction::Submit(_), Value::Object(mut receipt)) => {
             let id = receipt.get("job").and_then(|job| job.get("id")).cloned();
             receipt.insert("job_id".to_owned(), id.unwrap_or_default());
             Value::Object(receipt)
         }
-        (Does::Read(_, Some(name)), items) => {
+        (ToolAction::Read(_, Some(name)), items) => {
             json!({name: items, "next_cursor": body.get("next_cursor")})
         }
         (_, data) => data,

@@ -4,7 +4,7 @@ use crate::engine::keys::ApiKey;
 use crate::engine::{Call, Hosts, State};
 
 /// A request that was let in, and by whose key.
-pub(in crate::api) struct Exchange<'a> {
+pub(in crate::api) struct McpRequest<'a> {
     pub(in crate::api) state: &'a mut State,
     pub(in crate::api) hosts: &'a Hosts,
     pub(in crate::api) call: &'a Call,

@@ -4,7 +4,7 @@ use svc_sdk::contract::Operation;
 
 /// What a tool comes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Does {
+pub(super) enum ToolAction {
     /// Submits a job: `POST` of that operation.
     Submit(Operation),
     /// Runs a Format.

@@ -25,7 +25,7 @@ pub(super) struct Attachments {
 
 impl Attachments {
     /// Reads the field; none is as good as no items.
-    pub(super) fn of(fields: Fields<'_>) -> Result<Self, ApiError> {
+    pub(super) fn parse(fields: Fields<'_>) -> Result<Self, ApiError> {
         let Some(value) = fields.value("attachments") else {
             return Ok(Self::default());
         };
@@ -35,13 +35,13 @@ impl Attachments {
         };
         if items.len() > MAX_ITEMS {
             let message = format!("`attachments` must have at most {MAX_ITEMS} items");
-            let failure = ApiError::new(ErrorCode::InvalidAttachment, message);
-            return Err(failure.detail("limit", json!(MAX_ITEMS)));
+            let error = ApiError::new(ErrorCode::InvalidAttachment, message);
+            return Err(error.detail("limit", json!(MAX_ITEMS)));
         }
         let mut bytes = 0_u64;
         let mut unreachable = None;
         for (index, item) in items.iter().enumerate() {
-            match validate(item).map_err(|failure| with_index(failure, index))? {
+            match validate(item).map_err(|error| with_index(error, index))? {
                 Attached::Asset(asset) => bytes = bytes.saturating_add(asset.bytes),
                 Attached::Unreachable => {
                     unreachable.get_or_insert(index);
@@ -51,8 +51,8 @@ impl Attachments {
         }
         if bytes > ATTACHMENT_SET_BYTES {
             let message = "The attachments are too large together.";
-            let failure = ApiError::new(ErrorCode::AttachmentTooLarge, message);
-            return Err(failure.detail("limit_bytes", json!(ATTACHMENT_SET_BYTES)));
+            let error = ApiError::new(ErrorCode::AttachmentTooLarge, message);
+            return Err(error.detail("limit_bytes", json!(ATTACHMENT_SET_BYTES)));
         }
         Ok(Self {
             count: items.len(),
@@ -66,8 +66,8 @@ impl Attachments {
             return Ok(());
         };
         let message = format!("`attachments[{index}]` could not be fetched.");
-        let failure = ApiError::new(ErrorCode::AttachmentFetchFailed, message);
-        Err(with_index(failure, index))
+        let error = ApiError::new(ErrorCode::AttachmentFetchFailed, message);
+        Err(with_index(error, index))
     }
 }
 
@@ -99,8 +99,8 @@ fn validate(item: &Value) -> Result<Attached, ApiError> {
             let asset = Asset::by_id(id).ok_or_else(unknown)?;
             if asset.is_image && asset.bytes > ATTACHMENT_IMAGE_BYTES {
                 let message = "The image is too large.";
-                let failure = ApiError::new(ErrorCode::AttachmentTooLarge, message);
-                return Err(failure.detail("limit_bytes", json!(ATTACHMENT_IMAGE_BYTES)));
+                let error = ApiError::new(ErrorCode::AttachmentTooLarge, message);
+                return Err(error.detail("limit_bytes", json!(ATTACHMENT_IMAGE_BYTES)));
             }
             Ok(Attached::Asset(asset))
         }
@@ -121,8 +121,8 @@ fn validate(item: &Value) -> Result<Attached, ApiError> {
 }
 
 /// Says which attachment it is. In a bulk queue `index` is the item's, so it is said twice.
-fn with_index(failure: ApiError, index: usize) -> ApiError {
-    failure
+fn with_index(error: ApiError, index: usize) -> ApiError {
+    error
         .detail("index", json!(index))
         .detail("attachment_index", json!(index))
 }

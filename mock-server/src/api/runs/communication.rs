@@ -131,9 +131,9 @@ mod tests {
                 "communication.mode",
             ),
         ] {
-            let failure = read(&body).expect_err(&body.to_string());
+            let error = read(&body).expect_err(&body.to_string());
             assert_eq!(
-                (failure.status(), failure.field_name()),
+                (error.status(), error.field_name()),
                 (400, Some(field)),
                 "{body}"
             );

@@ -6,7 +6,7 @@ use svc_sdk::contract::RunStatus;
 
 use super::handlers::find;
 use crate::api::request::Request;
-use crate::api::response::{Answer, Outcome};
+use crate::api::response::{ApiResponse, ApiResult};
 use crate::engine::Time;
 use crate::engine::runs::{Run, RunKind};
 
@@ -19,7 +19,7 @@ const PHASES: [(&str, u64); 5] = [
     ("assembling", 9),
 ];
 
-pub(in crate::api) fn list(request: &mut Request<'_>) -> Outcome {
+pub(in crate::api) fn list(request: &mut Request<'_>) -> ApiResult {
     let now = request.now();
     let run = find(request, RunKind::Format)?;
     let mut events = timeline(run, now);
@@ -34,7 +34,7 @@ pub(in crate::api) fn list(request: &mut Request<'_>) -> Outcome {
         }
         events.push(event);
     }
-    Ok(Answer::list(events))
+    Ok(ApiResponse::list(events))
 }
 
 fn timeline(run: &Run, now: Time) -> Vec<Value> {

@@ -11,7 +11,7 @@ use crate::api::announcements::announce_ended;
 use crate::api::api_error::{ApiError, seconds};
 use crate::api::pagination;
 use crate::api::request::{IdempotencySlot, Request};
-use crate::api::response::{Answer, Outcome};
+use crate::api::response::{ApiResponse, ApiResult};
 use crate::engine::runs::{Run, RunFilter, RunKind};
 
 /// What follows once the fields and the state are judged: funds, what goes wrong at last, accept.
@@ -20,7 +20,7 @@ pub(in crate::api) fn start(
     slot: IdempotencySlot,
     run_request: RunRequest,
     defaults: RunDefaults,
-) -> Outcome {
+) -> ApiResult {
     let refused = check_refusal(&run_request);
     let config = run_request.into_config(request, defaults);
     request.check_max_spend(config.cap)?;
@@ -33,11 +33,11 @@ pub(in crate::api) fn start(
         None => Value::Null,
     };
     request.store_receipt(slot, &receipt);
-    Ok(Answer::data(202, receipt))
+    Ok(ApiResponse::data(202, receipt))
 }
 
 /// The runs of a shelf, newest first; `limit` and `cursor` page through them.
-pub(in crate::api) fn list(request: &Request<'_>, filter: &RunFilter) -> Outcome {
+pub(in crate::api) fn list(request: &Request<'_>, filter: &RunFilter) -> ApiResult {
     let limit = pagination::limit(request)?;
     let runs = &request.state.runs;
     let before = match request.parameter("cursor")? {
@@ -45,7 +45,7 @@ pub(in crate::api) fn list(request: &Request<'_>, filter: &RunFilter) -> Outcome
         Some(id) => {
             let ours = runs
                 .by_id(&id)
-                .is_some_and(|run| RunFilter::of(run) == *filter);
+                .is_some_and(|run| RunFilter::of_run(run) == *filter);
             let number = runs.number(&id).filter(|_| ours);
             Some(number.ok_or_else(pagination::invalid_cursor)?)
         }
@@ -55,18 +55,18 @@ pub(in crate::api) fn list(request: &Request<'_>, filter: &RunFilter) -> Outcome
         .iter()
         .map(|run| with_delivery(request.state, run, request.hosts))
         .collect();
-    Ok(Answer::page(items, next.map(|run| run.id.as_str())))
+    Ok(ApiResponse::page(items, next.map(|run| run.id.as_str())))
 }
 
 /// The receipt. Where it is not whole yet, the next one is.
-pub(in crate::api) fn get(request: &mut Request<'_>, kind: RunKind) -> Outcome {
+pub(in crate::api) fn get(request: &mut Request<'_>, kind: RunKind) -> ApiResult {
     let id = find_id(request, kind)?;
     check_outage(request, &id)?;
     read(request, kind)
 }
 
 /// The trimmed payload for polls.
-pub(in crate::api) fn status(request: &mut Request<'_>, kind: RunKind) -> Outcome {
+pub(in crate::api) fn status(request: &mut Request<'_>, kind: RunKind) -> ApiResult {
     let id = find_id(request, kind)?;
     check_outage(request, &id)?;
     let run = find(request, kind)?;
@@ -79,29 +79,27 @@ pub(in crate::api) fn status(request: &mut Request<'_>, kind: RunKind) -> Outcom
         "result_ready": terminal,
         "next_poll_after_seconds": seconds(next_poll(request, run)),
     });
-    Ok(Answer::data(200, payload))
+    Ok(ApiResponse::data(200, payload))
 }
 
 /// The receipt of a run that has ended.
-pub(in crate::api) fn result(request: &mut Request<'_>, kind: RunKind) -> Outcome {
+pub(in crate::api) fn result(request: &mut Request<'_>, kind: RunKind) -> ApiResult {
     let id = find_id(request, kind)?;
     check_outage(request, &id)?;
     let run = find(request, kind)?;
     if !run.status.is_terminal() {
-        let failure = ApiError::new(
+        let error = ApiError::new(
             ErrorCode::RunNotCompleted,
             format!("The run is {}.", run.status),
         );
         let wait = next_poll(request, run);
-        return Err(failure
-            .detail("status", json!(run.status))
-            .retry_after(wait));
+        return Err(error.detail("status", json!(run.status)).retry_after(wait));
     }
     read(request, kind)
 }
 
 /// Cancels a run that has not ended; of one that has, the receipt as it is.
-pub(in crate::api) fn cancel(request: &mut Request<'_>, kind: RunKind) -> Outcome {
+pub(in crate::api) fn cancel(request: &mut Request<'_>, kind: RunKind) -> ApiResult {
     let id = find_id(request, kind)?;
     request.deny_body_fields()?;
     let now = request.now();
@@ -112,11 +110,11 @@ pub(in crate::api) fn cancel(request: &mut Request<'_>, kind: RunKind) -> Outcom
     }
     let run = find(request, kind)?;
     let receipt = with_delivery(request.state, run, request.hosts);
-    Ok(Answer::data(200, receipt))
+    Ok(ApiResponse::data(200, receipt))
 }
 
 /// `POST /v1/format-runs/{run_id}/webhook/redeliver`.
-pub(in crate::api) fn redeliver(request: &mut Request<'_>) -> Outcome {
+pub(in crate::api) fn redeliver(request: &mut Request<'_>) -> ApiResult {
     let run = find(request, RunKind::Format)?;
     request.deny_body_fields()?;
     if run.config.webhook_url.is_none() {
@@ -125,17 +123,15 @@ pub(in crate::api) fn redeliver(request: &mut Request<'_>) -> Outcome {
     }
     if !run.status.is_terminal() {
         let message = format!("The run is {}.", run.status);
-        let failure = ApiError::new(ErrorCode::RunNotTerminal, message);
+        let error = ApiError::new(ErrorCode::RunNotTerminal, message);
         let wait = next_poll(request, run);
-        return Err(failure
-            .detail("status", json!(run.status))
-            .retry_after(wait));
+        return Err(error.detail("status", json!(run.status)).retry_after(wait));
     }
     let id = run.id.clone();
     let delivery = request.state.redeliver(&id);
     let event = request.state.webhook_queue.event(&id);
     let answer: Value = json!({"run_id": id, "event": event, "webhook_delivery": delivery});
-    Ok(Answer::data(202, answer))
+    Ok(ApiResponse::data(202, answer))
 }
 
 /// The run of that kind that the path names last, in the key's workspace.
@@ -161,7 +157,7 @@ fn find_id(request: &Request<'_>, kind: RunKind) -> Result<String, ApiError> {
     find(request, kind).map(|run| run.id.clone())
 }
 
-fn read(request: &mut Request<'_>, kind: RunKind) -> Outcome {
+fn read(request: &mut Request<'_>, kind: RunKind) -> ApiResult {
     let run = find(request, kind)?;
     let id = run.id.clone();
     let ended = run.status.is_terminal();
@@ -169,7 +165,7 @@ fn read(request: &mut Request<'_>, kind: RunKind) -> Outcome {
     if ended {
         request.state.runs.mark_output_readable(&id);
     }
-    Ok(Answer::data(200, shown))
+    Ok(ApiResponse::data(200, shown))
 }
 
 /// The outage that a magic word asked for. The run goes on.
@@ -178,8 +174,8 @@ fn check_outage(request: &mut Request<'_>, id: &str) -> Result<(), ApiError> {
         return Ok(());
     }
     let message = "The agents cannot be asked; the run goes on.";
-    let failure = ApiError::new(ErrorCode::StudioAgentUpstreamUnavailable, message);
-    Err(failure.retry_after(Duration::from_secs(1)))
+    let error = ApiError::new(ErrorCode::StudioAgentUpstreamUnavailable, message);
+    Err(error.retry_after(Duration::from_secs(1)))
 }
 
 fn next_poll(request: &Request<'_>, run: &Run) -> Duration {

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use svc_sdk::contract::{ErrorCode, Operation, RunStatus};
 
 use crate::api::api_error::seconds;
-use crate::api::error_details::{Facts, details};
+use crate::api::error_details::{ErrorContext, details};
 use crate::api::job_view::artifact_url;
 use crate::engine::output_schema::asks_for_a_url;
 use crate::engine::runs::{PlannedOutcome, Run, RunKind, RunOutput};
@@ -39,9 +39,9 @@ pub(in crate::api) fn receipt(run: &Run, hosts: &Hosts, now: Time) -> Value {
         .ready_artifacts()
         .first()
         .map(|made| artifact_url(made, hosts));
-    let delivery = RunOutput::of(run, url.as_deref());
-    let facts = facts(run, &delivery, url.as_ref());
-    let (error, output_error) = errors(run, &facts);
+    let delivery = RunOutput::for_run(run, url.as_deref());
+    let context = context(run, &delivery, url.as_ref());
+    let (error, output_error) = errors(run, &context);
     let base = hosts.base(Host::Developer);
     let link = |operation: Operation| {
         // The mock's own identifiers can be a segment of a path.
@@ -115,9 +115,9 @@ fn usage(run: &Run) -> Option<Value> {
     (!run.config.usage_unreadable).then_some(usage)
 }
 
-fn facts(run: &Run, delivery: &RunOutput, url: Option<&String>) -> Facts {
+fn context(run: &Run, delivery: &RunOutput, url: Option<&String>) -> ErrorContext {
     let wants_urls = run.config.schema.as_ref().is_some_and(asks_for_a_url);
-    Facts {
+    ErrorContext {
         id: run.id.clone(),
         images: run.ready_artifacts().len(),
         rejected_urls: url.filter(|_| wants_urls).into_iter().cloned().collect(),
@@ -126,13 +126,13 @@ fn facts(run: &Run, delivery: &RunOutput, url: Option<&String>) -> Facts {
 }
 
 /// `error` and `output_error`.
-fn errors(run: &Run, facts: &Facts) -> (Value, Value) {
+fn errors(run: &Run, context: &ErrorContext) -> (Value, Value) {
     if let Some(run_error) = &run.error {
         let code = &run_error.code;
         let retryable = code.entry().is_some_and(|entry| entry.retryable);
         let mut error = json!({"code": code, "message": run_error.message, "retryable": retryable});
         let mut output_error = json!({"code": code, "message": run_error.message});
-        if let Some(details) = details(code, facts) {
+        if let Some(details) = details(code, context) {
             for error in [&mut error, &mut output_error] {
                 if let Some(fields) = error.as_object_mut() {
                     fields.insert("details".to_owned(), details.clone());
@@ -145,7 +145,7 @@ fn errors(run: &Run, facts: &Facts) -> (Value, Value) {
         RunStatus::Completed if run.config.planned_outcome == PlannedOutcome::Degraded => json!({
             "code": ErrorCode::OutputSchemaUnsatisfied,
             "message": "The run made media, but could not fill the output.",
-            "details": details(&ErrorCode::OutputSchemaUnsatisfied, facts),
+            "details": details(&ErrorCode::OutputSchemaUnsatisfied, context),
         }),
         RunStatus::Completed if run.output_pending => json!({
             "code": ErrorCode::OutputExtractionFailed,

@@ -48,16 +48,16 @@ pub(in crate::api) struct RunRequest {
 impl RunRequest {
     /// Reads the fields of a body; those that its kind of run does not have are not there. What is
     /// not a field at all was refused before.
-    pub(in crate::api) fn of(fields: Fields<'_>) -> Result<Self, ApiError> {
+    pub(in crate::api) fn parse(fields: Fields<'_>) -> Result<Self, ApiError> {
         fields.non_blank_text("instruction")?;
         let input = fields.object("input")?;
         validate_input(fields, input)?;
-        let attachments = Attachments::of(fields)?;
+        let attachments = Attachments::parse(fields)?;
         let previous_run_id = fields.non_blank_text("previous_run_id")?;
         validate_model(fields)?;
         let texts = fields.texts_in(&["instruction", "input", "attachments"]);
         Ok(Self {
-            directives: Directives::of(texts.iter().map(String::as_str)),
+            directives: Directives::parse(texts.iter().map(String::as_str)),
             attachments,
             cap: spend_cap(fields)?,
             schema: schema(fields)?,
@@ -101,7 +101,7 @@ impl RunRequest {
             PlannedOutcome::Completes
         };
         let wants_url = self.schema.as_ref().is_some_and(asks_for_a_url);
-        let takes = words.takes.unwrap_or(DEFAULT_DURATION).as_micros();
+        let duration = words.duration.unwrap_or(DEFAULT_DURATION).as_micros();
         RunConfig {
             request_id: request.request_id.to_owned(),
             workspace: request.workspace().to_owned(),
@@ -112,7 +112,7 @@ impl RunRequest {
                 || wants_url
                 || planned_outcome == PlannedOutcome::Degraded,
             planned_outcome,
-            duration_micros: u64::try_from(takes).unwrap_or(u64::MAX),
+            duration_micros: u64::try_from(duration).unwrap_or(u64::MAX),
             stuck: words.stuck,
             cost: words.cost.unwrap_or(DEFAULT_COST),
             cap: self.cap.unwrap_or(ours),
@@ -152,8 +152,8 @@ fn validate_input(fields: Fields<'_>, input: Option<&Map<String, Value>>) -> Res
     let bytes = serde_json::to_vec(input).map_or(usize::MAX, |text| text.len());
     if bytes > RUN_INPUT_BYTES {
         let problem = format!("must have at most {RUN_INPUT_BYTES} bytes");
-        let failure = fields.error("input", &problem);
-        return Err(failure.detail("limit_bytes", json!(RUN_INPUT_BYTES)));
+        let error = fields.error("input", &problem);
+        return Err(error.detail("limit_bytes", json!(RUN_INPUT_BYTES)));
     }
     Ok(())
 }
@@ -164,7 +164,7 @@ fn validate_model(fields: Fields<'_>) -> Result<(), ApiError> {
     };
     let routed = [Router::Image, Router::Video].into_iter();
     let mut known = routed
-        .flat_map(models::of)
+        .flat_map(models::for_router)
         .map(|model| model.id)
         .chain(catalog::model_ids());
     if known.any(|id| id == model) {
@@ -217,8 +217,8 @@ fn schema(fields: Fields<'_>) -> Result<Option<Value>, ApiError> {
         return Ok(Some(schema.clone()));
     }
     let message = "The schema is outside of what is supported.";
-    let failure = ApiError::new(ErrorCode::OutputSchemaInvalid, message);
-    Err(failure.detail("violations", json!(violations)))
+    let error = ApiError::new(ErrorCode::OutputSchemaInvalid, message);
+    Err(error.detail("violations", json!(violations)))
 }
 
 fn schema_of_format(format: &Map<String, Value>) -> Result<Option<&Value>, ApiError> {

@@ -45,8 +45,8 @@ pub(in crate::api) fn deny_unknown(
     else {
         return Ok(());
     };
-    let failure = ApiError::new(ErrorCode::UnknownParameter, message);
-    Err(failure.detail("errors", json!(errors)))
+    let error = ApiError::new(ErrorCode::UnknownParameter, message);
+    Err(error.detail("errors", json!(errors)))
 }
 
 fn unknown_field(name: &str, known: &[&str], whose: &str) -> Value {

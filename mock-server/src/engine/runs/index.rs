@@ -30,7 +30,7 @@ pub(crate) struct RunFilter {
 }
 
 impl RunFilter {
-    pub(crate) fn of(run: &Run) -> Self {
+    pub(crate) fn of_run(run: &Run) -> Self {
         Self {
             workspace: run.config.workspace.clone(),
             kind: run.config.kind,
@@ -49,7 +49,7 @@ impl Runs {
                 .insert(artifact.token.clone(), (number, place));
         }
         self.index
-            .entry(RunFilter::of(&run))
+            .entry(RunFilter::of_run(&run))
             .or_default()
             .insert(number);
         if !run.status.is_terminal() {
@@ -116,7 +116,7 @@ impl Runs {
     /// Whether a run of that shelf has not ended.
     pub(crate) fn any_in_flight(&self, filter: &RunFilter) -> bool {
         let mut running = self.in_flight.iter().filter_map(|number| self.get(*number));
-        running.any(|run| RunFilter::of(run) == *filter)
+        running.any(|run| RunFilter::of_run(run) == *filter)
     }
 
     /// Oldest first.

@@ -27,7 +27,7 @@ pub(crate) struct RunOutput {
 
 impl RunOutput {
     /// What a run gives back now; `url` is where its first file is.
-    pub(crate) fn of(run: &Run, url: Option<&str>) -> Self {
+    pub(crate) fn for_run(run: &Run, url: Option<&str>) -> Self {
         let mut delivery = Self {
             primary_key: primary_key(run),
             ..Self::default()

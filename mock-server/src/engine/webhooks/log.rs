@@ -74,7 +74,7 @@ impl Attempt {
 pub(crate) struct DeliveryLog(VecDeque<Attempt>);
 
 impl DeliveryLog {
-    pub(crate) fn write(&mut self, attempt: Attempt) {
+    pub(crate) fn record(&mut self, attempt: Attempt) {
         let Self(attempts) = self;
         attempts.push_back(attempt);
         let mut bytes: usize = attempts.iter().map(|attempt| attempt.body.len()).sum();
@@ -115,7 +115,7 @@ mod tests {
     #[test]
     fn an_attempt_reads_as_it_was_made() {
         let mut deliveries = DeliveryLog::default();
-        deliveries.write(attempt(2));
+        deliveries.record(attempt(2));
         let expected = json!([{
             "subject_id": null, "event": "webhook.test", "url": "https://hooks.example/",
             "headers": {"content-type": "application/json"}, "body": "MTE=",
@@ -128,11 +128,11 @@ mod tests {
     fn only_the_newest_are_kept_and_of_large_ones_fewer() {
         let mut deliveries = DeliveryLog::default();
         for _ in 0..10_005 {
-            deliveries.write(attempt(1));
+            deliveries.record(attempt(1));
         }
         assert_eq!(deliveries.all().len(), 10_000);
         for _ in 0..70 {
-            deliveries.write(attempt(1024 * 1024));
+            deliveries.record(attempt(1024 * 1024));
         }
         assert_eq!(deliveries.0.len(), 64);
     }

@@ -6,25 +6,25 @@ use super::DeliveryOutcome;
 use crate::engine::Time;
 
 /// Before the first retry; twice as long before each further one.
-const FIRST: Duration = Duration::from_secs(30);
+const INITIAL_BACKOFF: Duration = Duration::from_secs(30);
 /// The longest wait, whoever asks for it.
-const LONGEST: Duration = Duration::from_secs(60 * 60);
+const MAX_BACKOFF: Duration = Duration::from_secs(60 * 60);
 
 /// The wait after that many attempts: the schedule's, or what the receiver asks for with `429` and
 /// `503`.
 pub(crate) fn wait(attempts: u32, outcome: &DeliveryOutcome, now: Time) -> Duration {
-    asked_for(outcome, now)
-        .unwrap_or_else(|| scheduled(attempts))
-        .min(LONGEST)
+    requested_wait(outcome, now)
+        .unwrap_or_else(|| scheduled_wait(attempts))
+        .min(MAX_BACKOFF)
 }
 
-fn scheduled(attempts: u32) -> Duration {
+fn scheduled_wait(attempts: u32) -> Duration {
     let doublings = attempts.saturating_sub(1).min(16);
-    FIRST.saturating_mul(1 << doublings)
+    INITIAL_BACKOFF.saturating_mul(1 << doublings)
 }
 
 /// Seconds, or an HTTP date.
-fn asked_for(outcome: &DeliveryOutcome, now: Time) -> Option<Duration> {
+fn requested_wait(outcome: &DeliveryOutcome, now: Time) -> Option<Duration> {
     let DeliveryOutcome::Answered {
         status: 429 | 503,
         retry_after: Some(text),
@@ -34,7 +34,7 @@ fn asked_for(outcome: &DeliveryOutcome, now: Time) -> Option<Duration> {
     };
     let text = text.trim();
     if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Some(text.parse().map_or(LONGEST, Duration::from_secs));
+        return Some(text.parse().map_or(MAX_BACKOFF, Duration::from_secs));
     }
     let date = jiff::fmt::rfc2822::DateTimeParser::new().parse_timestamp(text);
     let micros = u64::try_from(date.ok()?.as_microsecond()).ok()?;
@@ -58,7 +58,7 @@ mod tests {
         let waits = (1..10).map(|attempts| wait(attempts, &failed, Time::default()).as_secs());
         let expected = [30, 60, 120, 240, 480, 960, 1920, 3600, 3600];
         assert_eq!(waits.collect::<Vec<_>>(), expected);
-        assert_eq!(wait(u32::MAX, &failed, Time::default()), LONGEST);
+        assert_eq!(wait(u32::MAX, &failed, Time::default()), MAX_BACKOFF);
     }
 
     #[test]

@@ -16,7 +16,7 @@ use crate::engine::workspaces::Workspace;
 use crate::engine::{Hosts, State, destination};
 
 /// What `last_error` says of a URL that no longer passes.
-const NOT_ALLOWED: &str = "url_not_public";
+const URL_NOT_PUBLIC: &str = "url_not_public";
 
 impl State {
     /// Has the receiver told of it, from now on. Of a subject only the first announcement counts.
@@ -58,14 +58,14 @@ impl State {
         &mut self,
         generation: u64,
         hosts: &Hosts,
-        at_most: usize,
-        mut wanted: impl FnMut(&str) -> bool,
+        limit: usize,
+        mut matches: impl FnMut(&str) -> bool,
     ) -> Vec<Delivery> {
         let outbox = &self.webhook_queue;
         let numbers = outbox.ready_to_send();
         let numbers: Vec<_> = numbers
-            .filter(|number| outbox.url(*number).is_some_and(&mut wanted))
-            .take(at_most)
+            .filter(|number| outbox.url(*number).is_some_and(&mut matches))
+            .take(limit)
             .collect();
         let mut taken = Vec::new();
         for number in numbers {
@@ -77,7 +77,7 @@ impl State {
             if destination::webhook(&delivery.url).is_ok() {
                 taken.push(delivery);
             } else {
-                self.delivered(number, &DeliveryOutcome::failed(NOT_ALLOWED));
+                self.record_outcome(number, &DeliveryOutcome::failed(URL_NOT_PUBLIC));
             }
         }
         taken
@@ -89,7 +89,7 @@ impl State {
         let (workspace, event, url, body) = match task {
             DeliveryTask::Attempt(subject) | DeliveryTask::Redelivery(subject) => {
                 let announcement = &self.webhook_queue.entry(subject)?.announcement;
-                let body = whole_or_without_payload(announcement, hosts);
+                let body = body_within_limit(announcement, hosts);
                 (
                     &announcement.workspace,
                     announcement.event.as_str(),
@@ -125,7 +125,7 @@ impl State {
     }
 
     /// Takes in how an attempt that was under way went. What is not under way is not heard.
-    pub(crate) fn delivered(&mut self, number: u64, outcome: &DeliveryOutcome) {
+    pub(crate) fn record_outcome(&mut self, number: u64, outcome: &DeliveryOutcome) {
         if !self.webhook_queue.is_in_flight(number) {
             return;
         }
@@ -134,15 +134,15 @@ impl State {
         };
         if let Some(subject) = task.subject() {
             let automatic = matches!(task, DeliveryTask::Attempt(_));
-            self.settle(subject, number, automatic, outcome, &delivery);
+            self.update_delivery(subject, number, automatic, outcome, &delivery);
         }
         let subject = task.subject().map(str::to_owned);
         self.delivery_log
-            .write(Attempt::new(subject, delivery, outcome));
+            .record(Attempt::new(subject, delivery, outcome));
     }
 
     /// Where an outcome leaves the delivery of a subject.
-    fn settle(
+    fn update_delivery(
         &mut self,
         subject: &str,
         number: u64,
@@ -163,27 +163,27 @@ impl State {
             delivery_state.attempts = delivery_state.attempts.saturating_add(1);
         }
         let attempts = delivery_state.attempts;
-        let mut over = None;
-        let mut again = None;
+        let mut obsolete = None;
+        let mut retry_at = None;
         if outcome.is_success() {
             // Nobody needs to be told twice: a retry that is to come is called off.
             (delivery_state.status, delivery_state.next_attempt_at) =
                 (DeliveryStatus::Delivered, None);
-            over = entry.next.take();
+            obsolete = entry.next.take();
         } else if automatic && entry.next.is_some_and(|(_, next)| next == number) {
             entry.next = None;
             delivery_state.next_attempt_at = None;
-            if *outcome == DeliveryOutcome::failed(NOT_ALLOWED) {
+            if *outcome == DeliveryOutcome::failed(URL_NOT_PUBLIC) {
                 delivery_state.status = DeliveryStatus::Failed;
             } else if attempts >= WEBHOOK_ATTEMPTS {
                 delivery_state.status = DeliveryStatus::Exhausted;
             } else {
                 delivery_state.status = DeliveryStatus::Retrying;
-                again = Some(now.after(retry::wait(attempts, outcome, now)));
-                delivery_state.next_attempt_at = again;
+                retry_at = Some(now.after(retry::wait(attempts, outcome, now)));
+                delivery_state.next_attempt_at = retry_at;
             }
         }
-        if let Some(at) = again {
+        if let Some(at) = retry_at {
             let next = self
                 .webhook_queue
                 .plan(DeliveryTask::Attempt(subject.to_owned()));
@@ -192,12 +192,11 @@ impl State {
                 entry.next = Some((at, next));
             }
         }
-        if let Some((at, called_off)) =
-            over.filter(|(_, next)| self.webhook_queue.is_scheduled(*next))
+        if let Some((at, canceled)) =
+            obsolete.filter(|(_, next)| self.webhook_queue.is_scheduled(*next))
         {
-            self.webhook_queue.take(called_off);
-            self.timers
-                .unset(at, TimerEvent::WebhookAttempt(called_off));
+            self.webhook_queue.take(canceled);
+            self.timers.unset(at, TimerEvent::WebhookAttempt(canceled));
         }
         if let Some(entry) = self.webhook_queue.entry_mut(subject) {
             entry.record_attempt(now);
@@ -215,7 +214,7 @@ fn fingerprint_of(delivery: &Delivery) -> String {
 
 /// The body as it is sent: a payload that is too large is left out, and it is said where to fetch
 /// it. The status stays what it is.
-fn whole_or_without_payload(announcement: &Announcement, hosts: &Hosts) -> String {
+fn body_within_limit(announcement: &Announcement, hosts: &Hosts) -> String {
     let mut body = resolve_placeholders(announcement.body.clone(), hosts);
     let payload = body.get("payload").map(Value::to_string);
     if payload.is_none_or(|payload| payload.len() <= WEBHOOK_RECEIPT_BYTES) {

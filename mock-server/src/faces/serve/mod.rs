@@ -21,7 +21,7 @@ use self::accept::accept;
 use self::request_handler::RequestHandler;
 use super::webhook_sender::WebhookSender;
 use crate::addresses::Addresses;
-use crate::clock::Ticks;
+use crate::clock::TimeSource;
 use crate::engine::Host;
 use crate::service::Service;
 use crate::setup::Setup;
@@ -44,7 +44,7 @@ pub struct Server {
 
 /// For how long clients are waited for.
 #[derive(Clone, Copy)]
-struct Patience {
+struct Timeouts {
     /// For a request's head, and between requests: a little longer than clients keep a connection
     /// that they do not use, so that it is they who close it.
     head: Duration,
@@ -53,16 +53,16 @@ struct Patience {
     /// For a client that reads nothing of its answer.
     write: Duration,
     /// For what is under way when the server ends.
-    farewell: Duration,
+    shutdown: Duration,
 }
 
-impl Default for Patience {
+impl Default for Timeouts {
     fn default() -> Self {
         Self {
             head: Duration::from_secs(95),
             body: Duration::from_secs(60),
             write: Duration::from_secs(60),
-            farewell: Duration::from_secs(1),
+            shutdown: Duration::from_secs(1),
         }
     }
 }
@@ -76,14 +76,14 @@ impl Server {
     ///
     /// [`BindError`] where one of the ports cannot be had.
     pub async fn bind(setup: Setup, port_base: u16, log: Log) -> Result<Self, BindError> {
-        Self::start(setup, port_base, log, Patience::default()).await
+        Self::start(setup, port_base, log, Timeouts::default()).await
     }
 
     async fn start(
         setup: Setup,
         port_base: u16,
         log: Log,
-        patience: Patience,
+        timeouts: Timeouts,
     ) -> Result<Self, BindError> {
         let mut listeners = Vec::with_capacity(HOSTS.len());
         let mut urls = <[String; 4]>::default();
@@ -92,12 +92,12 @@ impl Server {
             *url = format!("http://{}:{port}", Ipv4Addr::LOCALHOST);
             listeners.push(listener);
         }
-        let service = setup.service(Ticks::system(), Addresses::new(urls));
+        let service = setup.service(TimeSource::system(), Addresses::new(urls));
         let webhook_sender = WebhookSender::start(service.clone());
         let (stop, stopped) = watch::channel(());
         let start = |(listener, host)| {
-            let handler = RequestHandler::new(host, service.clone(), patience.body);
-            tokio::spawn(accept(listener, handler, patience, stopped.clone(), log))
+            let handler = RequestHandler::new(host, service.clone(), timeouts.body);
+            tokio::spawn(accept(listener, handler, timeouts, stopped.clone(), log))
         };
         let listening = listeners.into_iter().zip(HOSTS).map(start).collect();
         Ok(Self {

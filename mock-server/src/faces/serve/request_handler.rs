@@ -17,14 +17,14 @@ use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use super::socket::AbortHandle;
-use crate::control::STATE_BYTES;
-use crate::engine::{Call, Host, Wire};
+use crate::control::MAX_STATE_BYTES;
+use crate::engine::{Call, Host, Transmission};
 use crate::service::Service;
 
 /// A body up to this size needs no leave.
-const SMALL: usize = 64 * 1024;
+const SMALL_BODY_BYTES: usize = 64 * 1024;
 /// What of a body that is too large is still read, so that its sender gets to read the answer.
-const DISCARDED: usize = 32 * 1024 * 1024;
+const MAX_DISCARDED_BYTES: usize = 32 * 1024 * 1024;
 
 /// What the requests of one listener have in common.
 #[derive(Clone)]
@@ -33,125 +33,127 @@ pub(super) struct RequestHandler {
     service: Service,
     limit: usize,
     /// Leave to hold a large body in memory.
-    large: Arc<Semaphore>,
-    patience: Duration,
+    large_bodies: Arc<Semaphore>,
+    body_timeout: Duration,
 }
 
 /// Why a connection ends without an answer.
 #[derive(Debug)]
-pub(super) enum Unanswered {
+pub(super) enum NoResponse {
     /// The client broke off, or was too slow.
-    Unread,
+    Incomplete,
     /// The answer is that there is none.
     Closed,
 }
 
-impl fmt::Display for Unanswered {
+impl fmt::Display for NoResponse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Unread => "the request did not arrive whole",
+            Self::Incomplete => "the request did not arrive whole",
             Self::Closed => "the connection is closed in the place of an answer",
         })
     }
 }
 
-impl std::error::Error for Unanswered {}
+impl std::error::Error for NoResponse {}
 
 impl RequestHandler {
-    pub(super) fn new(host: Host, service: Service, patience: Duration) -> Self {
+    pub(super) fn new(host: Host, service: Service, body_timeout: Duration) -> Self {
         let (limit, at_once) = match host {
-            Host::Control => (STATE_BYTES, 1),
+            Host::Control => (MAX_STATE_BYTES, 1),
             Host::Open | Host::Developer | Host::Media => (REQUEST_BODY_BYTES, 64),
         };
-        let large = Arc::new(Semaphore::new(at_once));
+        let large_bodies = Arc::new(Semaphore::new(at_once));
         Self {
             host,
             service,
             limit,
-            large,
-            patience,
+            large_bodies,
+            body_timeout,
         }
     }
 
     pub(super) async fn answer(
         self,
         peer: IpAddr,
-        cut: AbortHandle,
+        abort: AbortHandle,
         request: hyper::Request<Incoming>,
-    ) -> Result<hyper::Response<Payload>, Unanswered> {
+    ) -> Result<hyper::Response<ResponseBody>, NoResponse> {
         let (parts, body) = request.into_parts();
-        let body = timeout(self.patience, self.read(body))
+        let body = timeout(self.body_timeout, self.read(body))
             .await
-            .map_err(|_| Unanswered::Unread)??;
+            .map_err(|_| NoResponse::Incomplete)??;
         let call = Call {
             host: self.host,
             peer,
             request: http::Request::from_parts(parts, body),
         };
         let answer = self.service.call(call).await;
-        match answer.wire {
-            Wire::Close => Err(Unanswered::Closed),
-            Wire::Whole => Ok(answer.response.map(Payload::whole)),
-            Wire::Truncate => Ok(answer.response.map(|body| Payload::cut(body, cut))),
+        match answer.transmission {
+            Transmission::Close => Err(NoResponse::Closed),
+            Transmission::Complete => Ok(answer.response.map(ResponseBody::complete)),
+            Transmission::Truncate => Ok(answer
+                .response
+                .map(|body| ResponseBody::truncated(body, abort))),
         }
     }
 
     /// The body, up to one byte more than is allowed: that byte tells the engine that it is too
     /// large.
-    async fn read(&self, mut body: Incoming) -> Result<Bytes, Unanswered> {
-        let mut kept = BytesMut::new();
+    async fn read(&self, mut body: Incoming) -> Result<Bytes, NoResponse> {
+        let mut received = BytesMut::new();
         let mut discarded = 0;
-        let mut leave = None;
+        let mut permit = None;
         while let Some(frame) = body.frame().await {
-            let frame = frame.map_err(|_| Unanswered::Unread)?;
+            let frame = frame.map_err(|_| NoResponse::Incomplete)?;
             let Ok(mut data) = frame.into_data() else {
                 continue;
             };
-            if leave.is_none() && kept.len() + data.len() > SMALL {
-                leave = self.large.acquire().await.ok();
+            if permit.is_none() && received.len() + data.len() > SMALL_BODY_BYTES {
+                permit = self.large_bodies.acquire().await.ok();
             }
-            let room = (self.limit + 1).saturating_sub(kept.len());
-            if data.len() > room {
-                discarded += data.len() - room;
-                data.truncate(room);
+            let remaining = (self.limit + 1).saturating_sub(received.len());
+            if data.len() > remaining {
+                discarded += data.len() - remaining;
+                data.truncate(remaining);
             }
-            kept.extend_from_slice(&data);
-            if discarded > DISCARDED {
+            received.extend_from_slice(&data);
+            if discarded > MAX_DISCARDED_BYTES {
                 break;
             }
         }
-        Ok(kept.freeze())
+        Ok(received.freeze())
     }
 }
 
 /// An answer's body, or the half of it after which the connection breaks.
-pub(super) struct Payload {
+pub(super) struct ResponseBody {
     bytes: Bytes,
     announced: u64,
-    cut: Option<AbortHandle>,
+    abort: Option<AbortHandle>,
 }
 
-impl Payload {
-    fn whole(bytes: Bytes) -> Self {
+impl ResponseBody {
+    fn complete(bytes: Bytes) -> Self {
         Self {
             announced: bytes.len() as u64,
             bytes,
-            cut: None,
+            abort: None,
         }
     }
 
-    fn cut(mut bytes: Bytes, cut: AbortHandle) -> Self {
+    fn truncated(mut bytes: Bytes, abort: AbortHandle) -> Self {
         let announced = bytes.len() as u64;
         bytes.truncate(bytes.len() / 2);
         Self {
             bytes,
             announced,
-            cut: Some(cut),
+            abort: Some(abort),
         }
     }
 }
 
-impl Body for Payload {
+impl Body for ResponseBody {
     type Data = Bytes;
     type Error = Infallible;
 
@@ -163,22 +165,22 @@ impl Body for Payload {
             let bytes = std::mem::take(&mut self.bytes);
             return Poll::Ready(Some(Ok(Frame::data(bytes))));
         }
-        match &self.cut {
+        match &self.abort {
             None => Poll::Ready(None),
             // What comes next is hyper's flush, where the socket breaks off.
-            Some(cut) => {
-                cut.now();
+            Some(abort) => {
+                abort.abort();
                 Poll::Pending
             }
         }
     }
 
     fn is_end_stream(&self) -> bool {
-        self.bytes.is_empty() && (self.cut.is_none() || self.announced == 0)
+        self.bytes.is_empty() && (self.abort.is_none() || self.announced == 0)
     }
 
     fn size_hint(&self) -> SizeHint {
-        match &self.cut {
+        match &self.abort {
             None => SizeHint::with_exact(self.bytes.len() as u64),
             Some(_) => SizeHint::with_exact(self.announced),
         }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::{IMAGE, Mock, VIDEO, image, video};
-use crate::engine::{Host, Wire};
+use crate::engine::{Host, Transmission};
 
 fn fault(mock: &mut Mock, fault: Value) {
     mock.simulator
@@ -51,16 +51,16 @@ fn a_proxys_page_is_no_envelope() {
 #[test]
 fn a_broken_connection_comes_before_or_after_the_work() {
     let mut mock = Mock::new();
-    for (kind, wire, jobs) in [
-        ("drop_before", Wire::Close, 0),
-        ("drop_after", Wire::Close, 1),
-        ("truncate", Wire::Truncate, 2),
+    for (kind, transmission, jobs) in [
+        ("drop_before", Transmission::Close, 0),
+        ("drop_after", Transmission::Close, 1),
+        ("truncate", Transmission::Truncate, 2),
     ] {
         fault(&mut mock, json!({"kind": kind}));
         let reply = mock.open().post(VIDEO, video("x")).0;
         assert_eq!(
-            (reply.wire, mock.simulator.jobs().len()),
-            (wire, jobs),
+            (reply.transmission, mock.simulator.jobs().len()),
+            (transmission, jobs),
             "{kind}"
         );
     }
@@ -133,15 +133,15 @@ fn what_befalls_a_held_answer_befalls_it_at_its_end() {
     let body = json!({"model": "image-i", "prompt": "x", "mode": "sync"});
     let truncated = mock.open().post(IMAGE, body.clone()).0;
     assert_eq!(
-        (truncated.wire, truncated.delay),
-        (Wire::Truncate, Duration::from_millis(5))
+        (truncated.transmission, truncated.delay),
+        (Transmission::Truncate, Duration::from_millis(5))
     );
     let garbage = mock.open().post(IMAGE, body).0;
     mock.pass(2_000);
     let end = mock.simulator.resume(mock.now, &truncated.pending.unwrap());
     assert_eq!(
-        (end.wire, end.response.status().as_u16()),
-        (Wire::Truncate, 200)
+        (end.transmission, end.response.status().as_u16()),
+        (Transmission::Truncate, 200)
     );
     let end = mock.simulator.resume(mock.now, &garbage.pending.unwrap());
     assert!(serde_json::from_slice::<Value>(end.response.body()).is_err());

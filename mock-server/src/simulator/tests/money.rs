@@ -89,7 +89,7 @@ fn the_last_dollar_can_be_spent_and_not_more() {
 #[test]
 fn the_books_balance_whatever_happens() {
     for seed in 0..8 {
-        let mut dice = Rng::of(seed);
+        let mut dice = Rng::new(seed);
         let balance = "2.0000".parse().unwrap();
         let mut mock = Mock::with(Settings {
             balance,

@@ -508,7 +508,8 @@ fn the_end_of_a_run_is_announced_once() {
         assert_eq!(event["payload"][name], receipt[name], "{name}");
     }
     let failed = crate::engine::DeliveryOutcome::answered(503);
-    mock.simulator.delivered(mock.now, delivery.id, &failed);
+    mock.simulator
+        .record_outcome(mock.now, delivery.id, &failed);
     assert_eq!(mock.receipt(&id)["webhook_delivery"]["status"], "retrying");
     let events = mock.read(&format!("/v1/format-runs/{id}/events"));
     let last = events.as_array().unwrap().last().unwrap();

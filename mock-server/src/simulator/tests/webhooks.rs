@@ -31,13 +31,14 @@ impl Mock {
         self.simulator.advance(self.now);
         loop {
             for delivery in self.simulator.take_deliveries(|_| true) {
-                self.simulator.delivered(self.now, delivery.id, outcome);
+                self.simulator
+                    .record_outcome(self.now, delivery.id, outcome);
                 sent.push(delivery);
             }
             if self.now == end && self.simulator.next_due().is_none_or(|due| due > end) {
                 return sent;
             }
-            self.now = self.simulator.advance_to_a_delivery(end);
+            self.now = self.simulator.advance_to_next_delivery(end);
         }
     }
 
@@ -244,11 +245,11 @@ fn an_attempt_that_fails_after_a_redelivery_has_succeeded_is_the_last() {
     mock.deliver(1, &DeliveryOutcome::answered(200));
     mock.books_are_balanced();
     let timeout = DeliveryOutcome::failed("timeout");
-    mock.simulator.delivered(mock.now, slow.id, &timeout);
+    mock.simulator.record_outcome(mock.now, slow.id, &timeout);
     assert_eq!(mock.webhook(&id)["status"], "delivered");
     assert_eq!(mock.simulator.deliveries().len(), 2);
     assert!(mock.deliver(100_000, &timeout).is_empty());
-    mock.simulator.delivered(mock.now, slow.id, &timeout);
+    mock.simulator.record_outcome(mock.now, slow.id, &timeout);
     assert_eq!(mock.simulator.deliveries().len(), 2, "told of once");
 }
 
@@ -481,7 +482,7 @@ fn a_state_that_is_taken_up_sends_what_was_under_way_and_knows_the_rest() {
     mock.simulator.advance(mock.now);
     let taken = mock.simulator.take_deliveries(|_| true);
     mock.simulator
-        .delivered(mock.now, taken[1].id, &DeliveryOutcome::answered(500));
+        .record_outcome(mock.now, taken[1].id, &DeliveryOutcome::answered(500));
     mock.rotate();
     let document = mock.simulator.snapshot(mock.now);
     let mut other = Mock::new();
@@ -503,7 +504,7 @@ fn a_state_that_is_taken_up_sends_what_was_under_way_and_knows_the_rest() {
     let document = mock.simulator.snapshot(mock.now);
     mock.simulator.restore(document).unwrap();
     let late = DeliveryOutcome::answered(200);
-    mock.simulator.delivered(mock.now, taken[0].id, &late);
+    mock.simulator.record_outcome(mock.now, taken[0].id, &late);
     assert_eq!(mock.webhook(&id)["status"], "pending", "of another state");
     other.books_are_balanced();
 }
