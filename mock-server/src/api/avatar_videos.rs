@@ -66,7 +66,7 @@ pub(super) fn read_speech(
     request: &Request<'_>,
     fields: Fields<'_>,
 ) -> Result<(Speech, Directives), ApiError> {
-    const OWN: [&str; 6] = [
+    const FIELDS: [&str; 6] = [
         "avatar_handle",
         "script",
         "video_inputs",
@@ -74,7 +74,7 @@ pub(super) fn read_speech(
         "product_image",
         "scene",
     ];
-    let known = |name: &str| OWN.contains(&name) || COMMON_FIELDS.contains(&name);
+    let known = |name: &str| FIELDS.contains(&name) || COMMON_FIELDS.contains(&name);
     fields.deny_unknown(known, "an avatar video")?;
     let handle = finished_avatar_handle(request, fields)?;
     let script = fields.non_blank_text("script")?;
@@ -104,7 +104,7 @@ pub(super) fn read_speech(
     let speech = Speech {
         avatar_handle: handle.to_owned(),
         text,
-        quality: quality.map(Quality::named).unwrap_or_default(),
+        quality: quality.map(Quality::from_name).unwrap_or_default(),
     };
     let directives = Directives::parse(fields.texts().iter().map(String::as_str));
     Ok((speech, directives))

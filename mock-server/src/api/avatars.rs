@@ -13,7 +13,7 @@ use super::request::Request;
 use super::response::{ApiResponse, ApiResult};
 use super::submit::{self, JobDraft, ResourceChange};
 use super::{pagination, resources, search};
-use crate::catalog_data::avatars::{self, AVATARS, StockAvatar};
+use crate::catalog_data::avatars::{self, AVATARS, CatalogAvatar};
 use crate::engine::Hosts;
 use crate::engine::directives::Directives;
 use crate::engine::jobs::JobType;
@@ -40,7 +40,7 @@ fn read(request: &Request<'_>, fields: Fields<'_>) -> Result<(JobDraft, Resource
         let problem = "must be 1 to 40 lower-case letters, digits, `-` and `_`";
         return Err(fields.error("avatar_handle", problem));
     }
-    if avatars::by_handle(handle).is_some() || own(request, handle).is_some() {
+    if avatars::by_handle(handle).is_some() || own_avatar(request, handle).is_some() {
         return Err(fields.error("avatar_handle", "is taken"));
     }
     let input = fields
@@ -90,7 +90,7 @@ fn is_valid_handle(text: &str) -> bool {
 
 /// The workspace's avatar of that handle: made, or in the making. The handle of one that failed or
 /// was canceled is free again.
-fn own<'r>(request: &'r Request<'_>, handle: &str) -> Option<&'r Resource> {
+fn own_avatar<'r>(request: &'r Request<'_>, handle: &str) -> Option<&'r Resource> {
     let state = &*request.state;
     let avatar = state.resources.by_handle(request.workspace(), handle)?;
     let job = state.jobs.by_id(&avatar.job_id)?;
@@ -111,7 +111,7 @@ pub(super) fn finished_avatar_handle<'b>(
             ResourceDetails::Avatar { is_ready: true, .. }
         )
     };
-    if avatars::by_handle(handle).is_some() || own(request, handle).is_some_and(made) {
+    if avatars::by_handle(handle).is_some() || own_avatar(request, handle).is_some_and(made) {
         return Ok(handle);
     }
     Err(fields.error("avatar_handle", "is not the handle of a finished avatar"))
@@ -129,21 +129,21 @@ pub(super) fn list_all(request: &mut Request<'_>) -> ApiResult {
 
 /// An avatar of a list: the workspace's own come first, newest first.
 #[derive(Clone, Copy)]
-enum Listed<'s> {
+enum ListedAvatar<'s> {
     Own(&'s Resource),
-    Stock(&'static StockAvatar),
+    Catalog(&'static CatalogAvatar),
 }
 
-impl Listed<'_> {
+impl ListedAvatar<'_> {
     fn id(&self) -> &str {
         match self {
             Self::Own(resource) => &resource.id,
-            Self::Stock(avatar) => avatar.id,
+            Self::Catalog(avatar) => avatar.id,
         }
     }
 }
 
-fn list(request: &mut Request<'_>, listed: fn(&StockAvatar) -> bool) -> ApiResult {
+fn list(request: &mut Request<'_>, listed: fn(&CatalogAvatar) -> bool) -> ApiResult {
     let limit = pagination::limit(request)?;
     let cursor = request.parameter("cursor")?;
     let (state, workspace) = (&*request.state, request.workspace());
@@ -165,16 +165,21 @@ fn list(request: &mut Request<'_>, listed: fn(&StockAvatar) -> bool) -> ApiResul
     };
     let own = known.newest_first(workspace, Kind::Avatar, before);
     let rest = catalog_data.into_iter().skip(passed);
-    let all = own.map(Listed::Own).chain(rest.map(Listed::Stock));
+    let all = own
+        .map(ListedAvatar::Own)
+        .chain(rest.map(ListedAvatar::Catalog));
     let (page, next) = pagination::page(all, limit);
     let items = page
         .iter()
         .map(|avatar| match avatar {
-            Listed::Own(resource) => resources::view(state, resource, request.hosts),
-            Listed::Stock(avatar) => stock_view(avatar, request.hosts),
+            ListedAvatar::Own(resource) => resources::view(state, resource, request.hosts),
+            ListedAvatar::Catalog(avatar) => catalog_view(avatar, request.hosts),
         })
         .collect();
-    Ok(ApiResponse::page(items, next.as_ref().map(Listed::id)))
+    Ok(ApiResponse::page(
+        items,
+        next.as_ref().map(ListedAvatar::id),
+    ))
 }
 
 /// `GET /v1/avatar-1.0/avatars/{id}`.
@@ -187,9 +192,9 @@ pub(super) fn get_any(request: &mut Request<'_>) -> ApiResult {
     get(request, |_| true)
 }
 
-fn get(request: &mut Request<'_>, seen: fn(&StockAvatar) -> bool) -> ApiResult {
+fn get(request: &mut Request<'_>, seen: fn(&CatalogAvatar) -> bool) -> ApiResult {
     match avatars::by_id(request.id()).filter(|avatar| seen(avatar)) {
-        Some(avatar) => Ok(ApiResponse::data(200, stock_view(avatar, request.hosts))),
+        Some(avatar) => Ok(ApiResponse::data(200, catalog_view(avatar, request.hosts))),
         None => resources::get(request, Kind::Avatar),
     }
 }
@@ -201,11 +206,11 @@ pub(super) fn search_catalog(request: &mut Request<'_>) -> ApiResult {
         let texts = [avatar.name, avatar.handle].into_iter();
         query.matches_all_words(texts.chain(avatar.tags.iter().copied()))
     });
-    let views = found.map(|avatar| stock_view(avatar, request.hosts));
+    let views = found.map(|avatar| catalog_view(avatar, request.hosts));
     Ok(ApiResponse::list(views.take(query.limit).collect()))
 }
 
-fn stock_view(avatar: &StockAvatar, hosts: &Hosts) -> Value {
+fn catalog_view(avatar: &CatalogAvatar, hosts: &Hosts) -> Value {
     json!({
         "id": avatar.id,
         "avatar_handle": avatar.handle,

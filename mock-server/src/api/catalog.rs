@@ -8,7 +8,7 @@ use super::request::Request;
 use super::response::{ApiResponse, ApiResult};
 use crate::engine::jobs::JobType;
 use crate::engine::versioned_models::{
-    IMAGE_1, MUSIC_SECONDS, Product, TARIFF, USD_PER_CREDIT, VIDEO_1,
+    IMAGE_1, MUSIC_SECONDS, PRICE_LIST, Product, USD_PER_CREDIT, VIDEO_1,
 };
 
 /// The models: id, name and type.
@@ -72,7 +72,7 @@ fn endpoints() -> Vec<Value> {
 }
 
 fn model(id: &str, name: &str, kind: &str) -> Value {
-    let products = TARIFF.iter().filter(|product| product.model == id);
+    let products = PRICE_LIST.iter().filter(|product| product.model == id);
     let rates: Vec<Value> = products.flat_map(rates).collect();
     json!({
         "id": id,
@@ -105,12 +105,12 @@ fn capabilities_of(id: &str) -> Value {
 fn rates(product: &Product) -> Vec<Value> {
     let rate = |rate: &svc_sdk::contract::profile::Rate| {
         let mut view = json!({
-            "makes": product.makes.as_str(),
+            "makes": product.job_type.as_str(),
             "unit": product.unit,
             "unit_price_credits": credits(rate.price),
             "unit_price_usd": rate.price,
         });
-        if let (Some(by), Some(fields)) = (product.by, view.as_object_mut()) {
+        if let (Some(by), Some(fields)) = (product.rate_field, view.as_object_mut()) {
             fields.insert(by.to_owned(), json!(rate.resolution));
         }
         view

@@ -48,9 +48,9 @@ pub(super) fn answer(
         );
     };
     match *call.request.method() {
-        Method::GET | Method::HEAD => page(200, "Top up your balance", &body_of(&top_up, hosts)),
+        Method::GET | Method::HEAD => page(200, "Top up your balance", &page_body(&top_up, hosts)),
         Method::POST => {
-            let Some(status) = pressed(call.request.body()) else {
+            let Some(status) = submitted_status(call.request.body()) else {
                 let body = "<p>Use one of the buttons of the checkout page.</p>";
                 return page(400, "Nothing was done", body);
             };
@@ -63,10 +63,10 @@ pub(super) fn answer(
                 Some(url) => {
                     let mut headers = page_headers();
                     headers.push(("location", url.to_owned()));
-                    let body = document("Back to where you came from", &body_of(settled, hosts));
+                    let body = document("Back to where you came from", &page_body(settled, hosts));
                     response(303, request_id, &headers, HTML, body)
                 }
-                None => page(200, "Top up your balance", &body_of(settled, hosts)),
+                None => page(200, "Top up your balance", &page_body(settled, hosts)),
             }
         }
         _ => {
@@ -79,7 +79,7 @@ pub(super) fn answer(
 }
 
 /// What the button says that was pressed.
-fn pressed(form: &Bytes) -> Option<TopUpStatus> {
+fn submitted_status(form: &Bytes) -> Option<TopUpStatus> {
     let form = form.get(..form.len().min(MAX_FORM_BYTES))?;
     let mut fields = url::form_urlencoded::parse(form);
     let status = fields
@@ -102,7 +102,7 @@ fn page_headers() -> Headers {
     .to_vec()
 }
 
-fn body_of(top_up: &TopUp, hosts: &Hosts) -> String {
+fn page_body(top_up: &TopUp, hosts: &Hosts) -> String {
     let context = format!(
         "<dl><dt>Amount</dt><dd class=\"amount\">{}</dd><dt>Status</dt><dd role=\"status\">{}</dd>\
 <dt>Top-up</dt><dd>{}</dd></dl>",
@@ -178,7 +178,7 @@ mod tests {
             cancel_url: None,
             created_at: Time::default(),
         };
-        let page = body_of(&top_up, &Hosts::default());
+        let page = page_body(&top_up, &Hosts::default());
         assert!(
             page.contains("$1234.56") && page.contains("pending"),
             "{page}"
@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn only_a_button_of_the_page_does_something() {
-        let form = |text: &'static str| pressed(&Bytes::from_static(text.as_bytes()));
+        let form = |text: &'static str| submitted_status(&Bytes::from_static(text.as_bytes()));
         assert_eq!(form("status=paid"), Some(TopUpStatus::Paid));
         assert_eq!(form("a=b&status=expired"), Some(TopUpStatus::Expired));
         for text in [

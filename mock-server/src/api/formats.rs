@@ -9,7 +9,7 @@ use super::request::{IdempotencySlot, Request};
 use super::response::{ApiResponse, ApiResult};
 use super::runs::{self, COMMUNICATION_FIELDS, RunDefaults, RunRequest};
 use super::{pagination, strict_json};
-use crate::engine::formats::{CREATED_AT, Condition, FORMATS, Format, NotCallable, Owner};
+use crate::engine::formats::{CREATED_AT, FORMATS, Format, FormatState, NotCallable, Owner};
 use crate::engine::runs::{RunFilter, RunKind};
 use crate::engine::workspaces::WorkspaceKind;
 
@@ -121,7 +121,7 @@ pub(super) fn find_callable(request: &Request<'_>) -> Result<&'static Format, Ap
     let workspace = request.workspace();
     let kind = request.state.workspaces.get(workspace);
     let kind = kind.map_or(WorkspaceKind::Personal, |workspace| workspace.kind);
-    match format.may_call(workspace, kind) {
+    match format.check_callable(workspace, kind) {
         Ok(()) => Ok(format),
         Err(NotCallable::Unknown) => Err(not_found()),
         Err(NotCallable::NeedsTeamKey) => Err(ApiError::new(
@@ -178,18 +178,18 @@ fn validate_previous_run(
 
 /// A Format that is there and may be called may still not be run.
 pub(super) fn check_state(format: &Format) -> Result<(), ApiError> {
-    let (code, message) = match format.condition {
-        Condition::Active => return Ok(()),
-        Condition::Inactive => (ErrorCode::FormatInactive, "The Format is set inactive."),
-        Condition::NoTrigger => (
+    let (code, message) = match format.state {
+        FormatState::Active => return Ok(()),
+        FormatState::Inactive => (ErrorCode::FormatInactive, "The Format is set inactive."),
+        FormatState::NoTrigger => (
             ErrorCode::FormatApiTriggerDisabled,
             "The Format's API-call trigger is off.",
         ),
-        Condition::BuiltIn => (
+        FormatState::BuiltIn => (
             ErrorCode::FormatNotForkable,
             "This is a capability of the service, and not a Format.",
         ),
-        Condition::Archived => return Err(not_found()),
+        FormatState::Archived => return Err(not_found()),
     };
     Err(ApiError::new(code, message).detail("format_id", json!(format.id)))
 }
@@ -236,8 +236,8 @@ fn view(format: &Format) -> Value {
         Owner::FirstParty => "studio",
         Owner::Workspace(workspace) => workspace,
     };
-    let status = match format.condition {
-        Condition::Inactive => "inactive",
+    let status = match format.state {
+        FormatState::Inactive => "inactive",
         _ => "active",
     };
     json!({

@@ -4,7 +4,7 @@ use crate::media::Spec;
 
 /// An avatar that anybody can use.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct StockAvatar {
+pub(crate) struct CatalogAvatar {
     pub(crate) id: &'static str,
     pub(crate) handle: &'static str,
     pub(crate) name: &'static str,
@@ -23,8 +23,8 @@ const fn catalog_data(
     name: &'static str,
     tags: &'static [&'static str],
     seed: u64,
-) -> StockAvatar {
-    StockAvatar {
+) -> CatalogAvatar {
+    CatalogAvatar {
         id,
         handle,
         name,
@@ -36,9 +36,9 @@ const fn catalog_data(
 
 /// All of them.
 #[rustfmt::skip]
-pub(crate) static AVATARS: [StockAvatar; 12] = [
-    StockAvatar { canonical: true, ..catalog_data("ava_ada", "ada", "Ada", &["presenter", "business", "studio", "calm"], 101) },
-    StockAvatar { canonical: true, ..catalog_data("ava_lin", "lin", "Lin", &["presenter", "technology", "office", "friendly"], 102) },
+pub(crate) static AVATARS: [CatalogAvatar; 12] = [
+    CatalogAvatar { canonical: true, ..catalog_data("ava_ada", "ada", "Ada", &["presenter", "business", "studio", "calm"], 101) },
+    CatalogAvatar { canonical: true, ..catalog_data("ava_lin", "lin", "Lin", &["presenter", "technology", "office", "friendly"], 102) },
     catalog_data("ava_bruno", "bruno", "Bruno", &["chef", "kitchen", "warm"], 103),
     catalog_data("ava_celia", "celia", "Celia", &["teacher", "classroom", "patient"], 104),
     catalog_data("ava_dara", "dara", "Dara", &["fitness", "gym", "energetic"], 105),
@@ -52,16 +52,16 @@ pub(crate) static AVATARS: [StockAvatar; 12] = [
 ];
 
 /// The avatar of that id.
-pub(crate) fn by_id(id: &str) -> Option<&'static StockAvatar> {
+pub(crate) fn by_id(id: &str) -> Option<&'static CatalogAvatar> {
     AVATARS.iter().find(|avatar| avatar.id == id)
 }
 
 /// The avatar of that handle.
-pub(crate) fn by_handle(handle: &str) -> Option<&'static StockAvatar> {
+pub(crate) fn by_handle(handle: &str) -> Option<&'static CatalogAvatar> {
     AVATARS.iter().find(|avatar| avatar.handle == handle)
 }
 
-impl StockAvatar {
+impl CatalogAvatar {
     /// What its picture is made from.
     pub(crate) fn spec(&self) -> Spec {
         Spec::Image {

@@ -11,7 +11,7 @@ use crate::media::Spec;
 pub(crate) fn file(id: &str) -> Option<Spec> {
     let track = music::by_id(id).map(music::Track::spec);
     track
-        .or_else(|| avatars::by_id(id).map(avatars::StockAvatar::spec))
+        .or_else(|| avatars::by_id(id).map(avatars::CatalogAvatar::spec))
         .or_else(|| trending::by_id(id).map(trending::Video::spec))
 }
 

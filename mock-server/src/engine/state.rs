@@ -191,7 +191,7 @@ impl State {
             return;
         };
         for (moment, due) in job_timers(number, job.timeline) {
-            self.timers.unset(moment, due);
+            self.timers.cancel(moment, due);
         }
         if let Some(price) = job.price {
             let kind = match status {
@@ -395,12 +395,12 @@ impl State {
             }
         }
         self.check_runs()?;
-        for (workspace, owed) in self.owed()? {
+        for (workspace, outstanding_amounts) in self.outstanding_amounts()? {
             let reserved = self
                 .ledger
                 .account(workspace)
                 .map(|account| account.reserved);
-            if reserved.is_none_or(|reserved| reserved < owed) {
+            if reserved.is_none_or(|reserved| reserved < outstanding_amounts) {
                 return Err(format!(
                     "{workspace} has not reserved what its running jobs and runs cost"
                 ));
@@ -461,28 +461,30 @@ impl State {
             .filter(|(_, run)| !run.status.is_terminal())
             .flat_map(|(number, run)| run_timers(number, run.timeline));
         jobs.chain(runs)
-            .any(|(at, due)| at > self.now && !self.timers.holds(at, due))
+            .any(|(at, due)| at > self.now && !self.timers.contains(at, due))
     }
 
     /// What the running jobs of each workspace cost, and what its runs have begun.
-    fn owed(&self) -> Result<BTreeMap<&str, Usd>, String> {
-        let mut owed: BTreeMap<&str, Usd> = BTreeMap::new();
+    fn outstanding_amounts(&self) -> Result<BTreeMap<&str, Usd>, String> {
+        let mut outstanding_amounts: BTreeMap<&str, Usd> = BTreeMap::new();
         let running = self
             .jobs
             .all()
             .iter()
             .filter(|job| !job.status.is_terminal());
         for (job, price) in running.filter_map(|job| Some((job, job.price?))) {
-            let sum = owed.entry(&job.workspace).or_default();
+            let sum = outstanding_amounts.entry(&job.workspace).or_default();
             let more = (price >= Usd::ZERO).then(|| sum.plus(price)).flatten();
             *sum = more.ok_or_else(|| format!("{} has an impossible price", job.id))?;
         }
         for run in self.runs.all() {
-            let sum = owed.entry(&run.config.workspace).or_default();
+            let sum = outstanding_amounts
+                .entry(&run.config.workspace)
+                .or_default();
             let more = run.spend.pending().and_then(|reserved| sum.plus(reserved));
             *sum = more.ok_or_else(|| format!("{} spends impossibly", run.id))?;
         }
-        Ok(owed)
+        Ok(outstanding_amounts)
     }
 }
 

@@ -35,7 +35,7 @@ impl Timers {
         self.0.insert((at, due));
     }
 
-    pub(crate) fn unset(&mut self, at: Time, due: TimerEvent) {
+    pub(crate) fn cancel(&mut self, at: Time, due: TimerEvent) {
         self.0.remove(&(at, due));
     }
 
@@ -53,7 +53,7 @@ impl Timers {
         }
     }
 
-    pub(crate) fn holds(&self, at: Time, due: TimerEvent) -> bool {
+    pub(crate) fn contains(&self, at: Time, due: TimerEvent) -> bool {
         self.0.contains(&(at, due))
     }
 
@@ -78,7 +78,7 @@ mod tests {
         ] {
             timers.set(at(time), due);
         }
-        timers.unset(at(7), TimerEvent::JobEnds(4));
+        timers.cancel(at(7), TimerEvent::JobEnds(4));
         assert_eq!(timers.next(), Some(at(5)));
         assert_eq!(timers.pop(at(4)), None);
         assert_eq!(timers.pop(at(8)), Some((at(5), TimerEvent::JobStarts(3))));

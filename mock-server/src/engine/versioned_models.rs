@@ -22,25 +22,25 @@ const fn credits(of: &'static str, credits: i64) -> Rate {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Product {
     pub(crate) model: &'static str,
-    pub(crate) makes: JobType,
+    pub(crate) job_type: JobType,
     /// What the price counts.
     pub(crate) unit: &'static str,
     /// The field that decides on the rate, where there are several.
-    pub(crate) by: Option<&'static str>,
+    pub(crate) rate_field: Option<&'static str>,
     pub(crate) rates: &'static [Rate],
 }
 
 /// The tariff. Previews are free.
 #[rustfmt::skip]
-pub(crate) static TARIFF: [Product; 8] = [
-    Product { model: "image-1.0", makes: JobType::ImageGeneration, unit: "image", by: Some("resolution"), rates: IMAGES },
-    Product { model: "video-1.0", makes: JobType::VideoGeneration, unit: "second", by: Some("resolution"), rates: VIDEOS },
-    Product { model: "music-1.0", makes: JobType::MusicGeneration, unit: "second", by: None, rates: &[credits("", 1)] },
-    Product { model: "avatar-1.0", makes: JobType::AvatarGeneration, unit: "avatar", by: None, rates: &[credits("", 50)] },
-    Product { model: "avatar-1.0", makes: JobType::AvatarVideoGeneration, unit: "second", by: Some("quality"), rates: SPEECH },
-    Product { model: "avatar-1.0", makes: JobType::AvatarVideoPreview, unit: "preview", by: None, rates: &[credits("", 0)] },
-    Product { model: "avatar-face-swap", makes: JobType::AvatarFaceSwap, unit: "swap", by: None, rates: &[credits("", 60)] },
-    Product { model: "video-captions", makes: JobType::VideoCaptions, unit: "video", by: None, rates: &[credits("", 5)] },
+pub(crate) static PRICE_LIST: [Product; 8] = [
+    Product { model: "image-1.0", job_type: JobType::ImageGeneration, unit: "image", rate_field:Some("resolution"), rates: IMAGES },
+    Product { model: "video-1.0", job_type: JobType::VideoGeneration, unit: "second", rate_field:Some("resolution"), rates: VIDEOS },
+    Product { model: "music-1.0", job_type: JobType::MusicGeneration, unit: "second", rate_field:None, rates: &[credits("", 1)] },
+    Product { model: "avatar-1.0", job_type: JobType::AvatarGeneration, unit: "avatar", rate_field:None, rates: &[credits("", 50)] },
+    Product { model: "avatar-1.0", job_type: JobType::AvatarVideoGeneration, unit: "second", rate_field:Some("quality"), rates: SPEECH },
+    Product { model: "avatar-1.0", job_type: JobType::AvatarVideoPreview, unit: "preview", rate_field:None, rates: &[credits("", 0)] },
+    Product { model: "avatar-face-swap", job_type: JobType::AvatarFaceSwap, unit: "swap", rate_field:None, rates: &[credits("", 60)] },
+    Product { model: "video-captions", job_type: JobType::VideoCaptions, unit: "video", rate_field:None, rates: &[credits("", 5)] },
 ];
 
 const IMAGES: &[Rate] = &[credits("720p", 1), credits("1080p", 2)];
@@ -97,8 +97,10 @@ pub(crate) static VIDEO_1: Model = Model {
 };
 
 /// What so many units cost; none where it is free.
-pub(crate) fn price(makes: JobType, of: &str, units: u64) -> Option<Usd> {
-    let product = TARIFF.iter().find(|product| product.makes == makes)?;
+pub(crate) fn price(job_type: JobType, of: &str, units: u64) -> Option<Usd> {
+    let product = PRICE_LIST
+        .iter()
+        .find(|product| product.job_type == job_type)?;
     let rate = product.rates.iter().find(|rate| rate.resolution == of)?;
     let price = rate.price.times(i64::try_from(units).ok()?)?;
     (price > Usd::ZERO).then_some(price)
@@ -119,9 +121,9 @@ mod tests {
             (JobType::AvatarFaceSwap, "", 1, "0.6000"),
             (JobType::VideoCaptions, "", 1, "0.0500"),
         ];
-        for (makes, of, units, expected) in rows {
-            let price = price(makes, of, units).map(|price| price.to_string());
-            assert_eq!(price.as_deref(), Some(expected), "{makes:?} {of}");
+        for (job_type, of, units, expected) in rows {
+            let price = price(job_type, of, units).map(|price| price.to_string());
+            assert_eq!(price.as_deref(), Some(expected), "{job_type:?} {of}");
         }
         assert_eq!(price(JobType::AvatarVideoPreview, "", 1), None);
         assert_eq!(price(JobType::VideoGeneration, "4K", 1), None);
@@ -129,9 +131,11 @@ mod tests {
 
     #[test]
     fn every_type_of_job_is_in_the_tariff_once() {
-        for makes in JobType::ALL {
-            let rows = TARIFF.iter().filter(|product| product.makes == makes);
-            assert_eq!(rows.count(), 1, "{makes:?}");
+        for job_type in JobType::ALL {
+            let rows = PRICE_LIST
+                .iter()
+                .filter(|product| product.job_type == job_type);
+            assert_eq!(rows.count(), 1, "{job_type:?}");
         }
     }
 }

@@ -39,8 +39,8 @@ pub(in crate::api) fn receipt(run: &Run, hosts: &Hosts, now: Time) -> Value {
         .ready_artifacts()
         .first()
         .map(|made| artifact_url(made, hosts));
-    let delivery = RunOutput::for_run(run, url.as_deref());
-    let context = context(run, &delivery, url.as_ref());
+    let run_output = RunOutput::for_run(run, url.as_deref());
+    let context = context(run, &run_output, url.as_ref());
     let (error, output_error) = errors(run, &context);
     let base = hosts.base(Host::Developer);
     let link = |operation: Operation| {
@@ -63,10 +63,10 @@ pub(in crate::api) fn receipt(run: &Run, hosts: &Hosts, now: Time) -> Value {
         "cancel_url": link(cancel),
         "error": error,
         "output_error": output_error,
-        "output": delivery.output,
+        "output": run_output.output,
         "artifacts": artifacts,
-        "primary_output_url": url.filter(|_| delivery.has_primary),
-        "primary_output_key": delivery.primary_key,
+        "primary_output_url": url.filter(|_| run_output.has_primary),
+        "primary_output_key": run_output.primary_key,
         "usage": usage(run),
         "webhook_delivery": null,
         "next_poll_after_seconds": seconds(hosts.client_time(hint)),
@@ -115,13 +115,13 @@ fn usage(run: &Run) -> Option<Value> {
     (!run.config.usage_unreadable).then_some(usage)
 }
 
-fn context(run: &Run, delivery: &RunOutput, url: Option<&String>) -> ErrorContext {
+fn context(run: &Run, run_output: &RunOutput, url: Option<&String>) -> ErrorContext {
     let wants_urls = run.config.schema.as_ref().is_some_and(asks_for_a_url);
     ErrorContext {
         id: run.id.clone(),
         images: run.ready_artifacts().len(),
         rejected_urls: url.filter(|_| wants_urls).into_iter().cloned().collect(),
-        violations: delivery.violations.clone(),
+        violations: run_output.violations.clone(),
     }
 }
 

@@ -228,7 +228,7 @@ impl State {
         let (timeline, pending) = (run.timeline, run.spend.pending());
         let place = run.queue_position.clone();
         for (moment, due) in run_timers(number, timeline) {
-            self.timers.unset(moment, due);
+            self.timers.cancel(moment, due);
         }
         if let Some(amount) = pending.filter(|amount| *amount > Usd::ZERO) {
             let booked = self.post_run_entry(number, EntryKind::Refund, amount, at);

@@ -28,25 +28,25 @@ pub(crate) struct RunOutput {
 impl RunOutput {
     /// What a run gives back now; `url` is where its first file is.
     pub(crate) fn for_run(run: &Run, url: Option<&str>) -> Self {
-        let mut delivery = Self {
+        let mut run_output = Self {
             primary_key: primary_key(run),
             ..Self::default()
         };
         match (&run.status, &run.error) {
             (RunStatus::Completed, _) => {
                 if run.config.planned_outcome == PlannedOutcome::Degraded {
-                    (delivery.violations, _) = invalid_output(run, url);
+                    (run_output.violations, _) = invalid_output(run, url);
                 } else if !run.output_pending {
-                    delivery.has_primary = url.is_some();
-                    delivery.output = full_output(run, url);
+                    run_output.has_primary = url.is_some();
+                    run_output.output = full_output(run, url);
                 }
             }
             (RunStatus::Failed, Some(run_error)) => {
-                delivery.fail(&run_error.code, run, url);
+                run_output.fail(&run_error.code, run, url);
             }
             _ => {}
         }
-        delivery
+        run_output
     }
 
     /// What is left of the output of a run that failed.

@@ -17,7 +17,7 @@ const MAX_BODY_BYTES: usize = 64 * 1024 * 1024;
 /// An attempt that was made, or that could not be.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Attempt {
+pub(crate) struct DeliveryRecord {
     /// The job or run; none of a test delivery.
     subject_id: Option<String>,
     event: String,
@@ -31,7 +31,7 @@ pub(crate) struct Attempt {
     at: Time,
 }
 
-impl Attempt {
+impl DeliveryRecord {
     pub(crate) fn new(
         subject_id: Option<String>,
         delivery: Delivery,
@@ -71,10 +71,10 @@ impl Attempt {
 /// The newest attempts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub(crate) struct DeliveryLog(VecDeque<Attempt>);
+pub(crate) struct DeliveryLog(VecDeque<DeliveryRecord>);
 
 impl DeliveryLog {
-    pub(crate) fn record(&mut self, attempt: Attempt) {
+    pub(crate) fn record(&mut self, attempt: DeliveryRecord) {
         let Self(attempts) = self;
         attempts.push_back(attempt);
         let mut bytes: usize = attempts.iter().map(|attempt| attempt.body.len()).sum();
@@ -86,7 +86,7 @@ impl DeliveryLog {
 
     /// Oldest first.
     pub(crate) fn all(&self) -> Vec<Value> {
-        self.0.iter().map(Attempt::view).collect()
+        self.0.iter().map(DeliveryRecord::view).collect()
     }
 }
 
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
     use crate::engine::DeliveryId;
 
-    fn attempt(body: usize) -> Attempt {
+    fn attempt(body: usize) -> DeliveryRecord {
         let delivery = Delivery {
             id: DeliveryId {
                 generation: 0,
@@ -109,7 +109,7 @@ mod tests {
             body: Bytes::from(vec![b'1'; body]),
             at: Time::default(),
         };
-        Attempt::new(None, delivery, &DeliveryOutcome::answered(204))
+        DeliveryRecord::new(None, delivery, &DeliveryOutcome::answered(204))
     }
 
     #[test]

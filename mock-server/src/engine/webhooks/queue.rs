@@ -174,7 +174,7 @@ impl WebhookQueue {
         if self.entries.contains_key(&subject) {
             return None;
         }
-        let number = self.plan(DeliveryTask::Attempt(subject.clone()));
+        let number = self.schedule(DeliveryTask::Attempt(subject.clone()));
         let delivery_state = DeliveryState {
             status: DeliveryStatus::Pending,
             next_attempt_at: None,
@@ -196,7 +196,7 @@ impl WebhookQueue {
     }
 
     /// Takes in what is to be sent, and gives its number.
-    pub(crate) fn plan(&mut self, task: DeliveryTask) -> u64 {
+    pub(crate) fn schedule(&mut self, task: DeliveryTask) -> u64 {
         self.last_number = self.last_number.saturating_add(1);
         self.tasks.insert(self.last_number, task);
         self.last_number
@@ -267,7 +267,7 @@ impl WebhookQueue {
     }
 
     /// Takes an errand off the list, with what was under way.
-    pub(crate) fn take(&mut self, number: u64) -> Option<(DeliveryTask, Option<Delivery>)> {
+    pub(crate) fn remove(&mut self, number: u64) -> Option<(DeliveryTask, Option<Delivery>)> {
         let task = self.tasks.remove(&number)?;
         self.due.remove(&number);
         Some((task, self.in_flight.remove(&number)))

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use svc_sdk::contract::ErrorCode;
 use svc_sdk::contract::limits::{WEBHOOK_ATTEMPTS, WEBHOOK_RECEIPT_BYTES};
 
-use super::log::Attempt;
+use super::log::DeliveryRecord;
 use super::queue::{Announcement, DeliveryStatus, DeliveryTask};
 use super::signature::signature;
 use super::{Delivery, DeliveryId, DeliveryOutcome, retry};
@@ -48,7 +48,7 @@ impl State {
     }
 
     fn send_now(&mut self, task: DeliveryTask) {
-        let number = self.webhook_queue.plan(task);
+        let number = self.webhook_queue.schedule(task);
         self.webhook_queue.mark_due(number);
     }
 
@@ -129,7 +129,7 @@ impl State {
         if !self.webhook_queue.is_in_flight(number) {
             return;
         }
-        let Some((task, Some(delivery))) = self.webhook_queue.take(number) else {
+        let Some((task, Some(delivery))) = self.webhook_queue.remove(number) else {
             return;
         };
         if let Some(subject) = task.subject() {
@@ -138,7 +138,7 @@ impl State {
         }
         let subject = task.subject().map(str::to_owned);
         self.delivery_log
-            .record(Attempt::new(subject, delivery, outcome));
+            .record(DeliveryRecord::new(subject, delivery, outcome));
     }
 
     /// Where an outcome leaves the delivery of a subject.
@@ -186,7 +186,7 @@ impl State {
         if let Some(at) = retry_at {
             let next = self
                 .webhook_queue
-                .plan(DeliveryTask::Attempt(subject.to_owned()));
+                .schedule(DeliveryTask::Attempt(subject.to_owned()));
             self.timers.set(at, TimerEvent::WebhookAttempt(next));
             if let Some(entry) = self.webhook_queue.entry_mut(subject) {
                 entry.next = Some((at, next));
@@ -195,8 +195,8 @@ impl State {
         if let Some((at, canceled)) =
             obsolete.filter(|(_, next)| self.webhook_queue.is_scheduled(*next))
         {
-            self.webhook_queue.take(canceled);
-            self.timers.unset(at, TimerEvent::WebhookAttempt(canceled));
+            self.webhook_queue.remove(canceled);
+            self.timers.cancel(at, TimerEvent::WebhookAttempt(canceled));
         }
         if let Some(entry) = self.webhook_queue.entry_mut(subject) {
             entry.record_attempt(now);

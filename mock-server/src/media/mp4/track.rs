@@ -55,7 +55,7 @@ impl Track {
     }
 
     /// Samples to a chunk: about a second.
-    pub(super) fn samples_a_chunk(&self) -> u32 {
+    pub(super) fn samples_per_chunk(&self) -> u32 {
         self.timescale.div_ceil(self.sample_duration).max(1)
     }
 }

@@ -2,9 +2,9 @@
 
 /// SplitMix64: one word of state, and neighbouring seeds give unrelated numbers.
 #[derive(Debug)]
-pub(super) struct Seeded(u64);
+pub(super) struct Rng(u64);
 
-impl Seeded {
+impl Rng {
     pub(super) fn new(seed: u64) -> Self {
         Self(seed)
     }
@@ -30,14 +30,14 @@ mod tests {
 
     #[test]
     fn numbers_are_those_of_the_published_generator() {
-        let mut seeded = Seeded::new(1_234_567);
+        let mut seeded = Rng::new(1_234_567);
         assert_eq!(seeded.next(), 6_457_827_717_110_365_317);
         assert_eq!(seeded.next(), 3_203_168_211_198_807_973);
     }
 
     #[test]
     fn a_bound_holds_and_zero_is_no_trap() {
-        let mut seeded = Seeded::new(7);
+        let mut seeded = Rng::new(7);
         assert!((0..1000).all(|_| seeded.below(5) < 5));
         assert_eq!(seeded.below(0), 0);
     }
