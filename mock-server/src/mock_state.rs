@@ -24,7 +24,7 @@ pub(crate) struct WebhookDispatch {
     pub(crate) routes: Vec<WebhookRoute>,
     /// Somebody carries what has a route.
     pub(crate) has_sender: bool,
-    /// Which webhooks have been looked at: those of this mark wait for a courier, or are under way.
+    /// Which webhooks have been looked at: those of this mark wait for a sender, or are in flight.
     pub(crate) settled_mark: Option<(u64, u64)>,
     #[cfg(feature = "in-process")]
     pub(crate) receiver: Option<WebhookReceiver>,
@@ -52,7 +52,7 @@ impl WebhookDispatch {
         }
     }
 
-    /// Where a courier takes what is sent to that URL; nowhere, if there is no route or no courier.
+    /// Where a sender delivers what goes to that URL; `None` if there is no route or no sender.
     pub(crate) fn target(&self, url: &str) -> Option<Target> {
         let mut routes = self.routes.iter().filter(|_| self.has_sender);
         routes.find_map(|route| route.target(url))
@@ -68,7 +68,7 @@ impl WebhookDispatch {
 }
 
 impl MockState {
-    /// Does all that falls due up to `now`. Attempts that no courier makes are made on the way,
+    /// Does all that falls due up to `now`. Attempts that no sender makes are made on the way,
     /// each at its own moment.
     pub(crate) fn catch_up(&mut self, now: Time) {
         self.deliver_locally();
@@ -82,7 +82,7 @@ impl MockState {
         self.simulator.now() < now || self.simulator.next_due().is_some_and(|due| due <= now)
     }
 
-    /// Makes the attempts that are due and that no courier makes.
+    /// Makes the attempts that are due and that no sender makes.
     fn deliver_locally(&mut self) {
         let Self {
             simulator,

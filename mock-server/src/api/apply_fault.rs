@@ -67,7 +67,7 @@ pub(crate) fn fault_response(
 pub(crate) fn apply_fault(reply: &mut Reply, fault: Option<FaultKind>) {
     match fault {
         Some(FaultKind::DropBefore | FaultKind::DropAfter) => {
-            reply.transmission = Transmission::Close
+            reply.transmission = Transmission::Close;
         }
         Some(FaultKind::Truncate) => reply.transmission = Transmission::Truncate,
         Some(FaultKind::Garbage) => {

@@ -86,7 +86,7 @@ pub struct PendingReply {
     pub(crate) receipt: Value,
     /// Headers of the answer that were known at the submit.
     pub(crate) headers: Vec<(&'static str, String)>,
-    /// What befalls the answer.
+    /// The fault that is applied to the answer.
     pub(crate) fault: Option<FaultKind>,
     /// The request's place in the journal.
     pub(crate) journal_seq: u64,

@@ -1,4 +1,4 @@
-//! Jobs: what is known of each, and the shelves on which they are found.
+//! Jobs: what is known of each, and the indexes by which they are found.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -128,7 +128,7 @@ impl Job {
     }
 }
 
-/// All jobs. Each is found by id, by the token of its artifacts, and on the shelves of its
+/// All jobs. Each is found by id, by the token of its artifacts, and by the filters of its
 /// workspace; what a look-up costs does not grow with what is not asked for.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Jobs {
@@ -181,7 +181,7 @@ impl Jobs {
         Some((job, job.artifacts.get(*place)?))
     }
 
-    /// Puts a job into another status and onto its shelves.
+    /// Sets a job's status, and updates the index.
     pub(crate) fn set_status(
         &mut self,
         number: usize,
@@ -208,7 +208,7 @@ impl Jobs {
         }
     }
 
-    /// The jobs of a shelf, newest first, older than `before`.
+    /// The jobs that match a filter, newest first, older than `before`.
     pub(crate) fn newest_first(
         &self,
         filter: &JobFilter,
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn a_document_of_jobs_brings_the_shelves_back() {
+    fn a_restored_document_of_jobs_rebuilds_the_index() {
         let mut jobs = some_jobs();
         jobs.set_status(
             2,

@@ -86,7 +86,7 @@ pub(crate) struct Resource {
     pub(crate) details: ResourceDetails,
 }
 
-/// All of them. Each is found by id, by its job, and on the shelf of its kind in its workspace;
+/// All of them. Each is found by id, by its job, and by its kind in its workspace;
 /// avatars by their handles, too.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Resources {
@@ -105,16 +105,16 @@ impl Resources {
         self.by_id.insert(resource.id.clone(), number);
         self.by_job.insert(resource.job_id.clone(), number);
         let workspace = resource.workspace.clone();
-        let shelf = (workspace.clone(), resource.details.kind());
+        let key = (workspace.clone(), resource.details.kind());
         match &resource.details {
             ResourceDetails::Avatar { handle, is_ready } => {
                 self.by_handle.insert((workspace, handle.clone()), number);
                 if *is_ready {
-                    self.index.entry(shelf).or_default().insert(number);
+                    self.index.entry(key).or_default().insert(number);
                 }
             }
             _ => {
-                self.index.entry(shelf).or_default().insert(number);
+                self.index.entry(key).or_default().insert(number);
             }
         }
         self.all.push(resource);
@@ -130,8 +130,8 @@ impl Resources {
         };
         if let ResourceDetails::Avatar { is_ready, .. } = &mut resource.details {
             *is_ready = true;
-            let shelf = (resource.workspace.clone(), Kind::Avatar);
-            self.index.entry(shelf).or_default().insert(number);
+            let key = (resource.workspace.clone(), Kind::Avatar);
+            self.index.entry(key).or_default().insert(number);
         }
     }
 
@@ -219,8 +219,8 @@ mod tests {
     }
 
     fn listed(resources: &Resources) -> Vec<&str> {
-        let shelf = resources.newest_first("ws_a", Kind::Avatar, None);
-        shelf.map(|resource| resource.id.as_str()).collect()
+        let key = resources.newest_first("ws_a", Kind::Avatar, None);
+        key.map(|resource| resource.id.as_str()).collect()
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The course of a job through virtual time: when it starts, when its generation does, when it
+//! The timeline of a job in service time: when it starts, when its generation does, when it
 //! ends, and when it makes sense to ask again.
 
 use std::time::Duration;

@@ -21,7 +21,7 @@ pub(crate) enum TimerEvent {
     RunWorks(usize, u8),
     /// A run ends.
     RunEnds(usize),
-    /// A webhook is sent, by its number in the outbox.
+    /// A webhook is sent, by its number in the webhook queue.
     WebhookAttempt(u64),
 }
 

@@ -1,7 +1,7 @@
 //! The mock as its faces share it: one simulator and one clock behind one lock.
 //!
 //! The lock is never held while anything waits: what the simulator does, it does at once. Answers
-//! that have to wait do so in `waiting`; for a face that cannot wait, `foreseeing` says how long it
+//! that have to wait do so in `waiting`; for a face that cannot wait, `predict` says how long it
 //! would have been.
 
 mod control_methods;
@@ -38,7 +38,7 @@ struct Shared {
     /// How long an attempt to deliver a webhook may take, in real time.
     webhook_timeout: Duration,
     state: Mutex<MockState>,
-    /// Something happened that a held answer or a courier may have waited for.
+    /// Something happened that a pending reply or a webhook sender may have waited for.
     changed: Notify,
     /// Held by whoever moves the clock step by step.
     advancing: tokio::sync::Mutex<()>,

@@ -79,7 +79,7 @@ impl Service {
     }
 }
 
-/// What a courier needs.
+/// What a webhook sender needs.
 #[cfg(feature = "webhook-sender")]
 impl Service {
     /// Somebody carries from now on what has a route, or no longer does.

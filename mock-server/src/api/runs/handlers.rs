@@ -36,7 +36,7 @@ pub(in crate::api) fn start(
     Ok(ApiResponse::data(202, receipt))
 }
 
-/// The runs of a shelf, newest first; `limit` and `cursor` page through them.
+/// The runs that match a filter, newest first; `limit` and `cursor` page through them.
 pub(in crate::api) fn list(request: &Request<'_>, filter: &RunFilter) -> ApiResult {
     let limit = pagination::limit(request)?;
     let runs = &request.state.runs;

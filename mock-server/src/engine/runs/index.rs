@@ -9,7 +9,7 @@ use super::{Run, RunError, RunKind};
 use crate::engine::Time;
 use crate::engine::jobs::Artifact;
 
-/// All runs. Each is found by id, by the token of its artifacts, and on the shelf of what it is a
+/// All runs. Each is found by id, by the token of its artifacts, and by what it is a
 /// run of.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Runs {
@@ -100,7 +100,7 @@ impl Runs {
         (run.status, run.error, run.updated_at) = (status, run_error, at);
     }
 
-    /// The runs of a shelf, newest first, older than `before`.
+    /// The runs that match a filter, newest first, older than `before`.
     pub(crate) fn newest_first(
         &self,
         filter: &RunFilter,
@@ -113,7 +113,7 @@ impl Runs {
             .filter_map(|number| self.get(*number))
     }
 
-    /// Whether a run of that shelf has not ended.
+    /// Whether a run that matches the filter has not ended.
     pub(crate) fn any_in_flight(&self, filter: &RunFilter) -> bool {
         let mut running = self.in_flight.iter().filter_map(|number| self.get(*number));
         running.any(|run| RunFilter::of_run(run) == *filter)

@@ -1,4 +1,4 @@
-//! The outbox: what has been announced to receivers of webhooks, how each delivery stands, and
+//! The webhook queue: what has been announced to receivers of webhooks, how each delivery stands, and
 //! what is to be sent. It knows nothing of jobs or runs.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::Delivery;
 use crate::engine::Time;
 
-/// How many landings of an entry are kept.
+/// How many attempts of an entry are stored.
 const MAX_STORED_ATTEMPTS: usize = 100;
 
 /// The one terminal event of a job or run that has a webhook.
@@ -233,7 +233,7 @@ impl WebhookQueue {
         self.tasks.get(&number)
     }
 
-    /// Where an errand leads.
+    /// The URL that a task is sent to.
     pub(crate) fn url(&self, number: u64) -> Option<&str> {
         match self.task(number)? {
             DeliveryTask::Attempt(subject) | DeliveryTask::Redelivery(subject) => {
@@ -266,14 +266,14 @@ impl WebhookQueue {
         self.in_flight.insert(delivery.id.number, delivery);
     }
 
-    /// Takes an errand off the list, with what was under way.
+    /// Removes a task, with its attempt in flight.
     pub(crate) fn remove(&mut self, number: u64) -> Option<(DeliveryTask, Option<Delivery>)> {
         let task = self.tasks.remove(&number)?;
         self.due.remove(&number);
         Some((task, self.in_flight.remove(&number)))
     }
 
-    /// Whether this can be an outbox: what is expected comes, and what comes is known.
+    /// Whether this can be a webhook queue: what is expected comes, and what comes is known.
     pub(crate) fn check(&self) -> Result<(), String> {
         for (subject, entry) in &self.entries {
             if *subject != entry.announcement.subject_id {

@@ -61,10 +61,10 @@ impl State {
         limit: usize,
         mut matches: impl FnMut(&str) -> bool,
     ) -> Vec<Delivery> {
-        let outbox = &self.webhook_queue;
-        let numbers = outbox.ready_to_send();
+        let queue = &self.webhook_queue;
+        let numbers = queue.ready_to_send();
         let numbers: Vec<_> = numbers
-            .filter(|number| outbox.url(*number).is_some_and(&mut matches))
+            .filter(|number| queue.url(*number).is_some_and(&mut matches))
             .take(limit)
             .collect();
         let mut taken = Vec::new();
@@ -83,7 +83,7 @@ impl State {
         taken
     }
 
-    /// An errand as it goes out now.
+    /// A task as it is sent now.
     fn delivery(&self, id: DeliveryId, hosts: &Hosts) -> Option<Delivery> {
         let task = self.webhook_queue.task(id.number)?;
         let (workspace, event, url, body) = match task {

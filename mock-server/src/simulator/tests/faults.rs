@@ -126,7 +126,7 @@ fn a_delay_is_real_time() {
 }
 
 #[test]
-fn what_befalls_a_held_answer_befalls_it_at_its_end() {
+fn a_fault_applies_to_a_pending_reply_when_it_is_sent() {
     let mut mock = Mock::new();
     fault(&mut mock, json!({"kind": "truncate", "delay_ms": 5}));
     fault(&mut mock, json!({"kind": "garbage"}));

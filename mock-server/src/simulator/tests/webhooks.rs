@@ -510,7 +510,7 @@ fn a_state_that_is_taken_up_sends_what_was_under_way_and_knows_the_rest() {
 }
 
 #[test]
-fn a_document_whose_outbox_makes_no_sense_is_no_state() {
+fn a_document_with_an_inconsistent_webhook_queue_is_rejected() {
     let mut mock = Mock::new();
     let id = mock.submit(IMAGE, hooked("x"));
     mock.deliver(10, &DeliveryOutcome::answered(500));
