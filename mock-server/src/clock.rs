@@ -13,23 +13,23 @@ use crate::engine::Time;
 #[derive(Clone, Debug)]
 pub(crate) struct Clock {
     epoch: Time,
-    ticks: Ticks,
-    pace: Pace,
-    /// The service time of `anchor_ticks`; of a manual clock, the service time.
+    time_source: TimeSource,
+    clock_mode: ClockMode,
+    /// The service time of `anchor_elapsed`; of a manual clock, the service time.
     anchor: Time,
-    anchor_ticks: Duration,
+    anchor_elapsed: Duration,
 }
 
 /// How service time passes.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Pace {
+pub enum ClockMode {
     /// With real time, so many times as fast.
     Real(Speed),
     /// Only when it is advanced.
     Manual,
 }
 
-impl Default for Pace {
+impl Default for ClockMode {
     fn default() -> Self {
         Self::Real(Speed::default())
     }
@@ -37,7 +37,7 @@ impl Default for Pace {
 
 /// What real time is measured with.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Ticks {
+pub(crate) enum TimeSource {
     /// The operating system's monotonic clock.
     #[cfg(any(feature = "serve", feature = "wiremock"))]
     System(std::time::Instant),
@@ -50,7 +50,7 @@ pub(crate) enum Ticks {
     clippy::disallowed_methods,
     reason = "this is the module that time comes in through"
 )]
-impl Ticks {
+impl TimeSource {
     #[cfg(any(feature = "serve", feature = "wiremock"))]
     pub(crate) fn system() -> Self {
         Self::System(std::time::Instant::now())
@@ -62,7 +62,7 @@ impl Ticks {
     }
 }
 
-impl Ticks {
+impl TimeSource {
     fn elapsed(self) -> Duration {
         match self {
             #[cfg(any(feature = "serve", feature = "wiremock"))]
@@ -78,29 +78,32 @@ impl Ticks {
     clippy::disallowed_methods,
     reason = "this is the module that time comes in through"
 )]
-pub(crate) fn wall() -> Time {
+pub(crate) fn wall_clock_now() -> Time {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     Time::from_micros(0).after(since.unwrap_or_default())
 }
 
 impl Clock {
-    pub(crate) fn start(pace: Pace, ticks: Ticks, epoch: Time) -> Self {
+    pub(crate) fn start(clock_mode: ClockMode, time_source: TimeSource, epoch: Time) -> Self {
         Self {
             epoch,
-            ticks,
-            pace,
+            time_source,
+            clock_mode,
             anchor: epoch,
-            anchor_ticks: ticks.elapsed(),
+            anchor_elapsed: time_source.elapsed(),
         }
     }
 
     /// Service time.
     #[must_use]
     pub(crate) fn now(&self) -> Time {
-        match self.pace {
-            Pace::Manual => self.anchor,
-            Pace::Real(speed) => {
-                let real = self.ticks.elapsed().saturating_sub(self.anchor_ticks);
+        match self.clock_mode {
+            ClockMode::Manual => self.anchor,
+            ClockMode::Real(speed) => {
+                let real = self
+                    .time_source
+                    .elapsed()
+                    .saturating_sub(self.anchor_elapsed);
                 self.anchor.after(speed.to_service(real))
             }
         }
@@ -114,17 +117,17 @@ impl Clock {
 
     /// How it passes.
     #[must_use]
-    pub(crate) const fn pace(&self) -> Pace {
-        self.pace
+    pub(crate) const fn clock_mode(&self) -> ClockMode {
+        self.clock_mode
     }
 
     /// The real time until `moment`; `None` where no waiting brings it about.
-    pub(crate) fn real_until(&self, moment: Time) -> Option<Duration> {
+    pub(crate) fn real_time_until(&self, moment: Time) -> Option<Duration> {
         let service = moment.since(self.now());
-        match self.pace {
+        match self.clock_mode {
             _ if service.is_zero() => Some(Duration::ZERO),
-            Pace::Manual => None,
-            Pace::Real(speed) => Some(speed.to_real(service)),
+            ClockMode::Manual => None,
+            ClockMode::Real(speed) => Some(speed.to_real(service)),
         }
     }
 
@@ -134,9 +137,9 @@ impl Clock {
     ///
     /// [`NotManual`] where the clock passes by itself.
     pub(crate) fn after(&self, span: Duration) -> Result<Time, NotManual> {
-        match self.pace {
-            Pace::Manual => Ok(self.anchor.after(span)),
-            Pace::Real(_) => Err(NotManual),
+        match self.clock_mode {
+            ClockMode::Manual => Ok(self.anchor.after(span)),
+            ClockMode::Real(_) => Err(NotManual),
         }
     }
 
@@ -144,7 +147,7 @@ impl Clock {
     pub(crate) fn set(&mut self, now: Time) {
         self.epoch = self.epoch.min(now);
         self.anchor = now;
-        self.anchor_ticks = self.ticks.elapsed();
+        self.anchor_elapsed = self.time_source.elapsed();
     }
 }
 
@@ -174,12 +177,12 @@ impl Speed {
     ///
     /// # Errors
     ///
-    /// [`BadSpeed`] outside of that, or where it is no number.
-    pub fn new(factor: f64) -> Result<Self, BadSpeed> {
+    /// [`InvalidSpeed`] outside of that, or where it is no number.
+    pub fn new(factor: f64) -> Result<Self, InvalidSpeed> {
         if Self::LIMITS.contains(&factor) {
             Ok(Self(factor))
         } else {
-            Err(BadSpeed)
+            Err(InvalidSpeed)
         }
     }
 
@@ -217,24 +220,24 @@ impl fmt::Display for Speed {
 }
 
 impl FromStr for Speed {
-    type Err = BadSpeed;
+    type Err = InvalidSpeed;
 
-    fn from_str(text: &str) -> Result<Self, BadSpeed> {
-        Self::new(text.parse().map_err(|_| BadSpeed)?)
+    fn from_str(text: &str) -> Result<Self, InvalidSpeed> {
+        Self::new(text.parse().map_err(|_| InvalidSpeed)?)
     }
 }
 
 /// No factor that a clock can run at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BadSpeed;
+pub struct InvalidSpeed;
 
-impl fmt::Display for BadSpeed {
+impl fmt::Display for InvalidSpeed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a speed is a number from 0.001 to 1000000")
     }
 }
 
-impl std::error::Error for BadSpeed {}
+impl std::error::Error for InvalidSpeed {}
 
 #[cfg(test)]
 mod tests {
@@ -246,12 +249,12 @@ mod tests {
         EPOCH.after(Duration::from_secs(count))
     }
 
-    fn clock(pace: Pace) -> Clock {
-        Clock::start(pace, Ticks::runtime(), EPOCH)
+    fn clock(clock_mode: ClockMode) -> Clock {
+        Clock::start(clock_mode, TimeSource::runtime(), EPOCH)
     }
 
-    fn times(factor: f64) -> Pace {
-        Pace::Real(Speed::new(factor).unwrap())
+    fn times(factor: f64) -> ClockMode {
+        ClockMode::Real(Speed::new(factor).unwrap())
     }
 
     async fn pass(seconds: u64) {
@@ -260,7 +263,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_real_clock_passes_with_real_time() {
-        let clock = clock(Pace::default());
+        let clock = clock(ClockMode::default());
         assert_eq!(clock.now(), EPOCH);
         pass(7).await;
         assert_eq!(clock.now(), seconds(7));
@@ -271,13 +274,13 @@ mod tests {
         let clock = clock(times(20.0));
         pass(3).await;
         assert_eq!(clock.now(), seconds(60));
-        let until = clock.real_until(seconds(80));
+        let until = clock.real_time_until(seconds(80));
         assert_eq!(until, Some(Duration::from_secs(1)));
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_manual_clock_stands_still_until_it_is_set() {
-        let mut clock = clock(Pace::Manual);
+        let mut clock = clock(ClockMode::Manual);
         pass(7).await;
         assert_eq!(clock.now(), EPOCH);
         let later = clock.after(Duration::from_millis(1500)).unwrap();
@@ -295,14 +298,14 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn waiting_for_a_manual_clock_is_in_vain() {
-        let clock = clock(Pace::Manual);
-        assert_eq!(clock.real_until(seconds(1)), None);
-        assert_eq!(clock.real_until(EPOCH), Some(Duration::ZERO));
+        let clock = clock(ClockMode::Manual);
+        assert_eq!(clock.real_time_until(seconds(1)), None);
+        assert_eq!(clock.real_time_until(EPOCH), Some(Duration::ZERO));
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_real_clock_cannot_be_advanced_but_says_what_can() {
-        let refused = clock(Pace::default()).after(Duration::from_secs(1));
+        let refused = clock(ClockMode::default()).after(Duration::from_secs(1));
         assert!(refused.unwrap_err().to_string().contains("--clock manual"));
     }
 
@@ -319,7 +322,7 @@ mod tests {
     async fn a_wait_never_ends_too_early() {
         let clock = clock(times(3.0));
         let moment = EPOCH.after(Duration::from_micros(10));
-        let wait = clock.real_until(moment).unwrap();
+        let wait = clock.real_time_until(moment).unwrap();
         tokio::time::advance(wait).await;
         assert!(clock.now() >= moment);
     }
@@ -331,7 +334,7 @@ mod tests {
         pass(1_000_000_000).await;
         assert_eq!(clock.now(), Time::from_micros(u64::MAX));
         let slow = self::clock(times(0.001));
-        assert!(slow.real_until(Time::from_micros(u64::MAX)).is_some());
+        assert!(slow.real_time_until(Time::from_micros(u64::MAX)).is_some());
     }
 
     #[test]
@@ -340,12 +343,12 @@ mod tests {
             assert!(good.parse::<Speed>().is_ok(), "{good}");
         }
         for bad in ["0", "-1", "nan", "inf", "", "fast", "1e7"] {
-            assert_eq!(bad.parse::<Speed>(), Err(BadSpeed), "{bad}");
+            assert_eq!(bad.parse::<Speed>(), Err(InvalidSpeed), "{bad}");
         }
     }
 
     #[test]
     fn the_wall_clock_is_past_2023() {
-        assert!(wall() > EPOCH);
+        assert!(wall_clock_now() > EPOCH);
     }
 }

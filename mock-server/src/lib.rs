@@ -42,7 +42,7 @@
 //! | `serve::Server`, and the program `svc-mock-server` | `serve`, `program` (default) | anything that runs for long, and clients in other languages |
 //! | `InProcess` | `in-process` | simulation: the SDK's transport, without sockets, on the runtime's clock |
 //!
-//! Behind all three is the same [`engine`]: a state machine that is told what time it is.
+//! Behind all three is the same [`Simulator`]: a state machine that is told what time it is.
 //!
 //! # The program
 //!
@@ -132,7 +132,7 @@
 //! Nothing leaves the machine: what is sent to an origin goes where a [`WebhookRoute`] leads
 //! ([`Setup::route_webhooks`], [`Service::route_webhooks`], `--webhook-route`), by real HTTP, and
 //! without a route the attempt fails with `no_route`. In process there are no routes, but a
-//! receiver: `InProcess::receiving`.
+//! receiver: `InProcess::webhook_receiver`.
 //!
 //! With a manual clock `POST /clock/advance` and [`Service::advance_and_deliver`] make each attempt
 //! at its own moment, and go on when its outcome is known. What is due at once (a canceled job, a
@@ -222,6 +222,7 @@
 #[cfg(feature = "face")]
 mod addresses;
 mod api;
+mod catalog_data;
 #[cfg(feature = "face")]
 mod clock;
 #[cfg(feature = "face")]
@@ -230,15 +231,19 @@ pub mod engine;
 #[cfg(feature = "face")]
 mod faces;
 pub mod media;
+#[cfg(feature = "face")]
+mod mock_state;
 #[cfg(feature = "program")]
 pub mod program;
 #[cfg(feature = "face")]
 mod service;
 #[cfg(feature = "face")]
 mod setup;
-mod stock;
+mod simulator;
 #[cfg(feature = "face")]
 mod webhook_route;
+
+pub use self::simulator::Simulator;
 
 #[cfg(feature = "in-process")]
 pub use self::faces::InProcess;
@@ -249,8 +254,8 @@ pub use self::faces::serve;
 #[cfg(feature = "face")]
 pub use self::{
     addresses::{DEMO_WORKSPACE, DEVELOPER_API_KEY, OPEN_API_KEY},
-    clock::{BadSpeed, NotManual, Pace, Speed},
+    clock::{ClockMode, InvalidSpeed, NotManual, Speed},
     service::Service,
     setup::Setup,
-    webhook_route::{BadRoute, WebhookRoute},
+    webhook_route::{InvalidRoute, WebhookRoute},
 };

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
-use svc_mock_server::program::{Options, asked_to_end, run};
+use svc_mock_server::program::{Options, run, shutdown_signal};
 
 /// A mock of the svc service, with its full semantics, on this machine.
 ///
@@ -21,30 +21,30 @@ struct Program {
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
     let Program { options } = Program::parse();
-    match end_to_end(options).await {
+    match run_program(options).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            log(&told_with_causes(error.as_ref()));
+            log(&error_chain(error.as_ref()));
             ExitCode::FAILURE
         }
     }
 }
 
-async fn end_to_end(options: Options) -> Result<(), Box<dyn StdError>> {
+async fn run_program(options: Options) -> Result<(), Box<dyn StdError>> {
     // Before the first line is out, since whoever reads it may answer with a signal.
-    let end = asked_to_end()?;
+    let end = shutdown_signal()?;
     run(options, &mut io::stdout(), log, end).await?;
     Ok(())
 }
 
-fn told_with_causes(error: &dyn StdError) -> String {
-    let mut told = error.to_string();
+fn error_chain(error: &dyn StdError) -> String {
+    let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {
-        told = format!("{told}: {error}");
+        text = format!("{text}: {error}");
         cause = error.source();
     }
-    told
+    text
 }
 
 /// Nothing is to be done where nobody reads the log.

@@ -9,7 +9,7 @@ use serde::Serializer;
 use svc_sdk::contract::Plan;
 use svc_sdk::types::{ParseUsdError, Usd};
 
-use crate::clock::{Pace, Speed};
+use crate::clock::{ClockMode, Speed};
 use crate::serve::{BindError, Log, Server};
 use crate::service::Service;
 use crate::setup::Setup;
@@ -96,22 +96,22 @@ fn balance(text: &str) -> Result<Usd, String> {
 
 impl Options {
     fn setup(&self) -> Setup {
-        let pace = match self.clock {
-            ClockKind::Real => Pace::Real(self.speed),
-            ClockKind::Manual => Pace::Manual,
+        let clock_mode = match self.clock {
+            ClockKind::Real => ClockMode::Real(self.speed),
+            ClockKind::Manual => ClockMode::Manual,
         };
         let setup = Setup::default()
             .seed(self.seed)
             .plan(self.plan.clone())
             .balance(self.balance_usd)
-            .pace(pace);
+            .clock_mode(clock_mode);
         self.webhook_routes
             .iter()
             .cloned()
             .fold(setup, Setup::route_webhooks)
     }
 
-    fn announce(&self, service: &Service, out: &mut impl Write) -> io::Result<()> {
+    fn print_addresses(&self, service: &Service, out: &mut impl Write) -> io::Result<()> {
         let environment = service.environment();
         if self.env {
             for (name, value) in environment {
@@ -142,7 +142,9 @@ pub async fn run(
     shutdown: impl Future<Output = ()>,
 ) -> Result<(), Error> {
     let server = Server::bind(options.setup(), options.port_base, log).await?;
-    options.announce(&server, stdout).map_err(Error::Output)?;
+    options
+        .print_addresses(&server, stdout)
+        .map_err(Error::Output)?;
     shutdown.await;
     server.shutdown().await;
     Ok(())
@@ -153,7 +155,7 @@ pub async fn run(
 /// # Errors
 ///
 /// The signals cannot be listened for.
-pub fn asked_to_end() -> io::Result<impl Future<Output = ()>> {
+pub fn shutdown_signal() -> io::Result<impl Future<Output = ()>> {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};

@@ -7,9 +7,10 @@ use svc_sdk::contract::limits::WEBHOOK_TIMEOUT;
 use svc_sdk::types::Usd;
 
 use crate::addresses::Addresses;
-use crate::clock::{Clock, Pace, Speed, Ticks, wall};
-use crate::engine::{Engine, Settings, Time};
+use crate::clock::{Clock, ClockMode, Speed, TimeSource, wall_clock_now};
+use crate::engine::{Settings, Time};
 use crate::service::Service;
+use crate::simulator::Simulator;
 use crate::webhook_route::WebhookRoute;
 
 /// What a mock starts with.
@@ -28,7 +29,7 @@ pub struct Setup {
     seed: u64,
     plan: Plan,
     balance: Usd,
-    pace: Pace,
+    clock_mode: ClockMode,
     epoch: Option<Time>,
     read_multiple: u32,
     webhook_routes: Vec<WebhookRoute>,
@@ -44,12 +45,12 @@ impl Default for Setup {
             read_multiple,
             ..
         } = Settings::default();
-        let pace = Pace::default();
+        let clock_mode = ClockMode::default();
         Self {
             seed,
             plan,
             balance,
-            pace,
+            clock_mode,
             epoch: None,
             read_multiple,
             webhook_routes: Vec::new(),
@@ -84,17 +85,17 @@ impl Setup {
 
     /// Service time stands still until [`Service::advance`] moves it.
     pub fn clock_manual(self) -> Self {
-        self.pace(Pace::Manual)
+        self.clock_mode(ClockMode::Manual)
     }
 
     /// Service time passes so many times as fast as real time.
     pub fn speed(self, speed: Speed) -> Self {
-        self.pace(Pace::Real(speed))
+        self.clock_mode(ClockMode::Real(speed))
     }
 
     /// How service time passes.
-    pub fn pace(mut self, pace: Pace) -> Self {
-        self.pace = pace;
+    pub fn clock_mode(mut self, clock_mode: ClockMode) -> Self {
+        self.clock_mode = clock_mode;
         self
     }
 
@@ -123,14 +124,14 @@ impl Setup {
         self
     }
 
-    pub(crate) fn service(self, ticks: Ticks, addresses: Addresses) -> Service {
-        let epoch = self.epoch.unwrap_or_else(wall);
-        let speed = match self.pace {
-            Pace::Real(speed) => speed.factor(),
-            Pace::Manual => 1.0,
+    pub(crate) fn service(self, time_source: TimeSource, addresses: Addresses) -> Service {
+        let epoch = self.epoch.unwrap_or_else(wall_clock_now);
+        let speed = match self.clock_mode {
+            ClockMode::Real(speed) => speed.factor(),
+            ClockMode::Manual => 1.0,
         };
         let addresses = addresses.at_speed(speed);
-        let engine = Engine::new(Settings {
+        let simulator = Simulator::new(Settings {
             seed: self.seed,
             plan: self.plan,
             balance: self.balance,
@@ -138,9 +139,9 @@ impl Setup {
             hosts: addresses.hosts.clone(),
             read_multiple: self.read_multiple,
         });
-        let clock = Clock::start(self.pace, ticks, epoch);
+        let clock = Clock::start(self.clock_mode, time_source, epoch);
         Service::new(
-            engine,
+            simulator,
             clock,
             addresses,
             self.webhook_routes,

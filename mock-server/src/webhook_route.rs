@@ -72,23 +72,23 @@ impl fmt::Display for WebhookRoute {
 }
 
 impl FromStr for WebhookRoute {
-    type Err = BadRoute;
+    type Err = InvalidRoute;
 
-    fn from_str(text: &str) -> Result<Self, BadRoute> {
+    fn from_str(text: &str) -> Result<Self, InvalidRoute> {
         let (from, to) = text
             .split_once('=')
-            .ok_or(BadRoute("there is no = in it"))?;
+            .ok_or(InvalidRoute("there is no = in it"))?;
         let from = origin(from, "https", "the part before the = is no https origin")?;
         let to = origin(to, "http", "the part after the = is no http origin")?;
         if !is_loopback(&to) {
-            return Err(BadRoute("the part after the = is not on this machine"));
+            return Err(InvalidRoute("the part after the = is not on this machine"));
         }
         Ok(Self { from, to })
     }
 }
 
-fn origin(text: &str, scheme: &str, otherwise: &'static str) -> Result<Url, BadRoute> {
-    let url = Url::parse(text).map_err(|_| BadRoute(otherwise))?;
+fn origin(text: &str, scheme: &str, otherwise: &'static str) -> Result<Url, InvalidRoute> {
+    let url = Url::parse(text).map_err(|_| InvalidRoute(otherwise))?;
     let bare = url.path() == "/"
         && url.query().is_none()
         && url.fragment().is_none()
@@ -97,7 +97,7 @@ fn origin(text: &str, scheme: &str, otherwise: &'static str) -> Result<Url, BadR
     if bare && url.scheme() == scheme {
         Ok(url)
     } else {
-        Err(BadRoute(otherwise))
+        Err(InvalidRoute(otherwise))
     }
 }
 
@@ -112,9 +112,9 @@ fn is_loopback(url: &Url) -> bool {
 
 /// A text that is no route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BadRoute(&'static str);
+pub struct InvalidRoute(&'static str);
 
-impl fmt::Display for BadRoute {
+impl fmt::Display for InvalidRoute {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(what) = self;
         write!(
@@ -124,7 +124,7 @@ impl fmt::Display for BadRoute {
     }
 }
 
-impl std::error::Error for BadRoute {}
+impl std::error::Error for InvalidRoute {}
 
 #[cfg(test)]
 mod tests {

@@ -21,7 +21,7 @@ pub(crate) enum Mock {
 /// Runs it.
 pub(crate) async fn run(_: &Session, Mock::Serve(options): Mock) -> Result<(), Failure> {
     // Before the first line is out, since whoever reads it may answer with a signal.
-    let end = program::asked_to_end()
+    let end = program::shutdown_signal()
         .map_err(|error| Failure::other(format!("cannot hear signals: {error}")))?;
     program::run(*options, &mut io::stdout(), log, end)
         .await

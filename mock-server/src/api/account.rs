@@ -2,20 +2,20 @@
 
 use serde_json::{Value, json};
 
-use super::answer::{Answer, Outcome};
-use super::paging;
+use super::pagination;
 use super::request::Request;
+use super::response::{ApiResponse, ApiResult};
 use crate::engine::keys::ApiKey;
 use crate::engine::ledger::Entry;
 use crate::engine::workspaces::{Workspace, WorkspaceKind, concurrent_jobs};
 use crate::engine::{KeyKind, Time};
 
 /// `GET /v1/me`: the key, whose it is, and its workspace. The key itself is never told.
-pub(super) fn me(request: &mut Request<'_>) -> Outcome {
+pub(super) fn me(request: &mut Request<'_>) -> ApiResult {
     let id = request.workspace();
     let workspaces = &request.state.workspaces;
     let Some((key, workspace)) = request.caller.as_ref().zip(workspaces.get(id)) else {
-        return Ok(Answer::data(200, Value::Null));
+        return Ok(ApiResponse::data(200, Value::Null));
     };
     let me = json!({
         "key": key_view(key, request.now()),
@@ -31,7 +31,7 @@ pub(super) fn me(request: &mut Request<'_>) -> Outcome {
             "in_flight": request.state.jobs.in_flight(id),
         },
     });
-    Ok(Answer::data(200, me))
+    Ok(ApiResponse::data(200, me))
 }
 
 /// What is told of a key. It is being used right now.
@@ -57,7 +57,7 @@ fn owner(key: &ApiKey, workspace: &Workspace) -> Value {
 }
 
 /// `GET /v1/balance`.
-pub(super) fn balance(request: &mut Request<'_>) -> Outcome {
+pub(super) fn balance(request: &mut Request<'_>) -> ApiResult {
     let account = request.state.ledger.account(request.workspace());
     let (available, reserved) = account
         .map(|account| (account.available, account.reserved))
@@ -67,23 +67,23 @@ pub(super) fn balance(request: &mut Request<'_>) -> Outcome {
         "reserved_usd": reserved,
         "currency": "USD",
     });
-    Ok(Answer::data(200, balance))
+    Ok(ApiResponse::data(200, balance))
 }
 
 /// `GET /v1/usage`: the ledger, newest first; `limit` and `cursor` page through it.
-pub(super) fn usage(request: &mut Request<'_>) -> Outcome {
-    let limit = paging::limit(request)?;
+pub(super) fn usage(request: &mut Request<'_>) -> ApiResult {
+    let limit = pagination::limit(request)?;
     let ledger = &request.state.ledger;
     let before = match request.parameter("cursor")? {
         None => None,
         Some(cursor) => {
             let seq = cursor.parse().ok();
             let ours = seq.filter(|seq| ledger.has(request.workspace(), *seq));
-            Some(ours.ok_or_else(paging::foreign_cursor)?)
+            Some(ours.ok_or_else(pagination::invalid_cursor)?)
         }
     };
-    let (entries, next) = paging::cut(ledger.newest_first(request.workspace(), before), limit);
+    let (entries, next) = pagination::page(ledger.newest_first(request.workspace(), before), limit);
     let next_cursor = next.map(|entry| entry.seq.to_string());
     let items = entries.into_iter().map(Entry::view).collect();
-    Ok(Answer::page(items, next_cursor.as_deref()))
+    Ok(ApiResponse::page(items, next_cursor.as_deref()))
 }

@@ -6,65 +6,66 @@
 use serde_json::{Value, json};
 use svc_sdk::contract::JobStatus;
 
-use super::answer::{Answer, Outcome};
-use super::failure::Failure;
-use super::fields::{Fields, Medium};
-use super::generation::COMMON;
+use super::api_error::ApiError;
+use super::fields::{Fields, MediaKind};
+use super::generation::COMMON_FIELDS;
 use super::request::Request;
-use super::submit::{self, Draft, Made};
-use super::{paging, resources, search};
+use super::response::{ApiResponse, ApiResult};
+use super::submit::{self, JobDraft, ResourceChange};
+use super::{pagination, resources, search};
+use crate::catalog_data::avatars::{self, AVATARS, CatalogAvatar};
 use crate::engine::Hosts;
-use crate::engine::canonical::price;
+use crate::engine::directives::Directives;
 use crate::engine::jobs::JobType;
-use crate::engine::magic::Words;
-use crate::engine::resources::{About, Kind, Resource};
+use crate::engine::resources::{Kind, Resource, ResourceDetails};
+use crate::engine::versioned_models::price;
 use crate::media::Spec;
-use crate::stock::avatars::{self, AVATARS, StockAvatar};
 
 /// The most characters of a handle.
-const LONGEST_HANDLE: usize = 40;
+const MAX_HANDLE_CHARS: usize = 40;
 
 /// `POST /v1/avatar-1.0/generate`.
-pub(super) fn generate(request: &mut Request<'_>) -> Outcome {
-    submit::to_a_model(request, read)
+pub(super) fn generate(request: &mut Request<'_>) -> ApiResult {
+    submit::submit_versioned(request, read)
 }
 
 /// `avatar_handle`, a new one, and `input`: exactly one of `prompt`, `props` and `image_url` (or
 /// `photo`, the same).
-fn read(request: &Request<'_>, fields: Fields<'_>) -> Result<(Draft, Made), Failure> {
-    let known = |name: &str| matches!(name, "avatar_handle" | "input") || COMMON.contains(&name);
-    fields.only(known, "avatar-1.0")?;
+fn read(request: &Request<'_>, fields: Fields<'_>) -> Result<(JobDraft, ResourceChange), ApiError> {
+    let known =
+        |name: &str| matches!(name, "avatar_handle" | "input") || COMMON_FIELDS.contains(&name);
+    fields.deny_unknown(known, "avatar-1.0")?;
     let handle = fields.required_text("avatar_handle")?;
-    if !is_handle(handle) {
+    if !is_valid_handle(handle) {
         let problem = "must be 1 to 40 lower-case letters, digits, `-` and `_`";
-        return Err(fields.wrong("avatar_handle", problem));
+        return Err(fields.error("avatar_handle", problem));
     }
-    if avatars::by_handle(handle).is_some() || own(request, handle).is_some() {
-        return Err(fields.wrong("avatar_handle", "is taken"));
+    if avatars::by_handle(handle).is_some() || own_avatar(request, handle).is_some() {
+        return Err(fields.error("avatar_handle", "is taken"));
     }
     let input = fields
         .object("input")?
-        .ok_or_else(|| fields.wrong("input", "is required"))?;
+        .ok_or_else(|| fields.error("input", "is required"))?;
     let inputs = ["prompt", "props", "image_url", "photo"];
     let input_fields = Fields::within("input.", input);
-    input_fields.only(|name| inputs.contains(&name), "an avatar's input")?;
+    input_fields.deny_unknown(|name| inputs.contains(&name), "an avatar's input")?;
     if input.len() != 1 {
         let problem = "must have exactly one of prompt, props and image_url";
-        return Err(fields.wrong("input", problem));
+        return Err(fields.error("input", problem));
     }
-    input_fields.filled_text("prompt")?;
-    input_fields.media_url("image_url", Medium::Image)?;
-    input_fields.media_url("photo", Medium::Image)?;
+    input_fields.non_blank_text("prompt")?;
+    input_fields.media_url("image_url", MediaKind::Image)?;
+    input_fields.media_url("photo", MediaKind::Image)?;
     if input_fields
         .object("props")?
         .is_some_and(serde_json::Map::is_empty)
     {
-        return Err(input_fields.wrong("props", "must not be empty"));
+        return Err(input_fields.error("props", "must not be empty"));
     }
-    let draft = Draft {
+    let draft = JobDraft {
         job_type: JobType::AvatarGeneration,
         model: "avatar-1.0",
-        words: Words::of(fields.texts().iter().map(String::as_str)),
+        directives: Directives::parse(fields.texts().iter().map(String::as_str)),
         price: price(JobType::AvatarGeneration, "", 1),
         spec: Spec::Image {
             width: 720,
@@ -73,23 +74,23 @@ fn read(request: &Request<'_>, fields: Fields<'_>) -> Result<(Draft, Made), Fail
         },
         files: 1,
     };
-    let about = About::Avatar {
+    let about = ResourceDetails::Avatar {
         handle: handle.to_owned(),
-        made: false,
+        is_ready: false,
     };
-    Ok((draft, Made::New(about)))
+    Ok((draft, ResourceChange::Create(about)))
 }
 
-fn is_handle(text: &str) -> bool {
-    let fits = |byte: u8| {
+fn is_valid_handle(text: &str) -> bool {
+    let is_handle_byte = |byte: u8| {
         byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-' || byte == b'_'
     };
-    (1..=LONGEST_HANDLE).contains(&text.len()) && text.bytes().all(fits)
+    (1..=MAX_HANDLE_CHARS).contains(&text.len()) && text.bytes().all(is_handle_byte)
 }
 
 /// The workspace's avatar of that handle: made, or in the making. The handle of one that failed or
 /// was canceled is free again.
-fn own<'r>(request: &'r Request<'_>, handle: &str) -> Option<&'r Resource> {
+fn own_avatar<'r>(request: &'r Request<'_>, handle: &str) -> Option<&'r Resource> {
     let state = &*request.state;
     let avatar = state.resources.by_handle(request.workspace(), handle)?;
     let job = state.jobs.by_id(&avatar.job_id)?;
@@ -99,104 +100,117 @@ fn own<'r>(request: &'r Request<'_>, handle: &str) -> Option<&'r Resource> {
 
 /// The field `avatar_handle` of a request that makes an avatar do something: it has to be there
 /// and be made.
-pub(super) fn handle_of<'b>(request: &Request<'_>, fields: Fields<'b>) -> Result<&'b str, Failure> {
+pub(super) fn finished_avatar_handle<'b>(
+    request: &Request<'_>,
+    fields: Fields<'b>,
+) -> Result<&'b str, ApiError> {
     let handle = fields.required_text("avatar_handle")?;
-    let made = |avatar: &Resource| matches!(avatar.about, About::Avatar { made: true, .. });
-    if avatars::by_handle(handle).is_some() || own(request, handle).is_some_and(made) {
+    let made = |avatar: &Resource| {
+        matches!(
+            avatar.details,
+            ResourceDetails::Avatar { is_ready: true, .. }
+        )
+    };
+    if avatars::by_handle(handle).is_some() || own_avatar(request, handle).is_some_and(made) {
         return Ok(handle);
     }
-    Err(fields.wrong("avatar_handle", "is not the handle of a finished avatar"))
+    Err(fields.error("avatar_handle", "is not the handle of a finished avatar"))
 }
 
 /// `GET /v1/avatar-1.0/avatars`: those that `avatar-1.0` made.
-pub(super) fn list_canonical(request: &mut Request<'_>) -> Outcome {
+pub(super) fn list_canonical(request: &mut Request<'_>) -> ApiResult {
     list(request, |avatar| avatar.canonical)
 }
 
 /// `GET /v1/avatars`: all that the key can see.
-pub(super) fn list_all(request: &mut Request<'_>) -> Outcome {
+pub(super) fn list_all(request: &mut Request<'_>) -> ApiResult {
     list(request, |_| true)
 }
 
 /// An avatar of a list: the workspace's own come first, newest first.
 #[derive(Clone, Copy)]
-enum Listed<'s> {
+enum ListedAvatar<'s> {
     Own(&'s Resource),
-    Stock(&'static StockAvatar),
+    Catalog(&'static CatalogAvatar),
 }
 
-impl Listed<'_> {
+impl ListedAvatar<'_> {
     fn id(&self) -> &str {
         match self {
             Self::Own(resource) => &resource.id,
-            Self::Stock(avatar) => avatar.id,
+            Self::Catalog(avatar) => avatar.id,
         }
     }
 }
 
-fn list(request: &mut Request<'_>, listed: fn(&StockAvatar) -> bool) -> Outcome {
-    let limit = paging::limit(request)?;
+fn list(request: &mut Request<'_>, listed: fn(&CatalogAvatar) -> bool) -> ApiResult {
+    let limit = pagination::limit(request)?;
     let cursor = request.parameter("cursor")?;
     let (state, workspace) = (&*request.state, request.workspace());
     let known = &state.resources;
-    let stock: Vec<_> = AVATARS.iter().filter(|avatar| listed(avatar)).collect();
+    let catalog_data: Vec<_> = AVATARS.iter().filter(|avatar| listed(avatar)).collect();
     // Where the page starts: at which of the own ones, and after how many of the stock.
     let (before, passed) = match cursor {
         None => (None, 0),
-        Some(id) => match stock.iter().position(|avatar| avatar.id == id) {
+        Some(id) => match catalog_data.iter().position(|avatar| avatar.id == id) {
             Some(place) => (Some(0), place + 1),
             None => {
                 let ours = known.by_id(&id).filter(|avatar| {
-                    avatar.workspace == workspace && avatar.about.kind() == Kind::Avatar
+                    avatar.workspace == workspace && avatar.details.kind() == Kind::Avatar
                 });
                 let number = ours.and_then(|avatar| known.number(&avatar.id));
-                (Some(number.ok_or_else(paging::foreign_cursor)?), 0)
+                (Some(number.ok_or_else(pagination::invalid_cursor)?), 0)
             }
         },
     };
     let own = known.newest_first(workspace, Kind::Avatar, before);
-    let rest = stock.into_iter().skip(passed);
-    let all = own.map(Listed::Own).chain(rest.map(Listed::Stock));
-    let (page, next) = paging::cut(all, limit);
+    let rest = catalog_data.into_iter().skip(passed);
+    let all = own
+        .map(ListedAvatar::Own)
+        .chain(rest.map(ListedAvatar::Catalog));
+    let (page, next) = pagination::page(all, limit);
     let items = page
         .iter()
         .map(|avatar| match avatar {
-            Listed::Own(resource) => resources::view(state, resource, request.hosts),
-            Listed::Stock(avatar) => stock_view(avatar, request.hosts),
+            ListedAvatar::Own(resource) => resources::view(state, resource, request.hosts),
+            ListedAvatar::Catalog(avatar) => catalog_view(avatar, request.hosts),
         })
         .collect();
-    Ok(Answer::page(items, next.as_ref().map(Listed::id)))
+    Ok(ApiResponse::page(
+        items,
+        next.as_ref().map(ListedAvatar::id),
+    ))
 }
 
 /// `GET /v1/avatar-1.0/avatars/{id}`.
-pub(super) fn get_canonical(request: &mut Request<'_>) -> Outcome {
+pub(super) fn get_canonical(request: &mut Request<'_>) -> ApiResult {
     get(request, |avatar| avatar.canonical)
 }
 
 /// `GET /v1/avatars/{id}`.
-pub(super) fn get_any(request: &mut Request<'_>) -> Outcome {
+pub(super) fn get_any(request: &mut Request<'_>) -> ApiResult {
     get(request, |_| true)
 }
 
-fn get(request: &mut Request<'_>, seen: fn(&StockAvatar) -> bool) -> Outcome {
+fn get(request: &mut Request<'_>, seen: fn(&CatalogAvatar) -> bool) -> ApiResult {
     match avatars::by_id(request.id()).filter(|avatar| seen(avatar)) {
-        Some(avatar) => Ok(Answer::data(200, stock_view(avatar, request.hosts))),
+        Some(avatar) => Ok(ApiResponse::data(200, catalog_view(avatar, request.hosts))),
         None => resources::get(request, Kind::Avatar),
     }
 }
 
 /// `POST /v1/avatar-catalog/search`: first-party avatars by name and by what they are like.
-pub(super) fn search_catalog(request: &mut Request<'_>) -> Outcome {
-    let wanted = search::wanted(request)?;
+pub(super) fn search_catalog(request: &mut Request<'_>) -> ApiResult {
+    let query = search::read_query(request)?;
     let found = AVATARS.iter().filter(|avatar| {
         let texts = [avatar.name, avatar.handle].into_iter();
-        wanted.fits(texts.chain(avatar.tags.iter().copied()))
+        query.matches_all_words(texts.chain(avatar.tags.iter().copied()))
     });
-    let views = found.map(|avatar| stock_view(avatar, request.hosts));
-    Ok(Answer::list(views.take(wanted.limit).collect()))
+    let views = found.map(|avatar| catalog_view(avatar, request.hosts));
+    Ok(ApiResponse::list(views.take(query.limit).collect()))
 }
 
-fn stock_view(avatar: &StockAvatar, hosts: &Hosts) -> Value {
+fn catalog_view(avatar: &CatalogAvatar, hosts: &Hosts) -> Value {
     json!({
         "id": avatar.id,
         "avatar_handle": avatar.handle,
@@ -216,10 +230,10 @@ mod tests {
     #[test]
     fn a_handle_is_short_and_plain() {
         for good in ["a", "news-anchor_2", &"x".repeat(40)] {
-            assert!(is_handle(good), "{good}");
+            assert!(is_valid_handle(good), "{good}");
         }
         for bad in ["", "Ada", "a b", "ä", "a/b", &"x".repeat(41)] {
-            assert!(!is_handle(bad), "{bad}");
+            assert!(!is_valid_handle(bad), "{bad}");
         }
     }
 }

@@ -3,23 +3,23 @@
 //! Nothing is fetched, so what they say is made up; it is in the language that was asked for where
 //! the mock knows it, and else in English.
 
-use super::answer::Outcome;
-use super::failure::Failure;
-use super::fields::{Fields, Medium};
-use super::generation::COMMON;
+use super::api_error::ApiError;
+use super::fields::{Fields, MediaKind};
+use super::generation::COMMON_FIELDS;
 use super::request::Request;
-use super::submit::{self, Draft, Made};
-use crate::engine::canonical::price;
+use super::response::ApiResult;
+use super::submit::{self, JobDraft, ResourceChange};
+use crate::engine::directives::Directives;
 use crate::engine::jobs::JobType;
-use crate::engine::magic::Words;
-use crate::engine::resources::About;
+use crate::engine::resources::ResourceDetails;
+use crate::engine::versioned_models::price;
 use crate::media::Spec;
 
 /// Milliseconds that the captions cover.
 const DURATION_MS: u64 = 12_000;
 
 /// What is said, by language; the first where a language is not known.
-const SAID: [(&str, &str); 4] = [
+const CAPTION_TEXTS: [(&str, &str); 4] = [
     (
         "en",
         "Welcome back. Today we look at how it is made. It starts with an idea, and a blank page. Then the work begins.",
@@ -39,42 +39,45 @@ const SAID: [(&str, &str); 4] = [
 ];
 
 /// `POST /v1/video-captions`.
-pub(super) fn create(request: &mut Request<'_>) -> Outcome {
-    submit::to_a_model(request, |_, fields| read(fields))
+pub(super) fn create(request: &mut Request<'_>) -> ApiResult {
+    submit::submit_versioned(request, |_, fields| read(fields))
 }
 
-fn read(fields: Fields<'_>) -> Result<(Draft, Made), Failure> {
-    let known = |name: &str| matches!(name, "video_url" | "language") || COMMON.contains(&name);
-    fields.only(known, "captions")?;
-    let video_url = fields.media_url("video_url", Medium::Video)?;
-    let video_url = video_url.ok_or_else(|| fields.wrong("video_url", "is required"))?;
+fn read(fields: Fields<'_>) -> Result<(JobDraft, ResourceChange), ApiError> {
+    let known =
+        |name: &str| matches!(name, "video_url" | "language") || COMMON_FIELDS.contains(&name);
+    fields.deny_unknown(known, "captions")?;
+    let video_url = fields.media_url("video_url", MediaKind::Video)?;
+    let video_url = video_url.ok_or_else(|| fields.error("video_url", "is required"))?;
     let language = fields.text("language")?;
     if language.is_some_and(|language| !is_language(language)) {
-        return Err(fields.wrong("language", "must be a language tag, such as en or pt-BR"));
+        return Err(fields.error("language", "must be a language tag, such as en or pt-BR"));
     }
-    let draft = Draft {
+    let draft = JobDraft {
         job_type: JobType::VideoCaptions,
         model: "video-captions",
-        words: Words::of(fields.texts().iter().map(String::as_str)),
+        directives: Directives::parse(fields.texts().iter().map(String::as_str)),
         price: price(JobType::VideoCaptions, "", 1),
         spec: Spec::Captions {
-            text: said(language.unwrap_or("en")).to_owned(),
+            text: caption_text(language.unwrap_or("en")).to_owned(),
             duration_ms: DURATION_MS,
         },
         files: 1,
     };
-    let about = About::Captions {
+    let about = ResourceDetails::Captions {
         video_url: video_url.to_owned(),
         language: language.map(str::to_owned),
     };
-    Ok((draft, Made::New(about)))
+    Ok((draft, ResourceChange::Create(about)))
 }
 
 /// What is said in the language of that tag.
-fn said(tag: &str) -> &'static str {
+fn caption_text(tag: &str) -> &'static str {
     let language = tag.split('-').next().unwrap_or_default().to_lowercase();
-    let known = SAID.iter().find(|(known, _)| *known == language);
-    known.or(SAID.first()).map_or("", |(_, said)| said)
+    let known = CAPTION_TEXTS.iter().find(|(known, _)| *known == language);
+    known
+        .or(CAPTION_TEXTS.first())
+        .map_or("", |(_, caption_text)| caption_text)
 }
 
 /// Two or three letters, then subtags of up to eight letters and digits (BCP 47, in the main).
@@ -105,7 +108,7 @@ mod tests {
 
     #[test]
     fn an_unknown_language_is_captioned_in_english() {
-        assert!(said("de-AT").starts_with("Willkommen"));
-        assert!(said("nl").starts_with("Welcome"));
+        assert!(caption_text("de-AT").starts_with("Willkommen"));
+        assert!(caption_text("nl").starts_with("Welcome"));
     }
 }

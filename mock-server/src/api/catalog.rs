@@ -3,11 +3,13 @@
 use serde_json::{Value, json};
 use svc_sdk::contract::{Operation, Surface};
 
-use super::answer::{Answer, Outcome};
 use super::models::{capabilities, credits};
 use super::request::Request;
-use crate::engine::canonical::{IMAGE_1, MUSIC_SECONDS, Product, TARIFF, USD_PER_CREDIT, VIDEO_1};
+use super::response::{ApiResponse, ApiResult};
 use crate::engine::jobs::JobType;
+use crate::engine::versioned_models::{
+    IMAGE_1, MUSIC_SECONDS, PRICE_LIST, Product, USD_PER_CREDIT, VIDEO_1,
+};
 
 /// The models: id, name and type.
 const MODELS: [(&str, &str, &str); 6] = [
@@ -20,12 +22,12 @@ const MODELS: [(&str, &str, &str); 6] = [
 ];
 
 /// `GET /v1/health`, and the hidden `GET /health`.
-pub(super) fn health(_: &mut Request<'_>) -> Outcome {
-    Ok(Answer::data(200, json!({"status": "ok"})))
+pub(super) fn health(_: &mut Request<'_>) -> ApiResult {
+    Ok(ApiResponse::data(200, json!({"status": "ok"})))
 }
 
 /// `GET /v1/catalog`.
-pub(super) fn catalog(_: &mut Request<'_>) -> Outcome {
+pub(super) fn catalog(_: &mut Request<'_>) -> ApiResult {
     let ready: serde_json::Map<_, _> = MODELS
         .iter()
         .map(|(id, ..)| ((*id).to_owned(), json!("ready")))
@@ -42,7 +44,7 @@ pub(super) fn catalog(_: &mut Request<'_>) -> Outcome {
             "charged": "reserved at the submit, captured on completion, refunded otherwise",
         },
     });
-    Ok(Answer::data(200, catalog))
+    Ok(ApiResponse::data(200, catalog))
 }
 
 /// The ids of the models in the catalog.
@@ -70,7 +72,7 @@ fn endpoints() -> Vec<Value> {
 }
 
 fn model(id: &str, name: &str, kind: &str) -> Value {
-    let products = TARIFF.iter().filter(|product| product.model == id);
+    let products = PRICE_LIST.iter().filter(|product| product.model == id);
     let rates: Vec<Value> = products.flat_map(rates).collect();
     json!({
         "id": id,
@@ -103,12 +105,12 @@ fn capabilities_of(id: &str) -> Value {
 fn rates(product: &Product) -> Vec<Value> {
     let rate = |rate: &crate::engine::profiles::Rate| {
         let mut view = json!({
-            "makes": product.makes.as_str(),
+            "makes": product.job_type.as_str(),
             "unit": product.unit,
             "unit_price_credits": credits(rate.price),
             "unit_price_usd": rate.price,
         });
-        if let (Some(by), Some(fields)) = (product.by, view.as_object_mut()) {
+        if let (Some(by), Some(fields)) = (product.rate_field, view.as_object_mut()) {
             fields.insert(by.to_owned(), json!(rate.resolution));
         }
         view

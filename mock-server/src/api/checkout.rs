@@ -5,14 +5,14 @@ use http::{Method, Response};
 use svc_sdk::contract::TopUpStatus;
 use svc_sdk::types::Usd;
 
-use super::answer::{Headers, response};
+use super::response::{Headers, response};
 use crate::engine::top_ups::TopUp;
 use crate::engine::{Call, Host, Hosts, State};
 
 const HTML: &str = "text/html; charset=utf-8";
 
 /// The longest form that is read.
-const LONGEST_FORM: usize = 4096;
+const MAX_FORM_BYTES: usize = 4096;
 
 const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;margin:0;background:#f4f5f7;color:#16181d}\
 main{max-width:26rem;margin:12vh auto;padding:2rem;background:#fff;border:1px solid #d4d7dd;border-radius:12px}\
@@ -48,9 +48,9 @@ pub(super) fn answer(
         );
     };
     match *call.request.method() {
-        Method::GET | Method::HEAD => page(200, "Top up your balance", &body_of(&top_up, hosts)),
+        Method::GET | Method::HEAD => page(200, "Top up your balance", &page_body(&top_up, hosts)),
         Method::POST => {
-            let Some(status) = pressed(call.request.body()) else {
+            let Some(status) = submitted_status(call.request.body()) else {
                 let body = "<p>Use one of the buttons of the checkout page.</p>";
                 return page(400, "Nothing was done", body);
             };
@@ -59,14 +59,14 @@ pub(super) fn answer(
                 Ok(settled) => settled,
                 Err(_) => state.top_ups.get(&top_up.id).unwrap_or(&top_up),
             };
-            match settled.lands_on() {
+            match settled.redirect_url() {
                 Some(url) => {
                     let mut headers = page_headers();
                     headers.push(("location", url.to_owned()));
-                    let body = document("Back to where you came from", &body_of(settled, hosts));
+                    let body = document("Back to where you came from", &page_body(settled, hosts));
                     response(303, request_id, &headers, HTML, body)
                 }
-                None => page(200, "Top up your balance", &body_of(settled, hosts)),
+                None => page(200, "Top up your balance", &page_body(settled, hosts)),
             }
         }
         _ => {
@@ -79,8 +79,8 @@ pub(super) fn answer(
 }
 
 /// What the button says that was pressed.
-fn pressed(form: &Bytes) -> Option<TopUpStatus> {
-    let form = form.get(..form.len().min(LONGEST_FORM))?;
+fn submitted_status(form: &Bytes) -> Option<TopUpStatus> {
+    let form = form.get(..form.len().min(MAX_FORM_BYTES))?;
     let mut fields = url::form_urlencoded::parse(form);
     let status = fields
         .find(|(name, _)| name == "status")
@@ -102,8 +102,8 @@ fn page_headers() -> Headers {
     .to_vec()
 }
 
-fn body_of(top_up: &TopUp, hosts: &Hosts) -> String {
-    let facts = format!(
+fn page_body(top_up: &TopUp, hosts: &Hosts) -> String {
+    let context = format!(
         "<dl><dt>Amount</dt><dd class=\"amount\">{}</dd><dt>Status</dt><dd role=\"status\">{}</dd>\
 <dt>Top-up</dt><dd>{}</dd></dl>",
         dollars(top_up.amount()),
@@ -126,9 +126,9 @@ fn body_of(top_up: &TopUp, hosts: &Hosts) -> String {
         _ => "<p>This checkout was closed unpaid. Start a new top-up to pay.</p>".to_owned(),
     };
     let back = top_up
-        .lands_on()
+        .redirect_url()
         .map(|url| format!("<p><a href=\"{}\">Continue</a></p>", escaped(url)));
-    format!("{facts}{rest}{}", back.unwrap_or_default())
+    format!("{context}{rest}{}", back.unwrap_or_default())
 }
 
 /// A whole page that needs nothing from anywhere.
@@ -178,7 +178,7 @@ mod tests {
             cancel_url: None,
             created_at: Time::default(),
         };
-        let page = body_of(&top_up, &Hosts::default());
+        let page = page_body(&top_up, &Hosts::default());
         assert!(
             page.contains("$1234.56") && page.contains("pending"),
             "{page}"
@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn only_a_button_of_the_page_does_something() {
-        let form = |text: &'static str| pressed(&Bytes::from_static(text.as_bytes()));
+        let form = |text: &'static str| submitted_status(&Bytes::from_static(text.as_bytes()));
         assert_eq!(form("status=paid"), Some(TopUpStatus::Paid));
         assert_eq!(form("a=b&status=expired"), Some(TopUpStatus::Expired));
         for text in [

@@ -2,30 +2,30 @@
 
 use serde_json::json;
 
-use super::answer::{Answer, Outcome};
 use super::fields::Fields;
 use super::generation;
 use super::request::Request;
+use super::response::{ApiResponse, ApiResult};
 use crate::engine::models::{self, Router};
 
 /// `POST /v1/open/estimate`.
-pub(super) fn estimate(request: &mut Request<'_>) -> Outcome {
+pub(super) fn estimate(request: &mut Request<'_>) -> ApiResult {
     let fields = Fields::of_body(request.body()?)?;
-    fields.only(|name| matches!(name, "model" | "input"), "an estimate")?;
+    fields.deny_unknown(|name| matches!(name, "model" | "input"), "an estimate")?;
     let model = fields.required_text("model")?;
     let input = fields
         .object("input")?
-        .ok_or_else(|| fields.wrong("input", "is required"))?;
+        .ok_or_else(|| fields.error("input", "is required"))?;
     // `auto` is a word of the video router alone.
     let router = models::by_id(model).map_or(Router::Video, |model| model.router);
-    let (order, _) = generation::read(router, model, Fields::within("input.", input), false)?;
+    let (generation, _) = generation::read(router, model, Fields::within("input.", input), false)?;
     let estimate = json!({
-        "model": order.model.id,
-        "price_usd": order.price.total,
+        "model": generation.model.id,
+        "price_usd": generation.price.total,
         "currency": "USD",
-        "unit": order.model.unit().as_str(),
-        "unit_price_usd": order.price.unit_price,
-        "units": order.price.units,
+        "unit": generation.model.unit().as_str(),
+        "unit_price_usd": generation.price.unit_price,
+        "units": generation.price.units,
     });
-    Ok(Answer::data(200, estimate))
+    Ok(ApiResponse::data(200, estimate))
 }

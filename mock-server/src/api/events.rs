@@ -3,26 +3,27 @@
 
 use serde_json::{Value, json};
 
-use super::answer::{Answer, Outcome};
-use super::jobs::{error_of, find};
+use super::job_view::error_of;
+use super::jobs::find;
 use super::request::Request;
+use super::response::{ApiResponse, ApiResult};
 use crate::engine::Time;
 use crate::engine::jobs::Job;
 
 /// Oldest first.
-pub(super) fn list(request: &mut Request<'_>) -> Outcome {
+pub(super) fn list(request: &mut Request<'_>) -> ApiResult {
     let now = request.now();
     let job = find(request)?;
     let mut events = timeline(job, now);
-    let landings = request.state.outbox.landings(&job.id);
-    events.extend(landings.map(|(at, delivery)| {
+    let attempts = request.state.webhook_queue.attempts(&job.id);
+    events.extend(attempts.map(|(at, delivery)| {
         let mut event = event(job, "webhook_delivery", at);
         if let Some(fields) = event.as_object_mut() {
             fields.insert("webhook_delivery".to_owned(), delivery);
         }
         event
     }));
-    Ok(Answer::list(events))
+    Ok(ApiResponse::list(events))
 }
 
 /// The stations of the job's course that it has come to, and its end.
@@ -30,12 +31,12 @@ fn timeline(job: &Job, now: Time) -> Vec<Value> {
     let terminal = job.status.is_terminal();
     // What ended did not go on.
     let until = if terminal { job.updated_at } else { now };
-    let course = [
-        ("queued", job.course.created_at()),
-        ("processing", job.course.starts_at()),
-        ("generation_started", job.course.generation_starts_at()),
+    let timeline = [
+        ("queued", job.timeline.created_at()),
+        ("processing", job.timeline.starts_at()),
+        ("generation_started", job.timeline.generation_starts_at()),
     ];
-    let mut events: Vec<Value> = course
+    let mut events: Vec<Value> = timeline
         .iter()
         .filter(|(_, at)| *at <= until)
         .map(|(name, at)| event(job, name, *at))

@@ -7,11 +7,11 @@ use std::ops::RangeInclusive;
 use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value, json};
 
-use super::failure::Failure;
+use super::api_error::ApiError;
 use crate::engine::destination;
 
 /// What comes from the key and never from a body.
-const FROM_THE_KEY: [&str; 3] = ["workspace_id", "owner_user_id", "user_id"];
+const KEY_FIELDS: [&str; 3] = ["workspace_id", "owner_user_id", "user_id"];
 
 /// The fields of an object, and where the object is.
 #[derive(Clone, Copy, Debug)]
@@ -23,10 +23,10 @@ pub(crate) struct Fields<'b> {
 
 impl<'b> Fields<'b> {
     /// The fields of the whole body.
-    pub(crate) fn of_body(body: &'b Value) -> Result<Self, Failure> {
+    pub(crate) fn of_body(body: &'b Value) -> Result<Self, ApiError> {
         match body.as_object() {
             Some(fields) => Ok(Self { path: "", fields }),
-            None => Err(Failure::field(
+            None => Err(ApiError::field(
                 "body",
                 format!("must be a JSON object, not {}", kind(body)),
             )),
@@ -39,13 +39,17 @@ impl<'b> Fields<'b> {
     }
 
     /// Refuses every field that `known` does not know; `whose` says whose fields they are.
-    pub(crate) fn only(&self, known: impl Fn(&str) -> bool, whose: &str) -> Result<(), Failure> {
+    pub(crate) fn deny_unknown(
+        &self,
+        known: impl Fn(&str) -> bool,
+        whose: &str,
+    ) -> Result<(), ApiError> {
         for name in self.fields.keys() {
-            if FROM_THE_KEY.contains(&name.as_str()) {
-                return Err(self.wrong(name, "comes from the API key and must not be in the body"));
+            if KEY_FIELDS.contains(&name.as_str()) {
+                return Err(self.error(name, "comes from the API key and must not be in the body"));
             }
             if !known(name) {
-                return Err(self.wrong(name, &format!("is not a field of {whose}")));
+                return Err(self.error(name, &format!("is not a field of {whose}")));
             }
         }
         Ok(())
@@ -62,34 +66,34 @@ impl<'b> Fields<'b> {
     }
 
     /// A complaint about a field.
-    pub(crate) fn wrong(&self, name: &str, problem: &str) -> Failure {
-        Failure::field(format!("{}{name}", self.path), problem)
+    pub(crate) fn error(&self, name: &str, problem: &str) -> ApiError {
+        ApiError::field(format!("{}{name}", self.path), problem)
     }
 
     /// A text.
-    pub(crate) fn text(&self, name: &str) -> Result<Option<&'b str>, Failure> {
+    pub(crate) fn text(&self, name: &str) -> Result<Option<&'b str>, ApiError> {
         self.typed(name, "a string", Value::as_str)
     }
 
     /// A text that has to be there.
-    pub(crate) fn required_text(&self, name: &str) -> Result<&'b str, Failure> {
+    pub(crate) fn required_text(&self, name: &str) -> Result<&'b str, ApiError> {
         self.text(name)?
-            .ok_or_else(|| self.wrong(name, "is required"))
+            .ok_or_else(|| self.error(name, "is required"))
     }
 
     /// A text that is not blank.
-    pub(crate) fn filled_text(&self, name: &str) -> Result<Option<&'b str>, Failure> {
+    pub(crate) fn non_blank_text(&self, name: &str) -> Result<Option<&'b str>, ApiError> {
         match self.text(name)? {
-            Some(text) if text.trim().is_empty() => Err(self.wrong(name, "must not be blank")),
+            Some(text) if text.trim().is_empty() => Err(self.error(name, "must not be blank")),
             text => Ok(text),
         }
     }
 
     /// One of a set of texts.
-    pub(crate) fn one_of(&self, name: &str, known: &[&str]) -> Result<Option<&'b str>, Failure> {
+    pub(crate) fn one_of(&self, name: &str, known: &[&str]) -> Result<Option<&'b str>, ApiError> {
         match self.text(name)? {
             Some(text) if !known.contains(&text) => {
-                Err(self.wrong(name, &format!("must be one of {}", known.join(", "))))
+                Err(self.error(name, &format!("must be one of {}", known.join(", "))))
             }
             text => Ok(text),
         }
@@ -100,19 +104,19 @@ impl<'b> Fields<'b> {
         &self,
         name: &str,
         bounds: RangeInclusive<u64>,
-    ) -> Result<Option<u64>, Failure> {
+    ) -> Result<Option<u64>, ApiError> {
         let is_integer = |value: &Value| value.is_u64() || value.is_i64();
         match self.fields.get(name) {
             None => Ok(None),
             Some(value) if !is_integer(value) => {
-                Err(self.wrong(name, &format!("must be an integer, not {}", kind(value))))
+                Err(self.error(name, &format!("must be an integer, not {}", kind(value))))
             }
             Some(value) => match value.as_u64() {
                 Some(number) if bounds.contains(&number) => Ok(Some(number)),
                 _ if bounds.start() == bounds.end() => {
-                    Err(self.wrong(name, &format!("must be {}", bounds.start())))
+                    Err(self.error(name, &format!("must be {}", bounds.start())))
                 }
-                _ => Err(self.wrong(
+                _ => Err(self.error(
                     name,
                     &format!("must be from {} to {}", bounds.start(), bounds.end()),
                 )),
@@ -121,12 +125,12 @@ impl<'b> Fields<'b> {
     }
 
     /// A flag.
-    pub(crate) fn flag(&self, name: &str) -> Result<Option<bool>, Failure> {
+    pub(crate) fn flag(&self, name: &str) -> Result<Option<bool>, ApiError> {
         self.typed(name, "a boolean", Value::as_bool)
     }
 
     /// An object.
-    pub(crate) fn object(&self, name: &str) -> Result<Option<&'b Map<String, Value>>, Failure> {
+    pub(crate) fn object(&self, name: &str) -> Result<Option<&'b Map<String, Value>>, ApiError> {
         self.typed(name, "an object", Value::as_object)
     }
 
@@ -135,25 +139,25 @@ impl<'b> Fields<'b> {
         &self,
         name: &str,
         count: RangeInclusive<usize>,
-    ) -> Result<Option<&'b [Value]>, Failure> {
+    ) -> Result<Option<&'b [Value]>, ApiError> {
         let Some(items) = self.typed(name, "an array", Value::as_array)? else {
             return Ok(None);
         };
         if !count.contains(&items.len()) {
             let problem = format!("must have {} to {} items", count.start(), count.end());
-            return Err(self.wrong(name, &problem));
+            return Err(self.error(name, &problem));
         }
         match items.iter().position(|item| !item.is_object()) {
             Some(place) => {
-                let failure = self.wrong(&format!("{name}[{place}]"), "must be an object");
-                Err(failure.detail("index", json!(place)))
+                let error = self.error(&format!("{name}[{place}]"), "must be an object");
+                Err(error.detail("index", json!(place)))
             }
             None => Ok(Some(items)),
         }
     }
 
     /// An image: its URL, or an object that has one as `image_url`.
-    pub(crate) fn image(&self, name: &str) -> Result<(), Failure> {
+    pub(crate) fn image(&self, name: &str) -> Result<(), ApiError> {
         let (name, url) = match self.fields.get(name) {
             None => return Ok(()),
             Some(Value::Object(fields)) => (format!("{name}.image_url"), fields.get("image_url")),
@@ -161,10 +165,10 @@ impl<'b> Fields<'b> {
         };
         match url {
             None => Ok(()),
-            Some(Value::String(url)) => self.judge_url(&name, url, Medium::Image),
+            Some(Value::String(url)) => self.validate_url(&name, url, MediaKind::Image),
             Some(other) => {
                 let problem = format!("must be the URL of an image, not {}", kind(other));
-                Err(self.wrong(&name, &problem))
+                Err(self.error(&name, &problem))
             }
         }
     }
@@ -188,11 +192,15 @@ impl<'b> Fields<'b> {
     }
 
     /// The URL of a medium.
-    pub(crate) fn media_url(&self, name: &str, medium: Medium) -> Result<Option<&'b str>, Failure> {
+    pub(crate) fn media_url(
+        &self,
+        name: &str,
+        media_kind: MediaKind,
+    ) -> Result<Option<&'b str>, ApiError> {
         let Some(url) = self.text(name)? else {
             return Ok(None);
         };
-        self.judge_url(name, url, medium)?;
+        self.validate_url(name, url, media_kind)?;
         Ok(Some(url))
     }
 
@@ -200,32 +208,32 @@ impl<'b> Fields<'b> {
     pub(crate) fn media_urls(
         &self,
         name: &str,
-        medium: Medium,
+        media_kind: MediaKind,
         count: RangeInclusive<usize>,
-    ) -> Result<Option<usize>, Failure> {
+    ) -> Result<Option<usize>, ApiError> {
         let Some(items) = self.typed(name, "an array", Value::as_array)? else {
             return Ok(None);
         };
         if !count.contains(&items.len()) {
             let problem = format!("must have {} to {} items", count.start(), count.end());
-            return Err(self.wrong(name, &problem));
+            return Err(self.error(name, &problem));
         }
         for (place, item) in items.iter().enumerate() {
             let name = format!("{name}[{place}]");
             match item.as_str() {
-                Some(url) => self.judge_url(&name, url, medium)?,
+                Some(url) => self.validate_url(&name, url, media_kind)?,
                 None => {
-                    return Err(self.wrong(&name, &format!("must be a string, not {}", kind(item))));
+                    return Err(self.error(&name, &format!("must be a string, not {}", kind(item))));
                 }
             }
         }
         Ok(Some(items.len()))
     }
 
-    fn judge_url(&self, name: &str, url: &str, medium: Medium) -> Result<(), Failure> {
-        let url = destination::public_https(url).map_err(|problem| self.wrong(name, problem))?;
-        if medium.excludes(url.path()) {
-            return Err(self.wrong(name, &format!("must lead to {}", medium.as_str())));
+    fn validate_url(&self, name: &str, url: &str, media_kind: MediaKind) -> Result<(), ApiError> {
+        let url = destination::public_https(url).map_err(|problem| self.error(name, problem))?;
+        if media_kind.excludes(url.path()) {
+            return Err(self.error(name, &format!("must lead to {}", media_kind.as_str())));
         }
         Ok(())
     }
@@ -235,13 +243,13 @@ impl<'b> Fields<'b> {
         name: &str,
         wanted: &str,
         read: impl Fn(&'b Value) -> Option<T>,
-    ) -> Result<Option<T>, Failure> {
+    ) -> Result<Option<T>, ApiError> {
         let Some(value) = self.fields.get(name) else {
             return Ok(None);
         };
         match read(value) {
             Some(read) => Ok(Some(read)),
-            None => Err(self.wrong(name, &format!("must be {wanted}, not {}", kind(value)))),
+            None => Err(self.error(name, &format!("must be {wanted}, not {}", kind(value)))),
         }
     }
 }
@@ -263,13 +271,13 @@ fn collect_texts(value: &Value, texts: &mut Vec<String>) {
 
 /// What a media URL is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Medium {
+pub(crate) enum MediaKind {
     Image,
     Video,
     Audio,
 }
 
-impl Medium {
+impl MediaKind {
     fn as_str(self) -> &'static str {
         match self {
             Self::Image => "an image",
@@ -327,16 +335,16 @@ mod tests {
 
     fn complaint<T: std::fmt::Debug>(
         body: Value,
-        read: impl Fn(Fields<'_>) -> Result<T, Failure>,
+        read: impl Fn(Fields<'_>) -> Result<T, ApiError>,
     ) -> String {
         let fields = Fields::of_body(&body).unwrap();
-        let failure = read(fields).unwrap_err();
-        let envelope = failure.body(crate::engine::Host::Open, "req_1");
+        let error = read(fields).unwrap_err();
+        let envelope = error.body(crate::engine::Host::Open, "req_1");
         assert!(
             envelope["error"]["message"]
                 .as_str()
                 .unwrap()
-                .contains(failure.about().unwrap())
+                .contains(error.field_name().unwrap())
         );
         envelope["error"]["message"].as_str().unwrap().to_owned()
     }
@@ -370,7 +378,7 @@ mod tests {
     fn every_complaint_names_its_field() {
         assert_eq!(
             complaint(json!({"p": " \t"}), |fields| fields
-                .filled_text("p")
+                .non_blank_text("p")
                 .map(drop)),
             "`p` must not be blank"
         );
@@ -386,23 +394,27 @@ mod tests {
         );
         assert_eq!(
             complaint(json!({"user_id": "x"}), |fields| fields
-                .only(|_| true, "it")),
+                .deny_unknown(|_| true, "it")),
             "`user_id` comes from the API key and must not be in the body"
         );
         assert_eq!(
             complaint(json!({"colour": 1}), |fields| fields
-                .only(|_| false, "video-f")),
+                .deny_unknown(|_| false, "video-f")),
             "`colour` is not a field of video-f"
         );
         let urls = json!({"u": ["https://media.example/a.png", 7]});
         assert_eq!(
-            complaint(urls, |fields| fields.media_urls("u", Medium::Image, 1..=10)),
+            complaint(urls, |fields| fields.media_urls(
+                "u",
+                MediaKind::Image,
+                1..=10
+            )),
             "`u[1]` must be a string, not a number"
         );
         assert_eq!(
             complaint(json!({"u": []}), |fields| fields.media_urls(
                 "u",
-                Medium::Image,
+                MediaKind::Image,
                 1..=10
             )),
             "`u` must have 1 to 10 items"
@@ -411,29 +423,29 @@ mod tests {
 
     #[test]
     fn an_extension_that_is_clearly_of_something_else_is_refused() {
-        for (medium, good) in [
-            (Medium::Image, "/cat.PNG"),
-            (Medium::Image, "/cat"),
-            (Medium::Image, "/v1.2/cat"),
-            (Medium::Image, "/cat.php"),
-            (Medium::Image, "/page.html/cat.jpg"),
-            (Medium::Video, "/cat.mp4"),
-            (Medium::Audio, "/cat.mp3"),
-            (Medium::Audio, "/cat.mp4"),
+        for (media_kind, good) in [
+            (MediaKind::Image, "/cat.PNG"),
+            (MediaKind::Image, "/cat"),
+            (MediaKind::Image, "/v1.2/cat"),
+            (MediaKind::Image, "/cat.php"),
+            (MediaKind::Image, "/page.html/cat.jpg"),
+            (MediaKind::Video, "/cat.mp4"),
+            (MediaKind::Audio, "/cat.mp3"),
+            (MediaKind::Audio, "/cat.mp4"),
         ] {
-            assert!(!medium.excludes(good), "{medium:?} {good}");
+            assert!(!media_kind.excludes(good), "{media_kind:?} {good}");
         }
-        for (medium, bad) in [
-            (Medium::Image, "/cat.html"),
-            (Medium::Image, "/cat.mp4"),
-            (Medium::Image, "/cat.mp3"),
-            (Medium::Video, "/cat.png"),
-            (Medium::Video, "/cat.wav"),
-            (Medium::Video, "/cat.pdf"),
-            (Medium::Audio, "/cat.jpeg"),
-            (Medium::Audio, "/cat.ZIP"),
+        for (media_kind, bad) in [
+            (MediaKind::Image, "/cat.html"),
+            (MediaKind::Image, "/cat.mp4"),
+            (MediaKind::Image, "/cat.mp3"),
+            (MediaKind::Video, "/cat.png"),
+            (MediaKind::Video, "/cat.wav"),
+            (MediaKind::Video, "/cat.pdf"),
+            (MediaKind::Audio, "/cat.jpeg"),
+            (MediaKind::Audio, "/cat.ZIP"),
         ] {
-            assert!(medium.excludes(bad), "{medium:?} {bad}");
+            assert!(media_kind.excludes(bad), "{media_kind:?} {bad}");
         }
     }
 }

@@ -7,10 +7,10 @@ use serde_json::{Map, Value};
 use svc_sdk::contract::limits::{REFERENCE_IMAGE_URLS, REFERENCE_VIDEO_URLS, WAIT_TIMEOUT_SECONDS};
 use svc_sdk::types::Usd;
 
-use super::failure::Failure;
-use super::fields::{Fields, Medium};
+use super::api_error::ApiError;
+use super::fields::{Fields, MediaKind};
 use crate::engine::destination;
-use crate::engine::magic::Words;
+use crate::engine::directives::Directives;
 use crate::engine::models::{self, Model, Router};
 use crate::engine::profiles::Range;
 
@@ -18,11 +18,12 @@ use crate::engine::profiles::Range;
 const DEFAULT_WAIT: Duration = Duration::from_secs(10);
 
 /// Fields of every submit.
-pub(super) const COMMON: [&str; 4] = ["mode", "webhook_url", "wait_timeout_seconds", "metadata"];
+pub(super) const COMMON_FIELDS: [&str; 4] =
+    ["mode", "webhook_url", "wait_timeout_seconds", "metadata"];
 
 /// A generation that can be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Order {
+pub(crate) struct Generation {
     pub(crate) model: &'static Model,
     pub(crate) resolution: String,
     pub(crate) aspect_ratio: String,
@@ -31,7 +32,7 @@ pub(crate) struct Order {
     /// Number of images.
     pub(crate) images: u64,
     pub(crate) sound: bool,
-    pub(crate) words: Words,
+    pub(crate) directives: Directives,
     pub(crate) price: Price,
 }
 
@@ -45,7 +46,7 @@ pub(crate) struct Price {
 
 /// How the caller wants to hear of it, and what the caller keeps with it.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Communication {
+pub(crate) struct CommunicationOptions {
     /// How long the answer waits for the end: `sync` and `subscribe`.
     pub(crate) wait: Option<Duration>,
     pub(crate) webhook_url: Option<String>,
@@ -58,37 +59,38 @@ pub(crate) fn read(
     model: &str,
     fields: Fields<'_>,
     has_model: bool,
-) -> Result<(Order, Communication), Failure> {
-    let order = match model {
-        "auto" if router == Router::Video => cheapest(fields, has_model)?,
+) -> Result<(Generation, CommunicationOptions), ApiError> {
+    let generation = match model {
+        "auto" if router == Router::Video => cheapest_generation(fields, has_model)?,
         _ => {
-            let model = models::of(router).find(|known| known.id == model);
+            let model = models::for_router(router).find(|known| known.id == model);
             let model =
-                model.ok_or_else(|| Failure::field("model", "is not the id of a model here"))?;
-            judge(model, fields, has_model, false)?
+                model.ok_or_else(|| ApiError::field("model", "is not the id of a model here"))?;
+            validate(model, fields, has_model, false)?
         }
     };
-    Ok((order, communication(fields)?))
+    Ok((generation, communication(fields)?))
 }
 
 /// The cheapest order that the request's inputs allow.
-fn cheapest(fields: Fields<'_>, has_model: bool) -> Result<Order, Failure> {
-    let judged = models::of(Router::Video).map(|model| judge(model, fields, has_model, true));
-    let (orders, refusals): (Vec<_>, Vec<_>) = judged.partition(Result::is_ok);
+fn cheapest_generation(fields: Fields<'_>, has_model: bool) -> Result<Generation, ApiError> {
+    let judged =
+        models::for_router(Router::Video).map(|model| validate(model, fields, has_model, true));
+    let (generations, refusals): (Vec<_>, Vec<_>) = judged.partition(Result::is_ok);
     // Of those that cost the same `min_by_key` gives the first.
-    if let Some(order) = orders
+    if let Some(generation) = generations
         .into_iter()
         .flatten()
-        .min_by_key(|order| order.price.total)
+        .min_by_key(|generation| generation.price.total)
     {
-        return Ok(order);
+        return Ok(generation);
     }
     let mut refusals = refusals.into_iter().filter_map(Result::err);
     let first = refusals.next();
     match first {
         // All complain of the same field: that one is wrong whatever the model.
-        Some(first) if refusals.all(|other| other.about() == first.about()) => Err(first),
-        _ => Err(Failure::field(
+        Some(first) if refusals.all(|other| other.field_name() == first.field_name()) => Err(first),
+        _ => Err(ApiError::field(
             "model",
             "is auto, but no model takes these inputs together",
         )),
@@ -96,27 +98,36 @@ fn cheapest(fields: Fields<'_>, has_model: bool) -> Result<Order, Failure> {
 }
 
 /// Judges the fields by a model's profile.
-pub(super) fn judge(
+pub(super) fn validate(
     model: &'static Model,
     fields: Fields<'_>,
     has_model: bool,
     auto: bool,
-) -> Result<Order, Failure> {
-    let known =
-        |name: &str| model.takes(name) || COMMON.contains(&name) || (has_model && name == "model");
-    fields.only(known, model.id)?;
+) -> Result<Generation, ApiError> {
+    let known = |name: &str| {
+        model.takes(name) || COMMON_FIELDS.contains(&name) || (has_model && name == "model")
+    };
+    fields.deny_unknown(known, model.id)?;
     let profile = model.profile;
 
-    let prompt = fields.filled_text("prompt")?;
-    let first_frame = fields.media_url("image_url", Medium::Image)?;
-    let last_frame = fields.media_url("end_image_url", Medium::Image)?;
-    let source = fields.media_url("video_url", Medium::Video)?;
-    let speech = fields.media_url("audio_url", Medium::Audio)?;
-    let images = fields.media_urls("reference_image_urls", Medium::Image, REFERENCE_IMAGE_URLS)?;
-    let videos = fields.media_urls("reference_video_urls", Medium::Video, REFERENCE_VIDEO_URLS)?;
+    let prompt = fields.non_blank_text("prompt")?;
+    let first_frame = fields.media_url("image_url", MediaKind::Image)?;
+    let last_frame = fields.media_url("end_image_url", MediaKind::Image)?;
+    let source = fields.media_url("video_url", MediaKind::Video)?;
+    let speech = fields.media_url("audio_url", MediaKind::Audio)?;
+    let images = fields.media_urls(
+        "reference_image_urls",
+        MediaKind::Image,
+        REFERENCE_IMAGE_URLS,
+    )?;
+    let videos = fields.media_urls(
+        "reference_video_urls",
+        MediaKind::Video,
+        REFERENCE_VIDEO_URLS,
+    )?;
     let sound = fields.flag("generate_audio")?.unwrap_or(false);
-    let duration = within(fields, "duration", profile.duration)?;
-    let count = within(fields, "num_images", profile.num_images)?;
+    let duration = integer_in_range(fields, "duration", profile.duration)?;
+    let count = integer_in_range(fields, "num_images", profile.num_images)?;
     let resolutions = model.resolutions();
     let resolution = fields.one_of("resolution", &resolutions)?;
     let aspect_ratio = fields.one_of("aspect_ratio", profile.aspect_ratios)?;
@@ -124,21 +135,21 @@ pub(super) fn judge(
     // With `auto` the prompt is optional where there is something to look at.
     let to_look_at = first_frame.is_some() || images.is_some() || videos.is_some();
     if profile.prompt_required && prompt.is_none() && !(auto && to_look_at) {
-        return Err(fields.wrong("prompt", "is required"));
+        return Err(fields.error("prompt", "is required"));
     }
     if last_frame.is_some() && first_frame.is_none() {
-        return Err(fields.wrong("end_image_url", "requires `image_url`"));
+        return Err(fields.error("end_image_url", "requires `image_url`"));
     }
     if model.lip_sync && speech.is_none() {
-        return Err(fields.wrong("audio_url", "is required"));
+        return Err(fields.error("audio_url", "is required"));
     }
     if model.lip_sync && source.is_none() && first_frame.is_none() {
-        return Err(fields.wrong("video_url", "or `image_url` is required"));
+        return Err(fields.error("video_url", "or `image_url` is required"));
     }
 
     let resolution = resolution.unwrap_or(profile.default_resolution());
     let price = price(model, resolution, duration.or(count).unwrap_or(1));
-    Ok(Order {
+    Ok(Generation {
         model,
         resolution: resolution.to_owned(),
         aspect_ratio: aspect_ratio
@@ -147,8 +158,8 @@ pub(super) fn judge(
         duration: duration.unwrap_or_default(),
         images: count.unwrap_or_default(),
         sound: sound || model.lip_sync,
-        words: Words::of(prompt),
-        price: price.ok_or_else(|| fields.wrong("resolution", "has no price"))?,
+        directives: Directives::parse(prompt),
+        price: price.ok_or_else(|| fields.error("resolution", "has no price"))?,
     })
 }
 
@@ -166,32 +177,32 @@ fn price(model: &Model, resolution: &str, units: u64) -> Option<Price> {
 }
 
 /// A whole number in the model's range, or the model's default; none where the model has none.
-pub(super) fn within(
+pub(super) fn integer_in_range(
     fields: Fields<'_>,
     name: &str,
     range: Option<Range>,
-) -> Result<Option<u64>, Failure> {
+) -> Result<Option<u64>, ApiError> {
     let Some(range) = range else { return Ok(None) };
     let given = fields.integer(name, range.min..=range.max)?;
     Ok(Some(given.unwrap_or(range.default)))
 }
 
 /// The communication fields and the metadata.
-pub(super) fn communication(fields: Fields<'_>) -> Result<Communication, Failure> {
+pub(super) fn communication(fields: Fields<'_>) -> Result<CommunicationOptions, ApiError> {
     let mode = fields.one_of("mode", &["async", "webhook", "sync", "subscribe"])?;
     let webhook_url = fields.text("webhook_url")?;
     let wait = fields.integer("wait_timeout_seconds", WAIT_TIMEOUT_SECONDS)?;
     let metadata = fields.object("metadata")?;
     match (mode == Some("webhook"), webhook_url) {
-        (true, None) => return Err(fields.wrong("webhook_url", "is required with `mode` webhook")),
-        (false, Some(_)) => return Err(fields.wrong("webhook_url", "requires `mode` webhook")),
+        (true, None) => return Err(fields.error("webhook_url", "is required with `mode` webhook")),
+        (false, Some(_)) => return Err(fields.error("webhook_url", "requires `mode` webhook")),
         (true, Some(url)) => {
-            destination::webhook(url).map_err(|problem| fields.wrong("webhook_url", &problem))?;
+            destination::webhook(url).map_err(|problem| fields.error("webhook_url", &problem))?;
         }
         (false, None) => {}
     }
     let waits = matches!(mode, Some("sync" | "subscribe"));
-    Ok(Communication {
+    Ok(CommunicationOptions {
         wait: waits.then(|| wait.map_or(DEFAULT_WAIT, Duration::from_secs)),
         webhook_url: webhook_url.map(str::to_owned),
         metadata: metadata.cloned().unwrap_or_default(),
@@ -204,22 +215,25 @@ mod tests {
 
     use super::*;
 
-    fn order(router: Router, body: &Value) -> Result<(Order, Communication), Failure> {
+    fn generation(
+        router: Router,
+        body: &Value,
+    ) -> Result<(Generation, CommunicationOptions), ApiError> {
         let model = body["model"].as_str().unwrap();
         read(router, model, Fields::of_body(body).unwrap(), true)
     }
 
     #[track_caller]
     fn price_of(body: Value) -> (&'static str, String) {
-        let (order, _) = order(Router::Video, &body).unwrap();
-        (order.model.id, order.price.total.to_string())
+        let (generation, _) = generation(Router::Video, &body).unwrap();
+        (generation.model.id, generation.price.total.to_string())
     }
 
     #[track_caller]
     fn refused(router: Router, body: Value) -> String {
-        let failure = order(router, &body).expect_err(&body.to_string());
-        assert_eq!(failure.status(), 400);
-        failure.about().unwrap().to_owned()
+        let error = generation(router, &body).expect_err(&body.to_string());
+        assert_eq!(error.status(), 400);
+        error.field_name().unwrap().to_owned()
     }
 
     const IMAGE: &str = "https://media.example/a.png";
@@ -268,7 +282,7 @@ mod tests {
                 .unwrap()
                 .extend(count.as_object().unwrap().clone());
             assert_eq!(
-                order(Router::Image, &body)
+                generation(Router::Image, &body)
                     .unwrap()
                     .0
                     .price
@@ -482,7 +496,7 @@ mod tests {
         for (more, field) in rows {
             assert_eq!(refused(Router::Image, with(&more)), field, "{more}");
         }
-        let communication = |more: Value| order(Router::Image, &with(&more)).unwrap().1;
+        let communication = |more: Value| generation(Router::Image, &with(&more)).unwrap().1;
         assert_eq!(communication(json!({"wait_timeout_seconds": 5})).wait, None);
         assert_eq!(
             communication(json!({"mode": "sync"})).wait,

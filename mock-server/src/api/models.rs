@@ -5,38 +5,42 @@ use serde_json::{Value, json};
 use svc_sdk::contract::ErrorCode;
 use svc_sdk::types::Usd;
 
-use super::answer::{Answer, Outcome};
-use super::failure::Failure;
+use super::api_error::ApiError;
 use super::request::Request;
-use crate::engine::canonical::USD_PER_CREDIT;
+use super::response::{ApiResponse, ApiResult};
 use crate::engine::models::{self, MODELS, Model, Router};
+use crate::engine::versioned_models::USD_PER_CREDIT;
 
 /// The models of a router.
-pub(super) fn list(router: Router) -> Outcome {
-    Ok(Answer::list(models::of(router).map(entry).collect()))
+pub(super) fn list(router: Router) -> ApiResult {
+    Ok(ApiResponse::list(
+        models::for_router(router).map(entry).collect(),
+    ))
 }
 
 /// A model of a router.
-pub(super) fn get(router: Router, id: &str) -> Outcome {
-    let model = models::of(router)
+pub(super) fn get(router: Router, id: &str) -> ApiResult {
+    let model = models::for_router(router)
         .find(|model| model.id == id)
         .ok_or_else(unknown)?;
-    Ok(Answer::data(200, entry(model)))
+    Ok(ApiResponse::data(200, entry(model)))
 }
 
 /// `GET /v1/open/catalog`.
-pub(super) fn list_catalog(_: &mut Request<'_>) -> Outcome {
-    Ok(Answer::list(MODELS.iter().map(catalog_entry).collect()))
+pub(super) fn list_catalog(_: &mut Request<'_>) -> ApiResult {
+    Ok(ApiResponse::list(
+        MODELS.iter().map(catalog_entry).collect(),
+    ))
 }
 
 /// `GET /v1/open/catalog/{model_id}`.
-pub(super) fn get_catalog(request: &mut Request<'_>) -> Outcome {
+pub(super) fn get_catalog(request: &mut Request<'_>) -> ApiResult {
     let model = models::by_id(request.id()).ok_or_else(unknown)?;
-    Ok(Answer::data(200, catalog_entry(model)))
+    Ok(ApiResponse::data(200, catalog_entry(model)))
 }
 
-fn unknown() -> Failure {
-    Failure::new(ErrorCode::ModelNotFound, "There is no such model.")
+fn unknown() -> ApiError {
+    ApiError::new(ErrorCode::ModelNotFound, "There is no such model.")
 }
 
 /// What a model takes.

@@ -3,57 +3,60 @@
 
 use svc_sdk::contract::{ErrorCode, JobStatus};
 
-use super::answer::Outcome;
-use super::failure::Failure;
+use super::api_error::ApiError;
+use super::avatar_videos::{portrait_video, read_speech, video_draft};
 use super::fields::Fields;
-use super::generation::{COMMON, communication};
+use super::generation::{COMMON_FIELDS, communication};
 use super::request::Request;
 use super::resources::find;
-use super::speaking::{portrait, read_speech, video_draft};
-use super::submit::{self, Draft, Made};
-use crate::engine::canonical::price;
+use super::response::ApiResult;
+use super::submit::{self, JobDraft, ResourceChange};
+use crate::engine::directives::Directives;
 use crate::engine::jobs::JobType;
-use crate::engine::magic::Words;
-use crate::engine::resources::{About, Kind};
+use crate::engine::resources::{Kind, ResourceDetails};
 use crate::engine::speech::Speech;
+use crate::engine::versioned_models::price;
 
 /// `POST /v1/avatar-video-previews`: the fields of the avatar video.
-pub(super) fn create(request: &mut Request<'_>) -> Outcome {
-    submit::to_a_model(request, |request, fields| {
-        let (speech, words) = read_speech(request, fields)?;
-        let draft = preview_draft(&speech, words);
-        Ok((draft, Made::New(About::Preview { speech })))
+pub(super) fn create(request: &mut Request<'_>) -> ApiResult {
+    submit::submit_versioned(request, |request, fields| {
+        let (speech, directives) = read_speech(request, fields)?;
+        let draft = preview_draft(&speech, directives);
+        Ok((
+            draft,
+            ResourceChange::Create(ResourceDetails::Preview { speech }),
+        ))
     })
 }
 
 /// `POST /v1/avatar-video-previews/{id}/regenerate`: the same preview once more, after its job
 /// ended in whatever way.
-pub(super) fn regenerate(request: &mut Request<'_>) -> Outcome {
-    let preview = of_the_path(request)?;
-    submit::to_a_model(request, |_, fields| {
-        only_communication(fields)?;
+pub(super) fn regenerate(request: &mut Request<'_>) -> ApiResult {
+    let preview = find_in_path(request)?;
+    submit::submit_versioned(request, |_, fields| {
+        deny_all_but_communication(fields)?;
         if !preview.status.is_terminal() {
             return Err(preview.not_ready());
         }
-        let draft = preview_draft(&preview.speech, preview.words());
-        Ok((draft, Made::Again(preview.id)))
+        let draft = preview_draft(&preview.speech, preview.directives());
+        Ok((draft, ResourceChange::Regenerate(preview.id)))
     })
 }
 
 /// `POST /v1/avatar-video-previews/{id}/generate-video`: the video of a completed preview.
-pub(super) fn generate_video(request: &mut Request<'_>) -> Outcome {
-    let preview = of_the_path(request)?;
-    submit::to_a_model(request, |_, fields| {
-        only_communication(fields)?;
+pub(super) fn generate_video(request: &mut Request<'_>) -> ApiResult {
+    let preview = find_in_path(request)?;
+    submit::submit_versioned(request, |_, fields| {
+        deny_all_but_communication(fields)?;
         if preview.status != JobStatus::Completed {
             return Err(preview.not_ready());
         }
-        let draft = video_draft(&preview.speech, preview.words());
-        let about = About::AvatarVideo {
+        let draft = video_draft(&preview.speech, preview.directives());
+        let about = ResourceDetails::AvatarVideo {
             speech: preview.speech,
             preview_id: Some(preview.id),
         };
-        Ok((draft, Made::New(about)))
+        Ok((draft, ResourceChange::Create(about)))
     })
 }
 
@@ -67,45 +70,45 @@ struct Preview {
 
 impl Preview {
     /// The magic words of its script go on.
-    fn words(&self) -> Words {
-        Words::of([self.speech.text.as_str()])
+    fn directives(&self) -> Directives {
+        Directives::parse([self.speech.text.as_str()])
     }
 
-    fn not_ready(&self) -> Failure {
+    fn not_ready(&self) -> ApiError {
         let message = format!("The preview is {}.", self.status);
-        Failure::new(ErrorCode::JobNotCompleted, message)
+        ApiError::new(ErrorCode::JobNotCompleted, message)
             .detail("status", serde_json::json!(self.status))
-            .after(self.next_poll)
+            .retry_after(self.next_poll)
     }
 }
 
-fn of_the_path(request: &Request<'_>) -> Result<Preview, Failure> {
+fn find_in_path(request: &Request<'_>) -> Result<Preview, ApiError> {
     let resource = find(request, Kind::Preview)?;
     let job = request.state.jobs.by_id(&resource.job_id);
-    match (&resource.about, job) {
-        (About::Preview { speech }, Some(job)) => Ok(Preview {
+    match (&resource.details, job) {
+        (ResourceDetails::Preview { speech }, Some(job)) => Ok(Preview {
             id: resource.id.clone(),
             speech: speech.clone(),
             status: job.status.clone(),
-            next_poll: job.course.next_poll(&job.status, request.now()),
+            next_poll: job.timeline.next_poll(&job.status, request.now()),
         }),
         _ => Err(super::resources::not_found()),
     }
 }
 
 /// Fields are judged before the preview's state.
-fn only_communication(fields: Fields<'_>) -> Result<(), Failure> {
-    fields.only(|name| COMMON.contains(&name), "this operation")?;
+fn deny_all_but_communication(fields: Fields<'_>) -> Result<(), ApiError> {
+    fields.deny_unknown(|name| COMMON_FIELDS.contains(&name), "this operation")?;
     communication(fields).map(drop)
 }
 
-fn preview_draft(speech: &Speech, words: Words) -> Draft {
-    Draft {
+fn preview_draft(speech: &Speech, directives: Directives) -> JobDraft {
+    JobDraft {
         job_type: JobType::AvatarVideoPreview,
         model: "avatar-1.0",
-        words,
+        directives,
         price: price(JobType::AvatarVideoPreview, "", 1),
-        spec: portrait("480p", speech.preview_seconds()),
+        spec: portrait_video("480p", speech.preview_seconds()),
         files: 1,
     }
 }

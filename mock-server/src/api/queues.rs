@@ -4,14 +4,15 @@ use serde_json::{Map, Value, json};
 use svc_sdk::contract::limits::{BULK_CONCURRENCY, BULK_ITEMS};
 use svc_sdk::contract::{ErrorCode, Operation, RunStatus};
 
-use super::answer::{Answer, Outcome};
-use super::failure::{Failure, seconds};
+use super::api_error::{ApiError, seconds};
 use super::fields::Fields;
 use super::formats::{
-    callable, check_none_in_flight, check_previous_is_over, check_state, read, replay, terms,
+    check_no_active_run, check_previous_run_ended, check_state, defaults, find_callable, read,
+    replay,
 };
 use super::request::Request;
-use super::runs::{self, Asked};
+use super::response::{ApiResponse, ApiResult};
+use super::runs::{self, RunRequest};
 use crate::engine::formats::Format;
 use crate::engine::queues::{Item, Queue};
 use crate::engine::{Host, Hosts, State};
@@ -20,36 +21,36 @@ use crate::engine::{Host, Hosts, State};
 const DEFAULT_CONCURRENCY: u64 = 4;
 
 /// `POST …/bulk-runs`.
-pub(super) fn create(request: &mut Request<'_>) -> Outcome {
-    let format = callable(request)?;
-    let once = match replay(request, "formats_bulk_create", format)? {
-        Ok(receipt) => return Ok(Answer::data(200, receipt)),
-        Err(once) => once,
+pub(super) fn create(request: &mut Request<'_>) -> ApiResult {
+    let format = find_callable(request)?;
+    let slot = match replay(request, "formats_bulk_create", format)? {
+        Ok(receipt) => return Ok(ApiResponse::data(200, receipt)),
+        Err(slot) => slot,
     };
     let fields = Fields::of_body(request.body()?)?;
-    let (concurrency, asked) = read_items(request, format, fields)?;
+    let (concurrency, run_request) = read_items(request, format, fields)?;
     check_state(format)?;
-    for (index, (asked, rejects)) in asked.iter().enumerate() {
-        let stands = check_previous_is_over(request, asked).and_then(|()| match rejects {
-            true => check_none_in_flight(request, format),
+    for (index, (run_request, rejects)) in run_request.iter().enumerate() {
+        let stands = check_previous_run_ended(request, run_request).and_then(|()| match rejects {
+            true => check_no_active_run(request, format),
             false => Ok(()),
         });
-        stands.map_err(|failure| of_item(failure, index))?;
+        stands.map_err(|error| with_item_index(error, index))?;
     }
-    let orders: Vec<_> = asked
+    let configs: Vec<_> = run_request
         .iter()
-        .map(|(asked, _)| asked.clone().order(request, terms(format)))
+        .map(|(run_request, _)| run_request.clone().into_config(request, defaults(format)))
         .collect();
-    runs::check_funds(request, &orders)?;
-    for (index, (asked, _)) in asked.iter().enumerate() {
-        runs::check_magic(asked).map_err(|failure| of_item(failure, index))?;
+    runs::check_funds(request, &configs)?;
+    for (index, (run_request, _)) in run_request.iter().enumerate() {
+        runs::check_refusal(run_request).map_err(|error| with_item_index(error, index))?;
     }
-    let items = orders.into_iter().map(|order| Item {
-        order: Some(order),
+    let items = configs.into_iter().map(|config| Item {
+        config: Some(config),
         run_id: None,
     });
     let queue = Queue {
-        id: request.state.chance.id("frq"),
+        id: request.state.rng.id("frq"),
         workspace: request.workspace().to_owned(),
         format_id: format.id.to_owned(),
         concurrency: usize::try_from(concurrency).unwrap_or(1),
@@ -65,19 +66,22 @@ pub(super) fn create(request: &mut Request<'_>) -> Outcome {
     if let Some(fields) = receipt.as_object_mut() {
         fields.insert("request_id".to_owned(), json!(request.request_id));
     }
-    request.keep(once, &receipt);
-    Ok(Answer::data(202, receipt))
+    request.store_receipt(slot, &receipt);
+    Ok(ApiResponse::data(202, receipt))
 }
 
 /// `GET /v1/format-run-queues/{queue_id}`.
-pub(super) fn get(request: &mut Request<'_>) -> Outcome {
+pub(super) fn get(request: &mut Request<'_>) -> ApiResult {
     let queue = request.state.queues.by_id(request.id());
     let ours = queue.filter(|queue| queue.workspace == request.workspace());
     let queue = ours.ok_or_else(|| {
         let message = "There is no such queue in this workspace.";
-        Failure::new(ErrorCode::FormatRunQueueNotFound, message)
+        ApiError::new(ErrorCode::FormatRunQueueNotFound, message)
     })?;
-    Ok(Answer::data(200, view(request.state, queue, request.hosts)))
+    Ok(ApiResponse::data(
+        200,
+        view(request.state, queue, request.hosts),
+    ))
 }
 
 /// The concurrency, and what each item asks for and whether it wants to be the only run.
@@ -85,8 +89,8 @@ fn read_items(
     request: &Request<'_>,
     format: &Format,
     fields: Fields<'_>,
-) -> Result<(u64, Vec<(Asked, bool)>), Failure> {
-    runs::only(
+) -> Result<(u64, Vec<(RunRequest, bool)>), ApiError> {
+    runs::deny_unknown(
         fields,
         &["items", "concurrency", "webhook_url"],
         "a bulk queue",
@@ -94,24 +98,23 @@ fn read_items(
     let concurrency = fields.integer("concurrency", BULK_CONCURRENCY)?;
     let webhook_url = runs::webhook_url(fields)?;
     let items = fields.objects("items", BULK_ITEMS)?;
-    let items = items.ok_or_else(|| fields.wrong("items", "is required"))?;
+    let items = items.ok_or_else(|| fields.error("items", "is required"))?;
     let nothing = Map::new();
     let read_item = |item: &Value| {
         let fields = Fields::within("", item.as_object().unwrap_or(&nothing));
-        let (mut asked, rejects) = read(request, format, fields)?;
-        asked.webhook_url = asked.webhook_url.or_else(|| webhook_url.clone());
-        Ok((asked, rejects))
+        let (mut run_request, rejects) = read(request, format, fields)?;
+        run_request.webhook_url = run_request.webhook_url.or_else(|| webhook_url.clone());
+        Ok((run_request, rejects))
     };
-    let asked = items
-        .iter()
-        .enumerate()
-        .map(|(index, item)| read_item(item).map_err(|failure: Failure| of_item(failure, index)));
-    let asked: Result<_, Failure> = asked.collect();
-    Ok((concurrency.unwrap_or(DEFAULT_CONCURRENCY), asked?))
+    let run_request = items.iter().enumerate().map(|(index, item)| {
+        read_item(item).map_err(|error: ApiError| with_item_index(error, index))
+    });
+    let run_request: Result<_, ApiError> = run_request.collect();
+    Ok((concurrency.unwrap_or(DEFAULT_CONCURRENCY), run_request?))
 }
 
-fn of_item(failure: Failure, index: usize) -> Failure {
-    failure.detail("index", json!(index))
+fn with_item_index(error: ApiError, index: usize) -> ApiError {
+    error.detail("index", json!(index))
 }
 
 /// A queue as it is read.
@@ -154,6 +157,6 @@ fn next_poll(state: &State, queue: &Queue) -> std::time::Duration {
     let running = runs
         .filter_map(|id| state.runs.by_id(id))
         .filter(|run| !run.status.is_terminal());
-    let hints = running.map(|run| run.course.poll_hint(false, state.now));
+    let hints = running.map(|run| run.timeline.poll_hint(false, state.now));
     hints.min().unwrap_or_default()
 }

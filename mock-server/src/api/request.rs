@@ -6,10 +6,11 @@ use svc_sdk::contract::limits::IDEMPOTENCY_KEY_LENGTH;
 use svc_sdk::contract::{ErrorCode, Operation};
 use svc_sdk::types::Usd;
 
-use super::failure::Failure;
-use super::{json, kept};
-use crate::engine::idempotency::{Replay, Slot};
+use super::api_error::ApiError;
+use super::strict_json;
+use crate::engine::idempotency::{IdempotencyKey, KeyLookup};
 use crate::engine::keys::ApiKey;
+use crate::engine::url_placeholders::{insert_placeholders, resolve_placeholders};
 use crate::engine::{Host, Hosts, State, Time};
 
 /// A request that was let in.
@@ -28,13 +29,13 @@ pub(crate) struct Request<'a> {
     pub(crate) caller: Option<ApiKey>,
     pub(crate) request_id: &'a str,
     /// What a create may cost at most; only MCP says.
-    pub(crate) ceiling: Option<Usd>,
+    pub(crate) max_spend: Option<Usd>,
 }
 
 /// The idempotency key of a create that has not been done before.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Once {
-    kept: Option<(Slot, String)>,
+pub(crate) struct IdempotencySlot {
+    entry: Option<(IdempotencyKey, String)>,
 }
 
 impl Request<'_> {
@@ -55,103 +56,105 @@ impl Request<'_> {
     }
 
     /// The body, which has to be there.
-    pub(crate) fn body(&self) -> Result<&Value, Failure> {
+    pub(crate) fn body(&self) -> Result<&Value, ApiError> {
         self.body
             .as_ref()
-            .ok_or_else(|| Failure::field("body", "is required: a JSON object"))
+            .ok_or_else(|| ApiError::field("body", "is required: a JSON object"))
     }
 
     /// Refuses any field, where no body is needed.
-    pub(crate) fn no_body_needed(&self) -> Result<(), Failure> {
+    pub(crate) fn deny_body_fields(&self) -> Result<(), ApiError> {
         match &self.body {
             None => Ok(()),
-            Some(body) => super::fields::Fields::of_body(body)?.only(|_| false, "this operation"),
+            Some(body) => {
+                super::fields::Fields::of_body(body)?.deny_unknown(|_| false, "this operation")
+            }
         }
     }
 
     /// A query parameter, which may come once.
-    pub(crate) fn parameter(&self, name: &str) -> Result<Option<String>, Failure> {
+    pub(crate) fn parameter(&self, name: &str) -> Result<Option<String>, ApiError> {
         let mut values = url::form_urlencoded::parse(self.query.as_bytes())
             .filter_map(|(key, value)| (key == name).then(|| value.into_owned()));
         match (values.next(), values.next()) {
-            (_, Some(_)) => Err(Failure::field(name, "must be given once")),
+            (_, Some(_)) => Err(ApiError::field(name, "must be given once")),
             (value, None) => Ok(value),
         }
     }
 
     /// What the idempotency key says: the receipt of the same create done before, or leave to do
     /// it once. Operations whose idempotency is not documented ignore the header.
-    pub(crate) fn replay(&self) -> Result<Result<Value, Once>, Failure> {
+    pub(crate) fn replay(&self) -> Result<Result<Value, IdempotencySlot>, ApiError> {
         // What the path names is part of what is asked for.
         let body = self.body.as_ref().unwrap_or(&Value::Null);
-        let asked = match self.segments.as_slice() {
-            [] => json::digest(body),
-            segments => json::digest(&json!([segments, body])),
+        let digest = match self.segments.as_slice() {
+            [] => strict_json::digest(body),
+            segments => strict_json::digest(&json!([segments, body])),
         };
-        self.replay_of(self.operation.name(), asked)
+        self.replay_for(self.operation.name(), digest)
     }
 
     /// The same for a key that is kept for `what`, where the path is not all that tells one create
-    /// from another. `asked` is the digest of what is asked for.
-    pub(crate) fn replay_of(
+    /// from another. `digest` is the digest of what is asked for.
+    pub(crate) fn replay_for(
         &self,
         what: &str,
-        asked: String,
-    ) -> Result<Result<Value, Once>, Failure> {
+        digest: String,
+    ) -> Result<Result<Value, IdempotencySlot>, ApiError> {
         if !self.operation.retry().sends_key() {
-            return Ok(Err(Once { kept: None }));
+            return Ok(Err(IdempotencySlot { entry: None }));
         }
         let Some(key) = idempotency_key(self.headers)? else {
-            return Ok(Err(Once { kept: None }));
+            return Ok(Err(IdempotencySlot { entry: None }));
         };
-        let slot = Slot {
+        let key = IdempotencyKey {
             workspace: self.workspace().to_owned(),
             operation: what.to_owned(),
             key,
         };
-        match self.state.idempotency.look_up(&slot, &asked) {
-            Replay::New => Ok(Err(Once {
-                kept: Some((slot, asked)),
+        match self.state.idempotency.look_up(&key, &digest) {
+            KeyLookup::Unused => Ok(Err(IdempotencySlot {
+                entry: Some((key, digest)),
             })),
-            Replay::Same(receipt) => Ok(Ok(kept::with_addresses(receipt, self.hosts))),
-            Replay::Other(original) => {
+            KeyLookup::Replay(receipt) => Ok(Ok(resolve_placeholders(receipt, self.hosts))),
+            KeyLookup::Conflict(original) => {
                 let message = "The Idempotency-Key was used for a different request.";
-                let failure = Failure::new(ErrorCode::IdempotencyConflict, message);
+                let error = ApiError::new(ErrorCode::IdempotencyConflict, message);
                 Err(match original.get("queue_id") {
                     // A bulk create says which queue it made.
                     Some(id) if original.get("items").is_some() => {
-                        failure.detail("queue_id", id.clone())
+                        error.detail("queue_id", id.clone())
                     }
-                    _ => failure,
+                    _ => error,
                 })
             }
         }
     }
 
     /// Refuses what would or might cost more than the caller lets it.
-    pub(crate) fn check_ceiling(&self, cost: Usd) -> Result<(), Failure> {
-        let Some(ceiling) = self.ceiling.filter(|ceiling| cost > *ceiling) else {
+    pub(crate) fn check_max_spend(&self, cost: Usd) -> Result<(), ApiError> {
+        let Some(max_spend) = self.max_spend.filter(|max_spend| cost > *max_spend) else {
             return Ok(());
         };
         let code = ErrorCode::Other("max_spend_exceeded".to_owned());
-        let message = format!("This may cost {cost} USD, which is over max_spend_usd {ceiling}.");
-        Err(Failure::new(code, message)
+        let message = format!("This may cost {cost} USD, which is over max_spend_usd {max_spend}.");
+        Err(ApiError::new(code, message)
             .detail("estimate_usd", json!(cost))
-            .detail("max_spend_usd", json!(ceiling)))
+            .detail("max_spend_usd", json!(max_spend)))
     }
 
     /// Keeps the receipt of a create for those who send it again.
-    pub(crate) fn keep(&mut self, once: Once, receipt: &Value) {
-        if let Some((slot, body)) = once.kept {
+    pub(crate) fn store_receipt(&mut self, slot: IdempotencySlot, receipt: &Value) {
+        if let Some((key, body)) = slot.entry {
             let now = self.now();
-            let receipt = kept::without_addresses(receipt.clone(), self.hosts);
-            self.state.idempotency.keep(slot, body, receipt, now);
+            let receipt = insert_placeholders(receipt.clone(), self.hosts);
+            self.state.idempotency.store(key, body, receipt, now);
         }
     }
 }
 
 /// The `Idempotency-Key` header: 1 to 255 printable ASCII characters.
-fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Failure> {
+fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, ApiError> {
     let mut values = headers.get_all("idempotency-key").iter();
     let (Some(value), another) = (values.next(), values.next()) else {
         return Ok(None);
@@ -168,8 +171,8 @@ fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Failure> {
         _ => {
             let message =
                 "`Idempotency-Key` must be 1 to 255 printable ASCII characters, given once";
-            let failure = Failure::new(ErrorCode::InvalidRequest, message);
-            Err(failure.detail("field", json!("Idempotency-Key")))
+            let error = ApiError::new(ErrorCode::InvalidRequest, message);
+            Err(error.detail("field", json!("Idempotency-Key")))
         }
     }
 }
@@ -180,7 +183,7 @@ mod tests {
 
     use super::*;
 
-    fn key(values: &[&[u8]]) -> Result<Option<String>, Failure> {
+    fn key(values: &[&[u8]]) -> Result<Option<String>, ApiError> {
         let mut headers = HeaderMap::new();
         for value in values {
             headers.append("idempotency-key", HeaderValue::from_bytes(value).unwrap());
@@ -198,7 +201,7 @@ mod tests {
         let bad: [&[u8]; 6] = [b"", b"  ", b"a\tb", b"\xc3\xa4", b"\xff", long.as_bytes()];
         for value in bad {
             assert_eq!(
-                key(&[value]).unwrap_err().about(),
+                key(&[value]).unwrap_err().field_name(),
                 Some("Idempotency-Key"),
                 "{value:?}"
             );

@@ -3,93 +3,100 @@
 use serde_json::{Value, json};
 use svc_sdk::contract::{ErrorCode, JobStatus};
 
-use super::answer::{Answer, Outcome};
-use super::failure::Failure;
-use super::jobs::{artifacts, error_of};
-use super::paging;
+use super::api_error::ApiError;
+use super::job_view::{artifacts, error_of};
+use super::pagination;
 use super::request::Request;
+use super::response::{ApiResponse, ApiResult};
 use crate::engine::jobs::Job;
-use crate::engine::resources::{About, Kind, Resource};
+use crate::engine::resources::{Kind, Resource, ResourceDetails};
 use crate::engine::{Hosts, State};
 
 /// The resource of that kind that the path names, in the key's workspace.
-pub(super) fn find<'r>(request: &'r Request<'_>, kind: Kind) -> Result<&'r Resource, Failure> {
+pub(super) fn find<'r>(request: &'r Request<'_>, kind: Kind) -> Result<&'r Resource, ApiError> {
     let resource = request.state.resources.by_id(request.id());
     let ours = resource.filter(|resource| {
-        resource.workspace == request.workspace() && resource.about.kind() == kind
+        resource.workspace == request.workspace() && resource.details.kind() == kind
     });
     ours.ok_or_else(not_found)
 }
 
 /// What is said where there is none.
-pub(super) fn not_found() -> Failure {
+pub(super) fn not_found() -> ApiError {
     let message = "There is nothing of that id in this workspace.";
-    Failure::new(ErrorCode::NotFound, message)
+    ApiError::new(ErrorCode::NotFound, message)
 }
 
 /// The resource of that kind that the path names, as it is read.
-pub(super) fn get(request: &mut Request<'_>, kind: Kind) -> Outcome {
+pub(super) fn get(request: &mut Request<'_>, kind: Kind) -> ApiResult {
     let resource = find(request, kind)?;
-    Ok(Answer::data(
+    Ok(ApiResponse::data(
         200,
         view(request.state, resource, request.hosts),
     ))
 }
 
 /// Those of a kind, newest first; `limit` and `cursor` page through them.
-pub(super) fn list(request: &mut Request<'_>, kind: Kind) -> Outcome {
-    let limit = paging::limit(request)?;
+pub(super) fn list(request: &mut Request<'_>, kind: Kind) -> ApiResult {
+    let limit = pagination::limit(request)?;
     let (state, workspace) = (&*request.state, request.workspace());
     let resources = &state.resources;
     let before = match request.parameter("cursor")? {
         None => None,
         Some(id) => {
             let known = resources.by_id(&id).filter(|resource| {
-                resource.workspace == workspace && resource.about.kind() == kind
+                resource.workspace == workspace && resource.details.kind() == kind
             });
             let number = known.and_then(|resource| resources.number(&resource.id));
-            Some(number.ok_or_else(paging::foreign_cursor)?)
+            Some(number.ok_or_else(pagination::invalid_cursor)?)
         }
     };
-    let (page, next) = paging::cut(resources.newest_first(workspace, kind, before), limit);
+    let (page, next) = pagination::page(resources.newest_first(workspace, kind, before), limit);
     let items = page
         .into_iter()
         .map(|resource| view(state, resource, request.hosts))
         .collect();
-    Ok(Answer::page(items, next.map(|last| last.id.as_str())))
+    Ok(ApiResponse::page(items, next.map(|last| last.id.as_str())))
 }
 
 /// A resource as it is read.
 pub(super) fn view(state: &State, resource: &Resource, hosts: &Hosts) -> Value {
     match state.jobs.by_id(&resource.job_id) {
-        Some(job) => as_of(resource, job, hosts),
+        Some(job) => view_with_job(resource, job, hosts),
         None => Value::Null,
     }
 }
 
 /// What a receipt has beside the job: the name of the field, and the resource as of that job.
-pub(super) fn beside(state: &State, job: &Job, hosts: &Hosts) -> Option<(&'static str, Value)> {
+pub(super) fn receipt_field(
+    state: &State,
+    job: &Job,
+    hosts: &Hosts,
+) -> Option<(&'static str, Value)> {
     let resource = state.resources.by_job(&job.id)?;
-    Some((resource.about.kind().field(), as_of(resource, job, hosts)))
+    Some((
+        resource.details.kind().field(),
+        view_with_job(resource, job, hosts),
+    ))
 }
 
-fn as_of(resource: &Resource, job: &Job, hosts: &Hosts) -> Value {
+fn view_with_job(resource: &Resource, job: &Job, hosts: &Hosts) -> Value {
     let mut view = json!({
         "id": resource.id,
         "status": job.status,
         "job_id": job.id,
-        "created_at": job.course.created_at().to_string(),
+        "created_at": job.timeline.created_at().to_string(),
     });
     let made = artifacts(job, hosts);
-    let more = match &resource.about {
-        About::Avatar { handle, .. } => json!({
+    let more = match &resource.details {
+        ResourceDetails::Avatar { handle, .. } => json!({
             "avatar_handle": handle,
-            "name": name_of(handle),
+            "name": display_name(handle),
             "first_party": false,
             "tags": [],
             "image_url": made.first().map(|artifact| artifact["url"].clone()),
         }),
-        About::AvatarVideo { speech, preview_id } => json!({
+        ResourceDetails::AvatarVideo { speech, preview_id } => json!({
             "avatar_handle": speech.avatar_handle,
             "script": speech.text,
             "quality": speech.quality,
@@ -97,14 +104,14 @@ fn as_of(resource: &Resource, job: &Job, hosts: &Hosts) -> Value {
             "preview_id": preview_id,
             "artifacts": made,
         }),
-        About::Preview { speech } => json!({
+        ResourceDetails::Preview { speech } => json!({
             "avatar_handle": speech.avatar_handle,
             "script": speech.text,
             "quality": speech.quality,
             "duration_seconds": speech.preview_seconds(),
             "artifacts": made,
         }),
-        About::Captions {
+        ResourceDetails::Captions {
             video_url,
             language,
         } => json!({"video_url": video_url, "language": language, "artifacts": made}),
@@ -120,7 +127,7 @@ fn as_of(resource: &Resource, job: &Job, hosts: &Hosts) -> Value {
 }
 
 /// A name for people: the handle's words with capitals.
-fn name_of(handle: &str) -> String {
+fn display_name(handle: &str) -> String {
     let words = handle.split(['-', '_']).map(|word| {
         let mut letters = word.chars();
         let first = letters.next().map(|letter| letter.to_ascii_uppercase());
@@ -135,8 +142,8 @@ mod tests {
 
     #[test]
     fn a_handle_gives_a_name() {
-        assert_eq!(name_of("mia"), "Mia");
-        assert_eq!(name_of("news-anchor_2"), "News Anchor 2");
-        assert_eq!(name_of("x-"), "X");
+        assert_eq!(display_name("mia"), "Mia");
+        assert_eq!(display_name("news-anchor_2"), "News Anchor 2");
+        assert_eq!(display_name("x-"), "X");
     }
 }

@@ -27,7 +27,7 @@ pub(crate) enum Route {
 
 impl Route {
     /// Where a request leads.
-    pub(crate) fn of(call: &Call, hosts: &Hosts) -> Self {
+    pub(crate) fn resolve(call: &Call, hosts: &Hosts) -> Self {
         let path = call.request.uri().path();
         match call.host {
             Host::Developer if hosts.is_mcp(path) => match *call.request.method() {
@@ -40,18 +40,18 @@ impl Route {
             host => match hosts.below(host, path) {
                 None => Self::Unknown,
                 Some(path) => match host {
-                    Host::Open => Self::of_surface(Surface::Open, call.request.method(), path),
+                    Host::Open => Self::resolve_surface(Surface::Open, call.request.method(), path),
                     Host::Developer => {
-                        Self::of_surface(Surface::Developer, call.request.method(), path)
+                        Self::resolve_surface(Surface::Developer, call.request.method(), path)
                     }
-                    Host::Media => Self::of_media(path),
+                    Host::Media => Self::resolve_media(path),
                     Host::Control => Self::Unknown,
                 },
             },
         }
     }
 
-    fn of_surface(surface: Surface, method: &Method, path: &str) -> Self {
+    fn resolve_surface(surface: Surface, method: &Method, path: &str) -> Self {
         let method = if *method == Method::HEAD {
             "GET"
         } else {
@@ -75,7 +75,7 @@ impl Route {
         Self::OtherMethod { allow, public }
     }
 
-    fn of_media(path: &str) -> Self {
+    fn resolve_media(path: &str) -> Self {
         let mut segments = path.trim_start_matches('/').split('/');
         match (segments.next(), segments.next(), segments.next()) {
             (Some("artifacts"), Some(file), None) if !file.is_empty() => {
@@ -134,7 +134,7 @@ mod tests {
             peer: [127, 0, 0, 1].into(),
             request,
         };
-        Route::of(&call, &Hosts::default())
+        Route::resolve(&call, &Hosts::default())
     }
 
     #[test]

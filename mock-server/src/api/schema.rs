@@ -6,16 +6,16 @@ use std::sync::Mutex;
 use serde_json::Value;
 use svc_openapi::{Servers, document};
 
-use super::answer::{Answer, Outcome};
 use super::request::Request;
+use super::response::{ApiResponse, ApiResult};
 use crate::engine::Hosts;
 
 /// The document of the hosts that were asked last: it is made once for a mock that runs.
 static LAST: Mutex<Option<(Servers, Value)>> = Mutex::new(None);
 
 /// The document as it is.
-pub(super) fn get(request: &mut Request<'_>) -> Outcome {
-    Ok(Answer {
+pub(super) fn get(request: &mut Request<'_>) -> ApiResult {
+    Ok(ApiResponse {
         status: 200,
         body: of(request.hosts),
         wait: None,

@@ -1,38 +1,43 @@
 //! What the searches have in common: `query`, and how many are wanted at most.
 
-use super::failure::Failure;
+use super::api_error::ApiError;
 use super::fields::Fields;
 use super::request::Request;
-use crate::stock;
+use crate::catalog_data;
 
 /// How many are found where the request does not say.
-const LIMIT: u64 = 10;
+const DEFAULT_LIMIT: u64 = 10;
 /// How many can be asked for.
-const MOST: u64 = 50;
+const MAX_LIMIT: u64 = 50;
 
 /// A search.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Wanted {
-    query: String,
+pub(super) struct SearchQuery {
+    text: String,
     pub(super) limit: usize,
 }
 
 /// Reads the body of a search.
-pub(super) fn wanted(request: &Request<'_>) -> Result<Wanted, Failure> {
+pub(super) fn read_query(request: &Request<'_>) -> Result<SearchQuery, ApiError> {
     let fields = Fields::of_body(request.body()?)?;
-    fields.only(|name| matches!(name, "query" | "limit"), "a search")?;
-    let query = fields.filled_text("query")?;
-    let query = query.ok_or_else(|| fields.wrong("query", "is required"))?;
-    let limit = fields.integer("limit", 1..=MOST)?.unwrap_or(LIMIT);
-    Ok(Wanted {
-        query: query.to_owned(),
+    fields.deny_unknown(|name| matches!(name, "query" | "limit"), "a search")?;
+    let query = fields.non_blank_text("query")?;
+    let query = query.ok_or_else(|| fields.error("query", "is required"))?;
+    let limit = fields
+        .integer("limit", 1..=MAX_LIMIT)?
+        .unwrap_or(DEFAULT_LIMIT);
+    Ok(SearchQuery {
+        text: query.to_owned(),
         limit: usize::try_from(limit).unwrap_or(usize::MAX),
     })
 }
 
-impl Wanted {
+impl SearchQuery {
     /// Whether every word of the query is in one of these texts.
-    pub(super) fn fits<'t>(&self, texts: impl Iterator<Item = &'t str> + Clone) -> bool {
-        stock::fits(&self.query, texts)
+    pub(super) fn matches_all_words<'t>(
+        &self,
+        texts: impl Iterator<Item = &'t str> + Clone,
+    ) -> bool {
+        catalog_data::matches_all_words(&self.text, texts)
     }
 }

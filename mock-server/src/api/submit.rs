@@ -5,37 +5,37 @@ use svc_sdk::contract::limits::{MAX_ATTACHMENT_IMAGE_BYTES, MAX_REQUEST_BODY_BYT
 use svc_sdk::contract::{ErrorCode, JobStatus, RateLimitBucket};
 use svc_sdk::types::Usd;
 
-use super::answer::{Answer, Outcome, Wait};
-use super::failure::Failure;
+use super::api_error::ApiError;
 use super::fields::Fields;
-use super::generation::{self, Communication, Order};
-use super::request::{Once, Request};
-use super::{jobs, resources};
+use super::generation::{self, CommunicationOptions, Generation};
+use super::request::{IdempotencySlot, Request};
+use super::response::{ApiResponse, ApiResult, JobWait};
+use super::{job_view, resources};
+use crate::engine::directives::Directives;
 use crate::engine::jobs::{Artifact, Job, JobType};
-use crate::engine::magic::Words;
 use crate::engine::models::Router;
-use crate::engine::resources::{About, Resource};
+use crate::engine::resources::{Resource, ResourceDetails};
 use crate::engine::workspaces::concurrent_jobs;
-use crate::engine::{Course, Host, Hosts, State};
+use crate::engine::{Host, Hosts, State, Timeline};
 use crate::media;
 
 /// What a job makes that is read by an id of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Made {
+pub(super) enum ResourceChange {
     /// Nothing: the job is all there is.
-    Nothing,
+    None,
     /// Something new.
-    New(About),
+    Create(ResourceDetails),
     /// The resource of that id, once more.
-    Again(String),
+    Regenerate(String),
 }
 
 /// What a submit makes, once its fields are judged.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Draft {
+pub(super) struct JobDraft {
     pub(super) job_type: JobType,
     pub(super) model: &'static str,
-    pub(super) words: Words,
+    pub(super) directives: Directives,
     /// None of what is free.
     pub(super) price: Option<Usd>,
     /// What each file is made from; its seed is drawn later.
@@ -44,25 +44,25 @@ pub(super) struct Draft {
     pub(super) files: u64,
 }
 
-impl Draft {
+impl JobDraft {
     /// The draft of a generation by a model of a profile.
-    pub(super) fn of(order: Order) -> Self {
-        let (width, height) = media::dimensions(&order.resolution, &order.aspect_ratio);
-        let (job_type, files, spec) = match order.model.router {
+    pub(super) fn from_generation(generation: Generation) -> Self {
+        let (width, height) = media::dimensions(&generation.resolution, &generation.aspect_ratio);
+        let (job_type, files, spec) = match generation.model.router {
             Router::Image => {
                 let spec = media::Spec::Image {
                     width,
                     height,
                     seed: 0,
                 };
-                (JobType::ImageGeneration, order.images, spec)
+                (JobType::ImageGeneration, generation.images, spec)
             }
             Router::Video => {
                 let spec = media::Spec::Video {
                     width,
                     height,
-                    duration_ms: order.duration * 1000,
-                    with_audio: order.sound,
+                    duration_ms: generation.duration * 1000,
+                    with_audio: generation.sound,
                     seed: 0,
                 };
                 (JobType::VideoGeneration, 1, spec)
@@ -70,9 +70,9 @@ impl Draft {
         };
         Self {
             job_type,
-            model: order.model.id,
-            words: order.words,
-            price: Some(order.price.total),
+            model: generation.model.id,
+            directives: generation.directives,
+            price: Some(generation.price.total),
             spec,
             files,
         }
@@ -80,75 +80,75 @@ impl Draft {
 }
 
 /// A submit to a router: idempotent replay, fields, funds, concurrency, accept.
-pub(super) fn submit(request: &mut Request<'_>, router: Router) -> Outcome {
+pub(super) fn submit(request: &mut Request<'_>, router: Router) -> ApiResult {
     let body = request.body()?;
-    let once = match request.replay()? {
-        Ok(receipt) => return Ok(Answer::data(200, receipt)),
-        Err(once) => once,
+    let slot = match request.replay()? {
+        Ok(receipt) => return Ok(ApiResponse::data(200, receipt)),
+        Err(slot) => slot,
     };
     let fields = Fields::of_body(body)?;
     let model = fields.required_text("model")?;
-    let (order, communication) = generation::read(router, model, fields, true)?;
+    let (generation, communication) = generation::read(router, model, fields, true)?;
     accept(
         request,
-        once,
-        Draft::of(order),
-        Made::Nothing,
+        slot,
+        JobDraft::from_generation(generation),
+        ResourceChange::None,
         communication,
     )
 }
 
 /// A submit to a canonical path, whose fields `read` judges. Where a field is missing, it says so:
 /// no body is one without fields.
-pub(super) fn to_a_model(
+pub(super) fn submit_versioned(
     request: &mut Request<'_>,
-    read: impl FnOnce(&Request<'_>, Fields<'_>) -> Result<(Draft, Made), Failure>,
-) -> Outcome {
-    let once = match request.replay()? {
-        Ok(receipt) => return Ok(Answer::data(200, receipt)),
-        Err(once) => once,
+    read: impl FnOnce(&Request<'_>, Fields<'_>) -> Result<(JobDraft, ResourceChange), ApiError>,
+) -> ApiResult {
+    let slot = match request.replay()? {
+        Ok(receipt) => return Ok(ApiResponse::data(200, receipt)),
+        Err(slot) => slot,
     };
-    let nothing_said = json!({});
-    let fields = Fields::of_body(request.body.as_ref().unwrap_or(&nothing_said))?;
+    let empty_body = json!({});
+    let fields = Fields::of_body(request.body.as_ref().unwrap_or(&empty_body))?;
     let (draft, made) = read(request, fields)?;
     let communication = generation::communication(fields)?;
-    accept(request, once, draft, made, communication)
+    accept(request, slot, draft, made, communication)
 }
 
 /// What follows once the fields are judged: funds, concurrency, accept.
 pub(super) fn accept(
     request: &mut Request<'_>,
-    once: Once,
-    draft: Draft,
-    made: Made,
-    communication: Communication,
-) -> Outcome {
-    request.check_ceiling(draft.price.unwrap_or_default())?;
+    slot: IdempotencySlot,
+    draft: JobDraft,
+    made: ResourceChange,
+    communication: CommunicationOptions,
+) -> ApiResult {
+    request.check_max_spend(draft.price.unwrap_or_default())?;
     check_funds(request, draft.price)?;
     check_concurrency(request)?;
-    if let Some(code) = &draft.words.refuse {
-        return Err(refused_at_will(code));
+    if let Some(code) = &draft.directives.refuse {
+        return Err(requested_error(code));
     }
     let wait = communication.wait;
-    let job = job_of(request, draft, communication);
-    let (id, course, price) = (job.id.clone(), job.course, job.price);
+    let job = new_job(request, draft, communication);
+    let (id, timeline, price) = (job.id.clone(), job.timeline, job.price);
     let accepted = request.state.accept_job(job).map_err(|short| {
         // The balance was looked at above and nothing has happened since.
-        uncovered(request.host, price.unwrap_or_default(), short.available)
+        insufficient_funds(request.host, price.unwrap_or_default(), short.available)
     })?;
-    note(request, &id, made);
+    record_resource(request, &id, made);
     let now = request.now();
     let mut receipt = match request.state.jobs.get(accepted) {
-        Some(job) => jobs::receipt(job, request.hosts, now),
+        Some(job) => job_view::receipt(job, request.hosts, now),
         None => Value::Null,
     };
-    put_beside(request.state, &id, request.hosts, &mut receipt);
-    request.keep(once, &receipt);
-    let mut answer = Answer::data(202, receipt.clone());
+    insert_resource(request.state, &id, request.hosts, &mut receipt);
+    request.store_receipt(slot, &receipt);
+    let mut answer = ApiResponse::data(202, receipt.clone());
     answer.wait = wait.map(|wait| {
         let over = now.after(wait);
-        let until = course.ends_at().map_or(over, |end| end.min(over));
-        Wait {
+        let until = timeline.ends_at().map_or(over, |end| end.min(over));
+        JobWait {
             job_id: id,
             until,
             receipt,
@@ -158,91 +158,94 @@ pub(super) fn accept(
 }
 
 /// Takes down what the job makes.
-fn note(request: &mut Request<'_>, job_id: &str, made: Made) {
+fn record_resource(request: &mut Request<'_>, job_id: &str, made: ResourceChange) {
     match made {
-        Made::Nothing => {}
-        Made::New(about) => {
+        ResourceChange::None => {}
+        ResourceChange::Create(about) => {
             let resource = Resource {
-                id: request.state.chance.id(about.kind().prefix()),
+                id: request.state.rng.id(about.kind().prefix()),
                 workspace: request.workspace().to_owned(),
                 job_id: job_id.to_owned(),
-                about,
+                details: about,
             };
             request.state.resources.add(resource);
         }
-        Made::Again(id) => request.state.resources.remade(&id, job_id),
+        ResourceChange::Regenerate(id) => request.state.resources.reassign_job(&id, job_id),
     }
 }
 
 /// Puts what the job makes beside it.
-fn put_beside(state: &State, job_id: &str, hosts: &Hosts, receipt: &mut Value) {
+fn insert_resource(state: &State, job_id: &str, hosts: &Hosts, receipt: &mut Value) {
     let job = state.jobs.by_id(job_id);
-    let beside = job.and_then(|job| resources::beside(state, job, hosts));
-    if let (Some((field, view)), Value::Object(fields)) = (beside, receipt) {
+    let receipt_field = job.and_then(|job| resources::receipt_field(state, job, hosts));
+    if let (Some((field, view)), Value::Object(fields)) = (receipt_field, receipt) {
         fields.insert(field.to_owned(), view);
     }
 }
 
-fn check_funds(request: &Request<'_>, price: Option<Usd>) -> Result<(), Failure> {
+fn check_funds(request: &Request<'_>, price: Option<Usd>) -> Result<(), ApiError> {
     let Some(price) = price else { return Ok(()) };
     let covered = request.state.ledger.covers(request.workspace(), price);
-    covered.map_err(|short| uncovered(request.host, price, short.available))
+    covered.map_err(|short| insufficient_funds(request.host, price, short.available))
 }
 
 /// A price that the balance does not cover: dollars on the open surface, credits on the developer
 /// surface, one wallet behind both.
-pub(super) fn uncovered(surface: Host, required: Usd, available: Usd) -> Failure {
+pub(super) fn insufficient_funds(surface: Host, required: Usd, available: Usd) -> ApiError {
     let code = match surface {
         Host::Developer => ErrorCode::InsufficientCredits,
         _ => ErrorCode::InsufficientFunds,
     };
-    Failure::new(code, "The balance does not cover the price.")
+    ApiError::new(code, "The balance does not cover the price.")
         .detail("required_usd", json!(required))
         .detail("available_usd", json!(available))
 }
 
-fn check_concurrency(request: &Request<'_>) -> Result<(), Failure> {
+fn check_concurrency(request: &Request<'_>) -> Result<(), ApiError> {
     let workspace = request.workspace();
     let cap = concurrent_jobs(&request.state.workspaces.plan(workspace));
     if request.state.jobs.in_flight(workspace) < cap {
         return Ok(());
     }
     let message = format!("The workspace has {cap} jobs in flight, as many as its plan allows.");
-    Err(Failure::new(ErrorCode::ConcurrencyLimitReached, message).detail("limit", json!(cap)))
+    Err(ApiError::new(ErrorCode::ConcurrencyLimitReached, message).detail("limit", json!(cap)))
 }
 
 /// The refusal that a magic word asks for.
-pub(super) fn refused_at_will(code: &ErrorCode) -> Failure {
-    let failure = Failure::new(
+pub(super) fn requested_error(code: &ErrorCode) -> ApiError {
+    let error = ApiError::new(
         code.clone(),
         format!("Refused as a magic word asked: {code}."),
     );
     // What the specification says that these codes always tell.
-    let failure = match code {
-        ErrorCode::AttachmentFetchFailed => failure.detail("index", json!(0)),
-        ErrorCode::RateLimited => failure.detail("scope", json!(RateLimitBucket::Write.as_str())),
-        ErrorCode::PayloadTooLarge => failure.detail("limit_bytes", json!(MAX_REQUEST_BODY_BYTES)),
+    let error = match code {
+        ErrorCode::AttachmentFetchFailed => error.detail("index", json!(0)),
+        ErrorCode::RateLimited => error.detail("scope", json!(RateLimitBucket::Write.as_str())),
+        ErrorCode::PayloadTooLarge => error.detail("limit_bytes", json!(MAX_REQUEST_BODY_BYTES)),
         ErrorCode::AttachmentTooLarge => {
-            failure.detail("limit_bytes", json!(MAX_ATTACHMENT_IMAGE_BYTES))
+            error.detail("limit_bytes", json!(MAX_ATTACHMENT_IMAGE_BYTES))
         }
-        _ => failure,
+        _ => error,
     };
     match code.defaults() {
-        Some(defaults) if defaults.retryable => failure.after(std::time::Duration::from_secs(1)),
-        _ => failure,
+        Some(entry) if entry.retryable => error.retry_after(std::time::Duration::from_secs(1)),
+        _ => error,
     }
 }
 
-fn job_of(request: &mut Request<'_>, draft: Draft, communication: Communication) -> Job {
+fn new_job(request: &mut Request<'_>, draft: JobDraft, communication: CommunicationOptions) -> Job {
     let now = request.now();
-    let takes = draft.words.takes.unwrap_or(draft.job_type.takes());
-    let chance = &mut request.state.chance;
-    let id = chance.id("job");
+    let duration = draft
+        .directives
+        .duration
+        .unwrap_or(draft.job_type.duration());
+    let rng = &mut request.state.rng;
+    let id = rng.id("job");
     let artifacts = (0..draft.files).map(|_| {
-        let seed = chance.next();
+        let seed = rng.next();
         Artifact {
-            id: chance.id("art"),
-            token: chance.token(32),
+            id: rng.id("art"),
+            token: rng.token(32),
             spec: draft.spec.clone().seeded(seed),
         }
     });
@@ -256,8 +259,8 @@ fn job_of(request: &mut Request<'_>, draft: Draft, communication: Communication)
         model: draft.model.to_owned(),
         status: JobStatus::Queued,
         updated_at: now,
-        course: Course::new(now, takes, draft.words.stuck),
-        fails_with: draft.words.fail,
+        timeline: Timeline::new(now, duration, draft.directives.stuck),
+        planned_error: draft.directives.fail,
         error: None,
         price: draft.price,
         metadata: communication.metadata,

@@ -5,58 +5,58 @@ use serde_json::{Value, json};
 use svc_sdk::contract::limits::TOP_UP_CENTS;
 use svc_sdk::contract::{ErrorCode, TopUpStatus};
 
-use super::answer::{Answer, Outcome};
-use super::failure::Failure;
+use super::api_error::ApiError;
 use super::fields::Fields;
 use super::request::Request;
-use super::submit::refused_at_will;
-use crate::engine::magic::Words;
+use super::response::{ApiResponse, ApiResult};
+use super::submit::requested_error;
+use crate::engine::directives::Directives;
 use crate::engine::top_ups::TopUp;
 use crate::engine::{Hosts, destination};
 
 /// `POST /v1/open/top-ups`.
-pub(super) fn create(request: &mut Request<'_>) -> Outcome {
+pub(super) fn create(request: &mut Request<'_>) -> ApiResult {
     let body = request.body()?;
-    let once = match request.replay()? {
-        Ok(receipt) => return Ok(Answer::data(200, receipt)),
-        Err(once) => once,
+    let slot = match request.replay()? {
+        Ok(receipt) => return Ok(ApiResponse::data(200, receipt)),
+        Err(slot) => slot,
     };
     let fields = Fields::of_body(body)?;
     let known = |name: &str| matches!(name, "amount_usd_cents" | "success_url" | "cancel_url");
-    fields.only(known, "a top-up")?;
+    fields.deny_unknown(known, "a top-up")?;
     let cents = amount(body)?;
     let success_url = return_url(fields, "success_url")?;
     let cancel_url = return_url(fields, "cancel_url")?;
     let decoded = success_url
         .as_deref()
         .map(|url| percent_decode_str(url).decode_utf8_lossy());
-    if let Some(code) = Words::of(decoded.as_deref()).refuse {
-        return Err(refused_at_will(&code));
+    if let Some(code) = Directives::parse(decoded.as_deref()).refuse {
+        return Err(requested_error(&code));
     }
     let top_up = TopUp {
-        id: request.state.chance.id("top"),
+        id: request.state.rng.id("top"),
         workspace: request.workspace().to_owned(),
         status: TopUpStatus::Pending,
         cents,
-        token: request.state.chance.token(32),
+        token: request.state.rng.token(32),
         success_url,
         cancel_url,
         created_at: request.now(),
     };
     let receipt = view(&top_up, request.hosts);
     request.state.top_ups.add(top_up);
-    request.keep(once, &receipt);
-    Ok(Answer::data(201, receipt))
+    request.store_receipt(slot, &receipt);
+    Ok(ApiResponse::data(201, receipt))
 }
 
 /// `GET /v1/open/top-ups/{id}`.
-pub(super) fn get(request: &mut Request<'_>) -> Outcome {
+pub(super) fn get(request: &mut Request<'_>) -> ApiResult {
     let top_up = request.state.top_ups.get(request.id());
     match top_up.filter(|top_up| top_up.workspace == request.workspace()) {
-        Some(top_up) => Ok(Answer::data(200, view(top_up, request.hosts))),
+        Some(top_up) => Ok(ApiResponse::data(200, view(top_up, request.hosts))),
         None => {
             let message = "There is no such top-up in this workspace.";
-            Err(Failure::new(ErrorCode::TopUpNotFound, message))
+            Err(ApiError::new(ErrorCode::TopUpNotFound, message))
         }
     }
 }
@@ -73,7 +73,7 @@ pub(crate) fn view(top_up: &TopUp, hosts: &Hosts) -> Value {
 }
 
 /// Whole cents; whatever else is there, or nothing, is no amount.
-fn amount(body: &Value) -> Result<u32, Failure> {
+fn amount(body: &Value) -> Result<u32, ApiError> {
     let cents = body.get("amount_usd_cents").and_then(Value::as_u64);
     let cents = cents.filter(|cents| TOP_UP_CENTS.contains(cents));
     cents
@@ -81,16 +81,16 @@ fn amount(body: &Value) -> Result<u32, Failure> {
         .ok_or_else(|| {
             let (least, most) = (TOP_UP_CENTS.start(), TOP_UP_CENTS.end());
             let message = format!("`amount_usd_cents` must be whole cents from {least} to {most}");
-            Failure::new(ErrorCode::InvalidAmount, message)
+            ApiError::new(ErrorCode::InvalidAmount, message)
                 .detail("field", json!("amount_usd_cents"))
         })
 }
 
 /// Where the payer's browser goes on: https, and anywhere.
-fn return_url(fields: Fields<'_>, name: &str) -> Result<Option<String>, Failure> {
+fn return_url(fields: Fields<'_>, name: &str) -> Result<Option<String>, ApiError> {
     let Some(text) = fields.text(name)? else {
         return Ok(None);
     };
-    let url = destination::https(text).map_err(|problem| fields.wrong(name, problem))?;
+    let url = destination::https(text).map_err(|problem| fields.error(name, problem))?;
     Ok(Some(url.into()))
 }

@@ -2,17 +2,17 @@
 
 use serde_json::json;
 
-use super::answer::{Answer, Outcome};
 use super::request::Request;
+use super::response::{ApiResponse, ApiResult};
 use super::search;
-use crate::stock::trending::VIDEOS;
+use crate::catalog_data::trending::VIDEOS;
 
 /// The most watched come first.
-pub(super) fn search(request: &mut Request<'_>) -> Outcome {
-    let wanted = search::wanted(request)?;
+pub(super) fn search(request: &mut Request<'_>) -> ApiResult {
+    let query = search::read_query(request)?;
     let found = VIDEOS.iter().filter(|video| {
         let title = [video.title].into_iter();
-        wanted.fits(title.chain(video.tags.iter().copied()))
+        query.matches_all_words(title.chain(video.tags.iter().copied()))
     });
     let views = found.map(|video| {
         json!({
@@ -25,5 +25,5 @@ pub(super) fn search(request: &mut Request<'_>) -> Outcome {
             "published_at": video.published_at,
         })
     });
-    Ok(Answer::list(views.take(wanted.limit).collect()))
+    Ok(ApiResponse::list(views.take(query.limit).collect()))
 }

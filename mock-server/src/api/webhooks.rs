@@ -1,95 +1,48 @@
-//! Webhooks: what is announced of a job, redelivery, the signing secret, test deliveries.
+//! Webhooks: redelivery, the signing secret, test deliveries.
 
-use serde_json::{Map, Value, json};
-use svc_sdk::contract::{ErrorCode, JobStatus, Operation};
+use serde_json::{Value, json};
+use svc_sdk::contract::ErrorCode;
 
-use super::answer::{Answer, Outcome};
-use super::failure::Failure;
+use super::api_error::ApiError;
 use super::fields::Fields;
-use super::jobs::{artifacts, error_of, find};
-use super::kept::unaddressed;
+use super::jobs::find;
 use super::request::Request;
-use crate::engine::jobs::Job;
-use crate::engine::outbox::Announcement;
-use crate::engine::{destination, signature};
-
-/// What the receiver of a job's webhook is told of its end; nothing of a job that runs, or that
-/// has no webhook.
-pub(crate) fn of_job(job: &Job) -> Option<Announcement> {
-    let url = job.webhook_url.clone()?;
-    let event = match job.status {
-        JobStatus::Completed => "job.completed",
-        JobStatus::Failed => "job.failed",
-        JobStatus::Canceled => "job.canceled",
-        _ => return None,
-    };
-    let hosts = unaddressed();
-    let artifacts: Vec<_> = artifacts(job, &hosts).into_iter().map(typed).collect();
-    let mut body = json!({
-        "event": event,
-        "request_id": job.request_id,
-        "job_id": job.id,
-        "status": if job.status == JobStatus::Completed { "OK" } else { "ERROR" },
-        "payload": {"artifacts": artifacts},
-    });
-    if let (Some(error), Some(fields)) = (error_of(job), body.as_object_mut()) {
-        fields.insert("error".to_owned(), error);
-    }
-    let path = Operation::JobsResult.expand(&[&job.id]);
-    Some(Announcement {
-        workspace: job.workspace.clone(),
-        subject_id: job.id.clone(),
-        event: event.to_owned(),
-        url,
-        body,
-        result_url: format!("{}{}", hosts.base(job.surface), path.unwrap_or_default()),
-    })
-}
-
-/// An artifact as a webhook has it: `media_type` is called `type` there.
-fn typed(artifact: Value) -> Value {
-    let Value::Object(fields) = artifact else {
-        return artifact;
-    };
-    let renamed = fields.into_iter().map(|(name, value)| match name.as_str() {
-        "media_type" => ("type".to_owned(), value),
-        _ => (name, value),
-    });
-    Value::Object(renamed.collect::<Map<_, _>>())
-}
+use super::response::{ApiResponse, ApiResult};
+use crate::engine::destination;
+use crate::engine::webhooks::signature;
 
 /// `POST /v1/jobs/{job_id}/webhook/redeliver`.
-pub(super) fn redeliver_job(request: &mut Request<'_>) -> Outcome {
+pub(super) fn redeliver_job(request: &mut Request<'_>) -> ApiResult {
     let job = find(request)?;
-    request.no_body_needed()?;
+    request.deny_body_fields()?;
     if job.webhook_url.is_none() {
         let message = "The job was submitted without a `webhook_url`.";
-        return Err(Failure::new(ErrorCode::WebhookNotConfigured, message));
+        return Err(ApiError::new(ErrorCode::WebhookNotConfigured, message));
     }
     if !job.status.is_terminal() {
         let message = format!("The job is {}.", job.status);
-        let failure = Failure::new(ErrorCode::JobNotTerminal, message);
-        let wait = job.course.next_poll(&job.status, request.now());
+        let error = ApiError::new(ErrorCode::JobNotTerminal, message);
+        let wait = job.timeline.next_poll(&job.status, request.now());
         let wait = request.hosts.client_time(wait);
-        return Err(failure.detail("status", json!(job.status)).after(wait));
+        return Err(error.detail("status", json!(job.status)).retry_after(wait));
     }
     let id = job.id.clone();
     let delivery = request.state.redeliver(&id);
-    let event = request.state.outbox.event(&id);
-    Ok(Answer::data(
+    let event = request.state.webhook_queue.event(&id);
+    Ok(ApiResponse::data(
         202,
         json!({"job_id": id, "event": event, "webhook_delivery": delivery}),
     ))
 }
 
 /// `GET /v1/webhooks/signing-secret`.
-pub(super) fn get_secret(request: &mut Request<'_>) -> Outcome {
-    Ok(Answer::data(200, secret(request)))
+pub(super) fn get_secret(request: &mut Request<'_>) -> ApiResult {
+    Ok(ApiResponse::data(200, secret(request)))
 }
 
 /// `POST /v1/webhooks/signing-secret/rotate`.
-pub(super) fn rotate_secret(request: &mut Request<'_>) -> Outcome {
-    request.no_body_needed()?;
+pub(super) fn rotate_secret(request: &mut Request<'_>) -> ApiResult {
+    request.deny_body_fields()?;
     let workspace = request.workspace().to_owned();
     let (seed, now) = (request.state.seed, request.now());
     request
@@ -117,11 +70,11 @@ fn secret(request: &Request<'_>) -> Value {
 }
 
 /// `POST /v1/webhooks/test-deliveries`: one attempt, whatever becomes of it.
-pub(super) fn test(request: &mut Request<'_>) -> Outcome {
+pub(super) fn test(request: &mut Request<'_>) -> ApiResult {
     let fields = Fields::of_body(request.body()?)?;
-    fields.only(|name| name == "url", "a test delivery")?;
+    fields.deny_unknown(|name| name == "url", "a test delivery")?;
     let url = fields.required_text("url")?.to_owned();
-    destination::webhook(&url).map_err(|problem| fields.wrong("url", &problem))?;
+    destination::webhook(&url).map_err(|problem| fields.error("url", &problem))?;
     let body = json!({
         "event": "webhook.test",
         "request_id": request.request_id,
@@ -130,9 +83,9 @@ pub(super) fn test(request: &mut Request<'_>) -> Outcome {
         "created_at": request.now().to_string(),
     });
     let workspace = request.workspace().to_owned();
-    let id = request.state.chance.id("dlv");
+    let id = request.state.rng.id("dlv");
     request.state.send_test(workspace, url.clone(), body);
-    Ok(Answer::data(
+    Ok(ApiResponse::data(
         202,
         json!({"delivery_id": id, "event": "webhook.test", "url": url, "status": "pending"}),
     ))

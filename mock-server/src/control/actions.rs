@@ -2,192 +2,164 @@
 
 use std::time::Duration;
 
-use bytes::Bytes;
 use http::StatusCode;
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use svc_sdk::contract::{ErrorCode, JobStatus, TopUpStatus};
 
-use super::Done;
-use super::refusal::Refusal;
-use crate::clock::{NotManual, Pace};
+use super::error::ControlApiError;
+use super::request::{ControlRequest, ControlResult};
+use crate::clock::{ClockMode, NotManual};
 use crate::engine::{Fault, NewKey, RestoreError, Time};
-use crate::service::State;
+use crate::mock_state::MockState;
 
 /// The furthest that the clock moves at once: a hundred years.
-const FURTHEST_SECONDS: f64 = 3_155_760_000.0;
+const MAX_ADVANCE_SECONDS: f64 = 3_155_760_000.0;
 
-/// A request to an endpoint.
-pub(super) struct Ask<'r> {
-    pub(super) id: &'r str,
-    pub(super) query: &'r str,
-    pub(super) body: &'r Bytes,
-}
-
-impl Ask<'_> {
-    /// The body; none at all is as good as an empty object.
-    fn body<T: DeserializeOwned>(&self) -> Result<T, Refusal> {
-        let body: &[u8] = if self.body.is_empty() {
-            b"{}"
-        } else {
-            self.body
-        };
-        serde_json::from_slice(body).map_err(|error| Refusal::invalid(error.to_string()))
-    }
-
-    fn nothing(&self) -> Result<(), Refusal> {
-        #[derive(Deserialize)]
-        #[serde(deny_unknown_fields)]
-        struct Nothing {}
-        self.body::<Nothing>().map(|_| ())
-    }
-}
-
-fn ok(value: Value) -> Done {
+fn ok(value: Value) -> ControlResult {
     Ok((StatusCode::OK, value))
 }
 
-fn list<T: serde::Serialize>(items: &[T]) -> Done {
+fn list<T: serde::Serialize>(items: &[T]) -> ControlResult {
     ok(json!({"data": items}))
 }
 
-pub(super) fn reset(state: &mut State, ask: &Ask<'_>) -> Done {
-    ask.nothing()?;
-    state.engine.reset();
-    clock(state, ask)
+pub(super) fn reset(state: &mut MockState, request: &ControlRequest<'_>) -> ControlResult {
+    request.empty_body()?;
+    state.simulator.reset();
+    clock(state, request)
 }
 
-pub(super) fn clock(state: &mut State, _: &Ask<'_>) -> Done {
-    let now = caught_up(state);
-    let (mode, speed) = match state.clock.pace() {
-        Pace::Manual => ("manual", None),
-        Pace::Real(speed) => ("real", Some(speed.factor())),
+pub(super) fn clock(state: &mut MockState, _: &ControlRequest<'_>) -> ControlResult {
+    let now = catch_up_clock(state);
+    let (mode, speed) = match state.clock.clock_mode() {
+        ClockMode::Manual => ("manual", None),
+        ClockMode::Real(speed) => ("real", Some(speed.factor())),
     };
     ok(json!({
         "now": now.to_string(),
         "mode": mode,
         "speed": speed,
         "epoch": state.clock.epoch().to_string(),
-        "next_due": state.engine.next_due().map(|due| due.to_string()),
+        "next_due": state.simulator.next_due().map(|due| due.to_string()),
     }))
 }
 
-pub(super) fn advance_clock(state: &mut State, ask: &Ask<'_>) -> Done {
-    advance(state, span(ask)?)?;
-    clock(state, ask)
+pub(super) fn advance_clock(state: &mut MockState, request: &ControlRequest<'_>) -> ControlResult {
+    advance(state, advance_span(request)?)?;
+    clock(state, request)
 }
 
 /// How far the clock is to be moved.
-pub(super) fn span(ask: &Ask<'_>) -> Result<Duration, Refusal> {
+pub(super) fn advance_span(request: &ControlRequest<'_>) -> Result<Duration, ControlApiError> {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
     struct Advance {
         seconds: f64,
     }
-    let Advance { seconds } = ask.body()?;
-    if !(0.0..=FURTHEST_SECONDS).contains(&seconds) {
-        let limits = format!("seconds: must be from 0 to {FURTHEST_SECONDS}, but is {seconds}");
-        return Err(Refusal::invalid(limits));
+    let Advance { seconds } = request.body()?;
+    if !(0.0..=MAX_ADVANCE_SECONDS).contains(&seconds) {
+        let limits = format!("seconds: must be from 0 to {MAX_ADVANCE_SECONDS}, but is {seconds}");
+        return Err(ControlApiError::invalid(limits));
     }
     Ok(Duration::from_secs_f64(seconds))
 }
 
-pub(super) fn faults(state: &mut State, _: &Ask<'_>) -> Done {
-    list(state.engine.faults())
+pub(super) fn faults(state: &mut MockState, _: &ControlRequest<'_>) -> ControlResult {
+    list(state.simulator.faults())
 }
 
-pub(super) fn add_fault(state: &mut State, ask: &Ask<'_>) -> Done {
-    let fault: Fault = ask.body()?;
-    state.engine.add_fault(fault)?;
-    list(state.engine.faults())
+pub(super) fn add_fault(state: &mut MockState, request: &ControlRequest<'_>) -> ControlResult {
+    let fault: Fault = request.body()?;
+    state.simulator.add_fault(fault)?;
+    list(state.simulator.faults())
 }
 
-pub(super) fn clear_faults(state: &mut State, _: &Ask<'_>) -> Done {
-    state.engine.clear_faults();
-    list(state.engine.faults())
+pub(super) fn clear_faults(state: &mut MockState, _: &ControlRequest<'_>) -> ControlResult {
+    state.simulator.clear_faults();
+    list(state.simulator.faults())
 }
 
-pub(super) fn add_key(state: &mut State, ask: &Ask<'_>) -> Done {
-    let key: NewKey = ask.body()?;
+pub(super) fn add_key(state: &mut MockState, request: &ControlRequest<'_>) -> ControlResult {
+    let key: NewKey = request.body()?;
     let now = state.clock.now();
-    let added = state.engine.add_key(now, key)?;
+    let added = state.simulator.add_key(now, key)?;
     Ok((StatusCode::CREATED, json!(added)))
 }
 
-pub(super) fn settle_top_up(state: &mut State, ask: &Ask<'_>) -> Done {
+pub(super) fn settle_top_up(state: &mut MockState, request: &ControlRequest<'_>) -> ControlResult {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
     struct Settle {
         status: TopUpStatus,
     }
-    let Settle { status } = ask.body()?;
+    let Settle { status } = request.body()?;
     let now = state.clock.now();
-    ok(state.engine.settle_top_up(now, ask.id, status)?)
+    ok(state.simulator.settle_top_up(now, request.id, status)?)
 }
 
-pub(super) fn jobs(state: &mut State, _: &Ask<'_>) -> Done {
-    caught_up(state);
-    list(&state.engine.jobs())
+pub(super) fn jobs(state: &mut MockState, _: &ControlRequest<'_>) -> ControlResult {
+    catch_up_clock(state);
+    list(&state.simulator.jobs())
 }
 
-pub(super) fn end_job(state: &mut State, ask: &Ask<'_>) -> Done {
+pub(super) fn end_job(state: &mut MockState, request: &ControlRequest<'_>) -> ControlResult {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
     struct End {
         status: JobStatus,
         code: Option<ErrorCode>,
     }
-    let End { status, code } = ask.body()?;
+    let End { status, code } = request.body()?;
     let now = state.clock.now();
-    ok(state.engine.end_job(now, ask.id, status, code)?)
+    ok(state.simulator.end_job(now, request.id, status, code)?)
 }
 
-pub(super) fn requests(state: &mut State, ask: &Ask<'_>) -> Done {
+pub(super) fn requests(state: &mut MockState, request: &ControlRequest<'_>) -> ControlResult {
     let mut since = 0;
-    for pair in ask.query.split('&').filter(|pair| !pair.is_empty()) {
+    for pair in request.query.split('&').filter(|pair| !pair.is_empty()) {
         since = match pair.split_once('=') {
             Some(("since", number)) => number.parse().map_err(|_| {
-                Refusal::invalid(format!(
+                ControlApiError::invalid(format!(
                     "since: must be a sequence number, but is {number:?}"
                 ))
             })?,
             _ => {
                 let unknown = format!("GET /requests takes ?since=N, not {pair:?}");
-                return Err(Refusal::invalid(unknown));
+                return Err(ControlApiError::invalid(unknown));
             }
         };
     }
-    list(&state.engine.journal(since))
+    list(&state.simulator.journal(since))
 }
 
-pub(super) fn deliveries(state: &mut State, _: &Ask<'_>) -> Done {
-    caught_up(state);
-    list(&state.engine.deliveries())
+pub(super) fn deliveries(state: &mut MockState, _: &ControlRequest<'_>) -> ControlResult {
+    catch_up_clock(state);
+    list(&state.simulator.deliveries())
 }
 
-pub(super) fn whole_ledger(state: &mut State, _: &Ask<'_>) -> Done {
+pub(super) fn get_ledger(state: &mut MockState, _: &ControlRequest<'_>) -> ControlResult {
     ok(ledger(state))
 }
 
-pub(super) fn state(state: &mut State, _: &Ask<'_>) -> Done {
+pub(super) fn state(state: &mut MockState, _: &ControlRequest<'_>) -> ControlResult {
     ok(snapshot(state))
 }
 
-pub(super) fn put_state(state: &mut State, ask: &Ask<'_>) -> Done {
-    restore(state, ask.body()?)?;
-    clock(state, ask)
+pub(super) fn restore_state(state: &mut MockState, request: &ControlRequest<'_>) -> ControlResult {
+    restore(state, request.body()?)?;
+    clock(state, request)
 }
 
 /// Does all that fell due by now, and says when that is.
-fn caught_up(state: &mut State) -> Time {
+fn catch_up_clock(state: &mut MockState) -> Time {
     let now = state.clock.now();
     state.catch_up(now);
     now
 }
 
 /// Moves a manual clock, and does all that falls due on the way.
-pub(crate) fn advance(state: &mut State, span: Duration) -> Result<Time, NotManual> {
+pub(crate) fn advance(state: &mut MockState, span: Duration) -> Result<Time, NotManual> {
     let target = state.clock.after(span)?;
     state.catch_up(target);
     state.clock.set(target);
@@ -195,10 +167,10 @@ pub(crate) fn advance(state: &mut State, span: Duration) -> Result<Time, NotManu
 }
 
 /// Every entry of the ledger, and each workspace's balance.
-pub(crate) fn ledger(state: &mut State) -> Value {
-    caught_up(state);
+pub(crate) fn ledger(state: &mut MockState) -> Value {
+    catch_up_clock(state);
     let mut workspaces = Map::new();
-    for mut balance in state.engine.balances() {
+    for mut balance in state.simulator.balances() {
         if let Some(Value::String(workspace)) = balance
             .as_object_mut()
             .and_then(|fields| fields.remove("workspace"))
@@ -206,18 +178,18 @@ pub(crate) fn ledger(state: &mut State) -> Value {
             workspaces.insert(workspace, balance);
         }
     }
-    json!({"data": state.engine.ledger(), "workspaces": workspaces})
+    json!({"data": state.simulator.ledger(), "workspaces": workspaces})
 }
 
 /// The whole state.
-pub(crate) fn snapshot(state: &mut State) -> Value {
-    let now = caught_up(state);
-    state.engine.snapshot(now)
+pub(crate) fn snapshot(state: &mut MockState) -> Value {
+    let now = catch_up_clock(state);
+    state.simulator.snapshot(now)
 }
 
 /// Takes up a state; the clock goes on from its moment.
-pub(crate) fn restore(state: &mut State, document: Value) -> Result<(), RestoreError> {
-    let now = state.engine.restore(document)?;
+pub(crate) fn restore(state: &mut MockState, document: Value) -> Result<(), RestoreError> {
+    let now = state.simulator.restore(document)?;
     state.clock.set(now);
     Ok(())
 }

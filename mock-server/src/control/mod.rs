@@ -1,10 +1,11 @@
 //! The control API: what a test or a person may do to the mock from outside of the service.
 //!
 //! One table says what there is; `GET /`, the answer to an unknown path and `Allow` come from it.
-//! All of it is a function of the engine and the clock, and never waits.
+//! All of it is a function of the simulator and the clock, and never waits.
 
 mod actions;
-mod refusal;
+mod error;
+mod request;
 
 #[cfg(any(feature = "serve", feature = "in-process"))]
 use std::time::Duration;
@@ -14,150 +15,148 @@ use http::header::{ALLOW, CONTENT_TYPE};
 use http::{HeaderValue, Method, Response, StatusCode};
 use serde_json::{Value, json};
 
-use self::actions::Ask;
 pub(crate) use self::actions::{advance, ledger, restore, snapshot};
-use self::refusal::Refusal;
-use crate::service::State;
+use self::error::ControlApiError;
+use self::request::{ControlRequest, ControlResult};
+use crate::mock_state::MockState;
 
 /// The body of any request but `PUT /state`.
-const BODY_BYTES: usize = 1024 * 1024;
+const MAX_BODY_BYTES: usize = 1024 * 1024;
 /// The body of `PUT /state`.
-pub(crate) const STATE_BYTES: usize = 256 * 1024 * 1024;
+pub(crate) const MAX_STATE_BYTES: usize = 256 * 1024 * 1024;
 
 struct Endpoint {
     method: Method,
     path: &'static str,
-    does: &'static str,
+    description: &'static str,
     /// The body, as a person would write it; empty where there is none.
     body: &'static str,
-    run: fn(&mut State, &Ask<'_>) -> Done,
+    handler: fn(&mut MockState, &ControlRequest<'_>) -> ControlResult,
 }
-
-type Done = Result<(StatusCode, Value), Refusal>;
 
 const ENDPOINTS: &[Endpoint] = &[
     Endpoint {
         method: Method::GET,
         path: "/",
-        does: "what there is",
+        description: "what there is",
         body: "",
-        run: |_, _| Ok((StatusCode::OK, index())),
+        handler: |_, _| Ok((StatusCode::OK, index())),
     },
     Endpoint {
         method: Method::POST,
         path: "/reset",
-        does: "back to the start: added keys and faults gone, secrets as they were; the clock goes on",
+        description: "back to the start: added keys and faults gone, secrets as they were; the clock goes on",
         body: "",
-        run: actions::reset,
+        handler: actions::reset,
     },
     Endpoint {
         method: Method::GET,
         path: "/clock",
-        does: "service time",
+        description: "service time",
         body: "",
-        run: actions::clock,
+        handler: actions::clock,
     },
     Endpoint {
         method: Method::POST,
         path: "/clock/advance",
-        does: "move the manual clock and run all that falls due, in order",
+        description: "move the manual clock and run all that falls due, in order",
         body: r#"{"seconds": N}"#,
-        run: actions::advance_clock,
+        handler: actions::advance_clock,
     },
     Endpoint {
         method: Method::GET,
         path: "/faults",
-        does: "the faults that are left",
+        description: "the faults that are left",
         body: "",
-        run: actions::faults,
+        handler: actions::faults,
     },
     Endpoint {
         method: Method::POST,
         path: "/faults",
-        does: "the next matching requests fail",
+        description: "the next matching requests fail",
         body: r#"{"surface"?, "operation"?, "kind", "times"?, "probability"?, "retry_after_seconds"?, "delay_ms"?}"#,
-        run: actions::add_fault,
+        handler: actions::add_fault,
     },
     Endpoint {
         method: Method::DELETE,
         path: "/faults",
-        does: "none left",
+        description: "none left",
         body: "",
-        run: actions::clear_faults,
+        handler: actions::clear_faults,
     },
     Endpoint {
         method: Method::POST,
         path: "/keys",
-        does: "a new key; an unknown workspace is created",
+        description: "a new key; an unknown workspace is created",
         body: r#"{"kind", "workspace"?, "plan"?, "scopes"?}"#,
-        run: actions::add_key,
+        handler: actions::add_key,
     },
     Endpoint {
         method: Method::POST,
         path: "/top-ups/{id}",
-        does: "what the payer does: paid, failed or expired",
+        description: "what the payer does: paid, failed or expired",
         body: r#"{"status"}"#,
-        run: actions::settle_top_up,
+        handler: actions::settle_top_up,
     },
     Endpoint {
         method: Method::GET,
         path: "/jobs",
-        does: "every job",
+        description: "every job",
         body: "",
-        run: actions::jobs,
+        handler: actions::jobs,
     },
     Endpoint {
         method: Method::POST,
         path: "/jobs/{id}",
-        does: "end a job now: completed, failed or canceled",
+        description: "end a job now: completed, failed or canceled",
         body: r#"{"status", "code"?}"#,
-        run: actions::end_job,
+        handler: actions::end_job,
     },
     Endpoint {
         method: Method::GET,
         path: "/requests",
-        does: "the journal, after sequence number ?since=N; the newest 10,000",
+        description: "the journal, after sequence number ?since=N; the newest 10,000",
         body: "",
-        run: actions::requests,
+        handler: actions::requests,
     },
     Endpoint {
         method: Method::GET,
         path: "/deliveries",
-        does: "each attempt to deliver a webhook; the newest 10,000",
+        description: "each attempt to deliver a webhook; the newest 10,000",
         body: "",
-        run: actions::deliveries,
+        handler: actions::deliveries,
     },
     Endpoint {
         method: Method::GET,
         path: "/ledger",
-        does: "every entry, and each workspace's balance",
+        description: "every entry, and each workspace's balance",
         body: "",
-        run: actions::whole_ledger,
+        handler: actions::get_ledger,
     },
     Endpoint {
         method: Method::GET,
         path: "/state",
-        does: "the whole state as one document",
+        description: "the whole state as one document",
         body: "",
-        run: actions::state,
+        handler: actions::state,
     },
     Endpoint {
         method: Method::PUT,
         path: "/state",
-        does: "take up a state: the same requests then get the same answers, ids too",
+        description: "take up a state: the same requests then get the same answers, ids too",
         body: "the document that GET /state gave",
-        run: actions::put_state,
+        handler: actions::restore_state,
     },
 ];
 
 /// Answers a request of the control API.
-pub(crate) fn answer(state: &mut State, request: &http::Request<Bytes>) -> Response<Bytes> {
+pub(crate) fn answer(state: &mut MockState, request: &http::Request<Bytes>) -> Response<Bytes> {
     match run(state, request) {
         Ok((status, body)) => json_response(status, &body),
-        Err(refusal) => {
-            let body = json!({"error": {"code": refusal.code, "message": refusal.message}});
-            let mut response = json_response(refusal.status, &body);
-            if let Some(allow) = refusal
+        Err(error) => {
+            let body = json!({"error": {"code": error.code, "message": error.message}});
+            let mut response = json_response(error.status, &body);
+            if let Some(allow) = error
                 .allow
                 .and_then(|allow| HeaderValue::try_from(allow).ok())
             {
@@ -170,7 +169,7 @@ pub(crate) fn answer(state: &mut State, request: &http::Request<Bytes>) -> Respo
 
 /// The answer of `GET /clock`.
 #[cfg(any(feature = "serve", feature = "in-process"))]
-pub(crate) fn clock(state: &mut State) -> Response<Bytes> {
+pub(crate) fn clock(state: &mut MockState) -> Response<Bytes> {
     let request = http::Request::new(Bytes::new());
     let (mut parts, body) = request.into_parts();
     parts.uri = http::Uri::from_static("/clock");
@@ -180,23 +179,25 @@ pub(crate) fn clock(state: &mut State) -> Response<Bytes> {
 /// How far a request moves the clock, if that is what it soundly asks for. Whoever can wait for
 /// webhooks does that first; the request is then answered as that of the clock.
 #[cfg(any(feature = "serve", feature = "in-process"))]
-pub(crate) fn asked_to_advance(request: &http::Request<Bytes>) -> Option<Duration> {
-    let asked = request.method() == Method::POST && request.uri().path() == "/clock/advance";
-    let fits = asked && request.body().len() <= BODY_BYTES;
-    let ask = Ask {
+pub(crate) fn requested_advance(request: &http::Request<Bytes>) -> Option<Duration> {
+    let is_advance = request.method() == Method::POST && request.uri().path() == "/clock/advance";
+    let matches_path = is_advance && request.body().len() <= MAX_BODY_BYTES;
+    let request = ControlRequest {
         id: "",
         query: "",
         body: request.body(),
     };
-    actions::span(&ask).ok().filter(|_| fits)
+    actions::advance_span(&request)
+        .ok()
+        .filter(|_| matches_path)
 }
 
-fn run(state: &mut State, request: &http::Request<Bytes>) -> Done {
+fn run(state: &mut MockState, request: &http::Request<Bytes>) -> ControlResult {
     let path = request.uri().path();
     let at_path = || {
         ENDPOINTS
             .iter()
-            .filter_map(|endpoint| Some((endpoint, endpoint.fits(path)?)))
+            .filter_map(|endpoint| Some((endpoint, endpoint.matches_path(path)?)))
     };
     let Some((endpoint, id)) = at_path().find(|(endpoint, _)| endpoint.method == request.method())
     else {
@@ -204,27 +205,31 @@ fn run(state: &mut State, request: &http::Request<Bytes>) -> Done {
             .map(|(endpoint, _)| endpoint.method.as_str())
             .collect();
         return Err(match allowed.is_empty() {
-            true => Refusal::no_such_path(path),
-            false => Refusal::method(path, request.method(), &allowed),
+            true => {
+                let mut known: Vec<_> = ENDPOINTS.iter().map(|endpoint| endpoint.path).collect();
+                known.dedup();
+                ControlApiError::unknown_path(path, &known)
+            }
+            false => ControlApiError::method_not_allowed(path, request.method(), &allowed),
         });
     };
     let limit = if endpoint.method == Method::PUT {
-        STATE_BYTES
+        MAX_STATE_BYTES
     } else {
-        BODY_BYTES
+        MAX_BODY_BYTES
     };
     if request.body().len() > limit {
-        return Err(Refusal::too_large(limit));
+        return Err(ControlApiError::too_large(limit));
     }
     let query = request.uri().query().unwrap_or_default();
-    let ask = Ask {
+    let request = ControlRequest {
         id,
         query,
         body: request.body(),
     };
-    (endpoint.run)(state, &ask).map_err(|refusal| match endpoint.body {
-        "" => refusal,
-        body => refusal.with_usage(&format!(
+    (endpoint.handler)(state, &request).map_err(|error| match endpoint.body {
+        "" => error,
+        body => error.with_usage(&format!(
             "{} {} takes {body}",
             endpoint.method, endpoint.path
         )),
@@ -233,7 +238,7 @@ fn run(state: &mut State, request: &http::Request<Bytes>) -> Done {
 
 impl Endpoint {
     /// What stands in the place of `{id}`; nothing where there is no such place.
-    fn fits<'p>(&self, path: &'p str) -> Option<&'p str> {
+    fn matches_path<'p>(&self, path: &'p str) -> Option<&'p str> {
         match self.path.strip_suffix("{id}") {
             None => (path == self.path).then_some(""),
             Some(stem) => path
@@ -248,7 +253,7 @@ fn index() -> Value {
         let mut entry = json!({
             "method": endpoint.method.as_str(),
             "path": endpoint.path,
-            "does": endpoint.does,
+            "does": endpoint.description,
         });
         if let (false, Some(entry)) = (endpoint.body.is_empty(), entry.as_object_mut()) {
             entry.insert("body".to_owned(), endpoint.body.into());

@@ -1,26 +1,27 @@
 use std::time::Duration;
 
 use super::*;
-use crate::clock::{Clock, Pace, Ticks};
-use crate::engine::{Call, Engine, Host, Settings};
-use crate::service::Dispatch;
+use crate::clock::{Clock, ClockMode, TimeSource};
+use crate::engine::{Call, Host, Settings};
+use crate::mock_state::WebhookDispatch;
+use crate::simulator::Simulator;
 
 /// A mock as the control API sees it.
-struct Mock(State);
+struct Mock(MockState);
 
 impl Mock {
-    fn at_pace(pace: Pace) -> Self {
+    fn with_clock_mode(clock_mode: ClockMode) -> Self {
         let settings = Settings::default();
-        let clock = Clock::start(pace, Ticks::runtime(), settings.epoch);
-        Self(State {
-            engine: Engine::new(settings),
+        let clock = Clock::start(clock_mode, TimeSource::runtime(), settings.epoch);
+        Self(MockState {
+            simulator: Simulator::new(settings),
             clock,
-            dispatch: Dispatch::new(Vec::new()),
+            dispatch: WebhookDispatch::new(Vec::new()),
         })
     }
 
     fn manual() -> Self {
-        Self::at_pace(Pace::Manual)
+        Self::with_clock_mode(ClockMode::Manual)
     }
 
     fn send(&mut self, method: &str, path: &str, body: &str) -> (u16, Value) {
@@ -75,7 +76,7 @@ impl Mock {
             request,
         };
         let now = self.0.clock.now();
-        let reply = self.0.engine.handle(now, &call);
+        let reply = self.0.simulator.handle(now, &call);
         serde_json::from_slice(reply.response.body()).unwrap()
     }
 }
@@ -106,8 +107,8 @@ fn the_clock_is_read_and_moved() {
 }
 
 #[test]
-fn a_real_clock_is_not_moved_and_the_refusal_says_how_to_get_one_that_is() {
-    let mut mock = Mock::at_pace(Pace::default());
+fn a_real_clock_is_not_moved_and_the_error_says_how_to_get_one_that_is() {
+    let mut mock = Mock::with_clock_mode(ClockMode::default());
     let message = mock.refused(409, "POST", "/clock/advance", r#"{"seconds": 1}"#);
     assert!(message.contains("--clock manual"), "{message}");
     assert_eq!(mock.ok("GET", "/clock", "")["speed"], 1.0);
@@ -192,7 +193,7 @@ fn what_is_not_there_is_404() {
 
 #[test]
 fn a_body_that_is_too_large_is_refused() {
-    let body = " ".repeat(BODY_BYTES + 1);
+    let body = " ".repeat(MAX_BODY_BYTES + 1);
     Mock::manual().refused(413, "POST", "/reset", &body);
 }
 

@@ -55,7 +55,7 @@ impl Trigger {
 
 impl Action {
     /// The Actions of a workspace.
-    pub(crate) fn of(workspace: &str) -> impl Iterator<Item = &'static Self> {
+    pub(crate) fn visible_to(workspace: &str) -> impl Iterator<Item = &'static Self> {
         ACTIONS.iter().filter(move |action| match action.owner {
             Owner::FirstParty => true,
             Owner::Workspace(owner) => owner == workspace,

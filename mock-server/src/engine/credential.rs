@@ -17,7 +17,7 @@ pub(crate) enum Credential<'h> {
 
 impl<'h> Credential<'h> {
     /// Reads `Authorization: Bearer KEY` or `x-api-key: KEY`.
-    pub(crate) fn of(headers: &'h HeaderMap) -> Self {
+    pub(crate) fn from_headers(headers: &'h HeaderMap) -> Self {
         let bearer = headers
             .get_all(http::header::AUTHORIZATION)
             .into_iter()
@@ -58,7 +58,7 @@ mod tests {
             let name: HeaderName = name.parse().unwrap();
             headers.append(name, HeaderValue::from_bytes(value).unwrap());
         }
-        assert_eq!(Credential::of(&headers), expected, "{rows:?}");
+        assert_eq!(Credential::from_headers(&headers), expected, "{rows:?}");
     }
 
     #[test]

@@ -19,7 +19,7 @@ pub(crate) struct Format {
     pub(crate) name: &'static str,
     pub(crate) description: &'static str,
     pub(crate) owner: Owner,
-    pub(crate) condition: Condition,
+    pub(crate) state: FormatState,
     /// What a run may spend, where the run does not say.
     pub(crate) cap: Usd,
     /// Whether it declares that it makes an image.
@@ -37,7 +37,7 @@ pub(crate) enum Owner {
 
 /// Whether a Format can be run, and if not, why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Condition {
+pub(crate) enum FormatState {
     Active,
     /// The owner set it inactive.
     Inactive,
@@ -71,7 +71,7 @@ const fn of_demo(
         name,
         description,
         owner: Owner::Workspace("ws_demo"),
-        condition: Condition::Active,
+        state: FormatState::Active,
         cap: DEFAULT_CAP,
         makes_image: false,
     }
@@ -83,11 +83,11 @@ pub(crate) static FORMATS: [Format; 9] = [
     of_demo("fmt_demo", "teaser", "Teaser", "Writes a teaser for what it is told of."),
     Format { makes_image: true, ..of_demo("fmt_media", "product-shot", "Product shot", "Makes a picture of a product.") },
     Format { cap: Usd::from_micros(2_000_000), ..of_demo("fmt_capped", "capped", "Capped", "Spends at most 2 USD.") },
-    Format { condition: Condition::Inactive, ..of_demo("fmt_inactive", "inactive", "Inactive", "Is set inactive.") },
-    Format { condition: Condition::NoTrigger, ..of_demo("fmt_no_trigger", "no-trigger", "No trigger", "Has its API-call trigger off.") },
-    Format { condition: Condition::Archived, ..of_demo("fmt_archived", "archived", "Archived", "Is archived.") },
+    Format { state: FormatState::Inactive, ..of_demo("fmt_inactive", "inactive", "Inactive", "Is set inactive.") },
+    Format { state: FormatState::NoTrigger, ..of_demo("fmt_no_trigger", "no-trigger", "No trigger", "Has its API-call trigger off.") },
+    Format { state: FormatState::Archived, ..of_demo("fmt_archived", "archived", "Archived", "Is archived.") },
     Format { handle: "team", owner: Owner::Workspace("ws_team"), ..of_demo("fmt_team", "brand-film", "Brand film", "Is a team's.") },
-    Format { handle: "studio", owner: Owner::FirstParty, condition: Condition::BuiltIn, ..of_demo("fmt_builtin", "built-in", "Built in", "Is a capability, and not a Format.") },
+    Format { handle: "studio", owner: Owner::FirstParty, state: FormatState::BuiltIn, ..of_demo("fmt_builtin", "built-in", "Built in", "Is a capability, and not a Format.") },
     Format { handle: "studio", owner: Owner::FirstParty, ..of_demo("fmt_storyboard", "storyboard", "Storyboard", "Turns an idea into shots.") },
 ];
 
@@ -110,27 +110,31 @@ impl Format {
             Owner::FirstParty => true,
             Owner::Workspace(owner) => owner == workspace,
         };
-        theirs && !matches!(self.condition, Condition::Archived | Condition::BuiltIn)
+        theirs && !matches!(self.state, FormatState::Archived | FormatState::BuiltIn)
     }
 
     /// Whether a workspace of that kind may call it, whatever then becomes of the call.
-    pub(crate) fn may_call(&self, workspace: &str, kind: WorkspaceKind) -> Result<(), NotCallable> {
+    pub(crate) fn check_callable(
+        &self,
+        workspace: &str,
+        kind: WorkspaceKind,
+    ) -> Result<(), NotCallable> {
         let Owner::Workspace(owner) = self.owner else {
             return Ok(());
         };
-        if self.condition == Condition::Archived {
+        if self.state == FormatState::Archived {
             return Err(NotCallable::Unknown);
         }
         match kind {
             _ if owner == workspace => Ok(()),
-            WorkspaceKind::Personal if self.is_of_a_team() => Err(NotCallable::NeedsTeamKey),
+            WorkspaceKind::Personal if self.is_team_owned() => Err(NotCallable::NeedsTeamKey),
             // Nobody here has granted anybody anything.
             _ => Err(NotCallable::Unknown),
         }
     }
 
-    fn is_of_a_team(&self) -> bool {
-        super::workspaces::AT_THE_START
+    fn is_team_owned(&self) -> bool {
+        super::workspaces::INITIAL
             .iter()
             .any(|(id, kind)| self.owner == Owner::Workspace(id) && *kind == WorkspaceKind::Team)
     }
@@ -155,8 +159,9 @@ mod tests {
 
     #[test]
     fn who_may_call_what() {
-        let call =
-            |id: &str, workspace: &str, kind| Format::by_id(id).unwrap().may_call(workspace, kind);
+        let call = |id: &str, workspace: &str, kind| {
+            Format::by_id(id).unwrap().check_callable(workspace, kind)
+        };
         let (person, team) = (WorkspaceKind::Personal, WorkspaceKind::Team);
         assert_eq!(call("fmt_team", "ws_team", team), Ok(()));
         assert_eq!(

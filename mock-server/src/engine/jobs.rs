@@ -1,4 +1,4 @@
-//! Jobs: what is known of each, and the shelves on which they are found.
+//! Jobs: what is known of each, and the indexes by which they are found.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use svc_sdk::contract::{ErrorCode, JobStatus};
 use svc_sdk::types::Usd;
 
-use super::course::Course;
+use super::timeline::Timeline;
 use super::{Host, Time};
 use crate::media;
 
@@ -52,7 +52,7 @@ impl JobType {
     }
 
     /// How long it takes from submit to completion, unless a magic word says otherwise.
-    pub(crate) const fn takes(self) -> Duration {
+    pub(crate) const fn duration(self) -> Duration {
         Duration::from_secs(match self {
             Self::ImageGeneration => 2,
             Self::VideoGeneration | Self::AvatarVideoGeneration | Self::AvatarFaceSwap => 8,
@@ -77,9 +77,11 @@ pub(crate) struct Job {
     pub(crate) model: String,
     pub(crate) status: JobStatus,
     pub(crate) updated_at: Time,
-    pub(crate) course: Course,
+    #[serde(rename = "course")]
+    pub(crate) timeline: Timeline,
     /// How it will fail, if it will.
-    pub(crate) fails_with: Option<ErrorCode>,
+    #[serde(rename = "fails_with")]
+    pub(crate) planned_error: Option<ErrorCode>,
     /// How it failed.
     pub(crate) error: Option<ErrorCode>,
     /// What its workspace's balance is charged; nothing for what is free.
@@ -102,12 +104,12 @@ pub(crate) struct Artifact {
 
 impl Job {
     /// How it will stand at `then` if nobody intervenes.
-    pub(crate) fn foreseen(&self, then: Time) -> Self {
+    pub(crate) fn predicted_at(&self, then: Time) -> Self {
         let mut job = self.clone();
-        if job.status == JobStatus::Queued && job.course.starts_at() <= then {
-            (job.status, job.updated_at) = (JobStatus::Processing, job.course.starts_at());
+        if job.status == JobStatus::Queued && job.timeline.starts_at() <= then {
+            (job.status, job.updated_at) = (JobStatus::Processing, job.timeline.starts_at());
         }
-        match job.course.ends_at() {
+        match job.timeline.ends_at() {
             Some(end) if end <= then && !job.status.is_terminal() => {
                 (job.status, job.error) = job.end();
                 job.updated_at = end;
@@ -119,14 +121,14 @@ impl Job {
 
     /// How it ends by itself.
     pub(crate) fn end(&self) -> (JobStatus, Option<ErrorCode>) {
-        match &self.fails_with {
+        match &self.planned_error {
             Some(code) => (JobStatus::Failed, Some(code.clone())),
             None => (JobStatus::Completed, None),
         }
     }
 }
 
-/// All jobs. Each is found by id, by the token of its artifacts, and on the shelves of its
+/// All jobs. Each is found by id, by the token of its artifacts, and by the filters of its
 /// workspace; what a look-up costs does not grow with what is not asked for.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Jobs {
@@ -134,12 +136,12 @@ pub(crate) struct Jobs {
     jobs: Vec<Job>,
     by_id: BTreeMap<String, usize>,
     by_token: BTreeMap<String, (usize, usize)>,
-    shelves: BTreeMap<Shelf, BTreeSet<usize>>,
+    index: BTreeMap<JobFilter, BTreeSet<usize>>,
 }
 
 /// Jobs of a workspace, or those of one status, or of one type, or of both.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Shelf {
+pub(crate) struct JobFilter {
     pub(crate) workspace: String,
     pub(crate) status: Option<JobStatus>,
     pub(crate) job_type: Option<JobType>,
@@ -154,8 +156,8 @@ impl Jobs {
             self.by_token
                 .insert(artifact.token.clone(), (number, place));
         }
-        for shelf in shelves_of(&job) {
-            self.shelves.entry(shelf).or_default().insert(number);
+        for filter in index_keys(&job) {
+            self.index.entry(filter).or_default().insert(number);
         }
         self.jobs.push(job);
         number
@@ -179,8 +181,8 @@ impl Jobs {
         Some((job, job.artifacts.get(*place)?))
     }
 
-    /// Puts a job into another status and onto its shelves.
-    pub(crate) fn turn(
+    /// Sets a job's status, and updates the index.
+    pub(crate) fn set_status(
         &mut self,
         number: usize,
         status: JobStatus,
@@ -190,29 +192,29 @@ impl Jobs {
         let Some(job) = self.jobs.get_mut(number) else {
             return;
         };
-        let before = shelves_of(job);
+        let before = index_keys(job);
         (job.status, job.error, job.updated_at) = (status, error, at);
-        let after = shelves_of(job);
-        for shelf in before {
-            if let Some(numbers) = self.shelves.get_mut(&shelf) {
+        let after = index_keys(job);
+        for filter in before {
+            if let Some(numbers) = self.index.get_mut(&filter) {
                 numbers.remove(&number);
                 if numbers.is_empty() {
-                    self.shelves.remove(&shelf);
+                    self.index.remove(&filter);
                 }
             }
         }
-        for shelf in after {
-            self.shelves.entry(shelf).or_default().insert(number);
+        for filter in after {
+            self.index.entry(filter).or_default().insert(number);
         }
     }
 
-    /// The jobs of a shelf, newest first, older than `before`.
+    /// The jobs that match a filter, newest first, older than `before`.
     pub(crate) fn newest_first(
         &self,
-        shelf: &Shelf,
+        filter: &JobFilter,
         before: Option<usize>,
     ) -> impl Iterator<Item = &Job> {
-        let numbers = self.shelves.get(shelf).into_iter();
+        let numbers = self.index.get(filter).into_iter();
         let before = before.unwrap_or(usize::MAX);
         numbers
             .flat_map(move |numbers| numbers.range(..before).rev())
@@ -222,12 +224,12 @@ impl Jobs {
     /// How many jobs of a workspace have not ended.
     pub(crate) fn in_flight(&self, workspace: &str) -> usize {
         let count = |status| {
-            let shelf = Shelf {
+            let filter = JobFilter {
                 workspace: workspace.to_owned(),
                 status: Some(status),
                 job_type: None,
             };
-            self.shelves.get(&shelf).map_or(0, BTreeSet::len)
+            self.index.get(&filter).map_or(0, BTreeSet::len)
         };
         count(JobStatus::Queued) + count(JobStatus::Processing)
     }
@@ -238,7 +240,7 @@ impl Jobs {
     }
 }
 
-fn shelves_of(job: &Job) -> [Shelf; 4] {
+fn index_keys(job: &Job) -> [JobFilter; 4] {
     let status = Some(job.status.clone());
     let job_type = Some(job.job_type);
     [
@@ -247,7 +249,7 @@ fn shelves_of(job: &Job) -> [Shelf; 4] {
         (None, job_type),
         (status, job_type),
     ]
-    .map(|(status, job_type)| Shelf {
+    .map(|(status, job_type)| JobFilter {
         workspace: job.workspace.clone(),
         status,
         job_type,
@@ -286,8 +288,8 @@ mod tests {
             model: "video-f".to_owned(),
             status: JobStatus::Queued,
             updated_at: created_at,
-            course: Course::new(created_at, job_type.takes(), false),
-            fails_with: None,
+            timeline: Timeline::new(created_at, job_type.duration(), false),
+            planned_error: None,
             error: None,
             price: None,
             metadata: Map::new(),
@@ -318,12 +320,12 @@ mod tests {
     }
 
     fn found(jobs: &Jobs, status: Option<JobStatus>, job_type: Option<JobType>) -> String {
-        let shelf = Shelf {
+        let filter = JobFilter {
             workspace: "ws_1".to_owned(),
             status,
             job_type,
         };
-        jobs.newest_first(&shelf, None)
+        jobs.newest_first(&filter, None)
             .map(|job| job.id.as_str())
             .collect()
     }
@@ -331,7 +333,7 @@ mod tests {
     #[test]
     fn jobs_are_found_newest_first_by_status_and_type() {
         let mut jobs = some_jobs();
-        jobs.turn(1, JobStatus::Completed, None, Time::from_micros(5));
+        jobs.set_status(1, JobStatus::Completed, None, Time::from_micros(5));
         assert_eq!(found(&jobs, None, None), "dba");
         assert_eq!(found(&jobs, Some(JobStatus::Queued), None), "da");
         assert_eq!(found(&jobs, Some(JobStatus::Completed), None), "b");
@@ -352,21 +354,21 @@ mod tests {
     #[test]
     fn a_page_goes_on_where_the_last_one_ended() {
         let jobs = some_jobs();
-        let shelf = Shelf {
+        let filter = JobFilter {
             workspace: "ws_1".to_owned(),
             status: None,
             job_type: None,
         };
         let rest = jobs
-            .newest_first(&shelf, jobs.number("d"))
+            .newest_first(&filter, jobs.number("d"))
             .map(|job| job.id.as_str());
         assert_eq!(rest.collect::<String>(), "ba");
     }
 
     #[test]
-    fn a_document_of_jobs_brings_the_shelves_back() {
+    fn a_restored_document_of_jobs_rebuilds_the_index() {
         let mut jobs = some_jobs();
-        jobs.turn(
+        jobs.set_status(
             2,
             JobStatus::Failed,
             Some(ErrorCode::GenerationFailed),
@@ -381,16 +383,16 @@ mod tests {
     fn what_is_foreseen_is_what_will_be() {
         let mut job = job("a", "ws_1", JobType::VideoGeneration);
         let seconds = |n: u64| Time::from_micros((n + 1) * 1_000_000);
-        assert_eq!(job.foreseen(seconds(0)), job);
-        assert_eq!(job.foreseen(seconds(1)).status, JobStatus::Processing);
-        assert_eq!(job.foreseen(seconds(9)).status, JobStatus::Completed);
-        assert_eq!(job.foreseen(seconds(9)).updated_at, seconds(8));
-        job.fails_with = Some(ErrorCode::GenerationFailed);
+        assert_eq!(job.predicted_at(seconds(0)), job);
+        assert_eq!(job.predicted_at(seconds(1)).status, JobStatus::Processing);
+        assert_eq!(job.predicted_at(seconds(9)).status, JobStatus::Completed);
+        assert_eq!(job.predicted_at(seconds(9)).updated_at, seconds(8));
+        job.planned_error = Some(ErrorCode::GenerationFailed);
         assert_eq!(
-            job.foreseen(seconds(9)).error,
+            job.predicted_at(seconds(9)).error,
             Some(ErrorCode::GenerationFailed)
         );
         job.status = JobStatus::Canceled;
-        assert_eq!(job.foreseen(seconds(9)).status, JobStatus::Canceled);
+        assert_eq!(job.predicted_at(seconds(9)).status, JobStatus::Canceled);
     }
 }

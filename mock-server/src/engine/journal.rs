@@ -9,11 +9,11 @@ use serde_json::{Value, json};
 use super::{FaultKind, Host, Time};
 
 /// How many requests are kept.
-const KEPT: usize = 10_000;
+const MAX_ENTRIES: usize = 10_000;
 /// How many characters of a header's value or of a path are kept.
-const KEPT_TEXT: usize = 1_024;
+const MAX_TEXT_CHARS: usize = 1_024;
 /// How many headers of a request are kept.
-const KEPT_HEADERS: usize = 64;
+const MAX_HEADERS: usize = 64;
 /// What stands in the place of a credential.
 const REDACTED: &str = "[redacted]";
 
@@ -75,7 +75,7 @@ impl Journal {
     pub(crate) fn write(&mut self, mut entry: Entry) -> u64 {
         self.last_seq = self.last_seq.saturating_add(1);
         entry.seq = self.last_seq;
-        while self.entries.len() >= KEPT {
+        while self.entries.len() >= MAX_ENTRIES {
             self.entries.pop_front();
         }
         self.entries.push_back(entry);
@@ -99,8 +99,8 @@ impl Journal {
 
 /// The headers as they are written down: no credentials, nothing endless. Values of a header that
 /// comes more than once are joined.
-pub(crate) fn redacted(headers: &HeaderMap) -> Vec<(String, String)> {
-    let written = |name: &http::HeaderName| {
+pub(crate) fn redact_headers(headers: &HeaderMap) -> Vec<(String, String)> {
+    let input = |name: &http::HeaderName| {
         if *name == http::header::AUTHORIZATION
             || name == "x-api-key"
             || *name == http::header::COOKIE
@@ -112,18 +112,18 @@ pub(crate) fn redacted(headers: &HeaderMap) -> Vec<(String, String)> {
             .iter()
             .map(|value| String::from_utf8_lossy(value.as_bytes()))
             .collect();
-        shortened(&values.join(", "))
+        truncate_text(&values.join(", "))
     };
     headers
         .keys()
-        .take(KEPT_HEADERS)
-        .map(|name| (name.as_str().to_owned(), written(name)))
+        .take(MAX_HEADERS)
+        .map(|name| (name.as_str().to_owned(), input(name)))
         .collect()
 }
 
 /// The beginning of a text.
-pub(crate) fn shortened(text: &str) -> String {
-    text.chars().take(KEPT_TEXT).collect()
+pub(crate) fn truncate_text(text: &str) -> String {
+    text.chars().take(MAX_TEXT_CHARS).collect()
 }
 
 #[cfg(test)]
@@ -185,15 +185,15 @@ mod tests {
             headers.append(name, value.parse().unwrap());
         }
         headers.append("accept", "c/d".parse().unwrap());
-        let mut written = redacted(&headers);
-        written.sort();
+        let mut input = redact_headers(&headers);
+        input.sort();
         let expected = [
             ("accept", "a/b, c/d"),
             ("authorization", "[redacted]"),
             ("x-api-key", "[redacted]"),
         ];
         assert_eq!(
-            written,
+            input,
             expected.map(|(name, value)| (name.to_owned(), value.to_owned()))
         );
     }

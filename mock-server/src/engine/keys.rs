@@ -88,7 +88,7 @@ pub(crate) struct ApiKey {
 pub(crate) struct Keys(BTreeMap<String, ApiKey>);
 
 /// The key, its kind, its workspace, whether it has every scope, whether it is revoked.
-const AT_THE_START: [(&str, KeyKind, &str, bool, bool); 7] = [
+const INITIAL: [(&str, KeyKind, &str, bool, bool); 7] = [
     ("svc_open_demo", KeyKind::Open, "ws_demo", false, false),
     ("svc_dev_demo", KeyKind::Developer, "ws_demo", true, false),
     (
@@ -112,8 +112,8 @@ const AT_THE_START: [(&str, KeyKind, &str, bool, bool); 7] = [
 
 impl Keys {
     /// The keys that every mock has.
-    pub(crate) fn at_the_start() -> Self {
-        let keys = AT_THE_START.map(|(secret, kind, workspace, every_scope, revoked)| {
+    pub(crate) fn initial() -> Self {
+        let keys = INITIAL.map(|(secret, kind, workspace, every_scope, revoked)| {
             let name = secret.trim_start_matches("svc_").replace('_', " ");
             let key = ApiKey {
                 id: secret.replacen("svc", "key", 1),
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn the_keys_of_the_start_are_those_that_are_documented() {
-        let keys = Keys::at_the_start();
+        let keys = Keys::initial();
         let row = |secret: &str| {
             let key = keys.valid(secret)?;
             Some((key.kind, key.workspace.as_str(), key.scopes.len()))

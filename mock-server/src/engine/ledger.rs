@@ -83,7 +83,7 @@ pub(crate) struct Account {
 
 /// A movement that would take an account past what it has, or past what can be counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Uncovered {
+pub(crate) struct InsufficientBalance {
     pub(crate) available: Usd,
 }
 
@@ -122,12 +122,12 @@ impl Ledger {
     }
 
     /// Whether a price is covered.
-    pub(crate) fn covers(&self, workspace: &str, price: Usd) -> Result<(), Uncovered> {
+    pub(crate) fn covers(&self, workspace: &str, price: Usd) -> Result<(), InsufficientBalance> {
         let available = self.available(workspace);
         if price <= available {
             Ok(())
         } else {
-            Err(Uncovered { available })
+            Err(InsufficientBalance { available })
         }
     }
 
@@ -140,10 +140,12 @@ impl Ledger {
         amount: Usd,
         subject: Subject,
         created_at: Time,
-    ) -> Result<(), Uncovered> {
+    ) -> Result<(), InsufficientBalance> {
         let account = self.accounts.entry(workspace.to_owned()).or_default();
         let available = account.available;
-        let (available, reserved) = account.moved(kind, amount).ok_or(Uncovered { available })?;
+        let (available, reserved) = account
+            .moved(kind, amount)
+            .ok_or(InsufficientBalance { available })?;
         (account.available, account.reserved) = (available, reserved);
         let seq = self.next_seq;
         self.next_seq = self.next_seq.saturating_add(1);
@@ -249,7 +251,7 @@ mod tests {
         text.parse().unwrap()
     }
 
-    fn book(ledger: &mut Ledger, kind: EntryKind, amount: &str) -> Result<(), Uncovered> {
+    fn book(ledger: &mut Ledger, kind: EntryKind, amount: &str) -> Result<(), InsufficientBalance> {
         let subject = match kind {
             EntryKind::TopUp => Subject::TopUp("top_1".to_owned()),
             _ => Subject::Job("job_1".to_owned()),
@@ -288,7 +290,7 @@ mod tests {
         let mut ledger = Ledger::default();
         ledger.open("ws_a", usd("1.0000"));
         assert_eq!(ledger.covers("ws_a", usd("1.0000")), Ok(()));
-        let short = Uncovered {
+        let short = InsufficientBalance {
             available: usd("1.0000"),
         };
         assert_eq!(ledger.covers("ws_a", usd("1.0001")), Err(short));

@@ -72,7 +72,7 @@ pub(crate) const MODELS: [Model; 6] = [
 ];
 
 /// The models of a router.
-pub(crate) fn of(router: Router) -> impl Iterator<Item = &'static Model> {
+pub(crate) fn for_router(router: Router) -> impl Iterator<Item = &'static Model> {
     MODELS.iter().filter(move |model| model.router == router)
 }
 
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn the_models_are_those_that_are_documented() {
-        let ids = |router| of(router).map(|model| model.id).collect::<Vec<_>>();
+        let ids = |router| for_router(router).map(|model| model.id).collect::<Vec<_>>();
         assert_eq!(
             ids(Router::Video),
             ["video-f", "video-l", "video-h", "video-r", "lipsync-s"]

@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use svc_sdk::contract::RunStatus;
 use svc_sdk::contract::limits::BULK_CONCURRENCY;
 
-use super::runs::{Order, Place};
+use super::runs::{QueuePosition, RunConfig};
 use super::{State, Time};
 
 /// A bulk queue.
@@ -27,7 +27,8 @@ pub(crate) struct Queue {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Item {
     /// What it will be asked for; taken by the run when that begins.
-    pub(crate) order: Option<Order>,
+    #[serde(rename = "order")]
+    pub(crate) config: Option<RunConfig>,
     pub(crate) run_id: Option<String>,
 }
 
@@ -59,14 +60,14 @@ impl State {
     pub(crate) fn accept_queue(&mut self, queue: Queue) {
         let (id, at) = (queue.id.clone(), queue.created_at);
         self.queues.add(queue);
-        self.queue_goes_on(&id, at);
+        self.start_queued_runs(&id, at);
     }
 
     /// Begins as many of the runs that wait as there is room for, in order.
-    pub(crate) fn queue_goes_on(&mut self, id: &str, at: Time) {
-        while let Some((index, order)) = self.next_of(id) {
+    pub(crate) fn start_queued_runs(&mut self, id: &str, at: Time) {
+        while let Some((index, config)) = self.take_next_queued(id) {
             let queue_id = id.to_owned();
-            let number = self.begin_run(order, Some(Place { queue_id, index }), at);
+            let number = self.start_new_run(config, Some(QueuePosition { queue_id, index }), at);
             let run_id = self.runs.get(number).map(|run| run.id.clone());
             let queue = self.queues.by_id_mut(id);
             if let Some(item) = queue.and_then(|queue| queue.items.get_mut(index)) {
@@ -76,7 +77,7 @@ impl State {
     }
 
     /// The next run that may begin, taken out of the queue.
-    fn next_of(&mut self, id: &str) -> Option<(usize, Order)> {
+    fn take_next_queued(&mut self, id: &str) -> Option<(usize, RunConfig)> {
         let queue = self.queues.by_id(id)?;
         let in_flight = queue.items.iter().filter(|item| {
             let run = item.run_id.as_deref().and_then(|id| self.runs.by_id(id));
@@ -85,9 +86,9 @@ impl State {
         if in_flight.count() >= queue.concurrency {
             return None;
         }
-        let index = queue.items.iter().position(|item| item.order.is_some())?;
+        let index = queue.items.iter().position(|item| item.config.is_some())?;
         let item = self.queues.by_id_mut(id)?.items.get_mut(index)?;
-        Some((index, item.order.take()?))
+        Some((index, item.config.take()?))
     }
 
     /// How an item stands: as its run does, or queued while it has none.
@@ -111,10 +112,13 @@ impl State {
                 return Err(format!("{id} has an impossible concurrency"));
             }
             for (index, item) in queue.items.iter().enumerate() {
-                let sound = match (&item.order, &item.run_id) {
+                let sound = match (&item.config, &item.run_id) {
                     (Some(_), None) => true,
                     (None, Some(run_id)) => {
-                        let place = self.runs.by_id(run_id).and_then(|run| run.place.as_ref());
+                        let place = self
+                            .runs
+                            .by_id(run_id)
+                            .and_then(|run| run.queue_position.as_ref());
                         place.is_some_and(|place| place.queue_id == *id && place.index == index)
                     }
                     _ => false,
@@ -122,8 +126,8 @@ impl State {
                 if !sound {
                     return Err(format!("item {index} of {id} neither waits nor runs"));
                 }
-                if let Some(order) = &item.order {
-                    self.check_order(order)
+                if let Some(config) = &item.config {
+                    self.check_run_config(config)
                         .map_err(|problem| format!("item {index} of {id} {problem}"))?;
                 }
             }

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use svc_sdk::contract::{Plan, RateLimitBucket};
 
 use super::plans::{UNAUTHENTICATED_READS_PER_WRITE, writes_per_minute};
-use super::{Time, pairs};
+
+use super::{Time, serde_pairs};
 
 /// How long a window lasts; it opens with its first request.
 const WINDOW: Duration = Duration::from_secs(60);
@@ -16,7 +17,7 @@ const WINDOW: Duration = Duration::from_secs(60);
 /// Whose budget a request spends from.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Payer {
+pub(crate) enum RateLimitKey {
     /// A key, by its id.
     Key(String),
     /// An address from which a request without a valid key came.
@@ -25,21 +26,21 @@ pub(crate) enum Payer {
 
 /// How a payer stands after a request, as the `ratelimit-*` headers say it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Standing {
+pub(crate) struct RateLimitStatus {
     pub(crate) limit: u32,
     pub(crate) remaining: u32,
     /// Whole seconds until the window ends, rounded up.
     pub(crate) reset: u64,
     /// Whether the request was within the budget.
-    pub(crate) within: bool,
+    pub(crate) allowed: bool,
 }
 
 /// The windows that are open.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RateLimits {
-    #[serde(with = "pairs")]
-    windows: BTreeMap<(Payer, bool), Window>,
+    #[serde(with = "serde_pairs")]
+    windows: BTreeMap<(RateLimitKey, bool), Window>,
     /// At how many windows those that are over are swept out.
     sweep_at: usize,
 }
@@ -71,13 +72,13 @@ fn limit(plan: &Plan, budget: RateLimitBucket, read_multiple: u32) -> u32 {
 
 impl RateLimits {
     /// Spends one request of the payer's budget, if there is one left.
-    pub(crate) fn spend(
+    pub(crate) fn acquire(
         &mut self,
-        payer: Payer,
+        limit_key: RateLimitKey,
         budget: RateLimitBucket,
         limit: u32,
         now: Time,
-    ) -> Standing {
+    ) -> RateLimitStatus {
         if self.windows.len() >= self.sweep_at.max(256) {
             self.windows.retain(|_, window| window.ends > now);
             self.sweep_at = self.windows.len() * 2;
@@ -88,21 +89,21 @@ impl RateLimits {
         };
         let window = self
             .windows
-            .entry((payer, budget == RateLimitBucket::Read))
+            .entry((limit_key, budget == RateLimitBucket::Read))
             .or_insert(fresh);
         if window.ends <= now {
             *window = fresh;
         }
-        let within = window.used < limit;
-        if within {
+        let allowed = window.used < limit;
+        if allowed {
             window.used += 1;
         }
         let left = window.ends.since(now);
-        Standing {
+        RateLimitStatus {
             limit,
             remaining: limit.saturating_sub(window.used),
             reset: left.as_secs() + u64::from(left.subsec_nanos() > 0),
-            within,
+            allowed,
         }
     }
 }
@@ -111,8 +112,8 @@ impl RateLimits {
 mod tests {
     use super::*;
 
-    fn key() -> Payer {
-        Payer::Key("key_a".to_owned())
+    fn key() -> RateLimitKey {
+        RateLimitKey::Key("key_a".to_owned())
     }
 
     fn at(seconds: u64) -> Time {
@@ -122,61 +123,73 @@ mod tests {
     #[test]
     fn a_budget_is_spent_and_comes_back_with_the_next_window() {
         let mut limits = RateLimits::default();
-        let first = limits.spend(key(), RateLimitBucket::Write, 2, at(10));
+        let first = limits.acquire(key(), RateLimitBucket::Write, 2, at(10));
         assert_eq!(
             first,
-            Standing {
+            RateLimitStatus {
                 limit: 2,
                 remaining: 1,
                 reset: 60,
-                within: true
+                allowed: true
             }
         );
         assert!(
             limits
-                .spend(key(), RateLimitBucket::Write, 2, at(20))
-                .within
+                .acquire(key(), RateLimitBucket::Write, 2, at(20))
+                .allowed
         );
-        let over = limits.spend(key(), RateLimitBucket::Write, 2, at(30));
+        let over = limits.acquire(key(), RateLimitBucket::Write, 2, at(30));
         assert_eq!(
             over,
-            Standing {
+            RateLimitStatus {
                 limit: 2,
                 remaining: 0,
                 reset: 40,
-                within: false
+                allowed: false
             }
         );
         assert!(
             limits
-                .spend(key(), RateLimitBucket::Write, 2, at(70))
-                .within
+                .acquire(key(), RateLimitBucket::Write, 2, at(70))
+                .allowed
         );
     }
 
     #[test]
     fn reads_and_writes_and_payers_do_not_share() {
         let mut limits = RateLimits::default();
-        assert!(limits.spend(key(), RateLimitBucket::Write, 1, at(0)).within);
-        assert!(limits.spend(key(), RateLimitBucket::Read, 1, at(0)).within);
         assert!(
             limits
-                .spend(
-                    Payer::Address([127, 0, 0, 1].into()),
+                .acquire(key(), RateLimitBucket::Write, 1, at(0))
+                .allowed
+        );
+        assert!(
+            limits
+                .acquire(key(), RateLimitBucket::Read, 1, at(0))
+                .allowed
+        );
+        assert!(
+            limits
+                .acquire(
+                    RateLimitKey::Address([127, 0, 0, 1].into()),
                     RateLimitBucket::Write,
                     1,
                     at(0)
                 )
-                .within
+                .allowed
         );
-        assert!(!limits.spend(key(), RateLimitBucket::Write, 1, at(0)).within);
+        assert!(
+            !limits
+                .acquire(key(), RateLimitBucket::Write, 1, at(0))
+                .allowed
+        );
     }
 
     #[test]
     fn the_reset_is_rounded_up() {
         let mut limits = RateLimits::default();
-        limits.spend(key(), RateLimitBucket::Read, 9, at(0));
-        let standing = limits.spend(
+        limits.acquire(key(), RateLimitBucket::Read, 9, at(0));
+        let standing = limits.acquire(
             key(),
             RateLimitBucket::Read,
             9,
@@ -198,8 +211,8 @@ mod tests {
     fn windows_that_are_over_are_not_kept() {
         let mut limits = RateLimits::default();
         for n in 0..100_000_u32 {
-            limits.spend(
-                Payer::Address(IpAddr::from(n.to_be_bytes())),
+            limits.acquire(
+                RateLimitKey::Address(IpAddr::from(n.to_be_bytes())),
                 RateLimitBucket::Read,
                 1,
                 at(u64::from(n)),

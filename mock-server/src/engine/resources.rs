@@ -41,12 +41,13 @@ impl Kind {
 /// What is known of it beyond its job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum About {
+pub(crate) enum ResourceDetails {
     /// A face, by its handle.
     Avatar {
         handle: String,
         /// Whether it was made, and is listed.
-        made: bool,
+        #[serde(rename = "made")]
+        is_ready: bool,
     },
     /// A video in which it speaks, and the preview that it came from.
     AvatarVideo {
@@ -62,7 +63,7 @@ pub(crate) enum About {
     },
 }
 
-impl About {
+impl ResourceDetails {
     pub(crate) const fn kind(&self) -> Kind {
         match self {
             Self::Avatar { .. } => Kind::Avatar,
@@ -81,10 +82,11 @@ pub(crate) struct Resource {
     pub(crate) workspace: String,
     /// The job that makes it; of a preview the last one.
     pub(crate) job_id: String,
-    pub(crate) about: About,
+    #[serde(rename = "about")]
+    pub(crate) details: ResourceDetails,
 }
 
-/// All of them. Each is found by id, by its job, and on the shelf of its kind in its workspace;
+/// All of them. Each is found by id, by its job, and by its kind in its workspace;
 /// avatars by their handles, too.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Resources {
@@ -92,7 +94,7 @@ pub(crate) struct Resources {
     all: Vec<Resource>,
     by_id: BTreeMap<String, usize>,
     by_job: BTreeMap<String, usize>,
-    shelves: BTreeMap<(String, Kind), BTreeSet<usize>>,
+    index: BTreeMap<(String, Kind), BTreeSet<usize>>,
     /// The last avatar of each handle, by workspace.
     by_handle: BTreeMap<(String, String), usize>,
 }
@@ -103,16 +105,16 @@ impl Resources {
         self.by_id.insert(resource.id.clone(), number);
         self.by_job.insert(resource.job_id.clone(), number);
         let workspace = resource.workspace.clone();
-        let shelf = (workspace.clone(), resource.about.kind());
-        match &resource.about {
-            About::Avatar { handle, made } => {
+        let key = (workspace.clone(), resource.details.kind());
+        match &resource.details {
+            ResourceDetails::Avatar { handle, is_ready } => {
                 self.by_handle.insert((workspace, handle.clone()), number);
-                if *made {
-                    self.shelves.entry(shelf).or_default().insert(number);
+                if *is_ready {
+                    self.index.entry(key).or_default().insert(number);
                 }
             }
             _ => {
-                self.shelves.entry(shelf).or_default().insert(number);
+                self.index.entry(key).or_default().insert(number);
             }
         }
         self.all.push(resource);
@@ -126,15 +128,15 @@ impl Resources {
         let Some(resource) = self.all.get_mut(number) else {
             return;
         };
-        if let About::Avatar { made, .. } = &mut resource.about {
-            *made = true;
-            let shelf = (resource.workspace.clone(), Kind::Avatar);
-            self.shelves.entry(shelf).or_default().insert(number);
+        if let ResourceDetails::Avatar { is_ready, .. } = &mut resource.details {
+            *is_ready = true;
+            let key = (resource.workspace.clone(), Kind::Avatar);
+            self.index.entry(key).or_default().insert(number);
         }
     }
 
     /// Notes that another job makes it again.
-    pub(crate) fn remade(&mut self, id: &str, job_id: &str) {
+    pub(crate) fn reassign_job(&mut self, id: &str, job_id: &str) {
         let Some(number) = self.number(id) else {
             return;
         };
@@ -170,7 +172,7 @@ impl Resources {
         kind: Kind,
         before: Option<usize>,
     ) -> impl Iterator<Item = &Resource> {
-        let numbers = self.shelves.get(&(workspace.to_owned(), kind)).into_iter();
+        let numbers = self.index.get(&(workspace.to_owned(), kind)).into_iter();
         let before = before.unwrap_or(usize::MAX);
         numbers
             .flat_map(move |numbers| numbers.range(..before).rev())
@@ -209,16 +211,16 @@ mod tests {
             id: id.to_owned(),
             workspace: "ws_a".to_owned(),
             job_id: format!("job_{id}"),
-            about: About::Avatar {
+            details: ResourceDetails::Avatar {
                 handle: handle.to_owned(),
-                made: false,
+                is_ready: false,
             },
         }
     }
 
     fn listed(resources: &Resources) -> Vec<&str> {
-        let shelf = resources.newest_first("ws_a", Kind::Avatar, None);
-        shelf.map(|resource| resource.id.as_str()).collect()
+        let key = resources.newest_first("ws_a", Kind::Avatar, None);
+        key.map(|resource| resource.id.as_str()).collect()
     }
 
     #[test]
@@ -242,7 +244,7 @@ mod tests {
     fn what_is_made_again_goes_by_its_last_job() {
         let mut resources = Resources::default();
         resources.add(avatar("ava_1", "mia"));
-        resources.remade("ava_1", "job_2");
+        resources.reassign_job("ava_1", "job_2");
         assert_eq!(resources.by_job("job_ava_1"), None);
         assert_eq!(resources.by_job("job_2").unwrap().id, "ava_1");
     }

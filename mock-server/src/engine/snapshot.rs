@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{RestoreError, State, Time};
+use super::{RestoreError, State};
 
 /// Raised when the document's form changes.
 const VERSION: u32 = 2;
@@ -15,10 +15,8 @@ struct Document<S> {
     state: S,
 }
 
-/// The document of a state as of `now`.
-pub(super) fn take(state: &State, now: Time) -> Value {
-    let mut state = state.clone();
-    state.advance(now);
+/// The document of a state.
+pub(crate) fn take(state: &State) -> Value {
     serde_json::to_value(Document {
         version: VERSION,
         state,
@@ -27,7 +25,7 @@ pub(super) fn take(state: &State, now: Time) -> Value {
 }
 
 /// The state that a document describes.
-pub(super) fn read(document: Value) -> Result<State, RestoreError> {
+pub(crate) fn read(document: Value) -> Result<State, RestoreError> {
     let version = document.get("version").and_then(Value::as_u64);
     if version != Some(u64::from(VERSION)) {
         return Err(RestoreError(format!("its version is not {VERSION}")));

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// Characters that are spoken in a second, as people speak.
-const CHARACTERS_A_SECOND: u64 = 15;
+const CHARACTERS_PER_SECOND: u64 = 15;
 /// Seconds of the shortest and the longest video.
 const SECONDS: (u64, u64) = (2, 300);
 /// Seconds of the longest preview.
@@ -31,7 +31,7 @@ impl Quality {
     }
 
     /// The quality of that name; the default for any other.
-    pub(crate) fn named(name: &str) -> Self {
+    pub(crate) fn from_name(name: &str) -> Self {
         match name {
             "standard" => Self::Standard,
             "max" => Self::Max,
@@ -63,7 +63,9 @@ impl Speech {
     pub(crate) fn seconds(&self) -> u64 {
         let characters = u64::try_from(self.text.trim().chars().count()).unwrap_or(u64::MAX);
         let (least, most) = SECONDS;
-        characters.div_ceil(CHARACTERS_A_SECOND).clamp(least, most)
+        characters
+            .div_ceil(CHARACTERS_PER_SECOND)
+            .clamp(least, most)
     }
 
     /// How long its preview is.
@@ -93,7 +95,7 @@ mod tests {
     #[test]
     fn a_quality_is_known_by_its_name() {
         for name in Quality::NAMES {
-            assert_eq!(Quality::named(name).as_str(), name);
+            assert_eq!(Quality::from_name(name).as_str(), name);
         }
         assert_eq!(Quality::default(), Quality::Plus);
     }

@@ -6,25 +6,24 @@ use serde::{Deserialize, Serialize};
 use svc_sdk::contract::{ErrorCode, JobStatus, Plan, Scope, TopUpStatus};
 use svc_sdk::types::Usd;
 
-use super::chance::Chance;
-use super::course::Course;
-use super::deliveries::Deliveries;
-use super::faults::Faults;
+use super::fault_rules::FaultRules;
 use super::idempotency::Idempotency;
 use super::jobs::{Job, Jobs};
 use super::journal::Journal;
 use super::keys::{ApiKey, Keys};
-use super::ledger::{EntryKind, Ledger, Subject, Uncovered};
-use super::outbox::Outbox;
+use super::ledger::{EntryKind, InsufficientBalance, Ledger, Subject};
 use super::queues::Queues;
 use super::rate_limit::RateLimits;
 use super::resources::Resources;
-use super::runs::{Runs, run_moments};
-use super::timers::{Due, Timers};
+use super::rng::Rng;
+use super::runs::{Runs, run_timers};
+use super::timeline::Timeline;
+use super::timers::{TimerEvent, Timers};
 use super::top_ups::{TopUp, TopUps};
+use super::webhooks::log::DeliveryLog;
+use super::webhooks::queue::WebhookQueue;
 use super::workspaces::{self, WorkspaceKind, Workspaces};
 use super::{AddedKey, ControlError, KeyKind, NewKey, Settings, Time};
-use crate::api;
 
 /// All that the service knows. What it needs of its settings goes with it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -36,9 +35,11 @@ pub(crate) struct State {
     pub(crate) plan: Plan,
     pub(crate) balance: Usd,
     pub(crate) read_multiple: u32,
-    pub(crate) chance: Chance,
-    /// Thrown by faults alone, so that they do not change identifiers.
-    pub(crate) dice: Chance,
+    #[serde(rename = "chance")]
+    pub(crate) rng: Rng,
+    /// Drawn from by fault rules alone, so that they do not change identifiers.
+    #[serde(rename = "dice")]
+    pub(crate) fault_rng: Rng,
     pub(crate) workspaces: Workspaces,
     pub(crate) keys: Keys,
     pub(crate) limits: RateLimits,
@@ -50,25 +51,38 @@ pub(crate) struct State {
     pub(crate) queues: Queues,
     pub(crate) timers: Timers,
     pub(crate) top_ups: TopUps,
-    pub(crate) faults: Faults,
+    #[serde(rename = "faults")]
+    pub(crate) fault_rules: FaultRules,
     pub(crate) journal: Journal,
-    pub(crate) outbox: Outbox,
-    pub(crate) deliveries: Deliveries,
+    #[serde(rename = "outbox")]
+    pub(crate) webhook_queue: WebhookQueue,
+    #[serde(rename = "deliveries")]
+    pub(crate) delivery_log: DeliveryLog,
+    /// Jobs and runs that have ended and whose webhooks are still to be announced, in order.
+    #[serde(skip)]
+    ended: Vec<Ended>,
+}
+
+/// A job or run that has ended, by its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ended {
+    Job(usize),
+    Run(usize),
 }
 
 impl State {
     /// The service as it is at the start.
-    pub(crate) fn at_the_start(settings: &Settings) -> Self {
+    pub(crate) fn initial(settings: &Settings) -> Self {
         let mut state = Self {
             now: settings.epoch,
             seed: settings.seed,
             plan: settings.plan.clone(),
             balance: settings.balance,
             read_multiple: settings.read_multiple,
-            chance: Chance::of(settings.seed),
-            dice: Chance::of(!settings.seed),
+            rng: Rng::new(settings.seed),
+            fault_rng: Rng::new(!settings.seed),
             workspaces: Workspaces::default(),
-            keys: Keys::at_the_start(),
+            keys: Keys::initial(),
             limits: RateLimits::default(),
             idempotency: Idempotency::default(),
             ledger: Ledger::default(),
@@ -78,12 +92,13 @@ impl State {
             queues: Queues::default(),
             timers: Timers::default(),
             top_ups: TopUps::default(),
-            faults: Faults::default(),
+            fault_rules: FaultRules::default(),
             journal: Journal::default(),
-            outbox: Outbox::default(),
-            deliveries: Deliveries::default(),
+            webhook_queue: WebhookQueue::default(),
+            delivery_log: DeliveryLog::default(),
+            ended: Vec::new(),
         };
-        for (workspace, kind) in workspaces::AT_THE_START {
+        for (workspace, kind) in workspaces::INITIAL {
             state.add_workspace(workspace, kind, settings.plan.clone());
         }
         state
@@ -94,47 +109,49 @@ impl State {
         self.ledger.open(id, self.balance);
     }
 
-    /// Does all that falls due up to `now`, in order, each at its own moment. Time never goes back.
-    pub(crate) fn advance(&mut self, now: Time) {
-        while let Some((at, due)) = self.timers.pop(now) {
-            self.befall(at, due);
-        }
+    /// Does the first thing that is due by `now`, at its own time, and returns it.
+    pub(crate) fn run_next_due(&mut self, now: Time) -> Option<(Time, TimerEvent)> {
+        let (at, due) = self.timers.pop(now)?;
+        self.run_due(at, due);
+        Some((at, due))
+    }
+
+    /// Sets the time once all that was due by then is done. Time never goes back.
+    pub(crate) fn set_now(&mut self, now: Time) {
         self.now = self.now.max(now);
         self.idempotency.expire(self.now);
     }
 
-    /// The same, but not past the first moment at which a webhook falls due.
-    pub(crate) fn advance_to_a_delivery(&mut self, now: Time) {
-        let mut until = now;
-        while let Some((at, due)) = self.timers.pop(until) {
-            if matches!(due, Due::WebhookAttempt(_)) {
-                until = at;
-            }
-            self.befall(at, due);
-        }
-        self.advance(until);
+    /// Notes that a job or run has ended, for its webhook to be announced.
+    pub(super) fn note_ended(&mut self, ended: Ended) {
+        self.ended.push(ended);
     }
 
-    fn befall(&mut self, at: Time, due: Due) {
+    /// Takes the jobs and runs that have ended since the last call, in order.
+    pub(crate) fn take_ended(&mut self) -> Vec<Ended> {
+        std::mem::take(&mut self.ended)
+    }
+
+    fn run_due(&mut self, at: Time, due: TimerEvent) {
         self.now = self.now.max(at);
         match due {
-            Due::JobStarts(number) => self.start_job(number, at),
-            Due::JobEnds(number) => self.job_ends_by_itself(number, at),
-            Due::RunStarts(number) => self.run_starts(number, at),
-            Due::RunWorks(number, tenths) => self.run_works(number, tenths, at),
-            Due::RunEnds(number) => self.run_ends_by_itself(number, at),
-            Due::WebhookAttempt(number) => self.outbox.fall_due(number),
+            TimerEvent::JobStarts(number) => self.start_job(number, at),
+            TimerEvent::JobEnds(number) => self.finish_job(number, at),
+            TimerEvent::RunStarts(number) => self.start_run(number, at),
+            TimerEvent::RunWorks(number, tenths) => self.advance_run(number, tenths, at),
+            TimerEvent::RunEnds(number) => self.finish_run(number, at),
+            TimerEvent::WebhookAttempt(number) => self.webhook_queue.mark_due(number),
         }
     }
 
     /// Takes in a job that was paid for, and gives its number.
-    pub(crate) fn accept_job(&mut self, job: Job) -> Result<usize, Uncovered> {
+    pub(crate) fn accept_job(&mut self, job: Job) -> Result<usize, InsufficientBalance> {
         if let Some(price) = job.price {
-            self.book_for_job(&job, EntryKind::Reservation, price)?;
+            self.post_job_entry(&job, EntryKind::Reservation, price)?;
         }
-        let course = job.course;
+        let timeline = job.timeline;
         let number = self.jobs.add(job);
-        for (moment, due) in job_moments(number, course) {
+        for (moment, due) in job_timers(number, timeline) {
             self.timers.set(moment, due);
         }
         Ok(number)
@@ -146,11 +163,12 @@ impl State {
             .get(number)
             .is_some_and(|job| job.status == JobStatus::Queued)
         {
-            self.jobs.turn(number, JobStatus::Processing, None, at);
+            self.jobs
+                .set_status(number, JobStatus::Processing, None, at);
         }
     }
 
-    fn job_ends_by_itself(&mut self, number: usize, at: Time) {
+    fn finish_job(&mut self, number: usize, at: Time) {
         if let Some((status, error)) = self.jobs.get(number).map(Job::end) {
             self.end_job(number, status, error, at);
         }
@@ -172,8 +190,8 @@ impl State {
         else {
             return;
         };
-        for (moment, due) in job_moments(number, job.course) {
-            self.timers.unset(moment, due);
+        for (moment, due) in job_timers(number, job.timeline) {
+            self.timers.cancel(moment, due);
         }
         if let Some(price) = job.price {
             let kind = match status {
@@ -181,20 +199,23 @@ impl State {
                 _ => EntryKind::Refund,
             };
             // What was reserved at the submit covers this.
-            let booked = self.book_for_job(&job, kind, price);
+            let booked = self.post_job_entry(&job, kind, price);
             debug_assert!(booked.is_ok(), "{kind:?} of {}: {booked:?}", job.id);
         }
         if status == JobStatus::Completed {
             self.resources.completed(&job.id);
         }
-        self.jobs.turn(number, status, error, at);
-        if let Some(announcement) = self.jobs.get(number).and_then(api::job_announcement) {
-            self.announce(announcement);
-        }
+        self.jobs.set_status(number, status, error, at);
+        self.note_ended(Ended::Job(number));
     }
 
-    fn book_for_job(&mut self, job: &Job, kind: EntryKind, price: Usd) -> Result<(), Uncovered> {
-        let id = self.chance.id("ent");
+    fn post_job_entry(
+        &mut self,
+        job: &Job,
+        kind: EntryKind,
+        price: Usd,
+    ) -> Result<(), InsufficientBalance> {
+        let id = self.rng.id("ent");
         let subject = Subject::Job(job.id.clone());
         self.ledger
             .book(&job.workspace, id, kind, price, subject, self.now)
@@ -222,7 +243,7 @@ impl State {
         if top_up.status != status {
             if status == TopUpStatus::Paid {
                 let (workspace, amount) = (top_up.workspace.clone(), top_up.amount());
-                let entry = self.chance.id("ent");
+                let entry = self.rng.id("ent");
                 let subject = Subject::TopUp(id.to_owned());
                 let booked = self.ledger.book(
                     &workspace,
@@ -242,7 +263,7 @@ impl State {
     }
 
     /// Ends a job at will; the same again changes nothing.
-    pub(crate) fn end_job_at_will(
+    pub(crate) fn force_end_job(
         &mut self,
         id: &str,
         status: JobStatus,
@@ -313,7 +334,7 @@ impl State {
             }
             (Some(_), _) => {}
         }
-        let id = self.chance.id("key");
+        let id = self.rng.id("key");
         let key = ApiKey {
             id: id.clone(),
             name: "added".to_owned(),
@@ -323,7 +344,7 @@ impl State {
             revoked: false,
             last_used_at: None,
         };
-        let token = self.chance.token(26);
+        let token = self.rng.token(26);
         let key = self.keys.add(&token, key);
         Ok(AddedKey {
             key,
@@ -374,24 +395,24 @@ impl State {
             }
         }
         self.check_runs()?;
-        for (workspace, owed) in self.owed()? {
+        for (workspace, outstanding_amounts) in self.outstanding_amounts()? {
             let reserved = self
                 .ledger
                 .account(workspace)
                 .map(|account| account.reserved);
-            if reserved.is_none_or(|reserved| reserved < owed) {
+            if reserved.is_none_or(|reserved| reserved < outstanding_amounts) {
                 return Err(format!(
                     "{workspace} has not reserved what its running jobs and runs cost"
                 ));
             }
         }
         self.check_timers()?;
-        for (workspace, subject) in self.outbox.workspaces() {
+        for (workspace, subject) in self.webhook_queue.workspaces() {
             known(workspace, subject)?;
         }
-        self.outbox.check()?;
+        self.webhook_queue.check()?;
         self.idempotency.check()?;
-        for fault in self.faults.all() {
+        for fault in self.fault_rules.all() {
             fault.check().map_err(|error| error.to_string())?;
         }
         self.ledger.audit()
@@ -401,73 +422,82 @@ impl State {
         let mut webhooks = 0;
         for (_, due) in self.timers.all() {
             let expected = match due {
-                Due::JobStarts(number) | Due::JobEnds(number) => self
+                TimerEvent::JobStarts(number) | TimerEvent::JobEnds(number) => self
                     .jobs
                     .get(*number)
                     .is_some_and(|job| !job.status.is_terminal()),
-                Due::RunStarts(number) | Due::RunWorks(number, _) | Due::RunEnds(number) => self
+                TimerEvent::RunStarts(number)
+                | TimerEvent::RunWorks(number, _)
+                | TimerEvent::RunEnds(number) => self
                     .runs
                     .get(*number)
                     .is_some_and(|run| !run.status.is_terminal()),
-                Due::WebhookAttempt(number) => {
+                TimerEvent::WebhookAttempt(number) => {
                     webhooks += 1;
-                    self.outbox.awaits(*number)
+                    self.webhook_queue.is_scheduled(*number)
                 }
             };
             if !expected {
                 return Err("something falls due for what is not there, or has ended".to_owned());
             }
         }
-        if self.misses_a_moment() {
+        if self.has_missing_timer() {
             return Err("something that goes on has nothing to fall due for it".to_owned());
         }
-        match webhooks == self.outbox.awaited() {
+        match webhooks == self.webhook_queue.scheduled_count() {
             true => Ok(()),
             false => Err("a webhook is to be sent at no moment, or at two".to_owned()),
         }
     }
 
     /// Whether a job or run that has not ended would never go on.
-    fn misses_a_moment(&self) -> bool {
+    fn has_missing_timer(&self) -> bool {
         let jobs = self.jobs.all().iter().enumerate();
         let jobs = jobs
             .filter(|(_, job)| !job.status.is_terminal())
-            .flat_map(|(number, job)| job_moments(number, job.course));
+            .flat_map(|(number, job)| job_timers(number, job.timeline));
         let runs = self.runs.all().iter().enumerate();
         let runs = runs
             .filter(|(_, run)| !run.status.is_terminal())
-            .flat_map(|(number, run)| run_moments(number, run.course));
+            .flat_map(|(number, run)| run_timers(number, run.timeline));
         jobs.chain(runs)
-            .any(|(at, due)| at > self.now && !self.timers.holds(at, due))
+            .any(|(at, due)| at > self.now && !self.timers.contains(at, due))
     }
 
     /// What the running jobs of each workspace cost, and what its runs have begun.
-    fn owed(&self) -> Result<BTreeMap<&str, Usd>, String> {
-        let mut owed: BTreeMap<&str, Usd> = BTreeMap::new();
+    fn outstanding_amounts(&self) -> Result<BTreeMap<&str, Usd>, String> {
+        let mut outstanding_amounts: BTreeMap<&str, Usd> = BTreeMap::new();
         let running = self
             .jobs
             .all()
             .iter()
             .filter(|job| !job.status.is_terminal());
         for (job, price) in running.filter_map(|job| Some((job, job.price?))) {
-            let sum = owed.entry(&job.workspace).or_default();
+            let sum = outstanding_amounts.entry(&job.workspace).or_default();
             let more = (price >= Usd::ZERO)
                 .then(|| sum.checked_add(price))
                 .flatten();
             *sum = more.ok_or_else(|| format!("{} has an impossible price", job.id))?;
         }
         for run in self.runs.all() {
-            let sum = owed.entry(&run.order.workspace).or_default();
-            let more = run.spend.pending().and_then(|begun| sum.checked_add(begun));
+            let sum = outstanding_amounts
+                .entry(&run.config.workspace)
+                .or_default();
+            let more = run
+                .spend
+                .pending()
+                .and_then(|reserved| sum.checked_add(reserved));
             *sum = more.ok_or_else(|| format!("{} spends impossibly", run.id))?;
         }
-        Ok(owed)
+        Ok(outstanding_amounts)
     }
 }
 
 /// All that falls due for a job.
-fn job_moments(number: usize, course: Course) -> impl Iterator<Item = (Time, Due)> {
-    let starts = (course.starts_at(), Due::JobStarts(number));
-    let ends = course.ends_at().map(|at| (at, Due::JobEnds(number)));
+fn job_timers(number: usize, timeline: Timeline) -> impl Iterator<Item = (Time, TimerEvent)> {
+    let starts = (timeline.starts_at(), TimerEvent::JobStarts(number));
+    let ends = timeline
+        .ends_at()
+        .map(|at| (at, TimerEvent::JobEnds(number)));
     [starts].into_iter().chain(ends)
 }

@@ -10,7 +10,7 @@ use super::Time;
 /// then that of the older job, run or webhook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Due {
+pub(crate) enum TimerEvent {
     /// A job leaves the queue.
     JobStarts(usize),
     /// A job ends.
@@ -21,21 +21,21 @@ pub(crate) enum Due {
     RunWorks(usize, u8),
     /// A run ends.
     RunEnds(usize),
-    /// A webhook is sent, by its number in the outbox.
+    /// A webhook is sent, by its number in the webhook queue.
     WebhookAttempt(u64),
 }
 
 /// What is to come.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub(crate) struct Timers(BTreeSet<(Time, Due)>);
+pub(crate) struct Timers(BTreeSet<(Time, TimerEvent)>);
 
 impl Timers {
-    pub(crate) fn set(&mut self, at: Time, due: Due) {
+    pub(crate) fn set(&mut self, at: Time, due: TimerEvent) {
         self.0.insert((at, due));
     }
 
-    pub(crate) fn unset(&mut self, at: Time, due: Due) {
+    pub(crate) fn cancel(&mut self, at: Time, due: TimerEvent) {
         self.0.remove(&(at, due));
     }
 
@@ -45,7 +45,7 @@ impl Timers {
     }
 
     /// The first thing that is due by `now`, taken off the list.
-    pub(crate) fn pop(&mut self, now: Time) -> Option<(Time, Due)> {
+    pub(crate) fn pop(&mut self, now: Time) -> Option<(Time, TimerEvent)> {
         if self.next()? <= now {
             self.0.pop_first()
         } else {
@@ -53,11 +53,11 @@ impl Timers {
         }
     }
 
-    pub(crate) fn holds(&self, at: Time, due: Due) -> bool {
+    pub(crate) fn contains(&self, at: Time, due: TimerEvent) -> bool {
         self.0.contains(&(at, due))
     }
 
-    pub(crate) fn all(&self) -> impl Iterator<Item = &(Time, Due)> {
+    pub(crate) fn all(&self) -> impl Iterator<Item = &(Time, TimerEvent)> {
         self.0.iter()
     }
 }
@@ -71,18 +71,18 @@ mod tests {
         let at = Time::from_micros;
         let mut timers = Timers::default();
         for (time, due) in [
-            (9, Due::JobEnds(1)),
-            (5, Due::JobEnds(2)),
-            (5, Due::JobStarts(3)),
-            (7, Due::JobEnds(4)),
+            (9, TimerEvent::JobEnds(1)),
+            (5, TimerEvent::JobEnds(2)),
+            (5, TimerEvent::JobStarts(3)),
+            (7, TimerEvent::JobEnds(4)),
         ] {
             timers.set(at(time), due);
         }
-        timers.unset(at(7), Due::JobEnds(4));
+        timers.cancel(at(7), TimerEvent::JobEnds(4));
         assert_eq!(timers.next(), Some(at(5)));
         assert_eq!(timers.pop(at(4)), None);
-        assert_eq!(timers.pop(at(8)), Some((at(5), Due::JobStarts(3))));
-        assert_eq!(timers.pop(at(8)), Some((at(5), Due::JobEnds(2))));
+        assert_eq!(timers.pop(at(8)), Some((at(5), TimerEvent::JobStarts(3))));
+        assert_eq!(timers.pop(at(8)), Some((at(5), TimerEvent::JobEnds(2))));
         assert_eq!(timers.pop(at(8)), None);
         assert_eq!(timers.next(), Some(at(9)));
     }

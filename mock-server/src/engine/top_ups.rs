@@ -29,7 +29,7 @@ impl TopUp {
     }
 
     /// Where the payer lands once it is settled.
-    pub(crate) fn lands_on(&self) -> Option<&str> {
+    pub(crate) fn redirect_url(&self) -> Option<&str> {
         match self.status {
             TopUpStatus::Paid => self.success_url.as_deref(),
             TopUpStatus::Failed | TopUpStatus::Expired => self.cancel_url.as_deref(),
@@ -105,14 +105,14 @@ mod tests {
             created_at: Time::default(),
         };
         assert_eq!(top_up.amount().to_string(), "20.0000");
-        assert_eq!(top_up.lands_on(), None);
+        assert_eq!(top_up.redirect_url(), None);
         for (status, url) in [
             (TopUpStatus::Paid, "https://shop.example/thanks"),
             (TopUpStatus::Failed, "https://shop.example/basket"),
             (TopUpStatus::Expired, "https://shop.example/basket"),
         ] {
             top_up.status = status;
-            assert_eq!(top_up.lands_on(), Some(url));
+            assert_eq!(top_up.redirect_url(), Some(url));
         }
     }
 }

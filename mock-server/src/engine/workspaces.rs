@@ -8,7 +8,7 @@ use svc_sdk::contract::Plan;
 use svc_sdk::contract::limits::ROTATION_OVERLAP;
 
 use super::Time;
-use super::signature::{fingerprint, hex};
+use super::webhooks::signature::{fingerprint, hex};
 
 /// Whose a workspace is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,20 +33,20 @@ pub(crate) struct Workspace {
     /// How often the secret was rotated.
     rotations: u64,
     /// What they are signed with as well, for some time after a rotation.
-    previous: Option<Previous>,
+    previous: Option<PreviousSecret>,
 }
 
 /// A signing secret that was rotated.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Previous {
+pub(crate) struct PreviousSecret {
     pub(crate) secret: String,
     pub(crate) valid_until: Time,
 }
 
 impl Workspace {
     /// The secret before the last rotation, while it is valid.
-    pub(crate) fn previous(&self, now: Time) -> Option<&Previous> {
+    pub(crate) fn previous(&self, now: Time) -> Option<&PreviousSecret> {
         self.previous
             .as_ref()
             .filter(|previous| now < previous.valid_until)
@@ -71,7 +71,7 @@ impl Workspace {
 pub(crate) struct Workspaces(BTreeMap<String, Workspace>);
 
 /// The workspaces that every mock has.
-pub(crate) const AT_THE_START: [(&str, WorkspaceKind); 3] = [
+pub(crate) const INITIAL: [(&str, WorkspaceKind); 3] = [
     ("ws_demo", WorkspaceKind::Personal),
     ("ws_team", WorkspaceKind::Team),
     ("ws_other", WorkspaceKind::Personal),
@@ -111,7 +111,7 @@ impl Workspaces {
         };
         workspace.rotations = workspace.rotations.saturating_add(1);
         let newest = signing_secret(seed, id, workspace.rotations);
-        workspace.previous = Some(Previous {
+        workspace.previous = Some(PreviousSecret {
             secret: std::mem::replace(&mut workspace.signing_secret, newest),
             valid_until: now.after(ROTATION_OVERLAP),
         });

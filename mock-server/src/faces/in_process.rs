@@ -13,13 +13,14 @@ use http_body_util::BodyExt;
 use svc_sdk::transport::{Body as ResponseBody, ResponseFuture, Transport, TransportError};
 
 use crate::addresses::Addresses;
-use crate::clock::Ticks;
-use crate::engine::{Call, Delivery, DeliveryOutcome, Host, Reply, Wire};
-use crate::service::{Receiver, Service};
+use crate::clock::TimeSource;
+use crate::engine::{Call, Delivery, DeliveryOutcome, Host, Reply, Transmission};
+use crate::mock_state::WebhookReceiver;
+use crate::service::Service;
 use crate::setup::Setup;
 
 /// What a piece of a body is at most.
-const PIECE: usize = 16 * 1024;
+const MAX_CHUNK_BYTES: usize = 16 * 1024;
 
 /// The hosts by name; `.invalid` is the domain that never resolves (RFC 2606).
 const HOSTS: [(Host, &str); 4] = [
@@ -47,7 +48,7 @@ impl InProcess {
     pub fn new(setup: Setup) -> Self {
         let urls = HOSTS.map(|(_, name)| format!("https://{name}"));
         Self {
-            service: setup.service(Ticks::runtime(), Addresses::new(urls)),
+            service: setup.service(TimeSource::runtime(), Addresses::new(urls)),
         }
     }
 
@@ -70,7 +71,7 @@ impl InProcess {
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let mut answers = [503, 204].into_iter();
-    /// let mock = InProcess::new(Setup::default().clock_manual()).receiving(move |_delivery| {
+    /// let mock = InProcess::new(Setup::default().clock_manual()).webhook_receiver(move |_delivery| {
     ///     DeliveryOutcome::answered(answers.next().unwrap_or(204))
     /// });
     /// let client = open::Client::builder()
@@ -80,7 +81,7 @@ impl InProcess {
     ///     .build()?;
     /// let image = ImageGenerate::new("image-i").prompt("a red fox in snow");
     /// let image = image.webhook_url("https://hooks.example.com/svc");
-    /// client.images().generate(&image).await?;
+    /// client.image_generate(&image).send().await?;
     /// mock.advance(Duration::from_secs(60))?;
     /// let statuses: Vec<_> = mock.deliveries().iter().map(|d| d["status"].clone()).collect();
     /// assert_eq!(statuses, [503, 204]);
@@ -88,11 +89,12 @@ impl InProcess {
     /// # }
     /// ```
     #[must_use]
-    pub fn receiving(
+    pub fn webhook_receiver(
         self,
         receiver: impl FnMut(&Delivery) -> DeliveryOutcome + Send + 'static,
     ) -> Self {
-        self.service.receive_webhooks(Receiver(Box::new(receiver)));
+        self.service
+            .set_webhook_receiver(WebhookReceiver(Box::new(receiver)));
         self
     }
 }
@@ -137,10 +139,12 @@ impl Transport for InProcess {
 /// The answer as it would arrive over a connection.
 fn response(answer: Reply, head: bool) -> Result<http::Response<ResponseBody>, TransportError> {
     let Reply {
-        mut response, wire, ..
+        mut response,
+        transmission,
+        ..
     } = answer;
-    if wire == Wire::Close {
-        return Err(broken());
+    if transmission == Transmission::Close {
+        return Err(connection_closed());
     }
     let length = response.body().len();
     if response.status() != StatusCode::NO_CONTENT {
@@ -150,31 +154,31 @@ fn response(answer: Reply, head: bool) -> Result<http::Response<ResponseBody>, T
             .or_insert_with(|| length.into());
     }
     Ok(response.map(|mut bytes| {
-        let broken = wire == Wire::Truncate && length > 0;
+        let is_truncated = transmission == Transmission::Truncate && length > 0;
         if head {
             bytes.clear();
-        } else if broken {
+        } else if is_truncated {
             bytes.truncate(length / 2);
         }
-        Pieces {
+        ChunkedBody {
             bytes,
-            broken: broken && !head,
+            is_truncated: is_truncated && !head,
         }
         .boxed_unsync()
     }))
 }
 
-fn broken() -> TransportError {
+fn connection_closed() -> TransportError {
     TransportError::maybe_sent("the mock closed the connection")
 }
 
 /// A body that arrives piece by piece, and perhaps not whole.
-struct Pieces {
+struct ChunkedBody {
     bytes: Bytes,
-    broken: bool,
+    is_truncated: bool,
 }
 
-impl Body for Pieces {
+impl Body for ChunkedBody {
     type Data = Bytes;
     type Error = TransportError;
 
@@ -182,11 +186,11 @@ impl Body for Pieces {
         mut self: Pin<&mut Self>,
         _: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, TransportError>>> {
-        let next = self.bytes.len().min(PIECE);
+        let next = self.bytes.len().min(MAX_CHUNK_BYTES);
         Poll::Ready(match next {
-            0 if self.broken => {
-                self.broken = false;
-                Some(Err(broken()))
+            0 if self.is_truncated => {
+                self.is_truncated = false;
+                Some(Err(connection_closed()))
             }
             0 => None,
             _ => Some(Ok(Frame::data(self.bytes.split_to(next)))),
@@ -194,11 +198,11 @@ impl Body for Pieces {
     }
 
     fn is_end_stream(&self) -> bool {
-        self.bytes.is_empty() && !self.broken
+        self.bytes.is_empty() && !self.is_truncated
     }
 
     fn size_hint(&self) -> SizeHint {
-        match self.broken {
+        match self.is_truncated {
             true => SizeHint::default(),
             false => SizeHint::with_exact(self.bytes.len() as u64),
         }

@@ -1,8 +1,6 @@
 //! The ways in to a mock: each brings requests to the [`Service`](crate::Service) and its answers
 //! back. None of them knows what the service does.
 
-#[cfg(feature = "courier")]
-mod courier;
 #[cfg(feature = "in-process")]
 mod in_process;
 #[cfg(feature = "serve")]
@@ -10,6 +8,8 @@ pub mod serve;
 #[cfg(test)]
 #[cfg(any(feature = "serve", feature = "wiremock"))]
 mod testing;
+#[cfg(feature = "webhook-sender")]
+mod webhook_sender;
 #[cfg(feature = "wiremock")]
 mod wiremock;
 

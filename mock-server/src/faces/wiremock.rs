@@ -13,10 +13,10 @@ use http::header::CONTENT_LENGTH;
 use wiremock::matchers::any;
 use wiremock::{Match, Mock, MockServer, Request, Respond, ResponseTemplate};
 
-use super::courier::Courier;
+use super::webhook_sender::WebhookSender;
 use crate::addresses::Addresses;
-use crate::clock::Ticks;
-use crate::engine::{Call, Host, Reply, Wire};
+use crate::clock::TimeSource;
+use crate::engine::{Call, Host, Reply, Transmission};
 use crate::service::Service;
 use crate::setup::Setup;
 
@@ -59,7 +59,7 @@ use crate::setup::Setup;
 pub struct MockService {
     service: Service,
     servers: [MockServer; 4],
-    _courier: Courier,
+    _webhook_sender: WebhookSender,
 }
 
 impl MockService {
@@ -112,11 +112,11 @@ impl Setup {
             server().await,
         ];
         let addresses = Addresses::new(servers.each_ref().map(MockServer::uri));
-        let service = self.service(Ticks::system(), addresses);
+        let service = self.service(TimeSource::system(), addresses);
         let hosts = [Host::Open, Host::Developer, Host::Media, Host::Control];
         for (host, server) in hosts.into_iter().zip(&servers) {
             mount(
-                Turn {
+                ServerState {
                     host,
                     service: service.clone(),
                     reply: Mutex::default(),
@@ -126,7 +126,7 @@ impl Setup {
             .await;
         }
         MockService {
-            _courier: Courier::start(service.clone()),
+            _webhook_sender: WebhookSender::start(service.clone()),
             service,
             servers,
         }
@@ -164,59 +164,59 @@ async fn server() -> MockServer {
 /// under one lock, from the request's arrival to its answer, those of a priority in the order of
 /// their mounting. The first is therefore where the engine gets each request, once, and what it
 /// answered is what the second finds.
-async fn mount(turn: Turn, server: &MockServer) {
+async fn mount(state: ServerState, server: &MockServer) {
     const LAST: u8 = u8::MAX;
-    let turn = Arc::new(turn);
-    Mock::given(Closes(Arc::clone(&turn)))
+    let state = Arc::new(state);
+    Mock::given(CloseMatcher(Arc::clone(&state)))
         .respond_with_err(|_: &Request| Closed)
         .with_priority(LAST)
         .mount(server)
         .await;
     Mock::given(any())
-        .respond_with(Answers(turn))
+        .respond_with(ReplyResponder(state))
         .with_priority(LAST)
         .mount(server)
         .await;
 }
 
 /// The request that is being answered.
-struct Turn {
+struct ServerState {
     host: Host,
     service: Service,
     reply: Mutex<Option<Reply>>,
 }
 
-impl Turn {
-    fn keep(&self, reply: Option<Reply>) -> Option<Reply> {
-        let mut kept = self.reply.lock().unwrap_or_else(PoisonError::into_inner);
-        mem::replace(&mut *kept, reply)
+impl ServerState {
+    fn replace_reply(&self, reply: Option<Reply>) -> Option<Reply> {
+        let mut stored = self.reply.lock().unwrap_or_else(PoisonError::into_inner);
+        mem::replace(&mut *stored, reply)
     }
 }
 
-struct Closes(Arc<Turn>);
+struct CloseMatcher(Arc<ServerState>);
 
-impl Match for Closes {
+impl Match for CloseMatcher {
     fn matches(&self, request: &Request) -> bool {
-        let Self(turn) = self;
+        let Self(state) = self;
         let peer = IpAddr::V4(Ipv4Addr::LOCALHOST);
         let call = Call {
-            host: turn.host,
+            host: state.host,
             peer,
-            request: plain(request),
+            request: to_http_request(request),
         };
-        let reply = turn.service.foresee(&call);
-        let closes = reply.wire == Wire::Close;
-        turn.keep((!closes).then_some(reply));
+        let reply = state.service.predict(&call);
+        let closes = reply.transmission == Transmission::Close;
+        state.replace_reply((!closes).then_some(reply));
         closes
     }
 }
 
-struct Answers(Arc<Turn>);
+struct ReplyResponder(Arc<ServerState>);
 
-impl Respond for Answers {
+impl Respond for ReplyResponder {
     fn respond(&self, _: &Request) -> ResponseTemplate {
-        match self.0.keep(None) {
-            Some(reply) => template(reply),
+        match self.0.replace_reply(None) {
+            Some(reply) => to_response_template(reply),
             // Nothing but a panic in the engine leads here.
             None => ResponseTemplate::new(500),
         }
@@ -235,22 +235,22 @@ impl fmt::Display for Closed {
 
 impl std::error::Error for Closed {}
 
-fn plain(request: &Request) -> http::Request<Bytes> {
+fn to_http_request(request: &Request) -> http::Request<Bytes> {
     let url = &request.url;
     let target = match url.query() {
         Some(query) => format!("{}?{query}", url.path()),
         None => url.path().to_owned(),
     };
-    let mut plain = http::Request::new(Bytes::copy_from_slice(&request.body));
-    *plain.method_mut() = request.method.clone();
-    *plain.uri_mut() = target.parse().unwrap_or_default();
-    *plain.headers_mut() = request.headers.clone();
-    plain
+    let mut to_http_request = http::Request::new(Bytes::copy_from_slice(&request.body));
+    *to_http_request.method_mut() = request.method.clone();
+    *to_http_request.uri_mut() = target.parse().unwrap_or_default();
+    *to_http_request.headers_mut() = request.headers.clone();
+    to_http_request
 }
 
-fn template(reply: Reply) -> ResponseTemplate {
+fn to_response_template(reply: Reply) -> ResponseTemplate {
     let (mut parts, mut body) = reply.response.into_parts();
-    if reply.wire == Wire::Truncate {
+    if reply.transmission == Transmission::Truncate {
         parts.headers.remove(CONTENT_LENGTH);
         body.truncate(body.len() / 2);
     }

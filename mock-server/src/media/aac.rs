@@ -9,7 +9,7 @@
 use super::h264::BitWriter;
 
 pub(super) const SAMPLE_RATE: u32 = 48_000;
-pub(super) const SAMPLES_A_FRAME: u32 = 1024;
+pub(super) const SAMPLES_PER_FRAME: u32 = 1024;
 
 /// AudioSpecificConfig(): object type 2 (LC), rate index 3, one channel.
 pub(super) const CONFIG: [u8; 2] = [0x11, 0x88];

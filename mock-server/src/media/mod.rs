@@ -14,7 +14,7 @@ mod mp4;
 mod music;
 mod palette;
 mod range;
-mod seeded;
+mod rng;
 mod serve;
 mod size;
 mod spec;

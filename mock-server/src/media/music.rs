@@ -1,6 +1,6 @@
 //! Music: a bar of bass and melody in a pentatonic key, over and over, as a WAV file.
 
-use super::seeded::Seeded;
+use super::rng::Rng;
 
 const SAMPLE_RATE: u32 = 16_000;
 const MAX_DURATION_MS: u64 = 600_000;
@@ -8,7 +8,7 @@ const MAX_DURATION_MS: u64 = 600_000;
 const NOTE: u32 = SAMPLE_RATE / 4;
 /// Notes of the tune until it repeats, and those over one bass note.
 const NOTES: u32 = 32;
-const NOTES_A_BASS: u32 = 4;
+const NOTES_PER_BASS: u32 = 4;
 /// Semitones of the major pentatonic scale: no two of them clash.
 const SCALE: [i32; 8] = [0, 2, 4, 7, 9, 12, 14, 16];
 /// Semitones of the four bass notes' roots: I, VI, IV, V.
@@ -53,7 +53,7 @@ fn header(data_length: u32) -> Vec<u8> {
 
 /// One round of the tune, as the file holds it.
 fn tune(seed: u64) -> Vec<u8> {
-    let mut choice = Seeded::new(seed);
+    let mut choice = Rng::new(seed);
     let key = 48 + choice.below(12) as i32;
     let wave = wave();
     let mut step = choice.below(5) as i32;
@@ -62,12 +62,12 @@ fn tune(seed: u64) -> Vec<u8> {
         // A walk along the scale; jumps would not sound like a melody.
         step = (step + choice.below(5) as i32 - 2).clamp(0, SCALE.len() as i32 - 1);
         let degree = SCALE.get(step as usize).copied().unwrap_or_default();
-        let root = ROOTS.get((note / NOTES_A_BASS % 4) as usize).copied();
+        let root = ROOTS.get((note / NOTES_PER_BASS % 4) as usize).copied();
         let melody = Voice::new(key + 12 + degree, NOTE, 0);
-        let bass_from = note % NOTES_A_BASS * NOTE;
+        let bass_from = note % NOTES_PER_BASS * NOTE;
         let bass = Voice::new(
             key - 12 + root.unwrap_or_default(),
-            NOTES_A_BASS * NOTE,
+            NOTES_PER_BASS * NOTE,
             bass_from,
         );
         for at in 0..NOTE {

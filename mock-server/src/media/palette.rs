@@ -1,6 +1,6 @@
 //! The sixteen colours of a test card, chosen by its seed.
 
-use super::seeded::Seeded;
+use super::rng::Rng;
 
 /// Red, green, blue.
 pub(super) type Rgb = [u8; 3];
@@ -30,7 +30,7 @@ pub(super) struct Palette([Rgb; 16]);
 
 impl Palette {
     pub(super) fn new(seed: u64) -> Self {
-        let first = Seeded::new(seed).below(TURN);
+        let first = Rng::new(seed).below(TURN);
         // The bars span less than half of the wheel: if they went all around it, two
         // seeds would show the same colours, only shifted.
         let bar = |step: u32| mix(hue(first + step * (TURN / 18)), [255; 3], 48);

@@ -2,7 +2,7 @@
 
 /// What to answer with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wanted {
+pub(super) enum RequestedRange {
     /// All of it: no range, none that is understood, or several.
     Whole,
     /// From the first byte up to and including the last one.
@@ -13,39 +13,39 @@ pub(super) enum Wanted {
 
 /// Reads a `Range` header for a file of `length` bytes. A header that is not understood
 /// is ignored, as 14.2 says; several ranges are ignored as well, which it allows.
-pub(super) fn wanted(header: &str, length: usize) -> Wanted {
+pub(super) fn requested(header: &str, length: usize) -> RequestedRange {
     let Some((unit, range)) = header.split_once('=') else {
-        return Wanted::Whole;
+        return RequestedRange::Whole;
     };
     let Some((first, last)) = range.trim().split_once('-') else {
-        return Wanted::Whole;
+        return RequestedRange::Whole;
     };
     if !unit.trim().eq_ignore_ascii_case("bytes") {
-        return Wanted::Whole;
+        return RequestedRange::Whole;
     }
     match (position(first), position(last)) {
         (Some(Some(first)), Some(last)) => from(first, last, length),
         (Some(None), Some(Some(count))) => suffix(count, length),
-        _ => Wanted::Whole,
+        _ => RequestedRange::Whole,
     }
 }
 
-fn from(first: usize, last: Option<usize>, length: usize) -> Wanted {
+fn from(first: usize, last: Option<usize>, length: usize) -> RequestedRange {
     match last {
-        Some(last) if last < first => Wanted::Whole,
-        _ if first >= length => Wanted::Unsatisfiable,
-        last => Wanted::Part {
+        Some(last) if last < first => RequestedRange::Whole,
+        _ if first >= length => RequestedRange::Unsatisfiable,
+        last => RequestedRange::Part {
             first,
             last: last.unwrap_or(usize::MAX).min(length - 1),
         },
     }
 }
 
-fn suffix(count: usize, length: usize) -> Wanted {
+fn suffix(count: usize, length: usize) -> RequestedRange {
     if count == 0 || length == 0 {
-        return Wanted::Unsatisfiable;
+        return RequestedRange::Unsatisfiable;
     }
-    Wanted::Part {
+    RequestedRange::Part {
         first: length.saturating_sub(count),
         last: length - 1,
     }
@@ -65,8 +65,8 @@ fn position(text: &str) -> Option<Option<usize>> {
 mod tests {
     use super::*;
 
-    fn part(first: usize, last: usize) -> Wanted {
-        Wanted::Part { first, last }
+    fn part(first: usize, last: usize) -> RequestedRange {
+        RequestedRange::Part { first, last }
     }
 
     #[test]
@@ -82,30 +82,33 @@ mod tests {
             ("bytes=-100", part(0, 99)),
             ("bytes=-1000", part(0, 99)),
             ("Bytes = 5-6 ", part(5, 6)),
-            ("bytes=100-", Wanted::Unsatisfiable),
-            ("bytes=100-200", Wanted::Unsatisfiable),
-            ("bytes=99999999999999999999999-", Wanted::Unsatisfiable),
-            ("bytes=-0", Wanted::Unsatisfiable),
-            ("bytes=20-10", Wanted::Whole),
-            ("bytes=0-1,5-6", Wanted::Whole),
-            ("bytes=-", Wanted::Whole),
-            ("bytes=", Wanted::Whole),
-            ("bytes=a-b", Wanted::Whole),
-            ("bytes=+1-2", Wanted::Whole),
-            ("bytes=1-2-3", Wanted::Whole),
-            ("bytes=--1", Wanted::Whole),
-            ("items=0-1", Wanted::Whole),
-            ("0-1", Wanted::Whole),
-            ("", Wanted::Whole),
+            ("bytes=100-", RequestedRange::Unsatisfiable),
+            ("bytes=100-200", RequestedRange::Unsatisfiable),
+            (
+                "bytes=99999999999999999999999-",
+                RequestedRange::Unsatisfiable,
+            ),
+            ("bytes=-0", RequestedRange::Unsatisfiable),
+            ("bytes=20-10", RequestedRange::Whole),
+            ("bytes=0-1,5-6", RequestedRange::Whole),
+            ("bytes=-", RequestedRange::Whole),
+            ("bytes=", RequestedRange::Whole),
+            ("bytes=a-b", RequestedRange::Whole),
+            ("bytes=+1-2", RequestedRange::Whole),
+            ("bytes=1-2-3", RequestedRange::Whole),
+            ("bytes=--1", RequestedRange::Whole),
+            ("items=0-1", RequestedRange::Whole),
+            ("0-1", RequestedRange::Whole),
+            ("", RequestedRange::Whole),
         ];
         for (header, expected) in rows {
-            assert_eq!(wanted(header, 100), expected, "{header:?}");
+            assert_eq!(requested(header, 100), expected, "{header:?}");
         }
     }
 
     #[test]
     fn nothing_of_an_empty_file_can_be_had() {
-        assert_eq!(wanted("bytes=0-", 0), Wanted::Unsatisfiable);
-        assert_eq!(wanted("bytes=-5", 0), Wanted::Unsatisfiable);
+        assert_eq!(requested("bytes=0-", 0), RequestedRange::Unsatisfiable);
+        assert_eq!(requested("bytes=-5", 0), RequestedRange::Unsatisfiable);
     }
 }

@@ -7,7 +7,7 @@ use http::header::{
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode};
 
-use super::range::{Wanted, wanted};
+use super::range::{RequestedRange, requested};
 use super::{Spec, render};
 
 /// Answers a `GET` or `HEAD` for the file that `spec` describes.
@@ -23,7 +23,7 @@ pub fn serve(spec: &Spec, method: &Method, headers: &HeaderMap) -> Response<Byte
         return response;
     }
     let etag = spec.etag();
-    if already_has(headers, &etag) {
+    if is_not_modified(headers, &etag) {
         let mut response = Response::new(Bytes::new());
         *response.status_mut() = StatusCode::NOT_MODIFIED;
         set(&mut response, ETAG, &etag);
@@ -32,13 +32,13 @@ pub fn serve(spec: &Spec, method: &Method, headers: &HeaderMap) -> Response<Byte
     let media = render(spec);
     let file = Bytes::from(media.bytes);
     // Ranges are defined for GET alone, section 14.2.
-    let wanted = match text(headers, &RANGE) {
-        Some(range) if method == Method::GET && may_be_partial(headers, &etag) => {
-            wanted(range, file.len())
+    let requested = match text(headers, &RANGE) {
+        Some(range) if method == Method::GET && allows_range(headers, &etag) => {
+            requested(range, file.len())
         }
-        _ => Wanted::Whole,
+        _ => RequestedRange::Whole,
     };
-    let mut response = answer(&file, wanted);
+    let mut response = answer(&file, requested);
     if response.status() != StatusCode::RANGE_NOT_SATISFIABLE {
         set(&mut response, CONTENT_TYPE, media.content_type);
         set(&mut response, ETAG, &etag);
@@ -50,18 +50,18 @@ pub fn serve(spec: &Spec, method: &Method, headers: &HeaderMap) -> Response<Byte
     response
 }
 
-fn answer(file: &Bytes, wanted: Wanted) -> Response<Bytes> {
+fn answer(file: &Bytes, requested: RequestedRange) -> Response<Bytes> {
     let total = file.len();
-    match wanted {
-        Wanted::Whole => with_body(StatusCode::OK, file.clone()),
-        Wanted::Part { first, last } => {
+    match requested {
+        RequestedRange::Whole => with_body(StatusCode::OK, file.clone()),
+        RequestedRange::Part { first, last } => {
             let part = file.slice(first..=last);
             let mut response = with_body(StatusCode::PARTIAL_CONTENT, part);
             let range = format!("bytes {first}-{last}/{total}");
             set(&mut response, CONTENT_RANGE, &range);
             response
         }
-        Wanted::Unsatisfiable => {
+        RequestedRange::Unsatisfiable => {
             let mut response = empty(StatusCode::RANGE_NOT_SATISFIABLE, 0);
             set(&mut response, CONTENT_RANGE, &format!("bytes */{total}"));
             response
@@ -70,7 +70,7 @@ fn answer(file: &Bytes, wanted: Wanted) -> Response<Bytes> {
 }
 
 /// `If-None-Match`, section 13.1.2: weak comparison with a list, or `*` for any file.
-fn already_has(headers: &HeaderMap, etag: &str) -> bool {
+fn is_not_modified(headers: &HeaderMap, etag: &str) -> bool {
     let lists = headers.get_all(IF_NONE_MATCH).into_iter();
     let mut tags = lists
         .filter_map(|value| value.to_str().ok())
@@ -81,7 +81,7 @@ fn already_has(headers: &HeaderMap, etag: &str) -> bool {
 }
 
 /// `If-Range`, section 13.1.5: strong comparison; a weak tag or a date is no match.
-fn may_be_partial(headers: &HeaderMap, etag: &str) -> bool {
+fn allows_range(headers: &HeaderMap, etag: &str) -> bool {
     match headers.get(IF_RANGE) {
         None => true,
         Some(condition) => condition.as_bytes() == etag.as_bytes(),

@@ -12,7 +12,7 @@ const TIMESCALE: u32 = 1000;
 const MAX_SIDE: u32 = 8192;
 const MAX_DURATION_MS: u64 = 600_000;
 /// Macroblocks of key pictures a second, which bounds what seeking costs in bytes.
-const KEY_MACROBLOCKS_A_SECOND: u32 = 1500;
+const KEY_MACROBLOCKS_PER_SECOND: u32 = 1500;
 
 /// The file for a size (made even) and a duration (ten minutes at most).
 pub(super) fn mp4(width: u32, height: u32, duration_ms: u64, sound: bool, seed: u64) -> Vec<u8> {
@@ -59,7 +59,7 @@ fn picture_track(format: h264::Format, duration_ms: u32, seed: u64) -> Track {
 
 /// Frames from one key picture to the next: two seconds, more for large pictures.
 fn key_interval(format: &h264::Format) -> u32 {
-    let seconds = (format.columns() * format.rows()).div_ceil(KEY_MACROBLOCKS_A_SECOND);
+    let seconds = (format.columns() * format.rows()).div_ceil(KEY_MACROBLOCKS_PER_SECOND);
     seconds.max(2) * FRAMES_PER_SECOND
 }
 
@@ -70,10 +70,10 @@ fn sound_track(duration_ms: u32) -> Track {
         config: aac::CONFIG,
     };
     let duration = duration_ms * (aac::SAMPLE_RATE / 1000);
-    let mut track = Track::new(entry, aac::SAMPLE_RATE, aac::SAMPLES_A_FRAME, duration);
+    let mut track = Track::new(entry, aac::SAMPLE_RATE, aac::SAMPLES_PER_FRAME, duration);
     let (silence, tone) = (aac::silence(), aac::tone());
     for frame in 0..track.samples() {
-        let into_second = frame * aac::SAMPLES_A_FRAME % aac::SAMPLE_RATE;
+        let into_second = frame * aac::SAMPLES_PER_FRAME % aac::SAMPLE_RATE;
         let sounds = into_second < aac::SAMPLE_RATE / 10;
         track.push(&[if sounds { &tone } else { &silence }], true);
     }

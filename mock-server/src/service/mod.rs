@@ -1,28 +1,27 @@
-//! The mock as its faces share it: one engine and one clock behind one lock.
+//! The mock as its faces share it: one simulator and one clock behind one lock.
 //!
-//! The lock is never held while anything waits: what the engine does, it does at once. Answers
-//! that have to wait do so in `waiting`; for a face that cannot wait, `foreseeing` says how long it
+//! The lock is never held while anything waits: what the simulator does, it does at once. Answers
+//! that have to wait do so in `waiting`; for a face that cannot wait, `predict` says how long it
 //! would have been.
 
-mod controls;
-mod delivering;
+mod control_methods;
 #[cfg(feature = "wiremock")]
-mod foreseeing;
+mod predict;
 #[cfg(any(feature = "serve", feature = "in-process"))]
 mod waiting;
+mod webhooks;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::Notify;
 
-pub(crate) use self::delivering::Dispatch;
-#[cfg(feature = "in-process")]
-pub(crate) use self::delivering::Receiver;
 use crate::addresses::Addresses;
 use crate::clock::Clock;
 use crate::control;
-use crate::engine::{Call, Engine, Host, Reply, Time};
+use crate::engine::{Call, Host, Reply, Time};
+use crate::mock_state::{MockState, WebhookDispatch};
+use crate::simulator::Simulator;
 use crate::webhook_route::WebhookRoute;
 
 /// A running mock: what every face has in common, and what the control API does, as methods.
@@ -38,58 +37,51 @@ struct Shared {
     addresses: Addresses,
     /// How long an attempt to deliver a webhook may take, in real time.
     webhook_timeout: Duration,
-    state: Mutex<State>,
-    /// Something happened that a held answer or a courier may have waited for.
-    moved: Notify,
+    state: Mutex<MockState>,
+    /// Something happened that a pending reply or a webhook sender may have waited for.
+    changed: Notify,
     /// Held by whoever moves the clock step by step.
     advancing: tokio::sync::Mutex<()>,
 }
 
-#[derive(Debug)]
-pub(crate) struct State {
-    pub(crate) engine: Engine,
-    pub(crate) clock: Clock,
-    pub(crate) dispatch: Dispatch,
-}
-
 impl Service {
     pub(crate) fn new(
-        engine: Engine,
+        simulator: Simulator,
         clock: Clock,
         addresses: Addresses,
         webhook_routes: Vec<WebhookRoute>,
         webhook_timeout: Duration,
     ) -> Self {
-        let state = Mutex::new(State {
-            engine,
+        let state = Mutex::new(MockState {
+            simulator,
             clock,
-            dispatch: Dispatch::new(webhook_routes),
+            dispatch: WebhookDispatch::new(webhook_routes),
         });
-        let moved = Notify::new();
+        let changed = Notify::new();
         Self {
             shared: Arc::new(Shared {
                 addresses,
                 webhook_timeout,
                 state,
-                moved,
+                changed,
                 advancing: tokio::sync::Mutex::default(),
             }),
         }
     }
 
-    fn take(&self, call: &Call) -> Reply {
+    fn handle(&self, call: &Call) -> Reply {
         let reply = {
             let mut state = self.lock();
             if call.host == Host::Control {
                 let response = control::answer(&mut state, &call.request);
-                Reply::now(response)
+                Reply::immediate(response)
             } else {
                 let now = state.clock.now();
-                state.engine.handle(now, call)
+                state.simulator.handle(now, call)
             }
         };
         if call.request.method() != http::Method::GET {
-            self.shared.moved.notify_waiters();
+            self.shared.changed.notify_waiters();
         }
         reply
     }
@@ -97,7 +89,7 @@ impl Service {
     /// The state as it is now: what has fallen due is done.
     ///
     /// A panic while the lock was held has been reported already, and must not end the others.
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, MockState> {
         let state = self.shared.state.lock();
         let mut state = state.unwrap_or_else(PoisonError::into_inner);
         let now = state.clock.now();
@@ -105,13 +97,13 @@ impl Service {
         state
     }
 
-    fn change<T>(&self, change: impl FnOnce(&mut Engine, Time) -> T) -> T {
+    fn change<T>(&self, change: impl FnOnce(&mut Simulator, Time) -> T) -> T {
         let result = {
             let mut state = self.lock();
             let now = state.clock.now();
-            change(&mut state.engine, now)
+            change(&mut state.simulator, now)
         };
-        self.shared.moved.notify_waiters();
+        self.shared.changed.notify_waiters();
         result
     }
 }

@@ -8,22 +8,22 @@ use tokio::join;
 use tokio::task::yield_now;
 
 use super::*;
-use crate::clock::{Pace, Speed, Ticks};
+use crate::clock::{ClockMode, Speed, TimeSource};
 use crate::engine::{Fault, FaultKind};
 use crate::setup::Setup;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-fn service(pace: Pace) -> Service {
+fn service(clock_mode: ClockMode) -> Service {
     let hosts = ["open", "developer", "media", "control"];
     let addresses = Addresses::new(hosts.map(|host| format!("https://{host}.svc.invalid")));
     Setup::default()
-        .pace(pace)
-        .service(Ticks::runtime(), addresses)
+        .clock_mode(clock_mode)
+        .service(TimeSource::runtime(), addresses)
 }
 
 fn fast(factor: f64) -> Service {
-    service(Pace::Real(Speed::new(factor).unwrap()))
+    service(ClockMode::Real(Speed::new(factor).unwrap()))
 }
 
 fn open(method: &str, path: &str, body: Option<Value>) -> Call {
@@ -67,7 +67,8 @@ async fn settled() {
 
 /// Real time that passed; under the paused clock, exact.
 async fn timed<T>(future: impl Future<Output = T>) -> (T, Duration) {
-    let stopwatch = crate::clock::Clock::start(Pace::default(), Ticks::runtime(), Time::default());
+    let stopwatch =
+        crate::clock::Clock::start(ClockMode::default(), TimeSource::runtime(), Time::default());
     let result = future.await;
     (result, stopwatch.now().since(Time::default()))
 }
@@ -86,7 +87,7 @@ async fn a_sync_submit_waits_for_its_job_in_service_time() {
 
 #[tokio::test(start_paused = true)]
 async fn a_sync_submit_waits_until_a_manual_clock_is_advanced() {
-    let service = service(Pace::Manual);
+    let service = service(ClockMode::Manual);
     let advance = async {
         settled().await;
         service.advance(SECOND).unwrap();
@@ -100,7 +101,7 @@ async fn a_sync_submit_waits_until_a_manual_clock_is_advanced() {
 
 #[tokio::test(start_paused = true)]
 async fn a_wait_that_is_over_gets_the_receipt() {
-    let service = service(Pace::Manual);
+    let service = service(ClockMode::Manual);
     let body = json!({
         "model": "video-f", "prompt": "a fox [mock:seconds=100]",
         "mode": "subscribe", "wait_timeout_seconds": 5,
@@ -116,7 +117,7 @@ async fn a_wait_that_is_over_gets_the_receipt() {
 
 #[tokio::test(start_paused = true)]
 async fn what_ends_the_job_ends_the_wait() {
-    let service = service(Pace::Manual);
+    let service = service(ClockMode::Manual);
     let cancel = async {
         settled().await;
         let id = service.jobs()[0]["id"].as_str().unwrap().to_owned();
@@ -130,7 +131,7 @@ async fn what_ends_the_job_ends_the_wait() {
 
 #[tokio::test(start_paused = true)]
 async fn a_delay_is_real_time_and_holds_up_nobody_else() {
-    let service = service(Pace::Manual);
+    let service = service(ClockMode::Manual);
     service.add_fault(fault(FaultKind::Delay)).unwrap();
     let late = timed(service.call(open("GET", "/v1/jobs", None)));
     let other = async {
@@ -146,7 +147,7 @@ async fn a_delay_is_real_time_and_holds_up_nobody_else() {
 async fn a_face_that_cannot_wait_is_told_how_long_and_what_then() {
     let service = fast(20.0);
     service.add_fault(fault(FaultKind::Delay)).unwrap();
-    let reply = service.foresee(&image("sync"));
+    let reply = service.predict(&image("sync"));
     assert_eq!(status(&reply.response), 200);
     assert_eq!(reply.delay, 3 * SECOND + SECOND / 10);
     assert_eq!(service.jobs()[0]["status"], "queued");
@@ -154,14 +155,14 @@ async fn a_face_that_cannot_wait_is_told_how_long_and_what_then() {
 
 #[tokio::test(start_paused = true)]
 async fn nothing_is_foreseen_of_a_manual_clock() {
-    let reply = service(Pace::Manual).foresee(&image("sync"));
+    let reply = service(ClockMode::Manual).predict(&image("sync"));
     assert_eq!(status(&reply.response), 202);
     assert_eq!(reply.delay, Duration::ZERO);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_panic_in_one_request_does_not_end_the_others() {
-    let service = service(Pace::Manual);
+    let service = service(ClockMode::Manual);
     let panic = || service.change(|_, _| panic!("of a test"));
     assert!(catch_unwind(AssertUnwindSafe(panic)).is_err());
     let answer = service.call(open("GET", "/v1/jobs", None)).await;
@@ -170,7 +171,7 @@ async fn a_panic_in_one_request_does_not_end_the_others() {
 
 #[tokio::test(start_paused = true)]
 async fn the_journal_does_not_grow_without_end() {
-    let service = service(Pace::Manual);
+    let service = service(ClockMode::Manual);
     for _ in 0..10_050 {
         service.call(open("GET", "/v1/jobs", None)).await;
     }
@@ -181,10 +182,10 @@ async fn the_journal_does_not_grow_without_end() {
 
 #[tokio::test(start_paused = true)]
 async fn a_state_goes_from_one_mock_to_another() {
-    let one = service(Pace::Manual);
+    let one = service(ClockMode::Manual);
     one.call(image("async")).await;
     one.advance(SECOND).unwrap();
-    let another = service(Pace::Manual);
+    let another = service(ClockMode::Manual);
     another.restore(one.snapshot()).unwrap();
     assert_eq!(another.now(), one.now());
     assert_eq!(another.jobs(), one.jobs());

@@ -7,23 +7,23 @@ use tokio::time::{sleep, timeout};
 
 use super::Service;
 use crate::control;
-use crate::engine::{Call, Hold, Host, Reply};
+use crate::engine::{Call, Host, PendingReply, Reply};
 
 impl Service {
     /// Answers a request of any host, after as long as that takes. There is nothing left to wait
     /// for.
     pub(crate) async fn call(&self, call: Call) -> Reply {
         if call.host == Host::Control
-            && let Some(span) = control::asked_to_advance(&call.request)
+            && let Some(span) = control::requested_advance(&call.request)
             && self.advance_and_deliver(span).await.is_ok()
         {
-            return Reply::now(control::clock(&mut self.lock()));
+            return Reply::immediate(control::clock(&mut self.lock()));
         }
-        let mut reply = self.take(&call);
+        let mut reply = self.handle(&call);
         drop(call);
         let delay = reply.delay;
-        if let Some(hold) = reply.hold {
-            reply = self.held(hold).await;
+        if let Some(pending) = reply.pending {
+            reply = self.wait_for_reply(pending).await;
         }
         if !delay.is_zero() {
             sleep(delay).await;
@@ -34,25 +34,25 @@ impl Service {
         }
     }
 
-    async fn held(&self, mut hold: Hold) -> Reply {
+    async fn wait_for_reply(&self, mut pending: PendingReply) -> Reply {
         loop {
-            let mut moved = pin!(self.shared.moved.notified());
+            let mut changed = pin!(self.shared.changed.notified());
             // From here on nothing that happens is missed.
-            moved.as_mut().enable();
+            changed.as_mut().enable();
             let wait = {
                 let mut state = self.lock();
                 let now = state.clock.now();
-                let reply = state.engine.resume(now, &hold);
-                let Some(longer) = reply.hold else {
+                let reply = state.simulator.resume(now, &pending);
+                let Some(longer) = reply.pending else {
                     return reply;
                 };
-                hold = longer;
-                state.clock.real_until(hold.until)
+                pending = longer;
+                state.clock.real_time_until(pending.until)
             };
             match wait {
                 // Whether it was the time or the notice is found out above.
-                Some(wait) => drop(timeout(wait, moved).await),
-                None => moved.await,
+                Some(wait) => drop(timeout(wait, changed).await),
+                None => changed.await,
             }
         }
     }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use svc_sdk::types::Usd;
 
 use super::tools::Tool;
-use crate::api::failure::Failure;
+use crate::api::api_error::ApiError;
 
 /// A tool's arguments.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,7 +15,7 @@ pub(super) struct Arguments(Map<String, Value>);
 impl Arguments {
     /// The arguments, if the tool takes each of them. What they have to be is judged by those that
     /// read them.
-    pub(super) fn of(tool: &Tool, arguments: Map<String, Value>) -> Result<Self, Failure> {
+    pub(super) fn parse(tool: &Tool, arguments: Map<String, Value>) -> Result<Self, ApiError> {
         let schema = tool.input_schema();
         let known = |name: &str| {
             schema
@@ -25,49 +25,49 @@ impl Arguments {
         match arguments.keys().find(|name| !known(name)) {
             Some(name) => {
                 let problem = format!("is not an argument of {}", tool.name);
-                Err(Failure::field(name, problem))
+                Err(ApiError::field(name, problem))
             }
             None => Ok(Self(arguments)),
         }
     }
 
     /// Takes out an identifier, which has to be there.
-    pub(super) fn take_id(&mut self, name: &str) -> Result<String, Failure> {
+    pub(super) fn take_id(&mut self, name: &str) -> Result<String, ApiError> {
         let id = self.take_text(name)?;
         id.filter(|id| !id.is_empty())
-            .ok_or_else(|| Failure::field(name, "is required"))
+            .ok_or_else(|| ApiError::field(name, "is required"))
     }
 
     /// Takes out a text, if it is there.
-    pub(super) fn take_text(&mut self, name: &str) -> Result<Option<String>, Failure> {
+    pub(super) fn take_text(&mut self, name: &str) -> Result<Option<String>, ApiError> {
         match self.0.remove(name) {
             None => Ok(None),
             Some(Value::String(text)) => Ok(Some(text)),
-            Some(_) => Err(Failure::field(name, "must be a string")),
+            Some(_) => Err(ApiError::field(name, "must be a string")),
         }
     }
 
     /// Takes out what the call may cost at most.
-    pub(super) fn take_ceiling(&mut self) -> Result<Option<Usd>, Failure> {
-        let Some(ceiling) = self.0.remove("max_spend_usd") else {
+    pub(super) fn take_max_spend(&mut self) -> Result<Option<Usd>, ApiError> {
+        let Some(max_spend) = self.0.remove("max_spend_usd") else {
             return Ok(None);
         };
-        let amount = ceiling
+        let amount = max_spend
             .as_number()
             .and_then(|amount| amount.to_string().parse().ok())
             .filter(|amount| *amount >= Usd::ZERO);
         let problem = "must be a number of dollars, with at most six decimal places";
-        let amount = amount.ok_or_else(|| Failure::field("max_spend_usd", problem))?;
+        let amount = amount.ok_or_else(|| ApiError::field("max_spend_usd", problem))?;
         Ok(Some(amount))
     }
 
     /// Takes out the idempotency key, as the header in which the operation looks for it.
-    pub(super) fn take_key(&mut self) -> Result<HeaderMap, Failure> {
+    pub(super) fn take_key(&mut self) -> Result<HeaderMap, ApiError> {
         let mut headers = HeaderMap::new();
         if let Some(key) = self.take_text("idempotency_key")? {
             let problem = "must be 1 to 255 printable ASCII characters";
             let key = HeaderValue::from_str(&key)
-                .map_err(|_| Failure::field("idempotency_key", problem))?;
+                .map_err(|_| ApiError::field("idempotency_key", problem))?;
             headers.insert("idempotency-key", key);
         }
         Ok(headers)
@@ -86,9 +86,9 @@ mod tests {
     use super::*;
     use crate::api::mcp::tools::TOOLS;
 
-    fn of(name: &str, arguments: Value) -> Result<Arguments, Failure> {
+    fn of(name: &str, arguments: Value) -> Result<Arguments, ApiError> {
         let tool = TOOLS.iter().find(|tool| tool.name == name).unwrap();
-        Arguments::of(tool, arguments.as_object().unwrap().clone())
+        Arguments::parse(tool, arguments.as_object().unwrap().clone())
     }
 
     #[test]
@@ -99,7 +99,7 @@ mod tests {
         )
         .unwrap();
         assert_eq!(
-            arguments.take_ceiling().unwrap(),
+            arguments.take_max_spend().unwrap(),
             Some(Usd::from_micros(500_000))
         );
         assert_eq!(arguments.take_key().unwrap()["idempotency-key"], "k 1");
@@ -109,21 +109,21 @@ mod tests {
     #[test]
     fn each_has_its_own_complaint() {
         let unknown = of("image_generate", json!({"mode": "sync"})).unwrap_err();
-        assert_eq!(unknown.about(), Some("mode"));
+        assert_eq!(unknown.field_name(), Some("mode"));
         for limit in [json!("1"), json!(-1), json!(null), json!(0.000_000_1)] {
             let mut arguments = of("image_generate", json!({"max_spend_usd": limit})).unwrap();
-            let failure = arguments.take_ceiling().unwrap_err();
-            assert_eq!(failure.about(), Some("max_spend_usd"), "{limit}");
+            let error = arguments.take_max_spend().unwrap_err();
+            assert_eq!(error.field_name(), Some("max_spend_usd"), "{limit}");
         }
         for key in [json!(1), json!("a\u{0}"), json!("a\n")] {
             let mut arguments = of("image_generate", json!({"idempotency_key": key})).unwrap();
-            let failure = arguments.take_key().unwrap_err();
-            assert_eq!(failure.about(), Some("idempotency_key"), "{key}");
+            let error = arguments.take_key().unwrap_err();
+            assert_eq!(error.field_name(), Some("idempotency_key"), "{key}");
         }
         for id in [json!({}), json!({"job_id": ""}), json!({"job_id": 1})] {
             let mut arguments = of("jobs_status", id).unwrap();
-            let failure = arguments.take_id("job_id").unwrap_err();
-            assert_eq!(failure.about(), Some("job_id"));
+            let error = arguments.take_id("job_id").unwrap_err();
+            assert_eq!(error.field_name(), Some("job_id"));
         }
     }
 }

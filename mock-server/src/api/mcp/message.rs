@@ -2,12 +2,12 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::api::json;
+use crate::api::strict_json;
 
 /// What a client may send.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Message {
-    Request(Ask),
+    Request(RpcRequest),
     Notification,
     /// The answer to a request; this server sends none.
     Response,
@@ -15,7 +15,7 @@ pub(super) enum Message {
 
 /// A request.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Ask {
+pub(super) struct RpcRequest {
     /// A string or an integer.
     pub(super) id: Value,
     pub(super) method: String,
@@ -93,7 +93,7 @@ pub(super) fn result(id: &Value, result: Value) -> Value {
 /// Reads the one message of a body. A refusal comes with the id that it answers, or `null`.
 pub(super) fn read(body: &[u8]) -> Result<Message, (Value, RpcError)> {
     let unnamed = |error| (Value::Null, error);
-    let message = json::parse(body)
+    let message = strict_json::parse(body)
         .map_err(|error| unnamed(RpcError::parse(format!("This is no sound JSON: {error}"))))?;
     let Value::Object(mut fields) = message else {
         let text = match message {
@@ -130,7 +130,7 @@ pub(super) fn read(body: &[u8]) -> Result<Message, (Value, RpcError)> {
     };
     match id {
         None => Ok(Message::Notification),
-        Some(id) if is_id(&id) => Ok(Message::Request(Ask { id, method, params })),
+        Some(id) if is_id(&id) => Ok(Message::Request(RpcRequest { id, method, params })),
         Some(_) => Err(invalid("`id` must be a string or an integer.")),
     }
 }
@@ -143,7 +143,7 @@ fn is_id(id: &Value) -> bool {
 mod tests {
     use super::*;
 
-    fn refused(body: &str) -> (Value, i64) {
+    fn rejected(body: &str) -> (Value, i64) {
         let (id, error) = read(body.as_bytes()).unwrap_err();
         (id, error.code)
     }
@@ -151,12 +151,12 @@ mod tests {
     #[test]
     fn a_message_is_a_request_a_notification_or_an_answer() {
         let request = read(br#"{"jsonrpc": "2.0", "id": "a", "method": "ping"}"#);
-        let ask = Ask {
+        let message = RpcRequest {
             id: json!("a"),
             method: "ping".to_owned(),
             params: Map::new(),
         };
-        assert_eq!(request, Ok(Message::Request(ask)));
+        assert_eq!(request, Ok(Message::Request(message)));
         for (body, expected) in [
             (
                 r#"{"jsonrpc": "2.0", "method": "notifications/initialized"}"#,
@@ -212,7 +212,7 @@ mod tests {
             ),
         ];
         for (body, id, code) in rows {
-            assert_eq!(refused(body), (id, code), "{body}");
+            assert_eq!(rejected(body), (id, code), "{body}");
         }
     }
 }

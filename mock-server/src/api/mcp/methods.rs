@@ -2,13 +2,14 @@
 
 use serde_json::{Map, Value, json};
 
-use super::message::{Ask, RpcError};
-use super::revision::{Era, PREVIOUS, SUPPORTED};
+use super::message::{RpcError, RpcRequest};
+use super::request::McpRequest;
+use super::revision::{PREVIOUS, Revision, SUPPORTED};
 use super::tools::{TOOLS, Tool};
-use super::{Exchange, perform, results};
+use super::{call_tool, results};
 
 /// How long a client may rely on the list of tools, which never changes.
-const FRESH_MS: u64 = 300_000;
+const CACHE_TTL_MS: u64 = 300_000;
 
 /// What a model is told of the server as a whole.
 const INSTRUCTIONS: &str = "Generates images, videos and music, and runs agents. A tool that \
@@ -18,18 +19,22 @@ max_spend_usd to limit what a call may cost, and repeat a call whose outcome is 
 same idempotency_key.";
 
 /// Answers a request.
-pub(super) fn answer(exchange: &mut Exchange<'_>, era: Era, ask: &Ask) -> Result<Value, RpcError> {
-    let result = match (ask.method.as_str(), era) {
-        ("initialize", Era::Handshake) => initialize(&ask.params)?,
-        ("ping", Era::Handshake) => json!({}),
-        ("server/discover", Era::Stateless) => discover(),
-        ("tools/list", _) => list(&ask.params, era)?,
-        ("tools/call", _) => call(exchange, &ask.params)?,
+pub(super) fn answer(
+    request: &mut McpRequest<'_>,
+    revision: Revision,
+    rpc_request: &RpcRequest,
+) -> Result<Value, RpcError> {
+    let result = match (rpc_request.method.as_str(), revision) {
+        ("initialize", Revision::Handshake) => initialize(&rpc_request.params)?,
+        ("ping", Revision::Handshake) => json!({}),
+        ("server/discover", Revision::Stateless) => discover(),
+        ("tools/list", _) => list(&rpc_request.params, revision)?,
+        ("tools/call", _) => call(request, &rpc_request.params)?,
         (method, _) => return Err(RpcError::method_not_found(method)),
     };
-    Ok(match era {
-        Era::Handshake => result,
-        Era::Stateless => complete(result),
+    Ok(match revision {
+        Revision::Handshake => result,
+        Revision::Stateless => complete(result),
     })
 }
 
@@ -70,7 +75,7 @@ fn discover() -> Value {
         "supportedVersions": SUPPORTED,
         "capabilities": capabilities(),
         "instructions": INSTRUCTIONS,
-        "ttlMs": FRESH_MS,
+        "ttlMs": CACHE_TTL_MS,
         "cacheScope": "public",
     })
 }
@@ -87,20 +92,20 @@ fn server_info() -> Value {
     })
 }
 
-fn list(params: &Map<String, Value>, era: Era) -> Result<Value, RpcError> {
+fn list(params: &Map<String, Value>, revision: Revision) -> Result<Value, RpcError> {
     if params.get("cursor").is_some_and(|cursor| !cursor.is_null()) {
         return Err(RpcError::invalid_params("There is one page of tools only."));
     }
     let tools: Vec<Value> = TOOLS.iter().map(Tool::view).collect();
     let mut result = json!({"tools": tools});
-    if let (Era::Stateless, Some(fields)) = (era, result.as_object_mut()) {
-        fields.insert("ttlMs".to_owned(), json!(FRESH_MS));
+    if let (Revision::Stateless, Some(fields)) = (revision, result.as_object_mut()) {
+        fields.insert("ttlMs".to_owned(), json!(CACHE_TTL_MS));
         fields.insert("cacheScope".to_owned(), json!("public"));
     }
     Ok(result)
 }
 
-fn call(exchange: &mut Exchange<'_>, params: &Map<String, Value>) -> Result<Value, RpcError> {
+fn call(request: &mut McpRequest<'_>, params: &Map<String, Value>) -> Result<Value, RpcError> {
     let Some(name) = params.get("name").and_then(Value::as_str) else {
         return Err(RpcError::invalid_params("`name` must be that of a tool."));
     };
@@ -113,11 +118,11 @@ fn call(exchange: &mut Exchange<'_>, params: &Map<String, Value>) -> Result<Valu
         Some(Value::Object(arguments)) => arguments.clone(),
         Some(_) => return Err(RpcError::invalid_params("`arguments` must be an object.")),
     };
-    let (host, request_id) = (exchange.call.host, exchange.request_id);
-    Ok(match perform::perform(exchange, tool, arguments) {
+    let (host, request_id) = (request.call.host, request.request_id);
+    Ok(match call_tool::call_tool(request, tool, arguments) {
         Ok(structured) => results::success(structured),
         // What goes wrong in a tool is for the model to read.
-        Err(failure) => results::failure(&failure.body(host, request_id)),
+        Err(error) => results::error(&error.body(host, request_id)),
     })
 }
 

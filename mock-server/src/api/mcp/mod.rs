@@ -5,12 +5,14 @@
 //! operation would have been by its own path: same checks, same idempotency keys, same errors.
 
 mod arguments;
+mod call_tool;
 mod message;
 mod methods;
-mod perform;
+mod request;
 mod results;
 mod revision;
 mod schemas;
+mod tool_action;
 mod tools;
 mod transport;
 
@@ -19,56 +21,46 @@ use http::Response;
 use serde_json::Value;
 
 use self::message::{Message, RpcError};
-use self::revision::Era;
-use super::answer::{Headers, json_response, refusal, set};
-use super::gate;
-use crate::engine::keys::ApiKey;
-use crate::engine::{Call, Hosts, State};
-
-/// A request that was let in, and by whose key.
-pub(super) struct Exchange<'a> {
-    pub(super) state: &'a mut State,
-    pub(super) hosts: &'a Hosts,
-    pub(super) call: &'a Call,
-    pub(super) caller: &'a ApiKey,
-    pub(super) request_id: &'a str,
-}
+pub(super) use self::request::McpRequest;
+use self::revision::Revision;
+use super::request_checks;
+use super::response::{Headers, error_response, json_response, set};
 
 /// `POST {mcp_url}`; `headers` tell how the key stands with its reads.
-pub(super) fn answer(exchange: &mut Exchange<'_>, headers: &Headers) -> Response<Bytes> {
-    if let Err(failure) = gate::check_body(exchange.call) {
-        return refusal(exchange.call.host, exchange.request_id, headers, &failure);
+pub(super) fn answer(request: &mut McpRequest<'_>, headers: &Headers) -> Response<Bytes> {
+    if let Err(error) = request_checks::check_body(request.call) {
+        return error_response(request.call.host, request.request_id, headers, &error);
     }
-    let request = &exchange.call.request;
-    if let Err(refused) = transport::check(request.headers(), exchange.hosts) {
-        let body = refused.error.body(&Value::Null);
-        return json_response(refused.status, exchange.request_id, headers, &body);
+    let http_request = &request.call.request;
+    if let Err(rejected) = transport::check(http_request.headers(), request.hosts) {
+        let body = rejected.error.body(&Value::Null);
+        return json_response(rejected.status, request.request_id, headers, &body);
     }
-    let message = match message::read(request.body()) {
+    let message = match message::read(http_request.body()) {
         Ok(message) => message,
         Err((id, error)) => {
-            return json_response(400, exchange.request_id, headers, &error.body(&id));
+            return json_response(400, request.request_id, headers, &error.body(&id));
         }
     };
-    let ask = match message {
-        Message::Request(ask) => ask,
+    let rpc_request = match message {
+        Message::Request(rpc_request) => rpc_request,
         // There is nothing here that a notification or a late answer could change.
-        Message::Notification | Message::Response => return accepted(exchange.request_id, headers),
+        Message::Notification | Message::Response => return accepted(request.request_id, headers),
     };
-    let era = Era::of(&ask, request.headers());
-    let status_of = |error: &RpcError| match &era {
-        Ok(Era::Handshake) => 200,
+    let revision = Revision::detect(&rpc_request, http_request.headers());
+    let status_of = |error: &RpcError| match &revision {
+        Ok(Revision::Handshake) => 200,
         _ => error.status(),
     };
-    let outcome = match &era {
-        Ok(era) => methods::answer(exchange, *era, &ask),
+    let outcome = match &revision {
+        Ok(revision) => methods::answer(request, *revision, &rpc_request),
         Err(error) => Err(error.clone()),
     };
     let (status, body) = match outcome {
-        Ok(result) => (200, message::result(&ask.id, result)),
-        Err(error) => (status_of(&error), error.body(&ask.id)),
+        Ok(result) => (200, message::result(&rpc_request.id, result)),
+        Err(error) => (status_of(&error), error.body(&rpc_request.id)),
     };
-    json_response(status, exchange.request_id, headers, &body)
+    json_response(status, request.request_id, headers, &body)
 }
 
 /// `202`, without a body.

@@ -12,7 +12,7 @@ pub(super) fn success(structured: Value) -> Value {
 
 /// Why a tool did nothing: the service's error envelope as text. It is no structured content, as
 /// clients hold that against the output schema even where it is an error.
-pub(super) fn failure(envelope: &Value) -> Value {
+pub(super) fn error(envelope: &Value) -> Value {
     json!({"content": [text(envelope)], "isError": true})
 }
 
@@ -46,15 +46,15 @@ mod tests {
             result["content"][1],
             json!({"type": "resource_link", "uri": "https://media.example/a.png", "name": "art_1", "mimeType": "image/png"})
         );
-        let said: Value =
+        let caption_text: Value =
             serde_json::from_str(result["content"][0]["text"].as_str().unwrap()).unwrap();
-        assert_eq!(said, result["structuredContent"]);
+        assert_eq!(caption_text, result["structuredContent"]);
     }
 
     #[test]
     fn an_error_is_text() {
         let envelope = json!({"error": {"code": "rate_limited"}});
-        let result = failure(&envelope);
+        let result = error(&envelope);
         assert_eq!(result["isError"], true);
         assert_eq!(result["content"][0]["text"], envelope.to_string());
         assert!(result.get("structuredContent").is_none());

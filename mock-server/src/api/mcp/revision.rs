@@ -4,8 +4,8 @@
 use http::HeaderMap;
 use serde_json::{Map, Value};
 
-use super::message::{Ask, RpcError};
-use crate::engine::deliveries::base64;
+use super::message::{RpcError, RpcRequest};
+use crate::engine::base64::base64;
 
 /// The current revision.
 pub(super) const CURRENT: &str = "2026-07-28";
@@ -19,21 +19,21 @@ const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
 /// How a revision is spoken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Era {
+pub(super) enum Revision {
     /// Every request carries its revision in `_meta`, and headers that repeat what is in it.
     Stateless,
     /// After `initialize`, with the revision in a header.
     Handshake,
 }
 
-impl Era {
+impl Revision {
     /// How this request is spoken. A header that names no revision leaves the older way, as its
     /// own clients send none with `initialize`.
-    pub(super) fn of(ask: &Ask, headers: &HeaderMap) -> Result<Self, RpcError> {
-        let meta = ask.params.get("_meta").and_then(Value::as_object);
-        let said = meta.and_then(|meta| meta.get(VERSION));
+    pub(super) fn detect(rpc_request: &RpcRequest, headers: &HeaderMap) -> Result<Self, RpcError> {
+        let meta = rpc_request.params.get("_meta").and_then(Value::as_object);
+        let requested = meta.and_then(|meta| meta.get(VERSION));
         let header = single(headers, "mcp-protocol-version")?;
-        match (said, header) {
+        match (requested, header) {
             (None, None) => Ok(Self::Handshake),
             (None, Some(PREVIOUS)) => Ok(Self::Handshake),
             (None, Some(CURRENT)) => {
@@ -41,28 +41,28 @@ impl Era {
                 Err(RpcError::invalid_params(message))
             }
             (None, Some(other)) => Err(RpcError::unsupported_version(other, &SUPPORTED)),
-            (Some(said), header) => stateless(ask, meta, said, header, headers),
+            (Some(requested), header) => stateless(rpc_request, meta, requested, header, headers),
         }
     }
 }
 
 fn stateless(
-    ask: &Ask,
+    rpc_request: &RpcRequest,
     meta: Option<&Map<String, Value>>,
-    said: &Value,
+    requested: &Value,
     header: Option<&str>,
     headers: &HeaderMap,
-) -> Result<Era, RpcError> {
-    if header.is_none() || header != said.as_str() {
+) -> Result<Revision, RpcError> {
+    if header.is_none() || header != requested.as_str() {
         let message = "MCP-Protocol-Version must be the revision in `params._meta`.";
         return Err(RpcError::header_mismatch(message));
     }
-    if single(headers, "mcp-method")? != Some(ask.method.as_str()) {
+    if single(headers, "mcp-method")? != Some(rpc_request.method.as_str()) {
         let message = "Mcp-Method must be the method of the message.";
         return Err(RpcError::header_mismatch(message));
     }
-    if ask.method == "tools/call"
-        && let Some(name) = ask.params.get("name").and_then(Value::as_str)
+    if rpc_request.method == "tools/call"
+        && let Some(name) = rpc_request.params.get("name").and_then(Value::as_str)
     {
         let header = single(headers, "mcp-name")?;
         // A name may be written in base64, and is compared decoded.
@@ -72,7 +72,7 @@ fn stateless(
             return Err(RpcError::header_mismatch(message));
         }
     }
-    match said.as_str() {
+    match requested.as_str() {
         Some(CURRENT) => {}
         other => {
             let requested = other.unwrap_or_default();
@@ -81,7 +81,7 @@ fn stateless(
     }
     let capabilities = meta.and_then(|meta| meta.get(CAPABILITIES));
     match capabilities {
-        Some(Value::Object(_)) => Ok(Era::Stateless),
+        Some(Value::Object(_)) => Ok(Revision::Stateless),
         _ => {
             let message = format!("`params._meta` must have `{CAPABILITIES}`, an object.");
             Err(RpcError::invalid_params(message))
@@ -111,37 +111,41 @@ mod tests {
 
     use super::*;
 
-    fn ask(method: &str, params: Value) -> Ask {
-        Ask {
+    fn message(method: &str, params: Value) -> RpcRequest {
+        RpcRequest {
             id: json!(1),
             method: method.to_owned(),
             params: params.as_object().unwrap().clone(),
         }
     }
 
-    fn era(ask: &Ask, headers: &[(&str, &str)]) -> Result<Era, Value> {
+    fn revision(rpc_request: &RpcRequest, headers: &[(&str, &str)]) -> Result<Revision, Value> {
         let mut map = HeaderMap::new();
         for (name, value) in headers {
             let name: HeaderName = name.parse().unwrap();
             map.append(name, HeaderValue::from_str(value).unwrap());
         }
-        Era::of(ask, &map).map_err(|error| error.body(&Value::Null)["error"]["code"].take())
+        Revision::detect(rpc_request, &map)
+            .map_err(|error| error.body(&Value::Null)["error"]["code"].take())
     }
 
-    fn call(meta: Value) -> Ask {
-        ask("tools/call", json!({"name": "jobs_status", "_meta": meta}))
+    fn call(meta: Value) -> RpcRequest {
+        message("tools/call", json!({"name": "jobs_status", "_meta": meta}))
     }
 
     #[test]
     fn the_way_of_speaking_is_known_by_the_request() {
-        let plain = ask("ping", json!({}));
-        assert_eq!(era(&plain, &[]), Ok(Era::Handshake));
+        let plain = message("ping", json!({}));
+        assert_eq!(revision(&plain, &[]), Ok(Revision::Handshake));
         let version = "mcp-protocol-version";
-        assert_eq!(era(&plain, &[(version, PREVIOUS)]), Ok(Era::Handshake));
-        assert_eq!(era(&plain, &[(version, CURRENT)]), Err(json!(-32602)));
+        assert_eq!(
+            revision(&plain, &[(version, PREVIOUS)]),
+            Ok(Revision::Handshake)
+        );
+        assert_eq!(revision(&plain, &[(version, CURRENT)]), Err(json!(-32602)));
         for other in ["2025-03-26", "1900-01-01", ""] {
             assert_eq!(
-                era(&plain, &[(version, other)]),
+                revision(&plain, &[(version, other)]),
                 Err(json!(-32022)),
                 "{other}"
             );
@@ -152,10 +156,10 @@ mod tests {
             ("mcp-method", "tools/call"),
             ("mcp-name", "jobs_status"),
         ];
-        assert_eq!(era(&whole, &headers), Ok(Era::Stateless));
+        assert_eq!(revision(&whole, &headers), Ok(Revision::Stateless));
         let mut encoded = headers;
         encoded[2].1 = "=?base64?am9ic19zdGF0dXM=?=";
-        assert_eq!(era(&whole, &encoded), Ok(Era::Stateless));
+        assert_eq!(revision(&whole, &encoded), Ok(Revision::Stateless));
     }
 
     #[test]
@@ -169,12 +173,16 @@ mod tests {
         for place in 0..good.len() {
             let mut missing = good.to_vec();
             missing.remove(place);
-            assert_eq!(era(&whole, &missing), Err(json!(-32020)), "{missing:?}");
+            assert_eq!(
+                revision(&whole, &missing),
+                Err(json!(-32020)),
+                "{missing:?}"
+            );
             let mut other = good;
             other[place].1 = "other";
-            assert_eq!(era(&whole, &other), Err(json!(-32020)), "{other:?}");
+            assert_eq!(revision(&whole, &other), Err(json!(-32020)), "{other:?}");
             let twice = [&good[..], &good[place..=place]].concat();
-            assert_eq!(era(&whole, &twice), Err(json!(-32020)), "{twice:?}");
+            assert_eq!(revision(&whole, &twice), Err(json!(-32020)), "{twice:?}");
         }
     }
 
@@ -188,10 +196,10 @@ mod tests {
             ]
         };
         let bare = call(json!({VERSION: CURRENT}));
-        assert_eq!(era(&bare, &headers(CURRENT)), Err(json!(-32602)));
+        assert_eq!(revision(&bare, &headers(CURRENT)), Err(json!(-32602)));
         let old = call(json!({VERSION: "2030-01-01", CAPABILITIES: {}}));
-        assert_eq!(era(&old, &headers("2030-01-01")), Err(json!(-32022)));
+        assert_eq!(revision(&old, &headers("2030-01-01")), Err(json!(-32022)));
         let number = call(json!({VERSION: 7, CAPABILITIES: {}}));
-        assert_eq!(era(&number, &headers(CURRENT)), Err(json!(-32020)));
+        assert_eq!(revision(&number, &headers(CURRENT)), Err(json!(-32020)));
     }
 }

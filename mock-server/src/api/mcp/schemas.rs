@@ -1,19 +1,19 @@
 //! What the tools take and give, as JSON Schemas. Ranges and choices are those by which the
 //! operation judges the same fields.
 
+use crate::engine::profiles::Range;
 use serde_json::{Map, Value, json};
 use svc_sdk::contract::Operation;
 use svc_sdk::contract::limits::{
     MAX_RUN_INPUT_KEYS, MAX_SPEND_CAP_USD, REFERENCE_IMAGE_URLS, REFERENCE_VIDEO_URLS,
 };
 
-use super::tools::Does;
-use crate::engine::canonical::{IMAGE_1, MUSIC_SECONDS, VIDEO_1};
+use super::tool_action::ToolAction;
 use crate::engine::models::Model;
-use crate::engine::profiles::Range;
+use crate::engine::versioned_models::{IMAGE_1, MUSIC_SECONDS, VIDEO_1};
 
 /// The fields of a generation, in the order in which they are shown.
-const OF_A_MODEL: [&str; 10] = [
+const GENERATION_FIELDS: [&str; 10] = [
     "prompt",
     "image_url",
     "end_image_url",
@@ -27,22 +27,22 @@ const OF_A_MODEL: [&str; 10] = [
 ];
 
 /// What a tool takes. Nothing else is taken.
-pub(super) fn input(does: Does, is_paid: bool) -> Value {
-    let (mut properties, required): (Map<_, _>, &[&str]) = match does {
-        Does::Submit(Operation::Image1Generate) => (of_model(&IMAGE_1), &["prompt"]),
-        Does::Submit(Operation::Video1Generate) => (of_model(&VIDEO_1), &["prompt"]),
-        Does::Submit(_) => (of_music(), &["prompt"]),
-        Does::RunFormat => (of_format_run(), &["format_id"]),
-        Does::Complete => (
-            of_completion(),
+pub(super) fn input(action: ToolAction, is_paid: bool) -> Value {
+    let (mut properties, required): (Map<_, _>, &[&str]) = match action {
+        ToolAction::Submit(Operation::Image1Generate) => (generation_fields(&IMAGE_1), &["prompt"]),
+        ToolAction::Submit(Operation::Video1Generate) => (generation_fields(&VIDEO_1), &["prompt"]),
+        ToolAction::Submit(_) => (music_fields(), &["prompt"]),
+        ToolAction::RunFormat => (format_run_fields(), &["format_id"]),
+        ToolAction::Complete => (
+            completion_fields(),
             &["instruction", "generation_spend_cap_usd"],
         ),
-        Does::ReadJob(_) => (named("job_id", text("The job.")), &["job_id"]),
-        Does::RunStatus | Does::RunResult => (of_run_read(), &["run_id"]),
-        Does::Read(..) => (Map::new(), &[]),
+        ToolAction::ReadJob(_) => (named("job_id", text("The job.")), &["job_id"]),
+        ToolAction::RunStatus | ToolAction::RunResult => (run_read_fields(), &["run_id"]),
+        ToolAction::Read(..) => (Map::new(), &[]),
     };
     if is_paid {
-        properties.extend(of_paid());
+        properties.extend(paid_tool_fields());
     }
     json!({
         "type": "object",
@@ -53,7 +53,7 @@ pub(super) fn input(does: Does, is_paid: bool) -> Value {
 }
 
 /// What a tool gives. More may come with it.
-pub(super) fn output(does: Does) -> Value {
+pub(super) fn output(action: ToolAction) -> Value {
     let id = |what: &str| text(what);
     let seconds = json!({"type": "number", "minimum": 0});
     let flag = json!({"type": "boolean"});
@@ -67,8 +67,8 @@ pub(super) fn output(does: Does) -> Value {
         },
         "required": ["id", "url", "content_type"],
     }});
-    let (properties, required) = match does {
-        Does::Submit(_) => (
+    let (properties, required) = match action {
+        ToolAction::Submit(_) => (
             json!({
                 "job_id": id("Ask jobs_status for it."),
                 "job": {"type": "object"},
@@ -79,7 +79,7 @@ pub(super) fn output(does: Does) -> Value {
             }),
             json!(["job_id", "job", "next_poll_after_seconds"]),
         ),
-        Does::ReadJob(Operation::JobsResult) => (
+        ToolAction::ReadJob(Operation::JobsResult) => (
             json!({
                 "job_id": id("The job."),
                 "status": text("Such as completed; new ones may appear."),
@@ -88,7 +88,7 @@ pub(super) fn output(does: Does) -> Value {
             }),
             json!(["job_id", "status", "artifacts"]),
         ),
-        Does::ReadJob(_) => (
+        ToolAction::ReadJob(_) => (
             json!({
                 "job_id": id("The job."),
                 "status": text("Such as completed; new ones may appear."),
@@ -104,7 +104,7 @@ pub(super) fn output(does: Does) -> Value {
                 "next_poll_after_seconds"
             ]),
         ),
-        Does::RunStatus => (
+        ToolAction::RunStatus => (
             json!({
                 "run_id": id("The run."),
                 "kind": text("format, agent or action."),
@@ -121,7 +121,7 @@ pub(super) fn output(does: Does) -> Value {
                 "next_poll_after_seconds"
             ]),
         ),
-        Does::RunFormat | Does::Complete | Does::RunResult => (
+        ToolAction::RunFormat | ToolAction::Complete | ToolAction::RunResult => (
             json!({
                 "run_id": id("Ask run_status for it."),
                 "kind": text("format, agent or action."),
@@ -135,21 +135,21 @@ pub(super) fn output(does: Does) -> Value {
             }),
             json!(["run_id", "kind", "status", "artifacts"]),
         ),
-        Does::Read(_, Some(list)) => (
+        ToolAction::Read(_, Some(list)) => (
             Value::Object(named(
                 list,
                 json!({"type": "array", "items": {"type": "object"}}),
             )),
             json!([list]),
         ),
-        Does::Read(_, None) => (json!({}), json!([])),
+        ToolAction::Read(_, None) => (json!({}), json!([])),
     };
     json!({"type": "object", "properties": properties, "required": required})
 }
 
-fn of_model(model: &Model) -> Map<String, Value> {
+fn generation_fields(model: &Model) -> Map<String, Value> {
     let profile = model.profile;
-    OF_A_MODEL
+    GENERATION_FIELDS
         .into_iter()
         .filter(|field| model.takes(field))
         .filter_map(|field| {
@@ -171,13 +171,13 @@ fn of_model(model: &Model) -> Map<String, Value> {
         .collect()
 }
 
-fn of_music() -> Map<String, Value> {
+fn music_fields() -> Map<String, Value> {
     let mut fields = named("prompt", text("What it sounds like."));
     fields.insert("duration".to_owned(), integer(MUSIC_SECONDS, "Seconds."));
     fields
 }
 
-fn of_format_run() -> Map<String, Value> {
+fn format_run_fields() -> Map<String, Value> {
     object(json!({
         "format_id": text("The Format: its id, or HANDLE/SLUG."),
         "instruction": text("What the run is to do."),
@@ -193,7 +193,7 @@ fn of_format_run() -> Map<String, Value> {
     }))
 }
 
-fn of_completion() -> Map<String, Value> {
+fn completion_fields() -> Map<String, Value> {
     object(json!({
         "instruction": text("What the agent is to do."),
         "generation_spend_cap_usd": cap("What the run may spend."),
@@ -201,7 +201,7 @@ fn of_completion() -> Map<String, Value> {
     }))
 }
 
-fn of_run_read() -> Map<String, Value> {
+fn run_read_fields() -> Map<String, Value> {
     object(json!({
         "run_id": text("The run."),
         "kind": one_of(&["format", "agent", "action"]),
@@ -209,7 +209,7 @@ fn of_run_read() -> Map<String, Value> {
 }
 
 /// What every tool takes that makes something that costs.
-fn of_paid() -> Map<String, Value> {
+fn paid_tool_fields() -> Map<String, Value> {
     object(json!({
         "max_spend_usd": {
             "type": "number",
@@ -273,7 +273,12 @@ mod tests {
 
     #[test]
     fn a_generation_takes_what_its_model_takes() {
-        let names = |model: &Model| of_model(model).into_iter().map(|(name, _)| name).collect();
+        let names = |model: &Model| {
+            generation_fields(model)
+                .into_iter()
+                .map(|(name, _)| name)
+                .collect()
+        };
         let image: Vec<String> = names(&IMAGE_1);
         assert_eq!(
             image,
@@ -283,7 +288,7 @@ mod tests {
             assert!(VIDEO_1.takes(&field), "{field}");
         }
         assert_eq!(
-            of_model(&VIDEO_1)["resolution"]["enum"],
+            generation_fields(&VIDEO_1)["resolution"]["enum"],
             json!(["480p", "720p", "1080p"])
         );
     }

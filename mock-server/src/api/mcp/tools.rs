@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use svc_sdk::contract::Operation;
 
 use super::schemas;
+use super::tool_action::ToolAction;
 
 /// A tool.
 #[derive(Debug)]
@@ -11,54 +12,35 @@ pub(super) struct Tool {
     pub(super) name: &'static str,
     title: &'static str,
     description: &'static str,
-    pub(super) does: Does,
-}
-
-/// What a tool comes to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Does {
-    /// Submits a job: `POST` of that operation.
-    Submit(Operation),
-    /// Runs a Format.
-    RunFormat,
-    /// Runs an Agent Completion.
-    Complete,
-    /// Reads a job.
-    ReadJob(Operation),
-    /// The trimmed payload of a run, for polls.
-    RunStatus,
-    /// The receipt of a run that has ended.
-    RunResult,
-    /// Reads a list or a record that needs no id; the name that a list gets in the result.
-    Read(Operation, Option<&'static str>),
+    pub(super) action: ToolAction,
 }
 
 /// All of them, in the order in which they are listed.
 #[rustfmt::skip]
 pub(super) static TOOLS: [Tool; 12] = [
-    Tool { name: "image_generate", title: "Generate images", does: Does::Submit(Operation::Image1Generate),
+    Tool { name: "image_generate", title: "Generate images", action: ToolAction::Submit(Operation::Image1Generate),
         description: "Submits an image job and answers at once with its job_id. Costs money." },
-    Tool { name: "video_generate", title: "Generate a video", does: Does::Submit(Operation::Video1Generate),
+    Tool { name: "video_generate", title: "Generate a video", action: ToolAction::Submit(Operation::Video1Generate),
         description: "Submits a video job and answers at once with its job_id. Costs money." },
-    Tool { name: "music_generate", title: "Generate music", does: Does::Submit(Operation::Music1Generate),
+    Tool { name: "music_generate", title: "Generate music", action: ToolAction::Submit(Operation::Music1Generate),
         description: "Submits a music job and answers at once with its job_id. Costs money." },
-    Tool { name: "jobs_status", title: "Job status", does: Does::ReadJob(Operation::JobsStatus),
+    Tool { name: "jobs_status", title: "Job status", action: ToolAction::ReadJob(Operation::JobsStatus),
         description: "Tells whether a job has ended, and when to ask again." },
-    Tool { name: "jobs_result", title: "Job result", does: Does::ReadJob(Operation::JobsResult),
+    Tool { name: "jobs_result", title: "Job result", action: ToolAction::ReadJob(Operation::JobsResult),
         description: "Gives what a job that has ended made, with the URLs of its files." },
-    Tool { name: "format_run", title: "Run a Format", does: Does::RunFormat,
+    Tool { name: "format_run", title: "Run a Format", action: ToolAction::RunFormat,
         description: "Starts a run of a Format, a saved agent recipe, and answers at once with its run_id. Costs money." },
-    Tool { name: "agent_completion", title: "Run the agent", does: Does::Complete,
+    Tool { name: "agent_completion", title: "Run the agent", action: ToolAction::Complete,
         description: "Starts the agent on an instruction, with nothing saved, and answers at once with the run_id. Costs money, up to generation_spend_cap_usd." },
-    Tool { name: "run_status", title: "Run status", does: Does::RunStatus,
+    Tool { name: "run_status", title: "Run status", action: ToolAction::RunStatus,
         description: "Tells whether a run has ended, and when to ask again." },
-    Tool { name: "run_result", title: "Run result", does: Does::RunResult,
+    Tool { name: "run_result", title: "Run result", action: ToolAction::RunResult,
         description: "Gives the receipt of a run that has ended: its output, its files, what it spent." },
-    Tool { name: "formats_list", title: "List Formats", does: Does::Read(Operation::FormatsList, Some("formats")),
+    Tool { name: "formats_list", title: "List Formats", action: ToolAction::Read(Operation::FormatsList, Some("formats")),
         description: "Lists the Formats that the key sees." },
-    Tool { name: "models_list", title: "List models", does: Does::Read(Operation::Catalog, None),
+    Tool { name: "models_list", title: "List models", action: ToolAction::Read(Operation::Catalog, None),
         description: "Gives the catalog: models, what they cost, what they take." },
-    Tool { name: "balance", title: "Balance", does: Does::Read(Operation::Balance, None),
+    Tool { name: "balance", title: "Balance", action: ToolAction::Read(Operation::Balance, None),
         description: "Tells what the workspace has left to spend." },
 ];
 
@@ -66,8 +48,8 @@ impl Tool {
     /// Whether it makes something that costs.
     pub(super) const fn is_paid(&self) -> bool {
         matches!(
-            self.does,
-            Does::Submit(_) | Does::RunFormat | Does::Complete
+            self.action,
+            ToolAction::Submit(_) | ToolAction::RunFormat | ToolAction::Complete
         )
     }
 
@@ -78,7 +60,7 @@ impl Tool {
             "title": self.title,
             "description": self.description,
             "inputSchema": self.input_schema(),
-            "outputSchema": schemas::output(self.does),
+            "outputSchema": schemas::output(self.action),
             "annotations": {
                 "title": self.title,
                 "readOnlyHint": !self.is_paid(),
@@ -92,7 +74,7 @@ impl Tool {
 
     /// What it takes.
     pub(super) fn input_schema(&self) -> Value {
-        schemas::input(self.does, self.is_paid())
+        schemas::input(self.action, self.is_paid())
     }
 }
 

@@ -9,34 +9,34 @@ use crate::engine::Hosts;
 
 /// A request that is not even looked into.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Refused {
+pub(super) struct TransportError {
     pub(super) status: u16,
     pub(super) error: RpcError,
 }
 
 /// Judges `Origin` and `Accept`.
-pub(super) fn check(headers: &HeaderMap, hosts: &Hosts) -> Result<(), Refused> {
-    let refused = |status, message: &str| {
+pub(super) fn check(headers: &HeaderMap, hosts: &Hosts) -> Result<(), TransportError> {
+    let rejected = |status, message: &str| {
         let error = RpcError::invalid_request(message);
-        Err(Refused { status, error })
+        Err(TransportError { status, error })
     };
     if !headers
         .get_all(header::ORIGIN)
         .iter()
-        .all(|origin| is_ours(origin.as_bytes(), hosts))
+        .all(|origin| is_allowed_origin(origin.as_bytes(), hosts))
     {
-        return refused(403, "The Origin is that of another site.");
+        return rejected(403, "The Origin is that of another site.");
     }
     if !accepts(headers, "application", "json") || !accepts(headers, "text", "event-stream") {
         let message = "Accept must list both application/json and text/event-stream.";
-        return refused(406, message);
+        return rejected(406, message);
     }
     Ok(())
 }
 
 /// A page that may call: one of this machine, or of the endpoint's own origin. Any other is a site
 /// that had its name lead here.
-fn is_ours(origin: &[u8], hosts: &Hosts) -> bool {
+fn is_allowed_origin(origin: &[u8], hosts: &Hosts) -> bool {
     let url = std::str::from_utf8(origin)
         .ok()
         .and_then(|origin| Url::parse(origin).ok());
@@ -77,7 +77,7 @@ mod tests {
     fn status(name: header::HeaderName, value: &'static str) -> u16 {
         let mut headers = HeaderMap::new();
         headers.insert(name, HeaderValue::from_static(value));
-        check(&headers, &Hosts::default()).map_or_else(|refused| refused.status, |()| 200)
+        check(&headers, &Hosts::default()).map_or_else(|rejected| rejected.status, |()| 200)
     }
 
     #[test]

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use svc_sdk::contract::ErrorCode;
 use svc_sdk::contract::limits::{MAX_ATTACHMENT_IMAGE_BYTES, MAX_ATTACHMENTS_BYTES};
 
-use crate::api::failure::Failure;
+use crate::api::api_error::ApiError;
 use crate::api::fields::Fields;
 use crate::engine::assets::Asset;
 use crate::engine::destination;
@@ -13,7 +13,7 @@ use crate::engine::destination;
 /// What an item may have in it.
 const FIELDS: [&str; 5] = ["asset_id", "url", "type", "media_type", "name"];
 /// How many attachments share a run's budget of media. The number is the mock's own.
-const MOST_ITEMS: usize = 50;
+const MAX_ITEMS: usize = 50;
 
 /// The attachments of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,23 +25,23 @@ pub(super) struct Attachments {
 
 impl Attachments {
     /// Reads the field; none is as good as no items.
-    pub(super) fn of(fields: Fields<'_>) -> Result<Self, Failure> {
+    pub(super) fn parse(fields: Fields<'_>) -> Result<Self, ApiError> {
         let Some(value) = fields.value("attachments") else {
             return Ok(Self::default());
         };
         let Some(items) = value.as_array() else {
             let message = "`attachments` must be an array";
-            return Err(Failure::new(ErrorCode::InvalidAttachment, message));
+            return Err(ApiError::new(ErrorCode::InvalidAttachment, message));
         };
-        if items.len() > MOST_ITEMS {
-            let message = format!("`attachments` must have at most {MOST_ITEMS} items");
-            let failure = Failure::new(ErrorCode::InvalidAttachment, message);
-            return Err(failure.detail("limit", json!(MOST_ITEMS)));
+        if items.len() > MAX_ITEMS {
+            let message = format!("`attachments` must have at most {MAX_ITEMS} items");
+            let error = ApiError::new(ErrorCode::InvalidAttachment, message);
+            return Err(error.detail("limit", json!(MAX_ITEMS)));
         }
         let mut bytes = 0_u64;
         let mut unreachable = None;
         for (index, item) in items.iter().enumerate() {
-            match judge(item).map_err(|failure| placed(failure, index))? {
+            match validate(item).map_err(|error| with_index(error, index))? {
                 Attached::Asset(asset) => bytes = bytes.saturating_add(asset.bytes),
                 Attached::Unreachable => {
                     unreachable.get_or_insert(index);
@@ -51,8 +51,8 @@ impl Attachments {
         }
         if bytes > MAX_ATTACHMENTS_BYTES {
             let message = "The attachments are too large together.";
-            let failure = Failure::new(ErrorCode::AttachmentTooLarge, message);
-            return Err(failure.detail("limit_bytes", json!(MAX_ATTACHMENTS_BYTES)));
+            let error = ApiError::new(ErrorCode::AttachmentTooLarge, message);
+            return Err(error.detail("limit_bytes", json!(MAX_ATTACHMENTS_BYTES)));
         }
         Ok(Self {
             count: items.len(),
@@ -61,13 +61,13 @@ impl Attachments {
     }
 
     /// Fetches them.
-    pub(super) fn fetch(self) -> Result<(), Failure> {
+    pub(super) fn fetch(self) -> Result<(), ApiError> {
         let Some(index) = self.unreachable else {
             return Ok(());
         };
         let message = format!("`attachments[{index}]` could not be fetched.");
-        let failure = Failure::new(ErrorCode::AttachmentFetchFailed, message);
-        Err(placed(failure, index))
+        let error = ApiError::new(ErrorCode::AttachmentFetchFailed, message);
+        Err(with_index(error, index))
     }
 }
 
@@ -77,10 +77,10 @@ enum Attached {
     Unreachable,
 }
 
-fn judge(item: &Value) -> Result<Attached, Failure> {
+fn validate(item: &Value) -> Result<Attached, ApiError> {
     let invalid = |problem: &str| {
         let message = format!("An attachment {problem}.");
-        Failure::new(ErrorCode::InvalidAttachment, message)
+        ApiError::new(ErrorCode::InvalidAttachment, message)
     };
     let Some(fields) = item.as_object() else {
         return Err(invalid("must be an object"));
@@ -94,13 +94,13 @@ fn judge(item: &Value) -> Result<Attached, Failure> {
             let unknown = || {
                 let message = "There is no such asset in this workspace.";
                 let id: String = id.chars().take(100).collect();
-                Failure::new(ErrorCode::AttachmentNotFound, message).detail("asset_id", json!(id))
+                ApiError::new(ErrorCode::AttachmentNotFound, message).detail("asset_id", json!(id))
             };
             let asset = Asset::by_id(id).ok_or_else(unknown)?;
             if asset.is_image && asset.bytes > MAX_ATTACHMENT_IMAGE_BYTES {
                 let message = "The image is too large.";
-                let failure = Failure::new(ErrorCode::AttachmentTooLarge, message);
-                return Err(failure.detail("limit_bytes", json!(MAX_ATTACHMENT_IMAGE_BYTES)));
+                let error = ApiError::new(ErrorCode::AttachmentTooLarge, message);
+                return Err(error.detail("limit_bytes", json!(MAX_ATTACHMENT_IMAGE_BYTES)));
             }
             Ok(Attached::Asset(asset))
         }
@@ -121,8 +121,8 @@ fn judge(item: &Value) -> Result<Attached, Failure> {
 }
 
 /// Says which attachment it is. In a bulk queue `index` is the item's, so it is said twice.
-fn placed(failure: Failure, index: usize) -> Failure {
-    failure
+fn with_index(error: ApiError, index: usize) -> ApiError {
+    error
         .detail("index", json!(index))
         .detail("attachment_index", json!(index))
 }

@@ -3,7 +3,7 @@
 
 use svc_sdk::contract::limits::WAIT_TIMEOUT_SECONDS;
 
-use crate::api::failure::Failure;
+use crate::api::api_error::ApiError;
 use crate::api::fields::Fields;
 use crate::engine::destination;
 
@@ -16,48 +16,48 @@ pub(in crate::api) const FIELDS: [&str; 4] = [
 ];
 
 /// Where the end of the run is announced.
-pub(in crate::api) fn webhook_url(fields: Fields<'_>) -> Result<Option<String>, Failure> {
+pub(in crate::api) fn webhook_url(fields: Fields<'_>) -> Result<Option<String>, ApiError> {
     let mode = mode(fields)?;
     let url = url(fields)?;
     let Some(inner) = fields.object("communication")? else {
-        return judged(fields, mode, url);
+        return validated(fields, mode, url);
     };
     let inner = Fields::within("communication.", inner);
     let known = |name: &str| FIELDS.contains(&name) && name != "communication";
-    inner.only(known, "the communication fields")?;
+    inner.deny_unknown(known, "the communication fields")?;
     let (inner_mode, inner_url) = (self::mode(inner)?, self::url(inner)?);
     for name in inner.names() {
         // Said twice is fine, said in two ways is not.
         let above = fields.value(name);
         if above.is_some() && above != inner.value(name) {
             let problem = format!("is another than `{name}`");
-            return Err(inner.wrong(name, &problem));
+            return Err(inner.error(name, &problem));
         }
     }
-    judged(fields, mode.or(inner_mode), url.or(inner_url))
+    validated(fields, mode.or(inner_mode), url.or(inner_url))
 }
 
 /// A run is not waited for, so these are all; how long to wait is judged and makes no difference.
-fn mode<'b>(fields: Fields<'b>) -> Result<Option<&'b str>, Failure> {
+fn mode<'b>(fields: Fields<'b>) -> Result<Option<&'b str>, ApiError> {
     fields.integer("wait_timeout_seconds", WAIT_TIMEOUT_SECONDS)?;
     fields.one_of("mode", &["async", "webhook"])
 }
 
-fn url<'b>(fields: Fields<'b>) -> Result<Option<&'b str>, Failure> {
+fn url<'b>(fields: Fields<'b>) -> Result<Option<&'b str>, ApiError> {
     let Some(url) = fields.text("webhook_url")? else {
         return Ok(None);
     };
-    destination::webhook(url).map_err(|problem| fields.wrong("webhook_url", &problem))?;
+    destination::webhook(url).map_err(|problem| fields.error("webhook_url", &problem))?;
     Ok(Some(url))
 }
 
-fn judged(
+fn validated(
     fields: Fields<'_>,
     mode: Option<&str>,
     url: Option<&str>,
-) -> Result<Option<String>, Failure> {
+) -> Result<Option<String>, ApiError> {
     if mode == Some("webhook") && url.is_none() {
-        return Err(fields.wrong("webhook_url", "is required with `mode` webhook"));
+        return Err(fields.error("webhook_url", "is required with `mode` webhook"));
     }
     Ok(url.map(str::to_owned))
 }
@@ -68,7 +68,7 @@ mod tests {
 
     use super::*;
 
-    fn read(body: &Value) -> Result<Option<String>, Failure> {
+    fn read(body: &Value) -> Result<Option<String>, ApiError> {
         webhook_url(Fields::of_body(body).unwrap())
     }
 
@@ -131,9 +131,9 @@ mod tests {
                 "communication.mode",
             ),
         ] {
-            let failure = read(&body).expect_err(&body.to_string());
+            let error = read(&body).expect_err(&body.to_string());
             assert_eq!(
-                (failure.status(), failure.about()),
+                (error.status(), error.field_name()),
                 (400, Some(field)),
                 "{body}"
             );

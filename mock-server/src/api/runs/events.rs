@@ -4,9 +4,9 @@
 use serde_json::{Value, json};
 use svc_sdk::contract::RunStatus;
 
-use super::find;
-use crate::api::answer::{Answer, Outcome};
+use super::handlers::find;
 use crate::api::request::Request;
+use crate::api::response::{ApiResponse, ApiResult};
 use crate::engine::Time;
 use crate::engine::runs::{Run, RunKind};
 
@@ -19,11 +19,11 @@ const PHASES: [(&str, u64); 5] = [
     ("assembling", 9),
 ];
 
-pub(in crate::api) fn list(request: &mut Request<'_>) -> Outcome {
+pub(in crate::api) fn list(request: &mut Request<'_>) -> ApiResult {
     let now = request.now();
     let run = find(request, RunKind::Format)?;
     let mut events = timeline(run, now);
-    for (at, delivery) in request.state.outbox.landings(&run.id) {
+    for (at, delivery) in request.state.webhook_queue.attempts(&run.id) {
         let told = |name| delivery.get(name).unwrap_or(&Value::Null);
         let mut event = event(run, events.len(), "webhook_delivery", told("status"), at);
         let why = [told("last_error"), told("last_status_code")];
@@ -34,7 +34,7 @@ pub(in crate::api) fn list(request: &mut Request<'_>) -> Outcome {
         }
         events.push(event);
     }
-    Ok(Answer::list(events))
+    Ok(ApiResponse::list(events))
 }
 
 fn timeline(run: &Run, now: Time) -> Vec<Value> {
@@ -42,7 +42,7 @@ fn timeline(run: &Run, now: Time) -> Vec<Value> {
     // What ended did not go on, and what never started went nowhere.
     let until = if ended { run.updated_at } else { now };
     let reached = PHASES.iter().filter(|(phase, tenths)| {
-        *phase == "queued" || run.started && run.course.after_tenths(*tenths) <= until
+        *phase == "queued" || run.started && run.timeline.after_tenths(*tenths) <= until
     });
     let mut events: Vec<Value> = Vec::new();
     for (phase, tenths) in reached {
@@ -50,7 +50,7 @@ fn timeline(run: &Run, now: Time) -> Vec<Value> {
             "queued" => RunStatus::Queued,
             _ => RunStatus::Running,
         };
-        let at = run.course.after_tenths(*tenths);
+        let at = run.timeline.after_tenths(*tenths);
         events.push(event(run, events.len(), phase, &json!(status), at));
     }
     if ended {
@@ -61,8 +61,8 @@ fn timeline(run: &Run, now: Time) -> Vec<Value> {
             &json!(run.status),
             run.updated_at,
         );
-        if let (Some(failing), Some(fields)) = (&run.failing, last.as_object_mut()) {
-            fields.insert("message".to_owned(), json!(failing.message));
+        if let (Some(run_error), Some(fields)) = (&run.error, last.as_object_mut()) {
+            fields.insert("message".to_owned(), json!(run_error.message));
         }
         events.push(last);
     }

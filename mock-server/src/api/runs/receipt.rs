@@ -3,17 +3,19 @@
 use serde_json::{Value, json};
 use svc_sdk::contract::{ErrorCode, Operation, RunStatus};
 
-use crate::api::failed::{Facts, details};
-use crate::api::failure::seconds;
-use crate::api::jobs::artifact_url;
+use crate::api::api_error::seconds;
+use crate::api::error_details::{ErrorContext, details};
+use crate::api::job_view::artifact_url;
 use crate::engine::output_schema::asks_for_a_url;
-use crate::engine::runs::{Delivery, Fate, Run, RunKind};
+use crate::engine::runs::{PlannedOutcome, Run, RunKind, RunOutput};
 use crate::engine::{Host, Hosts, State, Time};
 
 /// A run's receipt, as it is read once its end may have been announced.
 pub(in crate::api) fn with_delivery(state: &State, run: &Run, hosts: &Hosts) -> Value {
     let mut receipt = receipt(run, hosts, state.now);
-    if let (Some(delivery), Some(fields)) = (state.outbox.view(&run.id), receipt.as_object_mut()) {
+    if let (Some(delivery), Some(fields)) =
+        (state.webhook_queue.view(&run.id), receipt.as_object_mut())
+    {
         fields.insert("webhook_delivery".to_owned(), delivery);
     }
     receipt
@@ -22,7 +24,7 @@ pub(in crate::api) fn with_delivery(state: &State, run: &Run, hosts: &Hosts) -> 
 /// A run's receipt by itself.
 pub(in crate::api) fn receipt(run: &Run, hosts: &Hosts, now: Time) -> Value {
     let artifacts: Vec<Value> = run
-        .made()
+        .ready_artifacts()
         .iter()
         .map(|artifact| {
             json!({
@@ -33,24 +35,27 @@ pub(in crate::api) fn receipt(run: &Run, hosts: &Hosts, now: Time) -> Value {
             })
         })
         .collect();
-    let url = run.made().first().map(|made| artifact_url(made, hosts));
-    let delivery = Delivery::of(run, url.as_deref());
-    let facts = facts(run, &delivery, url.as_ref());
-    let (error, output_error) = errors(run, &facts);
+    let url = run
+        .ready_artifacts()
+        .first()
+        .map(|made| artifact_url(made, hosts));
+    let run_output = RunOutput::for_run(run, url.as_deref());
+    let context = context(run, &run_output, url.as_ref());
+    let (error, output_error) = errors(run, &context);
     let base = hosts.base(Host::Developer);
     let link = |operation: Operation| {
         // The mock's own identifiers can be a segment of a path.
         format!("{base}{}", operation.expand(&[&run.id]).unwrap_or_default())
     };
-    let [status, result, cancel] = operations(run.order.kind);
-    let events = (run.order.kind == RunKind::Format).then_some(Operation::FormatRunsEvents);
-    let hint = run.course.poll_hint(run.status.is_terminal(), now);
+    let [status, result, cancel] = operations(run.config.kind);
+    let events = (run.config.kind == RunKind::Format).then_some(Operation::FormatRunsEvents);
+    let hint = run.timeline.poll_hint(run.status.is_terminal(), now);
     let mut receipt = json!({
-        "request_id": run.order.request_id,
+        "request_id": run.config.request_id,
         "run_id": run.id,
-        "kind": run.order.kind.as_str(),
+        "kind": run.config.kind.as_str(),
         "status": run.status,
-        "created_at": run.course.created_at().to_string(),
+        "created_at": run.timeline.created_at().to_string(),
         "updated_at": run.updated_at.to_string(),
         "status_url": link(status),
         "result_url": link(result),
@@ -58,24 +63,24 @@ pub(in crate::api) fn receipt(run: &Run, hosts: &Hosts, now: Time) -> Value {
         "cancel_url": link(cancel),
         "error": error,
         "output_error": output_error,
-        "output": delivery.output,
+        "output": run_output.output,
         "artifacts": artifacts,
-        "primary_output_url": url.filter(|_| delivery.has_primary),
-        "primary_output_key": delivery.primary_key,
+        "primary_output_url": url.filter(|_| run_output.has_primary),
+        "primary_output_key": run_output.primary_key,
         "usage": usage(run),
         "webhook_delivery": null,
         "next_poll_after_seconds": seconds(hosts.client_time(hint)),
-        "previous_run_id": run.order.previous_run_id,
-        "queue_id": run.place.as_ref().map(|place| &place.queue_id),
-        "item_index": run.place.as_ref().map(|place| place.index),
+        "previous_run_id": run.config.previous_run_id,
+        "queue_id": run.queue_position.as_ref().map(|position| &position.queue_id),
+        "item_index": run.queue_position.as_ref().map(|position| position.index),
     });
-    let subject = match run.order.kind {
+    let subject = match run.config.kind {
         RunKind::Format => Some("format_id"),
         RunKind::Action => Some("action_id"),
         RunKind::Agent => None,
     };
     if let (Some(name), Some(fields)) = (subject, receipt.as_object_mut()) {
-        fields.insert(name.to_owned(), json!(run.order.subject));
+        fields.insert(name.to_owned(), json!(run.config.subject));
     }
     receipt
 }
@@ -105,29 +110,29 @@ const fn operations(kind: RunKind) -> [Operation; 3] {
 fn usage(run: &Run) -> Option<Value> {
     let usage = json!({
         "billable_amount_usd_micros": run.spend.billable().micros(),
-        "generation_spend_cap_usd_micros": run.order.cap.micros(),
+        "generation_spend_cap_usd_micros": run.config.cap.micros(),
     });
-    (!run.order.usage_unreadable).then_some(usage)
+    (!run.config.usage_unreadable).then_some(usage)
 }
 
-fn facts(run: &Run, delivery: &Delivery, url: Option<&String>) -> Facts {
-    let wants_urls = run.order.schema.as_ref().is_some_and(asks_for_a_url);
-    Facts {
+fn context(run: &Run, run_output: &RunOutput, url: Option<&String>) -> ErrorContext {
+    let wants_urls = run.config.schema.as_ref().is_some_and(asks_for_a_url);
+    ErrorContext {
         id: run.id.clone(),
-        images: run.made().len(),
+        images: run.ready_artifacts().len(),
         rejected_urls: url.filter(|_| wants_urls).into_iter().cloned().collect(),
-        violations: delivery.violations.clone(),
+        violations: run_output.violations.clone(),
     }
 }
 
 /// `error` and `output_error`.
-fn errors(run: &Run, facts: &Facts) -> (Value, Value) {
-    if let Some(failing) = &run.failing {
-        let code = &failing.code;
-        let retryable = code.defaults().is_some_and(|defaults| defaults.retryable);
-        let mut error = json!({"code": code, "message": failing.message, "retryable": retryable});
-        let mut output_error = json!({"code": code, "message": failing.message});
-        if let Some(details) = details(code, facts) {
+fn errors(run: &Run, context: &ErrorContext) -> (Value, Value) {
+    if let Some(run_error) = &run.error {
+        let code = &run_error.code;
+        let retryable = code.defaults().is_some_and(|entry| entry.retryable);
+        let mut error = json!({"code": code, "message": run_error.message, "retryable": retryable});
+        let mut output_error = json!({"code": code, "message": run_error.message});
+        if let Some(details) = details(code, context) {
             for error in [&mut error, &mut output_error] {
                 if let Some(fields) = error.as_object_mut() {
                     fields.insert("details".to_owned(), details.clone());
@@ -137,12 +142,12 @@ fn errors(run: &Run, facts: &Facts) -> (Value, Value) {
         return (error, output_error);
     }
     let output_error = match run.status {
-        RunStatus::Completed if run.order.fate == Fate::Degraded => json!({
+        RunStatus::Completed if run.config.planned_outcome == PlannedOutcome::Degraded => json!({
             "code": ErrorCode::OutputSchemaUnsatisfied,
             "message": "The run made media, but could not fill the output.",
-            "details": details(&ErrorCode::OutputSchemaUnsatisfied, facts),
+            "details": details(&ErrorCode::OutputSchemaUnsatisfied, context),
         }),
-        RunStatus::Completed if run.unharvested => json!({
+        RunStatus::Completed if run.output_pending => json!({
             "code": ErrorCode::OutputExtractionFailed,
             "message": "The output cannot be read yet; it is there at the next read.",
             "details": {"reason": "harvest_unavailable"},

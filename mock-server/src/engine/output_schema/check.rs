@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value};
 
-use super::{LEVELS, Violation, below};
+use super::{MAX_DEPTH, Violation, child_path};
 
 /// How many violations are told at once.
-const MOST_TOLD: usize = 100;
+const MAX_VIOLATIONS: usize = 100;
 
 /// Every name that `type` may have.
 const TYPES: [&str; 7] = [
@@ -38,13 +38,13 @@ pub(crate) fn check(schema: &Value) -> Vec<Violation> {
         found.push(Violation::new("", "root_not_object", message));
     }
     check_level(schema, "", 1, &mut found);
-    found.truncate(MOST_TOLD);
+    found.truncate(MAX_VIOLATIONS);
     found
 }
 
 fn check_level(schema: &Value, path: &str, level: usize, found: &mut Vec<Violation>) {
-    if level > LEVELS {
-        let message = format!("a schema has at most {LEVELS} levels");
+    if level > MAX_DEPTH {
+        let message = format!("a schema has at most {MAX_DEPTH} levels");
         found.push(Violation::new(path, "max_depth", message));
         return;
     }
@@ -56,7 +56,7 @@ fn check_level(schema: &Value, path: &str, level: usize, found: &mut Vec<Violati
     let declared = keywords.get("type").and_then(Value::as_str);
     let declared = declared.filter(|name| TYPES.contains(name));
     for (keyword, value) in keywords {
-        let at = below(path, keyword);
+        let at = child_path(path, keyword);
         let known = KEYWORDS.iter().find(|(known, _)| known == keyword);
         let Some((_, about)) = known else {
             let message = format!("`{keyword}` is not supported");
@@ -74,7 +74,7 @@ fn check_level(schema: &Value, path: &str, level: usize, found: &mut Vec<Violati
             && from > to
         {
             let message = format!("`{least}` is above `{most}`");
-            let at = below(path, least);
+            let at = child_path(path, least);
             found.push(Violation::new(&at, "invalid_keyword_value", message));
         }
     }
@@ -104,7 +104,7 @@ fn check_keyword(keyword: &str, value: &Value, at: &str, level: usize, found: &m
             None => must_be(false, "an object of schemas"),
             Some(properties) => {
                 for (name, schema) in properties {
-                    check_level(schema, &below(at, name), level + 1, found);
+                    check_level(schema, &child_path(at, name), level + 1, found);
                 }
             }
         },

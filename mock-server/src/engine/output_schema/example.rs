@@ -5,20 +5,20 @@ use serde_json::{Map, Number, Value, json};
 use super::fit;
 
 /// How many values one output has at most: a schema may ask for more than anybody can hold.
-const MOST_VALUES: usize = 10_000;
+const MAX_VALUES: usize = 10_000;
 /// A text that the schema gives counts as so many values as it has of these.
-const BYTES_OF_A_VALUE: usize = 100;
+const VALUE_BYTES: usize = 100;
 /// How many values of an `enum` are looked at for one that fits.
-const MOST_TRIES: usize = 100;
+const MAX_TRIES: usize = 100;
 
 /// A value that fits a schema of the subset, where one can be found; URLs in it are `url`. Where
 /// the schema contradicts itself, or asks for too much, the value does not fit.
 pub(crate) fn example(schema: &Value, url: &str) -> Value {
-    Maker {
+    ExampleBuilder {
         url,
-        left: MOST_VALUES,
+        left: MAX_VALUES,
     }
-    .make(schema)
+    .build(schema)
 }
 
 /// Whether a schema has a place for a URL.
@@ -28,29 +28,29 @@ pub(crate) fn asks_for_a_url(schema: &Value) -> bool {
     };
     let here = keywords.get("format").is_some_and(|format| format == "uri");
     let properties = keywords.get("properties").and_then(Value::as_object);
-    let below = properties.into_iter().flat_map(Map::values);
-    here || below.chain(keywords.get("items")).any(asks_for_a_url)
+    let child_path = properties.into_iter().flat_map(Map::values);
+    here || child_path.chain(keywords.get("items")).any(asks_for_a_url)
 }
 
-struct Maker<'u> {
+struct ExampleBuilder<'u> {
     url: &'u str,
     left: usize,
 }
 
-impl Maker<'_> {
-    fn make(&mut self, schema: &Value) -> Value {
+impl ExampleBuilder<'_> {
+    fn build(&mut self, schema: &Value) -> Value {
         self.spend(1);
         let Some(keywords) = schema.as_object() else {
             return Value::Null;
         };
         let values = keywords.get("enum").and_then(Value::as_array);
         let fitting = values.map(|values| {
-            let mut tried = values.iter().take(MOST_TRIES);
+            let mut tried = values.iter().take(MAX_TRIES);
             let fitting = tried.find(|value| fit(value, schema).is_empty());
             fitting.or(values.first()).unwrap_or(&Value::Null)
         });
         if let Some(given) = keywords.get("const").or(fitting) {
-            self.spend(given.to_string().len() / BYTES_OF_A_VALUE);
+            self.spend(given.to_string().len() / VALUE_BYTES);
             return given.clone();
         }
         match type_of(keywords) {
@@ -79,7 +79,7 @@ impl Maker<'_> {
             let value = match schema.get("type").and_then(Value::as_str) {
                 // A text that says what it is, where any text will do.
                 Some("string") if is_any_text(schema) => json!(format!("A {name}.")),
-                _ => self.make(schema),
+                _ => self.build(schema),
             };
             fields.insert(name.clone(), value);
         }
@@ -106,7 +106,7 @@ impl Maker<'_> {
             if self.left == 0 {
                 break;
             }
-            items.push(self.make(schema));
+            items.push(self.build(schema));
         }
         Value::Array(items)
     }

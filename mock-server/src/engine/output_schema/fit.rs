@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 use url::Url;
 
-use super::{Violation, below};
+use super::{Violation, child_path};
 
 /// Where a value does not fit; nothing, where it does.
 pub(crate) fn fit(value: &Value, schema: &Value) -> Vec<Violation> {
@@ -92,7 +92,7 @@ fn fit_fields(
     }
     let closed = keywords.get("additionalProperties") == Some(&Value::Bool(false));
     for (name, field) in fields {
-        let at = below(path, name);
+        let at = child_path(path, name);
         match properties.and_then(|properties| properties.get(name)) {
             Some(schema) => fit_at(field, schema, &at, found),
             None if closed => {

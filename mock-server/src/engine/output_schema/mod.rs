@@ -12,7 +12,7 @@ pub(crate) use example::{asks_for_a_url, example};
 pub(crate) use fit::fit;
 
 /// How many levels a schema may have; the root is the first.
-const LEVELS: usize = 8;
+const MAX_DEPTH: usize = 8;
 
 /// Something that is not as it must be: where, which rule it breaks, and that in words.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,6 +34,6 @@ impl Violation {
 }
 
 /// A pointer one step further down.
-fn below(path: &str, step: &str) -> String {
+fn child_path(path: &str, step: &str) -> String {
     format!("{path}/{}", step.replace('~', "~0").replace('/', "~1"))
 }

@@ -1,10 +1,10 @@
 //! Runs of Actions, Formats and Agent Completions: what is known of each. Where they are found is in
-//! `shelves`, how one goes in `life`, what it spends in `spend`, what it delivers in `delivery`.
+//! `index`, how one goes in `lifecycle`, what it spends in `spend`, what it delivers in `delivery`.
 
-mod audit;
-mod delivery;
-mod life;
-mod shelves;
+mod checks;
+mod index;
+mod lifecycle;
+mod output;
 mod spend;
 
 use serde::{Deserialize, Serialize};
@@ -12,13 +12,13 @@ use serde_json::Value;
 use svc_sdk::contract::{ErrorCode, RunStatus};
 use svc_sdk::types::Usd;
 
-pub(crate) use delivery::Delivery;
-pub(crate) use life::run_moments;
-pub(crate) use shelves::{Runs, Shelf};
+pub(crate) use index::{RunFilter, Runs};
+pub(crate) use lifecycle::run_timers;
+pub(crate) use output::RunOutput;
 pub(crate) use spend::Spend;
 
 use super::jobs::Artifact;
-use super::{Course, Time};
+use super::{Time, Timeline};
 
 /// What a run is a run of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -42,7 +42,7 @@ impl RunKind {
 /// How a run ends, unless somebody or its cap intervenes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Fate {
+pub(crate) enum PlannedOutcome {
     Completes,
     /// Completes with media and without output.
     Degraded,
@@ -53,7 +53,7 @@ pub(crate) enum Fate {
 /// What a run is asked for, once that is judged. A queue keeps the orders of those that wait.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Order {
+pub(crate) struct RunConfig {
     /// The request that asked for it.
     pub(crate) request_id: String,
     pub(crate) workspace: String,
@@ -61,9 +61,11 @@ pub(crate) struct Order {
     /// The Format or the Action, by id.
     pub(crate) subject: Option<String>,
     pub(crate) previous_run_id: Option<String>,
-    pub(crate) fate: Fate,
+    #[serde(rename = "fate")]
+    pub(crate) planned_outcome: PlannedOutcome,
     /// Microseconds from its beginning to its end.
-    pub(crate) takes: u64,
+    #[serde(rename = "takes")]
+    pub(crate) duration_micros: u64,
     /// Never ends.
     pub(crate) stuck: bool,
     /// What it would spend if there were no cap.
@@ -85,7 +87,7 @@ pub(crate) struct Order {
 /// The place of a run in a bulk queue.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Place {
+pub(crate) struct QueuePosition {
     pub(crate) queue_id: String,
     pub(crate) index: usize,
 }
@@ -93,7 +95,7 @@ pub(crate) struct Place {
 /// Why a run failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Failing {
+pub(crate) struct RunError {
     pub(crate) code: ErrorCode,
     pub(crate) message: String,
 }
@@ -103,34 +105,45 @@ pub(crate) struct Failing {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Run {
     pub(crate) id: String,
-    pub(crate) order: Order,
-    pub(crate) place: Option<Place>,
+    #[serde(rename = "order")]
+    pub(crate) config: RunConfig,
+    #[serde(rename = "place")]
+    pub(crate) queue_position: Option<QueuePosition>,
     pub(crate) status: RunStatus,
     /// Whether the agent ever began.
     pub(crate) started: bool,
     pub(crate) updated_at: Time,
-    pub(crate) course: Course,
+    #[serde(rename = "course")]
+    pub(crate) timeline: Timeline,
     pub(crate) spend: Spend,
-    pub(crate) failing: Option<Failing>,
+    #[serde(rename = "failing")]
+    pub(crate) error: Option<RunError>,
     /// Known from the start, shown once they are made.
     pub(crate) artifacts: Vec<Artifact>,
     /// Whether they are.
-    pub(crate) made: bool,
+    #[serde(rename = "made")]
+    pub(crate) artifacts_ready: bool,
     /// Whether its output cannot be read yet.
-    pub(crate) unharvested: bool,
+    #[serde(rename = "unharvested")]
+    pub(crate) output_pending: bool,
     /// How many reads will still meet an outage.
-    pub(crate) outages: u32,
+    #[serde(rename = "outages")]
+    pub(crate) remaining_outages: u32,
 }
 
 impl Run {
     /// What it has made so far.
-    pub(crate) fn made(&self) -> &[Artifact] {
-        if self.made { &self.artifacts } else { &[] }
+    pub(crate) fn ready_artifacts(&self) -> &[Artifact] {
+        if self.artifacts_ready {
+            &self.artifacts
+        } else {
+            &[]
+        }
     }
 
     /// Whether there is a conversation that another run can take up.
     pub(crate) fn has_thread(&self) -> bool {
-        let tools_missing = |failing: &Failing| failing.code == ErrorCode::McpUnavailable;
-        self.started && !self.failing.as_ref().is_some_and(tools_missing)
+        let tools_missing = |run_error: &RunError| run_error.code == ErrorCode::McpUnavailable;
+        self.started && !self.error.as_ref().is_some_and(tools_missing)
     }
 }

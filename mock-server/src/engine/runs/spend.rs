@@ -13,20 +13,23 @@ const PIECES: i64 = 3;
 pub(crate) struct Spend {
     pieces: Vec<Usd>,
     /// So many are reserved.
-    begun: usize,
+    #[serde(rename = "begun")]
+    reserved_count: usize,
     /// So many of those are captured.
-    finished: usize,
+    #[serde(rename = "finished")]
+    captured_count: usize,
     /// What was reserved and not captured went back.
-    settled: bool,
+    #[serde(rename = "settled")]
+    is_settled: bool,
 }
 
 impl Spend {
     /// The pieces of what a run will try to spend. What the cap allows is done before what it does
     /// not.
-    pub(crate) fn of(cost: Usd, cap: Usd) -> Self {
-        let cut = |whole: Usd, pieces: i64| {
-            let each = whole.micros().checked_div(pieces).unwrap_or_default();
-            let rest = whole.micros() - each * (pieces - 1);
+    pub(crate) fn new(cost: Usd, cap: Usd) -> Self {
+        let cut = |full_output: Usd, pieces: i64| {
+            let each = full_output.micros().checked_div(pieces).unwrap_or_default();
+            let rest = full_output.micros() - each * (pieces - 1);
             (1..pieces)
                 .map(move |_| each)
                 .chain([rest])
@@ -47,44 +50,45 @@ impl Spend {
 
     /// What is reserved or captured.
     pub(crate) fn billable(&self) -> Usd {
-        let counted = if self.settled {
-            self.finished
+        let counted = if self.is_settled {
+            self.captured_count
         } else {
-            self.begun
+            self.reserved_count
         };
         self.pieces.iter().take(counted).copied().sum()
     }
 
     /// What is reserved and not captured; `None` where that cannot be.
     pub(crate) fn pending(&self) -> Option<Usd> {
-        let sound = self.finished <= self.begun && self.begun <= self.pieces.len();
-        let begun = self
+        let sound =
+            self.captured_count <= self.reserved_count && self.reserved_count <= self.pieces.len();
+        let reserved = self
             .pieces
-            .get(self.finished..self.begun)
+            .get(self.captured_count..self.reserved_count)
             .filter(|_| sound)?;
-        let begun = if self.settled { &[] } else { begun };
+        let reserved = if self.is_settled { &[] } else { reserved };
         let in_order = self.pieces.iter().all(|piece| *piece > Usd::ZERO);
-        in_order.then(|| begun.iter().copied().sum())
+        in_order.then(|| reserved.iter().copied().sum())
     }
 
     /// The piece that would begin now.
-    pub(super) fn next(&self) -> Option<Usd> {
-        self.pieces.get(self.begun).copied()
+    pub(super) fn next_piece(&self) -> Option<Usd> {
+        self.pieces.get(self.reserved_count).copied()
     }
 
     /// Notes that the next piece is reserved.
-    pub(super) fn begin(&mut self) {
-        self.begun += 1;
+    pub(super) fn reserve_next(&mut self) {
+        self.reserved_count += 1;
     }
 
     /// Notes that what was reserved is captured.
-    pub(super) fn finish(&mut self) {
-        self.finished = self.begun;
+    pub(super) fn capture_reserved(&mut self) {
+        self.captured_count = self.reserved_count;
     }
 
     /// Notes that what was reserved and not captured went back.
     pub(super) fn settle(&mut self) {
-        self.settled = true;
+        self.is_settled = true;
     }
 }
 
@@ -97,7 +101,7 @@ mod tests {
     }
 
     fn pieces(cost: &str, cap: &str) -> Vec<String> {
-        let spend = Spend::of(usd(cost), usd(cap));
+        let spend = Spend::new(usd(cost), usd(cap));
         spend.pieces.iter().map(Usd::to_string).collect()
     }
 
@@ -116,14 +120,14 @@ mod tests {
 
     #[test]
     fn what_is_reserved_counts_until_it_goes_back() {
-        let mut spend = Spend::of(usd("3"), usd("5"));
+        let mut spend = Spend::new(usd("3"), usd("5"));
         assert_eq!(
             (spend.billable(), spend.pending()),
             (Usd::ZERO, Some(Usd::ZERO))
         );
-        spend.begin();
-        spend.finish();
-        spend.begin();
+        spend.reserve_next();
+        spend.capture_reserved();
+        spend.reserve_next();
         assert_eq!(
             (spend.billable(), spend.pending()),
             (usd("2"), Some(usd("1")))

@@ -197,7 +197,7 @@ async fn submit_hooked(mock: &InProcess) {
 #[tokio::test(start_paused = true)]
 async fn attempts_are_made_at_their_own_moments_however_late_one_looks() {
     let mut answers = [503, 302, 204].into_iter();
-    let mock = InProcess::default().receiving(move |delivery| {
+    let mock = InProcess::default().webhook_receiver(move |delivery| {
         assert_eq!(delivery.event, "job.completed");
         DeliveryOutcome::answered(answers.next().unwrap())
     });
@@ -217,11 +217,12 @@ async fn attempts_are_made_at_their_own_moments_however_late_one_looks() {
 
 #[tokio::test(start_paused = true)]
 async fn a_receiver_that_asks_for_no_wait_is_asked_again_at_once() {
-    let mock =
-        InProcess::new(Setup::default().clock_manual()).receiving(|_| DeliveryOutcome::Answered {
+    let mock = InProcess::new(Setup::default().clock_manual()).webhook_receiver(|_| {
+        DeliveryOutcome::Answered {
             status: 503,
             retry_after: Some("0".to_owned()),
-        });
+        }
+    });
     submit_hooked(&mock).await;
     let clock = format!("{}/clock/advance", mock.control_url());
     let body = Some(json!({"seconds": 2}));

@@ -15,14 +15,14 @@ use tokio::select;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::{sleep, timeout};
 
-use super::exchange::Desk;
-use super::socket::{Cut, Socket};
-use super::{Log, Patience};
+use super::request_handler::RequestHandler;
+use super::socket::{AbortHandle, Socket};
+use super::{Log, Timeouts};
 
 /// Connections of one listener; more wait in the system's queue.
-const CONNECTIONS: usize = 512;
+const MAX_CONNECTIONS: usize = 512;
 /// After an accept that failed for want of something, such as file descriptors.
-const PAUSE: Duration = Duration::from_millis(50);
+const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);
 
 /// Where connections come from.
 pub(super) trait Accept: Send + 'static {
@@ -38,13 +38,13 @@ impl Accept for TcpListener {
 /// Accepts until told to stop, then waits for the connections to end.
 pub(super) async fn accept(
     listener: impl Accept,
-    desk: Desk,
-    patience: Patience,
+    handler: RequestHandler,
+    timeouts: Timeouts,
     mut stop: watch::Receiver<()>,
     log: Log,
 ) {
-    let slots = Arc::new(Semaphore::new(CONNECTIONS));
-    let mut troubled = false;
+    let slots = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let mut is_failing = false;
     loop {
         let next = async {
             let slot = Arc::clone(&slots).acquire_owned().await;
@@ -56,28 +56,28 @@ pub(super) async fn accept(
         };
         match (slot, accepted) {
             (Ok(slot), Ok((stream, peer))) => {
-                troubled = false;
-                let connection = serve(stream, peer, desk.clone(), patience, stop.clone());
-                tokio::spawn(hold(slot, connection));
+                is_failing = false;
+                let connection = serve(stream, peer, handler.clone(), timeouts, stop.clone());
+                tokio::spawn(hold_slot(slot, connection));
             }
             (Err(_), _) => break,
-            (_, Err(error)) if is_the_clients(&error) => {}
+            (_, Err(error)) if is_connection_error(&error) => {}
             (_, Err(error)) => {
-                if !troubled {
+                if !is_failing {
                     log(&format!("cannot accept connections for now: {error}"));
                 }
-                troubled = true;
-                sleep(PAUSE).await;
+                is_failing = true;
+                sleep(ACCEPT_RETRY_DELAY).await;
             }
         }
     }
     drop(listener);
-    let all = slots.acquire_many(CONNECTIONS as u32);
-    let _ = timeout(patience.farewell, all).await;
+    let all = slots.acquire_many(MAX_CONNECTIONS as u32);
+    let _ = timeout(timeouts.shutdown, all).await;
 }
 
 /// Whether an accept failed because of the connection, not because of the listener.
-fn is_the_clients(error: &io::Error) -> bool {
+fn is_connection_error(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted};
     matches!(
         error.kind(),
@@ -85,7 +85,7 @@ fn is_the_clients(error: &io::Error) -> bool {
     )
 }
 
-async fn hold(slot: OwnedSemaphorePermit, connection: impl Future<Output = ()>) {
+async fn hold_slot(slot: OwnedSemaphorePermit, connection: impl Future<Output = ()>) {
     connection.await;
     drop(slot);
 }
@@ -93,18 +93,19 @@ async fn hold(slot: OwnedSemaphorePermit, connection: impl Future<Output = ()>) 
 async fn serve(
     stream: TcpStream,
     peer: SocketAddr,
-    desk: Desk,
-    patience: Patience,
+    handler: RequestHandler,
+    timeouts: Timeouts,
     mut stop: watch::Receiver<()>,
 ) {
     // Without it, answers in two parts wait for the client's delayed acknowledgement.
     let _ = stream.set_nodelay(true);
-    let cut = Cut::default();
-    let socket = Socket::new(stream, cut.clone(), patience.write);
-    let answer = service_fn(move |request| desk.clone().answer(peer.ip(), cut.clone(), request));
+    let abort = AbortHandle::default();
+    let socket = Socket::new(stream, abort.clone(), timeouts.write);
+    let answer =
+        service_fn(move |request| handler.clone().answer(peer.ip(), abort.clone(), request));
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(patience.head)
+        .header_read_timeout(timeouts.head)
         .serve_connection(socket, answer);
     let mut connection = pin!(connection);
     select! {
@@ -112,7 +113,7 @@ async fn serve(
         _ = connection.as_mut() => {}
         _ = stop.changed() => {
             connection.as_mut().graceful_shutdown();
-            let _ = timeout(patience.farewell, connection).await;
+            let _ = timeout(timeouts.shutdown, connection).await;
         }
     }
 }

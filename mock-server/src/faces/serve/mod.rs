@@ -4,7 +4,7 @@
 //! middle, answers that must break off, and the end.
 
 mod accept;
-mod exchange;
+mod request_handler;
 mod socket;
 
 use std::fmt;
@@ -18,10 +18,10 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use self::accept::accept;
-use self::exchange::Desk;
-use super::courier::Courier;
+use self::request_handler::RequestHandler;
+use super::webhook_sender::WebhookSender;
 use crate::addresses::Addresses;
-use crate::clock::Ticks;
+use crate::clock::TimeSource;
 use crate::engine::Host;
 use crate::service::Service;
 use crate::setup::Setup;
@@ -39,12 +39,12 @@ pub struct Server {
     /// Dropping it is what ends the listeners.
     stop: watch::Sender<()>,
     listening: Vec<JoinHandle<()>>,
-    courier: Courier,
+    webhook_sender: WebhookSender,
 }
 
 /// For how long clients are waited for.
 #[derive(Clone, Copy)]
-struct Patience {
+struct Timeouts {
     /// For a request's head, and between requests: a little longer than clients keep a connection
     /// that they do not use, so that it is they who close it.
     head: Duration,
@@ -53,16 +53,16 @@ struct Patience {
     /// For a client that reads nothing of its answer.
     write: Duration,
     /// For what is under way when the server ends.
-    farewell: Duration,
+    shutdown: Duration,
 }
 
-impl Default for Patience {
+impl Default for Timeouts {
     fn default() -> Self {
         Self {
             head: Duration::from_secs(95),
             body: Duration::from_secs(60),
             write: Duration::from_secs(60),
-            farewell: Duration::from_secs(1),
+            shutdown: Duration::from_secs(1),
         }
     }
 }
@@ -76,14 +76,14 @@ impl Server {
     ///
     /// [`BindError`] where one of the ports cannot be had.
     pub async fn bind(setup: Setup, port_base: u16, log: Log) -> Result<Self, BindError> {
-        Self::start(setup, port_base, log, Patience::default()).await
+        Self::start(setup, port_base, log, Timeouts::default()).await
     }
 
     async fn start(
         setup: Setup,
         port_base: u16,
         log: Log,
-        patience: Patience,
+        timeouts: Timeouts,
     ) -> Result<Self, BindError> {
         let mut listeners = Vec::with_capacity(HOSTS.len());
         let mut urls = <[String; 4]>::default();
@@ -92,26 +92,26 @@ impl Server {
             *url = format!("http://{}:{port}", Ipv4Addr::LOCALHOST);
             listeners.push(listener);
         }
-        let service = setup.service(Ticks::system(), Addresses::new(urls));
-        let courier = Courier::start(service.clone());
+        let service = setup.service(TimeSource::system(), Addresses::new(urls));
+        let webhook_sender = WebhookSender::start(service.clone());
         let (stop, stopped) = watch::channel(());
         let start = |(listener, host)| {
-            let desk = Desk::new(host, service.clone(), patience.body);
-            tokio::spawn(accept(listener, desk, patience, stopped.clone(), log))
+            let handler = RequestHandler::new(host, service.clone(), timeouts.body);
+            tokio::spawn(accept(listener, handler, timeouts, stopped.clone(), log))
         };
         let listening = listeners.into_iter().zip(HOSTS).map(start).collect();
         Ok(Self {
             service,
             stop,
             listening,
-            courier,
+            webhook_sender,
         })
     }
 
     /// Stops listening, lets what is under way end, and breaks off what then still is.
     pub async fn shutdown(self) {
         drop(self.stop);
-        drop(self.courier);
+        drop(self.webhook_sender);
         for listener in self.listening {
             let _ = listener.await;
         }

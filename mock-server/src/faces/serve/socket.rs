@@ -17,17 +17,17 @@ use tokio::time::{Sleep, sleep};
 /// A connection's socket.
 pub(super) struct Socket {
     inner: TokioIo<TcpStream>,
-    cut: Cut,
-    patience: Duration,
+    abort: AbortHandle,
+    write_timeout: Duration,
     stalled: Option<Pin<Box<Sleep>>>,
 }
 
 /// Breaks a connection off as soon as all that was written has been handed to the system.
 #[derive(Clone, Default)]
-pub(super) struct Cut(Arc<AtomicBool>);
+pub(super) struct AbortHandle(Arc<AtomicBool>);
 
-impl Cut {
-    pub(super) fn now(&self) {
+impl AbortHandle {
+    pub(super) fn abort(&self) {
         self.0.store(true, Ordering::Release);
     }
 
@@ -37,16 +37,16 @@ impl Cut {
 }
 
 impl Socket {
-    pub(super) fn new(stream: TcpStream, cut: Cut, patience: Duration) -> Self {
+    pub(super) fn new(stream: TcpStream, abort: AbortHandle, write_timeout: Duration) -> Self {
         Self {
             inner: TokioIo::new(stream),
-            cut,
-            patience,
+            abort,
+            write_timeout,
             stalled: None,
         }
     }
 
-    fn within_patience<T>(
+    fn with_write_timeout<T>(
         &mut self,
         cx: &mut Context<'_>,
         written: Poll<io::Result<T>>,
@@ -55,10 +55,10 @@ impl Socket {
             self.stalled = None;
             return written;
         }
-        let patience = self.patience;
+        let write_timeout = self.write_timeout;
         let stalled = self
             .stalled
-            .get_or_insert_with(|| Box::pin(sleep(patience)));
+            .get_or_insert_with(|| Box::pin(sleep(write_timeout)));
         stalled
             .as_mut()
             .poll(cx)
@@ -83,7 +83,7 @@ impl Write for Socket {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.inner).poll_write(cx, bytes);
-        self.within_patience(cx, written)
+        self.with_write_timeout(cx, written)
     }
 
     fn poll_write_vectored(
@@ -92,7 +92,7 @@ impl Write for Socket {
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.inner).poll_write_vectored(cx, slices);
-        self.within_patience(cx, written)
+        self.with_write_timeout(cx, written)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -101,7 +101,7 @@ impl Write for Socket {
 
     /// hyper calls it when its own buffer is empty, which makes it the place to break off.
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        if self.cut.is_due() {
+        if self.abort.is_due() {
             return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
         }
         Pin::new(&mut self.inner).poll_flush(cx)

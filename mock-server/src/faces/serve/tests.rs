@@ -22,13 +22,13 @@ async fn server(setup: Setup) -> Server {
 
 /// One that loses its patience at once.
 async fn hasty() -> Server {
-    let patience = Patience {
+    let timeouts = Timeouts {
         head: SHORT,
         body: SHORT,
         write: SHORT,
-        farewell: SHORT,
+        shutdown: SHORT,
     };
-    Server::start(Setup::default(), 0, |_| {}, patience)
+    Server::start(Setup::default(), 0, |_| {}, timeouts)
         .await
         .unwrap()
 }
@@ -199,13 +199,13 @@ async fn a_sync_submit_waits_for_the_manual_clock() {
     let server = server(Setup::default().clock_manual()).await;
     let advance = async {
         first_job(&server).await;
-        let moved = post(
+        let changed = post(
             server.control_url(),
             "/clock/advance",
             json!({"seconds": 2}),
         )
         .await;
-        assert_eq!(moved.status(), 200);
+        assert_eq!(changed.status(), 200);
     };
     let (got, ()) = tokio::join!(submit_sync(server.base_url()), advance);
     assert_eq!(got.status(), 200);
@@ -250,10 +250,10 @@ async fn a_full_file_table_is_survived_and_reported_once() {
         listener,
         failures: AtomicU32::new(3),
     };
-    let patience = Patience::default();
-    let desk = Desk::new(Host::Control, running.service.clone(), patience.body);
+    let timeouts = Timeouts::default();
+    let handler = RequestHandler::new(Host::Control, running.service.clone(), timeouts.body);
     let (stop, stopped) = watch::channel(());
-    let accepting = tokio::spawn(accept(failing, desk, patience, stopped, log));
+    let accepting = tokio::spawn(accept(failing, handler, timeouts, stopped, log));
     let mut stream = TcpStream::connect(address).await.unwrap();
     stream
         .write_all(b"GET /clock HTTP/1.1\r\nhost: m\r\n\r\n")

@@ -7,6 +7,7 @@ mod boxes;
 mod entry;
 mod table;
 mod track;
+mod track_box;
 
 pub(super) use entry::Entry;
 pub(super) use track::Track;
@@ -47,7 +48,7 @@ fn movie(out: &mut Vec<u8>, duration_ms: u32, tracks: &[Track], offsets: &[Vec<u
             u32s(out, &[0, 0, MOVIE_TIMESCALE, duration_ms]);
             u32s(out, &[0x0001_0000]); // rate 1
             u16s(out, &[0x0100, 0, 0, 0, 0, 0]); // volume 1, reserved
-            u32s(out, &track::IDENTITY_MATRIX);
+            u32s(out, &track_box::IDENTITY_MATRIX);
             u32s(out, &[0; 6]);
             u32s(out, &[tracks.len() as u32 + 1]); // next_track_ID
         });

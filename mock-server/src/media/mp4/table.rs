@@ -42,7 +42,7 @@ fn times(out: &mut Vec<u8>, track: &Track, samples: u32) {
 
 /// stsc, 8.7.4: the last chunk may be a short one.
 fn chunk_lengths(out: &mut Vec<u8>, track: &Track, samples: u32) {
-    let each = track.samples_a_chunk();
+    let each = track.samples_per_chunk();
     let (whole, rest) = (samples / each, samples % each);
     match (whole, rest) {
         (0, rest) => u32s(out, &[1, 1, rest, 1]),
@@ -80,7 +80,7 @@ fn interleaved(tracks: &[Track]) -> Vec<(usize, usize, usize)> {
     let mut chunks = Vec::new();
     for (number, track) in tracks.iter().enumerate() {
         let mut start = 0;
-        let sizes = track.sizes.chunks(track.samples_a_chunk() as usize);
+        let sizes = track.sizes.chunks(track.samples_per_chunk() as usize);
         for (second, sizes) in sizes.enumerate() {
             let size = sizes.iter().sum::<u32>() as usize;
             chunks.push((second, number, start, size));

@@ -1,0 +1,65 @@
+//! The hidden admission preview: whether a submit would be let in now. It submits nothing.
+
+use serde_json::json;
+use svc_sdk::contract::ErrorCode;
+
+use super::api_error::ApiError;
+use super::fields::Fields;
+use super::request::Request;
+use super::response::{ApiResponse, ApiResult};
+use super::submit::JobDraft;
+use super::versioned_models::{read_image, read_music, read_video};
+use crate::engine::workspaces::concurrent_jobs;
+
+/// What judges the fields of a submit.
+type Reader = fn(Fields<'_>) -> Result<JobDraft, ApiError>;
+
+/// The models that it knows.
+const MODEL_READERS: [(&str, Reader); 3] = [
+    ("image-1.0", read_image),
+    ("video-1.0", read_video),
+    ("music-1.0", read_music),
+];
+
+/// `POST /v1/generation/admission-preview`: `model`, and the submit's body as `input`, which is
+/// judged as the submit would be.
+pub(super) fn preview(request: &mut Request<'_>) -> ApiResult {
+    let fields = Fields::of_body(request.body()?)?;
+    fields.deny_unknown(
+        |name| matches!(name, "model" | "input"),
+        "an admission preview",
+    )?;
+    let known = MODEL_READERS.map(|(model, _)| model);
+    let model = fields
+        .one_of("model", &known)?
+        .ok_or_else(|| fields.error("model", "is required"))?;
+    let input = fields
+        .object("input")?
+        .ok_or_else(|| fields.error("input", "is required"))?;
+    let reader = MODEL_READERS.iter().find(|(known, _)| *known == model);
+    let price = match reader {
+        Some((_, read)) => read(Fields::within("input.", input))?.price,
+        None => None,
+    };
+    let workspace = request.workspace();
+    let price = price.unwrap_or_default();
+    let state = &*request.state;
+    let in_flight = state.jobs.in_flight(workspace);
+    let cap = concurrent_jobs(&state.workspaces.plan(workspace));
+    let reason = if state.ledger.covers(workspace, price).is_err() {
+        Some(ErrorCode::InsufficientCredits)
+    } else if in_flight >= cap {
+        Some(ErrorCode::ConcurrencyLimitReached)
+    } else {
+        None
+    };
+    let preview = json!({
+        "allowed": reason.is_none(),
+        "reason": reason,
+        "model": model,
+        "estimated_usd": price,
+        "available_usd": state.ledger.available(workspace),
+        "generation_limits": {"concurrent_jobs": cap, "in_flight": in_flight},
+    });
+    Ok(ApiResponse::data(200, preview))
+}

@@ -1,0 +1,113 @@
+//! What the receivers of webhooks are told of the end of a job or run.
+
+use serde_json::{Map, Value, json};
+use svc_sdk::contract::{JobStatus, Operation, RunStatus};
+
+use super::job_view::{artifacts, error_of};
+use super::runs::receipt;
+use crate::engine::jobs::Job;
+use crate::engine::runs::{PlannedOutcome, Run, RunKind};
+use crate::engine::url_placeholders::placeholder_hosts;
+use crate::engine::webhooks::queue::Announcement;
+use crate::engine::{Ended, Host, State};
+
+/// Announces the jobs and runs that have ended since the last call to the receivers of their
+/// webhooks.
+pub(crate) fn announce_ended(state: &mut State) {
+    for ended in state.take_ended() {
+        let announcement = match ended {
+            Ended::Job(number) => state.jobs.get(number).and_then(job_announcement),
+            Ended::Run(number) => state.runs.get(number).and_then(run_announcement),
+        };
+        if let Some(announcement) = announcement {
+            state.announce(announcement);
+        }
+    }
+}
+
+/// What the receiver of a job's webhook is told of its end; nothing of a job that runs, or that
+/// has no webhook.
+fn job_announcement(job: &Job) -> Option<Announcement> {
+    let url = job.webhook_url.clone()?;
+    let event = match job.status {
+        JobStatus::Completed => "job.completed",
+        JobStatus::Failed => "job.failed",
+        JobStatus::Canceled => "job.canceled",
+        _ => return None,
+    };
+    let hosts = placeholder_hosts();
+    let artifacts: Vec<_> = artifacts(job, &hosts).into_iter().map(typed).collect();
+    let mut body = json!({
+        "event": event,
+        "request_id": job.request_id,
+        "job_id": job.id,
+        "status": if job.status == JobStatus::Completed { "OK" } else { "ERROR" },
+        "payload": {"artifacts": artifacts},
+    });
+    if let (Some(error), Some(fields)) = (error_of(job), body.as_object_mut()) {
+        fields.insert("error".to_owned(), error);
+    }
+    let path = Operation::JobsResult.expand(&[&job.id]);
+    Some(Announcement {
+        workspace: job.workspace.clone(),
+        subject_id: job.id.clone(),
+        event: event.to_owned(),
+        url,
+        body,
+        result_url: format!("{}{}", hosts.base(job.surface), path.unwrap_or_default()),
+    })
+}
+
+/// An artifact as a webhook has it: `media_type` is called `type` there.
+fn typed(artifact: Value) -> Value {
+    let Value::Object(fields) = artifact else {
+        return artifact;
+    };
+    let renamed = fields.into_iter().map(|(name, value)| match name.as_str() {
+        "media_type" => ("type".to_owned(), value),
+        _ => (name, value),
+    });
+    Value::Object(renamed.collect::<Map<_, _>>())
+}
+
+/// What the receiver of a run's webhook is told of its end; nothing of a run that goes on, or that has no webhook.
+fn run_announcement(run: &Run) -> Option<Announcement> {
+    let url = run.config.webhook_url.clone()?;
+    let (status, outcome) = match run.status {
+        RunStatus::Completed if run.config.planned_outcome == PlannedOutcome::Degraded => {
+            ("OK", "degraded")
+        }
+        RunStatus::Completed => ("OK", "success"),
+        RunStatus::Skipped => ("OK", "skipped"),
+        RunStatus::Canceled => ("ERROR", "canceled"),
+        RunStatus::Failed => ("ERROR", "error"),
+        _ => return None,
+    };
+    let hosts = placeholder_hosts();
+    let receipt = receipt(run, &hosts, run.updated_at);
+    let event = format!("{}.run.terminal", run.config.kind.as_str());
+    let error = receipt.get("error").cloned().unwrap_or_default();
+    let body = json!({
+        "event": event,
+        "request_id": run.config.request_id,
+        "run_id": run.id,
+        "status": status,
+        "outcome": outcome,
+        "payload": receipt,
+        "error": error,
+    });
+    let operation = match run.config.kind {
+        RunKind::Action => Operation::ActionRunsResult,
+        RunKind::Format => Operation::FormatRunsResult,
+        RunKind::Agent => Operation::AgentRunsResult,
+    };
+    let path = operation.expand(&[&run.id]).unwrap_or_default();
+    Some(Announcement {
+        workspace: run.config.workspace.clone(),
+        subject_id: run.id.clone(),
+        event,
+        url,
+        body,
+        result_url: format!("{}{path}", hosts.base(Host::Developer)),
+    })
+}

@@ -1,0 +1,112 @@
+//! Which handler answers which operation.
+
+use svc_sdk::contract::{ErrorCode, Operation};
+
+use super::api_error::ApiError;
+use super::request::Request;
+use super::response::ApiResult;
+use super::{
+    account, actions, admission_preview, agent, avatar_videos, avatars, background_music, captions,
+    catalog, estimate, events, formats, image, jobs, model_aliases, models, previews, queues,
+    resources, runs, schema, top_ups, trending, versioned_models, video, webhooks,
+};
+use crate::engine::resources::Kind;
+use crate::engine::runs::RunKind;
+
+/// What each operation does.
+pub(super) fn dispatch(request: &mut Request<'_>) -> ApiResult {
+    use Operation as Op;
+    match request.operation {
+        Op::ImageGenerate => image::generate(request),
+        Op::ImageModelsList => image::list_models(request),
+        Op::ImageModelsGet => image::get_model(request),
+        Op::VideoGenerate => video::generate(request),
+        Op::VideoModelsList => video::list_models(request),
+        Op::VideoModelsGet => video::get_model(request),
+        Op::JobsList => jobs::list(request),
+        Op::JobsGet => jobs::get(request),
+        Op::JobsStatus => jobs::status(request),
+        Op::JobsResult => jobs::result(request),
+        Op::JobsCancel => jobs::cancel(request),
+        Op::OpenCatalogList => models::list_catalog(request),
+        Op::OpenCatalogGet => models::get_catalog(request),
+        Op::OpenEstimate => estimate::estimate(request),
+        Op::TopUpsCreate => top_ups::create(request),
+        Op::TopUpsGet => top_ups::get(request),
+        Op::Health | Op::HiddenHealth => catalog::health(request),
+        Op::Catalog => catalog::catalog(request),
+        Op::Me => account::me(request),
+        Op::Balance => account::balance(request),
+        Op::Usage => account::usage(request),
+        Op::Openapi | Op::Reference => schema::get(request),
+        Op::BgmCatalog => background_music::list(request),
+        Op::BgmCategories => background_music::categories(request),
+        Op::BgmPick => background_music::pick(request),
+        Op::JobsEvents => events::list(request),
+        Op::JobsWebhookRedeliver => webhooks::redeliver_job(request),
+        Op::AvatarGenerate => avatars::generate(request),
+        Op::AvatarTalkingVideo => avatar_videos::talking_video(request),
+        Op::AvatarCanonicalList => avatars::list_canonical(request),
+        Op::AvatarCanonicalGet => avatars::get_canonical(request),
+        Op::AvatarsList => avatars::list_all(request),
+        Op::AvatarsGet => avatars::get_any(request),
+        Op::AvatarVideosList => resources::list(request, Kind::AvatarVideo),
+        Op::AvatarVideosGet => resources::get(request, Kind::AvatarVideo),
+        Op::AvatarCatalogSearch => avatars::search_catalog(request),
+        Op::AvatarPreviewsCreate => previews::create(request),
+        Op::AvatarPreviewsGet => resources::get(request, Kind::Preview),
+        Op::AvatarPreviewsRegenerate => previews::regenerate(request),
+        Op::AvatarPreviewsGenerateVideo => previews::generate_video(request),
+        Op::Image1Generate => versioned_models::image(request),
+        Op::Video1Generate => versioned_models::video(request),
+        Op::Music1Generate => versioned_models::music(request),
+        Op::HiddenAdmissionPreview => admission_preview::preview(request),
+        Op::AliasAvatarV10 | Op::AliasAvatar10Generate => {
+            model_aliases::run_canonical(request, avatars::generate)
+        }
+        Op::AliasAvatar10TalkingVideo | Op::AliasAvatarVideoV10 => {
+            model_aliases::run_canonical(request, avatar_videos::talking_video)
+        }
+        Op::AliasAvatarFaceSwapV10 => {
+            model_aliases::run_canonical(request, avatar_videos::face_swap)
+        }
+        Op::AliasImage10 => model_aliases::run_canonical(request, versioned_models::image),
+        Op::AliasVideo10 => model_aliases::run_canonical(request, versioned_models::video),
+        Op::AliasMusic10 => model_aliases::run_canonical(request, versioned_models::music),
+        Op::VideoCaptionsCreate => captions::create(request),
+        Op::VideoCaptionsGet => resources::get(request, Kind::Captions),
+        Op::TrendingVideosSearch => trending::search(request),
+        Op::ActionsList => actions::list(request),
+        Op::ActionsGet => actions::get(request),
+        Op::ActionsRunsList => actions::list_runs(request),
+        Op::ActionsRunsCreate => actions::run(request),
+        Op::ActionsRunsGet => actions::get_run(request),
+        Op::ActionRunsGet => runs::get(request, RunKind::Action),
+        Op::ActionRunsStatus => runs::status(request, RunKind::Action),
+        Op::ActionRunsResult => runs::result(request, RunKind::Action),
+        Op::ActionRunsCancel => runs::cancel(request, RunKind::Action),
+        Op::FormatsList => formats::list(request),
+        Op::FormatsGet | Op::FormatsBySlugGet => formats::get(request),
+        Op::FormatsRunsList | Op::FormatsBySlugRunsList => formats::list_runs(request),
+        Op::FormatsRunsCreate | Op::FormatsBySlugRunsCreate => formats::run(request),
+        Op::FormatsBulkCreate | Op::FormatsBySlugBulkCreate => queues::create(request),
+        Op::FormatQueuesGet => queues::get(request),
+        Op::FormatRunsGet => runs::get(request, RunKind::Format),
+        Op::FormatRunsStatus => runs::status(request, RunKind::Format),
+        Op::FormatRunsResult => runs::result(request, RunKind::Format),
+        Op::FormatRunsEvents => runs::events(request),
+        Op::FormatRunsCancel => runs::cancel(request, RunKind::Format),
+        Op::FormatRunsWebhookRedeliver => runs::redeliver(request),
+        Op::AgentCompletionsCreate => agent::create(request),
+        Op::AgentRunsList => agent::list(request),
+        Op::AgentRunsGet => runs::get(request, RunKind::Agent),
+        Op::AgentRunsStatus => runs::status(request, RunKind::Agent),
+        Op::AgentRunsResult => runs::result(request, RunKind::Agent),
+        Op::AgentRunsCancel => runs::cancel(request, RunKind::Agent),
+        Op::SigningSecretGet => webhooks::get_secret(request),
+        Op::SigningSecretRotate => webhooks::rotate_secret(request),
+        Op::TestDeliveriesCreate => webhooks::test(request),
+        // Its requests are JSON-RPC, and were answered before they came here.
+        Op::Mcp => Err(ApiError::new(ErrorCode::NotFound, "MCP speaks JSON-RPC.")),
+    }
+}

@@ -1,0 +1,178 @@
+//! The way of every request from its arrival to its reply: fault injection, checks, dispatch, and an
+//! entry in the journal.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Method, Response};
+use svc_sdk::contract::{ErrorCode, Operation};
+
+use super::api_error::ApiError;
+use super::dispatch::dispatch;
+use super::pending_reply::predict;
+use super::request::Request;
+use super::response::{ApiResponse, Headers, JobWait, error_response, json_response};
+use super::route::Route;
+use super::{apply_fault, mcp, media_host, request_checks};
+use crate::engine::{Call, Fault, Host, Hosts, PendingReply, Reply, State, journal};
+
+/// Answers a request and writes it into the journal.
+pub(crate) fn handle(state: &mut State, hosts: &Hosts, call: &Call) -> Reply {
+    let route = Route::resolve(call, hosts);
+    let request_id = state.rng.id("req");
+    let fault = state
+        .fault_rules
+        .next_fault(call.host, route.name(), &mut state.fault_rng);
+    let mut reply = match call.host {
+        Host::Open | Host::Developer => {
+            handle_api_request(state, hosts, call, &route, &request_id, fault.as_ref())
+        }
+        Host::Media | Host::Control => {
+            let fault_response = fault.as_ref().and_then(|fault| {
+                let budget = route.budget(call.request.method());
+                apply_fault::fault_response(fault, call.host, budget, &request_id, &Headers::new())
+            });
+            Reply::immediate(
+                fault_response
+                    .unwrap_or_else(|| media_host::answer(state, hosts, call, &route, &request_id)),
+            )
+        }
+    };
+    reply.delay = fault.as_ref().map_or(Duration::ZERO, apply_fault::delay);
+    let kind = fault.map(|fault| fault.kind);
+    apply_fault::apply_fault(&mut reply, kind);
+    if let Some(pending) = &mut reply.pending {
+        pending.fault = kind;
+    }
+    if call.request.method() == Method::HEAD {
+        strip_body(&mut reply.response);
+    }
+    let shown = reply
+        .pending
+        .as_ref()
+        .map(|pending| predict(state, hosts, pending));
+    let entry = journal::Entry {
+        seq: 0,
+        at: state.now,
+        method: call.request.method().as_str().to_owned(),
+        path: journal::truncate_text(
+            call.request
+                .uri()
+                .path_and_query()
+                .map_or("/", |path| path.as_str()),
+        ),
+        surface: call.host,
+        operation: route.name().map(str::to_owned),
+        headers: journal::redact_headers(call.request.headers()),
+        request_id,
+        status: apply_fault::status_of(shown.as_ref().unwrap_or(&reply)),
+        fault: kind,
+    };
+    let seq = state.journal.write(entry);
+    if let Some(pending) = &mut reply.pending {
+        pending.journal_seq = seq;
+    }
+    reply
+}
+
+/// A request of the open or the developer surface.
+fn handle_api_request(
+    state: &mut State,
+    hosts: &Hosts,
+    call: &Call,
+    route: &Route,
+    request_id: &str,
+    fault: Option<&Fault>,
+) -> Reply {
+    let caller_check = request_checks::check_caller(state, call, route);
+    let headers = caller_check.headers;
+    let budget = route.budget(call.request.method());
+    if let Some(response) = fault.and_then(|fault| {
+        apply_fault::fault_response(fault, call.host, budget, request_id, &headers)
+    }) {
+        return Reply::immediate(response);
+    }
+    if let (None, Some(caller), Route::Operation(Operation::Mcp, _)) =
+        (&caller_check.error, &caller_check.caller, route)
+    {
+        let mut request = mcp::McpRequest {
+            state,
+            hosts,
+            call,
+            caller,
+            request_id,
+        };
+        return Reply::immediate(mcp::answer(&mut request, &headers));
+    }
+    let outcome = match (caller_check.error, route) {
+        (Some(error), _) => Err(error),
+        (None, Route::Operation(operation, segments)) => {
+            request_checks::check_request(call, *operation, caller_check.caller.as_ref()).and_then(
+                |body| {
+                    dispatch(&mut Request {
+                        state,
+                        hosts,
+                        host: call.host,
+                        operation: *operation,
+                        segments: segments.clone(),
+                        query: call.request.uri().query().unwrap_or_default(),
+                        headers: call.request.headers(),
+                        body,
+                        caller: caller_check.caller.clone(),
+                        request_id,
+                        max_spend: None,
+                    })
+                },
+            )
+        }
+        (None, Route::OtherMethod { allow, .. }) => {
+            let message = format!("This path takes {allow}.");
+            Err(ApiError::new(ErrorCode::MethodNotAllowed, message).allow(allow))
+        }
+        (None, _) => Err(ApiError::new(
+            ErrorCode::NotFound,
+            "There is nothing at this path.",
+        )),
+    };
+    match outcome {
+        Ok(answer) => accepted(call.host, request_id, headers, answer),
+        Err(error) => Reply::immediate(error_response(call.host, request_id, &headers, &error)),
+    }
+}
+
+fn accepted(host: Host, request_id: &str, headers: Headers, answer: ApiResponse) -> Reply {
+    let mut reply = Reply::immediate(json_response(
+        answer.status,
+        request_id,
+        &headers,
+        &answer.body,
+    ));
+    reply.pending = answer.wait.map(
+        |JobWait {
+             job_id,
+             until,
+             receipt,
+         }| PendingReply {
+            job_id,
+            until,
+            host,
+            request_id: request_id.to_owned(),
+            receipt,
+            headers,
+            fault: None,
+            journal_seq: 0,
+        },
+    );
+    reply
+}
+
+/// Leaves the body out and says how long it would have been.
+fn strip_body(response: &mut Response<Bytes>) {
+    let length = response.body().len();
+    if length > 0 {
+        response
+            .headers_mut()
+            .insert(http::header::CONTENT_LENGTH, length.into());
+        *response.body_mut() = Bytes::new();
+    }
+}

@@ -1,0 +1,13 @@
+//! A request to the MCP endpoint.
+
+use crate::engine::keys::ApiKey;
+use crate::engine::{Call, Hosts, State};
+
+/// A request that was let in, and by whose key.
+pub(in crate::api) struct McpRequest<'a> {
+    pub(in crate::api) state: &'a mut State,
+    pub(in crate::api) hosts: &'a Hosts,
+    pub(in crate::api) call: &'a Call,
+    pub(in crate::api) caller: &'a ApiKey,
+    pub(in crate::api) request_id: &'a str,
+}

@@ -1,0 +1,186 @@
+//! Runs of every kind, once they have begun: list, get, status, result, cancel, redelivery.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use svc_sdk::contract::{ErrorCode, RunStatus};
+
+use super::receipt::{receipt, with_delivery};
+use super::request::{RunDefaults, RunRequest, check_funds, check_refusal};
+use crate::api::announcements::announce_ended;
+use crate::api::api_error::{ApiError, seconds};
+use crate::api::pagination;
+use crate::api::request::{IdempotencySlot, Request};
+use crate::api::response::{ApiResponse, ApiResult};
+use crate::engine::runs::{Run, RunFilter, RunKind};
+
+/// What follows once the fields and the state are judged: funds, what goes wrong at last, accept.
+pub(in crate::api) fn start(
+    request: &mut Request<'_>,
+    slot: IdempotencySlot,
+    run_request: RunRequest,
+    defaults: RunDefaults,
+) -> ApiResult {
+    let refused = check_refusal(&run_request);
+    let config = run_request.into_config(request, defaults);
+    request.check_max_spend(config.cap)?;
+    check_funds(request, std::slice::from_ref(&config))?;
+    refused?;
+    let now = request.now();
+    let number = request.state.start_new_run(config, None, now);
+    let receipt = match request.state.runs.get(number) {
+        Some(run) => receipt(run, request.hosts, now),
+        None => Value::Null,
+    };
+    request.store_receipt(slot, &receipt);
+    Ok(ApiResponse::data(202, receipt))
+}
+
+/// The runs that match a filter, newest first; `limit` and `cursor` page through them.
+pub(in crate::api) fn list(request: &Request<'_>, filter: &RunFilter) -> ApiResult {
+    let limit = pagination::limit(request)?;
+    let runs = &request.state.runs;
+    let before = match request.parameter("cursor")? {
+        None => None,
+        Some(id) => {
+            let ours = runs
+                .by_id(&id)
+                .is_some_and(|run| RunFilter::of_run(run) == *filter);
+            let number = runs.number(&id).filter(|_| ours);
+            Some(number.ok_or_else(pagination::invalid_cursor)?)
+        }
+    };
+    let (shown, next) = pagination::page(runs.newest_first(filter, before), limit);
+    let items = shown
+        .iter()
+        .map(|run| with_delivery(request.state, run, request.hosts))
+        .collect();
+    Ok(ApiResponse::page(items, next.map(|run| run.id.as_str())))
+}
+
+/// The receipt. Where it is not whole yet, the next one is.
+pub(in crate::api) fn get(request: &mut Request<'_>, kind: RunKind) -> ApiResult {
+    let id = find_id(request, kind)?;
+    check_outage(request, &id)?;
+    read(request, kind)
+}
+
+/// The trimmed payload for polls.
+pub(in crate::api) fn status(request: &mut Request<'_>, kind: RunKind) -> ApiResult {
+    let id = find_id(request, kind)?;
+    check_outage(request, &id)?;
+    let run = find(request, kind)?;
+    let terminal = run.status.is_terminal();
+    let payload = json!({
+        "run_id": run.id,
+        "kind": run.config.kind.as_str(),
+        "status": run.status,
+        "terminal": terminal,
+        "result_ready": terminal,
+        "next_poll_after_seconds": seconds(next_poll(request, run)),
+    });
+    Ok(ApiResponse::data(200, payload))
+}
+
+/// The receipt of a run that has ended.
+pub(in crate::api) fn result(request: &mut Request<'_>, kind: RunKind) -> ApiResult {
+    let id = find_id(request, kind)?;
+    check_outage(request, &id)?;
+    let run = find(request, kind)?;
+    if !run.status.is_terminal() {
+        let error = ApiError::new(
+            ErrorCode::RunNotCompleted,
+            format!("The run is {}.", run.status),
+        );
+        let wait = next_poll(request, run);
+        return Err(error.detail("status", json!(run.status)).retry_after(wait));
+    }
+    read(request, kind)
+}
+
+/// Cancels a run that has not ended; of one that has, the receipt as it is.
+pub(in crate::api) fn cancel(request: &mut Request<'_>, kind: RunKind) -> ApiResult {
+    let id = find_id(request, kind)?;
+    request.deny_body_fields()?;
+    let now = request.now();
+    if let Some(number) = request.state.runs.number(&id) {
+        let state = &mut request.state;
+        state.end_run(number, RunStatus::Canceled, None, now);
+        announce_ended(state);
+    }
+    let run = find(request, kind)?;
+    let receipt = with_delivery(request.state, run, request.hosts);
+    Ok(ApiResponse::data(200, receipt))
+}
+
+/// `POST /v1/format-runs/{run_id}/webhook/redeliver`.
+pub(in crate::api) fn redeliver(request: &mut Request<'_>) -> ApiResult {
+    let run = find(request, RunKind::Format)?;
+    request.deny_body_fields()?;
+    if run.config.webhook_url.is_none() {
+        let message = "The run was started without a `webhook_url`.";
+        return Err(ApiError::new(ErrorCode::WebhookNotConfigured, message));
+    }
+    if !run.status.is_terminal() {
+        let message = format!("The run is {}.", run.status);
+        let error = ApiError::new(ErrorCode::RunNotTerminal, message);
+        let wait = next_poll(request, run);
+        return Err(error.detail("status", json!(run.status)).retry_after(wait));
+    }
+    let id = run.id.clone();
+    let delivery = request.state.redeliver(&id);
+    let event = request.state.webhook_queue.event(&id);
+    let answer: Value = json!({"run_id": id, "event": event, "webhook_delivery": delivery});
+    Ok(ApiResponse::data(202, answer))
+}
+
+/// The run of that kind that the path names last, in the key's workspace.
+pub(in crate::api) fn find<'r>(
+    request: &'r Request<'_>,
+    kind: RunKind,
+) -> Result<&'r Run, ApiError> {
+    let id = request.segments.last().map_or("", String::as_str);
+    let run = request.state.runs.by_id(id);
+    let ours =
+        run.filter(|run| run.config.workspace == request.workspace() && run.config.kind == kind);
+    ours.ok_or_else(|| {
+        let code = match kind {
+            RunKind::Action => ErrorCode::ActionRunNotFound,
+            RunKind::Format => ErrorCode::FormatRunNotFound,
+            RunKind::Agent => ErrorCode::AgentRunNotFound,
+        };
+        ApiError::new(code, "There is no such run in this workspace.")
+    })
+}
+
+fn find_id(request: &Request<'_>, kind: RunKind) -> Result<String, ApiError> {
+    find(request, kind).map(|run| run.id.clone())
+}
+
+fn read(request: &mut Request<'_>, kind: RunKind) -> ApiResult {
+    let run = find(request, kind)?;
+    let id = run.id.clone();
+    let ended = run.status.is_terminal();
+    let shown = with_delivery(request.state, run, request.hosts);
+    if ended {
+        request.state.runs.mark_output_readable(&id);
+    }
+    Ok(ApiResponse::data(200, shown))
+}
+
+/// The outage that a magic word asked for. The run goes on.
+fn check_outage(request: &mut Request<'_>, id: &str) -> Result<(), ApiError> {
+    if !request.state.runs.take_outage(id) {
+        return Ok(());
+    }
+    let message = "The agents cannot be asked; the run goes on.";
+    let error = ApiError::new(ErrorCode::StudioAgentUpstreamUnavailable, message);
+    Err(error.retry_after(Duration::from_secs(1)))
+}
+
+fn next_poll(request: &Request<'_>, run: &Run) -> Duration {
+    let hint = run
+        .timeline
+        .poll_hint(run.status.is_terminal(), request.now());
+    request.hosts.client_time(hint)
+}

@@ -1,0 +1,61 @@
+//! The canonical generation paths for images, videos and music. `prompt` is required; the other
+//! fields are the routers' where they apply.
+
+use super::api_error::ApiError;
+use super::fields::Fields;
+use super::generation::{COMMON_FIELDS, integer_in_range, validate};
+use super::request::Request;
+use super::response::ApiResult;
+use super::submit::{self, JobDraft, ResourceChange};
+use crate::engine::directives::Directives;
+use crate::engine::jobs::JobType;
+use crate::engine::versioned_models::{IMAGE_1, MUSIC_SECONDS, VIDEO_1, price};
+use crate::media::Spec;
+
+/// `POST /v1/image-1.0/generate`.
+pub(super) fn image(request: &mut Request<'_>) -> ApiResult {
+    submit::submit_versioned(request, |_, fields| {
+        Ok((read_image(fields)?, ResourceChange::None))
+    })
+}
+
+/// `POST /v1/video-1.0/generate`.
+pub(super) fn video(request: &mut Request<'_>) -> ApiResult {
+    submit::submit_versioned(request, |_, fields| {
+        Ok((read_video(fields)?, ResourceChange::None))
+    })
+}
+
+/// `POST /v1/music-1.0/generate`.
+pub(super) fn music(request: &mut Request<'_>) -> ApiResult {
+    submit::submit_versioned(request, |_, fields| {
+        Ok((read_music(fields)?, ResourceChange::None))
+    })
+}
+
+pub(super) fn read_image(fields: Fields<'_>) -> Result<JobDraft, ApiError> {
+    validate(&IMAGE_1, fields, false, false).map(JobDraft::from_generation)
+}
+
+pub(super) fn read_video(fields: Fields<'_>) -> Result<JobDraft, ApiError> {
+    validate(&VIDEO_1, fields, false, false).map(JobDraft::from_generation)
+}
+
+pub(super) fn read_music(fields: Fields<'_>) -> Result<JobDraft, ApiError> {
+    let known = |name: &str| matches!(name, "prompt" | "duration") || COMMON_FIELDS.contains(&name);
+    fields.deny_unknown(known, "music-1.0")?;
+    let prompt = fields.non_blank_text("prompt")?;
+    let prompt = prompt.ok_or_else(|| fields.error("prompt", "is required"))?;
+    let seconds = integer_in_range(fields, "duration", Some(MUSIC_SECONDS))?.unwrap_or_default();
+    Ok(JobDraft {
+        job_type: JobType::MusicGeneration,
+        model: "music-1.0",
+        directives: Directives::parse([prompt]),
+        price: price(JobType::MusicGeneration, "", seconds),
+        spec: Spec::Music {
+            duration_ms: seconds * 1000,
+            seed: 0,
+        },
+        files: 1,
+    })
+}

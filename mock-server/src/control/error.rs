@@ -1,0 +1,88 @@
+//! Why the control API refuses a request: what is wrong, and what is accepted.
+
+use http::{Method, StatusCode};
+
+use crate::clock::NotManual;
+use crate::engine::{ControlError, RestoreError};
+
+#[derive(Debug)]
+pub(super) struct ControlApiError {
+    pub(super) status: StatusCode,
+    pub(super) code: &'static str,
+    pub(super) message: String,
+    /// The value of `Allow`.
+    pub(super) allow: Option<String>,
+}
+
+impl ControlApiError {
+    fn new(status: StatusCode, code: &'static str, message: String) -> Self {
+        Self {
+            status,
+            code,
+            message,
+            allow: None,
+        }
+    }
+
+    pub(super) fn invalid(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "invalid_request", message.into())
+    }
+
+    pub(super) fn unknown_path(path: &str, known: &[&str]) -> Self {
+        let message = format!(
+            "the control API has no {path:?}; it has {}",
+            known.join(", ")
+        );
+        Self::new(StatusCode::NOT_FOUND, "not_found", message)
+    }
+
+    pub(super) fn method_not_allowed(path: &str, method: &Method, allowed: &[&str]) -> Self {
+        let allow = allowed.join(", ");
+        let message = format!("{path} takes {allow}, not {method}");
+        let error = Self::new(
+            StatusCode::METHOD_NOT_ALLOWED,
+            "method_not_allowed",
+            message,
+        );
+        Self {
+            allow: Some(allow),
+            ..error
+        }
+    }
+
+    pub(super) fn too_large(limit: usize) -> Self {
+        let message = format!("the body is larger than {limit} bytes");
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, "payload_too_large", message)
+    }
+
+    /// With a word on how the request is meant, where its body is what is wrong.
+    pub(super) fn with_usage(mut self, usage: &str) -> Self {
+        if self.status == StatusCode::BAD_REQUEST {
+            self.message = format!("{}. {usage}", self.message);
+        }
+        self
+    }
+}
+
+impl From<ControlError> for ControlApiError {
+    fn from(error: ControlError) -> Self {
+        let (status, code) = match error {
+            ControlError::NotFound(_) => (StatusCode::NOT_FOUND, "not_found"),
+            ControlError::Invalid(_) => (StatusCode::BAD_REQUEST, "invalid_request"),
+            ControlError::Conflict(_) => (StatusCode::CONFLICT, "conflict"),
+        };
+        Self::new(status, code, error.to_string())
+    }
+}
+
+impl From<NotManual> for ControlApiError {
+    fn from(error: NotManual) -> Self {
+        Self::new(StatusCode::CONFLICT, "clock_not_manual", error.to_string())
+    }
+}
+
+impl From<RestoreError> for ControlApiError {
+    fn from(error: RestoreError) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "invalid_state", error.to_string())
+    }
+}

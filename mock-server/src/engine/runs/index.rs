@@ -1,0 +1,162 @@
+//! Where runs are found.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use svc_sdk::contract::RunStatus;
+
+use super::{Run, RunError, RunKind};
+use crate::engine::Time;
+use crate::engine::jobs::Artifact;
+
+/// All runs. Each is found by id, by the token of its artifacts, and by what it is a
+/// run of.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Runs {
+    /// In the order of their beginnings.
+    runs: Vec<Run>,
+    by_id: BTreeMap<String, usize>,
+    by_token: BTreeMap<String, (usize, usize)>,
+    index: BTreeMap<RunFilter, BTreeSet<usize>>,
+    in_flight: BTreeSet<usize>,
+}
+
+/// A workspace's runs of one Action, of one Format, or of the agent.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct RunFilter {
+    pub(crate) workspace: String,
+    pub(crate) kind: RunKind,
+    pub(crate) subject: Option<String>,
+}
+
+impl RunFilter {
+    pub(crate) fn of_run(run: &Run) -> Self {
+        Self {
+            workspace: run.config.workspace.clone(),
+            kind: run.config.kind,
+            subject: run.config.subject.clone(),
+        }
+    }
+}
+
+impl Runs {
+    /// Takes in a run and gives its number.
+    pub(super) fn add(&mut self, run: Run) -> usize {
+        let number = self.runs.len();
+        self.by_id.insert(run.id.clone(), number);
+        for (place, artifact) in run.artifacts.iter().enumerate() {
+            self.by_token
+                .insert(artifact.token.clone(), (number, place));
+        }
+        self.index
+            .entry(RunFilter::of_run(&run))
+            .or_default()
+            .insert(number);
+        if !run.status.is_terminal() {
+            self.in_flight.insert(number);
+        }
+        self.runs.push(run);
+        number
+    }
+
+    pub(crate) fn get(&self, number: usize) -> Option<&Run> {
+        self.runs.get(number)
+    }
+
+    /// What changes here must not change where the run is found: see `turn`.
+    pub(super) fn get_mut(&mut self, number: usize) -> Option<&mut Run> {
+        self.runs.get_mut(number)
+    }
+
+    pub(crate) fn number(&self, id: &str) -> Option<usize> {
+        self.by_id.get(id).copied()
+    }
+
+    pub(crate) fn by_id(&self, id: &str) -> Option<&Run> {
+        self.get(self.number(id)?)
+    }
+
+    /// The run that makes a file, and the file.
+    pub(crate) fn by_token(&self, token: &str) -> Option<(&Run, &Artifact)> {
+        let (number, place) = self.by_token.get(token)?;
+        let run = self.get(*number)?;
+        Some((run, run.artifacts.get(*place)?))
+    }
+
+    /// Puts a run into another status.
+    pub(super) fn set_status(
+        &mut self,
+        number: usize,
+        status: RunStatus,
+        run_error: Option<RunError>,
+        at: Time,
+    ) {
+        let Some(run) = self.runs.get_mut(number) else {
+            return;
+        };
+        if status.is_terminal() {
+            self.in_flight.remove(&number);
+        }
+        (run.status, run.error, run.updated_at) = (status, run_error, at);
+    }
+
+    /// The runs that match a filter, newest first, older than `before`.
+    pub(crate) fn newest_first(
+        &self,
+        filter: &RunFilter,
+        before: Option<usize>,
+    ) -> impl Iterator<Item = &Run> {
+        let numbers = self.index.get(filter).into_iter();
+        let before = before.unwrap_or(usize::MAX);
+        numbers
+            .flat_map(move |numbers| numbers.range(..before).rev())
+            .filter_map(|number| self.get(*number))
+    }
+
+    /// Whether a run that matches the filter has not ended.
+    pub(crate) fn any_in_flight(&self, filter: &RunFilter) -> bool {
+        let mut running = self.in_flight.iter().filter_map(|number| self.get(*number));
+        running.any(|run| RunFilter::of_run(run) == *filter)
+    }
+
+    /// Oldest first.
+    pub(crate) fn all(&self) -> &[Run] {
+        &self.runs
+    }
+
+    /// Notes that the output can be read from now on.
+    pub(crate) fn mark_output_readable(&mut self, id: &str) {
+        if let Some(run) = self.number(id).and_then(|number| self.get_mut(number)) {
+            run.output_pending = false;
+        }
+    }
+
+    /// Whether a read meets an outage; there is one less to come.
+    pub(crate) fn take_outage(&mut self, id: &str) -> bool {
+        let run = self.number(id).and_then(|number| self.get_mut(number));
+        match run {
+            Some(run) if run.remaining_outages > 0 => {
+                run.remaining_outages -= 1;
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
+/// The runs alone: the rest follows from them.
+impl Serialize for Runs {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.runs.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Runs {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut runs = Self::default();
+        for run in Vec::<Run>::deserialize(deserializer)? {
+            runs.add(run);
+        }
+        Ok(runs)
+    }
+}

@@ -1,0 +1,160 @@
+//! The timeline of a job in service time: when it starts, when its generation does, when it
+//! ends, and when it makes sense to ask again.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use svc_sdk::contract::JobStatus;
+
+use super::Time;
+
+/// When a job will be where, unless somebody intervenes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Timeline {
+    created_at: Time,
+    /// Microseconds from submit to the end.
+    #[serde(rename = "takes")]
+    duration_micros: u64,
+    /// Never ends.
+    stuck: bool,
+}
+
+/// The least that a poll hint says while there is more than that to wait for.
+const MIN_POLL_HINT: Duration = Duration::from_secs(1);
+/// The most that a poll hint says.
+const MAX_POLL_HINT: Duration = Duration::from_secs(10);
+
+impl Timeline {
+    pub(crate) fn new(created_at: Time, duration: Duration, stuck: bool) -> Self {
+        let duration_micros = u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
+        Self {
+            created_at,
+            duration_micros,
+            stuck,
+        }
+    }
+
+    pub(crate) fn created_at(&self) -> Time {
+        self.created_at
+    }
+
+    /// When it leaves the queue: after the first tenth.
+    pub(crate) fn starts_at(&self) -> Time {
+        self.after_tenths(1)
+    }
+
+    /// When its generation starts, and with it the time to cancel is over: after three tenths.
+    pub(crate) fn generation_starts_at(&self) -> Time {
+        self.after_tenths(3)
+    }
+
+    /// When it ends; never, if it is stuck.
+    pub(crate) fn ends_at(&self) -> Option<Time> {
+        (!self.stuck).then(|| self.after_tenths(10))
+    }
+
+    /// Whether a job in that status can still be canceled.
+    pub(crate) fn can_cancel(&self, status: &JobStatus, now: Time) -> bool {
+        !status.is_terminal() && now < self.generation_starts_at()
+    }
+
+    /// After how long the next poll makes sense: half of what remains, within bounds; near the
+    /// end all of it, so that the poll after it finds the result. In whole milliseconds.
+    pub(crate) fn next_poll(&self, status: &JobStatus, now: Time) -> Duration {
+        self.poll_hint(status.is_terminal(), now)
+    }
+
+    /// The same for anything that has ended or not.
+    pub(crate) fn poll_hint(&self, terminal: bool, now: Time) -> Duration {
+        if terminal {
+            return Duration::ZERO;
+        }
+        let Some(end) = self.ends_at() else {
+            return MAX_POLL_HINT;
+        };
+        let left = end.since(now);
+        let hint = if left < MIN_POLL_HINT {
+            left
+        } else {
+            (left / 2).clamp(MIN_POLL_HINT, MAX_POLL_HINT)
+        };
+        let millis = hint.as_micros().div_ceil(1000);
+        Duration::from_millis(u64::try_from(millis).unwrap_or(u64::MAX))
+    }
+
+    /// When so many tenths of its time are over.
+    pub(crate) fn after_tenths(&self, tenths: u64) -> Time {
+        let micros = u128::from(self.duration_micros) * u128::from(tenths) / 10;
+        self.created_at.after(Duration::from_micros(
+            u64::try_from(micros).unwrap_or(u64::MAX),
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(millis: u64) -> Time {
+        Time::from_micros(millis * 1000)
+    }
+
+    fn video() -> Timeline {
+        Timeline::new(at(0), Duration::from_secs(8), false)
+    }
+
+    #[test]
+    fn a_tenth_is_queued_and_generation_starts_at_three_tenths() {
+        assert_eq!(video().starts_at(), at(800));
+        assert_eq!(video().generation_starts_at(), at(2400));
+        assert_eq!(video().ends_at(), Some(at(8000)));
+    }
+
+    #[test]
+    fn the_time_to_cancel_ends_when_generation_starts() {
+        assert!(video().can_cancel(&JobStatus::Queued, at(0)));
+        assert!(video().can_cancel(&JobStatus::Processing, at(2399)));
+        assert!(!video().can_cancel(&JobStatus::Processing, at(2400)));
+        assert!(!video().can_cancel(&JobStatus::Completed, at(0)));
+    }
+
+    #[test]
+    fn a_poll_hint_is_half_of_what_remains_within_bounds_and_at_the_end_all_of_it() {
+        let long = Timeline::new(at(0), Duration::from_secs(105), false);
+        assert_eq!(
+            long.next_poll(&JobStatus::Queued, at(0)),
+            Duration::from_secs(10)
+        );
+        for (now, millis) in [
+            (0, 4000),
+            (4000, 2000),
+            (5000, 1500),
+            (6500, 1000),
+            (7000, 1000),
+            (7001, 999),
+            (7999, 1),
+            (8000, 0),
+        ] {
+            let hint = video().next_poll(&JobStatus::Processing, at(now));
+            assert_eq!(hint, Duration::from_millis(millis), "at {now}");
+        }
+        let hint = video().next_poll(&JobStatus::Processing, Time::from_micros(7_999_999));
+        assert_eq!(hint, Duration::from_millis(1));
+        assert_eq!(
+            video().next_poll(&JobStatus::Completed, at(0)),
+            Duration::ZERO
+        );
+    }
+
+    #[test]
+    fn a_stuck_job_has_no_end_but_can_be_canceled_in_time() {
+        let stuck = Timeline::new(at(0), Duration::from_secs(8), true);
+        assert_eq!(stuck.ends_at(), None);
+        assert_eq!(
+            stuck.next_poll(&JobStatus::Processing, at(99_000)),
+            Duration::from_secs(10)
+        );
+        assert!(stuck.can_cancel(&JobStatus::Processing, at(2399)));
+    }
+}

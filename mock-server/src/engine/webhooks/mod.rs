@@ -1,0 +1,10 @@
+//! Webhooks: the queue of what is announced, its delivery and retries, and a log of all attempts.
+
+mod delivery;
+pub(crate) mod log;
+pub(crate) mod queue;
+mod retry;
+mod sending;
+pub(crate) mod signature;
+
+pub use delivery::{Delivery, DeliveryId, DeliveryOutcome};

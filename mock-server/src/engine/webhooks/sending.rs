@@ -1,0 +1,234 @@
+//! Delivering webhooks: what is announced is sent when its time comes, at most ten times by itself
+//! and as often again as somebody asks.
+
+use bytes::Bytes;
+use serde_json::{Value, json};
+use svc_sdk::contract::ErrorCode;
+use svc_sdk::contract::limits::{MAX_WEBHOOK_ATTEMPTS, MAX_WEBHOOK_RECEIPT_BYTES};
+
+use super::log::DeliveryRecord;
+use super::queue::{Announcement, DeliveryStatus, DeliveryTask};
+use super::signature::signature;
+use super::{Delivery, DeliveryId, DeliveryOutcome, retry};
+use crate::engine::timers::TimerEvent;
+use crate::engine::url_placeholders::resolve_placeholders;
+use crate::engine::workspaces::Workspace;
+use crate::engine::{Hosts, State, destination};
+
+/// What `last_error` says of a URL that no longer passes.
+const URL_NOT_PUBLIC: &str = "url_not_public";
+
+impl State {
+    /// Has the receiver told of it, from now on. Of a subject only the first announcement counts.
+    pub(crate) fn announce(&mut self, announcement: Announcement) {
+        let workspace = self.workspaces.get(&announcement.workspace);
+        let fingerprint = workspace.map(Workspace::fingerprint);
+        let fingerprint = fingerprint.unwrap_or_default();
+        if let Some(number) = self.webhook_queue.add(announcement, fingerprint, self.now) {
+            self.timers
+                .set(self.now, TimerEvent::WebhookAttempt(number));
+        }
+    }
+
+    /// Sends what was announced of a subject once more, at once, and gives how its delivery
+    /// stands. None where nothing was announced.
+    pub(crate) fn redeliver(&mut self, subject_id: &str) -> Option<Value> {
+        let view = self.webhook_queue.view(subject_id)?;
+        self.send_now(DeliveryTask::Redelivery(subject_id.to_owned()));
+        Some(view)
+    }
+
+    /// Sends a dummy, once.
+    pub(crate) fn send_test(&mut self, workspace: String, url: String, body: Value) {
+        self.send_now(DeliveryTask::Test {
+            workspace,
+            url,
+            body,
+        });
+    }
+
+    fn send_now(&mut self, task: DeliveryTask) {
+        let number = self.webhook_queue.schedule(task);
+        self.webhook_queue.mark_due(number);
+    }
+
+    /// The attempts that are due and to a wanted URL, so many at most, signed now. They are under
+    /// way from here on.
+    pub(crate) fn take_deliveries(
+        &mut self,
+        generation: u64,
+        hosts: &Hosts,
+        limit: usize,
+        mut matches: impl FnMut(&str) -> bool,
+    ) -> Vec<Delivery> {
+        let queue = &self.webhook_queue;
+        let numbers = queue.ready_to_send();
+        let numbers: Vec<_> = numbers
+            .filter(|number| queue.url(*number).is_some_and(&mut matches))
+            .take(limit)
+            .collect();
+        let mut taken = Vec::new();
+        for number in numbers {
+            let id = DeliveryId { generation, number };
+            let Some(delivery) = self.delivery(id, hosts) else {
+                continue;
+            };
+            self.webhook_queue.start_attempt(delivery.clone());
+            if destination::webhook(&delivery.url).is_ok() {
+                taken.push(delivery);
+            } else {
+                self.record_outcome(number, &DeliveryOutcome::failed(URL_NOT_PUBLIC));
+            }
+        }
+        taken
+    }
+
+    /// A task as it is sent now.
+    fn delivery(&self, id: DeliveryId, hosts: &Hosts) -> Option<Delivery> {
+        let task = self.webhook_queue.task(id.number)?;
+        let (workspace, event, url, body) = match task {
+            DeliveryTask::Attempt(subject) | DeliveryTask::Redelivery(subject) => {
+                let announcement = &self.webhook_queue.entry(subject)?.announcement;
+                let body = body_within_limit(announcement, hosts);
+                (
+                    &announcement.workspace,
+                    announcement.event.as_str(),
+                    &announcement.url,
+                    body,
+                )
+            }
+            DeliveryTask::Test {
+                workspace,
+                url,
+                body,
+            } => (workspace, "webhook.test", url, body.to_string()),
+        };
+        let workspace = self.workspaces.get(workspace)?;
+        let timestamp = self.now.as_secs().to_string();
+        let secrets = workspace.secrets(self.now);
+        let signature = signature(&secrets, &timestamp, body.as_bytes());
+        let headers = [
+            ("content-type", "application/json".to_owned()),
+            ("user-agent", "svc-webhooks/1".to_owned()),
+            ("x-svc-webhook-timestamp", timestamp),
+            ("x-svc-webhook-signature", signature),
+            ("x-svc-webhook-secret-fingerprint", workspace.fingerprint()),
+        ];
+        Some(Delivery {
+            id,
+            event: event.to_owned(),
+            url: url.clone(),
+            headers: headers.map(|(name, value)| (name.to_owned(), value)).into(),
+            body: Bytes::from(body),
+            at: self.now,
+        })
+    }
+
+    /// Takes in how an attempt that was under way went. What is not under way is not heard.
+    pub(crate) fn record_outcome(&mut self, number: u64, outcome: &DeliveryOutcome) {
+        if !self.webhook_queue.is_in_flight(number) {
+            return;
+        }
+        let Some((task, Some(delivery))) = self.webhook_queue.remove(number) else {
+            return;
+        };
+        if let Some(subject) = task.subject() {
+            let automatic = matches!(task, DeliveryTask::Attempt(_));
+            self.update_delivery(subject, number, automatic, outcome, &delivery);
+        }
+        let subject = task.subject().map(str::to_owned);
+        self.delivery_log
+            .record(DeliveryRecord::new(subject, delivery, outcome));
+    }
+
+    /// Where an outcome leaves the delivery of a subject.
+    fn update_delivery(
+        &mut self,
+        subject: &str,
+        number: u64,
+        automatic: bool,
+        outcome: &DeliveryOutcome,
+        delivery: &Delivery,
+    ) {
+        let now = self.now;
+        let fingerprint = fingerprint_of(delivery);
+        let Some(entry) = self.webhook_queue.entry_mut(subject) else {
+            return;
+        };
+        let delivery_state = &mut entry.state;
+        delivery_state.last_status_code = outcome.status();
+        delivery_state.last_error = outcome.error();
+        delivery_state.fingerprint = fingerprint;
+        if automatic {
+            delivery_state.attempts = delivery_state.attempts.saturating_add(1);
+        }
+        let attempts = delivery_state.attempts;
+        let mut obsolete = None;
+        let mut retry_at = None;
+        if outcome.is_success() {
+            // Nobody needs to be told twice: a retry that is to come is called off.
+            (delivery_state.status, delivery_state.next_attempt_at) =
+                (DeliveryStatus::Delivered, None);
+            obsolete = entry.next.take();
+        } else if automatic && entry.next.is_some_and(|(_, next)| next == number) {
+            entry.next = None;
+            delivery_state.next_attempt_at = None;
+            if *outcome == DeliveryOutcome::failed(URL_NOT_PUBLIC) {
+                delivery_state.status = DeliveryStatus::Failed;
+            } else if attempts >= MAX_WEBHOOK_ATTEMPTS {
+                delivery_state.status = DeliveryStatus::Exhausted;
+            } else {
+                delivery_state.status = DeliveryStatus::Retrying;
+                retry_at = Some(now.after(retry::wait(attempts, outcome, now)));
+                delivery_state.next_attempt_at = retry_at;
+            }
+        }
+        if let Some(at) = retry_at {
+            let next = self
+                .webhook_queue
+                .schedule(DeliveryTask::Attempt(subject.to_owned()));
+            self.timers.set(at, TimerEvent::WebhookAttempt(next));
+            if let Some(entry) = self.webhook_queue.entry_mut(subject) {
+                entry.next = Some((at, next));
+            }
+        }
+        if let Some((at, canceled)) =
+            obsolete.filter(|(_, next)| self.webhook_queue.is_scheduled(*next))
+        {
+            self.webhook_queue.remove(canceled);
+            self.timers.cancel(at, TimerEvent::WebhookAttempt(canceled));
+        }
+        if let Some(entry) = self.webhook_queue.entry_mut(subject) {
+            entry.record_attempt(now);
+        }
+    }
+}
+
+fn fingerprint_of(delivery: &Delivery) -> String {
+    let header = delivery
+        .headers
+        .iter()
+        .find(|(name, _)| name == "x-svc-webhook-secret-fingerprint");
+    header.map_or_else(String::new, |(_, value)| value.clone())
+}
+
+/// The body as it is sent: a payload that is too large is left out, and it is said where to fetch
+/// it. The status stays what it is.
+fn body_within_limit(announcement: &Announcement, hosts: &Hosts) -> String {
+    let mut body = resolve_placeholders(announcement.body.clone(), hosts);
+    let payload = body.get("payload").map(Value::to_string);
+    if payload.is_none_or(|payload| payload.len() <= MAX_WEBHOOK_RECEIPT_BYTES) {
+        return body.to_string();
+    }
+    if let Some(fields) = body.as_object_mut() {
+        let result_url = resolve_placeholders(json!(announcement.result_url), hosts);
+        let error = json!({
+            "code": ErrorCode::PayloadTooLarge,
+            "message": format!("The payload is over {MAX_WEBHOOK_RECEIPT_BYTES} bytes."),
+            "result_url": result_url,
+        });
+        fields.insert("payload".to_owned(), Value::Null);
+        fields.insert("error".to_owned(), error);
+    }
+    body.to_string()
+}

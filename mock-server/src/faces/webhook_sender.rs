@@ -1,0 +1,133 @@
+//! Carries webhooks that have a route to where it leads, over HTTP and within this machine.
+
+use std::error::Error;
+use std::pin::pin;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{HOST, RETRY_AFTER};
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpStream;
+use tokio::select;
+use tokio::task::{JoinHandle, JoinSet};
+use tokio::time::{sleep, timeout};
+
+use crate::engine::{Delivery, DeliveryOutcome};
+use crate::service::Service;
+use crate::webhook_route::Target;
+
+/// How many attempts are under way at once.
+const MAX_CONCURRENT_ATTEMPTS: usize = 64;
+/// What of an answer's body is read, so that its sender does not find the connection broken.
+const MAX_DRAINED_BYTES: usize = 64 * 1024;
+/// For how long.
+const DRAIN_TIMEOUT: Duration = Duration::from_millis(200);
+
+/// Carries webhooks until it is dropped.
+#[derive(Debug)]
+pub(super) struct WebhookSender {
+    service: Service,
+    task: JoinHandle<()>,
+}
+
+impl WebhookSender {
+    /// Has to be called within a runtime.
+    pub(super) fn start(service: Service) -> Self {
+        service.set_sender_active(true);
+        let task = tokio::spawn(send_due(service.clone()));
+        Self { service, task }
+    }
+}
+
+impl Drop for WebhookSender {
+    fn drop(&mut self) {
+        self.task.abort();
+        self.service.set_sender_active(false);
+    }
+}
+
+async fn send_due(service: Service) {
+    let mut in_flight = JoinSet::new();
+    loop {
+        let mut changed = pin!(service.changed());
+        // From here on nothing that happens is missed.
+        changed.as_mut().enable();
+        let limit = MAX_CONCURRENT_ATTEMPTS.saturating_sub(in_flight.len());
+        let (deliveries, wait) = service.take_deliveries_to_send(limit);
+        for (delivery, target) in deliveries {
+            let service = service.clone();
+            in_flight.spawn(async move {
+                let outcome = deliver(&delivery, &target, service.webhook_timeout()).await;
+                service.record_outcome(&delivery, &outcome);
+            });
+        }
+        let passed = async {
+            match wait {
+                Some(wait) => sleep(wait).await,
+                None => std::future::pending().await,
+            }
+        };
+        select! {
+            Some(_) = in_flight.join_next() => {}
+            () = changed => {}
+            () = passed => {}
+        }
+    }
+}
+
+/// Makes one attempt. Redirects are answers like any other.
+async fn deliver(delivery: &Delivery, target: &Target, time_limit: Duration) -> DeliveryOutcome {
+    match timeout(time_limit, send(delivery, target)).await {
+        Ok(Ok(outcome)) => outcome,
+        Ok(Err(_)) => DeliveryOutcome::failed("connection_failed"),
+        Err(_) => DeliveryOutcome::failed("timeout"),
+    }
+}
+
+async fn send(
+    delivery: &Delivery,
+    target: &Target,
+) -> Result<DeliveryOutcome, Box<dyn Error + Send + Sync>> {
+    let mut request = http::Request::post(&target.path).header(HOST, &target.public_host);
+    for (name, value) in &delivery.headers {
+        request = request.header(name, value);
+    }
+    let request = request.body(Full::new(delivery.body.clone()))?;
+    let stream = TcpStream::connect((target.host.as_str(), target.port)).await?;
+    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
+    let answer = async {
+        let response = sender.send_request(request).await?;
+        let retry_after = response.headers().get(RETRY_AFTER);
+        let outcome = DeliveryOutcome::Answered {
+            status: response.status().as_u16(),
+            retry_after: retry_after
+                .map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned()),
+        };
+        let _ = timeout(DRAIN_TIMEOUT, drain(response.into_body())).await;
+        Ok::<_, hyper::Error>(outcome)
+    };
+    let (mut answer, mut connection) = (pin!(answer), pin!(connection));
+    select! {
+        answer = answer.as_mut() => return Ok(answer?),
+        // It may be over with the answer on this side already.
+        _ = connection.as_mut() => {}
+    }
+    Ok(answer.await?)
+}
+
+async fn drain(mut body: Incoming) {
+    let mut read = 0;
+    while let Some(Ok(frame)) = body.frame().await {
+        read += frame.data_ref().map_or(0, Bytes::len);
+        if read > MAX_DRAINED_BYTES {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+#[cfg(all(feature = "serve", feature = "wiremock"))]
+mod tests;

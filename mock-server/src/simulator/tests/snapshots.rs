@@ -1,0 +1,208 @@
+//! The whole state, out and in.
+
+use serde_json::{Value, json};
+
+use super::{DEMO, IMAGE, Mock, TOP_UPS, VIDEO, image, video};
+use crate::engine::{Host, Settings, Time};
+
+/// A mock with something of everything in it.
+fn lived_in() -> Mock {
+    let mut mock = Mock::new();
+    mock.open().once("k").post(VIDEO, video("[mock:fail]"));
+    mock.submit(IMAGE, image("[mock:stuck]"));
+    mock.submit(
+        IMAGE,
+        json!({"model": "image-i", "prompt": "x", "metadata": {"a": [1.5, "ä", null]}}),
+    );
+    mock.open().post(
+        TOP_UPS,
+        json!({"amount_usd_cents": 700, "success_url": "https://shop.example/"}),
+    );
+    let mia = json!({"avatar_handle": "mia", "input": {"prompt": "[mock:seconds=1]"}});
+    mock.order("/v1/avatar-1.0/generate", mia);
+    let preview = json!({"avatar_handle": "ada", "script": "Hi."});
+    mock.order("/v1/avatar-video-previews", preview);
+    let captions = json!({"video_url": "https://cdn.example.com/a.mp4"});
+    mock.order("/v1/video-captions", captions);
+    let items: Vec<_> = (1..6)
+        .map(|n| json!({"instruction": format!("[mock:seconds={n}][mock:harvest-unavailable]")}))
+        .collect();
+    let bulk = json!({"items": items, "concurrency": 2});
+    mock.order("/v1/formats/fmt_media/bulk-runs", bulk);
+    let agent = json!({"instruction": "[mock:outage]", "generation_spend_cap_usd": 1});
+    mock.order("/v1/agent/completions", agent);
+    let key = json!({"kind": "open", "workspace": "ws_b", "plan": "pro"});
+    mock.simulator
+        .add_key(mock.now, serde_json::from_value(key).unwrap())
+        .unwrap();
+    let fault = json!({"kind": "status_503", "operation": "jobs_get", "probability": 0.3});
+    mock.simulator
+        .add_fault(serde_json::from_value(fault).unwrap())
+        .unwrap();
+    mock.ask(Host::Open).get("/v1/jobs");
+    mock.pass(1_500);
+    mock
+}
+
+/// What a mock answers from here on.
+fn go_on(mock: &mut Mock) -> Vec<String> {
+    let mut answers = Vec::new();
+    for _ in 0..3 {
+        for reply in [
+            mock.open().once("k").post(VIDEO, video("[mock:fail]")).0,
+            mock.open().post(IMAGE, image("x")).0,
+            mock.open().get("/v1/jobs").0,
+            mock.open().get("/v1/jobs/job_x").0,
+            mock.open()
+                .post(TOP_UPS, json!({"amount_usd_cents": 500}))
+                .0,
+            mock.ask(Host::Open).get("/v1/jobs").0,
+            mock.developer().get("/v1/avatars").0,
+            mock.developer()
+                .post(
+                    "/v1/avatar-1.0/talking-video",
+                    json!({"avatar_handle": "mia", "script": "Hi."}),
+                )
+                .0,
+            mock.developer().get("/v1/avatar-videos").0,
+            mock.developer().get("/v1/usage").0,
+            mock.developer()
+                .post(DEMO, json!({"instruction": "x", "on_active_run": "reject"}))
+                .0,
+            mock.developer().get("/v1/formats/fmt_media/runs").0,
+            mock.developer().get("/v1/agent-runs").0,
+        ] {
+            answers.push(format!("{reply:?}"));
+        }
+        mock.pass(3_000);
+    }
+    answers.push(
+        json!([
+            mock.simulator.ledger(),
+            mock.simulator.jobs(),
+            mock.simulator.journal(0)
+        ])
+        .to_string(),
+    );
+    answers
+}
+
+#[test]
+fn after_a_restore_the_same_requests_get_the_same_answers() {
+    let mut mock = lived_in();
+    let document = mock.simulator.snapshot(mock.now);
+    // Through text, as it goes over a wire.
+    let document: Value = serde_json::from_str(&document.to_string()).unwrap();
+    let mut other = Mock::with(Settings {
+        seed: 99,
+        ..Settings::default()
+    });
+    other.now = other.simulator.restore(document).unwrap();
+    assert_eq!(other.now, mock.now);
+    assert_eq!(
+        other.simulator.signing_secret("ws_demo"),
+        mock.simulator.signing_secret("ws_demo")
+    );
+    assert_eq!(go_on(&mut other), go_on(&mut mock));
+}
+
+#[test]
+fn a_snapshot_is_of_its_moment() {
+    let mut mock = lived_in();
+    mock.pass(60_000);
+    let document = mock.simulator.snapshot(mock.now);
+    mock.simulator.advance(mock.now);
+    assert_eq!(document, mock.simulator.snapshot(mock.now));
+}
+
+#[test]
+fn a_document_that_is_no_state_changes_nothing() {
+    let mut mock = lived_in();
+    let good = mock.simulator.snapshot(mock.now);
+    let broken = |path: &str, value: Value| {
+        let mut document = good.clone();
+        *document
+            .pointer_mut(path)
+            .unwrap_or_else(|| panic!("{path}")) = value;
+        document
+    };
+    let mut extra = good.clone();
+    extra["state"]["surprise"] = json!(1);
+    let mut less = good.clone();
+    less["state"].as_object_mut().unwrap().remove("journal");
+    let twice = good["state"]["jobs"][0].clone();
+    for document in [
+        json!(null),
+        json!({}),
+        json!([]),
+        json!({"version": 3, "state": {}}),
+        json!({"version": 2, "state": {}}),
+        extra,
+        less,
+        broken("/version", json!(7)),
+        broken("/state/now", json!(-1)),
+        broken("/state/jobs/0/workspace", json!("ws_none")),
+        broken("/state/jobs/0/status", json!("dreaming")),
+        broken("/state/jobs/1", twice),
+        broken("/state/resources/0/job_id", json!("job_none")),
+        broken("/state/resources/0/workspace", json!("ws_other")),
+        broken("/state/resources/1", good["state"]["resources"][0].clone()),
+        broken("/state/jobs", json!([])),
+        broken(
+            "/state/ledger/accounts/ws_demo/available",
+            json!("1000.0000"),
+        ),
+        broken(
+            "/state/ledger/accounts/ws_demo/entries/0/amount",
+            json!("-1"),
+        ),
+        broken("/state/ledger/accounts", json!({})),
+        broken("/state/keys/svc_open_demo/workspace", json!("ws_none")),
+        broken("/state/jobs/1/price", json!("-0.0050")),
+        broken("/state/jobs/1/price", json!("5.0000")),
+        broken("/state/faults/0/probability", json!(7)),
+        broken("/state/runs/0/order/workspace", json!("ws_none")),
+        broken("/state/runs/0/order/subject", json!("fmt_none")),
+        broken("/state/runs/0/status", json!("dreaming")),
+        broken("/state/runs/0/place/index", json!(3)),
+        broken("/state/runs/1", good["state"]["runs"][0].clone()),
+        broken("/state/runs/0/spend/begun", json!(9)),
+        broken("/state/runs/1/spend/pieces/2", json!("90.0000")),
+        broken("/state/runs", json!([])),
+        broken("/state/queues/0/items/0/run_id", json!(null)),
+        broken("/state/queues/0/workspace", json!("ws_none")),
+        broken("/state/queues", json!([])),
+        broken("/state/timers/0", json!([0, {"job_ends": 99}])),
+        broken("/state/timers", json!([])),
+        broken("/state/balance", json!("-1.0000")),
+        broken("/state/jobs/0/price", json!("-0.0050")),
+        broken("/state/idempotency/expiring", json!([])),
+        broken("/state/idempotency/uses", json!([])),
+        broken("/state/runs/0/order/cost", json!("-1.0000")),
+        broken("/state/runs/0/order/cap", json!("0.0000")),
+        broken("/state/queues/0/concurrency", json!(0)),
+        broken("/state/queues/0/concurrency", json!(17)),
+        broken("/state/queues/0/items/4/order/workspace", json!("ws_none")),
+        broken("/state/queues/0/items/4/order/subject", json!("fmt_none")),
+        broken("/state/queues/0/items/4/order/cost", json!("-1.0000")),
+    ] {
+        assert!(
+            mock.simulator.restore(document.clone()).is_err(),
+            "{document}"
+        );
+    }
+    assert_eq!(mock.simulator.snapshot(mock.now), good);
+}
+
+#[test]
+fn a_reset_goes_back_to_the_start() {
+    let mut mock = lived_in();
+    mock.simulator.reset();
+    assert_eq!(
+        mock.simulator.snapshot(Time::default()),
+        Mock::new().simulator.snapshot(Time::default())
+    );
+    assert!(mock.simulator.jobs().is_empty() && mock.simulator.journal(0).is_empty());
+    mock.now = Settings::default().epoch;
+    assert_eq!(go_on(&mut mock), go_on(&mut Mock::new()));
+}

@@ -1,0 +1,538 @@
+//! Webhooks: what is sent when, and what a receiver's answer leads to.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::{IMAGE, Mock, VIDEO};
+use crate::engine::webhooks::queue::Announcement;
+use crate::engine::{Delivery, DeliveryOutcome, Host, Settings};
+
+const HOOK: &str = "https://hooks.example.com/svc?a=b";
+
+fn hooked(prompt: &str) -> Value {
+    json!({"model": "image-i", "prompt": prompt, "mode": "webhook", "webhook_url": HOOK})
+}
+
+fn body(delivery: &Delivery) -> Value {
+    serde_json::from_slice(&delivery.body).unwrap()
+}
+
+fn header<'d>(delivery: &'d Delivery, name: &str) -> &'d str {
+    let header = delivery.headers.iter().find(|(known, _)| known == name);
+    header.map_or("", |(_, value)| value)
+}
+
+impl Mock {
+    /// What is sent in that time, each attempt answered so at its own moment.
+    fn deliver(&mut self, seconds: u64, outcome: &DeliveryOutcome) -> Vec<Delivery> {
+        let end = self.now.after(Duration::from_secs(seconds));
+        let mut sent = Vec::new();
+        self.simulator.advance(self.now);
+        loop {
+            for delivery in self.simulator.take_deliveries(|_| true) {
+                self.simulator
+                    .record_outcome(self.now, delivery.id, outcome);
+                sent.push(delivery);
+            }
+            if self.now == end && self.simulator.next_due().is_none_or(|due| due > end) {
+                return sent;
+            }
+            self.now = self.simulator.advance_to_next_delivery(end);
+        }
+    }
+
+    fn webhook(&mut self, id: &str) -> Value {
+        let job = self.read(&format!("/v1/jobs/{id}"));
+        job["webhook_delivery"].clone()
+    }
+
+    /// Announces something at will.
+    fn announce(&mut self, url: &str, body: Value) {
+        self.simulator.state.announce(Announcement {
+            workspace: "ws_demo".to_owned(),
+            subject_id: "run_1".to_owned(),
+            event: "format.run.terminal".to_owned(),
+            url: url.to_owned(),
+            body,
+            result_url: "\u{0}developer/v1/format-runs/run_1/result".to_owned(),
+        });
+    }
+
+    fn secret(&mut self) -> Value {
+        self.read("/v1/webhooks/signing-secret")
+    }
+
+    fn rotate(&mut self) -> Value {
+        let rotate = self.developer();
+        let rotated = rotate.send("POST", "/v1/webhooks/signing-secret/rotate", "");
+        rotated.data(200)
+    }
+
+    fn test_delivery(&mut self) -> super::Answer {
+        let body = json!({"url": HOOK});
+        self.developer().post("/v1/webhooks/test-deliveries", body)
+    }
+
+    fn redeliver(&mut self, id: &str) -> super::Answer {
+        let path = format!("/v1/jobs/{id}/webhook/redeliver");
+        self.developer().send("POST", &path, "")
+    }
+}
+
+fn seconds(sent: &[Delivery]) -> Vec<u64> {
+    let start = Settings::default().epoch;
+    sent.iter()
+        .map(|delivery| delivery.at.since(start).as_secs())
+        .collect()
+}
+
+#[test]
+fn a_completed_job_is_told_once() {
+    let mut mock = Mock::new();
+    let id = mock.submit(IMAGE, hooked("a fox"));
+    assert_eq!(mock.webhook(&id), Value::Null);
+    mock.pass(2_000);
+    let pending = mock.webhook(&id);
+    assert_eq!(pending["status"], "pending");
+    let sent = mock.deliver(100_000, &DeliveryOutcome::answered(204));
+    assert_eq!(sent.len(), 1);
+    assert_eq!(
+        (sent[0].event.as_str(), sent[0].url.as_str()),
+        ("job.completed", HOOK)
+    );
+    let job = mock.read(&format!("/v1/jobs/{id}"));
+    let artifact = &job["result"]["artifacts"][0];
+    let expected = json!({
+        "event": "job.completed", "request_id": body(&sent[0])["request_id"], "job_id": id,
+        "status": "OK", "payload": {"artifacts": [{
+            "id": artifact["id"], "url": artifact["url"], "type": "image", "content_type": "image/png"
+        }]}
+    });
+    assert_eq!(body(&sent[0]), expected);
+    assert!(
+        artifact["url"]
+            .as_str()
+            .unwrap()
+            .starts_with("http://127.0.0.1:4012/")
+    );
+    assert_eq!(
+        mock.webhook(&id),
+        json!({
+            "status": "delivered", "next_attempt_at": null, "last_status_code": 204,
+            "last_error": null, "attempts": 1,
+            "signing_secret_fingerprint": header(&sent[0], "x-svc-webhook-secret-fingerprint"),
+        })
+    );
+}
+
+#[test]
+fn what_failed_or_was_canceled_is_told_with_its_error() {
+    let mut mock = Mock::new();
+    mock.submit(IMAGE, hooked("[mock:fail=provider_unavailable]"));
+    let id = mock.submit(VIDEO, {
+        let mut body = hooked("x");
+        body["model"] = json!("video-l");
+        body
+    });
+    mock.open()
+        .send("POST", &format!("/v1/jobs/{id}/cancel"), "")
+        .data(200);
+    let sent = mock.deliver(60, &DeliveryOutcome::answered(200));
+    let told: Vec<_> = sent.iter().map(body).collect();
+    assert_eq!(told[0]["event"], "job.canceled");
+    assert_eq!(told[0]["error"]["code"], "job_canceled");
+    assert_eq!(told[1]["event"], "job.failed");
+    assert_eq!(told[1]["error"]["code"], "provider_unavailable");
+    for told in told {
+        assert_eq!(told["status"], "ERROR");
+        assert_eq!(told["payload"], json!({"artifacts": []}));
+    }
+}
+
+#[test]
+fn a_job_without_a_webhook_is_told_to_nobody() {
+    let mut mock = Mock::new();
+    let id = mock.submit(IMAGE, super::image("x"));
+    assert!(mock.deliver(60, &DeliveryOutcome::answered(200)).is_empty());
+    mock.redeliver(&id).refused(409, "webhook_not_configured");
+}
+
+#[test]
+fn after_ten_attempts_nothing_is_sent_by_itself() {
+    let mut mock = Mock::new();
+    let id = mock.submit(IMAGE, hooked("x"));
+    let refused = DeliveryOutcome::answered(500);
+    let sent = mock.deliver(1_000_000, &refused);
+    let expected = [2, 32, 92, 212, 452, 932, 1892, 3812, 7412, 11012];
+    assert_eq!(seconds(&sent), expected);
+    let exhausted = mock.webhook(&id);
+    assert_eq!(exhausted["status"], "exhausted");
+    assert_eq!(exhausted["attempts"], 10);
+    assert_eq!(exhausted["last_status_code"], 500);
+    assert_eq!(exhausted["last_error"], "http_error");
+    assert_eq!(exhausted["next_attempt_at"], Value::Null);
+    assert_eq!(mock.status(&id), "completed");
+    mock.books_are_balanced();
+}
+
+#[test]
+fn a_redelivery_is_signed_anew_works_after_exhaustion_and_uses_up_no_attempt() {
+    let mut mock = Mock::new();
+    let id = mock.submit(IMAGE, hooked("x"));
+    mock.redeliver(&id).refused(409, "job_not_terminal");
+    let refused = DeliveryOutcome::answered(500);
+    let first = mock.deliver(20_000, &refused).remove(0);
+    let answer = mock.redeliver(&id).data(202);
+    assert_eq!(answer["job_id"], json!(id));
+    assert_eq!(answer["event"], "job.completed");
+    assert_eq!(answer["webhook_delivery"]["status"], "exhausted");
+    let again = mock.deliver(100_000, &refused);
+    assert_eq!(seconds(&again), [20_000], "at once, and once");
+    assert_eq!(again[0].body, first.body);
+    for name in ["x-svc-webhook-timestamp", "x-svc-webhook-signature"] {
+        assert_ne!(header(&again[0], name), header(&first, name));
+    }
+    let exhausted = mock.webhook(&id);
+    assert_eq!(
+        (&exhausted["status"], &exhausted["attempts"]),
+        (&json!("exhausted"), &json!(10))
+    );
+    mock.redeliver(&id).data(202);
+    mock.deliver(1, &DeliveryOutcome::answered(200));
+    let delivered = mock.webhook(&id);
+    assert_eq!(
+        (&delivered["status"], &delivered["attempts"]),
+        (&json!("delivered"), &json!(10))
+    );
+    assert_eq!(delivered["last_error"], Value::Null);
+    mock.books_are_balanced();
+}
+
+#[test]
+fn a_redelivery_that_succeeds_ends_the_retries_and_one_that_fails_does_not() {
+    let mut mock = Mock::new();
+    let id = mock.submit(IMAGE, hooked("x"));
+    mock.deliver(10, &DeliveryOutcome::failed("timeout"));
+    assert_eq!(mock.webhook(&id)["next_attempt_at"], "2026-01-01T00:00:32Z");
+    mock.redeliver(&id).data(202);
+    mock.deliver(1, &DeliveryOutcome::answered(404));
+    let retrying = mock.webhook(&id);
+    assert_eq!(
+        (&retrying["status"], &retrying["attempts"]),
+        (&json!("retrying"), &json!(1))
+    );
+    assert_eq!(retrying["last_status_code"], 404);
+    assert_eq!(retrying["next_attempt_at"], "2026-01-01T00:00:32Z");
+    mock.redeliver(&id).data(202);
+    mock.deliver(1, &DeliveryOutcome::answered(200));
+    assert_eq!(mock.webhook(&id)["next_attempt_at"], Value::Null);
+    assert!(
+        mock.deliver(100_000, &DeliveryOutcome::answered(200))
+            .is_empty()
+    );
+    mock.books_are_balanced();
+}
+
+#[test]
+fn an_attempt_that_fails_after_a_redelivery_has_succeeded_is_the_last() {
+    let mut mock = Mock::new();
+    let id = mock.submit(IMAGE, hooked("x"));
+    mock.pass(2_000);
+    mock.simulator.advance(mock.now);
+    let slow = mock.simulator.take_deliveries(|_| true).remove(0);
+    mock.redeliver(&id).data(202);
+    mock.deliver(1, &DeliveryOutcome::answered(200));
+    mock.books_are_balanced();
+    let timeout = DeliveryOutcome::failed("timeout");
+    mock.simulator.record_outcome(mock.now, slow.id, &timeout);
+    assert_eq!(mock.webhook(&id)["status"], "delivered");
+    assert_eq!(mock.simulator.deliveries().len(), 2);
+    assert!(mock.deliver(100_000, &timeout).is_empty());
+    mock.simulator.record_outcome(mock.now, slow.id, &timeout);
+    assert_eq!(mock.simulator.deliveries().len(), 2, "told of once");
+}
+
+#[test]
+fn a_foreign_job_is_not_redelivered() {
+    let mut mock = Mock::new();
+    let id = mock.submit(IMAGE, hooked("x"));
+    mock.pass(2_000);
+    let path = format!("/v1/jobs/{id}/webhook/redeliver");
+    let other = mock.ask(Host::Developer).key("svc_dev_other");
+    other.send("POST", &path, "").refused(404, "job_not_found");
+    mock.developer()
+        .post(&path, json!({"url": HOOK}))
+        .refused(400, "invalid_request");
+    mock.open()
+        .send("POST", &path, "")
+        .refused(404, "not_found");
+}
+
+#[test]
+fn a_receiver_that_asks_for_time_gets_up_to_an_hour() {
+    for (retry_after, second) in [("300", 302), ("7200", 3602)] {
+        let mut mock = Mock::new();
+        mock.submit(IMAGE, hooked("x"));
+        let busy = DeliveryOutcome::Answered {
+            status: 429,
+            retry_after: Some(retry_after.to_owned()),
+        };
+        let sent = mock.deliver(4_000, &busy);
+        assert_eq!(seconds(&sent)[..2], [2, second], "{retry_after}");
+    }
+}
+
+#[test]
+fn every_attempt_is_in_the_jobs_events() {
+    let mut mock = Mock::new();
+    let id = mock.submit(IMAGE, hooked("x"));
+    mock.deliver(10, &DeliveryOutcome::answered(500));
+    mock.deliver(30, &DeliveryOutcome::answered(200));
+    let events = mock.read(&format!("/v1/jobs/{id}/events"));
+    let attempts = &events.as_array().unwrap()[4..];
+    let told = attempts.iter().map(|event| {
+        let delivery = &event["webhook_delivery"];
+        json!([
+            event["type"],
+            event["created_at"],
+            delivery["status"],
+            delivery["attempts"]
+        ])
+    });
+    let expected = [
+        json!(["webhook_delivery", "2026-01-01T00:00:02Z", "retrying", 1]),
+        json!(["webhook_delivery", "2026-01-01T00:00:32Z", "delivered", 2]),
+    ];
+    assert_eq!(told.collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn a_rotated_secret_signs_along_for_a_day_and_a_second_rotation_ends_that() {
+    let signatures = |mock: &mut Mock| {
+        mock.test_delivery().data(202);
+        let sent = mock.deliver(0, &DeliveryOutcome::answered(204)).remove(0);
+        let fingerprint = header(&sent, "x-svc-webhook-secret-fingerprint").to_owned();
+        (
+            header(&sent, "x-svc-webhook-signature").split(',').count(),
+            fingerprint,
+        )
+    };
+    let mut mock = Mock::new();
+    let first = mock.secret();
+    assert_eq!(
+        first["secret"],
+        "whsec_1cd7d245002496480656f84d95bdd64a691600d5ffa22e9a828518dd0ba163d4"
+    );
+    let none = json!({"previous_valid_until": null, "previous_fingerprint": null});
+    assert_eq!(
+        (&first["rotation"], &first["created_at"]),
+        (&none, &json!("2026-01-01T00:00:00Z"))
+    );
+    assert_eq!(signatures(&mut mock).0, 1);
+    mock.pass(5_000);
+    let second = mock.rotate();
+    assert_eq!(mock.secret(), second);
+    assert_eq!(
+        mock.simulator.signing_secret("ws_demo"),
+        second["secret"].as_str()
+    );
+    assert_eq!(second["created_at"], "2026-01-01T00:00:05Z");
+    assert_eq!(
+        second["rotation"],
+        json!({
+            "previous_valid_until": "2026-01-02T00:00:05Z",
+            "previous_fingerprint": first["fingerprint"],
+        })
+    );
+    assert_eq!(
+        signatures(&mut mock),
+        (2, second["fingerprint"].as_str().unwrap().to_owned())
+    );
+    let third = mock.rotate();
+    assert_eq!(
+        third["rotation"]["previous_fingerprint"],
+        second["fingerprint"]
+    );
+    assert_eq!(signatures(&mut mock).0, 2, "the first secret is retired");
+    mock.pass(24 * 3_600_000 - 1);
+    assert_eq!(signatures(&mut mock).0, 2);
+    mock.pass(1);
+    assert_eq!(signatures(&mut mock).0, 1);
+    assert_eq!(mock.secret()["rotation"], none);
+    let secrets = [&first, &second, &third].map(|secret| secret["secret"].clone());
+    assert!(secrets[0] != secrets[1] && secrets[1] != secrets[2] && secrets[0] != secrets[2]);
+    mock.simulator.reset();
+    mock.now = Settings::default().epoch;
+    assert_eq!(mock.secret(), first);
+}
+
+// The signatures are those of Python's hmac, with the secrets of the seed 1.
+#[test]
+fn a_test_delivery_is_one_signed_attempt_without_a_job() {
+    let mut mock = Mock::new();
+    mock.rotate();
+    let answer = mock.test_delivery().data(202);
+    assert_eq!(answer["event"], "webhook.test");
+    assert_eq!(answer["url"], HOOK);
+    assert!(answer["delivery_id"].as_str().unwrap().starts_with("dlv_"));
+    let sent = mock.deliver(100_000, &DeliveryOutcome::answered(500));
+    assert_eq!(sent.len(), 1, "without a retry");
+    let expected = r#"{"created_at":"2026-01-01T00:00:00Z","event":"webhook.test","payload":{"message":"This is a test. Nothing has happened."},"request_id":"req_75p7fdfrztc07c97fchd","status":"OK"}"#;
+    assert_eq!(sent[0].body, expected);
+    assert_eq!(header(&sent[0], "x-svc-webhook-timestamp"), "1767225600");
+    assert_eq!(
+        header(&sent[0], "x-svc-webhook-secret-fingerprint"),
+        "db533cc9ee7bf051"
+    );
+    assert_eq!(
+        header(&sent[0], "x-svc-webhook-signature"),
+        "svc-v1=e5168f2405e82e6a9a027beb78859fbb6e6fd3706c912f981868e40a905fc664,\
+         svc-v1=5ed62f9d1718aea8f1c8649ced2f12280b559d7d91bb7856247aed4ab39b311c"
+    );
+    mock.books_are_balanced();
+}
+
+#[test]
+fn a_test_delivery_goes_where_webhooks_may_go() {
+    let mut mock = Mock::new();
+    let mut about = |body: Value| {
+        let answer = mock.developer().post("/v1/webhooks/test-deliveries", body);
+        let error = answer.refused(400, "invalid_request");
+        error["details"]["field"].clone()
+    };
+    for url in [
+        "https://localhost/",
+        "http://hooks.example/",
+        "https://[::ffff:10.0.0.1]/",
+    ] {
+        assert_eq!(about(json!({"url": url})), "url", "{url}");
+    }
+    assert_eq!(
+        about(json!({"url": format!("{HOOK}{}", "x".repeat(2048))})),
+        "url"
+    );
+    assert_eq!(about(json!({})), "url");
+    assert_eq!(about(json!({"url": HOOK, "event": "x"})), "event");
+    assert!(mock.deliver(10, &DeliveryOutcome::answered(200)).is_empty());
+}
+
+#[test]
+fn a_payload_over_a_mebibyte_is_left_out_and_the_status_stays() {
+    let whole = 1024 * 1024;
+    for (size, fits) in [(whole, true), (whole + 1, false)] {
+        let mut mock = Mock::new();
+        // Two of the bytes are quotation marks.
+        let payload = "x".repeat(size - 2);
+        let body = json!({"event": "format.run.terminal", "status": "OK", "outcome": "degraded",
+            "payload": payload, "error": null});
+        mock.announce(HOOK, body.clone());
+        let sent = mock.deliver(0, &DeliveryOutcome::answered(200)).remove(0);
+        let sent = self::body(&sent);
+        if fits {
+            assert_eq!(sent, body);
+            continue;
+        }
+        assert_eq!(
+            (&sent["status"], &sent["outcome"], &sent["payload"]),
+            (&json!("OK"), &json!("degraded"), &Value::Null)
+        );
+        assert_eq!(sent["error"]["code"], "payload_too_large");
+        let url = "http://127.0.0.1:4011/v1/format-runs/run_1/result";
+        assert_eq!(sent["error"]["result_url"], url);
+    }
+}
+
+#[test]
+fn a_destination_is_judged_again_when_it_is_sent_to() {
+    let mut mock = Mock::new();
+    mock.announce("https://10.0.0.1/", json!({"payload": {}}));
+    assert!(
+        mock.deliver(100_000, &DeliveryOutcome::answered(200))
+            .is_empty()
+    );
+    let view = mock.simulator.state.webhook_queue.view("run_1").unwrap();
+    assert_eq!(
+        (&view["status"], &view["attempts"]),
+        (&json!("failed"), &json!(1))
+    );
+    assert_eq!(view["last_error"], "url_not_public");
+    assert_eq!(mock.simulator.deliveries()[0]["error"], "url_not_public");
+    mock.books_are_balanced();
+}
+
+#[test]
+fn of_a_subject_only_the_first_announcement_counts() {
+    let mut mock = Mock::new();
+    mock.announce(HOOK, json!({"payload": 1}));
+    mock.announce(HOOK, json!({"payload": 2}));
+    let sent = mock.deliver(100_000, &DeliveryOutcome::answered(200));
+    assert_eq!(
+        sent.iter().map(body).collect::<Vec<_>>(),
+        [json!({"payload": 1})]
+    );
+}
+
+#[test]
+fn a_state_that_is_taken_up_sends_what_was_under_way_and_knows_the_rest() {
+    let mut mock = Mock::new();
+    let id = mock.submit(IMAGE, hooked("x"));
+    let retried = mock.submit(IMAGE, hooked("y"));
+    mock.pass(2_000);
+    mock.simulator.advance(mock.now);
+    let taken = mock.simulator.take_deliveries(|_| true);
+    mock.simulator
+        .record_outcome(mock.now, taken[1].id, &DeliveryOutcome::answered(500));
+    mock.rotate();
+    let document = mock.simulator.snapshot(mock.now);
+    let mut other = Mock::new();
+    other.now = other.simulator.restore(document).unwrap();
+    assert_eq!(other.secret(), mock.secret());
+    assert_eq!(other.simulator.deliveries(), mock.simulator.deliveries());
+    let sent = other.deliver(30, &DeliveryOutcome::answered(200));
+    assert_eq!(seconds(&sent), [2, 32]);
+    assert_eq!(
+        (&body(&sent[0])["job_id"], &body(&sent[1])["job_id"]),
+        (&json!(id), &json!(retried))
+    );
+    assert_eq!(
+        header(&sent[0], "x-svc-webhook-signature")
+            .split(',')
+            .count(),
+        2
+    );
+    let document = mock.simulator.snapshot(mock.now);
+    mock.simulator.restore(document).unwrap();
+    let late = DeliveryOutcome::answered(200);
+    mock.simulator.record_outcome(mock.now, taken[0].id, &late);
+    assert_eq!(mock.webhook(&id)["status"], "pending", "of another state");
+    other.books_are_balanced();
+}
+
+#[test]
+fn a_document_with_an_inconsistent_webhook_queue_is_rejected() {
+    let mut mock = Mock::new();
+    let id = mock.submit(IMAGE, hooked("x"));
+    mock.deliver(10, &DeliveryOutcome::answered(500));
+    let good = mock.simulator.snapshot(mock.now);
+    let entry = format!("/state/outbox/entries/{id}");
+    for (path, value) in [
+        ("/state/outbox/errands".to_owned(), json!({})),
+        ("/state/outbox/due".to_owned(), json!([99])),
+        ("/state/timers".to_owned(), json!([])),
+        (format!("{entry}/announcement/workspace"), json!("ws_none")),
+        (
+            format!("{entry}/announcement/subject_id"),
+            json!("job_none"),
+        ),
+        (format!("{entry}/standing/status"), json!("exhausted")),
+        (format!("{entry}/next"), json!(null)),
+    ] {
+        let mut document = good.clone();
+        *document
+            .pointer_mut(&path)
+            .unwrap_or_else(|| panic!("{path}")) = value;
+        assert!(mock.simulator.restore(document).is_err(), "{path}");
+    }
+    assert_eq!(mock.simulator.snapshot(mock.now), good);
+}
