@@ -174,6 +174,7 @@ pub(crate) async fn run(session: &Session, command: Command) -> Result<(), Failu
 
 #[cfg(test)]
 mod tests {
+    use crate::operation_commands::command_of;
     use svc_sdk::contract::Operation;
 
     use super::*;
@@ -187,7 +188,7 @@ mod tests {
     fn every_operation_has_its_command() {
         let missing: Vec<_> = Operation::ALL
             .iter()
-            .map(|op| op.cli())
+            .map(|op| command_of(*op))
             .filter(|cli| cfg!(feature = "mcp") || !cli.starts_with("svc mcp "))
             .filter(|cli| !exists(&command_line(), cli))
             .collect();

@@ -3,11 +3,13 @@
 use clap::Command;
 use svc_sdk::contract::Operation;
 
+use crate::operation_commands::command_of;
+
 /// Adds the operations that each command reaches to its long help.
 pub(crate) fn annotate(command: Command, path: &str) -> Command {
     let operations: Vec<String> = Operation::ALL
         .iter()
-        .filter(|operation| reaches(path, operation.cli()))
+        .filter(|operation| reaches(path, command_of(**operation)))
         .map(|operation| {
             format!(
                 "  {} {} ({})",

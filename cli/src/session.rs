@@ -248,11 +248,11 @@ impl Session {
     /// Returns an error if the request fails, or, as ambiguous, if it is interrupted.
     pub(crate) async fn send<T, E: Into<Failure>>(
         &self,
-        request: impl Future<Output = Result<T, E>>,
+        request: impl IntoFuture<Output = Result<T, E>>,
     ) -> Result<T, Failure> {
         tokio::select! {
             biased;
-            sent = request => sent.map_err(Into::into),
+            sent = request.into_future() => sent.map_err(Into::into),
             () = self.interrupts.first() => Err(Failure::interrupted_in_flight()),
         }
     }

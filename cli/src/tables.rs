@@ -1,6 +1,6 @@
 //! Tables that several commands print.
 
-use svc_sdk::types::{Artifact, Assumed, AvatarVideo, Redelivery};
+use svc_sdk::types::{Artifact, AvatarVideo, Redelivery};
 
 use crate::output::Table;
 
@@ -26,8 +26,7 @@ pub(crate) fn avatar_video(video: &AvatarVideo) -> Table {
     table.field("status", video.status.as_ref());
     table.field("avatar", video.avatar_handle.as_ref());
     table.field("job", video.job_id.as_ref());
-    let artifacts = video.artifacts.as_ref().and_then(Assumed::known);
-    add_artifacts(&mut table, artifacts.into_iter().flatten());
+    add_artifacts(&mut table, &video.artifacts);
     table
 }
 

@@ -51,14 +51,11 @@ impl<R: Resource> Waiter<'_, R> {
     }
 
     async fn finished(&self, live: &ProgressLine<'_>) -> Result<R::Finished, Failure> {
-        let timeout = match self.args.timeout {
-            None => R::DEFAULT_TIMEOUT,
-            Some(Timeout(timeout)) => timeout,
-        };
         let updates = self.resource.updates();
-        let mut updates = match timeout {
-            Some(timeout) => updates.timeout(timeout),
-            None => updates.no_timeout(),
+        let mut updates = match self.args.timeout {
+            None => updates,
+            Some(Timeout(Some(timeout))) => updates.timeout(timeout),
+            Some(Timeout(None)) => updates.no_timeout(),
         };
         while let Some(update) = updates.next().await {
             R::show_status(live, &update?);

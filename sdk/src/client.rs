@@ -195,7 +195,9 @@ impl<S: Surface> ClientBuilder<S> {
     pub fn build(self) -> Result<Client<S>> {
         let url = self.base_url.ok_or_else(|| {
             let variable = S::BASE_URL_VARIABLE;
-            Error::configuration(format!("missing base URL: set {variable}, or call base_url()"))
+            Error::configuration(format!(
+                "missing base URL: set {variable}, or call base_url()"
+            ))
         })?;
         let authorization = match &self.api_key {
             Some(key) => Some(

@@ -97,9 +97,7 @@ pub use self::{
     },
     client::{Client, ClientBuilder},
     error::{Error, Result},
-    handle::{
-        ActionRun, AgentRun, FormatRun, JobHandle, QueueHandle, RunHandle, TopUpHandle,
-    },
+    handle::{ActionRun, AgentRun, FormatRun, JobHandle, QueueHandle, RunHandle, TopUpHandle},
     polling::{PollStatus, Update, Updates, Wait, WebhookEvents},
     surface::{Developer, Open, Surface},
 };

@@ -2,7 +2,9 @@
 
 use svc_sdk::Developer;
 use svc_sdk::contract::{Operation, Scope};
-use svc_sdk::types::{Assumed, Me, ServiceCatalog};
+use svc_sdk::types::{Me, ServiceCatalog};
+
+use crate::operation_commands::command_of;
 
 use crate::error::Failure;
 use crate::output::Table;
@@ -25,20 +27,20 @@ pub(crate) async fn health(session: &Session) -> Result<(), Failure> {
 /// `svc catalog`.
 pub(crate) async fn catalog(session: &Session) -> Result<(), Failure> {
     let client = session.access_without_key::<Developer>()?.client;
-    let catalog = client.catalog().await?;
+    let catalog = client.catalog().get().await?;
     session.printer.print_item(&catalog, catalog_table)
 }
 
 fn catalog_table(catalog: &ServiceCatalog) -> Table {
-    let Some(models) = catalog.models.as_ref().and_then(Assumed::known) else {
+    if catalog.models.is_empty() {
         let mut table = Table::key_value();
         table.field("capabilities", catalog.capabilities.as_ref());
         table.field("runtime", catalog.runtime.as_ref());
         table.field("pricing", catalog.pricing.as_ref());
         return table;
-    };
+    }
     let mut table = Table::new(["id", "type", "name", "pricing"]);
-    for model in models {
+    for model in &catalog.models {
         table.row([
             &model.id,
             model.model_type.as_deref().unwrap_or_default(),
@@ -69,12 +71,12 @@ fn me_table(me: &Me) -> Table {
         table.field("prefix", key.prefix.as_ref());
         table.field("last used", key.last_used_at.as_ref());
     }
-    if let Some(workspace) = me.workspace.as_ref().and_then(Assumed::known) {
+    if let Some(workspace) = me.workspace.as_ref() {
         table.field("workspace", Some(&workspace.id));
         table.field("plan", workspace.plan.as_ref());
     }
     table.field("owner", me.owner.as_ref());
-    if let Some(limits) = me.generation_limits.as_ref().and_then(Assumed::known) {
+    if let Some(limits) = me.generation_limits.as_ref() {
         let count = |number: Option<u64>| number.map_or_else(|| "?".to_owned(), |n| n.to_string());
         let in_flight = count(limits.in_flight);
         let limit = count(limits.concurrent_jobs);
@@ -103,7 +105,7 @@ fn commands_with_scope(scope: &Scope) -> String {
     let mut commands: Vec<_> = Operation::ALL
         .iter()
         .filter(|operation| operation.scope().as_ref() == Some(scope))
-        .map(|operation| command_words(operation.cli()))
+        .map(|operation| command_words(command_of(*operation)))
         .collect();
     commands.dedup();
     commands.join(", ")

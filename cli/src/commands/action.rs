@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 use svc_sdk::Developer;
 use svc_sdk::contract::Operation;
-use svc_sdk::handle::{ActionRun, RunHandle};
+use svc_sdk::handle::ActionRun;
 use svc_sdk::types::{Action as Entry, ActionId, ActionTrigger, RunId};
 
 use crate::args::{QueryArgs, RunArgs};
@@ -97,12 +97,13 @@ pub(crate) async fn run(session: &Session, action: Action) -> Result<(), Failure
                 body,
             };
             let receipt_mode = args.start.receipt_mode.into();
-            submit::run::<RunHandle<ActionRun>>(session, request, &args.start.options, receipt_mode)
-                .await
+            submit::run::<ActionRun>(session, request, &args.start.options, receipt_mode).await
         }
         Action::RunGet { id, run_id } => {
             let client = session.access::<Developer>()?.client;
-            let call = client.actions().get_run(&ActionId::from(id), &RunId::from(run_id));
+            let call = client
+                .actions()
+                .get_run(&ActionId::from(id), &RunId::from(run_id));
             let finished = FinishedRun {
                 receipt: call.await?,
                 files: None,

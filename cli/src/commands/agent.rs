@@ -4,7 +4,7 @@ use clap::{Args, Subcommand};
 use serde_json::Value;
 use svc_sdk::Developer;
 use svc_sdk::contract::Operation;
-use svc_sdk::handle::{AgentRun, RunHandle};
+use svc_sdk::handle::AgentRun;
 
 use crate::args::{CapArg, ListArgs, RunArgs};
 use crate::error::Failure;
@@ -69,5 +69,5 @@ async fn start(session: &Session, args: &Start) -> Result<(), Failure> {
         body,
     };
     let receipt_mode = args.start.receipt_mode.into();
-    submit::run::<RunHandle<AgentRun>>(session, request, &args.start.options, receipt_mode).await
+    submit::run::<AgentRun>(session, request, &args.start.options, receipt_mode).await
 }

@@ -1,10 +1,12 @@
 //! `svc api`: any request, raw, to the host that the table of operations names.
 
+use std::future::IntoFuture;
+
 use clap::{Args, ValueEnum};
 use serde_json::Value;
 use svc_sdk::contract::{Auth, Method, Operation, RetryClass, Surface as Host};
 use svc_sdk::types::IdempotencyKey;
-use svc_sdk::{Developer, Open, RawCall, RawResponse, Surface};
+use svc_sdk::{Call, Developer, Open, RawResponse, Surface};
 
 use crate::args::{Pair, SurfaceArg, SurfaceChoice};
 use crate::error::{Exit, Failure};
@@ -92,18 +94,34 @@ pub(crate) async fn run(session: &Session, args: Api) -> Result<(), Failure> {
     }
     let sent = tokio::select! {
         biased;
-        sent = raw.send() => sent.map_err(|error| {
-            let ambiguous = error.is_ambiguous();
-            mark_ambiguous(Failure::from(error), ambiguous, retry_class)
-        }),
-        () = session.interrupts.first() => Err(interrupted(retry_class)),
+        sent = raw.into_future() => sent,
+        () = session.interrupts.first() => return Err(with_key(interrupted(retry_class), key.as_ref())),
     };
-    let response = sent.map_err(|failure| match &key {
-        Some(key) => failure.idempotency_key(key.as_str()),
+    let (response, failure) = match sent {
+        Ok(response) => {
+            let failure = check_body(&response, retry_class);
+            (Some(response), failure)
+        }
+        Err(error) => {
+            let (response, ambiguous) = (error.response().cloned(), error.is_ambiguous());
+            let failure = mark_ambiguous(Failure::from(error), ambiguous, retry_class);
+            (response, Some(failure))
+        }
+    };
+    if let Some(response) = &response {
+        print(session, response)?;
+    }
+    match failure {
+        Some(failure) => Err(with_key(failure, key.as_ref())),
+        None => Ok(()),
+    }
+}
+
+fn with_key(failure: Failure, key: Option<&IdempotencyKey>) -> Failure {
+    match key {
+        Some(key) => failure.with_idempotency_key(key.as_str()),
         None => failure,
-    })?;
-    print(session, &response)?;
-    check_response(&response, retry_class)
+    }
 }
 
 fn prepare<S: Surface>(
@@ -111,12 +129,12 @@ fn prepare<S: Surface>(
     method: Method,
     path: &str,
     operation: Option<Operation>,
-) -> Result<RawCall, Failure> {
+) -> Result<Call<RawResponse>, Failure> {
     let access = match operation {
         Some(operation) if operation.auth() == Auth::Key => session.access::<S>()?,
         _ => session.access_without_key::<S>()?,
     };
-    Ok(access.client.raw(method, path))
+    Ok(access.client.request(method, path))
 }
 
 type Query = Vec<(String, String)>;
@@ -181,30 +199,15 @@ fn print(session: &Session, response: &RawResponse) -> Result<(), Failure> {
     }
 }
 
-fn check_response(response: &RawResponse, retry_class: RetryClass) -> Result<(), Failure> {
-    let key = response.idempotency_key.as_ref();
-    let with_key = |failure: Failure| match key {
-        Some(key) => failure.idempotency_key(key.as_str()),
-        None => failure,
-    };
-    if let Some(error) = response.error() {
-        let ambiguous = error.is_ambiguous();
-        return Err(with_key(mark_ambiguous(
-            Failure::from(error),
-            ambiguous,
-            retry_class,
-        )));
+/// Returns the failure of a submit whose response is not JSON: it may have been carried out.
+fn check_body(response: &RawResponse, retry_class: RetryClass) -> Option<Failure> {
+    let is_json = response.body.is_empty()
+        || serde_json::from_slice::<serde::de::IgnoredAny>(&response.body).is_ok();
+    if is_json || matches!(retry_class, RetryClass::Safe | RetryClass::Idempotent) {
+        return None;
     }
-    let unreadable = !response.body.is_empty()
-        && serde_json::from_slice::<serde::de::IgnoredAny>(&response.body).is_err();
-    if unreadable && !matches!(retry_class, RetryClass::Safe | RetryClass::Idempotent) {
-        return Err(with_key(mark_ambiguous(
-            Failure::other("the answer is no JSON"),
-            true,
-            retry_class,
-        )));
-    }
-    Ok(())
+    let failure = Failure::other("the body of the response is not JSON");
+    Some(mark_ambiguous(failure, true, retry_class))
 }
 
 /// A read is simply over; what changes something may have been carried out.

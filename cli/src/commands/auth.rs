@@ -176,8 +176,7 @@ async fn verify(
             let client = session
                 .access_with::<Developer>(url.to_owned(), Some(key))?
                 .client;
-            let answer = client.raw(Method::Get, "/v1/me").await;
-            answer.and_then(|answer| answer.error().map_or(Ok(()), Err))
+            client.request(Method::Get, "/v1/me").await.map(drop)
         }
     };
     requested.map_err(|error| {

@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 use svc_sdk::Developer;
 use svc_sdk::contract::Operation;
-use svc_sdk::types::{Assumed, VideoCaptions};
+use svc_sdk::types::VideoCaptions;
 
 use crate::args::SubmitArgs;
 use crate::error::Failure;
@@ -71,7 +71,6 @@ fn captions_table(captions: &VideoCaptions) -> Table {
     table.field("status", captions.status.as_ref());
     table.field("video", captions.video_url.as_ref());
     table.field("job", captions.job_id.as_ref());
-    let artifacts = captions.artifacts.as_ref().and_then(Assumed::known);
-    add_artifacts(&mut table, artifacts.into_iter().flatten());
+    add_artifacts(&mut table, &captions.artifacts);
     table
 }

@@ -29,7 +29,9 @@ pub(crate) async fn run(session: &Session, args: Estimate) -> Result<(), Failure
     let body = body.with_default("model", "auto").finish()?;
     let client = session.access::<Open>()?.client;
     let estimate = client
-        .estimates().create(pricing::estimate_request(&body)).await?;
+        .estimates()
+        .create(pricing::estimate_request(&body))
+        .await?;
     session.printer.print_item(&estimate, |estimate| {
         let mut table = Table::key_value();
         table.field("price", Some(pricing::describe_estimate(estimate)));

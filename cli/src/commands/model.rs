@@ -2,16 +2,16 @@
 
 use clap::{Args, Subcommand, ValueEnum};
 use svc_sdk::Open;
-use svc_sdk::developer::Alias;
-use svc_sdk::types::{Assumed, Model as Entry};
+use svc_sdk::types::Model as Entry;
 
 use crate::args::SubmitArgs;
 use crate::error::Failure;
+use crate::operation_commands::command_of;
 use crate::output::Table;
 use crate::request_body::RequestBody;
 use crate::session::Session;
 use crate::submit;
-use crate::types::SubmitRequest;
+use crate::types::{Alias, SubmitRequest};
 
 /// Models.
 #[derive(Debug, Subcommand)]
@@ -79,7 +79,7 @@ async fn run_alias(session: &Session, args: &Run) -> Result<(), Failure> {
         .communication(&args.submit.communication)?
         .finish()?;
     if let Some(canonical) = args.alias.canonical() {
-        let preferred = canonical.cli();
+        let preferred = command_of(canonical);
         session.printer.note(&format!(
             "an alias, which goes on working: {preferred} is preferred"
         ));
@@ -105,13 +105,13 @@ async fn list(session: &Session, kind: Option<Kind>) -> Result<(), Failure> {
     session.printer.print_list(&models, |models| {
         let mut table = Table::new(["id", "type", "inputs", "seconds", "resolutions", "name"]);
         for model in models {
-            let takes = model.capabilities.as_ref().and_then(Assumed::known);
+            let takes = model.capabilities.as_ref();
             table.row([
                 &model.id,
                 model.model_type.as_deref().unwrap_or_default(),
-                &comma_separated(takes.and_then(|it| it.inputs.as_ref()?.known())),
+                &takes.map_or_else(String::new, |it| it.inputs.join(", ")),
                 &seconds(model),
-                &comma_separated(takes.and_then(|it| it.resolutions.as_ref()?.known())),
+                &takes.map_or_else(String::new, |it| it.resolutions.join(", ")),
                 model.name.as_deref().unwrap_or_default(),
             ]);
         }
@@ -130,41 +130,26 @@ async fn get(session: &Session, id: &str, kind: Option<Kind>) -> Result<(), Fail
         },
     };
     session.printer.print_item(&model, |model| {
-        let takes = model.capabilities.as_ref().and_then(Assumed::known);
+        let takes = model.capabilities.as_ref();
         let mut table = Table::key_value();
         table.field("id", Some(&model.id));
         table.field("name", model.name.as_ref());
         table.field("type", model.model_type.as_ref());
-        table.field(
-            "inputs",
-            takes.map(|it| comma_separated(it.inputs.as_ref().and_then(Assumed::known))),
-        );
+        table.field("inputs", takes.map(|it| it.inputs.join(", ")));
         table.field(
             "seconds",
             Some(seconds(model)).filter(|text| !text.is_empty()),
         );
-        table.field(
-            "resolutions",
-            takes.map(|it| comma_separated(it.resolutions.as_ref().and_then(Assumed::known))),
-        );
-        table.field(
-            "aspect ratios",
-            takes.map(|it| comma_separated(it.aspect_ratios.as_ref().and_then(Assumed::known))),
-        );
+        table.field("resolutions", takes.map(|it| it.resolutions.join(", ")));
+        table.field("aspect ratios", takes.map(|it| it.aspect_ratios.join(", ")));
         table.field("pricing", model.pricing.as_ref());
         table
     })
 }
 
-fn comma_separated(texts: Option<&Vec<String>>) -> String {
-    texts.map(|texts| texts.join(", ")).unwrap_or_default()
-}
-
 fn seconds(model: &Entry) -> String {
-    let takes = model.capabilities.as_ref().and_then(Assumed::known);
-    let bounds = takes
-        .and_then(|it| it.duration_seconds.as_ref())
-        .and_then(Assumed::known);
+    let takes = model.capabilities.as_ref();
+    let bounds = takes.and_then(|it| it.duration_seconds.as_ref());
     bounds
         .map(|bounds| format!("{} to {}", bounds.min, bounds.max))
         .unwrap_or_default()

@@ -4,6 +4,8 @@ use clap::Args;
 use serde::Serialize;
 use svc_sdk::contract::Operation;
 
+use crate::operation_commands::command_of;
+
 use crate::error::Failure;
 use crate::output::Table;
 use crate::session::Session;
@@ -56,9 +58,9 @@ fn row(operation: Operation) -> Row {
         surface: operation.surface().as_str(),
         auth: operation.auth().as_str(),
         scope: operation.scope().map(|scope| scope.to_string()),
-        budget: operation.budget().as_str(),
+        budget: operation.rate_limit_bucket().as_str(),
         retry: operation.retry().as_str(),
-        cli: operation.cli(),
+        cli: command_of(operation),
         summary: operation.summary(),
     }
 }

@@ -47,9 +47,7 @@ pub(crate) async fn run(session: &Session, queue: Queue) -> Result<(), Failure> 
     match queue {
         Queue::Get { id } => {
             let call = access.client.queues().handle(&QueueId::from(id)).get();
-            session
-                .printer
-                .print_item(&call.await?, tables::queue)
+            session.printer.print_item(&call.await?, tables::queue)
         }
         Queue::Wait(args) => {
             if let Some(folder) = &args.download {

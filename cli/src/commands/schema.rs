@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use serde_json::Value;
+use svc_openapi::{Difference, Servers};
 use svc_sdk::contract::{Method, Operation};
-use svc_openapi::{Difference, Servers, compare, document};
 use svc_sdk::{Client, Developer};
 use url::Url;
 
@@ -94,9 +94,10 @@ async fn check(session: &Session, args: Check) -> Result<(), Failure> {
             "that is no OpenAPI document: it has no paths",
         ));
     }
-    let differences = compare(&document(&Servers::default()), &live_document);
+    let differences =
+        svc_openapi::compare(&svc_openapi::document(&Servers::default()), &live_document);
     session.printer.print_list(&differences, table)?;
-    let breaking = differences.iter().filter(|it| it.breaks).count();
+    let breaking = differences.iter().filter(|it| it.breaking).count();
     match breaking {
         0 if differences.is_empty() => session.printer.note("no difference"),
         0 => session
@@ -113,15 +114,15 @@ async fn check(session: &Session, args: Check) -> Result<(), Failure> {
 fn table(differences: &[Difference]) -> Table {
     let mut table = Table::new(["", "what", "where", "detail", "relied on", "operations"]);
     for difference in differences {
-        let relied_on = match (difference.breaks, difference.assumed) {
+        let relied_on = match (difference.breaking, difference.assumed) {
             (true, _) => "yes",
             (false, true) => "no, assumed",
             (false, false) => "no",
         };
         table.row([
-            difference.drift.to_string().as_str(),
+            difference.kind.to_string().as_str(),
             difference.part.to_string().as_str(),
-            &difference.place,
+            &difference.location,
             difference.detail.as_deref().unwrap_or_default(),
             relied_on,
             &first_few(&difference.operations),
@@ -165,14 +166,10 @@ async fn read(
     query: Option<&Url>,
 ) -> Result<Vec<u8>, Failure> {
     let pairs = query.into_iter().flat_map(Url::query_pairs);
-    let call = pairs.fold(client.raw(Method::Get, path), |call, (name, value)| {
+    let call = pairs.fold(client.request(Method::Get, path), |call, (name, value)| {
         call.query(&name, value)
     });
-    let response = call.await?;
-    match response.error() {
-        Some(error) => Err(error.into()),
-        None => Ok(response.body.to_vec()),
-    }
+    Ok(call.await?.body.to_vec())
 }
 
 fn parse(bytes: &[u8], what: &str) -> Result<Value, Failure> {

@@ -1,9 +1,11 @@
 //! `svc top-up`.
 
+use std::future::IntoFuture;
+
 use clap::{Args, Subcommand};
 use serde_json::{Map, Value};
+use svc_sdk::Open;
 use svc_sdk::types::{IdempotencyKey, TopUp as Record, TopUpCreate, TopUpId};
-use svc_sdk::{Open, WaitOptions};
 
 use crate::args::{BodyArgs, JsonField, SurfaceChoice, Timeout};
 use crate::error::{Exit, Failure};
@@ -64,7 +66,10 @@ pub(crate) async fn run(session: &Session, top_up: TopUp) -> Result<(), Failure>
             let top_up = session
                 .access::<Open>()?
                 .client
-                .top_ups().handle(&TopUpId::from(id)).get().await?;
+                .top_ups()
+                .handle(&TopUpId::from(id))
+                .get()
+                .await?;
             session.printer.print_item(&top_up, table)
         }
         TopUp::Wait { id, timeout } => wait(session, &TopUpId::from(id), timeout).await,
@@ -90,21 +95,23 @@ async fn create(session: &Session, args: Create) -> Result<(), Failure> {
         .request()
         .ok()
         .and_then(|request| request.idempotency_key.clone());
-    let sent = session.send(call.send()).await;
-    let top_up = sent.map_err(|failure| {
+    let sent = session.send(call).await;
+    let handle = sent.map_err(|failure| {
         let failure = failure.context("could not start the top-up");
         match key {
-            Some(key) if failure.exit() == Exit::Ambiguous => failure.idempotency_key(key.as_str()).hint(format!(
+            Some(key) if failure.exit() == Exit::Ambiguous => failure.with_idempotency_key(key.as_str()).hint(format!(
                 "run the same command with --idempotency-key {key}: the same key is the same top-up"
             )),
             _ => failure,
         }
     })?;
-    session.printer.print_item(&top_up, table)?;
+    if let Some(top_up) = handle.receipt() {
+        session.printer.print_item(top_up, table)?;
+    }
     if session.is_sandbox() {
         return Ok(());
     }
-    let words = ["top-up", "wait", top_up.id.as_str()];
+    let words = ["top-up", "wait", handle.id().as_str()];
     session.printer.note(&format!(
         "open the checkout in a browser, then wait for the payment with: {}",
         session.resume_command(SurfaceChoice::Open, &words)
@@ -127,10 +134,11 @@ fn typed(mut fields: Map<String, Value>) -> Result<TopUpCreate, Failure> {
 
 async fn wait(session: &Session, id: &TopUpId, timeout: Option<Timeout>) -> Result<(), Failure> {
     let client = session.access::<Open>()?.client;
-    let options = match timeout {
-        None => WaitOptions::default(),
-        Some(Timeout(Some(deadline))) => WaitOptions::default().deadline(deadline),
-        Some(Timeout(None)) => WaitOptions::default().no_deadline(),
+    let wait = client.top_ups().handle(id).wait();
+    let wait = match timeout {
+        None => wait,
+        Some(Timeout(Some(timeout))) => wait.timeout(timeout),
+        Some(Timeout(None)) => wait.no_timeout(),
     };
     let wait_command =
         || session.resume_command(SurfaceChoice::Open, &["top-up", "wait", id.as_str()]);
@@ -148,7 +156,7 @@ async fn wait(session: &Session, id: &TopUpId, timeout: Option<Timeout>) -> Resu
         .note(&format!("waiting for the payment of {id}"));
     let paid = tokio::select! {
         biased;
-        paid = client.top_up_wait(id, options) => paid.map_err(Failure::from),
+        paid = wait.into_future() => paid.map_err(Failure::from),
         () = session.interrupts.first() => Err(Failure::new(Exit::Interrupted, "interrupted; the top-up goes on")),
     };
     session.printer.print_item(&paid.map_err(resume)?, table)

@@ -297,7 +297,7 @@ mod tests {
                 Some(serde_json::json!({"required_usd": "0.7035"})),
             )
             .hint("add funds with `svc top-up create`")
-            .idempotency_key("k-1")
+            .with_idempotency_key("k-1")
     }
 
     #[test]

@@ -2,7 +2,6 @@
 
 use std::error::Error as _;
 
-use serde_json::Value;
 use svc_sdk::Error;
 use svc_sdk::contract::{ErrorCode, NextAction};
 use svc_sdk::types::ErrorBody;
@@ -24,14 +23,15 @@ impl From<Error> for Failure {
                 .filter(|details| !details.is_empty())
                 .and_then(|details| serde_json::to_value(details).ok()),
         );
-        failure = failure.with_next_action(error.next_action().map(|action| action.as_str().to_owned()));
+        failure =
+            failure.with_next_action(error.next_action().map(|action| action.as_str().to_owned()));
         if let Some(resource) = resource_of(&error) {
             failure = failure.for_resource(resource);
         }
         let issues = error.body().map(issues).unwrap_or_default();
         failure = issues.into_iter().fold(failure, Failure::issue);
         if let Some(key) = error.idempotency_key() {
-            failure = failure.idempotency_key(key.as_str());
+            failure = failure.with_idempotency_key(key.as_str());
         }
         match hint_for(&error, exit) {
             Some(hint) => failure.hint(hint),
@@ -49,14 +49,13 @@ fn resource_of(error: &Error) -> Option<ResourceId> {
 
 /// What is wrong with a request, place by place, where the service says so.
 fn issues(body: &ErrorBody) -> Vec<String> {
-    let violations = body.run_details().violations;
-    let mut issues: Vec<String> = violations.iter().map(ToString::to_string).collect();
-    let unknown: Vec<Value> = body.detail("errors").unwrap_or_default();
-    for error in &unknown {
-        let text = |name: &str| error.get(name).and_then(Value::as_str);
-        if let Some(field) = text("field") {
-            let message = text("message").unwrap_or("is refused");
-            let guess = text("suggestion").map(|it| format!("; did you mean {it}?"));
+    let details = body.details();
+    let mut issues: Vec<String> = details.violations.iter().map(ToString::to_string).collect();
+    for error in &details.errors {
+        if let Some(field) = &error.field {
+            let message = error.message.as_deref().unwrap_or("unknown field");
+            let guess = error.suggestion.as_ref();
+            let guess = guess.map(|it| format!("; did you mean `{it}`?"));
             issues.push(format!("{field}: {message}{}", guess.unwrap_or_default()));
         }
     }

@@ -12,7 +12,7 @@ use std::time::Duration;
 use http::HeaderMap;
 use jiff::Timestamp;
 use svc_sdk::developer;
-use svc_webhook_verify::{Fingerprint, Reject, Verified, Verifier, header};
+use svc_webhook_verify::{Fingerprint, VerifiedSignature, Verifier, VerifyError, header};
 
 use crate::clock;
 use crate::error::Failure;
@@ -39,7 +39,7 @@ pub(crate) struct Keys {
 /// A delivery that was checked.
 #[derive(Debug)]
 pub(super) struct Checked {
-    pub(super) outcome: Result<Verified, Reject>,
+    pub(super) outcome: Result<VerifiedSignature, VerifyError>,
     /// Which of our secrets it was signed with.
     pub(super) fingerprint: Option<Fingerprint>,
     /// What there is to say of a secret that is not ours, said once.
@@ -77,23 +77,23 @@ impl Keys {
     }
 
     /// Refuses what is no delivery by its headers alone, before its body is there.
-    pub(super) fn check_headers(&self, headers: &HeaderMap) -> Result<(), Reject> {
-        self.verifier().begin_headers(headers).map(drop)
+    pub(super) fn check_headers(&self, headers: &HeaderMap) -> Result<(), VerifyError> {
+        self.verifier().begin_with_headers(headers).map(drop)
     }
 
     /// Verifies a delivery; looks for a newer secret where it names one.
     pub(super) async fn check(&self, headers: &HeaderMap, body: &[u8], now: u64) -> Checked {
         let mut verifier = self.verifier();
-        let mut outcome = verifier.check_headers(headers, body, now);
+        let mut outcome = verifier.verify_with_headers(headers, body, now);
         let mut warning = None;
         // Nobody goes looking for the sake of what is malformed or stale.
-        let may_be_newer_key = matches!(outcome, Ok(_) | Err(Reject::SignatureMismatch));
+        let may_be_newer_key = matches!(outcome, Ok(_) | Err(VerifyError::SignatureMismatch));
         if let Some(fingerprint) =
             unknown_fingerprint(&verifier, headers).filter(|_| may_be_newer_key)
         {
             if self.reload().await {
                 verifier = self.verifier();
-                outcome = verifier.check_headers(headers, body, now);
+                outcome = verifier.verify_with_headers(headers, body, now);
             }
             let is_still_unknown =
                 unknown_fingerprint(&verifier, headers).is_some() && outcome.is_ok();
@@ -101,7 +101,7 @@ impl Keys {
                 .then(|| self.warn_once(&fingerprint))
                 .flatten();
         }
-        let index = outcome.as_ref().ok().map(Verified::key_index);
+        let index = outcome.as_ref().ok().map(VerifiedSignature::key_index);
         let key = index.and_then(|index| verifier.keys().iter().nth(index));
         Checked {
             fingerprint: key.map(svc_webhook_verify::Key::fingerprint),

@@ -70,8 +70,8 @@ impl<'a> ProgressLine<'a> {
             None => String::new(),
         };
         match (
-            &update.trouble,
-            self.is_failing.replace(update.trouble.is_some()),
+            &update.poll_error,
+            self.is_failing.replace(update.poll_error.is_some()),
         ) {
             (Some(error), false) => {
                 self.printer.note(&format!(

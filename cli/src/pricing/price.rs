@@ -76,7 +76,7 @@ impl SpendCap {
     pub(crate) fn from_items(items: &[Value]) -> Option<Self> {
         let mut max_usd = Usd::ZERO;
         for item in items {
-            max_usd = max_usd.plus(Self::from_body(item.as_object()?)?.max_usd)?;
+            max_usd = max_usd.checked_add(Self::from_body(item.as_object()?)?.max_usd)?;
         }
         let runs = items.len();
         (runs > 0).then_some(Self { max_usd, runs })

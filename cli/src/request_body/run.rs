@@ -109,7 +109,7 @@ pub(crate) fn validate_cap(body: &Map<String, Value>) -> Result<(), Failure> {
     };
     let max_cap = i64::try_from(MAX_SPEND_CAP_USD).unwrap_or(i64::MAX);
     let max_cap = Usd::from_micros(1_000_000)
-        .times(max_cap)
+        .checked_mul(max_cap)
         .unwrap_or_default();
     let amount: Option<Usd> = cap
         .is_number()

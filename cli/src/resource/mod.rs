@@ -8,7 +8,6 @@ pub(crate) mod queue;
 pub(crate) mod run;
 
 use std::path::Path;
-use std::time::Duration;
 
 use serde::Serialize;
 use std::sync::Arc;
@@ -37,8 +36,6 @@ pub(crate) trait Resource: handle::Resource {
     const NOUN: &'static str;
     /// The verb of the confirmation prompt, such as `Generate`.
     const VERB: &'static str;
-    /// The time limit of a wait, unless the user sets one.
-    const DEFAULT_TIMEOUT: Option<Duration>;
 
     /// Returns a handle of the resource with that id.
     fn from_id(client: &Client<Self::Surface>, id: &str) -> Handle<Self>;

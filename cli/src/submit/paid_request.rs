@@ -7,8 +7,8 @@ use std::time::Duration;
 use serde_json::Value;
 use svc_sdk::contract::limits::IDEMPOTENCY_RETENTION;
 use svc_sdk::contract::{ErrorCode, Operation, RetryClass};
-use svc_sdk::types::{IdempotencyKey, Usd};
 use svc_sdk::handle::Handle;
+use svc_sdk::types::{IdempotencyKey, Usd};
 use svc_sdk::{Call, Client, Surface};
 
 use crate::args::SurfaceChoice;
@@ -111,7 +111,7 @@ impl<'a> PaidRequest<'a> {
         );
         Failure::new(Exit::Ambiguous, why)
             .context("not submitted")
-            .idempotency_key(intent.entry().intent.idempotency_key.as_str())
+            .with_idempotency_key(intent.entry().intent.idempotency_key.as_str())
     }
 }
 

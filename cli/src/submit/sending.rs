@@ -114,14 +114,18 @@ impl<R: Resource> Submission<'_, R> {
         }
     }
 
-    async fn post(&self, submit: Call<Handle<R>>, intent: Option<&OpenIntent>) -> Result<Handle<R>, Failure> {
+    async fn post(
+        &self,
+        submit: Call<Handle<R>>,
+        intent: Option<&OpenIntent>,
+    ) -> Result<Handle<R>, Failure> {
         let request = submit.request();
         let key = request.ok().and_then(|it| it.idempotency_key.clone());
         let sent = self.session.send(submit).await;
         sent.map_err(|failure| {
             let failure = failure.context(format!("could not submit the {}", self.request.noun));
             let failure = match &key {
-                Some(key) => failure.idempotency_key(key.as_str()),
+                Some(key) => failure.with_idempotency_key(key.as_str()),
                 None => failure,
             };
             let failure = ambiguous_if_key_in_use(failure);
@@ -137,7 +141,10 @@ impl<R: Resource> Submission<'_, R> {
         }
     }
 
-    fn prepare(&self, key: Option<IdempotencyKey>) -> Result<(Call<Handle<R>>, IdempotencyKey), Failure> {
+    fn prepare(
+        &self,
+        key: Option<IdempotencyKey>,
+    ) -> Result<(Call<Handle<R>>, IdempotencyKey), Failure> {
         let key = key.or_else(|| self.options.spending.idempotency_key.clone());
         prepare(&self.access.client, self.request, key)
     }

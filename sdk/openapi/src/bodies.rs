@@ -9,9 +9,9 @@ use svc_sdk::types::{
     Action, ActionRunCreate, AgentCompletionCreate, Avatar, AvatarGenerate, AvatarPreview,
     AvatarPreviewCreate, AvatarTalkingVideo, AvatarVideo, Balance, BulkRunCreate, CatalogModel,
     Estimate, EstimateRequest, Format, FormatRunCreate, Health, Image1Generate, ImageGenerate, Job,
-    JobEvent, JobResult, Me, Mode, Model, Music1Generate, MusicCategory, MusicPick, MusicTrack,
-    Queue, Redelivery, RunEvent, RunReceipt, RunStatusPayload, Search, ServiceCatalog,
-    SigningSecret, JobStatusPayload, SubmitReceipt, TestDelivery, TestDeliveryCreate, TopUp,
+    JobEvent, JobResult, JobStatusPayload, Me, Mode, Model, Music1Generate, MusicCategory,
+    MusicPick, MusicTrack, Queue, Redelivery, RunEvent, RunReceipt, RunStatusPayload, Search,
+    ServiceCatalog, SigningSecret, SubmitReceipt, TestDelivery, TestDeliveryCreate, TopUp,
     TopUpCreate, TrendingVideo, UsageEntry, Video1Generate, VideoCaptions, VideoCaptionsCreate,
     VideoGenerate,
 };

@@ -18,7 +18,7 @@ use super::response::{RawResponse, Wrapping};
 use super::retry::{self, MAX_RETRY_AFTER, RetryPolicy};
 use super::retry_budget::RetryBudget;
 use super::{CallOptions, Request};
-use crate::contract::{RateLimitBucket, Operation, RetryClass};
+use crate::contract::{Operation, RateLimitBucket, RetryClass};
 use crate::error::{Error, Kind, Result};
 use crate::transport::{Transport, TransportError};
 use crate::types::RequestId;
@@ -158,7 +158,10 @@ impl Core {
             *sent = error.may_have_been_sent();
         }
         let now = clock::now();
-        permit.release(now, response.as_ref().ok().map(|response| &response.headers));
+        permit.release(
+            now,
+            response.as_ref().ok().map(|response| &response.headers),
+        );
         if let Ok(response) = &response {
             tracing::debug!(
                 operation = request.operation.map(Operation::name),

@@ -195,8 +195,8 @@ impl<T> Call<T> {
             if RESERVED_HEADERS.contains(&header) {
                 return Err(invalid("set by the client"));
             }
-            let value = HeaderValue::from_str(value)
-                .map_err(|_| invalid("not a valid header value"))?;
+            let value =
+                HeaderValue::from_str(value).map_err(|_| invalid("not a valid header value"))?;
             request.headers.insert(header, value);
             Ok(request)
         });

@@ -56,7 +56,9 @@ impl Random {
 }
 
 fn no_random_numbers(error: getrandom::Error) -> Error {
-    Error::configuration(format!("the operating system provides no random numbers: {error}"))
+    Error::configuration(format!(
+        "the operating system provides no random numbers: {error}"
+    ))
 }
 
 #[cfg(test)]

@@ -86,7 +86,12 @@ impl RateLimiter {
     }
 
     /// Gives the place back, and learns from the response's headers if one came.
-    pub(crate) fn release(&self, bucket: RateLimitBucket, now: Instant, headers: Option<&HeaderMap>) {
+    pub(crate) fn release(
+        &self,
+        bucket: RateLimitBucket,
+        now: Instant,
+        headers: Option<&HeaderMap>,
+    ) {
         let mut bucket = self.bucket(bucket);
         bucket.in_flight = bucket.in_flight.saturating_sub(1);
         if let Some(reported) = headers.and_then(|headers| Window::from_headers(headers, now)) {

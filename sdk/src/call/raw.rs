@@ -31,11 +31,9 @@ impl<S: Surface> Client<S> {
     /// As any [`Call`]. The response to a request that the service refused is
     /// [`Error::response`].
     pub fn request(&self, method: Method, path: &str) -> Call<RawResponse> {
-        Call::with_decoder(
-            &self.core,
-            raw_request::<S>(method, path),
-            |_, response| Ok(response.clone()),
-        )
+        Call::with_decoder(&self.core, raw_request::<S>(method, path), |_, response| {
+            Ok(response.clone())
+        })
     }
 }
 

@@ -5,7 +5,7 @@ use http::HeaderMap;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue};
 use serde::Serialize;
 
-use crate::contract::{RateLimitBucket, Method, Operation, RetryClass};
+use crate::contract::{Method, Operation, RateLimitBucket, RetryClass};
 use crate::error::{Error, Result};
 use crate::types::{IdempotencyKey, InvalidField};
 
@@ -131,7 +131,10 @@ impl Request {
         let mut message = builder
             .body(self.body.clone().unwrap_or_default())
             .map_err(|error| {
-                Error::from(InvalidField::new("path", format!("not a valid URL: {error}")))
+                Error::from(InvalidField::new(
+                    "path",
+                    format!("not a valid URL: {error}"),
+                ))
             })?;
         for (name, value) in &self.headers {
             message.headers_mut().insert(name.clone(), value.clone());

@@ -253,7 +253,11 @@ mod tests {
                 busy(),
                 &[Safe, Idempotent, Key, Unsent],
             ),
-            ("retryable: true", retryable(), &[Safe, Idempotent, Key, Unsent]),
+            (
+                "retryable: true",
+                retryable(),
+                &[Safe, Idempotent, Key, Unsent],
+            ),
             ("reset after sending", reset(), &[Safe, Idempotent, Key]),
             (
                 "502 without an envelope",
@@ -291,7 +295,10 @@ mod tests {
         assert_eq!(delays, [500, 1000, 2000, 4000, 8000, 16000, 20000, 20000]);
         let half = retry_delay(&policy, RetryClass::Safe, &busy, 2, 0.5, hour);
         assert_eq!(half, Some(Duration::from_millis(1000)));
-        assert_eq!(retry_delay(&policy, RetryClass::Safe, &busy, 10, 0.5, hour), None);
+        assert_eq!(
+            retry_delay(&policy, RetryClass::Safe, &busy, 10, 0.5, hour),
+            None
+        );
     }
 
     #[test]

@@ -4,9 +4,9 @@ use std::future::IntoFuture;
 use std::time::Duration;
 
 use crate::contract::{Method, Operation};
-use crate::transport::script::{Script, Step, developer_client, json, open_client};
 use crate::handle::JobResource;
 use crate::surface::{Developer, Open};
+use crate::transport::script::{Script, Step, developer_client, json, open_client};
 use crate::types::{TopUpCreate, VideoGenerate};
 
 const RECEIPT: &str =
@@ -68,10 +68,7 @@ async fn every_call_has_a_key_of_its_own() {
     let script = Script::new([json(202, RECEIPT)]);
     let client = open_client(&script);
     client.videos().generate(video()).await.unwrap();
-    client
-        .clone()
-        .videos().generate(video()).await
-        .unwrap();
+    client.clone().videos().generate(video()).await.unwrap();
     let seen = script.requests();
     assert_ne!(
         seen[0].header("idempotency-key"),
@@ -83,7 +80,10 @@ async fn every_call_has_a_key_of_its_own() {
 async fn retry_after_is_waited_for_to_the_millisecond() {
     let script = Script::new([busy(3), busy(7), json(200, JOB)]);
     open_client(&script)
-        .jobs().handle("job_1").get().await
+        .jobs()
+        .handle("job_1")
+        .get()
+        .await
         .unwrap();
     assert_eq!(script.request_times(), [0, 3_000, 10_000]);
 }
@@ -92,7 +92,10 @@ async fn retry_after_is_waited_for_to_the_millisecond() {
 async fn a_retry_after_beyond_two_minutes_is_returned_at_once() {
     let script = Script::new([busy(9_999_999_999)]);
     let error = open_client(&script)
-        .jobs().handle("job_1").get().await
+        .jobs()
+        .handle("job_1")
+        .get()
+        .await
         .unwrap_err();
     assert_eq!(script.request_times(), [0]);
     assert_eq!(
@@ -113,7 +116,8 @@ async fn a_submit_of_undocumented_idempotency_is_not_retried_once_it_may_have_ar
     ] {
         let script = Script::new([ambiguous.clone(), json(202, RECEIPT)]);
         let error = developer_client(&script)
-            .submit::<JobResource<Developer>>(Operation::Music1Generate, &[], &body).await
+            .submit::<JobResource<Developer>>(Operation::Music1Generate, &[], &body)
+            .await
             .unwrap_err();
         assert_eq!(script.requests().len(), 1, "{ambiguous:?}");
         assert!(error.is_ambiguous(), "{ambiguous:?}");
@@ -125,7 +129,8 @@ async fn a_submit_of_undocumented_idempotency_is_not_retried_once_it_may_have_ar
     for harmless in [Step::ConnectionRefused, busy(0), json(429, "{}")] {
         let script = Script::new([harmless.clone(), json(202, RECEIPT)]);
         developer_client(&script)
-            .submit::<JobResource<Developer>>(Operation::Music1Generate, &[], &body).await
+            .submit::<JobResource<Developer>>(Operation::Music1Generate, &[], &body)
+            .await
             .unwrap();
         assert_eq!(script.requests().len(), 2, "{harmless:?}");
     }
@@ -143,7 +148,8 @@ async fn a_rotation_is_retried_only_if_it_was_not_sent_or_rate_limited() {
     ] {
         let script = Script::new([step.clone(), json(200, "{}")]);
         let _ = developer_client(&script)
-            .request(Method::Post, rotate).await;
+            .request(Method::Post, rotate)
+            .await;
         assert_eq!(script.requests().len(), requests, "{step:?}");
         assert_eq!(script.requests()[0].header("idempotency-key"), None);
     }
@@ -153,7 +159,9 @@ async fn a_rotation_is_retried_only_if_it_was_not_sent_or_rate_limited() {
 async fn a_refused_connection_does_not_hide_an_earlier_reset() {
     let script = Script::new([Step::ConnectionReset, Step::ConnectionRefused]);
     let error = open_client(&script)
-        .videos().generate(video()).await
+        .videos()
+        .generate(video())
+        .await
         .unwrap_err();
     assert_eq!(script.requests().len(), 6);
     assert!(error.is_ambiguous() && error.may_have_been_sent());
@@ -161,7 +169,9 @@ async fn a_refused_connection_does_not_hide_an_earlier_reset() {
 
     let script = Script::new([Step::ConnectionRefused]);
     let error = open_client(&script)
-        .videos().generate(video()).await
+        .videos()
+        .generate(video())
+        .await
         .unwrap_err();
     assert!(!error.may_have_been_sent() && error.is_unreachable());
 
@@ -171,7 +181,9 @@ async fn a_refused_connection_does_not_hide_an_earlier_reset() {
     );
     let script = Script::new([Step::ConnectionReset, refused]);
     let error = open_client(&script)
-        .videos().generate(video()).await
+        .videos()
+        .generate(video())
+        .await
         .unwrap_err();
     assert!(!error.is_ambiguous() && error.is_insufficient_funds());
 }
@@ -183,7 +195,9 @@ async fn only_a_conclusive_response_decides_after_an_earlier_reset() {
     for unknowing in [broken, revoked, page(403), page(404), busy(9_999)] {
         let script = Script::new([Step::ConnectionReset, unknowing.clone()]);
         let error = open_client(&script)
-            .videos().generate(video()).await
+            .videos()
+            .generate(video())
+            .await
             .unwrap_err();
         assert_eq!(script.requests().len(), 2, "{unknowing:?}");
         assert!(error.is_ambiguous(), "{unknowing:?} gave {error}");
@@ -194,7 +208,10 @@ async fn only_a_conclusive_response_decides_after_an_earlier_reset() {
 async fn the_last_error_of_a_read_is_returned() {
     let script = Script::new([Step::ConnectionReset, busy(9_999)]);
     let error = open_client(&script)
-        .jobs().handle("job_1").get().await
+        .jobs()
+        .handle("job_1")
+        .get()
+        .await
         .unwrap_err();
     assert_eq!(error.retry_after(), Some(Duration::from_secs(9_999)));
     assert!(!error.is_ambiguous());
@@ -230,15 +247,18 @@ async fn the_longest_timeouts_are_accepted() {
     let script = Script::new([json(200, JOB)]);
     let client = crate::open::Client::builder()
         .base_url("https://api.example")
-        .transport(std::sync::Arc::new(crate::transport::script::ScriptedTransport(
-            script,
-        )))
+        .transport(std::sync::Arc::new(
+            crate::transport::script::ScriptedTransport(script),
+        ))
         .attempt_timeout(Duration::MAX)
         .build()
         .unwrap();
     client
-        .jobs().handle("job_1").get()
-        .timeout(Duration::MAX).await
+        .jobs()
+        .handle("job_1")
+        .get()
+        .timeout(Duration::MAX)
+        .await
         .unwrap();
 }
 
@@ -246,7 +266,8 @@ async fn the_longest_timeouts_are_accepted() {
 async fn a_silent_submit_times_out_and_is_ambiguous() {
     let script = Script::new([Step::NoResponse]);
     let submit = open_client(&script)
-        .videos().generate(video())
+        .videos()
+        .generate(video())
         .timeout(Duration::from_secs(20));
     let began = super::clock::now();
     let error = submit.await.unwrap_err();
@@ -259,7 +280,10 @@ async fn a_silent_submit_times_out_and_is_ambiguous() {
 async fn a_silent_attempt_is_retried_within_the_timeout() {
     let script = Script::new([Step::NoResponse, json(200, JOB)]);
     open_client(&script)
-        .jobs().handle("job_1").get().await
+        .jobs()
+        .handle("job_1")
+        .get()
+        .await
         .unwrap();
     let times = script.request_times();
     assert!((60_000..61_000).contains(&times[1]), "{times:?}");
@@ -273,13 +297,19 @@ async fn a_truncated_body_is_retried_and_one_of_another_shape_is_not() {
         json(200, JOB),
     ]);
     open_client(&script)
-        .jobs().handle("job_1").get().await
+        .jobs()
+        .handle("job_1")
+        .get()
+        .await
         .unwrap();
     assert_eq!(script.requests().len(), 3);
 
     let script = Script::new([json(200, r#"{"data": {"id": 7}}"#)]);
     let error = open_client(&script)
-        .jobs().handle("job_1").get().await
+        .jobs()
+        .handle("job_1")
+        .get()
+        .await
         .unwrap_err();
     assert_eq!(script.requests().len(), 1);
     assert!(error.is_decode());
@@ -293,7 +323,9 @@ async fn a_receipt_that_cannot_be_decoded_still_names_the_job() {
         r#"{"id": "job_1", "status": "queued"}"#,
     ] {
         let error = open_client(&Script::new([json(202, body)]))
-            .videos().generate(video()).await
+            .videos()
+            .generate(video())
+            .await
             .unwrap_err();
         assert!(error.is_decode() && error.idempotency_key().is_some());
         assert_eq!(error.job_id().unwrap().as_str(), "job_1", "{body}");
@@ -308,7 +340,10 @@ async fn a_redirect_is_not_followed_with_the_key() {
         "".into(),
     )]);
     let error = open_client(&script)
-        .jobs().handle("job_1").get().await
+        .jobs()
+        .handle("job_1")
+        .get()
+        .await
         .unwrap_err();
     assert_eq!(script.requests().len(), 1);
     assert_eq!(error.status(), Some(302));
@@ -337,7 +372,10 @@ async fn no_identifier_changes_the_path() {
     }
     for id in ["", ".", ".."] {
         let error = open_client(&script)
-            .jobs().handle(id).get().await
+            .jobs()
+            .handle(id)
+            .get()
+            .await
             .unwrap_err();
         assert!(error.is_invalid() && !error.may_have_been_sent());
     }
@@ -348,16 +386,21 @@ async fn an_invalid_request_is_not_sent() {
     let script = Script::new([json(202, RECEIPT)]);
     let client = open_client(&script);
     let error = client
-        .videos().generate(video().image_url("http://a.example/x.png")).await
+        .videos()
+        .generate(video().image_url("http://a.example/x.png"))
+        .await
         .unwrap_err();
     assert!(error.is_invalid(), "{error}");
     assert!(error.to_string().contains("image_url"), "{error}");
     let error = client
-        .top_ups().create(TopUpCreate::new(2_000).success_url("x")).await
+        .top_ups()
+        .create(TopUpCreate::new(2_000).success_url("x"))
+        .await
         .unwrap_err();
     assert!(error.is_invalid());
     let error = client
-        .submit::<JobResource<Open>>(Operation::Music1Generate, &[], &serde_json::json!({})).await
+        .submit::<JobResource<Open>>(Operation::Music1Generate, &[], &serde_json::json!({}))
+        .await
         .unwrap_err();
     assert!(error.is_invalid());
     assert!(script.requests().is_empty());
@@ -389,7 +432,9 @@ async fn a_rate_limit_that_resets_after_the_timeout_is_an_error_that_sent_nothin
     let client = open_client(&script);
     client.jobs().handle("job_1").get().await.unwrap();
     let late = client
-        .jobs().handle("job_1").get()
+        .jobs()
+        .handle("job_1")
+        .get()
         .timeout(Duration::from_secs(10));
     let error = late.await.unwrap_err();
     assert!(
@@ -407,11 +452,7 @@ async fn requests_in_flight_are_bounded() {
     let mut tasks = tokio::task::JoinSet::new();
     for _ in 0..300 {
         let client = client.clone();
-        tasks.spawn(async move {
-            client
-                .jobs().handle("job_1").get().await
-                .map(drop)
-        });
+        tasks.spawn(async move { client.jobs().handle("job_1").get().await.map(drop) });
     }
     while let Some(task) = tasks.join_next().await {
         task.unwrap().unwrap();
@@ -460,7 +501,8 @@ async fn a_raw_request_does_not_hide_an_earlier_ambiguous_attempt() {
     let script = Script::new([page(502), json(502, body)]);
     let error = open_client(&script)
         .request(Method::Post, "/v1/open/top-ups")
-        .body(&serde_json::json!({"amount_usd_cents": 2_000})).await
+        .body(&serde_json::json!({"amount_usd_cents": 2_000}))
+        .await
         .unwrap_err();
     assert!(error.is_ambiguous() && error.idempotency_key().is_some());
 }

@@ -58,7 +58,11 @@ fn redirect(location: &str) -> Step {
 }
 
 async fn download(script: &Arc<Script>, folder: &Path) -> crate::Result<Vec<DownloadedFile>> {
-    open_client(script).jobs().handle("job_1").download(folder).await
+    open_client(script)
+        .jobs()
+        .handle("job_1")
+        .download(folder)
+        .await
 }
 
 fn files_in(folder: &Path) -> Vec<String> {

@@ -35,7 +35,10 @@ impl Error {
             }
             Kind::NotJson { status, snippet } => {
                 let body = quote(snippet);
-                write!(f, "the body of the response with status {status} is not JSON: {body}")
+                write!(
+                    f,
+                    "the body of the response with status {status} is not JSON: {body}"
+                )
             }
             Kind::Decode {
                 status,
@@ -50,7 +53,10 @@ impl Error {
                 )
             }
             Kind::RepeatedCursor { cursor } => {
-                write!(f, "the page after cursor `{cursor}` names the same cursor as the next")
+                write!(
+                    f,
+                    "the page after cursor `{cursor}` names the same cursor as the next"
+                )
             }
             Kind::RateLimitExhausted { retry_after } => {
                 let seconds = retry_after.as_secs() + 1;
@@ -76,7 +82,10 @@ impl Error {
             Kind::WaitTimeout { timeout } => {
                 let seconds = timeout.as_secs();
                 self.write_resource(f)?;
-                write!(f, " has not ended after {seconds} s; it is still in progress")
+                write!(
+                    f,
+                    " has not ended after {seconds} s; it is still in progress"
+                )
             }
             Kind::PollFailed { .. } => {
                 f.write_str("cannot read the status of ")?;

@@ -56,10 +56,11 @@ impl Error {
             | Kind::RateLimitExhausted { .. } => true,
             Kind::NoEnvelope { status, .. } => *status == 429 || *status >= 500,
             Kind::Api { status, body, .. } => {
-                body.retryable.unwrap_or_else(|| match body.code.defaults() {
-                    Some(defaults) => defaults.retryable,
-                    None => matches!(status, 429 | 502 | 503),
-                })
+                body.retryable
+                    .unwrap_or_else(|| match body.code.defaults() {
+                        Some(defaults) => defaults.retryable,
+                        None => matches!(status, 429 | 502 | 503),
+                    })
             }
             Kind::JobEnded { body, .. } => body
                 .as_ref()
@@ -222,7 +223,12 @@ fn run_is_retryable(error: &ErrorBody) -> bool {
     error
         .retryable
         .or_else(|| error.details().retryable)
-        .unwrap_or_else(|| error.code.defaults().is_some_and(|defaults| defaults.retryable))
+        .unwrap_or_else(|| {
+            error
+                .code
+                .defaults()
+                .is_some_and(|defaults| defaults.retryable)
+        })
 }
 
 #[cfg(test)]

@@ -313,8 +313,7 @@ impl<S: Surface> Client<S> {
         segments: &[&str],
         body: &Value,
     ) -> Call<Handle<R>> {
-        let is_submit =
-            operation.surface().includes(S::SURFACE) && operation.retry().sends_key();
+        let is_submit = operation.surface().includes(S::SURFACE) && operation.retry().sends_key();
         let request = if !is_submit || !R::is_submitted_by(operation) {
             let reason = format!("`{operation}` does not submit this kind of resource here");
             Err(Error::from(InvalidField::new("operation", reason)))

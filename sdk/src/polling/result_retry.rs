@@ -62,7 +62,8 @@ impl ResultRetry {
                 .retry_after()
                 .unwrap_or_default()
                 .max(REPLICA_POLL_INTERVAL);
-            Some(pause).filter(|pause| *pause < self.replica_deadline.saturating_duration_since(now))
+            Some(pause)
+                .filter(|pause| *pause < self.replica_deadline.saturating_duration_since(now))
         } else {
             let jitter = handle.core.random.fraction();
             self.failures

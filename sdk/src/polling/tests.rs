@@ -31,7 +31,9 @@ fn status(status: &str, hint: f64) -> Step {
 
 async fn job(script: &std::sync::Arc<Script>) -> JobHandle<crate::Open> {
     open_client(script)
-        .videos().generate(VideoGenerate::new("auto")).await
+        .videos()
+        .generate(VideoGenerate::new("auto"))
+        .await
         .unwrap()
 }
 
@@ -89,7 +91,12 @@ async fn an_update_is_returned_before_the_pause() {
 #[tokio::test(start_paused = true)]
 async fn a_job_rebuilt_from_its_id_is_polled_at_once() {
     let script = Script::new([json(200, COMPLETED), json(200, RESULT)]);
-    open_client(&script).jobs().handle("job_1").wait().await.unwrap();
+    open_client(&script)
+        .jobs()
+        .handle("job_1")
+        .wait()
+        .await
+        .unwrap();
     assert_eq!(script.request_times(), [0, 0]);
 }
 
@@ -105,7 +112,8 @@ async fn an_unknown_status_is_terminal_only_if_the_payload_says_so() {
     ]);
     assert_eq!(
         open_client(&script)
-            .jobs().handle("job_1")
+            .jobs()
+            .handle("job_1")
             .wait()
             .await
             .unwrap()
@@ -120,7 +128,12 @@ async fn an_unknown_status_is_terminal_only_if_the_payload_says_so() {
 async fn canceled_and_failed_are_different_errors() {
     let failed = r#"{"data": {"status": "failed", "error": {"code": "generation_failed", "message": "no"}}}"#;
     let script = Script::new([status("failed", 0.0), json(200, failed)]);
-    let error = open_client(&script).jobs().handle("job_1").wait().await.unwrap_err();
+    let error = open_client(&script)
+        .jobs()
+        .handle("job_1")
+        .wait()
+        .await
+        .unwrap_err();
     assert!(error.is_job_failed() && !error.is_job_canceled() && !error.is_poll_failure());
     assert_eq!(error.code().unwrap().as_str(), "generation_failed");
     assert_eq!(error.job_id().unwrap().as_str(), "job_1");
@@ -129,7 +142,12 @@ async fn canceled_and_failed_are_different_errors() {
         status("canceled", 0.0),
         json(200, r#"{"data": {"status": "canceled"}}"#),
     ]);
-    let error = open_client(&script).jobs().handle("job_1").wait().await.unwrap_err();
+    let error = open_client(&script)
+        .jobs()
+        .handle("job_1")
+        .wait()
+        .await
+        .unwrap_err();
     assert!(error.is_job_canceled() && !error.is_job_failed());
 }
 
@@ -139,7 +157,12 @@ async fn a_failed_job_is_failed_even_if_its_reason_cannot_be_read() {
         status("failed", 0.0),
         json(409, r#"{"error": {"code": "brand_new"}}"#),
     ]);
-    let error = open_client(&script).jobs().handle("job_1").wait().await.unwrap_err();
+    let error = open_client(&script)
+        .jobs()
+        .handle("job_1")
+        .wait()
+        .await
+        .unwrap_err();
     assert!(error.is_job_failed(), "{error}");
 }
 
@@ -180,14 +203,22 @@ async fn polling_ends_at_a_permanent_error_and_at_the_failure_timeout() {
         401,
         r#"{"error": {"code": "unauthorized", "message": "no"}}"#,
     )]);
-    let error = open_client(&script).jobs().handle("job_1").wait().await.unwrap_err();
+    let error = open_client(&script)
+        .jobs()
+        .handle("job_1")
+        .wait()
+        .await
+        .unwrap_err();
     assert!(error.is_poll_failure() && error.is_unauthorized() && !error.is_job_failed());
     assert_eq!(script.requests().len(), 1);
 
     let script = Script::new([Step::ConnectionRefused]);
     let error = open_client(&script)
-        .jobs().handle("job_1")
-        .wait().poll_failure_timeout(Duration::from_secs(60)).no_timeout()
+        .jobs()
+        .handle("job_1")
+        .wait()
+        .poll_failure_timeout(Duration::from_secs(60))
+        .no_timeout()
         .await
         .unwrap_err();
     assert!(error.is_poll_failure() && error.is_unreachable());
@@ -206,7 +237,8 @@ async fn a_wait_timeout_carries_the_id_the_receipt_and_the_key() {
     let job = job(&script).await;
     let began = crate::call::clock::now();
     let error = job
-        .wait().timeout(Duration::from_secs(30))
+        .wait()
+        .timeout(Duration::from_secs(30))
         .await
         .unwrap_err();
     assert_eq!((crate::call::clock::now() - began).as_secs(), 30);
@@ -219,8 +251,10 @@ async fn a_wait_timeout_carries_the_id_the_receipt_and_the_key() {
 async fn a_timeout_beyond_the_range_of_the_clock_is_none() {
     let script = Script::new([json(200, COMPLETED), json(200, RESULT)]);
     open_client(&script)
-        .jobs().handle("job_1")
-        .wait().timeout(Duration::MAX)
+        .jobs()
+        .handle("job_1")
+        .wait()
+        .timeout(Duration::MAX)
         .await
         .unwrap();
 }
@@ -231,8 +265,10 @@ async fn the_timeout_covers_reading_the_result() {
         let script = Script::new([json(200, COMPLETED), Step::NoResponse]);
         let began = crate::call::clock::now();
         let error = open_client(&script)
-            .jobs().handle("job_1")
-            .wait().timeout(Duration::from_secs(deadline))
+            .jobs()
+            .handle("job_1")
+            .wait()
+            .timeout(Duration::from_secs(deadline))
             .await
             .unwrap_err();
         assert_eq!((crate::call::clock::now() - began).as_secs(), at_most);
@@ -254,7 +290,12 @@ async fn only_a_job_that_failed_is_called_failed() {
     // Terminal under a new name, and its result cannot be read.
     let archived = json(200, r#"{"data": {"status": "archived", "terminal": true}}"#);
     let script = Script::new([archived, Step::ConnectionRefused]);
-    let error = open_client(&script).jobs().handle("job_1").wait().await.unwrap_err();
+    let error = open_client(&script)
+        .jobs()
+        .handle("job_1")
+        .wait()
+        .await
+        .unwrap_err();
     assert!(!error.is_job_failed() && error.is_unreachable(), "{error}");
 
     // Not terminal at all.
@@ -262,8 +303,10 @@ async fn only_a_job_that_failed_is_called_failed() {
     let running = r#"{"data": {"id": "job_1", "status": "processing"}}"#;
     let script = Script::new([json(200, running), json(409, early)]);
     let error = open_client(&script)
-        .jobs().handle("job_1")
-        .updates().output()
+        .jobs()
+        .handle("job_1")
+        .updates()
+        .output()
         .await
         .unwrap_err();
     assert!(!error.is_job_failed(), "{error}");
@@ -273,7 +316,12 @@ async fn only_a_job_that_failed_is_called_failed() {
     let terminal = json(200, r#"{"data": {"terminal": true}}"#);
     let canceled = json(200, r#"{"data": {"status": "canceled"}}"#);
     let script = Script::new([terminal, json(200, running), canceled]);
-    let error = open_client(&script).jobs().handle("job_1").wait().await.unwrap_err();
+    let error = open_client(&script)
+        .jobs()
+        .handle("job_1")
+        .wait()
+        .await
+        .unwrap_err();
     assert!(error.is_job_canceled(), "{error}");
 }
 
@@ -281,7 +329,12 @@ async fn only_a_job_that_failed_is_called_failed() {
 async fn a_wait_goes_on_until_the_result_is_ready() {
     let early = r#"{"data": {"status": "completed", "terminal": true, "result_ready": false, "next_poll_after_seconds": 1}}"#;
     let script = Script::new([json(200, early), json(200, COMPLETED), json(200, RESULT)]);
-    open_client(&script).jobs().handle("job_1").wait().await.unwrap();
+    open_client(&script)
+        .jobs()
+        .handle("job_1")
+        .wait()
+        .await
+        .unwrap();
     assert_eq!(script.requests().len(), 3);
 }
 
@@ -289,8 +342,10 @@ async fn a_wait_goes_on_until_the_result_is_ready() {
 async fn a_service_that_always_hints_zero_is_not_flooded() {
     let script = Script::new([status("processing", 0.0)]);
     open_client(&script)
-        .jobs().handle("job_1")
-        .wait().timeout(Duration::from_secs(105))
+        .jobs()
+        .handle("job_1")
+        .wait()
+        .timeout(Duration::from_secs(105))
         .await
         .unwrap_err();
     assert!(script.requests().len() < 220, "{}", script.requests().len());
@@ -350,13 +405,28 @@ async fn a_replica_that_is_behind_is_polled_again_for_a_while() {
         r#"{"error": {"code": "job_not_completed", "message": "", "retry_after_seconds": 2}}"#,
     );
     let script = Script::new([json(200, COMPLETED), behind.clone(), json(200, RESULT)]);
-    open_client(&script).jobs().handle("job_1").wait().await.unwrap();
+    open_client(&script)
+        .jobs()
+        .handle("job_1")
+        .wait()
+        .await
+        .unwrap();
     assert_eq!(script.request_times(), [0, 0, 2_000]);
 
     let script = Script::new([json(200, COMPLETED), behind]);
-    let error = open_client(&script).jobs().handle("job_1").wait().await.unwrap_err();
+    let error = open_client(&script)
+        .jobs()
+        .handle("job_1")
+        .wait()
+        .await
+        .unwrap_err();
     assert_eq!(error.code().unwrap().as_str(), "job_not_completed");
-    assert!(script.request_times().last().is_some_and(|last| *last < 16_000));
+    assert!(
+        script
+            .request_times()
+            .last()
+            .is_some_and(|last| *last < 16_000)
+    );
 }
 
 fn completed_event() -> crate::types::WebhookEvent {
@@ -375,7 +445,15 @@ async fn an_event_before_the_next_poll_ends_the_wait() {
         crate::call::clock::sleep(Duration::from_secs(7)).await;
         late.publish(&completed_event());
     });
-    assert_eq!(job.wait().webhook_events(&events).await.unwrap().artifacts().len(), 1);
+    assert_eq!(
+        job.wait()
+            .webhook_events(&events)
+            .await
+            .unwrap()
+            .artifacts()
+            .len(),
+        1
+    );
     assert_eq!(script.request_times(), [0, 7000, 7000]);
 }
 
@@ -394,7 +472,12 @@ async fn an_event_before_the_wait_is_not_missed() {
 async fn a_poll_before_the_event_ends_the_wait() {
     let script = Script::new([receipt(1.0), json(200, COMPLETED), json(200, RESULT)]);
     let job = job(&script).await;
-    assert!(job.wait().webhook_events(&WebhookEvents::new()).await.is_ok());
+    assert!(
+        job.wait()
+            .webhook_events(&WebhookEvents::new())
+            .await
+            .is_ok()
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -408,7 +491,15 @@ async fn an_event_about_a_running_job_only_makes_the_next_polls_earlier() {
     let events = WebhookEvents::new();
     events.publish(&completed_event());
     let job = job(&script).await;
-    assert_eq!(job.wait().webhook_events(&events).await.unwrap().artifacts().len(), 1);
+    assert_eq!(
+        job.wait()
+            .webhook_events(&events)
+            .await
+            .unwrap()
+            .artifacts()
+            .len(),
+        1
+    );
     let times = script.request_times();
     assert_eq!(times[..2], [0, 0], "{times:?}");
     // For a while it is looked at again soon, as a replica may be behind, and then as before.
@@ -426,7 +517,12 @@ async fn an_event_does_not_hide_a_poll_failure() {
     let error = job.wait().webhook_events(&events).await.unwrap_err();
     assert!(error.is_poll_failure() && !error.is_job_failed());
     assert_eq!(error.job_id(), Some(job.id()));
-    assert!(script.request_times().last().is_some_and(|last| *last >= 300_000));
+    assert!(
+        script
+            .request_times()
+            .last()
+            .is_some_and(|last| *last >= 300_000)
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -435,7 +531,12 @@ async fn the_longest_hints_are_accepted() {
         let behind = json(409, r#"{"error": {"code": "job_not_completed"}}"#);
         let script = Script::new([json(200, COMPLETED), behind.header("retry-after", hint)]);
         let job = open_client(&script).jobs().handle("job_1");
-        let error = job.wait().timeout(Duration::MAX).poll_failure_timeout(Duration::MAX).await.unwrap_err();
+        let error = job
+            .wait()
+            .timeout(Duration::MAX)
+            .poll_failure_timeout(Duration::MAX)
+            .await
+            .unwrap_err();
         assert_eq!(error.code().unwrap().as_str(), "job_not_completed");
     }
 }
@@ -444,7 +545,12 @@ async fn the_longest_hints_are_accepted() {
 async fn a_result_of_a_running_job_is_not_a_failure() {
     let running = json(200, r#"{"data": {"id": "job_1", "status": "processing"}}"#);
     let script = Script::new([running.clone(), json(200, r#"{"data": {}}"#)]);
-    let outcome = open_client(&script).jobs().handle("job_1").updates().output().await;
+    let outcome = open_client(&script)
+        .jobs()
+        .handle("job_1")
+        .updates()
+        .output()
+        .await;
     let error = outcome.unwrap_err();
     assert!(!error.is_job_failed(), "{error}");
     assert_eq!(error.job_id(), Some(&"job_1".into()));

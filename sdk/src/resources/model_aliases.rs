@@ -46,27 +46,43 @@ impl ModelAliases<'_> {
     /// Submits a job by the alias `avatar-1.0/generate`.
     ///
     /// [`Avatars::generate`](super::Avatars::generate) is preferred.
-    pub fn avatar_1_0_generate(&self, body: impl Borrow<AvatarGenerate>) -> Call<JobHandle<Developer>> {
-        self.submit(Operation::AliasAvatar10Generate).json(body.borrow())
+    pub fn avatar_1_0_generate(
+        &self,
+        body: impl Borrow<AvatarGenerate>,
+    ) -> Call<JobHandle<Developer>> {
+        self.submit(Operation::AliasAvatar10Generate)
+            .json(body.borrow())
     }
 
     /// Submits a job by the alias `avatar-1.0/talking-video`.
     ///
     /// [`Avatars::talking_video`](super::Avatars::talking_video) is preferred.
-    pub fn avatar_1_0_talking_video(&self, body: impl Borrow<AvatarTalkingVideo>) -> Call<JobHandle<Developer>> {
-        self.submit(Operation::AliasAvatar10TalkingVideo).json(body.borrow())
+    pub fn avatar_1_0_talking_video(
+        &self,
+        body: impl Borrow<AvatarTalkingVideo>,
+    ) -> Call<JobHandle<Developer>> {
+        self.submit(Operation::AliasAvatar10TalkingVideo)
+            .json(body.borrow())
     }
 
     /// Submits a job by the alias `avatar-video/v1.0`.
     ///
     /// [`Avatars::talking_video`](super::Avatars::talking_video) is preferred.
-    pub fn avatar_video_v1_0(&self, body: impl Borrow<AvatarTalkingVideo>) -> Call<JobHandle<Developer>> {
-        self.submit(Operation::AliasAvatarVideoV10).json(body.borrow())
+    pub fn avatar_video_v1_0(
+        &self,
+        body: impl Borrow<AvatarTalkingVideo>,
+    ) -> Call<JobHandle<Developer>> {
+        self.submit(Operation::AliasAvatarVideoV10)
+            .json(body.borrow())
     }
 
     /// Submits a job by the alias `avatar-face-swap/v1.0` (beta).
-    pub fn avatar_face_swap_v1_0(&self, body: impl Borrow<AvatarFaceSwap>) -> Call<JobHandle<Developer>> {
-        self.submit(Operation::AliasAvatarFaceSwapV10).json(body.borrow())
+    pub fn avatar_face_swap_v1_0(
+        &self,
+        body: impl Borrow<AvatarFaceSwap>,
+    ) -> Call<JobHandle<Developer>> {
+        self.submit(Operation::AliasAvatarFaceSwapV10)
+            .json(body.borrow())
     }
 
     /// Submits a job by the alias `image-1.0`.

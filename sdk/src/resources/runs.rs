@@ -53,4 +53,3 @@ impl AgentRuns<'_> {
         RunHandle::from_id(self.client, id.into())
     }
 }
-

@@ -53,7 +53,10 @@ async fn pages_start_at_a_cursor_and_end_after_an_error() {
     let script = Script::new([page(&["job_1"], "c2"), error]);
     let mut pages = open_client(&script).jobs().list().cursor("c1").pages();
     let first = pages.next().await.unwrap().unwrap();
-    assert_eq!((first.items.len(), first.next_cursor.as_deref()), (1, Some("c2")));
+    assert_eq!(
+        (first.items.len(), first.next_cursor.as_deref()),
+        (1, Some("c2"))
+    );
     assert!(pages.next().await.unwrap().is_err());
     assert!(pages.next().await.is_none());
     assert_eq!(queries(&script), ["cursor=c1", "cursor=c2"]);
@@ -100,7 +103,12 @@ async fn a_response_has_its_status_headers_and_rate_limit() {
 #[tokio::test(start_paused = true)]
 async fn headers_that_the_client_sets_itself_are_rejected() {
     let script = Script::new([json(200, "{}")]);
-    for name in ["Authorization", "x-api-key", "idempotency-key", "not a name"] {
+    for name in [
+        "Authorization",
+        "x-api-key",
+        "idempotency-key",
+        "not a name",
+    ] {
         let call = open_client(&script).jobs().list().header(name, "x");
         assert!(call.await.unwrap_err().is_invalid(), "{name}");
     }

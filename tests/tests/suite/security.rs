@@ -109,7 +109,10 @@ async fn a_key_is_in_no_log_error_debug_output_or_journal() {
         write!(seen, "{error} {error:?}").unwrap();
     }
     let missing = client
-        .jobs().handle(&JobId::from("job_missing")).get().await
+        .jobs()
+        .handle(&JobId::from("job_missing"))
+        .get()
+        .await
         .unwrap_err();
     write!(seen, "{missing} {missing:?}").unwrap();
     let raw = client

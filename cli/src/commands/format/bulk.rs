@@ -6,7 +6,7 @@ use clap::Args;
 use serde_json::{Map, Value};
 use svc_sdk::contract::Operation;
 use svc_sdk::contract::limits::{BULK_CONCURRENCY, BULK_ITEMS};
-use svc_sdk::handle::QueueHandle;
+use svc_sdk::handle::QueueResource;
 
 use super::address::addressed;
 use super::items::{self, Item};
@@ -67,7 +67,7 @@ pub(super) async fn run(session: &Session, args: &Bulk) -> Result<(), Failure> {
         segments,
         body: body_of(args)?,
     };
-    submit::run::<QueueHandle>(session, request, &args.options, ReceiptMode::default()).await
+    submit::run::<QueueResource>(session, request, &args.options, ReceiptMode::default()).await
 }
 
 /// The body: each item with what the flags give to all.

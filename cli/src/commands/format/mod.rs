@@ -8,8 +8,8 @@ use std::path::Path;
 
 use clap::{Args, Subcommand};
 use svc_sdk::Developer;
+use svc_sdk::FormatRun;
 use svc_sdk::contract::Operation;
-use svc_sdk::{FormatRun, RunHandle};
 use svc_sdk::types::Format as Entry;
 
 use self::address::addressed;
@@ -127,7 +127,7 @@ async fn start(session: &Session, args: &Start) -> Result<(), Failure> {
         body,
     };
     let receipt_mode = args.start.receipt_mode.into();
-    submit::run::<RunHandle<FormatRun>>(session, request, &args.start.options, receipt_mode).await
+    submit::run::<FormatRun>(session, request, &args.start.options, receipt_mode).await
 }
 
 fn list_table(formats: &[Entry]) -> Table {

@@ -130,7 +130,12 @@ async fn run_on<S: EstimateSource>(
     match job {
         Job::List(args) => list(session, access, args).await,
         Job::Get(args) => {
-            let job = access.client.jobs().handle(&JobId::from(args.id)).get().await?;
+            let job = access
+                .client
+                .jobs()
+                .handle(&JobId::from(args.id))
+                .get()
+                .await?;
             printer.print_item(&job, tables::envelope)?;
             close_intent(session, access, job.id.as_str(), &job.status);
             Ok(())
@@ -138,7 +143,10 @@ async fn run_on<S: EstimateSource>(
         Job::Status(args) => {
             let status = access
                 .client
-                .jobs().handle(&JobId::from(args.id)).status().await?;
+                .jobs()
+                .handle(&JobId::from(args.id))
+                .status()
+                .await?;
             printer.print_item(&status, |status| {
                 let mut table = Table::key_value();
                 table.field("job", status.job_id.as_ref());
@@ -178,7 +186,10 @@ async fn run_on<S: EstimateSource>(
             let id = JobId::from(args.id);
             let job = access
                 .client
-                .jobs().handle(&id).cancel().await
+                .jobs()
+                .handle(&id)
+                .cancel()
+                .await
                 .map_err(|error| {
                     Failure::from(error)
                         .context("could not cancel the job")

@@ -36,24 +36,18 @@ impl<'a> ApiRequest<'a> {
     pub(super) async fn send<S: Surface>(self, client: &Client<S>) -> Result<Value, ToolError> {
         let path = self.operation.expand(self.segments);
         let path = path.map_err(|error| ToolError::new("invalid_request", error.to_string()))?;
-        let mut raw = client.raw(self.operation.method(), &path);
+        let mut raw = client.request(self.operation.method(), &path);
         if let Some(body) = self.body {
             raw = raw.body(body);
         }
         let response = raw.await.map_err(|error| ToolError::from(&error))?;
-        let body: Option<Value> = serde_json::from_slice(&response.body).ok();
-        let is_success = (200..300).contains(&response.status);
-        match body {
-            Some(mut body) if is_success => Ok(body
-                .get_mut("data")
-                .map_or_else(|| Value::Null, Value::take)),
-            Some(envelope) if envelope.pointer("/error/code").is_some() => {
-                Err(ToolError::from_envelope(envelope))
-            }
-            _ => {
-                let message = format!("the answer ({}) cannot be read", response.status);
-                Err(ToolError::new("no_answer", message))
-            }
-        }
+        let mut body: Value = serde_json::from_slice(&response.body).map_err(|_| {
+            let status = response.status;
+            ToolError::new(
+                "no_answer",
+                format!("cannot decode the response with status {status}"),
+            )
+        })?;
+        Ok(body.get_mut("data").map_or(Value::Null, Value::take))
     }
 }

@@ -68,7 +68,7 @@ pub(super) async fn run(session: &Session, args: &Call) -> Result<(), Failure> {
         () = session.interrupts.first() => return Err(Failure::interrupted()),
     };
     match tools.iter().find(|tool| tool.name == args.tool) {
-        Some(tool) if tool.takes(MAX_SPEND) => {
+        Some(tool) if tool.has_argument(MAX_SPEND) => {
             let call = PaidCall {
                 session,
                 url: &url,
@@ -139,7 +139,7 @@ impl PaidCall<'_> {
             request: &request,
             chosen_key: chosen_key.as_ref(),
             max_price: price.upper_bound(),
-            is_idempotent: self.tool.takes(KEY),
+            is_idempotent: self.tool.has_argument(KEY),
         };
         let (key, intent, is_retry) = self.begin(&paid, &price)?;
         let sent = self.session.send(self.call(&request, &key)).await;
@@ -148,7 +148,7 @@ impl PaidCall<'_> {
             Err(failure) => {
                 let failure = ambiguous_if_key_in_use(failure)
                     .context(format!("could not call {}", self.tool.name))
-                    .idempotency_key(key.as_str());
+                    .with_idempotency_key(key.as_str());
                 let failure = self.with_retry_hint(failure, &paid, intent.is_some());
                 if let Some(outcome) = failed_outcome(&failure, is_retry) {
                     self.close(intent, outcome);
@@ -164,7 +164,7 @@ impl PaidCall<'_> {
         arguments: &mut Map<String, Value>,
     ) -> Result<Option<IdempotencyKey>, Failure> {
         let flag = self.spending.idempotency_key.clone();
-        if !self.tool.takes(KEY) {
+        if !self.tool.has_argument(KEY) {
             return match flag {
                 None => Ok(None),
                 Some(_) => {
@@ -240,7 +240,7 @@ impl PaidCall<'_> {
         key: &IdempotencyKey,
     ) -> Result<ToolResult, Failure> {
         let mut arguments = request.body.clone();
-        if self.tool.takes(KEY) {
+        if self.tool.has_argument(KEY) {
             arguments.insert(KEY.to_owned(), key.as_str().into());
         }
         let called = self

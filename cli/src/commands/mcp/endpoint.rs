@@ -24,7 +24,7 @@ pub(super) fn read_failure(error: mcp::Error) -> Failure {
 
 pub(super) fn call_failure(error: mcp::Error) -> Failure {
     match error {
-        mcp::Error::Call(error) => Failure::from(error),
+        mcp::Error::Request(error) => Failure::from(error),
         mcp::Error::Tool(error) => {
             let code = error.code();
             let mut failure = Failure::new(exit_of(code), error.to_string());
@@ -38,7 +38,7 @@ pub(super) fn call_failure(error: mcp::Error) -> Failure {
                 );
             }
             match &error.idempotency_key {
-                Some(key) => failure.idempotency_key(key.as_str()),
+                Some(key) => failure.with_idempotency_key(key.as_str()),
                 None => failure,
             }
         }
@@ -56,7 +56,7 @@ fn exit_of(code: Option<&ErrorCode>) -> Exit {
         Some(code) if code.as_str() == "max_spend_exceeded" => Exit::Funds,
         Some(ErrorCode::ConcurrencyLimitReached) => Exit::Overloaded,
         Some(code) => {
-            let status = code.entry().and_then(|entry| entry.status);
+            let status = code.defaults().and_then(|defaults| defaults.status);
             status.map_or(Exit::Failure, Exit::from_status)
         }
         None => Exit::Failure,

@@ -88,7 +88,7 @@ runs this server can allow it with --allow-unpriced, without --max-total-usd.",
             let details = json!({"estimate_usd": cost, "max_spend_usd": spend_limit});
             return Err(ToolError::new("max_spend_exceeded", message).with("details", details));
         }
-        let spent = ledger.spent.plus(cost);
+        let spent = ledger.spent.checked_add(cost);
         match (spent, self.total) {
             (Some(spent), Some(total)) if spent > total => {
                 let message = format!(
@@ -115,7 +115,7 @@ runs this server can allow it with --allow-unpriced, without --max-total-usd.",
     pub(super) fn release(&self, key: &IdempotencyKey) {
         let mut ledger = self.ledger();
         let cost = ledger.pending.remove(key).unwrap_or_default();
-        ledger.spent = ledger.spent.minus(cost).unwrap_or_default();
+        ledger.spent = ledger.spent.checked_sub(cost).unwrap_or_default();
     }
 
     fn ledger(&self) -> MutexGuard<'_, Ledger> {

@@ -15,11 +15,6 @@ impl ToolError {
         Self(json!({"error": {"code": code, "message": message.into()}}))
     }
 
-    /// Passes on an error of the service as it is.
-    pub(super) fn from_envelope(envelope: Value) -> Self {
-        Self(envelope)
-    }
-
     /// Adds a field to the error.
     pub(super) fn with(mut self, name: &str, value: Value) -> Self {
         let error = self.0.get_mut("error").and_then(Value::as_object_mut);

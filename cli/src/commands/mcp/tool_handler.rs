@@ -206,8 +206,7 @@ impl ToolHandler {
             body: arguments,
         };
         let access = self.developer()?;
-        self.submit::<AgentRun>(access, &request, spend_limit)
-            .await
+        self.submit::<AgentRun>(access, &request, spend_limit).await
     }
 
     /// Submits as the commands do: within the limits, and with an intent in the journal before the
@@ -356,15 +355,15 @@ impl ToolHandler {
 
 /// Returns the receipt as a tool's structured content, and closes the intent: the model has it.
 async fn tool_result<R: Resource>(resource: &Handle<R>, intent: Option<OpenIntent>) -> ToolResult {
-    let id = resource.resource_id();
+    let id = R::resource_id(resource);
     let mut intent = intent;
     if let Some(intent) = &mut intent
         && intent.entry().resource.is_none()
     {
         // Where it cannot be written, the same call is sent again with the same key.
-        let _ = intent.receipt(id.clone(), resource.request_id(), resource.charge());
+        let _ = intent.receipt(id.clone(), R::request_id(resource), R::charge(resource));
     }
-    let receipt = resource.receipt_json().await;
+    let receipt = R::receipt_json(resource).await;
     let mut receipt = receipt.map_err(|error| ToolError::from(&error))?;
     if let Some(fields) = receipt.as_object_mut() {
         fields.insert(id.field().to_owned(), id.id().into());

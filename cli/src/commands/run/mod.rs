@@ -150,7 +150,7 @@ async fn result(
         // One look: who wants to wait has a command for it.
         let receipt = run.result().await?;
         let receipt = match receipt.is_output_pending() {
-            true => terminal_receipt(&run, run.updates()).await?,
+            true => terminal_receipt(run.updates()).await?,
             false => receipt,
         };
         close_intent(session, access, &args.id, &receipt);

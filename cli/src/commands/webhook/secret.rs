@@ -58,7 +58,9 @@ async fn rotate(session: &Session, args: &Rotate) -> Result<(), Failure> {
     {
         return Err(Failure::other("nothing was rotated"));
     }
-    let sent = session.send(client.webhooks().rotate_signing_secret().send()).await;
+    let sent = session
+        .send(client.webhooks().rotate_signing_secret())
+        .await;
     let rotated = sent.map_err(|failure| {
         let failure = failure.context("could not rotate the signing secret");
         match failure.exit() {

@@ -20,9 +20,7 @@ pub(crate) struct Test {
 pub(super) async fn run(session: &Session, args: Test) -> Result<(), Failure> {
     let client = session.access::<Developer>()?.client;
     let body = TestDeliveryCreate::new(args.url);
-    let sent = session
-        .send(client.webhooks().send_test(&body).send())
-        .await;
+    let sent = session.send(client.webhooks().send_test(&body)).await;
     let delivery = sent.map_err(|failure| failure.context("could not send a test event"))?;
     session.printer.print_item(&delivery, |delivery| {
         let mut table = Table::key_value();

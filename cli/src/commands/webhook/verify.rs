@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 use serde::Serialize;
-use svc_webhook_verify::{Event, Reject, Verified, Verifier};
+use svc_webhook_verify::{Event, VerifiedSignature, Verifier, VerifyError};
 
 use crate::args::SecretArgs;
 use crate::clock;
@@ -55,7 +55,7 @@ pub(super) fn run(session: &Session, args: &Verify) -> Result<(), Failure> {
     let verifier =
         Verifier::new(secrets.keys().clone()).tolerance(Duration::from_secs(args.tolerance));
     let verified = verifier
-        .check(
+        .verify(
             &args.timestamp,
             &args.signature,
             &body,
@@ -69,15 +69,15 @@ pub(super) fn run(session: &Session, args: &Verify) -> Result<(), Failure> {
 }
 
 /// Why a delivery is refused, as the command's failure.
-fn verification_failure(reject: Reject) -> Failure {
-    let code = Some(reject.code().to_owned());
-    Failure::other(reject.to_string())
+fn verification_failure(error: VerifyError) -> Failure {
+    let code = Some(error.code().to_owned());
+    Failure::other(error.to_string())
         .context("the delivery is refused")
         .with_response(code, None, None, None)
 }
 
 impl VerifiedDelivery {
-    fn new(secrets: &Secrets, verified: Verified, body: &[u8]) -> Self {
+    fn new(secrets: &Secrets, verified: VerifiedSignature, body: &[u8]) -> Self {
         let key = secrets.keys().iter().nth(verified.key_index());
         // A genuine body need not be an event that this build can read.
         let event = Event::parse(body).ok();
@@ -87,7 +87,7 @@ impl VerifiedDelivery {
             valid: true,
             timestamp: verified.timestamp(),
             fingerprint: key.map(|key| key.fingerprint().to_string()),
-            event: event.map(|event| event.kind().to_string()),
+            event: event.map(|event| event.event_type().to_string()),
             job_id: event.and_then(Event::job_id).map(text),
             run_id: event.and_then(Event::run_id).map(text),
         }

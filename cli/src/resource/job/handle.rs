@@ -1,13 +1,11 @@
 //! Handles of jobs, as resources.
 
 use std::path::Path;
-use std::time::Duration;
 
 use serde_json::json;
 use svc_sdk::contract::JobStatus;
-use svc_sdk::contract::limits::SUGGESTED_VIDEO_TIMEOUT;
 use svc_sdk::handle::{Handle, JobResource};
-use svc_sdk::types::{RequestId, JobStatusPayload, Usd};
+use svc_sdk::types::{JobStatusPayload, RequestId, Usd};
 use svc_sdk::{Client, Update, Updates};
 
 use super::finished::FinishedJob;
@@ -24,7 +22,6 @@ impl<S: EstimateSource> Resource for JobResource<S> {
 
     const NOUN: &'static str = "job";
     const VERB: &'static str = "Make";
-    const DEFAULT_TIMEOUT: Option<Duration> = Some(SUGGESTED_VIDEO_TIMEOUT);
 
     fn from_id(client: &Client<S>, id: &str) -> Handle<Self> {
         client.jobs().handle(id)
@@ -101,7 +98,7 @@ impl<S: EstimateSource> Resource for JobResource<S> {
     }
 
     fn print_result(
-        handle: &Handle<Self>,
+        _: &Handle<Self>,
         session: &Session,
         finished: &FinishedJob,
         _: ReceiptMode,

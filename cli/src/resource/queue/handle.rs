@@ -2,7 +2,6 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde_json::Value;
 use svc_sdk::contract::RunStatus;
@@ -29,7 +28,6 @@ impl Resource for QueueResource {
 
     const NOUN: &'static str = "queue";
     const VERB: &'static str = "Start";
-    const DEFAULT_TIMEOUT: Option<Duration> = None;
 
     fn from_id(client: &Client, id: &str) -> Handle<Self> {
         client.queues().handle(id)
@@ -90,7 +88,9 @@ impl Resource for QueueResource {
             let run = handle.run(item);
             Box::pin(async move {
                 let read = match &run {
-                    Some(run) if item.status.is_terminal() => Some(terminal_receipt(run).await),
+                    Some(run) if item.status.is_terminal() => {
+                        Some(terminal_receipt(run.updates()).await)
+                    }
                     Some(run) => Some(run.get().await),
                     None => None,
                 };

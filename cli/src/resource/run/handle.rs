@@ -1,13 +1,10 @@
 //! Handles of runs, as resources.
 
 use std::path::Path;
-use std::time::Duration;
 
 use svc_sdk::contract::RunStatus;
-use svc_sdk::contract::limits::SUGGESTED_VIDEO_TIMEOUT;
 use svc_sdk::developer::Client;
-use svc_sdk::download::OnProgress;
-use svc_sdk::handle::{RunHandle, RunResource};
+use svc_sdk::handle::Handle;
 use svc_sdk::types::{RequestId, RunReceipt, RunStatusPayload, Usd};
 use svc_sdk::{Error, Update, Updates};
 
@@ -19,7 +16,7 @@ use crate::args::SurfaceChoice;
 use crate::error::Failure;
 use crate::output::ProgressLine;
 use crate::pricing::{Price, SpendCap};
-use crate::resource::{ReceiptMode, Resource, Stopped, StoredFile};
+use crate::resource::{OnProgress, ReceiptMode, Resource, Stopped, StoredFile};
 use crate::session::Session;
 use crate::text::sanitize;
 use crate::types::{ResourceId, SubmitRequest};
@@ -29,7 +26,6 @@ impl<K: RunKind> Resource for K {
 
     const NOUN: &'static str = "run";
     const VERB: &'static str = "Start";
-    const DEFAULT_TIMEOUT: Option<Duration> = Some(SUGGESTED_VIDEO_TIMEOUT);
 
     fn from_id(client: &Client, id: &str) -> Handle<Self> {
         K::handle(client, id)
@@ -89,8 +85,8 @@ impl<K: RunKind> Resource for K {
         live.update(update, word.as_deref());
     }
 
-    async fn result(handle: &Handle<Self>, _: RunStatusPayload) -> Result<FinishedRun, Failure> {
-        let receipt = terminal_receipt(self).await?;
+    async fn result(_: &Handle<Self>, updates: Updates<Self>) -> Result<FinishedRun, Failure> {
+        let receipt = terminal_receipt(updates).await?;
         Ok(FinishedRun {
             receipt,
             files: None,
@@ -103,7 +99,9 @@ impl<K: RunKind> Resource for K {
         folder: &Path,
         on_progress: OnProgress,
     ) -> Result<(), Failure> {
-        let files = handle.download_receipt(&finished.receipt, folder, Some(on_progress));
+        let files = handle
+            .download_receipt(&finished.receipt, folder)
+            .on_progress(move |progress| on_progress(progress));
         finished.files = Some(files.await?.into_iter().map(StoredFile::from).collect());
         Ok(())
     }
@@ -183,8 +181,8 @@ impl<K: RunKind> Resource for K {
 }
 
 /// The terminal receipt of a run, however it ended.
-pub(crate) async fn terminal_receipt<K: Kind>(run: &RunHandle<K>) -> Result<RunReceipt, Error> {
-    match run.outcome().await {
+pub(crate) async fn terminal_receipt<K: RunKind>(updates: Updates<K>) -> Result<RunReceipt, Error> {
+    match updates.output().await {
         Ok(receipt) => Ok(receipt),
         Err(error) => {
             let ended = error.is_run_failed() || error.is_run_canceled() || error.is_run_skipped();

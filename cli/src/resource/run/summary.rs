@@ -51,7 +51,7 @@ pub(crate) fn summarize(
         (RunStatus::Failed, _) | (RunStatus::Other(_), Some(_)) => {
             RunSummary::Failed(failed(session, run, receipt, kind, stored))
         }
-        _ if receipt.is_settling() => RunSummary::Degraded(
+        _ if receipt.is_output_pending() => RunSummary::Degraded(
             format!(
                 "run {id} completed, but its output could not be read yet: {spend}; read it again with: {}",
                 session.resume_command(
@@ -75,7 +75,7 @@ pub(crate) fn summarize(
 
 /// What is wrong in particular, a line each.
 pub(crate) fn error_issues(error: &ErrorBody) -> Vec<String> {
-    let details = error.run_details();
+    let details = error.details();
     let mut issues: Vec<String> = details.violations.iter().map(ToString::to_string).collect();
     let rejected = details.rejected_urls.iter();
     issues.extend(rejected.map(|url| format!("{url} is no file of this run")));
@@ -198,8 +198,13 @@ fn failure_hint(session: &Session, run: &str, receipt: &RunReceipt, kind: &str) 
 fn is_retryable(error: &ErrorBody) -> bool {
     error
         .retryable
-        .or(error.run_details().retryable)
-        .unwrap_or_else(|| error.code.entry().is_some_and(|entry| entry.retryable))
+        .or(error.details().retryable)
+        .unwrap_or_else(|| {
+            error
+                .code
+                .defaults()
+                .is_some_and(|defaults| defaults.retryable)
+        })
 }
 
 /// The command that continues a Format's run.

@@ -88,7 +88,11 @@ async fn the_error_of_a_run_that_did_not_complete_has_its_receipt() {
 
     for (status, is_canceled) in [("canceled", true), ("skipped", false)] {
         let script = Script::new([poll(status), receipt(status, "")]);
-        let error = developer_client(&script).action_runs().handle("run_1").wait().await;
+        let error = developer_client(&script)
+            .action_runs()
+            .handle("run_1")
+            .wait()
+            .await;
         let error = error.unwrap_err();
         assert_eq!(error.is_run_canceled(), is_canceled);
         assert_eq!(error.is_run_skipped(), !is_canceled);
@@ -103,7 +107,11 @@ async fn an_unknown_terminal_status_is_judged_by_its_error() {
         json(200, r#"{"data": {"status": "archived", "terminal": true}}"#),
         receipt("archived", r#", "output": {"title": "Fox"}"#),
     ]);
-    let receipt_of = developer_client(&well).agent_runs().handle("run_1").wait().await;
+    let receipt_of = developer_client(&well)
+        .agent_runs()
+        .handle("run_1")
+        .wait()
+        .await;
     assert_eq!(
         receipt_of.unwrap().status,
         RunStatus::Other("archived".into())
@@ -112,7 +120,11 @@ async fn an_unknown_terminal_status_is_judged_by_its_error() {
         json(200, r#"{"data": {"status": "expired", "terminal": true}}"#),
         receipt("expired", r#", "error": {"code": "too_old"}"#),
     ]);
-    let error = developer_client(&badly).agent_runs().handle("run_1").wait().await;
+    let error = developer_client(&badly)
+        .agent_runs()
+        .handle("run_1")
+        .wait()
+        .await;
     assert!(error.unwrap_err().is_run_failed());
 }
 
@@ -128,7 +140,11 @@ async fn an_output_that_is_not_filled_in_yet_is_read_again() {
             r#", "output": {"title": "Fox"}, "output_error": null"#,
         ),
     ]);
-    let receipt_of = developer_client(&script).format_runs().handle("run_1").wait().await;
+    let receipt_of = developer_client(&script)
+        .format_runs()
+        .handle("run_1")
+        .wait()
+        .await;
     assert!(receipt_of.unwrap().output.is_some());
     assert_eq!(script.requests().len(), 3);
 }
@@ -146,7 +162,12 @@ async fn reading_the_result_is_retried_as_long_as_polling() {
     steps.push(receipt("completed", r#", "output": {}"#));
     let script = Script::new(steps);
     let run = developer_client(&script).format_runs().handle("run_1");
-    assert!(run.wait().poll_failure_timeout(Duration::from_secs(900)).await.is_ok());
+    assert!(
+        run.wait()
+            .poll_failure_timeout(Duration::from_secs(900))
+            .await
+            .is_ok()
+    );
     assert_eq!(script.requests().len(), 14);
 }
 
@@ -156,7 +177,8 @@ async fn a_receipt_that_cannot_be_decoded_still_names_the_run_and_the_key() {
     let script = Script::new([unreadable]);
     let completion = AgentCompletionCreate::new("x", Usd::from_micros(1_000_000));
     let start = developer_client(&script)
-        .agent().run(completion)
+        .agent()
+        .run(completion)
         .max_retries(0);
     let key = start.request().unwrap().idempotency_key.clone();
     let error = start.await.unwrap_err();
@@ -222,9 +244,7 @@ async fn a_queue_reports_its_progress_and_the_result_of_each_item() {
     ]);
     let client = developer_client(&script);
     let bulk = BulkRunCreate::new([body(), body()]).concurrency(1);
-    let queue = client
-        .formats().bulk_run("fmt_1", bulk).await
-        .unwrap();
+    let queue = client.formats().bulk_run("fmt_1", bulk).await.unwrap();
     let mut updates = queue.updates();
     let mut ended = Vec::new();
     while let Some(update) = updates.next().await {
@@ -257,7 +277,8 @@ async fn an_operation_that_submits_another_resource_is_rejected() {
     let script = Script::new([]);
     let client = developer_client(&script);
     let json = serde_json::json!({});
-    let wrong = client.submit::<JobResource<Developer>>(Operation::AgentCompletionsCreate, &[], &json);
+    let wrong =
+        client.submit::<JobResource<Developer>>(Operation::AgentCompletionsCreate, &[], &json);
     assert!(wrong.await.unwrap_err().is_invalid());
     let wrong = client.submit::<AgentRun>(Operation::FormatsRunsCreate, &["f"], &json);
     assert!(wrong.await.unwrap_err().is_invalid());
@@ -311,7 +332,12 @@ async fn a_result_of_a_running_run_is_not_a_failure() {
     assert_eq!(run.wait().await.unwrap().status, RunStatus::Completed);
 
     let script = Script::new([receipt("running", "")]);
-    let error = developer_client(&script).agent_runs().handle("run_1").updates().output().await;
+    let error = developer_client(&script)
+        .agent_runs()
+        .handle("run_1")
+        .updates()
+        .output()
+        .await;
     let error = error.unwrap_err();
     assert!(!error.is_run_failed(), "{error}");
     assert_eq!(
@@ -371,7 +397,11 @@ async fn a_run_that_goes_on_is_not_downloaded_as_if_it_were_all() {
     let run = developer_client(&script).agent_runs().handle("run_1");
     let error = run.download(folder.path()).await.unwrap_err();
     assert_eq!(error.code().unwrap().as_str(), "run_not_completed");
-    assert!(script.requests()[0].url.ends_with("/agent-runs/run_1/result"));
+    assert!(
+        script.requests()[0]
+            .url
+            .ends_with("/agent-runs/run_1/result")
+    );
 }
 
 #[tokio::test(start_paused = true)]

@@ -16,9 +16,7 @@ async fn a_hundred_runs_at_sixteen_are_right_at_every_read_and_survive_the_clien
         _ => FormatRunCreate::new(format!("teaser {n}")),
     });
     let bulk = BulkRunCreate::new(items).concurrency(16);
-    let queue = first
-        .formats().bulk_run("fmt_demo", &bulk).await
-        .unwrap();
+    let queue = first.formats().bulk_run("fmt_demo", &bulk).await.unwrap();
     let id = queue.id().clone();
     drop((queue, first));
 

@@ -10,9 +10,9 @@ mod runs;
 use std::sync::Arc;
 
 use svc_mock_server::{InProcess, Setup};
-use svc_sdk::{FormatRun, RunHandle};
 use svc_sdk::types::FormatRunCreate;
 use svc_sdk::{Error, RetryPolicy, Secret, developer};
+use svc_sdk::{FormatRun, RunHandle};
 
 /// A client of the mock with that key.
 fn client(mock: &InProcess, key: &str) -> developer::Client {

@@ -17,11 +17,7 @@ fn is<T: std::fmt::Debug>(outcome: Result<T>, status: u16, code: ErrorCode) -> E
 async fn reads_need_a_key_with_the_scope_to_read() {
     let (mock, _) = demo();
     let revoked = client(&mock, "svc_revoked");
-    is(
-        revoked.formats().list().await,
-        401,
-        ErrorCode::Unauthorized,
-    );
+    is(revoked.formats().list().await, 401, ErrorCode::Unauthorized);
     let bare = client(&mock, "svc_dev_noscope");
     let scope_of = |error: Error| error.body().unwrap().details().required_scope.clone();
     let rows = [
@@ -51,7 +47,10 @@ async fn reads_need_a_key_with_the_scope_to_read() {
         ),
         (
             is(
-                bare.format_runs().handle("run_none").redeliver_webhook().await,
+                bare.format_runs()
+                    .handle("run_none")
+                    .redeliver_webhook()
+                    .await,
                 403,
                 ErrorCode::InsufficientScope,
             ),
@@ -92,9 +91,7 @@ async fn what_is_another_owners_reads_as_what_is_not_there() {
     let (mock, demo) = demo();
     let run = started(&demo, "fmt_demo", &FormatRunCreate::new("x")).await;
     let bulk = BulkRunCreate::new([FormatRunCreate::new("x")]);
-    let queue = demo
-        .formats().bulk_run("fmt_demo", &bulk).await
-        .unwrap();
+    let queue = demo.formats().bulk_run("fmt_demo", &bulk).await.unwrap();
     let other = client(&mock, "svc_dev_other");
     for id in [run.id().as_str(), "run_none"] {
         is(
@@ -170,7 +167,11 @@ async fn only_what_has_a_webhook_and_has_ended_is_delivered_again() {
     );
     let hooked = FormatRunCreate::new("x").webhook_url("https://hooks.example/runs");
     let hooked = started(&client, "fmt_demo", &hooked).await;
-    is(hooked.redeliver_webhook().await, 409, ErrorCode::RunNotTerminal);
+    is(
+        hooked.redeliver_webhook().await,
+        409,
+        ErrorCode::RunNotTerminal,
+    );
     hooked.wait().await.unwrap();
     let redelivery = hooked.redeliver_webhook().await.unwrap();
     assert_eq!(redelivery.event.as_deref(), Some("format.run.terminal"));
@@ -184,11 +185,7 @@ async fn a_spent_read_budget_says_which_one_it_is() {
         first.formats().list().await.unwrap();
     }
     let second = client(&mock, "svc_dev_demo");
-    let error = is(
-        second.formats().list().await,
-        429,
-        ErrorCode::RateLimited,
-    );
+    let error = is(second.formats().list().await, 429, ErrorCode::RateLimited);
     let scope = error.body().unwrap().details().scope.clone().unwrap();
     assert_eq!(scope, RateLimitScope::Read);
 }

@@ -218,9 +218,7 @@ async fn a_key_is_used_once_and_a_refused_create_gives_it_back() {
 
     let bulk = |text: &str| BulkRunCreate::new([FormatRunCreate::new(text)]);
     let start = client.formats().bulk_run("fmt_demo", &bulk("a"));
-    let queue = start
-        .idempotency_key(key.clone()).await
-        .unwrap();
+    let queue = start.idempotency_key(key.clone()).await.unwrap();
     let start = client.formats().bulk_run("fmt_demo", &bulk("b"));
     let error = start.idempotency_key(key).await.unwrap_err();
     is(&error, 409, ErrorCode::IdempotencyConflict);
@@ -268,13 +266,14 @@ async fn a_spent_write_budget_is_waited_for_and_then_told() {
     let developer = client(&mock, "svc_dev_demo");
     for _ in 0..120 {
         developer
-            .format_runs().handle("run_none").cancel().await
+            .format_runs()
+            .handle("run_none")
+            .cancel()
+            .await
             .unwrap_err();
     }
     let patient = std::time::Duration::from_secs(2);
-    let start = developer
-        .formats().run("fmt_demo", &run())
-        .timeout(patient);
+    let start = developer.formats().run("fmt_demo", &run()).timeout(patient);
     let error = start.await.unwrap_err();
     assert!(error.is_rate_limited() && !error.may_have_been_sent());
     let start = developer.formats().run("fmt_demo", &run());
@@ -283,7 +282,10 @@ async fn a_spent_write_budget_is_waited_for_and_then_told() {
     // A client that does not know of the budget yet is told by the service.
     for _ in 0..119 {
         developer
-            .format_runs().handle("run_none").cancel().await
+            .format_runs()
+            .handle("run_none")
+            .cancel()
+            .await
             .unwrap_err();
     }
     let other = client(&mock, "svc_dev_demo");
@@ -309,9 +311,7 @@ async fn an_outage_is_sat_out_with_the_same_key() {
         .unwrap();
     let cap = Usd::from_micros(3_000_000);
     let body = run().generation_spend_cap(cap);
-    let run = patient
-        .formats().run("fmt_demo", &body).await
-        .unwrap();
+    let run = patient.formats().run("fmt_demo", &body).await.unwrap();
     assert!(run.is_replay(), "the lost answer's run, not a second one");
     let runs = patient.formats().runs("fmt_demo").await.unwrap();
     assert_eq!(runs.items.len(), 1);

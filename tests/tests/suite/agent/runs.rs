@@ -69,29 +69,29 @@ async fn a_format_is_found_run_with_ones_own_type_and_its_files_fetched() {
 async fn an_action_and_a_completion_are_runs_like_any_other() {
     let (_mock, client) = demo();
     let actions = client
-        .actions().list()
-        .trigger_type("api_call").await
+        .actions()
+        .list()
+        .trigger_type("api_call")
+        .await
         .unwrap();
     let action = &actions.items[0];
     let body = ActionRunCreate::default().instruction("only the news of today");
-    let run = client
-        .actions().run(&action.id, &body).await
-        .unwrap();
+    let run = client.actions().run(&action.id, &body).await.unwrap();
     let receipt = run.wait().await.unwrap();
     assert_eq!(
         (receipt.kind.as_ref(), receipt.events_url.as_ref()),
         (Some(&RunKind::Action), None)
     );
     let same = client
-        .actions().get_run(&action.id, run.id()).await
+        .actions()
+        .get_run(&action.id, run.id())
+        .await
         .unwrap();
     assert_eq!(same.id().as_ref(), Some(run.id()));
 
     let cap = Usd::from_micros(1_500_000);
     let completion = AgentCompletionCreate::new("three posters", cap);
-    let run = client
-        .agent().run(&completion).await
-        .unwrap();
+    let run = client.agent().run(&completion).await.unwrap();
     let taken_up = client.agent_runs().handle(run.id().clone());
     let receipt = taken_up.wait().await.unwrap();
     assert_eq!(receipt.kind, Some(RunKind::Agent));

@@ -12,9 +12,9 @@ use serde_json::{Value, json};
 use svc_mock_server::InProcess;
 use svc_sdk::contract::{Method, Operation, Surface};
 use svc_sdk::types::{
-    AvatarFaceSwap, AvatarGenerate, AvatarInput, AvatarPreviewCreate, AvatarTalkingVideo, Image1Generate,
-    ImageGenerate, JobId, Music1Generate, MusicPick, Search, TopUpCreate, TopUpId, Video1Generate,
-    VideoCaptionsCreate, VideoGenerate,
+    AvatarFaceSwap, AvatarGenerate, AvatarInput, AvatarPreviewCreate, AvatarTalkingVideo,
+    Image1Generate, ImageGenerate, JobId, Music1Generate, MusicPick, Search, TopUpCreate, TopUpId,
+    Video1Generate, VideoCaptionsCreate, VideoGenerate,
 };
 use svc_sdk::{Call, Developer, JobHandle, Result, Secret, developer, open};
 
@@ -60,11 +60,15 @@ impl World {
             .build()
             .unwrap();
         let job = open
-            .images().generate(&ImageGenerate::new("image-i").prompt("a fox")).await
+            .images()
+            .generate(&ImageGenerate::new("image-i").prompt("a fox"))
+            .await
             .unwrap();
         job.wait().await.unwrap();
         let top_up = open
-            .top_ups().create(&TopUpCreate::new(2_000)).await
+            .top_ups()
+            .create(&TopUpCreate::new(2_000))
+            .await
             .unwrap();
         let speech = AvatarTalkingVideo::new("ada").script("Hello.");
         let preview = AvatarPreviewCreate::new("ada").script("Hello.");
@@ -99,7 +103,9 @@ impl World {
         let aliases = developer.model_aliases("studio");
         Some(match operation {
             Op::ImageGenerate => open
-                .images().generate(&ImageGenerate::new("image-i").prompt("a fox")).await
+                .images()
+                .generate(&ImageGenerate::new("image-i").prompt("a fox"))
+                .await
                 .map(drop),
             Op::ImageModelsList => open.models().list_images().await.map(drop),
             Op::ImageModelsGet => open.models().get_image("image-i").await.map(drop),
@@ -118,7 +124,9 @@ impl World {
             Op::OpenCatalogGet => open.pricing().get("video-f").await.map(drop),
             Op::OpenEstimate => open.estimates().create(&video).await.map(drop),
             Op::TopUpsCreate => open
-                .top_ups().create(&TopUpCreate::new(500)).await
+                .top_ups()
+                .create(&TopUpCreate::new(500))
+                .await
                 .map(drop),
             Op::TopUpsGet => open.top_ups().handle(top_up).get().await.map(drop),
 
@@ -131,10 +139,16 @@ impl World {
             Op::Usage => developer.account().usage().await.map(drop),
             Op::BgmCatalog => developer.background_music().list().await.map(drop),
             Op::BgmCategories => developer.background_music().categories().await.map(drop),
-            Op::BgmPick => developer.background_music().pick(&MusicPick::new()).await.map(drop),
+            Op::BgmPick => developer
+                .background_music()
+                .pick(&MusicPick::new())
+                .await
+                .map(drop),
             Op::JobsEvents => developer.jobs().handle(job).events().await.map(drop),
             Op::TrendingVideosSearch => developer
-                .trending().search(&Search::new("dance")).await
+                .trending()
+                .search(&Search::new("dance"))
+                .await
                 .map(drop),
             Op::AvatarGenerate => {
                 let body =
@@ -146,62 +160,59 @@ impl World {
                 developer.avatars().talking_video(&body).await.map(drop)
             }
             Op::Image1Generate => developer
-                .images().generate(&Image1Generate::new("a fox")).await
+                .images()
+                .generate(&Image1Generate::new("a fox"))
+                .await
                 .map(drop),
             Op::Video1Generate => developer
-                .videos().generate(&Video1Generate::new("a fox")).await
+                .videos()
+                .generate(&Video1Generate::new("a fox"))
+                .await
                 .map(drop),
             Op::Music1Generate => developer
-                .music().generate(&Music1Generate::new("a waltz")).await
+                .music()
+                .generate(&Music1Generate::new("a waltz"))
+                .await
                 .map(drop),
             Op::AvatarCanonicalList => developer.avatars().list().await.map(drop),
-            Op::AvatarCanonicalGet => developer
-                .avatars().get("ava_ada").await
-                .map(drop),
+            Op::AvatarCanonicalGet => developer.avatars().get("ava_ada").await.map(drop),
             Op::AvatarsList => developer.avatars().list_any().await.map(drop),
             Op::AvatarsGet => developer.avatars().get_any("ava_lin").await.map(drop),
             Op::AvatarCatalogSearch => developer
-                .avatars().search(&Search::new("ada")).await
+                .avatars()
+                .search(&Search::new("ada"))
+                .await
                 .map(drop),
             Op::AvatarVideosList => developer.avatar_videos().list().await.map(drop),
             Op::AvatarVideosGet => developer
-                .avatar_videos().get(&self.avatar_video).await
+                .avatar_videos()
+                .get(&self.avatar_video)
+                .await
                 .map(drop),
             Op::AvatarPreviewsCreate => {
                 let body = AvatarPreviewCreate::new("ada").script("Hello.");
-                developer
-                    .previews().create(&body).await
-                    .map(drop)
+                developer.previews().create(&body).await.map(drop)
             }
-            Op::AvatarPreviewsGet => developer
-                .previews().get(&self.preview).await
-                .map(drop),
+            Op::AvatarPreviewsGet => developer.previews().get(&self.preview).await.map(drop),
             Op::AvatarPreviewsRegenerate => {
-                match developer
-                    .previews().regenerate(&self.preview).await
-                {
+                match developer.previews().regenerate(&self.preview).await {
                     // Only a preview that is there again has a video to be made of it.
                     Ok(job) => job.wait().await.map(drop),
                     Err(error) => Err(error),
                 }
             }
             Op::AvatarPreviewsGenerateVideo => developer
-                .previews().generate_video(&self.preview).await
+                .previews()
+                .generate_video(&self.preview)
+                .await
                 .map(drop),
             Op::VideoCaptionsCreate => {
                 let body = VideoCaptionsCreate::new("https://media.example/a.mp4");
-                developer
-                    .captions().create(&body).await
-                    .map(drop)
+                developer.captions().create(&body).await.map(drop)
             }
-            Op::VideoCaptionsGet => developer
-                .captions().get(&self.captions).await
-                .map(drop),
+            Op::VideoCaptionsGet => developer.captions().get(&self.captions).await.map(drop),
             Op::AliasAvatarV10 => aliases.avatar_v1_0(avatar("noa")).await.map(drop),
-            Op::AliasAvatar10Generate => aliases
-                .avatar_1_0_generate(avatar("tom"))
-                .await
-                .map(drop),
+            Op::AliasAvatar10Generate => aliases.avatar_1_0_generate(avatar("tom")).await.map(drop),
             Op::AliasAvatar10TalkingVideo => {
                 aliases.avatar_1_0_talking_video(speech).await.map(drop)
             }
@@ -225,13 +236,15 @@ impl World {
 
             // Hidden from the public schema: reachable raw, without a typed promise.
             Op::HiddenHealth => developer
-                .request(Method::Get, operation.path()).await
+                .request(Method::Get, operation.path())
+                .await
                 .map(drop),
             Op::HiddenAdmissionPreview => {
                 let body = json!({"model": "video-1.0", "input": {"prompt": "a fox"}});
                 developer
                     .request(Method::Post, operation.path())
-                    .body(&body).await
+                    .body(&body)
+                    .await
                     .map(drop)
             }
 
@@ -345,7 +358,13 @@ async fn every_operation_has_a_method_that_the_mock_answers() {
 #[tokio::test(start_paused = true)]
 async fn both_surfaces_show_the_workspaces_jobs() {
     let world = World::new().await;
-    let seen = world.developer.jobs().handle(world.job.clone()).get().await.unwrap();
+    let seen = world
+        .developer
+        .jobs()
+        .handle(world.job.clone())
+        .get()
+        .await
+        .unwrap();
     assert_eq!(seen.id, world.job);
     let listed = world.developer.jobs().list().await.unwrap();
     assert!(listed.items.iter().any(|job| job.id == world.job));

@@ -1,11 +1,11 @@
 //! The typed methods of runs, bulk queues and webhook administration.
 
 use svc_sdk::contract::Operation;
-use svc_sdk::{QueueHandle, RunHandle};
 use svc_sdk::types::{
     ActionId, ActionRunCreate, AgentCompletionCreate, BulkRunCreate, FormatRunCreate, QueueId,
     RunId, TestDeliveryCreate, Usd, Video1Generate,
 };
+use svc_sdk::{QueueHandle, RunHandle};
 use svc_sdk::{Result, developer};
 
 const HOOK: &str = "https://hooks.example/svc";
@@ -41,9 +41,7 @@ impl Runs {
         let agent_run = client.agent().run(&agent_body());
         let agent_run = agent_run.await.unwrap();
         let bulk = BulkRunCreate::new([FormatRunCreate::new("a teaser")]);
-        let queue: QueueHandle = client
-            .formats().bulk_run(FORMAT, &bulk).await
-            .unwrap();
+        let queue: QueueHandle = client.formats().bulk_run(FORMAT, &bulk).await.unwrap();
         action_run.wait().await.unwrap();
         format_run.wait().await.unwrap();
         agent_run.wait().await.unwrap();
