@@ -9,7 +9,6 @@ use http::HeaderValue;
 use tokio::sync::Semaphore;
 
 use crate::call::Core;
-use crate::call::core::MAX_IN_FLIGHT;
 use crate::call::origin::BaseUrl;
 use crate::call::random::Random;
 use crate::call::rate_limit::RateLimiter;
@@ -18,6 +17,7 @@ use crate::call::retry_budget::RetryBudget;
 use crate::call::secret::Secret;
 use crate::error::{Error, Result};
 use crate::surface::{self, Surface};
+use crate::transport::MAX_IN_FLIGHT;
 use crate::transport::Transport;
 
 const USER_AGENT: &str = concat!("svc-sdk/", env!("CARGO_PKG_VERSION"));

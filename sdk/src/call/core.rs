@@ -14,7 +14,8 @@ use super::clock::{self, Instant};
 use super::origin::BaseUrl;
 use super::random::Random;
 use super::rate_limit::RateLimiter;
-use super::response::{RawResponse, Wrapping};
+use super::raw_response::RawResponse;
+use super::response::Wrapping;
 use super::retry::{self, MAX_RETRY_AFTER, RetryPolicy};
 use super::retry_budget::RetryBudget;
 use super::{CallOptions, Request};
@@ -25,9 +26,6 @@ use crate::types::RequestId;
 
 /// The largest response body that is read. Artifacts are not read this way.
 const MAX_RESPONSE_BYTES: usize = 64 * 1024 * 1024;
-/// The maximum number of requests of a client that are under way at once.
-pub(crate) const MAX_IN_FLIGHT: usize = 64;
-
 /// What the clones of a client share.
 pub(crate) struct Core {
     pub(crate) transport: Arc<dyn Transport>,

@@ -10,6 +10,7 @@ mod page;
 pub(crate) mod random;
 pub(crate) mod rate_limit;
 mod raw;
+pub(crate) mod raw_response;
 mod request;
 pub(crate) mod response;
 pub(crate) mod retry;
@@ -31,8 +32,9 @@ use serde::de::DeserializeOwned;
 pub(crate) use self::core::Core;
 pub use self::page::{Items, Pages};
 pub use self::rate_limit::RateLimit;
+pub use self::raw_response::RawResponse;
 pub use self::request::Request;
-pub use self::response::{RawResponse, Response};
+pub use self::response::Response;
 use crate::contract::Operation;
 use crate::error::{Error, ResourceRef, Result};
 use crate::types::{IdempotencyKey, InvalidField, Page, Validate};
@@ -86,7 +88,9 @@ type Decoder<T> = fn(&DecodeContext<'_>, &RawResponse) -> Result<T>;
 ///
 /// # async fn run(client: svc_sdk::open::Client) -> svc_sdk::Result<()> {
 /// let submit = client.videos().generate(VideoGenerate::new("auto").prompt("a red fox in snow"));
-/// println!("submitting with {:?}", submit.request()?.idempotency_key);
+/// if let Ok(request) = submit.request() {
+///     println!("submitting with the key {:?}", request.idempotency_key);
+/// }
 /// let job = submit.await?;
 /// # Ok(())
 /// # }

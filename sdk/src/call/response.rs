@@ -1,15 +1,14 @@
-//! Responses, and how their bodies are decoded.
+//! How responses are decoded.
 
-use std::fmt;
 use std::time::SystemTime;
 
-use bytes::Bytes;
 use http::HeaderMap;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
 use super::rate_limit::RateLimit;
+use super::raw_response::{RawResponse, request_id};
 use super::{clock, retry};
 use crate::error::{Error, Kind, Result};
 use crate::types::{ErrorBody, Page, RequestId};
@@ -17,47 +16,7 @@ use crate::types::{ErrorBody, Page, RequestId};
 /// The number of bytes of a body that an error shows.
 const MAX_SNIPPET_BYTES: usize = 512;
 
-/// A response as it was received, of whatever status.
-///
-/// `Debug` leaves the body out, as it may hold a secret.
-#[derive(Clone)]
-#[non_exhaustive]
-pub struct RawResponse {
-    /// The HTTP status code.
-    pub status: u16,
-    /// The headers.
-    pub headers: HeaderMap,
-    /// The body.
-    pub body: Bytes,
-}
-
 impl RawResponse {
-    pub(crate) fn new(status: u16, headers: HeaderMap, body: Bytes) -> Self {
-        Self {
-            status,
-            headers,
-            body,
-        }
-    }
-
-    /// Returns whether the status is a success (2xx).
-    #[must_use]
-    pub fn is_success(&self) -> bool {
-        (200..300).contains(&self.status)
-    }
-
-    /// Returns the request's id, to be given to the service's support.
-    #[must_use]
-    pub fn request_id(&self) -> Option<RequestId> {
-        request_id(&self.headers)
-    }
-
-    /// Returns the header of that name, if there is one and it is text.
-    #[must_use]
-    pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers.get(name)?.to_str().ok()
-    }
-
     /// Returns the response itself if it is a success, and the error that it is otherwise.
     pub(crate) fn into_success(self) -> Result<Self> {
         if self.is_success() {
@@ -170,16 +129,6 @@ impl RawResponse {
     }
 }
 
-impl fmt::Debug for RawResponse {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RawResponse")
-            .field("status", &self.status)
-            .field("request_id", &self.request_id())
-            .field("bytes", &self.body.len())
-            .finish_non_exhaustive()
-    }
-}
-
 /// A value together with the response that it came in.
 ///
 /// Returned by [`Call::with_response`](crate::Call::with_response).
@@ -225,16 +174,14 @@ pub(crate) enum Wrapping {
     Optional,
 }
 
-fn request_id(headers: &HeaderMap) -> Option<RequestId> {
-    Some(headers.get("x-svc-request-id")?.to_str().ok()?.into())
-}
-
 pub(crate) fn snippet(body: &[u8]) -> String {
     String::from_utf8_lossy(body.get(..MAX_SNIPPET_BYTES).unwrap_or(body)).into_owned()
 }
 
 #[cfg(test)]
 mod tests {
+    use bytes::Bytes;
+
     use super::*;
     use crate::types::Job;
 

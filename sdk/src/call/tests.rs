@@ -228,7 +228,7 @@ async fn a_request_that_waits_for_its_turn_was_not_sent() {
             .timeout(Duration::from_secs(deadline))
     };
     let mut tasks = tokio::task::JoinSet::new();
-    for _ in 0..super::core::MAX_IN_FLIGHT {
+    for _ in 0..crate::transport::MAX_IN_FLIGHT {
         tasks.spawn(submit(60).into_future());
     }
     super::clock::sleep(Duration::from_secs(1)).await;
@@ -457,7 +457,7 @@ async fn requests_in_flight_are_bounded() {
     while let Some(task) = tasks.join_next().await {
         task.unwrap().unwrap();
     }
-    assert_eq!(script.max_in_flight(), super::core::MAX_IN_FLIGHT);
+    assert_eq!(script.max_in_flight(), crate::transport::MAX_IN_FLIGHT);
 }
 
 #[tokio::test(start_paused = true)]

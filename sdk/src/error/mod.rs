@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::call::RawResponse;
+use crate::call::raw_response::RawResponse;
 use crate::contract::{ErrorCode, JobStatus, NextAction, Operation, PathError};
 use crate::transport::TransportError;
 use crate::types::{

@@ -18,7 +18,6 @@ pub(crate) use self::result_retry::{REPLICA_POLL_INTERVAL, ResultRetry};
 pub use self::updates::{Update, Updates};
 pub use self::wait::Wait;
 pub use self::webhook_events::WebhookEvents;
-use crate::handle::Resource;
 use crate::sealed::Sealed;
 
 const DEFAULT_POLL_FAILURE_TIMEOUT: Duration = Duration::from_secs(300);
@@ -47,9 +46,9 @@ pub(crate) struct WaitOptions {
 }
 
 impl WaitOptions {
-    fn new<R: Resource>() -> Self {
+    fn new(timeout: Option<Duration>) -> Self {
         Self {
-            timeout: R::DEFAULT_TIMEOUT,
+            timeout,
             poll_failure_timeout: DEFAULT_POLL_FAILURE_TIMEOUT,
             events: None,
         }

@@ -80,7 +80,7 @@ impl<R: Resource> Updates<R> {
     pub(crate) fn new(handle: Handle<R>) -> Self {
         Self {
             handle,
-            options: WaitOptions::new::<R>(),
+            options: WaitOptions::new(R::DEFAULT_TIMEOUT),
             started: clock::now(),
             status: R::Status::unknown(),
             polls: 0,

@@ -12,6 +12,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http_body_util::combinators::UnsyncBoxBody;
 
+/// The maximum number of requests of a client that are under way at once.
+pub(crate) const MAX_IN_FLIGHT: usize = 64;
+
 #[cfg(feature = "reqwest")]
 mod reqwest;
 #[cfg(test)]

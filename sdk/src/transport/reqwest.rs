@@ -55,7 +55,7 @@ fn client_builder() -> reqwest::ClientBuilder {
         .redirect(reqwest::redirect::Policy::none())
         .retry(reqwest::retry::never())
         .connect_timeout(CONNECT_TIMEOUT)
-        .pool_max_idle_per_host(crate::call::core::MAX_IN_FLIGHT)
+        .pool_max_idle_per_host(crate::transport::MAX_IN_FLIGHT)
 }
 
 #[cfg(feature = "_tls")]

@@ -1,0 +1,64 @@
+//! Responses as they were received.
+
+use std::fmt;
+
+use bytes::Bytes;
+use http::HeaderMap;
+
+use crate::types::RequestId;
+
+/// A response as it was received, of whatever status.
+///
+/// `Debug` leaves the body out, as it may hold a secret.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct RawResponse {
+    /// The HTTP status code.
+    pub status: u16,
+    /// The headers.
+    pub headers: HeaderMap,
+    /// The body.
+    pub body: Bytes,
+}
+
+impl RawResponse {
+    pub(crate) fn new(status: u16, headers: HeaderMap, body: Bytes) -> Self {
+        Self {
+            status,
+            headers,
+            body,
+        }
+    }
+
+    /// Returns whether the status is a success (2xx).
+    #[must_use]
+    pub fn is_success(&self) -> bool {
+        (200..300).contains(&self.status)
+    }
+
+    /// Returns the request's id, to be given to the service's support.
+    #[must_use]
+    pub fn request_id(&self) -> Option<RequestId> {
+        request_id(&self.headers)
+    }
+
+    /// Returns the header of that name, if there is one and it is text.
+    #[must_use]
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+}
+
+impl fmt::Debug for RawResponse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RawResponse")
+            .field("status", &self.status)
+            .field("request_id", &self.request_id())
+            .field("bytes", &self.body.len())
+            .finish_non_exhaustive()
+    }
+}
+
+pub(crate) fn request_id(headers: &HeaderMap) -> Option<RequestId> {
+    Some(headers.get("x-svc-request-id")?.to_str().ok()?.into())
+}
