@@ -16,7 +16,7 @@ use super::random::Random;
 use super::rate_limit::RateLimiter;
 use super::raw_response::RawResponse;
 use super::response::Wrapping;
-use super::retry::{self, MAX_RETRY_AFTER, RetryPolicy};
+use super::retry::{self, FailureClass, MAX_RETRY_AFTER, RetryPolicy};
 use super::retry_budget::RetryBudget;
 use super::{CallOptions, Request};
 use crate::contract::{Operation, RateLimitBucket, RetryClass};
@@ -104,14 +104,12 @@ impl Core {
                 "retrying"
             );
             attempt += 1;
-            if error.is_ambiguous() {
+            if retry::classify(&error) == FailureClass::Ambiguous {
                 ambiguous_error = Some(error);
             }
             clock::sleep(delay).await;
         };
-        Err(error
-            .with_operation(request.operation)
-            .with_key(request.idempotency_key.as_ref()))
+        Err(error.with_request(request))
     }
 
     /// Sends the request once, within the rate limit, and returns whatever response comes.

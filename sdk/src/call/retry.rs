@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use backon::{BackoffBuilder, ExponentialBuilder};
 
-use crate::contract::{NextAction, RetryClass};
+use crate::contract::{ErrorCode, NextAction, RetryClass};
 use crate::error::{Error, Kind};
+use crate::types::ErrorBody;
 
 /// The longest `Retry-After` that is waited for. An error with a longer one is returned at once.
 pub(crate) const MAX_RETRY_AFTER: Duration = Duration::from_secs(120);
@@ -106,13 +107,29 @@ pub(crate) fn classify(error: &Error) -> FailureClass {
         Kind::NotJson { .. } => FailureClass::Ambiguous,
         Kind::NoEnvelope { status: 429, .. } => FailureClass::RateLimited,
         Kind::NoEnvelope { status: 500.., .. } => FailureClass::Ambiguous,
-        // Waiting for a job is polling, not retrying.
-        Kind::Api { body, .. } if body.next_action() == Some(NextAction::PollStatus) => {
-            FailureClass::Final
+        Kind::Api { status, body, .. } => classify_envelope(*status, body),
+        _ => FailureClass::Final,
+    }
+}
+
+fn classify_envelope(status: u16, body: &ErrorBody) -> FailureClass {
+    // Waiting for a job is polling, not retrying, and a run that `on_active_run: reject` turned away
+    // is the answer that was asked for.
+    let is_answer = body.next_action() == Some(NextAction::PollStatus)
+        || body.code == ErrorCode::FormatRunInProgress;
+    let is_transient = body
+        .retryable
+        .unwrap_or_else(|| match body.code.defaults() {
+            Some(defaults) => defaults.retryable,
+            None => matches!(status, 429 | 502 | 503),
+        });
+    match status {
+        429 if is_transient => FailureClass::RateLimited,
+        // An error of the server proves nothing, unless it says so.
+        500.. if !matches!(status, 502 | 503) && body.retryable != Some(true) => {
+            FailureClass::Ambiguous
         }
-        Kind::Api { .. } if !error.is_retryable() => FailureClass::Final,
-        Kind::Api { status: 429, .. } => FailureClass::RateLimited,
-        Kind::Api { .. } => FailureClass::NothingRan,
+        _ if is_transient && !is_answer => FailureClass::NothingRan,
         _ => FailureClass::Final,
     }
 }
@@ -120,14 +137,17 @@ pub(crate) fn classify(error: &Error) -> FailureClass {
 /// Whether the error decides what became of the call, including earlier ambiguous attempts.
 ///
 /// Only the service can decide that, and only after it has looked up the idempotency key. Whatever
-/// turns a request away before (a 401 or 403, an error of the server, a page of a proxy) knows
-/// nothing of an earlier attempt that may have arrived.
+/// turns a request away before (credentials, permissions, funds, a missing resource, an error of the
+/// server, a page of a proxy) knows nothing of an earlier attempt that may have arrived.
 pub(crate) fn is_conclusive(error: &Error) -> bool {
     match error.kind() {
         Kind::Api {
-            status: 401 | 403 | 500..,
+            status: 401..=404 | 500..,
             ..
         } => false,
+        Kind::Api {
+            status: 409, body, ..
+        } => body.code == ErrorCode::IdempotencyConflict,
         Kind::Api { .. } => classify(error) == FailureClass::Final,
         Kind::Decode { .. } => true,
         _ => false,
@@ -159,7 +179,10 @@ pub(crate) fn retry_delay(
     jitter: f64,
     remaining: Duration,
 ) -> Option<Duration> {
-    if attempt >= policy.max_retries || !allows_retry(class, classify(error)) {
+    let is_refused = error
+        .body()
+        .is_some_and(|body| body.retryable == Some(false));
+    if attempt >= policy.max_retries || is_refused || !allows_retry(class, classify(error)) {
         return None;
     }
     let hint = error.retry_after().unwrap_or_default();
@@ -236,6 +259,10 @@ mod tests {
             )
         };
         let broken = || error(500, r#"{"code": "brand_new"}"#, None);
+        let in_progress = || {
+            let json = r#"{"code": "format_run_in_progress", "retryable": true}"#;
+            error(409, json, None)
+        };
         let running = || {
             error(
                 409,
@@ -265,7 +292,8 @@ mod tests {
                 &[Safe, Idempotent, Key],
             ),
             ("retryable: false", not_retryable(), &[]),
-            ("500 with an envelope", broken(), &[]),
+            ("500 with an envelope", broken(), &[Safe, Idempotent, Key]),
+            ("a run in progress", in_progress(), &[]),
             ("still running", running(), &[]),
         ];
         for (name, error, retried) in rows {

@@ -174,34 +174,85 @@ async fn a_refused_connection_does_not_hide_an_earlier_reset() {
         .await
         .unwrap_err();
     assert!(!error.may_have_been_sent() && error.is_unreachable());
-
-    let refused = json(
-        402,
-        r#"{"error": {"code": "insufficient_funds", "message": "too little"}}"#,
-    );
-    let script = Script::new([Step::ConnectionReset, refused]);
-    let error = open_client(&script)
-        .videos()
-        .generate(video())
-        .await
-        .unwrap_err();
-    assert!(!error.is_ambiguous() && error.is_insufficient_funds());
 }
 
 #[tokio::test(start_paused = true)]
 async fn only_a_conclusive_response_decides_after_an_earlier_reset() {
-    let broken = json(500, r#"{"error": {"code": "internal_error"}}"#);
-    let revoked = json(401, r#"{"error": {"code": "unauthorized"}}"#);
-    for unknowing in [broken, revoked, page(403), page(404), busy(9_999)] {
-        let script = Script::new([Step::ConnectionReset, unknowing.clone()]);
+    let envelope =
+        |status: u16, code: &str| json(status, &format!(r#"{{"error": {{"code": "{code}"}}}}"#));
+    // Whatever is checked before the idempotency key knows nothing of the earlier attempt.
+    for inconclusive in [
+        envelope(401, "unauthorized"),
+        envelope(402, "insufficient_funds"),
+        envelope(403, "insufficient_scope"),
+        envelope(404, "not_found"),
+        envelope(409, "format_inactive"),
+        envelope(409, "format_run_in_progress"),
+        page(403),
+        page(404),
+        busy(9_999),
+    ] {
+        let script = Script::new([Step::ConnectionReset, inconclusive.clone()]);
         let error = open_client(&script)
             .videos()
             .generate(video())
             .await
             .unwrap_err();
-        assert_eq!(script.requests().len(), 2, "{unknowing:?}");
-        assert!(error.is_ambiguous(), "{unknowing:?} gave {error}");
+        assert_eq!(script.requests().len(), 2, "{inconclusive:?}");
+        assert!(error.is_ambiguous(), "{inconclusive:?} gave {error}");
     }
+    for conclusive in [
+        envelope(400, "invalid_request"),
+        envelope(409, "idempotency_conflict"),
+    ] {
+        let script = Script::new([Step::ConnectionReset, conclusive]);
+        let error = open_client(&script)
+            .videos()
+            .generate(video())
+            .await
+            .unwrap_err();
+        assert!(!error.is_ambiguous() && error.code().is_some(), "{error}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_error_with_an_envelope_is_ambiguous() {
+    let body = serde_json::json!({"prompt": "p"});
+    for status in [500, 504] {
+        let gateway = json(status, r#"{"error": {"code": "gateway_timeout"}}"#);
+        let script = Script::new([gateway.clone(), json(202, RECEIPT)]);
+        let error = developer_client(&script)
+            .submit::<JobResource<Developer>>(Operation::Music1Generate, &[], &body)
+            .await
+            .unwrap_err();
+        assert!(error.is_ambiguous() && !error.is_retryable(), "{status}");
+        assert_eq!(script.requests().len(), 1, "{status}");
+
+        let script = Script::new([gateway, json(202, RECEIPT)]);
+        open_client(&script)
+            .videos()
+            .generate(video())
+            .await
+            .unwrap();
+        let requests = script.requests();
+        assert_eq!(
+            requests[0].header("idempotency-key"),
+            requests[1].header("idempotency-key")
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_is_rejected_because_another_is_active_is_not_retried() {
+    let rejected = r#"{"error": {"code": "format_run_in_progress", "retryable": true}}"#;
+    let script = Script::new([json(409, rejected)]);
+    let error = developer_client(&script)
+        .formats()
+        .run("demo/teaser", crate::types::FormatRunCreate::new("x"))
+        .await
+        .unwrap_err();
+    assert_eq!(script.requests().len(), 1);
+    assert!(!error.is_ambiguous() && error.status() == Some(409));
 }
 
 #[tokio::test(start_paused = true)]

@@ -304,7 +304,7 @@ fn row(code: &ErrorCode) -> Option<Row> {
         Code::PreviousRunNotFound => (Some(404), Category::NotFound, PERMANENT, Next::FixInput),
         Code::FormatInactive => (Some(409), Category::Conflict, PERMANENT, Next::None),
         Code::FormatApiTriggerDisabled => (Some(409), Category::Conflict, PERMANENT, Next::None),
-        Code::FormatRunInProgress => (Some(409), Category::Conflict, RETRYABLE, Next::RetryLater),
+        Code::FormatRunInProgress => (Some(409), Category::Conflict, PERMANENT, Next::None),
         Code::FormatNotForkable => (Some(409), Category::Conflict, PERMANENT, Next::FixInput),
         Code::PreviousRunNotTerminal => {
             (Some(409), Category::Conflict, RETRYABLE, Next::PollStatus)

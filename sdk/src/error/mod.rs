@@ -7,8 +7,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::call::Request;
 use crate::call::raw_response::RawResponse;
-use crate::contract::{ErrorCode, JobStatus, NextAction, Operation, PathError};
+use crate::contract::{ErrorCode, JobStatus, NextAction, Operation, PathError, RetryClass};
 use crate::transport::TransportError;
 use crate::types::{
     ErrorBody, IdempotencyKey, InvalidField, JobId, OutputSchemaError, QueueId, RequestId, RunId,
@@ -48,6 +49,10 @@ struct Inner {
     idempotency_key: Option<IdempotencyKey>,
     resource: Option<ResourceRef>,
     response: Option<RawResponse>,
+    /// The retry class of the request that failed.
+    retry_class: Option<RetryClass>,
+    /// Whether it ended a wait, so that what was waited for is paid for.
+    ended_wait: bool,
 }
 
 /// The resource that an error is about, with its receipt if this process has it.
@@ -142,6 +147,8 @@ impl Error {
                 idempotency_key: None,
                 resource: None,
                 response: None,
+                retry_class: None,
+                ended_wait: false,
             }),
         }
     }
@@ -153,6 +160,19 @@ impl Error {
     pub(crate) fn repeated_cursor(operation: Option<Operation>, cursor: &str) -> Self {
         let cursor = cursor.to_owned();
         Self::new(Kind::RepeatedCursor { cursor }).with_operation(operation)
+    }
+
+    /// Adds what is known of the request that failed.
+    pub(crate) fn with_request(mut self, request: &Request) -> Self {
+        self.inner.retry_class = self.inner.retry_class.or(Some(request.retry_class()));
+        self.with_operation(request.operation)
+            .with_key(request.idempotency_key.as_ref())
+    }
+
+    /// Marks it as the end of a wait.
+    pub(crate) fn with_ended_wait(mut self) -> Self {
+        self.inner.ended_wait = true;
+        self
     }
 
     pub(crate) fn with_operation(mut self, operation: Option<Operation>) -> Self {

@@ -1,6 +1,7 @@
 //! Questions that a caller can ask an error.
 
-use crate::contract::{ErrorCategory, ErrorCode, JobStatus, RunStatus};
+use crate::call::retry::{self, FailureClass};
+use crate::contract::{ErrorCategory, ErrorCode, JobStatus, RetryClass, RunStatus};
 use crate::types::ErrorBody;
 
 use super::{Error, Kind};
@@ -33,42 +34,49 @@ impl Error {
         }
     }
 
-    /// Returns whether it is unknown if the request was carried out: it may have arrived, and no
-    /// response of the service says what became of it.
+    /// Returns whether it is unknown if a submit was carried out: it may have arrived, and no response
+    /// of the service says what became of it.
+    ///
+    /// A read, and a write that can be repeated without harm, is never ambiguous.
     #[must_use]
     pub fn is_ambiguous(&self) -> bool {
-        match self.kind() {
-            Kind::Transport(error) => error.may_have_been_sent(),
-            Kind::NoEnvelope { status, .. } => *status >= 500,
-            Kind::NotJson { .. } | Kind::Decode { .. } => true,
-            Kind::Timeout { sent, .. } => *sent,
-            _ => false,
-        }
+        let is_repeatable = matches!(
+            self.inner.retry_class,
+            Some(RetryClass::Safe | RetryClass::Idempotent)
+        );
+        !is_repeatable && self.failure_class() == FailureClass::Ambiguous
     }
 
-    /// Returns whether the same request can succeed later.
+    /// Returns whether the same call can succeed later, and making it again cannot pay twice.
+    ///
+    /// A submit is retryable only if the failure proves that nothing ran. The error of a wait is not
+    /// retryable: what was waited for is paid for, so wait for it again.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
+        if self.inner.ended_wait {
+            return false;
+        }
         match self.kind() {
-            Kind::Transport(_)
-            | Kind::NotJson { .. }
-            | Kind::Timeout { .. }
-            | Kind::RateLimitExhausted { .. } => true,
-            Kind::NoEnvelope { status, .. } => *status == 429 || *status >= 500,
-            Kind::Api { status, body, .. } => {
-                body.retryable
-                    .unwrap_or_else(|| match body.code.defaults() {
-                        Some(defaults) => defaults.retryable,
-                        None => matches!(status, 429 | 502 | 503),
-                    })
-            }
             Kind::JobEnded { body, .. } => body
                 .as_ref()
                 .and_then(|body| body.retryable)
                 .unwrap_or(false),
             Kind::RunEnded { receipt } => receipt.error.as_ref().is_some_and(run_is_retryable),
-            Kind::PollFailed { source } => source.is_retryable(),
-            _ => false,
+            Kind::Api { body, .. } if body.retryable == Some(false) => false,
+            _ => match (self.failure_class(), self.inner.retry_class) {
+                (FailureClass::Ambiguous, None | Some(RetryClass::Key)) => false,
+                (failure, class) => {
+                    retry::allows_retry(class.unwrap_or(RetryClass::Unsent), failure)
+                }
+            },
+        }
+    }
+
+    fn failure_class(&self) -> FailureClass {
+        match self.kind() {
+            Kind::Timeout { sent: true, .. } | Kind::Decode { .. } => FailureClass::Ambiguous,
+            Kind::Timeout { .. } | Kind::RateLimitExhausted { .. } => FailureClass::NotSent,
+            _ => retry::classify(self),
         }
     }
 
@@ -238,7 +246,7 @@ mod tests {
     use crate::transport::TransportError;
 
     #[test]
-    fn retryability_is_the_services_word_then_the_catalogues_then_the_statuss() {
+    fn the_service_decides_what_is_retryable_then_the_code_then_the_status() {
         let rows = [
             (
                 503,
@@ -269,16 +277,48 @@ mod tests {
     }
 
     #[test]
-    fn what_the_service_refused_is_not_ambiguous_and_what_it_never_answered_is() {
-        assert!(!api(500, serde_json::json!({"code": "x"})).is_ambiguous());
-        assert!(Error::from(TransportError::maybe_sent("reset")).is_ambiguous());
-        assert!(!Error::from(TransportError::not_sent("refused")).is_ambiguous());
-        let html = Kind::NoEnvelope {
-            status: 502,
-            snippet: "<html>".into(),
-            retry_after: None,
+    fn ambiguity_depends_on_the_failure_and_on_the_operation() {
+        use crate::call::Request;
+        use crate::contract::Operation;
+
+        let reset = || Error::from(TransportError::maybe_sent("reset"));
+        let refused = || Error::from(TransportError::not_sent("refused"));
+        let server_error = || api(500, serde_json::json!({"code": "x"}));
+        let gateway_timeout = || api(504, serde_json::json!({"code": "x"}));
+        let busy = || api(503, serde_json::json!({"code": "database_busy"}));
+        let page = || {
+            Error::new(Kind::NoEnvelope {
+                status: 502,
+                snippet: "<html>".into(),
+                retry_after: None,
+            })
         };
-        assert!(Error::new(html).is_ambiguous());
+        // (operation, error, is ambiguous, is retryable)
+        let (submit, key) = (Operation::Music1Generate, Operation::VideoGenerate);
+        let (read, cancel) = (Operation::Me, Operation::OpenEstimate);
+        let rows = [
+            (submit, reset(), true, false),
+            (submit, server_error(), true, false),
+            (submit, gateway_timeout(), true, false),
+            (submit, page(), true, false),
+            (submit, refused(), false, true),
+            (submit, busy(), false, true),
+            (key, reset(), true, false),
+            (key, gateway_timeout(), true, false),
+            (key, busy(), false, true),
+            (read, reset(), false, true),
+            (read, server_error(), false, true),
+            (cancel, reset(), false, true),
+            (Operation::SigningSecretRotate, busy(), false, false),
+            (Operation::SigningSecretRotate, reset(), true, false),
+        ];
+        for (operation, error, is_ambiguous, is_retryable) in rows {
+            let error = error.with_request(&Request::new::<&str>(operation, &[]).unwrap());
+            assert_eq!(error.is_ambiguous(), is_ambiguous, "{operation}: {error}");
+            assert_eq!(error.is_retryable(), is_retryable, "{operation}: {error}");
+        }
+        let ended_wait = busy().into_poll_failure().with_ended_wait();
+        assert!(!ended_wait.is_retryable(), "the job is paid for");
     }
 
     #[test]

@@ -75,7 +75,7 @@ impl ResultRetry {
         };
         match pause.filter(is_in_time) {
             Some(pause) => clock::sleep(pause).await,
-            None => return Err(handle.annotate(error)),
+            None => return Err(handle.annotate(error).with_ended_wait()),
         }
         Ok(())
     }

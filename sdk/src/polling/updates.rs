@@ -207,7 +207,10 @@ impl<R: Resource> Updates<R> {
                     Some(pause) => Ok(self.update(now, Some(Arc::new(error)), Some(pause))),
                     None => {
                         self.state = State::Finished;
-                        Err(self.handle.annotate(error.into_poll_failure()))
+                        Err(self
+                            .handle
+                            .annotate(error.into_poll_failure())
+                            .with_ended_wait())
                     }
                 }
             }
