@@ -16,7 +16,6 @@ on_every_face! {
     quality_defaults_to_plus_and_sets_the_price,
     an_unknown_handle_is_rejected,
     a_canceled_avatar_video_is_refunded,
-    fields_that_come_from_the_key_are_rejected,
     avatar_model_aliases_accept_the_same_bodies,
     the_avatar_catalog_is_searchable,
 }
@@ -202,18 +201,6 @@ async fn a_canceled_avatar_video_is_refunded(mock: Mock) {
     let id = text(&receipt["avatar_video"]["id"]);
     let video = developer.get(&format!("/v1/avatar-videos/{id}")).await;
     assert_eq!(video.expect(200).data()["status"], "canceled");
-}
-
-async fn fields_that_come_from_the_key_are_rejected(mock: Mock) {
-    for field in ["workspace_id", "owner_user_id", "user_id"] {
-        for (path, mut body) in [(GENERATE, avatar_body()), (TALKING, talking_video_body())] {
-            body[field] = json!("ws_other");
-            mock.developer()
-                .post(path, body)
-                .await
-                .expect_invalid_field(field);
-        }
-    }
 }
 
 async fn avatar_model_aliases_accept_the_same_bodies(mock: Mock) {

@@ -1,26 +1,22 @@
 //! Cancellation, which is possible until generation starts at 30 % of a job's duration.
 
 use serde_json::json;
-use svc_tests::{Client, Host, Mock, on_every_face};
+use svc_tests::{Host, Mock, on_every_face};
 
-use super::{NO_AMOUNTS, VIDEO, ledger_amounts, status_of, submit, video, video_with_prompt};
+use super::{
+    NO_AMOUNTS, VIDEO, cancel, ledger_amounts, status_of, submit, video, video_with_prompt,
+};
 
 on_every_face! {
     a_queued_job_can_be_canceled,
     a_processing_job_can_be_canceled_before_generation_starts,
     cancel_after_generation_started_is_rejected,
-    a_canceled_job_can_be_canceled_again,
-    a_canceled_job_stays_canceled,
-    a_completed_job_cannot_be_canceled,
-    a_failed_job_cannot_be_canceled,
+    cancel_is_idempotent,
+    an_ended_job_cannot_be_canceled,
     jobs_can_be_canceled_during_three_tenths_of_their_duration,
     cancel_accepts_an_empty_json_object,
     the_developer_surface_cancels_jobs_of_the_open_surface,
     a_rejected_cancel_changes_nothing,
-}
-
-async fn cancel(client: &Client, id: &str) -> svc_tests::Response {
-    client.post_empty(&format!("/v1/jobs/{id}/cancel")).await
 }
 
 /// Submits a job of 100 seconds, which is queued for 10 and starts generation after 30.
@@ -56,41 +52,30 @@ async fn cancel_after_generation_started_is_rejected(mock: Mock) {
     }
 }
 
-async fn a_canceled_job_can_be_canceled_again(mock: Mock) {
+async fn cancel_is_idempotent(mock: Mock) {
     let id = long_job(&mock).await;
-    cancel(&mock.open(), &id).await.expect(200);
-    cancel(&mock.open(), &id).await.expect(200);
-    mock.advance(1_000).await;
-    cancel(&mock.open(), &id).await.expect(200);
-    assert_eq!(ledger_amounts(&mock, "refund", &id).await, [1_250]);
-}
-
-async fn a_canceled_job_stays_canceled(mock: Mock) {
-    let id = long_job(&mock).await;
-    cancel(&mock.open(), &id).await.expect(200);
-    mock.advance(1_000).await;
+    for step in [0, 0, 1_000] {
+        mock.advance(step).await;
+        cancel(&mock.open(), &id).await.expect(200);
+    }
     assert_eq!(status_of(&mock.open(), &id).await, "canceled");
+    assert_eq!(ledger_amounts(&mock, "refund", &id).await, [1_250]);
     assert_eq!(ledger_amounts(&mock, "capture", &id).await, NO_AMOUNTS);
 }
 
-async fn a_completed_job_cannot_be_canceled(mock: Mock) {
-    let id = submit(&mock.open(), VIDEO, video()).await;
-    mock.advance(8).await;
-    cancel(&mock.open(), &id)
-        .await
-        .expect_error(409, "job_generation_already_started");
-    assert_eq!(status_of(&mock.open(), &id).await, "completed");
-    assert_eq!(ledger_amounts(&mock, "refund", &id).await, NO_AMOUNTS);
-}
-
-async fn a_failed_job_cannot_be_canceled(mock: Mock) {
-    let id = submit(&mock.open(), VIDEO, video_with_prompt("[mock:fail]")).await;
-    mock.advance(8).await;
-    cancel(&mock.open(), &id)
-        .await
-        .expect_error(409, "job_generation_already_started");
-    assert_eq!(status_of(&mock.open(), &id).await, "failed");
-    assert_eq!(ledger_amounts(&mock, "refund", &id).await, [1_250]);
+async fn an_ended_job_cannot_be_canceled(mock: Mock) {
+    for (prompt, status, refunds) in [
+        ("a red fox", "completed", vec![]),
+        ("[mock:fail]", "failed", vec![1_250]),
+    ] {
+        let id = submit(&mock.open(), VIDEO, video_with_prompt(prompt)).await;
+        mock.advance(8).await;
+        cancel(&mock.open(), &id)
+            .await
+            .expect_error(409, "job_generation_already_started");
+        assert_eq!(status_of(&mock.open(), &id).await, status);
+        assert_eq!(ledger_amounts(&mock, "refund", &id).await, refunds);
+    }
 }
 
 async fn jobs_can_be_canceled_during_three_tenths_of_their_duration(mock: Mock) {

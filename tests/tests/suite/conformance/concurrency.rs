@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use svc_tests::{Client, Mock, on_every_face};
 
-use super::{IMAGE, VIDEO, image, submit, text, video, with};
+use super::{IMAGE, VIDEO, cancel, image, submit, text, video, with};
 
 on_every_face! {
     jobs_above_the_limit_are_rejected: balance_usd("1.0000"),
@@ -39,7 +39,7 @@ async fn jobs_above_the_limit_are_rejected(mock: Mock) {
     assert_eq!(
         mock.jobs().await.len(),
         ids.len(),
-        "a refused submit made a job"
+        "a rejected submit created a job"
     );
 }
 
@@ -56,9 +56,7 @@ async fn a_completed_job_frees_a_slot(mock: Mock) {
 async fn a_canceled_job_frees_a_slot(mock: Mock) {
     let open = mock.open();
     let ids = fill_concurrency_limit(&open).await;
-    open.post_empty(&format!("/v1/jobs/{}/cancel", ids[0]))
-        .await
-        .expect(200);
+    cancel(&open, &ids[0]).await.expect(200);
     submit(&open, VIDEO, video()).await;
     open.post_error(VIDEO, video(), 400, "concurrency_limit_reached")
         .await;
@@ -66,17 +64,12 @@ async fn a_canceled_job_frees_a_slot(mock: Mock) {
 
 async fn all_keys_of_a_workspace_share_the_limit(mock: Mock) {
     fill_concurrency_limit(&mock.open()).await;
-    let ours = mock
-        .create_key(json!({"kind": "open", "workspace": "ws_demo"}))
-        .await;
-    let theirs = mock
-        .create_key(json!({"kind": "open", "workspace": "ws_elsewhere"}))
-        .await;
-    let second_key = mock.open_as(&ours);
-    second_key
+    let same_workspace = mock.new_open_client("ws_demo").await;
+    same_workspace
         .post_error(VIDEO, video(), 400, "concurrency_limit_reached")
         .await;
-    submit(&mock.open_as(&theirs), VIDEO, video()).await;
+    let other_workspace = mock.new_open_client("ws_elsewhere").await;
+    submit(&other_workspace, VIDEO, video()).await;
 }
 
 async fn a_rejected_submit_can_be_retried_with_its_idempotency_key(mock: Mock) {
@@ -86,9 +79,7 @@ async fn a_rejected_submit_can_be_retried_with_its_idempotency_key(mock: Mock) {
     keyed
         .post_error(VIDEO, video(), 400, "concurrency_limit_reached")
         .await;
-    open.post_empty(&format!("/v1/jobs/{}/cancel", ids[0]))
-        .await
-        .expect(200);
+    cancel(&open, &ids[0]).await.expect(200);
     keyed.post(VIDEO, video()).await.expect(202);
     keyed.post(VIDEO, video()).await.expect(200);
 }

@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use svc_tests::{FaceKind, Host, Mock, on_every_face};
 
 use super::{
-    IMAGE, TOP_UPS, VIDEO, available, image, ledger_amounts, status_of, submit, text, video,
-    video_with_prompt,
+    IMAGE, TOP_UPS, VIDEO, available, image, job_result, ledger_amounts, status_of, submit, text,
+    video, video_with_prompt,
 };
 
 on_every_face! {
@@ -193,7 +193,7 @@ async fn a_job_can_be_completed(mock: Mock) {
     let open = mock.open();
     let id = submit(&open, VIDEO, video_with_prompt("[mock:stuck]")).await;
     set_job(&mock, &id, json!({"status": "completed"})).await;
-    let result = open.get_data(&format!("/v1/jobs/{id}/result")).await;
+    let result = job_result(&open, &id).await;
     assert_eq!(result["status"], "completed");
     assert_eq!(result["artifacts"].as_array().map(Vec::len), Some(1));
     assert_eq!(ledger_amounts(&mock, "capture", &id).await, [1_250]);
@@ -208,7 +208,7 @@ async fn a_job_can_be_failed_with_a_code(mock: Mock) {
         json!({"status": "failed", "code": "provider_unavailable"}),
     )
     .await;
-    let result = open.get_data(&format!("/v1/jobs/{id}/result")).await;
+    let result = job_result(&open, &id).await;
     assert_eq!(result["status"], "failed");
     assert_eq!(result["error"]["code"], "provider_unavailable");
     assert_eq!(available(&open).await, "1.0000");

@@ -16,8 +16,7 @@ on_every_face! {
     truncate_cuts_the_body,
     garbage_is_a_200_without_json,
     delay_delays_the_response,
-    a_fault_applies_once_by_default,
-    times_sets_how_often_a_fault_applies,
+    a_fault_applies_once_or_as_often_as_times_says,
     a_fault_applies_to_its_operation_only,
     a_fault_applies_to_its_surface_only,
     a_fault_without_a_filter_applies_to_all_operations,
@@ -48,12 +47,7 @@ async fn status_429_returns_retry_after(mock: Mock) {
 
 async fn status_502_html_returns_html(mock: Mock) {
     mock.add_fault(json!({"kind": "status_502_html"})).await;
-    let response = mock
-        .open()
-        .try_send("GET", "/v1/jobs", None, "".into())
-        .await
-        .unwrap()
-        .expect(502);
+    let response = mock.open().try_get("/v1/jobs").await.unwrap().expect(502);
     assert!(
         !response.is_json() && response.text().contains('<'),
         "{response:?}"
@@ -110,12 +104,7 @@ async fn truncate_cuts_the_body(mock: Mock) {
 
 async fn garbage_is_a_200_without_json(mock: Mock) {
     mock.add_fault(json!({"kind": "garbage"})).await;
-    let response = mock
-        .open()
-        .try_send("GET", "/v1/jobs", None, "".into())
-        .await
-        .unwrap()
-        .expect(200);
+    let response = mock.open().try_get("/v1/jobs").await.unwrap().expect(200);
     assert!(!response.is_json(), "{response:?}");
     mock.open().get("/v1/jobs").await.expect(200);
 }
@@ -136,21 +125,19 @@ async fn delay_delays_the_response(mock: Mock) {
     mock.open().get("/v1/jobs").await.expect(200);
 }
 
-async fn a_fault_applies_once_by_default(mock: Mock) {
-    mock.add_fault(json!({"kind": "status_503"})).await;
-    mock.open().get("/v1/jobs").await.expect(503);
-    for _ in 0..5 {
-        mock.open().get("/v1/jobs").await.expect(200);
+async fn a_fault_applies_once_or_as_often_as_times_says(mock: Mock) {
+    for (fault, times) in [
+        (json!({"kind": "status_503"}), 1),
+        (json!({"kind": "status_503", "times": 3}), 3),
+    ] {
+        mock.add_fault(fault).await;
+        for _ in 0..times {
+            mock.open().get("/v1/jobs").await.expect(503);
+        }
+        for _ in 0..5 {
+            mock.open().get("/v1/jobs").await.expect(200);
+        }
     }
-}
-
-async fn times_sets_how_often_a_fault_applies(mock: Mock) {
-    mock.add_fault(json!({"kind": "status_503", "times": 3}))
-        .await;
-    for _ in 0..3 {
-        mock.open().get("/v1/jobs").await.expect(503);
-    }
-    mock.open().get("/v1/jobs").await.expect(200);
 }
 
 async fn a_fault_applies_to_its_operation_only(mock: Mock) {

@@ -4,16 +4,14 @@ use serde_json::{Value, json};
 use svc_tests::{Client, Host, Mock, on_every_face};
 
 use super::{
-    IMAGE, VIDEO, available, image, status_of, submit, text, video, video_with_prompt, with,
+    IMAGE, TOP_UPS, VIDEO, available, cancel, image, job, job_result, status_of, submit, text,
+    video, video_with_prompt, with,
 };
 
 on_every_face! {
     a_submit_returns_a_receipt,
     receipt_urls_point_to_the_job,
     jobs_take_their_documented_time,
-    an_image_takes_2_seconds,
-    the_first_tenth_is_queued,
-    seconds_directive_sets_the_duration,
     stuck_directive_keeps_a_job_running,
     refuse_directive_rejects_the_submit: balance_usd("1.0000"),
     advancing_the_clock_completes_all_due_jobs,
@@ -29,14 +27,6 @@ on_every_face! {
     both_surfaces_show_the_jobs_of_the_workspace,
     timestamps_are_rfc_3339_in_utc,
     identifiers_have_their_prefixes,
-}
-
-async fn job(client: &Client, id: &str) -> Value {
-    client.get_data(&format!("/v1/jobs/{id}")).await
-}
-
-async fn result(client: &Client, id: &str) -> Value {
-    client.get_data(&format!("/v1/jobs/{id}/result")).await
 }
 
 async fn a_submit_returns_a_receipt(mock: Mock) {
@@ -77,47 +67,21 @@ async fn receipt_urls_point_to_the_job(mock: Mock) {
 
 async fn jobs_take_their_documented_time(mock: Mock) {
     let open = mock.open();
-    let id = submit(&open, VIDEO, video()).await;
-    assert_eq!(status_of(&open, &id).await, "queued");
-    mock.advance(1).await;
-    assert_eq!(status_of(&open, &id).await, "processing");
-    mock.advance(6).await;
-    assert_eq!(status_of(&open, &id).await, "processing");
-    mock.advance(1).await;
-    assert_eq!(status_of(&open, &id).await, "completed");
-}
-
-async fn an_image_takes_2_seconds(mock: Mock) {
-    let open = mock.open();
-    let id = submit(&open, IMAGE, image()).await;
-    assert_eq!(status_of(&open, &id).await, "queued");
-    mock.advance(1).await;
-    assert_eq!(status_of(&open, &id).await, "processing");
-    mock.advance(1).await;
-    assert_eq!(status_of(&open, &id).await, "completed");
-}
-
-async fn the_first_tenth_is_queued(mock: Mock) {
-    let open = mock.open();
-    let id = submit(&open, VIDEO, video_with_prompt("[mock:seconds=100]")).await;
-    mock.advance(9).await;
-    assert_eq!(status_of(&open, &id).await, "queued");
-    mock.advance(1).await;
-    assert_eq!(status_of(&open, &id).await, "processing");
-}
-
-async fn seconds_directive_sets_the_duration(mock: Mock) {
-    let open = mock.open();
-    for (path, body) in [(VIDEO, video()), (IMAGE, image())] {
-        let body = with(
-            body,
-            json!({"prompt": "a fox [mock:seconds=50] in the snow"}),
-        );
+    let long = "a fox [mock:seconds=100] in the snow";
+    let long_image = with(image(), json!({"prompt": long}));
+    // The steps to the last moments of the queued and processing statuses, and the moments after.
+    for (path, body, steps) in [
+        (VIDEO, video(), [0, 1, 6, 1]),
+        (IMAGE, image(), [0, 1, 0, 1]),
+        (VIDEO, video_with_prompt(long), [9, 1, 89, 1]),
+        (IMAGE, long_image, [9, 1, 89, 1]),
+    ] {
         let id = submit(&open, path, body).await;
-        mock.advance(49).await;
-        assert_eq!(status_of(&open, &id).await, "processing");
-        mock.advance(1).await;
-        assert_eq!(status_of(&open, &id).await, "completed");
+        let statuses = ["queued", "processing", "processing", "completed"];
+        for (step, status) in steps.into_iter().zip(statuses) {
+            mock.advance(step).await;
+            assert_eq!(status_of(&open, &id).await, status, "{path} {steps:?}");
+        }
     }
 }
 
@@ -141,7 +105,10 @@ async fn refuse_directive_rejects_the_submit(mock: Mock) {
         let body = video_with_prompt(&format!("a fox [mock:refuse={code}]"));
         keyed.post_error(VIDEO, body, status, code).await;
     }
-    assert!(mock.jobs().await.is_empty(), "a refused submit made a job");
+    assert!(
+        mock.jobs().await.is_empty(),
+        "a rejected submit created a job"
+    );
     assert_eq!(available(&mock.open()).await, "1.0000");
     keyed.post(VIDEO, video()).await.expect(202);
 }
@@ -189,9 +156,7 @@ async fn the_status_reports_terminal_jobs(mock: Mock) {
     }
     for body in [video_with_prompt("[mock:fail]"), video()] {
         let id = submit(&open, VIDEO, body).await;
-        open.post_empty(&format!("/v1/jobs/{id}/cancel"))
-            .await
-            .expect(200);
+        cancel(&open, &id).await.expect(200);
         let payload = open.get_data(&format!("/v1/jobs/{id}/status")).await;
         assert_eq!(
             (&payload["status"], &payload["terminal"]),
@@ -234,7 +199,7 @@ async fn job_and_result_have_the_same_artifacts(mock: Mock) {
     for (path, body, kind, count) in [(VIDEO, video(), "video", 1), (IMAGE, pictures, "image", 3)] {
         let id = submit(&open, path, body).await;
         mock.advance(8).await;
-        let result = result(&open, &id).await;
+        let result = job_result(&open, &id).await;
         assert_eq!(result["job_id"], id.as_str());
         assert_eq!(result["status"], "completed");
         let artifacts = result["artifacts"].as_array().unwrap();
@@ -288,7 +253,7 @@ async fn a_failed_job_has_an_error(mock: Mock) {
         job["error"]["code"].is_string() && job["error"]["message"].is_string(),
         "{job}"
     );
-    let result = result(&open, &id).await;
+    let result = job_result(&open, &id).await;
     assert_eq!(
         (&result["job_id"], &result["status"]),
         (&json!(id), &json!("failed"))
@@ -317,7 +282,7 @@ async fn fail_directive_sets_the_error_code(mock: Mock) {
         "provider_unavailable"
     );
     assert_eq!(
-        result(&open, &id).await["error"]["code"],
+        job_result(&open, &id).await["error"]["code"],
         "provider_unavailable"
     );
 }
@@ -325,10 +290,8 @@ async fn fail_directive_sets_the_error_code(mock: Mock) {
 async fn the_result_of_a_canceled_job_has_no_artifacts(mock: Mock) {
     let open = mock.open();
     let id = submit(&open, VIDEO, video()).await;
-    open.post_empty(&format!("/v1/jobs/{id}/cancel"))
-        .await
-        .expect(200);
-    let result = result(&open, &id).await;
+    cancel(&open, &id).await.expect(200);
+    let result = job_result(&open, &id).await;
     assert_eq!(result["status"], "canceled");
     assert!(result["error"].is_object(), "{result}");
     assert!(
@@ -344,10 +307,7 @@ async fn assert_not_found(client: &Client, id: &str) {
             .await
             .expect(404);
     }
-    client
-        .post_empty(&format!("/v1/jobs/{id}/cancel"))
-        .await
-        .expect(404);
+    cancel(&client, &id).await.expect(404);
 }
 
 async fn an_unknown_job_is_not_found(mock: Mock) {
@@ -381,9 +341,9 @@ async fn both_surfaces_show_the_jobs_of_the_workspace(mock: Mock) {
     assert_eq!(status_of(&developer, &id).await, "queued");
     assert_eq!(job(&developer, &id).await["id"], id.as_str());
     mock.advance(8).await;
-    let ours = result(&mock.open(), &id).await;
+    let ours = job_result(&mock.open(), &id).await;
     assert_eq!(
-        result(&developer, &id).await["artifacts"],
+        job_result(&developer, &id).await["artifacts"],
         ours["artifacts"]
     );
     let listed = developer.get_items("/v1/jobs").await;
@@ -422,7 +382,7 @@ async fn identifiers_have_their_prefixes(mock: Mock) {
     assert!(text(&receipt["job"]["id"]).starts_with("job_"));
     let top_up = mock
         .open()
-        .post(super::TOP_UPS, json!({"amount_usd_cents": 500}))
+        .post(TOP_UPS, json!({"amount_usd_cents": 500}))
         .await
         .expect(201);
     assert!(text(&top_up.data()["id"]).starts_with("top_"));

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use svc_tests::{Mock, on_every_face};
 
-use super::{IMAGE, VIDEO, image, submit, text, video, video_with_prompt};
+use super::{IMAGE, VIDEO, cancel, image, job, submit, text, video, video_with_prompt};
 
 on_every_face! {
     jobs_are_listed,
@@ -51,9 +51,7 @@ async fn jobs_are_filtered_by_status(mock: Mock) {
     let failed = submit(&open, VIDEO, video_with_prompt("[mock:fail]")).await;
     let completed = submit(&open, VIDEO, video()).await;
     let canceled = submit(&open, VIDEO, video()).await;
-    open.post_empty(&format!("/v1/jobs/{canceled}/cancel"))
-        .await
-        .expect(200);
+    cancel(&open, &canceled).await.expect(200);
     let processing = submit(&open, VIDEO, video_with_prompt("[mock:seconds=20]")).await;
     mock.advance(8).await;
     let queued = submit(&open, VIDEO, video()).await;
@@ -79,7 +77,7 @@ async fn jobs_are_filtered_by_type(mock: Mock) {
     let image_id = submit(&open, IMAGE, image()).await;
     let videos = open.get_items("/v1/jobs?type=video_generation").await;
     assert_eq!(ids(&videos), [video_id]);
-    let kind = text(&open.get_data(&format!("/v1/jobs/{image_id}")).await["type"]);
+    let kind = text(&job(&open, &image_id).await["type"]);
     let images = open.get_items(&format!("/v1/jobs?type={kind}")).await;
     assert_eq!(ids(&images), [image_id]);
     let both = open

@@ -4,14 +4,13 @@ use bytes::Bytes;
 use serde_json::json;
 use svc_tests::{Host, Mock, on_every_face};
 
-use super::{ESTIMATE, IMAGE, TOP_UPS, VIDEO, image, video};
+use super::{ESTIMATE, IMAGE, TOP_UPS, VIDEO, cancel, image, text, video_with_prompt};
 
 on_every_face! {
     malformed_bodies_are_rejected: plan("scale"),
     malformed_paths_are_rejected: plan("scale"),
     malformed_headers_are_tolerated,
     malformed_directives_are_tolerated: plan("scale").balance_usd("1000"),
-    metadata_is_returned_unchanged,
     malformed_control_requests_are_rejected,
     malformed_http_is_rejected,
     unusual_http_is_served,
@@ -311,50 +310,24 @@ async fn malformed_directives_are_tolerated(mock: Mock) {
         "[mock:fail][mock:stuck][mock:seconds=3]",
         "[[[[mock:fail]]]]",
     ] {
-        let response = mock
-            .open()
-            .post(VIDEO, super::video_with_prompt(directive))
-            .await;
+        let response = mock.open().post(VIDEO, video_with_prompt(directive)).await;
         assert!(
             response.status() < 500 || directive.contains("refuse"),
             "{directive} got\n{response:?}"
         );
         mock.advance(10).await;
         if response.status() == 202 {
-            let id = super::text(&response.data()["job"]["id"]);
+            let id = text(&response.data()["job"]["id"]);
             for suffix in ["", "/status", "/result"] {
                 mock.open()
                     .get(&format!("/v1/jobs/{id}{suffix}"))
                     .await
                     .expect_no_server_error();
             }
-            mock.open()
-                .post_empty(&format!("/v1/jobs/{id}/cancel"))
-                .await;
+            cancel(&mock.open(), &id).await;
         }
     }
     assert_alive(&mock).await;
-}
-
-async fn metadata_is_returned_unchanged(mock: Mock) {
-    let metadata = json!({
-        "escape": "\u{1b}[31mred\u{7}",
-        "bidi": "\u{202e}txt.exe",
-        "zero": "a\u{0}b",
-        "html": "<script>alert('x')</script>",
-        "quote": "\"\\/",
-        "": "nameless",
-        "big": 9_007_199_254_740_993_i64,
-        "emoji": "\u{1f469}\u{200d}\u{1f680}",
-    });
-    let body = super::with(
-        video(),
-        json!({"metadata": metadata, "prompt": "\u{1b}]0;x\u{7} \u{202e} \u{0}"}),
-    );
-    let receipt = mock.open().post_data(VIDEO, body, 202).await;
-    let id = super::text(&receipt["job"]["id"]);
-    let job = mock.open().get_data(&format!("/v1/jobs/{id}")).await;
-    assert_eq!(job["metadata"], metadata);
 }
 
 async fn malformed_control_requests_are_rejected(mock: Mock) {

@@ -3,6 +3,8 @@
 use serde_json::{Value, json};
 use svc_tests::{Client, Host, Mock, Response, on_every_face};
 
+use super::text;
+
 on_every_face! {
     a_developer_key_is_required,
     both_revisions_list_the_same_tools,
@@ -68,8 +70,7 @@ async fn call_ok(client: &Client, tool: &str, arguments: Value) -> Value {
 async fn call_error(client: &Client, tool: &str, arguments: Value, code: &str) -> Value {
     let result = call(client, tool, arguments).await;
     assert_eq!(result["isError"], true, "{result}");
-    let mut envelope: Value =
-        serde_json::from_str(&super::text(&result["content"][0]["text"])).unwrap();
+    let mut envelope: Value = serde_json::from_str(&text(&result["content"][0]["text"])).unwrap();
     assert_eq!(envelope["error"]["code"], code, "{envelope}");
     envelope["error"].take()
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use svc_tests::{Host, Mock, Response, mp4, on_every_face, png_size};
 
-use super::{IMAGE, VIDEO, image, submit, video, with};
+use super::{IMAGE, VIDEO, image, job, job_result, submit, video, with};
 
 on_every_face! {
     artifacts_can_be_downloaded_without_a_key,
@@ -26,7 +26,7 @@ async fn generate(mock: &Mock, path: &str, body: Value) -> Vec<Value> {
     let open = mock.open();
     let id = submit(&open, path, body).await;
     mock.advance(8).await;
-    let result = open.get_data(&format!("/v1/jobs/{id}/result")).await;
+    let result = job_result(&open, &id).await;
     result["artifacts"].as_array().unwrap().clone()
 }
 
@@ -253,7 +253,7 @@ async fn unknown_paths_are_not_found(mock: Mock) {
 async fn an_unfinished_job_has_no_media_url(mock: Mock) {
     let open = mock.open();
     let id = submit(&open, IMAGE, image()).await;
-    let job = open.get_data(&format!("/v1/jobs/{id}")).await;
+    let job = job(&open, &id).await;
     assert!(
         !job.to_string().contains(mock.base_url(Host::Media)),
         "{job}"

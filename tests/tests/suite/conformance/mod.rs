@@ -36,7 +36,7 @@ mod validation;
 mod webhooks;
 
 use serde_json::{Value, json};
-use svc_tests::{Client, Mock};
+use svc_tests::{Client, Mock, Response};
 
 const VIDEO: &str = "/v1/video-router/generate";
 const IMAGE: &str = "/v1/image-router/generate";
@@ -86,6 +86,21 @@ async fn submit(client: &Client, path: &str, body: Value) -> String {
 /// Returns a job's status.
 async fn status_of(client: &Client, id: &str) -> String {
     text(&client.get_data(&format!("/v1/jobs/{id}/status")).await["status"])
+}
+
+/// Returns a job.
+async fn job(client: &Client, id: &str) -> Value {
+    client.get_data(&format!("/v1/jobs/{id}")).await
+}
+
+/// Returns a job's result.
+async fn job_result(client: &Client, id: &str) -> Value {
+    client.get_data(&format!("/v1/jobs/{id}/result")).await
+}
+
+/// Cancels a job.
+async fn cancel(client: &Client, id: &str) -> Response {
+    client.post_empty(&format!("/v1/jobs/{id}/cancel")).await
 }
 
 /// Returns the text of a JSON string.

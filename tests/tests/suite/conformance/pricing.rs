@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 use svc_tests::{Client, Mock, Setup, on_every_face};
 
 use super::{
-    ESTIMATE, IMAGE, NO_AMOUNTS, VIDEO, available, format_usd, ledger_amounts, parse_usd, submit,
-    text, video, video_with_prompt, with,
+    ESTIMATE, IMAGE, NO_AMOUNTS, VIDEO, available, cancel, format_usd, image, job, ledger_amounts,
+    parse_usd, submit, text, video, video_with_prompt, with,
 };
 
 on_every_face! {
@@ -189,7 +189,7 @@ async fn the_charge_equals_the_estimate(mock: Mock) {
             let body = with(asked, json!({"model": model}));
             let receipt = open.post_data(router_path(model), body, 202).await;
             let id = text(&receipt["job"]["id"]);
-            let job = open.get_data(&format!("/v1/jobs/{id}")).await;
+            let job = job(&open, &id).await;
             let expected = parse_usd(&json!(rate)) * count;
             assert_eq!(
                 parse_usd(&estimated["price_usd"]),
@@ -239,18 +239,13 @@ async fn a_failed_job_is_refunded(mock: Mock) {
 async fn a_canceled_job_is_refunded(mock: Mock) {
     let open = mock.open();
     let id = submit(&open, VIDEO, video()).await;
-    open.post_empty(&format!("/v1/jobs/{id}/cancel"))
-        .await
-        .expect(200);
-    assert_eq!(ledger_amounts(&mock, "refund", &id).await, [1_250]);
-    assert_eq!(available(&open).await, "1.0000");
-    open.post_empty(&format!("/v1/jobs/{id}/cancel"))
-        .await
-        .expect(200);
-    mock.advance(60).await;
-    assert_eq!(ledger_amounts(&mock, "refund", &id).await, [1_250]);
-    assert_eq!(ledger_amounts(&mock, "capture", &id).await, NO_AMOUNTS);
-    assert_eq!(available(&open).await, "1.0000");
+    for step in [0, 60] {
+        cancel(&open, &id).await.expect(200);
+        mock.advance(step).await;
+        assert_eq!(ledger_amounts(&mock, "refund", &id).await, [1_250]);
+        assert_eq!(ledger_amounts(&mock, "capture", &id).await, NO_AMOUNTS);
+        assert_eq!(available(&open).await, "1.0000");
+    }
 }
 
 async fn a_price_above_the_balance_is_rejected(mock: Mock) {
@@ -261,7 +256,10 @@ async fn a_price_above_the_balance_is_rejected(mock: Mock) {
         .await;
     assert_eq!(error["details"]["required_usd"], "1.4070");
     assert_eq!(error["details"]["available_usd"], "1.0000");
-    assert!(mock.jobs().await.is_empty(), "a refused submit made a job");
+    assert!(
+        mock.jobs().await.is_empty(),
+        "a rejected submit created a job"
+    );
     assert_eq!(available(&open).await, "1.0000");
 }
 
@@ -296,7 +294,7 @@ async fn concurrent_submits_do_not_overspend(mock: Mock) {
     let mut calls = tokio::task::JoinSet::new();
     for _ in 0..8 {
         let open = mock.open();
-        calls.spawn(async move { open.post(IMAGE, super::image()).await.status() });
+        calls.spawn(async move { open.post(IMAGE, image()).await.status() });
     }
     let mut statuses = calls.join_all().await;
     statuses.sort_unstable();

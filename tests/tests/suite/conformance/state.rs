@@ -3,7 +3,9 @@
 use serde_json::{Value, json};
 use svc_tests::{Host, Mock, Response, Setup, on_every_face};
 
-use super::{ESTIMATE, IMAGE, TOP_UPS, VIDEO, image, submit, text, video, video_with_prompt};
+use super::{
+    ESTIMATE, IMAGE, TOP_UPS, VIDEO, cancel, image, submit, text, video, video_with_prompt,
+};
 
 on_every_face! {
     responses_are_the_same_after_a_restore,
@@ -27,9 +29,7 @@ async fn populate(mock: &Mock) {
     )
     .await;
     let canceled = submit(&open, IMAGE, image()).await;
-    open.post_empty(&format!("/v1/jobs/{canceled}/cancel"))
-        .await
-        .expect(200);
+    cancel(&open, &canceled).await.expect(200);
     mock.advance(7).await;
     open.post(TOP_UPS, json!({"amount_usd_cents": 500}))
         .await

@@ -4,13 +4,11 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 use svc_tests::{Client, Mock, on_every_face};
 
-use super::{IMAGE, VIDEO, image, video, with, without};
+use super::{ESTIMATE, IMAGE, VIDEO, image, job, submit, video, with, without};
 
 on_every_face! {
-    durations_within_the_range_are_accepted: plan("scale").balance_usd("100000"),
-    durations_outside_the_range_are_rejected,
-    only_listed_resolutions_are_accepted: plan("scale").balance_usd("100000"),
-    only_listed_aspect_ratios_are_accepted: plan("scale").balance_usd("100000"),
+    only_durations_within_the_range_are_accepted: plan("scale").balance_usd("100000"),
+    only_listed_resolutions_and_aspect_ratios_are_accepted: plan("scale").balance_usd("100000"),
     optional_inputs_of_the_model_are_accepted: plan("scale").balance_usd("100000"),
     inputs_that_the_model_does_not_have_are_rejected: plan("scale"),
     num_images_must_be_1_to_4,
@@ -95,81 +93,45 @@ impl Profile {
 
 /// Asserts that the body is accepted, and completes the job to free its concurrency slot.
 async fn assert_accepted(mock: &Mock, path: &str, body: Value) {
-    mock.open().post(path, body.clone()).await.expect(202);
+    mock.open().post(path, body).await.expect(202);
     mock.advance(8).await;
 }
 
 async fn assert_rejected(client: &Client, path: &str, body: Value) {
-    let response = client.post(path, body.clone()).await;
-    assert_eq!(
-        (response.status(), response.code().as_str()),
-        (400, "invalid_request"),
-        "{body} got\n{response:?}"
-    );
+    client.post_error(path, body, 400, "invalid_request").await;
 }
 
-async fn durations_within_the_range_are_accepted(mock: Mock) {
-    for profile in PROFILES {
-        let Some((min, max)) = profile.duration else {
-            continue;
-        };
-        for duration in min..=max {
-            assert_accepted(
-                &mock,
-                VIDEO,
-                with(profile.body(), json!({"duration": duration})),
-            )
-            .await;
-        }
-    }
-}
-
-async fn durations_outside_the_range_are_rejected(mock: Mock) {
+async fn only_durations_within_the_range_are_accepted(mock: Mock) {
     let open = mock.open();
-    for profile in PROFILES {
-        let Some((min, max)) = profile.duration else {
-            continue;
-        };
-        for duration in [
-            json!(min - 1),
-            json!(max + 1),
-            json!(0),
-            json!(-5),
-            json!(9_999),
-            json!(u64::MAX),
-        ] {
-            assert_rejected(
-                &open,
-                VIDEO,
-                with(profile.body(), json!({"duration": duration})),
-            )
-            .await;
+    let profiles = PROFILES.iter();
+    for (profile, (min, max)) in profiles.filter_map(|profile| Some((profile, profile.duration?))) {
+        let body = |duration: Value| with(profile.body(), json!({"duration": duration}));
+        for duration in min..=max {
+            assert_accepted(&mock, VIDEO, body(json!(duration))).await;
+        }
+        for duration in [json!(min - 1), json!(max + 1), json!(u64::MAX)] {
+            assert_rejected(&open, VIDEO, body(duration)).await;
+        }
+        for duration in [0, -5, 9_999] {
+            assert_rejected(&open, VIDEO, body(json!(duration))).await;
         }
     }
     assert_rejected(&open, IMAGE, with(image(), json!({"duration": 5}))).await;
 }
 
-async fn only_listed_resolutions_are_accepted(mock: Mock) {
+async fn only_listed_resolutions_and_aspect_ratios_are_accepted(mock: Mock) {
     for profile in PROFILES {
-        for resolution in RESOLUTIONS {
-            let body = with(profile.body(), json!({"resolution": resolution}));
-            if profile.resolutions.contains(&resolution) {
-                assert_accepted(&mock, profile.path(), body).await;
-            } else {
-                assert_rejected(&mock.open(), profile.path(), body).await;
-            }
-        }
-    }
-}
-
-async fn only_listed_aspect_ratios_are_accepted(mock: Mock) {
-    for profile in PROFILES {
-        for ratio in RATIOS {
-            let body = with(profile.body(), json!({"aspect_ratio": ratio}));
-            if profile.ratios.contains(&ratio) {
-                assert_accepted(&mock, profile.path(), body).await;
-            } else {
-                assert_rejected(&mock.open(), profile.path(), body).await;
+        for (field, values, listed) in [
+            ("resolution", &RESOLUTIONS[..], profile.resolutions),
+            ("aspect_ratio", &RATIOS, profile.ratios),
+        ] {
+            for value in values {
+                let body = with(profile.body(), json!({field: value}));
+                if listed.contains(value) {
+                    assert_accepted(&mock, profile.path(), body).await;
+                } else {
+                    assert_rejected(&mock.open(), profile.path(), body).await;
+                }
             }
         }
     }
@@ -207,7 +169,7 @@ async fn optional_inputs_of_the_model_are_accepted(mock: Mock) {
 
 async fn inputs_that_the_model_does_not_have_are_rejected(mock: Mock) {
     let open = mock.open();
-    let every = [
+    let all_inputs = [
         ("image_url", json!(IMAGE_URL)),
         ("video_url", json!(VIDEO_URL)),
         ("audio_url", json!(AUDIO_URL)),
@@ -220,27 +182,16 @@ async fn inputs_that_the_model_does_not_have_are_rejected(mock: Mock) {
         ("Prompt", json!("p")),
         ("durationSeconds", json!(5)),
     ];
-    let taken: [(&str, &[&str]); 5] = [
-        (
-            "video-f",
-            &[
-                "image_url",
-                "reference_image_urls",
-                "reference_video_urls",
-                "generate_audio",
-                "duration",
-            ],
-        ),
-        (
-            "video-l",
-            &[
-                "image_url",
-                "reference_image_urls",
-                "reference_video_urls",
-                "generate_audio",
-                "duration",
-            ],
-        ),
+    let video = [
+        "image_url",
+        "reference_image_urls",
+        "reference_video_urls",
+        "generate_audio",
+        "duration",
+    ];
+    let inputs: [(&str, &[&str]); 5] = [
+        ("video-f", &video),
+        ("video-l", &video),
         ("video-h", &["duration"]),
         (
             "video-r",
@@ -248,15 +199,21 @@ async fn inputs_that_the_model_does_not_have_are_rejected(mock: Mock) {
         ),
         ("image-i", &["num_images"]),
     ];
-    for (model, known) in taken {
+    for (model, known) in inputs {
         let path = if model == "image-i" { IMAGE } else { VIDEO };
-        for (field, value) in every.iter().filter(|(field, _)| !known.contains(field)) {
+        for (field, value) in all_inputs
+            .iter()
+            .filter(|(field, _)| !known.contains(field))
+        {
             let mut body = json!({"model": model, "prompt": "p"});
             body[*field] = value.clone();
             assert_rejected(&open, path, body).await;
         }
     }
-    assert!(mock.jobs().await.is_empty(), "a refused submit made a job");
+    assert!(
+        mock.jobs().await.is_empty(),
+        "a rejected submit created a job"
+    );
 }
 
 async fn num_images_must_be_1_to_4(mock: Mock) {
@@ -446,18 +403,31 @@ async fn fields_of_the_wrong_type_are_rejected(mock: Mock) {
     ] {
         assert_rejected(&open, IMAGE, with(image(), fields)).await;
     }
-    assert!(mock.jobs().await.is_empty(), "a refused submit made a job");
+    assert!(
+        mock.jobs().await.is_empty(),
+        "a rejected submit created a job"
+    );
 }
 
 async fn metadata_is_returned_unchanged(mock: Mock) {
-    let metadata =
-        json!({"order": 4711, "tags": ["a", "\u{1f98a}"], "deep": {"x": null, "y": 1.5}});
+    let metadata = json!({
+        "order": 4711,
+        "tags": ["a", "\u{1f98a}"],
+        "deep": {"x": null, "y": 1.5},
+        "escape": "\u{1b}[31mred\u{7}",
+        "bidi": "\u{202e}txt.exe",
+        "zero": "a\u{0}b",
+        "html": "<script>alert('x')</script>",
+        "quote": "\"\\/",
+        "": "empty name",
+        "big": 9_007_199_254_740_993_i64,
+        "emoji": "\u{1f469}\u{200d}\u{1f680}",
+    });
+    let prompt = "\u{1b}]0;x\u{7} \u{202e} \u{0}";
     for (path, body) in [(VIDEO, video()), (IMAGE, image())] {
-        let body = with(body, json!({"metadata": metadata}));
-        let receipt = mock.open().post_data(path, body, 202).await;
-        let id = receipt["job"]["id"].as_str().unwrap();
-        let job = mock.open().get_data(&format!("/v1/jobs/{id}")).await;
-        assert_eq!(job["metadata"], metadata);
+        let body = with(body, json!({"metadata": metadata, "prompt": prompt}));
+        let id = submit(&mock.open(), path, body).await;
+        assert_eq!(job(&mock.open(), &id).await["metadata"], metadata);
     }
 }
 
@@ -482,7 +452,7 @@ async fn bodies_must_be_json_objects(mock: Mock) {
         "{\"a\":1,}",
         "NaN",
     ] {
-        for path in [VIDEO, IMAGE, super::ESTIMATE] {
+        for path in [VIDEO, IMAGE, ESTIMATE] {
             let body = Bytes::from(body);
             mock.open()
                 .post_bytes(path, body)

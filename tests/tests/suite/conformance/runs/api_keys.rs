@@ -3,7 +3,10 @@
 use serde_json::json;
 use svc_tests::{Client, Mock, on_every_face};
 
-use super::{BULK, COMPLETIONS, Kind, RUNS, STORYBOARD, assert_no_runs, instruction, start, text};
+use super::{
+    BULK, COMPLETIONS, Kind, RUNS, STORYBOARD, assert_no_runs, cancel_run, instruction, start,
+    start_demo, text,
+};
 
 on_every_face! {
     service_accounts_cannot_run_formats_or_completions,
@@ -46,7 +49,7 @@ async fn service_accounts_cannot_run_formats_or_completions(mock: Mock) {
 
 async fn service_accounts_can_use_other_operations(mock: Mock) {
     let account = with_key(&mock, "svc_sa_demo");
-    let id = start(&mock.developer(), RUNS, instruction("x")).await;
+    let id = start_demo(&mock, instruction("x")).await;
     for path in [
         "/v1/formats",
         "/v1/formats/fmt_demo",
@@ -56,8 +59,7 @@ async fn service_accounts_can_use_other_operations(mock: Mock) {
         account.get(path).await.expect(200);
     }
     start(&account, Kind::Action.start(), json!({})).await;
-    let cancel = format!("{}/cancel", Kind::Format.run(&id));
-    account.post_empty(&cancel).await.expect(200);
+    cancel_run(&account, Kind::Format, &id).await.expect(200);
 }
 
 async fn a_team_format_requires_a_team_key(mock: Mock) {

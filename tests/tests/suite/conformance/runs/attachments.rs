@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use svc_tests::{Mock, on_every_face};
 
-use super::{RUNS, assert_no_runs, start};
+use super::{RUNS, assert_no_runs, start_demo};
 
 on_every_face! {
     invalid_attachments_are_rejected,
@@ -46,5 +46,5 @@ async fn unknown_assets_are_rejected(mock: Mock) {
 async fn public_urls_are_accepted(mock: Mock) {
     let urls =
         json!([{"url": "https://cdn.example.com/a.png"}, {"url": "https://93.184.215.14/b.mp4"}]);
-    start(&mock.developer(), RUNS, json!({"attachments": urls})).await;
+    start_demo(&mock, json!({"attachments": urls})).await;
 }

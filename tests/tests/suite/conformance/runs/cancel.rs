@@ -3,20 +3,21 @@
 use serde_json::{Value, json};
 use svc_tests::{Mock, on_every_face};
 
-use super::{Kind, receipt, start_run, status, text};
+use super::{Kind, cancel_run, receipt, run_result, start_run, status, text};
 
 on_every_face! {
     a_run_in_flight_is_canceled,
     cancel_is_idempotent,
     canceling_an_ended_run_changes_nothing,
-    a_canceled_run_does_not_change,
     an_unknown_run_is_not_found,
     runs_of_other_workspaces_cannot_be_canceled,
 }
 
 async fn cancel(mock: &Mock, kind: Kind, id: &str) -> Value {
-    let path = format!("{}/cancel", kind.run(id));
-    mock.developer().post_empty(&path).await.expect(200).data()
+    cancel_run(&mock.developer(), kind, id)
+        .await
+        .expect(200)
+        .data()
 }
 
 async fn a_run_in_flight_is_canceled(mock: Mock) {
@@ -28,10 +29,7 @@ async fn a_run_in_flight_is_canceled(mock: Mock) {
             assert_eq!(response["run_id"], *id.as_str());
             assert_eq!(response["status"], "canceled");
             assert_eq!(status(&mock, kind, &id).await, "canceled");
-            let result = mock
-                .developer()
-                .get(&format!("{}/result", kind.run(&id)))
-                .await;
+            let result = run_result(&mock, kind, &id).await;
             assert_eq!(result.data()["status"], "canceled");
         }
     }
@@ -43,7 +41,9 @@ async fn cancel_is_idempotent(mock: Mock) {
         mock.advance(5).await;
         let first = cancel(&mock, kind, &id).await;
         let ledger = mock.ledger().await;
-        mock.advance(60).await;
+        let before = receipt(&mock, kind, &id).await;
+        mock.advance(1_000).await;
+        assert_eq!(receipt(&mock, kind, &id).await, before);
         let again = cancel(&mock, kind, &id).await;
         assert_eq!(text(&again["status"]), "canceled");
         assert_eq!(again["usage"], first["usage"]);
@@ -55,12 +55,12 @@ async fn cancel_is_idempotent(mock: Mock) {
 
 async fn canceling_an_ended_run_changes_nothing(mock: Mock) {
     for kind in Kind::ALL {
-        for (words, end) in [
+        for (prompt, end) in [
             ("x", "completed"),
             ("[mock:fail]", "failed"),
             ("[mock:skip]", "skipped"),
         ] {
-            let id = start_run(&mock, kind, words).await;
+            let id = start_run(&mock, kind, prompt).await;
             mock.advance(10).await;
             let before = receipt(&mock, kind, &id).await;
             assert_eq!(before["status"], end);
@@ -69,15 +69,6 @@ async fn canceling_an_ended_run_changes_nothing(mock: Mock) {
             assert_eq!(receipt(&mock, kind, &id).await, before);
         }
     }
-}
-
-async fn a_canceled_run_does_not_change(mock: Mock) {
-    let id = start_run(&mock, Kind::Format, "x").await;
-    mock.advance(5).await;
-    cancel(&mock, Kind::Format, &id).await;
-    let before = receipt(&mock, Kind::Format, &id).await;
-    mock.advance(1_000).await;
-    assert_eq!(receipt(&mock, Kind::Format, &id).await, before);
 }
 
 async fn an_unknown_run_is_not_found(mock: Mock) {
@@ -98,9 +89,7 @@ async fn an_unknown_run_is_not_found(mock: Mock) {
             Kind::Agent
         };
         let id = start_run(&mock, other, "x").await;
-        let path = format!("{}/cancel", kind.run(&id));
-        mock.developer()
-            .post_empty(&path)
+        cancel_run(&mock.developer(), kind, &id)
             .await
             .expect_error(404, code);
         assert_eq!(status(&mock, other, &id).await, "queued");
@@ -111,8 +100,7 @@ async fn runs_of_other_workspaces_cannot_be_canceled(mock: Mock) {
     for kind in Kind::ALL {
         let id = start_run(&mock, kind, "x").await;
         let other_workspace = mock.developer_as("svc_dev_other");
-        let path = format!("{}/cancel", kind.run(&id));
-        other_workspace.post_empty(&path).await.expect(404);
+        cancel_run(&other_workspace, kind, &id).await.expect(404);
         assert_eq!(status(&mock, kind, &id).await, "queued");
     }
 }

@@ -4,7 +4,8 @@ use serde_json::json;
 use svc_tests::{Mock, on_every_face};
 
 use super::{
-    BULK, DEMO_BY_SLUG, Kind, RUNS, instruction, receipt, run_to_end, start, start_run, with,
+    BULK, DEMO_BY_SLUG, Kind, MEDIA, RUNS, cancel_run, instruction, receipt, run_to_end, start,
+    start_demo, start_run, with,
 };
 
 on_every_face! {
@@ -16,12 +17,12 @@ on_every_face! {
 }
 
 async fn completed_and_failed_runs_can_be_continued(mock: Mock) {
-    for words in ["x", "[mock:fail=provider_unavailable]", "[mock:degraded]"] {
-        let first = run_to_end(&mock, words).await;
+    for prompt in ["x", "[mock:fail=provider_unavailable]", "[mock:degraded]"] {
+        let first = run_to_end(&mock, prompt).await;
         let body = json!({"previous_run_id": first});
-        let second = start(&mock.developer(), RUNS, body).await;
+        let second = start_demo(&mock, body).await;
         let receipt = receipt(&mock, Kind::Format, &second).await;
-        assert_eq!(receipt["previous_run_id"], *first.as_str(), "{words}");
+        assert_eq!(receipt["previous_run_id"], *first.as_str(), "{prompt}");
     }
 }
 
@@ -49,25 +50,30 @@ async fn runs_are_concurrent_by_default(mock: Mock) {
 }
 
 async fn on_active_run_considers_only_the_same_format(mock: Mock) {
+    let developer = mock.developer();
+    let media_runs = format!("{MEDIA}/runs");
+    let runs_by_slug = format!("{DEMO_BY_SLUG}/runs");
     let exclusive = with(instruction("x"), json!({"on_active_run": "reject"}));
     start_run(&mock, Kind::Action, "x").await;
     start_run(&mock, Kind::Agent, "x").await;
-    start(
-        &mock.developer(),
-        "/v1/formats/fmt_media/runs",
-        instruction("x"),
-    )
-    .await;
-    let id = start(&mock.developer(), RUNS, exclusive.clone()).await;
+    start(&developer, &media_runs, instruction("x")).await;
+    let id = start(&developer, RUNS, exclusive.clone()).await;
     for second in [0, 1, 8] {
         mock.advance(second).await;
-        mock.developer()
-            .post_error(RUNS, exclusive.clone(), 409, "format_run_in_progress")
-            .await;
+        for path in [RUNS, &runs_by_slug] {
+            let body = exclusive.clone();
+            developer
+                .post_error(path, body, 409, "format_run_in_progress")
+                .await;
+        }
     }
-    let cancel = format!("{}/cancel", Kind::Format.run(&id));
-    mock.developer().post_empty(&cancel).await.expect(200);
-    start(&mock.developer(), RUNS, exclusive).await;
+    let concurrent = start(&developer, RUNS, instruction("concurrent")).await;
+    mock.advance(1).await;
+    start(&developer, &media_runs, exclusive.clone()).await;
+    cancel_run(&developer, Kind::Format, &concurrent)
+        .await
+        .expect(200);
+    assert_ne!(start(&developer, RUNS, exclusive).await, id);
 }
 
 async fn on_active_run_considers_runs_of_queues(mock: Mock) {
@@ -81,5 +87,5 @@ async fn on_active_run_considers_runs_of_queues(mock: Mock) {
         .post_error(RUNS, exclusive.clone(), 409, "format_run_in_progress")
         .await;
     mock.advance(10).await;
-    start(&mock.developer(), RUNS, exclusive).await;
+    start_demo(&mock, exclusive).await;
 }

@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use svc_tests::{Mock, Response, on_every_face};
 
 use super::{
-    BULK, DEMO, DEMO_BY_SLUG, Kind, RUNS, assert_no_runs, instruction, run_to_end, start,
-    start_run, with,
+    BULK, COMPLETIONS, DEMO, DEMO_BY_SLUG, Kind, RUNS, assert_no_runs, instruction, run_to_end,
+    start, start_demo, start_run, with,
 };
 
 on_every_face! {
@@ -17,7 +17,6 @@ on_every_face! {
     an_active_run_cannot_be_continued,
     a_run_without_funds_is_rejected: balance_usd("0"),
     formats_that_cannot_be_run_are_rejected,
-    on_active_run_can_reject_a_second_run,
     reusing_a_key_for_a_different_body_is_a_conflict,
     a_key_in_use_can_be_retried_after_a_second,
     a_body_over_4_mib_is_too_large,
@@ -112,7 +111,7 @@ async fn an_active_run_cannot_be_continued(mock: Mock) {
             .expect_error(409, "previous_run_not_terminal");
     }
     mock.advance(1).await;
-    start(&mock.developer(), RUNS, json!({"previous_run_id": id})).await;
+    start_demo(&mock, json!({"previous_run_id": id})).await;
 }
 
 async fn a_run_without_funds_is_rejected(mock: Mock) {
@@ -148,25 +147,6 @@ async fn formats_that_cannot_be_run_are_rejected(mock: Mock) {
     assert_no_runs(&mock).await;
 }
 
-async fn on_active_run_can_reject_a_second_run(mock: Mock) {
-    let body = with(instruction("x"), json!({"on_active_run": "reject"}));
-    let id = start(&mock.developer(), RUNS, body.clone()).await;
-    for path in [RUNS, "/v1/formats/demo/teaser/runs"] {
-        post(&mock, path, body.clone())
-            .await
-            .expect_error(409, "format_run_in_progress");
-    }
-    start(&mock.developer(), RUNS, instruction("side by side is fine")).await;
-    start(
-        &mock.developer(),
-        "/v1/formats/fmt_media/runs",
-        body.clone(),
-    )
-    .await;
-    mock.advance(10).await;
-    assert_ne!(start(&mock.developer(), RUNS, body).await, id);
-}
-
 async fn reusing_a_key_for_a_different_body_is_a_conflict(mock: Mock) {
     let keyed = mock.developer().idempotency_key("order-1");
     keyed.post(RUNS, instruction("x")).await.expect(202);
@@ -178,7 +158,7 @@ async fn reusing_a_key_for_a_different_body_is_a_conflict(mock: Mock) {
             .post_error(RUNS, body, 409, "idempotency_conflict")
             .await;
     }
-    let items = |words: &str| json!({"items": [instruction(words)]});
+    let items = |prompt: &str| json!({"items": [instruction(prompt)]});
     let queue = keyed.post_data(BULK, items("x"), 202).await;
     let error = keyed
         .post_error(BULK, items("y"), 409, "idempotency_conflict")
@@ -322,10 +302,7 @@ async fn rejected_actions_and_completions_store_nothing(mock: Mock) {
         json!({"instruction": "x", "generation_spend_cap_usd": "5"}),
         json!({"instruction": 7, "generation_spend_cap_usd": 5}),
     ] {
-        developer
-            .post(super::COMPLETIONS, body.clone())
-            .await
-            .expect(400);
+        developer.post(COMPLETIONS, body.clone()).await.expect(400);
     }
     assert_no_runs(&mock).await;
 }

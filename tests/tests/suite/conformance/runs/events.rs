@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use svc_tests::{Mock, on_every_face};
 
-use super::{Kind, RUNS, instruction, start, start_run, text, with};
+use super::{Kind, instruction, start_demo, start_run, text, with};
 
 on_every_face! {
     a_timeline_is_append_only,
@@ -44,12 +44,12 @@ async fn a_timeline_is_append_only(mock: Mock) {
 }
 
 async fn a_timeline_ends_with_the_run(mock: Mock) {
-    for (words, end) in [
+    for (prompt, end) in [
         ("x", "completed"),
         ("[mock:fail]", "failed"),
         ("[mock:skip]", "skipped"),
     ] {
-        let id = start_run(&mock, Kind::Format, words).await;
+        let id = start_run(&mock, Kind::Format, prompt).await;
         mock.advance(10).await;
         let events = events(&mock, &id).await;
         assert_eq!(events.last().unwrap()["status"], end, "{events:?}");
@@ -58,7 +58,7 @@ async fn a_timeline_ends_with_the_run(mock: Mock) {
 
 async fn delivery_attempts_are_in_the_timeline(mock: Mock) {
     let hook = json!({"webhook_url": "https://hooks.example.com/svc"});
-    let id = start(&mock.developer(), RUNS, with(instruction("x"), hook)).await;
+    let id = start_demo(&mock, with(instruction("x"), hook)).await;
     mock.advance(10).await;
     let deliveries = |events: &[Value]| {
         events

@@ -1,10 +1,11 @@
 //! The codes of the specification's table "Failed-run codes", and other outcomes of runs.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use svc_tests::{Mock, on_every_face};
 
 use super::{
-    Kind, MEDIA, RUNS, billable, instruction, receipt, run_to_end, start, start_run, with,
+    Kind, MEDIA, RUNS, billable, instruction, receipt, run_result, run_to_end, start, start_run,
+    with,
 };
 
 on_every_face! {
@@ -84,10 +85,7 @@ async fn fail_directive_sets_the_code_and_its_details(mock: Mock) {
             if code == "primary_output_missing" {
                 assert!(receipt["primary_output_key"].is_string(), "{receipt}");
             }
-            let result = mock
-                .developer()
-                .get(&format!("{}/result", Kind::Format.run(&id)))
-                .await;
+            let result = run_result(&mock, Kind::Format, &id).await;
             assert_eq!(result.data()["error"]["code"], code);
         }
     }
@@ -108,7 +106,7 @@ async fn unknown_failure_codes_are_returned_unchanged(mock: Mock) {
 
 async fn a_run_above_its_spend_cap_fails(mock: Mock) {
     let capped = "/v1/formats/fmt_capped/runs";
-    let cap = |usd: f64| serde_json::json!({"generation_spend_cap_usd": usd});
+    let cap = |usd: f64| json!({"generation_spend_cap_usd": usd});
     for (path, body, most) in [
         (capped, instruction("[mock:cost=3]"), 2_000_000),
         (
@@ -136,7 +134,7 @@ async fn a_run_above_its_spend_cap_fails(mock: Mock) {
             capped,
             with(
                 instruction("[mock:cost=3]"),
-                serde_json::json!({"generation_spend_cap_usd": null}),
+                json!({"generation_spend_cap_usd": null}),
             ),
         ),
         (RUNS, with(instruction("[mock:cost=1]"), cap(1.0))),
@@ -165,10 +163,7 @@ async fn an_unavailable_output_is_available_on_the_next_read(mock: Mock) {
     assert!(second["output"].is_object(), "{second}");
     assert!(second["output_error"].is_null(), "{second}");
     assert_eq!(receipt(&mock, Kind::Format, &id).await, second);
-    let result = mock
-        .developer()
-        .get(&format!("{}/result", Kind::Format.run(&id)))
-        .await;
+    let result = run_result(&mock, Kind::Format, &id).await;
     assert_eq!(result.data()["output"], second["output"]);
 }
 

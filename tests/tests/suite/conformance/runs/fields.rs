@@ -3,7 +3,9 @@
 use serde_json::{Map, Value, json};
 use svc_tests::{Mock, on_every_face};
 
-use super::{BULK, COMPLETIONS, Kind, RUNS, assert_no_runs, instruction, receipt, start, with};
+use super::{
+    BULK, COMPLETIONS, Kind, RUNS, assert_no_runs, instruction, receipt, start, start_demo, with,
+};
 
 on_every_face! {
     a_run_requires_content,
@@ -18,7 +20,6 @@ on_every_face! {
     actions_and_completions_accept_communication,
     bulk_items_and_concurrency_are_bounded,
     item_errors_have_the_index: plan("scale"),
-    an_item_that_is_no_object_says_which,
 }
 
 async fn assert_rejected(mock: &Mock, path: &str, body: Value) {
@@ -47,7 +48,7 @@ async fn a_run_requires_content(mock: Mock) {
         json!({"input": {"product": "boot"}}),
         json!({"attachments": image}),
     ] {
-        start(&mock.developer(), RUNS, body).await;
+        start_demo(&mock, body).await;
     }
 }
 
@@ -62,12 +63,12 @@ async fn input_is_limited_to_64_keys_and_2_mib(mock: Mock) {
             .collect()
     };
     assert_rejected(&mock, RUNS, json!({"input": keys(65)})).await;
-    start(&mock.developer(), RUNS, json!({"input": keys(64)})).await;
+    start_demo(&mock, json!({"input": keys(64)})).await;
     let limit = 2 * 1024 * 1024;
     let empty = json!({"k": ""}).to_string().len();
     let sized = |bytes: usize| json!({"input": {"k": "x".repeat(bytes - empty)}});
     assert_rejected(&mock, RUNS, sized(limit + 1)).await;
-    start(&mock.developer(), RUNS, sized(limit)).await;
+    start_demo(&mock, sized(limit)).await;
 }
 
 async fn spend_caps_must_be_above_0_and_at_most_500(mock: Mock) {
@@ -95,7 +96,7 @@ async fn spend_caps_must_be_above_0_and_at_most_500(mock: Mock) {
         (json!(null), 500_000_000),
     ] {
         let body = with(instruction("x"), json!({"generation_spend_cap_usd": cap}));
-        let id = start(&mock.developer(), RUNS, body).await;
+        let id = start_demo(&mock, body).await;
         let usage = receipt(&mock, Kind::Format, &id).await["usage"].clone();
         assert_eq!(usage["generation_spend_cap_usd_micros"], micros, "{cap}");
     }
@@ -126,9 +127,8 @@ async fn output_schema_and_response_format_are_mutually_exclusive(mock: Mock) {
     let schema = json!({"type": "object"});
     let both = json!({"output_schema": schema, "response_format": {"type": "json_object"}});
     assert_rejected(&mock, RUNS, with(instruction("x"), both)).await;
-    start(
-        &mock.developer(),
-        RUNS,
+    start_demo(
+        &mock,
         with(instruction("x"), json!({"output_schema": schema})),
     )
     .await;
@@ -138,12 +138,7 @@ async fn the_model_must_be_in_the_catalog(mock: Mock) {
     for model in ["", "video-z", "VIDEO-F"] {
         assert_rejected(&mock, RUNS, with(instruction("x"), json!({"model": model}))).await;
     }
-    start(
-        &mock.developer(),
-        RUNS,
-        with(instruction("x"), json!({"model": "video-f"})),
-    )
-    .await;
+    start_demo(&mock, with(instruction("x"), json!({"model": "video-f"}))).await;
 }
 
 /// Returns a request with a webhook URL at each position that accepts one.
@@ -190,13 +185,13 @@ async fn conflicting_webhook_urls_are_rejected(mock: Mock) {
     }
     assert_no_runs(&mock).await;
     let same_url = json!({"webhook_url": url("a"), "communication": {"webhook_url": url("a")}});
-    start(&mock.developer(), RUNS, with(instruction("x"), same_url)).await;
+    start_demo(&mock, with(instruction("x"), same_url)).await;
 }
 
 async fn webhook_url_is_accepted_at_the_top_or_in_communication(mock: Mock) {
     let hook = json!({"webhook_url": "https://hooks.example.com/svc"});
     for fields in [hook.clone(), json!({"communication": hook})] {
-        let id = start(&mock.developer(), RUNS, with(instruction("x"), fields)).await;
+        let id = start_demo(&mock, with(instruction("x"), fields)).await;
         mock.advance(10).await;
         let deliveries = mock.deliveries().await;
         let is_delivered = deliveries
@@ -248,6 +243,14 @@ async fn bulk_items_and_concurrency_are_bounded(mock: Mock) {
 }
 
 async fn item_errors_have_the_index(mock: Mock) {
+    for item in [json!("x"), json!(null), json!([]), json!(7)] {
+        let items = json!({"items": [instruction("x"), item]});
+        let error = mock
+            .developer()
+            .post_error(BULK, items, 400, "invalid_request")
+            .await;
+        assert_eq!(error["details"]["index"], 1, "{error}");
+    }
     let good = instruction("x");
     for (bad, code) in [
         (json!({}), "invalid_request"),
@@ -290,15 +293,4 @@ async fn item_errors_have_the_index(mock: Mock) {
         }
     }
     assert_no_runs(&mock).await;
-}
-
-async fn an_item_that_is_no_object_says_which(mock: Mock) {
-    for item in [json!("x"), json!(null), json!([]), json!(7)] {
-        let items = json!({"items": [instruction("x"), item]});
-        let error = mock
-            .developer()
-            .post_error(BULK, items, 400, "invalid_request")
-            .await;
-        assert_eq!(error["details"]["index"], 1, "{error}");
-    }
 }

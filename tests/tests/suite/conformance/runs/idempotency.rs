@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use svc_tests::{Mock, on_every_face};
 
-use super::{BULK, COMPLETIONS, Kind, RUNS, instruction, status, text, with};
+use super::{BULK, COMPLETIONS, Kind, RUNS, instruction, start_run, status, text, with};
 
 on_every_face! {
     a_replay_returns_the_original_receipt,
@@ -91,7 +91,7 @@ async fn keys_are_scoped_to_the_format_and_the_operation(mock: Mock) {
 async fn a_queue_is_replayed(mock: Mock) {
     let keyed = mock.developer().idempotency_key("order-1");
     let body =
-        |words: &str| json!({"items": [instruction(words), instruction("z")], "concurrency": 2});
+        |prompt: &str| json!({"items": [instruction(prompt), instruction("z")], "concurrency": 2});
     let first = keyed.post_data(BULK, body("x"), 202).await;
     mock.advance(10).await;
     for path in [BULK, "/v1/formats/demo/teaser/bulk-runs"] {
@@ -186,8 +186,8 @@ async fn keys_are_scoped_to_the_workspace(mock: Mock) {
 
 async fn starts_without_a_key_create_separate_runs(mock: Mock) {
     for kind in Kind::ALL {
-        let first = super::start_run(&mock, kind, "x").await;
-        assert_ne!(super::start_run(&mock, kind, "x").await, first);
+        let first = start_run(&mock, kind, "x").await;
+        assert_ne!(start_run(&mock, kind, "x").await, first);
     }
 }
 

@@ -86,12 +86,12 @@ async fn a_run_is_queued_then_running_then_completed(mock: Mock) {
 }
 
 async fn the_status_is_a_short_form_of_the_receipt(mock: Mock) {
-    for (kind, words, end) in [
+    for (kind, prompt, end) in [
         (Kind::Format, "x", "completed"),
         (Kind::Action, "[mock:fail]", "failed"),
         (Kind::Agent, "[mock:degraded]", "completed"),
     ] {
-        let id = start_run(&mock, kind, words).await;
+        let id = start_run(&mock, kind, prompt).await;
         for (seconds, expected) in [(0, "queued"), (5, "running"), (5, end)] {
             mock.advance(seconds).await;
             let path = format!("{}/status", kind.run(&id));
@@ -112,8 +112,8 @@ async fn the_status_is_a_short_form_of_the_receipt(mock: Mock) {
 
 async fn the_result_is_available_only_at_the_end(mock: Mock) {
     for kind in Kind::ALL {
-        for words in ["x", "[mock:fail]", "[mock:degraded]"] {
-            let id = start_run(&mock, kind, words).await;
+        for prompt in ["x", "[mock:fail]", "[mock:degraded]"] {
+            let id = start_run(&mock, kind, prompt).await;
             let path = format!("{}/result", kind.run(&id));
             for (seconds, expected) in [(0, "queued"), (9, "running")] {
                 mock.advance(seconds).await;

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 use svc_tests::{Mock, on_every_face};
 
-use super::{BULK, COMPLETIONS, Kind, RUNS, assert_no_runs, instruction, with};
+use super::{BULK, COMPLETIONS, Kind, RUNS, assert_no_runs, instruction, start_run, status, with};
 
 on_every_face! {
     malformed_bodies_are_rejected: plan("scale"),
@@ -110,7 +110,7 @@ async fn malformed_ids_are_rejected(mock: Mock) {
 }
 
 async fn invalid_directives_are_ignored(mock: Mock) {
-    for words in [
+    for prompt in [
         "[mock:]",
         "[mock:fail",
         "[mock:cost=]",
@@ -122,12 +122,12 @@ async fn invalid_directives_are_ignored(mock: Mock) {
         "[mock:nonsense=1]",
         "[MOCK:FAIL]",
     ] {
-        let id = super::start_run(&mock, Kind::Format, words).await;
+        let id = start_run(&mock, Kind::Format, prompt).await;
         mock.advance(10).await;
         assert_eq!(
-            super::status(&mock, Kind::Format, &id).await,
+            status(&mock, Kind::Format, &id).await,
             "completed",
-            "{words}"
+            "{prompt}"
         );
     }
 }

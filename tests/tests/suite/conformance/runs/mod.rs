@@ -22,7 +22,7 @@ mod snapshots;
 mod spend;
 
 use serde_json::{Value, json};
-use svc_tests::{Client, Mock};
+use svc_tests::{Client, Mock, Response};
 
 use super::{text, with};
 
@@ -77,17 +77,17 @@ impl Kind {
     }
 
     /// Returns a body with an instruction.
-    pub(super) fn body(self, words: &str) -> Value {
+    pub(super) fn body(self, prompt: &str) -> Value {
         match self {
-            Self::Agent => json!({"instruction": words, "generation_spend_cap_usd": 5}),
-            _ => json!({"instruction": words}),
+            Self::Agent => json!({"instruction": prompt, "generation_spend_cap_usd": 5}),
+            _ => json!({"instruction": prompt}),
         }
     }
 }
 
 /// Returns the body of a Format run with an instruction.
-pub(super) fn instruction(words: &str) -> Value {
-    json!({"instruction": words})
+pub(super) fn instruction(prompt: &str) -> Value {
+    json!({"instruction": prompt})
 }
 
 /// Starts a run and returns its id.
@@ -95,14 +95,19 @@ pub(super) async fn start(client: &Client, path: &str, body: Value) -> String {
     text(&client.post_data(path, body, 202).await["run_id"])
 }
 
+/// Starts a run of `fmt_demo` and returns its id.
+pub(super) async fn start_demo(mock: &Mock, body: Value) -> String {
+    start(&mock.developer(), RUNS, body).await
+}
+
 /// Starts a run of a kind with an instruction and returns its id.
-async fn start_run(mock: &Mock, kind: Kind, words: &str) -> String {
-    start(&mock.developer(), kind.start(), kind.body(words)).await
+async fn start_run(mock: &Mock, kind: Kind, prompt: &str) -> String {
+    start(&mock.developer(), kind.start(), kind.body(prompt)).await
 }
 
 /// Starts a run of `fmt_demo`, advances the clock to its end, and returns its id.
-async fn run_to_end(mock: &Mock, words: &str) -> String {
-    let id = start_run(mock, Kind::Format, words).await;
+async fn run_to_end(mock: &Mock, prompt: &str) -> String {
+    let id = start_run(mock, Kind::Format, prompt).await;
     mock.advance(10).await;
     id
 }
@@ -115,6 +120,17 @@ pub(super) async fn receipt(mock: &Mock, kind: Kind, id: &str) -> Value {
 /// Returns a run's status.
 async fn status(mock: &Mock, kind: Kind, id: &str) -> String {
     text(&receipt(mock, kind, id).await["status"])
+}
+
+/// Requests a run's result.
+async fn run_result(mock: &Mock, kind: Kind, id: &str) -> Response {
+    let path = format!("{}/result", kind.run(id));
+    mock.developer().get(&path).await
+}
+
+/// Cancels a run.
+pub(super) async fn cancel_run(client: &Client, kind: Kind, id: &str) -> Response {
+    client.post_empty(&format!("{}/cancel", kind.run(id))).await
 }
 
 /// Returns the billable amount of a receipt, in micro-dollars.

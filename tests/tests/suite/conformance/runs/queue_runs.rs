@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use svc_tests::{Host, Mock, on_every_face};
 
-use super::{BULK, Kind, RUNS, STORYBOARD, instruction, receipt, text, with};
+use super::{BULK, Kind, RUNS, STORYBOARD, cancel_run, instruction, receipt, text, with};
 
 on_every_face! {
     a_queue_has_a_status_url,
@@ -66,8 +66,9 @@ async fn a_single_run_of_a_queue_can_be_canceled(mock: Mock) {
     let id = text(&queue["queue_id"]);
     mock.advance(5).await;
     let first = text(&read_queue(&mock, &id).await["items"][0]["run_id"]);
-    let cancel = format!("{}/cancel", Kind::Format.run(&first));
-    mock.developer().post_empty(&cancel).await.expect(200);
+    cancel_run(&mock.developer(), Kind::Format, &first)
+        .await
+        .expect(200);
     mock.advance(1_000).await;
     let counts = read_queue(&mock, &id).await["counts"].clone();
     assert_eq!(counts["canceled"], 1, "{counts}");

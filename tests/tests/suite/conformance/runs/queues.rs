@@ -93,12 +93,12 @@ async fn run_queue(mock: &Mock, body: Value, step: f64) -> (Vec<String>, Vec<usi
 }
 
 async fn a_queue_of_100_is_consistent_at_every_step(mock: Mock) {
-    let words = |index: usize| match index % 10 {
+    let prompt = |index: usize| match index % 10 {
         3 => instruction("[mock:fail=provider_unavailable]"),
         7 => instruction("[mock:skip]"),
         _ => instruction("x"),
     };
-    let items: Vec<_> = (0..100).map(words).collect();
+    let items: Vec<_> = (0..100).map(prompt).collect();
     let (ends, first_steps) =
         run_queue(&mock, json!({"items": items, "concurrency": 16}), 1.0).await;
     assert!(first_steps.is_sorted(), "{first_steps:?}");

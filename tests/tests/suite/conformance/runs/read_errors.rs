@@ -3,7 +3,7 @@
 use serde_json::json;
 use svc_tests::{Host, Mock, on_every_face};
 
-use super::{BULK, Kind, instruction, start, start_run, text};
+use super::{BULK, Kind, RUNS, instruction, start, start_run, text, with};
 
 on_every_face! {
     reads_require_a_key,
@@ -186,16 +186,21 @@ async fn redelivery_requires_an_ended_run_with_a_webhook(mock: Mock) {
         .await
         .expect_error(404, "format_run_not_found");
     let without_webhook = start_run(&mock, Kind::Format, "x").await;
-    let with_webhook = super::with(
+    let with_webhook = with(
         instruction("x"),
         json!({"webhook_url": "https://hooks.example.com/svc"}),
     );
-    let with_webhook = start(&developer, super::RUNS, with_webhook).await;
+    let with_webhook = start(&developer, RUNS, with_webhook).await;
     developer
         .post_empty(&redeliver(&with_webhook))
         .await
         .expect_error(409, "run_not_terminal");
-    mock.advance(10).await;
+    mock.advance(9).await;
+    developer
+        .post_empty(&redeliver(&with_webhook))
+        .await
+        .expect_error(409, "run_not_terminal");
+    mock.advance(1).await;
     developer
         .post_empty(&redeliver(&without_webhook))
         .await

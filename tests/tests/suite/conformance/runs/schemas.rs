@@ -1,6 +1,6 @@
 //! Validation of `output_schema` and generation of matching outputs.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use svc_tests::{Mock, on_every_face};
 
 use super::{BULK, Kind, MEDIA, RUNS, assert_no_runs, instruction, receipt, start, with};
@@ -24,7 +24,7 @@ async fn schemas_of_the_table_are_validated(mock: Mock) {
         let name = &case.name;
         let error = response.expect_error(400, "output_schema_invalid");
         let list = &error["details"]["violations"];
-        let has_message = |item: &serde_json::Value| item["message"].is_string();
+        let has_message = |item: &Value| item["message"].is_string();
         assert!(
             list.as_array().unwrap().iter().all(has_message),
             "{name}: {list}"
@@ -87,7 +87,7 @@ async fn the_output_matches_its_schema(mock: Mock) {
     );
     assert!(output["ratio"].as_f64().unwrap() >= 0.5, "{output}");
     let shots = output["shots"].as_array().unwrap();
-    assert!((2..=4).contains(&shots.len()) && shots.iter().all(serde_json::Value::is_string));
+    assert!((2..=4).contains(&shots.len()) && shots.iter().all(Value::is_string));
     assert_eq!(output["kind"], "teaser");
     assert_eq!(output.as_object().unwrap().len(), 8, "{output}");
 }

@@ -5,7 +5,7 @@ use std::mem::discriminant;
 use serde_json::{Value, json};
 use svc_tests::{Mock, on_every_face};
 
-use super::{BULK, Kind, start_run, text};
+use super::{BULK, Kind, instruction, start_run, text};
 use crate::fixtures::answer_of;
 
 on_every_face! {
@@ -68,8 +68,7 @@ async fn statuses_have_the_fields_of_the_fixtures(mock: Mock) {
 }
 
 async fn queues_have_the_fields_of_the_fixtures(mock: Mock) {
-    let body =
-        json!({"items": [super::instruction("x"), super::instruction("y")], "concurrency": 1});
+    let body = json!({"items": [instruction("x"), instruction("y")], "concurrency": 1});
     let created = mock.developer().post_data(BULK, body, 202).await;
     assert_same_fields(&created, "queue-created");
     let path = format!("/v1/format-run-queues/{}", text(&created["queue_id"]));

@@ -1,9 +1,13 @@
 //! Runs, queues and secrets in saved states.
 
+use bytes::Bytes;
 use serde_json::{Value, json};
-use svc_tests::{Mock, on_every_face};
+use svc_tests::{Mock, Setup, on_every_face};
 
-use super::{BULK, Kind, RUNS, instruction, ledger_total, receipt, start, start_run, text, with};
+use super::{
+    BULK, Kind, RUNS, assert_no_runs, instruction, ledger_total, receipt, start_demo, start_run,
+    text, with,
+};
 
 on_every_face! {
     runs_continue_after_a_restore,
@@ -21,10 +25,7 @@ async fn populate(mock: &Mock) -> (Vec<(Kind, String)>, String) {
         mock.advance(3).await;
     }
     let with_webhook = with(instruction("[mock:cost=0.5]"), json!({"webhook_url": HOOK}));
-    runs.push((
-        Kind::Format,
-        start(&mock.developer(), RUNS, with_webhook).await,
-    ));
+    runs.push((Kind::Format, start_demo(&mock, with_webhook).await));
     runs.push((
         Kind::Format,
         start_run(mock, Kind::Format, "[mock:fail=mcp_unavailable]").await,
@@ -73,9 +74,9 @@ async fn runs_continue_after_a_restore(mock: Mock) {
         first.push(observe(&mock, &runs, &queue).await);
         mock.advance(3).await;
     }
-    let fresh = mock.start_another(svc_tests::Setup::default()).await;
+    let fresh = mock.start_another(Setup::default()).await;
     for place in [&mock, &fresh] {
-        let put = bytes::Bytes::from(state.to_string());
+        let put = Bytes::from(state.to_string());
         place
             .control()
             .send("PUT", "/state", Some("application/json"), put)
@@ -102,11 +103,11 @@ async fn reset_removes_all_runs(mock: Mock) {
     mock.developer()
         .get_error(&path, 404, "format_run_queue_not_found")
         .await;
-    super::assert_no_runs(&mock).await;
+    assert_no_runs(&mock).await;
 }
 
 async fn the_same_seed_gives_the_same_runs(mock: Mock) {
-    let twin = mock.start_another(svc_tests::Setup::default()).await;
+    let twin = mock.start_another(Setup::default()).await;
     let (runs, queue) = populate(&mock).await;
     let (twins, other) = populate(&twin).await;
     assert_eq!((&runs, &queue), (&twins, &other));

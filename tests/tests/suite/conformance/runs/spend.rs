@@ -4,8 +4,8 @@ use serde_json::json;
 use svc_tests::{Mock, on_every_face};
 
 use super::{
-    Kind, RUNS, STORYBOARD, available, billable, instruction, ledger_total, receipt, run_to_end,
-    start, start_run,
+    Kind, RUNS, STORYBOARD, available, billable, cancel_run, instruction, ledger_total, receipt,
+    run_to_end, start, start_demo, start_run, with,
 };
 
 on_every_face! {
@@ -54,7 +54,7 @@ async fn assert_ledger_matches(mock: &Mock, kind: Kind, id: &str) -> u64 {
 }
 
 async fn the_ledger_matches_the_receipt_at_every_step(mock: Mock) {
-    for (kind, words) in [
+    for (kind, prompt) in [
         (Kind::Format, "[mock:cost=1.5]"),
         (Kind::Format, "[mock:cost=0.000001]"),
         (
@@ -66,14 +66,14 @@ async fn the_ledger_matches_the_receipt_at_every_step(mock: Mock) {
         (Kind::Agent, "[mock:cost=0.3]"),
     ] {
         let before = available(&mock.developer()).await;
-        let id = start_run(&mock, kind, words).await;
+        let id = start_run(&mock, kind, prompt).await;
         for _ in 0..22 {
             assert_ledger_matches(&mock, kind, &id).await;
             mock.advance(0.5).await;
         }
         let spent = assert_ledger_matches(&mock, kind, &id).await;
         let after = available(&mock.developer()).await;
-        assert_eq!(before - after, spent, "{words}");
+        assert_eq!(before - after, spent, "{prompt}");
     }
 }
 
@@ -82,8 +82,9 @@ async fn a_canceled_run_is_charged_for_its_progress(mock: Mock) {
         let id = start_run(&mock, Kind::Format, "[mock:cost=2]").await;
         mock.advance(seconds).await;
         let before = billable(&receipt(&mock, Kind::Format, &id).await);
-        let cancel = format!("{}/cancel", Kind::Format.run(&id));
-        mock.developer().post_empty(&cancel).await.expect(200);
+        cancel_run(&mock.developer(), Kind::Format, &id)
+            .await
+            .expect(200);
         let spent = assert_ledger_matches(&mock, Kind::Format, &id).await;
         assert_eq!(spent == 0, is_free, "canceled after {seconds} s: {spent}");
         assert!(spent <= before, "{spent} > {before}");
@@ -137,11 +138,11 @@ async fn a_run_is_billed_to_the_workspace_of_its_key(mock: Mock) {
 }
 
 async fn the_spend_cap_is_not_reserved(mock: Mock) {
-    let body = super::with(
+    let body = with(
         instruction("[mock:cost=1]"),
         json!({"generation_spend_cap_usd": 500}),
     );
-    let id = start(&mock.developer(), RUNS, body).await;
+    let id = start_demo(&mock, body).await;
     mock.advance(10).await;
     assert_eq!(
         assert_ledger_matches(&mock, Kind::Format, &id).await,

@@ -1,10 +1,12 @@
 //! Attempts to deliver webhook events.
 
-use serde_json::Value;
-use svc_tests::{Mock, Receiver, Reply, on_every_socket_face};
+use serde_json::{Value, json};
+use svc_tests::{Delivery, Mock, Receiver, Reply, on_every_socket_face};
 
+use super::super::job;
 use super::{
-    ATTEMPTS, advance_until_attempts, secret_of, submit_video_with_webhook, wait_for_outcomes,
+    ATTEMPTS, VIDEO, advance_until_attempts, secret_of, submit, submit_video_with_webhook, video,
+    wait_for_outcomes, with,
 };
 
 on_every_socket_face! {
@@ -21,8 +23,9 @@ on_every_socket_face! {
     urls_without_a_route_are_not_called,
 }
 
-async fn job(mock: &Mock, id: &str) -> Value {
-    mock.developer().get_data(&format!("/v1/jobs/{id}")).await
+/// Returns `webhook_delivery` of a job.
+async fn webhook_delivery(mock: &Mock, id: &str) -> Value {
+    job(&mock.developer(), id).await["webhook_delivery"].take()
 }
 
 async fn any_2xx_ends_the_delivery(mock: Mock, receiver: Receiver) {
@@ -49,9 +52,9 @@ async fn other_statuses_are_retried_up_to_ten_attempts(mock: Mock, receiver: Rec
         mock.advance(1_000_000).await;
         before += ATTEMPTS;
         receiver.wait_for(before).await;
-        let delivery = &job(&mock, &id).await["webhook_delivery"];
-        let run_to_end = ["failed", "exhausted"].contains(&delivery["status"].as_str().unwrap());
-        assert!(run_to_end, "{delivery}");
+        let delivery = webhook_delivery(&mock, &id).await;
+        let has_ended = ["failed", "exhausted"].contains(&delivery["status"].as_str().unwrap());
+        assert!(has_ended, "{delivery}");
         assert_eq!(delivery["last_status_code"], status);
         assert!(delivery["next_attempt_at"].is_null(), "{delivery}");
     }
@@ -83,7 +86,7 @@ async fn a_closed_connection_is_retried(mock: Mock, receiver: Receiver) {
     let id = submit_video_with_webhook(&mock, "a red fox").await;
     mock.advance(8).await;
     wait_for_outcomes(&mock, 1).await;
-    let delivery = job(&mock, &id).await["webhook_delivery"].clone();
+    let delivery = webhook_delivery(&mock, &id).await;
     assert_eq!(delivery["status"], "retrying");
     assert!(delivery["last_status_code"].is_null(), "{delivery}");
     assert!(delivery["last_error"].is_string(), "{delivery}");
@@ -98,7 +101,7 @@ async fn a_timeout_is_retried(mock: Mock, receiver: Receiver) {
     let id = submit_video_with_webhook(&mock, "a red fox").await;
     mock.advance(8).await;
     wait_for_outcomes(&mock, 1).await;
-    let delivery = job(&mock, &id).await["webhook_delivery"].clone();
+    let delivery = webhook_delivery(&mock, &id).await;
     assert_eq!(delivery["status"], "retrying");
     assert!(delivery["last_status_code"].is_null(), "{delivery}");
     assert!(delivery["last_error"].is_string(), "{delivery}");
@@ -106,7 +109,7 @@ async fn a_timeout_is_retried(mock: Mock, receiver: Receiver) {
     wait_for_outcomes(&mock, ATTEMPTS).await;
     mock.advance(1_000_000).await;
     receiver.wait_for(ATTEMPTS).await;
-    assert_eq!(job(&mock, &id).await["status"], "completed");
+    assert_eq!(job(&mock.developer(), &id).await["status"], "completed");
 }
 
 async fn the_first_retry_comes_after_30_seconds(mock: Mock, receiver: Receiver) {
@@ -156,10 +159,7 @@ async fn each_attempt_has_a_new_signature_of_the_same_body(mock: Mock, receiver:
         delivery.assert_signed_with(&[&secret]);
         assert_eq!(delivery.body(), deliveries[0].body());
     }
-    let times: Vec<_> = deliveries
-        .iter()
-        .map(svc_tests::Delivery::timestamp)
-        .collect();
+    let times: Vec<_> = deliveries.iter().map(Delivery::timestamp).collect();
     assert!(times.is_sorted_by(|one, next| one < next), "{times:?}");
 }
 
@@ -171,7 +171,7 @@ async fn the_job_shows_its_delivery(mock: Mock, receiver: Receiver) {
         .header("x-svc-webhook-secret-fingerprint")
         .to_owned();
     wait_for_outcomes(&mock, 1).await;
-    let delivery = job(&mock, &id).await["webhook_delivery"].clone();
+    let delivery = webhook_delivery(&mock, &id).await;
     assert_eq!(delivery["status"], "retrying");
     assert!(delivery["next_attempt_at"].is_string(), "{delivery}");
     assert_eq!(delivery["last_status_code"], 500);
@@ -179,7 +179,7 @@ async fn the_job_shows_its_delivery(mock: Mock, receiver: Receiver) {
     assert_eq!(delivery["signing_secret_fingerprint"], fingerprint);
     mock.advance(30).await;
     wait_for_outcomes(&mock, 2).await;
-    let delivery = job(&mock, &id).await["webhook_delivery"].clone();
+    let delivery = webhook_delivery(&mock, &id).await;
     assert_eq!(delivery["last_status_code"], 404);
     assert_eq!(delivery["attempts"], 2);
 }
@@ -191,20 +191,17 @@ async fn a_failed_delivery_does_not_change_the_job(mock: Mock, receiver: Receive
     wait_for_outcomes(&mock, 1).await;
     advance_until_attempts(&mock, &receiver, ATTEMPTS).await;
     wait_for_outcomes(&mock, ATTEMPTS).await;
-    assert_eq!(job(&mock, &id).await["status"], "completed");
+    assert_eq!(job(&mock.developer(), &id).await["status"], "completed");
     let result = mock.open().get(&format!("/v1/jobs/{id}/result")).await;
     assert_eq!(result.data()["artifacts"].as_array().unwrap().len(), 1);
 }
 
 async fn urls_without_a_route_are_not_called(mock: Mock, receiver: Receiver) {
-    let body = serde_json::json!({"mode": "webhook", "webhook_url": "https://other.example.com/"});
-    let body = super::with(super::video(), body);
-    let id = super::submit(&mock.open(), super::VIDEO, body).await;
+    let body = json!({"mode": "webhook", "webhook_url": "https://other.example.com/"});
+    let body = with(video(), body);
+    let id = submit(&mock.open(), VIDEO, body).await;
     mock.advance(8).await;
     wait_for_outcomes(&mock, 1).await;
-    assert_eq!(
-        job(&mock, &id).await["webhook_delivery"]["last_error"],
-        "no_route"
-    );
+    assert_eq!(webhook_delivery(&mock, &id).await["last_error"], "no_route");
     assert!(receiver.deliveries().is_empty());
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use svc_tests::{Delivery, Mock, Receiver, on_every_socket_face};
 
-use super::super::IMAGE;
+use super::super::{IMAGE, job_result};
 use super::{
     HOOK, VIDEO, secret_of, submit, submit_video_with_webhook, text, video, wait_for_outcomes, with,
 };
@@ -15,18 +15,13 @@ on_every_socket_face! {
     no_event_is_sent_before_the_end,
     a_job_without_a_webhook_sends_no_event,
     each_job_sends_its_own_event,
-    an_event_assert_signed_with_the_secret_of_its_workspace,
-    event_artifacts_match_the_result,
-}
-
-fn is_a_post_to_the_hook(delivery: &Delivery) {
-    assert_eq!(delivery.method(), "POST");
-    assert_eq!(delivery.path(), "/svc?tenant=7");
+    events_are_signed_with_the_secret_of_the_workspace,
 }
 
 async fn single_event(mock: &Mock, receiver: &Receiver) -> Value {
     let deliveries = receiver.wait_for(1).await;
-    is_a_post_to_the_hook(&deliveries[0]);
+    assert_eq!(deliveries[0].method(), "POST");
+    assert_eq!(deliveries[0].path(), "/svc?tenant=7");
     let secret = secret_of(&mock.developer()).await;
     deliveries[0].assert_signed_with(&[&secret]);
     deliveries[0].json()
@@ -43,13 +38,14 @@ async fn a_completed_job_sends_one_event_with_its_artifacts(mock: Mock, receiver
     assert!(event["error"].is_null(), "{event}");
     let artifacts = event["payload"]["artifacts"].as_array().unwrap();
     assert_eq!(artifacts.len(), 1);
+    let result = job_result(&mock.open(), &id).await["artifacts"][0].clone();
     for field in ["id", "url", "content_type"] {
         assert!(artifacts[0][field].is_string(), "{event}");
+        assert_eq!(artifacts[0][field], result[field]);
     }
-    assert_eq!(
-        artifacts[0]["type"], "video",
-        "`type`, where a result has `media_type`"
-    );
+    // The field is `media_type` in the result.
+    assert_eq!(artifacts[0]["type"], "video");
+    assert_eq!(result["media_type"], "video");
     wait_for_outcomes(&mock, 1).await;
     mock.advance(100_000).await;
     receiver.wait_for(1).await;
@@ -128,7 +124,7 @@ async fn each_job_sends_its_own_event(mock: Mock, receiver: Receiver) {
     assert_eq!(sent[2], ("job.completed".to_owned(), "/images".to_owned()));
 }
 
-async fn an_event_assert_signed_with_the_secret_of_its_workspace(mock: Mock, receiver: Receiver) {
+async fn events_are_signed_with_the_secret_of_the_workspace(mock: Mock, receiver: Receiver) {
     let key = |kind: &'static str| json!({"kind": kind, "workspace": "ws_elsewhere"});
     let open = mock.create_key(key("open")).await;
     let developer = mock.create_key(key("developer")).await;
@@ -147,17 +143,4 @@ async fn an_event_assert_signed_with_the_secret_of_its_workspace(mock: Mock, rec
         "the secret is derived from the key"
     );
     receiver.wait_for(1).await[0].assert_signed_with(&[&secret]);
-}
-
-async fn event_artifacts_match_the_result(mock: Mock, receiver: Receiver) {
-    let id = submit_video_with_webhook(&mock, "a red fox").await;
-    mock.advance(8).await;
-    let event = single_event(&mock, &receiver).await;
-    let result = mock.open().get_data(&format!("/v1/jobs/{id}/result")).await;
-    let sent = &event["payload"]["artifacts"][0];
-    let read = &result["artifacts"][0];
-    for field in ["id", "url", "content_type"] {
-        assert_eq!(sent[field], read[field]);
-    }
-    assert_eq!(sent["type"], read["media_type"]);
 }

@@ -21,9 +21,9 @@ const TEST: &str = "/v1/webhooks/test-deliveries";
 const ATTEMPTS: usize = 10;
 
 /// Submits a video with a webhook and returns the job's id.
-async fn submit_video_with_webhook(mock: &Mock, words: &str) -> String {
+async fn submit_video_with_webhook(mock: &Mock, prompt: &str) -> String {
     let hook = json!({"mode": "webhook", "webhook_url": HOOK});
-    submit(&mock.open(), VIDEO, with(video_with_prompt(words), hook)).await
+    submit(&mock.open(), VIDEO, with(video_with_prompt(prompt), hook)).await
 }
 
 /// Returns the signing secret of the client's workspace.

@@ -1,15 +1,10 @@
 //! Webhook events of runs.
 
 use serde_json::{Value, json};
-use svc_tests::{Mock, Receiver, Reply, on_every_face, on_every_socket_face};
+use svc_tests::{Mock, Receiver, Reply, on_every_socket_face};
 
-use super::super::runs::{Kind, RUNS, instruction, receipt, start};
+use super::super::runs::{Kind, cancel_run, instruction, receipt, start, start_demo};
 use super::{ATTEMPTS, HOOK, advance_until_attempts, secret_of, text, wait_for_outcomes, with};
-
-on_every_face! {
-    a_run_without_a_webhook_has_nothing_to_redeliver,
-    a_run_in_flight_has_nothing_to_redeliver,
-}
 
 on_every_socket_face! {
     each_kind_of_run_sends_one_event_with_its_receipt,
@@ -17,14 +12,13 @@ on_every_socket_face! {
     a_degraded_run_sends_a_success_status,
     skipped_and_canceled_runs_send_events,
     a_receipt_above_1_mib_is_omitted,
-    a_large_receipt_of_a_failed_run_is_sent_as_failed,
     each_run_of_a_queue_sends_an_event,
     a_failed_delivery_does_not_change_the_run,
     the_event_of_a_run_can_be_redelivered,
 }
 
-async fn start_run_with_webhook(mock: &Mock, kind: Kind, words: &str) -> String {
-    let body = with(kind.body(words), json!({"webhook_url": HOOK}));
+async fn start_run_with_webhook(mock: &Mock, kind: Kind, prompt: &str) -> String {
+    let body = with(kind.body(prompt), json!({"webhook_url": HOOK}));
     start(&mock.developer(), kind.start(), body).await
 }
 
@@ -100,8 +94,9 @@ async fn skipped_and_canceled_runs_send_events(mock: Mock, receiver: Receiver) {
     let event = last_event(&mock, &receiver, 1).await;
     assert_eq!(event["payload"]["status"], "skipped");
     let id = start_run_with_webhook(&mock, Kind::Agent, "x").await;
-    let cancel = format!("{}/cancel", Kind::Agent.run(&id));
-    mock.developer().post_empty(&cancel).await.expect(200);
+    cancel_run(&mock.developer(), Kind::Agent, &id)
+        .await
+        .expect(200);
     mock.advance(0).await;
     let event = last_event(&mock, &receiver, 2).await;
     assert_eq!(event["event"], "agent.run.terminal");
@@ -111,7 +106,7 @@ async fn skipped_and_canceled_runs_send_events(mock: Mock, receiver: Receiver) {
 }
 
 /// Starts a run whose receipt exceeds the size limit of webhook payloads.
-async fn start_large_run(mock: &Mock, words: &str) -> String {
+async fn start_large_run(mock: &Mock, prompt: &str) -> String {
     let schema = json!({
         "type": "object",
         "properties": {
@@ -120,35 +115,25 @@ async fn start_large_run(mock: &Mock, words: &str) -> String {
         },
         "required": ["text"],
     });
-    let body = json!({"instruction": words, "output_schema": schema, "webhook_url": HOOK});
-    start(&mock.developer(), RUNS, body).await
+    let body = json!({"instruction": prompt, "output_schema": schema, "webhook_url": HOOK});
+    start_demo(&mock, body).await
 }
 
 async fn a_receipt_above_1_mib_is_omitted(mock: Mock, receiver: Receiver) {
-    let id = start_large_run(&mock, "x").await;
-    mock.advance(10).await;
-    let event = last_event(&mock, &receiver, 1).await;
-    assert_payload_omitted(&mock, &id, &event).await;
-    assert_eq!(event["status"], "OK");
-}
-
-async fn a_large_receipt_of_a_failed_run_is_sent_as_failed(mock: Mock, receiver: Receiver) {
-    let id = start_large_run(&mock, "[mock:fail=primary_output_missing]").await;
-    mock.advance(10).await;
-    let event = last_event(&mock, &receiver, 1).await;
-    assert_payload_omitted(&mock, &id, &event).await;
-    assert_eq!(
-        event["status"], "ERROR",
-        "the status of the run, not of the payload"
-    );
-}
-
-async fn assert_payload_omitted(mock: &Mock, id: &str, event: &Value) {
-    assert!(event["payload"].is_null());
-    assert_eq!(event["error"]["code"], "payload_too_large");
-    let read = receipt(mock, Kind::Format, id).await;
-    assert_eq!(event["error"]["result_url"], read["result_url"]);
-    assert!(read.to_string().len() > 1024 * 1024);
+    for (count, prompt, status) in [
+        (1, "x", "OK"),
+        (2, "[mock:fail=primary_output_missing]", "ERROR"),
+    ] {
+        let id = start_large_run(&mock, prompt).await;
+        mock.advance(10).await;
+        let event = last_event(&mock, &receiver, count).await;
+        assert_eq!(event["status"], status, "the status of the run");
+        assert!(event["payload"].is_null());
+        assert_eq!(event["error"]["code"], "payload_too_large");
+        let read = receipt(&mock, Kind::Format, &id).await;
+        assert_eq!(event["error"]["result_url"], read["result_url"]);
+        assert!(read.to_string().len() > 1024 * 1024);
+    }
 }
 
 async fn each_run_of_a_queue_sends_an_event(mock: Mock, receiver: Receiver) {
@@ -179,36 +164,9 @@ async fn a_failed_delivery_does_not_change_the_run(mock: Mock, receiver: Receive
     let read = receipt(&mock, Kind::Format, &id).await;
     assert_eq!(read["status"], "completed");
     let delivery = &read["webhook_delivery"];
-    let run_to_end = ["failed", "exhausted"].contains(&delivery["status"].as_str().unwrap());
-    assert!(run_to_end, "{delivery}");
+    let has_ended = ["failed", "exhausted"].contains(&delivery["status"].as_str().unwrap());
+    assert!(has_ended, "{delivery}");
     assert_eq!(delivery["last_status_code"], 500);
-}
-
-async fn redeliver(mock: &Mock, id: &str) -> svc_tests::Response {
-    let path = format!("/v1/format-runs/{id}/webhook/redeliver");
-    mock.developer().post_empty(&path).await
-}
-
-async fn a_run_without_a_webhook_has_nothing_to_redeliver(mock: Mock) {
-    let id = start(&mock.developer(), RUNS, instruction("x")).await;
-    mock.advance(10).await;
-    redeliver(&mock, &id)
-        .await
-        .expect_error(409, "webhook_not_configured");
-    redeliver(&mock, "run_none")
-        .await
-        .expect_error(404, "format_run_not_found");
-}
-
-async fn a_run_in_flight_has_nothing_to_redeliver(mock: Mock) {
-    let id = start_run_with_webhook(&mock, Kind::Format, "x").await;
-    redeliver(&mock, &id)
-        .await
-        .expect_error(409, "run_not_terminal");
-    mock.advance(9).await;
-    redeliver(&mock, &id)
-        .await
-        .expect_error(409, "run_not_terminal");
 }
 
 async fn the_event_of_a_run_can_be_redelivered(mock: Mock, receiver: Receiver) {
@@ -216,7 +174,8 @@ async fn the_event_of_a_run_can_be_redelivered(mock: Mock, receiver: Receiver) {
     mock.advance(10).await;
     let first = last_event(&mock, &receiver, 1).await;
     mock.advance(500).await;
-    redeliver(&mock, &id).await.expect(202);
+    let redeliver = format!("{}/webhook/redeliver", Kind::Format.run(&id));
+    mock.developer().post_empty(&redeliver).await.expect(202);
     mock.advance(0).await;
     let second = last_event(&mock, &receiver, 2).await;
     assert_eq!(second["event"], first["event"]);

@@ -1,9 +1,11 @@
 //! Signing secrets and their rotation.
 
 use serde_json::Value;
-use svc_tests::{Mock, Receiver, fingerprint, on_every_face, on_every_socket_face};
+use svc_tests::{
+    Delivery, Mock, Receiver, Reply, fingerprint, on_every_face, on_every_socket_face,
+};
 
-use super::{ROTATE, SECRET, secret_of, submit_video_with_webhook, text};
+use super::{ROTATE, SECRET, secret_of, submit_video_with_webhook, text, wait_for_outcomes};
 
 on_every_face! {
     the_secret_has_its_fingerprint,
@@ -77,7 +79,7 @@ async fn reset_restores_the_first_secret(mock: Mock) {
     assert_eq!(secret_of(&mock.developer()).await, before);
 }
 
-async fn next_delivery(mock: &Mock, receiver: &Receiver) -> svc_tests::Delivery {
+async fn next_delivery(mock: &Mock, receiver: &Receiver) -> Delivery {
     let before = receiver.deliveries().len();
     submit_video_with_webhook(mock, "a red fox").await;
     mock.advance(8).await;
@@ -120,14 +122,12 @@ async fn a_second_rotation_retires_the_oldest_secret(mock: Mock, receiver: Recei
 }
 
 async fn a_retry_assert_signed_with_what_is_good_at_its_time(mock: Mock, receiver: Receiver) {
-    use svc_tests::Reply;
-
     receiver.set_replies([Reply::Status(500), Reply::Status(204)]);
     let old = secret_of(&mock.developer()).await;
     next_delivery(&mock, &receiver)
         .await
         .assert_signed_with(&[&old]);
-    super::wait_for_outcomes(&mock, 1).await;
+    wait_for_outcomes(&mock, 1).await;
     let new = text(&rotate(&mock).await["secret"]);
     mock.advance(30).await;
     receiver.wait_for(2).await[1].assert_signed_with(&[&new, &old]);

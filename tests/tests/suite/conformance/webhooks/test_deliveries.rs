@@ -3,7 +3,7 @@
 use serde_json::json;
 use svc_tests::{Mock, Receiver, Reply, on_every_face, on_every_socket_face};
 
-use super::{TEST, secret_of, wait_for_outcomes};
+use super::{TEST, secret_of, submit_video_with_webhook, wait_for_outcomes};
 
 on_every_face! {
     a_public_url_is_required,
@@ -50,7 +50,7 @@ async fn a_test_event_is_signed(mock: Mock, receiver: Receiver) {
 }
 
 async fn a_test_event_contains_no_job(mock: Mock, receiver: Receiver) {
-    let id = super::submit_video_with_webhook(&mock, "a red fox").await;
+    let id = submit_video_with_webhook(&mock, "a red fox").await;
     mock.advance(8).await;
     receiver.wait_for(1).await;
     wait_for_outcomes(&mock, 1).await;
