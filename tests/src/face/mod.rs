@@ -36,7 +36,6 @@ impl Host {
 pub struct TransportError(String);
 
 impl TransportError {
-    #[expect(clippy::needless_pass_by_value, reason = "it is passed to map_err")]
     pub(crate) fn new(error: impl fmt::Display) -> Self {
         Self(error.to_string())
     }

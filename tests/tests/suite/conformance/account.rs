@@ -21,7 +21,7 @@ async fn public_routes_need_no_key(mock: Mock) {
     let clients = [
         mock.client(Host::Developer),
         mock.developer(),
-        mock.developer_as("nonsense"),
+        mock.developer_as("svc_invalid"),
         mock.developer_as("svc_open_demo"),
     ];
     for client in clients {
@@ -39,10 +39,10 @@ async fn public_routes_need_no_key(mock: Mock) {
 
 async fn public_routes_without_a_key_are_limited_by_address(mock: Mock) {
     let other = mock.client(Host::Developer);
-    let foreign = mock.developer_as("svc_open_demo");
+    let open_key = mock.developer_as("svc_open_demo");
     for _ in 0..240 {
         other.get("/v1/health").await.expect(200);
-        foreign.get("/v1/health").await.expect(200);
+        open_key.get("/v1/health").await.expect(200);
     }
     other.get_error("/v1/health", 429, "rate_limited").await;
     for _ in 0..120 {

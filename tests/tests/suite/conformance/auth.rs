@@ -62,8 +62,8 @@ async fn an_x_api_key_is_accepted(mock: Mock) {
 async fn two_credentials_at_once_are_rejected(mock: Mock) {
     for (bearer, api_key) in [
         ("svc_open_demo", "svc_open_demo"),
-        ("svc_open_demo", "nonsense"),
-        ("nonsense", "svc_open_demo"),
+        ("svc_open_demo", "svc_invalid"),
+        ("svc_invalid", "svc_open_demo"),
     ] {
         let client = mock.open_as(bearer).api_key(api_key);
         client.get_error("/v1/jobs", 401, "unauthorized").await;
@@ -87,12 +87,12 @@ async fn two_credentials_at_once_are_rejected(mock: Mock) {
             "authorization" => format!("Bearer {key}"),
             _ => key.to_owned(),
         };
-        for other in ["svc_open_demo", "nonsense"] {
-            let once = mock
+        for other in ["svc_open_demo", "svc_invalid"] {
+            let single = mock
                 .client(Host::Open)
                 .header(name, &value("svc_open_demo"));
-            let twice = once.header(name, &value(other));
-            twice.get_error("/v1/jobs", 401, "unauthorized").await;
+            let double = single.header(name, &value(other));
+            double.get_error("/v1/jobs", 401, "unauthorized").await;
         }
     }
     assert!(
@@ -112,7 +112,7 @@ async fn invalid_credentials_are_rejected(mock: Mock) {
     for value in [
         "",
         "Bearer",
-        "Bearer nonsense",
+        "Bearer svc_invalid",
         "Basic c3ZjX29wZW5fZGVtbzo=",
         "svc_open_demo",
         "Token svc_open_demo",
@@ -127,7 +127,7 @@ async fn invalid_credentials_are_rejected(mock: Mock) {
     }
     for value in [
         "",
-        "nonsense",
+        "svc_invalid",
         "Bearer svc_open_demo",
         "svc_open_demo\u{e9}",
     ] {

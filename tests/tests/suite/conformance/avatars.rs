@@ -42,9 +42,9 @@ async fn handles(mock: &Mock, list: &str) -> Vec<String> {
 
 async fn seeded_avatars_exist(mock: Mock) {
     for list in LISTS {
-        let found = handles(&mock, list).await;
+        let listed = handles(&mock, list).await;
         for handle in ["ada", "lin"] {
-            assert!(found.iter().any(|found| found == handle), "{list}");
+            assert!(listed.iter().any(|listed| listed == handle), "{list}");
         }
         for id in ["ava_ada", "ava_lin"] {
             let avatar = mock.developer().get_data(&format!("{list}/{id}")).await;
@@ -179,7 +179,7 @@ async fn quality_defaults_to_plus_and_sets_the_price(mock: Mock) {
 }
 
 async fn an_unknown_handle_is_rejected(mock: Mock) {
-    let body = with(talking_video_body(), json!({"avatar_handle": "nobody"}));
+    let body = with(talking_video_body(), json!({"avatar_handle": "unknown"}));
     mock.developer()
         .post(TALKING, body)
         .await
@@ -225,7 +225,7 @@ async fn avatar_model_aliases_accept_the_same_bodies(mock: Mock) {
         let path = format!("/v1/models/studio/{alias}/runs");
         let receipt = developer.post_data(&path, body.clone(), 202).await;
         assert_eq!(receipt["job"]["type"], kind, "{alias}");
-        let path = format!("/v1/models/nobody/{alias}/runs");
+        let path = format!("/v1/models/other/{alias}/runs");
         developer.post(&path, body).await.expect(404);
     }
 }
@@ -233,13 +233,13 @@ async fn avatar_model_aliases_accept_the_same_bodies(mock: Mock) {
 async fn the_avatar_catalog_is_searchable(mock: Mock) {
     let developer = mock.developer();
     let body = json!({"query": "presenter", "limit": 2});
-    let found = developer
+    let listed = developer
         .post("/v1/avatar-catalog/search", body)
         .await
         .expect(200)
         .items();
-    assert_eq!(found.len(), 2);
-    for avatar in found {
+    assert_eq!(listed.len(), 2);
+    for avatar in listed {
         let handle = text(&avatar["avatar_handle"]);
         let body = json!({"avatar_handle": handle, "script": "Hello."});
         developer.post(TALKING, body).await.expect(202);

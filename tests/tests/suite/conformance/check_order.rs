@@ -74,9 +74,9 @@ async fn the_size_is_checked_before_the_json(mock: Mock) {
     open.post_bytes(VIDEO, spaces(TOO_LARGE - 1))
         .await
         .expect_error(400, "invalid_request");
-    let mut whole = image().to_string().into_bytes();
-    whole.resize(TOO_LARGE - 1, b' ');
-    open.post_bytes(IMAGE, whole).await.expect(202);
+    let mut padded = image().to_string().into_bytes();
+    padded.resize(TOO_LARGE - 1, b' ');
+    open.post_bytes(IMAGE, padded).await.expect(202);
 }
 
 async fn the_json_is_checked_before_existence(mock: Mock) {

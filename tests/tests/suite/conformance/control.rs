@@ -159,11 +159,11 @@ async fn a_new_workspace_has_a_full_balance_and_its_own_plan(mock: Mock) {
         48_000
     );
     assert_eq!(available(&mock.open()).await, "0.8750");
-    let again = mock
+    let second_key = mock
         .create_key(json!({"kind": "open", "workspace": "ws_rich"}))
         .await;
-    assert_ne!(again, key);
-    submit(&mock.open_as(&again), VIDEO, video()).await;
+    assert_ne!(second_key, key);
+    submit(&mock.open_as(&second_key), VIDEO, video()).await;
     assert_eq!(available(&client).await, "0.8750");
 }
 
@@ -331,14 +331,14 @@ async fn the_journal_contains_no_credentials(mock: Mock) {
 }
 
 async fn jobs_of_all_workspaces_are_listed(mock: Mock) {
-    let ours = submit(&mock.open(), VIDEO, video()).await;
+    let first = submit(&mock.open(), VIDEO, video()).await;
     let key = mock
         .create_key(json!({"kind": "open", "workspace": "ws_new"}))
         .await;
-    let theirs = submit(&mock.open_as(&key), IMAGE, image()).await;
+    let second = submit(&mock.open_as(&key), IMAGE, image()).await;
     let jobs = mock.jobs().await;
     assert_eq!(jobs.len(), 2);
-    for id in [ours, theirs] {
+    for id in [first, second] {
         assert!(
             jobs.iter().any(|job| job["id"] == id.as_str()),
             "{id} in {jobs:?}"

@@ -60,10 +60,10 @@ async fn answers(client: &Client) -> Vec<Response> {
 
 async fn a_developer_key_is_required(mock: Mock) {
     let anonymous = mock.client(Host::Developer);
-    let foreign = mock.developer_as("svc_open_demo");
+    let open_key = mock.developer_as("svc_open_demo");
     let revoked = mock.client(Host::Developer).api_key("svc_revoked");
-    let two = mock.developer().api_key("svc_dev_demo");
-    for client in [anonymous, foreign, revoked, two] {
+    let two_keys = mock.developer().api_key("svc_dev_demo");
+    for client in [anonymous, open_key, revoked, two_keys] {
         for response in answers(&client).await {
             let error = response.expect_error(401, "unauthorized");
             assert_eq!(error["next_action"], "authenticate");
@@ -74,10 +74,8 @@ async fn a_developer_key_is_required(mock: Mock) {
 async fn no_scope_is_required(mock: Mock) {
     let client = mock.developer_as("svc_dev_noscope");
     for response in answers(&client).await {
-        assert!(
-            [200, 400, 404].contains(&response.status()),
-            "it is judged by what it asks for:\n{response:?}"
-        );
+        let status = response.status();
+        assert!([200, 400, 404].contains(&status), "{response:?}");
     }
 }
 

@@ -195,8 +195,11 @@ async fn a_job_reflects_its_status(mock: Mock) {
 
 async fn job_and_result_have_the_same_artifacts(mock: Mock) {
     let open = mock.open();
-    let pictures = with(image(), json!({"num_images": 3}));
-    for (path, body, kind, count) in [(VIDEO, video(), "video", 1), (IMAGE, pictures, "image", 3)] {
+    let three_images = with(image(), json!({"num_images": 3}));
+    for (path, body, kind, count) in [
+        (VIDEO, video(), "video", 1),
+        (IMAGE, three_images, "image", 3),
+    ] {
         let id = submit(&open, path, body).await;
         mock.advance(8).await;
         let result = job_result(&open, &id).await;
@@ -341,10 +344,10 @@ async fn both_surfaces_show_the_jobs_of_the_workspace(mock: Mock) {
     assert_eq!(status_of(&developer, &id).await, "queued");
     assert_eq!(job(&developer, &id).await["id"], id.as_str());
     mock.advance(8).await;
-    let ours = job_result(&mock.open(), &id).await;
+    let open_result = job_result(&mock.open(), &id).await;
     assert_eq!(
         job_result(&developer, &id).await["artifacts"],
-        ours["artifacts"]
+        open_result["artifacts"]
     );
     let listed = developer.get_items("/v1/jobs").await;
     assert!(listed.iter().any(|job| job["id"] == id.as_str()));

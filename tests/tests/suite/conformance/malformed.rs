@@ -32,7 +32,7 @@ fn bodies() -> Vec<(&'static str, Vec<u8>)> {
         format!(r#"{{"model":"video-l","prompt":"p","duration":2,{json}}}"#).into_bytes()
     };
     vec![
-        ("nothing", b"".to_vec()),
+        ("an empty body", b"".to_vec()),
         ("a zero byte", b"\0".to_vec()),
         ("no JSON", b"hello".to_vec()),
         ("a byte order mark", b"\xef\xbb\xbf{}".to_vec()),
@@ -394,8 +394,8 @@ async fn malformed_http_is_rejected(mock: Mock) {
         };
         let response = response.unwrap_or_default();
         let head = String::from_utf8_lossy(&response);
-        let refused = head.starts_with("HTTP/1.") && head.get(9..10) == Some("4");
-        assert!(response.is_empty() || refused, "{shown:?} got\n{head}");
+        let rejected = head.starts_with("HTTP/1.") && head.get(9..10) == Some("4");
+        assert!(response.is_empty() || rejected, "{shown:?} got\n{head}");
     }
     assert_alive(&mock).await;
 }

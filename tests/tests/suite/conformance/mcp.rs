@@ -93,24 +93,24 @@ async fn a_developer_key_is_required(mock: Mock) {
 
 async fn both_revisions_list_the_same_tools(mock: Mock) {
     let client = mock.developer();
-    let hello = json!({"protocolVersion": PREVIOUS, "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}});
-    let welcome = client
-        .post("/mcp", message("initialize", hello))
+    let initialize = json!({"protocolVersion": PREVIOUS, "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}});
+    let initialized = client
+        .post("/mcp", message("initialize", initialize))
         .await
         .expect(200)
         .json();
-    assert_eq!(welcome["result"]["protocolVersion"], PREVIOUS);
+    assert_eq!(initialized["result"]["protocolVersion"], PREVIOUS);
     let pong = send(&client, message("ping", json!({})))
         .await
         .expect(200)
         .json();
     assert_eq!(pong["result"], json!({}));
-    let found = send_current(&client, "server/discover", None, json!({}))
+    let discovery = send_current(&client, "server/discover", None, json!({}))
         .await
         .expect(200)
         .json();
     assert_eq!(
-        found["result"]["supportedVersions"],
+        discovery["result"]["supportedVersions"],
         json!([CURRENT, PREVIOUS])
     );
 
@@ -124,7 +124,7 @@ async fn both_revisions_list_the_same_tools(mock: Mock) {
         .json();
     assert_eq!(before["result"]["tools"], current["result"]["tools"]);
     let tools = before["result"]["tools"].as_array().unwrap();
-    let named = |name: &str| tools.iter().find(|tool| tool["name"] == name).unwrap();
+    let tool_named = |name: &str| tools.iter().find(|tool| tool["name"] == name).unwrap();
     for name in [
         "image_generate",
         "video_generate",
@@ -132,14 +132,17 @@ async fn both_revisions_list_the_same_tools(mock: Mock) {
         "format_run",
         "agent_completion",
     ] {
-        let tool = named(name);
+        let tool = tool_named(name);
         assert_eq!(
             tool["inputSchema"]["properties"]["max_spend_usd"]["type"], "number",
             "{name}"
         );
         assert_eq!(tool["annotations"]["readOnlyHint"], false, "{name}");
     }
-    assert_eq!(named("jobs_status")["annotations"]["readOnlyHint"], true);
+    assert_eq!(
+        tool_named("jobs_status")["annotations"]["readOnlyHint"],
+        true
+    );
 }
 
 async fn invalid_messages_are_protocol_errors(mock: Mock) {
@@ -168,13 +171,13 @@ async fn invalid_messages_are_protocol_errors(mock: Mock) {
         response["error"]["data"]["supported"],
         json!([CURRENT, PREVIOUS])
     );
-    let elsewhere = send_current(
+    let mismatch = send_current(
         &client,
         "tools/call",
         Some("balance"),
         json!({"name": "jobs_status"}),
     );
-    assert_eq!(elsewhere.await.expect(400).json()["error"]["code"], -32020);
+    assert_eq!(mismatch.await.expect(400).json()["error"]["code"], -32020);
     let site = client.header("origin", "https://evil.example");
     site.post("/mcp", message("ping", json!({})))
         .await
@@ -189,22 +192,22 @@ async fn a_notification_gets_no_response_body(mock: Mock) {
 
 async fn requests_count_as_reads_and_submits_as_writes(mock: Mock) {
     let client = mock.developer();
-    let writes_left = async || {
+    let remaining_writes = async || {
         let search = client
             .post("/v1/trending-videos/search", json!({"query": "x"}))
             .await;
         search.int_header("ratelimit-remaining")
     };
-    let before = writes_left().await;
+    let before = remaining_writes().await;
     let listed = send(&client, message("tools/list", json!({}))).await;
     assert_eq!(listed.int_header("ratelimit-limit"), 4800);
-    assert_eq!(writes_left().await, before - 1);
+    assert_eq!(remaining_writes().await, before - 1);
     let job = call_ok(&client, "image_generate", json!({"prompt": "x"})).await;
-    assert_eq!(writes_left().await, before - 3);
+    assert_eq!(remaining_writes().await, before - 3);
     for _ in 0..3 {
         call_ok(&client, "jobs_status", json!({"job_id": job["job_id"]})).await;
     }
-    assert_eq!(writes_left().await, before - 4);
+    assert_eq!(remaining_writes().await, before - 4);
 }
 
 async fn calls_above_max_spend_usd_are_rejected(mock: Mock) {
@@ -227,14 +230,14 @@ async fn calls_above_max_spend_usd_are_rejected(mock: Mock) {
 
 async fn an_idempotency_key_prevents_duplicate_jobs(mock: Mock) {
     let client = mock.developer();
-    let order = |prompt: &str| json!({"prompt": prompt, "idempotency_key": "order-1"});
-    let first = call_ok(&client, "music_generate", order("a waltz")).await;
-    let again = call_ok(&client, "music_generate", order("a waltz")).await;
-    assert_eq!(first["job_id"], again["job_id"]);
+    let arguments = |prompt: &str| json!({"prompt": prompt, "idempotency_key": "order-1"});
+    let first = call_ok(&client, "music_generate", arguments("a waltz")).await;
+    let replay = call_ok(&client, "music_generate", arguments("a waltz")).await;
+    assert_eq!(first["job_id"], replay["job_id"]);
     call_error(
         &client,
         "music_generate",
-        order("a march"),
+        arguments("a march"),
         "idempotency_conflict",
     )
     .await;

@@ -106,9 +106,12 @@ async fn videos_have_the_requested_duration_and_aspect_ratio(mock: Mock) {
         assert_eq!(file.header("content-type"), Some("video/mp4"));
         let movie = mp4(file.body());
         assert!((movie.seconds - seconds).abs() < 0.1, "{fields}: {movie:?}");
-        let picture = movie.video();
-        let found = f64::from(picture.width) / f64::from(picture.height);
-        assert!((found / ratio - 1.0).abs() < 0.02, "{fields}: {movie:?}");
+        let track = movie.video();
+        let actual_ratio = f64::from(track.width) / f64::from(track.height);
+        assert!(
+            (actual_ratio / ratio - 1.0).abs() < 0.02,
+            "{fields}: {movie:?}"
+        );
         assert!(movie.media_bytes > 0, "{movie:?}");
     }
 }
@@ -210,13 +213,13 @@ async fn if_none_match_with_the_etag_returns_304(mock: Mock) {
         .header("etag")
         .unwrap()
         .to_owned();
-    let again = media
+    let not_modified = media
         .clone()
         .header("if-none-match", &tag)
         .get(&path)
         .await
         .expect(304);
-    assert!(again.body().is_empty());
+    assert!(not_modified.body().is_empty());
     media
         .clone()
         .header("if-none-match", "\"stale\"")

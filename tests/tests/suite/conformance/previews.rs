@@ -67,8 +67,8 @@ async fn a_preview_can_be_turned_into_a_video(mock: Mock) {
     let video = text(&receipt["avatar_video"]["id"]);
     let video = developer.get(&format!("/v1/avatar-videos/{video}")).await;
     assert_eq!(video.expect(200).data()["avatar_handle"], "lin");
-    let none = format!("{PREVIEWS}/pre_none/generate-video");
-    developer.post_empty(&none).await.expect(404);
+    let unknown = format!("{PREVIEWS}/pre_none/generate-video");
+    developer.post_empty(&unknown).await.expect(404);
 }
 
 async fn captions_are_webvtt(mock: Mock) {
@@ -114,10 +114,10 @@ async fn resources_of_other_workspaces_are_not_found(mock: Mock) {
 async fn trending_videos_can_be_searched_and_downloaded(mock: Mock) {
     let developer = mock.developer();
     let body = json!({"query": "animals", "limit": 1});
-    let found = developer.post(TRENDING, body).await.expect(200).items();
-    assert_eq!(found.len(), 1);
-    assert!(found[0]["views"].as_u64() > Some(0));
-    let file = mock.download(&found[0]["url"]).await;
+    let videos = developer.post(TRENDING, body).await.expect(200).items();
+    assert_eq!(videos.len(), 1);
+    assert!(videos[0]["views"].as_u64() > Some(0));
+    let file = mock.download(&videos[0]["url"]).await;
     assert_eq!(file.header("content-type"), Some("video/mp4"));
     let body = json!({"query": "animals", "limit": 51});
     developer

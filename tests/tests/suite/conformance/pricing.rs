@@ -139,9 +139,9 @@ async fn default_values_are_priced(mock: Mock) {
             "{model}"
         );
     }
-    let speech = json!({"audio_url": AUDIO_URL, "image_url": IMAGE_URL});
+    let lip_sync = json!({"audio_url": AUDIO_URL, "image_url": IMAGE_URL});
     assert_eq!(
-        estimate(&open, "lipsync-s", speech).await["price_usd"],
+        estimate(&open, "lipsync-s", lip_sync).await["price_usd"],
         "0.2500"
     );
 }
@@ -184,9 +184,9 @@ async fn the_charge_equals_the_estimate(mock: Mock) {
     let open = mock.open();
     for (model, resolution, rate, min, max) in RATES {
         for count in [min, max] {
-            let asked = input(model, resolution, count);
-            let estimated = estimate(&open, model, asked.clone()).await;
-            let body = with(asked, json!({"model": model}));
+            let input_body = input(model, resolution, count);
+            let estimated = estimate(&open, model, input_body.clone()).await;
+            let body = with(input_body, json!({"model": model}));
             let receipt = open.post_data(router_path(model), body, 202).await;
             let id = text(&receipt["job"]["id"]);
             let job = job(&open, &id).await;

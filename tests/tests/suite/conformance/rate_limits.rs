@@ -105,8 +105,8 @@ async fn rejected_requests_count(mock: Mock) {
         (4_800, 4_799)
     );
     let developer = mock.open_as("svc_dev_demo");
-    let refused = developer.get("/v1/open/top-ups/top_x").await.expect(403);
-    assert_eq!(limit_and_remaining(&refused), (4_800, 4_799));
+    let rejected_response = developer.get("/v1/open/top-ups/top_x").await.expect(403);
+    assert_eq!(limit_and_remaining(&rejected_response), (4_800, 4_799));
 }
 
 async fn the_plan_sets_the_limits(mock: Mock) {
@@ -142,17 +142,17 @@ async fn the_demo_workspace_has_the_limits_of_its_plan(mock: Mock) {
 
 async fn writes_are_limited_per_minute(mock: Mock) {
     let open = mock.open();
-    for spent in 1..=120 {
+    for count in 1..=120 {
         assert_eq!(
             limit_and_remaining(&send_invalid_write(&open).await.expect(400)),
-            (120, 120 - spent)
+            (120, 120 - count)
         );
     }
-    let refused = send_invalid_write(&open).await;
-    assert_eq!(limit_and_remaining(&refused), (120, 0));
-    let wait = refused.int_header("retry-after");
+    let rejected_response = send_invalid_write(&open).await;
+    assert_eq!(limit_and_remaining(&rejected_response), (120, 0));
+    let wait = rejected_response.int_header("retry-after");
     assert!((1..=60).contains(&wait), "retry-after {wait}");
-    let error = refused.expect_error(429, "rate_limited");
+    let error = rejected_response.expect_error(429, "rate_limited");
     assert_eq!(error["details"]["scope"], "write");
     let read = open.get("/v1/jobs").await.expect(200);
     assert_eq!(limit_and_remaining(&read), (4_800, 4_799));
@@ -160,17 +160,20 @@ async fn writes_are_limited_per_minute(mock: Mock) {
 
 async fn reads_are_limited_per_minute(mock: Mock) {
     let open = mock.open();
-    for spent in 1..=4_800 {
+    for count in 1..=4_800 {
         let response = open.get("/v1/jobs/job_unknown/status").await;
         assert_eq!(
             limit_and_remaining(&response),
-            (4_800, 4_800 - spent),
+            (4_800, 4_800 - count),
             "{response:?}"
         );
     }
-    let refused = open.get("/v1/jobs").await;
-    assert!(refused.int_header("retry-after") >= 1, "{refused:?}");
-    let error = refused.expect_error(429, "rate_limited");
+    let rejected_response = open.get("/v1/jobs").await;
+    assert!(
+        rejected_response.int_header("retry-after") >= 1,
+        "{rejected_response:?}"
+    );
+    let error = rejected_response.expect_error(429, "rate_limited");
     assert_eq!(error["details"]["scope"], "read");
     send_invalid_write(&open).await.expect(400);
 }
@@ -235,13 +238,16 @@ async fn a_request_succeeds_after_retry_after(mock: Mock) {
 }
 
 async fn reads_without_a_key_are_limited_by_address(mock: Mock) {
-    let anonymous = mock.open_as("nonsense");
+    let anonymous = mock.open_as("svc_invalid");
     for _ in 0..480 {
         anonymous.get("/v1/jobs").await.expect(401);
     }
-    let refused = anonymous.get("/v1/jobs").await;
-    assert!(refused.int_header("retry-after") >= 1, "{refused:?}");
-    refused.expect_error(429, "rate_limited");
+    let rejected_response = anonymous.get("/v1/jobs").await;
+    assert!(
+        rejected_response.int_header("retry-after") >= 1,
+        "{rejected_response:?}"
+    );
+    rejected_response.expect_error(429, "rate_limited");
     mock.open().get("/v1/jobs").await.expect(200);
     anonymous.post(IMAGE, image()).await.expect(401);
     mock.advance(60).await;

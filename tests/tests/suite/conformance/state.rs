@@ -160,7 +160,7 @@ async fn the_same_seed_gives_the_same_responses(mock: Mock) {
 async fn an_invalid_state_is_rejected_and_changes_nothing(mock: Mock) {
     populate(&mock).await;
     let saved = mock.state().await;
-    let whole = saved.to_string();
+    let document = saved.to_string();
     let deep = "[".repeat(100_000);
     for document in [
         "",
@@ -169,7 +169,7 @@ async fn an_invalid_state_is_rejected_and_changes_nothing(mock: Mock) {
         "[]",
         "7",
         "\"state\"",
-        &whole[..whole.len() / 2],
+        &document[..document.len() / 2],
         &deep,
     ] {
         mock.put_state(document).await.expect(400);
@@ -198,20 +198,20 @@ async fn an_invalid_state_is_rejected_and_changes_nothing(mock: Mock) {
 }
 
 /// Collects the JSON pointers of all values without children.
-fn leaves(value: &Value, at: &str, found: &mut Vec<String>) {
+fn leaves(value: &Value, pointer: &str, pointers: &mut Vec<String>) {
     match value {
         Value::Object(fields) if !fields.is_empty() => {
             for (name, field) in fields {
                 let name = name.replace('~', "~0").replace('/', "~1");
-                leaves(field, &format!("{at}/{name}"), found);
+                leaves(field, &format!("{pointer}/{name}"), pointers);
             }
         }
         Value::Array(items) if !items.is_empty() => {
             for (index, item) in items.iter().enumerate() {
-                leaves(item, &format!("{at}/{index}"), found);
+                leaves(item, &format!("{pointer}/{index}"), pointers);
             }
         }
-        _ => found.push(at.to_owned()),
+        _ => pointers.push(pointer.to_owned()),
     }
 }
 

@@ -280,12 +280,12 @@ async fn a_replay_does_not_reopen_an_expired_top_up(mock: Mock) {
         .await;
     assert_eq!(replay["id"], created["id"]);
     assert_eq!(read(&keyed, &id).await["status"], "expired");
-    let fresh = create(
+    let second = create(
         &mock.open().idempotency_key("pay-2"),
         json!({"amount_usd_cents": 550}),
     )
     .await;
-    assert_ne!(fresh["id"], created["id"]);
+    assert_ne!(second["id"], created["id"]);
 }
 
 async fn refuse_directive_returns_payment_errors(mock: Mock) {

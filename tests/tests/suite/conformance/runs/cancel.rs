@@ -44,9 +44,9 @@ async fn cancel_is_idempotent(mock: Mock) {
         let before = receipt(&mock, kind, &id).await;
         mock.advance(1_000).await;
         assert_eq!(receipt(&mock, kind, &id).await, before);
-        let again = cancel(&mock, kind, &id).await;
-        assert_eq!(text(&again["status"]), "canceled");
-        assert_eq!(again["usage"], first["usage"]);
+        let second = cancel(&mock, kind, &id).await;
+        assert_eq!(text(&second["status"]), "canceled");
+        assert_eq!(second["usage"], first["usage"]);
         let path = format!("{}/cancel", kind.run(&id));
         mock.developer().post(&path, json!({})).await.expect(200);
         assert_eq!(mock.ledger().await, ledger);

@@ -85,7 +85,7 @@ async fn a_skipped_run_cannot_be_continued(mock: Mock) {
 
 async fn an_unknown_previous_run_is_rejected(mock: Mock) {
     let other = mock.developer_as("svc_dev_other");
-    let foreign = start(
+    let other_run = start(
         &other,
         "/v1/formats/studio/storyboard/runs",
         instruction("x"),
@@ -94,7 +94,7 @@ async fn an_unknown_previous_run_is_rejected(mock: Mock) {
     mock.advance(10).await;
     for (path, id) in [
         (RUNS, "run_none"),
-        ("/v1/formats/studio/storyboard/runs", &foreign),
+        ("/v1/formats/studio/storyboard/runs", &other_run),
     ] {
         post(&mock, path, json!({"previous_run_id": id}))
             .await
@@ -129,7 +129,7 @@ async fn formats_that_cannot_be_run_are_rejected(mock: Mock) {
         ("fmt_none", 404, "format_not_found"),
         ("fmt_archived", 404, "format_not_found"),
         ("demo/none", 404, "format_not_found"),
-        ("nobody/teaser", 404, "format_not_found"),
+        ("unknown/teaser", 404, "format_not_found"),
         ("studio/none", 404, "format_not_found"),
         ("fmt_inactive", 409, "format_inactive"),
         ("fmt_no_trigger", 409, "format_api_trigger_disabled"),

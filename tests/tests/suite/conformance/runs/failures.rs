@@ -79,8 +79,8 @@ async fn fail_directive_sets_the_code_and_its_details(mock: Mock) {
                 assert_eq!(billable(&receipt), 0, "{code}");
             }
             if code == "deliverable_missing" {
-                let none = receipt["artifacts"].as_array().unwrap().is_empty();
-                assert!(none, "{receipt}");
+                let is_empty = receipt["artifacts"].as_array().unwrap().is_empty();
+                assert!(is_empty, "{receipt}");
             }
             if code == "primary_output_missing" {
                 assert!(receipt["primary_output_key"].is_string(), "{receipt}");
@@ -197,7 +197,7 @@ async fn a_skipped_run_has_no_error(mock: Mock) {
         let receipt = receipt(&mock, kind, &id).await;
         assert_eq!(receipt["status"], "skipped");
         assert!(receipt["error"].is_null(), "{receipt}");
-        assert_eq!(billable(&receipt), 0, "a skipped run costs nothing");
+        assert_eq!(billable(&receipt), 0, "a skipped run is free");
     }
 }
 

@@ -133,8 +133,8 @@ async fn a_rejected_start_releases_its_key(mock: Mock) {
         ),
     ] {
         let keyed = mock.developer().idempotency_key(&format!("{path} {bad}"));
-        let refused = keyed.post(path, bad).await;
-        assert!(refused.status() >= 400, "{refused:?}");
+        let rejected = keyed.post(path, bad).await;
+        assert!(rejected.status() >= 400, "{rejected:?}");
         keyed.post(path, good.clone()).await.expect(202);
         keyed.post(path, good).await.expect(200);
     }
@@ -175,13 +175,13 @@ async fn a_key_expires_after_a_day(mock: Mock) {
 
 async fn keys_are_scoped_to_the_workspace(mock: Mock) {
     let path = "/v1/formats/studio/storyboard/runs";
-    let ours = mock.developer().idempotency_key("order-1");
-    let ours = ours.post_data(path, instruction("x"), 202).await;
-    let theirs = mock
+    let first = mock.developer().idempotency_key("order-1");
+    let first = first.post_data(path, instruction("x"), 202).await;
+    let second = mock
         .developer_as("svc_dev_other")
         .idempotency_key("order-1");
-    let theirs = theirs.post_data(path, instruction("x"), 202).await;
-    assert_ne!(theirs["run_id"], ours["run_id"]);
+    let second = second.post_data(path, instruction("x"), 202).await;
+    assert_ne!(second["run_id"], first["run_id"]);
 }
 
 async fn starts_without_a_key_create_separate_runs(mock: Mock) {

@@ -174,7 +174,7 @@ async fn pages_contain_all_runs(mock: Mock) {
         for _ in 0..5 {
             start_run(&mock, kind, "x").await;
         }
-        let whole = mock.developer().get_items(kind.list()).await;
+        let all_runs = mock.developer().get_items(kind.list()).await;
         let (mut paged, mut query) = (Vec::new(), String::from("?limit=2"));
         loop {
             let response = mock
@@ -189,6 +189,6 @@ async fn pages_contain_all_runs(mock: Mock) {
                 None => break,
             }
         }
-        assert_eq!(ids(&paged, "run_id"), ids(&whole, "run_id"), "{kind:?}");
+        assert_eq!(ids(&paged, "run_id"), ids(&all_runs, "run_id"), "{kind:?}");
     }
 }

@@ -77,19 +77,19 @@ async fn runs_of_other_workspaces_look_unknown(mock: Mock) {
     let other_workspace = mock.developer_as("svc_dev_other");
     for kind in Kind::ALL {
         let id = start_run(&mock, kind, "x").await;
-        for (unknown, foreign) in reads(kind, "run_none").into_iter().zip(reads(kind, &id)) {
+        for (unknown, other_run) in reads(kind, "run_none").into_iter().zip(reads(kind, &id)) {
             let code = not_found(kind);
             let mut unknown = other_workspace.get_error(&unknown, 404, &code).await;
-            let mut foreign = other_workspace.get_error(&foreign, 404, &code).await;
-            for error in [&mut unknown, &mut foreign] {
+            let mut other_run = other_workspace.get_error(&other_run, 404, &code).await;
+            for error in [&mut unknown, &mut other_run] {
                 error.as_object_mut().unwrap().remove("request_id");
-                let said = error
+                let normalized = error
                     .to_string()
                     .replace(&id, "ID")
                     .replace("run_none", "ID");
-                *error = json!(said);
+                *error = json!(normalized);
             }
-            assert_eq!(unknown, foreign);
+            assert_eq!(unknown, other_run);
         }
     }
     let items = json!({"items": [instruction("x")]});
@@ -125,9 +125,9 @@ async fn an_action_run_is_readable_under_its_action(mock: Mock) {
         .await;
     assert_eq!(alias["run_id"], read["run_id"]);
     assert_eq!(alias["status"], read["status"]);
-    let elsewhere = format!("/v1/actions/act_no_trigger/runs/{id}");
+    let other_action = format!("/v1/actions/act_no_trigger/runs/{id}");
     developer
-        .get_error(&elsewhere, 404, "action_run_not_found")
+        .get_error(&other_action, 404, "action_run_not_found")
         .await;
     developer
         .get_error("/v1/actions/act_none", 404, "action_not_found")
@@ -143,7 +143,7 @@ async fn formats_of_other_workspaces_are_not_found(mock: Mock) {
         "fmt_archived",
         "fmt_team",
         "demo/none",
-        "nobody/teaser",
+        "unknown/teaser",
     ] {
         for end in ["", "/runs"] {
             mock.developer()

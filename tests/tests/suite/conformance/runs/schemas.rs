@@ -41,8 +41,8 @@ async fn extreme_schemas_are_rejected(mock: Mock) {
         let body = with(instruction("x"), json!({"output_schema": case.schema}));
         let response = mock.developer().post(RUNS, body).await.expect(400);
         let code = response.code();
-        let told = ["output_schema_invalid", "invalid_request"].contains(&code.as_str());
-        assert!(told, "{}: {code}", case.name);
+        let is_expected = ["output_schema_invalid", "invalid_request"].contains(&code.as_str());
+        assert!(is_expected, "{}: {code}", case.name);
     }
     assert_no_runs(&mock).await;
 }

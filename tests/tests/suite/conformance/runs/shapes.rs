@@ -17,7 +17,7 @@ on_every_face! {
 
 /// Asserts that an object has the fields of a fixture, with the same JSON types unless one is null.
 #[track_caller]
-fn assert_same_fields(found: &Value, name: &str) {
+fn assert_same_fields(actual: &Value, name: &str) {
     let expected = answer_of(name);
     let names = |value: &Value| {
         value
@@ -27,9 +27,9 @@ fn assert_same_fields(found: &Value, name: &str) {
             .cloned()
             .collect::<Vec<_>>()
     };
-    assert_eq!(names(found), names(&expected), "{name}");
+    assert_eq!(names(actual), names(&expected), "{name}");
     for (field, expected) in expected.as_object().unwrap() {
-        let value = &found[field];
+        let value = &actual[field];
         let same = discriminant(value) == discriminant(expected);
         assert!(
             same || value.is_null() || expected.is_null(),

@@ -74,10 +74,10 @@ async fn runs_continue_after_a_restore(mock: Mock) {
         first.push(observe(&mock, &runs, &queue).await);
         mock.advance(3).await;
     }
-    let fresh = mock.start_another(Setup::default()).await;
-    for place in [&mock, &fresh] {
+    let second_mock = mock.start_another(Setup::default()).await;
+    for target in [&mock, &second_mock] {
         let put = Bytes::from(state.to_string());
-        place
+        target
             .control()
             .send("PUT", "/state", Some("application/json"), put)
             .await
@@ -88,7 +88,7 @@ async fn runs_continue_after_a_restore(mock: Mock) {
         mock.advance(3).await;
     }
     for (kind, id) in &runs {
-        let read = receipt(&fresh, *kind, id).await;
+        let read = receipt(&second_mock, *kind, id).await;
         assert_eq!(read["run_id"], *id.as_str());
     }
 }
@@ -107,14 +107,14 @@ async fn reset_removes_all_runs(mock: Mock) {
 }
 
 async fn the_same_seed_gives_the_same_runs(mock: Mock) {
-    let twin = mock.start_another(Setup::default()).await;
+    let second_mock = mock.start_another(Setup::default()).await;
     let (runs, queue) = populate(&mock).await;
-    let (twins, other) = populate(&twin).await;
+    let (twins, other) = populate(&second_mock).await;
     assert_eq!((&runs, &queue), (&twins, &other));
     for _ in 0..5 {
         let (mut one, mut two) = (
             observe(&mock, &runs, &queue).await,
-            observe(&twin, &runs, &queue).await,
+            observe(&second_mock, &runs, &queue).await,
         );
         for value in one.iter_mut().chain(&mut two) {
             // The ports of the hosts differ.
@@ -122,7 +122,7 @@ async fn the_same_seed_gives_the_same_runs(mock: Mock) {
         }
         assert_eq!(one, two);
         mock.advance(4).await;
-        twin.advance(4).await;
+        second_mock.advance(4).await;
     }
 }
 

@@ -30,8 +30,8 @@ async fn spend_rises_until_the_end_of_a_run(mock: Mock) {
         }
         assert!(seen.is_sorted(), "{kind:?}: {seen:?}");
         assert_eq!(*seen.last().unwrap(), 1_500_000, "{kind:?}");
-        let between = seen.iter().any(|spent| (1..1_500_000).contains(spent));
-        assert!(between, "{seen:?}");
+        let rises = seen.iter().any(|billed| (1..1_500_000).contains(billed));
+        assert!(rises, "{seen:?}");
         mock.advance(100_000).await;
         assert_eq!(billable(&receipt(&mock, kind, &id).await), 1_500_000);
     }
@@ -71,9 +71,9 @@ async fn the_ledger_matches_the_receipt_at_every_step(mock: Mock) {
             assert_ledger_matches(&mock, kind, &id).await;
             mock.advance(0.5).await;
         }
-        let spent = assert_ledger_matches(&mock, kind, &id).await;
+        let billed = assert_ledger_matches(&mock, kind, &id).await;
         let after = available(&mock.developer()).await;
-        assert_eq!(before - after, spent, "{prompt}");
+        assert_eq!(before - after, billed, "{prompt}");
     }
 }
 
@@ -85,18 +85,21 @@ async fn a_canceled_run_is_charged_for_its_progress(mock: Mock) {
         cancel_run(&mock.developer(), Kind::Format, &id)
             .await
             .expect(200);
-        let spent = assert_ledger_matches(&mock, Kind::Format, &id).await;
-        assert_eq!(spent == 0, is_free, "canceled after {seconds} s: {spent}");
-        assert!(spent <= before, "{spent} > {before}");
+        let billed = assert_ledger_matches(&mock, Kind::Format, &id).await;
+        assert_eq!(billed == 0, is_free, "canceled after {seconds} s: {billed}");
+        assert!(billed <= before, "{billed} > {before}");
         mock.advance(100).await;
-        assert_eq!(assert_ledger_matches(&mock, Kind::Format, &id).await, spent);
+        assert_eq!(
+            assert_ledger_matches(&mock, Kind::Format, &id).await,
+            billed
+        );
     }
 }
 
 async fn a_failed_run_is_charged_for_its_progress(mock: Mock) {
     let id = run_to_end(&mock, "[mock:cost=2][mock:fail=incomplete_assembly]").await;
-    let spent = assert_ledger_matches(&mock, Kind::Format, &id).await;
-    assert!(spent > 0 && spent <= 2_000_000, "{spent}");
+    let billed = assert_ledger_matches(&mock, Kind::Format, &id).await;
+    assert!(billed > 0 && billed <= 2_000_000, "{billed}");
 }
 
 async fn a_skipped_run_is_free(mock: Mock) {
@@ -124,7 +127,8 @@ async fn a_replay_is_not_charged(mock: Mock) {
 
 async fn a_run_is_billed_to_the_workspace_of_its_key(mock: Mock) {
     let other = mock.developer_as("svc_dev_other");
-    let (ours, theirs) = (available(&mock.developer()).await, available(&other).await);
+    let (our_balance, other_balance) =
+        (available(&mock.developer()).await, available(&other).await);
     let id = start(
         &other,
         &format!("{STORYBOARD}/runs"),
@@ -132,8 +136,8 @@ async fn a_run_is_billed_to_the_workspace_of_its_key(mock: Mock) {
     )
     .await;
     mock.advance(10).await;
-    assert_eq!(available(&mock.developer()).await, ours);
-    assert_eq!(available(&other).await, theirs - 2_000_000);
+    assert_eq!(available(&mock.developer()).await, our_balance);
+    assert_eq!(available(&other).await, other_balance - 2_000_000);
     assert_eq!(ledger_total(&other, "capture", &id).await, 2_000_000);
 }
 

@@ -113,9 +113,12 @@ async fn each_job_sends_its_own_event(mock: Mock, receiver: Receiver) {
         .into_iter()
         .map(|id| {
             let of_job = |delivery: &&Delivery| delivery.json()["job_id"] == *id.as_str();
-            let found: Vec<_> = deliveries.iter().filter(of_job).collect();
-            assert_eq!(found.len(), 1, "one event per job");
-            (text(&found[0].json()["event"]), found[0].path().to_owned())
+            let of_this_job: Vec<_> = deliveries.iter().filter(of_job).collect();
+            assert_eq!(of_this_job.len(), 1, "one event per job");
+            (
+                text(&of_this_job[0].json()["event"]),
+                of_this_job[0].path().to_owned(),
+            )
         })
         .collect();
     let query = "/svc?tenant=7";
