@@ -68,6 +68,11 @@ impl Client {
         self.get(path).await.expect(200).items()
     }
 
+    /// Sends a `GET` request and returns the JSON body of the `200` response.
+    pub async fn get_json(&self, path: &str) -> Value {
+        self.get(path).await.expect(200).json()
+    }
+
     /// Sends a `GET` request, asserts the error response, and returns its `error` object.
     pub async fn get_error(&self, path: &str, status: u16, code: &str) -> Value {
         self.get(path).await.expect_error(status, code)

@@ -134,12 +134,12 @@ impl Mock {
     }
 
     async fn control_list(&self, path: &str) -> Vec<Value> {
-        only_array(self.control().get(path).await.expect(200).json())
+        only_array(self.control().get_json(path).await)
     }
 
     /// Returns a snapshot of the state.
     pub async fn state(&self) -> Value {
-        self.control().get("/state").await.expect(200).json()
+        self.control().get_json("/state").await
     }
 
     /// Sends a document to `PUT /state`.

@@ -40,9 +40,7 @@ async fn a_submit_returns_a_receipt(mock: Mock) {
             assert!(receipt[url].is_string(), "{url} in {receipt}");
         }
         assert!(
-            receipt["next_poll_after_seconds"]
-                .as_f64()
-                .is_some_and(|wait| wait >= 0.0),
+            receipt["next_poll_after_seconds"].as_f64() >= Some(0.0),
             "{receipt}"
         );
     }
@@ -127,49 +125,35 @@ async fn advancing_the_clock_completes_all_due_jobs(mock: Mock) {
 async fn the_status_reports_terminal_jobs(mock: Mock) {
     let open = mock.open();
     let id = submit(&open, VIDEO, video()).await;
-    let path = format!("/v1/jobs/{id}/status");
-    for (step, status, done) in [
+    let status = async |id: &str| open.get_data(&format!("/v1/jobs/{id}/status")).await;
+    for (step, name, is_terminal) in [
         (0, "queued", false),
         (4, "processing", false),
         (4, "completed", true),
     ] {
         mock.advance(step).await;
-        let payload = open.get_data(&path).await;
+        let payload = status(&id).await;
         assert_eq!(payload["job_id"], id.as_str());
-        assert_eq!(payload["status"], status);
-        assert_eq!(payload["terminal"], done);
-        assert_eq!(payload["result_ready"], done);
-        assert!(
-            payload
-                .as_object()
-                .unwrap()
-                .contains_key("next_poll_after_seconds"),
-            "{payload}"
-        );
-        if !done {
-            assert!(
-                payload["next_poll_after_seconds"]
-                    .as_f64()
-                    .is_some_and(|wait| wait >= 0.0)
-            );
-        }
+        assert_eq!(payload["status"], name);
+        assert_eq!(payload["terminal"], is_terminal);
+        assert_eq!(payload["result_ready"], is_terminal);
+        let next_poll = payload.get("next_poll_after_seconds");
+        assert!(next_poll.is_some(), "{payload}");
+        let has_delay = next_poll.and_then(Value::as_f64) >= Some(0.0);
+        assert!(is_terminal || has_delay, "{payload}");
     }
-    for body in [video_with_prompt("[mock:fail]"), video()] {
-        let id = submit(&open, VIDEO, body).await;
+    for prompt in ["[mock:fail]", "a red fox"] {
+        let id = submit(&open, VIDEO, video_with_prompt(prompt)).await;
         cancel(&open, &id).await.expect(200);
-        let payload = open.get_data(&format!("/v1/jobs/{id}/status")).await;
-        assert_eq!(
-            (&payload["status"], &payload["terminal"]),
-            (&json!("canceled"), &json!(true))
-        );
+        let payload = status(&id).await;
+        assert_eq!(payload["status"], "canceled");
+        assert_eq!(payload["terminal"], true);
     }
     let id = submit(&open, VIDEO, video_with_prompt("[mock:fail]")).await;
     mock.advance(8).await;
-    let payload = open.get_data(&format!("/v1/jobs/{id}/status")).await;
-    assert_eq!(
-        (&payload["status"], &payload["terminal"]),
-        (&json!("failed"), &json!(true))
-    );
+    let payload = status(&id).await;
+    assert_eq!(payload["status"], "failed");
+    assert_eq!(payload["terminal"], true);
 }
 
 async fn a_job_reflects_its_status(mock: Mock) {
@@ -270,24 +254,12 @@ async fn a_failed_job_has_an_error(mock: Mock) {
 
 async fn fail_directive_sets_the_error_code(mock: Mock) {
     let open = mock.open();
-    let id = submit(
-        &open,
-        IMAGE,
-        with(
-            image(),
-            json!({"prompt": "[mock:fail=provider_unavailable]"}),
-        ),
-    )
-    .await;
+    let code = "provider_unavailable";
+    let body = with(image(), json!({"prompt": format!("[mock:fail={code}]")}));
+    let id = submit(&open, IMAGE, body).await;
     mock.advance(2).await;
-    assert_eq!(
-        job(&open, &id).await["error"]["code"],
-        "provider_unavailable"
-    );
-    assert_eq!(
-        job_result(&open, &id).await["error"]["code"],
-        "provider_unavailable"
-    );
+    assert_eq!(job(&open, &id).await["error"]["code"], code);
+    assert_eq!(job_result(&open, &id).await["error"]["code"], code);
 }
 
 async fn the_result_of_a_canceled_job_has_no_artifacts(mock: Mock) {
@@ -310,7 +282,7 @@ async fn assert_not_found(client: &Client, id: &str) {
             .await
             .expect(404);
     }
-    cancel(&client, &id).await.expect(404);
+    cancel(client, id).await.expect(404);
 }
 
 async fn an_unknown_job_is_not_found(mock: Mock) {
@@ -330,10 +302,7 @@ async fn an_unknown_job_is_not_found(mock: Mock) {
 
 async fn a_job_of_another_workspace_is_not_found(mock: Mock) {
     let id = submit(&mock.open(), VIDEO, video()).await;
-    let key = mock
-        .create_key(json!({"kind": "open", "workspace": "ws_elsewhere"}))
-        .await;
-    assert_not_found(&mock.open_as(&key), &id).await;
+    assert_not_found(&mock.new_open_client("ws_elsewhere").await, &id).await;
     assert_not_found(&mock.developer_as("svc_dev_other"), &id).await;
     assert_eq!(status_of(&mock.open(), &id).await, "queued");
 }

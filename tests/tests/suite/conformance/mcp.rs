@@ -30,6 +30,12 @@ async fn send(client: &Client, message: Value) -> Response {
     client.post("/mcp", message).await
 }
 
+/// Sends a request in the previous protocol revision and returns the body of the `200` response.
+async fn send_ok(client: &Client, method: &str, params: Value) -> Value {
+    let response = send(client, message(method, params)).await;
+    response.expect(200).json()
+}
+
 /// Sends a request in the current protocol revision.
 async fn send_current(
     client: &Client,
@@ -53,10 +59,7 @@ async fn send_current(
 
 async fn call(client: &Client, tool: &str, arguments: Value) -> Value {
     let params = json!({"name": tool, "arguments": arguments});
-    let response = send(client, message("tools/call", params))
-        .await
-        .expect(200);
-    response.json()["result"].take()
+    send_ok(client, "tools/call", params).await["result"].take()
 }
 
 /// Calls a tool successfully and returns the structured content.
@@ -100,10 +103,7 @@ async fn both_revisions_list_the_same_tools(mock: Mock) {
         .expect(200)
         .json();
     assert_eq!(initialized["result"]["protocolVersion"], PREVIOUS);
-    let pong = send(&client, message("ping", json!({})))
-        .await
-        .expect(200)
-        .json();
+    let pong = send_ok(&client, "ping", json!({})).await;
     assert_eq!(pong["result"], json!({}));
     let discovery = send_current(&client, "server/discover", None, json!({}))
         .await
@@ -114,16 +114,13 @@ async fn both_revisions_list_the_same_tools(mock: Mock) {
         json!([CURRENT, PREVIOUS])
     );
 
-    let before = send(&client, message("tools/list", json!({})))
-        .await
-        .expect(200)
-        .json();
+    let previous = send_ok(&client, "tools/list", json!({})).await;
     let current = send_current(&client, "tools/list", None, json!({}))
         .await
         .expect(200)
         .json();
-    assert_eq!(before["result"]["tools"], current["result"]["tools"]);
-    let tools = before["result"]["tools"].as_array().unwrap();
+    assert_eq!(previous["result"]["tools"], current["result"]["tools"]);
+    let tools = previous["result"]["tools"].as_array().unwrap();
     let tool_named = |name: &str| tools.iter().find(|tool| tool["name"] == name).unwrap();
     for name in [
         "image_generate",
@@ -178,8 +175,9 @@ async fn invalid_messages_are_protocol_errors(mock: Mock) {
         json!({"name": "jobs_status"}),
     );
     assert_eq!(mismatch.await.expect(400).json()["error"]["code"], -32020);
-    let site = client.header("origin", "https://evil.example");
-    site.post("/mcp", message("ping", json!({})))
+    let cross_origin = client.header("origin", "https://evil.example");
+    cross_origin
+        .post("/mcp", message("ping", json!({})))
         .await
         .expect(403);
 }
@@ -218,14 +216,9 @@ async fn calls_above_max_spend_usd_are_rejected(mock: Mock) {
     assert_eq!(error["details"]["max_spend_usd"], "0.0500");
     let run = json!({"instruction": "x", "generation_spend_cap_usd": 2, "max_spend_usd": 1});
     call_error(&client, "agent_completion", run, "max_spend_exceeded").await;
-    assert!(
-        mock.jobs().await.is_empty()
-            && mock
-                .ledger()
-                .await
-                .iter()
-                .all(|entry| entry["kind"] == "top_up")
-    );
+    assert!(mock.jobs().await.is_empty());
+    let ledger = mock.ledger().await;
+    assert!(ledger.iter().all(|entry| entry["kind"] == "top_up"));
 }
 
 async fn an_idempotency_key_prevents_duplicate_jobs(mock: Mock) {

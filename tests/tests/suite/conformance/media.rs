@@ -1,7 +1,7 @@
 //! The media host: files, range requests and entity tags.
 
 use serde_json::{Value, json};
-use svc_tests::{Host, Mock, Response, mp4, on_every_face, png_size};
+use svc_tests::{Client, Host, Mock, Response, mp4, on_every_face, png_size};
 
 use super::{IMAGE, VIDEO, image, job, job_result, submit, video, with};
 
@@ -36,14 +36,17 @@ async fn small_image_path(mock: &Mock) -> String {
     mock.path_of(Host::Media, &artifacts[0]["url"])
 }
 
-async fn fetch(mock: &Mock, artifact: &Value) -> Response {
-    mock.download(&artifact["url"]).await
+/// Requests a file with additional headers.
+async fn get_with(mock: &Mock, path: &str, headers: &[(&str, &str)]) -> Response {
+    let client = mock.client(Host::Media);
+    let add = |client: Client, (name, value): &(&str, &str)| client.header(name, value);
+    headers.iter().fold(client, add).get(path).await
 }
 
 async fn artifacts_can_be_downloaded_without_a_key(mock: Mock) {
     for (path, body) in [(IMAGE, image()), (VIDEO, video())] {
         let artifacts = generate(&mock, path, body).await;
-        let file = fetch(&mock, &artifacts[0]).await;
+        let file = mock.download(&artifacts[0]["url"]).await;
         assert_eq!(
             file.header("content-type"),
             artifacts[0]["content_type"].as_str()
@@ -80,7 +83,7 @@ async fn image_size_follows_resolution_and_aspect_ratio(mock: Mock) {
         ),
     ] {
         let artifacts = generate(&mock, IMAGE, with(image(), fields.clone())).await;
-        let file = fetch(&mock, &artifacts[0]).await;
+        let file = mock.download(&artifacts[0]["url"]).await;
         assert_eq!(file.header("content-type"), Some("image/png"));
         assert_eq!(png_size(file.body()), size, "{fields}");
     }
@@ -102,7 +105,7 @@ async fn videos_have_the_requested_duration_and_aspect_ratio(mock: Mock) {
         ),
     ] {
         let artifacts = generate(&mock, VIDEO, with(video(), fields.clone())).await;
-        let file = fetch(&mock, &artifacts[0]).await;
+        let file = mock.download(&artifacts[0]["url"]).await;
         assert_eq!(file.header("content-type"), Some("video/mp4"));
         let movie = mp4(file.body());
         assert!((movie.seconds - seconds).abs() < 0.1, "{fields}: {movie:?}");
@@ -119,7 +122,7 @@ async fn videos_have_the_requested_duration_and_aspect_ratio(mock: Mock) {
 async fn generate_audio_adds_an_audio_track(mock: Mock) {
     for (fields, sound) in [(json!({"generate_audio": true}), true), (json!({}), false)] {
         let artifacts = generate(&mock, VIDEO, with(video(), fields)).await;
-        let movie = mp4(fetch(&mock, &artifacts[0]).await.body());
+        let movie = mp4(mock.download(&artifacts[0]["url"]).await.body());
         assert_eq!(movie.has_audio(), sound, "{movie:?}");
     }
 }
@@ -137,10 +140,7 @@ async fn a_range_request_returns_its_bytes(mock: Mock) {
         ("bytes=-7".to_owned(), total - 7, last),
         ("bytes=10-99999999".to_owned(), 10, last),
     ] {
-        let part = media
-            .clone()
-            .header("range", &range)
-            .get(&path)
+        let part = get_with(&mock, &path, &[("range", &range)])
             .await
             .expect(206);
         assert_eq!(
@@ -163,12 +163,7 @@ async fn consecutive_ranges_form_the_file(mock: Mock) {
     while joined.len() < whole.body().len() {
         let range = format!("bytes={}-{}", joined.len(), joined.len() + step - 1);
         let tag = whole.header("etag").unwrap();
-        let part = media
-            .clone()
-            .header("range", &range)
-            .header("if-range", tag)
-            .get(&path)
-            .await;
+        let part = get_with(&mock, &path, &[("range", &range), ("if-range", tag)]).await;
         joined.extend_from_slice(part.expect(206).body());
     }
     assert_eq!(joined, whole.body()[..]);
@@ -179,10 +174,7 @@ async fn an_unsatisfiable_range_is_rejected(mock: Mock) {
     let media = mock.client(Host::Media);
     let total = media.get(&path).await.expect(200).body().len();
     for range in [format!("bytes={total}-"), "bytes=99999999-".to_owned()] {
-        let response = media
-            .clone()
-            .header("range", &range)
-            .get(&path)
+        let response = get_with(&mock, &path, &[("range", &range)])
             .await
             .expect(416);
         assert_eq!(
@@ -196,36 +188,19 @@ async fn if_range_with_a_stale_etag_returns_the_whole_file(mock: Mock) {
     let path = small_image_path(&mock).await;
     let media = mock.client(Host::Media);
     let whole = media.get(&path).await.expect(200);
-    let stale = media
-        .clone()
-        .header("range", "bytes=4-11")
-        .header("if-range", "\"stale\"");
-    assert_eq!(stale.get(&path).await.expect(200).body(), whole.body());
+    let headers = [("range", "bytes=4-11"), ("if-range", "\"stale\"")];
+    let response = get_with(&mock, &path, &headers).await.expect(200);
+    assert_eq!(response.body(), whole.body());
 }
 
 async fn if_none_match_with_the_etag_returns_304(mock: Mock) {
     let path = small_image_path(&mock).await;
-    let media = mock.client(Host::Media);
-    let tag = media
-        .get(&path)
-        .await
-        .expect(200)
-        .header("etag")
-        .unwrap()
-        .to_owned();
-    let not_modified = media
-        .clone()
-        .header("if-none-match", &tag)
-        .get(&path)
-        .await
-        .expect(304);
-    assert!(not_modified.body().is_empty());
-    media
-        .clone()
-        .header("if-none-match", "\"stale\"")
-        .get(&path)
-        .await
-        .expect(200);
+    let whole = get_with(&mock, &path, &[]).await.expect(200);
+    let tag = whole.header("etag").unwrap();
+    let not_modified = get_with(&mock, &path, &[("if-none-match", tag)]).await;
+    assert!(not_modified.expect(304).body().is_empty());
+    let stale = [("if-none-match", "\"stale\"")];
+    get_with(&mock, &path, &stale).await.expect(200);
 }
 
 async fn head_returns_headers_only(mock: Mock) {

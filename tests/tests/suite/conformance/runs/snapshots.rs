@@ -25,7 +25,7 @@ async fn populate(mock: &Mock) -> (Vec<(Kind, String)>, String) {
         mock.advance(3).await;
     }
     let with_webhook = with(instruction("[mock:cost=0.5]"), json!({"webhook_url": HOOK}));
-    runs.push((Kind::Format, start_demo(&mock, with_webhook).await));
+    runs.push((Kind::Format, start_demo(mock, with_webhook).await));
     runs.push((
         Kind::Format,
         start_run(mock, Kind::Format, "[mock:fail=mcp_unavailable]").await,
@@ -68,7 +68,7 @@ async fn observe(mock: &Mock, runs: &[(Kind, String)], queue: &str) -> Vec<Value
 
 async fn runs_continue_after_a_restore(mock: Mock) {
     let (runs, queue) = populate(&mock).await;
-    let state = mock.control().get("/state").await.expect(200).json();
+    let state = mock.control().get_json("/state").await;
     let mut first = Vec::new();
     for _ in 0..12 {
         first.push(observe(&mock, &runs, &queue).await);

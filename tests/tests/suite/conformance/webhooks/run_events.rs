@@ -116,7 +116,7 @@ async fn start_large_run(mock: &Mock, prompt: &str) -> String {
         "required": ["text"],
     });
     let body = json!({"instruction": prompt, "output_schema": schema, "webhook_url": HOOK});
-    start_demo(&mock, body).await
+    start_demo(mock, body).await
 }
 
 async fn a_receipt_above_1_mib_is_omitted(mock: Mock, receiver: Receiver) {
