@@ -38,17 +38,17 @@ async fn public_routes_need_no_key(mock: Mock) {
 }
 
 async fn public_routes_without_a_key_are_limited_by_address(mock: Mock) {
-    let other = mock.client(Host::Developer);
+    let anonymous = mock.client(Host::Developer);
     let open_key = mock.developer_as("svc_open_demo");
     for _ in 0..240 {
-        other.get("/v1/health").await.expect(200);
+        anonymous.get("/v1/health").await.expect(200);
         open_key.get("/v1/health").await.expect(200);
     }
-    other.get_error("/v1/health", 429, "rate_limited").await;
+    anonymous.get_error("/v1/health", 429, "rate_limited").await;
     for _ in 0..120 {
-        other.post("/v1/bgm/pick", json!({})).await.expect(200);
+        anonymous.post("/v1/bgm/pick", json!({})).await.expect(200);
     }
-    other
+    anonymous
         .post_error("/v1/bgm/pick", json!({}), 429, "rate_limited")
         .await;
     mock.developer().get("/v1/health").await.expect(200);

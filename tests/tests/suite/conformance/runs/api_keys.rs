@@ -1,11 +1,11 @@
 //! The keys that may start runs.
 
 use serde_json::json;
-use svc_tests::{Client, Mock, on_every_face};
+use svc_tests::{Mock, on_every_face};
 
 use super::{
-    BULK, COMPLETIONS, Kind, RUNS, STORYBOARD, assert_no_runs, cancel_run, instruction, start,
-    start_demo, text,
+    BULK, COMPLETIONS, Kind, RUNS, RUNS_BY_SLUG, STORYBOARD_RUNS, assert_no_runs, cancel_run,
+    instruction, start, start_demo, text,
 };
 
 on_every_face! {
@@ -18,16 +18,12 @@ on_every_face! {
     scopes_are_checked_before_the_format,
 }
 
-fn with_key(mock: &Mock, key: &str) -> Client {
-    mock.developer_as(key)
-}
-
 async fn service_accounts_cannot_run_formats_or_completions(mock: Mock) {
-    let account = with_key(&mock, "svc_sa_demo");
+    let account = mock.developer_as("svc_sa_demo");
     for (path, body) in [
         (RUNS, instruction("x")),
-        ("/v1/formats/demo/teaser/runs", instruction("x")),
-        ("/v1/formats/studio/storyboard/runs", instruction("x")),
+        (RUNS_BY_SLUG, instruction("x")),
+        (STORYBOARD_RUNS, instruction("x")),
         (BULK, json!({"items": [instruction("x")]})),
         (
             "/v1/formats/demo/teaser/bulk-runs",
@@ -48,7 +44,7 @@ async fn service_accounts_cannot_run_formats_or_completions(mock: Mock) {
 }
 
 async fn service_accounts_can_use_other_operations(mock: Mock) {
-    let account = with_key(&mock, "svc_sa_demo");
+    let account = mock.developer_as("svc_sa_demo");
     let id = start_demo(&mock, instruction("x")).await;
     for path in [
         "/v1/formats",
@@ -67,15 +63,15 @@ async fn a_team_format_requires_a_team_key(mock: Mock) {
     mock.developer()
         .post_error(runs, instruction("x"), 403, "workspace_key_required")
         .await;
-    start(&with_key(&mock, "svc_team_demo"), runs, instruction("x")).await;
+    start(&mock.developer_as("svc_team_demo"), runs, instruction("x")).await;
     // The key of a team has access only to the Formats that the team was granted.
-    with_key(&mock, "svc_team_demo")
+    mock.developer_as("svc_team_demo")
         .post_error(RUNS, instruction("x"), 404, "format_not_found")
         .await;
 }
 
 async fn team_runs_are_private_to_the_team(mock: Mock) {
-    let team = with_key(&mock, "svc_team_demo");
+    let team = mock.developer_as("svc_team_demo");
     let id = start(&team, "/v1/formats/fmt_team/runs", instruction("x")).await;
     let path = Kind::Format.run(&id);
     assert_eq!(team.get_data(&path).await["run_id"], *id.as_str());
@@ -88,16 +84,16 @@ async fn team_runs_are_private_to_the_team(mock: Mock) {
 
 async fn any_key_can_run_first_party_formats(mock: Mock) {
     for key in ["svc_dev_demo", "svc_dev_other", "svc_team_demo"] {
-        let client = with_key(&mock, key);
-        let id = start(&client, &format!("{STORYBOARD}/runs"), instruction("x")).await;
+        let client = mock.developer_as(key);
+        let id = start(&client, STORYBOARD_RUNS, instruction("x")).await;
         client.get(&Kind::Format.run(&id)).await.expect(200);
-        let runs = client.get_items(&format!("{STORYBOARD}/runs")).await;
+        let runs = client.get_items(STORYBOARD_RUNS).await;
         assert_eq!(runs.len(), 1, "{key}");
     }
 }
 
 async fn open_keys_cannot_start_runs(mock: Mock) {
-    let open = with_key(&mock, "svc_open_demo");
+    let open = mock.developer_as("svc_open_demo");
     for kind in Kind::ALL {
         open.post_error(kind.start(), kind.body("x"), 401, "unauthorized")
             .await;
@@ -109,7 +105,7 @@ async fn open_keys_cannot_start_runs(mock: Mock) {
 }
 
 async fn scopes_are_checked_before_the_format(mock: Mock) {
-    let no_scopes = with_key(&mock, "svc_dev_noscope");
+    let no_scopes = mock.developer_as("svc_dev_noscope");
     for path in [
         RUNS,
         "/v1/formats/fmt_none/runs",

@@ -4,8 +4,8 @@ use serde_json::json;
 use svc_tests::{Mock, on_every_face};
 
 use super::{
-    BULK, DEMO_BY_SLUG, Kind, MEDIA, RUNS, cancel_run, instruction, receipt, run_to_end, start,
-    start_demo, start_run, with,
+    BULK, Kind, MEDIA_RUNS, RUNS, RUNS_BY_SLUG, cancel_run, instruction, receipt, run_to_end,
+    start, start_demo, start_run, with,
 };
 
 on_every_face! {
@@ -32,8 +32,7 @@ async fn a_run_can_be_continued_by_slug(mock: Mock) {
         instruction("and now in blue"),
         json!({"previous_run_id": first}),
     );
-    let path = format!("{DEMO_BY_SLUG}/runs");
-    let second = start(&mock.developer(), &path, body).await;
+    let second = start(&mock.developer(), RUNS_BY_SLUG, body).await;
     assert_ne!(second, first);
 }
 
@@ -51,16 +50,14 @@ async fn runs_are_concurrent_by_default(mock: Mock) {
 
 async fn on_active_run_considers_only_the_same_format(mock: Mock) {
     let developer = mock.developer();
-    let media_runs = format!("{MEDIA}/runs");
-    let runs_by_slug = format!("{DEMO_BY_SLUG}/runs");
     let exclusive = with(instruction("x"), json!({"on_active_run": "reject"}));
     start_run(&mock, Kind::Action, "x").await;
     start_run(&mock, Kind::Agent, "x").await;
-    start(&developer, &media_runs, instruction("x")).await;
+    start(&developer, MEDIA_RUNS, instruction("x")).await;
     let id = start(&developer, RUNS, exclusive.clone()).await;
     for second in [0, 1, 8] {
         mock.advance(second).await;
-        for path in [RUNS, &runs_by_slug] {
+        for path in [RUNS, RUNS_BY_SLUG] {
             let body = exclusive.clone();
             developer
                 .post_error(path, body, 409, "format_run_in_progress")
@@ -69,7 +66,7 @@ async fn on_active_run_considers_only_the_same_format(mock: Mock) {
     }
     let concurrent = start(&developer, RUNS, instruction("concurrent")).await;
     mock.advance(1).await;
-    start(&developer, &media_runs, exclusive.clone()).await;
+    start(&developer, MEDIA_RUNS, exclusive.clone()).await;
     cancel_run(&developer, Kind::Format, &concurrent)
         .await
         .expect(200);

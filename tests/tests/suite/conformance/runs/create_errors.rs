@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use svc_tests::{Mock, Response, on_every_face};
 
 use super::{
-    BULK, COMPLETIONS, DEMO, DEMO_BY_SLUG, Kind, RUNS, assert_no_runs, instruction, run_to_end,
-    start, start_demo, start_run, with,
+    BULK, COMPLETIONS, DEMO, DEMO_BY_SLUG, Kind, MEDIA_RUNS, RUNS, RUNS_BY_SLUG, STORYBOARD_RUNS,
+    assert_no_runs, instruction, run_to_end, start, start_demo, start_run, with,
 };
 
 on_every_face! {
@@ -67,7 +67,7 @@ async fn unknown_parameters_are_rejected_with_a_suggestion(mock: Mock) {
 async fn a_previous_run_of_another_format_is_rejected(mock: Mock) {
     let id = run_to_end(&mock, "x").await;
     let body = json!({"previous_run_id": id});
-    post(&mock, "/v1/formats/fmt_media/runs", body)
+    post(&mock, MEDIA_RUNS, body)
         .await
         .expect_error(400, "previous_run_format_mismatch");
 }
@@ -85,17 +85,9 @@ async fn a_skipped_run_cannot_be_continued(mock: Mock) {
 
 async fn an_unknown_previous_run_is_rejected(mock: Mock) {
     let other = mock.developer_as("svc_dev_other");
-    let other_run = start(
-        &other,
-        "/v1/formats/studio/storyboard/runs",
-        instruction("x"),
-    )
-    .await;
+    let other_run = start(&other, STORYBOARD_RUNS, instruction("x")).await;
     mock.advance(10).await;
-    for (path, id) in [
-        (RUNS, "run_none"),
-        ("/v1/formats/studio/storyboard/runs", &other_run),
-    ] {
+    for (path, id) in [(RUNS, "run_none"), (STORYBOARD_RUNS, &other_run)] {
         post(&mock, path, json!({"previous_run_id": id}))
             .await
             .expect_error(404, "previous_run_not_found");
@@ -115,7 +107,7 @@ async fn an_active_run_cannot_be_continued(mock: Mock) {
 }
 
 async fn a_run_without_funds_is_rejected(mock: Mock) {
-    for path in [RUNS, "/v1/formats/demo/teaser/runs"] {
+    for path in [RUNS, RUNS_BY_SLUG] {
         let error = post(&mock, path, instruction("x"))
             .await
             .expect_error(402, "insufficient_credits");
@@ -181,7 +173,7 @@ async fn a_key_in_use_can_be_retried_after_a_second(mock: Mock) {
 async fn a_body_over_4_mib_is_too_large(mock: Mock) {
     let limit = 4 * 1024 * 1024;
     let empty = instruction("").to_string().len();
-    for path in [RUNS, "/v1/formats/demo/teaser/runs", BULK] {
+    for path in [RUNS, RUNS_BY_SLUG, BULK] {
         let body = instruction(&"x".repeat(limit + 1 - empty)).to_string();
         let body = Bytes::from(body);
         assert_eq!(body.len(), limit + 1);

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 use svc_tests::{Mock, on_every_face};
 
 use super::{
-    Kind, MEDIA, RUNS, billable, instruction, receipt, run_result, run_to_end, start, start_run,
-    with,
+    Kind, MEDIA_RUNS, RUNS, billable, instruction, receipt, run_result, run_to_end, start,
+    start_run, with,
 };
 
 on_every_face! {
@@ -58,7 +58,7 @@ const CODES: [Row; 10] = [
 ];
 
 async fn fail_directive_sets_the_code_and_its_details(mock: Mock) {
-    for format in ["/v1/formats/fmt_media/runs", RUNS] {
+    for format in [MEDIA_RUNS, RUNS] {
         for (code, has_valid_details) in CODES {
             let id = start(
                 &mock.developer(),
@@ -202,12 +202,7 @@ async fn a_skipped_run_has_no_error(mock: Mock) {
 }
 
 async fn a_completed_run_has_its_primary_output(mock: Mock) {
-    let id = start(
-        &mock.developer(),
-        &format!("{MEDIA}/runs"),
-        instruction("x"),
-    )
-    .await;
+    let id = start(&mock.developer(), MEDIA_RUNS, instruction("x")).await;
     mock.advance(10).await;
     let receipt = receipt(&mock, Kind::Format, &id).await;
     assert_eq!(receipt["status"], "completed");

@@ -3,7 +3,10 @@
 use serde_json::{Value, json};
 use svc_tests::{Mock, on_every_face};
 
-use super::{BULK, COMPLETIONS, Kind, RUNS, instruction, start_run, status, text, with};
+use super::{
+    BULK, COMPLETIONS, Kind, MEDIA_RUNS, RUNS, RUNS_BY_SLUG, STORYBOARD_RUNS, instruction,
+    start_run, status, text, with,
+};
 
 on_every_face! {
     a_replay_returns_the_original_receipt,
@@ -43,11 +46,8 @@ async fn a_replay_returns_the_original_receipt(mock: Mock) {
 
 async fn id_and_slug_of_a_format_share_keys(mock: Mock) {
     for (id, slug) in [
-        (RUNS, "/v1/formats/demo/teaser/runs"),
-        (
-            "/v1/formats/fmt_storyboard/runs",
-            "/v1/formats/studio/storyboard/runs",
-        ),
+        (RUNS, RUNS_BY_SLUG),
+        ("/v1/formats/fmt_storyboard/runs", STORYBOARD_RUNS),
     ] {
         for (first, second) in [(id, slug), (slug, id)] {
             let keyed = mock.developer().idempotency_key(first);
@@ -66,11 +66,7 @@ async fn id_and_slug_of_a_format_share_keys(mock: Mock) {
 async fn keys_are_scoped_to_the_format_and_the_operation(mock: Mock) {
     let keyed = mock.developer().idempotency_key("order-1");
     let mut ids = Vec::new();
-    for path in [
-        RUNS,
-        "/v1/formats/fmt_media/runs",
-        "/v1/formats/studio/storyboard/runs",
-    ] {
+    for path in [RUNS, MEDIA_RUNS, STORYBOARD_RUNS] {
         ids.push(text(
             &keyed.post_data(path, instruction("x"), 202).await["run_id"],
         ));
@@ -174,7 +170,7 @@ async fn a_key_expires_after_a_day(mock: Mock) {
 }
 
 async fn keys_are_scoped_to_the_workspace(mock: Mock) {
-    let path = "/v1/formats/studio/storyboard/runs";
+    let path = STORYBOARD_RUNS;
     let first = mock.developer().idempotency_key("order-1");
     let first = first.post_data(path, instruction("x"), 202).await;
     let second = mock
@@ -195,11 +191,7 @@ async fn concurrent_retries_create_one_run(mock: Mock) {
     let mut calls = tokio::task::JoinSet::new();
     for index in 0..12 {
         let keyed = mock.developer().idempotency_key("order-1");
-        let path = if index % 2 == 0 {
-            RUNS
-        } else {
-            "/v1/formats/demo/teaser/runs"
-        };
+        let path = if index % 2 == 0 { RUNS } else { RUNS_BY_SLUG };
         calls.spawn(async move { keyed.post(path, instruction("x")).await });
     }
     let responses = calls.join_all().await;

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use svc_tests::{Mock, on_every_face};
 
-use super::{DEMO, DEMO_BY_SLUG, Kind, MEDIA, instruction, start, start_run, text};
+use super::{DEMO, DEMO_BY_SLUG, Kind, MEDIA, MEDIA_RUNS, instruction, start, start_run, text};
 
 on_every_face! {
     runs_are_listed_newest_first,
@@ -38,7 +38,7 @@ async fn runs_are_listed_newest_first(mock: Mock) {
 async fn run_lists_are_limited_to_their_format_or_action(mock: Mock) {
     let developer = mock.developer();
     let demo = start(&developer, &format!("{DEMO}/runs"), instruction("x")).await;
-    let media = start(&developer, &format!("{MEDIA}/runs"), instruction("x")).await;
+    let media = start(&developer, MEDIA_RUNS, instruction("x")).await;
     for (path, expected) in [
         (format!("{DEMO}/runs"), vec![demo.clone()]),
         (format!("{DEMO_BY_SLUG}/runs"), vec![demo]),

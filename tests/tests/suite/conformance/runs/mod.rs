@@ -32,6 +32,9 @@ const DEMO_BY_SLUG: &str = "/v1/formats/demo/teaser";
 const MEDIA: &str = "/v1/formats/fmt_media";
 const STORYBOARD: &str = "/v1/formats/studio/storyboard";
 pub(super) const RUNS: &str = "/v1/formats/fmt_demo/runs";
+const RUNS_BY_SLUG: &str = "/v1/formats/demo/teaser/runs";
+const MEDIA_RUNS: &str = "/v1/formats/fmt_media/runs";
+const STORYBOARD_RUNS: &str = "/v1/formats/studio/storyboard/runs";
 const BULK: &str = "/v1/formats/fmt_demo/bulk-runs";
 const COMPLETIONS: &str = "/v1/agent/completions";
 
@@ -171,12 +174,7 @@ async fn available(client: &Client) -> u64 {
 
 /// Asserts that the demo workspace has neither runs nor ledger entries of runs.
 async fn assert_no_runs(mock: &Mock) {
-    for path in [
-        RUNS,
-        "/v1/formats/fmt_media/runs",
-        "/v1/agent-runs",
-        Kind::Action.list(),
-    ] {
+    for path in [RUNS, MEDIA_RUNS, "/v1/agent-runs", Kind::Action.list()] {
         let runs = mock.developer().get_items(path).await;
         assert!(runs.is_empty(), "{path}: {runs:?}");
     }

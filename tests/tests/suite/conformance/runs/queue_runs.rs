@@ -3,7 +3,9 @@
 use serde_json::{Value, json};
 use svc_tests::{Host, Mock, on_every_face};
 
-use super::{BULK, Kind, RUNS, STORYBOARD, cancel_run, instruction, receipt, text, with};
+use super::{
+    BULK, Kind, RUNS, RUNS_BY_SLUG, STORYBOARD, cancel_run, instruction, receipt, text, with,
+};
 
 on_every_face! {
     a_queue_has_a_status_url,
@@ -54,10 +56,7 @@ async fn runs_of_a_queue_are_listed_with_the_format(mock: Mock) {
     mock.advance(1_000).await;
     let listed = mock.developer().get_items(RUNS).await;
     assert_eq!(listed.len(), 3);
-    let by_slug = mock
-        .developer()
-        .get_items("/v1/formats/demo/teaser/runs")
-        .await;
+    let by_slug = mock.developer().get_items(RUNS_BY_SLUG).await;
     assert_eq!(by_slug, listed);
 }
 

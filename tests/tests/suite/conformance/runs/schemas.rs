@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use svc_tests::{Mock, on_every_face};
 
-use super::{BULK, Kind, MEDIA, RUNS, assert_no_runs, instruction, receipt, start, with};
+use super::{BULK, Kind, MEDIA_RUNS, RUNS, assert_no_runs, instruction, receipt, start, with};
 use crate::fixtures::{schema_cases, violations};
 
 on_every_face! {
@@ -64,7 +64,7 @@ async fn the_output_matches_its_schema(mock: Mock) {
         "additionalProperties": false,
     });
     let body = with(instruction("x"), json!({"output_schema": schema}));
-    let id = start(&mock.developer(), &format!("{MEDIA}/runs"), body).await;
+    let id = start(&mock.developer(), MEDIA_RUNS, body).await;
     mock.advance(10).await;
     let receipt = receipt(&mock, Kind::Format, &id).await;
     assert_eq!(receipt["status"], "completed", "{receipt}");

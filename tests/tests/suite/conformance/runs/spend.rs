@@ -4,8 +4,8 @@ use serde_json::json;
 use svc_tests::{Mock, on_every_face};
 
 use super::{
-    Kind, RUNS, STORYBOARD, available, billable, cancel_run, instruction, ledger_total, receipt,
-    run_to_end, start, start_demo, start_run, with,
+    Kind, RUNS, STORYBOARD_RUNS, available, billable, cancel_run, instruction, ledger_total,
+    receipt, run_to_end, start, start_demo, start_run, with,
 };
 
 on_every_face! {
@@ -129,12 +129,7 @@ async fn a_run_is_billed_to_the_workspace_of_its_key(mock: Mock) {
     let other = mock.developer_as("svc_dev_other");
     let (our_balance, other_balance) =
         (available(&mock.developer()).await, available(&other).await);
-    let id = start(
-        &other,
-        &format!("{STORYBOARD}/runs"),
-        instruction("[mock:cost=2]"),
-    )
-    .await;
+    let id = start(&other, STORYBOARD_RUNS, instruction("[mock:cost=2]")).await;
     mock.advance(10).await;
     assert_eq!(available(&mock.developer()).await, our_balance);
     assert_eq!(available(&other).await, other_balance - 2_000_000);

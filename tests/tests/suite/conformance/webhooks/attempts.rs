@@ -5,8 +5,8 @@ use svc_tests::{Delivery, Mock, Receiver, Reply, on_every_socket_face};
 
 use super::super::job;
 use super::{
-    ATTEMPTS, VIDEO, advance_until_attempts, secret_of, submit, submit_video_with_webhook, video,
-    wait_for_outcomes, with,
+    ATTEMPTS, VIDEO, advance_until_attempts, assert_no_more_attempts, complete_video_with_webhook,
+    secret_of, submit, submit_video_with_webhook, video, wait_for_outcomes, with,
 };
 
 on_every_socket_face! {
@@ -31,12 +31,8 @@ async fn webhook_delivery(mock: &Mock, id: &str) -> Value {
 async fn any_2xx_ends_the_delivery(mock: Mock, receiver: Receiver) {
     for (before, status) in [200, 201, 202, 204, 299].into_iter().enumerate() {
         receiver.set_replies([Reply::Status(status)]);
-        submit_video_with_webhook(&mock, "a red fox").await;
-        mock.advance(8).await;
-        receiver.wait_for(before + 1).await;
-        wait_for_outcomes(&mock, before + 1).await;
-        mock.advance(100_000).await;
-        receiver.wait_for(before + 1).await;
+        complete_video_with_webhook(&mock, before + 1).await;
+        assert_no_more_attempts(&mock, &receiver, before + 1).await;
     }
 }
 
@@ -44,11 +40,8 @@ async fn other_statuses_are_retried_up_to_ten_attempts(mock: Mock, receiver: Rec
     let mut before = 0;
     for status in [400, 404, 410, 418, 500, 503] {
         receiver.set_replies([Reply::Status(status)]);
-        let id = submit_video_with_webhook(&mock, "a red fox").await;
-        mock.advance(8).await;
-        wait_for_outcomes(&mock, before + 1).await;
+        let id = complete_video_with_webhook(&mock, before + 1).await;
         advance_until_attempts(&mock, &receiver, before + ATTEMPTS).await;
-        wait_for_outcomes(&mock, before + ATTEMPTS).await;
         mock.advance(1_000_000).await;
         before += ATTEMPTS;
         receiver.wait_for(before).await;
@@ -67,9 +60,7 @@ async fn redirects_are_not_followed(mock: Mock, receiver: Receiver) {
             Reply::StatusWithHeader(status, "location", location),
             Reply::Status(204),
         ]);
-        submit_video_with_webhook(&mock, "a red fox").await;
-        mock.advance(8).await;
-        wait_for_outcomes(&mock, 2 * index + 1).await;
+        complete_video_with_webhook(&mock, 2 * index + 1).await;
         receiver.wait_for(2 * index + 1).await;
         mock.advance(3_600).await;
         let deliveries = receiver.wait_for(2 * index + 2).await;
@@ -83,40 +74,30 @@ async fn redirects_are_not_followed(mock: Mock, receiver: Receiver) {
 
 async fn a_closed_connection_is_retried(mock: Mock, receiver: Receiver) {
     receiver.set_replies([Reply::Close, Reply::Close, Reply::Status(200)]);
-    let id = submit_video_with_webhook(&mock, "a red fox").await;
-    mock.advance(8).await;
-    wait_for_outcomes(&mock, 1).await;
+    let id = complete_video_with_webhook(&mock, 1).await;
     let delivery = webhook_delivery(&mock, &id).await;
     assert_eq!(delivery["status"], "retrying");
     assert!(delivery["last_status_code"].is_null(), "{delivery}");
     assert!(delivery["last_error"].is_string(), "{delivery}");
     advance_until_attempts(&mock, &receiver, 3).await;
-    wait_for_outcomes(&mock, 3).await;
-    mock.advance(1_000_000).await;
-    receiver.wait_for(3).await;
+    assert_no_more_attempts(&mock, &receiver, 3).await;
 }
 
 async fn a_timeout_is_retried(mock: Mock, receiver: Receiver) {
     receiver.set_replies([Reply::Hang]);
-    let id = submit_video_with_webhook(&mock, "a red fox").await;
-    mock.advance(8).await;
-    wait_for_outcomes(&mock, 1).await;
+    let id = complete_video_with_webhook(&mock, 1).await;
     let delivery = webhook_delivery(&mock, &id).await;
     assert_eq!(delivery["status"], "retrying");
     assert!(delivery["last_status_code"].is_null(), "{delivery}");
     assert!(delivery["last_error"].is_string(), "{delivery}");
     advance_until_attempts(&mock, &receiver, ATTEMPTS).await;
-    wait_for_outcomes(&mock, ATTEMPTS).await;
-    mock.advance(1_000_000).await;
-    receiver.wait_for(ATTEMPTS).await;
+    assert_no_more_attempts(&mock, &receiver, ATTEMPTS).await;
     assert_eq!(job(&mock.developer(), &id).await["status"], "completed");
 }
 
 async fn the_first_retry_comes_after_30_seconds(mock: Mock, receiver: Receiver) {
     receiver.set_replies([Reply::Status(500)]);
-    submit_video_with_webhook(&mock, "a red fox").await;
-    mock.advance(8).await;
-    wait_for_outcomes(&mock, 1).await;
+    complete_video_with_webhook(&mock, 1).await;
     mock.advance(29).await;
     receiver.wait_for(1).await;
     assert_eq!(mock.deliveries().await.len(), 1);
@@ -131,9 +112,7 @@ async fn retry_after_is_honoured_up_to_an_hour(mock: Mock, receiver: Receiver) {
             Reply::StatusWithHeader(status, "retry-after", value.to_owned()),
             Reply::Status(204),
         ]);
-        submit_video_with_webhook(&mock, "a red fox").await;
-        mock.advance(8).await;
-        wait_for_outcomes(&mock, before + 1).await;
+        complete_video_with_webhook(&mock, before + 1).await;
         mock.advance(seconds - 1).await;
         assert_eq!(
             mock.deliveries().await.len(),
@@ -149,9 +128,7 @@ async fn retry_after_is_honoured_up_to_an_hour(mock: Mock, receiver: Receiver) {
 
 async fn each_attempt_has_a_new_signature_of_the_same_body(mock: Mock, receiver: Receiver) {
     receiver.set_replies([Reply::Status(500)]);
-    submit_video_with_webhook(&mock, "a red fox").await;
-    mock.advance(8).await;
-    wait_for_outcomes(&mock, 1).await;
+    complete_video_with_webhook(&mock, 1).await;
     advance_until_attempts(&mock, &receiver, ATTEMPTS).await;
     let secret = secret_of(&mock.developer()).await;
     let deliveries = receiver.deliveries();
@@ -186,11 +163,8 @@ async fn the_job_shows_its_delivery(mock: Mock, receiver: Receiver) {
 
 async fn a_failed_delivery_does_not_change_the_job(mock: Mock, receiver: Receiver) {
     receiver.set_replies([Reply::Status(500)]);
-    let id = submit_video_with_webhook(&mock, "a red fox").await;
-    mock.advance(8).await;
-    wait_for_outcomes(&mock, 1).await;
+    let id = complete_video_with_webhook(&mock, 1).await;
     advance_until_attempts(&mock, &receiver, ATTEMPTS).await;
-    wait_for_outcomes(&mock, ATTEMPTS).await;
     assert_eq!(job(&mock.developer(), &id).await["status"], "completed");
     let result = mock.open().get(&format!("/v1/jobs/{id}/result")).await;
     assert_eq!(result.data()["artifacts"].as_array().unwrap().len(), 1);

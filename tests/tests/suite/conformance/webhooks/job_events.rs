@@ -5,7 +5,8 @@ use svc_tests::{Delivery, Mock, Receiver, on_every_socket_face};
 
 use super::super::{IMAGE, job_result};
 use super::{
-    HOOK, VIDEO, secret_of, submit, submit_video_with_webhook, text, video, wait_for_outcomes, with,
+    HOOK, VIDEO, assert_no_more_attempts, secret_of, submit, submit_video_with_webhook, text,
+    video, wait_for_outcomes, with,
 };
 
 on_every_socket_face! {
@@ -47,8 +48,7 @@ async fn a_completed_job_sends_one_event_with_its_artifacts(mock: Mock, receiver
     assert_eq!(artifacts[0]["type"], "video");
     assert_eq!(result["media_type"], "video");
     wait_for_outcomes(&mock, 1).await;
-    mock.advance(100_000).await;
-    receiver.wait_for(1).await;
+    assert_no_more_attempts(&mock, &receiver, 1).await;
 }
 
 async fn a_failed_job_sends_its_error(mock: Mock, receiver: Receiver) {

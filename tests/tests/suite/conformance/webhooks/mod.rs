@@ -26,6 +26,15 @@ async fn submit_video_with_webhook(mock: &Mock, prompt: &str) -> String {
     submit(&mock.open(), VIDEO, with(video_with_prompt(prompt), hook)).await
 }
 
+/// Submits a video with a webhook, advances the clock to the end of the job, waits for `outcomes`
+/// outcomes of attempts, and returns the job's id.
+async fn complete_video_with_webhook(mock: &Mock, outcomes: usize) -> String {
+    let id = submit_video_with_webhook(mock, "a red fox").await;
+    mock.advance(8).await;
+    wait_for_outcomes(mock, outcomes).await;
+    id
+}
+
 /// Returns the signing secret of the client's workspace.
 async fn secret_of(client: &Client) -> String {
     text(&client.get_data(SECRET).await["secret"])
@@ -60,4 +69,11 @@ async fn advance_until_attempts(mock: &Mock, receiver: &Receiver, count: usize) 
         wait_for_outcomes(mock, before + 1).await;
     }
     assert_eq!(receiver.deliveries().len(), count);
+    wait_for_outcomes(mock, count).await;
+}
+
+/// Asserts that the receiver gets no delivery after the first `count`.
+async fn assert_no_more_attempts(mock: &Mock, receiver: &Receiver, count: usize) {
+    mock.advance(1_000_000).await;
+    receiver.wait_for(count).await;
 }

@@ -3,8 +3,8 @@
 use svc_tests::{Mock, Receiver, Reply, Response, on_every_face, on_every_socket_face};
 
 use super::{
-    ATTEMPTS, VIDEO, advance_until_attempts, secret_of, submit, submit_video_with_webhook, video,
-    wait_for_outcomes,
+    ATTEMPTS, VIDEO, advance_until_attempts, assert_no_more_attempts, complete_video_with_webhook,
+    secret_of, submit, submit_video_with_webhook, video, wait_for_outcomes,
 };
 
 on_every_face! {
@@ -54,32 +54,24 @@ async fn redelivery_sends_the_event_with_a_new_signature(mock: Mock, receiver: R
 
 async fn redelivery_works_after_the_last_attempt(mock: Mock, receiver: Receiver) {
     receiver.set_replies([Reply::Status(500)]);
-    let id = submit_video_with_webhook(&mock, "a red fox").await;
-    mock.advance(8).await;
-    wait_for_outcomes(&mock, 1).await;
+    let id = complete_video_with_webhook(&mock, 1).await;
     advance_until_attempts(&mock, &receiver, ATTEMPTS).await;
-    wait_for_outcomes(&mock, ATTEMPTS).await;
     for extra in 1..=3 {
         redeliver(&mock, &id).await.expect(202);
         mock.advance(0).await;
         receiver.wait_for(ATTEMPTS + extra).await;
         wait_for_outcomes(&mock, ATTEMPTS + extra).await;
-        mock.advance(1_000_000).await;
-        receiver.wait_for(ATTEMPTS + extra).await;
+        assert_no_more_attempts(&mock, &receiver, ATTEMPTS + extra).await;
     }
 }
 
 async fn redelivery_does_not_count_as_an_attempt(mock: Mock, receiver: Receiver) {
     receiver.set_replies([Reply::Status(500)]);
-    let id = submit_video_with_webhook(&mock, "a red fox").await;
-    mock.advance(8).await;
-    wait_for_outcomes(&mock, 1).await;
+    let id = complete_video_with_webhook(&mock, 1).await;
     redeliver(&mock, &id).await.expect(202);
     mock.advance(0).await;
     receiver.wait_for(2).await;
     wait_for_outcomes(&mock, 2).await;
     advance_until_attempts(&mock, &receiver, ATTEMPTS + 1).await;
-    wait_for_outcomes(&mock, ATTEMPTS + 1).await;
-    mock.advance(1_000_000).await;
-    receiver.wait_for(ATTEMPTS + 1).await;
+    assert_no_more_attempts(&mock, &receiver, ATTEMPTS + 1).await;
 }

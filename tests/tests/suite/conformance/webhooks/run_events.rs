@@ -4,7 +4,10 @@ use serde_json::{Value, json};
 use svc_tests::{Mock, Receiver, Reply, on_every_socket_face};
 
 use super::super::runs::{Kind, cancel_run, instruction, receipt, start, start_demo};
-use super::{ATTEMPTS, HOOK, advance_until_attempts, secret_of, text, wait_for_outcomes, with};
+use super::{
+    ATTEMPTS, HOOK, advance_until_attempts, assert_no_more_attempts, secret_of, text,
+    wait_for_outcomes, with,
+};
 
 on_every_socket_face! {
     each_kind_of_run_sends_one_event_with_its_receipt,
@@ -54,8 +57,7 @@ async fn each_kind_of_run_sends_one_event_with_its_receipt(mock: Mock, receiver:
         ] {
             assert_eq!(event["payload"][field], read[field], "{field} of {event}");
         }
-        mock.advance(100_000).await;
-        receiver.wait_for(before + 1).await;
+        assert_no_more_attempts(&mock, &receiver, before + 1).await;
     }
 }
 
@@ -158,9 +160,7 @@ async fn a_failed_delivery_does_not_change_the_run(mock: Mock, receiver: Receive
     mock.advance(10).await;
     wait_for_outcomes(&mock, 1).await;
     advance_until_attempts(&mock, &receiver, ATTEMPTS).await;
-    wait_for_outcomes(&mock, ATTEMPTS).await;
-    mock.advance(1_000_000).await;
-    receiver.wait_for(ATTEMPTS).await;
+    assert_no_more_attempts(&mock, &receiver, ATTEMPTS).await;
     let read = receipt(&mock, Kind::Format, &id).await;
     assert_eq!(read["status"], "completed");
     let delivery = &read["webhook_delivery"];

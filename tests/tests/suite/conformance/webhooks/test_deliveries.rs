@@ -3,7 +3,9 @@
 use serde_json::json;
 use svc_tests::{Mock, Receiver, Reply, on_every_face, on_every_socket_face};
 
-use super::{TEST, secret_of, submit_video_with_webhook, wait_for_outcomes};
+use super::{
+    TEST, assert_no_more_attempts, complete_video_with_webhook, secret_of, wait_for_outcomes,
+};
 
 on_every_face! {
     a_public_url_is_required,
@@ -45,15 +47,11 @@ async fn a_test_event_is_signed(mock: Mock, receiver: Receiver) {
     assert_eq!(event["event"], "webhook.test");
     assert!(event.get("job_id").is_none(), "{event}");
     wait_for_outcomes(&mock, 1).await;
-    mock.advance(100_000).await;
-    receiver.wait_for(1).await;
+    assert_no_more_attempts(&mock, &receiver, 1).await;
 }
 
 async fn a_test_event_contains_no_job(mock: Mock, receiver: Receiver) {
-    let id = submit_video_with_webhook(&mock, "a red fox").await;
-    mock.advance(8).await;
-    receiver.wait_for(1).await;
-    wait_for_outcomes(&mock, 1).await;
+    let id = complete_video_with_webhook(&mock, 1).await;
     let body = json!({"url": "https://hooks.example.com/try"});
     mock.developer().post(TEST, body).await;
     mock.advance(0).await;
