@@ -62,8 +62,8 @@ async fn an_avatar_requires_exactly_one_input(mock: Mock) {
         json!({"props": {"age": 30, "hair": "red"}}),
         json!({"image_url": "https://cdn.example.com/face.png"}),
     ];
-    for (place, input) in inputs.into_iter().enumerate() {
-        let body = json!({"avatar_handle": format!("mia-{place}"), "input": input});
+    for (index, input) in inputs.into_iter().enumerate() {
+        let body = json!({"avatar_handle": format!("mia-{index}"), "input": input});
         let receipt = developer.post_data(GENERATE, body, 202).await;
         assert_eq!(receipt["job"]["type"], "avatar_generation");
         assert!(text(&receipt["avatar"]["id"]).starts_with("ava_"));

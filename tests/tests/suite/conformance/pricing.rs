@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 use svc_tests::{Client, Mock, Setup, on_every_face};
 
 use super::{
-    ESTIMATE, IMAGE, NO_AMOUNTS, VIDEO, available, cancel, format_usd, image, job, ledger_amounts,
-    parse_usd, submit, text, video, video_with_prompt, with,
+    AUDIO_URL, ESTIMATE, IMAGE, IMAGE_URL, NO_AMOUNTS, VIDEO, available, cancel, format_usd, image,
+    job, ledger_amounts, parse_usd, submit, text, video, video_with_prompt, with,
 };
 
 on_every_face! {
@@ -46,9 +46,6 @@ const RATES: [(&str, &str, &str, u64, u64); 14] = [
     ("image-i", "1080p", "0.0075", 1, 4),
     ("lipsync-s", "", "0.0500", 2, 60),
 ];
-
-const IMAGE_URL: &str = "https://cdn.example.com/a.png";
-const AUDIO_URL: &str = "https://cdn.example.com/a.wav";
 
 /// Returns the input for a number of units of a model at a resolution.
 fn input(model: &str, resolution: &str, count: u64) -> Value {

@@ -218,8 +218,8 @@ fn leaves(value: &Value, pointer: &str, pointers: &mut Vec<String>) {
 async fn an_edited_state_is_rejected_or_usable(mock: Mock) {
     populate(&mock).await;
     let saved = mock.state().await;
-    let mut paths = Vec::new();
-    leaves(&saved, "", &mut paths);
+    let mut pointers = Vec::new();
+    leaves(&saved, "", &mut pointers);
     let others = [
         json!(null),
         json!(0),
@@ -232,10 +232,10 @@ async fn an_edited_state_is_rejected_or_usable(mock: Mock) {
         json!(true),
     ];
     // Trying every value at every pointer would take too long.
-    for (index, path) in paths.iter().enumerate() {
+    for (index, pointer) in pointers.iter().enumerate() {
         for (number, other) in others.iter().enumerate() {
             if (number + index) % others.len() == 0 {
-                check_edited_state(&mock, &saved, path, other).await;
+                check_edited_state(&mock, &saved, pointer, other).await;
             }
         }
     }
@@ -244,11 +244,11 @@ async fn an_edited_state_is_rejected_or_usable(mock: Mock) {
 }
 
 /// Restores the state with one value replaced and, if that is accepted, uses the mock.
-async fn check_edited_state(mock: &Mock, saved: &Value, path: &str, other: &Value) {
+async fn check_edited_state(mock: &Mock, saved: &Value, pointer: &str, other: &Value) {
     let mut document = saved.clone();
-    *document.pointer_mut(path).unwrap() = other.clone();
+    *document.pointer_mut(pointer).unwrap() = other.clone();
     let response = mock.put_state(&document).await.expect_no_server_error();
-    let edit = format!("{path} set to {other}");
+    let edit = format!("{pointer} set to {other}");
     if response.status() == 400 {
         return;
     }

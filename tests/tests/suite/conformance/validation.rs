@@ -4,7 +4,10 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 use svc_tests::{Client, Mock, on_every_face};
 
-use super::{ESTIMATE, IMAGE, VIDEO, image, job, submit, video, with, without};
+use super::{
+    AUDIO_URL, ESTIMATE, IMAGE, IMAGE_URL, VIDEO, VIDEO_URL, image, job, submit, video, with,
+    without,
+};
 
 on_every_face! {
     only_durations_within_the_range_are_accepted: plan("scale").balance_usd("100000"),
@@ -30,9 +33,6 @@ const RATIOS: [&str; 12] = [
     "auto", "adaptive", "21:9", "16:9", "4:3", "1:1", "3:4", "9:16", "3:2", "2:3", "16:10", "9:21",
 ];
 const RESOLUTIONS: [&str; 8] = ["480p", "720p", "1080p", "2K", "4K", "360p", "8K", ""];
-const IMAGE_URL: &str = "https://cdn.example.com/a.png";
-const VIDEO_URL: &str = "https://cdn.example.com/a.mp4";
-const AUDIO_URL: &str = "https://cdn.example.com/a.wav";
 
 /// The parameters of a model in the specification.
 struct Profile {

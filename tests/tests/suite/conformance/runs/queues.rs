@@ -24,8 +24,8 @@ fn assert_consistent(queue: &Value, total: usize, concurrency: usize) -> Vec<Str
     let statuses: Vec<_> = items.iter().map(|item| text(&item["status"])).collect();
     for (index, item) in items.iter().enumerate() {
         assert_eq!(item["index"], index);
-        let waits = item["run_id"].is_null();
-        assert!(!waits || item["status"] == "queued", "{item}");
+        let is_waiting = item["run_id"].is_null();
+        assert!(!is_waiting || item["status"] == "queued", "{item}");
     }
     let counts = queue["counts"].as_object().unwrap();
     assert_eq!(counts["total"], total);
@@ -58,8 +58,9 @@ fn assert_consistent(queue: &Value, total: usize, concurrency: usize) -> Vec<Str
         in_flight.count() <= concurrency,
         "too many active runs: {queue}"
     );
-    let over = !statuses.iter().any(is_active);
-    assert_eq!(queue["status"], if over { "completed" } else { "running" });
+    let is_running = statuses.iter().any(is_active);
+    let expected = if is_running { "running" } else { "completed" };
+    assert_eq!(queue["status"], expected);
     statuses
 }
 
@@ -93,12 +94,12 @@ async fn run_queue(mock: &Mock, body: Value, step: f64) -> (Vec<String>, Vec<usi
 }
 
 async fn a_queue_of_100_is_consistent_at_every_step(mock: Mock) {
-    let prompt = |index: usize| match index % 10 {
+    let item = |index: usize| match index % 10 {
         3 => instruction("[mock:fail=provider_unavailable]"),
         7 => instruction("[mock:skip]"),
         _ => instruction("x"),
     };
-    let items: Vec<_> = (0..100).map(prompt).collect();
+    let items: Vec<_> = (0..100).map(item).collect();
     let (ends, first_steps) =
         run_queue(&mock, json!({"items": items, "concurrency": 16}), 1.0).await;
     assert!(first_steps.is_sorted(), "{first_steps:?}");

@@ -27,7 +27,7 @@ fn reads(kind: Kind, id: &str) -> Vec<String> {
         .collect()
 }
 
-fn not_found(kind: Kind) -> String {
+fn not_found_code(kind: Kind) -> String {
     format!("{}_run_not_found", kind.name())
 }
 
@@ -78,7 +78,7 @@ async fn runs_of_other_workspaces_look_unknown(mock: Mock) {
     for kind in Kind::ALL {
         let id = start_run(&mock, kind, "x").await;
         for (unknown, other_run) in reads(kind, "run_none").into_iter().zip(reads(kind, &id)) {
-            let code = not_found(kind);
+            let code = not_found_code(kind);
             let mut unknown = other_workspace.get_error(&unknown, 404, &code).await;
             let mut other_run = other_workspace.get_error(&other_run, 404, &code).await;
             for error in [&mut unknown, &mut other_run] {
@@ -109,7 +109,7 @@ async fn a_run_is_readable_only_as_its_own_kind(mock: Mock) {
         for other in Kind::ALL.into_iter().filter(|other| *other != kind) {
             for path in reads(other, &id) {
                 mock.developer()
-                    .get_error(&path, 404, &not_found(other))
+                    .get_error(&path, 404, &not_found_code(other))
                     .await;
             }
         }

@@ -1,6 +1,5 @@
 //! Runs, queues and secrets in saved states.
 
-use bytes::Bytes;
 use serde_json::{Value, json};
 use svc_tests::{Mock, Setup, on_every_face};
 
@@ -43,10 +42,10 @@ async fn populate(mock: &Mock) -> (Vec<(Kind, String)>, String) {
 
 /// Returns everything that the API shows of the runs and the queue.
 async fn observe(mock: &Mock, runs: &[(Kind, String)], queue: &str) -> Vec<Value> {
-    let mut observe = Vec::new();
+    let mut values = Vec::new();
     for (kind, id) in runs {
-        observe.push(receipt(mock, *kind, id).await);
-        observe.push(json!(ledger_total(&mock.developer(), "capture", id).await));
+        values.push(receipt(mock, *kind, id).await);
+        values.push(json!(ledger_total(&mock.developer(), "capture", id).await));
     }
     let path = format!("/v1/format-run-queues/{queue}");
     for path in [
@@ -55,20 +54,20 @@ async fn observe(mock: &Mock, runs: &[(Kind, String)], queue: &str) -> Vec<Value
         "/v1/webhooks/signing-secret",
         "/v1/balance",
     ] {
-        observe.push(mock.developer().get_data(path).await);
+        values.push(mock.developer().get_data(path).await);
     }
     // The request id differs between reads.
-    for value in &mut observe {
+    for value in &mut values {
         if let Some(fields) = value.as_object_mut() {
             fields.remove("request_id");
         }
     }
-    observe
+    values
 }
 
 async fn runs_continue_after_a_restore(mock: Mock) {
     let (runs, queue) = populate(&mock).await;
-    let state = mock.control().get_json("/state").await;
+    let state = mock.state().await;
     let mut first = Vec::new();
     for _ in 0..12 {
         first.push(observe(&mock, &runs, &queue).await);
@@ -76,12 +75,7 @@ async fn runs_continue_after_a_restore(mock: Mock) {
     }
     let second_mock = mock.start_another(Setup::default()).await;
     for target in [&mock, &second_mock] {
-        let put = Bytes::from(state.to_string());
-        target
-            .control()
-            .send("PUT", "/state", Some("application/json"), put)
-            .await
-            .expect_success();
+        target.put_state(&state).await.expect_success();
     }
     for step in &first {
         assert_eq!(&observe(&mock, &runs, &queue).await, step);
