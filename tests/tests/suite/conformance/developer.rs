@@ -47,7 +47,7 @@ const WRITES: [&str; 19] = [
     "/v1/avatar-video-previews/pre_x/regenerate",
 ];
 
-async fn answers(client: &Client) -> Vec<Response> {
+async fn send_all(client: &Client) -> Vec<Response> {
     let mut responses = Vec::new();
     for path in READS {
         responses.push(client.get(path).await);
@@ -64,7 +64,7 @@ async fn a_developer_key_is_required(mock: Mock) {
     let revoked = mock.client(Host::Developer).api_key("svc_revoked");
     let two_keys = mock.developer().api_key("svc_dev_demo");
     for client in [anonymous, open_key, revoked, two_keys] {
-        for response in answers(&client).await {
+        for response in send_all(&client).await {
             let error = response.expect_error(401, "unauthorized");
             assert_eq!(error["next_action"], "authenticate");
         }
@@ -73,7 +73,7 @@ async fn a_developer_key_is_required(mock: Mock) {
 
 async fn no_scope_is_required(mock: Mock) {
     let client = mock.developer_as("svc_dev_noscope");
-    for response in answers(&client).await {
+    for response in send_all(&client).await {
         let status = response.status();
         assert!([200, 400, 404].contains(&status), "{response:?}");
     }
