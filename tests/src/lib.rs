@@ -1,43 +1,43 @@
-//! What the tests that cross crates stand on: the mock server behind any of its faces, driven with
-//! raw HTTP, and readers for the files and pages that it serves.
+//! A test harness that runs the mock server behind each of its faces, drives it with raw HTTP, and
+//! parses the files and pages that it serves.
 //!
-//! Everything here is written from the specification alone. It uses none of the SDK's builders and
-//! none of the mock's own types to say what a request or an answer is, so that a client and a mock
-//! that agree by accident are found out.
+//! The harness is written from the specification alone. It builds requests and reads responses
+//! without the SDK's builders and the mock's types, so that a mistake that both make is detected.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
     clippy::panic,
     clippy::unwrap_used,
-    reason = "a test that cannot go on says why and stops"
+    reason = "a failed assertion ends the test"
 )]
 
-mod answer;
-mod documented;
+mod client;
 mod face;
-mod file;
+mod html;
+mod http1;
+mod media;
 mod mock;
-mod page;
+mod openapi;
 mod receiver;
+mod response;
 mod signature;
-mod wire;
 
-pub use answer::Answer;
-pub use face::{Broken, Exchange, Face, FaceKind, Host, Raw, Setup};
-pub use file::{Mp4, Mp4Track, mp4, png_size};
-pub use mock::{Caller, Mock};
-pub use page::{Form, forms};
+pub use client::Client;
+pub use face::{Face, FaceKind, Host, RawFuture, ResponseFuture, Setup, TransportError};
+pub use html::{Button, Form, forms};
+pub use media::{Mp4, Mp4Track, mp4, png_size};
+pub use mock::Mock;
 pub use receiver::{Delivery, Receiver, Reply};
+pub use response::Response;
 pub use signature::{fingerprint, signature};
 
-/// Makes tests of async functions that take a [`Mock`], one test a face.
+/// Generates a test per face for async functions that take a [`Mock`].
 ///
-/// A function that is written but not named here is dead code, and the lints say so. A set-up
-/// other than [`Setup::default`] follows the name: `name: balance_usd("1").plan("pro")`. Attributes
-/// before the name go to each of its tests.
+/// Options of [`Setup`] follow the function's name: `name: balance_usd("1").plan("pro")`. A function
+/// that is not listed is reported by the compiler as dead code.
 #[macro_export]
 macro_rules! on_every_face {
-    ($( $(#[$attribute:meta])* $test:ident $(: $( $option:ident ( $value:expr ) ).+ )? ),+ $(,)?) => {
+    ($( $test:ident $(: $( $option:ident ( $value:expr ) ).+ )? ),+ $(,)?) => {
         $(
             mod $test {
                 async fn run(kind: $crate::FaceKind) {
@@ -46,21 +46,18 @@ macro_rules! on_every_face {
                     Box::pin(super::$test(mock)).await;
                 }
 
-                $(#[$attribute])*
                 #[tokio::test]
                 async fn in_process() {
                     run($crate::FaceKind::InProcess).await;
                 }
 
-                $(#[$attribute])*
                 #[tokio::test]
-                async fn on_wiremock() {
+                async fn wiremock() {
                     run($crate::FaceKind::Wiremock).await;
                 }
 
-                $(#[$attribute])*
                 #[tokio::test]
-                async fn served() {
+                async fn serve() {
                     run($crate::FaceKind::Serve).await;
                 }
             }
@@ -68,28 +65,28 @@ macro_rules! on_every_face {
     };
 }
 
-/// Makes tests of async functions that take a [`Mock`] and the [`Receiver`] to which it brings what
-/// is sent to `https://hooks.example.com`, one test a face that has a network.
+/// Generates a test per face with sockets for async functions that take a [`Mock`] and the
+/// [`Receiver`] of its webhooks for `https://hooks.example.com`.
 #[macro_export]
-macro_rules! on_every_face_that_sends {
+macro_rules! on_every_socket_face {
     ($( $test:ident $(: $( $option:ident ( $value:expr ) ).+ )? ),+ $(,)?) => {
         $(
             mod $test {
                 async fn run(kind: $crate::FaceKind) {
                     let receiver = $crate::Receiver::start().await;
-                    let setup = $crate::Setup::default().webhooks_to(receiver.port());
+                    let setup = $crate::Setup::default().webhook_port(receiver.port());
                     let setup = setup $( $( .$option($value) )+ )?;
                     let mock = $crate::Mock::start(kind, setup).await;
                     Box::pin(super::$test(mock, receiver)).await;
                 }
 
                 #[tokio::test]
-                async fn on_wiremock() {
+                async fn wiremock() {
                     run($crate::FaceKind::Wiremock).await;
                 }
 
                 #[tokio::test]
-                async fn served() {
+                async fn serve() {
                     run($crate::FaceKind::Serve).await;
                 }
             }

@@ -1,16 +1,15 @@
-//! A running mock server and the callers that talk to it.
+//! A running mock server and its control API.
 
 use std::fmt;
 use std::sync::Arc;
 
-use bytes::Bytes;
 use serde_json::{Value, json};
 
-use crate::answer::Answer;
-use crate::documented;
-use crate::face::{Broken, Face, FaceKind, Host, Setup};
+use crate::client::Client;
+use crate::face::{Face, FaceKind, Host, Setup, TransportError};
+use crate::response::Response;
 
-/// A running mock server on the manual clock. It ends when it is dropped.
+/// A running mock server with a manual clock. It stops when it is dropped.
 #[derive(Clone)]
 pub struct Mock {
     kind: FaceKind,
@@ -26,133 +25,163 @@ impl fmt::Debug for Mock {
 }
 
 impl Mock {
-    /// Starts one behind that face.
+    /// Starts a mock behind the face.
     pub async fn start(kind: FaceKind, setup: Setup) -> Self {
         let face = crate::face::start(kind, setup).await;
         Self { kind, face }
     }
 
-    /// Another one behind the same kind of face.
-    pub async fn another(&self, setup: Setup) -> Self {
+    /// Starts a second mock behind the same kind of face.
+    pub async fn start_another(&self, setup: Setup) -> Self {
         Self::start(self.kind, setup).await
     }
 
-    /// Which face this is.
+    /// Returns the kind of face.
     #[must_use]
     pub fn kind(&self) -> FaceKind {
         self.kind
     }
 
-    /// The URL under which a host is reached.
+    pub(crate) fn face(&self) -> &dyn Face {
+        &*self.face
+    }
+
+    /// Returns a host's base URL.
     #[must_use]
     pub fn base_url(&self, host: Host) -> &str {
         self.face.base_url(host)
     }
 
-    /// A caller without a credential.
+    /// Returns a client without a credential.
     #[must_use]
-    pub fn caller(&self, host: Host) -> Caller {
-        Caller {
-            mock: self.clone(),
-            host,
-            headers: Vec::new(),
-        }
+    pub fn client(&self, host: Host) -> Client {
+        Client::new(self.clone(), host)
     }
 
-    /// A caller of the open surface with the key `svc_open_demo`.
+    /// Returns a client of the open surface with the key `svc_open_demo`.
     #[must_use]
-    pub fn open(&self) -> Caller {
-        self.caller(Host::Open).bearer("svc_open_demo")
+    pub fn open(&self) -> Client {
+        self.open_as("svc_open_demo")
     }
 
-    /// A caller of the developer surface with the key `svc_dev_demo`.
+    /// Returns a client of the open surface with a bearer key.
     #[must_use]
-    pub fn developer(&self) -> Caller {
-        self.caller(Host::Developer).bearer("svc_dev_demo")
+    pub fn open_as(&self, key: &str) -> Client {
+        self.client(Host::Open).bearer(key)
     }
 
-    /// A caller of the control API.
+    /// Returns a client of the developer surface with the key `svc_dev_demo`.
     #[must_use]
-    pub fn control(&self) -> Caller {
-        self.caller(Host::Control)
+    pub fn developer(&self) -> Client {
+        self.developer_as("svc_dev_demo")
     }
 
-    /// Moves the manual clock.
+    /// Returns a client of the developer surface with a bearer key.
+    #[must_use]
+    pub fn developer_as(&self, key: &str) -> Client {
+        self.client(Host::Developer).bearer(key)
+    }
+
+    /// Returns a client of the control API.
+    #[must_use]
+    pub fn control(&self) -> Client {
+        self.client(Host::Control)
+    }
+
+    /// Advances the clock.
     pub async fn advance(&self, seconds: impl Into<Value>) {
         let step = json!({"seconds": seconds.into()});
-        let answer = self.control().post("/clock/advance", step).await;
-        assert!(answer.status() < 300, "the clock did not move:\n{answer:?}");
+        let response = self.control().post("/clock/advance", step).await;
+        response.expect_success();
     }
 
-    /// Makes a new key by the control API: kind, and whatever else its body may have.
-    pub async fn new_key(&self, body: Value) -> String {
-        let made = self.control().post("/keys", body).await;
-        assert!(made.status() < 300, "no new key:\n{made:?}");
-        let made = unwrapped(made.json());
-        made["key"]
-            .as_str()
-            .expect("a new key has `key`")
-            .to_owned()
+    /// Creates an API key from the body of `POST /keys` and returns it.
+    pub async fn create_key(&self, body: Value) -> String {
+        let response = self.control().post("/keys", body).await.expect_success();
+        let key = unwrap_data(response.json())["key"].take();
+        key.as_str().expect("`key` of a new key").to_owned()
     }
 
-    /// Makes the next matching requests fail.
-    pub async fn fault(&self, body: Value) {
-        let answer = self.control().post("/faults", body).await;
-        assert!(
-            answer.status() < 300,
-            "the fault was not taken:\n{answer:?}"
-        );
+    /// Creates a key of the open surface in a workspace and returns a client with it.
+    pub async fn new_open_client(&self, workspace: &str) -> Client {
+        let body = json!({"kind": "open", "workspace": workspace});
+        self.open_as(&self.create_key(body).await)
     }
 
-    /// Every entry of the ledger, by the control API, in the order that it gives them.
+    /// Injects a fault into the next matching requests.
+    pub async fn add_fault(&self, body: Value) {
+        self.control().post("/faults", body).await.expect_success();
+    }
+
+    /// Returns the entries of the ledger.
     pub async fn ledger(&self) -> Vec<Value> {
-        listed(self.control().get("/ledger").await.expect(200).json())
+        self.control_list("/ledger").await
     }
 
-    /// Every job, by the control API.
+    /// Returns the jobs of all workspaces.
     pub async fn jobs(&self) -> Vec<Value> {
-        listed(self.control().get("/jobs").await.expect(200).json())
+        self.control_list("/jobs").await
     }
 
-    /// Each webhook attempt, by the control API.
+    /// Returns the attempts to deliver webhooks.
     pub async fn deliveries(&self) -> Vec<Value> {
-        listed(self.control().get("/deliveries").await.expect(200).json())
+        self.control_list("/deliveries").await
     }
 
-    /// The request journal after a sequence number.
+    /// Returns the entries of the request journal after a sequence number.
     pub async fn journal(&self, since: u64) -> Vec<Value> {
-        listed(
-            self.control()
-                .get(&format!("/requests?since={since}"))
-                .await
-                .expect(200)
-                .json(),
-        )
+        self.control_list(&format!("/requests?since={since}")).await
     }
 
-    /// The path and query of a URL that the mock gave out for one of its hosts.
+    async fn control_list(&self, path: &str) -> Vec<Value> {
+        only_array(self.control().get_json(path).await)
+    }
+
+    /// Returns a snapshot of the state.
+    pub async fn state(&self) -> Value {
+        self.control().get_json("/state").await
+    }
+
+    /// Sends a document to `PUT /state`.
+    pub async fn put_state(&self, document: impl ToString) -> Response {
+        let body = document.to_string().into();
+        self.control()
+            .send("PUT", "/state", Some("application/json"), body)
+            .await
+    }
+
+    /// Returns the path and query of a URL that the mock returned for one of its hosts.
     ///
     /// # Panics
     ///
-    /// Where the URL leads to another origin.
+    /// Panics if the URL has another origin.
     #[track_caller]
     pub fn path_of(&self, host: Host, url: &Value) -> String {
-        let url = url.as_str().unwrap_or_else(|| panic!("no URL: {url}"));
         let base = self.base_url(host);
-        match url.strip_prefix(base) {
+        match url.as_str().and_then(|url| url.strip_prefix(base)) {
             Some(path) if path.starts_with('/') => path.to_owned(),
-            _ => panic!("{url} is not below {base}"),
+            _ => panic!("{url} is not a URL below {base}"),
         }
     }
 
-    /// Sends bytes as they are; `None` where the face has no wire.
-    pub async fn raw(&self, host: Host, bytes: Vec<u8>) -> Option<Result<Vec<u8>, Broken>> {
-        Some(self.face.raw(host, bytes)?.await)
+    /// Downloads a file of the media host by its URL.
+    pub async fn download(&self, url: &Value) -> Response {
+        let path = self.path_of(Host::Media, url);
+        self.client(Host::Media).get(&path).await.expect(200)
+    }
+
+    /// Sends raw bytes over a new connection, or returns `None` if the face has no sockets.
+    pub async fn send_raw(
+        &self,
+        host: Host,
+        bytes: Vec<u8>,
+    ) -> Option<Result<Vec<u8>, TransportError>> {
+        Some(self.face.send_raw(host, bytes)?.await)
     }
 }
 
-/// What a control answer says, with or without `data` around it.
-fn unwrapped(body: Value) -> Value {
+/// Returns `data` of a control response, or the body if it has no envelope.
+fn unwrap_data(body: Value) -> Value {
     match body {
         Value::Object(mut fields) if fields.len() == 1 && fields.contains_key("data") => {
             fields.remove("data").unwrap()
@@ -161,156 +190,17 @@ fn unwrapped(body: Value) -> Value {
     }
 }
 
-/// The list in a control answer: the body, or the only array in it.
-fn listed(body: Value) -> Vec<Value> {
-    match unwrapped(body) {
+/// Returns the array in a control response: the body itself or its only array field.
+fn only_array(body: Value) -> Vec<Value> {
+    match unwrap_data(body) {
         Value::Array(items) => items,
         Value::Object(fields) => {
             let mut arrays = fields.into_iter().filter(|(_, value)| value.is_array());
             match (arrays.next(), arrays.next()) {
                 (Some((_, Value::Array(items))), None) => items,
-                _ => panic!("no one list in the answer"),
+                _ => panic!("the response does not have exactly one array"),
             }
         }
-        other => panic!("no list: {other}"),
+        other => panic!("not a list: {other}"),
     }
-}
-
-/// Someone who talks to one host, with the headers that go along each time.
-#[derive(Clone, Debug)]
-pub struct Caller {
-    mock: Mock,
-    host: Host,
-    headers: Vec<(String, String)>,
-}
-
-impl Caller {
-    /// With one more header.
-    #[must_use]
-    pub fn with(mut self, name: &str, value: &str) -> Self {
-        self.headers.push((name.to_owned(), value.to_owned()));
-        self
-    }
-
-    /// With `Authorization: Bearer …`.
-    #[must_use]
-    pub fn bearer(self, key: &str) -> Self {
-        self.with("authorization", &format!("Bearer {key}"))
-    }
-
-    /// With `x-api-key: …`.
-    #[must_use]
-    pub fn api_key(self, key: &str) -> Self {
-        self.with("x-api-key", key)
-    }
-
-    /// With `Idempotency-Key: …`.
-    #[must_use]
-    pub fn idempotency_key(self, key: &str) -> Self {
-        self.with("idempotency-key", key)
-    }
-
-    /// A `GET`.
-    pub async fn get(&self, path: &str) -> Answer {
-        self.send("GET", path, None, Bytes::new()).await
-    }
-
-    /// A `POST` of JSON.
-    pub async fn post(&self, path: &str, body: Value) -> Answer {
-        self.send(
-            "POST",
-            path,
-            Some("application/json"),
-            body.to_string().into(),
-        )
-        .await
-    }
-
-    /// A `POST` without a body or a content type.
-    pub async fn post_nothing(&self, path: &str) -> Answer {
-        self.send("POST", path, None, Bytes::new()).await
-    }
-
-    /// Any request that gets a whole answer.
-    ///
-    /// # Panics
-    ///
-    /// Where no whole answer comes, or where the answer breaks what holds for every answer of the
-    /// two surfaces.
-    pub async fn send(
-        &self,
-        method: &str,
-        path: &str,
-        content_type: Option<&str>,
-        body: Bytes,
-    ) -> Answer {
-        let sent = body.clone();
-        let answer = self.try_send(method, path, content_type, body).await;
-        let answer = answer.unwrap_or_else(|broken| panic!("{method} {path}: {broken}"));
-        if matches!(self.host, Host::Open | Host::Developer) {
-            answer.follows_the_conventions(self.host == Host::Developer, method == "HEAD");
-            documented::check(self.host, method, path, &sent, &answer);
-            if self.has_credential() && answer.status() != 401 && !is_public(path) {
-                answer.tells_the_budget();
-            }
-        }
-        answer
-    }
-
-    fn has_credential(&self) -> bool {
-        self.headers
-            .iter()
-            .any(|(name, _)| matches!(name.as_str(), "authorization" | "x-api-key"))
-    }
-
-    /// Any request, whatever becomes of it.
-    ///
-    /// # Errors
-    ///
-    /// No whole answer came.
-    pub async fn try_send(
-        &self,
-        method: &str,
-        path: &str,
-        content_type: Option<&str>,
-        body: Bytes,
-    ) -> Result<Answer, Broken> {
-        let mut request = http::Request::builder().method(method).uri(path);
-        for (name, value) in &self.headers {
-            request = request.header(name, value.as_bytes());
-        }
-        if let Some(content_type) = content_type {
-            request = request.header("content-type", content_type);
-        }
-        let request = request
-            .body(body)
-            .unwrap_or_else(|error| panic!("{path}: {error}"));
-        self.mock
-            .face
-            .exchange(self.host, request)
-            .await
-            .map(Answer::new)
-    }
-
-    /// A `POST` of JSON, whatever becomes of it.
-    ///
-    /// # Errors
-    ///
-    /// No whole answer came.
-    pub async fn try_post(&self, path: &str, body: Value) -> Result<Answer, Broken> {
-        self.try_send(
-            "POST",
-            path,
-            Some("application/json"),
-            body.to_string().into(),
-        )
-        .await
-    }
-}
-
-/// Whether a path is one of those that need no key.
-fn is_public(path: &str) -> bool {
-    ["/v1/health", "/v1/catalog", "/v1/openapi.json", "/v1/bgm/"]
-        .iter()
-        .any(|public| path.starts_with(public))
 }

@@ -1,5 +1,4 @@
-//! Someone who is told by webhooks: a small server that keeps what it is sent and answers as it is
-//! told to.
+//! A webhook receiver: an HTTP server that records deliveries and sends scripted replies.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -18,17 +17,17 @@ use tokio::task::JoinHandle;
 
 use crate::signature::{fingerprint, signature};
 
-/// How long to wait for what should have been sent already.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// How long to wait for deliveries.
+const DELIVERY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A delivery as it arrived.
+/// A received webhook request.
 #[derive(Clone, Debug)]
 pub struct Delivery {
     request: http::Request<Bytes>,
 }
 
 impl Delivery {
-    /// The path that it was sent to, with its query.
+    /// Returns the path with the query.
     #[must_use]
     pub fn path(&self) -> &str {
         self.request
@@ -37,45 +36,45 @@ impl Delivery {
             .map_or("", |path| path.as_str())
     }
 
-    /// The method.
+    /// Returns the method.
     #[must_use]
     pub fn method(&self) -> &str {
         self.request.method().as_str()
     }
 
-    /// A header, which has to be there once.
+    /// Returns the value of a header that has to be present exactly once.
     #[track_caller]
     pub fn header(&self, name: &str) -> &str {
         let values: Vec<_> = self.request.headers().get_all(name).iter().collect();
         let [value] = values.as_slice() else {
-            panic!("{} times {name} in {self:?}", values.len())
+            panic!("{} values of {name} in {self:?}", values.len())
         };
         value.to_str().unwrap()
     }
 
-    /// The bytes that were sent.
+    /// Returns the body.
     #[must_use]
     pub fn body(&self) -> &Bytes {
         self.request.body()
     }
 
-    /// The bytes as JSON.
+    /// Returns the body parsed as JSON.
     #[track_caller]
     pub fn json(&self) -> Value {
         serde_json::from_slice(self.body()).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 
-    /// When it was signed, in Unix seconds.
+    /// Returns the signature's timestamp in Unix seconds.
     #[track_caller]
     pub fn timestamp(&self) -> u64 {
         let text = self.header("x-svc-webhook-timestamp");
         text.parse()
-            .unwrap_or_else(|_| panic!("{text:?} is no time"))
+            .unwrap_or_else(|_| panic!("invalid timestamp {text:?}"))
     }
 
-    /// Asserts that it is signed with exactly these secrets, newest first, over its own bytes.
+    /// Asserts that the body is signed with exactly these secrets, newest first.
     #[track_caller]
-    pub fn is_signed_with(&self, secrets: &[&str]) {
+    pub fn assert_signed_with(&self, secrets: &[&str]) {
         let timestamp = self.header("x-svc-webhook-timestamp");
         let expected: Vec<_> = secrets
             .iter()
@@ -89,27 +88,27 @@ impl Delivery {
     }
 }
 
-/// How a receiver answers.
+/// How a receiver replies to a delivery.
 #[derive(Clone, Debug)]
 pub enum Reply {
-    /// With a status.
+    /// Send a status.
     Status(u16),
-    /// With a status and a header.
-    With(u16, &'static str, String),
-    /// By closing the connection.
+    /// Send a status and a header.
+    StatusWithHeader(u16, &'static str, String),
+    /// Close the connection without a response.
     Close,
-    /// Never.
+    /// Never respond.
     Hang,
 }
 
 #[derive(Debug, Default)]
 struct Shared {
-    arrived: Mutex<Vec<Delivery>>,
+    deliveries: Mutex<Vec<Delivery>>,
     replies: Mutex<VecDeque<Reply>>,
-    news: Notify,
+    received: Notify,
 }
 
-/// A running receiver. It ends when it is dropped.
+/// A running webhook receiver. It stops when it is dropped.
 #[derive(Debug)]
 pub struct Receiver {
     shared: Arc<Shared>,
@@ -124,7 +123,7 @@ impl Drop for Receiver {
 }
 
 impl Receiver {
-    /// Starts one that answers `204` unless it is told otherwise.
+    /// Starts a receiver that replies with `204`.
     pub async fn start() -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0))
             .await
@@ -139,47 +138,43 @@ impl Receiver {
         }
     }
 
-    /// Where it listens on 127.0.0.1.
+    /// Returns the port on 127.0.0.1.
     #[must_use]
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// Answers the next deliveries so, in this order; the last reply is repeated for ever.
-    pub fn answers(&self, replies: impl IntoIterator<Item = Reply>) {
+    /// Sets the replies to the next deliveries. The last reply is repeated.
+    pub fn set_replies(&self, replies: impl IntoIterator<Item = Reply>) {
         *self.shared.replies.lock().unwrap() = replies.into_iter().collect();
     }
 
-    /// All that has arrived so far.
+    /// Returns the deliveries received so far.
     #[must_use]
-    pub fn arrived(&self) -> Vec<Delivery> {
-        self.shared.arrived.lock().unwrap().clone()
+    pub fn deliveries(&self) -> Vec<Delivery> {
+        self.shared.deliveries.lock().unwrap().clone()
     }
 
-    /// Waits until `count` deliveries have arrived, and gives them all.
+    /// Waits until `count` deliveries have been received and returns them.
     ///
     /// # Panics
     ///
-    /// Where they do not come, or more do.
-    pub async fn expect(&self, count: usize) -> Vec<Delivery> {
-        let arrived = async {
+    /// Panics if fewer are received in time, or more.
+    pub async fn wait_for(&self, count: usize) -> Vec<Delivery> {
+        let enough = async {
             loop {
-                let news = self.shared.news.notified();
-                if self.arrived().len() >= count {
+                let received = self.shared.received.notified();
+                if self.deliveries().len() >= count {
                     break;
                 }
-                news.await;
+                received.await;
             }
         };
-        let in_time = tokio::time::timeout(PATIENCE, arrived).await;
-        let arrived = self.arrived();
-        assert!(
-            in_time.is_ok(),
-            "{} deliveries and not {count}",
-            arrived.len()
-        );
-        assert_eq!(arrived.len(), count, "{arrived:?}");
-        arrived
+        // The comparison below reports a timeout as well.
+        drop(tokio::time::timeout(DELIVERY_TIMEOUT, enough).await);
+        let deliveries = self.deliveries();
+        assert_eq!(deliveries.len(), count, "{deliveries:?}");
+        deliveries
     }
 }
 
@@ -190,8 +185,8 @@ async fn serve(listener: TcpListener, shared: Arc<Shared>) {
 }
 
 async fn connection(stream: TcpStream, shared: Arc<Shared>) {
-    let service = service_fn(|request| answer(request, &shared));
-    // An error here is a sender that went away, or `Reply::Close`.
+    let service = service_fn(|request| reply(request, &shared));
+    // An error means that the sender disconnected, or it is the one of `Reply::Close`.
     drop(
         http1::Builder::new()
             .serve_connection(TokioIo::new(stream), service)
@@ -199,7 +194,7 @@ async fn connection(stream: TcpStream, shared: Arc<Shared>) {
     );
 }
 
-async fn answer(
+async fn reply(
     request: http::Request<Incoming>,
     shared: &Shared,
 ) -> Result<http::Response<Full<Bytes>>, Box<dyn std::error::Error + Send + Sync>> {
@@ -211,17 +206,17 @@ async fn answer(
         match replies.len() {
             0 => Reply::Status(204),
             1 => replies[0].clone(),
-            _ => replies.pop_front().expect("there are two"),
+            _ => replies.pop_front().expect("at least two replies"),
         }
     };
-    shared.arrived.lock().unwrap().push(Delivery { request });
-    shared.news.notify_waiters();
+    shared.deliveries.lock().unwrap().push(Delivery { request });
+    shared.received.notify_waiters();
     let response = http::Response::builder();
     let response = match reply {
         Reply::Status(status) => response.status(status),
-        Reply::With(status, name, value) => response.status(status).header(name, value),
+        Reply::StatusWithHeader(status, name, value) => response.status(status).header(name, value),
         Reply::Hang => std::future::pending().await,
-        Reply::Close => return Err("closed, as it was told to".into()),
+        Reply::Close => return Err("closing the connection, as configured".into()),
     };
     Ok(response.body(Full::default())?)
 }

@@ -1,23 +1,20 @@
-//! The signature of a webhook, computed from what the specification says of it and nothing else.
+//! Webhook signatures, implemented from the specification.
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
 
-/// `HMAC-SHA256(secret, "<timestamp>.<raw body>")` in hexadecimal.
-///
-/// # Panics
-///
-/// Never: HMAC takes secrets of any length.
+/// Returns `HMAC-SHA256(secret, "<timestamp>.<raw body>")` in hexadecimal.
 #[must_use]
 pub fn signature(secret: &str, timestamp: &str, body: &[u8]) -> String {
-    let mut mac = Hmac::<Sha256>::new_from_slice(secret.as_bytes()).expect("any length will do");
+    let mut mac =
+        Hmac::<Sha256>::new_from_slice(secret.as_bytes()).expect("HMAC accepts keys of any length");
     mac.update(timestamp.as_bytes());
     mac.update(b".");
     mac.update(body);
     hex(&mac.finalize().into_bytes())
 }
 
-/// The first 16 hexadecimal digits of the secret's SHA-256.
+/// Returns the first 16 hexadecimal digits of the secret's SHA-256.
 #[must_use]
 pub fn fingerprint(secret: &str) -> String {
     hex(&Sha256::digest(secret.as_bytes()))[..16].to_owned()
@@ -32,7 +29,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_known_answers_come_out() {
+    fn matches_openssl_and_sha256sum() {
         // printf '1.{}' | openssl dgst -sha256 -hmac key
         let expected = "1ba6b8171186efc613e8bcc0cbdab2748f24984d7c5a84faa2637afa0e40d224";
         assert_eq!(signature("key", "1", b"{}"), expected);

@@ -1,11 +1,11 @@
-//! The mock in this process, through the SDK's transport trait.
+//! The mock in this process, called through the SDK's transport trait.
 
 use bytes::Bytes;
 use http_body_util::BodyExt;
 use svc_mock_server::InProcess;
 use svc_sdk::transport::Transport;
 
-use super::{Broken, Exchange, Face, Host, Raw, Setup, setup};
+use super::{Face, Host, RawFuture, ResponseFuture, Setup, TransportError, mock_setup};
 
 pub(super) struct InProcessFace {
     transport: InProcess,
@@ -13,8 +13,8 @@ pub(super) struct InProcessFace {
 }
 
 impl InProcessFace {
-    pub(super) fn start(chosen: Setup) -> Self {
-        let transport = InProcess::new(setup(chosen));
+    pub(super) fn start(setup: Setup) -> Self {
+        let transport = InProcess::new(mock_setup(setup));
         let urls = super::urls(&transport);
         Self { transport, urls }
     }
@@ -25,27 +25,18 @@ impl Face for InProcessFace {
         super::url_of(&self.urls, host)
     }
 
-    fn exchange(&self, host: Host, mut request: http::Request<Bytes>) -> Exchange<'_> {
+    fn send(&self, host: Host, mut request: http::Request<Bytes>) -> ResponseFuture<'_> {
         let url = format!("{}{}", self.base_url(host), request.uri());
         Box::pin(async move {
-            *request.uri_mut() = url
-                .parse()
-                .map_err(|error| Broken(format!("{url}: {error}")))?;
-            let response = self
-                .transport
-                .send(request)
-                .await
-                .map_err(|e| Broken(e.to_string()))?;
-            let (head, body) = response.into_parts();
-            let body = body
-                .collect()
-                .await
-                .map_err(|error| Broken(error.to_string()))?;
+            *request.uri_mut() = url.parse().map_err(TransportError::new)?;
+            let response = self.transport.send(request).await;
+            let (head, body) = response.map_err(TransportError::new)?.into_parts();
+            let body = body.collect().await.map_err(TransportError::new)?;
             Ok(http::Response::from_parts(head, body.to_bytes()))
         })
     }
 
-    fn raw(&self, _: Host, _: Vec<u8>) -> Option<Raw<'_>> {
+    fn send_raw(&self, _: Host, _: Vec<u8>) -> Option<RawFuture<'_>> {
         None
     }
 }

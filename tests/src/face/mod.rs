@@ -13,7 +13,7 @@ use svc_mock_server::engine::Time;
 mod in_process;
 mod sockets;
 
-/// Which of the mock's four hosts a request goes to.
+/// A host of the mock server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Host {
     /// The open surface.
@@ -27,53 +27,53 @@ pub enum Host {
 }
 
 impl Host {
-    /// All of them.
+    /// All hosts.
     pub const ALL: [Self; 4] = [Self::Open, Self::Developer, Self::Media, Self::Control];
 }
 
-/// No whole answer came: the connection was refused, cut, or carried no HTTP.
+/// The error of a request that got no complete response.
 #[derive(Debug)]
-pub struct Broken(pub String);
+pub struct TransportError(String);
 
-impl fmt::Display for Broken {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "no whole answer: {}", self.0)
+impl TransportError {
+    pub(crate) fn new(error: impl fmt::Display) -> Self {
+        Self(error.to_string())
     }
 }
 
-/// An exchange on its way.
-pub type Exchange<'a> =
-    Pin<Box<dyn Future<Output = Result<http::Response<Bytes>, Broken>> + Send + 'a>>;
+impl fmt::Display for TransportError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "no complete response: {}", self.0)
+    }
+}
 
-/// A running mock server, however it is reached.
+/// A future of a response.
+pub type ResponseFuture<'a> =
+    Pin<Box<dyn Future<Output = Result<http::Response<Bytes>, TransportError>> + Send + 'a>>;
+
+/// A future of the bytes that a server sends until it closes the connection.
+pub type RawFuture<'a> = Pin<Box<dyn Future<Output = Result<Vec<u8>, TransportError>> + Send + 'a>>;
+
+/// A running mock server behind one of its faces.
 pub trait Face: Send + Sync {
-    /// The URL under which a host is reached, without a slash at its end.
+    /// Returns a host's base URL, without a trailing slash.
     fn base_url(&self, host: Host) -> &str;
 
     /// Sends a request whose URI is a path with an optional query.
-    fn exchange(&self, host: Host, request: http::Request<Bytes>) -> Exchange<'_>;
+    fn send(&self, host: Host, request: http::Request<Bytes>) -> ResponseFuture<'_>;
 
-    /// Sends bytes as they are and gives what comes back until the connection closes; `None` where
-    /// the face has no wire.
-    fn raw(&self, host: Host, bytes: Vec<u8>) -> Option<Raw<'_>>;
+    /// Sends raw bytes over a new connection, or returns `None` if the face has no sockets.
+    fn send_raw(&self, host: Host, bytes: Vec<u8>) -> Option<RawFuture<'_>>;
 }
 
-/// Raw bytes on their way back.
-pub type Raw<'a> = Pin<Box<dyn Future<Output = Result<Vec<u8>, Broken>> + Send + 'a>>;
-
-/// How a mock server is set up. The clock is always the manual one.
+/// The configuration of a mock server. Its clock is always manual.
 #[derive(Clone, Copy, Debug)]
 pub struct Setup {
-    /// The plan of `ws_demo`.
-    pub plan: &'static str,
-    /// The balance of `ws_demo`, in dollars.
-    pub balance_usd: &'static str,
-    /// The seed.
-    pub seed: u64,
-    /// The local port to which webhooks to `https://hooks.example.com` are brought.
-    pub webhooks_to: Option<u16>,
-    /// How long a receiver of webhooks has, in real milliseconds; the service gives it ten seconds.
-    pub patience_ms: u64,
+    plan: &'static str,
+    balance_usd: &'static str,
+    seed: u64,
+    webhook_port: Option<u16>,
+    webhook_timeout_ms: u64,
 }
 
 impl Default for Setup {
@@ -82,90 +82,90 @@ impl Default for Setup {
             plan: "free",
             balance_usd: "100",
             seed: 1,
-            webhooks_to: None,
-            patience_ms: 10_000,
+            webhook_port: None,
+            webhook_timeout_ms: 10_000,
         }
     }
 }
 
 impl Setup {
-    /// Another plan.
+    /// Sets the plan of `ws_demo`.
     #[must_use]
     pub fn plan(mut self, plan: &'static str) -> Self {
         self.plan = plan;
         self
     }
 
-    /// Another balance.
+    /// Sets the balance of `ws_demo`, in dollars.
     #[must_use]
     pub fn balance_usd(mut self, balance: &'static str) -> Self {
         self.balance_usd = balance;
         self
     }
 
-    /// Another seed.
+    /// Sets the seed of the mock's random numbers.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
         self
     }
 
-    /// A receiver of webhooks has so many real milliseconds.
+    /// Sets how long a webhook receiver may take to respond, in real milliseconds.
     #[must_use]
-    pub fn patience_ms(mut self, milliseconds: u64) -> Self {
-        self.patience_ms = milliseconds;
+    pub fn webhook_timeout_ms(mut self, milliseconds: u64) -> Self {
+        self.webhook_timeout_ms = milliseconds;
         self
     }
 
-    /// Webhooks to `https://hooks.example.com` are brought to that local port.
+    /// Routes webhooks for `https://hooks.example.com` to a local port.
     #[must_use]
-    pub fn webhooks_to(mut self, port: u16) -> Self {
-        self.webhooks_to = Some(port);
+    pub fn webhook_port(mut self, port: u16) -> Self {
+        self.webhook_port = Some(port);
         self
     }
 }
 
-/// One of the faces.
+/// A face of the mock server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaceKind {
-    /// Through the SDK's transport trait, without sockets.
+    /// The SDK's transport trait, without sockets.
     InProcess,
-    /// Inside a test, on wiremock.
+    /// A wiremock server inside a test.
     Wiremock,
     /// The long-running program's HTTP server.
     Serve,
 }
 
-/// Starts a mock behind that face.
-pub(crate) async fn start(kind: FaceKind, chosen: Setup) -> Arc<dyn Face> {
+/// Starts a mock behind the face.
+pub(crate) async fn start(kind: FaceKind, setup: Setup) -> Arc<dyn Face> {
     match kind {
-        FaceKind::InProcess => Arc::new(in_process::InProcessFace::start(chosen)),
-        FaceKind::Wiremock => Arc::new(sockets::SocketFace::on_wiremock(chosen).await),
-        FaceKind::Serve => Arc::new(sockets::SocketFace::serve(chosen).await),
+        FaceKind::InProcess => Arc::new(in_process::InProcessFace::start(setup)),
+        FaceKind::Wiremock => Arc::new(sockets::SocketFace::wiremock(setup).await),
+        FaceKind::Serve => Arc::new(sockets::SocketFace::serve(setup).await),
     }
 }
 
-/// The moment at which every clock starts: mocks of one seed then give the same answers.
+/// The initial time of every mock, so that mocks with the same seed give the same responses.
 const EPOCH: Time = Time::from_micros(1_800_000_000_000_000);
 
-fn setup(chosen: Setup) -> svc_mock_server::Setup {
-    let setup = svc_mock_server::Setup::default()
-        .plan(chosen.plan.into())
-        .balance(chosen.balance_usd.parse().expect("an amount of dollars"))
-        .seed(chosen.seed)
+fn mock_setup(setup: Setup) -> svc_mock_server::Setup {
+    let configured = svc_mock_server::Setup::default()
+        .plan(setup.plan.into())
+        .balance(setup.balance_usd.parse().expect("an amount of dollars"))
+        .seed(setup.seed)
         .epoch(EPOCH)
-        .webhook_timeout(Duration::from_millis(chosen.patience_ms))
+        .webhook_timeout(Duration::from_millis(setup.webhook_timeout_ms))
         .clock_manual();
-    match chosen.webhooks_to {
+    match setup.webhook_port {
         Some(port) => {
             let route = format!("https://hooks.example.com=http://127.0.0.1:{port}");
-            setup.route_webhooks(route.parse().expect("a route"))
+            configured.route_webhooks(route.parse().expect("a route"))
         }
-        None => setup,
+        None => configured,
     }
 }
 
-/// The base URLs in the order of [`Host::ALL`].
+/// Returns the base URLs in the order of [`Host::ALL`].
 fn urls(service: &Service) -> [String; 4] {
     [
         service.base_url(),

@@ -1,62 +1,61 @@
-//! The faces that are reached over sockets: the program's server, and wiremock.
+//! The two faces that listen on sockets: the program's HTTP server, and wiremock.
+
+use std::ops::Deref;
 
 use bytes::Bytes;
 use svc_mock_server::serve::Server;
 use svc_mock_server::{MockService, Service};
 
-use super::{Exchange, Face, Host, Raw, Setup, setup};
-use crate::wire::{self, Wire};
+use super::{Face, Host, RawFuture, ResponseFuture, Setup, mock_setup};
+use crate::http1::{self, ConnectionPool};
 
-/// A face with sockets, and what keeps its listeners open.
-pub(super) struct SocketFace<K> {
-    _keeper: K,
-    wire: Wire,
+/// A face on sockets. Its listeners close when the server is dropped.
+pub(super) struct SocketFace<S> {
+    _server: S,
+    pool: ConnectionPool,
     urls: [String; 4],
 }
 
 impl SocketFace<Server> {
-    pub(super) async fn serve(chosen: Setup) -> Self {
-        let server = Server::bind(setup(chosen), 0, |_| ())
-            .await
-            .expect("four free ports");
-        Self::new(super::urls(&server), server)
+    pub(super) async fn serve(setup: Setup) -> Self {
+        let server = Server::bind(mock_setup(setup), 0, |_| ()).await;
+        Self::new(server.expect("four free ports"))
     }
 }
 
 impl SocketFace<MockService> {
-    pub(super) async fn on_wiremock(chosen: Setup) -> Self {
-        let service = setup(chosen).start().await;
-        Self::new(super::urls(&service), service)
+    pub(super) async fn wiremock(setup: Setup) -> Self {
+        Self::new(mock_setup(setup).start().await)
     }
 }
 
-impl<K> SocketFace<K> {
-    fn new(urls: [String; 4], keeper: K) -> Self
-    where
-        K: std::ops::Deref<Target = Service>,
-    {
+impl<S: Deref<Target = Service>> SocketFace<S> {
+    fn new(server: S) -> Self {
         Self {
-            _keeper: keeper,
-            wire: Wire::default(),
-            urls,
+            urls: super::urls(&server),
+            pool: ConnectionPool::default(),
+            _server: server,
         }
     }
+}
 
+impl<S> SocketFace<S> {
     fn authority(&self, host: Host) -> &str {
         super::url_of(&self.urls, host).trim_start_matches("http://")
     }
 }
 
-impl<K: Send + Sync> Face for SocketFace<K> {
+impl<S: Send + Sync> Face for SocketFace<S> {
     fn base_url(&self, host: Host) -> &str {
         super::url_of(&self.urls, host)
     }
 
-    fn exchange(&self, host: Host, request: http::Request<Bytes>) -> Exchange<'_> {
-        Box::pin(self.wire.exchange(self.authority(host), request))
+    fn send(&self, host: Host, request: http::Request<Bytes>) -> ResponseFuture<'_> {
+        Box::pin(self.pool.send(self.authority(host), request))
     }
 
-    fn raw(&self, host: Host, bytes: Vec<u8>) -> Option<Raw<'_>> {
-        Some(Box::pin(wire::raw(self.authority(host).to_owned(), bytes)))
+    fn send_raw(&self, host: Host, bytes: Vec<u8>) -> Option<RawFuture<'_>> {
+        let authority = self.authority(host).to_owned();
+        Some(Box::pin(http1::send_raw(authority, bytes)))
     }
 }

@@ -1,11 +1,11 @@
-//! What crosses crates, in one binary: the wire fixtures, the conformance of the mock server on its
-//! three faces, the table of operations walked, the SDK on bad networks, and where keys must not be.
+//! Tests that span several crates: wire fixtures, conformance of the mock server on its three faces,
+//! coverage of all operations, simulations of bad networks, agent runs, and redaction of keys.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
     clippy::panic,
     clippy::unwrap_used,
-    reason = "a test that cannot go on says why and stops"
+    reason = "a failed assertion ends the test"
 )]
 
 mod agent;

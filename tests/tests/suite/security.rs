@@ -1,5 +1,4 @@
-//! A canary key is looked for in everything that could be seen: logs at the finest level, errors,
-//! `Debug` output, and what the mock wrote down.
+//! Redaction of API keys in logs of all levels, errors, `Debug` output and the mock's request journal.
 
 use std::cell::RefCell;
 use std::fmt::{Debug, Write};
@@ -14,37 +13,38 @@ use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 
 thread_local! {
-    /// What was logged on a thread that listens. A listener for a thread alone would miss events:
-    /// the other tests of this binary decide for all threads whether an event is of interest.
-    static HEARD: RefCell<Option<String>> = const { RefCell::new(None) };
+    /// The fields recorded on this thread, if recording is enabled.
+    ///
+    /// The subscriber is global because the callsite interest that other tests cache would hide
+    /// events from a subscriber of one thread.
+    static RECORDED: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Everything that anybody logs.
-struct Log;
+/// A subscriber that records the fields of all spans and events.
+struct RecordingSubscriber;
 
-impl Log {
-    fn listen() {
-        HEARD.set(Some(String::new()));
-        tracing::subscriber::set_global_default(Self)
-            .expect("no other test of this binary listens");
+impl RecordingSubscriber {
+    fn start() {
+        RECORDED.set(Some(String::new()));
+        tracing::subscriber::set_global_default(Self).expect("no other global subscriber");
     }
 
-    fn heard() -> String {
-        HEARD.take().unwrap_or_default()
+    fn stop() -> String {
+        RECORDED.take().unwrap_or_default()
     }
 }
 
-impl Visit for &Log {
+impl Visit for &RecordingSubscriber {
     fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
-        HEARD.with_borrow_mut(|heard| {
-            if let Some(heard) = heard {
-                writeln!(heard, "{field}={value:?}").unwrap();
+        RECORDED.with_borrow_mut(|recorded| {
+            if let Some(recorded) = recorded {
+                writeln!(recorded, "{field}={value:?}").unwrap();
             }
         });
     }
 }
 
-impl Subscriber for Log {
+impl Subscriber for RecordingSubscriber {
     fn enabled(&self, _: &Metadata<'_>) -> bool {
         true
     }
@@ -70,8 +70,8 @@ impl Subscriber for Log {
 }
 
 #[tokio::test]
-async fn a_key_is_in_no_log_error_debug_output_or_journal() {
-    Log::listen();
+async fn keys_are_not_in_logs_errors_debug_output_or_the_journal() {
+    RecordingSubscriber::start();
     let server = serve::Server::bind(Setup::default(), 0, |_| {})
         .await
         .unwrap();
@@ -91,12 +91,12 @@ async fn a_key_is_in_no_log_error_debug_output_or_journal() {
         .build()
         .unwrap();
 
-    let mut seen = format!("{client:?}");
+    let mut output = format!("{client:?}");
     let image = ImageGenerate::new("image-i").prompt("a fox");
     let submit = client.images().generate(&image);
-    write!(seen, "{submit:?}").unwrap();
+    write!(output, "{submit:?}").unwrap();
     let job = submit.await.unwrap();
-    write!(seen, "{job:?}").unwrap();
+    write!(output, "{job:?}").unwrap();
     for kind in [
         FaultKind::Status503,
         FaultKind::Status502Html,
@@ -106,7 +106,7 @@ async fn a_key_is_in_no_log_error_debug_output_or_journal() {
     ] {
         server.add_fault(fault(kind)).unwrap();
         let error = client.jobs().handle(job.id()).get().await.unwrap_err();
-        write!(seen, "{error} {error:?}").unwrap();
+        write!(output, "{error} {error:?}").unwrap();
     }
     let missing = client
         .jobs()
@@ -114,21 +114,18 @@ async fn a_key_is_in_no_log_error_debug_output_or_journal() {
         .get()
         .await
         .unwrap_err();
-    write!(seen, "{missing} {missing:?}").unwrap();
+    write!(output, "{missing} {missing:?}").unwrap();
     let raw = client
         .request(Method::Get, "/v1/nothing")
         .await
         .unwrap_err();
-    write!(seen, "{raw:?}").unwrap();
-    write!(seen, "{:?}", server.requests(0)).unwrap();
+    write!(output, "{raw:?}").unwrap();
+    write!(output, "{:?}", server.requests(0)).unwrap();
 
-    let heard = Log::heard();
-    assert!(
-        heard.contains("jobs_get"),
-        "the client's own log was not heard"
-    );
-    assert!(!heard.contains(&canary));
-    assert!(!seen.contains(&canary), "{seen}");
+    let recorded = RecordingSubscriber::stop();
+    assert!(recorded.contains("jobs_get"), "no log of the client");
+    assert!(!recorded.contains(&canary));
+    assert!(!output.contains(&canary), "{output}");
 }
 
 fn fault(kind: FaultKind) -> Fault {

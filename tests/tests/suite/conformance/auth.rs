@@ -1,4 +1,4 @@
-//! Authentication: both forms of a credential, one at a time, on its own host.
+//! Authentication with bearer keys and `x-api-key`.
 
 use serde_json::json;
 use svc_tests::{Host, Mock, on_every_face};
@@ -8,18 +8,17 @@ use super::{ESTIMATE, IMAGE, TOP_UPS, VIDEO, image, video};
 on_every_face! {
     a_bearer_key_is_accepted,
     an_x_api_key_is_accepted,
-    two_credentials_at_once_are_refused,
-    two_credentials_at_once_are_refused_on_public_routes_too,
-    what_is_no_credential_is_refused,
-    a_revoked_key_is_refused,
-    an_open_key_is_refused_on_the_developer_host,
-    a_developer_key_is_refused_on_the_open_host,
-    a_developer_key_on_top_ups_is_told_that_an_open_key_is_required,
-    every_operation_of_the_open_surface_needs_a_key,
-    a_refused_key_is_not_repeated_in_the_answer,
+    two_credentials_at_once_are_rejected,
+    invalid_credentials_are_rejected,
+    a_revoked_key_is_rejected,
+    an_open_key_is_rejected_on_the_developer_host,
+    a_developer_key_is_rejected_on_the_open_host,
+    top_ups_require_an_open_key,
+    open_operations_require_a_key,
+    a_rejected_key_is_not_echoed,
 }
 
-/// Every operation of the open surface: method and path.
+/// The method and path of every operation of the open surface.
 const OPEN_OPERATIONS: [(&str, &str); 16] = [
     ("POST", IMAGE),
     ("GET", "/v1/image-router/models"),
@@ -40,81 +39,80 @@ const OPEN_OPERATIONS: [(&str, &str); 16] = [
 ];
 
 async fn a_bearer_key_is_accepted(mock: Mock) {
-    let caller = mock.caller(Host::Open).bearer("svc_open_demo");
-    caller.get("/v1/jobs").await.expect(200);
-    caller.post(VIDEO, video()).await.expect(202);
-    mock.caller(Host::Developer)
-        .bearer("svc_dev_demo")
+    let client = mock.open_as("svc_open_demo");
+    client.get("/v1/jobs").await.expect(200);
+    client.post(VIDEO, video()).await.expect(202);
+    mock.developer_as("svc_dev_demo")
         .get("/v1/jobs")
         .await
         .expect(200);
 }
 
 async fn an_x_api_key_is_accepted(mock: Mock) {
-    let caller = mock.caller(Host::Open).api_key("svc_open_demo");
-    caller.get("/v1/jobs").await.expect(200);
-    caller.post(IMAGE, image()).await.expect(202);
-    mock.caller(Host::Developer)
+    let client = mock.client(Host::Open).api_key("svc_open_demo");
+    client.get("/v1/jobs").await.expect(200);
+    client.post(IMAGE, image()).await.expect(202);
+    mock.client(Host::Developer)
         .api_key("svc_dev_demo")
         .get("/v1/jobs")
         .await
         .expect(200);
 }
 
-async fn two_credentials_at_once_are_refused(mock: Mock) {
+async fn two_credentials_at_once_are_rejected(mock: Mock) {
     for (bearer, api_key) in [
         ("svc_open_demo", "svc_open_demo"),
-        ("svc_open_demo", "nonsense"),
-        ("nonsense", "svc_open_demo"),
+        ("svc_open_demo", "svc_invalid"),
+        ("svc_invalid", "svc_open_demo"),
     ] {
-        let caller = mock.caller(Host::Open).bearer(bearer).api_key(api_key);
-        caller.get("/v1/jobs").await.refused(401, "unauthorized");
-        caller
-            .post(VIDEO, video())
-            .await
-            .refused(401, "unauthorized");
-        caller
-            .post(TOP_UPS, json!({"amount_usd_cents": 500}))
-            .await
-            .refused(401, "unauthorized");
+        let client = mock.open_as(bearer).api_key(api_key);
+        client.get_error("/v1/jobs", 401, "unauthorized").await;
+        client.post_error(VIDEO, video(), 401, "unauthorized").await;
+        client
+            .post_error(
+                TOP_UPS,
+                json!({"amount_usd_cents": 500}),
+                401,
+                "unauthorized",
+            )
+            .await;
     }
     let basic = mock
-        .caller(Host::Open)
-        .with("authorization", "Basic c3Zj")
+        .client(Host::Open)
+        .header("authorization", "Basic c3Zj")
         .api_key("svc_open_demo");
-    basic.get("/v1/jobs").await.refused(401, "unauthorized");
+    basic.get_error("/v1/jobs", 401, "unauthorized").await;
     for name in ["authorization", "x-api-key"] {
         let value = |key: &str| match name {
             "authorization" => format!("Bearer {key}"),
             _ => key.to_owned(),
         };
-        for other in ["svc_open_demo", "nonsense"] {
-            let once = mock.caller(Host::Open).with(name, &value("svc_open_demo"));
-            let twice = once.with(name, &value(other));
-            twice.get("/v1/jobs").await.refused(401, "unauthorized");
+        for other in ["svc_open_demo", "svc_invalid"] {
+            let single = mock
+                .client(Host::Open)
+                .header(name, &value("svc_open_demo"));
+            let double = single.header(name, &value(other));
+            double.get_error("/v1/jobs", 401, "unauthorized").await;
         }
     }
-    assert!(mock.jobs().await.is_empty(), "a refused submit made a job");
+    assert!(
+        mock.jobs().await.is_empty(),
+        "a rejected submit created a job"
+    );
+    let public = mock.developer().api_key("svc_dev_demo");
+    for path in ["/v1/health", "/v1/catalog"] {
+        public.get_error(path, 401, "unauthorized").await;
+    }
 }
 
-async fn two_credentials_at_once_are_refused_on_public_routes_too(mock: Mock) {
-    let both = mock
-        .caller(Host::Developer)
-        .bearer("svc_dev_demo")
-        .api_key("svc_dev_demo");
-    both.get("/v1/health").await.refused(401, "unauthorized");
-    both.get("/v1/catalog").await.refused(401, "unauthorized");
-}
-
-async fn what_is_no_credential_is_refused(mock: Mock) {
-    mock.caller(Host::Open)
-        .get("/v1/jobs")
-        .await
-        .refused(401, "unauthorized");
+async fn invalid_credentials_are_rejected(mock: Mock) {
+    mock.client(Host::Open)
+        .get_error("/v1/jobs", 401, "unauthorized")
+        .await;
     for value in [
         "",
         "Bearer",
-        "Bearer nonsense",
+        "Bearer svc_invalid",
         "Basic c3ZjX29wZW5fZGVtbzo=",
         "svc_open_demo",
         "Token svc_open_demo",
@@ -124,35 +122,34 @@ async fn what_is_no_credential_is_refused(mock: Mock) {
         "Bearer svc_open_dem",
         "Bearer svc_open_demo\u{e9}",
     ] {
-        let caller = mock.caller(Host::Open).with("authorization", value);
-        caller.get("/v1/jobs").await.refused(401, "unauthorized");
+        let client = mock.client(Host::Open).header("authorization", value);
+        client.get_error("/v1/jobs", 401, "unauthorized").await;
     }
     for value in [
         "",
-        "nonsense",
+        "svc_invalid",
         "Bearer svc_open_demo",
         "svc_open_demo\u{e9}",
     ] {
-        let caller = mock.caller(Host::Open).with("x-api-key", value);
-        caller.get("/v1/jobs").await.refused(401, "unauthorized");
+        let client = mock.client(Host::Open).header("x-api-key", value);
+        client.get_error("/v1/jobs", 401, "unauthorized").await;
     }
 }
 
-async fn a_revoked_key_is_refused(mock: Mock) {
+async fn a_revoked_key_is_rejected(mock: Mock) {
     for host in [Host::Open, Host::Developer] {
-        let caller = mock.caller(host).bearer("svc_revoked");
-        caller.get("/v1/jobs").await.refused(401, "unauthorized");
+        let client = mock.client(host).bearer("svc_revoked");
+        client.get_error("/v1/jobs", 401, "unauthorized").await;
     }
     let top_up = json!({"amount_usd_cents": 500});
-    let caller = mock.caller(Host::Open).api_key("svc_revoked");
-    caller
-        .post(TOP_UPS, top_up)
-        .await
-        .refused(401, "unauthorized");
+    let client = mock.client(Host::Open).api_key("svc_revoked");
+    client
+        .post_error(TOP_UPS, top_up, 401, "unauthorized")
+        .await;
 }
 
-async fn an_open_key_is_refused_on_the_developer_host(mock: Mock) {
-    let caller = mock.caller(Host::Developer).bearer("svc_open_demo");
+async fn an_open_key_is_rejected_on_the_developer_host(mock: Mock) {
+    let client = mock.developer_as("svc_open_demo");
     for path in [
         "/v1/me",
         "/v1/balance",
@@ -160,25 +157,22 @@ async fn an_open_key_is_refused_on_the_developer_host(mock: Mock) {
         "/v1/jobs",
         "/v1/formats",
     ] {
-        caller.get(path).await.refused(401, "unauthorized");
+        client.get_error(path, 401, "unauthorized").await;
     }
 }
 
-async fn a_developer_key_is_refused_on_the_open_host(mock: Mock) {
-    let caller = mock.caller(Host::Open).bearer("svc_dev_demo");
-    for (method, path) in OPEN_OPERATIONS
-        .into_iter()
-        .filter(|(_, path)| !path.starts_with(TOP_UPS))
-    {
-        let answer = match method {
-            "GET" => caller.get(path).await,
-            _ => caller.post(path, video()).await,
-        };
-        answer.refused(401, "unauthorized");
+async fn a_developer_key_is_rejected_on_the_open_host(mock: Mock) {
+    let client = mock.open_as("svc_dev_demo");
+    let other_operations = OPEN_OPERATIONS
+        .iter()
+        .filter(|row| !row.1.starts_with(TOP_UPS));
+    for (method, path) in other_operations {
+        let response = client.request(method, path).await;
+        response.expect_error(401, "unauthorized");
     }
 }
 
-async fn a_developer_key_on_top_ups_is_told_that_an_open_key_is_required(mock: Mock) {
+async fn top_ups_require_an_open_key(mock: Mock) {
     for key in [
         "svc_dev_demo",
         "svc_dev_noscope",
@@ -186,43 +180,39 @@ async fn a_developer_key_on_top_ups_is_told_that_an_open_key_is_required(mock: M
         "svc_team_demo",
         "svc_dev_other",
     ] {
-        for caller in [
-            mock.caller(Host::Open).bearer(key),
-            mock.caller(Host::Open).api_key(key),
-        ] {
-            let created = caller.post(TOP_UPS, json!({"amount_usd_cents": 500})).await;
-            created.refused(403, "open_key_required");
-            caller
-                .get("/v1/open/top-ups/top_x")
-                .await
-                .refused(403, "open_key_required");
+        for client in [mock.open_as(key), mock.client(Host::Open).api_key(key)] {
+            client
+                .post_error(
+                    TOP_UPS,
+                    json!({"amount_usd_cents": 500}),
+                    403,
+                    "open_key_required",
+                )
+                .await;
+            client
+                .get_error("/v1/open/top-ups/top_x", 403, "open_key_required")
+                .await;
         }
     }
 }
 
-async fn every_operation_of_the_open_surface_needs_a_key(mock: Mock) {
-    let anonymous = mock.caller(Host::Open);
+async fn open_operations_require_a_key(mock: Mock) {
     for (method, path) in OPEN_OPERATIONS {
-        let answer = match method {
-            "GET" => anonymous.get(path).await,
-            _ => anonymous.post(path, json!({})).await,
-        };
-        answer.refused(401, "unauthorized");
+        let response = mock.client(Host::Open).request(method, path).await;
+        response.expect_error(401, "unauthorized");
     }
 }
 
-async fn a_refused_key_is_not_repeated_in_the_answer(mock: Mock) {
-    for caller in [
-        mock.caller(Host::Open).bearer("svc_canary_4711"),
-        mock.caller(Host::Open).api_key("svc_canary_4711"),
-        mock.caller(Host::Open)
-            .bearer("svc_canary_4711")
-            .api_key("svc_canary_4711"),
+async fn a_rejected_key_is_not_echoed(mock: Mock) {
+    for client in [
+        mock.open_as("svc_canary_4711"),
+        mock.client(Host::Open).api_key("svc_canary_4711"),
+        mock.open_as("svc_canary_4711").api_key("svc_canary_4711"),
     ] {
-        let answer = caller.get("/v1/jobs").await.expect(401);
+        let response = client.get("/v1/jobs").await.expect(401);
         assert!(
-            !format!("{answer:?}").contains("svc_canary_4711"),
-            "{answer:?}"
+            !format!("{response:?}").contains("svc_canary_4711"),
+            "{response:?}"
         );
     }
 }

@@ -1,31 +1,27 @@
-//! Cancellation: until generation starts, at three tenths of a job's time.
+//! Cancellation, which is possible until generation starts at 30 % of a job's duration.
 
 use serde_json::json;
-use svc_tests::{Caller, Host, Mock, on_every_face};
+use svc_tests::{Host, Mock, on_every_face};
 
-use super::{NO_AMOUNTS, VIDEO, amounts, status_of, submit, video, video_of};
+use super::{
+    NO_AMOUNTS, VIDEO, cancel, ledger_amounts, status_of, submit, video, video_with_prompt,
+};
 
 on_every_face! {
     a_queued_job_can_be_canceled,
     a_processing_job_can_be_canceled_before_generation_starts,
-    cancel_after_generation_started_is_refused,
-    a_canceled_job_can_be_canceled_again,
-    a_canceled_job_stays_canceled,
-    a_completed_job_cannot_be_canceled,
-    a_failed_job_cannot_be_canceled,
-    the_window_follows_the_jobs_own_length,
-    a_cancel_may_have_an_empty_object_as_body,
-    the_developer_surface_cancels_the_same_jobs,
-    a_refused_cancel_changes_nothing,
+    cancel_after_generation_started_is_rejected,
+    cancel_is_idempotent,
+    an_ended_job_cannot_be_canceled,
+    jobs_can_be_canceled_during_three_tenths_of_their_duration,
+    cancel_accepts_an_empty_json_object,
+    the_developer_surface_cancels_jobs_of_the_open_surface,
+    a_rejected_cancel_changes_nothing,
 }
 
-async fn cancel(caller: &Caller, id: &str) -> svc_tests::Answer {
-    caller.post_nothing(&format!("/v1/jobs/{id}/cancel")).await
-}
-
-/// A job of a hundred seconds: queued until 10, generation at 30.
+/// Submits a job of 100 seconds, which is queued for 10 and starts generation after 30.
 async fn long_job(mock: &Mock) -> String {
-    submit(&mock.open(), VIDEO, video_of("[mock:seconds=100]")).await
+    submit(&mock.open(), VIDEO, video_with_prompt("[mock:seconds=100]")).await
 }
 
 async fn a_queued_job_can_be_canceled(mock: Mock) {
@@ -41,60 +37,49 @@ async fn a_processing_job_can_be_canceled_before_generation_starts(mock: Mock) {
         assert_eq!(status_of(&mock.open(), &id).await, "processing");
         cancel(&mock.open(), &id).await.expect(200);
         assert_eq!(status_of(&mock.open(), &id).await, "canceled");
-        assert_eq!(amounts(&mock, "refund", &id).await, [1_250]);
+        assert_eq!(ledger_amounts(&mock, "refund", &id).await, [1_250]);
     }
 }
 
-async fn cancel_after_generation_started_is_refused(mock: Mock) {
+async fn cancel_after_generation_started_is_rejected(mock: Mock) {
     for second in [30, 31, 99] {
         let id = long_job(&mock).await;
         mock.advance(second).await;
         cancel(&mock.open(), &id)
             .await
-            .refused(409, "job_generation_already_started");
+            .expect_error(409, "job_generation_already_started");
         assert_eq!(status_of(&mock.open(), &id).await, "processing");
     }
 }
 
-async fn a_canceled_job_can_be_canceled_again(mock: Mock) {
+async fn cancel_is_idempotent(mock: Mock) {
     let id = long_job(&mock).await;
-    cancel(&mock.open(), &id).await.expect(200);
-    cancel(&mock.open(), &id).await.expect(200);
-    mock.advance(1_000).await;
-    cancel(&mock.open(), &id).await.expect(200);
-    assert_eq!(amounts(&mock, "refund", &id).await, [1_250]);
-}
-
-async fn a_canceled_job_stays_canceled(mock: Mock) {
-    let id = long_job(&mock).await;
-    cancel(&mock.open(), &id).await.expect(200);
-    mock.advance(1_000).await;
+    for step in [0, 0, 1_000] {
+        mock.advance(step).await;
+        cancel(&mock.open(), &id).await.expect(200);
+    }
     assert_eq!(status_of(&mock.open(), &id).await, "canceled");
-    assert_eq!(amounts(&mock, "capture", &id).await, NO_AMOUNTS);
+    assert_eq!(ledger_amounts(&mock, "refund", &id).await, [1_250]);
+    assert_eq!(ledger_amounts(&mock, "capture", &id).await, NO_AMOUNTS);
 }
 
-async fn a_completed_job_cannot_be_canceled(mock: Mock) {
-    let id = submit(&mock.open(), VIDEO, video()).await;
-    mock.advance(8).await;
-    cancel(&mock.open(), &id)
-        .await
-        .refused(409, "job_generation_already_started");
-    assert_eq!(status_of(&mock.open(), &id).await, "completed");
-    assert_eq!(amounts(&mock, "refund", &id).await, NO_AMOUNTS);
+async fn an_ended_job_cannot_be_canceled(mock: Mock) {
+    for (prompt, status, refunds) in [
+        ("a red fox", "completed", vec![]),
+        ("[mock:fail]", "failed", vec![1_250]),
+    ] {
+        let id = submit(&mock.open(), VIDEO, video_with_prompt(prompt)).await;
+        mock.advance(8).await;
+        cancel(&mock.open(), &id)
+            .await
+            .expect_error(409, "job_generation_already_started");
+        assert_eq!(status_of(&mock.open(), &id).await, status);
+        assert_eq!(ledger_amounts(&mock, "refund", &id).await, refunds);
+    }
 }
 
-async fn a_failed_job_cannot_be_canceled(mock: Mock) {
-    let id = submit(&mock.open(), VIDEO, video_of("[mock:fail]")).await;
-    mock.advance(8).await;
-    cancel(&mock.open(), &id)
-        .await
-        .refused(409, "job_generation_already_started");
-    assert_eq!(status_of(&mock.open(), &id).await, "failed");
-    assert_eq!(amounts(&mock, "refund", &id).await, [1_250]);
-}
-
-async fn the_window_follows_the_jobs_own_length(mock: Mock) {
-    // Of 8 seconds three tenths are 2.4.
+async fn jobs_can_be_canceled_during_three_tenths_of_their_duration(mock: Mock) {
+    // 30 % of 8 seconds is 2.4 seconds.
     let id = submit(&mock.open(), VIDEO, video()).await;
     mock.advance(2).await;
     cancel(&mock.open(), &id).await.expect(200);
@@ -102,10 +87,10 @@ async fn the_window_follows_the_jobs_own_length(mock: Mock) {
     mock.advance(3).await;
     cancel(&mock.open(), &id)
         .await
-        .refused(409, "job_generation_already_started");
+        .expect_error(409, "job_generation_already_started");
 }
 
-async fn a_cancel_may_have_an_empty_object_as_body(mock: Mock) {
+async fn cancel_accepts_an_empty_json_object(mock: Mock) {
     let id = long_job(&mock).await;
     mock.open()
         .post(&format!("/v1/jobs/{id}/cancel"), json!({}))
@@ -114,19 +99,19 @@ async fn a_cancel_may_have_an_empty_object_as_body(mock: Mock) {
     assert_eq!(status_of(&mock.open(), &id).await, "canceled");
 }
 
-async fn the_developer_surface_cancels_the_same_jobs(mock: Mock) {
+async fn the_developer_surface_cancels_jobs_of_the_open_surface(mock: Mock) {
     let id = long_job(&mock).await;
     cancel(&mock.developer(), &id).await.expect(200);
     assert_eq!(status_of(&mock.open(), &id).await, "canceled");
 }
 
-async fn a_refused_cancel_changes_nothing(mock: Mock) {
+async fn a_rejected_cancel_changes_nothing(mock: Mock) {
     let id = long_job(&mock).await;
-    cancel(&mock.caller(Host::Open), &id)
+    cancel(&mock.client(Host::Open), &id)
         .await
-        .refused(401, "unauthorized");
-    let stranger = mock.caller(Host::Developer).bearer("svc_dev_other");
-    cancel(&stranger, &id).await.expect(404);
+        .expect_error(401, "unauthorized");
+    let other = mock.developer_as("svc_dev_other");
+    cancel(&other, &id).await.expect(404);
     assert_eq!(status_of(&mock.open(), &id).await, "queued");
     mock.advance(50).await;
     cancel(&mock.open(), &id).await.expect(409);

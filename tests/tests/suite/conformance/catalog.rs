@@ -1,4 +1,4 @@
-//! What anybody may read of the developer surface: the catalog and the background music.
+//! The public part of the developer surface: the catalog and the background music.
 
 use serde_json::json;
 use svc_tests::{Host, Mock, on_every_face};
@@ -6,19 +6,18 @@ use svc_tests::{Host, Mock, on_every_face};
 use super::text;
 
 on_every_face! {
-    the_catalog_has_its_parts,
+    the_catalog_has_all_sections,
     models_have_prices_in_credits_and_dollars,
-    background_music_can_be_heard,
+    background_music_can_be_downloaded,
     a_pick_is_one_of_the_tracks,
-    a_pick_that_nothing_fits_is_not_found,
-    health_is_told_without_a_version_too,
+    a_pick_without_a_match_is_not_found,
+    health_is_available_without_a_version_prefix,
 }
 
-async fn the_catalog_has_its_parts(mock: Mock) {
-    let catalog = mock.caller(Host::Developer).get("/v1/catalog").await;
-    let catalog = catalog.expect(200).data();
+async fn the_catalog_has_all_sections(mock: Mock) {
+    let catalog = mock.client(Host::Developer).get_data("/v1/catalog").await;
     for part in ["capabilities", "endpoints", "runtime", "models", "pricing"] {
-        assert!(!catalog[part].is_null(), "no {part} in {catalog}");
+        assert!(!catalog[part].is_null(), "{part} in {catalog}");
     }
     let endpoints = catalog["endpoints"].as_array().unwrap();
     assert!(
@@ -29,8 +28,7 @@ async fn the_catalog_has_its_parts(mock: Mock) {
 }
 
 async fn models_have_prices_in_credits_and_dollars(mock: Mock) {
-    let catalog = mock.caller(Host::Developer).get("/v1/catalog").await;
-    let catalog = catalog.expect(200).data();
+    let catalog = mock.client(Host::Developer).get_data("/v1/catalog").await;
     assert_eq!(catalog["pricing"]["usd_per_credit"], "0.0100");
     for model in catalog["models"].as_array().unwrap() {
         for rate in model["pricing"]["rates"].as_array().unwrap() {
@@ -40,10 +38,10 @@ async fn models_have_prices_in_credits_and_dollars(mock: Mock) {
     }
 }
 
-async fn background_music_can_be_heard(mock: Mock) {
-    let stranger = mock.caller(Host::Developer);
-    let tracks = stranger.get("/v1/bgm/catalog").await.expect(200).items();
-    let categories = stranger.get("/v1/bgm/categories").await.expect(200).items();
+async fn background_music_can_be_downloaded(mock: Mock) {
+    let anonymous = mock.client(Host::Developer);
+    let tracks = anonymous.get_items("/v1/bgm/catalog").await;
+    let categories = anonymous.get_items("/v1/bgm/categories").await;
     assert!(tracks.len() >= 12 && categories.len() > 2);
     for track in &tracks {
         assert!(
@@ -53,34 +51,35 @@ async fn background_music_can_be_heard(mock: Mock) {
             "{track}"
         );
     }
-    let path = mock.path_of(Host::Media, &tracks[0]["url"]);
-    let file = mock.caller(Host::Media).get(&path).await.expect(200);
+    let file = mock.download(&tracks[0]["url"]).await;
     assert_eq!(file.header("content-type"), Some("audio/wav"));
     assert!(file.body().starts_with(b"RIFF"));
 }
 
 async fn a_pick_is_one_of_the_tracks(mock: Mock) {
-    let stranger = mock.caller(Host::Developer);
-    let tracks = stranger.get("/v1/bgm/catalog").await.expect(200).items();
-    let wish = json!({"category": "ambient", "mood": "calm"});
-    let picked = stranger.post("/v1/bgm/pick", wish).await.expect(200).data();
+    let anonymous = mock.client(Host::Developer);
+    let tracks = anonymous.get_items("/v1/bgm/catalog").await;
+    let filter = json!({"category": "ambient", "mood": "calm"});
+    let picked = anonymous.post_data("/v1/bgm/pick", filter, 200).await;
     assert!(tracks.contains(&picked), "{picked}");
     assert_eq!(text(&picked["category"]), "ambient");
     assert_eq!(text(&picked["mood"]), "calm");
 }
 
-async fn a_pick_that_nothing_fits_is_not_found(mock: Mock) {
-    let stranger = mock.caller(Host::Developer);
-    let wish = json!({"category": "no such"});
-    let answer = stranger.post("/v1/bgm/pick", wish).await;
-    answer.refused(404, "not_found");
-    let answer = stranger.post("/v1/bgm/pick", json!({"tempo": 1})).await;
-    answer.refused(400, "invalid_request");
+async fn a_pick_without_a_match_is_not_found(mock: Mock) {
+    let anonymous = mock.client(Host::Developer);
+    let filter = json!({"category": "no such"});
+    anonymous
+        .post_error("/v1/bgm/pick", filter, 404, "not_found")
+        .await;
+    anonymous
+        .post_error("/v1/bgm/pick", json!({"tempo": 1}), 400, "invalid_request")
+        .await;
 }
 
-async fn health_is_told_without_a_version_too(mock: Mock) {
-    let stranger = mock.caller(Host::Developer);
+async fn health_is_available_without_a_version_prefix(mock: Mock) {
+    let anonymous = mock.client(Host::Developer);
     for path in ["/v1/health", "/health"] {
-        assert_eq!(stranger.get(path).await.expect(200).data()["status"], "ok");
+        assert_eq!(anonymous.get_data(path).await["status"], "ok");
     }
 }

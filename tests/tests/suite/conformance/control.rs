@@ -1,36 +1,37 @@
-//! The control API: what a test or a person may do to the mock from outside of the service.
+//! The control API of the mock.
 
 use bytes::Bytes;
 use serde_json::{Value, json};
 use svc_tests::{FaceKind, Host, Mock, on_every_face};
 
 use super::{
-    IMAGE, TOP_UPS, VIDEO, amounts, available, image, status_of, submit, text, video, video_of,
+    IMAGE, TOP_UPS, VIDEO, available, image, job_result, ledger_amounts, status_of, submit, text,
+    video, video_with_prompt,
 };
 
 on_every_face! {
-    the_control_api_needs_no_key_and_spends_no_budget,
-    the_clock_stands_still_until_it_is_moved,
-    what_is_no_step_of_the_clock_is_refused,
-    a_reset_goes_back_to_the_start: balance_usd("1.0000"),
+    the_control_api_needs_no_key_and_is_not_rate_limited,
+    the_clock_moves_only_when_advanced,
+    invalid_clock_steps_are_rejected,
+    reset_restores_the_initial_state: balance_usd("1.0000"),
     a_new_open_key_works_on_the_open_surface,
     a_new_developer_key_works_on_the_developer_surface,
     a_new_workspace_has_a_full_balance_and_its_own_plan: balance_usd("1.0000"),
-    what_is_no_key_is_refused,
-    a_job_can_be_completed_now,
-    a_job_can_be_failed_now_with_a_code: balance_usd("1.0000"),
-    a_job_can_be_canceled_now: balance_usd("1.0000"),
-    ending_an_unknown_job_is_refused,
-    the_journal_has_every_request,
-    the_journal_is_read_from_a_number_on,
+    invalid_key_requests_are_rejected,
+    a_job_can_be_completed,
+    a_job_can_be_failed_with_a_code: balance_usd("1.0000"),
+    a_job_can_be_canceled: balance_usd("1.0000"),
+    invalid_job_updates_are_rejected,
+    the_journal_records_every_request,
+    the_journal_can_be_read_from_a_sequence_number,
     the_journal_keeps_the_newest_10000,
-    the_journal_never_has_a_credential,
-    every_job_is_listed,
-    the_ledger_has_every_entry,
-    nothing_is_delivered_without_a_webhook,
+    the_journal_contains_no_credentials,
+    jobs_of_all_workspaces_are_listed,
+    the_ledger_lists_reservations_captures_and_top_ups,
+    no_event_is_delivered_without_a_webhook,
 }
 
-async fn the_control_api_needs_no_key_and_spends_no_budget(mock: Mock) {
+async fn the_control_api_needs_no_key_and_is_not_rate_limited(mock: Mock) {
     for path in [
         "/clock",
         "/requests",
@@ -39,27 +40,24 @@ async fn the_control_api_needs_no_key_and_spends_no_budget(mock: Mock) {
         "/jobs",
         "/state",
     ] {
-        mock.control().get(path).await.expect(200).json();
+        mock.control().get_json(path).await;
     }
-    let answer = mock.open().get("/v1/jobs").await;
-    assert_eq!(answer.number("ratelimit-remaining"), 4_799);
+    let response = mock.open().get("/v1/jobs").await;
+    assert_eq!(response.int_header("ratelimit-remaining"), 4_799);
 }
 
-async fn the_clock_stands_still_until_it_is_moved(mock: Mock) {
-    let first = mock.control().get("/clock").await.expect(200).json();
-    assert_eq!(mock.control().get("/clock").await.expect(200).json(), first);
+async fn the_clock_moves_only_when_advanced(mock: Mock) {
+    let first = mock.control().get_json("/clock").await;
+    assert_eq!(mock.control().get_json("/clock").await, first);
     mock.advance(1).await;
-    let second = mock.control().get("/clock").await.expect(200).json();
+    let second = mock.control().get_json("/clock").await;
     assert_ne!(second, first);
     mock.advance(0).await;
-    assert_eq!(
-        mock.control().get("/clock").await.expect(200).json(),
-        second
-    );
+    assert_eq!(mock.control().get_json("/clock").await, second);
 }
 
-async fn what_is_no_step_of_the_clock_is_refused(mock: Mock) {
-    let before = mock.control().get("/clock").await.expect(200).json();
+async fn invalid_clock_steps_are_rejected(mock: Mock) {
+    let before = mock.control().get_json("/clock").await;
     for body in [
         "{}",
         "[]",
@@ -69,52 +67,34 @@ async fn what_is_no_step_of_the_clock_is_refused(mock: Mock) {
         r#"{"seconds": "1"}"#,
         r#"{"seconds": 1e400}"#,
     ] {
-        let answer = mock
-            .control()
-            .send(
-                "POST",
-                "/clock/advance",
-                Some("application/json"),
-                Bytes::from(body),
-            )
-            .await;
-        assert_eq!(answer.status(), 400, "{body} got\n{answer:?}");
+        mock.control()
+            .post_bytes("/clock/advance", Bytes::from(body))
+            .await
+            .expect(400);
     }
-    assert_eq!(
-        mock.control().get("/clock").await.expect(200).json(),
-        before
-    );
+    assert_eq!(mock.control().get_json("/clock").await, before);
 }
 
-async fn a_reset_goes_back_to_the_start(mock: Mock) {
+async fn reset_restores_the_initial_state(mock: Mock) {
     let open = mock.open();
-    let key = mock
-        .new_key(json!({"kind": "open", "workspace": "ws_new"}))
-        .await;
+    let new_client = mock.new_open_client("ws_new").await;
     let id = submit(&open, VIDEO, video()).await;
     let top_up = open
-        .post(TOP_UPS, json!({"amount_usd_cents": 500}))
-        .await
-        .expect(201)
-        .data();
+        .post_data(TOP_UPS, json!({"amount_usd_cents": 500}), 201)
+        .await;
     submit(&open.clone().idempotency_key("order-1"), IMAGE, image()).await;
-    mock.fault(json!({"kind": "status_503", "operation": "jobs_list", "times": 1_000}))
+    mock.add_fault(json!({"kind": "status_503", "operation": "jobs_list", "times": 1_000}))
         .await;
     mock.advance(60).await;
 
-    let answer = mock.control().post_nothing("/reset").await;
-    assert!(answer.status() < 300, "{answer:?}");
+    mock.control().post_empty("/reset").await.expect_success();
 
     open.get(&format!("/v1/jobs/{id}")).await.expect(404);
     open.get(&format!("{TOP_UPS}/{}", text(&top_up["id"])))
         .await
         .expect(404);
-    assert!(open.get("/v1/jobs").await.expect(200).items().is_empty());
-    mock.caller(Host::Open)
-        .bearer(&key)
-        .get("/v1/jobs")
-        .await
-        .refused(401, "unauthorized");
+    assert!(open.get_items("/v1/jobs").await.is_empty());
+    new_client.get_error("/v1/jobs", 401, "unauthorized").await;
     assert_eq!(available(&open).await, "1.0000");
     open.clone()
         .idempotency_key("order-1")
@@ -124,68 +104,54 @@ async fn a_reset_goes_back_to_the_start(mock: Mock) {
 }
 
 async fn a_new_open_key_works_on_the_open_surface(mock: Mock) {
-    let answer = mock.control().post("/keys", json!({"kind": "open"})).await;
-    assert!(answer.status() < 300, "{answer:?}");
-    let made = answer.json();
+    let body = json!({"kind": "open"});
+    let created = mock.control().post("/keys", body).await;
+    let created = created.expect_success().json();
     for field in ["key", "id", "workspace", "scopes"] {
-        assert!(made.get(field).is_some(), "no {field} in {made}");
+        assert!(created.get(field).is_some(), "{field} in {created}");
     }
-    assert!(text(&made["id"]).starts_with("key_"), "{made}");
-    let key = text(&made["key"]);
-    mock.caller(Host::Open)
-        .bearer(&key)
-        .get("/v1/jobs")
-        .await
-        .expect(200);
-    mock.caller(Host::Open)
+    assert!(text(&created["id"]).starts_with("key_"), "{created}");
+    let key = text(&created["key"]);
+    mock.open_as(&key).get("/v1/jobs").await.expect(200);
+    mock.client(Host::Open)
         .api_key(&key)
         .post(VIDEO, video())
         .await
         .expect(202);
-    mock.caller(Host::Developer)
-        .bearer(&key)
-        .get("/v1/jobs")
-        .await
-        .refused(401, "unauthorized");
+    mock.developer_as(&key)
+        .get_error("/v1/jobs", 401, "unauthorized")
+        .await;
 }
 
 async fn a_new_developer_key_works_on_the_developer_surface(mock: Mock) {
     let key = mock
-        .new_key(json!({"kind": "developer", "workspace": "ws_demo"}))
+        .create_key(json!({"kind": "developer", "workspace": "ws_demo"}))
         .await;
-    let caller = mock.caller(Host::Developer).bearer(&key);
-    caller.get("/v1/jobs").await.expect(200);
-    mock.caller(Host::Open)
-        .bearer(&key)
-        .get("/v1/jobs")
-        .await
-        .refused(401, "unauthorized");
+    let client = mock.developer_as(&key);
+    client.get("/v1/jobs").await.expect(200);
+    mock.open_as(&key)
+        .get_error("/v1/jobs", 401, "unauthorized")
+        .await;
 }
 
 async fn a_new_workspace_has_a_full_balance_and_its_own_plan(mock: Mock) {
     submit(&mock.open(), VIDEO, video()).await;
     let body = json!({"kind": "open", "workspace": "ws_rich", "plan": "scale"});
-    let key = mock.new_key(body).await;
-    let caller = mock.caller(Host::Open).bearer(&key);
-    assert_eq!(available(&caller).await, "1.0000");
-    assert_eq!(
-        caller
-            .get("/v1/jobs")
-            .await
-            .expect(200)
-            .number("ratelimit-limit"),
-        48_000
-    );
+    let key = mock.create_key(body).await;
+    let client = mock.open_as(&key);
+    assert_eq!(available(&client).await, "1.0000");
+    let response = client.get("/v1/jobs").await.expect(200);
+    assert_eq!(response.int_header("ratelimit-limit"), 48_000);
     assert_eq!(available(&mock.open()).await, "0.8750");
-    let again = mock
-        .new_key(json!({"kind": "open", "workspace": "ws_rich"}))
+    let second_key = mock
+        .create_key(json!({"kind": "open", "workspace": "ws_rich"}))
         .await;
-    assert_ne!(again, key);
-    submit(&mock.caller(Host::Open).bearer(&again), VIDEO, video()).await;
-    assert_eq!(available(&caller).await, "0.8750");
+    assert_ne!(second_key, key);
+    submit(&mock.open_as(&second_key), VIDEO, video()).await;
+    assert_eq!(available(&client).await, "0.8750");
 }
 
-async fn what_is_no_key_is_refused(mock: Mock) {
+async fn invalid_key_requests_are_rejected(mock: Mock) {
     for body in [
         json!({}),
         json!({"kind": "golden"}),
@@ -193,81 +159,72 @@ async fn what_is_no_key_is_refused(mock: Mock) {
         json!({"kind": "developer", "scopes": "all"}),
         json!({"kind": "developer", "scopes": ["no:such"]}),
     ] {
-        let answer = mock.control().post("/keys", body.clone()).await;
-        assert!(
-            (400..500).contains(&answer.status()),
-            "{body} got\n{answer:?}"
-        );
+        mock.control()
+            .post("/keys", body)
+            .await
+            .expect_client_error();
     }
 }
 
-async fn end(mock: &Mock, id: &str, body: Value) {
-    let answer = mock.control().post(&format!("/jobs/{id}"), body).await;
-    assert!(answer.status() < 300, "{answer:?}");
+async fn set_job(mock: &Mock, id: &str, body: Value) {
+    mock.control()
+        .post(&format!("/jobs/{id}"), body)
+        .await
+        .expect_success();
 }
 
-async fn a_job_can_be_completed_now(mock: Mock) {
+async fn a_job_can_be_completed(mock: Mock) {
     let open = mock.open();
-    let id = submit(&open, VIDEO, video_of("[mock:stuck]")).await;
-    end(&mock, &id, json!({"status": "completed"})).await;
-    let result = open
-        .get(&format!("/v1/jobs/{id}/result"))
-        .await
-        .expect(200)
-        .data();
+    let id = submit(&open, VIDEO, video_with_prompt("[mock:stuck]")).await;
+    set_job(&mock, &id, json!({"status": "completed"})).await;
+    let result = job_result(&open, &id).await;
     assert_eq!(result["status"], "completed");
     assert_eq!(result["artifacts"].as_array().map(Vec::len), Some(1));
-    assert_eq!(amounts(&mock, "capture", &id).await, [1_250]);
+    assert_eq!(ledger_amounts(&mock, "capture", &id).await, [1_250]);
 }
 
-async fn a_job_can_be_failed_now_with_a_code(mock: Mock) {
+async fn a_job_can_be_failed_with_a_code(mock: Mock) {
     let open = mock.open();
     let id = submit(&open, VIDEO, video()).await;
-    end(
+    set_job(
         &mock,
         &id,
         json!({"status": "failed", "code": "provider_unavailable"}),
     )
     .await;
-    let result = open
-        .get(&format!("/v1/jobs/{id}/result"))
-        .await
-        .expect(200)
-        .data();
+    let result = job_result(&open, &id).await;
     assert_eq!(result["status"], "failed");
     assert_eq!(result["error"]["code"], "provider_unavailable");
     assert_eq!(available(&open).await, "1.0000");
     mock.advance(60).await;
     assert_eq!(status_of(&open, &id).await, "failed");
-    assert_eq!(amounts(&mock, "refund", &id).await, [1_250]);
+    assert_eq!(ledger_amounts(&mock, "refund", &id).await, [1_250]);
 }
 
-async fn a_job_can_be_canceled_now(mock: Mock) {
+async fn a_job_can_be_canceled(mock: Mock) {
     let open = mock.open();
     let id = submit(&open, VIDEO, video()).await;
-    end(&mock, &id, json!({"status": "canceled"})).await;
+    set_job(&mock, &id, json!({"status": "canceled"})).await;
     assert_eq!(status_of(&open, &id).await, "canceled");
     assert_eq!(available(&open).await, "1.0000");
 }
 
-async fn ending_an_unknown_job_is_refused(mock: Mock) {
-    let answer = mock
-        .control()
+async fn invalid_job_updates_are_rejected(mock: Mock) {
+    mock.control()
         .post("/jobs/job_unknown", json!({"status": "completed"}))
-        .await;
-    assert!((400..500).contains(&answer.status()), "{answer:?}");
+        .await
+        .expect_client_error();
     let id = submit(&mock.open(), VIDEO, video()).await;
-    for status in ["melted", "queued"] {
-        let answer = mock
-            .control()
+    for status in ["unknown", "queued"] {
+        mock.control()
             .post(&format!("/jobs/{id}"), json!({"status": status}))
-            .await;
-        assert!((400..500).contains(&answer.status()), "{answer:?}");
+            .await
+            .expect_client_error();
     }
     assert_eq!(status_of(&mock.open(), &id).await, "queued");
 }
 
-async fn the_journal_has_every_request(mock: Mock) {
+async fn the_journal_records_every_request(mock: Mock) {
     submit(&mock.open().idempotency_key("order-1"), VIDEO, video()).await;
     mock.developer()
         .get("/v1/jobs?status=queued")
@@ -288,18 +245,13 @@ async fn the_journal_has_every_request(mock: Mock) {
     assert_eq!(entries[0]["surface"], "open");
     assert_eq!(entries[0]["operation"], "video_generate");
     assert_eq!(entries[0]["idempotency_key"], "order-1");
-    assert!(
-        entries[0]["headers"]
-            .to_string()
-            .contains("application/json"),
-        "{}",
-        entries[0]
-    );
+    let headers = entries[0]["headers"].to_string();
+    assert!(headers.contains("application/json"), "{headers}");
     assert_eq!(entries[1]["surface"], "developer");
     assert_eq!(entries[1]["operation"], "jobs_list");
 }
 
-async fn the_journal_is_read_from_a_number_on(mock: Mock) {
+async fn the_journal_can_be_read_from_a_sequence_number(mock: Mock) {
     for _ in 0..4 {
         mock.open().get("/v1/jobs").await.expect(200);
     }
@@ -312,21 +264,21 @@ async fn the_journal_is_read_from_a_number_on(mock: Mock) {
 }
 
 async fn the_journal_keeps_the_newest_10000(mock: Mock) {
-    // The journal is the engine's; so many requests over sockets would only be slower.
+    // The engine keeps the journal, so sockets would only make this test slower.
     if mock.kind() != FaceKind::InProcess {
         return;
     }
-    let stranger = mock.caller(Host::Open);
+    let anonymous = mock.client(Host::Open);
     for number in 0..10_005 {
-        stranger.get(&format!("/v1/jobs/job_{number}")).await;
+        anonymous.get(&format!("/v1/jobs/job_{number}")).await;
     }
-    let kept = mock.journal(0).await;
-    assert_eq!(kept.len(), 10_000);
-    assert_eq!(kept[0]["path"], "/v1/jobs/job_5");
-    assert_eq!(kept[9_999]["path"], "/v1/jobs/job_10004");
+    let entries = mock.journal(0).await;
+    assert_eq!(entries.len(), 10_000);
+    assert_eq!(entries[0]["path"], "/v1/jobs/job_5");
+    assert_eq!(entries[9_999]["path"], "/v1/jobs/job_10004");
 }
 
-async fn the_journal_never_has_a_credential(mock: Mock) {
+async fn the_journal_contains_no_credentials(mock: Mock) {
     for (name, value) in [
         ("authorization", "Bearer svc_open_demo"),
         ("authorization", "bearer svc_canary_1"),
@@ -336,12 +288,12 @@ async fn the_journal_never_has_a_credential(mock: Mock) {
         ("X-API-Key", "svc_canary_4"),
         ("x-api-key", "Bearer svc_canary_5"),
     ] {
-        mock.caller(Host::Open)
-            .with(name, value)
+        mock.client(Host::Open)
+            .header(name, value)
             .get("/v1/jobs")
             .await;
-        mock.caller(Host::Developer)
-            .with(name, value)
+        mock.client(Host::Developer)
+            .header(name, value)
             .get("/v1/health")
             .await;
     }
@@ -351,24 +303,19 @@ async fn the_journal_never_has_a_credential(mock: Mock) {
         .await
         .expect(401);
     let journal = Value::Array(mock.journal(0).await).to_string();
-    assert!(
-        journal.contains("authorization"),
-        "that there was one is told"
-    );
+    assert!(journal.contains("authorization"), "the name is recorded");
     for secret in ["svc_open_demo", "svc_canary"] {
         assert!(!journal.contains(secret), "{secret} is in {journal}");
     }
 }
 
-async fn every_job_is_listed(mock: Mock) {
-    let ours = submit(&mock.open(), VIDEO, video()).await;
-    let key = mock
-        .new_key(json!({"kind": "open", "workspace": "ws_new"}))
-        .await;
-    let theirs = submit(&mock.caller(Host::Open).bearer(&key), IMAGE, image()).await;
+async fn jobs_of_all_workspaces_are_listed(mock: Mock) {
+    let first = submit(&mock.open(), VIDEO, video()).await;
+    let other_workspace = mock.new_open_client("ws_new").await;
+    let second = submit(&other_workspace, IMAGE, image()).await;
     let jobs = mock.jobs().await;
     assert_eq!(jobs.len(), 2);
-    for id in [ours, theirs] {
+    for id in [first, second] {
         assert!(
             jobs.iter().any(|job| job["id"] == id.as_str()),
             "{id} in {jobs:?}"
@@ -376,22 +323,20 @@ async fn every_job_is_listed(mock: Mock) {
     }
 }
 
-async fn the_ledger_has_every_entry(mock: Mock) {
+async fn the_ledger_lists_reservations_captures_and_top_ups(mock: Mock) {
     let id = submit(&mock.open(), VIDEO, video()).await;
     let created = mock
         .open()
-        .post(TOP_UPS, json!({"amount_usd_cents": 500}))
-        .await
-        .expect(201)
-        .data();
+        .post_data(TOP_UPS, json!({"amount_usd_cents": 500}), 201)
+        .await;
     let top_up = text(&created["id"]);
     mock.control()
         .post(&format!("/top-ups/{top_up}"), json!({"status": "paid"}))
         .await;
     mock.advance(8).await;
-    assert_eq!(amounts(&mock, "reservation", &id).await, [1_250]);
-    assert_eq!(amounts(&mock, "capture", &id).await, [1_250]);
-    assert_eq!(amounts(&mock, "top_up", &top_up).await, [50_000]);
+    assert_eq!(ledger_amounts(&mock, "reservation", &id).await, [1_250]);
+    assert_eq!(ledger_amounts(&mock, "capture", &id).await, [1_250]);
+    assert_eq!(ledger_amounts(&mock, "top_up", &top_up).await, [50_000]);
     for entry in mock.ledger().await {
         let kind = text(&entry["kind"]);
         assert!(
@@ -401,9 +346,9 @@ async fn the_ledger_has_every_entry(mock: Mock) {
     }
 }
 
-async fn nothing_is_delivered_without_a_webhook(mock: Mock) {
+async fn no_event_is_delivered_without_a_webhook(mock: Mock) {
     submit(&mock.open(), VIDEO, video()).await;
     mock.advance(8).await;
-    let deliveries = mock.control().get("/deliveries").await.expect(200).json();
+    let deliveries = mock.control().get_json("/deliveries").await;
     assert!(!deliveries.to_string().contains("job."), "{deliveries}");
 }

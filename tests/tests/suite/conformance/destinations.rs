@@ -1,16 +1,16 @@
-//! URLs that a caller gives: public HTTPS, and nothing else.
+//! URLs in requests, which must be public HTTPS URLs.
 
 use serde_json::{Value, json};
-use svc_tests::{Mock, on_every_face};
+use svc_tests::{Client, Mock, on_every_face};
 
-use super::{VIDEO, with};
+use super::{VIDEO, video, with};
 
 on_every_face! {
-    media_urls_lead_to_public_hosts_over_https: plan("scale").balance_usd("1000"),
-    webhook_urls_lead_to_public_hosts_over_https: plan("scale").balance_usd("1000"),
-    test_deliveries_lead_to_public_hosts_over_https: plan("scale"),
+    media_urls_must_be_public_https: plan("scale").balance_usd("1000"),
+    webhook_urls_must_be_public_https: plan("scale").balance_usd("1000"),
+    test_delivery_urls_must_be_public_https: plan("scale"),
     a_webhook_url_has_at_most_2048_characters,
-    every_media_field_is_judged: plan("scale"),
+    every_media_field_is_validated: plan("scale"),
 }
 
 const PUBLIC: [&str; 18] = [
@@ -35,7 +35,7 @@ const PUBLIC: [&str; 18] = [
 ];
 
 const NOT_PUBLIC: [&str; 80] = [
-    // No HTTPS URL.
+    // Not an HTTPS URL.
     "",
     "cdn.example.com/a.png",
     "//cdn.example.com/a.png",
@@ -47,7 +47,7 @@ const NOT_PUBLIC: [&str; 80] = [
     "https://",
     "https:///a.png",
     "https://:443/a.png",
-    // This machine.
+    // Loopback and unspecified addresses.
     "https://localhost/a.png",
     "https://LOCALHOST/a.png",
     "https://localhost:8080/a.png",
@@ -68,11 +68,11 @@ const NOT_PUBLIC: [&str; 80] = [
     "https://[fc00::1]/a.png",
     "https://[fd12:3456:789a::1]/a.png",
     "https://[::ffff:10.0.0.1]/a.png",
-    // Link local, and where clouds keep their secrets.
+    // Link-local addresses, which include the metadata services of clouds.
     "https://169.254.169.254/latest/meta-data",
     "https://[fe80::1]/a.png",
     "https://[::ffff:169.254.169.254]/a.png",
-    // Other special ranges.
+    // Other special-purpose ranges.
     "https://0.1.2.3/a.png",
     "https://100.64.0.1/a.png",
     "https://100.127.255.255/a.png",
@@ -95,14 +95,14 @@ const NOT_PUBLIC: [&str; 80] = [
     "https://[5f00::1]/a.png",
     "https://[febf::1]/a.png",
     "https://[fdff:ffff::1]/a.png",
-    // Addresses within addresses.
+    // IPv4 addresses embedded in IPv6 addresses.
     "https://[::127.0.0.1]/a.png",
     "https://[::ffff:0:127.0.0.1]/a.png",
     "https://[64:ff9b::127.0.0.1]/a.png",
     "https://[64:ff9b:1::10.0.0.1]/a.png",
     "https://[2002:7f00:1::1]/a.png",
     "https://[2001:0:7f00:1::1]/a.png",
-    // Spellings that a browser reads as an address.
+    // Spellings that URL parsers normalize to an address.
     "https://0/a.png",
     "https://127.000.000.001/a.png",
     "https://0x7f.0x0.0x0.0x1/a.png",
@@ -125,61 +125,58 @@ const NOT_PUBLIC: [&str; 80] = [
 ];
 
 fn video_from(url: &str) -> Value {
-    json!({"model": "video-l", "prompt": "p", "duration": 2, "image_url": url})
+    with(video(), json!({"image_url": url}))
 }
 
-async fn judged(mock: &Mock, body: Value, url: &str, expected: u16) {
-    let answer = mock.open().post(VIDEO, body).await;
-    assert_eq!(answer.status(), expected, "{url:?} got\n{answer:?}");
-    if expected == 400 {
-        answer.refused(400, "invalid_request");
-    }
+fn video_to_webhook(url: &str) -> Value {
+    with(video(), json!({"mode": "webhook", "webhook_url": url}))
 }
 
-async fn media_urls_lead_to_public_hosts_over_https(mock: Mock) {
+fn test_delivery(url: &str) -> Value {
+    json!({"url": url})
+}
+
+/// Asserts that public URLs are accepted in the request body, and no others.
+async fn assert_public_only(client: &Client, mock: &Mock, path: &str, body: fn(&str) -> Value) {
     for url in PUBLIC {
-        judged(&mock, video_from(url), url, 202).await;
+        client.post(path, body(url)).await.expect(202);
         mock.advance(8).await;
     }
     for url in NOT_PUBLIC {
-        judged(&mock, video_from(url), url, 400).await;
+        client
+            .post_error(path, body(url), 400, "invalid_request")
+            .await;
     }
 }
 
-async fn webhook_urls_lead_to_public_hosts_over_https(mock: Mock) {
-    let body = |url: &str| json!({"model": "video-l", "prompt": "p", "duration": 2, "mode": "webhook", "webhook_url": url});
-    for url in PUBLIC {
-        judged(&mock, body(url), url, 202).await;
-        mock.advance(8).await;
-    }
-    for url in NOT_PUBLIC {
-        judged(&mock, body(url), url, 400).await;
-    }
+async fn media_urls_must_be_public_https(mock: Mock) {
+    assert_public_only(&mock.open(), &mock, VIDEO, video_from).await;
 }
 
-async fn test_deliveries_lead_to_public_hosts_over_https(mock: Mock) {
+async fn webhook_urls_must_be_public_https(mock: Mock) {
+    assert_public_only(&mock.open(), &mock, VIDEO, video_to_webhook).await;
+}
+
+async fn test_delivery_urls_must_be_public_https(mock: Mock) {
     let path = "/v1/webhooks/test-deliveries";
-    for url in PUBLIC {
-        let answer = mock.developer().post(path, json!({"url": url})).await;
-        assert_eq!(answer.status(), 202, "{url:?} got\n{answer:?}");
-    }
-    for url in NOT_PUBLIC {
-        let answer = mock.developer().post(path, json!({"url": url})).await;
-        assert_eq!(answer.status(), 400, "{url:?} got\n{answer:?}");
-        answer.refused(400, "invalid_request");
-    }
+    assert_public_only(&mock.developer(), &mock, path, test_delivery).await;
 }
 
 async fn a_webhook_url_has_at_most_2048_characters(mock: Mock) {
     let base = "https://hooks.example.com/";
-    for (length, expected) in [(2_048, 202), (2_049, 400), (100_000, 400)] {
-        let url = format!("{base}{}", "x".repeat(length - base.len()));
-        let body = json!({"model": "video-l", "prompt": "p", "duration": 2, "mode": "webhook", "webhook_url": url});
-        judged(&mock, body, "a long URL", expected).await;
+    let body = |length: usize| {
+        let path = "x".repeat(length - base.len());
+        video_to_webhook(&format!("{base}{path}"))
+    };
+    let open = mock.open();
+    open.post(VIDEO, body(2_048)).await.expect(202);
+    for length in [2_049, 100_000] {
+        open.post_error(VIDEO, body(length), 400, "invalid_request")
+            .await;
     }
 }
 
-async fn every_media_field_is_judged(mock: Mock) {
+async fn every_media_field_is_validated(mock: Mock) {
     let good = "https://cdn.example.com/a";
     let lip_sync = json!({"model": "lipsync-s", "audio_url": good, "image_url": good});
     for bad in [
@@ -206,7 +203,9 @@ async fn every_media_field_is_judged(mock: Mock) {
             ),
         ] {
             let body = with(body, fields);
-            judged(&mock, body.clone(), &body.to_string(), 400).await;
+            mock.open()
+                .post_error(VIDEO, body, 400, "invalid_request")
+                .await;
         }
     }
 }

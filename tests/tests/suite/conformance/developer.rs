@@ -1,13 +1,13 @@
-//! What holds for every operation of the developer surface that needs a key and no scope.
+//! Checks of all operations of the developer surface that require a key and no scope.
 
 use serde_json::json;
-use svc_tests::{Answer, Caller, Host, Mock, on_every_face};
+use svc_tests::{Client, Host, Mock, Response, on_every_face};
 
 on_every_face! {
-    a_key_of_this_host_is_needed,
-    a_key_without_scopes_is_enough,
-    what_is_not_there_is_not_found,
-    a_field_that_is_not_known_is_refused,
+    a_developer_key_is_required,
+    no_scope_is_required,
+    unknown_resources_are_not_found,
+    unknown_fields_are_rejected,
 }
 
 const READS: [&str; 12] = [
@@ -47,57 +47,56 @@ const WRITES: [&str; 19] = [
     "/v1/avatar-video-previews/pre_x/regenerate",
 ];
 
-async fn answers(caller: &Caller) -> Vec<Answer> {
-    let mut answers = Vec::new();
+async fn send_all(client: &Client) -> Vec<Response> {
+    let mut responses = Vec::new();
     for path in READS {
-        answers.push(caller.get(path).await);
+        responses.push(client.get(path).await);
     }
     for path in WRITES {
-        answers.push(caller.post(path, json!({})).await);
+        responses.push(client.post(path, json!({})).await);
     }
-    answers
+    responses
 }
 
-async fn a_key_of_this_host_is_needed(mock: Mock) {
-    let anonymous = mock.caller(Host::Developer);
-    let foreign = mock.caller(Host::Developer).bearer("svc_open_demo");
-    let revoked = mock.caller(Host::Developer).api_key("svc_revoked");
-    let two = mock.developer().api_key("svc_dev_demo");
-    for caller in [anonymous, foreign, revoked, two] {
-        for answer in answers(&caller).await {
-            let error = answer.refused(401, "unauthorized");
+async fn a_developer_key_is_required(mock: Mock) {
+    let anonymous = mock.client(Host::Developer);
+    let open_key = mock.developer_as("svc_open_demo");
+    let revoked = mock.client(Host::Developer).api_key("svc_revoked");
+    let two_keys = mock.developer().api_key("svc_dev_demo");
+    for client in [anonymous, open_key, revoked, two_keys] {
+        for response in send_all(&client).await {
+            let error = response.expect_error(401, "unauthorized");
             assert_eq!(error["next_action"], "authenticate");
         }
     }
 }
 
-async fn a_key_without_scopes_is_enough(mock: Mock) {
-    let caller = mock.caller(Host::Developer).bearer("svc_dev_noscope");
-    for answer in answers(&caller).await {
-        assert!(
-            [200, 400, 404].contains(&answer.status()),
-            "it is judged by what it asks for:\n{answer:?}"
-        );
+async fn no_scope_is_required(mock: Mock) {
+    let client = mock.developer_as("svc_dev_noscope");
+    for response in send_all(&client).await {
+        let status = response.status();
+        assert!([200, 400, 404].contains(&status), "{response:?}");
     }
 }
 
-async fn what_is_not_there_is_not_found(mock: Mock) {
+async fn unknown_resources_are_not_found(mock: Mock) {
     let developer = mock.developer();
     for path in READS.iter().filter(|path| path.contains("_x")) {
         developer.get(path).await.expect(404);
     }
     for action in ["regenerate", "generate-video"] {
         let path = format!("/v1/avatar-video-previews/pre_x/{action}");
-        developer.post_nothing(&path).await.expect(404);
+        developer.post_empty(&path).await.expect(404);
     }
 }
 
-async fn a_field_that_is_not_known_is_refused(mock: Mock) {
+async fn unknown_fields_are_rejected(mock: Mock) {
     for path in WRITES.iter().filter(|path| !path.contains("pre_x")) {
         for field in ["colour", "workspace_id", "owner_user_id", "user_id"] {
-            let answer = mock.developer().post(path, json!({field: "x"})).await;
-            let error = answer.refused(400, "invalid_request");
-            assert_eq!(error["details"]["field"], field, "{path}");
+            mock.developer()
+                .post(path, json!({field: "x"}))
+                .await
+                .expect_invalid_field(field);
         }
     }
     assert!(mock.jobs().await.is_empty());

@@ -1,4 +1,4 @@
-//! Bodies and headers: `data` around successes, `error` around refusals, a request id on all.
+//! Response envelopes: `data` in successful responses, `error` in error responses, request ids.
 
 use bytes::Bytes;
 use serde_json::json;
@@ -8,25 +8,23 @@ use super::{ESTIMATE, IMAGE, TOP_UPS, VIDEO, image, submit, text, video};
 
 on_every_face! {
     successes_are_wrapped_in_data,
-    every_answer_is_json,
+    every_response_is_json,
     request_ids_are_unique,
-    the_developer_surface_says_what_to_do_next,
+    developer_errors_have_a_next_action,
     an_unknown_path_is_not_found,
-    another_method_is_not_allowed,
-    a_head_request_is_answered_like_a_get_without_its_body,
-    a_message_never_carries_the_key,
+    other_methods_are_not_allowed,
+    head_returns_the_headers_of_get,
+    responses_do_not_contain_the_key,
 }
 
 async fn successes_are_wrapped_in_data(mock: Mock) {
     let open = mock.open();
     let id = submit(&open, VIDEO, video()).await;
     let top_up = open
-        .post(TOP_UPS, json!({"amount_usd_cents": 500}))
-        .await
-        .expect(201)
-        .data();
+        .post_data(TOP_UPS, json!({"amount_usd_cents": 500}), 201)
+        .await;
     let estimate = json!({"model": "image-i", "input": {"prompt": "p"}});
-    open.post(ESTIMATE, estimate).await.expect(200).data();
+    open.post_data(ESTIMATE, estimate, 200).await;
     mock.advance(8).await;
     for path in [
         "/v1/image-router/models".to_owned(),
@@ -41,62 +39,60 @@ async fn successes_are_wrapped_in_data(mock: Mock) {
         "/v1/open/catalog/video-f".to_owned(),
         format!("{TOP_UPS}/{}", text(&top_up["id"])),
     ] {
-        open.get(&path).await.expect(200).data();
+        open.get_data(&path).await;
     }
-    mock.developer().get("/v1/jobs").await.expect(200).data();
+    mock.developer().get_data("/v1/jobs").await;
 }
 
-async fn every_answer_is_json(mock: Mock) {
+async fn every_response_is_json(mock: Mock) {
     let open = mock.open();
-    for answer in [
+    for response in [
         open.get("/v1/jobs").await.expect(200),
         open.post(IMAGE, image()).await.expect(202),
         open.post(IMAGE, json!({})).await.expect(400),
         open.get("/v1/jobs/job_unknown").await.expect(404),
-        mock.caller(Host::Open).get("/v1/jobs").await.expect(401),
+        mock.client(Host::Open).get("/v1/jobs").await.expect(401),
     ] {
-        let kind = answer.header("content-type").unwrap_or_default();
-        assert!(kind.starts_with("application/json"), "{answer:?}");
-        answer.json();
+        let kind = response.header("content-type").unwrap_or_default();
+        assert!(kind.starts_with("application/json"), "{response:?}");
+        response.json();
     }
 }
 
 async fn request_ids_are_unique(mock: Mock) {
     let mut seen = std::collections::BTreeSet::new();
     for _ in 0..20 {
-        for caller in [mock.open(), mock.developer(), mock.caller(Host::Open)] {
-            let answer = caller.get("/v1/jobs").await;
-            let id = answer.header("x-svc-request-id").unwrap().to_owned();
+        for client in [mock.open(), mock.developer(), mock.client(Host::Open)] {
+            let response = client.get("/v1/jobs").await;
+            let id = response.header("x-svc-request-id").unwrap().to_owned();
             assert!(id.starts_with("req_"), "{id}");
             assert!(seen.insert(id), "a request id came twice");
         }
     }
 }
 
-async fn the_developer_surface_says_what_to_do_next(mock: Mock) {
+async fn developer_errors_have_a_next_action(mock: Mock) {
     let developer = mock.developer();
-    let anonymous = mock.caller(Host::Developer);
-    let error = anonymous.get("/v1/jobs").await.refused(401, "unauthorized");
+    let anonymous = mock.client(Host::Developer);
+    let error = anonymous.get_error("/v1/jobs", 401, "unauthorized").await;
     assert_eq!(error["next_action"], "authenticate");
     assert_eq!(error["retryable"], false);
-    mock.fault(json!({"kind": "status_503", "retry_after_seconds": 5}))
+    mock.add_fault(json!({"kind": "status_503", "retry_after_seconds": 5}))
         .await;
-    let error = developer
-        .get("/v1/jobs")
-        .await
-        .refused(503, "database_busy");
+    let error = developer.get_error("/v1/jobs", 503, "database_busy").await;
     assert_eq!(error["retryable"], true);
     assert_eq!(error["retry_after_seconds"].as_f64(), Some(5.0));
     assert_eq!(error["next_action"], "retry_later");
     let id = submit(&mock.open(), VIDEO, video()).await;
-    let answer = developer.get(&format!("/v1/jobs/{id}/result")).await;
-    let error = answer.refused(409, "job_not_completed");
+    let error = developer
+        .get_error(&format!("/v1/jobs/{id}/result"), 409, "job_not_completed")
+        .await;
     assert_eq!(error["details"]["status"], "queued");
     assert!(error["retry_after_seconds"].is_number(), "{error}");
 }
 
 async fn an_unknown_path_is_not_found(mock: Mock) {
-    for caller in [mock.open(), mock.developer()] {
+    for client in [mock.open(), mock.developer()] {
         for path in [
             "/v1/nothing",
             "/v1",
@@ -106,14 +102,14 @@ async fn an_unknown_path_is_not_found(mock: Mock) {
             "/V1/JOBS",
             "/v1/jobsx",
         ] {
-            caller.get(path).await.expect(404);
+            client.get(path).await.expect(404);
         }
     }
     mock.open().get("/v1/me").await.expect(404);
     mock.developer().get("/v1/open/catalog").await.expect(404);
 }
 
-async fn another_method_is_not_allowed(mock: Mock) {
+async fn other_methods_are_not_allowed(mock: Mock) {
     let open = mock.open();
     for (method, path) in [
         ("POST", "/v1/jobs"),
@@ -125,40 +121,31 @@ async fn another_method_is_not_allowed(mock: Mock) {
         ("GET", TOP_UPS),
         ("GET", "/v1/jobs/job_x/cancel"),
     ] {
-        let answer = open.send(method, path, None, Bytes::new()).await;
-        assert_eq!(answer.status(), 405, "{method} {path} got\n{answer:?}");
-        let allowed = answer.header("allow").unwrap_or_default();
-        assert!(
-            !allowed.is_empty(),
-            "405 names what is allowed:\n{answer:?}"
-        );
+        let response = open
+            .send(method, path, None, Bytes::new())
+            .await
+            .expect(405);
+        let allowed = response.header("allow").unwrap_or_default();
+        assert!(!allowed.is_empty(), "{response:?}");
         assert!(
             !allowed.split(", ").any(|name| name == method),
-            "{answer:?}"
+            "{response:?}"
         );
     }
 }
 
-async fn a_head_request_is_answered_like_a_get_without_its_body(mock: Mock) {
+async fn head_returns_the_headers_of_get(mock: Mock) {
     let open = mock.open();
     let get = open.get("/v1/video-router/models").await.expect(200);
-    let head = open
-        .send("HEAD", "/v1/video-router/models", None, Bytes::new())
-        .await
-        .expect(200);
+    let head = open.head("/v1/video-router/models").await.expect(200);
     assert_eq!(head.header("content-type"), get.header("content-type"));
-    open.send("HEAD", "/v1/jobs/job_unknown", None, Bytes::new())
-        .await
-        .expect(404);
-    mock.caller(Host::Open)
-        .send("HEAD", "/v1/jobs", None, Bytes::new())
-        .await
-        .expect(401);
+    open.head("/v1/jobs/job_unknown").await.expect(404);
+    mock.client(Host::Open).head("/v1/jobs").await.expect(401);
 }
 
-async fn a_message_never_carries_the_key(mock: Mock) {
+async fn responses_do_not_contain_the_key(mock: Mock) {
     let open = mock.open();
-    for answer in [
+    for response in [
         open.get("/v1/jobs").await,
         open.get("/v1/jobs/job_unknown").await,
         open.post(VIDEO, video()).await,
@@ -166,8 +153,8 @@ async fn a_message_never_carries_the_key(mock: Mock) {
         mock.open().api_key("svc_open_demo").get("/v1/jobs").await,
     ] {
         assert!(
-            !format!("{answer:?}").contains("svc_open_demo"),
-            "{answer:?}"
+            !format!("{response:?}").contains("svc_open_demo"),
+            "{response:?}"
         );
     }
 }

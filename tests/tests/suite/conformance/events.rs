@@ -1,17 +1,16 @@
-//! The public timeline of a job: a pull snapshot, not a stream.
+//! The public timeline of a job.
 
-use svc_tests::{Caller, Host, Mock, on_every_face};
+use svc_tests::{Client, Mock, on_every_face};
 
 use super::{VIDEO, submit, text, video};
 
 on_every_face! {
-    a_timeline_tells_what_has_happened_so_far,
-    a_timeline_is_the_workspaces_own,
+    a_timeline_lists_the_events_so_far,
+    timelines_are_private_to_their_workspace,
 }
 
-async fn kinds(caller: &Caller, id: &str) -> Vec<String> {
-    let events = caller.get(&format!("/v1/jobs/{id}/events")).await;
-    let events = events.expect(200).items();
+async fn event_types(client: &Client, id: &str) -> Vec<String> {
+    let events = client.get_items(&format!("/v1/jobs/{id}/events")).await;
     let times: Vec<_> = events
         .iter()
         .map(|event| text(&event["created_at"]))
@@ -20,22 +19,23 @@ async fn kinds(caller: &Caller, id: &str) -> Vec<String> {
     events.iter().map(|event| text(&event["type"])).collect()
 }
 
-async fn a_timeline_tells_what_has_happened_so_far(mock: Mock) {
+async fn a_timeline_lists_the_events_so_far(mock: Mock) {
     let id = submit(&mock.open(), VIDEO, video()).await;
     let developer = mock.developer();
-    assert_eq!(kinds(&developer, &id).await, ["queued"]);
+    assert_eq!(event_types(&developer, &id).await, ["queued"]);
     mock.advance(1).await;
-    assert_eq!(kinds(&developer, &id).await, ["queued", "processing"]);
+    assert_eq!(event_types(&developer, &id).await, ["queued", "processing"]);
     mock.advance(7).await;
     let all = ["queued", "processing", "generation_started", "completed"];
-    assert_eq!(kinds(&developer, &id).await, all);
+    assert_eq!(event_types(&developer, &id).await, all);
 }
 
-async fn a_timeline_is_the_workspaces_own(mock: Mock) {
+async fn timelines_are_private_to_their_workspace(mock: Mock) {
     let id = submit(&mock.open(), VIDEO, video()).await;
     let path = format!("/v1/jobs/{id}/events");
-    let stranger = mock.caller(Host::Developer).bearer("svc_dev_other");
-    stranger.get(&path).await.refused(404, "job_not_found");
-    let answer = mock.developer().get("/v1/jobs/job_none/events").await;
-    answer.refused(404, "job_not_found");
+    let other = mock.developer_as("svc_dev_other");
+    other.get_error(&path, 404, "job_not_found").await;
+    mock.developer()
+        .get_error("/v1/jobs/job_none/events", 404, "job_not_found")
+        .await;
 }

@@ -1,27 +1,27 @@
-//! A job's life: receipt, polling, result, and the seconds that each stage takes.
+//! The lifecycle of a job: receipt, status, result and durations.
 
 use serde_json::{Value, json};
-use svc_tests::{Caller, Host, Mock, on_every_face};
+use svc_tests::{Client, Host, Mock, on_every_face};
 
-use super::{IMAGE, VIDEO, available, image, status_of, submit, text, video, video_of, with};
+use super::{
+    IMAGE, TOP_UPS, VIDEO, available, cancel, image, job, job_result, status_of, submit, text,
+    video, video_with_prompt, with,
+};
 
 on_every_face! {
-    a_submit_answers_with_a_receipt,
-    the_urls_of_a_receipt_lead_to_the_job,
-    a_video_takes_8_seconds,
-    an_image_takes_2_seconds,
-    the_first_tenth_is_queued,
-    a_prompt_can_say_how_long_it_takes,
-    a_prompt_can_make_a_job_that_never_ends,
-    a_prompt_can_have_the_create_refused: balance_usd("1.0000"),
-    a_big_step_ends_all_jobs_that_are_due,
-    the_status_payload_says_when_a_job_is_terminal,
-    the_envelope_of_a_job_follows_its_status,
-    a_completed_job_has_its_artifacts_in_both_places,
-    a_result_before_the_end_is_refused,
-    a_failed_job_says_why,
-    a_failed_job_has_the_code_that_was_asked_for,
-    a_canceled_jobs_result_has_no_artifacts,
+    a_submit_returns_a_receipt,
+    receipt_urls_point_to_the_job,
+    jobs_take_their_documented_time,
+    stuck_directive_keeps_a_job_running,
+    refuse_directive_rejects_the_submit: balance_usd("1.0000"),
+    advancing_the_clock_completes_all_due_jobs,
+    the_status_reports_terminal_jobs,
+    a_job_reflects_its_status,
+    job_and_result_have_the_same_artifacts,
+    the_result_of_an_unfinished_job_is_rejected,
+    a_failed_job_has_an_error,
+    fail_directive_sets_the_error_code,
+    the_result_of_a_canceled_job_has_no_artifacts,
     an_unknown_job_is_not_found,
     a_job_of_another_workspace_is_not_found,
     both_surfaces_show_the_jobs_of_the_workspace,
@@ -29,118 +29,69 @@ on_every_face! {
     identifiers_have_their_prefixes,
 }
 
-async fn job(caller: &Caller, id: &str) -> Value {
-    caller
-        .get(&format!("/v1/jobs/{id}"))
-        .await
-        .expect(200)
-        .data()
-}
-
-async fn result(caller: &Caller, id: &str) -> Value {
-    caller
-        .get(&format!("/v1/jobs/{id}/result"))
-        .await
-        .expect(200)
-        .data()
-}
-
-async fn a_submit_answers_with_a_receipt(mock: Mock) {
+async fn a_submit_returns_a_receipt(mock: Mock) {
     for (path, body) in [(VIDEO, video()), (IMAGE, image())] {
-        let receipt = mock.open().post(path, body).await.expect(202).data();
+        let receipt = mock.open().post_data(path, body, 202).await;
         assert!(receipt["request_id"].is_string(), "{receipt}");
         assert!(receipt["job"]["id"].is_string(), "{receipt}");
         assert_eq!(receipt["job"]["status"], "queued");
         assert!(receipt["job"]["type"].is_string(), "{receipt}");
         for url in ["status_url", "result_url", "cancel_url"] {
-            assert!(receipt[url].is_string(), "no {url} in {receipt}");
+            assert!(receipt[url].is_string(), "{url} in {receipt}");
         }
         assert!(
-            receipt["next_poll_after_seconds"]
-                .as_f64()
-                .is_some_and(|wait| wait >= 0.0),
+            receipt["next_poll_after_seconds"].as_f64() >= Some(0.0),
             "{receipt}"
         );
     }
-    let receipt = mock.open().post(VIDEO, video()).await.expect(202).data();
+    let receipt = mock.open().post_data(VIDEO, video(), 202).await;
     assert_eq!(receipt["job"]["type"], "video_generation");
 }
 
-async fn the_urls_of_a_receipt_lead_to_the_job(mock: Mock) {
+async fn receipt_urls_point_to_the_job(mock: Mock) {
     let open = mock.open();
-    let receipt = open.post(VIDEO, video()).await.expect(202).data();
+    let receipt = open.post_data(VIDEO, video(), 202).await;
     let id = text(&receipt["job"]["id"]);
     let path = |name: &str| mock.path_of(Host::Open, &receipt[name]);
     assert_eq!(path("status_url"), format!("/v1/jobs/{id}/status"));
     assert_eq!(path("result_url"), format!("/v1/jobs/{id}/result"));
     assert_eq!(path("cancel_url"), format!("/v1/jobs/{id}/cancel"));
     open.get(&path("status_url")).await.expect(200);
-    open.get(&path("result_url"))
-        .await
-        .refused(409, "job_not_completed");
-    open.post_nothing(&path("cancel_url")).await.expect(200);
+    open.get_error(&path("result_url"), 409, "job_not_completed")
+        .await;
+    open.post_empty(&path("cancel_url")).await.expect(200);
     open.get(&path("result_url")).await.expect(200);
 }
 
-async fn a_video_takes_8_seconds(mock: Mock) {
+async fn jobs_take_their_documented_time(mock: Mock) {
     let open = mock.open();
-    let id = submit(&open, VIDEO, video()).await;
-    assert_eq!(status_of(&open, &id).await, "queued");
-    mock.advance(1).await;
-    assert_eq!(status_of(&open, &id).await, "processing");
-    mock.advance(6).await;
-    assert_eq!(status_of(&open, &id).await, "processing");
-    mock.advance(1).await;
-    assert_eq!(status_of(&open, &id).await, "completed");
-}
-
-async fn an_image_takes_2_seconds(mock: Mock) {
-    let open = mock.open();
-    let id = submit(&open, IMAGE, image()).await;
-    assert_eq!(status_of(&open, &id).await, "queued");
-    mock.advance(1).await;
-    assert_eq!(status_of(&open, &id).await, "processing");
-    mock.advance(1).await;
-    assert_eq!(status_of(&open, &id).await, "completed");
-}
-
-async fn the_first_tenth_is_queued(mock: Mock) {
-    let open = mock.open();
-    let id = submit(&open, VIDEO, video_of("[mock:seconds=100]")).await;
-    mock.advance(9).await;
-    assert_eq!(status_of(&open, &id).await, "queued");
-    mock.advance(1).await;
-    assert_eq!(status_of(&open, &id).await, "processing");
-}
-
-async fn a_prompt_can_say_how_long_it_takes(mock: Mock) {
-    let open = mock.open();
-    for (path, body) in [(VIDEO, video()), (IMAGE, image())] {
-        let body = with(
-            body,
-            json!({"prompt": "a fox [mock:seconds=50] in the snow"}),
-        );
+    let long = "a fox [mock:seconds=100] in the snow";
+    let long_image = with(image(), json!({"prompt": long}));
+    // The steps to the last moments of the queued and processing statuses, and the moments after.
+    for (path, body, steps) in [
+        (VIDEO, video(), [0, 1, 6, 1]),
+        (IMAGE, image(), [0, 1, 0, 1]),
+        (VIDEO, video_with_prompt(long), [9, 1, 89, 1]),
+        (IMAGE, long_image, [9, 1, 89, 1]),
+    ] {
         let id = submit(&open, path, body).await;
-        mock.advance(49).await;
-        assert_eq!(status_of(&open, &id).await, "processing");
-        mock.advance(1).await;
-        assert_eq!(status_of(&open, &id).await, "completed");
+        let statuses = ["queued", "processing", "processing", "completed"];
+        for (step, status) in steps.into_iter().zip(statuses) {
+            mock.advance(step).await;
+            assert_eq!(status_of(&open, &id).await, status, "{path} {steps:?}");
+        }
     }
 }
 
-async fn a_prompt_can_make_a_job_that_never_ends(mock: Mock) {
+async fn stuck_directive_keeps_a_job_running(mock: Mock) {
     let open = mock.open();
-    let id = submit(&open, VIDEO, video_of("[mock:stuck]")).await;
+    let id = submit(&open, VIDEO, video_with_prompt("[mock:stuck]")).await;
     mock.advance(10_000_000).await;
-    let status = open
-        .get(&format!("/v1/jobs/{id}/status"))
-        .await
-        .expect(200)
-        .data();
+    let status = open.get_data(&format!("/v1/jobs/{id}/status")).await;
     assert_eq!(status["terminal"], false);
 }
 
-async fn a_prompt_can_have_the_create_refused(mock: Mock) {
+async fn refuse_directive_rejects_the_submit(mock: Mock) {
     let keyed = mock.open().idempotency_key("order-1");
     for (code, status) in [
         ("organization_wallet_not_provisioned", 402),
@@ -149,84 +100,63 @@ async fn a_prompt_can_have_the_create_refused(mock: Mock) {
         ("studio_agent_upstream_unavailable", 503),
         ("idempotency_key_in_use", 409),
     ] {
-        let body = video_of(&format!("a fox [mock:refuse={code}]"));
-        keyed.post(VIDEO, body).await.refused(status, code);
+        let body = video_with_prompt(&format!("a fox [mock:refuse={code}]"));
+        keyed.post_error(VIDEO, body, status, code).await;
     }
-    assert!(mock.jobs().await.is_empty(), "a refused submit made a job");
+    assert!(
+        mock.jobs().await.is_empty(),
+        "a rejected submit created a job"
+    );
     assert_eq!(available(&mock.open()).await, "1.0000");
     keyed.post(VIDEO, video()).await.expect(202);
 }
 
-async fn a_big_step_ends_all_jobs_that_are_due(mock: Mock) {
+async fn advancing_the_clock_completes_all_due_jobs(mock: Mock) {
     let open = mock.open();
     let first = submit(&open, IMAGE, image()).await;
     let second = submit(&open, VIDEO, video()).await;
-    let later = submit(&open, VIDEO, video_of("[mock:seconds=90000]")).await;
+    let later = submit(&open, VIDEO, video_with_prompt("[mock:seconds=90000]")).await;
     mock.advance(3_600).await;
     assert_eq!(status_of(&open, &first).await, "completed");
     assert_eq!(status_of(&open, &second).await, "completed");
     assert_eq!(status_of(&open, &later).await, "queued");
 }
 
-async fn the_status_payload_says_when_a_job_is_terminal(mock: Mock) {
+async fn the_status_reports_terminal_jobs(mock: Mock) {
     let open = mock.open();
     let id = submit(&open, VIDEO, video()).await;
-    let path = format!("/v1/jobs/{id}/status");
-    for (step, status, done) in [
+    let status = async |id: &str| open.get_data(&format!("/v1/jobs/{id}/status")).await;
+    for (step, name, is_terminal) in [
         (0, "queued", false),
         (4, "processing", false),
         (4, "completed", true),
     ] {
         mock.advance(step).await;
-        let payload = open.get(&path).await.expect(200).data();
+        let payload = status(&id).await;
         assert_eq!(payload["job_id"], id.as_str());
-        assert_eq!(payload["status"], status);
-        assert_eq!(payload["terminal"], done);
-        assert_eq!(payload["result_ready"], done);
-        assert!(
-            payload
-                .as_object()
-                .unwrap()
-                .contains_key("next_poll_after_seconds"),
-            "{payload}"
-        );
-        if !done {
-            assert!(
-                payload["next_poll_after_seconds"]
-                    .as_f64()
-                    .is_some_and(|wait| wait >= 0.0)
-            );
-        }
+        assert_eq!(payload["status"], name);
+        assert_eq!(payload["terminal"], is_terminal);
+        assert_eq!(payload["result_ready"], is_terminal);
+        let next_poll = payload.get("next_poll_after_seconds");
+        assert!(next_poll.is_some(), "{payload}");
+        let has_delay = next_poll.and_then(Value::as_f64) >= Some(0.0);
+        assert!(is_terminal || has_delay, "{payload}");
     }
-    for body in [video_of("[mock:fail]"), video()] {
-        let id = submit(&open, VIDEO, body).await;
-        open.post_nothing(&format!("/v1/jobs/{id}/cancel"))
-            .await
-            .expect(200);
-        let payload = open
-            .get(&format!("/v1/jobs/{id}/status"))
-            .await
-            .expect(200)
-            .data();
-        assert_eq!(
-            (&payload["status"], &payload["terminal"]),
-            (&json!("canceled"), &json!(true))
-        );
+    for prompt in ["[mock:fail]", "a red fox"] {
+        let id = submit(&open, VIDEO, video_with_prompt(prompt)).await;
+        cancel(&open, &id).await.expect(200);
+        let payload = status(&id).await;
+        assert_eq!(payload["status"], "canceled");
+        assert_eq!(payload["terminal"], true);
     }
-    let id = submit(&open, VIDEO, video_of("[mock:fail]")).await;
+    let id = submit(&open, VIDEO, video_with_prompt("[mock:fail]")).await;
     mock.advance(8).await;
-    let payload = open
-        .get(&format!("/v1/jobs/{id}/status"))
-        .await
-        .expect(200)
-        .data();
-    assert_eq!(
-        (&payload["status"], &payload["terminal"]),
-        (&json!("failed"), &json!(true))
-    );
+    let payload = status(&id).await;
+    assert_eq!(payload["status"], "failed");
+    assert_eq!(payload["terminal"], true);
 }
 
-async fn the_envelope_of_a_job_follows_its_status(mock: Mock) {
+async fn a_job_reflects_its_status(mock: Mock) {
     let open = mock.open();
     let body = with(video(), json!({"metadata": {"order": "4711"}}));
     let id = submit(&open, VIDEO, body).await;
@@ -247,13 +177,16 @@ async fn the_envelope_of_a_job_follows_its_status(mock: Mock) {
     }
 }
 
-async fn a_completed_job_has_its_artifacts_in_both_places(mock: Mock) {
+async fn job_and_result_have_the_same_artifacts(mock: Mock) {
     let open = mock.open();
-    let pictures = with(image(), json!({"num_images": 3}));
-    for (path, body, kind, count) in [(VIDEO, video(), "video", 1), (IMAGE, pictures, "image", 3)] {
+    let three_images = with(image(), json!({"num_images": 3}));
+    for (path, body, kind, count) in [
+        (VIDEO, video(), "video", 1),
+        (IMAGE, three_images, "image", 3),
+    ] {
         let id = submit(&open, path, body).await;
         mock.advance(8).await;
-        let result = result(&open, &id).await;
+        let result = job_result(&open, &id).await;
         assert_eq!(result["job_id"], id.as_str());
         assert_eq!(result["status"], "completed");
         let artifacts = result["artifacts"].as_array().unwrap();
@@ -278,13 +211,14 @@ async fn a_completed_job_has_its_artifacts_in_both_places(mock: Mock) {
     }
 }
 
-async fn a_result_before_the_end_is_refused(mock: Mock) {
+async fn the_result_of_an_unfinished_job_is_rejected(mock: Mock) {
     let open = mock.open();
     let id = submit(&open, VIDEO, video()).await;
     for (step, status) in [(0, "queued"), (4, "processing")] {
         mock.advance(step).await;
-        let answer = open.get(&format!("/v1/jobs/{id}/result")).await;
-        let error = answer.refused(409, "job_not_completed");
+        let error = open
+            .get_error(&format!("/v1/jobs/{id}/result"), 409, "job_not_completed")
+            .await;
         assert_eq!(error["details"]["status"], status);
         let wait = error
             .get("retry_after_seconds")
@@ -296,9 +230,9 @@ async fn a_result_before_the_end_is_refused(mock: Mock) {
     }
 }
 
-async fn a_failed_job_says_why(mock: Mock) {
+async fn a_failed_job_has_an_error(mock: Mock) {
     let open = mock.open();
-    let id = submit(&open, VIDEO, video_of("a fox [mock:fail]")).await;
+    let id = submit(&open, VIDEO, video_with_prompt("a fox [mock:fail]")).await;
     mock.advance(8).await;
     let job = job(&open, &id).await;
     assert_eq!(job["status"], "failed");
@@ -306,7 +240,7 @@ async fn a_failed_job_says_why(mock: Mock) {
         job["error"]["code"].is_string() && job["error"]["message"].is_string(),
         "{job}"
     );
-    let result = result(&open, &id).await;
+    let result = job_result(&open, &id).await;
     assert_eq!(
         (&result["job_id"], &result["status"]),
         (&json!(id), &json!("failed"))
@@ -318,35 +252,21 @@ async fn a_failed_job_says_why(mock: Mock) {
     );
 }
 
-async fn a_failed_job_has_the_code_that_was_asked_for(mock: Mock) {
+async fn fail_directive_sets_the_error_code(mock: Mock) {
     let open = mock.open();
-    let id = submit(
-        &open,
-        IMAGE,
-        with(
-            image(),
-            json!({"prompt": "[mock:fail=provider_unavailable]"}),
-        ),
-    )
-    .await;
+    let code = "provider_unavailable";
+    let body = with(image(), json!({"prompt": format!("[mock:fail={code}]")}));
+    let id = submit(&open, IMAGE, body).await;
     mock.advance(2).await;
-    assert_eq!(
-        job(&open, &id).await["error"]["code"],
-        "provider_unavailable"
-    );
-    assert_eq!(
-        result(&open, &id).await["error"]["code"],
-        "provider_unavailable"
-    );
+    assert_eq!(job(&open, &id).await["error"]["code"], code);
+    assert_eq!(job_result(&open, &id).await["error"]["code"], code);
 }
 
-async fn a_canceled_jobs_result_has_no_artifacts(mock: Mock) {
+async fn the_result_of_a_canceled_job_has_no_artifacts(mock: Mock) {
     let open = mock.open();
     let id = submit(&open, VIDEO, video()).await;
-    open.post_nothing(&format!("/v1/jobs/{id}/cancel"))
-        .await
-        .expect(200);
-    let result = result(&open, &id).await;
+    cancel(&open, &id).await.expect(200);
+    let result = job_result(&open, &id).await;
     assert_eq!(result["status"], "canceled");
     assert!(result["error"].is_object(), "{result}");
     assert!(
@@ -355,17 +275,14 @@ async fn a_canceled_jobs_result_has_no_artifacts(mock: Mock) {
     );
 }
 
-async fn not_found(caller: &Caller, id: &str) {
+async fn assert_not_found(client: &Client, id: &str) {
     for suffix in ["", "/status", "/result"] {
-        caller
+        client
             .get(&format!("/v1/jobs/{id}{suffix}"))
             .await
             .expect(404);
     }
-    caller
-        .post_nothing(&format!("/v1/jobs/{id}/cancel"))
-        .await
-        .expect(404);
+    cancel(client, id).await.expect(404);
 }
 
 async fn an_unknown_job_is_not_found(mock: Mock) {
@@ -378,18 +295,15 @@ async fn an_unknown_job_is_not_found(mock: Mock) {
         "a%2Fb",
         &"j".repeat(2_000),
     ] {
-        not_found(&mock.open(), id).await;
-        not_found(&mock.developer(), id).await;
+        assert_not_found(&mock.open(), id).await;
+        assert_not_found(&mock.developer(), id).await;
     }
 }
 
 async fn a_job_of_another_workspace_is_not_found(mock: Mock) {
     let id = submit(&mock.open(), VIDEO, video()).await;
-    let key = mock
-        .new_key(json!({"kind": "open", "workspace": "ws_elsewhere"}))
-        .await;
-    not_found(&mock.caller(Host::Open).bearer(&key), &id).await;
-    not_found(&mock.caller(Host::Developer).bearer("svc_dev_other"), &id).await;
+    assert_not_found(&mock.new_open_client("ws_elsewhere").await, &id).await;
+    assert_not_found(&mock.developer_as("svc_dev_other"), &id).await;
     assert_eq!(status_of(&mock.open(), &id).await, "queued");
 }
 
@@ -399,12 +313,12 @@ async fn both_surfaces_show_the_jobs_of_the_workspace(mock: Mock) {
     assert_eq!(status_of(&developer, &id).await, "queued");
     assert_eq!(job(&developer, &id).await["id"], id.as_str());
     mock.advance(8).await;
-    let ours = result(&mock.open(), &id).await;
+    let open_result = job_result(&mock.open(), &id).await;
     assert_eq!(
-        result(&developer, &id).await["artifacts"],
-        ours["artifacts"]
+        job_result(&developer, &id).await["artifacts"],
+        open_result["artifacts"]
     );
-    let listed = developer.get("/v1/jobs").await.expect(200).items();
+    let listed = developer.get_items("/v1/jobs").await;
     assert!(listed.iter().any(|job| job["id"] == id.as_str()));
 }
 
@@ -428,19 +342,19 @@ async fn timestamps_are_rfc_3339_in_utc(mock: Mock) {
 }
 
 async fn identifiers_have_their_prefixes(mock: Mock) {
-    let answer = mock.open().post(VIDEO, video()).await.expect(202);
+    let response = mock.open().post(VIDEO, video()).await.expect(202);
     assert!(
-        answer
+        response
             .header("x-svc-request-id")
             .is_some_and(|id| id.starts_with("req_")),
-        "{answer:?}"
+        "{response:?}"
     );
-    let receipt = answer.data();
+    let receipt = response.data();
     assert!(text(&receipt["request_id"]).starts_with("req_"));
     assert!(text(&receipt["job"]["id"]).starts_with("job_"));
     let top_up = mock
         .open()
-        .post(super::TOP_UPS, json!({"amount_usd_cents": 500}))
+        .post(TOP_UPS, json!({"amount_usd_cents": 500}))
         .await
         .expect(201);
     assert!(text(&top_up.data()["id"]).starts_with("top_"));

@@ -1,20 +1,20 @@
-//! Lists: of jobs, of models, of prices.
+//! Lists of jobs, models and prices.
 
 use serde_json::Value;
-use svc_tests::{Host, Mock, on_every_face};
+use svc_tests::{Mock, on_every_face};
 
-use super::{IMAGE, VIDEO, image, submit, text, video, video_of};
+use super::{IMAGE, VIDEO, cancel, image, job, submit, text, video, video_with_prompt};
 
 on_every_face! {
     jobs_are_listed,
     jobs_are_filtered_by_status,
     jobs_are_filtered_by_type,
-    another_workspaces_jobs_are_not_listed,
-    video_models_are_those_of_the_profiles,
-    image_models_are_those_of_the_profiles,
-    a_model_is_read_by_its_id,
+    jobs_of_other_workspaces_are_not_listed,
+    video_models_match_the_profiles,
+    image_models_match_the_profiles,
+    models_can_be_read_by_id,
     an_unknown_model_is_not_found,
-    the_catalog_has_the_dollar_prices_of_the_specification,
+    catalog_prices_match_the_specification,
 }
 
 fn ids(items: &[Value]) -> Vec<String> {
@@ -30,13 +30,10 @@ fn sorted<const N: usize>(mut ids: [String; N]) -> Vec<String> {
 
 async fn jobs_are_listed(mock: Mock) {
     let open = mock.open();
-    assert_eq!(
-        open.get("/v1/jobs").await.expect(200).items(),
-        Vec::<Value>::new()
-    );
+    assert_eq!(open.get_items("/v1/jobs").await, Vec::<Value>::new());
     let first = submit(&open, VIDEO, video()).await;
     let second = submit(&open, IMAGE, image()).await;
-    let listed = open.get("/v1/jobs").await.expect(200).items();
+    let listed = open.get_items("/v1/jobs").await;
     assert_eq!(ids(&listed), sorted([first, second]));
     assert!(
         listed
@@ -44,20 +41,18 @@ async fn jobs_are_listed(mock: Mock) {
             .all(|job| job["status"] == "queued" && job["type"].is_string())
     );
     assert_eq!(
-        ids(&mock.developer().get("/v1/jobs").await.expect(200).items()),
+        ids(&mock.developer().get_items("/v1/jobs").await),
         ids(&listed)
     );
 }
 
 async fn jobs_are_filtered_by_status(mock: Mock) {
     let open = mock.open();
-    let failed = submit(&open, VIDEO, video_of("[mock:fail]")).await;
+    let failed = submit(&open, VIDEO, video_with_prompt("[mock:fail]")).await;
     let completed = submit(&open, VIDEO, video()).await;
     let canceled = submit(&open, VIDEO, video()).await;
-    open.post_nothing(&format!("/v1/jobs/{canceled}/cancel"))
-        .await
-        .expect(200);
-    let processing = submit(&open, VIDEO, video_of("[mock:seconds=20]")).await;
+    cancel(&open, &canceled).await.expect(200);
+    let processing = submit(&open, VIDEO, video_with_prompt("[mock:seconds=20]")).await;
     mock.advance(8).await;
     let queued = submit(&open, VIDEO, video()).await;
     for (status, id) in [
@@ -67,70 +62,38 @@ async fn jobs_are_filtered_by_status(mock: Mock) {
         ("processing", processing),
         ("queued", queued),
     ] {
-        for caller in [mock.open(), mock.developer()] {
-            let listed = caller
-                .get(&format!("/v1/jobs?status={status}"))
-                .await
-                .expect(200)
-                .items();
+        for client in [mock.open(), mock.developer()] {
+            let listed = client.get_items(&format!("/v1/jobs?status={status}")).await;
             assert_eq!(ids(&listed), [id.as_str()], "{status}");
             assert_eq!(listed[0]["status"], status);
         }
     }
-    assert_eq!(open.get("/v1/jobs").await.expect(200).items().len(), 5);
+    assert_eq!(open.get_items("/v1/jobs").await.len(), 5);
 }
 
 async fn jobs_are_filtered_by_type(mock: Mock) {
     let open = mock.open();
-    let clip = submit(&open, VIDEO, video()).await;
-    let picture = submit(&open, IMAGE, image()).await;
-    let videos = open
-        .get("/v1/jobs?type=video_generation")
-        .await
-        .expect(200)
-        .items();
-    assert_eq!(ids(&videos), [clip]);
-    let kind = text(
-        &open
-            .get(&format!("/v1/jobs/{picture}"))
-            .await
-            .expect(200)
-            .data()["type"],
-    );
-    let images = open
-        .get(&format!("/v1/jobs?type={kind}"))
-        .await
-        .expect(200)
-        .items();
-    assert_eq!(ids(&images), [picture]);
+    let video_id = submit(&open, VIDEO, video()).await;
+    let image_id = submit(&open, IMAGE, image()).await;
+    let videos = open.get_items("/v1/jobs?type=video_generation").await;
+    assert_eq!(ids(&videos), [video_id]);
+    let kind = text(&job(&open, &image_id).await["type"]);
+    let images = open.get_items(&format!("/v1/jobs?type={kind}")).await;
+    assert_eq!(ids(&images), [image_id]);
     let both = open
-        .get("/v1/jobs?type=video_generation&status=completed")
-        .await
-        .expect(200)
-        .items();
+        .get_items("/v1/jobs?type=video_generation&status=completed")
+        .await;
     assert!(both.is_empty(), "{both:?}");
 }
 
-async fn another_workspaces_jobs_are_not_listed(mock: Mock) {
+async fn jobs_of_other_workspaces_are_not_listed(mock: Mock) {
     submit(&mock.open(), VIDEO, video()).await;
-    let stranger = mock.caller(Host::Developer).bearer("svc_dev_other");
-    assert!(
-        stranger
-            .get("/v1/jobs")
-            .await
-            .expect(200)
-            .items()
-            .is_empty()
-    );
+    let other = mock.developer_as("svc_dev_other");
+    assert!(other.get_items("/v1/jobs").await.is_empty());
 }
 
-async fn video_models_are_those_of_the_profiles(mock: Mock) {
-    let models = mock
-        .open()
-        .get("/v1/video-router/models")
-        .await
-        .expect(200)
-        .items();
+async fn video_models_match_the_profiles(mock: Mock) {
+    let models = mock.open().get_items("/v1/video-router/models").await;
     assert_eq!(
         ids(&models),
         ["lipsync-s", "video-f", "video-h", "video-l", "video-r"]
@@ -162,27 +125,22 @@ async fn video_models_are_those_of_the_profiles(mock: Mock) {
     }
 }
 
-async fn image_models_are_those_of_the_profiles(mock: Mock) {
-    let models = mock
-        .open()
-        .get("/v1/image-router/models")
-        .await
-        .expect(200)
-        .items();
+async fn image_models_match_the_profiles(mock: Mock) {
+    let models = mock.open().get_items("/v1/image-router/models").await;
     assert_eq!(ids(&models), ["image-i"]);
     assert!(!models[0]["pricing"].is_null(), "{}", models[0]);
 }
 
-async fn a_model_is_read_by_its_id(mock: Mock) {
+async fn models_can_be_read_by_id(mock: Mock) {
     let open = mock.open();
     for list in [
         "/v1/video-router/models",
         "/v1/image-router/models",
         "/v1/open/catalog",
     ] {
-        for listed in open.get(list).await.expect(200).items() {
+        for listed in open.get_items(list).await {
             let path = format!("{list}/{}", text(&listed["id"]));
-            assert_eq!(open.get(&path).await.expect(200).data(), listed, "{path}");
+            assert_eq!(open.get_data(&path).await, listed, "{path}");
         }
     }
 }
@@ -199,13 +157,8 @@ async fn an_unknown_model_is_not_found(mock: Mock) {
     }
 }
 
-async fn the_catalog_has_the_dollar_prices_of_the_specification(mock: Mock) {
-    let entries = mock
-        .open()
-        .get("/v1/open/catalog")
-        .await
-        .expect(200)
-        .items();
+async fn catalog_prices_match_the_specification(mock: Mock) {
+    let entries = mock.open().get_items("/v1/open/catalog").await;
     for (id, prices) in [
         ("video-f", &["0.1407", "0.3024"][..]),
         ("video-l", &["0.0625", "0.1250", "0.2500"]),
@@ -217,7 +170,7 @@ async fn the_catalog_has_the_dollar_prices_of_the_specification(mock: Mock) {
         let entry = entries
             .iter()
             .find(|entry| entry["id"] == id)
-            .unwrap_or_else(|| panic!("no {id}"));
+            .unwrap_or_else(|| panic!("{id} is missing"));
         let text = entry.to_string();
         for price in prices {
             assert!(

@@ -1,71 +1,68 @@
-//! The media host: real files, with what a downloader needs to resume them.
+//! The media host: files, range requests and entity tags.
 
-use bytes::Bytes;
 use serde_json::{Value, json};
-use svc_tests::{Answer, Host, Mock, mp4, on_every_face, png_size};
+use svc_tests::{Client, Host, Mock, Response, mp4, on_every_face, png_size};
 
-use super::{IMAGE, VIDEO, image, submit, video, with};
+use super::{IMAGE, VIDEO, image, job, job_result, submit, video, with};
 
 on_every_face! {
-    an_artifact_is_a_file_that_anyone_may_fetch,
-    the_same_url_gives_the_same_bytes,
-    images_have_the_pixel_size_of_their_resolution_and_aspect_ratio,
-    videos_play_for_their_duration_at_their_aspect_ratio,
-    a_video_has_a_soundtrack_where_it_was_asked_for,
-    a_range_gets_its_bytes,
-    ranges_put_together_are_the_file,
-    a_range_outside_of_the_file_is_refused,
-    if_range_with_another_tag_gets_all_of_it,
-    who_has_the_file_is_told_so,
-    a_head_request_gets_the_headers_alone,
-    what_does_not_exist_is_not_found,
-    nothing_is_there_before_the_job_is_completed,
+    artifacts_can_be_downloaded_without_a_key,
+    a_url_always_returns_the_same_bytes,
+    image_size_follows_resolution_and_aspect_ratio,
+    videos_have_the_requested_duration_and_aspect_ratio,
+    generate_audio_adds_an_audio_track,
+    a_range_request_returns_its_bytes,
+    consecutive_ranges_form_the_file,
+    an_unsatisfiable_range_is_rejected,
+    if_range_with_a_stale_etag_returns_the_whole_file,
+    if_none_match_with_the_etag_returns_304,
+    head_returns_headers_only,
+    unknown_paths_are_not_found,
+    an_unfinished_job_has_no_media_url,
 }
 
-/// Runs a job to its end and gives its artifacts.
-async fn artifacts(mock: &Mock, path: &str, body: Value) -> Vec<Value> {
+/// Runs a job to completion and returns its artifacts.
+async fn generate(mock: &Mock, path: &str, body: Value) -> Vec<Value> {
     let open = mock.open();
     let id = submit(&open, path, body).await;
     mock.advance(8).await;
-    let result = open
-        .get(&format!("/v1/jobs/{id}/result"))
-        .await
-        .expect(200)
-        .data();
+    let result = job_result(&open, &id).await;
     result["artifacts"].as_array().unwrap().clone()
 }
 
-/// The path of a small image on the media host.
-async fn small_file(mock: &Mock) -> String {
-    let made = artifacts(mock, IMAGE, image()).await;
-    mock.path_of(Host::Media, &made[0]["url"])
+/// Generates a small image and returns its path on the media host.
+async fn small_image_path(mock: &Mock) -> String {
+    let artifacts = generate(mock, IMAGE, image()).await;
+    mock.path_of(Host::Media, &artifacts[0]["url"])
 }
 
-async fn fetch(mock: &Mock, artifact: &Value) -> Answer {
-    let path = mock.path_of(Host::Media, &artifact["url"]);
-    mock.caller(Host::Media).get(&path).await.expect(200)
+/// Requests a file with additional headers.
+async fn get_with(mock: &Mock, path: &str, headers: &[(&str, &str)]) -> Response {
+    let client = mock.client(Host::Media);
+    let add = |client: Client, (name, value): &(&str, &str)| client.header(name, value);
+    headers.iter().fold(client, add).get(path).await
 }
 
-async fn an_artifact_is_a_file_that_anyone_may_fetch(mock: Mock) {
+async fn artifacts_can_be_downloaded_without_a_key(mock: Mock) {
     for (path, body) in [(IMAGE, image()), (VIDEO, video())] {
-        let made = artifacts(&mock, path, body).await;
-        let file = fetch(&mock, &made[0]).await;
+        let artifacts = generate(&mock, path, body).await;
+        let file = mock.download(&artifacts[0]["url"]).await;
         assert_eq!(
             file.header("content-type"),
-            made[0]["content_type"].as_str()
+            artifacts[0]["content_type"].as_str()
         );
-        assert_eq!(file.number("content-length"), file.body().len() as u64);
-        let tag = file.header("etag").expect("an entity tag");
+        assert_eq!(file.int_header("content-length"), file.body().len() as u64);
+        let tag = file.header("etag").expect("an ETag header");
         assert!(
             tag.starts_with('"') && tag.ends_with('"') && tag.len() > 2,
-            "a strong tag: {tag}"
+            "not a strong ETag: {tag}"
         );
     }
 }
 
-async fn the_same_url_gives_the_same_bytes(mock: Mock) {
-    let path = small_file(&mock).await;
-    let media = mock.caller(Host::Media);
+async fn a_url_always_returns_the_same_bytes(mock: Mock) {
+    let path = small_image_path(&mock).await;
+    let media = mock.client(Host::Media);
     let first = media.get(&path).await.expect(200);
     mock.advance(100_000).await;
     let second = media.get(&path).await.expect(200);
@@ -73,7 +70,7 @@ async fn the_same_url_gives_the_same_bytes(mock: Mock) {
     assert_eq!(first.header("etag"), second.header("etag"));
 }
 
-async fn images_have_the_pixel_size_of_their_resolution_and_aspect_ratio(mock: Mock) {
+async fn image_size_follows_resolution_and_aspect_ratio(mock: Mock) {
     for (fields, size) in [
         (json!({}), (720, 720)),
         (json!({"aspect_ratio": "16:9"}), (1280, 720)),
@@ -85,14 +82,14 @@ async fn images_have_the_pixel_size_of_their_resolution_and_aspect_ratio(mock: M
             (1920, 1080),
         ),
     ] {
-        let made = artifacts(&mock, IMAGE, with(image(), fields.clone())).await;
-        let file = fetch(&mock, &made[0]).await;
+        let artifacts = generate(&mock, IMAGE, with(image(), fields.clone())).await;
+        let file = mock.download(&artifacts[0]["url"]).await;
         assert_eq!(file.header("content-type"), Some("image/png"));
         assert_eq!(png_size(file.body()), size, "{fields}");
     }
 }
 
-async fn videos_play_for_their_duration_at_their_aspect_ratio(mock: Mock) {
+async fn videos_have_the_requested_duration_and_aspect_ratio(mock: Mock) {
     for (fields, seconds, ratio) in [
         (json!({}), 2.0, 16.0 / 9.0),
         (
@@ -107,29 +104,32 @@ async fn videos_play_for_their_duration_at_their_aspect_ratio(mock: Mock) {
             21.0 / 9.0,
         ),
     ] {
-        let made = artifacts(&mock, VIDEO, with(video(), fields.clone())).await;
-        let file = fetch(&mock, &made[0]).await;
+        let artifacts = generate(&mock, VIDEO, with(video(), fields.clone())).await;
+        let file = mock.download(&artifacts[0]["url"]).await;
         assert_eq!(file.header("content-type"), Some("video/mp4"));
         let movie = mp4(file.body());
         assert!((movie.seconds - seconds).abs() < 0.1, "{fields}: {movie:?}");
-        let picture = movie.video();
-        let found = f64::from(picture.width) / f64::from(picture.height);
-        assert!((found / ratio - 1.0).abs() < 0.02, "{fields}: {movie:?}");
+        let track = movie.video();
+        let actual_ratio = f64::from(track.width) / f64::from(track.height);
+        assert!(
+            (actual_ratio / ratio - 1.0).abs() < 0.02,
+            "{fields}: {movie:?}"
+        );
         assert!(movie.media_bytes > 0, "{movie:?}");
     }
 }
 
-async fn a_video_has_a_soundtrack_where_it_was_asked_for(mock: Mock) {
+async fn generate_audio_adds_an_audio_track(mock: Mock) {
     for (fields, sound) in [(json!({"generate_audio": true}), true), (json!({}), false)] {
-        let made = artifacts(&mock, VIDEO, with(video(), fields)).await;
-        let movie = mp4(fetch(&mock, &made[0]).await.body());
-        assert_eq!(movie.has_sound(), sound, "{movie:?}");
+        let artifacts = generate(&mock, VIDEO, with(video(), fields)).await;
+        let movie = mp4(mock.download(&artifacts[0]["url"]).await.body());
+        assert_eq!(movie.has_audio(), sound, "{movie:?}");
     }
 }
 
-async fn a_range_gets_its_bytes(mock: Mock) {
-    let path = small_file(&mock).await;
-    let media = mock.caller(Host::Media);
+async fn a_range_request_returns_its_bytes(mock: Mock) {
+    let path = small_image_path(&mock).await;
+    let media = mock.client(Host::Media);
     let whole = media.get(&path).await.expect(200);
     let total = whole.body().len();
     let last = total - 1;
@@ -140,114 +140,83 @@ async fn a_range_gets_its_bytes(mock: Mock) {
         ("bytes=-7".to_owned(), total - 7, last),
         ("bytes=10-99999999".to_owned(), 10, last),
     ] {
-        let part = media
-            .clone()
-            .with("range", &range)
-            .get(&path)
+        let part = get_with(&mock, &path, &[("range", &range)])
             .await
             .expect(206);
         assert_eq!(
             part.header("content-range"),
             Some(format!("bytes {from}-{to}/{total}").as_str())
         );
-        assert_eq!(part.number("content-length"), (to - from + 1) as u64);
+        assert_eq!(part.int_header("content-length"), (to - from + 1) as u64);
         assert_eq!(part.body()[..], whole.body()[from..=to], "{range}");
         assert_eq!(part.header("etag"), whole.header("etag"));
         assert_eq!(part.header("content-type"), whole.header("content-type"));
     }
 }
 
-async fn ranges_put_together_are_the_file(mock: Mock) {
-    let path = small_file(&mock).await;
-    let media = mock.caller(Host::Media);
+async fn consecutive_ranges_form_the_file(mock: Mock) {
+    let path = small_image_path(&mock).await;
+    let media = mock.client(Host::Media);
     let whole = media.get(&path).await.expect(200);
     let step = whole.body().len() / 5 + 1;
     let mut joined = Vec::new();
     while joined.len() < whole.body().len() {
         let range = format!("bytes={}-{}", joined.len(), joined.len() + step - 1);
         let tag = whole.header("etag").unwrap();
-        let part = media
-            .clone()
-            .with("range", &range)
-            .with("if-range", tag)
-            .get(&path)
-            .await;
+        let part = get_with(&mock, &path, &[("range", &range), ("if-range", tag)]).await;
         joined.extend_from_slice(part.expect(206).body());
     }
     assert_eq!(joined, whole.body()[..]);
 }
 
-async fn a_range_outside_of_the_file_is_refused(mock: Mock) {
-    let path = small_file(&mock).await;
-    let media = mock.caller(Host::Media);
+async fn an_unsatisfiable_range_is_rejected(mock: Mock) {
+    let path = small_image_path(&mock).await;
+    let media = mock.client(Host::Media);
     let total = media.get(&path).await.expect(200).body().len();
     for range in [format!("bytes={total}-"), "bytes=99999999-".to_owned()] {
-        let answer = media
-            .clone()
-            .with("range", &range)
-            .get(&path)
+        let response = get_with(&mock, &path, &[("range", &range)])
             .await
             .expect(416);
         assert_eq!(
-            answer.header("content-range"),
+            response.header("content-range"),
             Some(format!("bytes */{total}").as_str())
         );
     }
 }
 
-async fn if_range_with_another_tag_gets_all_of_it(mock: Mock) {
-    let path = small_file(&mock).await;
-    let media = mock.caller(Host::Media);
+async fn if_range_with_a_stale_etag_returns_the_whole_file(mock: Mock) {
+    let path = small_image_path(&mock).await;
+    let media = mock.client(Host::Media);
     let whole = media.get(&path).await.expect(200);
-    let stale = media
-        .clone()
-        .with("range", "bytes=4-11")
-        .with("if-range", "\"stale\"");
-    assert_eq!(stale.get(&path).await.expect(200).body(), whole.body());
+    let headers = [("range", "bytes=4-11"), ("if-range", "\"stale\"")];
+    let response = get_with(&mock, &path, &headers).await.expect(200);
+    assert_eq!(response.body(), whole.body());
 }
 
-async fn who_has_the_file_is_told_so(mock: Mock) {
-    let path = small_file(&mock).await;
-    let media = mock.caller(Host::Media);
-    let tag = media
-        .get(&path)
-        .await
-        .expect(200)
-        .header("etag")
-        .unwrap()
-        .to_owned();
-    let again = media
-        .clone()
-        .with("if-none-match", &tag)
-        .get(&path)
-        .await
-        .expect(304);
-    assert!(again.body().is_empty());
-    media
-        .clone()
-        .with("if-none-match", "\"stale\"")
-        .get(&path)
-        .await
-        .expect(200);
+async fn if_none_match_with_the_etag_returns_304(mock: Mock) {
+    let path = small_image_path(&mock).await;
+    let whole = get_with(&mock, &path, &[]).await.expect(200);
+    let tag = whole.header("etag").unwrap();
+    let not_modified = get_with(&mock, &path, &[("if-none-match", tag)]).await;
+    assert!(not_modified.expect(304).body().is_empty());
+    let stale = [("if-none-match", "\"stale\"")];
+    get_with(&mock, &path, &stale).await.expect(200);
 }
 
-async fn a_head_request_gets_the_headers_alone(mock: Mock) {
-    let path = small_file(&mock).await;
-    let media = mock.caller(Host::Media);
+async fn head_returns_headers_only(mock: Mock) {
+    let path = small_image_path(&mock).await;
+    let media = mock.client(Host::Media);
     let whole = media.get(&path).await.expect(200);
-    let head = media
-        .send("HEAD", &path, None, Bytes::new())
-        .await
-        .expect(200);
+    let head = media.head(&path).await.expect(200);
     assert!(head.body().is_empty());
     for name in ["content-type", "content-length", "etag"] {
         assert_eq!(head.header(name), whole.header(name), "{name}");
     }
 }
 
-async fn what_does_not_exist_is_not_found(mock: Mock) {
-    let path = small_file(&mock).await;
-    let media = mock.caller(Host::Media);
+async fn unknown_paths_are_not_found(mock: Mock) {
+    let path = small_image_path(&mock).await;
+    let media = mock.client(Host::Media);
     for path in [
         "/",
         "/nothing",
@@ -255,18 +224,14 @@ async fn what_does_not_exist_is_not_found(mock: Mock) {
         &format!("{path}x"),
         &format!("{path}/x"),
     ] {
-        let answer = media.get(path).await;
-        assert!(
-            (400..500).contains(&answer.status()),
-            "{path} got\n{answer:?}"
-        );
+        media.get(path).await.expect_client_error();
     }
 }
 
-async fn nothing_is_there_before_the_job_is_completed(mock: Mock) {
+async fn an_unfinished_job_has_no_media_url(mock: Mock) {
     let open = mock.open();
     let id = submit(&open, IMAGE, image()).await;
-    let job = open.get(&format!("/v1/jobs/{id}")).await.expect(200).data();
+    let job = job(&open, &id).await;
     assert!(
         !job.to_string().contains(mock.base_url(Host::Media)),
         "{job}"

@@ -1,13 +1,14 @@
-//! The mock server does what the specification and the project's decisions say, on each face.
+//! Conformance of the mock server to the specification, on each of its faces.
 //!
-//! Only what is written there is asserted. Every answer of a surface is checked besides for what
-//! holds for all answers: a request id, and the error envelope (see `Answer`).
+//! The tests assert only documented behavior. The harness also checks each response of a surface
+//! for what applies to all of them, such as the request id and the error envelope.
 
 mod account;
 mod auth;
 mod avatars;
 mod cancel;
 mod catalog;
+mod check_order;
 mod concurrency;
 mod control;
 mod destinations;
@@ -16,19 +17,18 @@ mod envelopes;
 mod events;
 mod faults;
 mod generation;
-mod hostile;
 mod idempotency;
 mod lifecycle;
 mod lists;
+mod malformed;
 mod mcp;
 mod media;
 mod modes;
-mod order;
+mod openapi;
 mod previews;
 mod pricing;
 mod rate_limits;
 mod runs;
-mod schema;
 mod scopes;
 mod state;
 mod top_ups;
@@ -36,35 +36,39 @@ mod validation;
 mod webhooks;
 
 use serde_json::{Value, json};
-use svc_tests::{Caller, Mock};
+use svc_tests::{Client, Mock, Response};
 
 const VIDEO: &str = "/v1/video-router/generate";
 const IMAGE: &str = "/v1/image-router/generate";
 const TOP_UPS: &str = "/v1/open/top-ups";
 const ESTIMATE: &str = "/v1/open/estimate";
 
-/// No entry of the ledger.
+const IMAGE_URL: &str = "https://cdn.example.com/a.png";
+const VIDEO_URL: &str = "https://cdn.example.com/a.mp4";
+const AUDIO_URL: &str = "https://cdn.example.com/a.wav";
+
+/// An empty list of ledger amounts.
 const NO_AMOUNTS: [u64; 0] = [];
 
-/// The cheapest video that says everything that it has to: 0.1250 USD, 8 service seconds.
+/// Returns the cheapest valid video request: 0.1250 USD, 8 seconds of processing.
 fn video() -> Value {
     json!({"model": "video-l", "prompt": "a red fox", "duration": 2})
 }
 
-/// The cheapest image: 0.0050 USD, 2 service seconds.
+/// Returns the cheapest valid image request: 0.0050 USD, 2 seconds of processing.
 fn image() -> Value {
     json!({"model": "image-i", "prompt": "a red fox"})
 }
 
-/// A video with other words in its prompt.
-fn video_of(prompt: &str) -> Value {
+/// Returns the video request with another prompt.
+fn video_with_prompt(prompt: &str) -> Value {
     with(video(), json!({"prompt": prompt}))
 }
 
-/// A body with these fields added or replaced.
+/// Returns a body with fields added or replaced.
 fn with(mut body: Value, fields: Value) -> Value {
     let Value::Object(fields) = fields else {
-        panic!("no fields: {fields}")
+        panic!("not an object: {fields}")
     };
     for (name, value) in fields {
         body[name] = value;
@@ -72,58 +76,67 @@ fn with(mut body: Value, fields: Value) -> Value {
     body
 }
 
-/// A body without that field.
+/// Returns a body without a field.
 fn without(mut body: Value, field: &str) -> Value {
     body.as_object_mut().unwrap().remove(field);
     body
 }
 
-/// Submits, and gives the job's id.
-async fn submit(caller: &Caller, path: &str, body: Value) -> String {
-    text(&caller.post(path, body).await.expect(202).data()["job"]["id"])
+/// Submits a job and returns its id.
+async fn submit(client: &Client, path: &str, body: Value) -> String {
+    text(&client.post_data(path, body, 202).await["job"]["id"])
 }
 
-/// The job's status.
-async fn status_of(caller: &Caller, id: &str) -> String {
-    text(
-        &caller
-            .get(&format!("/v1/jobs/{id}/status"))
-            .await
-            .expect(200)
-            .data()["status"],
-    )
+/// Returns a job's status.
+async fn status_of(client: &Client, id: &str) -> String {
+    text(&client.get_data(&format!("/v1/jobs/{id}/status")).await["status"])
 }
 
-/// A value that has to be text.
+/// Returns a job.
+async fn job(client: &Client, id: &str) -> Value {
+    client.get_data(&format!("/v1/jobs/{id}")).await
+}
+
+/// Returns a job's result.
+async fn job_result(client: &Client, id: &str) -> Value {
+    client.get_data(&format!("/v1/jobs/{id}/result")).await
+}
+
+/// Cancels a job.
+async fn cancel(client: &Client, id: &str) -> Response {
+    client.post_empty(&format!("/v1/jobs/{id}/cancel")).await
+}
+
+/// Returns the text of a JSON string.
 #[track_caller]
 fn text(value: &Value) -> String {
     value
         .as_str()
-        .unwrap_or_else(|| panic!("no text: {value}"))
+        .unwrap_or_else(|| panic!("not a string: {value}"))
         .to_owned()
 }
 
-/// Ten-thousandths of a dollar of a decimal string with four places, whatever its sign.
+/// Parses the absolute value of a dollar amount with four decimal places, in units of 0.0001 USD.
 #[track_caller]
-fn units(value: &Value) -> u64 {
+fn parse_usd(value: &Value) -> u64 {
     let text = value
         .as_str()
-        .unwrap_or_else(|| panic!("money is a string, not {value}"));
-    let (dollars, rest) = text
+        .unwrap_or_else(|| panic!("not a string: {value}"));
+    let (format_usd, rest) = text
         .trim_start_matches('-')
         .split_once('.')
         .unwrap_or_else(|| panic!("{text:?}"));
-    assert_eq!(rest.len(), 4, "four places in {text:?}");
-    dollars.parse::<u64>().unwrap() * 10_000 + rest.parse::<u64>().unwrap()
+    assert_eq!(rest.len(), 4, "decimal places of {text:?}");
+    format_usd.parse::<u64>().unwrap() * 10_000 + rest.parse::<u64>().unwrap()
 }
 
-/// Ten-thousandths of a dollar as the wire writes them.
-fn dollars(units: u64) -> String {
-    format!("{}.{:04}", units / 10_000, units % 10_000)
+/// Formats a dollar amount in units of 0.0001 USD.
+fn format_usd(parse_usd: u64) -> String {
+    format!("{}.{:04}", parse_usd / 10_000, parse_usd % 10_000)
 }
 
-/// The amounts of the ledger's entries of that kind for that job or top-up.
-async fn amounts(mock: &Mock, kind: &str, owner: &str) -> Vec<u64> {
+/// Returns the amounts of a job's or top-up's ledger entries of a kind, in units of 0.0001 USD.
+async fn ledger_amounts(mock: &Mock, kind: &str, owner: &str) -> Vec<u64> {
     let entries = mock.ledger().await;
     let of_owner = |entry: &&Value| {
         entry["kind"] == kind && (entry["job_id"] == owner || entry["top_up_id"] == owner)
@@ -131,19 +144,19 @@ async fn amounts(mock: &Mock, kind: &str, owner: &str) -> Vec<u64> {
     entries
         .iter()
         .filter(of_owner)
-        .map(|entry| units(&entry["amount_usd"]))
+        .map(|entry| parse_usd(&entry["amount_usd"]))
         .collect()
 }
 
-/// What the caller's workspace can spend, as a refusal for want of funds says it.
+/// Returns the available balance, as the error of a job that costs 7.5000 USD reports it.
 ///
-/// The request costs 7.5000, so the balance has to be below that.
-async fn available(caller: &Caller) -> String {
-    let dear = json!({"model": "video-l", "prompt": "p", "duration": 30, "resolution": "1080p"});
-    let error = caller
-        .post(VIDEO, dear)
-        .await
-        .refused(402, "insufficient_funds");
+/// The balance has to be lower than that.
+async fn available(client: &Client) -> String {
+    let expensive =
+        json!({"model": "video-l", "prompt": "p", "duration": 30, "resolution": "1080p"});
+    let error = client
+        .post_error(VIDEO, expensive, 402, "insufficient_funds")
+        .await;
     assert_eq!(error["details"]["required_usd"], "7.5000");
     text(&error["details"]["available_usd"])
 }

@@ -1,36 +1,35 @@
-//! Prices: the specification's rates, what is estimated, what is charged, what is left.
+//! Prices: rates, estimates, charges and balances.
 
 use serde_json::{Value, json};
-use svc_tests::{Caller, Mock, Setup, on_every_face};
+use svc_tests::{Client, Mock, Setup, on_every_face};
 
 use super::{
-    ESTIMATE, IMAGE, NO_AMOUNTS, VIDEO, amounts, available, dollars, submit, text, units, video,
-    video_of, with,
+    AUDIO_URL, ESTIMATE, IMAGE, IMAGE_URL, NO_AMOUNTS, VIDEO, available, cancel, format_usd, image,
+    job, ledger_amounts, parse_usd, submit, text, video, video_with_prompt, with,
 };
 
 on_every_face! {
     every_price_is_the_rate_times_the_units: plan("scale"),
-    some_prices_to_the_letter,
-    an_estimate_says_what_it_counted,
-    defaults_are_priced_like_the_values_they_stand_for,
-    an_estimate_costs_nothing: balance_usd("1.0000"),
+    prices_match_the_specification,
+    an_estimate_lists_its_units,
+    default_values_are_priced,
+    an_estimate_is_free: balance_usd("1.0000"),
     an_estimate_needs_no_funds: balance_usd("0"),
-    an_estimate_refuses_what_the_submit_refuses,
-    the_charge_is_the_estimate: plan("scale").balance_usd("1000"),
+    an_estimate_validates_its_input,
+    the_charge_equals_the_estimate: plan("scale").balance_usd("1000"),
     a_charge_is_reserved_and_then_captured: balance_usd("1.0000"),
     a_failed_job_is_refunded: balance_usd("1.0000"),
     a_canceled_job_is_refunded: balance_usd("1.0000"),
-    a_price_that_the_balance_does_not_cover_is_refused: balance_usd("1.0000"),
-    the_last_ten_thousandth_counts,
-    the_balance_can_be_spent_to_nothing: balance_usd("0.2500"),
-    submits_at_the_same_time_never_overspend: balance_usd("0.0120"),
-    auto_picks_the_cheapest_model_that_takes_the_inputs,
-    auto_is_charged_what_was_estimated,
-    auto_without_a_model_that_takes_the_inputs_is_refused,
+    a_price_above_the_balance_is_rejected: balance_usd("1.0000"),
+    the_balance_is_compared_to_four_decimal_places,
+    the_balance_can_be_spent_completely: balance_usd("0.2500"),
+    concurrent_submits_do_not_overspend: balance_usd("0.0120"),
+    auto_picks_the_cheapest_compatible_model,
+    auto_is_charged_as_estimated,
+    auto_without_a_compatible_model_is_rejected,
 }
 
-/// Ten-thousandths of a dollar per unit at each resolution, as the specification prints them, and
-/// the units that can be asked for.
+/// The specification's rates: model, resolution, dollars per unit, and the range of units.
 const RATES: [(&str, &str, &str, u64, u64); 14] = [
     ("video-f", "480p", "0.1407", 4, 15),
     ("video-f", "720p", "0.3024", 4, 15),
@@ -48,45 +47,40 @@ const RATES: [(&str, &str, &str, u64, u64); 14] = [
     ("lipsync-s", "", "0.0500", 2, 60),
 ];
 
-const PICTURE: &str = "https://cdn.example.com/a.png";
-const SPEECH: &str = "https://cdn.example.com/a.wav";
-
-/// What is asked of that model at that resolution for so many units.
+/// Returns the input for a number of units of a model at a resolution.
 fn input(model: &str, resolution: &str, count: u64) -> Value {
     match model {
-        "lipsync-s" => json!({"audio_url": SPEECH, "image_url": PICTURE, "duration": count}),
+        "lipsync-s" => json!({"audio_url": AUDIO_URL, "image_url": IMAGE_URL, "duration": count}),
         "image-i" => json!({"prompt": "p", "resolution": resolution, "num_images": count}),
         _ => json!({"prompt": "p", "resolution": resolution, "duration": count}),
     }
 }
 
-fn path(model: &str) -> &'static str {
+fn router_path(model: &str) -> &'static str {
     if model == "image-i" { IMAGE } else { VIDEO }
 }
 
-async fn estimate(caller: &Caller, model: &str, input: Value) -> Value {
-    caller
-        .post(ESTIMATE, json!({"model": model, "input": input}))
+async fn estimate(client: &Client, model: &str, input: Value) -> Value {
+    client
+        .post_data(ESTIMATE, json!({"model": model, "input": input}), 200)
         .await
-        .expect(200)
-        .data()
 }
 
 async fn every_price_is_the_rate_times_the_units(mock: Mock) {
     let open = mock.open();
     for (model, resolution, rate, min, max) in RATES {
         for count in min..=max {
-            let answer = estimate(&open, model, input(model, resolution, count)).await;
-            let expected = dollars(units(&json!(rate)) * count);
+            let response = estimate(&open, model, input(model, resolution, count)).await;
+            let expected = format_usd(parse_usd(&json!(rate)) * count);
             assert_eq!(
-                answer["price_usd"], expected,
+                response["price_usd"], expected,
                 "{model} {resolution} {count}"
             );
         }
     }
 }
 
-async fn some_prices_to_the_letter(mock: Mock) {
+async fn prices_match_the_specification(mock: Mock) {
     let open = mock.open();
     for (model, resolution, count, price) in [
         ("video-f", "480p", 5, "0.7035"),
@@ -104,12 +98,12 @@ async fn some_prices_to_the_letter(mock: Mock) {
         ("image-i", "1080p", 3, "0.0225"),
         ("lipsync-s", "", 60, "3.0000"),
     ] {
-        let answer = estimate(&open, model, input(model, resolution, count)).await;
-        assert_eq!(answer["price_usd"], price, "{model} {resolution} {count}");
+        let response = estimate(&open, model, input(model, resolution, count)).await;
+        assert_eq!(response["price_usd"], price, "{model} {resolution} {count}");
     }
 }
 
-async fn an_estimate_says_what_it_counted(mock: Mock) {
+async fn an_estimate_lists_its_units(mock: Mock) {
     let open = mock.open();
     assert_eq!(
         estimate(&open, "video-f", json!({"prompt": "p", "duration": 5})).await,
@@ -127,7 +121,7 @@ async fn an_estimate_says_what_it_counted(mock: Mock) {
     );
 }
 
-async fn defaults_are_priced_like_the_values_they_stand_for(mock: Mock) {
+async fn default_values_are_priced(mock: Mock) {
     let open = mock.open();
     for (model, price) in [
         ("video-f", "0.7035"),
@@ -142,14 +136,14 @@ async fn defaults_are_priced_like_the_values_they_stand_for(mock: Mock) {
             "{model}"
         );
     }
-    let speech = json!({"audio_url": SPEECH, "image_url": PICTURE});
+    let lip_sync = json!({"audio_url": AUDIO_URL, "image_url": IMAGE_URL});
     assert_eq!(
-        estimate(&open, "lipsync-s", speech).await["price_usd"],
+        estimate(&open, "lipsync-s", lip_sync).await["price_usd"],
         "0.2500"
     );
 }
 
-async fn an_estimate_costs_nothing(mock: Mock) {
+async fn an_estimate_is_free(mock: Mock) {
     let before = mock.ledger().await;
     estimate(&mock.open(), "video-f", json!({"prompt": "p"})).await;
     assert_eq!(mock.ledger().await, before);
@@ -158,14 +152,14 @@ async fn an_estimate_costs_nothing(mock: Mock) {
 }
 
 async fn an_estimate_needs_no_funds(mock: Mock) {
-    let dear = json!({"prompt": "p", "duration": 30, "resolution": "1080p"});
+    let expensive = json!({"prompt": "p", "duration": 30, "resolution": "1080p"});
     assert_eq!(
-        estimate(&mock.open(), "video-l", dear).await["price_usd"],
+        estimate(&mock.open(), "video-l", expensive).await["price_usd"],
         "7.5000"
     );
 }
 
-async fn an_estimate_refuses_what_the_submit_refuses(mock: Mock) {
+async fn an_estimate_validates_its_input(mock: Mock) {
     let open = mock.open();
     for body in [
         json!({}),
@@ -178,25 +172,24 @@ async fn an_estimate_refuses_what_the_submit_refuses(mock: Mock) {
         json!({"model": "video-f", "input": "p"}),
         json!({"model": 7, "input": {"prompt": "p"}}),
     ] {
-        let answer = open.post(ESTIMATE, body.clone()).await;
-        assert_eq!(answer.status(), 400, "{body} got\n{answer:?}");
-        answer.refused(400, "invalid_request");
+        open.post_error(ESTIMATE, body.clone(), 400, "invalid_request")
+            .await;
     }
 }
 
-async fn the_charge_is_the_estimate(mock: Mock) {
+async fn the_charge_equals_the_estimate(mock: Mock) {
     let open = mock.open();
     for (model, resolution, rate, min, max) in RATES {
         for count in [min, max] {
-            let asked = input(model, resolution, count);
-            let estimated = estimate(&open, model, asked.clone()).await;
-            let body = with(asked, json!({"model": model}));
-            let receipt = open.post(path(model), body).await.expect(202).data();
+            let input_body = input(model, resolution, count);
+            let estimated = estimate(&open, model, input_body.clone()).await;
+            let body = with(input_body, json!({"model": model}));
+            let receipt = open.post_data(router_path(model), body, 202).await;
             let id = text(&receipt["job"]["id"]);
-            let job = open.get(&format!("/v1/jobs/{id}")).await.expect(200).data();
-            let expected = units(&json!(rate)) * count;
+            let job = job(&open, &id).await;
+            let expected = parse_usd(&json!(rate)) * count;
             assert_eq!(
-                units(&estimated["price_usd"]),
+                parse_usd(&estimated["price_usd"]),
                 expected,
                 "{model} {resolution} {count}"
             );
@@ -205,12 +198,16 @@ async fn the_charge_is_the_estimate(mock: Mock) {
                 "{model} {resolution} {count}"
             );
             assert_eq!(
-                amounts(&mock, "reservation", &id).await,
+                ledger_amounts(&mock, "reservation", &id).await,
                 [expected],
                 "{model}"
             );
             mock.advance(8).await;
-            assert_eq!(amounts(&mock, "capture", &id).await, [expected], "{model}");
+            assert_eq!(
+                ledger_amounts(&mock, "capture", &id).await,
+                [expected],
+                "{model}"
+            );
         }
     }
 }
@@ -218,84 +215,83 @@ async fn the_charge_is_the_estimate(mock: Mock) {
 async fn a_charge_is_reserved_and_then_captured(mock: Mock) {
     let open = mock.open();
     let id = submit(&open, VIDEO, video()).await;
-    assert_eq!(amounts(&mock, "reservation", &id).await, [1_250]);
-    assert_eq!(amounts(&mock, "capture", &id).await, NO_AMOUNTS);
+    assert_eq!(ledger_amounts(&mock, "reservation", &id).await, [1_250]);
+    assert_eq!(ledger_amounts(&mock, "capture", &id).await, NO_AMOUNTS);
     assert_eq!(available(&open).await, "0.8750");
     mock.advance(8).await;
-    assert_eq!(amounts(&mock, "capture", &id).await, [1_250]);
-    assert_eq!(amounts(&mock, "refund", &id).await, NO_AMOUNTS);
+    assert_eq!(ledger_amounts(&mock, "capture", &id).await, [1_250]);
+    assert_eq!(ledger_amounts(&mock, "refund", &id).await, NO_AMOUNTS);
     assert_eq!(available(&open).await, "0.8750");
 }
 
 async fn a_failed_job_is_refunded(mock: Mock) {
     let open = mock.open();
-    let id = submit(&open, VIDEO, video_of("[mock:fail]")).await;
+    let id = submit(&open, VIDEO, video_with_prompt("[mock:fail]")).await;
     assert_eq!(available(&open).await, "0.8750");
     mock.advance(8).await;
-    assert_eq!(amounts(&mock, "refund", &id).await, [1_250]);
+    assert_eq!(ledger_amounts(&mock, "refund", &id).await, [1_250]);
     assert_eq!(available(&open).await, "1.0000");
 }
 
 async fn a_canceled_job_is_refunded(mock: Mock) {
     let open = mock.open();
     let id = submit(&open, VIDEO, video()).await;
-    open.post_nothing(&format!("/v1/jobs/{id}/cancel"))
-        .await
-        .expect(200);
-    assert_eq!(amounts(&mock, "refund", &id).await, [1_250]);
-    assert_eq!(available(&open).await, "1.0000");
-    open.post_nothing(&format!("/v1/jobs/{id}/cancel"))
-        .await
-        .expect(200);
-    mock.advance(60).await;
-    assert_eq!(amounts(&mock, "refund", &id).await, [1_250]);
-    assert_eq!(amounts(&mock, "capture", &id).await, NO_AMOUNTS);
-    assert_eq!(available(&open).await, "1.0000");
+    for step in [0, 60] {
+        cancel(&open, &id).await.expect(200);
+        mock.advance(step).await;
+        assert_eq!(ledger_amounts(&mock, "refund", &id).await, [1_250]);
+        assert_eq!(ledger_amounts(&mock, "capture", &id).await, NO_AMOUNTS);
+        assert_eq!(available(&open).await, "1.0000");
+    }
 }
 
-async fn a_price_that_the_balance_does_not_cover_is_refused(mock: Mock) {
+async fn a_price_above_the_balance_is_rejected(mock: Mock) {
     let open = mock.open();
     let body = json!({"model": "video-f", "prompt": "p", "duration": 10});
     let error = open
-        .post(VIDEO, body)
-        .await
-        .refused(402, "insufficient_funds");
+        .post_error(VIDEO, body, 402, "insufficient_funds")
+        .await;
     assert_eq!(error["details"]["required_usd"], "1.4070");
     assert_eq!(error["details"]["available_usd"], "1.0000");
-    assert!(mock.jobs().await.is_empty(), "a refused submit made a job");
+    assert!(
+        mock.jobs().await.is_empty(),
+        "a rejected submit created a job"
+    );
     assert_eq!(available(&open).await, "1.0000");
 }
 
-async fn the_last_ten_thousandth_counts(mock: Mock) {
-    let exact = mock.another(Setup::default().balance_usd("0.1250")).await;
+async fn the_balance_is_compared_to_four_decimal_places(mock: Mock) {
+    let exact = mock
+        .start_another(Setup::default().balance_usd("0.1250"))
+        .await;
     submit(&exact.open(), VIDEO, video()).await;
-    let short = mock.another(Setup::default().balance_usd("0.1249")).await;
+    let short = mock
+        .start_another(Setup::default().balance_usd("0.1249"))
+        .await;
     let error = short
         .open()
-        .post(VIDEO, video())
-        .await
-        .refused(402, "insufficient_funds");
+        .post_error(VIDEO, video(), 402, "insufficient_funds")
+        .await;
     assert_eq!(error["details"]["required_usd"], "0.1250");
     assert_eq!(error["details"]["available_usd"], "0.1249");
 }
 
-async fn the_balance_can_be_spent_to_nothing(mock: Mock) {
+async fn the_balance_can_be_spent_completely(mock: Mock) {
     let open = mock.open();
     submit(&open, VIDEO, video()).await;
     submit(&open, VIDEO, video()).await;
     assert_eq!(available(&open).await, "0.0000");
     let error = open
-        .post(VIDEO, video())
-        .await
-        .refused(402, "insufficient_funds");
+        .post_error(VIDEO, video(), 402, "insufficient_funds")
+        .await;
     assert_eq!(error["details"]["available_usd"], "0.0000");
 }
 
-async fn submits_at_the_same_time_never_overspend(mock: Mock) {
+async fn concurrent_submits_do_not_overspend(mock: Mock) {
     let mut calls = tokio::task::JoinSet::new();
     for _ in 0..8 {
         let open = mock.open();
-        calls.spawn(async move { open.post(IMAGE, super::image()).await.status() });
+        calls.spawn(async move { open.post(IMAGE, image()).await.status() });
     }
     let mut statuses = calls.join_all().await;
     statuses.sort_unstable();
@@ -303,7 +299,7 @@ async fn submits_at_the_same_time_never_overspend(mock: Mock) {
     assert_eq!(available(&mock.open()).await, "0.0020");
 }
 
-async fn auto_picks_the_cheapest_model_that_takes_the_inputs(mock: Mock) {
+async fn auto_picks_the_cheapest_compatible_model(mock: Mock) {
     let open = mock.open();
     for (input, model, price) in [
         (json!({"prompt": "p"}), "video-h", "0.2890"),
@@ -326,37 +322,37 @@ async fn auto_picks_the_cheapest_model_that_takes_the_inputs(mock: Mock) {
             "0.7035",
         ),
         (
-            json!({"prompt": "p", "image_url": PICTURE}),
+            json!({"prompt": "p", "image_url": IMAGE_URL}),
             "video-l",
             "0.3125",
         ),
         (
-            json!({"audio_url": SPEECH, "image_url": PICTURE}),
+            json!({"audio_url": AUDIO_URL, "image_url": IMAGE_URL}),
             "lipsync-s",
             "0.2500",
         ),
     ] {
-        let answer = estimate(&open, "auto", input.clone()).await;
+        let response = estimate(&open, "auto", input.clone()).await;
         assert_eq!(
-            (&answer["model"], &answer["price_usd"]),
+            (&response["model"], &response["price_usd"]),
             (&json!(model), &json!(price)),
             "{input}"
         );
     }
 }
 
-async fn auto_is_charged_what_was_estimated(mock: Mock) {
+async fn auto_is_charged_as_estimated(mock: Mock) {
     let open = mock.open();
     let estimated = estimate(&open, "auto", json!({"prompt": "p", "duration": 10})).await;
     let body = json!({"model": "auto", "prompt": "p", "duration": 10});
     let id = submit(&open, VIDEO, body).await;
     assert_eq!(
-        amounts(&mock, "reservation", &id).await,
-        [units(&estimated["price_usd"])]
+        ledger_amounts(&mock, "reservation", &id).await,
+        [parse_usd(&estimated["price_usd"])]
     );
 }
 
-async fn auto_without_a_model_that_takes_the_inputs_is_refused(mock: Mock) {
+async fn auto_without_a_compatible_model_is_rejected(mock: Mock) {
     for body in [
         json!({"model": "auto", "prompt": "p", "resolution": "4K", "duration": 10}),
         json!({"model": "auto", "prompt": "p", "aspect_ratio": "7:5"}),
@@ -364,8 +360,7 @@ async fn auto_without_a_model_that_takes_the_inputs_is_refused(mock: Mock) {
         json!({"model": "auto", "prompt": "p", "seed": 1}),
     ] {
         mock.open()
-            .post(VIDEO, body)
-            .await
-            .refused(400, "invalid_request");
+            .post_error(VIDEO, body, 400, "invalid_request")
+            .await;
     }
 }

@@ -1,29 +1,27 @@
-//! Rate limits: a budget a minute for each key, reads apart from writes, told in headers.
+//! Rate limits per minute and key, counted separately for reads and writes.
 
 use bytes::Bytes;
 use serde_json::json;
-use svc_tests::{Answer, Caller, Host, Mock, on_every_face};
+use svc_tests::{Client, Host, Mock, Response, on_every_face};
 
-use super::{ESTIMATE, IMAGE, TOP_UPS, VIDEO, image, submit, video};
+use super::{ESTIMATE, IMAGE, TOP_UPS, VIDEO, cancel, image, submit, video};
 
 on_every_face! {
-    every_answer_tells_the_budget_that_it_spent_from,
-    refusals_spend_and_tell_the_budget_too,
-    the_plan_sets_the_budget,
-    the_plan_of_the_demo_workspace_sets_its_budget: plan("pro"),
-    the_writes_of_a_minute_are_counted_exactly,
-    the_reads_of_a_minute_are_counted_exactly,
-    reads_and_writes_are_budgets_of_their_own,
-    each_key_has_its_own_budget,
-    a_head_request_is_a_read,
-    an_estimate_is_a_write,
-    the_budget_is_whole_again_after_the_reset,
-    a_caller_who_waits_for_retry_after_is_served,
+    rate_limit_headers_count_down,
+    rejected_requests_count,
+    the_plan_sets_the_limits,
+    the_demo_workspace_has_the_limits_of_its_plan: plan("pro"),
+    writes_are_limited_per_minute,
+    reads_are_limited_per_minute,
+    keys_are_counted_separately,
+    head_is_a_read_and_an_estimate_is_a_write,
+    the_limits_are_restored_after_the_reset,
+    a_request_succeeds_after_retry_after,
     reads_without_a_key_are_limited_by_address,
     writes_without_a_key_are_limited_by_address,
 }
 
-const BUDGETS: [(&str, u64, u64); 5] = [
+const LIMITS: [(&str, u64, u64); 5] = [
     ("free", 120, 4_800),
     ("pro", 300, 12_000),
     ("startup", 600, 24_000),
@@ -31,54 +29,48 @@ const BUDGETS: [(&str, u64, u64); 5] = [
     ("enterprise", 1_200, 48_000),
 ];
 
+/// Asserts the rate limit headers.
 #[track_caller]
-fn budget(answer: &Answer) -> (u64, u64) {
-    let reset = answer.number("ratelimit-reset");
-    assert!(reset <= 60, "a window of a minute resets in {reset} s");
-    (
-        answer.number("ratelimit-limit"),
-        answer.number("ratelimit-remaining"),
-    )
+fn assert_limit(response: &Response, limit: u64, remaining: u64) {
+    let headers = ["ratelimit-limit", "ratelimit-remaining"].map(|name| response.int_header(name));
+    assert_eq!(headers, [limit, remaining], "{response:?}");
+    assert!(response.int_header("ratelimit-reset") <= 60, "{response:?}");
 }
 
-async fn refused_write(caller: &Caller) -> Answer {
-    caller.post(IMAGE, json!({})).await
+async fn send_invalid_write(client: &Client) -> Response {
+    client.post(IMAGE, json!({})).await
 }
 
-async fn every_answer_tells_the_budget_that_it_spent_from(mock: Mock) {
+async fn rate_limit_headers_count_down(mock: Mock) {
     let open = mock.open();
-    assert_eq!(budget(&open.get("/v1/jobs").await), (4_800, 4_799));
-    assert_eq!(
-        budget(&open.get("/v1/video-router/models").await),
-        (4_800, 4_798)
-    );
+    assert_limit(&open.get("/v1/jobs").await, 4_800, 4_799);
+    assert_limit(&open.get("/v1/video-router/models").await, 4_800, 4_798);
     let submitted = open.post(IMAGE, image()).await.expect(202);
-    assert_eq!(budget(&submitted), (120, 119));
+    assert_limit(&submitted, 120, 119);
     let id = submitted.data()["job"]["id"].as_str().unwrap().to_owned();
-    assert_eq!(
-        budget(&open.post_nothing(&format!("/v1/jobs/{id}/cancel")).await),
-        (120, 118)
+    assert_limit(&cancel(&open, &id).await, 120, 118);
+    assert_limit(
+        &open.get(&format!("/v1/jobs/{id}/status")).await,
+        4_800,
+        4_797,
     );
-    assert_eq!(
-        budget(&open.get(&format!("/v1/jobs/{id}/status")).await),
-        (4_800, 4_797)
-    );
-    assert_eq!(
-        budget(&open.post(TOP_UPS, json!({"amount_usd_cents": 500})).await),
-        (120, 117)
+    assert_limit(
+        &open.post(TOP_UPS, json!({"amount_usd_cents": 500})).await,
+        120,
+        117,
     );
     let developer = mock.developer();
-    assert_eq!(budget(&developer.get("/v1/jobs").await), (4_800, 4_799));
+    assert_limit(&developer.get("/v1/jobs").await, 4_800, 4_799);
 }
 
-async fn refusals_spend_and_tell_the_budget_too(mock: Mock) {
+async fn rejected_requests_count(mock: Mock) {
     let open = mock.open();
     let keyed = mock.open().idempotency_key("order-1");
     submit(&keyed, VIDEO, video()).await;
     let json_type = Some("application/json");
     let too_large = Bytes::from(vec![b' '; 4 * 1024 * 1024 + 1]);
-    let dear = json!({"amount_usd_cents": 1});
-    let refusals = [
+    let invalid_amount = json!({"amount_usd_cents": 1});
+    let rejected = [
         (open.post(VIDEO, json!({})).await, 400),
         (open.send("POST", VIDEO, json_type, "{".into()).await, 400),
         (
@@ -87,166 +79,141 @@ async fn refusals_spend_and_tell_the_budget_too(mock: Mock) {
             415,
         ),
         (open.send("POST", VIDEO, json_type, too_large).await, 413),
-        (open.post_nothing("/v1/jobs/job_unknown/cancel").await, 404),
+        (open.post_empty("/v1/jobs/job_unknown/cancel").await, 404),
         (keyed.post(VIDEO, image()).await, 409),
-        (open.post(TOP_UPS, dear).await, 400),
+        (open.post(TOP_UPS, invalid_amount).await, 400),
     ];
-    for (index, (answer, status)) in (0..).zip(refusals) {
-        assert_eq!(answer.status(), status, "{answer:?}");
-        assert_eq!(budget(&answer), (120, 118 - index), "{answer:?}");
+    for (index, (response, status)) in (0..).zip(rejected) {
+        let response = response.expect(status);
+        assert_limit(&response, 120, 118 - index);
     }
-    assert_eq!(
-        budget(&open.get("/v1/jobs/job_unknown").await.expect(404)),
-        (4_800, 4_799)
+    assert_limit(
+        &open.get("/v1/jobs/job_unknown").await.expect(404),
+        4_800,
+        4_799,
     );
-    let developer = mock.caller(Host::Open).bearer("svc_dev_demo");
-    let refused = developer.get("/v1/open/top-ups/top_x").await.expect(403);
-    assert_eq!(budget(&refused), (4_800, 4_799));
+    let developer = mock.open_as("svc_dev_demo");
+    let limited = developer.get("/v1/open/top-ups/top_x").await.expect(403);
+    assert_limit(&limited, 4_800, 4_799);
 }
 
-async fn the_plan_sets_the_budget(mock: Mock) {
-    for (plan, writes, reads) in BUDGETS {
+async fn the_plan_sets_the_limits(mock: Mock) {
+    for (plan, writes, reads) in LIMITS {
         let workspace = format!("ws_{plan}");
         let key = mock
-            .new_key(json!({"kind": "open", "workspace": workspace, "plan": plan}))
+            .create_key(json!({"kind": "open", "workspace": workspace, "plan": plan}))
             .await;
-        let caller = mock.caller(Host::Open).bearer(&key);
-        assert_eq!(budget(&caller.get("/v1/jobs").await).0, reads, "{plan}");
-        assert_eq!(
-            budget(&caller.post(ESTIMATE, json!({})).await).0,
-            writes,
-            "{plan}"
-        );
+        let client = mock.open_as(&key);
+        assert_limit(&client.get("/v1/jobs").await, reads, reads - 1);
+        assert_limit(&client.post(ESTIMATE, json!({})).await, writes, writes - 1);
     }
 }
 
-async fn the_plan_of_the_demo_workspace_sets_its_budget(mock: Mock) {
-    assert_eq!(budget(&mock.open().get("/v1/jobs").await), (12_000, 11_999));
-    assert_eq!(
-        budget(&mock.developer().get("/v1/jobs").await),
-        (12_000, 11_999)
-    );
+async fn the_demo_workspace_has_the_limits_of_its_plan(mock: Mock) {
+    assert_limit(&mock.open().get("/v1/jobs").await, 12_000, 11_999);
+    assert_limit(&mock.developer().get("/v1/jobs").await, 12_000, 11_999);
 }
 
-async fn the_writes_of_a_minute_are_counted_exactly(mock: Mock) {
+async fn writes_are_limited_per_minute(mock: Mock) {
     let open = mock.open();
-    for spent in 1..=120 {
-        assert_eq!(
-            budget(&refused_write(&open).await.expect(400)),
-            (120, 120 - spent)
+    for count in 1..=120 {
+        assert_limit(
+            &send_invalid_write(&open).await.expect(400),
+            120,
+            120 - count,
         );
     }
-    let refused = refused_write(&open).await;
-    assert_eq!(budget(&refused), (120, 0));
-    let wait = refused.number("retry-after");
+    let limited = send_invalid_write(&open).await;
+    assert_limit(&limited, 120, 0);
+    let wait = limited.int_header("retry-after");
     assert!((1..=60).contains(&wait), "retry-after {wait}");
-    let error = refused.refused(429, "rate_limited");
+    let error = limited.expect_error(429, "rate_limited");
     assert_eq!(error["details"]["scope"], "write");
+    let read = open.get("/v1/jobs").await.expect(200);
+    assert_limit(&read, 4_800, 4_799);
 }
 
-async fn the_reads_of_a_minute_are_counted_exactly(mock: Mock) {
+async fn reads_are_limited_per_minute(mock: Mock) {
     let open = mock.open();
-    for spent in 1..=4_800 {
-        let answer = open.get("/v1/jobs/job_unknown/status").await;
-        assert_eq!(budget(&answer), (4_800, 4_800 - spent), "{answer:?}");
+    for count in 1..=4_800 {
+        let response = open.get("/v1/jobs/job_unknown/status").await;
+        assert_limit(&response, 4_800, 4_800 - count);
     }
-    let refused = open.get("/v1/jobs").await;
-    assert!(refused.number("retry-after") >= 1, "{refused:?}");
-    let error = refused.refused(429, "rate_limited");
+    let limited = open.get("/v1/jobs").await;
+    assert!(limited.int_header("retry-after") >= 1, "{limited:?}");
+    let error = limited.expect_error(429, "rate_limited");
     assert_eq!(error["details"]["scope"], "read");
-    refused_write(&open).await.expect(400);
+    send_invalid_write(&open).await.expect(400);
 }
 
-async fn reads_and_writes_are_budgets_of_their_own(mock: Mock) {
-    let open = mock.open();
-    for _ in 0..120 {
-        refused_write(&open).await.expect(400);
-    }
-    refused_write(&open).await.expect(429);
-    assert_eq!(
-        budget(&open.get("/v1/jobs").await.expect(200)),
-        (4_800, 4_799)
-    );
-}
-
-async fn each_key_has_its_own_budget(mock: Mock) {
+async fn keys_are_counted_separately(mock: Mock) {
     let open = mock.open();
     for _ in 0..5 {
-        refused_write(&open).await.expect(400);
+        send_invalid_write(&open).await.expect(400);
     }
-    let key = mock
-        .new_key(json!({"kind": "open", "workspace": "ws_demo"}))
-        .await;
-    let other = mock.caller(Host::Open).bearer(&key);
-    assert_eq!(budget(&refused_write(&other).await), (120, 119));
-    // The same key in its other form is the same key.
-    let same = mock.caller(Host::Open).api_key("svc_open_demo");
-    assert_eq!(budget(&refused_write(&same).await), (120, 114));
+    let other = mock.new_open_client("ws_demo").await;
+    assert_limit(&send_invalid_write(&other).await, 120, 119);
+    // The header in which a key is sent makes no difference.
+    let same = mock.client(Host::Open).api_key("svc_open_demo");
+    assert_limit(&send_invalid_write(&same).await, 120, 114);
 }
 
-async fn a_head_request_is_a_read(mock: Mock) {
-    let open = mock.open();
-    let answer = open
-        .send("HEAD", "/v1/jobs", None, Bytes::new())
-        .await
-        .expect(200);
-    assert_eq!(budget(&answer), (4_800, 4_799));
-}
-
-async fn an_estimate_is_a_write(mock: Mock) {
+async fn head_is_a_read_and_an_estimate_is_a_write(mock: Mock) {
+    let head = mock.open().head("/v1/jobs").await.expect(200);
+    assert_limit(&head, 4_800, 4_799);
     let estimate = json!({"model": "image-i", "input": {"prompt": "p"}});
-    assert_eq!(
-        budget(&mock.open().post(ESTIMATE, estimate).await.expect(200)),
-        (120, 119)
-    );
+    let estimate = mock.open().post(ESTIMATE, estimate).await.expect(200);
+    assert_limit(&estimate, 120, 119);
 }
 
-async fn the_budget_is_whole_again_after_the_reset(mock: Mock) {
+async fn the_limits_are_restored_after_the_reset(mock: Mock) {
     let open = mock.open();
     for _ in 0..7 {
-        refused_write(&open).await.expect(400);
+        send_invalid_write(&open).await.expect(400);
     }
-    let reset = open.get("/v1/jobs").await.number("ratelimit-reset");
-    assert!(reset >= 1, "the window is not over yet");
+    let reset = open.get("/v1/jobs").await.int_header("ratelimit-reset");
+    assert!(reset >= 1);
     mock.advance(reset).await;
-    assert_eq!(budget(&refused_write(&open).await), (120, 119));
+    assert_limit(&send_invalid_write(&open).await, 120, 119);
     mock.advance(60).await;
-    assert_eq!(budget(&refused_write(&open).await), (120, 119));
+    assert_limit(&send_invalid_write(&open).await, 120, 119);
 }
 
-async fn a_caller_who_waits_for_retry_after_is_served(mock: Mock) {
+async fn a_request_succeeds_after_retry_after(mock: Mock) {
     let open = mock.open();
     mock.advance(17).await;
     for _ in 0..120 {
-        refused_write(&open).await.expect(400);
+        send_invalid_write(&open).await.expect(400);
     }
-    let wait = refused_write(&open).await.expect(429).number("retry-after");
+    let wait = send_invalid_write(&open)
+        .await
+        .expect(429)
+        .int_header("retry-after");
     mock.advance(wait).await;
-    refused_write(&open).await.expect(400);
+    send_invalid_write(&open).await.expect(400);
 }
 
 async fn reads_without_a_key_are_limited_by_address(mock: Mock) {
-    let stranger = mock.caller(Host::Open).bearer("nonsense");
+    let anonymous = mock.open_as("svc_invalid");
     for _ in 0..480 {
-        stranger.get("/v1/jobs").await.expect(401);
+        anonymous.get("/v1/jobs").await.expect(401);
     }
-    let refused = stranger.get("/v1/jobs").await;
-    assert!(refused.number("retry-after") >= 1, "{refused:?}");
-    refused.refused(429, "rate_limited");
+    let limited = anonymous.get("/v1/jobs").await;
+    assert!(limited.int_header("retry-after") >= 1, "{limited:?}");
+    limited.expect_error(429, "rate_limited");
     mock.open().get("/v1/jobs").await.expect(200);
-    stranger.post(IMAGE, image()).await.expect(401);
+    anonymous.post(IMAGE, image()).await.expect(401);
     mock.advance(60).await;
-    stranger.get("/v1/jobs").await.expect(401);
+    anonymous.get("/v1/jobs").await.expect(401);
 }
 
 async fn writes_without_a_key_are_limited_by_address(mock: Mock) {
-    let stranger = mock.caller(Host::Open);
+    let anonymous = mock.client(Host::Open);
     for _ in 0..120 {
-        stranger.post(IMAGE, image()).await.expect(401);
+        anonymous.post(IMAGE, image()).await.expect(401);
     }
-    stranger
-        .post(IMAGE, image())
-        .await
-        .refused(429, "rate_limited");
+    anonymous
+        .post_error(IMAGE, image(), 429, "rate_limited")
+        .await;
     mock.open().post(IMAGE, image()).await.expect(202);
 }

@@ -1,17 +1,16 @@
-//! Scopes: what a key lacks is told before anything else about the request.
+//! Scopes of keys, which are checked before the rest of the request.
 
 use bytes::Bytes;
 use serde_json::json;
 use svc_tests::{Host, Mock, on_every_face};
 
 on_every_face! {
-    a_key_without_the_scope_is_refused,
-    the_scope_comes_before_existence_and_the_content_type,
-    a_key_with_another_scope_is_refused,
-    scoped_operations_need_a_key_first,
+    a_missing_scope_is_rejected,
+    the_scope_is_checked_before_existence_and_content_type,
+    scoped_operations_require_a_key,
 }
 
-/// Every operation that needs a scope: method, path, scope.
+/// The method, path and scope of every operation that requires a scope.
 const SCOPED: [(&str, &str, &str); 35] = [
     ("POST", "/v1/jobs/job_x/webhook/redeliver", "jobs:write"),
     ("GET", "/v1/actions", "actions:read"),
@@ -70,51 +69,34 @@ const SCOPED: [(&str, &str, &str); 35] = [
     ("POST", "/v1/webhooks/test-deliveries", "account:write"),
 ];
 
-async fn a_key_without_the_scope_is_refused(mock: Mock) {
-    let caller = mock.caller(Host::Developer).bearer("svc_dev_noscope");
-    for (method, path, scope) in SCOPED {
-        let answer = match method {
-            "GET" => caller.get(path).await,
-            _ => caller.post(path, json!({})).await,
-        };
-        let error = answer.refused(403, "insufficient_scope");
-        assert_eq!(error["details"]["required_scope"], scope, "{method} {path}");
-    }
-}
-
-async fn the_scope_comes_before_existence_and_the_content_type(mock: Mock) {
-    let caller = mock.caller(Host::Developer).bearer("svc_dev_noscope");
-    for (method, path, _) in SCOPED {
-        if method == "POST" {
-            let answer = caller
-                .send(method, path, Some("text/plain"), Bytes::from("{"))
-                .await;
-            answer.refused(403, "insufficient_scope");
+async fn a_missing_scope_is_rejected(mock: Mock) {
+    let body = json!({"kind": "developer", "workspace": "ws_demo", "scopes": ["formats:read"]});
+    let key = mock.create_key(body).await;
+    for (key, key_scope) in [("svc_dev_noscope", ""), (&key, "formats:read")] {
+        let client = mock.developer_as(key);
+        for (method, path, scope) in SCOPED.iter().filter(|row| row.2 != key_scope) {
+            let response = client.request(method, path).await;
+            let error = response.expect_error(403, "insufficient_scope");
+            assert_eq!(error["details"]["required_scope"], *scope, "{response:?}");
         }
     }
 }
 
-async fn a_key_with_another_scope_is_refused(mock: Mock) {
-    let body = json!({"kind": "developer", "workspace": "ws_demo", "scopes": ["formats:read"]});
-    let key = mock.new_key(body).await;
-    let caller = mock.caller(Host::Developer).bearer(&key);
-    for (method, path, scope) in SCOPED.into_iter().filter(|row| row.2 != "formats:read") {
-        let answer = match method {
-            "GET" => caller.get(path).await,
-            _ => caller.post(path, json!({})).await,
-        };
-        let error = answer.refused(403, "insufficient_scope");
-        assert_eq!(error["details"]["required_scope"], scope, "{method} {path}");
+async fn the_scope_is_checked_before_existence_and_content_type(mock: Mock) {
+    let client = mock.developer_as("svc_dev_noscope");
+    for (method, path, _) in SCOPED {
+        if method == "POST" {
+            client
+                .send(method, path, Some("text/plain"), Bytes::from("{"))
+                .await
+                .expect_error(403, "insufficient_scope");
+        }
     }
 }
 
-async fn scoped_operations_need_a_key_first(mock: Mock) {
-    let anonymous = mock.caller(Host::Developer);
+async fn scoped_operations_require_a_key(mock: Mock) {
     for (method, path, _) in SCOPED {
-        let answer = match method {
-            "GET" => anonymous.get(path).await,
-            _ => anonymous.post(path, json!({})).await,
-        };
-        answer.refused(401, "unauthorized");
+        let response = mock.client(Host::Developer).request(method, path).await;
+        response.expect_error(401, "unauthorized");
     }
 }

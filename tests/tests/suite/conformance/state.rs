@@ -1,67 +1,55 @@
-//! `GET /state` and `PUT /state`: the same requests get the same answers after a restore.
+//! Saving the state with `GET /state` and restoring it with `PUT /state`.
 
-use bytes::Bytes;
 use serde_json::{Value, json};
-use svc_tests::{Answer, Caller, Host, Mock, Setup, on_every_face};
+use svc_tests::{Host, Mock, Response, Setup, on_every_face};
 
-use super::{ESTIMATE, IMAGE, TOP_UPS, VIDEO, image, submit, text, video, video_of};
+use super::{
+    ESTIMATE, IMAGE, TOP_UPS, VIDEO, cancel, image, submit, text, video, video_with_prompt,
+};
 
 on_every_face! {
-    after_a_restore_the_same_requests_get_the_same_answers,
-    another_mock_goes_on_where_this_one_was,
-    a_state_survives_being_written_and_read_again,
-    the_same_seed_and_the_same_requests_give_the_same_answers,
-    what_is_no_state_is_refused_and_changes_nothing,
-    a_state_with_anything_else_in_it_is_refused_or_works,
+    responses_are_the_same_after_a_restore,
+    a_state_can_be_restored_into_another_mock,
+    a_restored_state_is_unchanged,
+    the_same_seed_gives_the_same_responses,
+    an_invalid_state_is_rejected_and_changes_nothing,
+    an_edited_state_is_rejected_or_usable,
 }
 
-async fn state(mock: &Mock) -> Value {
-    mock.control().get("/state").await.expect(200).json()
-}
-
-async fn restore(mock: &Mock, state: &Value) -> Answer {
-    let body = Bytes::from(state.to_string());
-    mock.control()
-        .send("PUT", "/state", Some("application/json"), body)
-        .await
-}
-
-/// Jobs in every stage, money, keys, faults.
-async fn lived_in(mock: &Mock) {
+/// Creates jobs in every status, a top-up, a key and a fault.
+async fn populate(mock: &Mock) {
     let open = mock.open();
     submit(&open, VIDEO, video()).await;
-    submit(&open, VIDEO, video_of("[mock:fail]")).await;
+    submit(&open, VIDEO, video_with_prompt("[mock:fail]")).await;
     mock.advance(9).await;
     submit(
         &open.clone().idempotency_key("order-1"),
         VIDEO,
-        video_of("[mock:seconds=60]"),
+        video_with_prompt("[mock:seconds=60]"),
     )
     .await;
     let canceled = submit(&open, IMAGE, image()).await;
-    open.post_nothing(&format!("/v1/jobs/{canceled}/cancel"))
-        .await
-        .expect(200);
+    cancel(&open, &canceled).await.expect(200);
     mock.advance(7).await;
     open.post(TOP_UPS, json!({"amount_usd_cents": 500}))
         .await
         .expect(201);
-    mock.new_key(json!({"kind": "open", "workspace": "ws_new", "plan": "pro"}))
+    mock.create_key(json!({"kind": "open", "workspace": "ws_new", "plan": "pro"}))
         .await;
-    mock.fault(json!({"kind": "status_503", "operation": "jobs_list", "times": 2}))
+    mock.add_fault(json!({"kind": "status_503", "operation": "jobs_list", "times": 2}))
         .await;
     open.get("/v1/jobs").await.expect(503);
 }
 
-/// What goes on from there: every answer, with its status, its service headers and its body.
-async fn continued(mock: &Mock) -> Vec<String> {
+/// Sends a fixed sequence of requests and returns the normalized responses.
+async fn record_responses(mock: &Mock) -> Vec<String> {
     let open = mock.open();
-    let mut answers = vec![
+    let mut responses = vec![
         open.get("/v1/jobs").await,
         open.get("/v1/jobs").await,
         open.clone()
             .idempotency_key("order-1")
-            .post(VIDEO, video_of("[mock:seconds=60]"))
+            .post(VIDEO, video_with_prompt("[mock:seconds=60]"))
             .await,
         open.clone()
             .idempotency_key("order-1")
@@ -74,32 +62,34 @@ async fn continued(mock: &Mock) -> Vec<String> {
         open.post(ESTIMATE, json!({"model": "auto", "input": {"prompt": "p"}}))
             .await,
     ];
-    let made = mock
+    let created = mock
         .control()
         .post("/keys", json!({"kind": "open", "workspace": "ws_demo"}))
         .await;
-    answers.push(
-        mock.caller(Host::Open)
-            .bearer(&text(&made.json()["key"]))
+    responses.push(
+        mock.open_as(&text(&created.json()["key"]))
             .get("/v1/jobs")
             .await,
     );
-    answers.push(made);
+    responses.push(created);
     mock.advance(50).await;
-    answers.push(open.get("/v1/jobs").await);
+    responses.push(open.get("/v1/jobs").await);
     for job in mock.jobs().await {
         let id = text(&job["id"]);
         for suffix in ["", "/status", "/result"] {
-            answers.push(open.get(&format!("/v1/jobs/{id}{suffix}")).await);
+            responses.push(open.get(&format!("/v1/jobs/{id}{suffix}")).await);
         }
     }
-    answers.push(mock.control().get("/ledger").await);
-    answers.push(mock.control().get("/clock").await);
-    answers.iter().map(|answer| told(mock, answer)).collect()
+    responses.push(mock.control().get("/ledger").await);
+    responses.push(mock.control().get("/clock").await);
+    responses
+        .iter()
+        .map(|response| normalize(mock, response))
+        .collect()
 }
 
-/// An answer as text, with the names of the hosts in the place of their URLs.
-fn told(mock: &Mock, answer: &Answer) -> String {
+/// Returns a response as text with the base URLs of the hosts replaced by their names.
+fn normalize(mock: &Mock, response: &Response) -> String {
     let headers = [
         "x-svc-request-id",
         "ratelimit-limit",
@@ -107,12 +97,12 @@ fn told(mock: &Mock, answer: &Answer) -> String {
         "ratelimit-reset",
         "retry-after",
     ];
-    let mut text = answer.status().to_string();
+    let mut text = response.status().to_string();
     for name in headers {
-        text += &format!("\n{name}: {:?}", answer.header(name));
+        text += &format!("\n{name}: {:?}", response.header(name));
     }
     text += "\n";
-    text += &answer.text();
+    text += &response.text();
     for host in Host::ALL {
         text = text.replace(mock.base_url(host), &format!("{{{host:?}}}"));
     }
@@ -120,56 +110,57 @@ fn told(mock: &Mock, answer: &Answer) -> String {
 }
 
 #[track_caller]
-fn same(one: &[String], other: &[String]) {
+fn assert_same(one: &[String], other: &[String]) {
     assert_eq!(one.len(), other.len());
     for (one, other) in one.iter().zip(other) {
         assert_eq!(one, other);
     }
 }
 
-async fn after_a_restore_the_same_requests_get_the_same_answers(mock: Mock) {
-    lived_in(&mock).await;
-    let saved = state(&mock).await;
-    let first = continued(&mock).await;
-    let answer = restore(&mock, &saved).await;
-    assert!(answer.status() < 300, "{answer:?}");
-    same(&first, &continued(&mock).await);
+async fn responses_are_the_same_after_a_restore(mock: Mock) {
+    populate(&mock).await;
+    let saved = mock.state().await;
+    let first = record_responses(&mock).await;
+    mock.put_state(&saved).await.expect_success();
+    assert_same(&first, &record_responses(&mock).await);
 }
 
-async fn another_mock_goes_on_where_this_one_was(mock: Mock) {
-    lived_in(&mock).await;
-    let saved = state(&mock).await;
+async fn a_state_can_be_restored_into_another_mock(mock: Mock) {
+    populate(&mock).await;
+    let saved = mock.state().await;
     let other = mock
-        .another(Setup::default().seed(99).balance_usd("3").plan("scale"))
+        .start_another(Setup::default().seed(99).balance_usd("3").plan("scale"))
         .await;
     submit(&other.open(), VIDEO, video()).await;
-    let answer = restore(&other, &saved).await;
-    assert!(answer.status() < 300, "{answer:?}");
-    same(&continued(&mock).await, &continued(&other).await);
+    other.put_state(&saved).await.expect_success();
+    assert_same(
+        &record_responses(&mock).await,
+        &record_responses(&other).await,
+    );
 }
 
-async fn a_state_survives_being_written_and_read_again(mock: Mock) {
-    lived_in(&mock).await;
-    let saved = state(&mock).await;
-    assert!(restore(&mock, &saved).await.status() < 300);
-    assert_eq!(state(&mock).await, saved);
+async fn a_restored_state_is_unchanged(mock: Mock) {
+    populate(&mock).await;
+    let saved = mock.state().await;
+    mock.put_state(&saved).await.expect_success();
+    assert_eq!(mock.state().await, saved);
 }
 
-async fn the_same_seed_and_the_same_requests_give_the_same_answers(mock: Mock) {
+async fn the_same_seed_gives_the_same_responses(mock: Mock) {
     let mut runs = Vec::new();
     for seed in [5, 5, 6] {
-        let mock = mock.another(Setup::default().seed(seed)).await;
-        lived_in(&mock).await;
-        runs.push(continued(&mock).await);
+        let mock = mock.start_another(Setup::default().seed(seed)).await;
+        populate(&mock).await;
+        runs.push(record_responses(&mock).await);
     }
-    same(&runs[0], &runs[1]);
-    assert_ne!(runs[0], runs[2], "another seed makes other identifiers");
+    assert_same(&runs[0], &runs[1]);
+    assert_ne!(runs[0], runs[2], "another seed gives other identifiers");
 }
 
-async fn what_is_no_state_is_refused_and_changes_nothing(mock: Mock) {
-    lived_in(&mock).await;
-    let saved = state(&mock).await;
-    let whole = saved.to_string();
+async fn an_invalid_state_is_rejected_and_changes_nothing(mock: Mock) {
+    populate(&mock).await;
+    let saved = mock.state().await;
+    let document = saved.to_string();
     let deep = "[".repeat(100_000);
     for document in [
         "",
@@ -178,58 +169,57 @@ async fn what_is_no_state_is_refused_and_changes_nothing(mock: Mock) {
         "[]",
         "7",
         "\"state\"",
-        &whole[..whole.len() / 2],
+        &document[..document.len() / 2],
         &deep,
     ] {
-        let body = Bytes::copy_from_slice(document.as_bytes());
-        let answer = mock
-            .control()
-            .send("PUT", "/state", Some("application/json"), body)
-            .await;
-        assert_eq!(answer.status(), 400, "{document:.60} got\n{answer:?}");
+        mock.put_state(document).await.expect(400);
     }
-    for name in saved.as_object().expect("one JSON document").keys() {
+    for name in saved
+        .as_object()
+        .expect("the state is a JSON object")
+        .keys()
+    {
         let mut broken = saved.clone();
-        broken[name] = json!({"not": ["what", "belongs", "here"]});
+        broken[name] = json!({"unexpected": ["value"]});
         assert_eq!(
-            restore(&mock, &broken).await.status(),
+            mock.put_state(&broken).await.status(),
             400,
-            "with another {name}"
+            "{name} replaced"
         );
         broken.as_object_mut().unwrap().remove(name);
-        let answer = restore(&mock, &broken).await;
+        let response = mock.put_state(&broken).await;
         assert!(
-            answer.status() == 400 || answer.status() < 300,
-            "without {name} got\n{answer:?}"
+            [200, 201, 202, 204, 400].contains(&response.status()),
+            "{response:?}"
         );
-        assert!(restore(&mock, &saved).await.status() < 300);
+        mock.put_state(&saved).await.expect_success();
     }
-    assert_eq!(state(&mock).await, saved);
+    assert_eq!(mock.state().await, saved);
 }
 
-/// Where each value of a document is that has no other values in it.
-fn leaves(value: &Value, at: &str, found: &mut Vec<String>) {
+/// Collects the JSON pointers of all values without children.
+fn leaves(value: &Value, pointer: &str, pointers: &mut Vec<String>) {
     match value {
         Value::Object(fields) if !fields.is_empty() => {
             for (name, field) in fields {
                 let name = name.replace('~', "~0").replace('/', "~1");
-                leaves(field, &format!("{at}/{name}"), found);
+                leaves(field, &format!("{pointer}/{name}"), pointers);
             }
         }
         Value::Array(items) if !items.is_empty() => {
             for (index, item) in items.iter().enumerate() {
-                leaves(item, &format!("{at}/{index}"), found);
+                leaves(item, &format!("{pointer}/{index}"), pointers);
             }
         }
-        _ => found.push(at.to_owned()),
+        _ => pointers.push(pointer.to_owned()),
     }
 }
 
-async fn a_state_with_anything_else_in_it_is_refused_or_works(mock: Mock) {
-    lived_in(&mock).await;
-    let saved = state(&mock).await;
-    let mut paths = Vec::new();
-    leaves(&saved, "", &mut paths);
+async fn an_edited_state_is_rejected_or_usable(mock: Mock) {
+    populate(&mock).await;
+    let saved = mock.state().await;
+    let mut pointers = Vec::new();
+    leaves(&saved, "", &mut pointers);
     let others = [
         json!(null),
         json!(0),
@@ -241,42 +231,38 @@ async fn a_state_with_anything_else_in_it_is_refused_or_works(mock: Mock) {
         json!({}),
         json!(true),
     ];
-    // Not every value in every place: that takes seconds and has found no more.
-    for (index, path) in paths.iter().enumerate() {
+    // Trying every value at every pointer would take too long.
+    for (index, pointer) in pointers.iter().enumerate() {
         for (number, other) in others.iter().enumerate() {
             if (number + index) % others.len() == 0 {
-                edited(&mock, &saved, path, other).await;
+                check_edited_state(&mock, &saved, pointer, other).await;
             }
         }
     }
-    assert!(restore(&mock, &saved).await.status() < 300);
-    assert_eq!(state(&mock).await, saved);
+    mock.put_state(&saved).await.expect_success();
+    assert_eq!(mock.state().await, saved);
 }
 
-/// Restores the state with that other value in that place, and uses what comes of it.
-async fn edited(mock: &Mock, saved: &Value, path: &str, other: &Value) {
+/// Restores the state with one value replaced and, if that is accepted, uses the mock.
+async fn check_edited_state(mock: &Mock, saved: &Value, pointer: &str, other: &Value) {
     let mut document = saved.clone();
-    *document.pointer_mut(path).unwrap() = other.clone();
-    let answer = restore(mock, &document).await;
-    let said = format!("{path} as {other}");
-    assert!(answer.status() < 500, "{said} got\n{answer:?}");
-    if answer.status() == 400 {
+    *document.pointer_mut(pointer).unwrap() = other.clone();
+    let response = mock.put_state(&document).await.expect_no_server_error();
+    let edit = format!("{pointer} set to {other}");
+    if response.status() == 400 {
         return;
     }
-    let get = |caller: Caller, path: &'static str| async move {
-        caller.try_send("GET", path, None, Bytes::new()).await
-    };
-    let mut answers = Vec::new();
+    let mut responses = Vec::new();
     for _ in 0..2 {
         for path in ["/clock", "/jobs", "/ledger", "/requests", "/state"] {
-            answers.push(get(mock.control(), path).await.unwrap());
+            responses.push(mock.control().get(path).await);
         }
-        answers.extend(get(mock.open(), "/v1/jobs").await);
-        answers.extend(mock.open().try_post(IMAGE, image()).await);
+        responses.extend(mock.open().try_get("/v1/jobs").await);
+        responses.extend(mock.open().try_post(IMAGE, image()).await);
         let step = json!({"seconds": 70});
-        answers.push(mock.control().post("/clock/advance", step).await);
+        responses.push(mock.control().post("/clock/advance", step).await);
     }
-    for answer in answers {
-        assert!(answer.status() != 500, "{said} got\n{answer:?}");
+    for response in responses {
+        assert!(response.status() != 500, "{edit}:\n{response:?}");
     }
 }

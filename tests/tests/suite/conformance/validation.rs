@@ -1,43 +1,40 @@
-//! Parameters: what each model takes, between which bounds, and what it refuses.
+//! Validation of the parameters of each model.
 
 use bytes::Bytes;
 use serde_json::{Value, json};
-use svc_tests::{Caller, Mock, on_every_face};
+use svc_tests::{Client, Mock, on_every_face};
 
-use super::{IMAGE, VIDEO, image, video, with, without};
+use super::{
+    AUDIO_URL, ESTIMATE, IMAGE, IMAGE_URL, VIDEO, VIDEO_URL, image, job, submit, video, with,
+    without,
+};
 
 on_every_face! {
-    durations_within_the_range_are_accepted: plan("scale").balance_usd("100000"),
-    durations_outside_of_the_range_are_refused,
-    resolutions_that_the_model_lists_are_accepted_and_no_others: plan("scale").balance_usd("100000"),
-    aspect_ratios_that_the_model_lists_are_accepted_and_no_others: plan("scale").balance_usd("100000"),
+    only_durations_within_the_range_are_accepted: plan("scale").balance_usd("100000"),
+    only_listed_resolutions_and_aspect_ratios_are_accepted: plan("scale").balance_usd("100000"),
     optional_inputs_of_the_model_are_accepted: plan("scale").balance_usd("100000"),
-    inputs_unknown_for_the_model_are_refused: plan("scale"),
-    one_to_four_images_are_made_at_a_time,
-    required_fields_are_required,
-    a_model_that_is_not_in_the_routers_list_is_refused,
-    a_prompt_is_optional_where_the_profile_says_so,
-    the_last_frame_needs_the_first,
-    references_are_1_to_10_images_and_1_to_5_videos,
-    lip_sync_needs_speech_and_a_picture_or_a_clip,
-    a_lip_sync_lasts_2_to_60_seconds: balance_usd("100000"),
-    fields_of_the_wrong_type_are_refused: plan("scale"),
-    metadata_is_an_object_on_videos_and_images,
-    a_body_must_not_say_whose_it_is,
-    a_body_is_a_json_object,
-    only_application_json_is_read,
+    inputs_that_the_model_does_not_have_are_rejected: plan("scale"),
+    num_images_must_be_1_to_4,
+    missing_required_fields_are_rejected,
+    unknown_models_are_rejected,
+    some_models_do_not_require_a_prompt,
+    end_image_url_requires_image_url,
+    the_number_of_references_is_bounded,
+    lip_sync_requires_audio_and_an_image_or_a_video,
+    lip_sync_durations_must_be_2_to_60_seconds: balance_usd("100000"),
+    fields_of_the_wrong_type_are_rejected: plan("scale"),
+    metadata_is_returned_unchanged,
+    workspace_and_owner_fields_are_rejected,
+    bodies_must_be_json_objects,
+    only_application_json_is_accepted,
 }
 
 const RATIOS: [&str; 12] = [
     "auto", "adaptive", "21:9", "16:9", "4:3", "1:1", "3:4", "9:16", "3:2", "2:3", "16:10", "9:21",
 ];
 const RESOLUTIONS: [&str; 8] = ["480p", "720p", "1080p", "2K", "4K", "360p", "8K", ""];
-const PICTURE: &str = "https://cdn.example.com/a.png";
-const CLIP: &str = "https://cdn.example.com/a.mp4";
-const SPEECH: &str = "https://cdn.example.com/a.wav";
 
-/// A model of the specification's profiles: its id, the range of its duration, its resolutions,
-/// its aspect ratios.
+/// The parameters of a model in the specification.
 struct Profile {
     model: &'static str,
     duration: Option<(u64, u64)>,
@@ -94,84 +91,47 @@ impl Profile {
     }
 }
 
-/// Accepts the body, and lets the job end so that it is not in the way.
-async fn accepted(mock: &Mock, path: &str, body: Value) {
-    let answer = mock.open().post(path, body.clone()).await;
-    assert_eq!(answer.status(), 202, "{body} got\n{answer:?}");
+/// Asserts that the body is accepted, and completes the job to free its concurrency slot.
+async fn assert_accepted(mock: &Mock, path: &str, body: Value) {
+    mock.open().post(path, body).await.expect(202);
     mock.advance(8).await;
 }
 
-async fn refused(caller: &Caller, path: &str, body: Value) {
-    let answer = caller.post(path, body.clone()).await;
-    assert_eq!(
-        (answer.status(), answer.code().as_str()),
-        (400, "invalid_request"),
-        "{body} got\n{answer:?}"
-    );
+async fn assert_rejected(client: &Client, path: &str, body: Value) {
+    client.post_error(path, body, 400, "invalid_request").await;
 }
 
-async fn durations_within_the_range_are_accepted(mock: Mock) {
-    for profile in PROFILES {
-        let Some((min, max)) = profile.duration else {
-            continue;
-        };
-        for duration in min..=max {
-            accepted(
-                &mock,
-                VIDEO,
-                with(profile.body(), json!({"duration": duration})),
-            )
-            .await;
-        }
-    }
-}
-
-async fn durations_outside_of_the_range_are_refused(mock: Mock) {
+async fn only_durations_within_the_range_are_accepted(mock: Mock) {
     let open = mock.open();
+    let profiles = PROFILES.iter();
+    for (profile, (min, max)) in profiles.filter_map(|profile| Some((profile, profile.duration?))) {
+        let body = |duration: Value| with(profile.body(), json!({"duration": duration}));
+        for duration in min..=max {
+            assert_accepted(&mock, VIDEO, body(json!(duration))).await;
+        }
+        for duration in [json!(min - 1), json!(max + 1), json!(u64::MAX)] {
+            assert_rejected(&open, VIDEO, body(duration)).await;
+        }
+        for duration in [0, -5, 9_999] {
+            assert_rejected(&open, VIDEO, body(json!(duration))).await;
+        }
+    }
+    assert_rejected(&open, IMAGE, with(image(), json!({"duration": 5}))).await;
+}
+
+async fn only_listed_resolutions_and_aspect_ratios_are_accepted(mock: Mock) {
     for profile in PROFILES {
-        let Some((min, max)) = profile.duration else {
-            continue;
-        };
-        for duration in [
-            json!(min - 1),
-            json!(max + 1),
-            json!(0),
-            json!(-5),
-            json!(9_999),
-            json!(u64::MAX),
+        for (field, values, listed) in [
+            ("resolution", &RESOLUTIONS[..], profile.resolutions),
+            ("aspect_ratio", &RATIOS, profile.ratios),
         ] {
-            refused(
-                &open,
-                VIDEO,
-                with(profile.body(), json!({"duration": duration})),
-            )
-            .await;
-        }
-    }
-    refused(&open, IMAGE, with(image(), json!({"duration": 5}))).await;
-}
-
-async fn resolutions_that_the_model_lists_are_accepted_and_no_others(mock: Mock) {
-    for profile in PROFILES {
-        for resolution in RESOLUTIONS {
-            let body = with(profile.body(), json!({"resolution": resolution}));
-            if profile.resolutions.contains(&resolution) {
-                accepted(&mock, profile.path(), body).await;
-            } else {
-                refused(&mock.open(), profile.path(), body).await;
-            }
-        }
-    }
-}
-
-async fn aspect_ratios_that_the_model_lists_are_accepted_and_no_others(mock: Mock) {
-    for profile in PROFILES {
-        for ratio in RATIOS {
-            let body = with(profile.body(), json!({"aspect_ratio": ratio}));
-            if profile.ratios.contains(&ratio) {
-                accepted(&mock, profile.path(), body).await;
-            } else {
-                refused(&mock.open(), profile.path(), body).await;
+            for value in values {
+                let body = with(profile.body(), json!({field: value}));
+                if listed.contains(value) {
+                    assert_accepted(&mock, profile.path(), body).await;
+                } else {
+                    assert_rejected(&mock.open(), profile.path(), body).await;
+                }
             }
         }
     }
@@ -180,25 +140,25 @@ async fn aspect_ratios_that_the_model_lists_are_accepted_and_no_others(mock: Moc
 async fn optional_inputs_of_the_model_are_accepted(mock: Mock) {
     for model in ["video-f", "video-l"] {
         for inputs in [
-            json!({"image_url": PICTURE}),
-            json!({"image_url": PICTURE, "end_image_url": PICTURE}),
-            json!({"reference_image_urls": [PICTURE]}),
-            json!({"reference_video_urls": [CLIP]}),
+            json!({"image_url": IMAGE_URL}),
+            json!({"image_url": IMAGE_URL, "end_image_url": IMAGE_URL}),
+            json!({"reference_image_urls": [IMAGE_URL]}),
+            json!({"reference_video_urls": [VIDEO_URL]}),
             json!({"generate_audio": true}),
             json!({"generate_audio": false}),
             json!({"metadata": {"order": 4711}}),
             json!({"mode": "async"}),
         ] {
             let body = with(json!({"model": model, "prompt": "p"}), inputs);
-            accepted(&mock, VIDEO, body).await;
+            assert_accepted(&mock, VIDEO, body).await;
         }
     }
     for inputs in [
-        json!({"reference_image_urls": [PICTURE]}),
+        json!({"reference_image_urls": [IMAGE_URL]}),
         json!({"generate_audio": true}),
         json!({"generate_audio": false}),
     ] {
-        accepted(
+        assert_accepted(
             &mock,
             VIDEO,
             with(json!({"model": "video-r", "prompt": "p"}), inputs),
@@ -207,14 +167,14 @@ async fn optional_inputs_of_the_model_are_accepted(mock: Mock) {
     }
 }
 
-async fn inputs_unknown_for_the_model_are_refused(mock: Mock) {
+async fn inputs_that_the_model_does_not_have_are_rejected(mock: Mock) {
     let open = mock.open();
-    let every = [
-        ("image_url", json!(PICTURE)),
-        ("video_url", json!(CLIP)),
-        ("audio_url", json!(SPEECH)),
-        ("reference_image_urls", json!([PICTURE])),
-        ("reference_video_urls", json!([CLIP])),
+    let all_inputs = [
+        ("image_url", json!(IMAGE_URL)),
+        ("video_url", json!(VIDEO_URL)),
+        ("audio_url", json!(AUDIO_URL)),
+        ("reference_image_urls", json!([IMAGE_URL])),
+        ("reference_video_urls", json!([VIDEO_URL])),
         ("generate_audio", json!(true)),
         ("num_images", json!(1)),
         ("duration", json!(5)),
@@ -222,27 +182,16 @@ async fn inputs_unknown_for_the_model_are_refused(mock: Mock) {
         ("Prompt", json!("p")),
         ("durationSeconds", json!(5)),
     ];
-    let taken: [(&str, &[&str]); 5] = [
-        (
-            "video-f",
-            &[
-                "image_url",
-                "reference_image_urls",
-                "reference_video_urls",
-                "generate_audio",
-                "duration",
-            ],
-        ),
-        (
-            "video-l",
-            &[
-                "image_url",
-                "reference_image_urls",
-                "reference_video_urls",
-                "generate_audio",
-                "duration",
-            ],
-        ),
+    let video = [
+        "image_url",
+        "reference_image_urls",
+        "reference_video_urls",
+        "generate_audio",
+        "duration",
+    ];
+    let inputs: [(&str, &[&str]); 5] = [
+        ("video-f", &video),
+        ("video-l", &video),
         ("video-h", &["duration"]),
         (
             "video-r",
@@ -250,20 +199,26 @@ async fn inputs_unknown_for_the_model_are_refused(mock: Mock) {
         ),
         ("image-i", &["num_images"]),
     ];
-    for (model, known) in taken {
+    for (model, known) in inputs {
         let path = if model == "image-i" { IMAGE } else { VIDEO };
-        for (field, value) in every.iter().filter(|(field, _)| !known.contains(field)) {
+        for (field, value) in all_inputs
+            .iter()
+            .filter(|(field, _)| !known.contains(field))
+        {
             let mut body = json!({"model": model, "prompt": "p"});
             body[*field] = value.clone();
-            refused(&open, path, body).await;
+            assert_rejected(&open, path, body).await;
         }
     }
-    assert!(mock.jobs().await.is_empty(), "a refused submit made a job");
+    assert!(
+        mock.jobs().await.is_empty(),
+        "a rejected submit created a job"
+    );
 }
 
-async fn one_to_four_images_are_made_at_a_time(mock: Mock) {
+async fn num_images_must_be_1_to_4(mock: Mock) {
     for count in 1..=4 {
-        accepted(&mock, IMAGE, with(image(), json!({"num_images": count}))).await;
+        assert_accepted(&mock, IMAGE, with(image(), json!({"num_images": count}))).await;
     }
     for count in [
         json!(0),
@@ -273,7 +228,7 @@ async fn one_to_four_images_are_made_at_a_time(mock: Mock) {
         json!("2"),
         json!(true),
     ] {
-        refused(
+        assert_rejected(
             &mock.open(),
             IMAGE,
             with(image(), json!({"num_images": count})),
@@ -282,61 +237,61 @@ async fn one_to_four_images_are_made_at_a_time(mock: Mock) {
     }
 }
 
-async fn required_fields_are_required(mock: Mock) {
+async fn missing_required_fields_are_rejected(mock: Mock) {
     let open = mock.open();
-    refused(&open, VIDEO, json!({})).await;
-    refused(&open, IMAGE, json!({})).await;
-    refused(&open, VIDEO, without(video(), "model")).await;
-    refused(&open, IMAGE, without(image(), "model")).await;
-    refused(&open, IMAGE, without(image(), "prompt")).await;
+    assert_rejected(&open, VIDEO, json!({})).await;
+    assert_rejected(&open, IMAGE, json!({})).await;
+    assert_rejected(&open, VIDEO, without(video(), "model")).await;
+    assert_rejected(&open, IMAGE, without(image(), "model")).await;
+    assert_rejected(&open, IMAGE, without(image(), "prompt")).await;
     for model in ["video-f", "video-l", "video-h"] {
-        refused(&open, VIDEO, json!({"model": model})).await;
+        assert_rejected(&open, VIDEO, json!({"model": model})).await;
     }
 }
 
-async fn a_model_that_is_not_in_the_routers_list_is_refused(mock: Mock) {
+async fn unknown_models_are_rejected(mock: Mock) {
     let open = mock.open();
     for model in ["video-x", "", "VIDEO-F", "image-i", "video-f "] {
-        refused(&open, VIDEO, with(video(), json!({"model": model}))).await;
+        assert_rejected(&open, VIDEO, with(video(), json!({"model": model}))).await;
     }
     for model in ["image-x", "", "video-f"] {
-        refused(&open, IMAGE, with(image(), json!({"model": model}))).await;
+        assert_rejected(&open, IMAGE, with(image(), json!({"model": model}))).await;
     }
 }
 
-async fn a_prompt_is_optional_where_the_profile_says_so(mock: Mock) {
-    accepted(
+async fn some_models_do_not_require_a_prompt(mock: Mock) {
+    assert_accepted(
         &mock,
         VIDEO,
-        json!({"model": "video-r", "reference_image_urls": [PICTURE]}),
+        json!({"model": "video-r", "reference_image_urls": [IMAGE_URL]}),
     )
     .await;
-    accepted(
+    assert_accepted(
         &mock,
         VIDEO,
-        json!({"model": "auto", "reference_image_urls": [PICTURE]}),
+        json!({"model": "auto", "reference_image_urls": [IMAGE_URL]}),
     )
     .await;
-    let lip_sync = json!({"model": "lipsync-s", "audio_url": SPEECH, "image_url": PICTURE});
-    accepted(&mock, VIDEO, lip_sync.clone()).await;
-    accepted(&mock, VIDEO, with(lip_sync, json!({"prompt": "smile"}))).await;
+    let lip_sync = json!({"model": "lipsync-s", "audio_url": AUDIO_URL, "image_url": IMAGE_URL});
+    assert_accepted(&mock, VIDEO, lip_sync.clone()).await;
+    assert_accepted(&mock, VIDEO, with(lip_sync, json!({"prompt": "smile"}))).await;
 }
 
-async fn the_last_frame_needs_the_first(mock: Mock) {
+async fn end_image_url_requires_image_url(mock: Mock) {
     for model in ["video-f", "video-l"] {
-        let body = json!({"model": model, "prompt": "p", "end_image_url": PICTURE});
-        refused(&mock.open(), VIDEO, body).await;
+        let body = json!({"model": model, "prompt": "p", "end_image_url": IMAGE_URL});
+        assert_rejected(&mock.open(), VIDEO, body).await;
     }
 }
 
-async fn references_are_1_to_10_images_and_1_to_5_videos(mock: Mock) {
+async fn the_number_of_references_is_bounded(mock: Mock) {
     let rows = [
-        ("reference_image_urls", 10, PICTURE),
-        ("reference_video_urls", 5, CLIP),
+        ("reference_image_urls", 10, IMAGE_URL),
+        ("reference_video_urls", 5, VIDEO_URL),
     ];
     for (field, most, url) in rows {
         for count in [1, most] {
-            accepted(
+            assert_accepted(
                 &mock,
                 VIDEO,
                 with(video(), json!({field: vec![url; count]})),
@@ -344,7 +299,7 @@ async fn references_are_1_to_10_images_and_1_to_5_videos(mock: Mock) {
             .await;
         }
         for count in [0, most + 1] {
-            refused(
+            assert_rejected(
                 &mock.open(),
                 VIDEO,
                 with(video(), json!({field: vec![url; count]})),
@@ -354,38 +309,38 @@ async fn references_are_1_to_10_images_and_1_to_5_videos(mock: Mock) {
     }
 }
 
-async fn lip_sync_needs_speech_and_a_picture_or_a_clip(mock: Mock) {
+async fn lip_sync_requires_audio_and_an_image_or_a_video(mock: Mock) {
     let open = mock.open();
-    accepted(
+    assert_accepted(
         &mock,
         VIDEO,
-        json!({"model": "lipsync-s", "audio_url": SPEECH, "image_url": PICTURE}),
+        json!({"model": "lipsync-s", "audio_url": AUDIO_URL, "image_url": IMAGE_URL}),
     )
     .await;
-    accepted(
+    assert_accepted(
         &mock,
         VIDEO,
-        json!({"model": "lipsync-s", "audio_url": SPEECH, "video_url": CLIP}),
+        json!({"model": "lipsync-s", "audio_url": AUDIO_URL, "video_url": VIDEO_URL}),
     )
     .await;
     for body in [
         json!({"model": "lipsync-s"}),
         json!({"model": "lipsync-s", "prompt": "p"}),
-        json!({"model": "lipsync-s", "audio_url": SPEECH}),
-        json!({"model": "lipsync-s", "image_url": PICTURE}),
-        json!({"model": "lipsync-s", "video_url": CLIP}),
-        json!({"model": "lipsync-s", "audio_url": SPEECH, "image_url": PICTURE, "resolution": "720p"}),
-        json!({"model": "lipsync-s", "audio_url": SPEECH, "image_url": PICTURE, "reference_image_urls": [PICTURE]}),
-        json!({"model": "lipsync-s", "audio_url": SPEECH, "image_url": PICTURE, "num_images": 1}),
+        json!({"model": "lipsync-s", "audio_url": AUDIO_URL}),
+        json!({"model": "lipsync-s", "image_url": IMAGE_URL}),
+        json!({"model": "lipsync-s", "video_url": VIDEO_URL}),
+        json!({"model": "lipsync-s", "audio_url": AUDIO_URL, "image_url": IMAGE_URL, "resolution": "720p"}),
+        json!({"model": "lipsync-s", "audio_url": AUDIO_URL, "image_url": IMAGE_URL, "reference_image_urls": [IMAGE_URL]}),
+        json!({"model": "lipsync-s", "audio_url": AUDIO_URL, "image_url": IMAGE_URL, "num_images": 1}),
     ] {
-        refused(&open, VIDEO, body).await;
+        assert_rejected(&open, VIDEO, body).await;
     }
 }
 
-async fn a_lip_sync_lasts_2_to_60_seconds(mock: Mock) {
-    let body = json!({"model": "lipsync-s", "audio_url": SPEECH, "image_url": PICTURE});
+async fn lip_sync_durations_must_be_2_to_60_seconds(mock: Mock) {
+    let body = json!({"model": "lipsync-s", "audio_url": AUDIO_URL, "image_url": IMAGE_URL});
     for duration in [2, 3, 59, 60] {
-        accepted(
+        assert_accepted(
             &mock,
             VIDEO,
             with(body.clone(), json!({"duration": duration})),
@@ -393,7 +348,7 @@ async fn a_lip_sync_lasts_2_to_60_seconds(mock: Mock) {
         .await;
     }
     for duration in [0, 1, 61, 600] {
-        refused(
+        assert_rejected(
             &mock.open(),
             VIDEO,
             with(body.clone(), json!({"duration": duration})),
@@ -402,7 +357,7 @@ async fn a_lip_sync_lasts_2_to_60_seconds(mock: Mock) {
     }
 }
 
-async fn fields_of_the_wrong_type_are_refused(mock: Mock) {
+async fn fields_of_the_wrong_type_are_rejected(mock: Mock) {
     let open = mock.open();
     let wrong = [
         json!({"model": 7}),
@@ -421,11 +376,11 @@ async fn fields_of_the_wrong_type_are_refused(mock: Mock) {
         json!({"generate_audio": "true"}),
         json!({"generate_audio": 1}),
         json!({"image_url": 7}),
-        json!({"image_url": [PICTURE]}),
-        json!({"reference_image_urls": PICTURE}),
+        json!({"image_url": [IMAGE_URL]}),
+        json!({"reference_image_urls": IMAGE_URL}),
         json!({"reference_image_urls": [7]}),
-        json!({"reference_image_urls": [PICTURE, null]}),
-        json!({"reference_video_urls": {"0": CLIP}}),
+        json!({"reference_image_urls": [IMAGE_URL, null]}),
+        json!({"reference_video_urls": {"0": VIDEO_URL}}),
         json!({"mode": 1}),
         json!({"mode": "later"}),
         json!({"mode": "ASYNC"}),
@@ -437,7 +392,7 @@ async fn fields_of_the_wrong_type_are_refused(mock: Mock) {
         json!({"metadata": 1}),
     ];
     for fields in wrong {
-        refused(&open, VIDEO, with(video(), fields)).await;
+        assert_rejected(&open, VIDEO, with(video(), fields)).await;
     }
     for fields in [
         json!({"model": 7}),
@@ -446,37 +401,45 @@ async fn fields_of_the_wrong_type_are_refused(mock: Mock) {
         json!({"aspect_ratio": 1}),
         json!({"metadata": "x"}),
     ] {
-        refused(&open, IMAGE, with(image(), fields)).await;
+        assert_rejected(&open, IMAGE, with(image(), fields)).await;
     }
-    assert!(mock.jobs().await.is_empty(), "a refused submit made a job");
+    assert!(
+        mock.jobs().await.is_empty(),
+        "a rejected submit created a job"
+    );
 }
 
-async fn metadata_is_an_object_on_videos_and_images(mock: Mock) {
-    let metadata =
-        json!({"order": 4711, "tags": ["a", "\u{1f98a}"], "deep": {"x": null, "y": 1.5}});
+async fn metadata_is_returned_unchanged(mock: Mock) {
+    let metadata = json!({
+        "order": 4711,
+        "tags": ["a", "\u{1f98a}"],
+        "deep": {"x": null, "y": 1.5},
+        "escape": "\u{1b}[31mred\u{7}",
+        "bidi": "\u{202e}txt.exe",
+        "zero": "a\u{0}b",
+        "html": "<script>alert('x')</script>",
+        "quote": "\"\\/",
+        "": "empty name",
+        "big": 9_007_199_254_740_993_i64,
+        "emoji": "\u{1f469}\u{200d}\u{1f680}",
+    });
+    let prompt = "\u{1b}]0;x\u{7} \u{202e} \u{0}";
     for (path, body) in [(VIDEO, video()), (IMAGE, image())] {
-        let body = with(body, json!({"metadata": metadata}));
-        let receipt = mock.open().post(path, body).await.expect(202).data();
-        let id = receipt["job"]["id"].as_str().unwrap();
-        let job = mock
-            .open()
-            .get(&format!("/v1/jobs/{id}"))
-            .await
-            .expect(200)
-            .data();
-        assert_eq!(job["metadata"], metadata);
+        let body = with(body, json!({"metadata": metadata, "prompt": prompt}));
+        let id = submit(&mock.open(), path, body).await;
+        assert_eq!(job(&mock.open(), &id).await["metadata"], metadata);
     }
 }
 
-async fn a_body_must_not_say_whose_it_is(mock: Mock) {
+async fn workspace_and_owner_fields_are_rejected(mock: Mock) {
     for field in ["workspace_id", "owner_user_id", "user_id"] {
         for (path, body) in [(VIDEO, video()), (IMAGE, image())] {
-            refused(&mock.open(), path, with(body, json!({field: "ws_demo"}))).await;
+            assert_rejected(&mock.open(), path, with(body, json!({field: "ws_demo"}))).await;
         }
     }
 }
 
-async fn a_body_is_a_json_object(mock: Mock) {
+async fn bodies_must_be_json_objects(mock: Mock) {
     for body in [
         "",
         "null",
@@ -489,18 +452,17 @@ async fn a_body_is_a_json_object(mock: Mock) {
         "{\"a\":1,}",
         "NaN",
     ] {
-        for path in [VIDEO, IMAGE, super::ESTIMATE] {
+        for path in [VIDEO, IMAGE, ESTIMATE] {
             let body = Bytes::from(body);
-            let answer = mock
-                .open()
-                .send("POST", path, Some("application/json"), body)
-                .await;
-            answer.refused(400, "invalid_request");
+            mock.open()
+                .post_bytes(path, body)
+                .await
+                .expect_error(400, "invalid_request");
         }
     }
 }
 
-async fn only_application_json_is_read(mock: Mock) {
+async fn only_application_json_is_accepted(mock: Mock) {
     let body = || Bytes::from(image().to_string());
     let open = mock.open();
     for good in [
@@ -523,10 +485,11 @@ async fn only_application_json_is_read(mock: Mock) {
         "json",
         "",
     ] {
-        let answer = open.send("POST", IMAGE, Some(bad), body()).await;
-        answer.refused(415, "unsupported_media_type");
+        open.send("POST", IMAGE, Some(bad), body())
+            .await
+            .expect_error(415, "unsupported_media_type");
     }
     open.send("POST", IMAGE, None, body())
         .await
-        .refused(415, "unsupported_media_type");
+        .expect_error(415, "unsupported_media_type");
 }

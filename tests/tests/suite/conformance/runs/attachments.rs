@@ -1,21 +1,21 @@
-//! `attachments[]`: an `asset_id` or a URL each.
+//! `attachments[]`, each of which is an `asset_id` or a URL.
 
 use serde_json::{Value, json};
 use svc_tests::{Mock, on_every_face};
 
-use super::{RUNS, nothing_happened, start};
+use super::{RUNS, assert_no_runs, start_demo};
 
 on_every_face! {
-    an_attachment_is_an_asset_or_a_public_url,
-    an_asset_has_to_be_there,
-    public_urls_are_taken,
+    invalid_attachments_are_rejected,
+    unknown_assets_are_rejected,
+    public_urls_are_accepted,
 }
 
 fn with_attachment(item: &Value) -> Value {
     json!({"instruction": "x", "attachments": [item]})
 }
 
-async fn an_attachment_is_an_asset_or_a_public_url(mock: Mock) {
+async fn invalid_attachments_are_rejected(mock: Mock) {
     for item in [
         json!({}),
         json!("https://cdn.example.com/a.png"),
@@ -28,22 +28,23 @@ async fn an_attachment_is_an_asset_or_a_public_url(mock: Mock) {
         json!({"url": "https://169.254.169.254/a.png"}),
         json!({"url": ""}),
     ] {
-        let answer = mock.developer().post(RUNS, with_attachment(&item)).await;
-        assert_eq!(answer.status(), 400, "{item} got\n{answer:?}");
-        answer.refused(400, "invalid_attachment");
+        mock.developer()
+            .post_error(RUNS, with_attachment(&item), 400, "invalid_attachment")
+            .await;
     }
-    nothing_happened(&mock).await;
+    assert_no_runs(&mock).await;
 }
 
-async fn an_asset_has_to_be_there(mock: Mock) {
+async fn unknown_assets_are_rejected(mock: Mock) {
     let body = with_attachment(&json!({"asset_id": "asset_none"}));
-    let answer = mock.developer().post(RUNS, body).await;
-    answer.refused(400, "attachment_not_found");
-    nothing_happened(&mock).await;
+    mock.developer()
+        .post_error(RUNS, body, 400, "attachment_not_found")
+        .await;
+    assert_no_runs(&mock).await;
 }
 
-async fn public_urls_are_taken(mock: Mock) {
+async fn public_urls_are_accepted(mock: Mock) {
     let urls =
         json!([{"url": "https://cdn.example.com/a.png"}, {"url": "https://93.184.215.14/b.mp4"}]);
-    start(&mock.developer(), RUNS, json!({"attachments": urls})).await;
+    start_demo(&mock, json!({"attachments": urls})).await;
 }

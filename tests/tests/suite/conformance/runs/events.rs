@@ -1,29 +1,29 @@
-//! The timeline of a Format's run: phases, oldest first, a snapshot.
+//! The timeline of a Format's run.
 
 use serde_json::{Value, json};
 use svc_tests::{Mock, on_every_face};
 
-use super::{Kind, RUNS, run_of, start, started, text, with};
+use super::{Kind, instruction, start_demo, start_run, text, with};
 
 on_every_face! {
-    a_timeline_grows_and_never_changes,
+    a_timeline_is_append_only,
     a_timeline_ends_with_the_run,
-    an_attempt_to_deliver_shows_in_the_timeline,
+    delivery_attempts_are_in_the_timeline,
 }
 
 async fn events(mock: &Mock, id: &str) -> Vec<Value> {
     let path = format!("{}/events", Kind::Format.run(id));
-    mock.developer().get(&path).await.expect(200).items()
+    mock.developer().get_items(&path).await
 }
 
-async fn a_timeline_grows_and_never_changes(mock: Mock) {
-    let id = started(&mock, Kind::Format, "x").await;
+async fn a_timeline_is_append_only(mock: Mock) {
+    let id = start_run(&mock, Kind::Format, "x").await;
     let mut before = events(&mock, &id).await;
-    assert!(!before.is_empty(), "it has been queued");
+    assert!(!before.is_empty());
     for _ in 0..10 {
         mock.advance(1).await;
         let now = events(&mock, &id).await;
-        assert!(now.starts_with(&before), "{before:?} and then {now:?}");
+        assert!(now.starts_with(&before), "{before:?}, then {now:?}");
         before = now;
     }
     assert!(before.len() >= 3, "{before:?}");
@@ -44,21 +44,21 @@ async fn a_timeline_grows_and_never_changes(mock: Mock) {
 }
 
 async fn a_timeline_ends_with_the_run(mock: Mock) {
-    for (words, end) in [
+    for (prompt, end) in [
         ("x", "completed"),
         ("[mock:fail]", "failed"),
         ("[mock:skip]", "skipped"),
     ] {
-        let id = started(&mock, Kind::Format, words).await;
+        let id = start_run(&mock, Kind::Format, prompt).await;
         mock.advance(10).await;
         let events = events(&mock, &id).await;
         assert_eq!(events.last().unwrap()["status"], end, "{events:?}");
     }
 }
 
-async fn an_attempt_to_deliver_shows_in_the_timeline(mock: Mock) {
+async fn delivery_attempts_are_in_the_timeline(mock: Mock) {
     let hook = json!({"webhook_url": "https://hooks.example.com/svc"});
-    let id = start(&mock.developer(), RUNS, with(run_of("x"), hook)).await;
+    let id = start_demo(&mock, with(instruction("x"), hook)).await;
     mock.advance(10).await;
     let deliveries = |events: &[Value]| {
         events
@@ -68,5 +68,5 @@ async fn an_attempt_to_deliver_shows_in_the_timeline(mock: Mock) {
     };
     assert_eq!(deliveries(&events(&mock, &id).await), 1);
     mock.advance(3_600).await;
-    assert!(deliveries(&events(&mock, &id).await) >= 2, "each attempt");
+    assert!(deliveries(&events(&mock, &id).await) >= 2);
 }

@@ -1,36 +1,39 @@
-//! The table "Failed-run codes", code by code, and what else a run may end as.
+//! The codes of the specification's table "Failed-run codes", and other outcomes of runs.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use svc_tests::{Mock, on_every_face};
 
-use super::{Kind, MEDIA, RUNS, billable, ended, receipt, run_of, start, started, with};
+use super::{
+    Kind, MEDIA_RUNS, RUNS, billable, instruction, receipt, run_result, run_to_end, start,
+    start_run, with,
+};
 
 on_every_face! {
-    each_code_ends_a_run_with_its_details,
-    a_failure_without_a_code_is_a_failed_run,
-    codes_of_tomorrow_are_told_as_they_are,
-    a_run_past_its_cap_fails,
-    an_output_that_could_not_be_read_yet_is_there_at_the_next_read,
-    an_output_that_could_not_be_taken_out_fails_the_run,
-    a_degraded_run_has_media_and_no_output,
-    a_skipped_run_is_no_failure,
-    a_completed_run_has_its_deliverable,
-    runs_of_actions_and_completions_fail,
+    fail_directive_sets_the_code_and_its_details,
+    fail_directive_without_a_code_is_format_run_failed,
+    unknown_failure_codes_are_returned_unchanged,
+    a_run_above_its_spend_cap_fails,
+    an_unavailable_output_is_available_on_the_next_read,
+    an_output_extraction_error_fails_the_run,
+    a_degraded_run_has_artifacts_and_no_output,
+    a_skipped_run_has_no_error,
+    a_completed_run_has_its_primary_output,
+    actions_and_completions_can_fail,
 }
 
-/// A code, and whether what it says in `details` is as the specification has it.
+/// An error code and a check of its `details`.
 type Row = (&'static str, fn(&Value) -> bool);
 
 const CODES: [Row; 10] = [
     ("unattended_blocked", |_| true),
     ("output_schema_unsatisfied", |details| {
-        let told = |name: &str| {
+        let is_non_empty = |name: &str| {
             details[name]
                 .as_array()
                 .is_some_and(|list| !list.is_empty())
         };
         let counts = details["harvested"].as_object();
-        (told("violations") || told("rejected_urls"))
+        (is_non_empty("violations") || is_non_empty("rejected_urls"))
             && counts.is_some_and(|counts| counts.values().all(Value::is_u64))
     }),
     ("deliverable_missing", |_| true),
@@ -54,13 +57,13 @@ const CODES: [Row; 10] = [
     ("format_run_failed", |_| true),
 ];
 
-async fn each_code_ends_a_run_with_its_details(mock: Mock) {
-    for format in ["/v1/formats/fmt_media/runs", RUNS] {
-        for (code, has_its_details) in CODES {
+async fn fail_directive_sets_the_code_and_its_details(mock: Mock) {
+    for format in [MEDIA_RUNS, RUNS] {
+        for (code, has_valid_details) in CODES {
             let id = start(
                 &mock.developer(),
                 format,
-                run_of(&format!("[mock:fail={code}]")),
+                instruction(&format!("[mock:fail={code}]")),
             )
             .await;
             mock.advance(10).await;
@@ -69,53 +72,51 @@ async fn each_code_ends_a_run_with_its_details(mock: Mock) {
             assert_eq!(receipt["error"]["code"], code);
             assert!(receipt["error"]["message"].is_string(), "{code}");
             let details = &receipt["error"]["details"];
-            assert!(has_its_details(details), "{code}: {details}");
-            assert!(
-                receipt["primary_output_url"].is_null(),
-                "{code}: null on any failure"
-            );
+            assert!(has_valid_details(details), "{code}: {details}");
+            assert!(receipt["primary_output_url"].is_null(), "{code}");
             assert!(receipt["artifacts"].is_array(), "{code}");
             if code == "mcp_unavailable" {
-                assert_eq!(billable(&receipt), 0, "{code}: not charged");
+                assert_eq!(billable(&receipt), 0, "{code}");
             }
             if code == "deliverable_missing" {
-                let none = receipt["artifacts"].as_array().unwrap().is_empty();
-                assert!(none, "media was to be made and none was: {receipt}");
+                let is_empty = receipt["artifacts"].as_array().unwrap().is_empty();
+                assert!(is_empty, "{receipt}");
             }
             if code == "primary_output_missing" {
                 assert!(receipt["primary_output_key"].is_string(), "{receipt}");
             }
-            let result = mock
-                .developer()
-                .get(&format!("{}/result", Kind::Format.run(&id)))
-                .await;
-            assert_eq!(result.data()["error"]["code"], code, "the terminal receipt");
+            let result = run_result(&mock, Kind::Format, &id).await;
+            assert_eq!(result.data()["error"]["code"], code);
         }
     }
 }
 
-async fn a_failure_without_a_code_is_a_failed_run(mock: Mock) {
-    let id = ended(&mock, "[mock:fail]").await;
+async fn fail_directive_without_a_code_is_format_run_failed(mock: Mock) {
+    let id = run_to_end(&mock, "[mock:fail]").await;
     let receipt = receipt(&mock, Kind::Format, &id).await;
     assert_eq!(receipt["error"]["code"], "format_run_failed");
 }
 
-async fn codes_of_tomorrow_are_told_as_they_are(mock: Mock) {
-    let id = ended(&mock, "[mock:fail=moon_phase_wrong]").await;
+async fn unknown_failure_codes_are_returned_unchanged(mock: Mock) {
+    let id = run_to_end(&mock, "[mock:fail=moon_phase_wrong]").await;
     let receipt = receipt(&mock, Kind::Format, &id).await;
     assert_eq!(receipt["status"], "failed");
     assert_eq!(receipt["error"]["code"], "moon_phase_wrong");
 }
 
-async fn a_run_past_its_cap_fails(mock: Mock) {
+async fn a_run_above_its_spend_cap_fails(mock: Mock) {
     let capped = "/v1/formats/fmt_capped/runs";
-    let cap = |usd: f64| serde_json::json!({"generation_spend_cap_usd": usd});
+    let cap = |usd: f64| json!({"generation_spend_cap_usd": usd});
     for (path, body, most) in [
-        (capped, run_of("[mock:cost=3]"), 2_000_000),
-        (RUNS, with(run_of("[mock:cost=1.5]"), cap(1.0)), 1_000_000),
+        (capped, instruction("[mock:cost=3]"), 2_000_000),
         (
             RUNS,
-            with(run_of("[mock:cost=0.000002]"), cap(0.000_001)),
+            with(instruction("[mock:cost=1.5]"), cap(1.0)),
+            1_000_000,
+        ),
+        (
+            RUNS,
+            with(instruction("[mock:cost=0.000002]"), cap(0.000_001)),
             1,
         ),
     ] {
@@ -124,19 +125,19 @@ async fn a_run_past_its_cap_fails(mock: Mock) {
         let receipt = receipt(&mock, Kind::Format, &id).await;
         assert_eq!(receipt["status"], "failed", "{receipt}");
         assert_eq!(receipt["error"]["code"], "format_run_failed");
-        assert!(billable(&receipt) <= most, "past its cap: {receipt}");
+        assert!(billable(&receipt) <= most, "{receipt}");
     }
     for (path, body) in [
-        (capped, run_of("[mock:cost=2]")),
-        (capped, with(run_of("[mock:cost=3]"), cap(5.0))),
+        (capped, instruction("[mock:cost=2]")),
+        (capped, with(instruction("[mock:cost=3]"), cap(5.0))),
         (
             capped,
             with(
-                run_of("[mock:cost=3]"),
-                serde_json::json!({"generation_spend_cap_usd": null}),
+                instruction("[mock:cost=3]"),
+                json!({"generation_spend_cap_usd": null}),
             ),
         ),
-        (RUNS, with(run_of("[mock:cost=1]"), cap(1.0))),
+        (RUNS, with(instruction("[mock:cost=1]"), cap(1.0))),
     ] {
         let id = start(&mock.developer(), path, body.clone()).await;
         mock.advance(10).await;
@@ -145,8 +146,8 @@ async fn a_run_past_its_cap_fails(mock: Mock) {
     }
 }
 
-async fn an_output_that_could_not_be_read_yet_is_there_at_the_next_read(mock: Mock) {
-    let id = ended(&mock, "[mock:harvest-unavailable]").await;
+async fn an_unavailable_output_is_available_on_the_next_read(mock: Mock) {
+    let id = run_to_end(&mock, "[mock:harvest-unavailable]").await;
     let first = receipt(&mock, Kind::Format, &id).await;
     assert_eq!(first["status"], "completed");
     assert!(
@@ -162,15 +163,12 @@ async fn an_output_that_could_not_be_read_yet_is_there_at_the_next_read(mock: Mo
     assert!(second["output"].is_object(), "{second}");
     assert!(second["output_error"].is_null(), "{second}");
     assert_eq!(receipt(&mock, Kind::Format, &id).await, second);
-    let result = mock
-        .developer()
-        .get(&format!("{}/result", Kind::Format.run(&id)))
-        .await;
+    let result = run_result(&mock, Kind::Format, &id).await;
     assert_eq!(result.data()["output"], second["output"]);
 }
 
-async fn an_output_that_could_not_be_taken_out_fails_the_run(mock: Mock) {
-    let id = ended(&mock, "[mock:fail=output_extraction_failed]").await;
+async fn an_output_extraction_error_fails_the_run(mock: Mock) {
+    let id = run_to_end(&mock, "[mock:fail=output_extraction_failed]").await;
     for _ in 0..3 {
         let receipt = receipt(&mock, Kind::Format, &id).await;
         assert_eq!(receipt["status"], "failed");
@@ -178,8 +176,8 @@ async fn an_output_that_could_not_be_taken_out_fails_the_run(mock: Mock) {
     }
 }
 
-async fn a_degraded_run_has_media_and_no_output(mock: Mock) {
-    let id = ended(&mock, "[mock:degraded]").await;
+async fn a_degraded_run_has_artifacts_and_no_output(mock: Mock) {
+    let id = run_to_end(&mock, "[mock:degraded]").await;
     let receipt = receipt(&mock, Kind::Format, &id).await;
     assert_eq!(receipt["status"], "completed");
     assert!(
@@ -192,19 +190,19 @@ async fn a_degraded_run_has_media_and_no_output(mock: Mock) {
     );
 }
 
-async fn a_skipped_run_is_no_failure(mock: Mock) {
+async fn a_skipped_run_has_no_error(mock: Mock) {
     for kind in Kind::ALL {
-        let id = started(&mock, kind, "[mock:skip]").await;
+        let id = start_run(&mock, kind, "[mock:skip]").await;
         mock.advance(10).await;
         let receipt = receipt(&mock, kind, &id).await;
         assert_eq!(receipt["status"], "skipped");
         assert!(receipt["error"].is_null(), "{receipt}");
-        assert_eq!(billable(&receipt), 0, "a skipped run costs nothing");
+        assert_eq!(billable(&receipt), 0, "a skipped run is free");
     }
 }
 
-async fn a_completed_run_has_its_deliverable(mock: Mock) {
-    let id = start(&mock.developer(), &format!("{MEDIA}/runs"), run_of("x")).await;
+async fn a_completed_run_has_its_primary_output(mock: Mock) {
+    let id = start(&mock.developer(), MEDIA_RUNS, instruction("x")).await;
     mock.advance(10).await;
     let receipt = receipt(&mock, Kind::Format, &id).await;
     assert_eq!(receipt["status"], "completed");
@@ -214,24 +212,19 @@ async fn a_completed_run_has_its_deliverable(mock: Mock) {
     );
     let url = receipt["primary_output_url"].as_str().unwrap();
     let artifacts = receipt["artifacts"].as_array().unwrap();
-    let made = artifacts.iter().find(|artifact| artifact["url"] == url);
+    let primary = artifacts.iter().find(|artifact| artifact["url"] == url);
     assert_eq!(
-        made.unwrap()["media_type"],
+        primary.unwrap()["media_type"],
         "image",
-        "what `io.output_kind` says"
+        "the media type follows `io.output_kind`"
     );
-    let path = mock.path_of(svc_tests::Host::Media, &receipt["primary_output_url"]);
-    let file = mock
-        .caller(svc_tests::Host::Media)
-        .get(&path)
-        .await
-        .expect(200);
+    let file = mock.download(&receipt["primary_output_url"]).await;
     assert!(svc_tests::png_size(file.body()).0 > 0);
 }
 
-async fn runs_of_actions_and_completions_fail(mock: Mock) {
+async fn actions_and_completions_can_fail(mock: Mock) {
     for kind in [Kind::Action, Kind::Agent] {
-        let id = started(&mock, kind, "[mock:fail=provider_unavailable]").await;
+        let id = start_run(&mock, kind, "[mock:fail=provider_unavailable]").await;
         mock.advance(10).await;
         let receipt = receipt(&mock, kind, &id).await;
         assert_eq!(receipt["status"], "failed");

@@ -1,34 +1,34 @@
-//! The fields of a Format run's body: what is taken, and what is `400 invalid_request`.
+//! Validation of the fields of a Format run.
 
 use serde_json::{Map, Value, json};
 use svc_tests::{Mock, on_every_face};
 
-use super::{BULK, COMPLETIONS, Kind, RUNS, nothing_happened, receipt, run_of, start, with};
+use super::{
+    BULK, COMPLETIONS, Kind, RUNS, assert_no_runs, instruction, receipt, start, start_demo, with,
+};
 
 on_every_face! {
-    some_content_has_to_be_there,
-    an_input_is_an_object_of_at_most_64_keys_and_2_mib,
-    a_spend_cap_is_above_0_and_at_most_500,
-    fields_of_another_type_are_refused,
-    a_schema_and_a_response_format_exclude_each_other,
-    a_model_has_to_be_in_the_catalog,
-    a_webhook_url_has_to_be_public_https,
-    aliases_of_communication_may_not_contradict_each_other,
-    a_webhook_url_is_taken_at_the_top_or_in_communication,
-    actions_and_completions_take_the_communication_fields,
-    bulk_items_and_concurrency_have_their_bounds,
-    an_items_error_says_which: plan("scale"),
-    an_item_that_is_no_object_says_which,
+    a_run_requires_content,
+    input_is_limited_to_64_keys_and_2_mib,
+    spend_caps_must_be_above_0_and_at_most_500,
+    fields_of_the_wrong_type_are_rejected,
+    output_schema_and_response_format_are_mutually_exclusive,
+    the_model_must_be_in_the_catalog,
+    webhook_urls_must_be_public_https,
+    conflicting_webhook_urls_are_rejected,
+    webhook_url_is_accepted_at_the_top_or_in_communication,
+    actions_and_completions_accept_communication,
+    bulk_items_and_concurrency_are_bounded,
+    item_errors_have_the_index: plan("scale"),
 }
 
-async fn refused(mock: &Mock, path: &str, body: Value) {
-    let answer = mock.developer().post(path, body.clone()).await;
-    let shown: String = body.to_string().chars().take(200).collect();
-    assert_eq!(answer.status(), 400, "{path} {shown} got\n{answer:?}");
-    answer.refused(400, "invalid_request");
+async fn assert_rejected(mock: &Mock, path: &str, body: Value) {
+    mock.developer()
+        .post_error(path, body, 400, "invalid_request")
+        .await;
 }
 
-async fn some_content_has_to_be_there(mock: Mock) {
+async fn a_run_requires_content(mock: Mock) {
     for body in [
         json!({}),
         json!({"generation_spend_cap_usd": 5}),
@@ -36,42 +36,42 @@ async fn some_content_has_to_be_there(mock: Mock) {
         json!({"output_schema": {"type": "object"}}),
         json!({"instruction": null, "input": null, "previous_run_id": null, "attachments": null}),
     ] {
-        refused(&mock, RUNS, body).await;
+        assert_rejected(&mock, RUNS, body).await;
     }
     for body in ["[]", "\"x\"", "7", "null", "true"] {
-        refused(&mock, RUNS, serde_json::from_str(body).unwrap()).await;
+        assert_rejected(&mock, RUNS, serde_json::from_str(body).unwrap()).await;
     }
-    nothing_happened(&mock).await;
+    assert_no_runs(&mock).await;
     let image = json!([{"url": "https://cdn.example.com/a.png"}]);
     for body in [
         json!({"instruction": "x"}),
         json!({"input": {"product": "boot"}}),
         json!({"attachments": image}),
     ] {
-        start(&mock.developer(), RUNS, body).await;
+        start_demo(&mock, body).await;
     }
 }
 
-async fn an_input_is_an_object_of_at_most_64_keys_and_2_mib(mock: Mock) {
+async fn input_is_limited_to_64_keys_and_2_mib(mock: Mock) {
     for input in [json!("x"), json!(7), json!([1]), json!(true)] {
-        refused(&mock, RUNS, json!({"input": input})).await;
-        refused(&mock, RUNS, json!({"instruction": "x", "input": input})).await;
+        assert_rejected(&mock, RUNS, json!({"input": input})).await;
+        assert_rejected(&mock, RUNS, json!({"instruction": "x", "input": input})).await;
     }
-    let of_keys = |count: usize| -> Map<String, Value> {
+    let keys = |count: usize| -> Map<String, Value> {
         (0..count)
             .map(|index| (format!("k{index}"), json!(index)))
             .collect()
     };
-    refused(&mock, RUNS, json!({"input": of_keys(65)})).await;
-    start(&mock.developer(), RUNS, json!({"input": of_keys(64)})).await;
+    assert_rejected(&mock, RUNS, json!({"input": keys(65)})).await;
+    start_demo(&mock, json!({"input": keys(64)})).await;
     let limit = 2 * 1024 * 1024;
     let empty = json!({"k": ""}).to_string().len();
-    let of_size = |bytes: usize| json!({"input": {"k": "x".repeat(bytes - empty)}});
-    refused(&mock, RUNS, of_size(limit + 1)).await;
-    start(&mock.developer(), RUNS, of_size(limit)).await;
+    let sized = |bytes: usize| json!({"input": {"k": "x".repeat(bytes - empty)}});
+    assert_rejected(&mock, RUNS, sized(limit + 1)).await;
+    start_demo(&mock, sized(limit)).await;
 }
 
-async fn a_spend_cap_is_above_0_and_at_most_500(mock: Mock) {
+async fn spend_caps_must_be_above_0_and_at_most_500(mock: Mock) {
     for cap in [
         json!(0),
         json!(-1),
@@ -81,34 +81,34 @@ async fn a_spend_cap_is_above_0_and_at_most_500(mock: Mock) {
         json!("5"),
         json!([]),
     ] {
-        refused(
+        assert_rejected(
             &mock,
             RUNS,
-            with(run_of("x"), json!({"generation_spend_cap_usd": cap})),
+            with(instruction("x"), json!({"generation_spend_cap_usd": cap})),
         )
         .await;
     }
-    nothing_happened(&mock).await;
+    assert_no_runs(&mock).await;
     for (cap, micros) in [
         (json!(0.01), 10_000),
         (json!(12.5), 12_500_000),
         (json!(500), 500_000_000),
         (json!(null), 500_000_000),
     ] {
-        let body = with(run_of("x"), json!({"generation_spend_cap_usd": cap}));
-        let id = start(&mock.developer(), RUNS, body).await;
+        let body = with(instruction("x"), json!({"generation_spend_cap_usd": cap}));
+        let id = start_demo(&mock, body).await;
         let usage = receipt(&mock, Kind::Format, &id).await["usage"].clone();
         assert_eq!(usage["generation_spend_cap_usd_micros"], micros, "{cap}");
     }
     for (format, micros) in [("fmt_demo", 400_000_000), ("fmt_capped", 2_000_000)] {
         let runs = format!("/v1/formats/{format}/runs");
-        let id = start(&mock.developer(), &runs, run_of("x")).await;
+        let id = start(&mock.developer(), &runs, instruction("x")).await;
         let usage = receipt(&mock, Kind::Format, &id).await["usage"].clone();
         assert_eq!(usage["generation_spend_cap_usd_micros"], micros, "{format}");
     }
 }
 
-async fn fields_of_another_type_are_refused(mock: Mock) {
+async fn fields_of_the_wrong_type_are_rejected(mock: Mock) {
     for fields in [
         json!({"instruction": 7}),
         json!({"instruction": ["x"]}),
@@ -118,48 +118,45 @@ async fn fields_of_another_type_are_refused(mock: Mock) {
         json!({"instruction": "x", "webhook_url": 7}),
         json!({"instruction": "x", "communication": "webhook"}),
     ] {
-        refused(&mock, RUNS, fields).await;
+        assert_rejected(&mock, RUNS, fields).await;
     }
-    nothing_happened(&mock).await;
+    assert_no_runs(&mock).await;
 }
 
-async fn a_schema_and_a_response_format_exclude_each_other(mock: Mock) {
+async fn output_schema_and_response_format_are_mutually_exclusive(mock: Mock) {
     let schema = json!({"type": "object"});
     let both = json!({"output_schema": schema, "response_format": {"type": "json_object"}});
-    refused(&mock, RUNS, with(run_of("x"), both)).await;
-    start(
-        &mock.developer(),
-        RUNS,
-        with(run_of("x"), json!({"output_schema": schema})),
+    assert_rejected(&mock, RUNS, with(instruction("x"), both)).await;
+    start_demo(
+        &mock,
+        with(instruction("x"), json!({"output_schema": schema})),
     )
     .await;
 }
 
-async fn a_model_has_to_be_in_the_catalog(mock: Mock) {
+async fn the_model_must_be_in_the_catalog(mock: Mock) {
     for model in ["", "video-z", "VIDEO-F"] {
-        refused(&mock, RUNS, with(run_of("x"), json!({"model": model}))).await;
+        assert_rejected(&mock, RUNS, with(instruction("x"), json!({"model": model}))).await;
     }
-    start(
-        &mock.developer(),
-        RUNS,
-        with(run_of("x"), json!({"model": "video-f"})),
-    )
-    .await;
+    start_demo(&mock, with(instruction("x"), json!({"model": "video-f"}))).await;
 }
 
-/// Where each kind of run, and each run of a queue, may be told of.
+/// Returns a request with a webhook URL at each position that accepts one.
 fn bodies(url: &str) -> Vec<(&'static str, Value)> {
     let hook = json!({"webhook_url": url});
     let mut bodies: Vec<_> = Kind::ALL
         .iter()
         .map(|kind| (kind.start(), with(kind.body("x"), hook.clone())))
         .collect();
-    bodies.push((BULK, with(json!({"items": [run_of("x")]}), hook.clone())));
-    bodies.push((BULK, json!({"items": [with(run_of("x"), hook)]})));
+    bodies.push((
+        BULK,
+        with(json!({"items": [instruction("x")]}), hook.clone()),
+    ));
+    bodies.push((BULK, json!({"items": [with(instruction("x"), hook)]})));
     bodies
 }
 
-async fn a_webhook_url_has_to_be_public_https(mock: Mock) {
+async fn webhook_urls_must_be_public_https(mock: Mock) {
     for url in [
         "http://hooks.example.com/",
         "https://localhost/",
@@ -168,63 +165,65 @@ async fn a_webhook_url_has_to_be_public_https(mock: Mock) {
         "",
     ] {
         for (path, body) in bodies(url) {
-            refused(&mock, path, body).await;
+            assert_rejected(&mock, path, body).await;
         }
     }
-    nothing_happened(&mock).await;
+    assert_no_runs(&mock).await;
     for (path, body) in bodies("https://hooks.example.com/svc") {
         mock.developer().post(path, body).await.expect(202);
     }
 }
 
-async fn aliases_of_communication_may_not_contradict_each_other(mock: Mock) {
+async fn conflicting_webhook_urls_are_rejected(mock: Mock) {
     let url = |path: &str| format!("https://hooks.example.com/{path}");
     for fields in [
         json!({"webhook_url": url("a"), "communication": {"webhook_url": url("b")}}),
         json!({"communication": {"webhook_url": "http://hooks.example.com/"}}),
         json!({"communication": {"mode": "webhook"}}),
     ] {
-        refused(&mock, RUNS, with(run_of("x"), fields)).await;
+        assert_rejected(&mock, RUNS, with(instruction("x"), fields)).await;
     }
-    nothing_happened(&mock).await;
-    let twice = json!({"webhook_url": url("a"), "communication": {"webhook_url": url("a")}});
-    start(&mock.developer(), RUNS, with(run_of("x"), twice)).await;
+    assert_no_runs(&mock).await;
+    let same_url = json!({"webhook_url": url("a"), "communication": {"webhook_url": url("a")}});
+    start_demo(&mock, with(instruction("x"), same_url)).await;
 }
 
-async fn a_webhook_url_is_taken_at_the_top_or_in_communication(mock: Mock) {
+async fn webhook_url_is_accepted_at_the_top_or_in_communication(mock: Mock) {
     let hook = json!({"webhook_url": "https://hooks.example.com/svc"});
     for fields in [hook.clone(), json!({"communication": hook})] {
-        let id = start(&mock.developer(), RUNS, with(run_of("x"), fields)).await;
+        let id = start_demo(&mock, with(instruction("x"), fields)).await;
         mock.advance(10).await;
         let deliveries = mock.deliveries().await;
-        let told = deliveries
+        let is_delivered = deliveries
             .iter()
             .any(|one| one["url"] == "https://hooks.example.com/svc");
-        assert!(told, "nobody is told of {id}: {deliveries:?}");
+        assert!(is_delivered, "no event of {id}: {deliveries:?}");
     }
 }
 
-async fn actions_and_completions_take_the_communication_fields(mock: Mock) {
+async fn actions_and_completions_accept_communication(mock: Mock) {
     for kind in [Kind::Action, Kind::Agent] {
         let hook = json!({"communication": {"webhook_url": "https://hooks.example.com/svc"}});
         start(&mock.developer(), kind.start(), with(kind.body("x"), hook)).await;
         let bad = json!({"communication": {"webhook_url": "https://127.0.0.1/"}});
-        refused(&mock, kind.start(), with(kind.body("x"), bad)).await;
+        assert_rejected(&mock, kind.start(), with(kind.body("x"), bad)).await;
     }
-    let nothing = mock.developer().post_nothing(Kind::Action.start()).await;
-    nothing.expect(202);
+    mock.developer()
+        .post_empty(Kind::Action.start())
+        .await
+        .expect(202);
     let cap = json!({"instruction": "x", "generation_spend_cap_usd": 0.5});
     start(&mock.developer(), COMPLETIONS, cap).await;
 }
 
-async fn bulk_items_and_concurrency_have_their_bounds(mock: Mock) {
-    let items = |count: usize| vec![run_of("x"); count];
+async fn bulk_items_and_concurrency_are_bounded(mock: Mock) {
+    let items = |count: usize| vec![instruction("x"); count];
     for body in [
         json!({}),
         json!({"items": null}),
         json!({"items": []}),
         json!({"items": "x"}),
-        json!({"items": {"0": run_of("x")}}),
+        json!({"items": {"0": instruction("x")}}),
         json!({"items": items(101)}),
         json!({"items": items(1), "concurrency": 0}),
         json!({"items": items(1), "concurrency": 17}),
@@ -232,36 +231,47 @@ async fn bulk_items_and_concurrency_have_their_bounds(mock: Mock) {
         json!({"items": items(1), "concurrency": 1.5}),
         json!({"items": items(1), "concurrency": "4"}),
     ] {
-        refused(&mock, BULK, body).await;
+        assert_rejected(&mock, BULK, body).await;
     }
-    nothing_happened(&mock).await;
+    assert_no_runs(&mock).await;
     for (count, concurrency) in [(1, 1), (100, 16), (1, 16)] {
         let body = json!({"items": items(count), "concurrency": concurrency});
-        let queue = mock.developer().post(BULK, body).await.expect(202).data();
+        let queue = mock.developer().post_data(BULK, body, 202).await;
         assert_eq!(queue["counts"]["total"], count);
         assert_eq!(queue["concurrency"], concurrency);
     }
 }
 
-async fn an_items_error_says_which(mock: Mock) {
-    let good = run_of("x");
+async fn item_errors_have_the_index(mock: Mock) {
+    for item in [json!("x"), json!(null), json!([]), json!(7)] {
+        let items = json!({"items": [instruction("x"), item]});
+        let error = mock
+            .developer()
+            .post_error(BULK, items, 400, "invalid_request")
+            .await;
+        assert_eq!(error["details"]["index"], 1, "{error}");
+    }
+    let good = instruction("x");
     for (bad, code) in [
         (json!({}), "invalid_request"),
         (json!({"input": []}), "invalid_request"),
         (
-            with(run_of("x"), json!({"generation_spend_cap_usd": 0})),
+            with(instruction("x"), json!({"generation_spend_cap_usd": 0})),
             "invalid_request",
         ),
         (
-            with(run_of("x"), json!({"model": "none"})),
+            with(instruction("x"), json!({"model": "none"})),
             "invalid_request",
         ),
         (
-            with(run_of("x"), json!({"instructions": "x"})),
+            with(instruction("x"), json!({"instructions": "x"})),
             "unknown_parameter",
         ),
         (
-            with(run_of("x"), json!({"output_schema": {"type": "string"}})),
+            with(
+                instruction("x"),
+                json!({"output_schema": {"type": "string"}}),
+            ),
             "output_schema_invalid",
         ),
         (
@@ -277,22 +287,10 @@ async fn an_items_error_says_which(mock: Mock) {
         for index in [0, 1, 99] {
             let mut items = vec![good.clone(); index];
             items.push(bad.clone());
-            let answer = mock.developer().post(BULK, json!({"items": items})).await;
-            let error = answer.refused(answer.status(), code);
+            let response = mock.developer().post(BULK, json!({"items": items})).await;
+            let error = response.expect_error(response.status(), code);
             assert_eq!(error["details"]["index"], index, "{bad}: {error}");
         }
     }
-    nothing_happened(&mock).await;
-}
-
-async fn an_item_that_is_no_object_says_which(mock: Mock) {
-    for item in [json!("x"), json!(null), json!([]), json!(7)] {
-        let items = json!({"items": [run_of("x"), item]});
-        let error = mock
-            .developer()
-            .post(BULK, items)
-            .await
-            .refused(400, "invalid_request");
-        assert_eq!(error["details"]["index"], 1, "{error}");
-    }
+    assert_no_runs(&mock).await;
 }

@@ -1,37 +1,32 @@
-//! `Idempotency-Key` on runs and queues: one key, one run; kept a Format, however it is addressed.
+//! `Idempotency-Key` of runs and queues.
 
 use serde_json::{Value, json};
-use svc_tests::{Host, Mock, on_every_face};
+use svc_tests::{Mock, on_every_face};
 
-use super::{BULK, COMPLETIONS, Kind, RUNS, run_of, status, text, with};
+use super::{
+    BULK, COMPLETIONS, Kind, MEDIA_RUNS, RUNS, RUNS_BY_SLUG, STORYBOARD_RUNS, instruction,
+    start_run, status, text, with,
+};
 
 on_every_face! {
-    a_retry_gets_the_original_receipt,
-    a_formats_keys_are_one_set_by_id_and_by_slug,
-    each_format_and_each_operation_has_its_own_keys,
-    a_queue_is_replayed_too,
-    a_create_that_is_refused_releases_its_key,
-    keys_are_1_to_255_printable_characters,
-    a_key_is_kept_for_a_day,
-    each_workspace_has_its_own_keys,
-    without_a_key_each_start_is_a_run_of_its_own,
-    retries_at_the_same_time_make_one_run,
+    a_replay_returns_the_original_receipt,
+    id_and_slug_of_a_format_share_keys,
+    keys_are_scoped_to_the_format_and_the_operation,
+    a_queue_is_replayed,
+    a_rejected_start_releases_its_key,
+    keys_must_be_1_to_255_printable_characters,
+    a_key_expires_after_a_day,
+    keys_are_scoped_to_the_workspace,
+    starts_without_a_key_create_separate_runs,
+    concurrent_retries_create_one_run,
 }
 
-async fn a_retry_gets_the_original_receipt(mock: Mock) {
+async fn a_replay_returns_the_original_receipt(mock: Mock) {
     for kind in Kind::ALL {
         let keyed = mock.developer().idempotency_key("order-1");
-        let first = keyed
-            .post(kind.start(), kind.body("x"))
-            .await
-            .expect(202)
-            .data();
+        let first = keyed.post_data(kind.start(), kind.body("x"), 202).await;
         assert_eq!(
-            keyed
-                .post(kind.start(), kind.body("x"))
-                .await
-                .expect(200)
-                .data(),
+            keyed.post_data(kind.start(), kind.body("x"), 200).await,
             first
         );
         mock.advance(10).await;
@@ -39,64 +34,49 @@ async fn a_retry_gets_the_original_receipt(mock: Mock) {
             status(&mock, kind, &text(&first["run_id"])).await,
             "completed"
         );
-        let replay = keyed
-            .post(kind.start(), kind.body("x"))
-            .await
-            .expect(200)
-            .data();
-        assert_eq!(replay, first, "as it was at the time");
-        let other = keyed.post(kind.start(), kind.body("y")).await;
-        other.refused(409, "idempotency_conflict");
-        let listed = mock.developer().get(kind.list()).await.expect(200).items();
+        let replay = keyed.post_data(kind.start(), kind.body("x"), 200).await;
+        assert_eq!(replay, first, "the original receipt");
+        keyed
+            .post_error(kind.start(), kind.body("y"), 409, "idempotency_conflict")
+            .await;
+        let listed = mock.developer().get_items(kind.list()).await;
         assert_eq!(listed.len(), 1, "{kind:?}");
     }
 }
 
-async fn a_formats_keys_are_one_set_by_id_and_by_slug(mock: Mock) {
+async fn id_and_slug_of_a_format_share_keys(mock: Mock) {
     for (id, slug) in [
-        (RUNS, "/v1/formats/demo/teaser/runs"),
-        (
-            "/v1/formats/fmt_storyboard/runs",
-            "/v1/formats/studio/storyboard/runs",
-        ),
+        (RUNS, RUNS_BY_SLUG),
+        ("/v1/formats/fmt_storyboard/runs", STORYBOARD_RUNS),
     ] {
         for (first, second) in [(id, slug), (slug, id)] {
             let keyed = mock.developer().idempotency_key(first);
-            let receipt = keyed.post(first, run_of("x")).await.expect(202).data();
+            let receipt = keyed.post_data(first, instruction("x"), 202).await;
             assert_eq!(
-                keyed.post(second, run_of("x")).await.expect(200).data(),
+                keyed.post_data(second, instruction("x"), 200).await,
                 receipt
             );
             keyed
-                .post(second, run_of("y"))
-                .await
-                .refused(409, "idempotency_conflict");
+                .post_error(second, instruction("y"), 409, "idempotency_conflict")
+                .await;
         }
     }
 }
 
-async fn each_format_and_each_operation_has_its_own_keys(mock: Mock) {
+async fn keys_are_scoped_to_the_format_and_the_operation(mock: Mock) {
     let keyed = mock.developer().idempotency_key("order-1");
     let mut ids = Vec::new();
-    for path in [
-        RUNS,
-        "/v1/formats/fmt_media/runs",
-        "/v1/formats/studio/storyboard/runs",
-    ] {
+    for path in [RUNS, MEDIA_RUNS, STORYBOARD_RUNS] {
         ids.push(text(
-            &keyed.post(path, run_of("x")).await.expect(202).data()["run_id"],
+            &keyed.post_data(path, instruction("x"), 202).await["run_id"],
         ));
     }
     keyed
-        .post(BULK, json!({"items": [run_of("x")]}))
+        .post(BULK, json!({"items": [instruction("x")]}))
         .await
         .expect(202);
     for kind in [Kind::Action, Kind::Agent] {
-        let receipt = keyed
-            .post(kind.start(), kind.body("x"))
-            .await
-            .expect(202)
-            .data();
+        let receipt = keyed.post_data(kind.start(), kind.body("x"), 202).await;
         ids.push(text(&receipt["run_id"]));
     }
     ids.sort();
@@ -104,40 +84,44 @@ async fn each_format_and_each_operation_has_its_own_keys(mock: Mock) {
     assert_eq!(ids.len(), 5);
 }
 
-async fn a_queue_is_replayed_too(mock: Mock) {
+async fn a_queue_is_replayed(mock: Mock) {
     let keyed = mock.developer().idempotency_key("order-1");
-    let body = |words: &str| json!({"items": [run_of(words), run_of("z")], "concurrency": 2});
-    let first = keyed.post(BULK, body("x")).await.expect(202).data();
+    let body =
+        |prompt: &str| json!({"items": [instruction(prompt), instruction("z")], "concurrency": 2});
+    let first = keyed.post_data(BULK, body("x"), 202).await;
     mock.advance(10).await;
     for path in [BULK, "/v1/formats/demo/teaser/bulk-runs"] {
-        assert_eq!(keyed.post(path, body("x")).await.expect(200).data(), first);
+        assert_eq!(keyed.post_data(path, body("x"), 200).await, first);
         let error = keyed
-            .post(path, body("y"))
-            .await
-            .refused(409, "idempotency_conflict");
+            .post_error(path, body("y"), 409, "idempotency_conflict")
+            .await;
         assert_eq!(
             error["details"]["queue_id"], first["queue_id"],
-            "names the original"
+            "the original queue"
         );
     }
-    let runs = mock.developer().get(RUNS).await.expect(200).items();
+    let runs = mock.developer().get_items(RUNS).await;
     assert_eq!(runs.len(), 2);
 }
 
-async fn a_create_that_is_refused_releases_its_key(mock: Mock) {
+async fn a_rejected_start_releases_its_key(mock: Mock) {
     for (path, bad, good) in [
-        (RUNS, json!({}), run_of("x")),
+        (RUNS, json!({}), instruction("x")),
         (
             RUNS,
-            run_of("[mock:refuse=studio_agent_upstream_unavailable]"),
-            run_of("x"),
+            instruction("[mock:refuse=studio_agent_upstream_unavailable]"),
+            instruction("x"),
         ),
         (
             RUNS,
-            with(run_of("x"), json!({"previous_run_id": "run_none"})),
-            run_of("x"),
+            with(instruction("x"), json!({"previous_run_id": "run_none"})),
+            instruction("x"),
         ),
-        (BULK, json!({"items": []}), json!({"items": [run_of("x")]})),
+        (
+            BULK,
+            json!({"items": []}),
+            json!({"items": [instruction("x")]}),
+        ),
         (
             COMPLETIONS,
             json!({"instruction": "x"}),
@@ -145,17 +129,17 @@ async fn a_create_that_is_refused_releases_its_key(mock: Mock) {
         ),
     ] {
         let keyed = mock.developer().idempotency_key(&format!("{path} {bad}"));
-        let refused = keyed.post(path, bad).await;
-        assert!(refused.status() >= 400, "{refused:?}");
+        let rejected = keyed.post(path, bad).await;
+        assert!(rejected.status() >= 400, "{rejected:?}");
         keyed.post(path, good.clone()).await.expect(202);
         keyed.post(path, good).await.expect(200);
     }
 }
 
-async fn keys_are_1_to_255_printable_characters(mock: Mock) {
+async fn keys_must_be_1_to_255_printable_characters(mock: Mock) {
     let starts: [(&str, Value); 4] = [
-        (RUNS, run_of("x")),
-        (BULK, json!({"items": [run_of("x")]})),
+        (RUNS, instruction("x")),
+        (BULK, json!({"items": [instruction("x")]})),
         (COMPLETIONS, Kind::Agent.body("x")),
         (Kind::Action.start(), json!({})),
     ];
@@ -164,9 +148,8 @@ async fn keys_are_1_to_255_printable_characters(mock: Mock) {
         for key in ["", "a\tb", "schl\u{fc}ssel", &too_long] {
             let keyed = mock.developer().idempotency_key(key);
             keyed
-                .post(path, body.clone())
-                .await
-                .refused(400, "invalid_request");
+                .post_error(path, body.clone(), 400, "invalid_request")
+                .await;
         }
         for key in ["a", "two words", &longest] {
             let keyed = mock.developer().idempotency_key(key);
@@ -176,61 +159,50 @@ async fn keys_are_1_to_255_printable_characters(mock: Mock) {
     }
 }
 
-async fn a_key_is_kept_for_a_day(mock: Mock) {
+async fn a_key_expires_after_a_day(mock: Mock) {
     let keyed = mock.developer().idempotency_key("order-1");
-    let first = keyed.post(RUNS, run_of("x")).await.expect(202).data();
+    let first = keyed.post_data(RUNS, instruction("x"), 202).await;
     mock.advance(86_399).await;
-    assert_eq!(
-        keyed.post(RUNS, run_of("x")).await.expect(200).data(),
-        first
-    );
+    assert_eq!(keyed.post_data(RUNS, instruction("x"), 200).await, first);
     mock.advance(2).await;
-    let second = keyed.post(RUNS, run_of("x")).await.expect(202).data();
+    let second = keyed.post_data(RUNS, instruction("x"), 202).await;
     assert_ne!(second["run_id"], first["run_id"]);
 }
 
-async fn each_workspace_has_its_own_keys(mock: Mock) {
-    let path = "/v1/formats/studio/storyboard/runs";
-    let ours = mock.developer().idempotency_key("order-1");
-    let ours = ours.post(path, run_of("x")).await.expect(202).data();
-    let theirs = mock
-        .caller(Host::Developer)
-        .bearer("svc_dev_other")
+async fn keys_are_scoped_to_the_workspace(mock: Mock) {
+    let path = STORYBOARD_RUNS;
+    let first = mock.developer().idempotency_key("order-1");
+    let first = first.post_data(path, instruction("x"), 202).await;
+    let second = mock
+        .developer_as("svc_dev_other")
         .idempotency_key("order-1");
-    let theirs = theirs.post(path, run_of("x")).await.expect(202).data();
-    assert_ne!(theirs["run_id"], ours["run_id"]);
+    let second = second.post_data(path, instruction("x"), 202).await;
+    assert_ne!(second["run_id"], first["run_id"]);
 }
 
-async fn without_a_key_each_start_is_a_run_of_its_own(mock: Mock) {
+async fn starts_without_a_key_create_separate_runs(mock: Mock) {
     for kind in Kind::ALL {
-        let first = super::started(&mock, kind, "x").await;
-        assert_ne!(super::started(&mock, kind, "x").await, first);
+        let first = start_run(&mock, kind, "x").await;
+        assert_ne!(start_run(&mock, kind, "x").await, first);
     }
 }
 
-async fn retries_at_the_same_time_make_one_run(mock: Mock) {
+async fn concurrent_retries_create_one_run(mock: Mock) {
     let mut calls = tokio::task::JoinSet::new();
     for index in 0..12 {
         let keyed = mock.developer().idempotency_key("order-1");
-        let path = if index % 2 == 0 {
-            RUNS
-        } else {
-            "/v1/formats/demo/teaser/runs"
-        };
-        calls.spawn(async move { keyed.post(path, run_of("x")).await });
+        let path = if index % 2 == 0 { RUNS } else { RUNS_BY_SLUG };
+        calls.spawn(async move { keyed.post(path, instruction("x")).await });
     }
-    let answers = calls.join_all().await;
-    let created = answers
+    let responses = calls.join_all().await;
+    let created = responses
         .iter()
-        .filter(|answer| answer.status() == 202)
+        .filter(|response| response.status() == 202)
         .count();
-    assert_eq!(created, 1, "{answers:?}");
-    for answer in answers.iter().filter(|answer| answer.status() != 202) {
-        let in_use = answer.status() == 409 && answer.code() == "idempotency_key_in_use";
-        assert!(answer.status() == 200 || in_use, "{answer:?}");
+    assert_eq!(created, 1, "{responses:?}");
+    for response in responses.iter().filter(|response| response.status() != 202) {
+        let in_use = response.status() == 409 && response.code() == "idempotency_key_in_use";
+        assert!(response.status() == 200 || in_use, "{response:?}");
     }
-    assert_eq!(
-        mock.developer().get(RUNS).await.expect(200).items().len(),
-        1
-    );
+    assert_eq!(mock.developer().get_items(RUNS).await.len(), 1);
 }

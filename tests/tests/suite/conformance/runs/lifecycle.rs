@@ -1,32 +1,32 @@
-//! A run in virtual time: a tenth of it queued, ten seconds in all unless it says otherwise.
+//! The lifecycle of a run, which takes 10 seconds by default and is queued for a tenth of them.
 
 use serde_json::Value;
 use svc_tests::{Host, Mock, on_every_face};
 
-use super::{Kind, receipt, started, status, text};
+use super::{Kind, receipt, start_run, status, text};
 
 on_every_face! {
-    a_receipt_says_where_everything_is,
-    a_run_is_queued_then_runs_then_ends,
-    the_status_is_the_short_form_of_the_receipt,
-    a_result_is_there_at_the_end_and_not_before,
-    a_run_takes_as_long_as_its_words_say,
-    a_run_that_is_stuck_never_ends,
-    an_ended_run_stays_as_it_is,
-    only_runs_of_formats_have_events,
-    runs_are_no_jobs,
+    a_receipt_has_urls_and_null_results,
+    a_run_is_queued_then_running_then_completed,
+    the_status_is_a_short_form_of_the_receipt,
+    the_result_is_available_only_at_the_end,
+    seconds_directive_sets_the_duration,
+    stuck_directive_keeps_a_run_running,
+    an_ended_run_does_not_change,
+    only_format_runs_have_events,
+    runs_are_not_jobs,
 }
 
-async fn a_receipt_says_where_everything_is(mock: Mock) {
+async fn a_receipt_has_urls_and_null_results(mock: Mock) {
     for kind in Kind::ALL {
-        let answer = mock
+        let response = mock
             .developer()
             .post(kind.start(), kind.body("x"))
             .await
             .expect(202);
-        let receipt = answer.data();
+        let receipt = response.data();
         assert_eq!(
-            answer.header("x-svc-request-id").unwrap(),
+            response.header("x-svc-request-id").unwrap(),
             receipt["request_id"]
         );
         assert_eq!(receipt["kind"], kind.name());
@@ -60,14 +60,14 @@ async fn a_receipt_says_where_everything_is(mock: Mock) {
             receipt["artifacts"].as_array().unwrap().is_empty(),
             "{receipt}"
         );
-        let body = mock.developer().get(&run).await.expect(200).data();
+        let body = mock.developer().get_data(&run).await;
         assert_eq!(body["run_id"], receipt["run_id"]);
     }
 }
 
-async fn a_run_is_queued_then_runs_then_ends(mock: Mock) {
+async fn a_run_is_queued_then_running_then_completed(mock: Mock) {
     for kind in Kind::ALL {
-        let id = started(&mock, kind, "x").await;
+        let id = start_run(&mock, kind, "x").await;
         for (step, expected) in [
             (0.0, "queued"),
             (0.9, "queued"),
@@ -85,17 +85,17 @@ async fn a_run_is_queued_then_runs_then_ends(mock: Mock) {
     }
 }
 
-async fn the_status_is_the_short_form_of_the_receipt(mock: Mock) {
-    for (kind, words, end) in [
+async fn the_status_is_a_short_form_of_the_receipt(mock: Mock) {
+    for (kind, prompt, end) in [
         (Kind::Format, "x", "completed"),
         (Kind::Action, "[mock:fail]", "failed"),
         (Kind::Agent, "[mock:degraded]", "completed"),
     ] {
-        let id = started(&mock, kind, words).await;
+        let id = start_run(&mock, kind, prompt).await;
         for (seconds, expected) in [(0, "queued"), (5, "running"), (5, end)] {
             mock.advance(seconds).await;
             let path = format!("{}/status", kind.run(&id));
-            let short = mock.developer().get(&path).await.expect(200).data();
+            let short = mock.developer().get_data(&path).await;
             assert_eq!(short["status"], expected);
             let is_over = expected == end;
             assert_eq!(short["terminal"], is_over);
@@ -110,23 +110,22 @@ async fn the_status_is_the_short_form_of_the_receipt(mock: Mock) {
     }
 }
 
-async fn a_result_is_there_at_the_end_and_not_before(mock: Mock) {
+async fn the_result_is_available_only_at_the_end(mock: Mock) {
     for kind in Kind::ALL {
-        for words in ["x", "[mock:fail]", "[mock:degraded]"] {
-            let id = started(&mock, kind, words).await;
+        for prompt in ["x", "[mock:fail]", "[mock:degraded]"] {
+            let id = start_run(&mock, kind, prompt).await;
             let path = format!("{}/result", kind.run(&id));
             for (seconds, expected) in [(0, "queued"), (9, "running")] {
                 mock.advance(seconds).await;
                 let error = mock
                     .developer()
-                    .get(&path)
-                    .await
-                    .refused(409, "run_not_completed");
+                    .get_error(&path, 409, "run_not_completed")
+                    .await;
                 assert_eq!(error["details"]["status"], expected);
                 assert!(error["retry_after_seconds"].is_number(), "{error}");
             }
             mock.advance(1).await;
-            let result = mock.developer().get(&path).await.expect(200).data();
+            let result = mock.developer().get_data(&path).await;
             let read = receipt(&mock, kind, &id).await;
             for field in ["run_id", "status", "output", "error", "artifacts", "usage"] {
                 assert_eq!(result[field], read[field], "{field}");
@@ -135,9 +134,9 @@ async fn a_result_is_there_at_the_end_and_not_before(mock: Mock) {
     }
 }
 
-async fn a_run_takes_as_long_as_its_words_say(mock: Mock) {
+async fn seconds_directive_sets_the_duration(mock: Mock) {
     for kind in Kind::ALL {
-        let id = started(&mock, kind, "[mock:seconds=100]").await;
+        let id = start_run(&mock, kind, "[mock:seconds=100]").await;
         mock.advance(9).await;
         assert_eq!(status(&mock, kind, &id).await, "queued");
         mock.advance(90).await;
@@ -147,43 +146,37 @@ async fn a_run_takes_as_long_as_its_words_say(mock: Mock) {
     }
 }
 
-async fn a_run_that_is_stuck_never_ends(mock: Mock) {
-    let id = started(&mock, Kind::Format, "[mock:stuck]").await;
+async fn stuck_directive_keeps_a_run_running(mock: Mock) {
+    let id = start_run(&mock, Kind::Format, "[mock:stuck]").await;
     mock.advance(1_000_000).await;
     assert_eq!(status(&mock, Kind::Format, &id).await, "running");
 }
 
-async fn an_ended_run_stays_as_it_is(mock: Mock) {
-    let id = started(&mock, Kind::Format, "x").await;
+async fn an_ended_run_does_not_change(mock: Mock) {
+    let id = start_run(&mock, Kind::Format, "x").await;
     mock.advance(10).await;
     let first = receipt(&mock, Kind::Format, &id).await;
     mock.advance(1_000_000).await;
     assert_eq!(receipt(&mock, Kind::Format, &id).await, first);
 }
 
-async fn only_runs_of_formats_have_events(mock: Mock) {
+async fn only_format_runs_have_events(mock: Mock) {
     for kind in [Kind::Action, Kind::Agent] {
-        let id = started(&mock, kind, "x").await;
-        let answer = mock
+        let id = start_run(&mock, kind, "x").await;
+        let response = mock
             .developer()
             .get(&format!("{}/events", kind.run(&id)))
             .await;
-        assert!([404, 405].contains(&answer.status()), "{answer:?}");
+        assert!([404, 405].contains(&response.status()), "{response:?}");
     }
 }
 
-async fn runs_are_no_jobs(mock: Mock) {
+async fn runs_are_not_jobs(mock: Mock) {
     for kind in Kind::ALL {
-        let id = started(&mock, kind, "x").await;
-        let job = mock.developer().get(&format!("/v1/jobs/{id}")).await;
-        job.refused(404, "job_not_found");
-    }
-    assert!(
+        let id = start_run(&mock, kind, "x").await;
         mock.developer()
-            .get("/v1/jobs")
-            .await
-            .expect(200)
-            .items()
-            .is_empty()
-    );
+            .get_error(&format!("/v1/jobs/{id}"), 404, "job_not_found")
+            .await;
+    }
+    assert!(mock.developer().get_items("/v1/jobs").await.is_empty());
 }

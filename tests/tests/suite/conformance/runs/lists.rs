@@ -1,20 +1,20 @@
 //! Lists of runs, Formats and Actions.
 
 use serde_json::Value;
-use svc_tests::{Host, Mock, on_every_face};
+use svc_tests::{Mock, on_every_face};
 
-use super::{DEMO, DEMO_BY_SLUG, Kind, MEDIA, run_of, start, started, text};
+use super::{DEMO, DEMO_BY_SLUG, Kind, MEDIA, MEDIA_RUNS, instruction, start, start_run, text};
 
 on_every_face! {
     runs_are_listed_newest_first,
-    a_list_of_runs_is_of_one_format_or_action,
-    formats_are_ones_own_and_the_first_party_ones,
-    a_list_of_formats_can_be_limited,
+    run_lists_are_limited_to_their_format_or_action,
+    own_and_first_party_formats_are_listed,
+    the_format_list_accepts_a_limit,
     a_format_is_the_same_by_id_and_by_slug,
-    a_format_never_tells_its_recipe,
-    a_format_says_what_it_makes_and_what_it_may_spend,
+    a_format_does_not_expose_its_recipe,
+    a_format_has_its_output_kind_and_spend_cap,
     actions_can_be_filtered,
-    pages_of_runs_are_all_the_runs,
+    pages_contain_all_runs,
 }
 
 fn ids(items: &[Value], field: &str) -> Vec<String> {
@@ -26,19 +26,19 @@ async fn runs_are_listed_newest_first(mock: Mock) {
         let mut started_ids = Vec::new();
         for step in [0, 1, 5] {
             mock.advance(step).await;
-            started_ids.push(started(&mock, kind, "x").await);
+            started_ids.push(start_run(&mock, kind, "x").await);
         }
-        started_ids.push(started(&mock, kind, "in the same moment").await);
+        started_ids.push(start_run(&mock, kind, "in the same moment").await);
         started_ids.reverse();
-        let listed = mock.developer().get(kind.list()).await.expect(200).items();
+        let listed = mock.developer().get_items(kind.list()).await;
         assert_eq!(ids(&listed, "run_id"), started_ids, "{kind:?}");
     }
 }
 
-async fn a_list_of_runs_is_of_one_format_or_action(mock: Mock) {
+async fn run_lists_are_limited_to_their_format_or_action(mock: Mock) {
     let developer = mock.developer();
-    let demo = start(&developer, &format!("{DEMO}/runs"), run_of("x")).await;
-    let media = start(&developer, &format!("{MEDIA}/runs"), run_of("x")).await;
+    let demo = start(&developer, &format!("{DEMO}/runs"), instruction("x")).await;
+    let media = start(&developer, MEDIA_RUNS, instruction("x")).await;
     for (path, expected) in [
         (format!("{DEMO}/runs"), vec![demo.clone()]),
         (format!("{DEMO_BY_SLUG}/runs"), vec![demo]),
@@ -47,27 +47,15 @@ async fn a_list_of_runs_is_of_one_format_or_action(mock: Mock) {
         ("/v1/actions/act_daily/runs".to_owned(), vec![]),
         ("/v1/agent-runs".to_owned(), vec![]),
     ] {
-        let listed = developer.get(&path).await.expect(200).items();
+        let listed = developer.get_items(&path).await;
         assert_eq!(ids(&listed, "run_id"), expected, "{path}");
     }
-    let stranger = mock.caller(Host::Developer).bearer("svc_dev_other");
-    assert!(
-        stranger
-            .get("/v1/agent-runs")
-            .await
-            .expect(200)
-            .items()
-            .is_empty()
-    );
+    let other = mock.developer_as("svc_dev_other");
+    assert!(other.get_items("/v1/agent-runs").await.is_empty());
 }
 
-async fn formats_are_ones_own_and_the_first_party_ones(mock: Mock) {
-    let formats = mock
-        .developer()
-        .get("/v1/formats")
-        .await
-        .expect(200)
-        .items();
+async fn own_and_first_party_formats_are_listed(mock: Mock) {
+    let formats = mock.developer().get_items("/v1/formats").await;
     let listed = ids(&formats, "id");
     for expected in ["fmt_demo", "fmt_media", "fmt_capped", "fmt_storyboard"] {
         assert!(
@@ -81,27 +69,23 @@ async fn formats_are_ones_own_and_the_first_party_ones(mock: Mock) {
             "{absent} in {listed:?}"
         );
     }
-    let stranger = mock.caller(Host::Developer).bearer("svc_dev_other");
-    let theirs = stranger.get("/v1/formats").await.expect(200).items();
-    let theirs = ids(&theirs, "id");
-    assert!(theirs.iter().any(|id| id == "fmt_storyboard"), "{theirs:?}");
-    assert!(theirs.iter().all(|id| id != "fmt_demo"), "{theirs:?}");
+    let other = mock.developer_as("svc_dev_other");
+    let listed = other.get_items("/v1/formats").await;
+    let listed = ids(&listed, "id");
+    assert!(listed.iter().any(|id| id == "fmt_storyboard"), "{listed:?}");
+    assert!(listed.iter().all(|id| id != "fmt_demo"), "{listed:?}");
 }
 
-async fn a_list_of_formats_can_be_limited(mock: Mock) {
+async fn the_format_list_accepts_a_limit(mock: Mock) {
     for limit in [1, 2] {
         let path = format!("/v1/formats?limit={limit}");
-        assert_eq!(
-            mock.developer().get(&path).await.expect(200).items().len(),
-            limit
-        );
+        assert_eq!(mock.developer().get_items(&path).await.len(), limit);
     }
     for bad in ["0", "-1", "x", "1.5", ""] {
         let path = format!("/v1/formats?limit={bad}");
         mock.developer()
-            .get(&path)
-            .await
-            .refused(400, "invalid_request");
+            .get_error(&path, 400, "invalid_request")
+            .await;
     }
 }
 
@@ -113,22 +97,18 @@ async fn a_format_is_the_same_by_id_and_by_slug(mock: Mock) {
     ] {
         let by_id = mock
             .developer()
-            .get(&format!("/v1/formats/{id}"))
-            .await
-            .expect(200)
-            .data();
+            .get_data(&format!("/v1/formats/{id}"))
+            .await;
         let by_slug = mock
             .developer()
-            .get(&format!("/v1/formats/{slug}"))
-            .await
-            .expect(200)
-            .data();
+            .get_data(&format!("/v1/formats/{slug}"))
+            .await;
         assert_eq!(by_id, by_slug);
         assert_eq!(by_id["id"], id);
     }
 }
 
-async fn a_format_never_tells_its_recipe(mock: Mock) {
+async fn a_format_does_not_expose_its_recipe(mock: Mock) {
     for path in [
         "/v1/formats",
         "/v1/formats/fmt_demo",
@@ -148,7 +128,7 @@ async fn a_format_never_tells_its_recipe(mock: Mock) {
     }
 }
 
-async fn a_format_says_what_it_makes_and_what_it_may_spend(mock: Mock) {
+async fn a_format_has_its_output_kind_and_spend_cap(mock: Mock) {
     for (id, kind, cap) in [
         ("fmt_demo", None, 400_000_000),
         ("fmt_media", Some("image"), 400_000_000),
@@ -156,10 +136,8 @@ async fn a_format_says_what_it_makes_and_what_it_may_spend(mock: Mock) {
     ] {
         let record = mock
             .developer()
-            .get(&format!("/v1/formats/{id}"))
-            .await
-            .expect(200)
-            .data();
+            .get_data(&format!("/v1/formats/{id}"))
+            .await;
         assert_eq!(record["generation_spend_cap_usd_micros"], cap, "{id}");
         if id != "fmt_capped" {
             assert_eq!(record["io"]["output_kind"].as_str(), kind, "{id}");
@@ -171,11 +149,7 @@ async fn actions_can_be_filtered(mock: Mock) {
     let listed = |query: &'static str| {
         let developer = mock.developer();
         async move {
-            let items = developer
-                .get(&format!("/v1/actions{query}"))
-                .await
-                .expect(200)
-                .items();
+            let items = developer.get_items(&format!("/v1/actions{query}")).await;
             ids(&items, "id")
         }
     };
@@ -195,26 +169,26 @@ async fn actions_can_be_filtered(mock: Mock) {
     );
 }
 
-async fn pages_of_runs_are_all_the_runs(mock: Mock) {
+async fn pages_contain_all_runs(mock: Mock) {
     for kind in Kind::ALL {
         for _ in 0..5 {
-            started(&mock, kind, "x").await;
+            start_run(&mock, kind, "x").await;
         }
-        let whole = mock.developer().get(kind.list()).await.expect(200).items();
+        let all_runs = mock.developer().get_items(kind.list()).await;
         let (mut paged, mut query) = (Vec::new(), String::from("?limit=2"));
         loop {
-            let answer = mock
+            let response = mock
                 .developer()
                 .get(&format!("{}{query}", kind.list()))
                 .await
                 .expect(200);
-            assert!(answer.items().len() <= 2);
-            paged.extend(answer.items());
-            match answer.json()["next_cursor"].as_str() {
+            assert!(response.items().len() <= 2);
+            paged.extend(response.items());
+            match response.json()["next_cursor"].as_str() {
                 Some(cursor) => query = format!("?limit=2&cursor={cursor}"),
                 None => break,
             }
         }
-        assert_eq!(ids(&paged, "run_id"), ids(&whole, "run_id"), "{kind:?}");
+        assert_eq!(ids(&paged, "run_id"), ids(&all_runs, "run_id"), "{kind:?}");
     }
 }

@@ -1,19 +1,19 @@
-//! Runs of Actions, Formats and Agent Completions, alone and in bulk queues.
+//! Runs of Actions, Formats and Agent Completions, and bulk queues.
 
+mod api_keys;
 mod attachments;
 mod cancel;
-mod continuing;
+mod check_order;
+mod continuation;
 mod create_errors;
 mod events;
 mod failures;
 mod fields;
-mod hostile;
 mod idempotency;
-mod keys;
 mod lifecycle;
 mod lists;
-mod order;
-mod queue_progress;
+mod malformed;
+mod queue_runs;
 mod queues;
 mod read_errors;
 mod schemas;
@@ -22,20 +22,23 @@ mod snapshots;
 mod spend;
 
 use serde_json::{Value, json};
-use svc_tests::{Caller, Mock};
+use svc_tests::{Client, Mock, Response};
 
 use super::{text, with};
 
-/// A Format without media, one with, and how they are addressed by handle and slug.
+/// Paths of seeded Formats: one without media output, by id and by slug, and two others.
 const DEMO: &str = "/v1/formats/fmt_demo";
 const DEMO_BY_SLUG: &str = "/v1/formats/demo/teaser";
 const MEDIA: &str = "/v1/formats/fmt_media";
 const STORYBOARD: &str = "/v1/formats/studio/storyboard";
 pub(super) const RUNS: &str = "/v1/formats/fmt_demo/runs";
+const RUNS_BY_SLUG: &str = "/v1/formats/demo/teaser/runs";
+const MEDIA_RUNS: &str = "/v1/formats/fmt_media/runs";
+const STORYBOARD_RUNS: &str = "/v1/formats/studio/storyboard/runs";
 const BULK: &str = "/v1/formats/fmt_demo/bulk-runs";
 const COMPLETIONS: &str = "/v1/agent/completions";
 
-/// What a run is of.
+/// The kind of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Action,
@@ -54,7 +57,7 @@ impl Kind {
         }
     }
 
-    /// Where runs of the kind are started.
+    /// Returns the path to start a run.
     pub(super) fn start(self) -> &'static str {
         match self {
             Self::Action => "/v1/actions/act_daily/runs",
@@ -63,7 +66,7 @@ impl Kind {
         }
     }
 
-    /// Where they are listed.
+    /// Returns the path to list runs.
     fn list(self) -> &'static str {
         match self {
             Self::Agent => "/v1/agent-runs",
@@ -71,74 +74,90 @@ impl Kind {
         }
     }
 
-    /// Where one of them is read.
+    /// Returns the path of a run.
     pub(super) fn run(self, id: &str) -> String {
         format!("/v1/{}-runs/{id}", self.name())
     }
 
-    /// A body with those words in it.
-    pub(super) fn body(self, words: &str) -> Value {
+    /// Returns a body with an instruction.
+    pub(super) fn body(self, prompt: &str) -> Value {
         match self {
-            Self::Agent => json!({"instruction": words, "generation_spend_cap_usd": 5}),
-            _ => json!({"instruction": words}),
+            Self::Agent => json!({"instruction": prompt, "generation_spend_cap_usd": 5}),
+            _ => json!({"instruction": prompt}),
         }
     }
 }
 
-/// A Format's run with those words in its instruction.
-pub(super) fn run_of(words: &str) -> Value {
-    json!({"instruction": words})
+/// Returns the body of a Format run with an instruction.
+pub(super) fn instruction(prompt: &str) -> Value {
+    json!({"instruction": prompt})
 }
 
-/// Starts a run, and gives its id.
-pub(super) async fn start(caller: &Caller, path: &str, body: Value) -> String {
-    text(&caller.post(path, body).await.expect(202).data()["run_id"])
+/// Starts a run and returns its id.
+pub(super) async fn start(client: &Client, path: &str, body: Value) -> String {
+    text(&client.post_data(path, body, 202).await["run_id"])
 }
 
-/// Starts a run of that kind with those words, and gives its id.
-async fn started(mock: &Mock, kind: Kind, words: &str) -> String {
-    start(&mock.developer(), kind.start(), kind.body(words)).await
+/// Starts a run of `fmt_demo` and returns its id.
+pub(super) async fn start_demo(mock: &Mock, body: Value) -> String {
+    start(&mock.developer(), RUNS, body).await
 }
 
-/// Starts a run of `fmt_demo` that takes its 10 seconds, and waits until it is over.
-async fn ended(mock: &Mock, words: &str) -> String {
-    let id = started(mock, Kind::Format, words).await;
+/// Starts a run of a kind with an instruction and returns its id.
+async fn start_run(mock: &Mock, kind: Kind, prompt: &str) -> String {
+    start(&mock.developer(), kind.start(), kind.body(prompt)).await
+}
+
+/// Starts a run of `fmt_demo`, advances the clock to its end, and returns its id.
+async fn run_to_end(mock: &Mock, prompt: &str) -> String {
+    let id = start_run(mock, Kind::Format, prompt).await;
     mock.advance(10).await;
     id
 }
 
-/// A run's receipt.
+/// Returns a run's receipt.
 pub(super) async fn receipt(mock: &Mock, kind: Kind, id: &str) -> Value {
-    mock.developer().get(&kind.run(id)).await.expect(200).data()
+    mock.developer().get_data(&kind.run(id)).await
 }
 
-/// Where a run is.
+/// Returns a run's status.
 async fn status(mock: &Mock, kind: Kind, id: &str) -> String {
     text(&receipt(mock, kind, id).await["status"])
 }
 
-/// What a receipt says was spent, in micros of a dollar.
+/// Requests a run's result.
+async fn run_result(mock: &Mock, kind: Kind, id: &str) -> Response {
+    let path = format!("{}/result", kind.run(id));
+    mock.developer().get(&path).await
+}
+
+/// Cancels a run.
+pub(super) async fn cancel_run(client: &Client, kind: Kind, id: &str) -> Response {
+    client.post_empty(&format!("{}/cancel", kind.run(id))).await
+}
+
+/// Returns the billable amount of a receipt, in micro-dollars.
 #[track_caller]
 fn billable(receipt: &Value) -> u64 {
     let amount = &receipt["usage"]["billable_amount_usd_micros"];
     amount
         .as_u64()
-        .unwrap_or_else(|| panic!("no whole amount in {receipt}"))
+        .unwrap_or_else(|| panic!("billable amount in {receipt}"))
 }
 
-/// Micros of a dollar of a decimal string with up to six places.
+/// Parses the absolute value of a dollar amount with up to six decimal places, in micro-dollars.
 #[track_caller]
 fn micros(amount: &Value) -> u64 {
     let amount = text(amount);
     let amount = amount.trim_start_matches('-');
-    let (dollars, rest) = amount.split_once('.').unwrap_or((amount, ""));
-    assert!(rest.len() <= 6, "more than six places in {amount}");
-    format!("{dollars}{rest:0<6}").parse().unwrap()
+    let (format_usd, rest) = amount.split_once('.').unwrap_or((amount, ""));
+    assert!(rest.len() <= 6, "decimal places of {amount}");
+    format!("{format_usd}{rest:0<6}").parse().unwrap()
 }
 
-/// What the ledger of the developer surface has for a run under that kind of entry, in micros.
-async fn booked(caller: &Caller, kind: &str, run: &str) -> u64 {
-    let entries = caller.get("/v1/usage?limit=100").await.expect(200).items();
+/// Returns the sum of a run's ledger entries of a kind, in micro-dollars.
+async fn ledger_total(client: &Client, kind: &str, run: &str) -> u64 {
+    let entries = client.get_items("/v1/usage?limit=100").await;
     let of_run = |entry: &&Value| entry["kind"] == kind && entry["run_id"] == run;
     entries
         .iter()
@@ -147,21 +166,16 @@ async fn booked(caller: &Caller, kind: &str, run: &str) -> u64 {
         .sum()
 }
 
-/// What the caller's workspace can spend, in micros.
-async fn available(caller: &Caller) -> u64 {
-    let balance = caller.get("/v1/balance").await.expect(200).data();
+/// Returns the available balance of the client's workspace, in micro-dollars.
+async fn available(client: &Client) -> u64 {
+    let balance = client.get_data("/v1/balance").await;
     micros(&balance["available_usd"])
 }
 
-/// Asserts that no run was stored and nothing was booked in the demonstration's workspace.
-async fn nothing_happened(mock: &Mock) {
-    for path in [
-        RUNS,
-        "/v1/formats/fmt_media/runs",
-        "/v1/agent-runs",
-        Kind::Action.list(),
-    ] {
-        let runs = mock.developer().get(path).await.expect(200).items();
+/// Asserts that the demo workspace has neither runs nor ledger entries of runs.
+async fn assert_no_runs(mock: &Mock) {
+    for path in [RUNS, MEDIA_RUNS, "/v1/agent-runs", Kind::Action.list()] {
+        let runs = mock.developer().get_items(path).await;
         assert!(runs.is_empty(), "{path}: {runs:?}");
     }
     let entries = mock.ledger().await;

@@ -1,4 +1,4 @@
-//! Bulk queues: a hundred runs at sixteen at once, told truly at every step.
+//! Progress of bulk queues.
 
 use std::collections::BTreeMap;
 
@@ -6,29 +6,26 @@ use serde_json::{Value, json};
 use svc_tests::{Mock, on_every_face};
 
 use super::super::text;
-use super::queue_progress::progress;
-use super::{BULK, run_of};
+use super::queue_runs::read_queue;
+use super::{BULK, instruction};
 
 on_every_face! {
-    a_hundred_items_at_sixteen_are_told_truly_at_every_step: plan("scale").balance_usd("1000"),
-    items_of_any_length_start_in_their_order: plan("scale").balance_usd("1000"),
-    one_at_a_time_is_one_at_a_time,
-    an_item_that_is_stuck_holds_its_place_alone,
+    a_queue_of_100_is_consistent_at_every_step: plan("scale").balance_usd("1000"),
+    items_of_different_durations_start_in_order: plan("scale").balance_usd("1000"),
+    concurrency_1_runs_one_item_at_a_time,
+    a_stuck_item_does_not_block_the_queue,
 }
 
-/// Asserts what holds of a queue at every moment, and gives the statuses in order.
+/// Asserts that a queue is consistent and returns the statuses of its items in order.
 #[track_caller]
-fn is_true(queue: &Value, total: usize, concurrency: usize) -> Vec<String> {
+fn assert_consistent(queue: &Value, total: usize, concurrency: usize) -> Vec<String> {
     let items = queue["items"].as_array().unwrap();
     assert_eq!(items.len(), total);
     let statuses: Vec<_> = items.iter().map(|item| text(&item["status"])).collect();
     for (index, item) in items.iter().enumerate() {
         assert_eq!(item["index"], index);
-        let waits = item["run_id"].is_null();
-        assert!(
-            !waits || item["status"] == "queued",
-            "no run and yet: {item}"
-        );
+        let is_waiting = item["run_id"].is_null();
+        assert!(!is_waiting || item["status"] == "queued", "{item}");
     }
     let counts = queue["counts"].as_object().unwrap();
     assert_eq!(counts["total"], total);
@@ -42,64 +39,70 @@ fn is_true(queue: &Value, total: usize, concurrency: usize) -> Vec<String> {
     ];
     let mut sum = 0;
     for name in names {
-        let said = counts[name].as_u64().unwrap();
+        let count = counts[name].as_u64().unwrap();
         let shown = statuses.iter().filter(|status| *status == name).count();
-        assert_eq!(said, shown as u64, "{name} of {queue}");
-        sum += said;
+        assert_eq!(count, shown as u64, "{name} of {queue}");
+        sum += count;
     }
-    assert_eq!(sum, total as u64, "the counts are the whole");
+    assert_eq!(sum, total as u64, "sum of the counts");
     assert!(
         counts["running"].as_u64().unwrap() <= concurrency as u64,
         "{counts:?}"
     );
-    let is_open = |status: &String| ["queued", "running"].contains(&status.as_str());
+    let is_active = |status: &String| ["queued", "running"].contains(&status.as_str());
     let in_flight = items
         .iter()
         .zip(&statuses)
-        .filter(|(item, status)| !item["run_id"].is_null() && is_open(status));
+        .filter(|(item, status)| !item["run_id"].is_null() && is_active(status));
     assert!(
         in_flight.count() <= concurrency,
-        "more runs than the window is wide: {queue}"
+        "too many active runs: {queue}"
     );
-    let over = !statuses.iter().any(is_open);
-    assert_eq!(queue["status"], if over { "completed" } else { "running" });
+    let is_running = statuses.iter().any(is_active);
+    let expected = if is_running { "running" } else { "completed" };
+    assert_eq!(queue["status"], expected);
     statuses
 }
 
-/// Steps through a queue until it is over, and gives what each item ended as and the index of the
-/// step in which it first had a run.
-async fn watched(mock: &Mock, body: Value, step: f64) -> (Vec<String>, Vec<usize>) {
+/// Runs a queue to its end, checking it at every step.
+///
+/// Returns the final status of each item and the number of the step at which its run was started.
+async fn run_queue(mock: &Mock, body: Value, step: f64) -> (Vec<String>, Vec<usize>) {
     let total = body["items"].as_array().unwrap().len();
     let concurrency = usize::try_from(body["concurrency"].as_u64().unwrap()).unwrap();
-    let queue = mock.developer().post(BULK, body).await.expect(202).data();
-    is_true(&queue, total, concurrency);
+    let queue = mock.developer().post_data(BULK, body, 202).await;
+    assert_consistent(&queue, total, concurrency);
     let id = text(&queue["queue_id"]);
-    let mut started = vec![usize::MAX; total];
+    let mut first_steps = vec![usize::MAX; total];
     for number in 0..2_000 {
-        let queue = progress(mock, &id).await;
-        let statuses = is_true(&queue, total, concurrency);
-        for (first, item) in started.iter_mut().zip(queue["items"].as_array().unwrap()) {
+        let queue = read_queue(mock, &id).await;
+        let statuses = assert_consistent(&queue, total, concurrency);
+        for (first, item) in first_steps
+            .iter_mut()
+            .zip(queue["items"].as_array().unwrap())
+        {
             if item["run_id"].is_string() && *first == usize::MAX {
                 *first = number;
             }
         }
         if queue["status"] == "completed" {
-            return (statuses, started);
+            return (statuses, first_steps);
         }
         mock.advance(step).await;
     }
-    panic!("the queue {id} does not end");
+    panic!("the queue {id} did not complete");
 }
 
-async fn a_hundred_items_at_sixteen_are_told_truly_at_every_step(mock: Mock) {
-    let words = |index: usize| match index % 10 {
-        3 => run_of("[mock:fail=provider_unavailable]"),
-        7 => run_of("[mock:skip]"),
-        _ => run_of("x"),
+async fn a_queue_of_100_is_consistent_at_every_step(mock: Mock) {
+    let item = |index: usize| match index % 10 {
+        3 => instruction("[mock:fail=provider_unavailable]"),
+        7 => instruction("[mock:skip]"),
+        _ => instruction("x"),
     };
-    let items: Vec<_> = (0..100).map(words).collect();
-    let (ends, started) = watched(&mock, json!({"items": items, "concurrency": 16}), 1.0).await;
-    assert!(started.is_sorted(), "in their order: {started:?}");
+    let items: Vec<_> = (0..100).map(item).collect();
+    let (ends, first_steps) =
+        run_queue(&mock, json!({"items": items, "concurrency": 16}), 1.0).await;
+    assert!(first_steps.is_sorted(), "{first_steps:?}");
     for (index, end) in ends.iter().enumerate() {
         let expected = match index % 10 {
             3 => "failed",
@@ -110,37 +113,38 @@ async fn a_hundred_items_at_sixteen_are_told_truly_at_every_step(mock: Mock) {
     }
 }
 
-async fn items_of_any_length_start_in_their_order(mock: Mock) {
-    let item = |index: usize| run_of(&format!("[mock:seconds={}]", 5 + (index * 7) % 23));
+async fn items_of_different_durations_start_in_order(mock: Mock) {
+    let item = |index: usize| instruction(&format!("[mock:seconds={}]", 5 + (index * 7) % 23));
     let items: Vec<_> = (0..40).map(item).collect();
-    let (ends, started) = watched(&mock, json!({"items": items, "concurrency": 5}), 0.5).await;
-    assert!(started.is_sorted(), "in their order: {started:?}");
+    let (ends, first_steps) =
+        run_queue(&mock, json!({"items": items, "concurrency": 5}), 0.5).await;
+    assert!(first_steps.is_sorted(), "{first_steps:?}");
     assert!(ends.iter().all(|end| end == "completed"), "{ends:?}");
     let mut at_once = BTreeMap::new();
-    for step in &started {
+    for step in &first_steps {
         *at_once.entry(step).or_insert(0) += 1;
     }
     assert!(at_once.values().all(|count| *count <= 5), "{at_once:?}");
 }
 
-async fn one_at_a_time_is_one_at_a_time(mock: Mock) {
-    let items = vec![run_of("x"); 4];
-    let (_, started) = watched(&mock, json!({"items": items, "concurrency": 1}), 1.0).await;
-    let gaps: Vec<_> = started.windows(2).map(|pair| pair[1] - pair[0]).collect();
-    assert!(
-        gaps.iter().all(|gap| *gap >= 10),
-        "each waits for the one before: {started:?}"
-    );
+async fn concurrency_1_runs_one_item_at_a_time(mock: Mock) {
+    let items = vec![instruction("x"); 4];
+    let (_, first_steps) = run_queue(&mock, json!({"items": items, "concurrency": 1}), 1.0).await;
+    let gaps: Vec<_> = first_steps
+        .windows(2)
+        .map(|pair| pair[1] - pair[0])
+        .collect();
+    assert!(gaps.iter().all(|gap| *gap >= 10), "{first_steps:?}");
 }
 
-async fn an_item_that_is_stuck_holds_its_place_alone(mock: Mock) {
-    let mut items = vec![run_of("x"); 5];
-    items[1] = run_of("[mock:stuck]");
+async fn a_stuck_item_does_not_block_the_queue(mock: Mock) {
+    let mut items = vec![instruction("x"); 5];
+    items[1] = instruction("[mock:stuck]");
     let body = json!({"items": items, "concurrency": 2});
-    let queue = mock.developer().post(BULK, body).await.expect(202).data();
+    let queue = mock.developer().post_data(BULK, body, 202).await;
     mock.advance(1_000).await;
-    let queue = progress(&mock, &text(&queue["queue_id"])).await;
-    let statuses = is_true(&queue, 5, 2);
+    let queue = read_queue(&mock, &text(&queue["queue_id"])).await;
+    let statuses = assert_consistent(&queue, 5, 2);
     assert_eq!(
         statuses,
         [

@@ -1,19 +1,19 @@
-//! The table "Read errors", code by code, for runs, queues and Formats.
+//! The errors of the specification's table "Read errors" for runs, queues and Formats.
 
 use serde_json::json;
 use svc_tests::{Host, Mock, on_every_face};
 
-use super::{BULK, Kind, run_of, start, started, text};
+use super::{BULK, Kind, RUNS, instruction, start, start_run, text, with};
 
 on_every_face! {
-    reads_need_a_key,
-    reads_need_the_scope_of_reads_and_cancels_that_of_writes,
-    what_is_not_there_and_what_is_anothers_read_the_same,
-    a_run_is_read_under_its_own_kind_alone,
-    a_run_of_an_action_is_read_under_its_action_too,
-    formats_that_are_not_ones_own_are_not_there,
-    the_read_budget_has_its_own_429,
-    a_redelivery_needs_an_end_and_a_webhook,
+    reads_require_a_key,
+    reads_require_the_read_scope_and_cancels_the_write_scope,
+    runs_of_other_workspaces_look_unknown,
+    a_run_is_readable_only_as_its_own_kind,
+    an_action_run_is_readable_under_its_action,
+    formats_of_other_workspaces_are_not_found,
+    rate_limited_reads_have_the_read_scope,
+    redelivery_requires_an_ended_run_with_a_webhook,
 }
 
 const READS: [&str; 4] = ["", "/status", "/result", "/events"];
@@ -27,194 +27,186 @@ fn reads(kind: Kind, id: &str) -> Vec<String> {
         .collect()
 }
 
-fn not_found(kind: Kind) -> String {
+fn not_found_code(kind: Kind) -> String {
     format!("{}_run_not_found", kind.name())
 }
 
-async fn reads_need_a_key(mock: Mock) {
-    let anonymous = mock.caller(Host::Developer);
+async fn reads_require_a_key(mock: Mock) {
+    let anonymous = mock.client(Host::Developer);
     for kind in Kind::ALL {
-        let id = started(&mock, kind, "x").await;
+        let id = start_run(&mock, kind, "x").await;
         for path in reads(kind, &id) {
-            anonymous.get(&path).await.refused(401, "unauthorized");
+            anonymous.get_error(&path, 401, "unauthorized").await;
         }
     }
 }
 
-async fn reads_need_the_scope_of_reads_and_cancels_that_of_writes(mock: Mock) {
+async fn reads_require_the_read_scope_and_cancels_the_write_scope(mock: Mock) {
     for (kind, family) in [
         (Kind::Action, "actions"),
         (Kind::Format, "formats"),
         (Kind::Agent, "agent_completions"),
     ] {
-        let id = started(&mock, kind, "x").await;
+        let id = start_run(&mock, kind, "x").await;
         let cancel = format!("{}/cancel", kind.run(&id));
         let of =
             |scope: String| json!({"kind": "developer", "workspace": "ws_demo", "scopes": [scope]});
-        let reader = mock.new_key(of(format!("{family}:read"))).await;
-        let reader = mock.caller(Host::Developer).bearer(&reader);
-        let writer = mock.new_key(of(format!("{family}:write"))).await;
-        let writer = mock.caller(Host::Developer).bearer(&writer);
+        let reader = mock.create_key(of(format!("{family}:read"))).await;
+        let reader = mock.developer_as(&reader);
+        let writer = mock.create_key(of(format!("{family}:write"))).await;
+        let writer = mock.developer_as(&writer);
         reader.get(&kind.run(&id)).await.expect(200);
         reader.get(kind.list()).await.expect(200);
         let error = writer
-            .get(&kind.run(&id))
-            .await
-            .refused(403, "insufficient_scope");
+            .get_error(&kind.run(&id), 403, "insufficient_scope")
+            .await;
         assert_eq!(error["details"]["required_scope"], format!("{family}:read"));
         let error = reader
-            .post_nothing(&cancel)
+            .post_empty(&cancel)
             .await
-            .refused(403, "insufficient_scope");
+            .expect_error(403, "insufficient_scope");
         assert_eq!(
             error["details"]["required_scope"],
             format!("{family}:write")
         );
-        writer.post_nothing(&cancel).await.expect(200);
+        writer.post_empty(&cancel).await.expect(200);
     }
 }
 
-async fn what_is_not_there_and_what_is_anothers_read_the_same(mock: Mock) {
-    let stranger = mock.caller(Host::Developer).bearer("svc_dev_other");
+async fn runs_of_other_workspaces_look_unknown(mock: Mock) {
+    let other_workspace = mock.developer_as("svc_dev_other");
     for kind in Kind::ALL {
-        let id = started(&mock, kind, "x").await;
-        for (unknown, foreign) in reads(kind, "run_none").into_iter().zip(reads(kind, &id)) {
-            let code = not_found(kind);
-            let mut unknown = stranger.get(&unknown).await.refused(404, &code);
-            let mut foreign = stranger.get(&foreign).await.refused(404, &code);
-            for error in [&mut unknown, &mut foreign] {
+        let id = start_run(&mock, kind, "x").await;
+        for (unknown, other_run) in reads(kind, "run_none").into_iter().zip(reads(kind, &id)) {
+            let code = not_found_code(kind);
+            let mut unknown = other_workspace.get_error(&unknown, 404, &code).await;
+            let mut other_run = other_workspace.get_error(&other_run, 404, &code).await;
+            for error in [&mut unknown, &mut other_run] {
                 error.as_object_mut().unwrap().remove("request_id");
-                let said = error
+                let normalized = error
                     .to_string()
                     .replace(&id, "ID")
                     .replace("run_none", "ID");
-                *error = json!(said);
+                *error = json!(normalized);
             }
-            assert_eq!(unknown, foreign);
+            assert_eq!(unknown, other_run);
         }
     }
-    let items = json!({"items": [run_of("x")]});
-    let queue = mock.developer().post(BULK, items).await.expect(202).data();
+    let items = json!({"items": [instruction("x")]});
+    let queue = mock.developer().post_data(BULK, items, 202).await;
     let path = format!("/v1/format-run-queues/{}", text(&queue["queue_id"]));
     for path in [path.as_str(), "/v1/format-run-queues/frq_none"] {
-        stranger
-            .get(path)
-            .await
-            .refused(404, "format_run_queue_not_found");
+        other_workspace
+            .get_error(path, 404, "format_run_queue_not_found")
+            .await;
     }
     mock.developer().get(&path).await.expect(200);
 }
 
-async fn a_run_is_read_under_its_own_kind_alone(mock: Mock) {
+async fn a_run_is_readable_only_as_its_own_kind(mock: Mock) {
     for kind in Kind::ALL {
-        let id = started(&mock, kind, "x").await;
+        let id = start_run(&mock, kind, "x").await;
         for other in Kind::ALL.into_iter().filter(|other| *other != kind) {
             for path in reads(other, &id) {
                 mock.developer()
-                    .get(&path)
-                    .await
-                    .refused(404, &not_found(other));
+                    .get_error(&path, 404, &not_found_code(other))
+                    .await;
             }
         }
     }
 }
 
-async fn a_run_of_an_action_is_read_under_its_action_too(mock: Mock) {
-    let id = started(&mock, Kind::Action, "x").await;
+async fn an_action_run_is_readable_under_its_action(mock: Mock) {
+    let id = start_run(&mock, Kind::Action, "x").await;
     let developer = mock.developer();
-    let read = developer
-        .get(&Kind::Action.run(&id))
-        .await
-        .expect(200)
-        .data();
+    let read = developer.get_data(&Kind::Action.run(&id)).await;
     let alias = developer
-        .get(&format!("/v1/actions/act_daily/runs/{id}"))
-        .await
-        .expect(200)
-        .data();
+        .get_data(&format!("/v1/actions/act_daily/runs/{id}"))
+        .await;
     assert_eq!(alias["run_id"], read["run_id"]);
     assert_eq!(alias["status"], read["status"]);
-    let elsewhere = format!("/v1/actions/act_no_trigger/runs/{id}");
+    let other_action = format!("/v1/actions/act_no_trigger/runs/{id}");
     developer
-        .get(&elsewhere)
-        .await
-        .refused(404, "action_run_not_found");
+        .get_error(&other_action, 404, "action_run_not_found")
+        .await;
     developer
-        .get("/v1/actions/act_none")
-        .await
-        .refused(404, "action_not_found");
+        .get_error("/v1/actions/act_none", 404, "action_not_found")
+        .await;
     developer
-        .get("/v1/actions/act_none/runs")
-        .await
-        .refused(404, "action_not_found");
+        .get_error("/v1/actions/act_none/runs", 404, "action_not_found")
+        .await;
 }
 
-async fn formats_that_are_not_ones_own_are_not_there(mock: Mock) {
+async fn formats_of_other_workspaces_are_not_found(mock: Mock) {
     for path in [
         "fmt_none",
         "fmt_archived",
         "fmt_team",
         "demo/none",
-        "nobody/teaser",
+        "unknown/teaser",
     ] {
         for end in ["", "/runs"] {
-            let answer = mock
-                .developer()
-                .get(&format!("/v1/formats/{path}{end}"))
+            mock.developer()
+                .get_error(&format!("/v1/formats/{path}{end}"), 404, "format_not_found")
                 .await;
-            answer.refused(404, "format_not_found");
         }
     }
-    let stranger = mock.caller(Host::Developer).bearer("svc_dev_other");
-    stranger
-        .get("/v1/formats/fmt_demo")
-        .await
-        .refused(404, "format_not_found");
-    stranger
-        .get("/v1/formats/demo/teaser")
-        .await
-        .refused(404, "format_not_found");
-    stranger
+    let other_workspace = mock.developer_as("svc_dev_other");
+    other_workspace
+        .get_error("/v1/formats/fmt_demo", 404, "format_not_found")
+        .await;
+    other_workspace
+        .get_error("/v1/formats/demo/teaser", 404, "format_not_found")
+        .await;
+    other_workspace
         .get("/v1/formats/studio/storyboard")
         .await
         .expect(200);
-    let team = mock.caller(Host::Developer).bearer("svc_team_demo");
+    let team = mock.developer_as("svc_team_demo");
     team.get("/v1/formats/fmt_team").await.expect(200);
 }
 
-async fn the_read_budget_has_its_own_429(mock: Mock) {
-    let id = started(&mock, Kind::Format, "x").await;
+async fn rate_limited_reads_have_the_read_scope(mock: Mock) {
+    let id = start_run(&mock, Kind::Format, "x").await;
     for path in reads(Kind::Format, &id) {
-        mock.fault(json!({"surface": "developer", "kind": "status_429"}))
+        mock.add_fault(json!({"surface": "developer", "kind": "status_429"}))
             .await;
-        let answer = mock.developer().get(&path).await;
-        answer.number("retry-after");
-        let error = answer.refused(429, "rate_limited");
+        let response = mock.developer().get(&path).await;
+        response.int_header("retry-after");
+        let error = response.expect_error(429, "rate_limited");
         assert_eq!(error["details"]["scope"], "read");
     }
 }
 
-async fn a_redelivery_needs_an_end_and_a_webhook(mock: Mock) {
+async fn redelivery_requires_an_ended_run_with_a_webhook(mock: Mock) {
     let developer = mock.developer();
     let redeliver = |id: &str| format!("{}/webhook/redeliver", Kind::Format.run(id));
     developer
-        .post_nothing(&redeliver("run_none"))
+        .post_empty(&redeliver("run_none"))
         .await
-        .refused(404, "format_run_not_found");
-    let plain = started(&mock, Kind::Format, "x").await;
-    let told = super::with(
-        run_of("x"),
+        .expect_error(404, "format_run_not_found");
+    let without_webhook = start_run(&mock, Kind::Format, "x").await;
+    let with_webhook = with(
+        instruction("x"),
         json!({"webhook_url": "https://hooks.example.com/svc"}),
     );
-    let told = start(&developer, super::RUNS, told).await;
+    let with_webhook = start(&developer, RUNS, with_webhook).await;
     developer
-        .post_nothing(&redeliver(&told))
+        .post_empty(&redeliver(&with_webhook))
         .await
-        .refused(409, "run_not_terminal");
-    mock.advance(10).await;
+        .expect_error(409, "run_not_terminal");
+    mock.advance(9).await;
     developer
-        .post_nothing(&redeliver(&plain))
+        .post_empty(&redeliver(&with_webhook))
         .await
-        .refused(409, "webhook_not_configured");
-    developer.post_nothing(&redeliver(&told)).await.expect(202);
+        .expect_error(409, "run_not_terminal");
+    mock.advance(1).await;
+    developer
+        .post_empty(&redeliver(&without_webhook))
+        .await
+        .expect_error(409, "webhook_not_configured");
+    developer
+        .post_empty(&redeliver(&with_webhook))
+        .await
+        .expect(202);
 }

@@ -1,31 +1,30 @@
-//! `output_schema`: what is outside of the subset is named, and what is inside of it is filled.
+//! Validation of `output_schema` and generation of matching outputs.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use svc_tests::{Mock, on_every_face};
 
-use super::{BULK, Kind, MEDIA, RUNS, nothing_happened, receipt, run_of, start, with};
+use super::{BULK, Kind, MEDIA_RUNS, RUNS, assert_no_runs, instruction, receipt, start, with};
 use crate::fixtures::{schema_cases, violations};
 
 on_every_face! {
-    each_schema_of_the_table_is_judged: plan("scale"),
-    a_hostile_schema_is_refused_whole,
-    an_output_fits_its_schema,
-    a_schema_of_an_item_is_judged,
+    schemas_of_the_table_are_validated: plan("scale"),
+    extreme_schemas_are_rejected,
+    the_output_matches_its_schema,
+    item_schemas_are_validated,
 }
 
-async fn each_schema_of_the_table_is_judged(mock: Mock) {
+async fn schemas_of_the_table_are_validated(mock: Mock) {
     for case in schema_cases().iter().filter(|case| case.is_for_the_wire) {
-        let body = with(run_of("x"), json!({"output_schema": case.schema}));
-        let answer = mock.developer().post(RUNS, body).await;
+        let body = with(instruction("x"), json!({"output_schema": case.schema}));
+        let response = mock.developer().post(RUNS, body).await;
         if case.is_valid {
-            assert_eq!(answer.status(), 202, "{}: {answer:?}", case.name);
+            response.expect(202);
             continue;
         }
         let name = &case.name;
-        assert_eq!(answer.status(), 400, "{name}: {answer:?}");
-        let error = answer.refused(400, "output_schema_invalid");
+        let error = response.expect_error(400, "output_schema_invalid");
         let list = &error["details"]["violations"];
-        let has_message = |item: &serde_json::Value| item["message"].is_string();
+        let has_message = |item: &Value| item["message"].is_string();
         assert!(
             list.as_array().unwrap().iter().all(has_message),
             "{name}: {list}"
@@ -34,21 +33,21 @@ async fn each_schema_of_the_table_is_judged(mock: Mock) {
     }
 }
 
-async fn a_hostile_schema_is_refused_whole(mock: Mock) {
+async fn extreme_schemas_are_rejected(mock: Mock) {
     for case in schema_cases().iter().filter(|case| !case.is_for_the_wire) {
         if case.schema.is_null() {
             continue;
         }
-        let body = with(run_of("x"), json!({"output_schema": case.schema}));
-        let answer = mock.developer().post(RUNS, body).await.expect(400);
-        let code = answer.code();
-        let told = ["output_schema_invalid", "invalid_request"].contains(&code.as_str());
-        assert!(told, "{}: {code}", case.name);
+        let body = with(instruction("x"), json!({"output_schema": case.schema}));
+        let response = mock.developer().post(RUNS, body).await.expect(400);
+        let code = response.code();
+        let is_expected = ["output_schema_invalid", "invalid_request"].contains(&code.as_str());
+        assert!(is_expected, "{}: {code}", case.name);
     }
-    nothing_happened(&mock).await;
+    assert_no_runs(&mock).await;
 }
 
-async fn an_output_fits_its_schema(mock: Mock) {
+async fn the_output_matches_its_schema(mock: Mock) {
     let schema = json!({
         "type": "object",
         "properties": {
@@ -64,8 +63,8 @@ async fn an_output_fits_its_schema(mock: Mock) {
         "required": ["hero", "title", "tone", "count", "ratio", "done", "shots", "kind"],
         "additionalProperties": false,
     });
-    let body = with(run_of("x"), json!({"output_schema": schema}));
-    let id = start(&mock.developer(), &format!("{MEDIA}/runs"), body).await;
+    let body = with(instruction("x"), json!({"output_schema": schema}));
+    let id = start(&mock.developer(), MEDIA_RUNS, body).await;
     mock.advance(10).await;
     let receipt = receipt(&mock, Kind::Format, &id).await;
     assert_eq!(receipt["status"], "completed", "{receipt}");
@@ -88,27 +87,22 @@ async fn an_output_fits_its_schema(mock: Mock) {
     );
     assert!(output["ratio"].as_f64().unwrap() >= 0.5, "{output}");
     let shots = output["shots"].as_array().unwrap();
-    assert!((2..=4).contains(&shots.len()) && shots.iter().all(serde_json::Value::is_string));
+    assert!((2..=4).contains(&shots.len()) && shots.iter().all(Value::is_string));
     assert_eq!(output["kind"], "teaser");
-    assert_eq!(
-        output.as_object().unwrap().len(),
-        8,
-        "nothing beside: {output}"
-    );
+    assert_eq!(output.as_object().unwrap().len(), 8, "{output}");
 }
 
-async fn a_schema_of_an_item_is_judged(mock: Mock) {
+async fn item_schemas_are_validated(mock: Mock) {
     let bad = with(
-        run_of("x"),
+        instruction("x"),
         json!({"output_schema": {"type": "object", "title": "T"}}),
     );
-    let body = json!({"items": [run_of("x"), bad]});
+    let body = json!({"items": [instruction("x"), bad]});
     let error = mock
         .developer()
-        .post(BULK, body)
-        .await
-        .refused(400, "output_schema_invalid");
+        .post_error(BULK, body, 400, "output_schema_invalid")
+        .await;
     assert_eq!(error["details"]["index"], 1);
     assert_eq!(error["details"]["violations"][0]["path"], "/title");
-    nothing_happened(&mock).await;
+    assert_no_runs(&mock).await;
 }

@@ -1,48 +1,51 @@
-//! Runs, queues and secrets are part of the state: what is restored goes on as it would have.
+//! Runs, queues and secrets in saved states.
 
 use serde_json::{Value, json};
-use svc_tests::{Mock, on_every_face};
+use svc_tests::{Mock, Setup, on_every_face};
 
-use super::{BULK, Kind, RUNS, booked, receipt, run_of, start, started, text, with};
+use super::{
+    BULK, Kind, RUNS, assert_no_runs, instruction, ledger_total, receipt, start_demo, start_run,
+    text, with,
+};
 
 on_every_face! {
-    what_is_restored_goes_on_as_it_would_have,
-    a_reset_leaves_no_run,
-    mocks_of_one_seed_tell_the_same_of_their_runs,
+    runs_continue_after_a_restore,
+    reset_removes_all_runs,
+    the_same_seed_gives_the_same_runs,
 }
 
 const HOOK: &str = "https://hooks.example.com/svc";
 
-/// Runs of each kind at different points of their lives, a queue, a rotated secret.
-async fn a_busy_hour(mock: &Mock) -> (Vec<(Kind, String)>, String) {
+/// Starts runs of each kind and a queue, and rotates the secret.
+async fn populate(mock: &Mock) -> (Vec<(Kind, String)>, String) {
     let mut runs = Vec::new();
     for kind in Kind::ALL {
-        runs.push((kind, started(mock, kind, "[mock:cost=1.5]").await));
+        runs.push((kind, start_run(mock, kind, "[mock:cost=1.5]").await));
         mock.advance(3).await;
     }
-    let told = with(run_of("[mock:cost=0.5]"), json!({"webhook_url": HOOK}));
-    runs.push((Kind::Format, start(&mock.developer(), RUNS, told).await));
+    let with_webhook = with(instruction("[mock:cost=0.5]"), json!({"webhook_url": HOOK}));
+    runs.push((Kind::Format, start_demo(mock, with_webhook).await));
     runs.push((
         Kind::Format,
-        started(mock, Kind::Format, "[mock:fail=mcp_unavailable]").await,
+        start_run(mock, Kind::Format, "[mock:fail=mcp_unavailable]").await,
     ));
     let items: Vec<_> = (3..9)
-        .map(|n| run_of(&format!("[mock:seconds={n}]")))
+        .map(|n| instruction(&format!("[mock:seconds={n}]")))
         .collect();
     let body = json!({"items": items, "concurrency": 2});
-    let queue = mock.developer().post(BULK, body).await.expect(202).data();
+    let queue = mock.developer().post_data(BULK, body, 202).await;
     let rotate = "/v1/webhooks/signing-secret/rotate";
-    mock.developer().post_nothing(rotate).await.expect(200);
+    mock.developer().post_empty(rotate).await.expect(200);
     mock.advance(2).await;
     (runs, text(&queue["queue_id"]))
 }
 
-/// All that can be seen of it.
-async fn seen(mock: &Mock, runs: &[(Kind, String)], queue: &str) -> Vec<Value> {
-    let mut seen = Vec::new();
+/// Returns everything that the API shows of the runs and the queue.
+async fn observe(mock: &Mock, runs: &[(Kind, String)], queue: &str) -> Vec<Value> {
+    let mut values = Vec::new();
     for (kind, id) in runs {
-        seen.push(receipt(mock, *kind, id).await);
-        seen.push(json!(booked(&mock.developer(), "capture", id).await));
+        values.push(receipt(mock, *kind, id).await);
+        values.push(json!(ledger_total(&mock.developer(), "capture", id).await));
     }
     let path = format!("/v1/format-run-queues/{queue}");
     for path in [
@@ -51,75 +54,69 @@ async fn seen(mock: &Mock, runs: &[(Kind, String)], queue: &str) -> Vec<Value> {
         "/v1/webhooks/signing-secret",
         "/v1/balance",
     ] {
-        seen.push(mock.developer().get(path).await.expect(200).data());
+        values.push(mock.developer().get_data(path).await);
     }
-    // Each read has a request id of its own.
-    for value in &mut seen {
+    // The request id differs between reads.
+    for value in &mut values {
         if let Some(fields) = value.as_object_mut() {
             fields.remove("request_id");
         }
     }
-    seen
+    values
 }
 
-async fn what_is_restored_goes_on_as_it_would_have(mock: Mock) {
-    let (runs, queue) = a_busy_hour(&mock).await;
-    let state = mock.control().get("/state").await.expect(200).json();
+async fn runs_continue_after_a_restore(mock: Mock) {
+    let (runs, queue) = populate(&mock).await;
+    let state = mock.state().await;
     let mut first = Vec::new();
     for _ in 0..12 {
-        first.push(seen(&mock, &runs, &queue).await);
+        first.push(observe(&mock, &runs, &queue).await);
         mock.advance(3).await;
     }
-    let fresh = mock.another(svc_tests::Setup::default()).await;
-    for place in [&mock, &fresh] {
-        let put = bytes::Bytes::from(state.to_string());
-        let answer = place
-            .control()
-            .send("PUT", "/state", Some("application/json"), put)
-            .await;
-        assert!(answer.status() < 300, "{answer:?}");
+    let second_mock = mock.start_another(Setup::default()).await;
+    for target in [&mock, &second_mock] {
+        target.put_state(&state).await.expect_success();
     }
     for step in &first {
-        assert_eq!(&seen(&mock, &runs, &queue).await, step);
+        assert_eq!(&observe(&mock, &runs, &queue).await, step);
         mock.advance(3).await;
     }
     for (kind, id) in &runs {
-        let read = receipt(&fresh, *kind, id).await;
+        let read = receipt(&second_mock, *kind, id).await;
         assert_eq!(read["run_id"], *id.as_str());
     }
 }
 
-async fn a_reset_leaves_no_run(mock: Mock) {
-    let (runs, queue) = a_busy_hour(&mock).await;
-    mock.control().post_nothing("/reset").await;
+async fn reset_removes_all_runs(mock: Mock) {
+    let (runs, queue) = populate(&mock).await;
+    mock.control().post_empty("/reset").await;
     for (kind, id) in &runs {
         mock.developer().get(&kind.run(id)).await.expect(404);
     }
     let path = format!("/v1/format-run-queues/{queue}");
     mock.developer()
-        .get(&path)
-        .await
-        .refused(404, "format_run_queue_not_found");
-    super::nothing_happened(&mock).await;
+        .get_error(&path, 404, "format_run_queue_not_found")
+        .await;
+    assert_no_runs(&mock).await;
 }
 
-async fn mocks_of_one_seed_tell_the_same_of_their_runs(mock: Mock) {
-    let twin = mock.another(svc_tests::Setup::default()).await;
-    let (runs, queue) = a_busy_hour(&mock).await;
-    let (twins, other) = a_busy_hour(&twin).await;
+async fn the_same_seed_gives_the_same_runs(mock: Mock) {
+    let second_mock = mock.start_another(Setup::default()).await;
+    let (runs, queue) = populate(&mock).await;
+    let (twins, other) = populate(&second_mock).await;
     assert_eq!((&runs, &queue), (&twins, &other));
     for _ in 0..5 {
         let (mut one, mut two) = (
-            seen(&mock, &runs, &queue).await,
-            seen(&twin, &runs, &queue).await,
+            observe(&mock, &runs, &queue).await,
+            observe(&second_mock, &runs, &queue).await,
         );
         for value in one.iter_mut().chain(&mut two) {
-            // The hosts' ports differ.
+            // The ports of the hosts differ.
             *value = json!(without_hosts(&value.to_string()));
         }
         assert_eq!(one, two);
         mock.advance(4).await;
-        twin.advance(4).await;
+        second_mock.advance(4).await;
     }
 }
 

@@ -1,40 +1,49 @@
-//! Webhooks, as a receiver sees them.
+//! Webhooks: events, attempts, signatures and redelivery.
 
 mod attempts;
-mod events;
+mod job_events;
 mod redelivery;
 mod run_events;
 mod secrets;
 mod test_deliveries;
 
 use serde_json::{Value, json};
-use svc_tests::{Caller, Mock, Receiver};
+use svc_tests::{Client, Mock, Receiver};
 
-use super::{VIDEO, submit, text, video, video_of, with};
+use super::{VIDEO, submit, text, video, video_with_prompt, with};
 
 const HOOK: &str = "https://hooks.example.com/svc?tenant=7";
 const SECRET: &str = "/v1/webhooks/signing-secret";
 const ROTATE: &str = "/v1/webhooks/signing-secret/rotate";
 const TEST: &str = "/v1/webhooks/test-deliveries";
 
-/// The most attempts that there are.
+/// The maximum number of automatic attempts.
 const ATTEMPTS: usize = 10;
 
-/// Submits a video of those words whose end is told, and gives the job's id.
-async fn told_video(mock: &Mock, words: &str) -> String {
+/// Submits a video with a webhook and returns the job's id.
+async fn submit_video_with_webhook(mock: &Mock, prompt: &str) -> String {
     let hook = json!({"mode": "webhook", "webhook_url": HOOK});
-    submit(&mock.open(), VIDEO, with(video_of(words), hook)).await
+    submit(&mock.open(), VIDEO, with(video_with_prompt(prompt), hook)).await
 }
 
-/// The secret of the caller's workspace.
-async fn secret_of(caller: &Caller) -> String {
-    text(&caller.get(SECRET).await.expect(200).data()["secret"])
+/// Submits a video with a webhook, advances the clock to the end of the job, waits for `outcomes`
+/// outcomes of attempts, and returns the job's id.
+async fn complete_video_with_webhook(mock: &Mock, outcomes: usize) -> String {
+    let id = submit_video_with_webhook(mock, "a red fox").await;
+    mock.advance(8).await;
+    wait_for_outcomes(mock, outcomes).await;
+    id
 }
 
-/// Waits until so many attempts have an outcome in the mock's own list.
+/// Returns the signing secret of the client's workspace.
+async fn secret_of(client: &Client) -> String {
+    text(&client.get_data(SECRET).await["secret"])
+}
+
+/// Waits until `count` attempts have an outcome in the mock's list of deliveries.
 ///
-/// A receiver has answered before the sender has heard it, and only then is the next one planned.
-async fn settled(mock: &Mock, count: usize) -> Vec<Value> {
+/// The mock schedules the next attempt only after it has received the response to the last one.
+async fn wait_for_outcomes(mock: &Mock, count: usize) -> Vec<Value> {
     let has_outcome =
         |attempt: &&Value| !attempt["status"].is_null() || !attempt["error"].is_null();
     let mut attempts = Vec::new();
@@ -45,19 +54,26 @@ async fn settled(mock: &Mock, count: usize) -> Vec<Value> {
         }
         tokio::time::sleep(std::time::Duration::from_millis(2)).await;
     }
-    panic!("{count} attempts do not come: {attempts:?}");
+    panic!("expected {count} attempts: {attempts:?}");
 }
 
-/// Moves the clock by an hour at a time, the longest wait between two attempts, until so many have
-/// arrived.
-async fn attempts_until(mock: &Mock, receiver: &Receiver, count: usize) {
+/// Advances the clock by an hour at a time, the longest delay between two attempts, until the
+/// receiver has `count` deliveries.
+async fn advance_until_attempts(mock: &Mock, receiver: &Receiver, count: usize) {
     for _ in 0..4 * count {
-        let before = receiver.arrived().len();
+        let before = receiver.deliveries().len();
         if before >= count {
             break;
         }
         mock.advance(3_600).await;
-        settled(mock, before + 1).await;
+        wait_for_outcomes(mock, before + 1).await;
     }
-    assert_eq!(receiver.arrived().len(), count);
+    assert_eq!(receiver.deliveries().len(), count);
+    wait_for_outcomes(mock, count).await;
+}
+
+/// Asserts that the receiver gets no delivery after the first `count`.
+async fn assert_no_more_attempts(mock: &Mock, receiver: &Receiver, count: usize) {
+    mock.advance(1_000_000).await;
+    receiver.wait_for(count).await;
 }

@@ -1,99 +1,77 @@
-//! Redelivery: the real event once more, with a fresh signature, outside of the automatic attempts.
+//! Redelivery of job events.
 
-use svc_tests::{Mock, Receiver, Reply, on_every_face, on_every_face_that_sends};
+use svc_tests::{Mock, Receiver, Reply, Response, on_every_face, on_every_socket_face};
 
-use super::{ATTEMPTS, VIDEO, attempts_until, secret_of, settled, submit, told_video, video};
+use super::{
+    ATTEMPTS, VIDEO, advance_until_attempts, assert_no_more_attempts, complete_video_with_webhook,
+    secret_of, submit, submit_video_with_webhook, video, wait_for_outcomes,
+};
 
 on_every_face! {
-    a_job_without_a_webhook_has_nothing_to_redeliver,
-    a_job_in_flight_has_nothing_to_redeliver,
-    an_unknown_job_has_nothing_to_redeliver,
+    redelivery_requires_an_ended_job_with_a_webhook,
 }
 
-on_every_face_that_sends! {
-    the_same_event_is_sent_again_with_a_fresh_signature,
-    it_works_after_the_attempts_are_exhausted_and_uses_none_of_them,
-    it_uses_up_no_automatic_attempt,
+on_every_socket_face! {
+    redelivery_sends_the_event_with_a_new_signature,
+    redelivery_works_after_the_last_attempt,
+    redelivery_does_not_count_as_an_attempt,
 }
 
-async fn redeliver(mock: &Mock, id: &str) -> svc_tests::Answer {
+async fn redeliver(mock: &Mock, id: &str) -> Response {
     let path = format!("/v1/jobs/{id}/webhook/redeliver");
-    mock.developer().post_nothing(&path).await
+    mock.developer().post_empty(&path).await
 }
 
-async fn a_job_without_a_webhook_has_nothing_to_redeliver(mock: Mock) {
-    let id = submit(&mock.open(), VIDEO, video()).await;
-    mock.advance(8).await;
-    redeliver(&mock, &id)
-        .await
-        .refused(409, "webhook_not_configured");
-}
-
-async fn a_job_in_flight_has_nothing_to_redeliver(mock: Mock) {
-    let id = told_video(&mock, "a red fox").await;
-    for _ in 0..2 {
-        redeliver(&mock, &id).await.refused(409, "job_not_terminal");
-        mock.advance(3).await;
+async fn redelivery_requires_an_ended_job_with_a_webhook(mock: Mock) {
+    let response = redeliver(&mock, "job_none").await;
+    response.expect_error(404, "job_not_found");
+    let without_webhook = submit(&mock.open(), VIDEO, video()).await;
+    let with_webhook = submit_video_with_webhook(&mock, "a red fox").await;
+    for step in [0, 3] {
+        mock.advance(step).await;
+        let response = redeliver(&mock, &with_webhook).await;
+        response.expect_error(409, "job_not_terminal");
     }
+    mock.advance(5).await;
+    let response = redeliver(&mock, &without_webhook).await;
+    response.expect_error(409, "webhook_not_configured");
 }
 
-async fn an_unknown_job_has_nothing_to_redeliver(mock: Mock) {
-    redeliver(&mock, "job_none")
-        .await
-        .refused(404, "job_not_found");
-}
-
-async fn the_same_event_is_sent_again_with_a_fresh_signature(mock: Mock, receiver: Receiver) {
-    let id = told_video(&mock, "[mock:fail]").await;
+async fn redelivery_sends_the_event_with_a_new_signature(mock: Mock, receiver: Receiver) {
+    let id = submit_video_with_webhook(&mock, "[mock:fail]").await;
     mock.advance(8).await;
-    settled(&mock, 1).await;
+    wait_for_outcomes(&mock, 1).await;
     mock.advance(500).await;
-    let answer = redeliver(&mock, &id).await;
-    assert!((200..300).contains(&answer.status()), "{answer:?}");
+    redeliver(&mock, &id).await.expect_success();
     mock.advance(0).await;
-    let arrived = receiver.expect(2).await;
-    assert_eq!(
-        arrived[1].json(),
-        arrived[0].json(),
-        "the real event, as it was"
-    );
-    assert_eq!(arrived[1].path(), arrived[0].path());
-    assert_eq!(arrived[1].timestamp(), arrived[0].timestamp() + 500);
+    let deliveries = receiver.wait_for(2).await;
+    assert_eq!(deliveries[1].json(), deliveries[0].json());
+    assert_eq!(deliveries[1].path(), deliveries[0].path());
+    assert_eq!(deliveries[1].timestamp(), deliveries[0].timestamp() + 500);
     let secret = secret_of(&mock.developer()).await;
-    arrived[1].is_signed_with(&[&secret]);
+    deliveries[1].assert_signed_with(&[&secret]);
 }
 
-async fn it_works_after_the_attempts_are_exhausted_and_uses_none_of_them(
-    mock: Mock,
-    receiver: Receiver,
-) {
-    receiver.answers([Reply::Status(500)]);
-    let id = told_video(&mock, "a red fox").await;
-    mock.advance(8).await;
-    settled(&mock, 1).await;
-    attempts_until(&mock, &receiver, ATTEMPTS).await;
-    settled(&mock, ATTEMPTS).await;
+async fn redelivery_works_after_the_last_attempt(mock: Mock, receiver: Receiver) {
+    receiver.set_replies([Reply::Status(500)]);
+    let id = complete_video_with_webhook(&mock, 1).await;
+    advance_until_attempts(&mock, &receiver, ATTEMPTS).await;
     for extra in 1..=3 {
         redeliver(&mock, &id).await.expect(202);
         mock.advance(0).await;
-        receiver.expect(ATTEMPTS + extra).await;
-        settled(&mock, ATTEMPTS + extra).await;
-        mock.advance(1_000_000).await;
-        receiver.expect(ATTEMPTS + extra).await;
+        receiver.wait_for(ATTEMPTS + extra).await;
+        wait_for_outcomes(&mock, ATTEMPTS + extra).await;
+        assert_no_more_attempts(&mock, &receiver, ATTEMPTS + extra).await;
     }
 }
 
-async fn it_uses_up_no_automatic_attempt(mock: Mock, receiver: Receiver) {
-    receiver.answers([Reply::Status(500)]);
-    let id = told_video(&mock, "a red fox").await;
-    mock.advance(8).await;
-    settled(&mock, 1).await;
+async fn redelivery_does_not_count_as_an_attempt(mock: Mock, receiver: Receiver) {
+    receiver.set_replies([Reply::Status(500)]);
+    let id = complete_video_with_webhook(&mock, 1).await;
     redeliver(&mock, &id).await.expect(202);
     mock.advance(0).await;
-    receiver.expect(2).await;
-    settled(&mock, 2).await;
-    attempts_until(&mock, &receiver, ATTEMPTS + 1).await;
-    settled(&mock, ATTEMPTS + 1).await;
-    mock.advance(1_000_000).await;
-    receiver.expect(ATTEMPTS + 1).await;
+    receiver.wait_for(2).await;
+    wait_for_outcomes(&mock, 2).await;
+    advance_until_attempts(&mock, &receiver, ATTEMPTS + 1).await;
+    assert_no_more_attempts(&mock, &receiver, ATTEMPTS + 1).await;
 }

@@ -1,31 +1,33 @@
-//! The signing secret: read, rotated, and for a day after that the older one signs, too.
+//! Signing secrets and their rotation.
 
 use serde_json::Value;
-use svc_tests::{Host, Mock, Receiver, fingerprint, on_every_face, on_every_face_that_sends};
+use svc_tests::{
+    Delivery, Mock, Receiver, Reply, fingerprint, on_every_face, on_every_socket_face,
+};
 
-use super::{ROTATE, SECRET, secret_of, text, told_video};
+use super::{ROTATE, SECRET, secret_of, submit_video_with_webhook, text, wait_for_outcomes};
 
 on_every_face! {
-    a_secret_is_read_with_its_fingerprint,
-    a_rotation_makes_a_new_one_and_says_until_when_the_older_is_good,
-    each_workspace_has_its_own,
-    a_reset_brings_back_the_first_secret,
+    the_secret_has_its_fingerprint,
+    rotation_returns_a_new_secret_and_the_expiry_of_the_previous_one,
+    each_workspace_has_its_own_secret,
+    reset_restores_the_first_secret,
 }
 
-on_every_face_that_sends! {
-    both_secrets_sign_for_a_day_newest_first,
-    a_second_rotation_retires_the_secret_before_the_last_at_once,
-    a_retry_is_signed_with_what_is_good_at_its_time,
+on_every_socket_face! {
+    both_secrets_sign_for_a_day_after_a_rotation,
+    a_second_rotation_retires_the_oldest_secret,
+    a_retry_assert_signed_with_what_is_good_at_its_time,
 }
 
 async fn rotate(mock: &Mock) -> Value {
-    let answer = mock.developer().post_nothing(ROTATE).await;
-    assert!([200, 201].contains(&answer.status()), "{answer:?}");
-    answer.data()
+    let response = mock.developer().post_empty(ROTATE).await;
+    assert!([200, 201].contains(&response.status()), "{response:?}");
+    response.data()
 }
 
-async fn a_secret_is_read_with_its_fingerprint(mock: Mock) {
-    let first = mock.developer().get(SECRET).await.expect(200).data();
+async fn the_secret_has_its_fingerprint(mock: Mock) {
+    let first = mock.developer().get_data(SECRET).await;
     let secret = text(&first["secret"]);
     assert!(secret.len() >= 16, "{} characters", secret.len());
     assert_eq!(first["fingerprint"], fingerprint(&secret));
@@ -33,33 +35,32 @@ async fn a_secret_is_read_with_its_fingerprint(mock: Mock) {
         first["rotation"]["previous_valid_until"].is_null(),
         "{first}"
     );
-    assert_eq!(mock.developer().get(SECRET).await.expect(200).data(), first);
+    assert_eq!(mock.developer().get_data(SECRET).await, first);
 }
 
-async fn a_rotation_makes_a_new_one_and_says_until_when_the_older_is_good(mock: Mock) {
+async fn rotation_returns_a_new_secret_and_the_expiry_of_the_previous_one(mock: Mock) {
     let before = secret_of(&mock.developer()).await;
     let rotated = rotate(&mock).await;
     let secret = text(&rotated["secret"]);
     assert_ne!(secret, before);
     assert_eq!(rotated["fingerprint"], fingerprint(&secret));
     let until = text(&rotated["rotation"]["previous_valid_until"]);
-    // The clock started at 2027-01-15T08:00:00Z.
+    // The clock starts at 2027-01-15T08:00:00Z.
     assert!(until.starts_with("2027-01-16T08:00:00"), "{until}");
-    let read = mock.developer().get(SECRET).await.expect(200).data();
+    let read = mock.developer().get_data(SECRET).await;
     assert_eq!(read["secret"], rotated["secret"]);
     assert_eq!(
         read["rotation"]["previous_valid_until"],
         rotated["rotation"]["previous_valid_until"]
     );
     mock.advance(86_401).await;
-    let read = mock.developer().get(SECRET).await.expect(200).data();
+    let read = mock.developer().get_data(SECRET).await;
     assert!(read["rotation"]["previous_valid_until"].is_null(), "{read}");
     assert_eq!(read["secret"], rotated["secret"]);
 }
 
-async fn each_workspace_has_its_own(mock: Mock) {
-    let others =
-        ["svc_dev_other", "svc_team_demo"].map(|key| mock.caller(Host::Developer).bearer(key));
+async fn each_workspace_has_its_own_secret(mock: Mock) {
+    let others = ["svc_dev_other", "svc_team_demo"].map(|key| mock.developer_as(key));
     let before = [secret_of(&others[0]).await, secret_of(&others[1]).await];
     let ours = secret_of(&mock.developer()).await;
     assert_ne!(before[0], before[1]);
@@ -71,56 +72,63 @@ async fn each_workspace_has_its_own(mock: Mock) {
     );
 }
 
-async fn a_reset_brings_back_the_first_secret(mock: Mock) {
+async fn reset_restores_the_first_secret(mock: Mock) {
     let before = secret_of(&mock.developer()).await;
     rotate(&mock).await;
-    mock.control().post_nothing("/reset").await;
+    mock.control().post_empty("/reset").await;
     assert_eq!(secret_of(&mock.developer()).await, before);
 }
 
-async fn told(mock: &Mock, receiver: &Receiver) -> svc_tests::Delivery {
-    let before = receiver.arrived().len();
-    told_video(mock, "a red fox").await;
+async fn next_delivery(mock: &Mock, receiver: &Receiver) -> Delivery {
+    let before = receiver.deliveries().len();
+    submit_video_with_webhook(mock, "a red fox").await;
     mock.advance(8).await;
-    receiver.expect(before + 1).await.pop().unwrap()
+    receiver.wait_for(before + 1).await.pop().unwrap()
 }
 
-async fn both_secrets_sign_for_a_day_newest_first(mock: Mock, receiver: Receiver) {
+async fn both_secrets_sign_for_a_day_after_a_rotation(mock: Mock, receiver: Receiver) {
     let old = secret_of(&mock.developer()).await;
-    told(&mock, &receiver).await.is_signed_with(&[&old]);
+    next_delivery(&mock, &receiver)
+        .await
+        .assert_signed_with(&[&old]);
     let new = text(&rotate(&mock).await["secret"]);
-    told(&mock, &receiver).await.is_signed_with(&[&new, &old]);
+    next_delivery(&mock, &receiver)
+        .await
+        .assert_signed_with(&[&new, &old]);
     mock.advance(86_400 - 8 - 9).await;
-    told(&mock, &receiver).await.is_signed_with(&[&new, &old]);
-    told(&mock, &receiver).await.is_signed_with(&[&new]);
+    next_delivery(&mock, &receiver)
+        .await
+        .assert_signed_with(&[&new, &old]);
+    next_delivery(&mock, &receiver)
+        .await
+        .assert_signed_with(&[&new]);
 }
 
-async fn a_second_rotation_retires_the_secret_before_the_last_at_once(
-    mock: Mock,
-    receiver: Receiver,
-) {
+async fn a_second_rotation_retires_the_oldest_secret(mock: Mock, receiver: Receiver) {
     let second = text(&rotate(&mock).await["secret"]);
     mock.advance(3_600).await;
     let third = text(&rotate(&mock).await["secret"]);
-    told(&mock, &receiver)
+    next_delivery(&mock, &receiver)
         .await
-        .is_signed_with(&[&third, &second]);
+        .assert_signed_with(&[&third, &second]);
     mock.advance(86_400 - 3_600).await;
-    told(&mock, &receiver)
+    next_delivery(&mock, &receiver)
         .await
-        .is_signed_with(&[&third, &second]);
+        .assert_signed_with(&[&third, &second]);
     mock.advance(3_600).await;
-    told(&mock, &receiver).await.is_signed_with(&[&third]);
+    next_delivery(&mock, &receiver)
+        .await
+        .assert_signed_with(&[&third]);
 }
 
-async fn a_retry_is_signed_with_what_is_good_at_its_time(mock: Mock, receiver: Receiver) {
-    use svc_tests::Reply;
-
-    receiver.answers([Reply::Status(500), Reply::Status(204)]);
+async fn a_retry_assert_signed_with_what_is_good_at_its_time(mock: Mock, receiver: Receiver) {
+    receiver.set_replies([Reply::Status(500), Reply::Status(204)]);
     let old = secret_of(&mock.developer()).await;
-    told(&mock, &receiver).await.is_signed_with(&[&old]);
-    super::settled(&mock, 1).await;
+    next_delivery(&mock, &receiver)
+        .await
+        .assert_signed_with(&[&old]);
+    wait_for_outcomes(&mock, 1).await;
     let new = text(&rotate(&mock).await["secret"]);
     mock.advance(30).await;
-    receiver.expect(2).await[1].is_signed_with(&[&new, &old]);
+    receiver.wait_for(2).await[1].assert_signed_with(&[&new, &old]);
 }

@@ -1,21 +1,23 @@
-//! Test deliveries: a dummy, signed like the others, to a URL given in the call.
+//! Test deliveries of webhooks.
 
 use serde_json::json;
-use svc_tests::{Mock, Receiver, Reply, on_every_face, on_every_face_that_sends};
+use svc_tests::{Mock, Receiver, Reply, on_every_face, on_every_socket_face};
 
-use super::{TEST, secret_of, settled};
+use super::{
+    TEST, assert_no_more_attempts, complete_video_with_webhook, secret_of, wait_for_outcomes,
+};
 
 on_every_face! {
-    a_test_needs_a_public_url,
+    a_public_url_is_required,
 }
 
-on_every_face_that_sends! {
-    a_test_is_a_dummy_that_is_signed,
-    a_test_tells_of_no_job,
-    a_test_that_is_refused_says_so,
+on_every_socket_face! {
+    a_test_event_is_signed,
+    a_test_event_contains_no_job,
+    a_failed_test_shows_its_status,
 }
 
-async fn a_test_needs_a_public_url(mock: Mock) {
+async fn a_public_url_is_required(mock: Mock) {
     for body in [
         json!({}),
         json!({"url": null}),
@@ -26,52 +28,44 @@ async fn a_test_needs_a_public_url(mock: Mock) {
         json!({"url": "https://192.168.0.1/"}),
         json!({"url": format!("https://hooks.example.com/{}", "x".repeat(2_048))}),
     ] {
-        let answer = mock.developer().post(TEST, body.clone()).await;
-        assert_eq!(answer.status(), 400, "{body} got\n{answer:?}");
-        answer.refused(400, "invalid_request");
+        mock.developer()
+            .post_error(TEST, body.clone(), 400, "invalid_request")
+            .await;
     }
     assert!(mock.deliveries().await.is_empty());
 }
 
-async fn a_test_is_a_dummy_that_is_signed(mock: Mock, receiver: Receiver) {
+async fn a_test_event_is_signed(mock: Mock, receiver: Receiver) {
     let body = json!({"url": "https://hooks.example.com/try"});
-    let answer = mock.developer().post(TEST, body).await;
-    assert!((200..300).contains(&answer.status()), "{answer:?}");
+    mock.developer().post(TEST, body).await.expect_success();
     mock.advance(0).await;
-    let arrived = receiver.expect(1).await;
-    assert_eq!(arrived[0].path(), "/try");
+    let deliveries = receiver.wait_for(1).await;
+    assert_eq!(deliveries[0].path(), "/try");
     let secret = secret_of(&mock.developer()).await;
-    arrived[0].is_signed_with(&[&secret]);
-    let event = arrived[0].json();
+    deliveries[0].assert_signed_with(&[&secret]);
+    let event = deliveries[0].json();
     assert_eq!(event["event"], "webhook.test");
     assert!(event.get("job_id").is_none(), "{event}");
-    settled(&mock, 1).await;
-    mock.advance(100_000).await;
-    receiver.expect(1).await;
+    wait_for_outcomes(&mock, 1).await;
+    assert_no_more_attempts(&mock, &receiver, 1).await;
 }
 
-async fn a_test_tells_of_no_job(mock: Mock, receiver: Receiver) {
-    let id = super::told_video(&mock, "a red fox").await;
-    mock.advance(8).await;
-    receiver.expect(1).await;
-    settled(&mock, 1).await;
+async fn a_test_event_contains_no_job(mock: Mock, receiver: Receiver) {
+    let id = complete_video_with_webhook(&mock, 1).await;
     let body = json!({"url": "https://hooks.example.com/try"});
     mock.developer().post(TEST, body).await;
     mock.advance(0).await;
-    let event = receiver.expect(2).await[1].json();
-    assert!(
-        !event.to_string().contains(&id),
-        "never a replay of a real job: {event}"
-    );
+    let event = receiver.wait_for(2).await[1].json();
+    assert!(!event.to_string().contains(&id), "{event}");
 }
 
-async fn a_test_that_is_refused_says_so(mock: Mock, receiver: Receiver) {
-    receiver.answers([Reply::Status(404)]);
+async fn a_failed_test_shows_its_status(mock: Mock, receiver: Receiver) {
+    receiver.set_replies([Reply::Status(404)]);
     let body = json!({"url": "https://hooks.example.com/try"});
     mock.developer().post(TEST, body).await;
     mock.advance(0).await;
-    receiver.expect(1).await;
-    let attempts = settled(&mock, 1).await;
+    receiver.wait_for(1).await;
+    let attempts = wait_for_outcomes(&mock, 1).await;
     assert_eq!(attempts[0]["event"], "webhook.test");
     assert_eq!(attempts[0]["status"], 404);
 }

@@ -1,21 +1,21 @@
-//! What nobody in their right mind sends: never a 5xx, never a run.
+//! Malformed requests, which are client errors and start no runs.
 
 use bytes::Bytes;
 use serde_json::{Value, json};
 use svc_tests::{Mock, on_every_face};
 
-use super::{BULK, COMPLETIONS, Kind, RUNS, nothing_happened, run_of, with};
+use super::{BULK, COMPLETIONS, Kind, RUNS, assert_no_runs, instruction, start_run, status, with};
 
 on_every_face! {
-    odd_bytes_are_refused: plan("scale"),
-    odd_values_of_fields_are_refused: plan("scale"),
-    odd_identifiers_are_not_there: plan("scale"),
-    a_word_of_the_mock_that_is_none_is_text: plan("scale"),
+    malformed_bodies_are_rejected: plan("scale"),
+    invalid_field_values_are_rejected: plan("scale"),
+    malformed_ids_are_rejected: plan("scale"),
+    invalid_directives_are_ignored: plan("scale"),
 }
 
-const STARTS: [&str; 4] = [RUNS, BULK, COMPLETIONS, "/v1/actions/act_daily/runs"];
+const START_PATHS: [&str; 4] = [RUNS, BULK, COMPLETIONS, "/v1/actions/act_daily/runs"];
 
-async fn odd_bytes_are_refused(mock: Mock) {
+async fn malformed_bodies_are_rejected(mock: Mock) {
     let deep = |count: usize| format!("{}{}", "[".repeat(count), "]".repeat(count));
     let nested = format!("{{\"instruction\": {}}}", deep(10_000));
     for body in [
@@ -30,19 +30,21 @@ async fn odd_bytes_are_refused(mock: Mock) {
         deep(100_000).as_bytes(),
         nested.as_bytes(),
     ] {
-        for path in STARTS {
+        for path in START_PATHS {
             let body = Bytes::copy_from_slice(body);
             let json = Some("application/json");
-            let answer = mock.developer().send("POST", path, json, body).await;
-            assert_eq!(answer.status(), 400, "{path}: {answer:?}");
+            mock.developer()
+                .send("POST", path, json, body)
+                .await
+                .expect(400);
         }
     }
-    nothing_happened(&mock).await;
+    assert_no_runs(&mock).await;
 }
 
-async fn odd_values_of_fields_are_refused(mock: Mock) {
+async fn invalid_field_values_are_rejected(mock: Mock) {
     let long = "x".repeat(100_000);
-    let odd: [Value; 9] = [
+    let invalid: [Value; 9] = [
         json!(-1),
         json!(1e308),
         json!(u64::MAX),
@@ -60,20 +62,20 @@ async fn odd_values_of_fields_are_refused(mock: Mock) {
         "model",
         "generation_spend_cap_usd",
     ] {
-        for value in &odd {
-            let body = with(run_of("x"), json!({field: value}));
+        for value in &invalid {
+            let body = with(instruction("x"), json!({field: value}));
             let items = json!({"items": [body]});
             for (path, body) in [(RUNS, &body), (BULK, &items)] {
-                let answer = mock.developer().post(path, body.clone()).await;
-                let status = answer.status();
-                assert!((400..500).contains(&status), "{field}: {answer:?}");
+                let response = mock.developer().post(path, body.clone()).await;
+                let status = response.status();
+                assert!((400..500).contains(&status), "{field}: {response:?}");
             }
         }
     }
-    nothing_happened(&mock).await;
+    assert_no_runs(&mock).await;
 }
 
-async fn odd_identifiers_are_not_there(mock: Mock) {
+async fn malformed_ids_are_rejected(mock: Mock) {
     let long = "x".repeat(2_000);
     for id in [
         "%00",
@@ -87,12 +89,12 @@ async fn odd_identifiers_are_not_there(mock: Mock) {
     ] {
         for kind in Kind::ALL {
             for end in ["", "/status", "/result"] {
-                let answer = mock
+                let response = mock
                     .developer()
                     .get(&format!("{}{end}", kind.run(id)))
                     .await;
-                let status = answer.status();
-                assert!((400..500).contains(&status), "{id}: {answer:?}");
+                let status = response.status();
+                assert!((400..500).contains(&status), "{id}: {response:?}");
             }
         }
         for path in [
@@ -102,14 +104,13 @@ async fn odd_identifiers_are_not_there(mock: Mock) {
             format!("/v1/actions/{id}"),
             format!("/v1/format-run-queues/{id}"),
         ] {
-            let answer = mock.developer().get(&path).await;
-            assert!((400..500).contains(&answer.status()), "{path}: {answer:?}");
+            mock.developer().get(&path).await.expect_client_error();
         }
     }
 }
 
-async fn a_word_of_the_mock_that_is_none_is_text(mock: Mock) {
-    for words in [
+async fn invalid_directives_are_ignored(mock: Mock) {
+    for prompt in [
         "[mock:]",
         "[mock:fail",
         "[mock:cost=]",
@@ -121,12 +122,12 @@ async fn a_word_of_the_mock_that_is_none_is_text(mock: Mock) {
         "[mock:nonsense=1]",
         "[MOCK:FAIL]",
     ] {
-        let id = super::started(&mock, Kind::Format, words).await;
+        let id = start_run(&mock, Kind::Format, prompt).await;
         mock.advance(10).await;
         assert_eq!(
-            super::status(&mock, Kind::Format, &id).await,
+            status(&mock, Kind::Format, &id).await,
             "completed",
-            "{words}"
+            "{prompt}"
         );
     }
 }

@@ -1,44 +1,54 @@
-//! Just enough HTML to press the buttons of a checkout page.
+//! A minimal HTML form parser, sufficient for checkout pages.
 
 /// A form of a page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Form {
-    /// Where it is sent.
+    /// The `action` URL.
     pub action: String,
-    /// How it is sent, in lower case.
+    /// The method in lower case.
     pub method: String,
-    /// Its inputs that have a name and a value, buttons left out.
+    /// The names and values of the inputs, without buttons.
     pub fields: Vec<(String, String)>,
-    /// Its buttons: name, value and label.
-    pub buttons: Vec<(String, String, String)>,
+    /// The submit buttons.
+    pub buttons: Vec<Button>,
+}
+
+/// A submit button of a form.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Button {
+    /// The name, which may be empty.
+    pub name: String,
+    /// The value.
+    pub value: String,
+    /// The visible text.
+    pub label: String,
 }
 
 impl Form {
-    /// The button that has `word` in its value, name or label, whatever its case.
+    /// Returns the button with `word` in its name, value or label, ignoring case.
     #[must_use]
-    pub fn button(&self, word: &str) -> Option<&(String, String, String)> {
-        self.buttons.iter().find(|(name, value, label)| {
-            [name, value, label]
-                .iter()
-                .any(|text| text.to_ascii_lowercase().contains(word))
+    pub fn button(&self, word: &str) -> Option<&Button> {
+        let has_word = |text: &String| text.to_ascii_lowercase().contains(word);
+        self.buttons.iter().find(|button| {
+            [&button.name, &button.value, &button.label]
+                .into_iter()
+                .any(has_word)
         })
     }
 
-    /// The body that pressing that button sends.
+    /// Returns the URL-url_encode body that a browser sends when the button is pressed.
     #[must_use]
-    pub fn pressed(&self, button: &(String, String, String)) -> String {
-        let (name, value, _) = button;
-        let fields = self.fields.iter().cloned();
-        let pressed = (!name.is_empty()).then(|| (name.clone(), value.clone()));
-        let pairs: Vec<String> = fields
-            .chain(pressed)
-            .map(|(name, value)| format!("{}={}", encoded(&name), encoded(&value)))
+    pub fn body(&self, button: &Button) -> String {
+        let pressed = (button.name.clone(), button.value.clone());
+        let pressed = (!button.name.is_empty()).then_some(pressed);
+        let pairs: Vec<String> = (self.fields.iter().cloned().chain(pressed))
+            .map(|(name, value)| format!("{}={}", url_encode(&name), url_encode(&value)))
             .collect();
         pairs.join("&")
     }
 }
 
-/// The forms of a page, in their order.
+/// Returns the forms of a page in document order.
 #[must_use]
 pub fn forms(html: &str) -> Vec<Form> {
     let mut forms: Vec<Form> = Vec::new();
@@ -56,13 +66,17 @@ pub fn forms(html: &str) -> Vec<Form> {
                 method: value("method").to_ascii_lowercase(),
                 ..Form::default()
             }),
-            ("button", Some(form)) => {
-                form.buttons
-                    .push((value("name"), value("value"), unescaped(text.trim())));
-            }
+            ("button", Some(form)) => form.buttons.push(Button {
+                name: value("name"),
+                value: value("value"),
+                label: unescape(text.trim()),
+            }),
             ("input", Some(form)) if value("type").eq_ignore_ascii_case("submit") => {
-                form.buttons
-                    .push((value("name"), value("value"), value("value")));
+                form.buttons.push(Button {
+                    name: value("name"),
+                    value: value("value"),
+                    label: value("value"),
+                });
             }
             ("input", Some(form)) => form.fields.push((value("name"), value("value"))),
             _ => {}
@@ -79,10 +93,10 @@ fn attribute_of(tag: &str, attribute: &str) -> Option<String> {
         '"' | '\'' => rest.get(1..)?.split(quote).next()?,
         _ => rest.split_ascii_whitespace().next()?.trim_end_matches('/'),
     };
-    Some(unescaped(value))
+    Some(unescape(value))
 }
 
-fn unescaped(text: &str) -> String {
+fn unescape(text: &str) -> String {
     text.replace("&quot;", "\"")
         .replace("&#39;", "'")
         .replace("&lt;", "<")
@@ -90,7 +104,7 @@ fn unescaped(text: &str) -> String {
         .replace("&amp;", "&")
 }
 
-fn encoded(text: &str) -> String {
+fn url_encode(text: &str) -> String {
     let mut out = String::new();
     for byte in text.bytes() {
         if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
@@ -107,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_forms_fields_and_buttons_are_found() {
+    fn parses_the_fields_and_buttons_of_a_form() {
         let html = r#"<!doctype html><p>Pay</p><form method="POST" action="/pay?a=1&amp;b=2">
             <input type=hidden name="token" value="t &quot;x"> <button name=status value=paid>Pay now</button>
             <button name="status" value="failed">Fail</button></form>"#;
@@ -116,8 +130,8 @@ mod tests {
         assert_eq!(found[0].action, "/pay?a=1&b=2");
         assert_eq!(found[0].method, "post");
         let paid = found[0].button("paid").unwrap();
-        assert_eq!(paid.2, "Pay now");
-        assert_eq!(found[0].pressed(paid), "token=t%20%22x&status=paid");
+        assert_eq!(paid.label, "Pay now");
+        assert_eq!(found[0].body(paid), "token=t%20%22x&status=paid");
         assert_eq!(found[0].button("expired"), None);
     }
 }

@@ -1,79 +1,79 @@
-//! Reads back what media files say of themselves.
+//! Parsers for the headers of PNG and MP4 files.
 
-/// The pixel size (width, height) that a PNG's header says.
+/// Returns the width and height of a PNG image in pixels.
 ///
 /// # Panics
 ///
-/// Where the bytes are no PNG.
+/// Panics if the bytes are not a PNG image.
 #[must_use]
 #[track_caller]
 pub fn png_size(bytes: &[u8]) -> (u32, u32) {
-    assert_eq!(&bytes[..8], b"\x89PNG\r\n\x1a\n", "no PNG signature");
-    assert_eq!(&bytes[12..16], b"IHDR", "a PNG starts with its header");
+    assert_eq!(&bytes[..8], b"\x89PNG\r\n\x1a\n", "PNG signature");
+    assert_eq!(&bytes[12..16], b"IHDR", "first PNG chunk");
     assert!(
         bytes.windows(4).any(|window| window == b"IEND"),
-        "a PNG without an end"
+        "the PNG is truncated"
     );
     (u32_at(bytes, 16), u32_at(bytes, 20))
 }
 
-/// What an MP4 file's boxes say.
+/// The metadata of an MP4 file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mp4 {
-    /// How long it plays, in seconds.
+    /// The duration in seconds.
     pub seconds: f64,
-    /// Its tracks.
+    /// The tracks.
     pub tracks: Vec<Mp4Track>,
-    /// How many bytes of media it has.
+    /// The size of the media data in bytes.
     pub media_bytes: usize,
 }
 
 /// A track of an MP4 file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mp4Track {
-    /// The handler: `vide` or `soun`.
+    /// The handler type, `vide` or `soun`.
     pub handler: String,
-    /// Width in pixels; 0 for sound.
+    /// The width in pixels, 0 for audio.
     pub width: u32,
-    /// Height in pixels; 0 for sound.
+    /// The height in pixels, 0 for audio.
     pub height: u32,
 }
 
 impl Mp4 {
-    /// The picture.
+    /// Returns the video track.
     ///
     /// # Panics
     ///
-    /// Where there is none.
+    /// Panics if there is none.
     #[must_use]
     #[track_caller]
     pub fn video(&self) -> &Mp4Track {
         self.tracks
             .iter()
             .find(|track| track.handler == "vide")
-            .expect("a track with pictures")
+            .expect("a video track")
     }
 
-    /// Whether there is sound.
+    /// Returns whether there is an audio track.
     #[must_use]
-    pub fn has_sound(&self) -> bool {
+    pub fn has_audio(&self) -> bool {
         self.tracks.iter().any(|track| track.handler == "soun")
     }
 }
 
-/// Walks the boxes of an MP4 file.
+/// Parses the boxes of an MP4 file.
 ///
 /// # Panics
 ///
-/// Where the boxes do not fill the file exactly, or one that has to be there is not.
+/// Panics if the boxes do not fill the file exactly or if a required box is missing.
 #[must_use]
 #[track_caller]
 pub fn mp4(bytes: &[u8]) -> Mp4 {
     let top = boxes(bytes);
     assert_eq!(
-        top.first().map(|found| found.0.as_str()),
+        top.first().map(|entry| entry.0.as_str()),
         Some("ftyp"),
-        "starts with its type"
+        "first MP4 box"
     );
     let movie = boxes(child(&top, "moov"));
     let header = child(&movie, "mvhd");
@@ -86,16 +86,16 @@ pub fn mp4(bytes: &[u8]) -> Mp4 {
     };
     let tracks = movie
         .iter()
-        .filter(|found| found.0 == "trak")
-        .map(|found| track(found.1))
+        .filter(|entry| entry.0 == "trak")
+        .map(|entry| track(entry.1))
         .collect();
     Mp4 {
         seconds: duration as f64 / f64::from(scale),
         tracks,
         media_bytes: top
             .iter()
-            .filter(|found| found.0 == "mdat")
-            .map(|found| found.1.len())
+            .filter(|entry| entry.0 == "mdat")
+            .map(|entry| entry.1.len())
             .sum(),
     }
 }
@@ -114,12 +114,13 @@ fn track(bytes: &[u8]) -> Mp4Track {
     }
 }
 
-type Found<'a> = (String, &'a [u8]);
+/// The type of an MP4 box and its content.
+type Mp4Box<'a> = (String, &'a [u8]);
 
-fn boxes(mut rest: &[u8]) -> Vec<Found<'_>> {
-    let mut found = Vec::new();
+fn boxes(mut rest: &[u8]) -> Vec<Mp4Box<'_>> {
+    let mut boxes = Vec::new();
     while !rest.is_empty() {
-        assert!(rest.len() >= 8, "a box that is cut off");
+        assert!(rest.len() >= 8, "truncated MP4 box");
         let name = String::from_utf8_lossy(&rest[4..8]).into_owned();
         let (head, size) = match u32_at(rest, 0) {
             0 => (8, rest.len()),
@@ -132,21 +133,21 @@ fn boxes(mut rest: &[u8]) -> Vec<Found<'_>> {
         };
         assert!(
             size >= head && size <= rest.len(),
-            "box {name} says {size} of {}",
+            "box {name} has size {size}, but {} bytes are left",
             rest.len()
         );
-        found.push((name, &rest[head..size]));
+        boxes.push((name, &rest[head..size]));
         rest = &rest[size..];
     }
-    found
+    boxes
 }
 
 #[track_caller]
-fn child<'a>(boxes: &[Found<'a>], name: &str) -> &'a [u8] {
+fn child<'a>(boxes: &[Mp4Box<'a>], name: &str) -> &'a [u8] {
     boxes
         .iter()
-        .find(|found| found.0 == name)
-        .unwrap_or_else(|| panic!("no box {name}"))
+        .find(|entry| entry.0 == name)
+        .unwrap_or_else(|| panic!("box {name} is missing"))
         .1
 }
 
@@ -161,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_drawn_is_what_is_read() {
+    fn generated_files_are_parsed() {
         let image = render(&Spec::Image {
             width: 64,
             height: 32,
@@ -179,7 +180,7 @@ mod tests {
             let movie = mp4(&video.bytes);
             assert!((movie.seconds - 1.5).abs() < 0.1, "{movie:?}");
             assert_eq!((movie.video().width, movie.video().height), (64, 48));
-            assert_eq!(movie.has_sound(), with_audio);
+            assert_eq!(movie.has_audio(), with_audio);
             assert!(movie.media_bytes > 0);
         }
     }

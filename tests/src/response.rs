@@ -1,0 +1,211 @@
+//! An HTTP response, and the assertions that hold for every response of the service.
+
+use std::fmt;
+
+use bytes::Bytes;
+use serde_json::Value;
+
+/// The values that the developer surface allows for `next_action`.
+const NEXT_ACTIONS: [&str; 7] = [
+    "authenticate",
+    "fix_input",
+    "add_funds",
+    "retry_later",
+    "poll_status",
+    "contact_support",
+    "none",
+];
+
+/// A complete response, together with a description of its request for assertion messages.
+#[derive(Clone)]
+pub struct Response {
+    request: String,
+    response: http::Response<Bytes>,
+}
+
+/// Formats the request line, the status, the headers and the start of the body.
+impl fmt::Debug for Response {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}\n{}", self.request, self.response.status())?;
+        for (name, value) in self.response.headers() {
+            writeln!(f, "{name}: {}", String::from_utf8_lossy(value.as_bytes()))?;
+        }
+        write!(f, "\n{:.2000}", self.text())
+    }
+}
+
+impl Response {
+    pub(crate) fn new(request: String, response: http::Response<Bytes>) -> Self {
+        Self { request, response }
+    }
+
+    /// Returns the status code.
+    #[must_use]
+    pub fn status(&self) -> u16 {
+        self.response.status().as_u16()
+    }
+
+    /// Returns the body.
+    #[must_use]
+    pub fn body(&self) -> &Bytes {
+        self.response.body()
+    }
+
+    /// Returns the body as text, with invalid UTF-8 replaced.
+    #[must_use]
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(self.body()).into_owned()
+    }
+
+    /// Returns a header's value if it is present and is text.
+    #[must_use]
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.response.headers().get(name)?.to_str().ok()
+    }
+
+    /// Returns the value of a required header that is a whole number.
+    #[track_caller]
+    pub fn int_header(&self, name: &str) -> u64 {
+        let value = self.header(name);
+        value
+            .and_then(|value| value.parse().ok())
+            .unwrap_or_else(|| panic!("header {name} is {value:?}, not an integer, in\n{self:?}"))
+    }
+
+    /// Returns the body parsed as JSON.
+    #[track_caller]
+    pub fn json(&self) -> Value {
+        serde_json::from_slice(self.body())
+            .unwrap_or_else(|error| panic!("the body is not JSON ({error}):\n{self:?}"))
+    }
+
+    /// Returns whether the body is JSON.
+    #[must_use]
+    pub fn is_json(&self) -> bool {
+        serde_json::from_slice::<Value>(self.body()).is_ok()
+    }
+
+    /// Returns `data` of a successful response.
+    #[track_caller]
+    pub fn data(&self) -> Value {
+        assert!(self.response.status().is_success(), "{self:?}");
+        match self.json() {
+            Value::Object(mut body) if body.contains_key("data") => body.remove("data").unwrap(),
+            _ => panic!("`data` is missing in\n{self:?}"),
+        }
+    }
+
+    /// Returns the items of a successful list response.
+    #[track_caller]
+    pub fn items(&self) -> Vec<Value> {
+        match self.data() {
+            Value::Array(items) => items,
+            other => panic!("`data` is not an array: {other}"),
+        }
+    }
+
+    /// Returns `error` of an error response.
+    #[track_caller]
+    pub fn error(&self) -> Value {
+        let error = self.json()["error"].take();
+        assert!(error.is_object(), "`error` is not an object in\n{self:?}");
+        error
+    }
+
+    /// Returns the error code.
+    #[track_caller]
+    pub fn code(&self) -> String {
+        let error = self.error();
+        let code = error["code"].as_str();
+        code.unwrap_or_else(|| panic!("`code` is not a string in {error}"))
+            .to_owned()
+    }
+
+    /// Asserts the status and returns the response.
+    #[track_caller]
+    pub fn expect(self, status: u16) -> Self {
+        assert_eq!(self.status(), status, "expected {status}, got\n{self:?}");
+        self
+    }
+
+    /// Asserts a 2xx status and returns the response.
+    #[track_caller]
+    pub fn expect_success(self) -> Self {
+        assert!(self.response.status().is_success(), "{self:?}");
+        self
+    }
+
+    /// Asserts a 4xx status and returns the response.
+    #[track_caller]
+    pub fn expect_client_error(self) -> Self {
+        assert!(self.response.status().is_client_error(), "{self:?}");
+        self
+    }
+
+    /// Asserts a status below 500 and returns the response.
+    #[track_caller]
+    pub fn expect_no_server_error(self) -> Self {
+        assert!(!self.response.status().is_server_error(), "{self:?}");
+        self
+    }
+
+    /// Asserts the status and the error code, and returns the `error` object.
+    #[track_caller]
+    pub fn expect_error(&self, status: u16, code: &str) -> Value {
+        let expected = format!("expected {status} {code}, got\n{self:?}");
+        assert_eq!(self.status(), status, "{expected}");
+        assert_eq!(self.code(), code, "{expected}");
+        self.error()
+    }
+
+    /// Asserts `400 invalid_request` with `field` in its details.
+    #[track_caller]
+    pub fn expect_invalid_field(&self, field: &str) {
+        let error = self.expect_error(400, "invalid_request");
+        assert_eq!(error["details"]["field"], field, "{self:?}");
+    }
+
+    /// Asserts what the specification requires of every response of the two surfaces.
+    #[track_caller]
+    pub(crate) fn check_conventions(&self, is_developer: bool, is_head: bool) {
+        let request_id = self.header("x-svc-request-id").unwrap_or_default();
+        assert!(!request_id.is_empty(), "x-svc-request-id in\n{self:?}");
+        if is_head {
+            assert!(self.body().is_empty(), "HEAD with a body:\n{self:?}");
+            return;
+        }
+        // Errors of the MCP protocol are JSON-RPC errors, which have no envelope.
+        if self.status() < 300 || self.is_json() && self.json().get("jsonrpc").is_some() {
+            return;
+        }
+        let error = self.error();
+        let code = self.code();
+        let is_token =
+            |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
+        assert!(
+            !code.is_empty() && code.bytes().all(is_token),
+            "code {code:?}"
+        );
+        assert!(error["message"].is_string(), "message in {error}");
+        assert_eq!(error["request_id"], request_id, "request_id in {error}");
+        if is_developer {
+            for name in ["category", "stage", "public_reason"] {
+                assert!(error.get(name).is_some(), "{name} in {error}");
+            }
+            assert!(error["retryable"].is_boolean(), "retryable in {error}");
+            let action = error["next_action"].as_str().unwrap_or_default();
+            assert!(NEXT_ACTIONS.contains(&action), "next_action in {error}");
+        }
+    }
+
+    /// Asserts what the specification requires of every response to an authenticated request.
+    #[track_caller]
+    pub(crate) fn check_rate_limit_headers(&self) {
+        let limit = self.int_header("ratelimit-limit");
+        assert!(self.int_header("ratelimit-remaining") <= limit, "{self:?}");
+        assert!(self.int_header("ratelimit-reset") <= 60, "{self:?}");
+        if self.status() == 429 {
+            self.int_header("retry-after");
+        }
+    }
+}

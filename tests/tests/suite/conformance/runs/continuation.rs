@@ -1,0 +1,88 @@
+//! `previous_run_id` and `on_active_run`.
+
+use serde_json::json;
+use svc_tests::{Mock, on_every_face};
+
+use super::{
+    BULK, Kind, MEDIA_RUNS, RUNS, RUNS_BY_SLUG, cancel_run, instruction, receipt, run_to_end,
+    start, start_demo, start_run, with,
+};
+
+on_every_face! {
+    completed_and_failed_runs_can_be_continued,
+    a_run_can_be_continued_by_slug,
+    runs_are_concurrent_by_default,
+    on_active_run_considers_only_the_same_format,
+    on_active_run_considers_runs_of_queues,
+}
+
+async fn completed_and_failed_runs_can_be_continued(mock: Mock) {
+    for prompt in ["x", "[mock:fail=provider_unavailable]", "[mock:degraded]"] {
+        let first = run_to_end(&mock, prompt).await;
+        let body = json!({"previous_run_id": first});
+        let second = start_demo(&mock, body).await;
+        let receipt = receipt(&mock, Kind::Format, &second).await;
+        assert_eq!(receipt["previous_run_id"], *first.as_str(), "{prompt}");
+    }
+}
+
+async fn a_run_can_be_continued_by_slug(mock: Mock) {
+    let first = run_to_end(&mock, "x").await;
+    let body = with(
+        instruction("and now in blue"),
+        json!({"previous_run_id": first}),
+    );
+    let second = start(&mock.developer(), RUNS_BY_SLUG, body).await;
+    assert_ne!(second, first);
+}
+
+async fn runs_are_concurrent_by_default(mock: Mock) {
+    for _ in 0..3 {
+        start_run(&mock, Kind::Format, "x").await;
+    }
+    mock.advance(10).await;
+    let runs = mock.developer().get_items(RUNS).await;
+    assert!(
+        runs.iter().all(|run| run["status"] == "completed"),
+        "{runs:?}"
+    );
+}
+
+async fn on_active_run_considers_only_the_same_format(mock: Mock) {
+    let developer = mock.developer();
+    let exclusive = with(instruction("x"), json!({"on_active_run": "reject"}));
+    start_run(&mock, Kind::Action, "x").await;
+    start_run(&mock, Kind::Agent, "x").await;
+    start(&developer, MEDIA_RUNS, instruction("x")).await;
+    let id = start(&developer, RUNS, exclusive.clone()).await;
+    for second in [0, 1, 8] {
+        mock.advance(second).await;
+        for path in [RUNS, RUNS_BY_SLUG] {
+            let body = exclusive.clone();
+            developer
+                .post_error(path, body, 409, "format_run_in_progress")
+                .await;
+        }
+    }
+    let concurrent = start(&developer, RUNS, instruction("concurrent")).await;
+    mock.advance(1).await;
+    start(&developer, MEDIA_RUNS, exclusive.clone()).await;
+    cancel_run(&developer, Kind::Format, &concurrent)
+        .await
+        .expect(200);
+    assert_ne!(start(&developer, RUNS, exclusive).await, id);
+}
+
+async fn on_active_run_considers_runs_of_queues(mock: Mock) {
+    let exclusive = with(instruction("x"), json!({"on_active_run": "reject"}));
+    mock.developer()
+        .post(BULK, json!({"items": [instruction("x")]}))
+        .await
+        .expect(202);
+    mock.advance(2).await;
+    mock.developer()
+        .post_error(RUNS, exclusive.clone(), 409, "format_run_in_progress")
+        .await;
+    mock.advance(10).await;
+    start_demo(&mock, exclusive).await;
+}
