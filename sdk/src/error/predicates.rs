@@ -63,6 +63,14 @@ impl Error {
                 .unwrap_or(false),
             Kind::RunEnded { receipt } => receipt.error.as_ref().is_some_and(run_is_retryable),
             Kind::Api { body, .. } if body.retryable == Some(false) => false,
+            // The service says that nothing ran. Whether a call is retried automatically is another
+            // question: a job that is still running is polled.
+            Kind::Api { body, .. }
+                if body.retryable == Some(true)
+                    && self.inner.retry_class != Some(RetryClass::Never) =>
+            {
+                true
+            }
             _ => match (self.failure_class(), self.inner.retry_class) {
                 (FailureClass::Ambiguous, None | Some(RetryClass::Key)) => false,
                 (failure, class) => {

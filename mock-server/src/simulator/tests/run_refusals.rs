@@ -306,7 +306,7 @@ fn on_active_run_rejects_while_another_run_of_the_format_goes_on() {
     let only = with("on_active_run", json!("reject"));
     post(&mut mock, only.clone()).data(202);
     let error = post(&mut mock, only.clone()).refused(409, "format_run_in_progress");
-    assert_eq!(error["retryable"], true);
+    assert_eq!(error["retryable"], false);
     mock.pass(10_000);
     post(&mut mock, only).data(202);
 }

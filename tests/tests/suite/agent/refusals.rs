@@ -192,7 +192,7 @@ async fn a_format_that_cannot_be_run_says_why() {
     let alone = run().on_active_run(OnActiveRun::Reject);
     let error = refused(&client, "fmt_demo", &alone).await;
     is(&error, 409, ErrorCode::FormatRunInProgress);
-    assert!(error.is_retryable());
+    assert!(!error.is_retryable() && !error.is_ambiguous());
 }
 
 #[tokio::test(start_paused = true)]
@@ -226,13 +226,12 @@ async fn a_key_is_used_once_and_a_refused_create_gives_it_back() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_word_provokes_is_refused_with_its_own_status() {
+async fn a_refusal_that_a_prompt_asks_for_has_its_status() {
     let (_mock, client) = demo();
     let rows = [
         ("organization_wallet_not_provisioned", 402, false),
         ("idempotency_key_in_use", 409, true),
         ("studio_agent_upstream_unavailable", 503, true),
-        ("format_run_failed_to_start", 500, false),
     ];
     for (code, status, retryable) in rows {
         let body = run().instruction(format!("[mock:refuse={code}]"));
@@ -240,6 +239,11 @@ async fn what_a_word_provokes_is_refused_with_its_own_status() {
         is(&error, status, ErrorCode::from(code));
         assert_eq!(error.is_retryable(), retryable, "{code}");
     }
+    // A server error proves nothing, even with an envelope.
+    let body = run().instruction("[mock:refuse=format_run_failed_to_start]");
+    let error = refused(&client, "fmt_demo", &body).await;
+    assert_eq!(error.code(), Some(&ErrorCode::FormatRunFailedToStart));
+    assert!(error.is_ambiguous() && !error.is_retryable());
 }
 
 #[tokio::test(start_paused = true)]
