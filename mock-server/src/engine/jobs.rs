@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use svc_sdk::contract::{ErrorCode, JobStatus};
 use svc_sdk::types::Usd;
 
+use super::serde_list::serialize_as_list;
 use super::timeline::Timeline;
 use super::{Host, Time};
 use crate::media;
@@ -256,22 +257,7 @@ fn index_keys(job: &Job) -> [JobFilter; 4] {
     })
 }
 
-/// The jobs alone: the rest follows from them.
-impl Serialize for Jobs {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.jobs.serialize(serializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for Jobs {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut jobs = Self::default();
-        for job in Vec::<Job>::deserialize(deserializer)? {
-            jobs.add(job);
-        }
-        Ok(jobs)
-    }
-}
+serialize_as_list!(Jobs, Job);
 
 #[cfg(test)]
 mod tests {

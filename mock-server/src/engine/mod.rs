@@ -27,6 +27,7 @@ pub(crate) mod rate_limit;
 pub(crate) mod resources;
 pub(crate) mod rng;
 pub(crate) mod runs;
+mod serde_list;
 mod serde_pairs;
 mod settings;
 pub(crate) mod snapshot;

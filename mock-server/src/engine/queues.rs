@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use svc_sdk::contract::RunStatus;
 use svc_sdk::contract::limits::BULK_CONCURRENCY;
 
 use super::runs::{QueuePosition, RunConfig};
+use super::serde_list::serialize_as_list;
 use super::{State, Time};
 
 /// A bulk queue.
@@ -48,6 +49,10 @@ impl Queues {
 
     pub(crate) fn by_id(&self, id: &str) -> Option<&Queue> {
         self.all.get(*self.by_id.get(id)?)
+    }
+
+    fn all(&self) -> &[Queue] {
+        &self.all
     }
 
     fn by_id_mut(&mut self, id: &str) -> Option<&mut Queue> {
@@ -136,19 +141,4 @@ impl State {
     }
 }
 
-/// The queues alone: the rest follows from them.
-impl Serialize for Queues {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.all.serialize(serializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for Queues {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut queues = Self::default();
-        for queue in Vec::<Queue>::deserialize(deserializer)? {
-            queues.add(queue);
-        }
-        Ok(queues)
-    }
-}
+serialize_as_list!(Queues, Queue);

@@ -3,8 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
+use super::serde_list::serialize_as_list;
 use super::speech::Speech;
 
 /// What kind of thing it is.
@@ -121,7 +122,7 @@ impl Resources {
     }
 
     /// Notes that a job completed: the avatar that it made is listed from now on.
-    pub(crate) fn completed(&mut self, job_id: &str) {
+    pub(crate) fn mark_completed(&mut self, job_id: &str) {
         let Some(number) = self.by_job.get(job_id).copied() else {
             return;
         };
@@ -185,22 +186,7 @@ impl Resources {
     }
 }
 
-/// The resources alone: the rest follows from them.
-impl Serialize for Resources {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.all.serialize(serializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for Resources {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut resources = Self::default();
-        for resource in Vec::<Resource>::deserialize(deserializer)? {
-            resources.add(resource);
-        }
-        Ok(resources)
-    }
-}
+serialize_as_list!(Resources, Resource);
 
 #[cfg(test)]
 mod tests {
@@ -230,8 +216,8 @@ mod tests {
             resources.add(avatar(id, handle));
         }
         assert!(listed(&resources).is_empty());
-        resources.completed("job_ava_2");
-        resources.completed("job_ava_1");
+        resources.mark_completed("job_ava_2");
+        resources.mark_completed("job_ava_1");
         assert_eq!(listed(&resources), ["ava_2", "ava_1"]);
         let found = resources.by_handle("ws_a", "mia").unwrap();
         assert_eq!(found.id, "ava_1");

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use svc_sdk::contract::TopUpStatus;
 use svc_sdk::types::Usd;
 
 use super::Time;
+use super::serde_list::serialize_as_list;
 
 /// A top-up.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -71,22 +72,7 @@ impl TopUps {
     }
 }
 
-/// The top-ups alone: the rest follows from them.
-impl Serialize for TopUps {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.all())
-    }
-}
-
-impl<'de> Deserialize<'de> for TopUps {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut top_ups = Self::default();
-        for top_up in Vec::<TopUp>::deserialize(deserializer)? {
-            top_ups.add(top_up);
-        }
-        Ok(top_ups)
-    }
-}
+serialize_as_list!(TopUps, TopUp);
 
 #[cfg(test)]
 mod tests {

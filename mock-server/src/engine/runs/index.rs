@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use svc_sdk::contract::RunStatus;
 
 use super::{Run, RunError, RunKind};
 use crate::engine::Time;
 use crate::engine::jobs::Artifact;
+use crate::engine::serde_list::serialize_as_list;
 
 /// All runs. Each is found by id, by the token of its artifacts, and by what it is a
 /// run of.
@@ -144,19 +144,4 @@ impl Runs {
     }
 }
 
-/// The runs alone: the rest follows from them.
-impl Serialize for Runs {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.runs.serialize(serializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for Runs {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut runs = Self::default();
-        for run in Vec::<Run>::deserialize(deserializer)? {
-            runs.add(run);
-        }
-        Ok(runs)
-    }
-}
+serialize_as_list!(Runs, Run);
