@@ -1,4 +1,4 @@
-//! Top-ups of the balance and their checkouts.
+//! Balance top-ups and their checkouts.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use svc_sdk::types::Usd;
 use super::Time;
 use super::serde_list::serialize_as_list;
 
-/// A top-up.
+/// A top-up of a workspace's balance.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct TopUp {
@@ -17,7 +17,7 @@ pub(crate) struct TopUp {
     pub(crate) workspace: String,
     pub(crate) status: TopUpStatus,
     pub(crate) cents: u32,
-    /// The part of the checkout's path that nobody can guess.
+    /// The unguessable part of the checkout URL.
     pub(crate) token: String,
     pub(crate) success_url: Option<String>,
     pub(crate) cancel_url: Option<String>,
@@ -29,7 +29,7 @@ impl TopUp {
         Usd::from_cents(i64::from(self.cents)).unwrap_or_default()
     }
 
-    /// Where the payer lands once it is settled.
+    /// Returns the URL that the payer is redirected to when the top-up is settled.
     pub(crate) fn redirect_url(&self) -> Option<&str> {
         match self.status {
             TopUpStatus::Paid => self.success_url.as_deref(),
@@ -39,7 +39,7 @@ impl TopUp {
     }
 }
 
-/// All top-ups, found by id and by the token of their checkout.
+/// All top-ups, indexed by id and by checkout token.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TopUps {
     by_id: BTreeMap<String, TopUp>,
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_payer_lands_where_the_outcome_leads() {
+    fn the_redirect_url_depends_on_the_status() {
         let mut top_up = TopUp {
             id: "top_1".to_owned(),
             workspace: "ws_demo".to_owned(),
