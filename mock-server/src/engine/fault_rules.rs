@@ -215,7 +215,7 @@ impl Fault {
             && self
                 .operation
                 .as_deref()
-                .is_none_or(|wanted| operation == Some(wanted))
+                .is_none_or(|name| operation == Some(name))
     }
 }
 

@@ -26,8 +26,6 @@ pub(crate) struct Model {
 
 /// The lip-sync profile, which the specification describes without a letter or resolutions.
 const LIP_SYNC: Profile = Profile {
-    letter: 'S',
-    summary: "speech to a video or an image",
     rates: &[Rate {
         resolution: "",
         price: Usd::from_micros(50_000),

@@ -106,6 +106,7 @@ impl RateLimits {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::plans::READS_PER_WRITE;
 
     fn key() -> RateLimitKey {
         RateLimitKey::Key("key_a".to_owned())
@@ -194,9 +195,18 @@ mod tests {
     }
 
     #[test]
-    fn limits_follow_the_plan() {
-        assert_eq!(key_limit(&Plan::Free, RateLimitBucket::Write, 40), 120);
-        assert_eq!(key_limit(&Plan::Free, RateLimitBucket::Read, 40), 4800);
+    fn limits_match_the_specification() {
+        for (plan, writes, reads) in [
+            (Plan::Free, 120, 4800),
+            (Plan::Pro, 300, 12_000),
+            (Plan::Startup, 600, 24_000),
+            (Plan::Scale, 1200, 48_000),
+            (Plan::Enterprise, 1200, 48_000),
+        ] {
+            let limit = |bucket| key_limit(&plan, bucket, READS_PER_WRITE);
+            assert_eq!(limit(RateLimitBucket::Write), writes, "{plan}");
+            assert_eq!(limit(RateLimitBucket::Read), reads, "{plan}");
+        }
         assert_eq!(key_limit(&Plan::Scale, RateLimitBucket::Read, 10), 12_000);
         assert_eq!(address_limit(RateLimitBucket::Write), 120);
         assert_eq!(address_limit(RateLimitBucket::Read), 480);

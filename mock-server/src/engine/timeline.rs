@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn moments_are_tenths_of_the_duration() {
+    fn times_are_tenths_of_the_duration() {
         assert_eq!(video().starts_at(), at(800));
         assert_eq!(video().generation_starts_at(), at(2400));
         assert_eq!(video().ends_at(), Some(at(8000)));

@@ -8,7 +8,7 @@ use super::Time;
 
 /// A scheduled event.
 ///
-/// Events that are event at the same time are handled in the order of these variants, and then in
+/// Events that are due at the same time are handled in the order of these variants, and then in
 /// the order in which the jobs, runs or webhooks were created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -23,7 +23,7 @@ pub(crate) enum TimerEvent {
     RunWorks(usize, u8),
     /// A run ends.
     RunEnds(usize),
-    /// A webhook is event, by its number in the webhook queue.
+    /// A webhook is due, by its number in the webhook queue.
     WebhookAttempt(u64),
 }
 
@@ -46,7 +46,7 @@ impl Timers {
         self.0.first().map(|(at, _)| *at)
     }
 
-    /// Removes and returns the first event that is event by `now`.
+    /// Removes and returns the first event that is due by `now`.
     pub(crate) fn pop(&mut self, now: Time) -> Option<(Time, TimerEvent)> {
         if self.next()? <= now {
             self.0.pop_first()

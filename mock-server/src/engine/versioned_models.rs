@@ -65,15 +65,11 @@ pub(crate) const MUSIC_SECONDS: Range = Range {
 };
 
 const IMAGE_PROFILE: Profile = Profile {
-    letter: 'C',
-    summary: "text to image",
     rates: IMAGES,
     ..profiles::I
 };
 
 const VIDEO_PROFILE: Profile = Profile {
-    letter: 'C',
-    summary: "text, image and reference to video, with audio",
     rates: VIDEOS,
     ..profiles::L
 };

@@ -88,11 +88,10 @@ fn check_keyword(
     depth: usize,
     violations: &mut Vec<Violation>,
 ) {
-    let mut wrong =
-        |rule: &str, message: String| violations.push(Violation::new(at, rule, message));
+    let mut add = |rule: &str, message: String| violations.push(Violation::new(at, rule, message));
     let mut must_be = |is_valid: bool, what: &str| {
         if !is_valid {
-            wrong(
+            add(
                 "invalid_keyword_value",
                 format!("`{keyword}` must be {what}"),
             );
@@ -100,13 +99,13 @@ fn check_keyword(
     };
     match keyword {
         "type" if value.as_str().is_none_or(|name| !TYPES.contains(&name)) => {
-            wrong(
+            add(
                 "unsupported_type",
                 format!("`type` must be one of {}", TYPES.join(", ")),
             );
         }
         "format" if value.as_str() != Some("uri") => {
-            wrong("unsupported_format", "`format` must be \"uri\"".to_owned());
+            add("unsupported_format", "`format` must be \"uri\"".to_owned());
         }
         "properties" => match value.as_object() {
             None => must_be(false, "an object of schemas"),

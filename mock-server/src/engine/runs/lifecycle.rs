@@ -1,4 +1,4 @@
-//! The lifecycle of a run: it start, spends in pieces, end, and lets its queue start the next run.
+//! The lifecycle of a run: it starts, spends in pieces, ends, and lets its queue start the next run.
 
 use std::time::Duration;
 
