@@ -243,7 +243,7 @@ impl Account {
         if amount < Usd::ZERO {
             return None;
         }
-        let subtract = |from: Usd| from.checked_sub(amount).filter(|left| *left >= Usd::ZERO);
+        let subtract = |from: Usd| from.checked_sub(amount).filter(|rest| *rest >= Usd::ZERO);
         match kind {
             EntryKind::Reservation => Some((
                 subtract(self.available)?,

@@ -93,11 +93,11 @@ impl RateLimits {
         if allowed {
             window.used += 1;
         }
-        let left = window.ends.since(now);
+        let remaining_time = window.ends.since(now);
         RateLimitStatus {
             limit,
             remaining: limit.saturating_sub(window.used),
-            reset: left.as_secs() + u64::from(left.subsec_nanos() > 0),
+            reset: remaining_time.as_secs() + u64::from(remaining_time.subsec_nanos() > 0),
             allowed,
         }
     }

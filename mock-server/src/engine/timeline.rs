@@ -74,11 +74,11 @@ impl Timeline {
         let Some(end) = self.ends_at() else {
             return MAX_POLL_HINT;
         };
-        let left = end.since(now);
-        let hint = if left < MIN_POLL_HINT {
-            left
+        let remaining = end.since(now);
+        let hint = if remaining < MIN_POLL_HINT {
+            remaining
         } else {
-            (left / 2).clamp(MIN_POLL_HINT, MAX_POLL_HINT)
+            (remaining / 2).clamp(MIN_POLL_HINT, MAX_POLL_HINT)
         };
         let millis = hint.as_micros().div_ceil(1000);
         Duration::from_millis(u64::try_from(millis).unwrap_or(u64::MAX))

@@ -160,12 +160,12 @@ mod tests {
         );
     }
 
-    fn with(property: Value) -> Value {
+    fn object_with(property: Value) -> Value {
         json!({"type": "object", "properties": {"a": property}})
     }
 
     fn nested(levels: usize) -> Value {
-        (1..levels).fold(json!({"type": "object"}), |inner, _| with(inner))
+        (1..levels).fold(json!({"type": "object"}), |inner, _| object_with(inner))
     }
 
     #[test]
@@ -198,34 +198,38 @@ mod tests {
         for root in [json!(true), json!("object"), json!(null), json!([])] {
             assert_violation(root, "", "schema_not_object");
         }
-        assert_violation(with(json!(true)), "/properties/a", "schema_not_object");
         assert_violation(
-            with(json!({"type": "array", "items": false})),
+            object_with(json!(true)),
+            "/properties/a",
+            "schema_not_object",
+        );
+        assert_violation(
+            object_with(json!({"type": "array", "items": false})),
             "/properties/a/items",
             "schema_not_object",
         );
         assert_violation(
-            with(json!({"pattern": "x"})),
+            object_with(json!({"pattern": "x"})),
             "/properties/a/pattern",
             "unsupported_keyword",
         );
         assert_violation(
-            with(json!({"a/b~": 1})),
+            object_with(json!({"a/b~": 1})),
             "/properties/a/a~1b~0",
             "unsupported_keyword",
         );
         assert_violation(
-            with(json!({"type": "date"})),
+            object_with(json!({"type": "date"})),
             "/properties/a/type",
             "unsupported_type",
         );
         assert_violation(
-            with(json!({"type": ["string", "null"]})),
+            object_with(json!({"type": ["string", "null"]})),
             "/properties/a/type",
             "unsupported_type",
         );
         assert_violation(
-            with(json!({"type": "string", "format": "date"})),
+            object_with(json!({"type": "string", "format": "date"})),
             "/properties/a/format",
             "unsupported_format",
         );
@@ -249,18 +253,18 @@ mod tests {
         ] {
             let path = format!("/properties/a/{keyword}");
             assert_violation(
-                with(json!({keyword: value})),
+                object_with(json!({keyword: value})),
                 &path,
                 "invalid_keyword_value",
             );
         }
         assert_violation(
-            with(json!({"minItems": 2, "maxItems": 1})),
+            object_with(json!({"minItems": 2, "maxItems": 1})),
             "/properties/a/minItems",
             "invalid_keyword_value",
         );
         assert_violation(
-            with(json!({"minimum": 2, "maximum": 1})),
+            object_with(json!({"minimum": 2, "maximum": 1})),
             "/properties/a/minimum",
             "invalid_keyword_value",
         );
@@ -269,11 +273,11 @@ mod tests {
     #[test]
     fn keywords_of_other_types_are_ignored() {
         assert_eq!(
-            paths_and_rules(&with(json!({"type": "string", "minItems": 1}))),
+            paths_and_rules(&object_with(json!({"type": "string", "minItems": 1}))),
             []
         );
         assert_eq!(
-            paths_and_rules(&with(json!({"type": "string", "minItems": -1}))),
+            paths_and_rules(&object_with(json!({"type": "string", "minItems": -1}))),
             []
         );
     }

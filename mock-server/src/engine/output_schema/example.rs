@@ -27,10 +27,10 @@ pub(crate) fn asks_for_a_url(schema: &Value) -> bool {
     let Some(keywords) = schema.as_object() else {
         return false;
     };
-    let here = keywords.get("format").is_some_and(|format| format == "uri");
+    let has_uri = keywords.get("format").is_some_and(|format| format == "uri");
     let properties = keywords.get("properties").and_then(Value::as_object);
     let children = properties.into_iter().flat_map(Map::values);
-    here || children.chain(keywords.get("items")).any(asks_for_a_url)
+    has_uri || children.chain(keywords.get("items")).any(asks_for_a_url)
 }
 
 struct ExampleBuilder<'u> {
@@ -142,10 +142,10 @@ fn integer(keywords: &Map<String, Value>) -> Value {
     // Integer bounds are used as they are, because a conversion to `f64` may be inexact.
     match (bound("minimum"), bound("maximum")) {
         (Some(min), _) if min.is_i64() || min.is_u64() => min.clone(),
-        (Some(min), _) => whole(min.as_f64().map(f64::ceil)),
+        (Some(min), _) => whole_number(min.as_f64().map(f64::ceil)),
         (None, Some(max)) if max.as_f64().is_some_and(|max| max >= 1.0) => json!(1),
         (None, Some(max)) if max.is_i64() || max.is_u64() => max.clone(),
-        (None, Some(max)) => whole(max.as_f64().map(f64::floor)),
+        (None, Some(max)) => whole_number(max.as_f64().map(f64::floor)),
         (None, None) => json!(1),
     }
 }
@@ -158,7 +158,7 @@ fn number(keywords: &Map<String, Value>) -> Value {
 }
 
 /// Converts a whole number to JSON, without a fraction if it fits an integer.
-fn whole(number: Option<f64>) -> Value {
+fn whole_number(number: Option<f64>) -> Value {
     let text = number.map(|number| format!("{number:.0}"));
     let integer = text.and_then(|text| text.parse::<i64>().ok());
     integer.map_or_else(
