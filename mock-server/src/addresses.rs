@@ -1,15 +1,15 @@
-//! Where a running mock is reached, and what a client's environment is then.
+//! The addresses of a running mock and the environment variables for its clients.
 
 use crate::engine::Hosts;
 
-/// The key of the open surface that is there from the start.
+/// The seeded key of the open surface.
 pub const OPEN_API_KEY: &str = "svc_open_demo";
-/// The key of the developer surface that is there from the start and may do everything.
+/// The seeded key of the developer surface with all scopes.
 pub const DEVELOPER_API_KEY: &str = "svc_dev_demo";
-/// The workspace of both.
+/// The workspace of both seeded keys.
 pub const DEMO_WORKSPACE: &str = "ws_demo";
 
-/// The base URLs of a mock's hosts, without a slash at the end.
+/// The base URLs of a mock's hosts, without a trailing slash.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Addresses {
     pub(crate) hosts: Hosts,
@@ -17,7 +17,7 @@ pub(crate) struct Addresses {
 }
 
 impl Addresses {
-    /// MCP is the path `/mcp` of the developer host.
+    /// Creates addresses from base URLs. The MCP endpoint is `/mcp` of the developer host.
     pub(crate) fn new([open, developer, media, control]: [String; 4]) -> Self {
         let mcp = format!("{developer}/mcp");
         Self {
@@ -37,7 +37,7 @@ impl Addresses {
         self
     }
 
-    /// The environment variables by which clients find the mock and are let in.
+    /// Returns the environment variables that configure clients to use the mock.
     pub(crate) fn environment(&self, webhook_secret: String) -> [(&'static str, String); 8] {
         let Hosts {
             open,

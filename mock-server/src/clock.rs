@@ -1,7 +1,7 @@
-//! Service time as the faces keep it: the one module of this crate that reads a clock.
+//! The service clock, which is the only module of this crate that reads the system time.
 //!
-//! The engine is only ever told what time it is. Waiting until a moment is the faces' business;
-//! this says how long that is.
+//! The engine receives the time from its callers. Waiting is done by the faces; the clock computes
+//! how long to wait.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,23 +9,24 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::engine::Time;
 
-/// The mock's own clock, which everything timed follows.
+/// The clock of the simulated service.
 #[derive(Clone, Debug)]
 pub(crate) struct Clock {
     epoch: Time,
     time_source: TimeSource,
     clock_mode: ClockMode,
-    /// The service time of `anchor_elapsed`; of a manual clock, the service time.
+    /// The service time when the clock was last set.
     anchor: Time,
+    /// The elapsed time of the source when the clock was last set.
     anchor_elapsed: Duration,
 }
 
 /// How service time passes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ClockMode {
-    /// With real time, so many times as fast.
+    /// With real time, multiplied by a speed.
     Real(Speed),
-    /// Only when it is advanced.
+    /// Only when it is advanced explicitly.
     Manual,
 }
 
@@ -35,20 +36,21 @@ impl Default for ClockMode {
     }
 }
 
-/// What real time is measured with.
+/// The source of real time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum TimeSource {
     /// The operating system's monotonic clock.
     #[cfg(any(feature = "serve", feature = "wiremock"))]
     System(std::time::Instant),
-    /// The runtime's, which `tokio::time::pause` stops and `tokio::time::advance` moves.
+    /// The clock of the Tokio runtime, which `tokio::time::pause` stops and
+    /// `tokio::time::advance` moves.
     #[cfg(any(feature = "in-process", test))]
     Runtime(tokio::time::Instant),
 }
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "this is the module that time comes in through"
+    reason = "this is the only module that reads the system time"
 )]
 impl TimeSource {
     #[cfg(any(feature = "serve", feature = "wiremock"))]
@@ -73,10 +75,10 @@ impl TimeSource {
     }
 }
 
-/// What the wall clock shows.
+/// Returns the current wall-clock time.
 #[expect(
     clippy::disallowed_methods,
-    reason = "this is the module that time comes in through"
+    reason = "this is the only module that reads the system time"
 )]
 pub(crate) fn wall_clock_now() -> Time {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
@@ -94,7 +96,7 @@ impl Clock {
         }
     }
 
-    /// Service time.
+    /// Returns the current service time.
     #[must_use]
     pub(crate) fn now(&self) -> Time {
         match self.clock_mode {
@@ -109,21 +111,21 @@ impl Clock {
         }
     }
 
-    /// Where the clock started.
+    /// Returns the initial time of the clock.
     #[must_use]
     pub(crate) const fn epoch(&self) -> Time {
         self.epoch
     }
 
-    /// How it passes.
+    /// Returns how service time passes.
     #[must_use]
     pub(crate) const fn clock_mode(&self) -> ClockMode {
         self.clock_mode
     }
 
-    /// The real time until `moment`; `None` where no waiting brings it about.
-    pub(crate) fn real_time_until(&self, moment: Time) -> Option<Duration> {
-        let service = moment.since(self.now());
+    /// Returns the real time until `then`; `None` if a manual clock has to be advanced first.
+    pub(crate) fn real_time_until(&self, then: Time) -> Option<Duration> {
+        let service = then.since(self.now());
         match self.clock_mode {
             _ if service.is_zero() => Some(Duration::ZERO),
             ClockMode::Manual => None,
@@ -131,11 +133,11 @@ impl Clock {
         }
     }
 
-    /// Where a manual clock would be after `span`.
+    /// Returns the time of a manual clock after an advance by `span`.
     ///
     /// # Errors
     ///
-    /// [`NotManual`] where the clock passes by itself.
+    /// Returns [`NotManual`] if the clock runs in real time.
     pub(crate) fn after(&self, span: Duration) -> Result<Time, NotManual> {
         match self.clock_mode {
             ClockMode::Manual => Ok(self.anchor.after(span)),
@@ -143,7 +145,7 @@ impl Clock {
         }
     }
 
-    /// Sets the clock, which goes on from there. It never starts after its own moment.
+    /// Sets the current service time. If it is before the epoch, the epoch is set as well.
     pub(crate) fn set(&mut self, now: Time) {
         self.epoch = self.epoch.min(now);
         self.anchor = now;
@@ -151,14 +153,14 @@ impl Clock {
     }
 }
 
-/// A clock that passes by itself cannot be advanced.
+/// The error for advancing a clock that runs in real time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotManual;
 
 impl fmt::Display for NotManual {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(
-            "this clock passes with real time; to move it, start the mock with a manual clock \
+            "cannot advance the clock: it runs in real time; start the mock with a manual clock \
              (--clock manual, or clock_manual() on the builder)",
         )
     }
@@ -166,18 +168,18 @@ impl fmt::Display for NotManual {
 
 impl std::error::Error for NotManual {}
 
-/// How many times as fast as real time service time passes.
+/// The speed of service time relative to real time.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub struct Speed(f64);
 
 impl Speed {
     const LIMITS: std::ops::RangeInclusive<f64> = 0.001..=1_000_000.0;
 
-    /// So many times as fast, from 0.001 to 1,000,000.
+    /// Creates a speed from a factor between 0.001 and 1,000,000.
     ///
     /// # Errors
     ///
-    /// [`InvalidSpeed`] outside of that, or where it is no number.
+    /// Returns [`InvalidSpeed`] if the factor is out of range or not a number.
     pub fn new(factor: f64) -> Result<Self, InvalidSpeed> {
         if Self::LIMITS.contains(&factor) {
             Ok(Self(factor))
@@ -186,7 +188,7 @@ impl Speed {
         }
     }
 
-    /// The factor.
+    /// Returns the factor.
     #[must_use]
     pub const fn factor(self) -> f64 {
         self.0
@@ -196,13 +198,13 @@ impl Speed {
         micros(real.as_micros() as f64 * self.0)
     }
 
-    /// Rounded up, so that a wait never ends a moment too early.
+    /// Converts service time to real time, rounded up so that a wait never ends too early.
     fn to_real(self, service: Duration) -> Duration {
         micros((service.as_micros() as f64 / self.0).ceil())
     }
 }
 
-/// A cast of a float saturates, so that nothing here overflows.
+/// Converts a number of microseconds, which saturates at the bounds of `u64`.
 fn micros(count: f64) -> Duration {
     Duration::from_micros(count as u64)
 }
@@ -227,13 +229,13 @@ impl FromStr for Speed {
     }
 }
 
-/// No factor that a clock can run at.
+/// The error for a factor that is not a valid speed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InvalidSpeed;
 
 impl fmt::Display for InvalidSpeed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a speed is a number from 0.001 to 1000000")
+        f.write_str("invalid speed: expected a number from 0.001 to 1000000")
     }
 }
 
@@ -262,7 +264,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_real_clock_passes_with_real_time() {
+    async fn a_real_clock_follows_real_time() {
         let clock = clock(ClockMode::default());
         assert_eq!(clock.now(), EPOCH);
         pass(7).await;
@@ -270,7 +272,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_fast_clock_passes_so_many_times_as_fast() {
+    async fn the_speed_multiplies_real_time() {
         let clock = clock(times(20.0));
         pass(3).await;
         assert_eq!(clock.now(), seconds(60));
@@ -279,7 +281,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_manual_clock_stands_still_until_it_is_set() {
+    async fn a_manual_clock_moves_only_when_it_is_set() {
         let mut clock = clock(ClockMode::Manual);
         pass(7).await;
         assert_eq!(clock.now(), EPOCH);
@@ -292,25 +294,25 @@ mod tests {
         assert_eq!(
             clock.epoch(),
             long_ago,
-            "it never starts after its own moment"
+            "the epoch is never after the current time"
         );
     }
 
     #[tokio::test(start_paused = true)]
-    async fn waiting_for_a_manual_clock_is_in_vain() {
+    async fn a_manual_clock_has_no_wait_time() {
         let clock = clock(ClockMode::Manual);
         assert_eq!(clock.real_time_until(seconds(1)), None);
         assert_eq!(clock.real_time_until(EPOCH), Some(Duration::ZERO));
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_real_clock_cannot_be_advanced_but_says_what_can() {
-        let refused = clock(ClockMode::default()).after(Duration::from_secs(1));
-        assert!(refused.unwrap_err().to_string().contains("--clock manual"));
+    async fn the_error_of_a_real_clock_suggests_a_manual_clock() {
+        let result = clock(ClockMode::default()).after(Duration::from_secs(1));
+        assert!(result.unwrap_err().to_string().contains("--clock manual"));
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_clock_that_was_set_goes_on_from_there() {
+    async fn a_clock_continues_from_the_time_it_is_set_to() {
         let mut clock = clock(times(10.0));
         pass(5).await;
         clock.set(seconds(1000));
@@ -321,14 +323,14 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_wait_never_ends_too_early() {
         let clock = clock(times(3.0));
-        let moment = EPOCH.after(Duration::from_micros(10));
-        let wait = clock.real_time_until(moment).unwrap();
+        let then = EPOCH.after(Duration::from_micros(10));
+        let wait = clock.real_time_until(then).unwrap();
         tokio::time::advance(wait).await;
-        assert!(clock.now() >= moment);
+        assert!(clock.now() >= then);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_end_of_time_is_no_panic() {
+    async fn the_clock_saturates_at_the_maximum_time() {
         let mut clock = clock(times(1_000_000.0));
         clock.set(Time::from_micros(u64::MAX - 1));
         pass(1_000_000_000).await;
@@ -338,17 +340,17 @@ mod tests {
     }
 
     #[test]
-    fn a_speed_is_a_number_above_nothing() {
-        for good in ["1", "20", "0.5", "0.001", "1e6"] {
-            assert!(good.parse::<Speed>().is_ok(), "{good}");
+    fn speeds_outside_of_the_range_are_rejected() {
+        for valid in ["1", "20", "0.5", "0.001", "1e6"] {
+            assert!(valid.parse::<Speed>().is_ok(), "{valid}");
         }
-        for bad in ["0", "-1", "nan", "inf", "", "fast", "1e7"] {
-            assert_eq!(bad.parse::<Speed>(), Err(InvalidSpeed), "{bad}");
+        for invalid in ["0", "-1", "nan", "inf", "", "fast", "1e7"] {
+            assert_eq!(invalid.parse::<Speed>(), Err(InvalidSpeed), "{invalid}");
         }
     }
 
     #[test]
-    fn the_wall_clock_is_past_2023() {
+    fn the_wall_clock_is_later_than_2023() {
         assert!(wall_clock_now() > EPOCH);
     }
 }

@@ -1,7 +1,6 @@
-//! What the faces and the control API share behind one lock: the simulator, its clock, and how
-//! webhooks leave it.
+//! The shared state of a running mock: the simulator, its clock and the webhook dispatch.
 //!
-//! Attempts that need no socket are made here, each at its own time; the others wait to be sent.
+//! Webhook attempts that no sender makes over the network are answered here, each at its own time.
 
 use crate::clock::Clock;
 use crate::engine::{Delivery, DeliveryOutcome, Time};
@@ -15,29 +14,30 @@ pub(crate) struct MockState {
     pub(crate) dispatch: WebhookDispatch,
 }
 
-/// What `last_error` says where no route leads on.
+/// The value of `last_error` if no route matches the destination.
 const NO_ROUTE: &str = "no_route";
 
-/// How webhooks leave the simulator.
+/// The dispatch of webhook deliveries to routes or a receiver.
 #[derive(Debug)]
 pub(crate) struct WebhookDispatch {
     pub(crate) routes: Vec<WebhookRoute>,
-    /// Somebody carries what has a route.
+    /// Whether a sender delivers the webhooks that match a route.
     pub(crate) has_sender: bool,
-    /// Which webhooks have been looked at: those of this mark wait for a sender, or are in flight.
+    /// The delivery mark up to which local deliveries were made. Deliveries that are still due at
+    /// this mark wait for the sender or are in flight.
     pub(crate) settled_mark: Option<(u64, u64)>,
     #[cfg(feature = "in-process")]
     pub(crate) receiver: Option<WebhookReceiver>,
 }
 
-/// Answers attempts in this process.
+/// A function that answers webhook attempts in this process.
 #[cfg(feature = "in-process")]
 pub(crate) struct WebhookReceiver(pub(crate) Box<dyn FnMut(&Delivery) -> DeliveryOutcome + Send>);
 
 #[cfg(feature = "in-process")]
 impl std::fmt::Debug for WebhookReceiver {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Receiver").finish_non_exhaustive()
+        f.debug_struct("WebhookReceiver").finish_non_exhaustive()
     }
 }
 
@@ -52,12 +52,13 @@ impl WebhookDispatch {
         }
     }
 
-    /// Where a sender delivers what goes to that URL; `None` if there is no route or no sender.
+    /// Returns where the sender delivers webhooks to a URL; `None` without a route or sender.
     pub(crate) fn target(&self, url: &str) -> Option<Target> {
         let mut routes = self.routes.iter().filter(|_| self.has_sender);
         routes.find_map(|route| route.target(url))
     }
 
+    /// Answers an attempt with the receiver, or fails it if there is none.
     fn answer(&mut self, _delivery: &Delivery) -> DeliveryOutcome {
         #[cfg(feature = "in-process")]
         if let Some(WebhookReceiver(receive)) = &mut self.receiver {
@@ -68,8 +69,8 @@ impl WebhookDispatch {
 }
 
 impl MockState {
-    /// Does all that falls due up to `now`. Attempts that no sender makes are made on the way,
-    /// each at its own moment.
+    /// Handles everything that is due up to `now`, including local webhook deliveries at their own
+    /// times.
     pub(crate) fn catch_up(&mut self, now: Time) {
         self.deliver_locally();
         while self.is_behind(now) {
@@ -82,7 +83,7 @@ impl MockState {
         self.simulator.now() < now || self.simulator.next_due().is_some_and(|due| due <= now)
     }
 
-    /// Makes the attempts that are due and that no sender makes.
+    /// Makes the due webhook attempts that no sender makes.
     fn deliver_locally(&mut self) {
         let Self {
             simulator,
@@ -102,8 +103,8 @@ impl MockState {
         dispatch.settled_mark = mark;
     }
 
-    /// Moves a manual clock towards `target`, but no further than the next webhooks. Says whether
-    /// there is nothing left to do.
+    /// Advances a manual clock towards `target`, stopping at the next webhook attempts. Returns
+    /// `true` when `target` is reached and no webhook is due or in flight.
     pub(crate) fn advance_step(&mut self, target: Time) -> bool {
         let target = target.max(self.clock.now());
         if self.is_behind(target) {

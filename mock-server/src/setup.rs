@@ -1,4 +1,4 @@
-//! What a mock starts with, for every face alike.
+//! The configuration of a mock.
 
 use std::time::Duration;
 
@@ -13,10 +13,10 @@ use crate::service::Service;
 use crate::simulator::Simulator;
 use crate::webhook_route::WebhookRoute;
 
-/// What a mock starts with.
+/// The configuration of a mock.
 ///
-/// Without any further word that is 100 dollars, the plan `free`, the seed 1, and a clock that
-/// starts at the wall clock's moment and passes with real time.
+/// The defaults are a balance of 100 USD, the plan `free`, the seed 1, and a clock that starts at
+/// the current wall-clock time and runs in real time.
 ///
 /// ```
 /// use svc_mock_server::Setup;
@@ -24,7 +24,7 @@ use crate::webhook_route::WebhookRoute;
 /// let setup = Setup::default().balance_usd(5).clock_manual();
 /// ```
 #[derive(Clone, Debug)]
-#[must_use = "nothing runs yet"]
+#[must_use = "a setup does nothing until a mock is started with it"]
 pub struct Setup {
     seed: u64,
     plan: Plan,
@@ -60,70 +60,73 @@ impl Default for Setup {
 }
 
 impl Setup {
-    /// The plan of the workspaces, which their budgets depend on.
+    /// Sets the plan of the workspaces, which determines their rate limits.
     pub fn plan(mut self, plan: Plan) -> Self {
         self.plan = plan;
         self
     }
 
-    /// What each workspace has to spend, in whole dollars.
+    /// Sets the opening balance of each workspace in whole dollars.
     pub fn balance_usd(self, dollars: u32) -> Self {
         self.balance(Usd::from_micros(i64::from(dollars) * 1_000_000))
     }
 
-    /// What each workspace has to spend.
+    /// Sets the opening balance of each workspace.
     pub fn balance(mut self, balance: Usd) -> Self {
         self.balance = balance;
         self
     }
 
-    /// Same seed, same requests at the same moments: same bytes.
+    /// Sets the seed of the random number generator.
+    ///
+    /// With the same seed, the same requests at the same times get identical responses.
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
         self
     }
 
-    /// Service time stands still until [`Service::advance`] moves it.
+    /// Uses a manual clock, which only [`Service::advance`] moves.
     pub fn clock_manual(self) -> Self {
         self.clock_mode(ClockMode::Manual)
     }
 
-    /// Service time passes so many times as fast as real time.
+    /// Sets how much faster than real time the service clock runs.
     pub fn speed(self, speed: Speed) -> Self {
         self.clock_mode(ClockMode::Real(speed))
     }
 
-    /// How service time passes.
+    /// Sets how service time passes.
     pub fn clock_mode(mut self, clock_mode: ClockMode) -> Self {
         self.clock_mode = clock_mode;
         self
     }
 
-    /// The service clock's first moment, in the place of the wall clock's.
+    /// Sets the initial time of the service clock. The default is the current wall-clock time.
     pub fn epoch(mut self, epoch: Time) -> Self {
         self.epoch = Some(epoch);
         self
     }
 
-    /// Reads that a key has for each write; the service calls it a setting of the deployment.
+    /// Sets the number of reads that the rate limit of a key allows for each write.
     pub fn read_multiple(mut self, reads: u32) -> Self {
         self.read_multiple = reads;
         self
     }
 
-    /// What is sent to one origin is delivered to another.
+    /// Adds a route that delivers the webhooks of one origin to another.
     pub fn route_webhooks(mut self, route: WebhookRoute) -> Self {
         self.webhook_routes.push(route);
         self
     }
 
-    /// How long a receiver has to answer a webhook, in real time whatever the clock; the service
-    /// gives it ten seconds.
-    pub fn webhook_timeout(mut self, patience: Duration) -> Self {
-        self.webhook_timeout = patience;
+    /// Sets the timeout of a webhook attempt, in real time regardless of the clock. The default
+    /// is ten seconds.
+    pub fn webhook_timeout(mut self, timeout: Duration) -> Self {
+        self.webhook_timeout = timeout;
         self
     }
 
+    /// Creates the service that a face runs.
     pub(crate) fn service(self, time_source: TimeSource, addresses: Addresses) -> Service {
         let epoch = self.epoch.unwrap_or_else(wall_clock_now);
         let speed = match self.clock_mode {

@@ -1,4 +1,4 @@
-//! The simulated service: requests and times go in, responses and webhook deliveries come out.
+//! The simulated service, as a state machine without I/O.
 
 use serde_json::{Value, json};
 use svc_sdk::contract::{ErrorCode, JobStatus, TopUpStatus};
@@ -10,10 +10,11 @@ use crate::engine::{
     PendingReply, Reply, RestoreError, Settings, State, Time, jobs, ledger, snapshot,
 };
 
-/// The whole service, in memory.
+/// An in-memory simulation of the service.
 ///
-/// Every method that takes a moment does first what fell due by then. Moments never go back: one
-/// that is earlier than the last counts as the last.
+/// It takes requests and the current time, and returns responses and webhook deliveries. Every
+/// method with the parameter `now` first handles everything that is due by then. Time never goes
+/// back: a time before the latest one is treated as the latest one.
 ///
 /// ```
 /// use bytes::Bytes;
@@ -35,12 +36,13 @@ use crate::engine::{
 pub struct Simulator {
     settings: Settings,
     state: State,
-    /// How often the state was replaced: attempts of another one are not heard of.
+    /// The number of times that the state was replaced. Outcomes of webhook attempts from an
+    /// earlier state are ignored.
     generation: u64,
 }
 
 impl Simulator {
-    /// A service as it is at the start.
+    /// Creates a newly started service.
     #[must_use]
     pub fn new(settings: Settings) -> Self {
         let state = State::initial(&settings);
@@ -51,55 +53,57 @@ impl Simulator {
         }
     }
 
-    /// Answers a request of any host but the control API, after doing all that fell due by `now`.
+    /// Handles a request to any host except the control API.
     pub fn handle(&mut self, now: Time, call: &Call) -> Reply {
         self.advance(now);
         api::handle(&mut self.state, &self.settings.hosts, call)
     }
 
-    /// Does all that falls due up to `now`, in order.
+    /// Handles everything that is due up to `now`, in order.
     pub fn advance(&mut self, now: Time) {
         advance(&mut self.state, now);
     }
 
-    /// When something falls due next.
+    /// Returns the time of the next scheduled event.
     #[must_use]
     pub fn next_due(&self) -> Option<Time> {
         self.state.timers.next()
     }
 
-    /// The moment that it has come to.
+    /// Returns the current service time.
     #[must_use]
     pub fn now(&self) -> Time {
         self.state.now
     }
 
-    /// The answer of a held submit. It is held on (the reply has a hold again) while the job runs
-    /// and the wait is not over. The delay is that of the reply that was held, and is not repeated.
+    /// Returns the reply to a pending submit.
+    ///
+    /// The reply is pending again while the job runs and the wait is not over. The delay applies
+    /// once, from the original reply, and is not repeated here.
     pub fn resume(&mut self, now: Time, pending: &PendingReply) -> Reply {
         self.advance(now);
         api::resume(&mut self.state, &self.settings.hosts, pending)
     }
 
-    /// What [`resume`](Self::resume) will answer at `pending.until` if nothing intervenes.
+    /// Returns what [`resume`](Self::resume) will return at `pending.until` if nothing intervenes.
     #[must_use]
     pub fn predict(&self, pending: &PendingReply) -> Reply {
         api::predict(&self.state, &self.settings.hosts, pending)
     }
 
-    /// Back to the start, the epoch included: added keys and faults gone, secrets as they were.
+    /// Resets the service to its initial state, including its clock, keys, faults and secrets.
     pub fn reset(&mut self) {
         self.generation = self.generation.wrapping_add(1);
         self.state = State::initial(&self.settings);
     }
 
-    /// Where the hosts are reached, once that is known.
+    /// Sets the base URLs of the hosts.
     pub fn set_hosts(&mut self, hosts: Hosts) {
         self.settings.hosts = hosts;
     }
 
-    /// The whole state, the clock and the generation of identifiers included, as of `now`. Where
-    /// the hosts are reached is no part of it.
+    /// Returns the complete state as of `now`, including the clock and the random number generator.
+    /// The base URLs of the hosts are not part of it.
     #[must_use]
     pub fn snapshot(&self, now: Time) -> Value {
         let mut state = self.state.clone();
@@ -107,19 +111,22 @@ impl Simulator {
         snapshot::take(&state)
     }
 
-    /// Takes up a state that [`snapshot`](Self::snapshot) gave, and returns its clock's moment.
+    /// Restores a state returned by [`snapshot`](Self::snapshot) and returns its time.
     ///
     /// # Errors
     ///
-    /// The document is no state; nothing was changed.
+    /// Returns an error, and changes nothing, if the document is not a valid state.
     pub fn restore(&mut self, document: Value) -> Result<Time, RestoreError> {
         self.state = snapshot::read(document)?;
         self.generation = self.generation.wrapping_add(1);
         Ok(self.state.now)
     }
 
-    /// Does all that falls due up to `now`, but goes no further than the next moment at which
-    /// webhooks fall due. What is due already is to be taken before. Gives the moment that it has come to, which is `now` at last.
+    /// Handles everything that is due up to `now`, but stops at the time of the next webhook
+    /// attempts. Returns the time that was reached.
+    ///
+    /// Call [`take_deliveries`](Self::take_deliveries) before, for the attempts that are already
+    /// due.
     ///
     /// ```
     /// use svc_mock_server::Simulator;
@@ -129,7 +136,7 @@ impl Simulator {
     /// let (mut simulator, now) = (Simulator::new(settings.clone()), settings.epoch);
     /// loop {
     ///     for delivery in simulator.take_deliveries(|_url| true) {
-    ///         // Send it, and say how that went.
+    ///         // Send the request and record its outcome.
     ///         let outcome = DeliveryOutcome::answered(204);
     ///         simulator.record_outcome(simulator.now(), delivery.id, &outcome);
     ///     }
@@ -141,8 +148,8 @@ impl Simulator {
     /// ```
     pub fn advance_to_next_delivery(&mut self, now: Time) -> Time {
         let mut until = now;
-        while let Some((at, due)) = self.state.run_next_due(until) {
-            if matches!(due, TimerEvent::WebhookAttempt(_)) {
+        while let Some((at, event)) = self.state.run_next_due(until) {
+            if matches!(event, TimerEvent::WebhookAttempt(_)) {
                 until = at;
             }
             api::announce_ended(&mut self.state);
@@ -151,13 +158,14 @@ impl Simulator {
         self.state.now
     }
 
-    /// The webhooks that are to be sent now to a URL that is wanted. Each is under way until
-    /// [`delivered`](Self::record_outcome) says how it went.
+    /// Returns the due webhook attempts to URLs that match.
+    ///
+    /// Each is in flight until [`record_outcome`](Self::record_outcome) is called.
     pub fn take_deliveries(&mut self, matches: impl FnMut(&str) -> bool) -> Vec<Delivery> {
         self.take_deliveries_up_to(usize::MAX, matches)
     }
 
-    /// The same, but so many at most.
+    /// Returns up to `limit` due webhook attempts to URLs that match.
     pub fn take_deliveries_up_to(
         &mut self,
         limit: usize,
@@ -168,14 +176,15 @@ impl Simulator {
             .take_deliveries(generation, hosts, limit, matches)
     }
 
-    /// Another one as soon as webhooks have fallen due that had not before.
+    /// Returns a value that changes whenever further webhook attempts become due.
     #[cfg(feature = "face")]
     pub(crate) fn delivery_mark(&self) -> (u64, u64) {
         (self.generation, self.state.webhook_queue.due_count())
     }
 
-    /// How an attempt went that was under way. One that is not is not heard of: its state was
-    /// replaced, or it has been told of before.
+    /// Records the outcome of a webhook attempt.
+    ///
+    /// It is ignored if the attempt is not in flight, or was started before a reset or restore.
     pub fn record_outcome(&mut self, now: Time, id: DeliveryId, outcome: &DeliveryOutcome) {
         self.advance(now);
         if id.generation == self.generation {
@@ -183,54 +192,56 @@ impl Simulator {
         }
     }
 
-    /// Whether a webhook is to be sent now, or is under way.
+    /// Returns `true` if a webhook attempt is due or in flight.
     #[must_use]
     pub fn is_delivering(&self) -> bool {
         self.state.webhook_queue.is_busy()
     }
 
-    /// Every attempt to deliver a webhook, oldest first; the newest 10,000 are kept.
+    /// Returns the newest 10,000 webhook attempts, oldest first.
     #[must_use]
     pub fn deliveries(&self) -> Vec<Value> {
         self.state.delivery_log.all()
     }
 
-    /// Makes the next matching requests fail.
+    /// Adds a fault rule, which makes the next matching requests fail.
     ///
     /// # Errors
     ///
-    /// The rule can never fit anything.
+    /// Returns an error if the rule can never apply.
     pub fn add_fault(&mut self, fault: Fault) -> Result<(), ControlError> {
         self.state.fault_rules.add(fault)
     }
 
-    /// Takes all faults away.
+    /// Removes all fault rules.
     pub fn clear_faults(&mut self) {
         self.state.fault_rules.clear();
     }
 
-    /// The faults in force.
+    /// Returns the active fault rules.
     #[must_use]
     pub fn faults(&self) -> &[Fault] {
         self.state.fault_rules.all()
     }
 
-    /// Makes a key, and its workspace where that is new.
+    /// Creates a key, and its workspace if that does not exist.
     ///
     /// # Errors
     ///
-    /// A scope or the plan is unknown, or the workspace is on another plan.
+    /// Returns an error if the workspace id, a scope or the plan is invalid, or if the workspace
+    /// is on another plan.
     pub fn add_key(&mut self, now: Time, key: NewKey) -> Result<AddedKey, ControlError> {
         self.advance(now);
         self.state.add_key(key)
     }
 
-    /// What the payer does: `paid`, `failed` or `expired`. Gives the top-up as it then is; the same
-    /// again changes nothing.
+    /// Settles a top-up as `paid`, `failed` or `expired`, and returns it. Setting the status that it
+    /// already has changes nothing.
     ///
     /// # Errors
     ///
-    /// There is no such top-up, it is settled otherwise, or the status is none of the three.
+    /// Returns an error if the top-up does not exist or is settled with another status, or if
+    /// the status is not terminal.
     pub fn settle_top_up(
         &mut self,
         now: Time,
@@ -242,11 +253,13 @@ impl Simulator {
         Ok(api::top_up_view(top_up, &self.settings.hosts))
     }
 
-    /// Ends a job now. Gives the job as it then is; the same again changes nothing.
+    /// Ends a job immediately and returns it. Setting the status that it already has changes
+    /// nothing.
     ///
     /// # Errors
     ///
-    /// There is no such job, it has ended otherwise, or the status is not terminal.
+    /// Returns an error if the job does not exist or has ended with another status, if the status
+    /// is not terminal, or if there is a code for a status other than `failed`.
     pub fn end_job(
         &mut self,
         now: Time,
@@ -258,17 +271,19 @@ impl Simulator {
         self.state.force_end_job(id, status, code)?;
         api::announce_ended(&mut self.state);
         let job = self.state.jobs.by_id(id);
-        let job = job.ok_or_else(|| ControlError::NotFound(format!("there is no job {id:?}")))?;
+        let job = job.ok_or_else(|| ControlError::NotFound(format!("job {id:?} not found")))?;
         Ok(self.view(job))
     }
 
-    /// The requests after that sequence number, oldest first; the newest 10,000 are kept.
+    /// Returns the requests after the sequence number, oldest first. The journal stores the newest
+    /// 10,000 requests.
     #[must_use]
     pub fn journal(&self, since: u64) -> Vec<Value> {
         self.state.journal.since(since)
     }
 
-    /// Every entry of the ledger with its workspace, oldest first. Opening balances are no entries.
+    /// Returns all ledger entries with their workspaces, oldest first. Opening balances are not
+    /// entries.
     #[must_use]
     pub fn ledger(&self) -> Vec<Value> {
         let entries = self.state.ledger.entries().into_iter();
@@ -277,7 +292,7 @@ impl Simulator {
             .collect()
     }
 
-    /// The balance of every workspace: `opening_usd`, `available_usd`, `reserved_usd`.
+    /// Returns the balance of every workspace: `opening_usd`, `available_usd`, `reserved_usd`.
     #[must_use]
     pub fn balances(&self) -> Vec<Value> {
         let accounts = self.state.ledger.accounts();
@@ -292,7 +307,7 @@ impl Simulator {
         accounts.map(view).collect()
     }
 
-    /// Every job with its workspace, oldest first.
+    /// Returns all jobs with their workspaces, oldest first.
     #[must_use]
     pub fn jobs(&self) -> Vec<Value> {
         let jobs = self.state.jobs.all().iter();
@@ -304,7 +319,7 @@ impl Simulator {
         api::job_view(&self.state, job, job.surface, &self.settings.hosts)
     }
 
-    /// The webhook signing secret of a workspace, such as `ws_demo`.
+    /// Returns the webhook signing secret of a workspace, such as `ws_demo`.
     #[must_use]
     pub fn signing_secret(&self, workspace: &str) -> Option<&str> {
         self.state
@@ -314,7 +329,8 @@ impl Simulator {
     }
 }
 
-/// Does all that falls due up to `now`, in order, each at its own time, and announces what ended.
+/// Handles everything that is due up to `now`, each at its own time, and queues the webhooks of
+/// jobs and runs that ended.
 fn advance(state: &mut State, now: Time) {
     while state.run_next_due(now).is_some() {
         api::announce_ended(state);

@@ -1,4 +1,4 @@
-//! What each request of the control API does.
+//! Handlers of the control API endpoints.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::clock::{ClockMode, NotManual};
 use crate::engine::{Fault, NewKey, RestoreError, Time};
 use crate::mock_state::MockState;
 
-/// The furthest that the clock moves at once: a hundred years.
+/// The maximum span of a single advance: a hundred years.
 const MAX_ADVANCE_SECONDS: f64 = 3_155_760_000.0;
 
 fn ok(value: Value) -> ControlResult {
@@ -31,18 +31,23 @@ pub(super) fn reset(state: &mut MockState, request: &ControlRequest<'_>) -> Cont
 }
 
 pub(super) fn clock(state: &mut MockState, _: &ControlRequest<'_>) -> ControlResult {
+    ok(clock_view(state))
+}
+
+/// Returns the JSON representation of the clock.
+pub(super) fn clock_view(state: &mut MockState) -> Value {
     let now = catch_up_clock(state);
     let (mode, speed) = match state.clock.clock_mode() {
         ClockMode::Manual => ("manual", None),
         ClockMode::Real(speed) => ("real", Some(speed.factor())),
     };
-    ok(json!({
+    json!({
         "now": now.to_string(),
         "mode": mode,
         "speed": speed,
         "epoch": state.clock.epoch().to_string(),
         "next_due": state.simulator.next_due().map(|due| due.to_string()),
-    }))
+    })
 }
 
 pub(super) fn advance_clock(state: &mut MockState, request: &ControlRequest<'_>) -> ControlResult {
@@ -50,7 +55,11 @@ pub(super) fn advance_clock(state: &mut MockState, request: &ControlRequest<'_>)
     clock(state, request)
 }
 
-/// How far the clock is to be moved.
+/// Parses the span of a request to advance the clock.
+///
+/// # Errors
+///
+/// Returns an error if the body is invalid or the span is out of range.
 pub(super) fn advance_span(request: &ControlRequest<'_>) -> Result<Duration, ControlApiError> {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
@@ -59,8 +68,9 @@ pub(super) fn advance_span(request: &ControlRequest<'_>) -> Result<Duration, Con
     }
     let Advance { seconds } = request.body()?;
     if !(0.0..=MAX_ADVANCE_SECONDS).contains(&seconds) {
-        let limits = format!("seconds: must be from 0 to {MAX_ADVANCE_SECONDS}, but is {seconds}");
-        return Err(ControlApiError::invalid(limits));
+        let message =
+            format!("seconds: invalid value {seconds}: expected 0 to {MAX_ADVANCE_SECONDS}");
+        return Err(ControlApiError::invalid(message));
     }
     Ok(Duration::from_secs_f64(seconds))
 }
@@ -121,12 +131,12 @@ pub(super) fn requests(state: &mut MockState, request: &ControlRequest<'_>) -> C
         since = match pair.split_once('=') {
             Some(("since", number)) => number.parse().map_err(|_| {
                 ControlApiError::invalid(format!(
-                    "since: must be a sequence number, but is {number:?}"
+                    "since: invalid value {number:?}: expected a sequence number"
                 ))
             })?,
             _ => {
-                let unknown = format!("GET /requests takes ?since=N, not {pair:?}");
-                return Err(ControlApiError::invalid(unknown));
+                let message = format!("unknown query parameter {pair:?}: expected ?since=N");
+                return Err(ControlApiError::invalid(message));
             }
         };
     }
@@ -151,14 +161,18 @@ pub(super) fn restore_state(state: &mut MockState, request: &ControlRequest<'_>)
     clock(state, request)
 }
 
-/// Does all that fell due by now, and says when that is.
+/// Handles everything that is due, and returns the current time.
 fn catch_up_clock(state: &mut MockState) -> Time {
     let now = state.clock.now();
     state.catch_up(now);
     now
 }
 
-/// Moves a manual clock, and does all that falls due on the way.
+/// Advances a manual clock, and handles everything that becomes due.
+///
+/// # Errors
+///
+/// Returns an error if the clock runs in real time.
 pub(crate) fn advance(state: &mut MockState, span: Duration) -> Result<Time, NotManual> {
     let target = state.clock.after(span)?;
     state.catch_up(target);
@@ -166,7 +180,7 @@ pub(crate) fn advance(state: &mut MockState, span: Duration) -> Result<Time, Not
     Ok(target)
 }
 
-/// Every entry of the ledger, and each workspace's balance.
+/// Returns all ledger entries and the balance of each workspace.
 pub(crate) fn ledger(state: &mut MockState) -> Value {
     catch_up_clock(state);
     let mut workspaces = Map::new();
@@ -181,13 +195,17 @@ pub(crate) fn ledger(state: &mut MockState) -> Value {
     json!({"data": state.simulator.ledger(), "workspaces": workspaces})
 }
 
-/// The whole state.
+/// Returns the complete state.
 pub(crate) fn snapshot(state: &mut MockState) -> Value {
     let now = catch_up_clock(state);
     state.simulator.snapshot(now)
 }
 
-/// Takes up a state; the clock goes on from its moment.
+/// Restores a state, including the time of the clock.
+///
+/// # Errors
+///
+/// Returns an error if the document is not a valid state.
 pub(crate) fn restore(state: &mut MockState, document: Value) -> Result<(), RestoreError> {
     let now = state.simulator.restore(document)?;
     state.clock.set(now);

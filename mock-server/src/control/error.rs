@@ -1,4 +1,4 @@
-//! Why the control API refuses a request: what is wrong, and what is accepted.
+//! Error responses of the control API.
 
 use http::{Method, StatusCode};
 
@@ -30,7 +30,7 @@ impl ControlApiError {
 
     pub(super) fn unknown_path(path: &str, known: &[&str]) -> Self {
         let message = format!(
-            "the control API has no {path:?}; it has {}",
+            "path {path:?} not found; available paths: {}",
             known.join(", ")
         );
         Self::new(StatusCode::NOT_FOUND, "not_found", message)
@@ -38,7 +38,7 @@ impl ControlApiError {
 
     pub(super) fn method_not_allowed(path: &str, method: &Method, allowed: &[&str]) -> Self {
         let allow = allowed.join(", ");
-        let message = format!("{path} takes {allow}, not {method}");
+        let message = format!("method {method} not allowed for {path}; allowed: {allow}");
         let error = Self::new(
             StatusCode::METHOD_NOT_ALLOWED,
             "method_not_allowed",
@@ -55,10 +55,10 @@ impl ControlApiError {
         Self::new(StatusCode::PAYLOAD_TOO_LARGE, "payload_too_large", message)
     }
 
-    /// With a word on how the request is meant, where its body is what is wrong.
+    /// Appends a usage hint to the message of a `400` response.
     pub(super) fn with_usage(mut self, usage: &str) -> Self {
         if self.status == StatusCode::BAD_REQUEST {
-            self.message = format!("{}. {usage}", self.message);
+            self.message = format!("{}; {usage}", self.message);
         }
         self
     }

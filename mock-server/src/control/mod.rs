@@ -1,7 +1,7 @@
-//! The control API: what a test or a person may do to the mock from outside of the service.
+//! The control API, which lets tests inspect and change the mock.
 //!
-//! One table says what there is; `GET /`, the answer to an unknown path and `Allow` come from it.
-//! All of it is a function of the simulator and the clock, and never waits.
+//! The endpoints are defined in one table. `GET /`, the `404` message and the `Allow` header are
+//! derived from it. No endpoint waits.
 
 mod actions;
 mod error;
@@ -20,16 +20,16 @@ use self::error::ControlApiError;
 use self::request::{ControlRequest, ControlResult};
 use crate::mock_state::MockState;
 
-/// The body of any request but `PUT /state`.
+/// The maximum size of a request body, except for `PUT /state`.
 const MAX_BODY_BYTES: usize = 1024 * 1024;
-/// The body of `PUT /state`.
+/// The maximum size of the body of `PUT /state`.
 pub(crate) const MAX_STATE_BYTES: usize = 256 * 1024 * 1024;
 
 struct Endpoint {
     method: Method,
     path: &'static str,
     description: &'static str,
-    /// The body, as a person would write it; empty where there is none.
+    /// A description of the body; empty if there is none.
     body: &'static str,
     handler: fn(&mut MockState, &ControlRequest<'_>) -> ControlResult,
 }
@@ -38,118 +38,118 @@ const ENDPOINTS: &[Endpoint] = &[
     Endpoint {
         method: Method::GET,
         path: "/",
-        description: "what there is",
+        description: "list the endpoints",
         body: "",
         handler: |_, _| Ok((StatusCode::OK, index())),
     },
     Endpoint {
         method: Method::POST,
         path: "/reset",
-        description: "back to the start: added keys and faults gone, secrets as they were; the clock goes on",
+        description: "reset to the initial state, including keys, faults and secrets; the clock continues",
         body: "",
         handler: actions::reset,
     },
     Endpoint {
         method: Method::GET,
         path: "/clock",
-        description: "service time",
+        description: "get the service time",
         body: "",
         handler: actions::clock,
     },
     Endpoint {
         method: Method::POST,
         path: "/clock/advance",
-        description: "move the manual clock and run all that falls due, in order",
+        description: "advance the manual clock and handle everything that is due, in order",
         body: r#"{"seconds": N}"#,
         handler: actions::advance_clock,
     },
     Endpoint {
         method: Method::GET,
         path: "/faults",
-        description: "the faults that are left",
+        description: "list the active faults",
         body: "",
         handler: actions::faults,
     },
     Endpoint {
         method: Method::POST,
         path: "/faults",
-        description: "the next matching requests fail",
+        description: "make the next matching requests fail",
         body: r#"{"surface"?, "operation"?, "kind", "times"?, "probability"?, "retry_after_seconds"?, "delay_ms"?}"#,
         handler: actions::add_fault,
     },
     Endpoint {
         method: Method::DELETE,
         path: "/faults",
-        description: "none left",
+        description: "remove all faults",
         body: "",
         handler: actions::clear_faults,
     },
     Endpoint {
         method: Method::POST,
         path: "/keys",
-        description: "a new key; an unknown workspace is created",
+        description: "create a key, and its workspace if that does not exist",
         body: r#"{"kind", "workspace"?, "plan"?, "scopes"?}"#,
         handler: actions::add_key,
     },
     Endpoint {
         method: Method::POST,
         path: "/top-ups/{id}",
-        description: "what the payer does: paid, failed or expired",
+        description: "settle a top-up: paid, failed or expired",
         body: r#"{"status"}"#,
         handler: actions::settle_top_up,
     },
     Endpoint {
         method: Method::GET,
         path: "/jobs",
-        description: "every job",
+        description: "list all jobs",
         body: "",
         handler: actions::jobs,
     },
     Endpoint {
         method: Method::POST,
         path: "/jobs/{id}",
-        description: "end a job now: completed, failed or canceled",
+        description: "end a job immediately: completed, failed or canceled",
         body: r#"{"status", "code"?}"#,
         handler: actions::end_job,
     },
     Endpoint {
         method: Method::GET,
         path: "/requests",
-        description: "the journal, after sequence number ?since=N; the newest 10,000",
+        description: "list the newest 10,000 requests, after the sequence number ?since=N",
         body: "",
         handler: actions::requests,
     },
     Endpoint {
         method: Method::GET,
         path: "/deliveries",
-        description: "each attempt to deliver a webhook; the newest 10,000",
+        description: "list the newest 10,000 webhook attempts",
         body: "",
         handler: actions::deliveries,
     },
     Endpoint {
         method: Method::GET,
         path: "/ledger",
-        description: "every entry, and each workspace's balance",
+        description: "get all ledger entries and the balance of each workspace",
         body: "",
         handler: actions::get_ledger,
     },
     Endpoint {
         method: Method::GET,
         path: "/state",
-        description: "the whole state as one document",
+        description: "get the complete state as one document",
         body: "",
         handler: actions::state,
     },
     Endpoint {
         method: Method::PUT,
         path: "/state",
-        description: "take up a state: the same requests then get the same answers, ids too",
-        body: "the document that GET /state gave",
+        description: "restore a state; the same requests then get the same responses, including ids",
+        body: "the document returned by GET /state",
         handler: actions::restore_state,
     },
 ];
 
-/// Answers a request of the control API.
+/// Handles a request to the control API.
 pub(crate) fn answer(state: &mut MockState, request: &http::Request<Bytes>) -> Response<Bytes> {
     match run(state, request) {
         Ok((status, body)) => json_response(status, &body),
@@ -167,29 +167,27 @@ pub(crate) fn answer(state: &mut MockState, request: &http::Request<Bytes>) -> R
     }
 }
 
-/// The answer of `GET /clock`.
+/// Returns the response of `GET /clock`.
 #[cfg(any(feature = "serve", feature = "in-process"))]
 pub(crate) fn clock(state: &mut MockState) -> Response<Bytes> {
-    let request = http::Request::new(Bytes::new());
-    let (mut parts, body) = request.into_parts();
-    parts.uri = http::Uri::from_static("/clock");
-    answer(state, &http::Request::from_parts(parts, body))
+    json_response(StatusCode::OK, &actions::clock_view(state))
 }
 
-/// How far a request moves the clock, if that is what it soundly asks for. Whoever can wait for
-/// webhooks does that first; the request is then answered as that of the clock.
+/// Returns the span of a valid request to advance the clock; `None` for any other request.
+///
+/// A face that can wait for webhooks advances the clock itself and responds with [`clock`].
 #[cfg(any(feature = "serve", feature = "in-process"))]
 pub(crate) fn requested_advance(request: &http::Request<Bytes>) -> Option<Duration> {
     let is_advance = request.method() == Method::POST && request.uri().path() == "/clock/advance";
-    let matches_path = is_advance && request.body().len() <= MAX_BODY_BYTES;
+    if !is_advance || request.body().len() > MAX_BODY_BYTES {
+        return None;
+    }
     let request = ControlRequest {
         id: "",
         query: "",
         body: request.body(),
     };
-    actions::advance_span(&request)
-        .ok()
-        .filter(|_| matches_path)
+    actions::advance_span(&request).ok()
 }
 
 fn run(state: &mut MockState, request: &http::Request<Bytes>) -> ControlResult {
@@ -230,14 +228,14 @@ fn run(state: &mut MockState, request: &http::Request<Bytes>) -> ControlResult {
     (endpoint.handler)(state, &request).map_err(|error| match endpoint.body {
         "" => error,
         body => error.with_usage(&format!(
-            "{} {} takes {body}",
+            "expected body of {} {}: {body}",
             endpoint.method, endpoint.path
         )),
     })
 }
 
 impl Endpoint {
-    /// What stands in the place of `{id}`; nothing where there is no such place.
+    /// Returns the value of `{id}` if the path matches; empty for endpoints without `{id}`.
     fn matches_path<'p>(&self, path: &'p str) -> Option<&'p str> {
         match self.path.strip_suffix("{id}") {
             None => (path == self.path).then_some(""),

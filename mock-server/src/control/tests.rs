@@ -49,10 +49,10 @@ impl Mock {
         value
     }
 
-    /// The message of a refusal with that status.
-    fn refused(&mut self, status: u16, method: &str, path: &str, body: &str) -> String {
-        let (given, value) = self.send(method, path, body);
-        assert_eq!(given, status, "{method} {path} {body}: {value}");
+    /// Sends a request that must fail with the status, and returns the message.
+    fn error(&mut self, status: u16, method: &str, path: &str, body: &str) -> String {
+        let (actual, value) = self.send(method, path, body);
+        assert_eq!(actual, status, "{method} {path} {body}: {value}");
         let code = value["error"]["code"].as_str().unwrap();
         assert!(
             code.bytes()
@@ -62,7 +62,7 @@ impl Mock {
         value["error"]["message"].as_str().unwrap().to_owned()
     }
 
-    /// A request of the open surface.
+    /// Submits an image on the open surface.
     fn submit(&mut self, prompt: &str) -> Value {
         let body = json!({"model": "image-i", "prompt": prompt}).to_string();
         let request = http::Request::post("/v1/image-router/generate")
@@ -86,7 +86,7 @@ fn items(value: &Value) -> &Vec<Value> {
 }
 
 #[test]
-fn the_root_lists_what_there_is() {
+fn the_root_lists_the_endpoints() {
     let index = Mock::manual().ok("GET", "/", "");
     let paths: Vec<_> = items(&index).iter().map(|entry| &entry["path"]).collect();
     for path in ["/reset", "/clock/advance", "/jobs/{id}", "/state"] {
@@ -95,7 +95,7 @@ fn the_root_lists_what_there_is() {
 }
 
 #[test]
-fn the_clock_is_read_and_moved() {
+fn the_clock_can_be_read_and_advanced() {
     let mut mock = Mock::manual();
     let clock = mock.ok("GET", "/clock", "");
     assert_eq!(clock["mode"], "manual");
@@ -107,15 +107,15 @@ fn the_clock_is_read_and_moved() {
 }
 
 #[test]
-fn a_real_clock_is_not_moved_and_the_error_says_how_to_get_one_that_is() {
+fn the_error_of_a_real_clock_suggests_a_manual_clock() {
     let mut mock = Mock::with_clock_mode(ClockMode::default());
-    let message = mock.refused(409, "POST", "/clock/advance", r#"{"seconds": 1}"#);
+    let message = mock.error(409, "POST", "/clock/advance", r#"{"seconds": 1}"#);
     assert!(message.contains("--clock manual"), "{message}");
     assert_eq!(mock.ok("GET", "/clock", "")["speed"], 1.0);
 }
 
 #[test]
-fn advancing_runs_what_falls_due() {
+fn advancing_handles_due_events() {
     let mut mock = Mock::manual();
     let job = mock.submit("a fox");
     assert_eq!(items(&mock.ok("GET", "/jobs", ""))[0]["status"], "queued");
@@ -127,11 +127,11 @@ fn advancing_runs_what_falls_due() {
 }
 
 #[test]
-fn what_is_wrong_with_a_body_is_said_along_with_what_is_right() {
+fn errors_of_invalid_bodies_describe_the_expected_body() {
     let rows = [
         ("/clock/advance", "", "missing field `seconds`"),
-        ("/clock/advance", r#"{"seconds": -1}"#, "from 0 to"),
-        ("/clock/advance", r#"{"seconds": 1e300}"#, "from 0 to"),
+        ("/clock/advance", r#"{"seconds": -1}"#, "expected 0 to"),
+        ("/clock/advance", r#"{"seconds": 1e300}"#, "expected 0 to"),
         ("/clock/advance", r#"{"minutes": 1}"#, "expected `seconds`"),
         ("/clock/advance", "{", "EOF"),
         ("/reset", r#"{"hard": true}"#, "unknown field `hard`"),
@@ -156,49 +156,49 @@ fn what_is_wrong_with_a_body_is_said_along_with_what_is_right() {
     ];
     let mut mock = Mock::manual();
     for (path, body, expected) in rows {
-        let message = mock.refused(400, "POST", path, body);
+        let message = mock.error(400, "POST", path, body);
         assert!(message.contains(expected), "{path} {body}: {message}");
     }
-    let message = mock.refused(400, "POST", "/clock/advance", "{}");
+    let message = mock.error(400, "POST", "/clock/advance", "{}");
     assert!(
-        message.ends_with(r#"POST /clock/advance takes {"seconds": N}"#),
+        message.ends_with(r#"expected body of POST /clock/advance: {"seconds": N}"#),
         "{message}"
     );
 }
 
 #[test]
-fn an_unknown_path_is_told_the_known_ones() {
+fn errors_of_unknown_paths_list_the_known_paths() {
     let mut mock = Mock::manual();
     for path in ["/v1/jobs", "/clock/", "/jobs/", "/jobs/a/b"] {
-        let message = mock.refused(404, "GET", path, "");
+        let message = mock.error(404, "GET", path, "");
         assert!(message.contains("/clock/advance"), "{path}: {message}");
     }
 }
 
 #[test]
-fn another_method_is_told_the_right_ones() {
+fn errors_of_wrong_methods_list_the_allowed_methods() {
     let mut mock = Mock::manual();
-    let message = mock.refused(405, "DELETE", "/clock", "");
+    let message = mock.error(405, "DELETE", "/clock", "");
     assert!(message.contains("GET"), "{message}");
     let response = mock.response("PATCH", "/faults", "");
     assert_eq!(response.headers()[ALLOW], "GET, POST, DELETE");
 }
 
 #[test]
-fn what_is_not_there_is_404() {
+fn unknown_jobs_and_top_ups_are_not_found() {
     let mut mock = Mock::manual();
-    mock.refused(404, "POST", "/jobs/job_none", r#"{"status": "completed"}"#);
-    mock.refused(404, "POST", "/top-ups/top_none", r#"{"status": "paid"}"#);
+    mock.error(404, "POST", "/jobs/job_none", r#"{"status": "completed"}"#);
+    mock.error(404, "POST", "/top-ups/top_none", r#"{"status": "paid"}"#);
 }
 
 #[test]
-fn a_body_that_is_too_large_is_refused() {
+fn bodies_that_are_too_large_are_rejected() {
     let body = " ".repeat(MAX_BODY_BYTES + 1);
-    Mock::manual().refused(413, "POST", "/reset", &body);
+    Mock::manual().error(413, "POST", "/reset", &body);
 }
 
 #[test]
-fn faults_are_added_listed_and_cleared() {
+fn faults_can_be_added_listed_and_removed() {
     let mut mock = Mock::manual();
     mock.ok(
         "POST",
@@ -213,7 +213,7 @@ fn faults_are_added_listed_and_cleared() {
 }
 
 #[test]
-fn keys_are_made() {
+fn keys_can_be_created() {
     let key = Mock::manual().ok(
         "POST",
         "/keys",
@@ -224,13 +224,13 @@ fn keys_are_made() {
 }
 
 #[test]
-fn a_job_is_ended_now() {
+fn jobs_can_be_ended() {
     let mut mock = Mock::manual();
     let receipt = mock.submit("a fox");
     let id = receipt["data"]["job"]["id"].as_str().unwrap();
     mock.ok("POST", &format!("/jobs/{id}"), r#"{"status": "failed"}"#);
     assert_eq!(items(&mock.ok("GET", "/jobs", ""))[0]["status"], "failed");
-    mock.refused(
+    mock.error(
         409,
         "POST",
         &format!("/jobs/{id}"),
@@ -239,20 +239,20 @@ fn a_job_is_ended_now() {
 }
 
 #[test]
-fn the_journal_is_read_from_where_one_left_off() {
+fn the_journal_can_be_read_incrementally() {
     let mut mock = Mock::manual();
     mock.submit("one");
     mock.submit("two");
     assert_eq!(items(&mock.ok("GET", "/requests", "")).len(), 2);
     assert_eq!(items(&mock.ok("GET", "/requests?since=1", "")).len(), 1);
     assert!(items(&mock.ok("GET", "/requests?since=2", "")).is_empty());
-    mock.refused(400, "GET", "/requests?since=yesterday", "");
-    let message = mock.refused(400, "GET", "/requests?from=1", "");
+    mock.error(400, "GET", "/requests?since=yesterday", "");
+    let message = mock.error(400, "GET", "/requests?from=1", "");
     assert!(message.contains("?since=N"), "{message}");
 }
 
 #[test]
-fn the_ledger_has_every_entry_and_each_workspaces_balance() {
+fn the_ledger_contains_entries_and_balances() {
     let mut mock = Mock::manual();
     mock.submit("a fox");
     let ledger = mock.ok("GET", "/ledger", "");
@@ -264,12 +264,12 @@ fn the_ledger_has_every_entry_and_each_workspaces_balance() {
 }
 
 #[test]
-fn nothing_has_been_delivered() {
+fn the_delivery_log_is_empty_at_first() {
     assert!(items(&Mock::manual().ok("GET", "/deliveries", "")).is_empty());
 }
 
 #[test]
-fn a_state_that_is_put_back_gives_the_same_answers() {
+fn a_restored_state_gives_the_same_responses() {
     let mut mock = Mock::manual();
     mock.submit("before");
     advance(&mut mock.0, Duration::from_secs(5)).unwrap();
@@ -282,18 +282,18 @@ fn a_state_that_is_put_back_gives_the_same_answers() {
 }
 
 #[test]
-fn a_document_that_is_no_state_changes_nothing() {
+fn restoring_an_invalid_document_changes_nothing() {
     let mut mock = Mock::manual();
     mock.submit("before");
     let before = mock.ok("GET", "/state", "");
     for document in ["{}", "[]", "null", "{", r#"{"version": 1}"#] {
-        mock.refused(400, "PUT", "/state", document);
+        mock.error(400, "PUT", "/state", document);
     }
     assert_eq!(mock.ok("GET", "/state", ""), before);
 }
 
 #[test]
-fn a_reset_forgets_what_was_added() {
+fn a_reset_restores_the_initial_state() {
     let mut mock = Mock::manual();
     let fresh = mock.submit("a fox");
     mock.ok("POST", "/faults", r#"{"kind": "delay"}"#);

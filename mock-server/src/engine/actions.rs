@@ -1,12 +1,12 @@
-//! Actions: the scheduled agent work that every mock has. Nobody can make or change one, and none
-//! runs by its schedule: only through its API-call trigger.
+//! The seeded Actions. They cannot be created or changed through the API, and the mock does not
+//! run their schedules, only their API-call triggers.
 
 use super::formats::Owner;
 
-/// When they were made.
+/// The creation time of the seeded Actions.
 pub(crate) const CREATED_AT: &str = "2025-06-02T09:00:00Z";
 
-/// An Action.
+/// A scheduled agent task.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Action {
     pub(crate) id: &'static str,
@@ -16,16 +16,16 @@ pub(crate) struct Action {
     pub(crate) triggers: &'static [Trigger],
 }
 
-/// What starts an Action.
+/// A trigger of an Action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Trigger {
-    /// The clock, in the words of cron.
+    /// A schedule, as a cron expression.
     Schedule(&'static str),
-    /// A call of the API.
+    /// An API call.
     ApiCall,
 }
 
-/// All of them.
+/// All Actions.
 pub(crate) static ACTIONS: [Action; 2] = [
     Action {
         id: "act_daily",
@@ -44,7 +44,7 @@ pub(crate) static ACTIONS: [Action; 2] = [
 ];
 
 impl Trigger {
-    /// What `type` calls it.
+    /// Returns the value of the JSON field `type`.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Schedule(_) => "schedule",
@@ -54,7 +54,7 @@ impl Trigger {
 }
 
 impl Action {
-    /// The Actions of a workspace.
+    /// Returns the Actions of a workspace.
     pub(crate) fn visible_to(workspace: &str) -> impl Iterator<Item = &'static Self> {
         ACTIONS.iter().filter(move |action| match action.owner {
             Owner::FirstParty => true,
@@ -62,7 +62,7 @@ impl Action {
         })
     }
 
-    /// Whether the API may start it.
+    /// Returns `true` if the API can start the Action.
     pub(crate) fn has_api_trigger(&self) -> bool {
         self.triggers.contains(&Trigger::ApiCall)
     }

@@ -1,6 +1,6 @@
-//! Assets that every workspace has, to be attached to runs: the paths that uploads take are hidden.
+//! Seeded assets that any workspace can attach to runs. The upload endpoints are not part of the mock.
 
-/// An asset.
+/// An uploaded file that can be attached to runs.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Asset {
     pub(crate) id: &'static str,
@@ -8,7 +8,8 @@ pub(crate) struct Asset {
     pub(crate) is_image: bool,
 }
 
-/// All of them: two that fit, an image that is too large, and a video of which two are too much.
+/// The seeded assets: two within the limits, an image that is too large, and a video that exceeds
+/// the total limit when attached twice.
 pub(crate) static ASSETS: [Asset; 4] = [
     Asset {
         id: "asset_logo",
@@ -33,7 +34,7 @@ pub(crate) static ASSETS: [Asset; 4] = [
 ];
 
 impl Asset {
-    /// The asset of that id.
+    /// Returns the asset with the given id.
     pub(crate) fn by_id(id: &str) -> Option<&'static Self> {
         ASSETS.iter().find(|asset| asset.id == id)
     }

@@ -1,20 +1,17 @@
-//! Base64, for bodies of webhooks and names in headers.
+//! Base64 encoding.
 
-/// The usual alphabet, padded (RFC 4648).
+/// Encodes bytes with the standard alphabet and padding (RFC 4648).
 pub(crate) fn base64(bytes: &[u8]) -> String {
     const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for group in bytes.chunks(3) {
-        let byte = |place: usize| u32::from(group.get(place).copied().unwrap_or(0));
+        let byte = |index: usize| u32::from(group.get(index).copied().unwrap_or(0));
         let bits = (byte(0) << 16) | (byte(1) << 8) | byte(2);
-        for place in 0..4 {
-            let letter = LETTERS.get(((bits >> (18 - 6 * place)) & 63) as usize);
-            let there = place <= group.len();
-            text.push(
-                letter
-                    .filter(|_| there)
-                    .map_or('=', |letter| char::from(*letter)),
-            );
+        for index in 0..4 {
+            let letter = LETTERS.get(((bits >> (18 - 6 * index)) & 63) as usize);
+            let is_padding = index > group.len();
+            let letter = letter.filter(|_| !is_padding);
+            text.push(letter.map_or('=', |letter| char::from(*letter)));
         }
     }
     text
@@ -25,7 +22,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn base64_is_that_of_the_rfc() {
+    fn matches_the_test_vectors_of_rfc_4648() {
         for (bytes, text) in [
             ("", ""),
             ("f", "Zg=="),

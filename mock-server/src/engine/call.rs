@@ -1,5 +1,4 @@
-//! What goes into the engine and what comes out: a request that has arrived, and what a face does
-//! with the answer.
+//! Requests that enter the simulator and the replies that it returns.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -10,13 +9,13 @@ use serde_json::Value;
 
 use super::{FaultKind, Time};
 
-/// Which of the mock's hosts a request arrived at.
+/// A host of the mock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Host {
     /// The open surface.
     Open,
-    /// The developer surface; MCP is its path `/mcp`.
+    /// The developer surface, which includes MCP at the path `/mcp`.
     Developer,
     /// Artifacts and checkout pages.
     Media,
@@ -24,34 +23,36 @@ pub enum Host {
     Control,
 }
 
-/// A request that has arrived, whole.
+/// A complete request to one of the hosts.
 #[derive(Clone, Debug)]
 pub struct Call {
-    /// The host that it arrived at.
+    /// The host that received the request.
     pub host: Host,
-    /// Who sent it; requests without a valid key spend from the budget of their address.
+    /// The client's address. Requests without a valid key are rate limited by address.
     pub peer: IpAddr,
-    /// The request. Only path and query of its URI count.
+    /// The request. Only the path and query of its URI are used.
     pub request: http::Request<Bytes>,
 }
 
-/// What a face does with a request.
+/// The reply to a request, and how to send it.
 #[derive(Clone, Debug)]
 pub struct Reply {
-    /// The answer.
+    /// The response.
     pub response: http::Response<Bytes>,
-    /// How it goes onto the wire.
+    /// How the response is transmitted.
     pub transmission: Transmission,
-    /// Real time to wait before it does (the fault `delay`).
+    /// The real time to wait before sending the response (the fault `delay`).
     pub delay: Duration,
-    /// Set where the answer has to wait on service time (`sync` and `subscribe`): `response` is
-    /// then what would be answered now, and [`Simulator::resume`](crate::Simulator::resume) gives what
-    /// is answered later. `transmission` and `delay` hold for that answer.
+    /// The reply to wait for, in the modes `sync` and `subscribe`.
+    ///
+    /// If it is set, `response` is only what would be sent now, and
+    /// [`Simulator::resume`](crate::Simulator::resume) returns the response to send later.
+    /// `transmission` and `delay` apply to that later response.
     pub pending: Option<PendingReply>,
 }
 
 impl Reply {
-    /// That answer, at once and whole.
+    /// Creates a reply that is sent completely and without delay.
     #[must_use]
     pub fn immediate(response: http::Response<Bytes>) -> Self {
         Self {
@@ -63,31 +64,31 @@ impl Reply {
     }
 }
 
-/// How an answer goes onto the wire.
+/// How a response is transmitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transmission {
-    /// As it is.
+    /// The complete response is sent.
     Complete,
-    /// Not at all: the connection is closed.
+    /// Nothing is sent: the connection is closed.
     Close,
-    /// Its head, and half of the body that the head announces.
+    /// Only the head and half of the announced body are sent.
     Truncate,
 }
 
-/// A `sync` or `subscribe` submit that waits for its job.
+/// The reply to a `sync` or `subscribe` submit that waits for its job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PendingReply {
-    /// The job.
+    /// The id of the job.
     pub job_id: String,
-    /// When the answer is due: the job's end as far as it is known, or the end of the wait.
+    /// When the response is due: the expected end of the job, or the end of the wait.
     pub until: Time,
     pub(crate) host: Host,
     pub(crate) request_id: String,
     pub(crate) receipt: Value,
-    /// Headers of the answer that were known at the submit.
+    /// The response headers that were determined at the submit.
     pub(crate) headers: Vec<(&'static str, String)>,
-    /// The fault that is applied to the answer.
+    /// The fault that is applied to the response.
     pub(crate) fault: Option<FaultKind>,
-    /// The request's place in the journal.
+    /// The request's sequence number in the journal.
     pub(crate) journal_seq: u64,
 }

@@ -1,22 +1,22 @@
-//! The credential that a request presents, before anybody asks whether it is any good.
+//! The credential of a request, before it is checked.
 
 use http::HeaderMap;
 
-/// What a request presents.
+/// The credential of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Credential<'h> {
-    /// Nothing.
+    /// No credential.
     None,
-    /// A key.
+    /// A well-formed key.
     Key(&'h str),
-    /// Something that is no key.
+    /// A value that is not a well-formed key.
     Malformed,
-    /// More than one, in whatever form.
+    /// Several credentials, in any form.
     Several,
 }
 
 impl<'h> Credential<'h> {
-    /// Reads `Authorization: Bearer KEY` or `x-api-key: KEY`.
+    /// Reads the credential from `Authorization: Bearer KEY` or `x-api-key: KEY`.
     pub(crate) fn from_headers(headers: &'h HeaderMap) -> Self {
         let bearer = headers
             .get_all(http::header::AUTHORIZATION)
@@ -52,7 +52,7 @@ mod tests {
 
     use super::*;
 
-    fn presented(rows: &[(&str, &[u8])], expected: Credential<'_>) {
+    fn assert_credential(rows: &[(&str, &[u8])], expected: Credential<'_>) {
         let mut headers = HeaderMap::new();
         for (name, value) in rows {
             let name: HeaderName = name.parse().unwrap();
@@ -62,37 +62,37 @@ mod tests {
     }
 
     #[test]
-    fn both_forms_are_read_and_never_both_at_once() {
-        presented(&[], Credential::None);
-        presented(
+    fn reads_either_header_but_rejects_several() {
+        assert_credential(&[], Credential::None);
+        assert_credential(
             &[("authorization", b"Bearer svc_a")],
             Credential::Key("svc_a"),
         );
-        presented(
+        assert_credential(
             &[("authorization", b"bearer  svc_a ")],
             Credential::Key("svc_a"),
         );
-        presented(&[("x-api-key", b"svc_a")], Credential::Key("svc_a"));
-        presented(
+        assert_credential(&[("x-api-key", b"svc_a")], Credential::Key("svc_a"));
+        assert_credential(
             &[("authorization", b"Bearer svc_a"), ("x-api-key", b"svc_a")],
             Credential::Several,
         );
-        presented(
+        assert_credential(
             &[("authorization", b"Basic x"), ("x-api-key", b"svc_a")],
             Credential::Several,
         );
-        presented(
+        assert_credential(
             &[("authorization", b"Bearer svc_a"), ("x-api-key", b"")],
             Credential::Several,
         );
-        presented(
+        assert_credential(
             &[("x-api-key", b"svc_a"), ("x-api-key", b"svc_b")],
             Credential::Several,
         );
     }
 
     #[test]
-    fn what_is_no_key_is_malformed() {
+    fn invalid_keys_are_malformed() {
         let values: [&[u8]; 8] = [
             b"",
             b"Bearer",
@@ -104,9 +104,9 @@ mod tests {
             b"Bearer \xff",
         ];
         for value in values {
-            presented(&[("authorization", value)], Credential::Malformed);
+            assert_credential(&[("authorization", value)], Credential::Malformed);
         }
-        presented(&[("x-api-key", b"")], Credential::Malformed);
-        presented(&[("x-api-key", b"a b")], Credential::Malformed);
+        assert_credential(&[("x-api-key", b"")], Credential::Malformed);
+        assert_credential(&[("x-api-key", b"a b")], Credential::Malformed);
     }
 }

@@ -1,26 +1,28 @@
-//! Which URLs a caller may hand over: public HTTPS, however their host is spelled.
+//! Validation of URLs that callers provide.
 //!
-//! Nothing is looked up: a name is judged by its letters, a literal address by its range.
+//! Host names are not resolved: a name is checked as text, an address literal by its range.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use svc_sdk::contract::limits::MAX_WEBHOOK_URL_LENGTH;
 use url::{Host, Url};
 
-/// Reads a URL that somebody on the public internet can be asked for.
+/// Parses an HTTPS URL on a public host.
 ///
-/// The error says what is wrong with it, as the end of a sentence about the URL.
+/// # Errors
+///
+/// Returns what the URL must be, such as `must be an https URL`, if it is not accepted.
 pub(crate) fn public_https(text: &str) -> Result<Url, &'static str> {
     let url = https(text)?;
     let authority = authority(text);
     if authority.contains('@') || !url.username().is_empty() || url.password().is_some() {
-        return Err("must not carry credentials");
+        return Err("must not contain credentials");
     }
     let public = match url.host() {
         None => false,
         Some(Host::Domain(name)) => !is_local_name(name),
-        // What a browser reads as this address though it is written in another way is not meant
-        // for people, so only the usual way is taken.
+        // The parser also accepts octal, hexadecimal and shortened notations of IPv4 addresses,
+        // which serve mostly to disguise an address. Only the dotted-decimal form is accepted.
         Some(Host::Ipv4(address)) => {
             is_public_v4(address) && host_of(authority) == address.to_string()
         }
@@ -33,7 +35,11 @@ pub(crate) fn public_https(text: &str) -> Result<Url, &'static str> {
     }
 }
 
-/// Judges where a webhook goes: public HTTPS, and not too long.
+/// Checks that a webhook URL is public HTTPS and not too long.
+///
+/// # Errors
+///
+/// Returns what the URL must be if it is not accepted.
 pub(crate) fn webhook(text: &str) -> Result<(), String> {
     if text.chars().count() > MAX_WEBHOOK_URL_LENGTH {
         return Err(format!(
@@ -44,18 +50,22 @@ pub(crate) fn webhook(text: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Reads a URL that is HTTPS, wherever it leads.
+/// Parses an HTTPS URL on any host.
+///
+/// # Errors
+///
+/// Returns what the URL must be if it is not accepted.
 pub(crate) fn https(text: &str) -> Result<Url, &'static str> {
-    // The WHATWG parser drops blanks and control characters and takes backslashes for slashes:
-    // what only it would understand is refused.
-    let odd = |c: char| c.is_control() || c.is_whitespace() || c == '\\';
-    if text.contains(odd) {
-        return Err("must be a URL without blanks, control characters or backslashes");
+    // The WHATWG parser drops whitespace and control characters and treats backslashes as
+    // slashes. Other parsers do not, so such URLs are rejected.
+    let is_unsafe = |c: char| c.is_control() || c.is_whitespace() || c == '\\';
+    if text.contains(is_unsafe) {
+        return Err("must be a URL without whitespace, control characters or backslashes");
     }
-    let starts_well = text
+    let has_scheme = text
         .get(..8)
         .is_some_and(|start| start.eq_ignore_ascii_case("https://"));
-    if !starts_well {
+    if !has_scheme {
         return Err("must be an https URL");
     }
     let url = Url::parse(text).map_err(|_| "must be a valid URL")?;
@@ -65,13 +75,13 @@ pub(crate) fn https(text: &str) -> Result<Url, &'static str> {
     Ok(url)
 }
 
-/// The text between the two slashes and the path.
+/// Returns the authority of an HTTPS URL: the text between the scheme and the path.
 fn authority(text: &str) -> &str {
     let rest = text.get(8..).unwrap_or_default();
     rest.split(['/', '?', '#']).next().unwrap_or_default()
 }
 
-/// The host as it is written, without the port.
+/// Returns the host of an authority as it is written, without the port.
 fn host_of(authority: &str) -> &str {
     authority
         .rsplit_once(':')
@@ -83,7 +93,7 @@ fn is_local_name(name: &str) -> bool {
     name.is_empty() || name == "localhost" || name.ends_with(".localhost")
 }
 
-/// The IPv4 special-purpose address registry, and multicast: first address and prefix length.
+/// The IPv4 special-purpose and multicast blocks: first address and prefix length.
 const SPECIAL_V4: [([u8; 4], u32); 18] = [
     ([0, 0, 0, 0], 8),
     ([10, 0, 0, 0], 8),
@@ -105,9 +115,11 @@ const SPECIAL_V4: [([u8; 4], u32); 18] = [
     ([240, 0, 0, 0], 4),
 ];
 
-/// Special-purpose addresses among those that are global unicast (`2000::/3`): all others are not
-/// public to begin with. With them go the loopback, IPv4-mapped and -compatible addresses, NAT64
-/// (`64:ff9b::/96`, `64:ff9b:1::/48`), discard-only, ULA, link-local, site-local and multicast.
+/// The IPv6 special-purpose blocks within global unicast (`2000::/3`).
+///
+/// Addresses outside of global unicast are never public. That covers loopback, IPv4-mapped,
+/// IPv4-compatible, NAT64, discard-only, unique local, link-local, site-local and multicast
+/// addresses.
 const SPECIAL_V6: [([u16; 8], u32); 5] = [
     // IETF protocol assignments: Teredo, benchmarking, AMT, ORCHID and others.
     ([0x2001, 0, 0, 0, 0, 0, 0, 0], 23),
@@ -143,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn public_https_is_accepted_however_it_is_spelled() {
+    fn public_https_urls_are_accepted() {
         for url in [
             "https://media.example/cat.png",
             "HTTPS://Media.Example/cat.png",
@@ -172,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_public_is_refused_however_it_is_spelled() {
+    fn other_urls_are_rejected_in_every_notation() {
         for url in [
             "",
             "https://",
@@ -282,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn a_return_url_has_to_be_https_and_nothing_more() {
+    fn return_urls_may_be_on_any_https_host() {
         assert!(https("https://localhost:3000/done").is_ok());
         assert!(https("https://shop.example/[mock:refuse=stripe_error]").is_ok());
         assert!(https("http://shop.example/").is_err());

@@ -1,41 +1,42 @@
-//! Magic words: what a text may ask the mock to do, as test card numbers do at a payment service.
+//! Directives in request texts that control the mock, like the test card numbers of payment
+//! services.
 
 use std::time::Duration;
 
 use svc_sdk::contract::ErrorCode;
 use svc_sdk::types::Usd;
 
-/// Longer than this is no time that a test waits for.
+/// The maximum of `[mock:seconds=N]`. Larger values are clamped.
 const MAX_SECONDS: f64 = 1e9;
 
-/// What the magic words of a request ask for. Of each word the first counts; what is no magic word
-/// is text.
+/// The directives of a request. If a directive is repeated, the first one counts; anything that is
+/// not a valid directive is ordinary text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Directives {
-    /// `[mock:fail]`, `[mock:fail=CODE]`: the job ends so.
+    /// `[mock:fail]`, `[mock:fail=CODE]`: the job or run fails with the code.
     pub(crate) fail: Option<ErrorCode>,
-    /// `[mock:refuse=CODE]`: the create is refused with that code.
+    /// `[mock:refuse=CODE]`: the request is rejected with the code.
     pub(crate) refuse: Option<ErrorCode>,
-    /// `[mock:seconds=N]`: the time from submit to the end.
+    /// `[mock:seconds=N]`: the time from the submit to the end.
     pub(crate) duration: Option<Duration>,
-    /// `[mock:stuck]`: no end.
+    /// `[mock:stuck]`: the job or run never ends.
     pub(crate) stuck: bool,
     /// `[mock:skip]`: a run is skipped.
     pub(crate) skip: bool,
-    /// `[mock:degraded]`: a run completes with media and without output.
+    /// `[mock:degraded]`: a run completes with media but without output.
     pub(crate) degraded: bool,
-    /// `[mock:cost=USD]`: what a run spends.
+    /// `[mock:cost=USD]`: the amount that a run tries to spend.
     pub(crate) cost: Option<Usd>,
-    /// `[mock:usage-unreadable]`: what a run spends cannot be read.
+    /// `[mock:usage-unreadable]`: the usage of a run cannot be read.
     pub(crate) usage_unreadable: bool,
-    /// `[mock:harvest-unavailable]`: a run's output is there at the second reading only.
+    /// `[mock:harvest-unavailable]`: the output of a run is available from the second read on.
     pub(crate) harvest_unavailable: bool,
-    /// `[mock:outage]`, `[mock:outage=N]`: so many reads of a run meet an outage.
+    /// `[mock:outage]`, `[mock:outage=N]`: the number of reads of a run that fail with an outage.
     pub(crate) outages: Option<u32>,
 }
 
 impl Directives {
-    /// The magic words in these texts.
+    /// Parses the directives in the texts.
     pub(crate) fn parse<'t>(texts: impl IntoIterator<Item = &'t str>) -> Self {
         let mut directives = Self::default();
         for text in texts {
@@ -85,12 +86,12 @@ fn is_code(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(is_token)
 }
 
-/// Dollars that somebody can be charged.
+/// Parses a non-negative amount in dollars.
 fn amount(text: &str) -> Option<Usd> {
     text.parse().ok().filter(|amount| *amount >= Usd::ZERO)
 }
 
-/// Digits with at most one point, to the microsecond.
+/// Parses decimal seconds without sign or exponent, to the microsecond.
 fn seconds(text: &str) -> Option<Duration> {
     let starts_and_ends = |text: &str, is: fn(&u8) -> bool| {
         text.as_bytes().first().is_some_and(is) && text.as_bytes().last().is_some_and(is)
@@ -111,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_found_anywhere_in_a_text() {
+    fn directives_are_found_anywhere_in_a_text() {
         let directives = Directives::parse([
             "a [fox] [mock:fail=provider_unavailable] at [mock:seconds=2.5]",
             "[mock:stuck]",
@@ -123,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bare_fail_is_a_failed_generation() {
+    fn codes_are_parsed_and_fail_has_a_default() {
         assert_eq!(
             Directives::parse(["[mock:fail]"]).fail,
             Some(ErrorCode::GenerationFailed)
@@ -139,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_has_words_of_its_own() {
+    fn run_directives_are_parsed() {
         let directives =
             Directives::parse(["[mock:skip][mock:degraded] [mock:cost=1.25] [mock:outage]"]);
         assert!(directives.skip && directives.degraded && !directives.usage_unreadable);
@@ -152,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn of_two_the_first_counts() {
+    fn the_first_of_repeated_directives_counts() {
         let directives =
             Directives::parse(["[mock:seconds=0][mock:seconds=9][mock:fail=a][mock:fail=b]"]);
         assert_eq!(directives.duration, Some(Duration::ZERO));
@@ -160,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_magic_word_is_text() {
+    fn invalid_directives_are_ignored() {
         for text in [
             "",
             "mock:fail",

@@ -1,28 +1,16 @@
-//! What the control API may ask of the engine, and why it may be refused.
+//! Errors of control requests and snapshots.
 
 use std::fmt;
 
-/// A control request that cannot be done; nothing was changed.
+/// An error of a control request. The state was not changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ControlError {
-    /// There is no such thing.
+    /// The addressed object does not exist.
     NotFound(String),
-    /// The request makes no sense; the text names the field.
+    /// The request is invalid. The text starts with the name of the field.
     Invalid(String),
-    /// It is too late for that.
+    /// The request conflicts with the current state.
     Conflict(String),
-}
-
-impl ControlError {
-    /// The HTTP status that says the same.
-    #[must_use]
-    pub fn status(&self) -> u16 {
-        match self {
-            Self::NotFound(_) => 404,
-            Self::Invalid(_) => 400,
-            Self::Conflict(_) => 409,
-        }
-    }
 }
 
 impl fmt::Display for ControlError {
@@ -35,13 +23,13 @@ impl fmt::Display for ControlError {
 
 impl std::error::Error for ControlError {}
 
-/// A document that is no state of this engine; nothing was changed.
+/// The error for a document that is not a valid state. The state was not changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RestoreError(pub(crate) String);
 
 impl fmt::Display for RestoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "this is no state document: {}", self.0)
+        write!(f, "invalid state document: {}", self.0)
     }
 }
 

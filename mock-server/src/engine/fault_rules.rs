@@ -1,4 +1,4 @@
-//! Faults on demand: the next matching requests fail in a given way.
+//! Fault injection rules, which make matching requests fail.
 
 use serde::{Deserialize, Serialize};
 use svc_sdk::contract::Operation;
@@ -6,41 +6,43 @@ use svc_sdk::contract::Operation;
 use super::rng::Rng;
 use super::{ControlError, Host};
 
-/// The names by which the media host's resources are known where an operation's name is expected.
+/// The operation names of the media host.
 pub(crate) const MEDIA_OPERATIONS: [&str; 2] = ["artifact", "checkout"];
 
 /// A rule that makes requests fail.
 ///
-/// A request is held against the rules in the order of their arrival; the first that fits is the
-/// one that happens.
+/// Rules are tried in the order in which they were added. The first one that matches a request is
+/// applied.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "FaultInput")]
 pub struct Fault {
-    /// The host; any but the control API, if left out. `mcp` may be written for the MCP endpoint,
-    /// which is on the developer host.
+    /// The host. The default is any host except the control API. In JSON, `mcp` stands for the MCP
+    /// endpoint of the developer host.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub surface: Option<Host>,
-    /// An operation's name, or `artifact` or `checkout` of the media host; any request of the
-    /// host, if left out.
+    /// The name of an operation, or `artifact` or `checkout` for the media host. The default is
+    /// any request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub operation: Option<String>,
-    /// What happens.
+    /// The kind of the fault.
     pub kind: FaultKind,
-    /// How often; once if left out, without end if there is a probability.
+    /// The number of times that the rule applies. The default is once, or unlimited if there is a
+    /// probability.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub times: Option<u64>,
-    /// How likely a matching request is hit, 0 to 1; always, if left out.
+    /// The probability that a matching request fails, from 0 to 1. The default is 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub probability: Option<f64>,
-    /// `retry-after` of `status_503` and `status_429`; 1 if left out.
+    /// The `retry-after` header of `status_503` and `status_429`, in seconds. The default is 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry_after_seconds: Option<u64>,
-    /// Real milliseconds before the answer; 1000 for `delay` and 0 otherwise, if left out.
+    /// The real time before the response, in milliseconds. The default is 1000 for `delay` and 0
+    /// for other kinds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delay_ms: Option<u64>,
 }
 
-/// A rule as it may be written: `mcp` is a surface, too.
+/// The JSON form of a rule, which also has the surface `mcp`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct FaultInput {
@@ -72,7 +74,9 @@ impl TryFrom<FaultInput> for Fault {
             // MCP is one operation of the developer host.
             (Some(SurfaceInput::Mcp), None) => (Some(Host::Developer), Some(mcp.to_owned())),
             (Some(SurfaceInput::Mcp), Some(operation)) if operation != mcp => {
-                return Err(format!("operation: the surface mcp has no {operation:?}"));
+                return Err(format!(
+                    "operation: unknown operation {operation:?} of the surface mcp"
+                ));
             }
             (surface, operation) => {
                 let host = surface.map(|surface| match surface {
@@ -96,37 +100,42 @@ impl TryFrom<FaultInput> for Fault {
     }
 }
 
-/// What a fault does.
+/// The kind of a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FaultKind {
-    /// `503 database_busy`; nothing is done.
+    /// Responds `503 database_busy` without processing the request.
     #[serde(rename = "status_503")]
     Status503,
-    /// `429 rate_limited`; nothing is done.
+    /// Responds `429 rate_limited` without processing the request.
     #[serde(rename = "status_429")]
     Status429,
-    /// A proxy's `502` page, no envelope; nothing is done.
+    /// Responds with a proxy's HTML page and the status 502, without processing the request.
     #[serde(rename = "status_502_html")]
     Status502Html,
-    /// The connection is closed; nothing is done.
+    /// Closes the connection without processing the request.
     DropBefore,
-    /// The request is done, then the connection is closed without an answer.
+    /// Processes the request, then closes the connection without a response.
     DropAfter,
-    /// The request is done; the connection ends after half of the body.
+    /// Processes the request, then closes the connection after half of the response body.
     Truncate,
-    /// The request is done; the answer is `200` with a body that is no JSON.
+    /// Processes the request, then responds `200` with a body that is not JSON.
     Garbage,
-    /// The request is done; the answer comes late.
+    /// Processes the request and delays the response.
     Delay,
 }
 
-/// The rules that are in force.
+/// The active rules, in the order in which they were added.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct FaultRules(Vec<Fault>);
 
 impl FaultRules {
+    /// Adds a rule.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the rule can never apply.
     pub(crate) fn add(&mut self, fault: Fault) -> Result<(), ControlError> {
         fault.check()?;
         self.0.push(fault);
@@ -141,7 +150,7 @@ impl FaultRules {
         &self.0
     }
 
-    /// The fault that hits this request, counted as having happened.
+    /// Returns the fault to apply to a request, and counts the use of its rule.
     pub(crate) fn next_fault(
         &mut self,
         host: Host,
@@ -152,7 +161,7 @@ impl FaultRules {
             rule.matches(host, operation)
                 && rule
                     .probability
-                    .is_none_or(|likely| rng.fraction() < likely)
+                    .is_none_or(|probability| rng.fraction() < probability)
         })?;
         let rule = self.0.get_mut(index)?;
         let fault = rule.clone();
@@ -169,11 +178,15 @@ impl FaultRules {
 }
 
 impl Fault {
-    /// Whether the rule can ever make sense.
+    /// Checks that the rule can apply to some request.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error that names the invalid field.
     pub(crate) fn check(&self) -> Result<(), ControlError> {
         if self.surface == Some(Host::Control) {
             return Err(ControlError::Invalid(
-                "surface: the control API has no faults".to_owned(),
+                "surface: the control API does not support faults".to_owned(),
             ));
         }
         if let Some(name) = &self.operation
@@ -181,7 +194,7 @@ impl Fault {
             && !MEDIA_OPERATIONS.contains(&name.as_str())
         {
             return Err(ControlError::Invalid(format!(
-                "operation: there is no {name:?}"
+                "operation: unknown operation {name:?}"
             )));
         }
         if self.times == Some(0) {
@@ -190,7 +203,7 @@ impl Fault {
             ));
         }
         match self.probability {
-            Some(likely) if !(0.0..=1.0).contains(&likely) => Err(ControlError::Invalid(
+            Some(probability) if !(0.0..=1.0).contains(&probability) => Err(ControlError::Invalid(
                 "probability: must be from 0 to 1".to_owned(),
             )),
             _ => Ok(()),
@@ -202,7 +215,7 @@ impl Fault {
             && self
                 .operation
                 .as_deref()
-                .is_none_or(|wanted| operation == Some(wanted))
+                .is_none_or(|name| operation == Some(name))
     }
 }
 
@@ -215,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_happens_once_unless_told_otherwise() {
+    fn a_rule_applies_once_by_default() {
         let (mut faults, mut rng) = (FaultRules::default(), Rng::new(1));
         faults.add(fault(r#"{"kind": "status_503"}"#)).unwrap();
         faults
@@ -230,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_hits_what_it_names_only() {
+    fn a_rule_matches_its_surface_and_operation() {
         let (mut faults, mut rng) = (FaultRules::default(), Rng::new(1));
         faults
             .add(fault(
@@ -256,20 +269,20 @@ mod tests {
     }
 
     #[test]
-    fn mcp_may_be_named_as_a_surface() {
+    fn mcp_is_accepted_as_a_surface() {
         let (mut faults, mut rng) = (FaultRules::default(), Rng::new(1));
         let rule = fault(r#"{"kind": "garbage", "surface": "mcp"}"#);
         assert_eq!(rule.operation.as_deref(), Some("mcp"));
         faults.add(rule).unwrap();
-        let mut strikes = |operation| faults.next_fault(Host::Developer, Some(operation), &mut rng);
-        assert!(strikes("balance").is_none());
-        assert!(strikes("mcp").is_some());
+        let mut next = |operation| faults.next_fault(Host::Developer, Some(operation), &mut rng);
+        assert!(next("balance").is_none());
+        assert!(next("mcp").is_some());
         let other = r#"{"kind": "garbage", "surface": "mcp", "operation": "balance"}"#;
         assert!(serde_json::from_str::<Fault>(other).is_err());
     }
 
     #[test]
-    fn a_probability_hits_that_share_without_end() {
+    fn a_probability_applies_to_a_share_of_requests() {
         let (mut faults, mut rng) = (FaultRules::default(), Rng::new(7));
         faults
             .add(fault(r#"{"kind": "garbage", "probability": 0.25}"#))
@@ -286,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_that_cannot_be_is_refused() {
+    fn invalid_rules_are_rejected() {
         for json in [
             r#"{"kind": "delay", "surface": "control"}"#,
             r#"{"kind": "delay", "operation": "no_such"}"#,

@@ -1,13 +1,13 @@
-//! Formats: the reusable recipes that every mock has. Nobody can make or change one.
+//! The seeded Formats. They cannot be created or changed through the API.
 
 use svc_sdk::types::Usd;
 
 use super::workspaces::WorkspaceKind;
 
-/// When they were made.
+/// The creation time of the seeded Formats.
 pub(crate) const CREATED_AT: &str = "2025-06-02T09:00:00Z";
 
-/// What Formats that never set a cap have.
+/// The spend cap of Formats that do not set one.
 pub(crate) const DEFAULT_CAP: Usd = Usd::from_micros(400_000_000);
 
 /// A Format.
@@ -20,22 +20,22 @@ pub(crate) struct Format {
     pub(crate) description: &'static str,
     pub(crate) owner: Owner,
     pub(crate) state: FormatState,
-    /// What a run may spend, where the run does not say.
+    /// The spend cap of a run that does not set its own.
     pub(crate) cap: Usd,
-    /// Whether it declares that it makes an image.
+    /// Whether the Format declares an image as its output.
     pub(crate) makes_image: bool,
 }
 
-/// Whose a Format is.
+/// The owner of a Format or Action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Owner {
-    /// The service's own: anybody may run it.
+    /// The service itself. Every workspace can run it.
     FirstParty,
-    /// A workspace's.
+    /// A workspace, by id.
     Workspace(&'static str),
 }
 
-/// Whether a Format can be run, and if not, why.
+/// The state of a Format, which determines whether it can be run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FormatState {
     Active,
@@ -43,18 +43,18 @@ pub(crate) enum FormatState {
     Inactive,
     /// The owner turned the API-call trigger off.
     NoTrigger,
-    /// It is as if it were not there.
+    /// The Format is archived and treated as nonexistent.
     Archived,
-    /// A capability of the service, and not a Format: it is not read or listed.
+    /// A capability of the service. It can be run, but not read or listed as a Format.
     BuiltIn,
 }
 
-/// How a key may not call a Format.
+/// Why a key cannot call a Format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NotCallable {
-    /// There is none, as far as the key is concerned.
+    /// The Format does not exist or is not visible to the key.
     Unknown,
-    /// It is a team's, and the key is a person's.
+    /// The Format belongs to a team, and the key to a personal workspace.
     NeedsTeamKey,
 }
 
@@ -77,43 +77,48 @@ const fn of_demo(
     }
 }
 
-/// All of them.
+/// All Formats.
 #[rustfmt::skip]
 pub(crate) static FORMATS: [Format; 9] = [
-    of_demo("fmt_demo", "teaser", "Teaser", "Writes a teaser for what it is told of."),
+    of_demo("fmt_demo", "teaser", "Teaser", "Writes a teaser for a topic."),
     Format { makes_image: true, ..of_demo("fmt_media", "product-shot", "Product shot", "Makes a picture of a product.") },
     Format { cap: Usd::from_micros(2_000_000), ..of_demo("fmt_capped", "capped", "Capped", "Spends at most 2 USD.") },
-    Format { state: FormatState::Inactive, ..of_demo("fmt_inactive", "inactive", "Inactive", "Is set inactive.") },
-    Format { state: FormatState::NoTrigger, ..of_demo("fmt_no_trigger", "no-trigger", "No trigger", "Has its API-call trigger off.") },
+    Format { state: FormatState::Inactive, ..of_demo("fmt_inactive", "inactive", "Inactive", "Is inactive.") },
+    Format { state: FormatState::NoTrigger, ..of_demo("fmt_no_trigger", "no-trigger", "No trigger", "Has its API-call trigger turned off.") },
     Format { state: FormatState::Archived, ..of_demo("fmt_archived", "archived", "Archived", "Is archived.") },
-    Format { handle: "team", owner: Owner::Workspace("ws_team"), ..of_demo("fmt_team", "brand-film", "Brand film", "Is a team's.") },
-    Format { handle: "studio", owner: Owner::FirstParty, state: FormatState::BuiltIn, ..of_demo("fmt_builtin", "built-in", "Built in", "Is a capability, and not a Format.") },
+    Format { handle: "team", owner: Owner::Workspace("ws_team"), ..of_demo("fmt_team", "brand-film", "Brand film", "Belongs to a team.") },
+    Format { handle: "studio", owner: Owner::FirstParty, state: FormatState::BuiltIn, ..of_demo("fmt_builtin", "built-in", "Built in", "Is a capability, not a Format.") },
     Format { handle: "studio", owner: Owner::FirstParty, ..of_demo("fmt_storyboard", "storyboard", "Storyboard", "Turns an idea into shots.") },
 ];
 
 impl Format {
-    /// The Format of that id.
+    /// Returns the Format with the given id.
     pub(crate) fn by_id(id: &str) -> Option<&'static Self> {
         FORMATS.iter().find(|format| format.id == id)
     }
 
-    /// The Format of that handle and slug.
+    /// Returns the Format with the given handle and slug.
     pub(crate) fn by_slug(handle: &str, slug: &str) -> Option<&'static Self> {
         FORMATS
             .iter()
             .find(|format| format.handle == handle && format.slug == slug)
     }
 
-    /// Whether a workspace sees it: its own, and the first-party catalog.
+    /// Returns `true` if the Format is in the workspace's catalog: its own and first-party ones.
     pub(crate) fn is_visible_to(&self, workspace: &str) -> bool {
-        let theirs = match self.owner {
+        let is_accessible = match self.owner {
             Owner::FirstParty => true,
             Owner::Workspace(owner) => owner == workspace,
         };
-        theirs && !matches!(self.state, FormatState::Archived | FormatState::BuiltIn)
+        is_accessible && !matches!(self.state, FormatState::Archived | FormatState::BuiltIn)
     }
 
-    /// Whether a workspace of that kind may call it, whatever then becomes of the call.
+    /// Checks that a workspace may call the Format. The state of the Format may still prevent a
+    /// run.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the Format is not visible to the workspace or needs a team key.
     pub(crate) fn check_callable(
         &self,
         workspace: &str,
@@ -128,7 +133,7 @@ impl Format {
         match kind {
             _ if owner == workspace => Ok(()),
             WorkspaceKind::Personal if self.is_team_owned() => Err(NotCallable::NeedsTeamKey),
-            // Nobody here has granted anybody anything.
+            // The mock has no access grants between workspaces.
             _ => Err(NotCallable::Unknown),
         }
     }
@@ -145,49 +150,49 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_workspace_sees_its_own_and_the_first_party_catalog() {
-        let seen = |workspace: &str| {
+    fn a_workspace_sees_its_own_and_first_party_formats() {
+        let visible_ids = |workspace: &str| {
             let visible = FORMATS
                 .iter()
                 .filter(|format| format.is_visible_to(workspace));
             visible.map(|format| format.id).collect::<Vec<_>>()
         };
-        assert_eq!(seen("ws_team"), ["fmt_team", "fmt_storyboard"]);
-        assert_eq!(seen("ws_other"), ["fmt_storyboard"]);
-        assert_eq!(seen("ws_demo").len(), 6);
+        assert_eq!(visible_ids("ws_team"), ["fmt_team", "fmt_storyboard"]);
+        assert_eq!(visible_ids("ws_other"), ["fmt_storyboard"]);
+        assert_eq!(visible_ids("ws_demo").len(), 6);
     }
 
     #[test]
-    fn who_may_call_what() {
+    fn calls_are_restricted_by_workspace() {
         let call = |id: &str, workspace: &str, kind| {
             Format::by_id(id).unwrap().check_callable(workspace, kind)
         };
-        let (person, team) = (WorkspaceKind::Personal, WorkspaceKind::Team);
+        let (personal, team) = (WorkspaceKind::Personal, WorkspaceKind::Team);
         assert_eq!(call("fmt_team", "ws_team", team), Ok(()));
         assert_eq!(
-            call("fmt_team", "ws_demo", person),
+            call("fmt_team", "ws_demo", personal),
             Err(NotCallable::NeedsTeamKey)
         );
         assert_eq!(call("fmt_team", "ws_b", team), Err(NotCallable::Unknown));
         assert_eq!(
-            call("fmt_demo", "ws_other", person),
+            call("fmt_demo", "ws_other", personal),
             Err(NotCallable::Unknown)
         );
         assert_eq!(
-            call("fmt_archived", "ws_demo", person),
+            call("fmt_archived", "ws_demo", personal),
             Err(NotCallable::Unknown)
         );
-        assert_eq!(call("fmt_builtin", "ws_other", person), Ok(()));
+        assert_eq!(call("fmt_builtin", "ws_other", personal), Ok(()));
     }
 
     #[test]
-    fn the_default_cap_is_the_contracts() {
+    fn the_default_cap_matches_the_contract() {
         let dollars = svc_sdk::contract::limits::DEFAULT_FORMAT_SPEND_CAP_USD;
         assert_eq!(DEFAULT_CAP, dollars.to_string().parse().unwrap());
     }
 
     #[test]
-    fn ids_and_slugs_are_unique_and_no_slug_is_a_collection() {
+    fn ids_and_slugs_are_unique_and_do_not_collide_with_paths() {
         for format in &FORMATS {
             assert_eq!(Format::by_id(format.id), Some(format));
             assert_eq!(Format::by_slug(format.handle, format.slug), Some(format));

@@ -1,6 +1,6 @@
-//! Idempotency keys: one key, one create.
+//! Idempotency keys and the receipts of the requests that used them.
 //!
-//! Only a create that succeeded is kept, so a failed one releases its key by itself.
+//! Only successful creates are stored, so the key of a failed one can be used again.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -10,7 +10,7 @@ use svc_sdk::contract::limits::IDEMPOTENCY_RETENTION;
 
 use super::{Time, serde_pairs};
 
-/// Where a key is kept: another workspace or operation may use the same one.
+/// An idempotency key, scoped to a workspace and an operation.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct IdempotencyKey {
@@ -19,34 +19,34 @@ pub(crate) struct IdempotencyKey {
     pub(crate) key: String,
 }
 
-/// What a key was used for.
+/// The request that used a key, and its receipt.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct StoredReceipt {
-    /// The canonical form's digest of the body that it came with.
+    /// The digest of the canonical form of the request body.
     #[serde(rename = "body")]
     body_digest: String,
     receipt: Value,
 }
 
-/// The keys of the last 24 hours.
+/// The idempotency keys that have not expired.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Idempotency {
     #[serde(rename = "uses", with = "serde_pairs")]
     receipts: BTreeMap<IdempotencyKey, StoredReceipt>,
-    /// In the order in which they expire.
+    /// The keys in the order in which they expire.
     expiring: VecDeque<(Time, IdempotencyKey)>,
 }
 
-/// What a key says of a request.
+/// The result of looking up an idempotency key.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum KeyLookup {
-    /// It was not used.
+    /// The key was not used.
     Unused,
-    /// It was used for the same request, which was answered with this.
+    /// The key was used for the same request, with this receipt.
     Replay(Value),
-    /// It was used for another request, which was answered with this.
+    /// The key was used for a different request, with this receipt.
     Conflict(Value),
 }
 
@@ -79,10 +79,10 @@ impl Idempotency {
         );
     }
 
-    /// Forgets what has expired. The retention is the same for all, so the oldest is in front.
+    /// Removes expired keys. All keys have the same retention, so the oldest is in front.
     pub(crate) fn expire(&mut self, now: Time) {
-        while let Some((due, key)) = self.expiring.front() {
-            if *due > now {
+        while let Some((expires_at, key)) = self.expiring.front() {
+            if *expires_at > now {
                 return;
             }
             self.receipts.remove(key);
@@ -90,15 +90,24 @@ impl Idempotency {
         }
     }
 
-    /// Whether each key expires, once, and the oldest first.
+    /// Checks that each key has one expiry, and that the expiries are sorted.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if not.
     pub(crate) fn check(&self) -> Result<(), String> {
         let expiring: BTreeSet<_> = self.expiring.iter().map(|(_, key)| key).collect();
-        let each =
+        let is_complete =
             expiring.len() == self.expiring.len() && expiring.into_iter().eq(self.receipts.keys());
-        if each && self.expiring.iter().is_sorted_by_key(|(due, _)| *due) {
+        if is_complete
+            && self
+                .expiring
+                .iter()
+                .is_sorted_by_key(|(expires_at, _)| *expires_at)
+        {
             return Ok(());
         }
-        Err("an idempotency key expires at no moment, or out of turn".to_owned())
+        Err("the expiries of the idempotency keys are incomplete or unsorted".to_owned())
     }
 }
 
@@ -117,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_kept_per_workspace_and_operation() {
+    fn keys_are_scoped_to_workspace_and_operation() {
         let mut keys = Idempotency::default();
         let receipt = json!({"job": "job_1"});
         keys.store(
@@ -140,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_free_again_after_24_hours() {
+    fn keys_expire_after_24_hours() {
         let mut keys = Idempotency::default();
         let start = Time::from_micros(5);
         keys.store(key("ws_a", "op"), "b".to_owned(), json!(1), start);

@@ -1,18 +1,19 @@
-//! Jobs: what is known of each, and the indexes by which they are found.
+//! Jobs and their indexes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use svc_sdk::contract::{ErrorCode, JobStatus};
 use svc_sdk::types::Usd;
 
+use super::serde_list::serialize_as_list;
 use super::timeline::Timeline;
 use super::{Host, Time};
 use crate::media;
 
-/// What a job makes.
+/// The type of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum JobType {
@@ -51,7 +52,7 @@ impl JobType {
         }
     }
 
-    /// How long it takes from submit to completion, unless a magic word says otherwise.
+    /// Returns the default time from submit to completion.
     pub(crate) const fn duration(self) -> Duration {
         Duration::from_secs(match self {
             Self::ImageGeneration => 2,
@@ -68,10 +69,10 @@ impl JobType {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Job {
     pub(crate) id: String,
-    /// The request that submitted it.
+    /// The id of the request that submitted the job.
     pub(crate) request_id: String,
     pub(crate) workspace: String,
-    /// The surface that it was submitted on.
+    /// The surface on which the job was submitted.
     pub(crate) surface: Host,
     pub(crate) job_type: JobType,
     pub(crate) model: String,
@@ -79,31 +80,31 @@ pub(crate) struct Job {
     pub(crate) updated_at: Time,
     #[serde(rename = "course")]
     pub(crate) timeline: Timeline,
-    /// How it will fail, if it will.
+    /// The error that the job will end with, if it is going to fail.
     #[serde(rename = "fails_with")]
     pub(crate) planned_error: Option<ErrorCode>,
-    /// How it failed.
+    /// The error that the job failed with.
     pub(crate) error: Option<ErrorCode>,
-    /// What its workspace's balance is charged; nothing for what is free.
+    /// The price charged to the workspace; `None` for free jobs.
     pub(crate) price: Option<Usd>,
     pub(crate) metadata: Map<String, Value>,
     pub(crate) webhook_url: Option<String>,
-    /// Known from the start, shown once it is completed.
+    /// The files, which are determined at the submit and shown when the job completes.
     pub(crate) artifacts: Vec<Artifact>,
 }
 
-/// A file that a job makes.
+/// A generated file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Artifact {
     pub(crate) id: String,
-    /// The part of its path that nobody can guess.
+    /// The unguessable part of the URL path.
     pub(crate) token: String,
     pub(crate) spec: media::Spec,
 }
 
 impl Job {
-    /// How it will stand at `then` if nobody intervenes.
+    /// Returns the job as it will be at `then` if nothing intervenes.
     pub(crate) fn predicted_at(&self, then: Time) -> Self {
         let mut job = self.clone();
         if job.status == JobStatus::Queued && job.timeline.starts_at() <= then {
@@ -119,7 +120,7 @@ impl Job {
         job
     }
 
-    /// How it ends by itself.
+    /// Returns the planned terminal status and error.
     pub(crate) fn end(&self) -> (JobStatus, Option<ErrorCode>) {
         match &self.planned_error {
             Some(code) => (JobStatus::Failed, Some(code.clone())),
@@ -128,18 +129,17 @@ impl Job {
     }
 }
 
-/// All jobs. Each is found by id, by the token of its artifacts, and by the filters of its
-/// workspace; what a look-up costs does not grow with what is not asked for.
+/// All jobs, indexed by id, by artifact token and by the list filters.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Jobs {
-    /// In the order of their submits.
+    /// The jobs in the order of their submits.
     jobs: Vec<Job>,
     by_id: BTreeMap<String, usize>,
     by_token: BTreeMap<String, (usize, usize)>,
     index: BTreeMap<JobFilter, BTreeSet<usize>>,
 }
 
-/// Jobs of a workspace, or those of one status, or of one type, or of both.
+/// A filter for the jobs of a workspace, optionally by status and type.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct JobFilter {
     pub(crate) workspace: String,
@@ -148,13 +148,13 @@ pub(crate) struct JobFilter {
 }
 
 impl Jobs {
-    /// Takes in a job and gives its number.
+    /// Adds a job and returns its index.
     pub(crate) fn add(&mut self, job: Job) -> usize {
         let number = self.jobs.len();
         self.by_id.insert(job.id.clone(), number);
-        for (place, artifact) in job.artifacts.iter().enumerate() {
+        for (index, artifact) in job.artifacts.iter().enumerate() {
             self.by_token
-                .insert(artifact.token.clone(), (number, place));
+                .insert(artifact.token.clone(), (number, index));
         }
         for filter in index_keys(&job) {
             self.index.entry(filter).or_default().insert(number);
@@ -176,12 +176,12 @@ impl Jobs {
     }
 
     pub(crate) fn by_token(&self, token: &str) -> Option<(&Job, &Artifact)> {
-        let (number, place) = self.by_token.get(token)?;
+        let (number, index) = self.by_token.get(token)?;
         let job = self.get(*number)?;
-        Some((job, job.artifacts.get(*place)?))
+        Some((job, job.artifacts.get(*index)?))
     }
 
-    /// Sets a job's status, and updates the index.
+    /// Sets the status of a job and updates the indexes.
     pub(crate) fn set_status(
         &mut self,
         number: usize,
@@ -208,7 +208,7 @@ impl Jobs {
         }
     }
 
-    /// The jobs that match a filter, newest first, older than `before`.
+    /// Returns the jobs that match a filter and are older than `before`, newest first.
     pub(crate) fn newest_first(
         &self,
         filter: &JobFilter,
@@ -221,7 +221,7 @@ impl Jobs {
             .filter_map(|number| self.get(*number))
     }
 
-    /// How many jobs of a workspace have not ended.
+    /// Returns the number of jobs of a workspace that have not ended.
     pub(crate) fn in_flight(&self, workspace: &str) -> usize {
         let count = |status| {
             let filter = JobFilter {
@@ -234,12 +234,13 @@ impl Jobs {
         count(JobStatus::Queued) + count(JobStatus::Processing)
     }
 
-    /// Oldest first.
+    /// Returns all jobs, oldest first.
     pub(crate) fn all(&self) -> &[Job] {
         &self.jobs
     }
 }
 
+/// Returns all filters that match a job.
 fn index_keys(job: &Job) -> [JobFilter; 4] {
     let status = Some(job.status.clone());
     let job_type = Some(job.job_type);
@@ -256,22 +257,7 @@ fn index_keys(job: &Job) -> [JobFilter; 4] {
     })
 }
 
-/// The jobs alone: the rest follows from them.
-impl Serialize for Jobs {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.jobs.serialize(serializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for Jobs {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut jobs = Self::default();
-        for job in Vec::<Job>::deserialize(deserializer)? {
-            jobs.add(job);
-        }
-        Ok(jobs)
-    }
-}
+serialize_as_list!(Jobs, Job);
 
 #[cfg(test)]
 mod tests {
@@ -319,7 +305,7 @@ mod tests {
         jobs
     }
 
-    fn found(jobs: &Jobs, status: Option<JobStatus>, job_type: Option<JobType>) -> String {
+    fn matching_ids(jobs: &Jobs, status: Option<JobStatus>, job_type: Option<JobType>) -> String {
         let filter = JobFilter {
             workspace: "ws_1".to_owned(),
             status,
@@ -331,28 +317,31 @@ mod tests {
     }
 
     #[test]
-    fn jobs_are_found_newest_first_by_status_and_type() {
+    fn jobs_are_filtered_by_status_and_type_newest_first() {
         let mut jobs = some_jobs();
         jobs.set_status(1, JobStatus::Completed, None, Time::from_micros(5));
-        assert_eq!(found(&jobs, None, None), "dba");
-        assert_eq!(found(&jobs, Some(JobStatus::Queued), None), "da");
-        assert_eq!(found(&jobs, Some(JobStatus::Completed), None), "b");
-        assert_eq!(found(&jobs, None, Some(JobType::ImageGeneration)), "db");
+        assert_eq!(matching_ids(&jobs, None, None), "dba");
+        assert_eq!(matching_ids(&jobs, Some(JobStatus::Queued), None), "da");
+        assert_eq!(matching_ids(&jobs, Some(JobStatus::Completed), None), "b");
         assert_eq!(
-            found(
+            matching_ids(&jobs, None, Some(JobType::ImageGeneration)),
+            "db"
+        );
+        assert_eq!(
+            matching_ids(
                 &jobs,
                 Some(JobStatus::Queued),
                 Some(JobType::ImageGeneration)
             ),
             "d"
         );
-        assert_eq!(found(&jobs, Some(JobStatus::Failed), None), "");
+        assert_eq!(matching_ids(&jobs, Some(JobStatus::Failed), None), "");
         assert_eq!(jobs.in_flight("ws_1"), 2);
         assert_eq!(jobs.in_flight("ws_3"), 0);
     }
 
     #[test]
-    fn a_page_goes_on_where_the_last_one_ended() {
+    fn the_next_page_starts_after_the_last_item() {
         let jobs = some_jobs();
         let filter = JobFilter {
             workspace: "ws_1".to_owned(),
@@ -366,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn a_restored_document_of_jobs_rebuilds_the_index() {
+    fn deserialization_rebuilds_the_indexes() {
         let mut jobs = some_jobs();
         jobs.set_status(
             2,
@@ -380,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_foreseen_is_what_will_be() {
+    fn prediction_follows_the_timeline() {
         let mut job = job("a", "ws_1", JobType::VideoGeneration);
         let seconds = |n: u64| Time::from_micros((n + 1) * 1_000_000);
         assert_eq!(job.predicted_at(seconds(0)), job);

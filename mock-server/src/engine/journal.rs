@@ -1,4 +1,4 @@
-//! The journal of requests: a ring that keeps the newest, for tests to look at.
+//! The request journal: a ring buffer of the newest requests, for inspection by tests.
 
 use std::collections::VecDeque;
 
@@ -8,29 +8,29 @@ use serde_json::{Value, json};
 
 use super::{FaultKind, Host, Time};
 
-/// How many requests are kept.
+/// The maximum number of stored requests.
 const MAX_ENTRIES: usize = 10_000;
-/// How many characters of a header's value or of a path are kept.
+/// The maximum number of characters stored of a header value or a path.
 const MAX_TEXT_CHARS: usize = 1_024;
-/// How many headers of a request are kept.
+/// The maximum number of headers stored of a request.
 const MAX_HEADERS: usize = 64;
-/// What stands in the place of a credential.
+/// The replacement for credentials.
 const REDACTED: &str = "[redacted]";
 
-/// A request that was made.
+/// A journaled request.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Entry {
     pub(crate) seq: u64,
     pub(crate) at: Time,
     pub(crate) method: String,
-    /// With its query.
+    /// The path with the query.
     pub(crate) path: String,
     pub(crate) surface: Host,
     pub(crate) operation: Option<String>,
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) request_id: String,
-    /// `None` where no answer was given.
+    /// The status of the response; `None` if none was sent.
     pub(crate) status: Option<u16>,
     pub(crate) fault: Option<FaultKind>,
 }
@@ -62,7 +62,7 @@ impl Entry {
     }
 }
 
-/// The newest requests.
+/// The newest requests, up to a limit.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Journal {
@@ -71,7 +71,7 @@ pub(crate) struct Journal {
 }
 
 impl Journal {
-    /// Writes a request down and gives its sequence number; the first one's is 1.
+    /// Appends a request and returns its sequence number, starting at 1.
     pub(crate) fn write(&mut self, mut entry: Entry) -> u64 {
         self.last_seq = self.last_seq.saturating_add(1);
         entry.seq = self.last_seq;
@@ -82,25 +82,25 @@ impl Journal {
         self.last_seq
     }
 
-    /// Corrects what a request was answered, once that is known.
+    /// Sets the response status of a request whose response was pending.
     pub(crate) fn answered(&mut self, seq: u64, status: Option<u16>) {
-        let place = self.entries.binary_search_by_key(&seq, |entry| entry.seq);
-        if let Some(entry) = place.ok().and_then(|place| self.entries.get_mut(place)) {
+        let index = self.entries.binary_search_by_key(&seq, |entry| entry.seq);
+        if let Some(entry) = index.ok().and_then(|index| self.entries.get_mut(index)) {
             entry.status = status;
         }
     }
 
-    /// The requests after that sequence number, oldest first.
+    /// Returns the requests after the sequence number, oldest first.
     pub(crate) fn since(&self, seq: u64) -> Vec<Value> {
         let start = self.entries.partition_point(|entry| entry.seq <= seq);
         self.entries.range(start..).map(Entry::view).collect()
     }
 }
 
-/// The headers as they are written down: no credentials, nothing endless. Values of a header that
-/// comes more than once are joined.
+/// Returns the headers to store, with credentials redacted and long values truncated. The values
+/// of repeated headers are joined.
 pub(crate) fn redact_headers(headers: &HeaderMap) -> Vec<(String, String)> {
-    let input = |name: &http::HeaderName| {
+    let stored_value = |name: &http::HeaderName| {
         if *name == http::header::AUTHORIZATION
             || name == "x-api-key"
             || *name == http::header::COOKIE
@@ -117,11 +117,11 @@ pub(crate) fn redact_headers(headers: &HeaderMap) -> Vec<(String, String)> {
     headers
         .keys()
         .take(MAX_HEADERS)
-        .map(|name| (name.as_str().to_owned(), input(name)))
+        .map(|name| (name.as_str().to_owned(), stored_value(name)))
         .collect()
 }
 
-/// The beginning of a text.
+/// Truncates a text to the maximum stored length.
 pub(crate) fn truncate_text(text: &str) -> String {
     text.chars().take(MAX_TEXT_CHARS).collect()
 }
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_reads_as_it_was_made() {
+    fn an_entry_is_shown_as_json() {
         let mut journal = Journal::default();
         journal.write(entry());
         let expected = json!([{
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_newest_are_kept() {
+    fn only_the_newest_requests_are_stored() {
         let mut journal = Journal::default();
         for _ in 0..10_005 {
             journal.write(entry());
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn credentials_are_not_written_down() {
+    fn credentials_are_redacted() {
         let mut headers = HeaderMap::new();
         for (name, value) in [
             ("authorization", "Bearer svc_a"),
@@ -185,15 +185,15 @@ mod tests {
             headers.append(name, value.parse().unwrap());
         }
         headers.append("accept", "c/d".parse().unwrap());
-        let mut input = redact_headers(&headers);
-        input.sort();
+        let mut redacted = redact_headers(&headers);
+        redacted.sort();
         let expected = [
             ("accept", "a/b, c/d"),
             ("authorization", "[redacted]"),
             ("x-api-key", "[redacted]"),
         ];
         assert_eq!(
-            input,
+            redacted,
             expected.map(|(name, value)| (name.to_owned(), value.to_owned()))
         );
     }

@@ -1,4 +1,4 @@
-//! API keys: who calls, for which workspace, with which scopes.
+//! API keys with their workspaces and scopes.
 
 use std::collections::BTreeMap;
 
@@ -7,51 +7,51 @@ use svc_sdk::contract::{Plan, Scope};
 
 use super::{Host, Time};
 
-/// A key to make.
+/// The properties of a key to create.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NewKey {
-    /// What kind of key.
+    /// The kind of the key.
     pub kind: KeyKind,
-    /// Its workspace; `ws_demo` if left out, made if unknown.
+    /// The workspace, which is created if it does not exist. The default is `ws_demo`.
     #[serde(default)]
     pub workspace: Option<String>,
-    /// The plan of a workspace that is made; the mock's own if left out.
+    /// The plan of a newly created workspace. The default is the plan of the mock.
     #[serde(default)]
     pub plan: Option<Plan>,
-    /// Its scopes; every one if left out. Keys of the open surface have none.
+    /// The scopes. The default is all scopes; keys of the open surface have none.
     #[serde(default)]
     pub scopes: Option<Vec<Scope>>,
 }
 
-/// A key that was made; the only time that the key itself is told.
+/// A newly created key. The secret itself is not returned again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct AddedKey {
-    /// What goes into the credential header.
+    /// The secret, as it is sent in the credential header.
     pub key: String,
-    /// Identifies the key.
+    /// The id of the key.
     pub id: String,
-    /// Its workspace.
+    /// The workspace of the key.
     pub workspace: String,
-    /// Its scopes.
+    /// The scopes of the key.
     pub scopes: Vec<Scope>,
 }
 
-/// Which host a key is for, and whose it is.
+/// The kind of a key, which determines the host that accepts it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum KeyKind {
-    /// For the open surface: bills the dollar balance.
+    /// A key of the open surface, billed to the dollar balance.
     Open,
-    /// For the developer surface.
+    /// A key of the developer surface.
     Developer,
-    /// For the developer surface, of a service account: starts no Format runs and no Agent
+    /// A service account's key of the developer surface, which cannot start Format runs or Agent
     /// Completions.
     ServiceAccount,
 }
 
 impl KeyKind {
-    /// Whether a key of this kind is one of that host's.
+    /// Returns `true` if the host accepts keys of this kind.
     pub(crate) fn is_for(self, host: Host) -> bool {
         match self {
             Self::Open => host == Host::Open,
@@ -59,7 +59,7 @@ impl KeyKind {
         }
     }
 
-    /// How a key of this kind starts.
+    /// Returns the prefix of secrets of this kind.
     pub(crate) fn prefix(self) -> &'static str {
         match self {
             Self::Open => "svc_open",
@@ -69,7 +69,7 @@ impl KeyKind {
     }
 }
 
-/// A key as the service knows it.
+/// A stored key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ApiKey {
@@ -82,12 +82,12 @@ pub(crate) struct ApiKey {
     pub(crate) last_used_at: Option<Time>,
 }
 
-/// All keys, by what goes into the credential header.
+/// All keys, by secret.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct Keys(BTreeMap<String, ApiKey>);
 
-/// The key, its kind, its workspace, whether it has every scope, whether it is revoked.
+/// The seeded keys: secret, kind, workspace, whether it has all scopes, whether it is revoked.
 const INITIAL: [(&str, KeyKind, &str, bool, bool); 7] = [
     ("svc_open_demo", KeyKind::Open, "ws_demo", false, false),
     ("svc_dev_demo", KeyKind::Developer, "ws_demo", true, false),
@@ -111,16 +111,16 @@ const INITIAL: [(&str, KeyKind, &str, bool, bool); 7] = [
 ];
 
 impl Keys {
-    /// The keys that every mock has.
+    /// Creates the seeded keys.
     pub(crate) fn initial() -> Self {
-        let keys = INITIAL.map(|(secret, kind, workspace, every_scope, revoked)| {
+        let keys = INITIAL.map(|(secret, kind, workspace, has_all_scopes, revoked)| {
             let name = secret.trim_start_matches("svc_").replace('_', " ");
             let key = ApiKey {
                 id: secret.replacen("svc", "key", 1),
                 name,
                 kind,
                 workspace: workspace.to_owned(),
-                scopes: if every_scope {
+                scopes: if has_all_scopes {
                     Scope::KNOWN.to_vec()
                 } else {
                     Vec::new()
@@ -133,19 +133,19 @@ impl Keys {
         Self(keys.into_iter().collect())
     }
 
-    /// The key that is presented as `secret`, unless it is unknown or revoked.
+    /// Returns the key with the given secret, unless it is unknown or revoked.
     pub(crate) fn valid(&self, secret: &str) -> Option<&ApiKey> {
         self.0.get(secret).filter(|key| !key.revoked)
     }
 
-    /// Notes that a key was used.
+    /// Records the use of a key.
     pub(crate) fn used(&mut self, secret: &str, at: Time) {
         if let Some(key) = self.0.get_mut(secret) {
             key.last_used_at = Some(at);
         }
     }
 
-    /// Adds a key and gives its secret.
+    /// Adds a key and returns its secret.
     pub(crate) fn add(&mut self, token: &str, key: ApiKey) -> String {
         let secret = format!("{}_{token}", key.kind.prefix());
         self.0.insert(secret.clone(), key);
@@ -162,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_keys_of_the_start_are_those_that_are_documented() {
+    fn seeded_keys_match_the_documentation() {
         let keys = Keys::initial();
         let row = |secret: &str| {
             let key = keys.valid(secret)?;
@@ -190,11 +190,11 @@ mod tests {
             Some((KeyKind::Developer, "ws_other", 9))
         );
         assert_eq!(row("svc_revoked"), None);
-        assert_eq!(row("svc_unheard_of"), None);
+        assert_eq!(row("svc_unknown"), None);
     }
 
     #[test]
-    fn a_key_is_for_one_host() {
+    fn each_kind_is_accepted_by_one_host() {
         assert!(KeyKind::Open.is_for(Host::Open) && !KeyKind::Open.is_for(Host::Developer));
         for kind in [KeyKind::Developer, KeyKind::ServiceAccount] {
             assert!(kind.is_for(Host::Developer) && !kind.is_for(Host::Open));

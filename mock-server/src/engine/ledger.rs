@@ -1,7 +1,7 @@
-//! Money: each workspace's balance, and an entry for everything that moved it.
+//! The ledger: the balance of each workspace and the entries that changed it.
 //!
-//! Amounts of entries are magnitudes; the kind says which way they went. The opening balance is
-//! no entry.
+//! The amount of an entry is never negative; its kind determines the direction. The opening
+//! balance is not an entry.
 
 use std::collections::BTreeMap;
 
@@ -11,21 +11,21 @@ use svc_sdk::types::Usd;
 
 use super::Time;
 
-/// What an entry did.
+/// The kind of a ledger entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum EntryKind {
-    /// From available to reserved.
+    /// Moves the amount from available to reserved.
     Reservation,
-    /// From reserved to the service.
+    /// Charges a reserved amount.
     Capture,
-    /// From reserved back to available.
+    /// Returns a reserved amount to available.
     Refund,
-    /// From the payer to available.
+    /// Adds the amount to available.
     TopUp,
 }
 
-/// What an entry is about.
+/// The object that an entry refers to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Subject {
     /// A job, by id.
@@ -39,12 +39,12 @@ pub(crate) enum Subject {
     TopUp(String),
 }
 
-/// One movement.
+/// A ledger entry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Entry {
     pub(crate) id: String,
-    /// Its place among all workspaces' entries.
+    /// The sequence number among the entries of all workspaces.
     pub(crate) seq: u64,
     pub(crate) kind: EntryKind,
     pub(crate) amount: Usd,
@@ -53,7 +53,7 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    /// As it is read by its owner.
+    /// Returns the JSON representation of the entry.
     pub(crate) fn view(&self) -> Value {
         let (field, id) = match &self.subject {
             Subject::Job(id) => ("job_id", id),
@@ -70,18 +70,18 @@ impl Entry {
     }
 }
 
-/// A workspace's money.
+/// The balance and entries of a workspace.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Account {
     pub(crate) opening: Usd,
     pub(crate) available: Usd,
     pub(crate) reserved: Usd,
-    /// Oldest first.
+    /// The entries, oldest first.
     pub(crate) entries: Vec<Entry>,
 }
 
-/// A movement that would take an account past what it has, or past what can be counted.
+/// The error for an entry that the balance does not cover, or that would overflow it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct InsufficientBalance {
     pub(crate) available: Usd,
@@ -96,6 +96,7 @@ pub(crate) struct Ledger {
 }
 
 impl Ledger {
+    /// Opens an account with an opening balance.
     pub(crate) fn open(&mut self, workspace: &str, opening: Usd) {
         let account = Account {
             opening,
@@ -115,13 +116,17 @@ impl Ledger {
             .map(|(workspace, account)| (workspace.as_str(), account))
     }
 
-    /// What a workspace can still spend.
+    /// Returns the available balance of a workspace.
     pub(crate) fn available(&self, workspace: &str) -> Usd {
         self.account(workspace)
             .map_or(Usd::ZERO, |account| account.available)
     }
 
-    /// Whether a price is covered.
+    /// Checks that the available balance covers a price.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error with the available balance if it does not.
     pub(crate) fn covers(&self, workspace: &str, price: Usd) -> Result<(), InsufficientBalance> {
         let available = self.available(workspace);
         if price <= available {
@@ -131,7 +136,11 @@ impl Ledger {
         }
     }
 
-    /// Books one movement: all of it, or nothing.
+    /// Books an entry, completely or not at all.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the balance does not cover the amount, or would overflow.
     pub(crate) fn book(
         &mut self,
         workspace: &str,
@@ -144,7 +153,7 @@ impl Ledger {
         let account = self.accounts.entry(workspace.to_owned()).or_default();
         let available = account.available;
         let (available, reserved) = account
-            .moved(kind, amount)
+            .balance_after(kind, amount)
             .ok_or(InsufficientBalance { available })?;
         (account.available, account.reserved) = (available, reserved);
         let seq = self.next_seq;
@@ -160,18 +169,18 @@ impl Ledger {
         Ok(())
     }
 
-    /// Whether a workspace has an entry at that place among all.
+    /// Returns `true` if the workspace has an entry with the sequence number.
     pub(crate) fn has(&self, workspace: &str, seq: u64) -> bool {
         let account = self.account(workspace);
         account.is_some_and(|account| {
-            let place = account
-                .entries
-                .binary_search_by_key(&seq, |entry| entry.seq);
-            place.is_ok()
+            let entries = &account.entries;
+            entries
+                .binary_search_by_key(&seq, |entry| entry.seq)
+                .is_ok()
         })
     }
 
-    /// A workspace's entries, newest first, from before that place among all.
+    /// Returns the entries of a workspace, newest first, from before the sequence number.
     pub(crate) fn newest_first(
         &self,
         workspace: &str,
@@ -186,7 +195,7 @@ impl Ledger {
         entries.get(..older).unwrap_or_default().iter().rev()
     }
 
-    /// Every entry with its workspace, oldest first.
+    /// Returns all entries with their workspaces, oldest first.
     pub(crate) fn entries(&self) -> Vec<(&str, &Entry)> {
         let mut all: Vec<_> = self
             .accounts()
@@ -198,7 +207,11 @@ impl Ledger {
         all
     }
 
-    /// Whether the balances are what the entries make of the opening balances.
+    /// Checks that replaying the entries from the opening balances gives the current balances.
+    ///
+    /// # Errors
+    ///
+    /// Returns a description of the first mismatch.
     pub(crate) fn audit(&self) -> Result<(), String> {
         for (workspace, account) in self.accounts() {
             let mut replayed = Account {
@@ -206,13 +219,17 @@ impl Ledger {
                 ..Account::default()
             };
             for entry in &account.entries {
-                let moved = replayed.moved(entry.kind, entry.amount);
-                (replayed.available, replayed.reserved) = moved
-                    .ok_or_else(|| format!("entry {} of {workspace} is not covered", entry.id))?;
+                let moved = replayed.balance_after(entry.kind, entry.amount);
+                (replayed.available, replayed.reserved) = moved.ok_or_else(|| {
+                    format!(
+                        "{workspace}: the balance does not cover the entry {}",
+                        entry.id
+                    )
+                })?;
             }
             if (replayed.available, replayed.reserved) != (account.available, account.reserved) {
                 return Err(format!(
-                    "the balance of {workspace} is not what its entries say"
+                    "{workspace}: the balance does not match the entries"
                 ));
             }
         }
@@ -221,21 +238,25 @@ impl Ledger {
 }
 
 impl Account {
-    /// Available and reserved after a movement.
-    fn moved(&self, kind: EntryKind, amount: Usd) -> Option<(Usd, Usd)> {
+    /// Returns the available and reserved balance after an entry; `None` if the entry is invalid.
+    fn balance_after(&self, kind: EntryKind, amount: Usd) -> Option<(Usd, Usd)> {
         if amount < Usd::ZERO {
             return None;
         }
-        let less = |from: Usd| from.checked_sub(amount).filter(|left| *left >= Usd::ZERO);
+        let subtract = |from: Usd| from.checked_sub(amount).filter(|rest| *rest >= Usd::ZERO);
         match kind {
-            EntryKind::Reservation => {
-                Some((less(self.available)?, self.reserved.checked_add(amount)?))
-            }
-            EntryKind::Capture => Some((self.available, less(self.reserved)?)),
-            EntryKind::Refund => Some((self.available.checked_add(amount)?, less(self.reserved)?)),
+            EntryKind::Reservation => Some((
+                subtract(self.available)?,
+                self.reserved.checked_add(amount)?,
+            )),
+            EntryKind::Capture => Some((self.available, subtract(self.reserved)?)),
+            EntryKind::Refund => Some((
+                self.available.checked_add(amount)?,
+                subtract(self.reserved)?,
+            )),
             EntryKind::TopUp => {
                 let available = self.available.checked_add(amount)?;
-                // What is reserved may come back.
+                // The reserved amount may be refunded, which must not overflow either.
                 available.checked_add(self.reserved)?;
                 Some((available, self.reserved))
             }
@@ -267,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn every_movement_keeps_the_books_balanced() {
+    fn entries_keep_the_ledger_balanced() {
         let mut ledger = Ledger::default();
         ledger.open("ws_a", usd("1.0000"));
         for (kind, amount, available, reserved) in [
@@ -286,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_covered_is_not_booked() {
+    fn uncovered_entries_are_rejected() {
         let mut ledger = Ledger::default();
         ledger.open("ws_a", usd("1.0000"));
         assert_eq!(ledger.covers("ws_a", usd("1.0000")), Ok(()));
@@ -304,18 +325,18 @@ mod tests {
     }
 
     #[test]
-    fn an_audit_finds_a_balance_that_no_entry_explains() {
+    fn audit_detects_a_balance_that_does_not_match_the_entries() {
         let mut ledger = Ledger::default();
         ledger.open("ws_a", usd("1.0000"));
         ledger.accounts.get_mut("ws_a").unwrap().available = usd("2.0000");
         assert_eq!(
             ledger.audit(),
-            Err("the balance of ws_a is not what its entries say".to_owned())
+            Err("ws_a: the balance does not match the entries".to_owned())
         );
     }
 
     #[test]
-    fn an_entry_names_what_it_is_about() {
+    fn an_entry_names_its_subject() {
         let mut ledger = Ledger::default();
         ledger.open("ws_a", usd("1.0000"));
         book(&mut ledger, EntryKind::Reservation, "0.7035").unwrap();

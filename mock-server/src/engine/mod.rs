@@ -1,7 +1,7 @@
-//! The service's state and the rules by which it changes.
+//! The state of the simulated service and the rules by which it changes.
 //!
-//! There is no clock, no socket and no thread here, and nothing of HTTP bodies: what a request may
-//! contain and what is answered is in `api`, and [`Simulator`](crate::Simulator) ties both together.
+//! The engine uses no clock, sockets or threads, and does not know HTTP bodies. Requests and
+//! responses are handled in `api`; [`Simulator`](crate::Simulator) connects the two.
 
 pub(crate) mod actions;
 pub(crate) mod assets;
@@ -27,6 +27,7 @@ pub(crate) mod rate_limit;
 pub(crate) mod resources;
 pub(crate) mod rng;
 pub(crate) mod runs;
+mod serde_list;
 mod serde_pairs;
 mod settings;
 pub(crate) mod snapshot;

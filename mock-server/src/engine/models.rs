@@ -1,33 +1,31 @@
-//! The models of the mock: the specification's profiles under ids of its own, and a lip-sync model.
+//! The models of the open surface: one for each profile of the specification, and lip-sync.
 
 use svc_sdk::types::Usd;
 
 use super::profiles::{self, PriceUnit, Profile, Range, Rate};
 
-/// Which router a model is called through.
+/// The router that serves a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Router {
     Image,
     Video,
 }
 
-/// A model.
+/// A generation model.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Model {
     pub(crate) id: &'static str,
     pub(crate) name: &'static str,
-    /// `type` of its listing entries.
+    /// The value of `type` in listings.
     pub(crate) kind: &'static str,
     pub(crate) router: Router,
     pub(crate) profile: &'static Profile,
-    /// Whether it makes a face speak: it needs `audio_url`, and `video_url` or `image_url`.
+    /// Whether the model does lip-sync, which requires `audio_url` and `video_url` or `image_url`.
     pub(crate) lip_sync: bool,
 }
 
-/// Lip-sync, which the specification describes without a profile. It has no resolutions.
+/// The lip-sync profile, which the specification describes without a letter or resolutions.
 const LIP_SYNC: Profile = Profile {
-    letter: 'S',
-    summary: "speech to a video or an image",
     rates: &[Rate {
         resolution: "",
         price: Usd::from_micros(50_000),
@@ -53,7 +51,7 @@ const fn video(id: &'static str, name: &'static str, profile: &'static Profile) 
     }
 }
 
-/// All models; of two that cost the same, `auto` picks the one further up.
+/// All models. Among models with the same price, `auto` picks the first.
 pub(crate) const MODELS: [Model; 6] = [
     video("video-f", "Video F", &profiles::F),
     video("video-l", "Video L", &profiles::L),
@@ -71,24 +69,26 @@ pub(crate) const MODELS: [Model; 6] = [
     },
 ];
 
-/// The models of a router.
+/// Returns the models of a router.
 pub(crate) fn for_router(router: Router) -> impl Iterator<Item = &'static Model> {
     MODELS.iter().filter(move |model| model.router == router)
 }
 
-/// The model of that id.
+/// Returns the model with the given id.
 pub(crate) fn by_id(id: &str) -> Option<&'static Model> {
     MODELS.iter().find(|model| model.id == id)
 }
 
 impl Model {
-    /// The resolutions that it has; none for lip-sync.
+    /// Returns the supported resolutions; empty for lip-sync.
     pub(crate) fn resolutions(&self) -> Vec<&'static str> {
-        let named = self.profile.rates.iter().map(|rate| rate.resolution);
-        named.filter(|resolution| !resolution.is_empty()).collect()
+        let resolutions = self.profile.rates.iter().map(|rate| rate.resolution);
+        resolutions
+            .filter(|resolution| !resolution.is_empty())
+            .collect()
     }
 
-    /// What it makes something of, by the request's field names.
+    /// Returns the names of the accepted input fields.
     pub(crate) fn inputs(&self) -> Vec<&'static str> {
         let profile = self.profile;
         [
@@ -103,11 +103,11 @@ impl Model {
             ("num_images", profile.num_images.is_some()),
         ]
         .into_iter()
-        .filter_map(|(field, taken)| taken.then_some(field))
+        .filter_map(|(field, is_accepted)| is_accepted.then_some(field))
         .collect()
     }
 
-    /// Whether a request to it may have that field.
+    /// Returns `true` if the model accepts the request field.
     pub(crate) fn takes(&self, field: &str) -> bool {
         match field {
             "duration" => self.profile.duration.is_some(),
@@ -117,7 +117,7 @@ impl Model {
         }
     }
 
-    /// What its price counts.
+    /// Returns the unit of the price.
     pub(crate) fn unit(&self) -> PriceUnit {
         self.profile.unit
     }
@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_models_are_those_that_are_documented() {
+    fn models_match_the_documentation() {
         let ids = |router| for_router(router).map(|model| model.id).collect::<Vec<_>>();
         assert_eq!(
             ids(Router::Video),
@@ -139,18 +139,18 @@ mod tests {
     }
 
     #[test]
-    fn each_takes_what_its_profile_says() {
-        let takes = |id: &str| by_id(id).unwrap().inputs().join(" ");
+    fn inputs_follow_the_profile() {
+        let inputs = |id: &str| by_id(id).unwrap().inputs().join(" ");
         let frames = "prompt image_url end_image_url reference_image_urls reference_video_urls generate_audio";
-        assert_eq!(takes("video-f"), frames);
-        assert_eq!(takes("video-l"), frames);
-        assert_eq!(takes("video-h"), "prompt");
+        assert_eq!(inputs("video-f"), frames);
+        assert_eq!(inputs("video-l"), frames);
+        assert_eq!(inputs("video-h"), "prompt");
         assert_eq!(
-            takes("video-r"),
+            inputs("video-r"),
             "prompt reference_image_urls generate_audio"
         );
-        assert_eq!(takes("lipsync-s"), "prompt image_url video_url audio_url");
-        assert_eq!(takes("image-i"), "prompt num_images");
+        assert_eq!(inputs("lipsync-s"), "prompt image_url video_url audio_url");
+        assert_eq!(inputs("image-i"), "prompt num_images");
         let lip_sync = by_id("lipsync-s").unwrap();
         assert!(
             lip_sync.takes("duration")

@@ -16,23 +16,3 @@ pub(crate) const fn writes_per_minute(plan: &Plan) -> u32 {
         _ => 120,
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn limits_match_the_specification() {
-        let rows = [
-            (Plan::Free, 120, 4800),
-            (Plan::Pro, 300, 12000),
-            (Plan::Startup, 600, 24000),
-            (Plan::Scale, 1200, 48000),
-            (Plan::Enterprise, 1200, 48000),
-        ];
-        for (plan, writes, reads) in rows {
-            assert_eq!(writes_per_minute(&plan), writes, "{plan}");
-            assert_eq!(writes_per_minute(&plan) * READS_PER_WRITE, reads, "{plan}");
-        }
-    }
-}

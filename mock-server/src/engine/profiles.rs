@@ -1,7 +1,7 @@
 //! The model profiles of the specification: the parameters of a model, their ranges and defaults,
 //! and its prices.
 //!
-//! A profile is identified by its letter; the models in `models.rs` have ids of their own.
+//! The constants have the letters of the profiles as names; the ids of the models are in `models.rs`.
 
 use svc_sdk::types::Usd;
 
@@ -16,7 +16,6 @@ pub(crate) enum PriceUnit {
 
 impl PriceUnit {
     /// Returns the name used in estimates and catalogs.
-    #[must_use]
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Second => "second",
@@ -44,9 +43,6 @@ pub(crate) struct Rate {
 /// A model profile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Profile {
-    /// The letter in the specification: `F`, `L`, `H`, `R` or `I`.
-    pub(crate) letter: char,
-    pub(crate) summary: &'static str,
     pub(crate) unit: PriceUnit,
     /// The prices; the resolution of the first one is the default.
     pub(crate) rates: &'static [Rate],
@@ -76,8 +72,6 @@ const fn rate(resolution: &'static str, ten_thousandths: i64) -> Rate {
 
 /// Fast; text, image and reference to video, with audio.
 pub(crate) const F: Profile = Profile {
-    letter: 'F',
-    summary: "fast; text, image and reference to video, with audio",
     unit: PriceUnit::Second,
     rates: &[rate("480p", 1407), rate("720p", 3024)],
     aspect_ratios: &[
@@ -99,8 +93,6 @@ pub(crate) const F: Profile = Profile {
 
 /// Long range; text, image and reference to video, with audio.
 pub(crate) const L: Profile = Profile {
-    letter: 'L',
-    summary: "long range; text, image and reference to video, with audio",
     rates: &[rate("480p", 625), rate("720p", 1250), rate("1080p", 2500)],
     aspect_ratios: &["auto", "adaptive", "16:9", "4:3", "1:1", "3:4", "9:16"],
     duration: Some(Range {
@@ -113,8 +105,6 @@ pub(crate) const L: Profile = Profile {
 
 /// High resolution; text to video only.
 pub(crate) const H: Profile = Profile {
-    letter: 'H',
-    summary: "high resolution; text to video",
     unit: PriceUnit::Second,
     rates: &[
         rate("720p", 578),
@@ -139,8 +129,6 @@ pub(crate) const H: Profile = Profile {
 
 /// Reference to video only, with audio.
 pub(crate) const R: Profile = Profile {
-    letter: 'R',
-    summary: "reference to video, with audio",
     rates: &[rate("720p", 838), rate("1080p", 1050)],
     aspect_ratios: &["16:9", "9:16", "4:3", "3:4", "1:1"],
     prompt_required: false,
@@ -156,8 +144,6 @@ pub(crate) const R: Profile = Profile {
 
 /// Text to image.
 pub(crate) const I: Profile = Profile {
-    letter: 'I',
-    summary: "text to image",
     unit: PriceUnit::Image,
     rates: &[rate("720p", 50), rate("1080p", 75)],
     aspect_ratios: &["1:1", "16:9", "9:16", "4:3", "3:4", "3:2", "2:3"],
@@ -173,7 +159,6 @@ pub(crate) const I: Profile = Profile {
 
 impl Profile {
     /// Returns the price per unit at a resolution; `None` if the profile does not have it.
-    #[must_use]
     pub(crate) fn price(&self, resolution: &str) -> Option<Usd> {
         let rate = self
             .rates
@@ -183,7 +168,6 @@ impl Profile {
     }
 
     /// Returns the default resolution.
-    #[must_use]
     pub(crate) fn default_resolution(&self) -> &'static str {
         self.rates.first().map_or("", |rate| rate.resolution)
     }
@@ -196,39 +180,29 @@ mod tests {
     #[test]
     fn prices_match_the_specification() {
         let rows = [
-            ('F', "480p", "0.1407"),
-            ('F', "720p", "0.3024"),
-            ('L', "480p", "0.0625"),
-            ('L', "720p", "0.1250"),
-            ('L', "1080p", "0.2500"),
-            ('H', "720p", "0.0578"),
-            ('H', "1080p", "0.0963"),
-            ('H', "2K", "0.1444"),
-            ('H', "4K", "0.2157"),
-            ('R', "720p", "0.0838"),
-            ('R', "1080p", "0.1050"),
-            ('I', "720p", "0.0050"),
-            ('I', "1080p", "0.0075"),
+            ("F", &F, "480p", "0.1407"),
+            ("F", &F, "720p", "0.3024"),
+            ("L", &L, "480p", "0.0625"),
+            ("L", &L, "720p", "0.1250"),
+            ("L", &L, "1080p", "0.2500"),
+            ("H", &H, "720p", "0.0578"),
+            ("H", &H, "1080p", "0.0963"),
+            ("H", &H, "2K", "0.1444"),
+            ("H", &H, "4K", "0.2157"),
+            ("R", &R, "720p", "0.0838"),
+            ("R", &R, "1080p", "0.1050"),
+            ("I", &I, "720p", "0.0050"),
+            ("I", &I, "1080p", "0.0075"),
         ];
-        let profiles = [F, L, H, R, I];
-        for (letter, resolution, price) in rows {
-            let profile = profiles
-                .iter()
-                .find(|profile| profile.letter == letter)
-                .unwrap();
-            assert_eq!(
-                profile.price(resolution).unwrap().to_string(),
-                price,
-                "{letter} {resolution}"
-            );
+        for (letter, profile, resolution, price) in rows {
+            let actual = profile.price(resolution).unwrap().to_string();
+            assert_eq!(actual, price, "{letter} {resolution}");
         }
-        assert_eq!(
-            profiles
-                .iter()
-                .map(|profile| profile.rates.len())
-                .sum::<usize>(),
-            rows.len()
-        );
+        let count: usize = [F, L, H, R, I]
+            .iter()
+            .map(|profile| profile.rates.len())
+            .sum();
+        assert_eq!(count, rows.len());
         assert_eq!(F.price("1080p"), None);
     }
 }

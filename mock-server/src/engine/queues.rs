@@ -1,12 +1,13 @@
-//! Bulk queues: Format runs that begin in order, so many at a time.
+//! Bulk queues, which start Format runs in order with limited concurrency.
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use svc_sdk::contract::RunStatus;
 use svc_sdk::contract::limits::BULK_CONCURRENCY;
 
 use super::runs::{QueuePosition, RunConfig};
+use super::serde_list::serialize_as_list;
 use super::{State, Time};
 
 /// A bulk queue.
@@ -16,26 +17,26 @@ pub(crate) struct Queue {
     pub(crate) id: String,
     pub(crate) workspace: String,
     pub(crate) format_id: String,
-    /// How many of its runs may be in flight at once.
+    /// The maximum number of runs in flight.
     pub(crate) concurrency: usize,
     pub(crate) created_at: Time,
     pub(crate) items: Vec<Item>,
 }
 
-/// A run that waits, or one that has begun.
+/// An item of a queue: a waiting configuration, or a run that was started.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Item {
-    /// What it will be asked for; taken by the run when that begins.
+    /// The configuration of the run, which is removed when the run starts.
     #[serde(rename = "order")]
     pub(crate) config: Option<RunConfig>,
     pub(crate) run_id: Option<String>,
 }
 
-/// All queues, found by id.
+/// All queues, indexed by id.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Queues {
-    /// In the order of their submits.
+    /// The queues in the order of their submits.
     all: Vec<Queue>,
     by_id: BTreeMap<String, usize>,
 }
@@ -50,20 +51,24 @@ impl Queues {
         self.all.get(*self.by_id.get(id)?)
     }
 
+    fn all(&self) -> &[Queue] {
+        &self.all
+    }
+
     fn by_id_mut(&mut self, id: &str) -> Option<&mut Queue> {
         self.all.get_mut(*self.by_id.get(id)?)
     }
 }
 
 impl State {
-    /// Takes in a queue; the first of its runs begin.
+    /// Adds a queue and starts its first runs.
     pub(crate) fn accept_queue(&mut self, queue: Queue) {
         let (id, at) = (queue.id.clone(), queue.created_at);
         self.queues.add(queue);
         self.start_queued_runs(&id, at);
     }
 
-    /// Begins as many of the runs that wait as there is room for, in order.
+    /// Starts waiting runs in order until the concurrency limit is reached.
     pub(crate) fn start_queued_runs(&mut self, id: &str, at: Time) {
         while let Some((index, config)) = self.take_next_queued(id) {
             let queue_id = id.to_owned();
@@ -76,7 +81,7 @@ impl State {
         }
     }
 
-    /// The next run that may begin, taken out of the queue.
+    /// Removes and returns the configuration of the next run, unless the limit is reached.
     fn take_next_queued(&mut self, id: &str) -> Option<(usize, RunConfig)> {
         let queue = self.queues.by_id(id)?;
         let in_flight = queue.items.iter().filter(|item| {
@@ -91,44 +96,52 @@ impl State {
         Some((index, item.config.take()?))
     }
 
-    /// How an item stands: as its run does, or queued while it has none.
+    /// Returns the status of an item: that of its run, or `queued` if it has none yet.
     pub(crate) fn item_status(&self, item: &Item) -> RunStatus {
         let run = item.run_id.as_deref().and_then(|id| self.runs.by_id(id));
         run.map_or(RunStatus::Queued, |run| run.status.clone())
     }
 
-    /// Whether these can be the queues of a service.
+    /// Checks that the queues are consistent with their runs and workspaces.
+    ///
+    /// # Errors
+    ///
+    /// Returns a description of the first inconsistency.
     pub(crate) fn check_queues(&self) -> Result<(), String> {
         for (number, queue) in self.queues.all.iter().enumerate() {
             let id = &queue.id;
             if self.queues.by_id.get(id) != Some(&number) {
-                return Err(format!("there are two queues {id}"));
+                return Err(format!("duplicate queue {id}"));
             }
             if self.ledger.account(&queue.workspace).is_none() {
-                return Err(format!("{id} is of an unknown workspace"));
+                return Err(format!("{id}: unknown workspace"));
             }
             let concurrency = u64::try_from(queue.concurrency).unwrap_or(u64::MAX);
             if !BULK_CONCURRENCY.contains(&concurrency) {
-                return Err(format!("{id} has an impossible concurrency"));
+                return Err(format!("{id}: invalid concurrency"));
             }
             for (index, item) in queue.items.iter().enumerate() {
-                let sound = match (&item.config, &item.run_id) {
+                let is_consistent = match (&item.config, &item.run_id) {
                     (Some(_), None) => true,
                     (None, Some(run_id)) => {
-                        let place = self
+                        let position = self
                             .runs
                             .by_id(run_id)
                             .and_then(|run| run.queue_position.as_ref());
-                        place.is_some_and(|place| place.queue_id == *id && place.index == index)
+                        position.is_some_and(|position| {
+                            position.queue_id == *id && position.index == index
+                        })
                     }
                     _ => false,
                 };
-                if !sound {
-                    return Err(format!("item {index} of {id} neither waits nor runs"));
+                if !is_consistent {
+                    return Err(format!(
+                        "{id}: item {index} has neither a configuration nor a run"
+                    ));
                 }
                 if let Some(config) = &item.config {
                     self.check_run_config(config)
-                        .map_err(|problem| format!("item {index} of {id} {problem}"))?;
+                        .map_err(|problem| format!("{id}: item {index}: {problem}"))?;
                 }
             }
         }
@@ -136,19 +149,4 @@ impl State {
     }
 }
 
-/// The queues alone: the rest follows from them.
-impl Serialize for Queues {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.all.serialize(serializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for Queues {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut queues = Self::default();
-        for queue in Vec::<Queue>::deserialize(deserializer)? {
-            queues.add(queue);
-        }
-        Ok(queues)
-    }
-}
+serialize_as_list!(Queues, Queue);

@@ -1,4 +1,4 @@
-//! Per-minute budgets: fixed windows, one for the reads and one for the writes of each payer.
+//! Rate limits with fixed windows, separate for the reads and the writes of each client.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -8,40 +8,39 @@ use serde::{Deserialize, Serialize};
 use svc_sdk::contract::{Plan, RateLimitBucket};
 
 use super::plans::{UNAUTHENTICATED_READS_PER_WRITE, writes_per_minute};
-
 use super::{Time, serde_pairs};
 
-/// How long a window lasts; it opens with its first request.
+/// The duration of a window, which starts with its first request.
 const WINDOW: Duration = Duration::from_secs(60);
 
-/// Whose budget a request spends from.
+/// The client that a request is counted for.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum RateLimitKey {
-    /// A key, by its id.
+    /// An API key, by id.
     Key(String),
-    /// An address from which a request without a valid key came.
+    /// The address of a client without a valid key.
     Address(IpAddr),
 }
 
-/// How a payer stands after a request, as the `ratelimit-*` headers say it.
+/// The rate limit status after a request, as reported in the `ratelimit-*` headers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RateLimitStatus {
     pub(crate) limit: u32,
     pub(crate) remaining: u32,
-    /// Whole seconds until the window ends, rounded up.
+    /// The seconds until the window ends, rounded up.
     pub(crate) reset: u64,
-    /// Whether the request was within the budget.
+    /// Whether the request was within the limit.
     pub(crate) allowed: bool,
 }
 
-/// The windows that are open.
+/// The open windows.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RateLimits {
     #[serde(with = "serde_pairs")]
     windows: BTreeMap<(RateLimitKey, bool), Window>,
-    /// At how many windows those that are over are swept out.
+    /// The number of windows at which expired ones are removed.
     sweep_at: usize,
 }
 
@@ -52,30 +51,26 @@ struct Window {
     used: u32,
 }
 
-/// Requests a minute of a key whose workspace is on that plan.
-pub(crate) fn key_limit(plan: &Plan, budget: RateLimitBucket, read_multiple: u32) -> u32 {
-    limit(plan, budget, read_multiple)
-}
-
-/// Requests a minute of an address.
-pub(crate) fn address_limit(budget: RateLimitBucket) -> u32 {
-    limit(&Plan::Free, budget, UNAUTHENTICATED_READS_PER_WRITE)
-}
-
-fn limit(plan: &Plan, budget: RateLimitBucket, read_multiple: u32) -> u32 {
+/// Returns the requests per minute of a key on a plan.
+pub(crate) fn key_limit(plan: &Plan, bucket: RateLimitBucket, read_multiple: u32) -> u32 {
     let writes = writes_per_minute(plan);
-    match budget {
+    match bucket {
         RateLimitBucket::Read => writes.saturating_mul(read_multiple),
         _ => writes,
     }
 }
 
+/// Returns the requests per minute of an address.
+pub(crate) fn address_limit(bucket: RateLimitBucket) -> u32 {
+    key_limit(&Plan::Free, bucket, UNAUTHENTICATED_READS_PER_WRITE)
+}
+
 impl RateLimits {
-    /// Spends one request of the payer's budget, if there is one left.
+    /// Counts a request against the limit of a client, if any are left in the window.
     pub(crate) fn acquire(
         &mut self,
         limit_key: RateLimitKey,
-        budget: RateLimitBucket,
+        bucket: RateLimitBucket,
         limit: u32,
         now: Time,
     ) -> RateLimitStatus {
@@ -89,7 +84,7 @@ impl RateLimits {
         };
         let window = self
             .windows
-            .entry((limit_key, budget == RateLimitBucket::Read))
+            .entry((limit_key, bucket == RateLimitBucket::Read))
             .or_insert(fresh);
         if window.ends <= now {
             *window = fresh;
@@ -98,11 +93,11 @@ impl RateLimits {
         if allowed {
             window.used += 1;
         }
-        let left = window.ends.since(now);
+        let remaining_time = window.ends.since(now);
         RateLimitStatus {
             limit,
             remaining: limit.saturating_sub(window.used),
-            reset: left.as_secs() + u64::from(left.subsec_nanos() > 0),
+            reset: remaining_time.as_secs() + u64::from(remaining_time.subsec_nanos() > 0),
             allowed,
         }
     }
@@ -111,6 +106,7 @@ impl RateLimits {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::plans::READS_PER_WRITE;
 
     fn key() -> RateLimitKey {
         RateLimitKey::Key("key_a".to_owned())
@@ -121,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_budget_is_spent_and_comes_back_with_the_next_window() {
+    fn the_limit_applies_to_each_window() {
         let mut limits = RateLimits::default();
         let first = limits.acquire(key(), RateLimitBucket::Write, 2, at(10));
         assert_eq!(
@@ -156,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_and_writes_and_payers_do_not_share() {
+    fn reads_writes_and_clients_are_counted_separately() {
         let mut limits = RateLimits::default();
         assert!(
             limits
@@ -189,26 +185,35 @@ mod tests {
     fn the_reset_is_rounded_up() {
         let mut limits = RateLimits::default();
         limits.acquire(key(), RateLimitBucket::Read, 9, at(0));
-        let standing = limits.acquire(
+        let status = limits.acquire(
             key(),
             RateLimitBucket::Read,
             9,
             Time::from_micros(58_999_999),
         );
-        assert_eq!(standing.reset, 2);
+        assert_eq!(status.reset, 2);
     }
 
     #[test]
-    fn limits_are_those_of_the_plans() {
-        assert_eq!(key_limit(&Plan::Free, RateLimitBucket::Write, 40), 120);
-        assert_eq!(key_limit(&Plan::Free, RateLimitBucket::Read, 40), 4800);
+    fn limits_match_the_specification() {
+        for (plan, writes, reads) in [
+            (Plan::Free, 120, 4800),
+            (Plan::Pro, 300, 12_000),
+            (Plan::Startup, 600, 24_000),
+            (Plan::Scale, 1200, 48_000),
+            (Plan::Enterprise, 1200, 48_000),
+        ] {
+            let limit = |bucket| key_limit(&plan, bucket, READS_PER_WRITE);
+            assert_eq!(limit(RateLimitBucket::Write), writes, "{plan}");
+            assert_eq!(limit(RateLimitBucket::Read), reads, "{plan}");
+        }
         assert_eq!(key_limit(&Plan::Scale, RateLimitBucket::Read, 10), 12_000);
         assert_eq!(address_limit(RateLimitBucket::Write), 120);
         assert_eq!(address_limit(RateLimitBucket::Read), 480);
     }
 
     #[test]
-    fn windows_that_are_over_are_not_kept() {
+    fn expired_windows_are_removed() {
         let mut limits = RateLimits::default();
         for n in 0..100_000_u32 {
             limits.acquire(

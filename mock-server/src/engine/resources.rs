@@ -1,13 +1,14 @@
-//! What jobs make that is then read by an id of its own: avatars, avatar videos, previews,
-//! captions. How each stands is its job's status.
+//! Resources that jobs create and that have their own ids: avatars, avatar videos, previews and
+//! captions. The status of a resource is that of its job.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
+use super::serde_list::serialize_as_list;
 use super::speech::Speech;
 
-/// What kind of thing it is.
+/// The kind of a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
     Avatar,
@@ -17,7 +18,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// What its ids start with.
+    /// Returns the prefix of ids of this kind.
     pub(crate) const fn prefix(self) -> &'static str {
         match self {
             Self::Avatar => "ava",
@@ -27,7 +28,7 @@ impl Kind {
         }
     }
 
-    /// What it is called in the receipt of its submit.
+    /// Returns the name of the resource in receipts.
     pub(crate) const fn field(self) -> &'static str {
         match self {
             Self::Avatar => "avatar",
@@ -38,23 +39,23 @@ impl Kind {
     }
 }
 
-/// What is known of it beyond its job.
+/// The properties of a resource that its job does not have.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ResourceDetails {
-    /// A face, by its handle.
+    /// An avatar.
     Avatar {
         handle: String,
-        /// Whether it was made, and is listed.
+        /// Whether the job completed, so that the avatar is listed.
         #[serde(rename = "made")]
         is_ready: bool,
     },
-    /// A video in which it speaks, and the preview that it came from.
+    /// A video of a speaking avatar, and the preview that it was made from.
     AvatarVideo {
         speech: Speech,
         preview_id: Option<String>,
     },
-    /// A preview of such a video.
+    /// A preview of an avatar video.
     Preview { speech: Speech },
     /// The captions of a video.
     Captions {
@@ -74,28 +75,27 @@ impl ResourceDetails {
     }
 }
 
-/// Something that a job makes.
+/// A resource that a job creates.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Resource {
     pub(crate) id: String,
     pub(crate) workspace: String,
-    /// The job that makes it; of a preview the last one.
+    /// The id of the job that creates it. Regenerating a preview replaces the job.
     pub(crate) job_id: String,
     #[serde(rename = "about")]
     pub(crate) details: ResourceDetails,
 }
 
-/// All of them. Each is found by id, by its job, and by its kind in its workspace;
-/// avatars by their handles, too.
+/// All resources, indexed by id, by job, by workspace and kind, and avatars by handle.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Resources {
-    /// In the order of their submits.
+    /// The resources in the order of their submits.
     all: Vec<Resource>,
     by_id: BTreeMap<String, usize>,
     by_job: BTreeMap<String, usize>,
     index: BTreeMap<(String, Kind), BTreeSet<usize>>,
-    /// The last avatar of each handle, by workspace.
+    /// The newest avatar by workspace and handle.
     by_handle: BTreeMap<(String, String), usize>,
 }
 
@@ -106,22 +106,19 @@ impl Resources {
         self.by_job.insert(resource.job_id.clone(), number);
         let workspace = resource.workspace.clone();
         let key = (workspace.clone(), resource.details.kind());
-        match &resource.details {
-            ResourceDetails::Avatar { handle, is_ready } => {
-                self.by_handle.insert((workspace, handle.clone()), number);
-                if *is_ready {
-                    self.index.entry(key).or_default().insert(number);
-                }
-            }
-            _ => {
-                self.index.entry(key).or_default().insert(number);
-            }
+        let mut is_listed = true;
+        if let ResourceDetails::Avatar { handle, is_ready } = &resource.details {
+            self.by_handle.insert((workspace, handle.clone()), number);
+            is_listed = *is_ready;
+        }
+        if is_listed {
+            self.index.entry(key).or_default().insert(number);
         }
         self.all.push(resource);
     }
 
-    /// Notes that a job completed: the avatar that it made is listed from now on.
-    pub(crate) fn completed(&mut self, job_id: &str) {
+    /// Records that a job completed. If it created an avatar, the avatar is listed from now on.
+    pub(crate) fn mark_completed(&mut self, job_id: &str) {
         let Some(number) = self.by_job.get(job_id).copied() else {
             return;
         };
@@ -135,7 +132,7 @@ impl Resources {
         }
     }
 
-    /// Notes that another job makes it again.
+    /// Replaces the job of a resource that is generated again.
     pub(crate) fn reassign_job(&mut self, id: &str, job_id: &str) {
         let Some(number) = self.number(id) else {
             return;
@@ -159,13 +156,14 @@ impl Resources {
         self.all.get(*self.by_job.get(job_id)?)
     }
 
-    /// The last avatar of that handle in a workspace, however it stands.
+    /// Returns the newest avatar with the handle in a workspace, whatever its status.
     pub(crate) fn by_handle(&self, workspace: &str, handle: &str) -> Option<&Resource> {
         let handle = (workspace.to_owned(), handle.to_owned());
         self.all.get(*self.by_handle.get(&handle)?)
     }
 
-    /// Those of a kind in a workspace, newest first, older than `before`.
+    /// Returns the listed resources of a kind in a workspace that are older than `before`, newest
+    /// first.
     pub(crate) fn newest_first(
         &self,
         workspace: &str,
@@ -179,28 +177,13 @@ impl Resources {
             .filter_map(|number| self.all.get(*number))
     }
 
-    /// Oldest first.
+    /// Returns all resources, oldest first.
     pub(crate) fn all(&self) -> &[Resource] {
         &self.all
     }
 }
 
-/// The resources alone: the rest follows from them.
-impl Serialize for Resources {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.all.serialize(serializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for Resources {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut resources = Self::default();
-        for resource in Vec::<Resource>::deserialize(deserializer)? {
-            resources.add(resource);
-        }
-        Ok(resources)
-    }
-}
+serialize_as_list!(Resources, Resource);
 
 #[cfg(test)]
 mod tests {
@@ -219,29 +202,28 @@ mod tests {
     }
 
     fn listed(resources: &Resources) -> Vec<&str> {
-        let key = resources.newest_first("ws_a", Kind::Avatar, None);
-        key.map(|resource| resource.id.as_str()).collect()
+        let avatars = resources.newest_first("ws_a", Kind::Avatar, None);
+        avatars.map(|resource| resource.id.as_str()).collect()
     }
 
     #[test]
-    fn an_avatar_is_listed_once_it_is_made() {
+    fn an_avatar_is_listed_when_its_job_completes() {
         let mut resources = Resources::default();
         for (id, handle) in [("ava_1", "mia"), ("ava_2", "leo")] {
             resources.add(avatar(id, handle));
         }
         assert!(listed(&resources).is_empty());
-        resources.completed("job_ava_2");
-        resources.completed("job_ava_1");
+        resources.mark_completed("job_ava_2");
+        resources.mark_completed("job_ava_1");
         assert_eq!(listed(&resources), ["ava_2", "ava_1"]);
-        let found = resources.by_handle("ws_a", "mia").unwrap();
-        assert_eq!(found.id, "ava_1");
+        assert_eq!(resources.by_handle("ws_a", "mia").unwrap().id, "ava_1");
         assert_eq!(resources.by_handle("ws_b", "mia"), None);
         let text = serde_json::to_string(&resources).unwrap();
         assert_eq!(serde_json::from_str::<Resources>(&text).unwrap(), resources);
     }
 
     #[test]
-    fn what_is_made_again_goes_by_its_last_job() {
+    fn reassigning_replaces_the_job() {
         let mut resources = Resources::default();
         resources.add(avatar("ava_1", "mia"));
         resources.reassign_job("ava_1", "job_2");

@@ -1,10 +1,10 @@
-//! Seeded randomness, part of the state: identifiers and the throw of a die.
+//! A seeded random number generator, which is part of the state.
 
 use serde::{Deserialize, Serialize};
 
-/// A sequence of numbers that a seed determines (SplitMix64).
+/// A SplitMix64 generator.
 ///
-/// The mixing is a bijection, so no number comes twice before 2^64 have been drawn.
+/// Its output function is a bijection, so no number repeats within 2^64 draws.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Rng {
     state: u64,
@@ -20,30 +20,31 @@ impl Rng {
         mix(self.state)
     }
 
-    /// Less than `bound`; 0 where that is 0.
+    /// Returns a number less than `bound`, or 0 if `bound` is 0.
     pub(crate) fn below(&mut self, bound: usize) -> usize {
         let bound = u64::try_from(bound).unwrap_or(u64::MAX).max(1);
         usize::try_from(self.next() % bound).unwrap_or(0)
     }
 
-    /// At least 0 and less than 1.
+    /// Returns a random fraction in [0, 1).
     #[expect(
         clippy::cast_precision_loss,
-        reason = "53 bits are what an f64 holds exactly"
+        reason = "an f64 represents integers of 53 bits exactly"
     )]
     pub(crate) fn fraction(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// An opaque identifier with that prefix, never given out before.
+    /// Returns a new opaque identifier with the prefix.
     pub(crate) fn id(&mut self, prefix: &str) -> String {
         format!("{prefix}_{}", self.token(20))
     }
 
-    /// Letters and digits; 13 of them hold a whole number of the sequence.
+    /// Returns a token of lowercase letters and digits.
     pub(crate) fn token(&mut self, length: usize) -> String {
         const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
         let mut token = String::with_capacity(length);
+        // Each number provides 13 characters of 5 bits, which use all of its 64 bits.
         let (mut number, mut left) = (self.next(), 13);
         for _ in 0..length {
             if left == 0 {
@@ -72,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn identifiers_are_opaque_and_never_repeat() {
+    fn identifiers_are_opaque_and_unique() {
         let mut rng = Rng::new(1);
         let ids: BTreeSet<String> = (0..10_000).map(|_| rng.id("job")).collect();
         assert_eq!(ids.len(), 10_000);
@@ -88,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_seed_gives_the_same_sequence_and_another_gives_another() {
+    fn the_seed_determines_the_sequence() {
         let drawn = |seed| {
             let mut rng = Rng::new(seed);
             [rng.token(30), rng.id("art"), rng.fraction().to_string()]

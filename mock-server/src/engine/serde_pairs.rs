@@ -1,4 +1,4 @@
-//! Maps whose keys are no strings, written as a list of pairs: JSON has no other keys.
+//! Serialization of maps as lists of pairs, because JSON keys must be strings.
 
 use serde::de::{Deserialize, Deserializer};
 use serde::ser::{Serialize, Serializer};

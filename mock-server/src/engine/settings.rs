@@ -1,4 +1,4 @@
-//! How a mock is set up: what it starts with, and where its hosts are reached.
+//! Settings of a mock and the base URLs of its hosts.
 
 use std::time::Duration;
 
@@ -8,20 +8,21 @@ use svc_sdk::types::Usd;
 use super::plans::READS_PER_WRITE;
 use super::{Host, Time};
 
-/// What a mock starts with.
+/// The initial settings of a mock.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
-    /// Same seed, same requests at the same moments: same bytes.
+    /// The seed of the random number generator. With the same seed, the same requests at the same
+    /// times get identical responses.
     pub seed: u64,
     /// The plan of the workspaces.
     pub plan: Plan,
-    /// What each workspace has to spend.
+    /// The opening balance of each workspace.
     pub balance: Usd,
-    /// The service clock's first moment.
+    /// The initial time of the service clock.
     pub epoch: Time,
-    /// Where the hosts are reached.
+    /// The base URLs of the hosts.
     pub hosts: Hosts,
-    /// Reads that a key has for each write.
+    /// The number of reads that the rate limit of a key allows for each write.
     pub read_multiple: u32,
 }
 
@@ -38,27 +39,26 @@ impl Default for Settings {
     }
 }
 
-/// The mock as clients see it: base URLs without a slash at the end, and how fast it goes; both
-/// appear in answers.
+/// The base URLs of the hosts, without a trailing slash, and the speed of the service clock.
 ///
-/// Where a base URL has a path prefix, requests of that host have to come under it.
+/// Both appear in responses. If a base URL has a path, requests to that host must be below it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hosts {
     /// The open surface.
     pub open: String,
     /// The developer surface.
     pub developer: String,
-    /// Artifacts and checkout pages.
+    /// The host of artifacts and checkout pages.
     pub media: String,
     /// The MCP endpoint, a path of the developer host.
     pub mcp: String,
-    /// Service seconds that pass in one second of the clients: they sleep on their own clock, so
-    /// that is what poll hints are told in.
+    /// The seconds of service time that pass in one second of real time. Clients sleep in real
+    /// time, so poll hints are converted with it.
     pub speed: f64,
 }
 
 impl Default for Hosts {
-    /// The program's own default ports.
+    /// Returns the URLs of the program's default ports.
     fn default() -> Self {
         Self {
             open: "http://127.0.0.1:4010".to_owned(),
@@ -71,7 +71,7 @@ impl Default for Hosts {
 }
 
 impl Hosts {
-    /// The base URL of a host; the control API has none that the engine knows.
+    /// Returns the base URL of a host; empty for the control API.
     #[must_use]
     pub fn base(&self, host: Host) -> &str {
         match host {
@@ -82,25 +82,25 @@ impl Hosts {
         }
     }
 
-    /// A span of service time as a client's clock shows it, in whole milliseconds.
+    /// Converts a span of service time to real time, in whole milliseconds.
     pub(crate) fn client_time(&self, span: Duration) -> Duration {
         let seconds = span.as_secs_f64() / self.speed;
         let span = Duration::try_from_secs_f64(seconds).unwrap_or(span);
         Duration::from_millis(u64::try_from(span.as_micros().div_ceil(1000)).unwrap_or(u64::MAX))
     }
 
-    /// The path of a request below the host's base URL; `None` where it is not below it.
+    /// Returns the path relative to the host's base URL; `None` if it is not below the base URL.
     pub(crate) fn below<'p>(&self, host: Host, path: &'p str) -> Option<&'p str> {
         let rest = path.strip_prefix(path_of(self.base(host)))?;
         (rest.starts_with('/') || rest.is_empty()).then_some(rest)
     }
 
-    /// Whether a path of the developer host is the MCP endpoint.
+    /// Returns `true` if a path of the developer host is the MCP endpoint.
     pub(crate) fn is_mcp(&self, path: &str) -> bool {
         path == path_of(&self.mcp)
     }
 
-    /// The path of a base URL, without a slash at the end.
+    /// Returns the path of a host's base URL, without a trailing slash.
     pub(crate) fn prefix(&self, host: Host) -> &str {
         path_of(self.base(host))
     }
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn requests_come_under_the_path_of_their_base_url() {
+    fn paths_are_relative_to_the_base_url() {
         let hosts = Hosts {
             open: "https://gate.example/svc".to_owned(),
             ..Hosts::default()
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_of_a_mock_at_speed_twenty_sleeps_a_twentieth() {
+    fn client_time_is_divided_by_the_speed() {
         let hosts = Hosts {
             speed: 20.0,
             ..Hosts::default()

@@ -1,11 +1,11 @@
-//! The whole state as one JSON document, out and in.
+//! Snapshots: the complete state as one JSON document.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{RestoreError, State};
 
-/// Raised when the document's form changes.
+/// The version of the document format, incremented when it changes.
 const VERSION: u32 = 2;
 
 #[derive(Serialize, Deserialize)]
@@ -15,7 +15,7 @@ struct Document<S> {
     state: S,
 }
 
-/// The document of a state.
+/// Returns the document of a state.
 pub(crate) fn take(state: &State) -> Value {
     serde_json::to_value(Document {
         version: VERSION,
@@ -24,11 +24,15 @@ pub(crate) fn take(state: &State) -> Value {
     .unwrap_or_default()
 }
 
-/// The state that a document describes.
+/// Reads and checks the state of a document.
+///
+/// # Errors
+///
+/// Returns an error if the document has another version, or is not a consistent state.
 pub(crate) fn read(document: Value) -> Result<State, RestoreError> {
     let version = document.get("version").and_then(Value::as_u64);
     if version != Some(u64::from(VERSION)) {
-        return Err(RestoreError(format!("its version is not {VERSION}")));
+        return Err(RestoreError(format!("the version must be {VERSION}")));
     }
     let document: Document<State> =
         serde_json::from_value(document).map_err(|error| RestoreError(error.to_string()))?;

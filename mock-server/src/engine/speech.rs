@@ -1,15 +1,17 @@
-//! What an avatar says: who says it, how long that takes, and how good it looks.
+//! Avatar speech: the text, its duration, and the video quality.
 
 use serde::{Deserialize, Serialize};
 
-/// Characters that are spoken in a second, as people speak.
+/// The speaking rate.
 const CHARACTERS_PER_SECOND: u64 = 15;
-/// Seconds of the shortest and the longest video.
-const SECONDS: (u64, u64) = (2, 300);
-/// Seconds of the longest preview.
-const PREVIEW_SECONDS: u64 = 3;
+/// The minimum duration of an avatar video.
+const MIN_SECONDS: u64 = 2;
+/// The maximum duration of an avatar video.
+const MAX_SECONDS: u64 = 300;
+/// The maximum duration of a preview.
+const MAX_PREVIEW_SECONDS: u64 = 3;
 
-/// How good an avatar video is.
+/// The quality of an avatar video.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Quality {
@@ -30,7 +32,7 @@ impl Quality {
         }
     }
 
-    /// The quality of that name; the default for any other.
+    /// Returns the quality with the given name, or the default for an unknown name.
     pub(crate) fn from_name(name: &str) -> Self {
         match name {
             "standard" => Self::Standard,
@@ -48,29 +50,28 @@ impl Quality {
     }
 }
 
-/// What an avatar says.
+/// A text spoken by an avatar.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Speech {
     pub(crate) avatar_handle: String,
-    /// All that is said.
+    /// The complete spoken text.
     pub(crate) text: String,
     pub(crate) quality: Quality,
 }
 
 impl Speech {
-    /// How long it takes to say it, in whole seconds.
+    /// Returns the duration of the speech in whole seconds.
     pub(crate) fn seconds(&self) -> u64 {
         let characters = u64::try_from(self.text.trim().chars().count()).unwrap_or(u64::MAX);
-        let (least, most) = SECONDS;
         characters
             .div_ceil(CHARACTERS_PER_SECOND)
-            .clamp(least, most)
+            .clamp(MIN_SECONDS, MAX_SECONDS)
     }
 
-    /// How long its preview is.
+    /// Returns the duration of the preview in whole seconds.
     pub(crate) fn preview_seconds(&self) -> u64 {
-        self.seconds().min(PREVIEW_SECONDS)
+        self.seconds().min(MAX_PREVIEW_SECONDS)
     }
 }
 
@@ -79,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_longer_script_takes_longer() {
+    fn the_duration_follows_the_text_length() {
         let speech = |text: &str| Speech {
             avatar_handle: "ada".to_owned(),
             text: text.to_owned(),
@@ -93,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quality_is_known_by_its_name() {
+    fn qualities_are_parsed_from_their_names() {
         for name in Quality::NAMES {
             assert_eq!(Quality::from_name(name).as_str(), name);
         }

@@ -1,11 +1,11 @@
-//! Service time: what the engine is told, never what it reads.
+//! Service time, which callers pass to the engine.
 
 use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// A moment of the mock's own clock, in microseconds since the Unix epoch.
+/// A time of the service clock, in microseconds since the Unix epoch.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
@@ -13,25 +13,25 @@ use serde::{Deserialize, Serialize};
 pub struct Time(u64);
 
 impl Time {
-    /// So many microseconds after the Unix epoch.
+    /// Creates a time from microseconds since the Unix epoch.
     #[must_use]
     pub const fn from_micros(micros: u64) -> Self {
         Self(micros)
     }
 
-    /// Microseconds since the Unix epoch.
+    /// Returns the microseconds since the Unix epoch.
     #[must_use]
     pub const fn as_micros(self) -> u64 {
         self.0
     }
 
-    /// Whole seconds since the Unix epoch.
+    /// Returns the whole seconds since the Unix epoch.
     #[must_use]
     pub const fn as_secs(self) -> u64 {
         self.0 / 1_000_000
     }
 
-    /// That much later.
+    /// Returns the time that is `span` later. Saturates at the maximum.
     #[must_use]
     pub fn after(self, span: Duration) -> Self {
         Self(
@@ -40,7 +40,7 @@ impl Time {
         )
     }
 
-    /// How long ago `earlier` was; nothing, if it is not over yet.
+    /// Returns the duration since `earlier`, or zero if `earlier` is later than this time.
     #[must_use]
     pub const fn since(self, earlier: Self) -> Duration {
         Duration::from_micros(self.0.saturating_sub(earlier.0))
@@ -48,7 +48,7 @@ impl Time {
 }
 
 impl fmt::Display for Time {
-    /// RFC 3339, UTC.
+    /// Formats the time as RFC 3339 in UTC.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let micros = i64::try_from(self.0).unwrap_or(i64::MAX);
         match jiff::Timestamp::from_microsecond(micros) {
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_moment_is_written_as_rfc_3339() {
+    fn times_are_formatted_as_rfc_3339() {
         let time = Time::from_micros(1_700_000_000_000_000).after(Duration::from_millis(250));
         assert_eq!(time.to_string(), "2023-11-14T22:13:20.25Z");
     }

@@ -1,5 +1,4 @@
-//! The timeline of a job in service time: when it starts, when its generation does, when it
-//! ends, and when it makes sense to ask again.
+//! Timelines of jobs and runs in service time, and the poll hints derived from them.
 
 use std::time::Duration;
 
@@ -8,21 +7,21 @@ use svc_sdk::contract::JobStatus;
 
 use super::Time;
 
-/// When a job will be where, unless somebody intervenes.
+/// The planned timeline of a job or run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Timeline {
     created_at: Time,
-    /// Microseconds from submit to the end.
+    /// The microseconds from the submit to the end.
     #[serde(rename = "takes")]
     duration_micros: u64,
-    /// Never ends.
+    /// Whether the job or run never ends.
     stuck: bool,
 }
 
-/// The least that a poll hint says while there is more than that to wait for.
+/// The minimum poll hint, unless less time remains.
 const MIN_POLL_HINT: Duration = Duration::from_secs(1);
-/// The most that a poll hint says.
+/// The maximum poll hint.
 const MAX_POLL_HINT: Duration = Duration::from_secs(10);
 
 impl Timeline {
@@ -39,33 +38,35 @@ impl Timeline {
         self.created_at
     }
 
-    /// When it leaves the queue: after the first tenth.
+    /// Returns when the job leaves the queue: after one tenth of its duration.
     pub(crate) fn starts_at(&self) -> Time {
         self.after_tenths(1)
     }
 
-    /// When its generation starts, and with it the time to cancel is over: after three tenths.
+    /// Returns when generation starts and canceling becomes impossible: after three tenths.
     pub(crate) fn generation_starts_at(&self) -> Time {
         self.after_tenths(3)
     }
 
-    /// When it ends; never, if it is stuck.
+    /// Returns when the job ends; `None` if it is stuck.
     pub(crate) fn ends_at(&self) -> Option<Time> {
         (!self.stuck).then(|| self.after_tenths(10))
     }
 
-    /// Whether a job in that status can still be canceled.
+    /// Returns `true` if a job with the given status can still be canceled.
     pub(crate) fn can_cancel(&self, status: &JobStatus, now: Time) -> bool {
         !status.is_terminal() && now < self.generation_starts_at()
     }
 
-    /// After how long the next poll makes sense: half of what remains, within bounds; near the
-    /// end all of it, so that the poll after it finds the result. In whole milliseconds.
+    /// Returns the poll hint of a job; see [`poll_hint`](Self::poll_hint).
     pub(crate) fn next_poll(&self, status: &JobStatus, now: Time) -> Duration {
         self.poll_hint(status.is_terminal(), now)
     }
 
-    /// The same for anything that has ended or not.
+    /// Returns how long to wait before the next poll, in whole milliseconds.
+    ///
+    /// It is half of the remaining time within bounds. Close to the end it is all of the remaining
+    /// time, so that the next poll finds the result.
     pub(crate) fn poll_hint(&self, terminal: bool, now: Time) -> Duration {
         if terminal {
             return Duration::ZERO;
@@ -73,17 +74,17 @@ impl Timeline {
         let Some(end) = self.ends_at() else {
             return MAX_POLL_HINT;
         };
-        let left = end.since(now);
-        let hint = if left < MIN_POLL_HINT {
-            left
+        let remaining = end.since(now);
+        let hint = if remaining < MIN_POLL_HINT {
+            remaining
         } else {
-            (left / 2).clamp(MIN_POLL_HINT, MAX_POLL_HINT)
+            (remaining / 2).clamp(MIN_POLL_HINT, MAX_POLL_HINT)
         };
         let millis = hint.as_micros().div_ceil(1000);
         Duration::from_millis(u64::try_from(millis).unwrap_or(u64::MAX))
     }
 
-    /// When so many tenths of its time are over.
+    /// Returns when the given number of tenths of the duration has passed.
     pub(crate) fn after_tenths(&self, tenths: u64) -> Time {
         let micros = u128::from(self.duration_micros) * u128::from(tenths) / 10;
         self.created_at.after(Duration::from_micros(
@@ -105,14 +106,14 @@ mod tests {
     }
 
     #[test]
-    fn a_tenth_is_queued_and_generation_starts_at_three_tenths() {
+    fn times_are_tenths_of_the_duration() {
         assert_eq!(video().starts_at(), at(800));
         assert_eq!(video().generation_starts_at(), at(2400));
         assert_eq!(video().ends_at(), Some(at(8000)));
     }
 
     #[test]
-    fn the_time_to_cancel_ends_when_generation_starts() {
+    fn canceling_is_possible_until_generation_starts() {
         assert!(video().can_cancel(&JobStatus::Queued, at(0)));
         assert!(video().can_cancel(&JobStatus::Processing, at(2399)));
         assert!(!video().can_cancel(&JobStatus::Processing, at(2400)));
@@ -120,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_poll_hint_is_half_of_what_remains_within_bounds_and_at_the_end_all_of_it() {
+    fn the_poll_hint_is_half_of_the_remaining_time_within_bounds() {
         let long = Timeline::new(at(0), Duration::from_secs(105), false);
         assert_eq!(
             long.next_poll(&JobStatus::Queued, at(0)),
@@ -148,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stuck_job_has_no_end_but_can_be_canceled_in_time() {
+    fn a_stuck_job_has_no_end_but_can_be_canceled() {
         let stuck = Timeline::new(at(0), Duration::from_secs(8), true);
         assert_eq!(stuck.ends_at(), None);
         assert_eq!(

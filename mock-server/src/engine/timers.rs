@@ -1,4 +1,4 @@
-//! What falls due, in order.
+//! The timer queue of the simulation.
 
 use std::collections::BTreeSet;
 
@@ -6,8 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use super::Time;
 
-/// Something that happens by itself. Of two that are due at once the one further up here is first,
-/// then that of the older job, run or webhook.
+/// A scheduled event.
+///
+/// Events that are due at the same time are handled in the order of these variants, and then in
+/// the order in which the jobs, runs or webhooks were created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum TimerEvent {
@@ -17,34 +19,34 @@ pub(crate) enum TimerEvent {
     JobEnds(usize),
     /// A run leaves the queue.
     RunStarts(usize),
-    /// A run goes on with its work: so many tenths of its time are over.
+    /// A run progresses: the given number of tenths of its duration has passed.
     RunWorks(usize, u8),
     /// A run ends.
     RunEnds(usize),
-    /// A webhook is sent, by its number in the webhook queue.
+    /// A webhook is due, by its number in the webhook queue.
     WebhookAttempt(u64),
 }
 
-/// What is to come.
+/// The scheduled events, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct Timers(BTreeSet<(Time, TimerEvent)>);
 
 impl Timers {
-    pub(crate) fn set(&mut self, at: Time, due: TimerEvent) {
-        self.0.insert((at, due));
+    pub(crate) fn set(&mut self, at: Time, event: TimerEvent) {
+        self.0.insert((at, event));
     }
 
-    pub(crate) fn cancel(&mut self, at: Time, due: TimerEvent) {
-        self.0.remove(&(at, due));
+    pub(crate) fn cancel(&mut self, at: Time, event: TimerEvent) {
+        self.0.remove(&(at, event));
     }
 
-    /// When something falls due next.
+    /// Returns the time of the next event.
     pub(crate) fn next(&self) -> Option<Time> {
         self.0.first().map(|(at, _)| *at)
     }
 
-    /// The first thing that is due by `now`, taken off the list.
+    /// Removes and returns the first event that is due by `now`.
     pub(crate) fn pop(&mut self, now: Time) -> Option<(Time, TimerEvent)> {
         if self.next()? <= now {
             self.0.pop_first()
@@ -53,8 +55,8 @@ impl Timers {
         }
     }
 
-    pub(crate) fn contains(&self, at: Time, due: TimerEvent) -> bool {
-        self.0.contains(&(at, due))
+    pub(crate) fn contains(&self, at: Time, event: TimerEvent) -> bool {
+        self.0.contains(&(at, event))
     }
 
     pub(crate) fn all(&self) -> impl Iterator<Item = &(Time, TimerEvent)> {
@@ -67,16 +69,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_due_comes_in_order_and_not_before_its_time() {
+    fn events_are_returned_in_order_when_due() {
         let at = Time::from_micros;
         let mut timers = Timers::default();
-        for (time, due) in [
+        for (time, event) in [
             (9, TimerEvent::JobEnds(1)),
             (5, TimerEvent::JobEnds(2)),
             (5, TimerEvent::JobStarts(3)),
             (7, TimerEvent::JobEnds(4)),
         ] {
-            timers.set(at(time), due);
+            timers.set(at(time), event);
         }
         timers.cancel(at(7), TimerEvent::JobEnds(4));
         assert_eq!(timers.next(), Some(at(5)));

@@ -1,14 +1,15 @@
-//! Top-ups of the balance and their checkouts.
+//! Balance top-ups and their checkouts.
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use svc_sdk::contract::TopUpStatus;
 use svc_sdk::types::Usd;
 
 use super::Time;
+use super::serde_list::serialize_as_list;
 
-/// A top-up.
+/// A top-up of a workspace's balance.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct TopUp {
@@ -16,7 +17,7 @@ pub(crate) struct TopUp {
     pub(crate) workspace: String,
     pub(crate) status: TopUpStatus,
     pub(crate) cents: u32,
-    /// The part of the checkout's path that nobody can guess.
+    /// The unguessable part of the checkout URL.
     pub(crate) token: String,
     pub(crate) success_url: Option<String>,
     pub(crate) cancel_url: Option<String>,
@@ -28,7 +29,7 @@ impl TopUp {
         Usd::from_cents(i64::from(self.cents)).unwrap_or_default()
     }
 
-    /// Where the payer lands once it is settled.
+    /// Returns the URL that the payer is redirected to when the top-up is settled.
     pub(crate) fn redirect_url(&self) -> Option<&str> {
         match self.status {
             TopUpStatus::Paid => self.success_url.as_deref(),
@@ -38,7 +39,7 @@ impl TopUp {
     }
 }
 
-/// All top-ups, found by id and by the token of their checkout.
+/// All top-ups, indexed by id and by checkout token.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TopUps {
     by_id: BTreeMap<String, TopUp>,
@@ -71,29 +72,14 @@ impl TopUps {
     }
 }
 
-/// The top-ups alone: the rest follows from them.
-impl Serialize for TopUps {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.all())
-    }
-}
-
-impl<'de> Deserialize<'de> for TopUps {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut top_ups = Self::default();
-        for top_up in Vec::<TopUp>::deserialize(deserializer)? {
-            top_ups.add(top_up);
-        }
-        Ok(top_ups)
-    }
-}
+serialize_as_list!(TopUps, TopUp);
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn the_payer_lands_where_the_outcome_leads() {
+    fn the_redirect_url_depends_on_the_status() {
         let mut top_up = TopUp {
             id: "top_1".to_owned(),
             workspace: "ws_demo".to_owned(),

@@ -1,20 +1,20 @@
-//! Placeholders for the mock's own base URLs in stored receipts and webhook bodies.
+//! Placeholders for base URLs in stored receipts and webhook bodies.
 //!
-//! A stored state can be restored by a mock that listens on other addresses, so what is stored
-//! has placeholders in the place of base URLs, which are replaced when it is sent.
+//! A snapshot can be restored by a mock with other addresses. Stored documents therefore contain
+//! placeholders instead of base URLs, which are resolved when the documents are sent.
 
 use serde_json::Value;
 
 use super::{Host, Hosts};
 
-/// The placeholder of each base URL; no text of the service's own starts like that.
+/// The placeholder of each base URL. The leading NUL keeps them apart from other texts.
 const PLACEHOLDERS: [(Host, &str); 3] = [
     (Host::Open, "\u{0}open"),
     (Host::Developer, "\u{0}developer"),
     (Host::Media, "\u{0}media"),
 ];
 
-/// Hosts whose base URLs are the placeholders.
+/// Returns hosts with placeholders as their base URLs.
 pub(crate) fn placeholder_hosts() -> Hosts {
     let mut hosts = Hosts::default();
     for (host, placeholder) in PLACEHOLDERS {
@@ -29,9 +29,10 @@ pub(crate) fn placeholder_hosts() -> Hosts {
     hosts
 }
 
-/// Replaces the base URLs in a receipt by placeholders, to store it.
+/// Replaces the base URLs in a receipt with placeholders.
 pub(crate) fn insert_placeholders(mut receipt: Value, hosts: &Hosts) -> Value {
     for (host, placeholder) in PLACEHOLDERS {
+        // Metadata is provided by the caller and stays unchanged.
         replace(&mut receipt, hosts.base(host), placeholder, |name| {
             name != "metadata"
         });
@@ -39,18 +40,17 @@ pub(crate) fn insert_placeholders(mut receipt: Value, hosts: &Hosts) -> Value {
     receipt
 }
 
-/// Replaces the placeholders by the base URLs of this mock, to send it.
+/// Replaces the placeholders in a stored document with base URLs.
 pub(crate) fn resolve_placeholders(mut receipt: Value, hosts: &Hosts) -> Value {
     for (host, placeholder) in PLACEHOLDERS {
-        // Nobody but the service says the placeholders.
+        // All fields are included, because only the service inserts placeholders.
         replace(&mut receipt, placeholder, hosts.base(host), |_| true);
     }
     receipt
 }
 
-/// Replaces the start of every URL that is below `from`, in the fields whose names are `ours`: what
-/// the caller said stays as it is.
-fn replace(value: &mut Value, from: &str, to: &str, ours: fn(&str) -> bool) {
+/// Replaces the base `from` of every URL with `to`, in the fields whose names are `included`.
+fn replace(value: &mut Value, from: &str, to: &str, included: fn(&str) -> bool) {
     match value {
         Value::String(text) => {
             if let Some(path) = text.strip_prefix(from).filter(|path| path.starts_with('/')) {
@@ -59,11 +59,11 @@ fn replace(value: &mut Value, from: &str, to: &str, ours: fn(&str) -> bool) {
         }
         Value::Array(items) => items
             .iter_mut()
-            .for_each(|item| replace(item, from, to, ours)),
+            .for_each(|item| replace(item, from, to, included)),
         Value::Object(fields) => fields
             .iter_mut()
-            .filter(|(name, _)| ours(name))
-            .for_each(|(_, field)| replace(field, from, to, ours)),
+            .filter(|(name, _)| included(name))
+            .for_each(|(_, field)| replace(field, from, to, included)),
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
@@ -75,18 +75,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_receipt_leads_to_the_mock_that_answers_it() {
+    fn receipts_use_the_base_urls_of_the_current_mock() {
         let here = Hosts::default();
         let there = Hosts {
             open: "http://127.0.0.1:5010".to_owned(),
             media: "http://127.0.0.1:5012".to_owned(),
             ..Hosts::default()
         };
-        let said = "http://127.0.0.1:4010/said";
+        let caller_url = "http://127.0.0.1:4010/caller";
         let receipt = |open: &str, media: &str| {
             json!({
                 "status_url": format!("{open}/v1/jobs/job_1/status"),
-                "job": {"metadata": {"x": said}, "result": {"artifacts": [{"url": format!("{media}/a")}]}},
+                "job": {"metadata": {"x": caller_url}, "result": {"artifacts": [{"url": format!("{media}/a")}]}},
                 "other": "http://127.0.0.1:40101/",
             })
         };

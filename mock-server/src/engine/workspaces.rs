@@ -1,4 +1,4 @@
-//! Workspaces: whose keys, jobs and money belong together.
+//! Workspaces, which own keys, jobs and balances.
 
 use std::collections::BTreeMap;
 
@@ -10,13 +10,13 @@ use svc_sdk::contract::limits::ROTATION_OVERLAP;
 use super::Time;
 use super::webhooks::signature::{fingerprint, hex};
 
-/// Whose a workspace is.
+/// The kind of a workspace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum WorkspaceKind {
-    /// One person's.
+    /// The workspace of one person.
     Personal,
-    /// A team's.
+    /// The workspace of a team.
     Team,
 }
 
@@ -27,16 +27,16 @@ pub(crate) struct Workspace {
     pub(crate) name: String,
     pub(crate) kind: WorkspaceKind,
     pub(crate) plan: Plan,
-    /// What its webhook deliveries are signed with.
+    /// The secret that signs webhook deliveries.
     pub(crate) signing_secret: String,
     pub(crate) secret_created_at: Time,
-    /// How often the secret was rotated.
+    /// The number of rotations of the secret.
     rotations: u64,
-    /// What they are signed with as well, for some time after a rotation.
+    /// The previous secret, which signs deliveries as well for some time after a rotation.
     previous: Option<PreviousSecret>,
 }
 
-/// A signing secret that was rotated.
+/// A signing secret that was replaced by a rotation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PreviousSecret {
@@ -45,14 +45,14 @@ pub(crate) struct PreviousSecret {
 }
 
 impl Workspace {
-    /// The secret before the last rotation, while it is valid.
+    /// Returns the secret before the last rotation, while it is valid.
     pub(crate) fn previous(&self, now: Time) -> Option<&PreviousSecret> {
         self.previous
             .as_ref()
             .filter(|previous| now < previous.valid_until)
     }
 
-    /// What a delivery is signed with, newest first.
+    /// Returns the valid signing secrets, newest first.
     pub(crate) fn secrets(&self, now: Time) -> Vec<&str> {
         let previous = self.previous(now).map(|previous| previous.secret.as_str());
         std::iter::once(self.signing_secret.as_str())
@@ -70,7 +70,7 @@ impl Workspace {
 #[serde(transparent)]
 pub(crate) struct Workspaces(BTreeMap<String, Workspace>);
 
-/// The workspaces that every mock has.
+/// The seeded workspaces.
 pub(crate) const INITIAL: [(&str, WorkspaceKind); 3] = [
     ("ws_demo", WorkspaceKind::Personal),
     ("ws_team", WorkspaceKind::Team),
@@ -103,8 +103,8 @@ impl Workspaces {
         );
     }
 
-    /// Gives a workspace another signing secret. The one that it had stays valid for a while; the
-    /// one before that does not.
+    /// Replaces the signing secret of a workspace. The replaced secret stays valid for some time;
+    /// an older one becomes invalid.
     pub(crate) fn rotate_secret(&mut self, id: &str, seed: u64, now: Time) {
         let Some(workspace) = self.0.get_mut(id) else {
             return;
@@ -118,14 +118,14 @@ impl Workspaces {
         workspace.secret_created_at = now;
     }
 
-    /// The plan of a workspace.
+    /// Returns the plan of a workspace.
     pub(crate) fn plan(&self, id: &str) -> Plan {
         self.get(id)
             .map_or(Plan::Free, |workspace| workspace.plan.clone())
     }
 }
 
-/// How many jobs a workspace of that plan may have in flight. The numbers are the mock's own.
+/// Returns the maximum number of jobs in flight on a plan. The numbers are the mock's own.
 pub(crate) fn concurrent_jobs(plan: &Plan) -> usize {
     match plan {
         Plan::Pro => 200,
@@ -135,7 +135,7 @@ pub(crate) fn concurrent_jobs(plan: &Plan) -> usize {
     }
 }
 
-/// Derived, so that a mock that starts anew with the same seed signs with the same secret.
+/// Derives a signing secret, so that a restarted mock with the same seed uses the same secret.
 fn signing_secret(seed: u64, workspace: &str, rotations: u64) -> String {
     let mut source = format!("signing secret of {workspace}, seed {seed}");
     if rotations > 0 {
@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_signing_secret_is_the_workspaces_own_and_stays_the_same() {
+    fn signing_secrets_depend_on_workspace_seed_and_rotation() {
         let secret = signing_secret(1, "ws_demo", 0);
         assert_eq!(secret.len(), "whsec_".len() + 64);
         assert_eq!(secret, signing_secret(1, "ws_demo", 0));
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn jobs_in_flight_grow_with_the_plan() {
+    fn concurrent_jobs_depend_on_the_plan() {
         let plans = [
             Plan::Free,
             Plan::Pro,

@@ -1,4 +1,4 @@
-//! What the control API does, as methods for a test in the same process.
+//! The operations of the control API as methods of [`Service`].
 
 use std::time::Duration;
 
@@ -11,86 +11,91 @@ use crate::clock::NotManual;
 use crate::control;
 use crate::engine::{AddedKey, ControlError, Fault, NewKey, RestoreError, Time};
 
-/// What the control API does, for a test in the same process.
+/// The operations of the control API, for tests in the same process.
 impl Service {
-    /// Service time.
+    /// Returns the current service time.
     #[must_use]
     pub fn now(&self) -> Time {
         self.lock().clock.now()
     }
 
-    /// Moves a manual clock, and does all that falls due on the way, in order. Gives the new time.
+    /// Advances a manual clock, handles everything that becomes due in order, and returns the new
+    /// time.
     ///
-    /// It does not wait: a webhook that has a route is sent afterwards, as soon as the caller
-    /// awaits something. [`advance_and_deliver`](Self::advance_and_deliver) sends it on the way.
+    /// This method does not wait for webhooks. Those with a route are sent later, when the caller
+    /// yields to the runtime. Use [`advance_and_deliver`](Self::advance_and_deliver) to send each
+    /// one at its own time.
     ///
     /// # Errors
     ///
-    /// [`NotManual`] where the clock passes by itself.
+    /// Returns [`NotManual`] if the clock runs in real time.
     pub fn advance(&self, span: Duration) -> Result<Time, NotManual> {
         let now = control::advance(&mut self.lock(), span)?;
         self.shared.changed.notify_waiters();
         Ok(now)
     }
 
-    /// Back to the start: added keys and faults gone, secrets as they were. The clock goes on.
+    /// Resets the service to its initial state, including keys, faults and secrets. The clock
+    /// continues to run.
     pub fn reset(&self) {
         self.change(|simulator, _| simulator.reset());
     }
 
-    /// Makes the next matching requests fail.
+    /// Adds a fault rule, which makes the next matching requests fail.
     ///
     /// # Errors
     ///
-    /// The rule can never fit anything.
+    /// Returns an error if the rule can never apply.
     pub fn add_fault(&self, fault: Fault) -> Result<(), ControlError> {
         self.change(|simulator, _| simulator.add_fault(fault))
     }
 
-    /// Takes all faults away.
+    /// Removes all fault rules.
     pub fn clear_faults(&self) {
         self.change(|simulator, _| simulator.clear_faults());
     }
 
-    /// The faults that are left.
+    /// Returns the active fault rules.
     #[must_use]
     pub fn faults(&self) -> Vec<Fault> {
         self.lock().simulator.faults().to_vec()
     }
 
-    /// Makes a key, and its workspace where that is new.
+    /// Creates a key, and its workspace if that does not exist.
     ///
     /// # Errors
     ///
-    /// A scope is unknown, or the workspace exists with another plan.
+    /// Returns an error if the workspace id, a scope or the plan is invalid, or if the workspace
+    /// is on another plan.
     pub fn add_key(&self, key: NewKey) -> Result<AddedKey, ControlError> {
         self.change(|simulator, now| simulator.add_key(now, key))
     }
 
-    /// What the payer of a top-up does: `paid`, `failed` or `expired`. Gives the top-up as it
-    /// then is.
+    /// Settles a top-up as `paid`, `failed` or `expired`, and returns it.
     ///
     /// # Errors
     ///
-    /// There is no such top-up, it is settled otherwise, or the status is none of the three.
+    /// Returns an error if the top-up does not exist or is settled with another status, or if the
+    /// status is not terminal.
     pub fn settle_top_up(&self, id: &str, status: TopUpStatus) -> Result<Value, ControlError> {
         self.change(|simulator, now| simulator.settle_top_up(now, id, status))
     }
 
-    /// Pays a top-up.
+    /// Settles a top-up as paid and returns it.
     ///
     /// # Errors
     ///
-    /// There is no such top-up, or it is settled otherwise.
+    /// Returns an error if the top-up does not exist or is settled with another status.
     pub fn pay_top_up(&self, id: &str) -> Result<Value, ControlError> {
         self.settle_top_up(id, TopUpStatus::Paid)
     }
 
-    /// Ends a job now. Gives the job as it then is.
+    /// Ends a job immediately and returns it.
     ///
     /// # Errors
     ///
-    /// There is no such job, it has ended otherwise, or the status is not terminal.
+    /// Returns an error if the job does not exist or has ended with another status, if the status
+    /// is not terminal, or if there is a code for a status other than `failed`.
     pub fn end_job(
         &self,
         id: &str,
@@ -100,52 +105,50 @@ impl Service {
         self.change(|simulator, now| simulator.end_job(now, id, status, code))
     }
 
-    /// The requests after that sequence number, oldest first; the newest 10,000 are kept.
+    /// Returns the requests after the sequence number, oldest first. The journal stores the newest
+    /// 10,000 requests.
     #[must_use]
     pub fn requests(&self, since: u64) -> Vec<Value> {
         self.lock().simulator.journal(since)
     }
 
-    /// Every entry of the ledger, oldest first, and each workspace's balance.
+    /// Returns all ledger entries, oldest first, and the balance of each workspace.
     #[must_use]
     pub fn ledger(&self) -> Value {
         control::ledger(&mut self.lock())
     }
 
-    /// Every attempt to deliver a webhook, oldest first; the newest 10,000 are kept.
+    /// Returns the newest 10,000 webhook attempts, oldest first.
     #[must_use]
     pub fn deliveries(&self) -> Vec<Value> {
         self.lock().simulator.deliveries()
     }
 
-    /// Every job, oldest first.
+    /// Returns all jobs, oldest first.
     #[must_use]
     pub fn jobs(&self) -> Vec<Value> {
-        self.change(|simulator, now| {
-            simulator.advance(now);
-            simulator.jobs()
-        })
+        self.lock().simulator.jobs()
     }
 
-    /// The whole state, clock and generation of identifiers included.
+    /// Returns the complete state, including the clock and the random number generator.
     #[must_use]
     pub fn snapshot(&self) -> Value {
         control::snapshot(&mut self.lock())
     }
 
-    /// Takes up a state that [`snapshot`](Self::snapshot) gave: from then on the same requests
-    /// get the same answers, identifiers too.
+    /// Restores a state returned by [`snapshot`](Self::snapshot). From then on, the same requests
+    /// get the same responses, including identifiers.
     ///
     /// # Errors
     ///
-    /// The document is no state; nothing was changed.
+    /// Returns an error, and changes nothing, if the document is not a valid state.
     pub fn restore(&self, document: Value) -> Result<(), RestoreError> {
         control::restore(&mut self.lock(), document)?;
         self.shared.changed.notify_waiters();
         Ok(())
     }
 
-    /// The signing secret of `ws_demo`'s webhooks as it is now.
+    /// Returns the current webhook signing secret of `ws_demo`.
     #[must_use]
     pub fn webhook_secret(&self) -> String {
         let state = self.lock();

@@ -1,8 +1,7 @@
-//! The mock as its faces share it: one simulator and one clock behind one lock.
+//! The service that all faces share: a simulator and its clock behind a lock.
 //!
-//! The lock is never held while anything waits: what the simulator does, it does at once. Answers
-//! that have to wait do so in `waiting`; for a face that cannot wait, `predict` says how long it
-//! would have been.
+//! The lock is not held while waiting. Replies that have to wait do so in `waiting`; for faces that
+//! cannot wait, `predict` computes the reply and the delay in advance.
 
 mod control_methods;
 #[cfg(feature = "wiremock")]
@@ -24,9 +23,9 @@ use crate::mock_state::{MockState, WebhookDispatch};
 use crate::simulator::Simulator;
 use crate::webhook_route::WebhookRoute;
 
-/// A running mock: what every face has in common, and what the control API does, as methods.
+/// A running mock, with the operations of the control API as methods.
 ///
-/// Clones are the same mock. Every face dereferences to this.
+/// Every face dereferences to this type. Clones refer to the same mock.
 #[derive(Clone, Debug)]
 pub struct Service {
     shared: Arc<Shared>,
@@ -35,12 +34,12 @@ pub struct Service {
 #[derive(Debug)]
 struct Shared {
     addresses: Addresses,
-    /// How long an attempt to deliver a webhook may take, in real time.
+    /// The timeout of a webhook attempt, in real time.
     webhook_timeout: Duration,
     state: Mutex<MockState>,
-    /// Something happened that a pending reply or a webhook sender may have waited for.
+    /// Notifies pending replies and webhook senders of changes to the state.
     changed: Notify,
-    /// Held by whoever moves the clock step by step.
+    /// Held while the clock is advanced step by step.
     advancing: tokio::sync::Mutex<()>,
 }
 
@@ -69,6 +68,7 @@ impl Service {
         }
     }
 
+    /// Handles a request to any host without waiting.
     fn handle(&self, call: &Call) -> Reply {
         let reply = {
             let mut state = self.lock();
@@ -86,9 +86,9 @@ impl Service {
         reply
     }
 
-    /// The state as it is now: what has fallen due is done.
+    /// Locks the state and handles everything that is due.
     ///
-    /// A panic while the lock was held has been reported already, and must not end the others.
+    /// A poisoned lock is ignored, so that a panic in one request does not fail all later ones.
     fn lock(&self) -> MutexGuard<'_, MockState> {
         let state = self.shared.state.lock();
         let mut state = state.unwrap_or_else(PoisonError::into_inner);
@@ -97,6 +97,7 @@ impl Service {
         state
     }
 
+    /// Applies a change at the current time and notifies waiting tasks.
     fn change<T>(&self, change: impl FnOnce(&mut Simulator, Time) -> T) -> T {
         let result = {
             let mut state = self.lock();
@@ -108,40 +109,40 @@ impl Service {
     }
 }
 
-/// Where the mock is reached. None of the URLs ends in a slash.
+/// The addresses of the mock, without trailing slashes.
 impl Service {
-    /// The open surface.
+    /// Returns the base URL of the open surface.
     #[must_use]
     pub fn base_url(&self) -> &str {
         &self.shared.addresses.hosts.open
     }
 
-    /// The developer surface.
+    /// Returns the base URL of the developer surface.
     #[must_use]
     pub fn developer_base_url(&self) -> &str {
         &self.shared.addresses.hosts.developer
     }
 
-    /// The MCP endpoint.
+    /// Returns the URL of the MCP endpoint.
     #[must_use]
     pub fn mcp_url(&self) -> &str {
         &self.shared.addresses.hosts.mcp
     }
 
-    /// Artifacts and checkout pages.
+    /// Returns the base URL of artifacts and checkout pages.
     #[must_use]
     pub fn media_url(&self) -> &str {
         &self.shared.addresses.hosts.media
     }
 
-    /// The control API.
+    /// Returns the base URL of the control API.
     #[must_use]
     pub fn control_url(&self) -> &str {
         &self.shared.addresses.control
     }
 
-    /// The environment variables by which clients find the mock and are let in: `SVC_BASE_URL`,
-    /// `SVC_OPEN_API_KEY` and so on.
+    /// Returns the environment variables that configure clients to use the mock, such as
+    /// `SVC_BASE_URL` and `SVC_OPEN_API_KEY`.
     #[must_use]
     pub fn environment(&self) -> [(&'static str, String); 8] {
         self.shared.addresses.environment(self.webhook_secret())

@@ -1,14 +1,13 @@
-//! Answers that would wait, for a face that cannot.
+//! Predicted replies for faces that cannot wait.
 
 use super::Service;
 use crate::engine::{Call, Reply};
 
 impl Service {
-    /// Answers a request of any host now: with the answer that is foreseen, and with all the real
-    /// time in `delay` that it has to be kept back for.
+    /// Handles a request to any host and returns the final reply immediately. Its `delay` is the
+    /// complete real time to wait before the response is sent.
     ///
-    /// Where a manual clock would have to be waited for, the answer is that of a wait that is
-    /// over.
+    /// With a manual clock, the reply is that of a wait that timed out.
     pub(crate) fn predict(&self, call: &Call) -> Reply {
         let reply = self.handle(call);
         let Some(mut pending) = reply.pending else {

@@ -45,7 +45,7 @@ fn open(method: &str, path: &str, body: Option<Value>) -> Call {
     }
 }
 
-/// An image takes two service seconds.
+/// Submits an image, which takes two seconds of service time.
 fn image(mode: &str) -> Call {
     let body = json!({"model": "image-i", "prompt": "a fox", "mode": mode});
     open("POST", "/v1/image-router/generate", Some(body))
@@ -59,13 +59,13 @@ fn status(response: &http::Response<Bytes>) -> u16 {
     response.status().as_u16()
 }
 
-async fn settled() {
+async fn yield_to_other_tasks() {
     for _ in 0..20 {
         yield_now().await;
     }
 }
 
-/// Real time that passed; under the paused clock, exact.
+/// Returns the result of a future and the real time that it took, which is exact on a paused clock.
 async fn timed<T>(future: impl Future<Output = T>) -> (T, Duration) {
     let stopwatch =
         crate::clock::Clock::start(ClockMode::default(), TimeSource::runtime(), Time::default());
@@ -74,7 +74,7 @@ async fn timed<T>(future: impl Future<Output = T>) -> (T, Duration) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_sync_submit_waits_for_its_job_in_service_time() {
+async fn sync_submits_wait_in_service_time() {
     for (factor, expected) in [(1.0, 2 * SECOND), (20.0, SECOND / 10)] {
         let (answer, took) = timed(fast(factor).call(image("sync"))).await;
         assert_eq!(status(&answer.response), 200);
@@ -86,12 +86,12 @@ async fn a_sync_submit_waits_for_its_job_in_service_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_sync_submit_waits_until_a_manual_clock_is_advanced() {
+async fn sync_submits_wait_for_a_manual_clock_to_be_advanced() {
     let service = service(ClockMode::Manual);
     let advance = async {
-        settled().await;
+        yield_to_other_tasks().await;
         service.advance(SECOND).unwrap();
-        settled().await;
+        yield_to_other_tasks().await;
         service.advance(SECOND).unwrap();
     };
     let (answer, ()) = join!(service.call(image("sync")), advance);
@@ -100,7 +100,7 @@ async fn a_sync_submit_waits_until_a_manual_clock_is_advanced() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_wait_that_is_over_gets_the_receipt() {
+async fn a_wait_that_times_out_returns_the_receipt() {
     let service = service(ClockMode::Manual);
     let body = json!({
         "model": "video-f", "prompt": "a fox [mock:seconds=100]",
@@ -108,7 +108,7 @@ async fn a_wait_that_is_over_gets_the_receipt() {
     });
     let call = open("POST", "/v1/video-router/generate", Some(body));
     let advance = async {
-        settled().await;
+        yield_to_other_tasks().await;
         service.advance(5 * SECOND).unwrap();
     };
     let (answer, ()) = join!(service.call(call), advance);
@@ -116,10 +116,10 @@ async fn a_wait_that_is_over_gets_the_receipt() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_ends_the_job_ends_the_wait() {
+async fn canceling_the_job_ends_the_wait() {
     let service = service(ClockMode::Manual);
     let cancel = async {
-        settled().await;
+        yield_to_other_tasks().await;
         let id = service.jobs()[0]["id"].as_str().unwrap().to_owned();
         let call = open("POST", &format!("/v1/jobs/{id}/cancel"), None);
         service.call(call).await
@@ -130,12 +130,12 @@ async fn what_ends_the_job_ends_the_wait() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_delay_is_real_time_and_holds_up_nobody_else() {
+async fn a_delay_is_in_real_time_and_does_not_block_other_requests() {
     let service = service(ClockMode::Manual);
     service.add_fault(fault(FaultKind::Delay)).unwrap();
     let late = timed(service.call(open("GET", "/v1/jobs", None)));
     let other = async {
-        settled().await;
+        yield_to_other_tasks().await;
         timed(service.call(open("GET", "/v1/jobs", None))).await
     };
     let ((_, late), (_, other)) = join!(late, other);
@@ -144,7 +144,7 @@ async fn a_delay_is_real_time_and_holds_up_nobody_else() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_face_that_cannot_wait_is_told_how_long_and_what_then() {
+async fn predict_returns_the_final_reply_and_its_delay() {
     let service = fast(20.0);
     service.add_fault(fault(FaultKind::Delay)).unwrap();
     let reply = service.predict(&image("sync"));
@@ -154,34 +154,23 @@ async fn a_face_that_cannot_wait_is_told_how_long_and_what_then() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_is_foreseen_of_a_manual_clock() {
+async fn predict_returns_the_receipt_on_a_manual_clock() {
     let reply = service(ClockMode::Manual).predict(&image("sync"));
     assert_eq!(status(&reply.response), 202);
     assert_eq!(reply.delay, Duration::ZERO);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_panic_in_one_request_does_not_end_the_others() {
+async fn a_panic_does_not_affect_later_requests() {
     let service = service(ClockMode::Manual);
-    let panic = || service.change(|_, _| panic!("of a test"));
+    let panic = || service.change(|_, _| panic!("expected panic"));
     assert!(catch_unwind(AssertUnwindSafe(panic)).is_err());
     let answer = service.call(open("GET", "/v1/jobs", None)).await;
     assert_eq!(status(&answer.response), 200);
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_journal_does_not_grow_without_end() {
-    let service = service(ClockMode::Manual);
-    for _ in 0..10_050 {
-        service.call(open("GET", "/v1/jobs", None)).await;
-    }
-    let kept = service.requests(0);
-    assert_eq!(kept.len(), 10_000);
-    assert_eq!(service.requests(10_049).len(), 1);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_state_goes_from_one_mock_to_another() {
+async fn a_snapshot_can_be_restored_by_another_mock() {
     let one = service(ClockMode::Manual);
     one.call(image("async")).await;
     one.advance(SECOND).unwrap();

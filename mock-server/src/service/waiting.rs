@@ -1,4 +1,4 @@
-//! Answers that wait: for service time, and for real time.
+//! Replies that wait for service time and real time.
 
 use std::pin::pin;
 use std::time::Duration;
@@ -10,8 +10,7 @@ use crate::control;
 use crate::engine::{Call, Host, PendingReply, Reply};
 
 impl Service {
-    /// Answers a request of any host, after as long as that takes. There is nothing left to wait
-    /// for.
+    /// Handles a request to any host and waits until the response is to be sent.
     pub(crate) async fn call(&self, call: Call) -> Reply {
         if call.host == Host::Control
             && let Some(span) = control::requested_advance(&call.request)
@@ -37,20 +36,20 @@ impl Service {
     async fn wait_for_reply(&self, mut pending: PendingReply) -> Reply {
         loop {
             let mut changed = pin!(self.shared.changed.notified());
-            // From here on nothing that happens is missed.
+            // Changes after this point are not missed.
             changed.as_mut().enable();
             let wait = {
                 let mut state = self.lock();
                 let now = state.clock.now();
                 let reply = state.simulator.resume(now, &pending);
-                let Some(longer) = reply.pending else {
+                let Some(still_pending) = reply.pending else {
                     return reply;
                 };
-                pending = longer;
+                pending = still_pending;
                 state.clock.real_time_until(pending.until)
             };
             match wait {
-                // Whether it was the time or the notice is found out above.
+                // The next iteration checks whether the time has come, so the result is not used.
                 Some(wait) => drop(timeout(wait, changed).await),
                 None => changed.await,
             }

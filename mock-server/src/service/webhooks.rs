@@ -1,4 +1,4 @@
-//! Webhook routes, and a clock that advances no faster than webhooks are delivered.
+//! Webhook routes, and advancing the clock in step with webhook deliveries.
 
 use std::time::Duration;
 
@@ -15,9 +15,9 @@ use crate::mock_state::WebhookReceiver;
 use crate::webhook_route::Target;
 use crate::webhook_route::WebhookRoute;
 
-/// Where webhooks go.
+/// Webhook routes and deliveries.
 impl Service {
-    /// What is sent to one origin is delivered to another from now on.
+    /// Adds a route that delivers the webhooks of one origin to another.
     pub fn route_webhooks(&self, route: WebhookRoute) {
         {
             let dispatch = &mut self.lock().dispatch;
@@ -27,25 +27,26 @@ impl Service {
         self.shared.changed.notify_waiters();
     }
 
-    /// The routes that there are.
+    /// Returns the webhook routes.
     #[must_use]
     pub fn webhook_routes(&self) -> Vec<WebhookRoute> {
         self.lock().dispatch.routes.clone()
     }
 
-    /// Moves a manual clock as [`advance`](Self::advance) does, and waits for webhooks that are
-    /// really sent: each attempt is made at its own moment of service time, which goes on only
-    /// when its outcome is known.
+    /// Advances a manual clock like [`advance`](Self::advance), and waits for webhooks to be sent.
+    ///
+    /// Each attempt is made at its own service time. The clock advances further only when the
+    /// outcome is known.
     ///
     /// # Errors
     ///
-    /// [`NotManual`] where the clock passes by itself.
+    /// Returns [`NotManual`] if the clock runs in real time.
     pub async fn advance_and_deliver(&self, span: Duration) -> Result<Time, NotManual> {
         let _guard = self.shared.advancing.lock().await;
         let target = self.lock().clock.after(span)?;
         loop {
             if !self.wait_for_deliveries().await {
-                // Whoever carried them is gone.
+                // The sender no longer responds, so the rest is not delivered step by step.
                 return self.advance(target.since(self.now()));
             }
             let done = self.lock().advance_step(target);
@@ -56,8 +57,8 @@ impl Service {
         }
     }
 
-    /// Waits until no webhook is under way. Says whether that came about: nothing takes longer than
-    /// an attempt does.
+    /// Waits until no webhook is due or in flight. Returns `false` if nothing changes for longer
+    /// than the timeout of an attempt.
     async fn wait_for_deliveries(&self) -> bool {
         let time_limit = self.shared.webhook_timeout + Duration::from_secs(2);
         loop {
@@ -72,32 +73,32 @@ impl Service {
         }
     }
 
-    /// With somebody who answers every attempt in this process.
+    /// Sets the function that answers webhook attempts in this process.
     #[cfg(feature = "in-process")]
     pub(crate) fn set_webhook_receiver(&self, receiver: WebhookReceiver) {
         self.lock().dispatch.receiver = Some(receiver);
     }
 }
 
-/// What a webhook sender needs.
+/// The interface of webhook senders.
 #[cfg(feature = "webhook-sender")]
 impl Service {
-    /// Somebody carries from now on what has a route, or no longer does.
-    pub(crate) fn set_sender_active(&self, to_send: bool) {
+    /// Sets whether a sender delivers the webhooks that match a route.
+    pub(crate) fn set_sender_active(&self, is_active: bool) {
         {
             let dispatch = &mut self.lock().dispatch;
-            (dispatch.has_sender, dispatch.settled_mark) = (to_send, None);
+            (dispatch.has_sender, dispatch.settled_mark) = (is_active, None);
         }
         self.shared.changed.notify_waiters();
     }
 
-    /// Ends when something has happened after which it is worth a look.
+    /// Returns a future that completes when the state has changed.
     pub(crate) fn changed(&self) -> tokio::sync::futures::Notified<'_> {
         self.shared.changed.notified()
     }
 
-    /// What is to be carried now, so much at most, and the real time until there may be more; none
-    /// where no waiting brings it about.
+    /// Returns up to `limit` due deliveries with their targets, and the real time until the next
+    /// event; `None` if waiting for it is pointless.
     pub(crate) fn take_deliveries_to_send(
         &self,
         limit: usize,
@@ -119,12 +120,12 @@ impl Service {
         (to_send, next.and_then(|due| clock.real_time_until(due)))
     }
 
-    /// Takes in how an attempt went.
+    /// Records the outcome of an attempt.
     pub(crate) fn record_outcome(&self, delivery: &Delivery, outcome: &DeliveryOutcome) {
         self.change(|simulator, now| simulator.record_outcome(now, delivery.id, outcome));
     }
 
-    /// How long an attempt may take, in real time.
+    /// Returns the timeout of an attempt, in real time.
     pub(crate) fn webhook_timeout(&self) -> Duration {
         self.shared.webhook_timeout
     }

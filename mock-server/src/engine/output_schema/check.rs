@@ -1,18 +1,18 @@
-//! Whether a schema stays within the supported subset.
+//! Validation of schemas against the supported subset.
 
 use serde_json::{Map, Value};
 
 use super::{MAX_DEPTH, Violation, child_path};
 
-/// How many violations are told at once.
+/// The maximum number of reported violations.
 const MAX_VIOLATIONS: usize = 100;
 
-/// Every name that `type` may have.
+/// The supported values of `type`.
 const TYPES: [&str; 7] = [
     "object", "array", "string", "number", "integer", "boolean", "null",
 ];
 
-/// The keywords of the subset, and the types that each is about; none for those that are about any.
+/// The supported keywords and the types that each applies to. An empty list means all types.
 const KEYWORDS: [(&str, &[&str]); 13] = [
     ("type", &[]),
     ("properties", &["object"]),
@@ -29,28 +29,28 @@ const KEYWORDS: [(&str, &[&str]); 13] = [
     ("format", &[]),
 ];
 
-/// What takes a schema out of the subset; nothing, where it stays within.
+/// Returns the violations of a schema against the subset; empty if it is supported.
 pub(crate) fn check(schema: &Value) -> Vec<Violation> {
-    let mut found = Vec::new();
+    let mut violations = Vec::new();
     let root = schema.as_object();
     if root.is_some_and(|root| root.get("type").and_then(Value::as_str) != Some("object")) {
         let message = "the root's `type` must be \"object\"";
-        found.push(Violation::new("", "root_not_object", message));
+        violations.push(Violation::new("", "root_not_object", message));
     }
-    check_level(schema, "", 1, &mut found);
-    found.truncate(MAX_VIOLATIONS);
-    found
+    check_schema(schema, "", 1, &mut violations);
+    violations.truncate(MAX_VIOLATIONS);
+    violations
 }
 
-fn check_level(schema: &Value, path: &str, level: usize, found: &mut Vec<Violation>) {
-    if level > MAX_DEPTH {
-        let message = format!("a schema has at most {MAX_DEPTH} levels");
-        found.push(Violation::new(path, "max_depth", message));
+fn check_schema(schema: &Value, path: &str, depth: usize, violations: &mut Vec<Violation>) {
+    if depth > MAX_DEPTH {
+        let message = format!("a schema must have at most {MAX_DEPTH} levels");
+        violations.push(Violation::new(path, "max_depth", message));
         return;
     }
     let Some(keywords) = schema.as_object() else {
         let message = "a schema must be an object";
-        found.push(Violation::new(path, "schema_not_object", message));
+        violations.push(Violation::new(path, "schema_not_object", message));
         return;
     };
     let declared = keywords.get("type").and_then(Value::as_str);
@@ -58,33 +58,40 @@ fn check_level(schema: &Value, path: &str, level: usize, found: &mut Vec<Violati
     for (keyword, value) in keywords {
         let at = child_path(path, keyword);
         let known = KEYWORDS.iter().find(|(known, _)| known == keyword);
-        let Some((_, about)) = known else {
+        let Some((_, types)) = known else {
             let message = format!("`{keyword}` is not supported");
-            found.push(Violation::new(&at, "unsupported_keyword", message));
+            violations.push(Violation::new(&at, "unsupported_keyword", message));
             continue;
         };
-        // A keyword that is about another type says nothing here.
-        let idle = !about.is_empty() && declared.is_some_and(|name| !about.contains(&name));
-        if !idle {
-            check_keyword(keyword, value, &at, level, found);
+        // A keyword that applies to other types has no effect, so its value is not checked.
+        let is_ignored = !types.is_empty() && declared.is_some_and(|name| !types.contains(&name));
+        if !is_ignored {
+            check_keyword(keyword, value, &at, depth, violations);
         }
     }
-    for (least, most) in [("minItems", "maxItems"), ("minimum", "maximum")] {
-        if let (Some(from), Some(to)) = (number(keywords, least), number(keywords, most))
-            && from > to
+    for (min_keyword, max_keyword) in [("minItems", "maxItems"), ("minimum", "maximum")] {
+        let min = number(keywords, min_keyword);
+        if let (Some(min), Some(max)) = (min, number(keywords, max_keyword))
+            && min > max
         {
-            let message = format!("`{least}` is above `{most}`");
-            let at = child_path(path, least);
-            found.push(Violation::new(&at, "invalid_keyword_value", message));
+            let message = format!("`{min_keyword}` must not be greater than `{max_keyword}`");
+            let at = child_path(path, min_keyword);
+            violations.push(Violation::new(&at, "invalid_keyword_value", message));
         }
     }
 }
 
-fn check_keyword(keyword: &str, value: &Value, at: &str, level: usize, found: &mut Vec<Violation>) {
-    let mut wrong = |rule: &str, message: String| found.push(Violation::new(at, rule, message));
-    let mut must_be = |fits: bool, what: &str| {
-        if !fits {
-            wrong(
+fn check_keyword(
+    keyword: &str,
+    value: &Value,
+    at: &str,
+    depth: usize,
+    violations: &mut Vec<Violation>,
+) {
+    let mut add = |rule: &str, message: String| violations.push(Violation::new(at, rule, message));
+    let mut must_be = |is_valid: bool, what: &str| {
+        if !is_valid {
+            add(
                 "invalid_keyword_value",
                 format!("`{keyword}` must be {what}"),
             );
@@ -92,35 +99,35 @@ fn check_keyword(keyword: &str, value: &Value, at: &str, level: usize, found: &m
     };
     match keyword {
         "type" if value.as_str().is_none_or(|name| !TYPES.contains(&name)) => {
-            wrong(
+            add(
                 "unsupported_type",
                 format!("`type` must be one of {}", TYPES.join(", ")),
             );
         }
         "format" if value.as_str() != Some("uri") => {
-            wrong("unsupported_format", "`format` must be \"uri\"".to_owned());
+            add("unsupported_format", "`format` must be \"uri\"".to_owned());
         }
         "properties" => match value.as_object() {
             None => must_be(false, "an object of schemas"),
             Some(properties) => {
                 for (name, schema) in properties {
-                    check_level(schema, &child_path(at, name), level + 1, found);
+                    check_schema(schema, &child_path(at, name), depth + 1, violations);
                 }
             }
         },
-        "items" => check_level(value, at, level + 1, found),
+        "items" => check_schema(value, at, depth + 1, violations),
         "required" => {
             let names = value.as_array();
-            let fits = names.is_some_and(|names| names.iter().all(Value::is_string));
-            must_be(fits, "an array of strings");
+            let is_valid = names.is_some_and(|names| names.iter().all(Value::is_string));
+            must_be(is_valid, "an array of strings");
         }
         "enum" => {
-            let fits = value.as_array().is_some_and(|values| !values.is_empty());
-            must_be(fits, "an array with at least one value");
+            let is_valid = value.as_array().is_some_and(|values| !values.is_empty());
+            must_be(is_valid, "an array with at least one value");
         }
         "description" => must_be(value.is_string(), "a string"),
         "additionalProperties" => must_be(value.is_boolean(), "a boolean"),
-        "minItems" | "maxItems" => must_be(value.is_u64(), "an integer from 0 on"),
+        "minItems" | "maxItems" => must_be(value.is_u64(), "a non-negative integer"),
         "minimum" | "maximum" => must_be(value.is_number(), "a number"),
         _ => {}
     }
@@ -136,8 +143,8 @@ mod tests {
 
     use super::*;
 
-    /// Path and rule of each violation.
-    fn found(schema: &Value) -> Vec<(String, String)> {
+    /// Returns the path and rule of each violation.
+    fn paths_and_rules(schema: &Value) -> Vec<(String, String)> {
         let violations = check(schema).into_iter();
         violations
             .map(|violation| (violation.path, violation.rule))
@@ -145,24 +152,24 @@ mod tests {
     }
 
     #[track_caller]
-    fn one(schema: Value, path: &str, rule: &str) {
+    fn assert_violation(schema: Value, path: &str, rule: &str) {
         assert_eq!(
-            found(&schema),
+            paths_and_rules(&schema),
             [(path.to_owned(), rule.to_owned())],
             "{schema}"
         );
     }
 
-    fn with(property: Value) -> Value {
+    fn object_with(property: Value) -> Value {
         json!({"type": "object", "properties": {"a": property}})
     }
 
     fn nested(levels: usize) -> Value {
-        (1..levels).fold(json!({"type": "object"}), |inner, _| with(inner))
+        (1..levels).fold(json!({"type": "object"}), |inner, _| object_with(inner))
     }
 
     #[test]
-    fn what_the_subset_has_is_taken() {
+    fn supported_schemas_are_accepted() {
         let schema = json!({
             "type": "object", "description": "x", "additionalProperties": false,
             "required": ["title", "shots"],
@@ -175,59 +182,63 @@ mod tests {
                 "shots": {"type": "array", "minItems": 1, "maxItems": 3, "items": {"type": "integer"}},
             }
         });
-        assert_eq!(found(&schema), []);
-        assert_eq!(found(&nested(8)), []);
+        assert_eq!(paths_and_rules(&schema), []);
+        assert_eq!(paths_and_rules(&nested(8)), []);
     }
 
     #[test]
-    fn every_rule_names_the_place() {
+    fn violations_have_a_path_and_rule() {
         for root in [
             json!({}),
             json!({"type": "array"}),
             json!({"type": "string"}),
         ] {
-            one(root, "", "root_not_object");
+            assert_violation(root, "", "root_not_object");
         }
         for root in [json!(true), json!("object"), json!(null), json!([])] {
-            one(root, "", "schema_not_object");
+            assert_violation(root, "", "schema_not_object");
         }
-        one(with(json!(true)), "/properties/a", "schema_not_object");
-        one(
-            with(json!({"type": "array", "items": false})),
+        assert_violation(
+            object_with(json!(true)),
+            "/properties/a",
+            "schema_not_object",
+        );
+        assert_violation(
+            object_with(json!({"type": "array", "items": false})),
             "/properties/a/items",
             "schema_not_object",
         );
-        one(
-            with(json!({"pattern": "x"})),
+        assert_violation(
+            object_with(json!({"pattern": "x"})),
             "/properties/a/pattern",
             "unsupported_keyword",
         );
-        one(
-            with(json!({"a/b~": 1})),
+        assert_violation(
+            object_with(json!({"a/b~": 1})),
             "/properties/a/a~1b~0",
             "unsupported_keyword",
         );
-        one(
-            with(json!({"type": "date"})),
+        assert_violation(
+            object_with(json!({"type": "date"})),
             "/properties/a/type",
             "unsupported_type",
         );
-        one(
-            with(json!({"type": ["string", "null"]})),
+        assert_violation(
+            object_with(json!({"type": ["string", "null"]})),
             "/properties/a/type",
             "unsupported_type",
         );
-        one(
-            with(json!({"type": "string", "format": "date"})),
+        assert_violation(
+            object_with(json!({"type": "string", "format": "date"})),
             "/properties/a/format",
             "unsupported_format",
         );
-        one(nested(9), &"/properties/a".repeat(8), "max_depth");
-        one(nested(12), &"/properties/a".repeat(8), "max_depth");
+        assert_violation(nested(9), &"/properties/a".repeat(8), "max_depth");
+        assert_violation(nested(12), &"/properties/a".repeat(8), "max_depth");
     }
 
     #[test]
-    fn a_keyword_has_to_have_a_value_of_its_kind() {
+    fn keyword_values_are_checked() {
         for (keyword, value) in [
             ("required", json!("a")),
             ("required", json!([1])),
@@ -241,33 +252,39 @@ mod tests {
             ("description", json!(7)),
         ] {
             let path = format!("/properties/a/{keyword}");
-            one(
-                with(json!({keyword: value})),
+            assert_violation(
+                object_with(json!({keyword: value})),
                 &path,
                 "invalid_keyword_value",
             );
         }
-        one(
-            with(json!({"minItems": 2, "maxItems": 1})),
+        assert_violation(
+            object_with(json!({"minItems": 2, "maxItems": 1})),
             "/properties/a/minItems",
             "invalid_keyword_value",
         );
-        one(
-            with(json!({"minimum": 2, "maximum": 1})),
+        assert_violation(
+            object_with(json!({"minimum": 2, "maximum": 1})),
             "/properties/a/minimum",
             "invalid_keyword_value",
         );
     }
 
     #[test]
-    fn a_keyword_of_another_type_says_nothing() {
-        assert_eq!(found(&with(json!({"type": "string", "minItems": 1}))), []);
-        assert_eq!(found(&with(json!({"type": "string", "minItems": -1}))), []);
+    fn keywords_of_other_types_are_ignored() {
+        assert_eq!(
+            paths_and_rules(&object_with(json!({"type": "string", "minItems": 1}))),
+            []
+        );
+        assert_eq!(
+            paths_and_rules(&object_with(json!({"type": "string", "minItems": -1}))),
+            []
+        );
     }
 
     #[test]
-    fn several_violations_are_all_told() {
+    fn all_violations_are_reported() {
         let schema = json!({"type": "array", "pattern": "x", "items": {"$ref": "#"}});
-        assert_eq!(found(&schema).len(), 3);
+        assert_eq!(paths_and_rules(&schema).len(), 3);
     }
 }

@@ -1,57 +1,59 @@
-//! A value that fits a schema: what the mock's agent delivers. The same schema gives the same value.
+//! Deterministic example values for schemas, used as the output of runs.
 
 use serde_json::{Map, Number, Value, json};
 
 use super::fit;
 
-/// How many values one output has at most: a schema may ask for more than anybody can hold.
+/// The maximum number of values in an example, because a schema may require arbitrarily many.
 const MAX_VALUES: usize = 10_000;
-/// A text that the schema gives counts as so many values as it has of these.
+/// The number of bytes of a `const` or `enum` value that count as one value.
 const VALUE_BYTES: usize = 100;
-/// How many values of an `enum` are looked at for one that fits.
-const MAX_TRIES: usize = 100;
+/// The maximum number of `enum` values that are tried.
+const MAX_ENUM_TRIES: usize = 100;
 
-/// A value that fits a schema of the subset, where one can be found; URLs in it are `url`. Where
-/// the schema contradicts itself, or asks for too much, the value does not fit.
+/// Returns an example value for a schema of the subset, with `url` in the place of URLs.
+///
+/// The value does not fit the schema if the schema contradicts itself or requires too many values.
 pub(crate) fn example(schema: &Value, url: &str) -> Value {
     ExampleBuilder {
         url,
-        left: MAX_VALUES,
+        remaining: MAX_VALUES,
     }
     .build(schema)
 }
 
-/// Whether a schema has a place for a URL.
+/// Returns `true` if the schema or one of its subschemas has the format `uri`.
 pub(crate) fn asks_for_a_url(schema: &Value) -> bool {
     let Some(keywords) = schema.as_object() else {
         return false;
     };
-    let here = keywords.get("format").is_some_and(|format| format == "uri");
+    let has_uri = keywords.get("format").is_some_and(|format| format == "uri");
     let properties = keywords.get("properties").and_then(Value::as_object);
-    let child_path = properties.into_iter().flat_map(Map::values);
-    here || child_path.chain(keywords.get("items")).any(asks_for_a_url)
+    let children = properties.into_iter().flat_map(Map::values);
+    has_uri || children.chain(keywords.get("items")).any(asks_for_a_url)
 }
 
 struct ExampleBuilder<'u> {
     url: &'u str,
-    left: usize,
+    /// The number of values that may still be added.
+    remaining: usize,
 }
 
 impl ExampleBuilder<'_> {
     fn build(&mut self, schema: &Value) -> Value {
-        self.spend(1);
+        self.consume(1);
         let Some(keywords) = schema.as_object() else {
             return Value::Null;
         };
         let values = keywords.get("enum").and_then(Value::as_array);
         let fitting = values.map(|values| {
-            let mut tried = values.iter().take(MAX_TRIES);
+            let mut tried = values.iter().take(MAX_ENUM_TRIES);
             let fitting = tried.find(|value| fit(value, schema).is_empty());
             fitting.or(values.first()).unwrap_or(&Value::Null)
         });
-        if let Some(given) = keywords.get("const").or(fitting) {
-            self.spend(given.to_string().len() / VALUE_BYTES);
-            return given.clone();
+        if let Some(fixed) = keywords.get("const").or(fitting) {
+            self.consume(fixed.to_string().len() / VALUE_BYTES);
+            return fixed.clone();
         }
         match type_of(keywords) {
             "object" => self.object(keywords),
@@ -65,20 +67,20 @@ impl ExampleBuilder<'_> {
         }
     }
 
-    fn spend(&mut self, values: usize) {
-        self.left = self.left.saturating_sub(values);
+    fn consume(&mut self, values: usize) {
+        self.remaining = self.remaining.saturating_sub(values);
     }
 
     fn object(&mut self, keywords: &Map<String, Value>) -> Value {
         let mut fields = Map::new();
         let properties = keywords.get("properties").and_then(Value::as_object);
         for (name, schema) in properties.into_iter().flatten() {
-            if self.left == 0 {
+            if self.remaining == 0 {
                 break;
             }
             let value = match schema.get("type").and_then(Value::as_str) {
-                // A text that says what it is, where any text will do.
-                Some("string") if is_any_text(schema) => json!(format!("A {name}.")),
+                // Unconstrained strings contain the name of their property.
+                Some("string") if is_unconstrained(schema) => json!(format!("A {name}.")),
                 _ => self.build(schema),
             };
             fields.insert(name.clone(), value);
@@ -86,8 +88,8 @@ impl ExampleBuilder<'_> {
         if keywords.get("additionalProperties") != Some(&Value::Bool(false)) {
             let required = keywords.get("required").and_then(Value::as_array);
             for name in required.into_iter().flatten().filter_map(Value::as_str) {
-                if !fields.contains_key(name) && self.left > 0 {
-                    self.left -= 1;
+                if !fields.contains_key(name) && self.remaining > 0 {
+                    self.remaining -= 1;
                     fields.insert(name.to_owned(), json!(format!("A {name}.")));
                 }
             }
@@ -97,13 +99,13 @@ impl ExampleBuilder<'_> {
 
     fn array(&mut self, keywords: &Map<String, Value>) -> Value {
         let bound = |name: &str| keywords.get(name).and_then(Value::as_u64);
-        let wanted = bound("minItems").unwrap_or(0).max(1);
-        let wanted = wanted.min(bound("maxItems").unwrap_or(u64::MAX));
+        let count = bound("minItems").unwrap_or(0).max(1);
+        let count = count.min(bound("maxItems").unwrap_or(u64::MAX));
         let any = json!({"type": "string"});
         let schema = keywords.get("items").unwrap_or(&any);
         let mut items = Vec::new();
-        for _ in 0..wanted {
-            if self.left == 0 {
+        for _ in 0..count {
+            if self.remaining == 0 {
                 break;
             }
             items.push(self.build(schema));
@@ -112,13 +114,13 @@ impl ExampleBuilder<'_> {
     }
 }
 
-fn is_any_text(schema: &Value) -> bool {
+fn is_unconstrained(schema: &Value) -> bool {
     ["format", "enum", "const"]
         .iter()
         .all(|keyword| schema.get(keyword).is_none())
 }
 
-/// The type that a schema names, or that its keywords are about.
+/// Returns the declared type of a schema, or the type that its keywords imply.
 fn type_of(keywords: &Map<String, Value>) -> &str {
     if let Some(name) = keywords.get("type").and_then(Value::as_str) {
         return name;
@@ -137,27 +139,26 @@ fn type_of(keywords: &Map<String, Value>) -> &str {
 
 fn integer(keywords: &Map<String, Value>) -> Value {
     let bound = |name: &str| keywords.get(name);
-    // Bounds that are written as integers stay exact.
+    // Integer bounds are used as they are, because a conversion to `f64` may be inexact.
     match (bound("minimum"), bound("maximum")) {
-        (Some(least), _) if least.is_i64() || least.is_u64() => least.clone(),
-        (Some(least), _) => whole(least.as_f64().map(f64::ceil)),
-        (None, Some(most)) if most.as_f64().is_some_and(|most| most >= 1.0) => json!(1),
-        (None, Some(most)) if most.is_i64() || most.is_u64() => most.clone(),
-        (None, Some(most)) => whole(most.as_f64().map(f64::floor)),
+        (Some(min), _) if min.is_i64() || min.is_u64() => min.clone(),
+        (Some(min), _) => whole_number(min.as_f64().map(f64::ceil)),
+        (None, Some(max)) if max.as_f64().is_some_and(|max| max >= 1.0) => json!(1),
+        (None, Some(max)) if max.is_i64() || max.is_u64() => max.clone(),
+        (None, Some(max)) => whole_number(max.as_f64().map(f64::floor)),
         (None, None) => json!(1),
     }
 }
 
 fn number(keywords: &Map<String, Value>) -> Value {
-    let least = keywords.get("minimum").and_then(Value::as_f64);
-    let most = keywords.get("maximum").and_then(Value::as_f64);
-    let one = 1.0_f64;
-    let value = one.min(most.unwrap_or(one)).max(least.unwrap_or(f64::MIN));
+    let min = keywords.get("minimum").and_then(Value::as_f64);
+    let max = keywords.get("maximum").and_then(Value::as_f64);
+    let value = 1.0_f64.min(max.unwrap_or(1.0)).max(min.unwrap_or(f64::MIN));
     Number::from_f64(value).map_or(Value::Null, Value::Number)
 }
 
-/// A whole number as JSON writes it.
-fn whole(number: Option<f64>) -> Value {
+/// Converts a whole number to JSON, without a fraction if it fits an integer.
+fn whole_number(number: Option<f64>) -> Value {
     let text = number.map(|number| format!("{number:.0}"));
     let integer = text.and_then(|text| text.parse::<i64>().ok());
     integer.map_or_else(
@@ -173,7 +174,7 @@ mod tests {
     const URL: &str = "https://media.example/a.png";
 
     #[test]
-    fn an_example_fits_its_schema() {
+    fn examples_fit_their_schemas() {
         for property in [
             json!({}),
             json!({"type": "string"}),
@@ -205,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_for_a_url_gets_the_url() {
+    fn uri_strings_get_the_url() {
         let schema = json!({"type": "object", "properties": {"a": {"type": "array", "items": {"type": "string", "format": "uri"}}}});
         assert!(asks_for_a_url(&schema));
         assert!(!asks_for_a_url(
@@ -215,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_fitted_is_seen_not_to_fit() {
+    fn examples_of_unsatisfiable_schemas_do_not_fit() {
         let many = json!({"type": "array", "minItems": u64::MAX, "items": {"type": "null"}});
         for property in [
             json!({"enum": ["a"], "type": "integer"}),

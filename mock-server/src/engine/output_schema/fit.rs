@@ -1,54 +1,58 @@
-//! Whether a value fits a schema of the subset.
+//! Validation of values against schemas of the subset.
 
 use serde_json::{Map, Value};
 use url::Url;
 
 use super::{Violation, child_path};
 
-/// Where a value does not fit; nothing, where it does.
+/// Returns the violations of a value against a schema; empty if it fits.
 pub(crate) fn fit(value: &Value, schema: &Value) -> Vec<Violation> {
-    let mut found = Vec::new();
-    fit_at(value, schema, "", &mut found);
-    found
+    let mut violations = Vec::new();
+    fit_at(value, schema, "", &mut violations);
+    violations
 }
 
-fn fit_at(value: &Value, schema: &Value, path: &str, found: &mut Vec<Violation>) {
+fn fit_at(value: &Value, schema: &Value, path: &str, violations: &mut Vec<Violation>) {
     let Some(keywords) = schema.as_object() else {
         return;
     };
-    let mut wrong = |rule: &str, message: String| found.push(Violation::new(path, rule, message));
+    let mut add =
+        |rule: &str, message: String| violations.push(Violation::new(path, rule, message));
     if let Some(name) = keywords.get("type").and_then(Value::as_str)
-        && !is(value, name)
+        && !has_type(value, name)
     {
-        wrong("type", format!("must be of type {name}"));
+        add("type", format!("must be of type {name}"));
         return;
     }
     if let Some(values) = keywords.get("enum").and_then(Value::as_array)
         && !values.contains(value)
     {
-        wrong("enum", "must be one of the values of `enum`".to_owned());
+        add("enum", "must be one of the values of `enum`".to_owned());
     }
-    if keywords.get("const").is_some_and(|only| only != value) {
-        wrong("const", "must be the value of `const`".to_owned());
+    if keywords
+        .get("const")
+        .is_some_and(|expected| expected != value)
+    {
+        add("const", "must be the value of `const`".to_owned());
     }
     if let Some(number) = value.as_f64() {
         let bound = |name: &str| keywords.get(name).and_then(Value::as_f64);
-        if let Some(least) = bound("minimum").filter(|least| number < *least) {
-            wrong("minimum", format!("must be at least {least}"));
+        if let Some(min) = bound("minimum").filter(|min| number < *min) {
+            add("minimum", format!("must be at least {min}"));
         }
-        if let Some(most) = bound("maximum").filter(|most| number > *most) {
-            wrong("maximum", format!("must be at most {most}"));
+        if let Some(max) = bound("maximum").filter(|max| number > *max) {
+            add("maximum", format!("must be at most {max}"));
         }
     }
     match value {
         Value::String(text) => {
-            let wants_url = keywords.get("format").is_some_and(|format| format == "uri");
-            if wants_url && Url::parse(text).is_err() {
-                wrong("format", "must be a URI".to_owned());
+            let is_uri = keywords.get("format").is_some_and(|format| format == "uri");
+            if is_uri && Url::parse(text).is_err() {
+                add("format", "must be a URI".to_owned());
             }
         }
-        Value::Array(items) => fit_items(items, keywords, path, found),
-        Value::Object(fields) => fit_fields(fields, keywords, path, found),
+        Value::Array(items) => fit_items(items, keywords, path, violations),
+        Value::Object(fields) => fit_fields(fields, keywords, path, violations),
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
@@ -57,21 +61,21 @@ fn fit_items(
     items: &[Value],
     keywords: &Map<String, Value>,
     path: &str,
-    found: &mut Vec<Violation>,
+    violations: &mut Vec<Violation>,
 ) {
     let count = u64::try_from(items.len()).unwrap_or(u64::MAX);
     let bound = |name: &str| keywords.get(name).and_then(Value::as_u64);
-    if let Some(least) = bound("minItems").filter(|least| count < *least) {
-        let message = format!("must have at least {least} items");
-        found.push(Violation::new(path, "min_items", message));
+    if let Some(min) = bound("minItems").filter(|min| count < *min) {
+        let message = format!("must have at least {min} items");
+        violations.push(Violation::new(path, "min_items", message));
     }
-    if let Some(most) = bound("maxItems").filter(|most| count > *most) {
-        let message = format!("must have at most {most} items");
-        found.push(Violation::new(path, "max_items", message));
+    if let Some(max) = bound("maxItems").filter(|max| count > *max) {
+        let message = format!("must have at most {max} items");
+        violations.push(Violation::new(path, "max_items", message));
     }
     if let Some(schema) = keywords.get("items") {
-        for (place, item) in items.iter().enumerate() {
-            fit_at(item, schema, &format!("{path}/{place}"), found);
+        for (index, item) in items.iter().enumerate() {
+            fit_at(item, schema, &format!("{path}/{index}"), violations);
         }
     }
 }
@@ -80,32 +84,32 @@ fn fit_fields(
     fields: &Map<String, Value>,
     keywords: &Map<String, Value>,
     path: &str,
-    found: &mut Vec<Violation>,
+    violations: &mut Vec<Violation>,
 ) {
     let properties = keywords.get("properties").and_then(Value::as_object);
     let required = keywords.get("required").and_then(Value::as_array);
     for name in required.into_iter().flatten().filter_map(Value::as_str) {
         if !fields.contains_key(name) {
             let message = format!("`{name}` is required");
-            found.push(Violation::new(path, "required", message));
+            violations.push(Violation::new(path, "required", message));
         }
     }
-    let closed = keywords.get("additionalProperties") == Some(&Value::Bool(false));
+    let is_closed = keywords.get("additionalProperties") == Some(&Value::Bool(false));
     for (name, field) in fields {
         let at = child_path(path, name);
         match properties.and_then(|properties| properties.get(name)) {
-            Some(schema) => fit_at(field, schema, &at, found),
-            None if closed => {
-                let message = format!("`{name}` is none of the properties");
-                found.push(Violation::new(&at, "additional_property", message));
+            Some(schema) => fit_at(field, schema, &at, violations),
+            None if is_closed => {
+                let message = format!("`{name}` is not allowed");
+                violations.push(Violation::new(&at, "additional_property", message));
             }
             None => {}
         }
     }
 }
 
-/// Whether a value is of a type; `1.0` is an integer.
-fn is(value: &Value, name: &str) -> bool {
+/// Returns `true` if a value has a type. As in JSON Schema, `1.0` is an integer.
+fn has_type(value: &Value, name: &str) -> bool {
     match name {
         "object" => value.is_object(),
         "array" => value.is_array(),
@@ -125,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_does_not_fit_is_told_with_its_place_and_rule() {
+    fn violations_have_a_path_and_rule() {
         let schema = |property: Value| json!({"type": "object", "properties": {"a": property}});
         for (property, value, path, rule) in [
             (json!({"type": "string"}), json!({"a": 1}), "/a", "type"),
@@ -161,17 +165,17 @@ mod tests {
                 "additional_property",
             ),
         ] {
-            let found = fit(&value, &schema(property.clone()));
-            let found: Vec<_> = found
+            let violations = fit(&value, &schema(property.clone()));
+            let violations: Vec<_> = violations
                 .iter()
                 .map(|v| (v.path.as_str(), v.rule.as_str()))
                 .collect();
-            assert_eq!(found, [(path, rule)], "{property} {value}");
+            assert_eq!(violations, [(path, rule)], "{property} {value}");
         }
     }
 
     #[test]
-    fn what_fits_is_not_complained_of() {
+    fn fitting_values_have_no_violations() {
         let schema =
             json!({"type": "object", "required": ["a"], "properties": {"a": {"type": "integer"}}});
         assert_eq!(fit(&json!({"a": 1.0, "b": []}), &schema), []);

@@ -1,5 +1,5 @@
-//! The subset of JSON Schema that a run's output can be asked for in: whether a schema stays within
-//! it, a value that fits a schema, and whether a value fits.
+//! The JSON Schema subset for run outputs: validation of schemas, example values, and validation
+//! of values.
 
 mod check;
 mod example;
@@ -11,13 +11,13 @@ pub(crate) use check::check;
 pub(crate) use example::{asks_for_a_url, example};
 pub(crate) use fit::fit;
 
-/// How many levels a schema may have; the root is the first.
+/// The maximum nesting depth of a schema. The root has depth 1.
 const MAX_DEPTH: usize = 8;
 
-/// Something that is not as it must be: where, which rule it breaks, and that in words.
+/// A violation of a rule at a location in a schema or value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Violation {
-    /// A JSON Pointer; the root is empty.
+    /// The location as a JSON Pointer, which is empty for the root.
     pub(crate) path: String,
     pub(crate) rule: String,
     pub(crate) message: String,
@@ -33,7 +33,7 @@ impl Violation {
     }
 }
 
-/// A pointer one step further down.
+/// Appends a step to a JSON Pointer.
 fn child_path(path: &str, step: &str) -> String {
     format!("{path}/{}", step.replace('~', "~0").replace('/', "~1"))
 }

@@ -1,4 +1,4 @@
-//! Whether what a document says of runs and queues can be.
+//! Consistency checks of the runs in a snapshot.
 
 use svc_sdk::contract::RunStatus;
 use svc_sdk::types::Usd;
@@ -8,50 +8,58 @@ use crate::engine::State;
 use crate::engine::formats::Format;
 
 impl State {
-    /// Whether these can be the runs and queues of a service.
+    /// Checks that runs and queues are consistent.
+    ///
+    /// # Errors
+    ///
+    /// Returns a description of the first inconsistency.
     pub(crate) fn check_runs(&self) -> Result<(), String> {
         for (number, run) in self.runs.all().iter().enumerate() {
             let id = &run.id;
             self.check_run_config(&run.config)
-                .map_err(|problem| format!("{id} {problem}"))?;
+                .map_err(|problem| format!("{id}: {problem}"))?;
             if matches!(run.status, RunStatus::Other(_)) {
-                return Err(format!("{id} has an unknown status"));
+                return Err(format!("{id}: unknown status"));
             }
             if self.runs.number(id) != Some(number) {
-                return Err(format!("there are two runs {id}"));
+                return Err(format!("duplicate run {id}"));
             }
             if run.status.is_terminal() && run.spend.pending() != Some(Usd::ZERO) {
-                return Err(format!("{id} has ended and still spends"));
+                return Err(format!("{id}: a finished run has pending spend"));
             }
-            let placed = run
+            let is_in_queue = run
                 .queue_position
                 .as_ref()
-                .is_none_or(|place| self.has(place, id));
-            if !placed {
-                return Err(format!("{id} is not where it says in its queue"));
+                .is_none_or(|position| self.is_at(position, id));
+            if !is_in_queue {
+                return Err(format!("{id}: wrong queue position"));
             }
         }
         self.check_queues()
     }
 
-    /// Whether somebody could have asked for this.
+    /// Checks that a configuration could be that of an accepted run.
+    ///
+    /// # Errors
+    ///
+    /// Returns a description of the first problem.
     pub(crate) fn check_run_config(&self, config: &RunConfig) -> Result<(), &'static str> {
         if self.ledger.account(&config.workspace).is_none() {
-            return Err("is of an unknown workspace");
+            return Err("unknown workspace");
         }
         let format = config.subject.as_deref().and_then(Format::by_id);
         if config.kind == RunKind::Format && format.is_none() {
-            return Err("is of an unknown Format");
+            return Err("unknown Format");
         }
         if config.cost < Usd::ZERO || config.cap <= Usd::ZERO {
-            return Err("has an impossible cost or cap");
+            return Err("invalid cost or cap");
         }
         Ok(())
     }
 
-    fn has(&self, place: &QueuePosition, run_id: &str) -> bool {
-        let queue = self.queues.by_id(&place.queue_id);
-        let item = queue.and_then(|queue| queue.items.get(place.index));
+    fn is_at(&self, position: &QueuePosition, run_id: &str) -> bool {
+        let queue = self.queues.by_id(&position.queue_id);
+        let item = queue.and_then(|queue| queue.items.get(position.index));
         item.is_some_and(|item| item.run_id.as_deref() == Some(run_id))
     }
 }

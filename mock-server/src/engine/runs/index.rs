@@ -1,19 +1,18 @@
-//! Where runs are found.
+//! The collection of runs and its indexes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use svc_sdk::contract::RunStatus;
 
 use super::{Run, RunError, RunKind};
 use crate::engine::Time;
 use crate::engine::jobs::Artifact;
+use crate::engine::serde_list::serialize_as_list;
 
-/// All runs. Each is found by id, by the token of its artifacts, and by what it is a
-/// run of.
+/// All runs, indexed by id, by artifact token and by kind and subject.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Runs {
-    /// In the order of their beginnings.
+    /// The runs in the order in which they were created.
     runs: Vec<Run>,
     by_id: BTreeMap<String, usize>,
     by_token: BTreeMap<String, (usize, usize)>,
@@ -21,7 +20,7 @@ pub(crate) struct Runs {
     in_flight: BTreeSet<usize>,
 }
 
-/// A workspace's runs of one Action, of one Format, or of the agent.
+/// A filter for the runs of an Action, a Format or the agent in a workspace.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct RunFilter {
     pub(crate) workspace: String,
@@ -40,13 +39,13 @@ impl RunFilter {
 }
 
 impl Runs {
-    /// Takes in a run and gives its number.
+    /// Adds a run and returns its index.
     pub(super) fn add(&mut self, run: Run) -> usize {
         let number = self.runs.len();
         self.by_id.insert(run.id.clone(), number);
-        for (place, artifact) in run.artifacts.iter().enumerate() {
+        for (index, artifact) in run.artifacts.iter().enumerate() {
             self.by_token
-                .insert(artifact.token.clone(), (number, place));
+                .insert(artifact.token.clone(), (number, index));
         }
         self.index
             .entry(RunFilter::of_run(&run))
@@ -63,7 +62,8 @@ impl Runs {
         self.runs.get(number)
     }
 
-    /// What changes here must not change where the run is found: see `turn`.
+    /// Returns a run for modification. Indexed fields must not be changed through it; see
+    /// [`set_status`](Self::set_status).
     pub(super) fn get_mut(&mut self, number: usize) -> Option<&mut Run> {
         self.runs.get_mut(number)
     }
@@ -76,14 +76,14 @@ impl Runs {
         self.get(self.number(id)?)
     }
 
-    /// The run that makes a file, and the file.
+    /// Returns the artifact with the token, and its run.
     pub(crate) fn by_token(&self, token: &str) -> Option<(&Run, &Artifact)> {
-        let (number, place) = self.by_token.get(token)?;
+        let (number, index) = self.by_token.get(token)?;
         let run = self.get(*number)?;
-        Some((run, run.artifacts.get(*place)?))
+        Some((run, run.artifacts.get(*index)?))
     }
 
-    /// Puts a run into another status.
+    /// Sets the status of a run and updates the indexes.
     pub(super) fn set_status(
         &mut self,
         number: usize,
@@ -100,7 +100,7 @@ impl Runs {
         (run.status, run.error, run.updated_at) = (status, run_error, at);
     }
 
-    /// The runs that match a filter, newest first, older than `before`.
+    /// Returns the runs that match a filter and are older than `before`, newest first.
     pub(crate) fn newest_first(
         &self,
         filter: &RunFilter,
@@ -113,25 +113,25 @@ impl Runs {
             .filter_map(|number| self.get(*number))
     }
 
-    /// Whether a run that matches the filter has not ended.
+    /// Returns `true` if a run that matches the filter has not ended.
     pub(crate) fn any_in_flight(&self, filter: &RunFilter) -> bool {
         let mut running = self.in_flight.iter().filter_map(|number| self.get(*number));
         running.any(|run| RunFilter::of_run(run) == *filter)
     }
 
-    /// Oldest first.
+    /// Returns all runs, oldest first.
     pub(crate) fn all(&self) -> &[Run] {
         &self.runs
     }
 
-    /// Notes that the output can be read from now on.
+    /// Records that the output can be read from now on.
     pub(crate) fn mark_output_readable(&mut self, id: &str) {
         if let Some(run) = self.number(id).and_then(|number| self.get_mut(number)) {
             run.output_pending = false;
         }
     }
 
-    /// Whether a read meets an outage; there is one less to come.
+    /// Consumes one of the remaining outages of a run; returns `false` if there are none.
     pub(crate) fn take_outage(&mut self, id: &str) -> bool {
         let run = self.number(id).and_then(|number| self.get_mut(number));
         match run {
@@ -144,19 +144,4 @@ impl Runs {
     }
 }
 
-/// The runs alone: the rest follows from them.
-impl Serialize for Runs {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.runs.serialize(serializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for Runs {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut runs = Self::default();
-        for run in Vec::<Run>::deserialize(deserializer)? {
-            runs.add(run);
-        }
-        Ok(runs)
-    }
-}
+serialize_as_list!(Runs, Run);

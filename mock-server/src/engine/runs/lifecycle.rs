@@ -1,4 +1,4 @@
-//! How a run goes: it starts, works, spends, ends, and lets the next one of its queue begin.
+//! The lifecycle of a run: it starts, spends in pieces, ends, and lets its queue start the next run.
 
 use std::time::Duration;
 
@@ -13,15 +13,15 @@ use crate::engine::timers::TimerEvent;
 use crate::engine::{Ended, State, Time, Timeline};
 use crate::media;
 
-/// The tenths of its time at which a run goes on to its next piece of work.
+/// The tenths of its duration at which a run progresses to the next piece.
 const WORK_TENTHS: [u8; 4] = [3, 5, 7, 9];
-/// When what it makes is made.
+/// The tenth at which the artifacts are ready.
 const ARTIFACTS_READY_TENTH: u8 = 5;
-/// When the last piece is finished.
+/// The tenth at which the last piece is captured.
 const LAST_CAPTURE_TENTH: u8 = 9;
 
 impl RunConfig {
-    /// The most that its workspace can be billed for it.
+    /// Returns the maximum amount that the workspace can be billed.
     pub(crate) fn max_cost(&self) -> Usd {
         if self.has_spending() {
             self.cost.min(self.cap)
@@ -30,7 +30,7 @@ impl RunConfig {
         }
     }
 
-    /// Whether it gets to spend anything.
+    /// Returns `true` if the run is planned to spend anything.
     fn has_spending(&self) -> bool {
         match &self.planned_outcome {
             PlannedOutcome::Skipped => false,
@@ -39,40 +39,38 @@ impl RunConfig {
         }
     }
 
-    /// Whether it gets to make what it makes.
+    /// Returns `true` if the run is planned to create its artifacts.
     fn makes_artifacts(&self) -> bool {
-        let nothing_made = PlannedOutcome::Fails(ErrorCode::DeliverableMissing);
-        self.makes_image && self.has_spending() && self.planned_outcome != nothing_made
+        let missing = PlannedOutcome::Fails(ErrorCode::DeliverableMissing);
+        self.makes_image && self.has_spending() && self.planned_outcome != missing
     }
 }
 
 impl Run {
-    /// How it ends by itself.
+    /// Returns the planned terminal status and error.
     fn end(&self) -> (RunStatus, Option<RunError>) {
-        let run_error = |code: ErrorCode, message: String| {
+        let failed = |code: ErrorCode, message: String| {
             (RunStatus::Failed, Some(RunError { code, message }))
         };
         match &self.config.planned_outcome {
             PlannedOutcome::Skipped => (RunStatus::Skipped, None),
             PlannedOutcome::Degraded => (RunStatus::Completed, None),
-            PlannedOutcome::Fails(code) => {
-                run_error(code.clone(), format!("The run failed: {code}."))
-            }
+            PlannedOutcome::Fails(code) => failed(code.clone(), format!("The run failed: {code}.")),
             PlannedOutcome::Completes if can_satisfy_schema(self) => (RunStatus::Completed, None),
-            PlannedOutcome::Completes => run_error(
+            PlannedOutcome::Completes => failed(
                 ErrorCode::OutputSchemaUnsatisfied,
-                "Nothing that the agent could make fits the output_schema.".to_owned(),
+                "The output does not fit the output_schema.".to_owned(),
             ),
         }
     }
 }
 
 impl State {
-    /// Begins a run, and gives its number.
+    /// Creates a run and returns its index.
     pub(crate) fn start_new_run(
         &mut self,
         config: RunConfig,
-        place: Option<QueuePosition>,
+        position: Option<QueuePosition>,
         at: Time,
     ) -> usize {
         let timeline = Timeline::new(
@@ -101,7 +99,7 @@ impl State {
         };
         let run = Run {
             id: self.rng.id("run"),
-            queue_position: place,
+            queue_position: position,
             status: RunStatus::Queued,
             started: false,
             updated_at: at,
@@ -115,8 +113,8 @@ impl State {
             config,
         };
         let number = self.runs.add(run);
-        for (moment, due) in run_timers(number, timeline) {
-            self.timers.set(moment, due);
+        for (at, event) in run_timers(number, timeline) {
+            self.timers.set(at, event);
         }
         number
     }
@@ -136,7 +134,8 @@ impl State {
         }
     }
 
-    /// A piece of work is finished and the next one begins, unless the cap or the wallet forbid.
+    /// Captures the current piece and reserves the next one. The run fails if the next piece would
+    /// exceed the cap or the balance.
     pub(crate) fn advance_run(&mut self, number: usize, tenths: u8, at: Time) {
         let Some(run) = self.runs.get_mut(number) else {
             return;
@@ -144,10 +143,10 @@ impl State {
         if tenths == ARTIFACTS_READY_TENTH {
             run.artifacts_ready = true;
         }
-        // Its time was over before the last piece was finished.
-        let unfinished =
+        // An incomplete assembly runs out of time before the last piece is finished.
+        let is_incomplete =
             run.config.planned_outcome == PlannedOutcome::Fails(ErrorCode::IncompleteAssembly);
-        if tenths == LAST_CAPTURE_TENTH && unfinished {
+        if tenths == LAST_CAPTURE_TENTH && is_incomplete {
             return;
         }
         self.capture_piece(number, at);
@@ -159,7 +158,7 @@ impl State {
     fn capture_piece(&mut self, number: usize, at: Time) {
         let pending = self.runs.get(number).and_then(|run| run.spend.pending());
         if let Some(amount) = pending.filter(|amount| *amount > Usd::ZERO) {
-            // What was reserved when it began covers this.
+            // The reservation of the piece covers this entry.
             let booked = self.post_run_entry(number, EntryKind::Capture, amount, at);
             debug_assert!(booked.is_ok(), "capture of {number}: {booked:?}");
         }
@@ -176,22 +175,22 @@ impl State {
             return;
         };
         let cap = run.config.cap;
-        let within = run
+        let is_within_cap = run
             .spend
             .billable()
             .checked_add(amount)
             .is_some_and(|sum| sum <= cap);
-        let refused = if !within {
-            Some(format!("The run tried to spend past its cap of {cap} USD."))
-        } else if let Err(short) = self.post_run_entry(number, EntryKind::Reservation, amount, at) {
-            let available = short.available;
+        let failure = if !is_within_cap {
+            Some(format!("The run tried to exceed its cap of {cap} USD."))
+        } else if let Err(error) = self.post_run_entry(number, EntryKind::Reservation, amount, at) {
+            let available = error.available;
             Some(format!(
-                "The wallet has {available} USD left, too little to go on."
+                "The balance of {available} USD does not cover the next piece."
             ))
         } else {
             None
         };
-        match refused {
+        match failure {
             Some(message) => {
                 let code = ErrorCode::FormatRunFailed;
                 let run_error = Some(RunError { code, message });
@@ -211,7 +210,8 @@ impl State {
         }
     }
 
-    /// Ends a run that has not ended. What it finished stays billed, what it began goes back.
+    /// Ends a run that is still in flight. Captured pieces stay billed; the reserved piece is
+    /// refunded.
     pub(crate) fn end_run(
         &mut self,
         number: usize,
@@ -226,9 +226,9 @@ impl State {
             return;
         }
         let (timeline, pending) = (run.timeline, run.spend.pending());
-        let place = run.queue_position.clone();
-        for (moment, due) in run_timers(number, timeline) {
-            self.timers.cancel(moment, due);
+        let position = run.queue_position.clone();
+        for (at, event) in run_timers(number, timeline) {
+            self.timers.cancel(at, event);
         }
         if let Some(amount) = pending.filter(|amount| *amount > Usd::ZERO) {
             let booked = self.post_run_entry(number, EntryKind::Refund, amount, at);
@@ -236,13 +236,13 @@ impl State {
         }
         if let Some(run) = self.runs.get_mut(number) {
             run.spend.settle();
-            // Only of what completed there is something to harvest.
+            // Only completed runs have output.
             run.output_pending &= status == RunStatus::Completed;
         }
         self.runs.set_status(number, status, run_error, at);
         self.note_ended(Ended::Run(number));
-        if let Some(place) = place {
-            self.start_queued_runs(&place.queue_id, at);
+        if let Some(position) = position {
+            self.start_queued_runs(&position.queue_id, at);
         }
     }
 
@@ -263,18 +263,18 @@ impl State {
     }
 }
 
-/// All that falls due for a run.
+/// Returns the timer events of a run.
 pub(crate) fn run_timers(
     number: usize,
     timeline: Timeline,
 ) -> impl Iterator<Item = (Time, TimerEvent)> {
-    let starts = (timeline.starts_at(), TimerEvent::RunStarts(number));
-    let works = WORK_TENTHS.map(|tenths| {
+    let start = (timeline.starts_at(), TimerEvent::RunStarts(number));
+    let work = WORK_TENTHS.map(|tenths| {
         let at = timeline.after_tenths(u64::from(tenths));
         (at, TimerEvent::RunWorks(number, tenths))
     });
-    let ends = timeline
+    let end = timeline
         .ends_at()
         .map(|at| (at, TimerEvent::RunEnds(number)));
-    [starts].into_iter().chain(works).chain(ends)
+    [start].into_iter().chain(work).chain(end)
 }

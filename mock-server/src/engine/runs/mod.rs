@@ -1,5 +1,7 @@
-//! Runs of Actions, Formats and Agent Completions: what is known of each. Where they are found is in
-//! `index`, how one goes in `lifecycle`, what it spends in `spend`, what it delivers in `delivery`.
+//! Runs of Actions, Formats and Agent Completions.
+//!
+//! `index` stores them, `lifecycle` changes their status, `spend` splits their cost into pieces and
+//! `output` builds their results.
 
 mod checks;
 mod index;
@@ -20,7 +22,7 @@ pub(crate) use spend::Spend;
 use super::jobs::Artifact;
 use super::{Time, Timeline};
 
-/// What a run is a run of.
+/// The kind of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum RunKind {
@@ -39,52 +41,52 @@ impl RunKind {
     }
 }
 
-/// How a run ends, unless somebody or its cap intervenes.
+/// How a run ends unless it is canceled or exceeds its cap.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum PlannedOutcome {
     Completes,
-    /// Completes with media and without output.
+    /// The run completes with media but without output.
     Degraded,
     Skipped,
     Fails(ErrorCode),
 }
 
-/// What a run is asked for, once that is judged. A queue keeps the orders of those that wait.
+/// The validated configuration of a run. Queues store the configurations of waiting runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RunConfig {
-    /// The request that asked for it.
+    /// The id of the request that created the run.
     pub(crate) request_id: String,
     pub(crate) workspace: String,
     pub(crate) kind: RunKind,
-    /// The Format or the Action, by id.
+    /// The id of the Format or Action.
     pub(crate) subject: Option<String>,
     pub(crate) previous_run_id: Option<String>,
     #[serde(rename = "fate")]
     pub(crate) planned_outcome: PlannedOutcome,
-    /// Microseconds from its beginning to its end.
+    /// The microseconds from the start to the end.
     #[serde(rename = "takes")]
     pub(crate) duration_micros: u64,
-    /// Never ends.
+    /// Whether the run never ends.
     pub(crate) stuck: bool,
-    /// What it would spend if there were no cap.
+    /// The amount that the run tries to spend, regardless of the cap.
     pub(crate) cost: Usd,
     pub(crate) cap: Usd,
-    /// What it spends cannot be read.
+    /// Whether the usage cannot be read.
     pub(crate) usage_unreadable: bool,
-    /// Its output is there at the second reading only.
+    /// Whether the output is available only from the second read on.
     pub(crate) harvest_unavailable: bool,
-    /// So many reads of it meet an outage.
+    /// The number of reads that fail with an outage.
     pub(crate) outages: u32,
-    /// What its output has to fit.
+    /// The schema of the output.
     pub(crate) schema: Option<Value>,
-    /// Whether it makes an image.
+    /// Whether the run creates an image.
     pub(crate) makes_image: bool,
     pub(crate) webhook_url: Option<String>,
 }
 
-/// The place of a run in a bulk queue.
+/// The position of a run in a bulk queue.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct QueuePosition {
@@ -92,7 +94,7 @@ pub(crate) struct QueuePosition {
     pub(crate) index: usize,
 }
 
-/// Why a run failed.
+/// The error that a run failed with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RunError {
@@ -110,7 +112,7 @@ pub(crate) struct Run {
     #[serde(rename = "place")]
     pub(crate) queue_position: Option<QueuePosition>,
     pub(crate) status: RunStatus,
-    /// Whether the agent ever began.
+    /// Whether the agent has started.
     pub(crate) started: bool,
     pub(crate) updated_at: Time,
     #[serde(rename = "course")]
@@ -118,21 +120,21 @@ pub(crate) struct Run {
     pub(crate) spend: Spend,
     #[serde(rename = "failing")]
     pub(crate) error: Option<RunError>,
-    /// Known from the start, shown once they are made.
+    /// The artifacts, which are determined at the start and shown when they are ready.
     pub(crate) artifacts: Vec<Artifact>,
-    /// Whether they are.
+    /// Whether the artifacts are ready.
     #[serde(rename = "made")]
     pub(crate) artifacts_ready: bool,
-    /// Whether its output cannot be read yet.
+    /// Whether the output cannot be read yet.
     #[serde(rename = "unharvested")]
     pub(crate) output_pending: bool,
-    /// How many reads will still meet an outage.
+    /// The number of further reads that fail with an outage.
     #[serde(rename = "outages")]
     pub(crate) remaining_outages: u32,
 }
 
 impl Run {
-    /// What it has made so far.
+    /// Returns the artifacts that are ready.
     pub(crate) fn ready_artifacts(&self) -> &[Artifact] {
         if self.artifacts_ready {
             &self.artifacts
@@ -141,7 +143,7 @@ impl Run {
         }
     }
 
-    /// Whether there is a conversation that another run can take up.
+    /// Returns `true` if the run has a conversation that another run can continue.
     pub(crate) fn has_thread(&self) -> bool {
         let tools_missing = |run_error: &RunError| run_error.code == ErrorCode::McpUnavailable;
         self.started && !self.error.as_ref().is_some_and(tools_missing)

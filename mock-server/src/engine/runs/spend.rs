@@ -1,45 +1,45 @@
-//! What a run spends on generation: piece by piece, each reserved when it begins and captured when
-//! it is finished, and none that would lead past the cap.
+//! The spend of a run. It is split into pieces, each of which is reserved when it starts and
+//! captured when it is finished.
 
 use serde::{Deserialize, Serialize};
 use svc_sdk::types::Usd;
 
-/// How many pieces what a run costs is cut into.
+/// The number of pieces that the cost of a run is split into.
 const PIECES: i64 = 3;
 
-/// The pieces of a run, and how far it has come.
+/// The pieces of a run and their progress.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Spend {
     pieces: Vec<Usd>,
-    /// So many are reserved.
+    /// The number of pieces that were reserved.
     #[serde(rename = "begun")]
     reserved_count: usize,
-    /// So many of those are captured.
+    /// The number of reserved pieces that were captured.
     #[serde(rename = "finished")]
     captured_count: usize,
-    /// What was reserved and not captured went back.
+    /// Whether the pieces that were reserved but not captured were refunded.
     #[serde(rename = "settled")]
     is_settled: bool,
 }
 
 impl Spend {
-    /// The pieces of what a run will try to spend. What the cap allows is done before what it does
-    /// not.
+    /// Splits the cost of a run into pieces. If the cost exceeds the cap, the last piece is the
+    /// excess.
     pub(crate) fn new(cost: Usd, cap: Usd) -> Self {
-        let cut = |full_output: Usd, pieces: i64| {
-            let each = full_output.micros().checked_div(pieces).unwrap_or_default();
-            let rest = full_output.micros() - each * (pieces - 1);
+        let split = |amount: Usd, pieces: i64| {
+            let each = amount.micros().checked_div(pieces).unwrap_or_default();
+            let rest = amount.micros() - each * (pieces - 1);
             (1..pieces)
                 .map(move |_| each)
                 .chain([rest])
                 .map(Usd::from_micros)
         };
         let pieces: Vec<Usd> = if cost <= cap {
-            cut(cost, PIECES).collect()
+            split(cost, PIECES).collect()
         } else {
-            let beyond = cost.checked_sub(cap);
-            cut(cap, PIECES - 1).chain(beyond).collect()
+            let excess = cost.checked_sub(cap);
+            split(cap, PIECES - 1).chain(excess).collect()
         };
         let pieces = pieces.into_iter().filter(|piece| *piece > Usd::ZERO);
         Self {
@@ -48,7 +48,7 @@ impl Spend {
         }
     }
 
-    /// What is reserved or captured.
+    /// Returns the amount that is reserved or captured.
     pub(crate) fn billable(&self) -> Usd {
         let counted = if self.is_settled {
             self.captured_count
@@ -58,35 +58,33 @@ impl Spend {
         self.pieces.iter().take(counted).copied().sum()
     }
 
-    /// What is reserved and not captured; `None` where that cannot be.
+    /// Returns the amount that is reserved but not captured; `None` if the spend is inconsistent,
+    /// which only a snapshot can cause.
     pub(crate) fn pending(&self) -> Option<Usd> {
-        let sound =
-            self.captured_count <= self.reserved_count && self.reserved_count <= self.pieces.len();
-        let reserved = self
-            .pieces
-            .get(self.captured_count..self.reserved_count)
-            .filter(|_| sound)?;
+        let reserved = self.pieces.get(self.captured_count..self.reserved_count)?;
+        if self.pieces.iter().any(|piece| *piece <= Usd::ZERO) {
+            return None;
+        }
         let reserved = if self.is_settled { &[] } else { reserved };
-        let in_order = self.pieces.iter().all(|piece| *piece > Usd::ZERO);
-        in_order.then(|| reserved.iter().copied().sum())
+        Some(reserved.iter().copied().sum())
     }
 
-    /// The piece that would begin now.
+    /// Returns the piece to reserve next.
     pub(super) fn next_piece(&self) -> Option<Usd> {
         self.pieces.get(self.reserved_count).copied()
     }
 
-    /// Notes that the next piece is reserved.
+    /// Records that the next piece was reserved.
     pub(super) fn reserve_next(&mut self) {
         self.reserved_count += 1;
     }
 
-    /// Notes that what was reserved is captured.
+    /// Records that the reserved pieces were captured.
     pub(super) fn capture_reserved(&mut self) {
         self.captured_count = self.reserved_count;
     }
 
-    /// Notes that what was reserved and not captured went back.
+    /// Records that the pieces that were reserved but not captured were refunded.
     pub(super) fn settle(&mut self) {
         self.is_settled = true;
     }
@@ -106,20 +104,20 @@ mod tests {
     }
 
     #[test]
-    fn the_pieces_are_what_it_costs() {
+    fn pieces_add_up_to_the_cost() {
         assert_eq!(pieces("0.1", "2"), ["0.033333", "0.033333", "0.033334"]);
         assert_eq!(pieces("0.000001", "2"), ["0.000001"]);
         assert_eq!(pieces("0", "2").len(), 0);
     }
 
     #[test]
-    fn what_the_cap_allows_comes_before_what_it_does_not() {
+    fn the_excess_over_the_cap_is_the_last_piece() {
         assert_eq!(pieces("5", "2"), ["1.0000", "1.0000", "3.0000"]);
         assert_eq!(pieces("2", "0.000001"), ["0.000001", "1.999999"]);
     }
 
     #[test]
-    fn what_is_reserved_counts_until_it_goes_back() {
+    fn reserved_pieces_are_billable_until_refunded() {
         let mut spend = Spend::new(usd("3"), usd("5"));
         assert_eq!(
             (spend.billable(), spend.pending()),

@@ -1,50 +1,49 @@
-//! What goes out of the engine and what comes back: an attempt to deliver a webhook, and how it
-//! went.
+//! Webhook delivery attempts and their outcomes.
 
 use bytes::Bytes;
 
 use crate::engine::Time;
 
-/// An attempt to deliver a webhook, for a face to make now.
+/// A webhook delivery attempt that is to be made now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delivery {
-    /// Which attempt it is.
+    /// The id of the attempt.
     pub id: DeliveryId,
-    /// What has happened, such as `job.completed`.
+    /// The event, such as `job.completed`.
     pub event: String,
-    /// Where it goes.
+    /// The destination URL.
     pub url: String,
-    /// The request's headers but for `host`.
+    /// The request headers, without `host`.
     pub headers: Vec<(String, String)>,
-    /// The request's body, byte by byte what the signature is of.
+    /// The request body. It must be sent unchanged because the signature covers it.
     pub body: Bytes,
-    /// Its moment.
+    /// The time of the attempt.
     pub at: Time,
 }
 
-/// Names an attempt; what is told of one from before a reset or a restore is not heard.
+/// The id of a delivery attempt. Outcomes of attempts from before a reset or restore are ignored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DeliveryId {
     pub(crate) generation: u64,
     pub(crate) number: u64,
 }
 
-/// How an attempt went.
+/// The outcome of a delivery attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DeliveryOutcome {
-    /// The receiver answered. Any `2xx` says that it has the event; redirects are not followed.
+    /// The receiver responded. Any `2xx` status is a success; redirects are not followed.
     Answered {
-        /// The answer's status.
+        /// The response status.
         status: u16,
-        /// Its `Retry-After`, which counts with `429` and `503`.
+        /// The `Retry-After` header, which is used for the statuses 429 and 503.
         retry_after: Option<String>,
     },
-    /// There was no answer; the text is what `last_error` says, such as `timeout`.
+    /// There was no response. The text is the value of `last_error`, such as `timeout`.
     Failed(String),
 }
 
 impl DeliveryOutcome {
-    /// An answer with that status and without `Retry-After`.
+    /// Creates the outcome of a response without `Retry-After`.
     #[must_use]
     pub fn answered(status: u16) -> Self {
         Self::Answered {
@@ -53,7 +52,7 @@ impl DeliveryOutcome {
         }
     }
 
-    /// No answer, because of that.
+    /// Creates the outcome of an attempt without a response.
     #[must_use]
     pub fn failed(error: impl Into<String>) -> Self {
         Self::Failed(error.into())
@@ -70,7 +69,7 @@ impl DeliveryOutcome {
         }
     }
 
-    /// What `last_error` says of it.
+    /// Returns the value of `last_error`.
     pub(crate) fn error(&self) -> Option<String> {
         match self {
             Self::Answered { status, .. } => match status {

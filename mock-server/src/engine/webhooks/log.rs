@@ -1,4 +1,4 @@
-//! The journal of attempts to deliver webhooks: a ring that keeps the newest, for tests to look at.
+//! The delivery log: a ring buffer of the newest webhook delivery attempts, for inspection by tests.
 
 use std::collections::VecDeque;
 
@@ -9,25 +9,25 @@ use super::{Delivery, DeliveryOutcome};
 use crate::engine::Time;
 use crate::engine::base64::base64;
 
-/// How many attempts are kept.
+/// The maximum number of stored attempts.
 const MAX_ENTRIES: usize = 10_000;
-/// How many bytes of bodies are kept.
+/// The maximum total size of stored bodies.
 const MAX_BODY_BYTES: usize = 64 * 1024 * 1024;
 
-/// An attempt that was made, or that could not be.
+/// A logged delivery attempt.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct DeliveryRecord {
-    /// The job or run; none of a test delivery.
+    /// The id of the job or run; `None` for a test delivery.
     subject_id: Option<String>,
     event: String,
     url: String,
     headers: Vec<(String, String)>,
-    /// As it was sent: JSON.
+    /// The JSON body as it was sent.
     body: String,
     status: Option<u16>,
     error: Option<String>,
-    /// When it was made.
+    /// The time of the attempt.
     at: Time,
 }
 
@@ -68,7 +68,7 @@ impl DeliveryRecord {
     }
 }
 
-/// The newest attempts.
+/// The newest attempts, oldest first.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct DeliveryLog(VecDeque<DeliveryRecord>);
@@ -84,7 +84,7 @@ impl DeliveryLog {
         }
     }
 
-    /// Oldest first.
+    /// Returns the stored attempts as JSON, oldest first.
     pub(crate) fn all(&self) -> Vec<Value> {
         self.0.iter().map(DeliveryRecord::view).collect()
     }
@@ -113,27 +113,27 @@ mod tests {
     }
 
     #[test]
-    fn an_attempt_reads_as_it_was_made() {
-        let mut deliveries = DeliveryLog::default();
-        deliveries.record(attempt(2));
+    fn an_attempt_is_shown_as_json() {
+        let mut log = DeliveryLog::default();
+        log.record(attempt(2));
         let expected = json!([{
             "subject_id": null, "event": "webhook.test", "url": "https://hooks.example/",
             "headers": {"content-type": "application/json"}, "body": "MTE=",
             "status": 204, "error": null, "at": "1970-01-01T00:00:00Z"
         }]);
-        assert_eq!(json!(deliveries.all()), expected);
+        assert_eq!(json!(log.all()), expected);
     }
 
     #[test]
-    fn only_the_newest_are_kept_and_of_large_ones_fewer() {
-        let mut deliveries = DeliveryLog::default();
+    fn stored_attempts_are_limited_by_number_and_size() {
+        let mut log = DeliveryLog::default();
         for _ in 0..10_005 {
-            deliveries.record(attempt(1));
+            log.record(attempt(1));
         }
-        assert_eq!(deliveries.all().len(), 10_000);
+        assert_eq!(log.all().len(), 10_000);
         for _ in 0..70 {
-            deliveries.record(attempt(1024 * 1024));
+            log.record(attempt(1024 * 1024));
         }
-        assert_eq!(deliveries.0.len(), 64);
+        assert_eq!(log.0.len(), 64);
     }
 }

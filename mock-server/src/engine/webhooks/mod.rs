@@ -1,4 +1,4 @@
-//! Webhooks: the queue of what is announced, its delivery and retries, and a log of all attempts.
+//! Webhooks: the queue of announcements, their delivery with retries, and a log of all attempts.
 
 mod delivery;
 pub(crate) mod log;

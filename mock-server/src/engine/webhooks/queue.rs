@@ -1,5 +1,6 @@
-//! The webhook queue: what has been announced to receivers of webhooks, how each delivery stands, and
-//! what is to be sent. It knows nothing of jobs or runs.
+//! The webhook queue: announcements, the state of their deliveries, and the tasks to send.
+//!
+//! The queue is independent of jobs and runs; it knows them only as subject ids.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -9,26 +10,26 @@ use serde_json::{Value, json};
 use super::Delivery;
 use crate::engine::Time;
 
-/// How many attempts of an entry are stored.
+/// The maximum number of attempts stored for an entry.
 const MAX_STORED_ATTEMPTS: usize = 100;
 
-/// The one terminal event of a job or run that has a webhook.
+/// The terminal event of a job or run that has a webhook URL.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Announcement {
     pub(crate) workspace: String,
     /// The id of the job or run.
     pub(crate) subject_id: String,
-    /// Such as `job.completed`.
+    /// The event, such as `job.completed`.
     pub(crate) event: String,
     pub(crate) url: String,
-    /// The whole body; its addresses are placeholders: see `url_placeholders`.
+    /// The complete body, with placeholders for base URLs (see `url_placeholders`).
     pub(crate) body: Value,
-    /// Where the result is fetched if the payload is too large. Addressed in the same way.
+    /// The URL of the result, for a payload that is too large, with a placeholder.
     pub(crate) result_url: String,
 }
 
-/// How a delivery stands.
+/// The state of a delivery.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct DeliveryState {
@@ -36,25 +37,25 @@ pub(crate) struct DeliveryState {
     pub(crate) next_attempt_at: Option<Time>,
     pub(crate) last_status_code: Option<u16>,
     pub(crate) last_error: Option<String>,
-    /// Of the newest secret at the last attempt.
+    /// The fingerprint of the newest signing secret at the last attempt.
     pub(crate) fingerprint: String,
-    /// Automatic ones that were made.
+    /// The number of automatic attempts made.
     pub(crate) attempts: u32,
 }
 
-/// What became of a delivery.
+/// The status of a delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum DeliveryStatus {
-    /// The first attempt is to come, or under way.
+    /// The first attempt is scheduled or in flight.
     Pending,
-    /// An attempt failed; another follows.
+    /// An attempt failed and a retry is scheduled.
     Retrying,
-    /// The receiver has it.
+    /// The receiver accepted the event.
     Delivered,
     /// The destination is not allowed.
     Failed,
-    /// The last attempt failed.
+    /// The last automatic attempt failed.
     Exhausted,
 }
 
@@ -71,22 +72,22 @@ impl DeliveryState {
     }
 }
 
-/// An announcement and how its delivery fares.
+/// An announcement and the state of its delivery.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Entry {
     pub(crate) announcement: Announcement,
     #[serde(rename = "standing")]
     pub(crate) state: DeliveryState,
-    /// The automatic attempt that is to come, or under way.
+    /// The automatic attempt that is scheduled or in flight, with its time and number.
     pub(crate) next: Option<(Time, u64)>,
-    /// How it stood after each attempt, the newest.
+    /// The states after the newest attempts, oldest first.
     #[serde(rename = "landings")]
     attempts: VecDeque<(Time, DeliveryState)>,
 }
 
 impl Entry {
-    /// Writes down how it stands after an attempt.
+    /// Stores the current state as the result of an attempt.
     pub(crate) fn record_attempt(&mut self, at: Time) {
         while self.attempts.len() >= MAX_STORED_ATTEMPTS {
             self.attempts.pop_front();
@@ -95,15 +96,15 @@ impl Entry {
     }
 }
 
-/// What is sent.
+/// A delivery to make.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub(crate) enum DeliveryTask {
-    /// An automatic attempt at the entry of that subject.
+    /// An automatic attempt for the subject.
     Attempt(String),
-    /// The entry of that subject once more, because somebody asked.
+    /// A requested redelivery for the subject.
     Redelivery(String),
-    /// A dummy. Nothing is kept of it.
+    /// A test delivery, whose state is not stored.
     Test {
         workspace: String,
         url: String,
@@ -120,34 +121,33 @@ impl DeliveryTask {
     }
 }
 
-/// All announcements, and what is to be sent.
+/// All announcements and pending tasks.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WebhookQueue {
-    /// By subject.
+    /// The announcements by subject.
     entries: BTreeMap<String, Entry>,
-    /// What is to be sent, by number.
+    /// The pending tasks by number.
     #[serde(rename = "errands")]
     tasks: BTreeMap<u64, DeliveryTask>,
     last_number: u64,
-    /// Those whose time has come; those under way are among them.
+    /// The tasks that are due, including those in flight.
     due: BTreeSet<u64>,
-    /// Those under way. No part of a document: whoever takes it up sends them anew.
+    /// The tasks in flight. They are not part of a snapshot: a restored mock sends them again.
     #[serde(skip)]
     in_flight: BTreeMap<u64, Delivery>,
-    /// How often something has fallen due since this state is here.
+    /// The number of tasks that became due since the state was created or restored.
     #[serde(skip)]
     due_count: u64,
 }
 
 impl WebhookQueue {
-    /// How the delivery of a subject stands: the object `webhook_delivery`. None where nothing was
-    /// announced.
+    /// Returns the JSON object `webhook_delivery` of a subject; `None` if nothing was announced.
     pub(crate) fn view(&self, subject_id: &str) -> Option<Value> {
         self.entries.get(subject_id).map(|entry| entry.state.view())
     }
 
-    /// How it stood after each attempt, oldest first.
+    /// Returns the time and resulting state of each attempt for a subject, oldest first.
     pub(crate) fn attempts(&self, subject_id: &str) -> impl Iterator<Item = (Time, Value)> {
         let attempts = self.entries.get(subject_id).into_iter();
         attempts
@@ -155,15 +155,15 @@ impl WebhookQueue {
             .map(|(at, delivery_state)| (*at, delivery_state.view()))
     }
 
-    /// What was announced of a subject.
+    /// Returns the event that was announced for a subject.
     pub(crate) fn event(&self, subject_id: &str) -> Option<&str> {
         self.entries
             .get(subject_id)
             .map(|entry| entry.announcement.event.as_str())
     }
 
-    /// Takes an announcement in, and gives the number of its first attempt. Nothing is announced
-    /// twice.
+    /// Adds an announcement and returns the number of its first attempt; `None` if the subject was
+    /// announced before.
     pub(crate) fn add(
         &mut self,
         announcement: Announcement,
@@ -195,14 +195,14 @@ impl WebhookQueue {
         Some(number)
     }
 
-    /// Takes in what is to be sent, and gives its number.
+    /// Adds a task and returns its number.
     pub(crate) fn schedule(&mut self, task: DeliveryTask) -> u64 {
         self.last_number = self.last_number.saturating_add(1);
         self.tasks.insert(self.last_number, task);
         self.last_number
     }
 
-    /// Its time has come.
+    /// Marks a task as due.
     pub(crate) fn mark_due(&mut self, number: u64) {
         if self.tasks.contains_key(&number) {
             self.due.insert(number);
@@ -218,12 +218,13 @@ impl WebhookQueue {
         self.entries.get_mut(subject_id)
     }
 
-    /// What is due and not under way, in order.
+    /// Returns the tasks that are due and not in flight, in order.
     pub(crate) fn ready_to_send(&self) -> impl Iterator<Item = u64> {
         let numbers = self.due.iter().copied();
         numbers.filter(|number| !self.in_flight.contains_key(number))
     }
 
+    /// Returns the number of tasks that became due since the state was created or restored.
     #[cfg(feature = "face")]
     pub(crate) fn due_count(&self) -> u64 {
         self.due_count
@@ -233,7 +234,7 @@ impl WebhookQueue {
         self.tasks.get(&number)
     }
 
-    /// The URL that a task is sent to.
+    /// Returns the URL that a task is sent to.
     pub(crate) fn url(&self, number: u64) -> Option<&str> {
         match self.task(number)? {
             DeliveryTask::Attempt(subject) | DeliveryTask::Redelivery(subject) => {
@@ -247,17 +248,17 @@ impl WebhookQueue {
         self.in_flight.contains_key(&number)
     }
 
-    /// Whether anything is due or under way.
+    /// Returns `true` if any task is due or in flight.
     pub(crate) fn is_busy(&self) -> bool {
         !self.due.is_empty()
     }
 
-    /// Whether that is still to come.
+    /// Returns `true` if the task is pending and not due yet.
     pub(crate) fn is_scheduled(&self, number: u64) -> bool {
         self.tasks.contains_key(&number) && !self.due.contains(&number)
     }
 
-    /// How many are still to come.
+    /// Returns the number of tasks that are not due yet.
     pub(crate) fn scheduled_count(&self) -> usize {
         self.tasks.len() - self.due.len()
     }
@@ -266,44 +267,51 @@ impl WebhookQueue {
         self.in_flight.insert(delivery.id.number, delivery);
     }
 
-    /// Removes a task, with its attempt in flight.
+    /// Removes a task and its delivery, if it is in flight.
     pub(crate) fn remove(&mut self, number: u64) -> Option<(DeliveryTask, Option<Delivery>)> {
         let task = self.tasks.remove(&number)?;
         self.due.remove(&number);
         Some((task, self.in_flight.remove(&number)))
     }
 
-    /// Whether this can be a webhook queue: what is expected comes, and what comes is known.
+    /// Checks that entries and tasks refer to each other consistently.
+    ///
+    /// # Errors
+    ///
+    /// Returns a description of the first inconsistency.
     pub(crate) fn check(&self) -> Result<(), String> {
         for (subject, entry) in &self.entries {
             if *subject != entry.announcement.subject_id {
-                return Err(format!("{subject} is announced as something else"));
+                return Err(format!("{subject}: the announcement has another subject"));
             }
-            let expects = matches!(
+            let is_unfinished = matches!(
                 entry.state.status,
                 DeliveryStatus::Pending | DeliveryStatus::Retrying
             );
             let task = entry.next.and_then(|(_, number)| self.task(number));
-            let comes = matches!(task, Some(DeliveryTask::Attempt(of)) if of == subject);
-            if expects != comes {
-                return Err(format!("the webhook of {subject} has a wrong next attempt"));
+            let has_attempt =
+                matches!(task, Some(DeliveryTask::Attempt(target)) if target == subject);
+            if is_unfinished != has_attempt {
+                return Err(format!(
+                    "{subject}: the next webhook attempt does not match the status"
+                ));
             }
         }
         for (number, task) in &self.tasks {
-            let known = task
+            let is_known = task
                 .subject()
                 .is_none_or(|subject| self.entries.contains_key(subject));
-            if !known || *number > self.last_number {
-                return Err(format!("there is nothing to be sent as number {number}"));
+            if !is_known || *number > self.last_number {
+                return Err(format!("invalid webhook task {number}"));
             }
         }
-        match self.due.iter().all(|due| self.tasks.contains_key(due)) {
-            true => Ok(()),
-            false => Err("a webhook is due that is not there".to_owned()),
+        match self.due.iter().find(|due| !self.tasks.contains_key(due)) {
+            None => Ok(()),
+            Some(due) => Err(format!("unknown webhook task {due} is due")),
         }
     }
 
-    /// Whose workspaces these are.
+    /// Returns all references to workspaces, each with a name for error messages.
     pub(crate) fn workspaces(&self) -> impl Iterator<Item = (&str, &str)> {
         let tests = self.tasks.values().filter_map(|task| match task {
             DeliveryTask::Test { workspace, .. } => Some((workspace.as_str(), "a test delivery")),

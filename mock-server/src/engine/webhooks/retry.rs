@@ -1,17 +1,17 @@
-//! When a webhook that was not taken is sent again.
+//! The retry schedule of webhook deliveries.
 
 use std::time::Duration;
 
 use super::DeliveryOutcome;
 use crate::engine::Time;
 
-/// Before the first retry; twice as long before each further one.
+/// The wait before the first retry. It doubles for each further retry.
 const INITIAL_BACKOFF: Duration = Duration::from_secs(30);
-/// The longest wait, whoever asks for it.
+/// The maximum wait, including waits that the receiver requests.
 const MAX_BACKOFF: Duration = Duration::from_secs(60 * 60);
 
-/// The wait after that many attempts: the schedule's, or what the receiver asks for with `429` and
-/// `503`.
+/// Returns the wait after the given number of attempts: the scheduled wait, or the one that the
+/// receiver requested with a status 429 or 503.
 pub(crate) fn wait(attempts: u32, outcome: &DeliveryOutcome, now: Time) -> Duration {
     requested_wait(outcome, now)
         .unwrap_or_else(|| scheduled_wait(attempts))
@@ -23,7 +23,7 @@ fn scheduled_wait(attempts: u32) -> Duration {
     INITIAL_BACKOFF.saturating_mul(1 << doublings)
 }
 
-/// Seconds, or an HTTP date.
+/// Parses the `Retry-After` header of a 429 or 503, which is a number of seconds or an HTTP date.
 fn requested_wait(outcome: &DeliveryOutcome, now: Time) -> Option<Duration> {
     let DeliveryOutcome::Answered {
         status: 429 | 503,
@@ -53,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn the_schedule_starts_at_half_a_minute_and_doubles_up_to_an_hour() {
+    fn the_backoff_doubles_up_to_an_hour() {
         let failed = DeliveryOutcome::answered(500);
         let waits = (1..10).map(|attempts| wait(attempts, &failed, Time::default()).as_secs());
         let expected = [30, 60, 120, 240, 480, 960, 1920, 3600, 3600];
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn a_receiver_may_ask_for_another_wait_of_up_to_an_hour() {
+    fn the_receiver_can_request_a_wait_of_up_to_an_hour() {
         // 1994-11-06T08:49:00Z.
         let now = Time::from_micros(784_111_740_000_000);
         for (status, text, seconds) in [

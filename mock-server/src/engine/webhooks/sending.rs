@@ -1,5 +1,5 @@
-//! Delivering webhooks: what is announced is sent when its time comes, at most ten times by itself
-//! and as often again as somebody asks.
+//! Webhook delivery: announcements are sent with a limited number of automatic attempts, and again
+//! on request.
 
 use bytes::Bytes;
 use serde_json::{Value, json};
@@ -15,30 +15,29 @@ use crate::engine::url_placeholders::resolve_placeholders;
 use crate::engine::workspaces::Workspace;
 use crate::engine::{Hosts, State, destination};
 
-/// What `last_error` says of a URL that no longer passes.
+/// The value of `last_error` for a URL that is not allowed.
 const URL_NOT_PUBLIC: &str = "url_not_public";
 
 impl State {
-    /// Has the receiver told of it, from now on. Of a subject only the first announcement counts.
+    /// Queues an announcement for delivery. Only the first announcement of a subject is used.
     pub(crate) fn announce(&mut self, announcement: Announcement) {
         let workspace = self.workspaces.get(&announcement.workspace);
-        let fingerprint = workspace.map(Workspace::fingerprint);
-        let fingerprint = fingerprint.unwrap_or_default();
+        let fingerprint = workspace.map(Workspace::fingerprint).unwrap_or_default();
         if let Some(number) = self.webhook_queue.add(announcement, fingerprint, self.now) {
             self.timers
                 .set(self.now, TimerEvent::WebhookAttempt(number));
         }
     }
 
-    /// Sends what was announced of a subject once more, at once, and gives how its delivery
-    /// stands. None where nothing was announced.
+    /// Schedules an immediate redelivery for a subject and returns the delivery state; `None` if
+    /// nothing was announced.
     pub(crate) fn redeliver(&mut self, subject_id: &str) -> Option<Value> {
         let view = self.webhook_queue.view(subject_id)?;
         self.send_now(DeliveryTask::Redelivery(subject_id.to_owned()));
         Some(view)
     }
 
-    /// Sends a dummy, once.
+    /// Schedules a test delivery, which is not retried.
     pub(crate) fn send_test(&mut self, workspace: String, url: String, body: Value) {
         self.send_now(DeliveryTask::Test {
             workspace,
@@ -52,8 +51,8 @@ impl State {
         self.webhook_queue.mark_due(number);
     }
 
-    /// The attempts that are due and to a wanted URL, so many at most, signed now. They are under
-    /// way from here on.
+    /// Returns up to `limit` due attempts to URLs that match, signed at the current time. They are
+    /// in flight until [`record_outcome`](Self::record_outcome) is called.
     pub(crate) fn take_deliveries(
         &mut self,
         generation: u64,
@@ -67,7 +66,7 @@ impl State {
             .filter(|number| queue.url(*number).is_some_and(&mut matches))
             .take(limit)
             .collect();
-        let mut taken = Vec::new();
+        let mut deliveries = Vec::new();
         for number in numbers {
             let id = DeliveryId { generation, number };
             let Some(delivery) = self.delivery(id, hosts) else {
@@ -75,15 +74,15 @@ impl State {
             };
             self.webhook_queue.start_attempt(delivery.clone());
             if destination::webhook(&delivery.url).is_ok() {
-                taken.push(delivery);
+                deliveries.push(delivery);
             } else {
                 self.record_outcome(number, &DeliveryOutcome::failed(URL_NOT_PUBLIC));
             }
         }
-        taken
+        deliveries
     }
 
-    /// A task as it is sent now.
+    /// Builds the signed delivery of a task.
     fn delivery(&self, id: DeliveryId, hosts: &Hosts) -> Option<Delivery> {
         let task = self.webhook_queue.task(id.number)?;
         let (workspace, event, url, body) = match task {
@@ -124,7 +123,7 @@ impl State {
         })
     }
 
-    /// Takes in how an attempt that was under way went. What is not under way is not heard.
+    /// Records the outcome of an attempt. Outcomes of attempts that are not in flight are ignored.
     pub(crate) fn record_outcome(&mut self, number: u64, outcome: &DeliveryOutcome) {
         if !self.webhook_queue.is_in_flight(number) {
             return;
@@ -141,7 +140,7 @@ impl State {
             .record(DeliveryRecord::new(subject, delivery, outcome));
     }
 
-    /// Where an outcome leaves the delivery of a subject.
+    /// Updates the delivery state of a subject after an attempt, and schedules or cancels retries.
     fn update_delivery(
         &mut self,
         subject: &str,
@@ -166,7 +165,7 @@ impl State {
         let mut obsolete = None;
         let mut retry_at = None;
         if outcome.is_success() {
-            // Nobody needs to be told twice: a retry that is to come is called off.
+            // The receiver has the event, so a scheduled retry is canceled.
             (delivery_state.status, delivery_state.next_attempt_at) =
                 (DeliveryStatus::Delivered, None);
             obsolete = entry.next.take();
@@ -212,8 +211,8 @@ fn fingerprint_of(delivery: &Delivery) -> String {
     header.map_or_else(String::new, |(_, value)| value.clone())
 }
 
-/// The body as it is sent: a payload that is too large is left out, and it is said where to fetch
-/// it. The status stays what it is.
+/// Returns the body to send. A payload that is too large is replaced by an error with the URL of
+/// the result; the status is not changed.
 fn body_within_limit(announcement: &Announcement, hosts: &Hosts) -> String {
     let mut body = resolve_placeholders(announcement.body.clone(), hosts);
     let payload = body.get("payload").map(Value::to_string);
@@ -224,7 +223,7 @@ fn body_within_limit(announcement: &Announcement, hosts: &Hosts) -> String {
         let result_url = resolve_placeholders(json!(announcement.result_url), hosts);
         let error = json!({
             "code": ErrorCode::PayloadTooLarge,
-            "message": format!("The payload is over {MAX_WEBHOOK_RECEIPT_BYTES} bytes."),
+            "message": format!("The payload is larger than {MAX_WEBHOOK_RECEIPT_BYTES} bytes."),
             "result_url": result_url,
         });
         fields.insert("payload".to_owned(), Value::Null);

@@ -3,22 +3,22 @@
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
 
-/// How many hex digits of a secret's digest are its fingerprint.
+/// The number of hex digits in a fingerprint.
 const FINGERPRINT_DIGITS: usize = 16;
 
-/// Which secret it is, in a form that may be shown: the first digits of its SHA-256.
+/// Returns the fingerprint of a secret: the first hex digits of its SHA-256 digest.
 pub(crate) fn fingerprint(secret: &str) -> String {
     let mut digits = hex(&Sha256::digest(secret));
     digits.truncate(FINGERPRINT_DIGITS);
     digits
 }
 
-/// The value of `x-svc-webhook-signature`: one entry for each secret, in their order.
+/// Returns the value of `x-svc-webhook-signature`, with one entry for each secret.
 pub(crate) fn signature(secrets: &[&str], timestamp: &str, body: &[u8]) -> String {
     let entries: Vec<_> = secrets
         .iter()
         .filter_map(|secret| {
-            // A key of any length is one.
+            // HMAC accepts keys of any length, so this never fails.
             let mut mac = Hmac::<Sha256>::new_from_slice(secret.as_bytes()).ok()?;
             for part in [timestamp.as_bytes(), b".", body] {
                 mac.update(part);
@@ -29,6 +29,7 @@ pub(crate) fn signature(secrets: &[&str], timestamp: &str, body: &[u8]) -> Strin
     entries.join(",")
 }
 
+/// Encodes bytes as lowercase hex digits.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
@@ -37,9 +38,9 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
 mod tests {
     use super::*;
 
-    // Expected values are those of Python's hmac and hashlib.
+    // The expected values were computed with Python's hmac and hashlib.
     #[test]
-    fn a_signature_is_the_mac_of_the_timestamp_a_point_and_the_body() {
+    fn signatures_match_the_reference_implementation() {
         let body = br#"{"event":"webhook.test","status":"OK"}"#;
         let newest = "svc-v1=917aee13dd51b6707cb1290cc78046eb810b9612f369ed8058626331be151c59";
         let previous = "svc-v1=e2a856004fa705d47bf25bf64fcbed99f043918b192c15c13f40202f4c080b59";
@@ -54,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fingerprint_is_the_start_of_the_secrets_digest() {
+    fn a_fingerprint_is_the_start_of_the_digest() {
         assert_eq!(fingerprint("whsec_new"), "06626a5e2964da7c");
     }
 }

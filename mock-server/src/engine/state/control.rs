@@ -1,0 +1,156 @@
+//! Changes that the control API makes: adding keys, settling top-ups and ending jobs.
+
+use svc_sdk::contract::{ErrorCode, JobStatus, Plan, Scope, TopUpStatus};
+
+use super::State;
+use crate::engine::keys::ApiKey;
+use crate::engine::ledger::{EntryKind, Subject};
+use crate::engine::top_ups::TopUp;
+use crate::engine::workspaces::WorkspaceKind;
+use crate::engine::{AddedKey, ControlError, KeyKind, NewKey};
+
+fn invalid(message: impl Into<String>) -> ControlError {
+    ControlError::Invalid(message.into())
+}
+
+impl State {
+    /// Settles a pending top-up. Setting the status that it already has changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the top-up does not exist or has another terminal status, if `status`
+    /// is not terminal, or if the balance would overflow.
+    pub(crate) fn settle_top_up(
+        &mut self,
+        id: &str,
+        status: TopUpStatus,
+    ) -> Result<&TopUp, ControlError> {
+        let not_found = || ControlError::NotFound(format!("top-up {id:?} not found"));
+        let top_up = self.top_ups.get(id).ok_or_else(not_found)?;
+        if !status.is_terminal() {
+            return Err(invalid("status: must be paid, failed or expired"));
+        }
+        if top_up.status.is_terminal() && top_up.status != status {
+            return Err(ControlError::Conflict(format!(
+                "the top-up is already {}",
+                top_up.status
+            )));
+        }
+        if top_up.status != status {
+            if status == TopUpStatus::Paid {
+                let (workspace, amount) = (top_up.workspace.clone(), top_up.amount());
+                let entry = self.rng.id("ent");
+                let subject = Subject::TopUp(id.to_owned());
+                let booked = self.ledger.book(
+                    &workspace,
+                    entry,
+                    EntryKind::TopUp,
+                    amount,
+                    subject,
+                    self.now,
+                );
+                booked.map_err(|_| {
+                    ControlError::Conflict("the top-up would overflow the balance".to_owned())
+                })?;
+            }
+            self.top_ups.settle(id, status);
+        }
+        self.top_ups.get(id).ok_or_else(not_found)
+    }
+
+    /// Ends a job immediately. Setting the status that it already has changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the job does not exist or has another terminal status, if `status` is
+    /// not terminal, or if `code` is given for a status other than `failed`.
+    pub(crate) fn force_end_job(
+        &mut self,
+        id: &str,
+        status: JobStatus,
+        code: Option<ErrorCode>,
+    ) -> Result<(), ControlError> {
+        let not_found = || ControlError::NotFound(format!("job {id:?} not found"));
+        let number = self.jobs.number(id).ok_or_else(not_found)?;
+        let job = self.jobs.get(number).ok_or_else(not_found)?;
+        if !status.is_terminal() {
+            return Err(invalid("status: must be completed, failed or canceled"));
+        }
+        if code.is_some() && status != JobStatus::Failed {
+            return Err(invalid("code: only allowed with the status failed"));
+        }
+        if job.status.is_terminal() && job.status != status {
+            return Err(ControlError::Conflict(format!(
+                "the job is already {}",
+                job.status
+            )));
+        }
+        let error =
+            (status == JobStatus::Failed).then(|| code.unwrap_or(ErrorCode::GenerationFailed));
+        self.end_job(number, status, error, self.now);
+        Ok(())
+    }
+
+    /// Creates a key, and its workspace if that does not exist.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the workspace id, the plan or a scope is invalid, or if the workspace
+    /// exists on another plan.
+    pub(crate) fn add_key(&mut self, new: NewKey) -> Result<AddedKey, ControlError> {
+        let workspace = new.workspace.unwrap_or_else(|| "ws_demo".to_owned());
+        if workspace.is_empty()
+            || workspace.len() > 255
+            || !workspace.bytes().all(|b| b.is_ascii_graphic())
+        {
+            let text = "workspace: must be 1 to 255 printable ASCII characters without spaces";
+            return Err(invalid(text));
+        }
+        if let Some(Plan::Other(plan)) = &new.plan {
+            return Err(invalid(format!("plan: unknown plan {plan:?}")));
+        }
+        let scopes = match (new.kind, new.scopes) {
+            (KeyKind::Open, None) => Vec::new(),
+            (KeyKind::Open, Some(scopes)) if scopes.is_empty() => scopes,
+            (KeyKind::Open, Some(_)) => {
+                return Err(invalid("scopes: not allowed for keys of the open surface"));
+            }
+            (_, None) => Scope::KNOWN.to_vec(),
+            (_, Some(scopes)) => scopes,
+        };
+        if let Some(Scope::Other(scope)) =
+            scopes.iter().find(|scope| matches!(scope, Scope::Other(_)))
+        {
+            return Err(invalid(format!("scopes: unknown scope {scope:?}")));
+        }
+        match (self.workspaces.get(&workspace), new.plan) {
+            (None, plan) => {
+                let plan = plan.unwrap_or_else(|| self.plan.clone());
+                self.add_workspace(&workspace, WorkspaceKind::Personal, plan);
+            }
+            (Some(known), Some(plan)) if known.plan != plan => {
+                let text = format!("plan: {workspace} is on the plan {}", known.plan);
+                return Err(ControlError::Conflict(text));
+            }
+            (Some(_), _) => {}
+        }
+        let id = self.rng.id("key");
+        let key = ApiKey {
+            id: id.clone(),
+            name: "added".to_owned(),
+            kind: new.kind,
+            workspace: workspace.clone(),
+            scopes: scopes.clone(),
+            revoked: false,
+            last_used_at: None,
+        };
+        let token = self.rng.token(26);
+        let key = self.keys.add(&token, key);
+        Ok(AddedKey {
+            key,
+            id,
+            workspace,
+            scopes,
+        })
+    }
+}

@@ -1,0 +1,148 @@
+//! The complete state of the simulated service, and how it changes over time.
+
+mod checks;
+mod control;
+mod job_lifecycle;
+
+use serde::{Deserialize, Serialize};
+use svc_sdk::contract::Plan;
+use svc_sdk::types::Usd;
+
+use super::fault_rules::FaultRules;
+use super::idempotency::Idempotency;
+use super::jobs::Jobs;
+use super::journal::Journal;
+use super::keys::Keys;
+use super::ledger::Ledger;
+use super::queues::Queues;
+use super::rate_limit::RateLimits;
+use super::resources::Resources;
+use super::rng::Rng;
+use super::runs::Runs;
+use super::timers::{TimerEvent, Timers};
+use super::top_ups::TopUps;
+use super::webhooks::log::DeliveryLog;
+use super::webhooks::queue::WebhookQueue;
+use super::workspaces::{self, WorkspaceKind, Workspaces};
+use super::{Settings, Time};
+
+/// The state of the service, including the settings that a restored snapshot depends on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct State {
+    pub(crate) now: Time,
+    pub(crate) seed: u64,
+    /// The plan of a new workspace, unless its key names one.
+    pub(crate) plan: Plan,
+    /// The opening balance of a new workspace.
+    pub(crate) balance: Usd,
+    pub(crate) read_multiple: u32,
+    #[serde(rename = "chance")]
+    pub(crate) rng: Rng,
+    /// The generator for fault rules. It is separate so that faults do not change identifiers.
+    #[serde(rename = "dice")]
+    pub(crate) fault_rng: Rng,
+    pub(crate) workspaces: Workspaces,
+    pub(crate) keys: Keys,
+    pub(crate) limits: RateLimits,
+    pub(crate) idempotency: Idempotency,
+    pub(crate) ledger: Ledger,
+    pub(crate) jobs: Jobs,
+    pub(crate) resources: Resources,
+    pub(crate) runs: Runs,
+    pub(crate) queues: Queues,
+    pub(crate) timers: Timers,
+    pub(crate) top_ups: TopUps,
+    #[serde(rename = "faults")]
+    pub(crate) fault_rules: FaultRules,
+    pub(crate) journal: Journal,
+    #[serde(rename = "outbox")]
+    pub(crate) webhook_queue: WebhookQueue,
+    #[serde(rename = "deliveries")]
+    pub(crate) delivery_log: DeliveryLog,
+    /// The jobs and runs that have ended and whose webhooks are not queued yet, in order.
+    #[serde(skip)]
+    ended: Vec<Ended>,
+}
+
+/// A job or run that has ended, by its index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ended {
+    Job(usize),
+    Run(usize),
+}
+
+impl State {
+    /// Creates the state of a newly started service.
+    pub(crate) fn initial(settings: &Settings) -> Self {
+        let mut state = Self {
+            now: settings.epoch,
+            seed: settings.seed,
+            plan: settings.plan.clone(),
+            balance: settings.balance,
+            read_multiple: settings.read_multiple,
+            rng: Rng::new(settings.seed),
+            fault_rng: Rng::new(!settings.seed),
+            workspaces: Workspaces::default(),
+            keys: Keys::initial(),
+            limits: RateLimits::default(),
+            idempotency: Idempotency::default(),
+            ledger: Ledger::default(),
+            jobs: Jobs::default(),
+            resources: Resources::default(),
+            runs: Runs::default(),
+            queues: Queues::default(),
+            timers: Timers::default(),
+            top_ups: TopUps::default(),
+            fault_rules: FaultRules::default(),
+            journal: Journal::default(),
+            webhook_queue: WebhookQueue::default(),
+            delivery_log: DeliveryLog::default(),
+            ended: Vec::new(),
+        };
+        for (workspace, kind) in workspaces::INITIAL {
+            state.add_workspace(workspace, kind, settings.plan.clone());
+        }
+        state
+    }
+
+    fn add_workspace(&mut self, id: &str, kind: WorkspaceKind, plan: Plan) {
+        self.workspaces.add(id, kind, plan, self.seed, self.now);
+        self.ledger.open(id, self.balance);
+    }
+
+    /// Handles the first timer event that is due by `now`, at its own time, and returns it.
+    pub(crate) fn run_next_due(&mut self, now: Time) -> Option<(Time, TimerEvent)> {
+        let (at, event) = self.timers.pop(now)?;
+        self.handle_timer(at, event);
+        Some((at, event))
+    }
+
+    /// Sets the time after all events due by then have been handled. Time never goes back.
+    pub(crate) fn set_now(&mut self, now: Time) {
+        self.now = self.now.max(now);
+        self.idempotency.expire(self.now);
+    }
+
+    /// Records that a job or run has ended, so that its webhook gets queued.
+    pub(super) fn note_ended(&mut self, ended: Ended) {
+        self.ended.push(ended);
+    }
+
+    /// Removes and returns the jobs and runs that have ended since the last call, in order.
+    pub(crate) fn take_ended(&mut self) -> Vec<Ended> {
+        std::mem::take(&mut self.ended)
+    }
+
+    fn handle_timer(&mut self, at: Time, event: TimerEvent) {
+        self.now = self.now.max(at);
+        match event {
+            TimerEvent::JobStarts(number) => self.start_job(number, at),
+            TimerEvent::JobEnds(number) => self.finish_job(number, at),
+            TimerEvent::RunStarts(number) => self.start_run(number, at),
+            TimerEvent::RunWorks(number, tenths) => self.advance_run(number, tenths, at),
+            TimerEvent::RunEnds(number) => self.finish_run(number, at),
+            TimerEvent::WebhookAttempt(number) => self.webhook_queue.mark_due(number),
+        }
+    }
+}
