@@ -1,9 +1,10 @@
-//! The canonical generation paths for images, videos and music. `prompt` is required; the other
-//! fields are the routers' where they apply.
+//! Canonical generation paths for images, videos and music. `prompt` is required; the other fields
+//! are those of the routers that apply to the model.
 
 use super::api_error::ApiError;
+use super::communication::COMMON_FIELDS;
 use super::fields::Fields;
-use super::generation::{COMMON_FIELDS, integer_in_range, validate};
+use super::generation::{integer_in_range, validate};
 use super::request::Request;
 use super::response::ApiResult;
 use super::submit::{self, JobDraft, ResourceChange};
