@@ -5,9 +5,9 @@ use svc_sdk::contract::{JobStatus, Operation, RunStatus};
 
 use super::job_view::{artifacts, error_of};
 use super::json_object::set_field;
-use super::runs::receipt;
+use super::runs::{operations, receipt};
 use crate::engine::jobs::Job;
-use crate::engine::runs::{PlannedOutcome, Run, RunKind};
+use crate::engine::runs::{PlannedOutcome, Run};
 use crate::engine::url_placeholders::placeholder_hosts;
 use crate::engine::webhooks::queue::Announcement;
 use crate::engine::{Ended, Host, State};
@@ -98,12 +98,8 @@ fn run_announcement(run: &Run) -> Option<Announcement> {
         "payload": receipt,
         "error": error,
     });
-    let operation = match run.config.kind {
-        RunKind::Action => Operation::ActionRunsResult,
-        RunKind::Format => Operation::FormatRunsResult,
-        RunKind::Agent => Operation::AgentRunsResult,
-    };
-    let path = operation.expand(&[&run.id]).unwrap_or_default();
+    let [_, result, _] = operations(run.config.kind);
+    let path = result.expand(&[&run.id]).unwrap_or_default();
     Some(Announcement {
         workspace: run.config.workspace.clone(),
         subject_id: run.id.clone(),

@@ -75,8 +75,8 @@ pub(super) fn read_speech(
         "product_image",
         "scene",
     ];
-    let known = |name: &str| FIELDS.contains(&name) || COMMON_FIELDS.contains(&name);
-    fields.deny_unknown(known, "an avatar video")?;
+    let is_known = |name: &str| FIELDS.contains(&name) || COMMON_FIELDS.contains(&name);
+    fields.deny_unknown(is_known, "an avatar video")?;
     let handle = completed_avatar_handle(request, fields)?;
     let script = fields.non_blank_text("script")?;
     let inputs = fields.objects("video_inputs", 1..=MAX_VIDEO_INPUTS)?;
@@ -84,7 +84,7 @@ pub(super) fn read_speech(
         (Some(script), None) => script.to_owned(),
         (None, Some(inputs)) => {
             // The specification does not define the items, so the text may be in `script` or `text`.
-            let text_of = |input: &'_ Value| {
+            let text_of = |input: &Value| {
                 let text = input.get("script").or_else(|| input.get("text"))?;
                 Some(text.as_str()?.to_owned())
             };
@@ -116,8 +116,8 @@ pub(super) fn read_speech(
 pub(super) fn face_swap(request: &mut Request<'_>) -> ApiResult {
     submit::submit_versioned(request, |request, fields| {
         const FIELDS: [&str; 3] = ["avatar_handle", "video_url", "image_url"];
-        let known = |name: &str| FIELDS.contains(&name) || COMMON_FIELDS.contains(&name);
-        fields.deny_unknown(known, "avatar-face-swap")?;
+        let is_known = |name: &str| FIELDS.contains(&name) || COMMON_FIELDS.contains(&name);
+        fields.deny_unknown(is_known, "avatar-face-swap")?;
         completed_avatar_handle(request, fields)?;
         let video = fields.media_url("video_url", MediaKind::Video)?;
         let image = fields.media_url("image_url", MediaKind::Image)?;

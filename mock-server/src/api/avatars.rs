@@ -34,9 +34,9 @@ pub(super) fn generate(request: &mut Request<'_>) -> ApiResult {
 /// Reads the fields of a new avatar: an unused `avatar_handle`, and `input` with exactly one of
 /// `prompt`, `props` and `image_url` (or its alias `photo`).
 fn read(request: &Request<'_>, fields: Fields<'_>) -> Result<(JobDraft, ResourceChange), ApiError> {
-    let known =
+    let is_known =
         |name: &str| matches!(name, "avatar_handle" | "input") || COMMON_FIELDS.contains(&name);
-    fields.deny_unknown(known, "avatar-1.0")?;
+    fields.deny_unknown(is_known, "avatar-1.0")?;
     let handle = fields.required_text("avatar_handle")?;
     if !is_valid_handle(handle) {
         let problem = "must be 1 to 40 lowercase letters, digits, `-` or `_`";
@@ -165,10 +165,10 @@ fn list(request: &mut Request<'_>, is_listed: fn(&CatalogAvatar) -> bool) -> Api
     let own = state
         .resources
         .newest_first(workspace, Kind::Avatar, before);
-    let rest = catalog.into_iter().skip(skipped);
+    let from_catalog = catalog.into_iter().skip(skipped);
     let all = own
         .map(ListedAvatar::Own)
-        .chain(rest.map(ListedAvatar::Catalog));
+        .chain(from_catalog.map(ListedAvatar::Catalog));
     let (page, next) = pagination::page(all, limit);
     let items = page
         .iter()

@@ -45,9 +45,9 @@ pub(super) fn create(request: &mut Request<'_>) -> ApiResult {
 }
 
 fn read(fields: Fields<'_>) -> Result<(JobDraft, ResourceChange), ApiError> {
-    let known =
+    let is_known =
         |name: &str| matches!(name, "video_url" | "language") || COMMON_FIELDS.contains(&name);
-    fields.deny_unknown(known, "captions")?;
+    fields.deny_unknown(is_known, "captions")?;
     let video_url = fields.media_url("video_url", MediaKind::Video)?;
     let video_url = video_url.ok_or_else(|| fields.error("video_url", "is required"))?;
     let language = fields.text("language")?;

@@ -42,7 +42,7 @@ pub(super) fn catalog(_: &mut Request<'_>) -> ApiResult {
             "unit": "credit",
             "currency": "USD",
             "usd_per_credit": USD_PER_CREDIT,
-            "charged": "reserved on submit, captured on completion, refunded otherwise",
+            "charged": "reserved at the submit, captured on completion, refunded otherwise",
         },
     });
     Ok(ApiResponse::data(200, catalog))

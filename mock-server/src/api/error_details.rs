@@ -41,7 +41,7 @@ pub(super) fn details(code: &ErrorCode, context: &ErrorContext) -> Option<Value>
             details
         }
         ErrorCode::AgentReportedFailure => {
-            json!({"reason": "the agent reported a failure, as requested by a magic word"})
+            json!({"reason": "failure requested by a magic word"})
         }
         ErrorCode::IncompleteAssembly => {
             let token = context.id.split_once('_').map_or("", |(_, token)| token);

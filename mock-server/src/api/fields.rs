@@ -296,6 +296,7 @@ fn type_name(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "a boolean",
+        Value::Number(number) if number.is_f64() => "a decimal number",
         Value::Number(_) => "a number",
         Value::String(_) => "a string",
         Value::Array(_) => "an array",
@@ -332,10 +333,13 @@ mod tests {
         for value in [json!(3), json!(16), json!(-5), json!(u64::MAX)] {
             assert_eq!(message(value), "`n` must be from 4 to 15");
         }
-        assert_eq!(message(json!(5.0)), "`n` must be an integer, not a number");
+        assert_eq!(
+            message(json!(5.0)),
+            "`n` must be an integer, not a decimal number"
+        );
         assert_eq!(
             message(json!(1e300)),
-            "`n` must be an integer, not a number"
+            "`n` must be an integer, not a decimal number"
         );
         assert_eq!(message(json!("5")), "`n` must be an integer, not a string");
         assert_eq!(message(json!(null)), "`n` must be an integer, not null");
@@ -383,19 +387,15 @@ mod tests {
         );
         let urls = json!({"u": ["https://media.example/a.png", 7]});
         assert_eq!(
-            error_message(urls, |fields| fields.media_urls(
-                "u",
-                MediaKind::Image,
-                1..=10
-            )),
+            error_message(urls, |fields| fields
+                .media_urls("u", MediaKind::Image, 1..=10)
+                .map(drop)),
             "`u[1]` must be a string, not a number"
         );
         assert_eq!(
-            error_message(json!({"u": []}), |fields| fields.media_urls(
-                "u",
-                MediaKind::Image,
-                1..=10
-            )),
+            error_message(json!({"u": []}), |fields| fields
+                .media_urls("u", MediaKind::Image, 1..=10)
+                .map(drop)),
             "`u` must have 1 to 10 items"
         );
     }

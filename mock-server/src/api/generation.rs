@@ -86,10 +86,10 @@ pub(super) fn validate(
     has_model: bool,
     auto: bool,
 ) -> Result<Generation, ApiError> {
-    let known = |name: &str| {
+    let is_known = |name: &str| {
         model.takes(name) || COMMON_FIELDS.contains(&name) || (has_model && name == "model")
     };
-    fields.deny_unknown(known, model.id)?;
+    fields.deny_unknown(is_known, model.id)?;
     let profile = model.profile;
 
     let prompt = fields.non_blank_text("prompt")?;

@@ -29,9 +29,9 @@ pub(super) fn limit(request: &Request<'_>) -> Result<usize, ApiError> {
 /// the next page.
 pub(super) fn page<T: Copy>(items: impl Iterator<Item = T>, limit: usize) -> (Vec<T>, Option<T>) {
     let mut page: Vec<T> = items.take(limit.saturating_add(1)).collect();
-    let more = page.len() > limit;
+    let has_more = page.len() > limit;
     page.truncate(limit);
-    let last = page.last().copied().filter(|_| more);
+    let last = page.last().copied().filter(|_| has_more);
     (page, last)
 }
 

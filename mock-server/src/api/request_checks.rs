@@ -38,7 +38,7 @@ pub(super) fn check_caller(state: &mut State, call: &Call, route: &Route) -> Cal
     let caller = key.filter(|key| key.kind.is_for(call.host) || is_top_up_route(route));
     let unauthorized = match (presented, &caller) {
         (Credential::Several, _) => {
-            Some("multiple credentials: send either `Authorization: Bearer` or `x-api-key`")
+            Some("send only one credential: either `Authorization: Bearer` or `x-api-key`")
         }
         (_, Some(_)) => None,
         _ if route.is_public() => None,

@@ -133,9 +133,9 @@ fn accept(
     let wait = communication.wait;
     let job = new_job(request, draft, communication);
     let (id, timeline, price) = (job.id.clone(), job.timeline, job.price);
-    let accepted = request.state.accept_job(job).map_err(|short| {
+    let accepted = request.state.accept_job(job).map_err(|shortfall| {
         // Not reached, because the balance was checked above and has not changed since.
-        insufficient_funds(request.host, price.unwrap_or_default(), short.available)
+        insufficient_funds(request.host, price.unwrap_or_default(), shortfall.available)
     })?;
     record_resource(request, &id, change);
     let now = request.now();
@@ -186,7 +186,7 @@ fn submit_receipt(request: &Request<'_>, job: &Job) -> Value {
 fn check_funds(request: &Request<'_>, price: Option<Usd>) -> Result<(), ApiError> {
     let Some(price) = price else { return Ok(()) };
     let covered = request.state.ledger.covers(request.workspace(), price);
-    covered.map_err(|short| insufficient_funds(request.host, price, short.available))
+    covered.map_err(|shortfall| insufficient_funds(request.host, price, shortfall.available))
 }
 
 /// Returns the error for a balance that does not cover a price. The code depends on the surface,
@@ -208,7 +208,7 @@ fn check_concurrency(request: &Request<'_>) -> Result<(), ApiError> {
     if request.state.jobs.in_flight(workspace) < limit {
         return Ok(());
     }
-    let message = format!("the plan allows {limit} concurrent jobs");
+    let message = format!("concurrency limit reached: the plan allows {limit} concurrent jobs");
     Err(ApiError::new(ErrorCode::ConcurrencyLimitReached, message).detail("limit", json!(limit)))
 }
 
@@ -216,7 +216,7 @@ fn check_concurrency(request: &Request<'_>) -> Result<(), ApiError> {
 pub(super) fn requested_error(code: &ErrorCode) -> ApiError {
     let error = ApiError::new(
         code.clone(),
-        format!("{code}, as requested by a magic word"),
+        format!("error requested by a magic word: {code}"),
     );
     // The specification requires these details for these codes.
     let error = match code {

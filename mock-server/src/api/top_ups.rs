@@ -22,8 +22,8 @@ pub(super) fn create(request: &mut Request<'_>) -> ApiResult {
         Idempotency::New(slot) => slot,
     };
     let fields = Fields::of_body(body)?;
-    let known = |name: &str| matches!(name, "amount_usd_cents" | "success_url" | "cancel_url");
-    fields.deny_unknown(known, "a top-up")?;
+    let is_known = |name: &str| matches!(name, "amount_usd_cents" | "success_url" | "cancel_url");
+    fields.deny_unknown(is_known, "a top-up")?;
     let cents = amount(body)?;
     let success_url = return_url(fields, "success_url")?;
     let cancel_url = return_url(fields, "cancel_url")?;

@@ -16,12 +16,12 @@ impl Arguments {
     /// Returns the arguments if their names are known. The values are validated when they are read.
     pub(super) fn parse(tool: &Tool, arguments: Map<String, Value>) -> Result<Self, ApiError> {
         let schema = tool.input_schema();
-        let known = |name: &str| {
+        let is_known = |name: &str| {
             schema
                 .get("properties")
                 .is_some_and(|properties| properties.get(name).is_some())
         };
-        match arguments.keys().find(|name| !known(name)) {
+        match arguments.keys().find(|name| !is_known(name)) {
             Some(name) => {
                 let problem = format!("is not an argument of {}", tool.name);
                 Err(ApiError::field(name, problem))

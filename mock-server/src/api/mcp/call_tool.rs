@@ -13,6 +13,7 @@ use crate::api::api_error::ApiError;
 use crate::api::dispatch::dispatch;
 use crate::api::request::Request;
 use crate::api::request_checks;
+use crate::api::runs::operations;
 use crate::engine::runs::RunKind;
 
 /// An operation and the parts of its request.
@@ -108,13 +109,10 @@ fn operation_call(
         ToolAction::RunStatus | ToolAction::RunResult => {
             let id = arguments.take_id("run_id")?;
             let kind = run_kind(request, &id, arguments.take_text("kind")?)?;
-            let operation = match (kind, tool.action) {
-                (RunKind::Format, ToolAction::RunStatus) => Operation::FormatRunsStatus,
-                (RunKind::Format, _) => Operation::FormatRunsResult,
-                (RunKind::Agent, ToolAction::RunStatus) => Operation::AgentRunsStatus,
-                (RunKind::Agent, _) => Operation::AgentRunsResult,
-                (RunKind::Action, ToolAction::RunStatus) => Operation::ActionRunsStatus,
-                (RunKind::Action, _) => Operation::ActionRunsResult,
+            let [status, result, _] = operations(kind);
+            let operation = match tool.action {
+                ToolAction::RunStatus => status,
+                _ => result,
             };
             Ok(OperationCall::read(operation, vec![id]))
         }

@@ -24,7 +24,7 @@ pub(super) fn check(headers: &HeaderMap, hosts: &Hosts) -> Result<(), TransportE
         .iter()
         .all(|origin| is_allowed_origin(origin.as_bytes(), hosts))
     {
-        return rejected(403, "Origin is not allowed");
+        return rejected(403, "Origin must be local or that of the endpoint");
     }
     if !accepts(headers, "application", "json") || !accepts(headers, "text", "event-stream") {
         let message = "Accept must list both application/json and text/event-stream";

@@ -23,8 +23,8 @@ pub(in crate::api) fn webhook_url(fields: Fields<'_>) -> Result<Option<String>, 
         return check_mode(fields, mode, url);
     };
     let inner = Fields::within("communication.", inner);
-    let known = |name: &str| FIELDS.contains(&name) && name != "communication";
-    inner.deny_unknown(known, "the communication fields")?;
+    let is_known = |name: &str| FIELDS.contains(&name) && name != "communication";
+    inner.deny_unknown(is_known, "the communication fields")?;
     let (inner_mode, inner_url) = (self::mode(inner)?, self::url(inner)?);
     for name in inner.names() {
         // Equal values in both places are allowed.

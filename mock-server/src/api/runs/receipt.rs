@@ -76,7 +76,7 @@ pub(in crate::api) fn receipt(run: &Run, hosts: &Hosts, now: Time) -> Value {
 }
 
 /// Returns the status, result and cancel operations for runs of a kind.
-const fn operations(kind: RunKind) -> [Operation; 3] {
+pub(in crate::api) const fn operations(kind: RunKind) -> [Operation; 3] {
     match kind {
         RunKind::Action => [
             Operation::ActionRunsStatus,

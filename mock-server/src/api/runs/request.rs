@@ -134,7 +134,7 @@ pub(in crate::api) fn check_funds(
 ) -> Result<(), ApiError> {
     let required: Usd = configs.iter().map(RunConfig::max_cost).sum();
     let covered = request.state.ledger.covers(request.workspace(), required);
-    covered.map_err(|short| insufficient_funds(request.host, required, short.available))
+    covered.map_err(|shortfall| insufficient_funds(request.host, required, shortfall.available))
 }
 
 /// Returns the error that a magic word requests, or that of an unreachable attachment. This check
