@@ -67,7 +67,7 @@ fn unknown_field(name: &str, known: &[&str], owner: &str) -> Value {
 
 /// Returns the known name that is most similar to an unknown one.
 fn suggestion<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
-    // No known name is that long, and the distance to a long name takes long to compute.
+    // No known name is that long, and computing the distance to a long name is slow.
     if name.len() > MAX_NAME_CHARS {
         return None;
     }
