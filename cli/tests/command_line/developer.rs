@@ -275,6 +275,6 @@ fn a_timeline_is_on_the_developer_surface_only() {
 fn a_job_that_is_not_there_is_not_waited_for() {
     let env = TestEnv::new();
     let run = env.run(["job", "wait", "job_nowhere"]).assert_exit(4);
-    assert!(run.err.contains("There is no such job"), "{}", run.err);
+    assert!(run.err.contains("job not found"), "{}", run.err);
     assert!(!run.err.contains("may well go on"), "{}", run.err);
 }

@@ -1,4 +1,4 @@
-//! The account: who calls, what is left, what was spent.
+//! The caller's account: key and workspace, balance, and usage.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,8 @@ use crate::engine::ledger::Entry;
 use crate::engine::workspaces::{Workspace, WorkspaceKind, concurrent_jobs};
 use crate::engine::{KeyKind, Time};
 
-/// `GET /v1/me`: the key, whose it is, and its workspace. The key itself is never told.
+/// `GET /v1/me`: the key, its owner and its workspace. The response never contains the secret of the
+/// key.
 pub(super) fn me(request: &mut Request<'_>) -> ApiResult {
     let id = request.workspace();
     let workspaces = &request.state.workspaces;
@@ -34,7 +35,7 @@ pub(super) fn me(request: &mut Request<'_>) -> ApiResult {
     Ok(ApiResponse::data(200, me))
 }
 
-/// What is told of a key. It is being used right now.
+/// Returns the view of the key, which this request is using.
 fn key_view(key: &ApiKey, now: Time) -> Value {
     json!({
         "id": key.id,
@@ -45,15 +46,16 @@ fn key_view(key: &ApiKey, now: Time) -> Value {
     })
 }
 
-/// Whose a key is: a service account's, else the team's or the person's that the workspace is.
+/// Returns the owner of a key: a service account, or else the team or user that the workspace
+/// belongs to.
 fn owner(key: &ApiKey, workspace: &Workspace) -> Value {
-    let (kind, id) = match (key.kind, workspace.kind) {
+    let (kind, prefix) = match (key.kind, workspace.kind) {
         (KeyKind::ServiceAccount, _) => ("service_account", "sa"),
         (_, WorkspaceKind::Team) => ("team", "team"),
         (_, WorkspaceKind::Personal) => ("user", "usr"),
     };
     let name = &workspace.name;
-    json!({"type": kind, "id": format!("{id}_{name}"), "name": name})
+    json!({"type": kind, "id": format!("{prefix}_{name}"), "name": name})
 }
 
 /// `GET /v1/balance`.
@@ -70,7 +72,7 @@ pub(super) fn balance(request: &mut Request<'_>) -> ApiResult {
     Ok(ApiResponse::data(200, balance))
 }
 
-/// `GET /v1/usage`: the ledger, newest first; `limit` and `cursor` page through it.
+/// `GET /v1/usage`: the ledger, newest first. `limit` and `cursor` page through it.
 pub(super) fn usage(request: &mut Request<'_>) -> ApiResult {
     let limit = pagination::limit(request)?;
     let ledger = &request.state.ledger;
@@ -78,8 +80,8 @@ pub(super) fn usage(request: &mut Request<'_>) -> ApiResult {
         None => None,
         Some(cursor) => {
             let seq = cursor.parse().ok();
-            let ours = seq.filter(|seq| ledger.has(request.workspace(), *seq));
-            Some(ours.ok_or_else(pagination::invalid_cursor)?)
+            let seq = seq.filter(|seq| ledger.has(request.workspace(), *seq));
+            Some(seq.ok_or_else(pagination::invalid_cursor)?)
         }
     };
     let (entries, next) = pagination::page(ledger.newest_first(request.workspace(), before), limit);

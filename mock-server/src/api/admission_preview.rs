@@ -1,4 +1,4 @@
-//! The hidden admission preview: whether a submit would be let in now. It submits nothing.
+//! The hidden admission preview, which says whether a submit would be accepted now.
 
 use serde_json::json;
 use svc_sdk::contract::ErrorCode;
@@ -11,18 +11,18 @@ use super::submit::JobDraft;
 use super::versioned_models::{read_image, read_music, read_video};
 use crate::engine::workspaces::concurrent_jobs;
 
-/// What judges the fields of a submit.
+/// A function that validates the fields of a submit.
 type Reader = fn(Fields<'_>) -> Result<JobDraft, ApiError>;
 
-/// The models that it knows.
+/// The models with an admission preview.
 const MODEL_READERS: [(&str, Reader); 3] = [
     ("image-1.0", read_image),
     ("video-1.0", read_video),
     ("music-1.0", read_music),
 ];
 
-/// `POST /v1/generation/admission-preview`: `model`, and the submit's body as `input`, which is
-/// judged as the submit would be.
+/// `POST /v1/generation/admission-preview`: `model`, and the body of the submit as `input`, which is
+/// validated like the submit itself.
 pub(super) fn preview(request: &mut Request<'_>) -> ApiResult {
     let fields = Fields::of_body(request.body()?)?;
     fields.deny_unknown(
@@ -45,10 +45,10 @@ pub(super) fn preview(request: &mut Request<'_>) -> ApiResult {
     let price = price.unwrap_or_default();
     let state = &*request.state;
     let in_flight = state.jobs.in_flight(workspace);
-    let cap = concurrent_jobs(&state.workspaces.plan(workspace));
+    let limit = concurrent_jobs(&state.workspaces.plan(workspace));
     let reason = if state.ledger.covers(workspace, price).is_err() {
         Some(ErrorCode::InsufficientCredits)
-    } else if in_flight >= cap {
+    } else if in_flight >= limit {
         Some(ErrorCode::ConcurrencyLimitReached)
     } else {
         None
@@ -59,7 +59,7 @@ pub(super) fn preview(request: &mut Request<'_>) -> ApiResult {
         "model": model,
         "estimated_usd": price,
         "available_usd": state.ledger.available(workspace),
-        "generation_limits": {"concurrent_jobs": cap, "in_flight": in_flight},
+        "generation_limits": {"concurrent_jobs": limit, "in_flight": in_flight},
     });
     Ok(ApiResponse::data(200, preview))
 }

@@ -1,7 +1,7 @@
-//! Agent Completions: the agent on an instruction, with nothing saved.
+//! Agent Completions: runs of the agent from an instruction alone, without a saved Format.
 
 use super::fields::Fields;
-use super::request::Request;
+use super::request::{Idempotency, Request};
 use super::response::{ApiResponse, ApiResult};
 use super::runs::{self, COMMUNICATION_FIELDS, RunDefaults, RunRequest};
 use crate::engine::runs::{RunFilter, RunKind};
@@ -9,9 +9,9 @@ use crate::engine::runs::{RunFilter, RunKind};
 /// `POST /v1/agent/completions`.
 pub(super) fn create(request: &mut Request<'_>) -> ApiResult {
     let body = request.body()?;
-    let slot = match request.replay()? {
-        Ok(receipt) => return Ok(ApiResponse::data(200, receipt)),
-        Err(slot) => slot,
+    let slot = match request.check_idempotency()? {
+        Idempotency::Replay(receipt) => return Ok(ApiResponse::data(200, receipt)),
+        Idempotency::New(slot) => slot,
     };
     let fields = Fields::of_body(body)?;
     let known = [
@@ -22,13 +22,13 @@ pub(super) fn create(request: &mut Request<'_>) -> ApiResult {
     runs::deny_unknown(fields, &known, "an Agent Completion")?;
     fields.required_text("instruction")?;
     let run_request = RunRequest::parse(fields)?;
-    // There is no default, and nothing does not mean the most.
+    // The cap has no default. Unlike in Format runs, `null` does not stand for the maximum.
     let cap = match fields.value("generation_spend_cap_usd") {
         Some(value) if !value.is_null() => runs::spend_cap(fields)?,
         _ => None,
     };
     let cap = cap.ok_or_else(|| {
-        let problem = "is required: a number above 0 and at most 500";
+        let problem = "is required: a number greater than 0 and at most 500";
         fields.error("generation_spend_cap_usd", problem)
     })?;
     let defaults = RunDefaults {

@@ -1,18 +1,18 @@
-//! What the receivers of webhooks are told of the end of a job or run.
+//! Webhook bodies that announce the end of jobs and runs.
 
 use serde_json::{Map, Value, json};
 use svc_sdk::contract::{JobStatus, Operation, RunStatus};
 
 use super::job_view::{artifacts, error_of};
-use super::runs::receipt;
+use super::json_object::set_field;
+use super::runs::{operations, receipt};
 use crate::engine::jobs::Job;
-use crate::engine::runs::{PlannedOutcome, Run, RunKind};
+use crate::engine::runs::{PlannedOutcome, Run};
 use crate::engine::url_placeholders::placeholder_hosts;
 use crate::engine::webhooks::queue::Announcement;
 use crate::engine::{Ended, Host, State};
 
-/// Announces the jobs and runs that have ended since the last call to the receivers of their
-/// webhooks.
+/// Queues webhooks for the jobs and runs that have ended since the last call.
 pub(crate) fn announce_ended(state: &mut State) {
     for ended in state.take_ended() {
         let announcement = match ended {
@@ -25,8 +25,8 @@ pub(crate) fn announce_ended(state: &mut State) {
     }
 }
 
-/// What the receiver of a job's webhook is told of its end; nothing of a job that runs, or that
-/// has no webhook.
+/// Returns the webhook of a job that has ended, or `None` if the job is still running or has no
+/// webhook URL.
 fn job_announcement(job: &Job) -> Option<Announcement> {
     let url = job.webhook_url.clone()?;
     let event = match job.status {
@@ -36,7 +36,10 @@ fn job_announcement(job: &Job) -> Option<Announcement> {
         _ => return None,
     };
     let hosts = placeholder_hosts();
-    let artifacts: Vec<_> = artifacts(job, &hosts).into_iter().map(typed).collect();
+    let artifacts: Vec<_> = artifacts(job, &hosts)
+        .into_iter()
+        .map(webhook_artifact)
+        .collect();
     let mut body = json!({
         "event": event,
         "request_id": job.request_id,
@@ -44,9 +47,7 @@ fn job_announcement(job: &Job) -> Option<Announcement> {
         "status": if job.status == JobStatus::Completed { "OK" } else { "ERROR" },
         "payload": {"artifacts": artifacts},
     });
-    if let (Some(error), Some(fields)) = (error_of(job), body.as_object_mut()) {
-        fields.insert("error".to_owned(), error);
-    }
+    set_field(&mut body, "error", error_of(job));
     let path = Operation::JobsResult.expand(&[&job.id]);
     Some(Announcement {
         workspace: job.workspace.clone(),
@@ -58,8 +59,8 @@ fn job_announcement(job: &Job) -> Option<Announcement> {
     })
 }
 
-/// An artifact as a webhook has it: `media_type` is called `type` there.
-fn typed(artifact: Value) -> Value {
+/// Returns an artifact as webhooks carry it: `media_type` is named `type` there.
+fn webhook_artifact(artifact: Value) -> Value {
     let Value::Object(fields) = artifact else {
         return artifact;
     };
@@ -70,7 +71,8 @@ fn typed(artifact: Value) -> Value {
     Value::Object(renamed.collect::<Map<_, _>>())
 }
 
-/// What the receiver of a run's webhook is told of its end; nothing of a run that goes on, or that has no webhook.
+/// Returns the webhook of a run that has ended, or `None` if the run is still running or has no
+/// webhook URL.
 fn run_announcement(run: &Run) -> Option<Announcement> {
     let url = run.config.webhook_url.clone()?;
     let (status, outcome) = match run.status {
@@ -96,12 +98,8 @@ fn run_announcement(run: &Run) -> Option<Announcement> {
         "payload": receipt,
         "error": error,
     });
-    let operation = match run.config.kind {
-        RunKind::Action => Operation::ActionRunsResult,
-        RunKind::Format => Operation::FormatRunsResult,
-        RunKind::Agent => Operation::AgentRunsResult,
-    };
-    let path = operation.expand(&[&run.id]).unwrap_or_default();
+    let [_, result, _] = operations(run.config.kind);
+    let path = result.expand(&[&run.id]).unwrap_or_default();
     Some(Announcement {
         workspace: run.config.workspace.clone(),
         subject_id: run.id.clone(),

@@ -1,16 +1,18 @@
-//! Why a request is not answered with what it asks for: the `error` envelope of both surfaces.
+//! API errors: the `error` envelope of both surfaces.
 
+use std::fmt::Display;
 use std::time::Duration;
 
+use serde::Serialize;
 use serde_json::{Map, Value, json};
-use svc_sdk::contract::{ErrorCategory, ErrorCode, ErrorDefaults, NextAction};
+use svc_sdk::contract::{ErrorCategory, ErrorCode, ErrorDefaults, NextAction, RateLimitBucket};
 
 use crate::engine::Host;
 
-/// How many characters of a field's name are repeated.
+/// The maximum number of characters of a field name in a message.
 const MAX_NAME_CHARS: usize = 100;
 
-/// A refusal.
+/// An error response of the API.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ApiError(Box<Inner>);
 
@@ -26,7 +28,7 @@ struct Inner {
 }
 
 impl ApiError {
-    /// With the status of the catalogue; `400` for a code that it gives none.
+    /// Creates an error with the status of its code, or `400` if the code has none.
     pub(crate) fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         let status = code
             .defaults()
@@ -42,28 +44,53 @@ impl ApiError {
         }))
     }
 
-    /// A field that is not as it must be; `problem` goes on where its name ends.
+    /// Creates an error about a field. The message is the name of the field followed by `problem`.
     pub(crate) fn field(name: impl AsRef<str>, problem: impl AsRef<str>) -> Self {
-        // A name may be the caller's own, and as long as they like.
+        // The name of an unknown field comes from the caller and can have any length.
         let name: String = name.as_ref().chars().take(MAX_NAME_CHARS).collect();
         let problem = problem.as_ref();
         Self::new(ErrorCode::InvalidRequest, format!("`{name}` {problem}"))
             .detail("field", json!(name))
     }
 
-    /// With one more entry of `details`.
+    /// Creates the error for a job, run or preview that has not ended.
+    pub(super) fn not_terminal(
+        code: ErrorCode,
+        resource: &str,
+        status: impl Display + Serialize,
+        wait: Duration,
+    ) -> Self {
+        Self::new(code, format!("{resource} is {status}"))
+            .detail("status", json!(status))
+            .retry_after(wait)
+    }
+
+    /// Creates the error for a path that does not exist.
+    pub(super) fn unknown_path() -> Self {
+        Self::new(ErrorCode::NotFound, "no resource at this path")
+    }
+
+    /// Creates the error for an exhausted rate limit.
+    pub(super) fn rate_limited(bucket: RateLimitBucket, wait: Duration) -> Self {
+        let message = format!("{} rate limit exceeded", bucket.as_str());
+        Self::new(ErrorCode::RateLimited, message)
+            .detail("scope", json!(bucket.as_str()))
+            .retry_after(wait)
+    }
+
+    /// Adds an entry to `details`.
     pub(crate) fn detail(mut self, name: &str, value: Value) -> Self {
         self.0.details.insert(name.to_owned(), value);
         self
     }
 
-    /// With how long to wait before the same can succeed.
+    /// Sets how long to wait before the request can succeed.
     pub(crate) fn retry_after(mut self, wait: Duration) -> Self {
         self.0.retry_after = Some(wait);
         self
     }
 
-    /// With the methods that the path takes.
+    /// Sets the methods that the path supports.
     pub(crate) fn allow(mut self, methods: &'static str) -> Self {
         self.0.allow = Some(methods);
         self
@@ -73,12 +100,12 @@ impl ApiError {
         self.0.status
     }
 
-    /// The name of the field that it is about.
+    /// Returns the name of the field that the error is about.
     pub(crate) fn field_name(&self) -> Option<&str> {
         self.0.details.get("field")?.as_str()
     }
 
-    /// The headers that go with it.
+    /// Returns the headers of the response.
     pub(crate) fn headers(&self) -> Vec<(&'static str, String)> {
         let mut headers = Vec::new();
         if let (429 | 503, Some(wait)) = (self.0.status, self.0.retry_after) {
@@ -91,7 +118,7 @@ impl ApiError {
         headers
     }
 
-    /// The body on that host.
+    /// Returns the body of the response on a host.
     pub(crate) fn body(&self, host: Host, request_id: &str) -> Value {
         let Inner {
             code,
@@ -139,7 +166,8 @@ impl ApiError {
     }
 }
 
-/// Seconds as a JSON number: whole ones without a point, others to the millisecond.
+/// Returns a duration in seconds as a JSON number: an integer for whole seconds, otherwise a
+/// decimal.
 pub(crate) fn seconds(span: Duration) -> Value {
     if span.subsec_nanos() == 0 {
         json!(span.as_secs())
@@ -148,7 +176,7 @@ pub(crate) fn seconds(span: Duration) -> Value {
     }
 }
 
-/// Where on its way a request failed.
+/// Returns the stage of request processing in which errors of a category occur.
 fn stage(category: &ErrorCategory) -> &'static str {
     match category {
         ErrorCategory::Validation => "validation",
@@ -162,7 +190,7 @@ fn stage(category: &ErrorCategory) -> &'static str {
     }
 }
 
-/// What anybody may be told.
+/// Returns the reason that can be shown to end users.
 fn public_reason(category: &ErrorCategory) -> &'static str {
     match category {
         ErrorCategory::Validation => "invalid_input",
@@ -182,18 +210,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_open_envelope_has_code_message_and_request_id() {
-        let error = ApiError::new(ErrorCode::DatabaseBusy, "Busy.")
+    fn open_envelopes_have_code_message_and_request_id() {
+        let error = ApiError::new(ErrorCode::DatabaseBusy, "database is busy")
             .retry_after(Duration::from_millis(1500));
         assert_eq!(error.status(), 503);
         assert_eq!(error.headers(), [("retry-after", "2".to_owned())]);
-        let expected =
-            json!({"error": {"code": "database_busy", "message": "Busy.", "request_id": "req_1"}});
+        let expected = json!({"error": {"code": "database_busy", "message": "database is busy", "request_id": "req_1"}});
         assert_eq!(error.body(Host::Open, "req_1"), expected);
     }
 
     #[test]
-    fn the_developer_envelope_says_what_to_do() {
+    fn developer_envelopes_have_category_and_next_action() {
         let error = ApiError::field("duration", "must be from 4 to 15");
         let expected = json!({"error": {
             "code": "invalid_request", "message": "`duration` must be from 4 to 15", "request_id": "req_1",
@@ -206,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_code_without_a_status_of_its_own_is_a_400() {
+    fn codes_without_a_status_have_status_400() {
         assert_eq!(
             ApiError::new(ErrorCode::from("no_such_code"), "").status(),
             400
@@ -219,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn seconds_are_whole_where_they_can_be() {
+    fn whole_seconds_are_integers() {
         assert_eq!(seconds(Duration::from_secs(4)).to_string(), "4");
         assert_eq!(seconds(Duration::from_millis(999)).to_string(), "0.999");
         assert_eq!(seconds(Duration::ZERO).to_string(), "0");

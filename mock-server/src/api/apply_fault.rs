@@ -1,32 +1,31 @@
-//! What a fault does to an answer.
+//! The effects of injected faults on responses.
 
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, CONTENT_RANGE};
 use http::{Response, StatusCode};
-use serde_json::json;
 use svc_sdk::contract::{ErrorCode, RateLimitBucket};
 
 use super::api_error::ApiError;
 use super::response::{Headers, error_response, response};
 use crate::engine::{Fault, FaultKind, Host, Reply, Transmission};
 
-/// How long the fault `delay` takes where it does not say.
+/// The delay of the fault `delay` if it has no duration.
 const DELAY: Duration = Duration::from_secs(1);
 
-/// A body that no JSON parser takes.
+/// A body that is not valid JSON.
 const GARBAGE: &[u8] = b"{\"data\": \x00\xff <<garbage>>";
 
-/// What a gateway shows to people.
+/// The error page of a gateway.
 const BAD_GATEWAY: &str = "<!doctype html>\n<html lang=\"en\"><head><title>502 Bad Gateway</title></head>\
 <body><h1>502 Bad Gateway</h1><p>The upstream server did not answer.</p></body></html>\n";
 
-/// The answer where a fault keeps the request from being done.
-pub(crate) fn fault_response(
+/// Returns the response to send instead of handling the request, if the fault has one.
+pub(super) fn fault_response(
     fault: &Fault,
     host: Host,
-    budget: RateLimitBucket,
+    bucket: RateLimitBucket,
     request_id: &str,
     headers: &Headers,
 ) -> Option<Response<Bytes>> {
@@ -34,13 +33,11 @@ pub(crate) fn fault_response(
     match fault.kind {
         FaultKind::Status503 => {
             let error =
-                ApiError::new(ErrorCode::DatabaseBusy, "The database is busy.").retry_after(wait);
+                ApiError::new(ErrorCode::DatabaseBusy, "database is busy").retry_after(wait);
             Some(error_response(host, request_id, headers, &error))
         }
         FaultKind::Status429 => {
-            let message = format!("The budget of {}s is spent.", budget.as_str());
-            let error = ApiError::new(ErrorCode::RateLimited, message).retry_after(wait);
-            let error = error.detail("scope", json!(budget.as_str()));
+            let error = ApiError::rate_limited(bucket, wait);
             let mut headers = headers.clone();
             for (name, value) in &mut headers {
                 match *name {
@@ -63,8 +60,8 @@ pub(crate) fn fault_response(
     }
 }
 
-/// What becomes of the answer on its way out.
-pub(crate) fn apply_fault(reply: &mut Reply, fault: Option<FaultKind>) {
+/// Applies the fault to a finished reply.
+pub(super) fn apply_fault(reply: &mut Reply, fault: Option<FaultKind>) {
     match fault {
         Some(FaultKind::DropBefore | FaultKind::DropAfter) => {
             reply.transmission = Transmission::Close;
@@ -73,8 +70,8 @@ pub(crate) fn apply_fault(reply: &mut Reply, fault: Option<FaultKind>) {
         Some(FaultKind::Garbage) => {
             *reply.response.status_mut() = StatusCode::OK;
             *reply.response.body_mut() = Bytes::from_static(GARBAGE);
-            // A file's length and range are those of the file: with another body behind them, the
-            // connection could not even finish the answer.
+            // The length and range of a file do not match the replaced body, and the connection
+            // would fail to send it.
             let headers = reply.response.headers_mut();
             headers.remove(CONTENT_LENGTH);
             headers.remove(CONTENT_RANGE);
@@ -83,8 +80,8 @@ pub(crate) fn apply_fault(reply: &mut Reply, fault: Option<FaultKind>) {
     }
 }
 
-/// How long the answer is held back in real time.
-pub(crate) fn delay(fault: &Fault) -> Duration {
+/// Returns how long the reply is delayed, in real time.
+pub(super) fn delay(fault: &Fault) -> Duration {
     match (fault.delay_ms, fault.kind) {
         (Some(millis), _) => Duration::from_millis(millis),
         (None, FaultKind::Delay) => DELAY,
@@ -92,7 +89,7 @@ pub(crate) fn delay(fault: &Fault) -> Duration {
     }
 }
 
-/// The status that the caller sees, if any.
-pub(crate) fn status_of(reply: &Reply) -> Option<u16> {
+/// Returns the status that the caller receives, or `None` if the connection is closed.
+pub(super) fn status_of(reply: &Reply) -> Option<u16> {
     (reply.transmission != Transmission::Close).then(|| reply.response.status().as_u16())
 }

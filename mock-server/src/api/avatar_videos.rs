@@ -1,11 +1,12 @@
-//! Avatars that do something: talking videos, and the swap of a face.
+//! Talking avatar videos and face swaps.
 
 use serde_json::Value;
 
 use super::api_error::ApiError;
-use super::avatars::finished_avatar_handle;
-use super::fields::{Fields, MediaKind};
-use super::generation::COMMON_FIELDS;
+use super::avatars::completed_avatar_handle;
+use super::communication::COMMON_FIELDS;
+use super::fields::Fields;
+use super::media_kind::MediaKind;
 use super::request::Request;
 use super::response::ApiResult;
 use super::submit::{self, JobDraft, ResourceChange};
@@ -16,25 +17,25 @@ use crate::engine::speech::{Quality, Speech};
 use crate::engine::versioned_models::price;
 use crate::media::{Spec, dimensions};
 
-/// Scenes of a video at most.
+/// The maximum number of scenes in a video.
 const MAX_VIDEO_INPUTS: usize = 50;
-/// Seconds of a video with a swapped face.
+/// The length in seconds of a video with a swapped face.
 const FACE_SWAP_SECONDS: u64 = 5;
 
 /// `POST /v1/avatar-1.0/talking-video`.
 pub(super) fn talking_video(request: &mut Request<'_>) -> ApiResult {
     submit::submit_versioned(request, |request, fields| {
         let (speech, directives) = read_speech(request, fields)?;
-        let preview_id = None;
         let draft = video_draft(&speech, directives);
-        Ok((
-            draft,
-            ResourceChange::Create(ResourceDetails::AvatarVideo { speech, preview_id }),
-        ))
+        let details = ResourceDetails::AvatarVideo {
+            speech,
+            preview_id: None,
+        };
+        Ok((draft, ResourceChange::Create(details)))
     })
 }
 
-/// The video in which that is said.
+/// Returns the draft of a video with this speech.
 pub(super) fn video_draft(speech: &Speech, directives: Directives) -> JobDraft {
     let seconds = speech.seconds();
     let quality = speech.quality;
@@ -48,7 +49,7 @@ pub(super) fn video_draft(speech: &Speech, directives: Directives) -> JobDraft {
     }
 }
 
-/// A video in portrait, with sound.
+/// Returns the specification of a portrait video with sound.
 pub(super) fn portrait_video(resolution: &str, seconds: u64) -> Spec {
     let (width, height) = dimensions(resolution, "9:16");
     Spec::Video {
@@ -60,8 +61,8 @@ pub(super) fn portrait_video(resolution: &str, seconds: u64) -> Spec {
     }
 }
 
-/// `avatar_handle` and exactly one of `script` and `video_inputs`; `quality`, and what else is to
-/// be seen.
+/// Reads the fields of a talking video: `avatar_handle`, exactly one of `script` and
+/// `video_inputs`, and the optional `quality`, `product_image` and `scene`.
 pub(super) fn read_speech(
     request: &Request<'_>,
     fields: Fields<'_>,
@@ -74,27 +75,27 @@ pub(super) fn read_speech(
         "product_image",
         "scene",
     ];
-    let known = |name: &str| FIELDS.contains(&name) || COMMON_FIELDS.contains(&name);
-    fields.deny_unknown(known, "an avatar video")?;
-    let handle = finished_avatar_handle(request, fields)?;
+    let is_known = |name: &str| FIELDS.contains(&name) || COMMON_FIELDS.contains(&name);
+    fields.deny_unknown(is_known, "an avatar video")?;
+    let handle = completed_avatar_handle(request, fields)?;
     let script = fields.non_blank_text("script")?;
     let inputs = fields.objects("video_inputs", 1..=MAX_VIDEO_INPUTS)?;
     let text = match (script, inputs) {
         (Some(script), None) => script.to_owned(),
         (None, Some(inputs)) => {
-            // Their shape is not specified: what is said is in `script` or `text`.
-            let spoken_text = |input: &Value| {
-                let spoken_text = input.get("script").or_else(|| input.get("text"))?;
-                Some(spoken_text.as_str()?.to_owned())
+            // The specification does not define the items, so the text may be in `script` or `text`.
+            let text_of = |input: &Value| {
+                let text = input.get("script").or_else(|| input.get("text"))?;
+                Some(text.as_str()?.to_owned())
             };
             inputs
                 .iter()
-                .filter_map(spoken_text)
+                .filter_map(text_of)
                 .collect::<Vec<_>>()
                 .join(" ")
         }
         (Some(_), Some(_)) => {
-            return Err(fields.error("video_inputs", "and `script` exclude each other"));
+            return Err(fields.error("video_inputs", "cannot be combined with `script`"));
         }
         (None, None) => return Err(fields.error("script", "or `video_inputs` is required")),
     };
@@ -110,14 +111,14 @@ pub(super) fn read_speech(
     Ok((speech, directives))
 }
 
-/// The alias `avatar-face-swap/v1.0`, which has no canonical path: `avatar_handle`, and the
-/// `video_url` or `image_url` in which its face is put.
+/// The alias `avatar-face-swap/v1.0`, which has no canonical path. Puts the face of
+/// `avatar_handle` into the video at `video_url` or the image at `image_url`.
 pub(super) fn face_swap(request: &mut Request<'_>) -> ApiResult {
     submit::submit_versioned(request, |request, fields| {
-        let own = ["avatar_handle", "video_url", "image_url"];
-        let known = |name: &str| own.contains(&name) || COMMON_FIELDS.contains(&name);
-        fields.deny_unknown(known, "avatar-face-swap")?;
-        finished_avatar_handle(request, fields)?;
+        const FIELDS: [&str; 3] = ["avatar_handle", "video_url", "image_url"];
+        let is_known = |name: &str| FIELDS.contains(&name) || COMMON_FIELDS.contains(&name);
+        fields.deny_unknown(is_known, "avatar-face-swap")?;
+        completed_avatar_handle(request, fields)?;
         let video = fields.media_url("video_url", MediaKind::Video)?;
         let image = fields.media_url("image_url", MediaKind::Image)?;
         let (width, height) = dimensions("720p", "16:9");
@@ -135,7 +136,7 @@ pub(super) fn face_swap(request: &mut Request<'_>) -> ApiResult {
                 seed: 0,
             },
             (Some(_), Some(_)) => {
-                return Err(fields.error("image_url", "and `video_url` exclude each other"));
+                return Err(fields.error("image_url", "cannot be combined with `video_url`"));
             }
             (None, None) => return Err(fields.error("video_url", "or `image_url` is required")),
         };

@@ -1,14 +1,16 @@
-//! Avatars: made, listed, read, and found in the catalog.
+//! Avatars: generate, list, get, and search the catalog.
 //!
-//! A key sees the avatars of its workspace and the first-party ones; `avatar-1.0` made the former
-//! and two of the latter. A new one is listed once it is made, and can be read before.
+//! A key can read the avatars of its workspace and the first-party ones. `avatar-1.0` generated
+//! those of the workspace and two first-party ones. An avatar is listed once its job has completed;
+//! until then, it can only be read by its ID.
 
 use serde_json::{Value, json};
 use svc_sdk::contract::JobStatus;
 
 use super::api_error::ApiError;
-use super::fields::{Fields, MediaKind};
-use super::generation::COMMON_FIELDS;
+use super::communication::COMMON_FIELDS;
+use super::fields::Fields;
+use super::media_kind::MediaKind;
 use super::request::Request;
 use super::response::{ApiResponse, ApiResult};
 use super::submit::{self, JobDraft, ResourceChange};
@@ -21,7 +23,7 @@ use crate::engine::resources::{Kind, Resource, ResourceDetails};
 use crate::engine::versioned_models::price;
 use crate::media::Spec;
 
-/// The most characters of a handle.
+/// The maximum length of a handle.
 const MAX_HANDLE_CHARS: usize = 40;
 
 /// `POST /v1/avatar-1.0/generate`.
@@ -29,19 +31,19 @@ pub(super) fn generate(request: &mut Request<'_>) -> ApiResult {
     submit::submit_versioned(request, read)
 }
 
-/// `avatar_handle`, a new one, and `input`: exactly one of `prompt`, `props` and `image_url` (or
-/// `photo`, the same).
+/// Reads the fields of a new avatar: an unused `avatar_handle`, and `input` with exactly one of
+/// `prompt`, `props` and `image_url` (or its alias `photo`).
 fn read(request: &Request<'_>, fields: Fields<'_>) -> Result<(JobDraft, ResourceChange), ApiError> {
-    let known =
+    let is_known =
         |name: &str| matches!(name, "avatar_handle" | "input") || COMMON_FIELDS.contains(&name);
-    fields.deny_unknown(known, "avatar-1.0")?;
+    fields.deny_unknown(is_known, "avatar-1.0")?;
     let handle = fields.required_text("avatar_handle")?;
     if !is_valid_handle(handle) {
-        let problem = "must be 1 to 40 lower-case letters, digits, `-` and `_`";
+        let problem = "must be 1 to 40 lowercase letters, digits, `-` or `_`";
         return Err(fields.error("avatar_handle", problem));
     }
     if avatars::by_handle(handle).is_some() || own_avatar(request, handle).is_some() {
-        return Err(fields.error("avatar_handle", "is taken"));
+        return Err(fields.error("avatar_handle", "is already in use"));
     }
     let input = fields
         .object("input")?
@@ -50,7 +52,7 @@ fn read(request: &Request<'_>, fields: Fields<'_>) -> Result<(JobDraft, Resource
     let input_fields = Fields::within("input.", input);
     input_fields.deny_unknown(|name| inputs.contains(&name), "an avatar's input")?;
     if input.len() != 1 {
-        let problem = "must have exactly one of prompt, props and image_url";
+        let problem = "must have exactly one of `prompt`, `props` and `image_url`";
         return Err(fields.error("input", problem));
     }
     input_fields.non_blank_text("prompt")?;
@@ -74,11 +76,11 @@ fn read(request: &Request<'_>, fields: Fields<'_>) -> Result<(JobDraft, Resource
         },
         files: 1,
     };
-    let about = ResourceDetails::Avatar {
+    let details = ResourceDetails::Avatar {
         handle: handle.to_owned(),
         is_ready: false,
     };
-    Ok((draft, ResourceChange::Create(about)))
+    Ok((draft, ResourceChange::Create(details)))
 }
 
 fn is_valid_handle(text: &str) -> bool {
@@ -88,46 +90,46 @@ fn is_valid_handle(text: &str) -> bool {
     (1..=MAX_HANDLE_CHARS).contains(&text.len()) && text.bytes().all(is_handle_byte)
 }
 
-/// The workspace's avatar of that handle: made, or in the making. The handle of one that failed or
-/// was canceled is free again.
+/// Returns the workspace's avatar with this handle, completed or still in progress. The handle of
+/// an avatar whose job failed or was canceled can be used again.
 fn own_avatar<'r>(request: &'r Request<'_>, handle: &str) -> Option<&'r Resource> {
     let state = &*request.state;
     let avatar = state.resources.by_handle(request.workspace(), handle)?;
     let job = state.jobs.by_id(&avatar.job_id)?;
-    let gone = matches!(job.status, JobStatus::Failed | JobStatus::Canceled);
-    (!gone).then_some(avatar)
+    let is_released = matches!(job.status, JobStatus::Failed | JobStatus::Canceled);
+    (!is_released).then_some(avatar)
 }
 
-/// The field `avatar_handle` of a request that makes an avatar do something: it has to be there
-/// and be made.
-pub(super) fn finished_avatar_handle<'b>(
+/// Reads the required field `avatar_handle`, which must name a completed avatar.
+pub(super) fn completed_avatar_handle<'b>(
     request: &Request<'_>,
     fields: Fields<'b>,
 ) -> Result<&'b str, ApiError> {
     let handle = fields.required_text("avatar_handle")?;
-    let made = |avatar: &Resource| {
+    let is_completed = |avatar: &Resource| {
         matches!(
             avatar.details,
             ResourceDetails::Avatar { is_ready: true, .. }
         )
     };
-    if avatars::by_handle(handle).is_some() || own_avatar(request, handle).is_some_and(made) {
+    if avatars::by_handle(handle).is_some() || own_avatar(request, handle).is_some_and(is_completed)
+    {
         return Ok(handle);
     }
-    Err(fields.error("avatar_handle", "is not the handle of a finished avatar"))
+    Err(fields.error("avatar_handle", "is not the handle of a completed avatar"))
 }
 
-/// `GET /v1/avatar-1.0/avatars`: those that `avatar-1.0` made.
+/// `GET /v1/avatar-1.0/avatars`: the avatars that `avatar-1.0` generated.
 pub(super) fn list_canonical(request: &mut Request<'_>) -> ApiResult {
     list(request, |avatar| avatar.canonical)
 }
 
-/// `GET /v1/avatars`: all that the key can see.
+/// `GET /v1/avatars`: all avatars that the key can read.
 pub(super) fn list_all(request: &mut Request<'_>) -> ApiResult {
     list(request, |_| true)
 }
 
-/// An avatar of a list: the workspace's own come first, newest first.
+/// An avatar in a list. The workspace's own come first, newest first.
 #[derive(Clone, Copy)]
 enum ListedAvatar<'s> {
     Own(&'s Resource),
@@ -143,31 +145,30 @@ impl ListedAvatar<'_> {
     }
 }
 
-fn list(request: &mut Request<'_>, listed: fn(&CatalogAvatar) -> bool) -> ApiResult {
+fn list(request: &mut Request<'_>, is_listed: fn(&CatalogAvatar) -> bool) -> ApiResult {
     let limit = pagination::limit(request)?;
     let cursor = request.parameter("cursor")?;
     let (state, workspace) = (&*request.state, request.workspace());
-    let known = &state.resources;
-    let catalog_data: Vec<_> = AVATARS.iter().filter(|avatar| listed(avatar)).collect();
-    // Where the page starts: at which of the own ones, and after how many of the stock.
-    let (before, passed) = match cursor {
+    let catalog: Vec<_> = AVATARS.iter().filter(|avatar| is_listed(avatar)).collect();
+    // The page starts before this number of the workspace's avatars, and after this many of the
+    // catalog.
+    let (before, skipped) = match cursor {
         None => (None, 0),
-        Some(id) => match catalog_data.iter().position(|avatar| avatar.id == id) {
-            Some(place) => (Some(0), place + 1),
-            None => {
-                let ours = known.by_id(&id).filter(|avatar| {
-                    avatar.workspace == workspace && avatar.details.kind() == Kind::Avatar
-                });
-                let number = ours.and_then(|avatar| known.number(&avatar.id));
-                (Some(number.ok_or_else(pagination::invalid_cursor)?), 0)
-            }
+        Some(id) => match catalog.iter().position(|avatar| avatar.id == id) {
+            Some(index) => (Some(0), index + 1),
+            None => (
+                Some(resources::cursor_number(request, Kind::Avatar, &id)?),
+                0,
+            ),
         },
     };
-    let own = known.newest_first(workspace, Kind::Avatar, before);
-    let rest = catalog_data.into_iter().skip(passed);
+    let own = state
+        .resources
+        .newest_first(workspace, Kind::Avatar, before);
+    let from_catalog = catalog.into_iter().skip(skipped);
     let all = own
         .map(ListedAvatar::Own)
-        .chain(rest.map(ListedAvatar::Catalog));
+        .chain(from_catalog.map(ListedAvatar::Catalog));
     let (page, next) = pagination::page(all, limit);
     let items = page
         .iter()
@@ -192,21 +193,21 @@ pub(super) fn get_any(request: &mut Request<'_>) -> ApiResult {
     get(request, |_| true)
 }
 
-fn get(request: &mut Request<'_>, seen: fn(&CatalogAvatar) -> bool) -> ApiResult {
-    match avatars::by_id(request.id()).filter(|avatar| seen(avatar)) {
+fn get(request: &mut Request<'_>, is_visible: fn(&CatalogAvatar) -> bool) -> ApiResult {
+    match avatars::by_id(request.id()).filter(|avatar| is_visible(avatar)) {
         Some(avatar) => Ok(ApiResponse::data(200, catalog_view(avatar, request.hosts))),
         None => resources::get(request, Kind::Avatar),
     }
 }
 
-/// `POST /v1/avatar-catalog/search`: first-party avatars by name and by what they are like.
+/// `POST /v1/avatar-catalog/search`: first-party avatars by name, handle and tags.
 pub(super) fn search_catalog(request: &mut Request<'_>) -> ApiResult {
     let query = search::read_query(request)?;
-    let found = AVATARS.iter().filter(|avatar| {
+    let matches = AVATARS.iter().filter(|avatar| {
         let texts = [avatar.name, avatar.handle].into_iter();
         query.matches_all_words(texts.chain(avatar.tags.iter().copied()))
     });
-    let views = found.map(|avatar| catalog_view(avatar, request.hosts));
+    let views = matches.map(|avatar| catalog_view(avatar, request.hosts));
     Ok(ApiResponse::list(views.take(query.limit).collect()))
 }
 
@@ -228,7 +229,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_handle_is_short_and_plain() {
+    fn handles_are_limited_in_length_and_characters() {
         for good in ["a", "news-anchor_2", &"x".repeat(40)] {
             assert!(is_valid_handle(good), "{good}");
         }

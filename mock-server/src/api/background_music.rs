@@ -1,4 +1,4 @@
-//! Background music: the catalog, its categories, and a pick. Nothing of it needs a key.
+//! Background music: list the catalog and its categories, and pick a track. No key is required.
 
 use serde_json::{Value, json};
 use svc_sdk::contract::ErrorCode;
@@ -19,30 +19,29 @@ pub(super) fn list(request: &mut Request<'_>) -> ApiResult {
 /// `GET /v1/bgm/categories`.
 pub(super) fn categories(_: &mut Request<'_>) -> ApiResult {
     let categories = CATEGORIES.iter().map(|(id, name)| {
-        let of_it = TRACKS.iter().filter(|track| track.category == *id);
-        json!({"id": id, "name": name, "track_count": of_it.count()})
+        let tracks = TRACKS.iter().filter(|track| track.category == *id);
+        json!({"id": id, "name": name, "track_count": tracks.count()})
     });
     Ok(ApiResponse::list(categories.collect()))
 }
 
-/// `POST /v1/bgm/pick`: one of the tracks of that `category` and `mood`, by chance; `404` where
-/// none is like that.
+/// `POST /v1/bgm/pick`: a random track of this `category` and `mood`. Responds with `404` if there
+/// is none.
 pub(super) fn pick(request: &mut Request<'_>) -> ApiResult {
-    let empty_body = json!({});
-    let fields = Fields::of_body(request.body.as_ref().unwrap_or(&empty_body))?;
+    let fields = Fields::of_optional_body(request.body.as_ref())?;
     fields.deny_unknown(|name| matches!(name, "category" | "mood"), "a pick")?;
     let category = fields.text("category")?;
     let mood = fields.text("mood")?;
-    let fitting: Vec<&Track> = TRACKS
+    let matching: Vec<&Track> = TRACKS
         .iter()
-        .filter(|track| category.is_none_or(|wanted| wanted == track.category))
-        .filter(|track| mood.is_none_or(|wanted| wanted == track.mood))
+        .filter(|track| category.is_none_or(|category| category == track.category))
+        .filter(|track| mood.is_none_or(|mood| mood == track.mood))
         .collect();
-    let place = request.state.rng.below(fitting.len());
-    match fitting.get(place) {
+    let index = request.state.rng.below(matching.len());
+    match matching.get(index) {
         Some(track) => Ok(ApiResponse::data(200, view(track, request.hosts))),
         None => {
-            let message = "There is no music of that category and mood.";
+            let message = "no track with this category and mood";
             Err(ApiError::new(ErrorCode::NotFound, message))
         }
     }

@@ -1,11 +1,12 @@
-//! The captions of a video, as WebVTT.
+//! Captions of videos, in the WebVTT format.
 //!
-//! Nothing is fetched, so what they say is made up; it is in the language that was asked for where
-//! the mock knows it, and else in English.
+//! The mock does not fetch the video: the captions are fixed texts in the requested language, or in
+//! English for other languages.
 
 use super::api_error::ApiError;
-use super::fields::{Fields, MediaKind};
-use super::generation::COMMON_FIELDS;
+use super::communication::COMMON_FIELDS;
+use super::fields::Fields;
+use super::media_kind::MediaKind;
 use super::request::Request;
 use super::response::ApiResult;
 use super::submit::{self, JobDraft, ResourceChange};
@@ -15,10 +16,10 @@ use crate::engine::resources::ResourceDetails;
 use crate::engine::versioned_models::price;
 use crate::media::Spec;
 
-/// Milliseconds that the captions cover.
+/// The length of the captions in milliseconds.
 const DURATION_MS: u64 = 12_000;
 
-/// What is said, by language; the first where a language is not known.
+/// The texts by language. The first one is for all other languages.
 const CAPTION_TEXTS: [(&str, &str); 4] = [
     (
         "en",
@@ -44,9 +45,9 @@ pub(super) fn create(request: &mut Request<'_>) -> ApiResult {
 }
 
 fn read(fields: Fields<'_>) -> Result<(JobDraft, ResourceChange), ApiError> {
-    let known =
+    let is_known =
         |name: &str| matches!(name, "video_url" | "language") || COMMON_FIELDS.contains(&name);
-    fields.deny_unknown(known, "captions")?;
+    fields.deny_unknown(is_known, "captions")?;
     let video_url = fields.media_url("video_url", MediaKind::Video)?;
     let video_url = video_url.ok_or_else(|| fields.error("video_url", "is required"))?;
     let language = fields.text("language")?;
@@ -64,23 +65,22 @@ fn read(fields: Fields<'_>) -> Result<(JobDraft, ResourceChange), ApiError> {
         },
         files: 1,
     };
-    let about = ResourceDetails::Captions {
+    let details = ResourceDetails::Captions {
         video_url: video_url.to_owned(),
         language: language.map(str::to_owned),
     };
-    Ok((draft, ResourceChange::Create(about)))
+    Ok((draft, ResourceChange::Create(details)))
 }
 
-/// What is said in the language of that tag.
+/// Returns the text in the language of this tag.
 fn caption_text(tag: &str) -> &'static str {
     let language = tag.split('-').next().unwrap_or_default().to_lowercase();
     let known = CAPTION_TEXTS.iter().find(|(known, _)| *known == language);
-    known
-        .or(CAPTION_TEXTS.first())
-        .map_or("", |(_, caption_text)| caption_text)
+    known.or(CAPTION_TEXTS.first()).map_or("", |(_, text)| text)
 }
 
-/// Two or three letters, then subtags of up to eight letters and digits (BCP 47, in the main).
+/// Returns whether the text is a language tag: two or three letters, then subtags of up to eight
+/// letters and digits. This is the common part of BCP 47.
 fn is_language(tag: &str) -> bool {
     let mut subtags = tag.split('-');
     let language = subtags.next().unwrap_or_default();
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_language_is_a_tag() {
+    fn language_tags_are_validated() {
         for good in ["en", "pt-BR", "zh-Hant-TW", "deu"] {
             assert!(is_language(good), "{good}");
         }
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_language_is_captioned_in_english() {
+    fn captions_of_other_languages_are_in_english() {
         assert!(caption_text("de-AT").starts_with("Willkommen"));
         assert!(caption_text("nl").starts_with("Welcome"));
     }

@@ -1,9 +1,10 @@
-//! What the developer surface offers, for anybody to read: its health and its catalog.
+//! Public information about the developer surface: health and catalog.
 
 use serde_json::{Value, json};
 use svc_sdk::contract::{Operation, Surface};
 
-use super::models::{capabilities, credits};
+use super::json_object::set_field;
+use super::models::{capabilities, credits, range};
 use super::request::Request;
 use super::response::{ApiResponse, ApiResult};
 use crate::engine::jobs::JobType;
@@ -11,7 +12,7 @@ use crate::engine::versioned_models::{
     IMAGE_1, MUSIC_SECONDS, PRICE_LIST, Product, USD_PER_CREDIT, VIDEO_1,
 };
 
-/// The models: id, name and type.
+/// The models: ID, name and type.
 const MODELS: [(&str, &str, &str); 6] = [
     ("image-1.0", "Image 1.0", "image"),
     ("video-1.0", "Video 1.0", "video"),
@@ -28,14 +29,14 @@ pub(super) fn health(_: &mut Request<'_>) -> ApiResult {
 
 /// `GET /v1/catalog`.
 pub(super) fn catalog(_: &mut Request<'_>) -> ApiResult {
-    let ready: serde_json::Map<_, _> = MODELS
+    let model_states: serde_json::Map<_, _> = MODELS
         .iter()
         .map(|(id, ..)| ((*id).to_owned(), json!("ready")))
         .collect();
     let catalog = json!({
         "capabilities": JobType::ALL.map(JobType::as_str),
         "endpoints": endpoints(),
-        "runtime": {"status": "ready", "models": ready},
+        "runtime": {"status": "ready", "models": model_states},
         "models": MODELS.map(|(id, name, kind)| model(id, name, kind)),
         "pricing": {
             "unit": "credit",
@@ -47,12 +48,12 @@ pub(super) fn catalog(_: &mut Request<'_>) -> ApiResult {
     Ok(ApiResponse::data(200, catalog))
 }
 
-/// The ids of the models in the catalog.
+/// Returns the IDs of the models in the catalog.
 pub(super) fn model_ids() -> impl Iterator<Item = &'static str> {
     MODELS.iter().map(|(id, ..)| *id)
 }
 
-/// The public operations of this host, from the table.
+/// Returns the documented operations of the developer surface.
 fn endpoints() -> Vec<Value> {
     let hidden = [Operation::HiddenHealth, Operation::HiddenAdmissionPreview];
     Operation::ALL
@@ -87,11 +88,7 @@ fn capabilities_of(id: &str) -> Value {
     match id {
         "image-1.0" => capabilities(&IMAGE_1),
         "video-1.0" => capabilities(&VIDEO_1),
-        "music-1.0" => {
-            let range = MUSIC_SECONDS;
-            let bounds = json!({"min": range.min, "max": range.max, "default": range.default});
-            json!({"inputs": ["prompt"], "duration_seconds": bounds})
-        }
+        "music-1.0" => json!({"inputs": ["prompt"], "duration_seconds": range(MUSIC_SECONDS)}),
         "avatar-1.0" => json!({
             "inputs": ["prompt", "props", "image_url", "script", "video_inputs", "product_image", "scene"],
             "qualities": ["standard", "plus", "max"],
@@ -101,19 +98,19 @@ fn capabilities_of(id: &str) -> Value {
     }
 }
 
-/// The price of a product in credits and in dollars, at each of its rates.
+/// Returns the rates of a product in credits and in dollars.
 fn rates(product: &Product) -> Vec<Value> {
-    let rate = |rate: &crate::engine::profiles::Rate| {
+    let view = |rate: &crate::engine::profiles::Rate| {
         let mut view = json!({
             "makes": product.job_type.as_str(),
             "unit": product.unit,
             "unit_price_credits": credits(rate.price),
             "unit_price_usd": rate.price,
         });
-        if let (Some(by), Some(fields)) = (product.rate_field, view.as_object_mut()) {
-            fields.insert(by.to_owned(), json!(rate.resolution));
+        if let Some(field) = product.rate_field {
+            set_field(&mut view, field, json!(rate.resolution));
         }
         view
     };
-    product.rates.iter().map(rate).collect()
+    product.rates.iter().map(view).collect()
 }

@@ -1,4 +1,4 @@
-//! The checkout page of a top-up, on the media host: what the payer sees and does.
+//! Checkout pages of top-ups, on the media host.
 
 use bytes::Bytes;
 use http::{Method, Response};
@@ -11,7 +11,7 @@ use crate::engine::{Call, Host, Hosts, State};
 
 const HTML: &str = "text/html; charset=utf-8";
 
-/// The longest form that is read.
+/// The maximum length of a submitted form. The rest is ignored.
 const MAX_FORM_BYTES: usize = 4096;
 
 const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;margin:0;background:#f4f5f7;color:#16181d}\
@@ -23,8 +23,8 @@ button.pay{background:#0b57d0;border-color:#0b57d0;color:#fff;flex:1}button:focu
 a{color:#0b57d0}@media (prefers-color-scheme:dark){body{background:#16181d;color:#eceef2}main{background:#1f2229;border-color:#3a3f4a}\
 dt{color:#a8adb8}button{background:#2a2e37;border-color:#8b909b}button.pay{background:#8ab4f8;border-color:#8ab4f8;color:#10131a}a{color:#8ab4f8}}";
 
-/// Shows the page, or does what one of its buttons says.
-pub(super) fn answer(
+/// Serves the page, or settles the top-up when one of its buttons was pressed.
+pub(super) fn respond(
     state: &mut State,
     hosts: &Hosts,
     call: &Call,
@@ -43,18 +43,18 @@ pub(super) fn answer(
     let Some(top_up) = state.top_ups.by_token(token).cloned() else {
         return page(
             404,
-            "No such checkout",
-            "<p>There is no checkout here. The link may be incomplete.</p>",
+            "Checkout not found",
+            "<p>This checkout does not exist. The link may be incomplete.</p>",
         );
     };
     match *call.request.method() {
         Method::GET | Method::HEAD => page(200, "Top up your balance", &page_body(&top_up, hosts)),
         Method::POST => {
             let Some(status) = submitted_status(call.request.body()) else {
-                let body = "<p>Use one of the buttons of the checkout page.</p>";
-                return page(400, "Nothing was done", body);
+                let body = "<p>Use one of the buttons on the checkout page.</p>";
+                return page(400, "Invalid form", body);
             };
-            // One that is settled otherwise stays as it is: the page says how.
+            // A top-up that was already settled is left unchanged, and the page shows its status.
             let settled = match state.settle_top_up(&top_up.id, status) {
                 Ok(settled) => settled,
                 Err(_) => state.top_ups.get(&top_up.id).unwrap_or(&top_up),
@@ -63,7 +63,7 @@ pub(super) fn answer(
                 Some(url) => {
                     let mut headers = page_headers();
                     headers.push(("location", url.to_owned()));
-                    let body = document("Back to where you came from", &page_body(settled, hosts));
+                    let body = document("Redirecting", &page_body(settled, hosts));
                     response(303, request_id, &headers, HTML, body)
                 }
                 None => page(200, "Top up your balance", &page_body(settled, hosts)),
@@ -72,13 +72,13 @@ pub(super) fn answer(
         _ => {
             let mut headers = page_headers();
             headers.push(("allow", "GET, HEAD, POST".to_owned()));
-            let body = document("Not here", "<p>This page is read and its form is sent.</p>");
+            let body = document("Method not allowed", "<p>Use GET, HEAD or POST.</p>");
             response(405, request_id, &headers, HTML, body)
         }
     }
 }
 
-/// What the button says that was pressed.
+/// Returns the status that the pressed button selects.
 fn submitted_status(form: &Bytes) -> Option<TopUpStatus> {
     let form = form.get(..form.len().min(MAX_FORM_BYTES))?;
     let mut fields = url::form_urlencoded::parse(form);
@@ -103,14 +103,14 @@ fn page_headers() -> Headers {
 }
 
 fn page_body(top_up: &TopUp, hosts: &Hosts) -> String {
-    let context = format!(
+    let summary = format!(
         "<dl><dt>Amount</dt><dd class=\"amount\">{}</dd><dt>Status</dt><dd role=\"status\">{}</dd>\
 <dt>Top-up</dt><dd>{}</dd></dl>",
         dollars(top_up.amount()),
-        escaped(top_up.status.as_str()),
-        escaped(&top_up.id)
+        escape_html(top_up.status.as_str()),
+        escape_html(&top_up.id)
     );
-    let rest = match top_up.status {
+    let content = match top_up.status {
         TopUpStatus::Pending => {
             let action = format!("{}/checkout/{}", hosts.prefix(Host::Media), top_up.token);
             format!(
@@ -118,20 +118,20 @@ fn page_body(top_up: &TopUp, hosts: &Hosts) -> String {
 <button class=\"pay\" type=\"submit\" name=\"status\" value=\"paid\">Pay</button>\
 <button type=\"submit\" name=\"status\" value=\"failed\">Fail the payment</button>\
 <button type=\"submit\" name=\"status\" value=\"expired\">Close without paying</button></form>",
-                escaped(&action)
+                escape_html(&action)
             )
         }
-        TopUpStatus::Paid => "<p>Paid. The amount is in your balance.</p>".to_owned(),
+        TopUpStatus::Paid => "<p>Paid. The amount was added to your balance.</p>".to_owned(),
         TopUpStatus::Failed => "<p>The payment failed. Nothing was charged.</p>".to_owned(),
-        _ => "<p>This checkout was closed unpaid. Start a new top-up to pay.</p>".to_owned(),
+        _ => "<p>This checkout has expired. Start a new top-up to pay.</p>".to_owned(),
     };
-    let back = top_up
+    let continue_link = top_up
         .redirect_url()
-        .map(|url| format!("<p><a href=\"{}\">Continue</a></p>", escaped(url)));
-    format!("{context}{rest}{}", back.unwrap_or_default())
+        .map(|url| format!("<p><a href=\"{}\">Continue</a></p>", escape_html(url)));
+    format!("{summary}{content}{}", continue_link.unwrap_or_default())
 }
 
-/// A whole page that needs nothing from anywhere.
+/// Returns an HTML document without external resources.
 fn document(title: &str, body: &str) -> String {
     format!(
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
@@ -140,13 +140,14 @@ fn document(title: &str, body: &str) -> String {
     )
 }
 
-/// Dollars and cents.
+/// Formats an amount in dollars and cents.
 fn dollars(amount: Usd) -> String {
     let cents = amount.micros() / 10_000;
     format!("${}.{:02}", cents / 100, cents % 100)
 }
 
-fn escaped(text: &str) -> String {
+/// Escapes text for HTML content and attributes.
+fn escape_html(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -167,7 +168,7 @@ mod tests {
     use crate::engine::Time;
 
     #[test]
-    fn a_page_shows_its_facts_and_nothing_of_them_is_markup() {
+    fn pages_show_the_top_up_and_escape_html() {
         let top_up = TopUp {
             id: "top_<b>\"&'".to_owned(),
             workspace: "ws_demo".to_owned(),
@@ -188,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_button_of_the_page_does_something() {
+    fn forms_are_accepted_only_with_a_terminal_status() {
         let form = |text: &'static str| submitted_status(&Bytes::from_static(text.as_bytes()));
         assert_eq!(form("status=paid"), Some(TopUpStatus::Paid));
         assert_eq!(form("a=b&status=expired"), Some(TopUpStatus::Expired));

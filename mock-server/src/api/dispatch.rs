@@ -1,4 +1,4 @@
-//! Which handler answers which operation.
+//! The handler of each operation.
 
 use svc_sdk::contract::{ErrorCode, Operation};
 
@@ -7,22 +7,23 @@ use super::request::Request;
 use super::response::ApiResult;
 use super::{
     account, actions, admission_preview, agent, avatar_videos, avatars, background_music, captions,
-    catalog, estimate, events, formats, image, jobs, model_aliases, models, previews, queues,
-    resources, runs, schema, top_ups, trending, versioned_models, video, webhooks,
+    catalog, estimate, events, formats, jobs, model_aliases, models, previews, queues, resources,
+    runs, schema, submit, top_ups, trending, versioned_models, webhooks,
 };
+use crate::engine::models::Router;
 use crate::engine::resources::Kind;
 use crate::engine::runs::RunKind;
 
-/// What each operation does.
+/// Calls the handler of the request's operation.
 pub(super) fn dispatch(request: &mut Request<'_>) -> ApiResult {
     use Operation as Op;
     match request.operation {
-        Op::ImageGenerate => image::generate(request),
-        Op::ImageModelsList => image::list_models(request),
-        Op::ImageModelsGet => image::get_model(request),
-        Op::VideoGenerate => video::generate(request),
-        Op::VideoModelsList => video::list_models(request),
-        Op::VideoModelsGet => video::get_model(request),
+        Op::ImageGenerate => submit::submit(request, Router::Image),
+        Op::ImageModelsList => models::list(Router::Image),
+        Op::ImageModelsGet => models::get(Router::Image, request.id()),
+        Op::VideoGenerate => submit::submit(request, Router::Video),
+        Op::VideoModelsList => models::list(Router::Video),
+        Op::VideoModelsGet => models::get(Router::Video, request.id()),
         Op::JobsList => jobs::list(request),
         Op::JobsGet => jobs::get(request),
         Op::JobsStatus => jobs::status(request),
@@ -106,7 +107,10 @@ pub(super) fn dispatch(request: &mut Request<'_>) -> ApiResult {
         Op::SigningSecretGet => webhooks::get_secret(request),
         Op::SigningSecretRotate => webhooks::rotate_secret(request),
         Op::TestDeliveriesCreate => webhooks::test(request),
-        // Its requests are JSON-RPC, and were answered before they came here.
-        Op::Mcp => Err(ApiError::new(ErrorCode::NotFound, "MCP speaks JSON-RPC.")),
+        // Requests to the MCP endpoint are JSON-RPC and are handled before the dispatch.
+        Op::Mcp => Err(ApiError::new(
+            ErrorCode::NotFound,
+            "MCP is served at its own endpoint",
+        )),
     }
 }

@@ -1,19 +1,19 @@
-//! What is told of a failure beyond its code: the `details` that the specification gives for the
-//! code, of runs and of jobs that fail at will.
+//! Error details of failed jobs and runs: the `details` that the specification defines for a code.
 
 use serde_json::{Value, json};
 use svc_sdk::contract::ErrorCode;
 
+use super::json_object::set_field;
 use crate::engine::output_schema::Violation;
 
-/// What the details are made from.
+/// The job or run that failed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct ErrorContext {
-    /// Whose failure it is.
+    /// The ID of the job or run.
     pub(super) id: String,
-    /// How many images were made.
+    /// The number of images that were generated.
     pub(super) images: usize,
-    /// The files that the output should have had in it.
+    /// The URLs that the output should have contained.
     pub(super) rejected_urls: Vec<String>,
     pub(super) violations: Vec<Violation>,
 }
@@ -27,7 +27,7 @@ impl ErrorContext {
     }
 }
 
-/// The details of a failure, where its code has any.
+/// Returns the details for a code, if it has any.
 pub(super) fn details(code: &ErrorCode, context: &ErrorContext) -> Option<Value> {
     Some(match code {
         ErrorCode::OutputSchemaUnsatisfied => {
@@ -36,15 +36,12 @@ pub(super) fn details(code: &ErrorCode, context: &ErrorContext) -> Option<Value>
                 images => json!({"image": images}),
             };
             let mut details = json!({"violations": context.violations, "harvested": harvested});
-            if let Some(fields) = details.as_object_mut()
-                && !context.rejected_urls.is_empty()
-            {
-                fields.insert("rejected_urls".to_owned(), json!(context.rejected_urls));
-            }
+            let urls = (!context.rejected_urls.is_empty()).then(|| json!(context.rejected_urls));
+            set_field(&mut details, "rejected_urls", urls);
             details
         }
         ErrorCode::AgentReportedFailure => {
-            json!({"reason": "The agent said that it did not deliver, as a magic word asked."})
+            json!({"reason": "failure requested by a magic word"})
         }
         ErrorCode::IncompleteAssembly => {
             let token = context.id.split_once('_').map_or("", |(_, token)| token);

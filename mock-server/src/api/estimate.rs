@@ -1,4 +1,4 @@
-//! `POST /v1/open/estimate`: what a submit would cost, judged as the submit would be.
+//! Price estimates, which are validated like the submit itself.
 
 use serde_json::json;
 
@@ -16,7 +16,7 @@ pub(super) fn estimate(request: &mut Request<'_>) -> ApiResult {
     let input = fields
         .object("input")?
         .ok_or_else(|| fields.error("input", "is required"))?;
-    // `auto` is a word of the video router alone.
+    // Only the video router has the model `auto`.
     let router = models::by_id(model).map_or(Router::Video, |model| model.router);
     let (generation, _) = generation::read(router, model, Fields::within("input.", input), false)?;
     let estimate = json!({

@@ -1,96 +1,111 @@
-//! The fields of a JSON object, read one by one and each with its own complaint.
+//! Typed access to the fields of a JSON object, with an error for each invalid field.
 //!
-//! A field that is there has to be of its type: `null` is not the same as leaving it out.
+//! A field that is present must have the expected type; in particular, `null` is not the same as an
+//! absent field.
 
 use std::ops::RangeInclusive;
+use std::sync::LazyLock;
 
 use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value, json};
 
 use super::api_error::ApiError;
+use super::media_kind::MediaKind;
 use crate::engine::destination;
 
-/// What comes from the key and never from a body.
+/// Values that are determined by the API key and must not be in a body.
 const KEY_FIELDS: [&str; 3] = ["workspace_id", "owner_user_id", "user_id"];
 
-/// The fields of an object, and where the object is.
+/// The fields of a JSON object, and the path of the object in the body.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Fields<'b> {
-    /// What goes before a field's name in a complaint, such as `input.`.
+pub(super) struct Fields<'b> {
+    /// The prefix of field names in errors, such as `input.`.
     path: &'static str,
     fields: &'b Map<String, Value>,
 }
 
 impl<'b> Fields<'b> {
-    /// The fields of the whole body.
-    pub(crate) fn of_body(body: &'b Value) -> Result<Self, ApiError> {
+    /// Returns the fields of a body, which must be an object.
+    pub(super) fn of_body(body: &'b Value) -> Result<Self, ApiError> {
         match body.as_object() {
             Some(fields) => Ok(Self { path: "", fields }),
             None => Err(ApiError::field(
                 "body",
-                format!("must be a JSON object, not {}", kind(body)),
+                format!("must be a JSON object, not {}", type_name(body)),
             )),
         }
     }
 
-    /// The fields of an object in the body; `path` ends with a point.
-    pub(crate) fn within(path: &'static str, fields: &'b Map<String, Value>) -> Self {
+    /// Returns the fields of a body that may be absent. An absent body is an empty object.
+    pub(super) fn of_optional_body(body: Option<&'b Value>) -> Result<Self, ApiError> {
+        static EMPTY: LazyLock<Map<String, Value>> = LazyLock::new(Map::new);
+        match body {
+            Some(body) => Self::of_body(body),
+            None => Ok(Self::within("", &EMPTY)),
+        }
+    }
+
+    /// Returns the fields of an object inside the body. `path` ends with a dot.
+    pub(super) fn within(path: &'static str, fields: &'b Map<String, Value>) -> Self {
         Self { path, fields }
     }
 
-    /// Refuses every field that `known` does not know; `whose` says whose fields they are.
-    pub(crate) fn deny_unknown(
+    /// Returns an error if there is a field that is not known. `owner` is what the fields belong to.
+    pub(super) fn deny_unknown(
         &self,
         known: impl Fn(&str) -> bool,
-        whose: &str,
+        owner: &str,
     ) -> Result<(), ApiError> {
         for name in self.fields.keys() {
             if KEY_FIELDS.contains(&name.as_str()) {
-                return Err(self.error(name, "comes from the API key and must not be in the body"));
+                return Err(self.error(
+                    name,
+                    "is determined by the API key and must not be in the body",
+                ));
             }
             if !known(name) {
-                return Err(self.error(name, &format!("is not a field of {whose}")));
+                return Err(self.error(name, &format!("is not a field of {owner}")));
             }
         }
         Ok(())
     }
 
-    /// What the fields are called.
-    pub(crate) fn names(&self) -> impl Iterator<Item = &'b str> {
+    /// Returns the names of the fields.
+    pub(super) fn names(&self) -> impl Iterator<Item = &'b str> {
         self.fields.keys().map(String::as_str)
     }
 
-    /// A field of whatever type.
-    pub(crate) fn value(&self, name: &str) -> Option<&'b Value> {
+    /// Returns the value of a field of any type.
+    pub(super) fn value(&self, name: &str) -> Option<&'b Value> {
         self.fields.get(name)
     }
 
-    /// A complaint about a field.
-    pub(crate) fn error(&self, name: &str, problem: &str) -> ApiError {
+    /// Creates an error about a field.
+    pub(super) fn error(&self, name: &str, problem: &str) -> ApiError {
         ApiError::field(format!("{}{name}", self.path), problem)
     }
 
-    /// A text.
-    pub(crate) fn text(&self, name: &str) -> Result<Option<&'b str>, ApiError> {
+    /// Reads a string.
+    pub(super) fn text(&self, name: &str) -> Result<Option<&'b str>, ApiError> {
         self.typed(name, "a string", Value::as_str)
     }
 
-    /// A text that has to be there.
-    pub(crate) fn required_text(&self, name: &str) -> Result<&'b str, ApiError> {
+    /// Reads a required string.
+    pub(super) fn required_text(&self, name: &str) -> Result<&'b str, ApiError> {
         self.text(name)?
             .ok_or_else(|| self.error(name, "is required"))
     }
 
-    /// A text that is not blank.
-    pub(crate) fn non_blank_text(&self, name: &str) -> Result<Option<&'b str>, ApiError> {
+    /// Reads a string that must not be blank.
+    pub(super) fn non_blank_text(&self, name: &str) -> Result<Option<&'b str>, ApiError> {
         match self.text(name)? {
             Some(text) if text.trim().is_empty() => Err(self.error(name, "must not be blank")),
             text => Ok(text),
         }
     }
 
-    /// One of a set of texts.
-    pub(crate) fn one_of(&self, name: &str, known: &[&str]) -> Result<Option<&'b str>, ApiError> {
+    /// Reads a string that must be one of the known values.
+    pub(super) fn one_of(&self, name: &str, known: &[&str]) -> Result<Option<&'b str>, ApiError> {
         match self.text(name)? {
             Some(text) if !known.contains(&text) => {
                 Err(self.error(name, &format!("must be one of {}", known.join(", "))))
@@ -99,8 +114,8 @@ impl<'b> Fields<'b> {
         }
     }
 
-    /// A whole number within bounds. `5.0` is none: it is not written as one.
-    pub(crate) fn integer(
+    /// Reads an integer within bounds. A number with a decimal point, such as `5.0`, is not an integer.
+    pub(super) fn integer(
         &self,
         name: &str,
         bounds: RangeInclusive<u64>,
@@ -108,9 +123,7 @@ impl<'b> Fields<'b> {
         let is_integer = |value: &Value| value.is_u64() || value.is_i64();
         match self.fields.get(name) {
             None => Ok(None),
-            Some(value) if !is_integer(value) => {
-                Err(self.error(name, &format!("must be an integer, not {}", kind(value))))
-            }
+            Some(value) if !is_integer(value) => Err(self.type_error(name, "an integer", value)),
             Some(value) => match value.as_u64() {
                 Some(number) if bounds.contains(&number) => Ok(Some(number)),
                 _ if bounds.start() == bounds.end() => {
@@ -124,40 +137,36 @@ impl<'b> Fields<'b> {
         }
     }
 
-    /// A flag.
-    pub(crate) fn flag(&self, name: &str) -> Result<Option<bool>, ApiError> {
+    /// Reads a boolean.
+    pub(super) fn flag(&self, name: &str) -> Result<Option<bool>, ApiError> {
         self.typed(name, "a boolean", Value::as_bool)
     }
 
-    /// An object.
-    pub(crate) fn object(&self, name: &str) -> Result<Option<&'b Map<String, Value>>, ApiError> {
+    /// Reads an object.
+    pub(super) fn object(&self, name: &str) -> Result<Option<&'b Map<String, Value>>, ApiError> {
         self.typed(name, "an object", Value::as_object)
     }
 
-    /// Objects, so many; what is in them is not judged.
-    pub(crate) fn objects(
+    /// Reads an array of objects with a limited number of items. The fields of the objects are not
+    /// checked.
+    pub(super) fn objects(
         &self,
         name: &str,
         count: RangeInclusive<usize>,
     ) -> Result<Option<&'b [Value]>, ApiError> {
-        let Some(items) = self.typed(name, "an array", Value::as_array)? else {
-            return Ok(None);
-        };
-        if !count.contains(&items.len()) {
-            let problem = format!("must have {} to {} items", count.start(), count.end());
-            return Err(self.error(name, &problem));
-        }
-        match items.iter().position(|item| !item.is_object()) {
-            Some(place) => {
-                let error = self.error(&format!("{name}[{place}]"), "must be an object");
-                Err(error.detail("index", json!(place)))
+        let items = self.array(name, count)?;
+        let invalid = items.and_then(|items| items.iter().position(|item| !item.is_object()));
+        match invalid {
+            Some(index) => {
+                let error = self.error(&format!("{name}[{index}]"), "must be an object");
+                Err(error.detail("index", json!(index)))
             }
-            None => Ok(Some(items)),
+            None => Ok(items),
         }
     }
 
-    /// An image: its URL, or an object that has one as `image_url`.
-    pub(crate) fn image(&self, name: &str) -> Result<(), ApiError> {
+    /// Checks an image: a URL, or an object with a field `image_url`.
+    pub(super) fn image(&self, name: &str) -> Result<(), ApiError> {
         let (name, url) = match self.fields.get(name) {
             None => return Ok(()),
             Some(Value::Object(fields)) => (format!("{name}.image_url"), fields.get("image_url")),
@@ -166,33 +175,33 @@ impl<'b> Fields<'b> {
         match url {
             None => Ok(()),
             Some(Value::String(url)) => self.validate_url(&name, url, MediaKind::Image),
-            Some(other) => {
-                let problem = format!("must be the URL of an image, not {}", kind(other));
-                Err(self.error(&name, &problem))
-            }
+            Some(other) => Err(self.type_error(&name, "the URL of an image", other)),
         }
     }
 
-    /// All texts of the request, wherever they are; addresses decoded. The caller's own data and
-    /// the webhook's address are not read.
-    pub(crate) fn texts(&self) -> Vec<String> {
+    /// Returns all strings in the fields, with URLs percent-decoded. `metadata` and `webhook_url` are
+    /// not searched.
+    pub(super) fn texts(&self) -> Vec<String> {
         let mut texts = Vec::new();
-        let read = self.fields.iter();
-        let read = read.filter(|(name, _)| !matches!(name.as_str(), "metadata" | "webhook_url"));
-        read.for_each(|(_, value)| collect_texts(value, &mut texts));
+        for (name, value) in self.fields {
+            if !matches!(name.as_str(), "metadata" | "webhook_url") {
+                collect_texts(value, &mut texts);
+            }
+        }
         texts
     }
 
-    /// All texts in the fields of these names.
-    pub(crate) fn texts_in(&self, names: &[&str]) -> Vec<String> {
+    /// Returns all strings in the fields with these names, with URLs percent-decoded.
+    pub(super) fn texts_in(&self, names: &[&str]) -> Vec<String> {
         let mut texts = Vec::new();
-        let read = names.iter().filter_map(|name| self.fields.get(*name));
-        read.for_each(|value| collect_texts(value, &mut texts));
+        for value in names.iter().filter_map(|name| self.fields.get(*name)) {
+            collect_texts(value, &mut texts);
+        }
         texts
     }
 
-    /// The URL of a medium.
-    pub(crate) fn media_url(
+    /// Reads a media URL.
+    pub(super) fn media_url(
         &self,
         name: &str,
         media_kind: MediaKind,
@@ -204,36 +213,42 @@ impl<'b> Fields<'b> {
         Ok(Some(url))
     }
 
-    /// URLs of media, so many.
-    pub(crate) fn media_urls(
+    /// Reads an array of media URLs with a limited number of items.
+    pub(super) fn media_urls(
         &self,
         name: &str,
         media_kind: MediaKind,
         count: RangeInclusive<usize>,
-    ) -> Result<Option<usize>, ApiError> {
-        let Some(items) = self.typed(name, "an array", Value::as_array)? else {
-            return Ok(None);
-        };
-        if !count.contains(&items.len()) {
-            let problem = format!("must have {} to {} items", count.start(), count.end());
-            return Err(self.error(name, &problem));
-        }
-        for (place, item) in items.iter().enumerate() {
-            let name = format!("{name}[{place}]");
+    ) -> Result<Option<&'b [Value]>, ApiError> {
+        let items = self.array(name, count)?;
+        for (index, item) in items.into_iter().flatten().enumerate() {
+            let name = format!("{name}[{index}]");
             match item.as_str() {
                 Some(url) => self.validate_url(&name, url, media_kind)?,
-                None => {
-                    return Err(self.error(&name, &format!("must be a string, not {}", kind(item))));
-                }
+                None => return Err(self.type_error(&name, "a string", item)),
             }
         }
-        Ok(Some(items.len()))
+        Ok(items)
+    }
+
+    fn array(
+        &self,
+        name: &str,
+        count: RangeInclusive<usize>,
+    ) -> Result<Option<&'b [Value]>, ApiError> {
+        match self.typed(name, "an array", Value::as_array)? {
+            Some(items) if !count.contains(&items.len()) => {
+                let problem = format!("must have {} to {} items", count.start(), count.end());
+                Err(self.error(name, &problem))
+            }
+            items => Ok(items.map(Vec::as_slice)),
+        }
     }
 
     fn validate_url(&self, name: &str, url: &str, media_kind: MediaKind) -> Result<(), ApiError> {
         let url = destination::public_https(url).map_err(|problem| self.error(name, problem))?;
         if media_kind.excludes(url.path()) {
-            return Err(self.error(name, &format!("must lead to {}", media_kind.as_str())));
+            return Err(self.error(name, &format!("must be the URL of {}", media_kind.as_str())));
         }
         Ok(())
     }
@@ -241,16 +256,23 @@ impl<'b> Fields<'b> {
     fn typed<T>(
         &self,
         name: &str,
-        wanted: &str,
-        read: impl Fn(&'b Value) -> Option<T>,
+        expected: &str,
+        convert: impl Fn(&'b Value) -> Option<T>,
     ) -> Result<Option<T>, ApiError> {
         let Some(value) = self.fields.get(name) else {
             return Ok(None);
         };
-        match read(value) {
-            Some(read) => Ok(Some(read)),
-            None => Err(self.error(name, &format!("must be {wanted}, not {}", kind(value)))),
+        match convert(value) {
+            Some(converted) => Ok(Some(converted)),
+            None => Err(self.type_error(name, expected, value)),
         }
+    }
+
+    fn type_error(&self, name: &str, expected: &str, value: &Value) -> ApiError {
+        self.error(
+            name,
+            &format!("must be {expected}, not {}", type_name(value)),
+        )
     }
 }
 
@@ -269,57 +291,12 @@ fn collect_texts(value: &Value, texts: &mut Vec<String>) {
     }
 }
 
-/// What a media URL is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum MediaKind {
-    Image,
-    Video,
-    Audio,
-}
-
-impl MediaKind {
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Image => "an image",
-            Self::Video => "a video",
-            Self::Audio => "audio",
-        }
-    }
-
-    /// Whether a path's extension clearly belongs to something else. Nothing is fetched, so what
-    /// has no telling extension is believed.
-    fn excludes(self, path: &str) -> bool {
-        const IMAGES: [&str; 12] = [
-            "png", "jpg", "jpeg", "webp", "gif", "bmp", "avif", "heic", "heif", "tif", "tiff",
-            "svg",
-        ];
-        const VIDEOS: [&str; 8] = ["mp4", "mov", "webm", "mkv", "avi", "m4v", "mpg", "mpeg"];
-        const SOUNDS: [&str; 7] = ["mp3", "wav", "m4a", "aac", "ogg", "flac", "opus"];
-        const DOCUMENTS: [&str; 22] = [
-            "html", "htm", "xhtml", "txt", "md", "json", "xml", "yaml", "csv", "pdf", "zip", "gz",
-            "tar", "7z", "js", "css", "doc", "docx", "xls", "xlsx", "exe", "vtt",
-        ];
-        let file = path.rsplit('/').next().unwrap_or_default();
-        let Some((_, extension)) = file.rsplit_once('.') else {
-            return false;
-        };
-        let extension = extension.to_ascii_lowercase();
-        let is = |list: &[&str]| list.contains(&extension.as_str());
-        is(&DOCUMENTS)
-            || match self {
-                Self::Image => is(&VIDEOS) || is(&SOUNDS),
-                Self::Video => is(&IMAGES) || is(&SOUNDS),
-                // A video has a sound track.
-                Self::Audio => is(&IMAGES),
-            }
-    }
-}
-
-/// What a value is, for people.
-fn kind(value: &Value) -> &'static str {
+/// Returns the type of a value, for messages.
+fn type_name(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "a boolean",
+        Value::Number(number) if number.is_f64() => "a decimal number",
         Value::Number(_) => "a number",
         Value::String(_) => "a string",
         Value::Array(_) => "an array",
@@ -333,7 +310,7 @@ mod tests {
 
     use super::*;
 
-    fn complaint<T: std::fmt::Debug>(
+    fn error_message<T: std::fmt::Debug>(
         body: Value,
         read: impl Fn(Fields<'_>) -> Result<T, ApiError>,
     ) -> String {
@@ -350,22 +327,28 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_number_is_written_as_one() {
-        let of =
-            |value: Value| complaint(json!({"n": value}), |fields| fields.integer("n", 4..=15));
+    fn integers_are_checked_for_type_and_bounds() {
+        let message =
+            |value: Value| error_message(json!({"n": value}), |fields| fields.integer("n", 4..=15));
         for value in [json!(3), json!(16), json!(-5), json!(u64::MAX)] {
-            assert_eq!(of(value), "`n` must be from 4 to 15");
+            assert_eq!(message(value), "`n` must be from 4 to 15");
         }
-        assert_eq!(of(json!(5.0)), "`n` must be an integer, not a number");
-        assert_eq!(of(json!(1e300)), "`n` must be an integer, not a number");
-        assert_eq!(of(json!("5")), "`n` must be an integer, not a string");
-        assert_eq!(of(json!(null)), "`n` must be an integer, not null");
-        let only_five = complaint(json!({"n": 6}), |fields| fields.integer("n", 5..=5));
+        assert_eq!(
+            message(json!(5.0)),
+            "`n` must be an integer, not a decimal number"
+        );
+        assert_eq!(
+            message(json!(1e300)),
+            "`n` must be an integer, not a decimal number"
+        );
+        assert_eq!(message(json!("5")), "`n` must be an integer, not a string");
+        assert_eq!(message(json!(null)), "`n` must be an integer, not null");
+        let only_five = error_message(json!({"n": 6}), |fields| fields.integer("n", 5..=5));
         assert_eq!(only_five, "`n` must be 5");
     }
 
     #[test]
-    fn null_is_not_the_same_as_nothing() {
+    fn null_is_not_an_absent_field() {
         let body = json!({"a": null});
         let fields = Fields::of_body(&body).unwrap();
         assert!(
@@ -375,77 +358,45 @@ mod tests {
     }
 
     #[test]
-    fn every_complaint_names_its_field() {
+    fn every_error_names_its_field() {
         assert_eq!(
-            complaint(json!({"p": " \t"}), |fields| fields
+            error_message(json!({"p": " \t"}), |fields| fields
                 .non_blank_text("p")
                 .map(drop)),
             "`p` must not be blank"
         );
         assert_eq!(
-            complaint(json!({}), |fields| fields.required_text("p").map(drop)),
+            error_message(json!({}), |fields| fields.required_text("p").map(drop)),
             "`p` is required"
         );
         assert_eq!(
-            complaint(json!({"m": "x"}), |fields| fields
+            error_message(json!({"m": "x"}), |fields| fields
                 .one_of("m", &["a", "b"])
                 .map(drop)),
             "`m` must be one of a, b"
         );
         assert_eq!(
-            complaint(json!({"user_id": "x"}), |fields| fields
+            error_message(json!({"user_id": "x"}), |fields| fields
                 .deny_unknown(|_| true, "it")),
-            "`user_id` comes from the API key and must not be in the body"
+            "`user_id` is determined by the API key and must not be in the body"
         );
         assert_eq!(
-            complaint(json!({"colour": 1}), |fields| fields
+            error_message(json!({"colour": 1}), |fields| fields
                 .deny_unknown(|_| false, "video-f")),
             "`colour` is not a field of video-f"
         );
         let urls = json!({"u": ["https://media.example/a.png", 7]});
         assert_eq!(
-            complaint(urls, |fields| fields.media_urls(
-                "u",
-                MediaKind::Image,
-                1..=10
-            )),
+            error_message(urls, |fields| fields
+                .media_urls("u", MediaKind::Image, 1..=10)
+                .map(drop)),
             "`u[1]` must be a string, not a number"
         );
         assert_eq!(
-            complaint(json!({"u": []}), |fields| fields.media_urls(
-                "u",
-                MediaKind::Image,
-                1..=10
-            )),
+            error_message(json!({"u": []}), |fields| fields
+                .media_urls("u", MediaKind::Image, 1..=10)
+                .map(drop)),
             "`u` must have 1 to 10 items"
         );
-    }
-
-    #[test]
-    fn an_extension_that_is_clearly_of_something_else_is_refused() {
-        for (media_kind, good) in [
-            (MediaKind::Image, "/cat.PNG"),
-            (MediaKind::Image, "/cat"),
-            (MediaKind::Image, "/v1.2/cat"),
-            (MediaKind::Image, "/cat.php"),
-            (MediaKind::Image, "/page.html/cat.jpg"),
-            (MediaKind::Video, "/cat.mp4"),
-            (MediaKind::Audio, "/cat.mp3"),
-            (MediaKind::Audio, "/cat.mp4"),
-        ] {
-            assert!(!media_kind.excludes(good), "{media_kind:?} {good}");
-        }
-        for (media_kind, bad) in [
-            (MediaKind::Image, "/cat.html"),
-            (MediaKind::Image, "/cat.mp4"),
-            (MediaKind::Image, "/cat.mp3"),
-            (MediaKind::Video, "/cat.png"),
-            (MediaKind::Video, "/cat.wav"),
-            (MediaKind::Video, "/cat.pdf"),
-            (MediaKind::Audio, "/cat.jpeg"),
-            (MediaKind::Audio, "/cat.ZIP"),
-        ] {
-            assert!(media_kind.excludes(bad), "{media_kind:?} {bad}");
-        }
     }
 }

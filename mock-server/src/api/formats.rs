@@ -1,11 +1,11 @@
-//! Formats: list and get, their runs, and starting one.
+//! Formats: list and get Formats, list and start their runs.
 
 use serde_json::{Value, json};
 use svc_sdk::contract::{ErrorCode, RunStatus};
 
 use super::api_error::ApiError;
 use super::fields::Fields;
-use super::request::{IdempotencySlot, Request};
+use super::request::{Idempotency, Request};
 use super::response::{ApiResponse, ApiResult};
 use super::runs::{self, COMMUNICATION_FIELDS, RunDefaults, RunRequest};
 use super::{pagination, strict_json};
@@ -13,7 +13,7 @@ use crate::engine::formats::{CREATED_AT, FORMATS, Format, FormatState, NotCallab
 use crate::engine::runs::{RunFilter, RunKind};
 use crate::engine::workspaces::WorkspaceKind;
 
-/// The fields of a run beside those of communication.
+/// The fields of a run besides the communication fields.
 const FIELDS: [&str; 9] = [
     "instruction",
     "input",
@@ -26,24 +26,18 @@ const FIELDS: [&str; 9] = [
     "on_active_run",
 ];
 
-/// `GET /v1/formats`: those that the key sees; `limit` and `cursor` page through them.
+/// `GET /v1/formats`: the Formats that the key can read. `limit` and `cursor` page through them.
 pub(super) fn list(request: &mut Request<'_>) -> ApiResult {
     let limit = pagination::limit(request)?;
     let workspace = request.workspace();
-    let find_visible = || {
+    let visible = || {
         FORMATS
             .iter()
             .filter(|format| format.is_visible_to(workspace))
     };
-    let after = match request.parameter("cursor")? {
-        None => 0,
-        Some(id) => {
-            let last = find_visible().position(|format| format.id == id);
-            last.ok_or_else(pagination::invalid_cursor)? + 1
-        }
-    };
-    let (shown, next) = pagination::page(find_visible().skip(after), limit);
-    let items = shown.into_iter().map(view).collect();
+    let offset = pagination::offset(request, visible().map(|format| format.id))?;
+    let (page, next) = pagination::page(visible().skip(offset), limit);
+    let items = page.into_iter().map(view).collect();
     Ok(ApiResponse::page(items, next.map(|format| format.id)))
 }
 
@@ -61,30 +55,31 @@ pub(super) fn list_runs(request: &mut Request<'_>) -> ApiResult {
 /// `POST …/runs`.
 pub(super) fn run(request: &mut Request<'_>) -> ApiResult {
     let format = find_callable(request)?;
-    let slot = match replay(request, "formats_runs_create", format)? {
-        Ok(receipt) => return Ok(ApiResponse::data(200, receipt)),
-        Err(slot) => slot,
+    let slot = match check_idempotency(request, "formats_runs_create", format)? {
+        Idempotency::Replay(receipt) => return Ok(ApiResponse::data(200, receipt)),
+        Idempotency::New(slot) => slot,
     };
-    let (run_request, rejects) = read(request, format, Fields::of_body(request.body()?)?)?;
+    let (run_request, reject_if_active) = read(request, format, Fields::of_body(request.body()?)?)?;
     check_state(format)?;
     check_previous_run_ended(request, &run_request)?;
-    if rejects {
+    if reject_if_active {
         check_no_active_run(request, format)?;
     }
     runs::start(request, slot, run_request, defaults(format))
 }
 
-/// What the idempotency key says; one is kept for a Format, whichever way that is addressed.
-pub(super) fn replay(
+/// Looks up the idempotency key of a create. Keys belong to a Format, whether the path names it by
+/// ID or by slug.
+pub(super) fn check_idempotency(
     request: &Request<'_>,
     operation: &str,
     format: &Format,
-) -> Result<Result<Value, IdempotencySlot>, ApiError> {
-    let what = format!("{operation} {}", format.id);
-    request.replay_for(&what, strict_json::digest(request.body()?))
+) -> Result<Idempotency, ApiError> {
+    let scope = format!("{operation} {}", format.id);
+    request.check_idempotency_for(&scope, strict_json::digest(request.body()?))
 }
 
-/// Reads the fields of a run, and whether it wants to be the only one.
+/// Reads the fields of a run, and whether it is to be rejected if another run is active.
 pub(super) fn read(
     request: &Request<'_>,
     format: &Format,
@@ -94,12 +89,12 @@ pub(super) fn read(
     runs::deny_unknown(fields, &known, "a Format run")?;
     let run_request = RunRequest::parse(fields)?;
     run_request.check_content(fields)?;
-    let rejects = fields.one_of("on_active_run", &["reject"])?.is_some();
+    let reject_if_active = fields.one_of("on_active_run", &["reject"])?.is_some();
     validate_previous_run(request, format, &run_request)?;
-    Ok((run_request, rejects))
+    Ok((run_request, reject_if_active))
 }
 
-/// What holds for a run of a Format.
+/// Returns the defaults for runs of a Format.
 pub(super) fn defaults(format: &Format) -> RunDefaults {
     RunDefaults {
         kind: RunKind::Format,
@@ -109,13 +104,13 @@ pub(super) fn defaults(format: &Format) -> RunDefaults {
     }
 }
 
-/// The Format that the path names, if the key sees it.
+/// Returns the Format that the path names, if the key can read it.
 fn find_visible(request: &Request<'_>) -> Result<&'static Format, ApiError> {
     let format = find_named(request).filter(|format| format.is_visible_to(request.workspace()));
     format.ok_or_else(not_found)
 }
 
-/// The Format that the path names, if the key may call it.
+/// Returns the Format that the path names, if the key can run it.
 pub(super) fn find_callable(request: &Request<'_>) -> Result<&'static Format, ApiError> {
     let format = find_named(request).ok_or_else(not_found)?;
     let workspace = request.workspace();
@@ -126,7 +121,7 @@ pub(super) fn find_callable(request: &Request<'_>) -> Result<&'static Format, Ap
         Err(NotCallable::Unknown) => Err(not_found()),
         Err(NotCallable::NeedsTeamKey) => Err(ApiError::new(
             ErrorCode::WorkspaceKeyRequired,
-            "The Format is a team's: it takes a key of the team's workspace.",
+            "this Format belongs to a team: use an API key of the team's workspace",
         )),
     }
 }
@@ -140,10 +135,10 @@ fn find_named(request: &Request<'_>) -> Option<&'static Format> {
 }
 
 fn not_found() -> ApiError {
-    ApiError::new(ErrorCode::FormatNotFound, "There is no such Format.")
+    ApiError::new(ErrorCode::FormatNotFound, "Format not found")
 }
 
-/// The run to continue has to be one of this Format's, with something to continue.
+/// Checks that the previous run is a run of this Format that can be continued.
 fn validate_previous_run(
     request: &Request<'_>,
     format: &Format,
@@ -156,17 +151,17 @@ fn validate_previous_run(
         run.config.workspace == request.workspace() && run.config.kind == RunKind::Format
     });
     let Some(run) = run else {
-        let message = "There is no such run to continue.";
+        let message = "previous run not found";
         return Err(ApiError::new(ErrorCode::PreviousRunNotFound, message));
     };
     if run.config.subject.as_deref() != Some(format.id) {
-        let message = "The run to continue is one of another Format.";
+        let message = "previous run belongs to another Format";
         let error = ApiError::new(ErrorCode::PreviousRunFormatMismatch, message);
         return Err(error.detail("previous_format_id", json!(run.config.subject)));
     }
     let (has_thread, artifacts) = (run.has_thread(), run.ready_artifacts().len());
     if run.status.is_terminal() && !has_thread && artifacts == 0 {
-        let message = "There is nothing to continue.";
+        let message = "previous run has no thread and no artifacts to continue from";
         let error = ApiError::new(ErrorCode::PreviousRunNotResumable, message);
         return Err(error
             .detail("previous_run_status", json!(run.status))
@@ -176,25 +171,25 @@ fn validate_previous_run(
     Ok(())
 }
 
-/// A Format that is there and may be called may still not be run.
+/// Checks that a callable Format is in a state in which it can be run.
 pub(super) fn check_state(format: &Format) -> Result<(), ApiError> {
     let (code, message) = match format.state {
         FormatState::Active => return Ok(()),
-        FormatState::Inactive => (ErrorCode::FormatInactive, "The Format is set inactive."),
+        FormatState::Inactive => (ErrorCode::FormatInactive, "Format is inactive"),
         FormatState::NoTrigger => (
             ErrorCode::FormatApiTriggerDisabled,
-            "The Format's API-call trigger is off.",
+            "API-call trigger of the Format is disabled",
         ),
         FormatState::BuiltIn => (
             ErrorCode::FormatNotForkable,
-            "This is a capability of the service, and not a Format.",
+            "built-in capabilities cannot be run as a Format",
         ),
         FormatState::Archived => return Err(not_found()),
     };
     Err(ApiError::new(code, message).detail("format_id", json!(format.id)))
 }
 
-/// The run to continue has to have ended.
+/// Checks that the previous run, if there is one, has ended.
 pub(super) fn check_previous_run_ended(
     request: &Request<'_>,
     run_request: &RunRequest,
@@ -206,19 +201,19 @@ pub(super) fn check_previous_run_ended(
     match status.filter(|status| !status.is_terminal()) {
         None => Ok(()),
         Some(status) => {
-            let message = format!("The run to continue is {status}.");
+            let message = format!("previous run is {status}: wait until it has ended");
             let error = ApiError::new(ErrorCode::PreviousRunNotTerminal, message);
             Err(error.detail("previous_run_status", json!(status)))
         }
     }
 }
 
-/// What `on_active_run` asks for.
+/// Checks that no run of the Format is active, as `on_active_run` requests.
 pub(super) fn check_no_active_run(request: &Request<'_>, format: &Format) -> Result<(), ApiError> {
     if !request.state.runs.any_in_flight(&filter(request, format)) {
         return Ok(());
     }
-    let message = "A run of the Format is in flight.";
+    let message = "another run of the Format is in progress";
     Err(ApiError::new(ErrorCode::FormatRunInProgress, message))
 }
 
@@ -230,7 +225,7 @@ fn filter(request: &Request<'_>, format: &Format) -> RunFilter {
     }
 }
 
-/// A Format as it is read. The recipe is never told.
+/// Returns the JSON view of a Format, which never contains the recipe.
 fn view(format: &Format) -> Value {
     let owner = match format.owner {
         Owner::FirstParty => "studio",

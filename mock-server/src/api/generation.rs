@@ -1,60 +1,42 @@
-//! What a generation is asked for: the fields of both routers, judged by the model's profile, and
-//! the price. Submit and estimate read them with the same function, so that they agree.
+//! Generation parameters: the fields of both routers, validated against the model's profile, and
+//! the price. Submit and estimate share these functions so that they always agree.
 
-use std::time::Duration;
-
-use serde_json::{Map, Value};
-use svc_sdk::contract::limits::{REFERENCE_IMAGE_URLS, REFERENCE_VIDEO_URLS, WAIT_TIMEOUT_SECONDS};
+use svc_sdk::contract::limits::{REFERENCE_IMAGE_URLS, REFERENCE_VIDEO_URLS};
 use svc_sdk::types::Usd;
 
 use super::api_error::ApiError;
-use super::fields::{Fields, MediaKind};
-use crate::engine::destination;
+use super::communication::{COMMON_FIELDS, CommunicationOptions};
+use super::fields::Fields;
+use super::media_kind::MediaKind;
 use crate::engine::directives::Directives;
 use crate::engine::models::{self, Model, Router};
 use crate::engine::profiles::Range;
 
-/// How long `sync` and `subscribe` wait where the request does not say.
-const DEFAULT_WAIT: Duration = Duration::from_secs(10);
-
-/// Fields of every submit.
-pub(super) const COMMON_FIELDS: [&str; 4] =
-    ["mode", "webhook_url", "wait_timeout_seconds", "metadata"];
-
-/// A generation that can be made.
+/// The validated parameters of a generation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Generation {
+pub(super) struct Generation {
     pub(crate) model: &'static Model,
     pub(crate) resolution: String,
     pub(crate) aspect_ratio: String,
-    /// Seconds of a video.
+    /// The length of a video in seconds.
     pub(crate) duration: u64,
-    /// Number of images.
+    /// The number of images.
     pub(crate) images: u64,
     pub(crate) sound: bool,
     pub(crate) directives: Directives,
     pub(crate) price: Price,
 }
 
-/// What it costs: so many units at so much.
+/// The price of a generation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Price {
+pub(super) struct Price {
     pub(crate) unit_price: Usd,
     pub(crate) units: u64,
     pub(crate) total: Usd,
 }
 
-/// How the caller wants to hear of it, and what the caller keeps with it.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct CommunicationOptions {
-    /// How long the answer waits for the end: `sync` and `subscribe`.
-    pub(crate) wait: Option<Duration>,
-    pub(crate) webhook_url: Option<String>,
-    pub(crate) metadata: Map<String, Value>,
-}
-
-/// Reads a submit to a router. `has_model` says whether `model` is one of these fields, too.
-pub(crate) fn read(
+/// Reads the fields of a submit to a router. `has_model` says whether `model` is one of the fields.
+pub(super) fn read(
     router: Router,
     model: &str,
     fields: Fields<'_>,
@@ -65,19 +47,19 @@ pub(crate) fn read(
         _ => {
             let model = models::for_router(router).find(|known| known.id == model);
             let model =
-                model.ok_or_else(|| ApiError::field("model", "is not the id of a model here"))?;
+                model.ok_or_else(|| ApiError::field("model", "is not a model of this router"))?;
             validate(model, fields, has_model, false)?
         }
     };
-    Ok((generation, communication(fields)?))
+    Ok((generation, CommunicationOptions::parse(fields)?))
 }
 
-/// The cheapest order that the request's inputs allow.
+/// Returns the cheapest generation that a video model offers for these fields.
 fn cheapest_generation(fields: Fields<'_>, has_model: bool) -> Result<Generation, ApiError> {
-    let judged =
+    let results =
         models::for_router(Router::Video).map(|model| validate(model, fields, has_model, true));
-    let (generations, refusals): (Vec<_>, Vec<_>) = judged.partition(Result::is_ok);
-    // Of those that cost the same `min_by_key` gives the first.
+    let (generations, errors): (Vec<_>, Vec<_>) = results.partition(Result::is_ok);
+    // `min_by_key` returns the first of several equally cheap ones.
     if let Some(generation) = generations
         .into_iter()
         .flatten()
@@ -85,29 +67,29 @@ fn cheapest_generation(fields: Fields<'_>, has_model: bool) -> Result<Generation
     {
         return Ok(generation);
     }
-    let mut refusals = refusals.into_iter().filter_map(Result::err);
-    let first = refusals.next();
-    match first {
-        // All complain of the same field: that one is wrong whatever the model.
-        Some(first) if refusals.all(|other| other.field_name() == first.field_name()) => Err(first),
+    let mut errors = errors.into_iter().filter_map(Result::err);
+    match errors.next() {
+        // If all models reject the same field, that field is invalid for every model.
+        Some(first) if errors.all(|other| other.field_name() == first.field_name()) => Err(first),
         _ => Err(ApiError::field(
             "model",
-            "is auto, but no model takes these inputs together",
+            "is auto, but no model accepts this combination of fields",
         )),
     }
 }
 
-/// Judges the fields by a model's profile.
+/// Validates the fields against a model's profile. `auto` says whether the model was chosen for the
+/// caller.
 pub(super) fn validate(
     model: &'static Model,
     fields: Fields<'_>,
     has_model: bool,
     auto: bool,
 ) -> Result<Generation, ApiError> {
-    let known = |name: &str| {
+    let is_known = |name: &str| {
         model.takes(name) || COMMON_FIELDS.contains(&name) || (has_model && name == "model")
     };
-    fields.deny_unknown(known, model.id)?;
+    fields.deny_unknown(is_known, model.id)?;
     let profile = model.profile;
 
     let prompt = fields.non_blank_text("prompt")?;
@@ -132,9 +114,9 @@ pub(super) fn validate(
     let resolution = fields.one_of("resolution", &resolutions)?;
     let aspect_ratio = fields.one_of("aspect_ratio", profile.aspect_ratios)?;
 
-    // With `auto` the prompt is optional where there is something to look at.
-    let to_look_at = first_frame.is_some() || images.is_some() || videos.is_some();
-    if profile.prompt_required && prompt.is_none() && !(auto && to_look_at) {
+    // With `auto`, the prompt is optional if there is visual input.
+    let has_visual_input = first_frame.is_some() || images.is_some() || videos.is_some();
+    if profile.prompt_required && prompt.is_none() && !(auto && has_visual_input) {
         return Err(fields.error("prompt", "is required"));
     }
     if last_frame.is_some() && first_frame.is_none() {
@@ -163,7 +145,7 @@ pub(super) fn validate(
     })
 }
 
-/// The price, rounded up to the service's unit of prices.
+/// Returns the price, rounded up to the service's smallest price unit.
 fn price(model: &Model, resolution: &str, units: u64) -> Option<Price> {
     let unit_price = model.profile.price(resolution)?;
     let total = unit_price
@@ -176,7 +158,8 @@ fn price(model: &Model, resolution: &str, units: u64) -> Option<Price> {
     })
 }
 
-/// A whole number in the model's range, or the model's default; none where the model has none.
+/// Reads an integer in the model's range, or returns the range's default. Returns `None` if the
+/// model has no such range.
 pub(super) fn integer_in_range(
     fields: Fields<'_>,
     name: &str,
@@ -187,50 +170,26 @@ pub(super) fn integer_in_range(
     Ok(Some(given.unwrap_or(range.default)))
 }
 
-/// The communication fields and the metadata.
-pub(super) fn communication(fields: Fields<'_>) -> Result<CommunicationOptions, ApiError> {
-    let mode = fields.one_of("mode", &["async", "webhook", "sync", "subscribe"])?;
-    let webhook_url = fields.text("webhook_url")?;
-    let wait = fields.integer("wait_timeout_seconds", WAIT_TIMEOUT_SECONDS)?;
-    let metadata = fields.object("metadata")?;
-    match (mode == Some("webhook"), webhook_url) {
-        (true, None) => return Err(fields.error("webhook_url", "is required with `mode` webhook")),
-        (false, Some(_)) => return Err(fields.error("webhook_url", "requires `mode` webhook")),
-        (true, Some(url)) => {
-            destination::webhook(url).map_err(|problem| fields.error("webhook_url", &problem))?;
-        }
-        (false, None) => {}
-    }
-    let waits = matches!(mode, Some("sync" | "subscribe"));
-    Ok(CommunicationOptions {
-        wait: waits.then(|| wait.map_or(DEFAULT_WAIT, Duration::from_secs)),
-        webhook_url: webhook_url.map(str::to_owned),
-        metadata: metadata.cloned().unwrap_or_default(),
-    })
-}
-
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 
-    fn generation(
-        router: Router,
-        body: &Value,
-    ) -> Result<(Generation, CommunicationOptions), ApiError> {
+    fn generation(router: Router, body: &Value) -> Result<Generation, ApiError> {
         let model = body["model"].as_str().unwrap();
-        read(router, model, Fields::of_body(body).unwrap(), true)
+        let (generation, _) = read(router, model, Fields::of_body(body).unwrap(), true)?;
+        Ok(generation)
     }
 
     #[track_caller]
     fn price_of(body: Value) -> (&'static str, String) {
-        let (generation, _) = generation(Router::Video, &body).unwrap();
+        let generation = generation(Router::Video, &body).unwrap();
         (generation.model.id, generation.price.total.to_string())
     }
 
     #[track_caller]
-    fn refused(router: Router, body: Value) -> String {
+    fn rejected_field(router: Router, body: Value) -> String {
         let error = generation(router, &body).expect_err(&body.to_string());
         assert_eq!(error.status(), 400);
         error.field_name().unwrap().to_owned()
@@ -241,7 +200,7 @@ mod tests {
     const SOUND: &str = "https://media.example/a.mp3";
 
     #[test]
-    fn the_price_is_seconds_or_images_times_the_rate() {
+    fn the_price_is_the_number_of_units_times_the_unit_price() {
         let rows = [
             (json!({"model": "video-f", "prompt": "x"}), "0.7035"),
             (
@@ -284,7 +243,6 @@ mod tests {
             assert_eq!(
                 generation(Router::Image, &body)
                     .unwrap()
-                    .0
                     .price
                     .total
                     .to_string(),
@@ -294,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn auto_is_the_cheapest_model_that_takes_the_inputs() {
+    fn auto_selects_the_cheapest_model_that_accepts_the_fields() {
         let rows = [
             (
                 json!({"model": "auto", "prompt": "x"}),
@@ -340,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn auto_that_no_model_takes_is_refused() {
+    fn auto_is_rejected_if_no_model_accepts_the_fields() {
         let rows = [
             (
                 json!({"model": "auto", "prompt": "x", "duration": 31}),
@@ -362,16 +320,16 @@ mod tests {
             ),
         ];
         for (body, field) in rows {
-            assert_eq!(refused(Router::Video, body.clone()), field, "{body}");
+            assert_eq!(rejected_field(Router::Video, body.clone()), field, "{body}");
         }
         assert_eq!(
-            refused(Router::Image, json!({"model": "auto", "prompt": "x"})),
+            rejected_field(Router::Image, json!({"model": "auto", "prompt": "x"})),
             "model"
         );
     }
 
     #[test]
-    fn each_profile_takes_its_own_fields_and_ranges_only() {
+    fn a_profile_limits_fields_and_ranges() {
         let with = |model: &str, field: &str, value: Value| json!({"model": model, "prompt": "x", field: value});
         let rows = [
             ("video-f", "duration", json!(3)),
@@ -417,10 +375,11 @@ mod tests {
         ];
         for (model, field, value) in rows {
             let body = with(model, field, value);
-            assert_eq!(refused(Router::Video, body.clone()), field, "{body}");
+            assert_eq!(rejected_field(Router::Video, body.clone()), field, "{body}");
         }
-        let image =
-            |field: &str, value: Value| refused(Router::Image, with("image-i", field, value));
+        let image = |field: &str, value: Value| {
+            rejected_field(Router::Image, with("image-i", field, value))
+        };
         assert_eq!(image("num_images", json!(5)), "num_images");
         assert_eq!(image("num_images", json!(0)), "num_images");
         assert_eq!(image("duration", json!(5)), "duration");
@@ -429,83 +388,37 @@ mod tests {
     }
 
     #[test]
-    fn what_a_model_needs_is_asked_for() {
+    fn missing_required_fields_are_rejected() {
         assert_eq!(
-            refused(Router::Video, json!({"model": "video-f"})),
+            rejected_field(Router::Video, json!({"model": "video-f"})),
             "prompt"
         );
         assert_eq!(
-            refused(Router::Video, json!({"model": "video-x", "prompt": "x"})),
+            rejected_field(Router::Video, json!({"model": "video-x", "prompt": "x"})),
             "model"
         );
         assert_eq!(
-            refused(Router::Video, json!({"model": "image-i", "prompt": "x"})),
+            rejected_field(Router::Video, json!({"model": "image-i", "prompt": "x"})),
             "model"
         );
         assert_eq!(
-            refused(
+            rejected_field(
                 Router::Video,
                 json!({"model": "lipsync-s", "image_url": IMAGE})
             ),
             "audio_url"
         );
         assert_eq!(
-            refused(
+            rejected_field(
                 Router::Video,
                 json!({"model": "lipsync-s", "audio_url": SOUND})
             ),
             "video_url"
         );
-        let names = json!({"model": "video-f", "prompt": "x", "reference_image_urls": [IMAGE, "https://10.0.0.1/"]});
-        assert_eq!(refused(Router::Video, names), "reference_image_urls[1]");
-    }
-
-    #[test]
-    fn the_fields_of_communication_belong_together() {
-        let hook = "https://hooks.example/in";
-        let rows = [
-            (json!({"mode": "webhook"}), "webhook_url"),
-            (json!({"webhook_url": hook}), "webhook_url"),
-            (json!({"mode": "async", "webhook_url": hook}), "webhook_url"),
-            (
-                json!({"mode": "webhook", "webhook_url": "http://hooks.example/"}),
-                "webhook_url",
-            ),
-            (
-                json!({"mode": "webhook", "webhook_url": "https://127.0.0.1/"}),
-                "webhook_url",
-            ),
-            (
-                json!({"mode": "webhook", "webhook_url": format!("{hook}/{}", "x".repeat(2048))}),
-                "webhook_url",
-            ),
-            (json!({"mode": "later"}), "mode"),
-            (json!({"wait_timeout_seconds": 31}), "wait_timeout_seconds"),
-            (json!({"wait_timeout_seconds": -1}), "wait_timeout_seconds"),
-            (json!({"wait_timeout_seconds": 1.5}), "wait_timeout_seconds"),
-            (json!({"metadata": "x"}), "metadata"),
-            (json!({"metadata": null}), "metadata"),
-        ];
-        let with = |more: &Value| {
-            let mut body = json!({"model": "image-i", "prompt": "x"});
-            body.as_object_mut()
-                .unwrap()
-                .extend(more.as_object().unwrap().clone());
-            body
-        };
-        for (more, field) in rows {
-            assert_eq!(refused(Router::Image, with(&more)), field, "{more}");
-        }
-        let communication = |more: Value| generation(Router::Image, &with(&more)).unwrap().1;
-        assert_eq!(communication(json!({"wait_timeout_seconds": 5})).wait, None);
+        let private_url = json!({"model": "video-f", "prompt": "x", "reference_image_urls": [IMAGE, "https://10.0.0.1/"]});
         assert_eq!(
-            communication(json!({"mode": "sync"})).wait,
-            Some(Duration::from_secs(10))
+            rejected_field(Router::Video, private_url),
+            "reference_image_urls[1]"
         );
-        let waiting = json!({"mode": "subscribe", "wait_timeout_seconds": 0});
-        assert_eq!(communication(waiting).wait, Some(Duration::ZERO));
-        let longest = format!("{hook}/{}", "x".repeat(2048 - hook.len() - 1));
-        let hooked = communication(json!({"mode": "webhook", "webhook_url": longest}));
-        assert_eq!(hooked.webhook_url, Some(longest));
     }
 }

@@ -1,5 +1,4 @@
-//! The way of every request from its arrival to its reply: fault injection, checks, dispatch, and an
-//! entry in the journal.
+//! The request pipeline: routing, fault injection, checks, dispatch, and the entry in the journal.
 
 use std::time::Duration;
 
@@ -16,7 +15,7 @@ use super::route::Route;
 use super::{apply_fault, mcp, media_host, request_checks};
 use crate::engine::{Call, Fault, Host, Hosts, PendingReply, Reply, State, journal};
 
-/// Answers a request and writes it into the journal.
+/// Handles a request and records it in the journal.
 pub(crate) fn handle(state: &mut State, hosts: &Hosts, call: &Call) -> Reply {
     let route = Route::resolve(call, hosts);
     let request_id = state.rng.id("req");
@@ -29,12 +28,13 @@ pub(crate) fn handle(state: &mut State, hosts: &Hosts, call: &Call) -> Reply {
         }
         Host::Media | Host::Control => {
             let fault_response = fault.as_ref().and_then(|fault| {
-                let budget = route.budget(call.request.method());
-                apply_fault::fault_response(fault, call.host, budget, &request_id, &Headers::new())
+                let bucket = route.rate_limit_bucket(call.request.method());
+                apply_fault::fault_response(fault, call.host, bucket, &request_id, &Headers::new())
             });
             Reply::immediate(
-                fault_response
-                    .unwrap_or_else(|| media_host::answer(state, hosts, call, &route, &request_id)),
+                fault_response.unwrap_or_else(|| {
+                    media_host::respond(state, hosts, call, &route, &request_id)
+                }),
             )
         }
     };
@@ -47,7 +47,7 @@ pub(crate) fn handle(state: &mut State, hosts: &Hosts, call: &Call) -> Reply {
     if call.request.method() == Method::HEAD {
         strip_body(&mut reply.response);
     }
-    let shown = reply
+    let predicted = reply
         .pending
         .as_ref()
         .map(|pending| predict(state, hosts, pending));
@@ -65,7 +65,7 @@ pub(crate) fn handle(state: &mut State, hosts: &Hosts, call: &Call) -> Reply {
         operation: route.name().map(str::to_owned),
         headers: journal::redact_headers(call.request.headers()),
         request_id,
-        status: apply_fault::status_of(shown.as_ref().unwrap_or(&reply)),
+        status: apply_fault::status_of(predicted.as_ref().unwrap_or(&reply)),
         fault: kind,
     };
     let seq = state.journal.write(entry);
@@ -75,7 +75,7 @@ pub(crate) fn handle(state: &mut State, hosts: &Hosts, call: &Call) -> Reply {
     reply
 }
 
-/// A request of the open or the developer surface.
+/// Handles a request to the open or the developer surface.
 fn handle_api_request(
     state: &mut State,
     hosts: &Hosts,
@@ -86,9 +86,9 @@ fn handle_api_request(
 ) -> Reply {
     let caller_check = request_checks::check_caller(state, call, route);
     let headers = caller_check.headers;
-    let budget = route.budget(call.request.method());
+    let bucket = route.rate_limit_bucket(call.request.method());
     if let Some(response) = fault.and_then(|fault| {
-        apply_fault::fault_response(fault, call.host, budget, request_id, &headers)
+        apply_fault::fault_response(fault, call.host, bucket, request_id, &headers)
     }) {
         return Reply::immediate(response);
     }
@@ -102,7 +102,7 @@ fn handle_api_request(
             caller,
             request_id,
         };
-        return Reply::immediate(mcp::answer(&mut request, &headers));
+        return Reply::immediate(mcp::respond(&mut request, &headers));
     }
     let outcome = match (caller_check.error, route) {
         (Some(error), _) => Err(error),
@@ -126,28 +126,26 @@ fn handle_api_request(
             )
         }
         (None, Route::OtherMethod { allow, .. }) => {
-            let message = format!("This path takes {allow}.");
+            let message = format!("method not allowed: this path supports {allow}");
             Err(ApiError::new(ErrorCode::MethodNotAllowed, message).allow(allow))
         }
-        (None, _) => Err(ApiError::new(
-            ErrorCode::NotFound,
-            "There is nothing at this path.",
-        )),
+        (None, _) => Err(ApiError::unknown_path()),
     };
     match outcome {
-        Ok(answer) => accepted(call.host, request_id, headers, answer),
+        Ok(response) => success(call.host, request_id, headers, response),
         Err(error) => Reply::immediate(error_response(call.host, request_id, &headers, &error)),
     }
 }
 
-fn accepted(host: Host, request_id: &str, headers: Headers, answer: ApiResponse) -> Reply {
+/// Returns the reply for the result of a handler, pending if the result waits for a job.
+fn success(host: Host, request_id: &str, headers: Headers, response: ApiResponse) -> Reply {
     let mut reply = Reply::immediate(json_response(
-        answer.status,
+        response.status,
         request_id,
         &headers,
-        &answer.body,
+        &response.body,
     ));
-    reply.pending = answer.wait.map(
+    reply.pending = response.wait.map(
         |JobWait {
              job_id,
              until,
@@ -166,7 +164,7 @@ fn accepted(host: Host, request_id: &str, headers: Headers, answer: ApiResponse)
     reply
 }
 
-/// Leaves the body out and says how long it would have been.
+/// Removes the body and keeps its length in `content-length`, as `HEAD` requires.
 fn strip_body(response: &mut Response<Bytes>) {
     let length = response.body().len();
     if length > 0 {

@@ -1,15 +1,16 @@
-//! Jobs as clients read them: alone, with their webhook delivery, in receipts.
+//! JSON views of jobs: the job, its receipt, its artifacts and its error.
 
 use serde_json::{Value, json};
 use svc_sdk::contract::{JobStatus, Operation};
 
 use super::api_error::seconds;
-use super::error_details;
+use super::error_details::{ErrorContext, details};
+use super::json_object::set_field;
 use crate::engine::jobs::{Artifact, Job};
 use crate::engine::{Host, Hosts, State, Time};
 use crate::media;
 
-/// A job by itself, as it is read on a surface.
+/// Returns the view of a job on a surface, without its webhook delivery.
 pub(super) fn view(job: &Job, surface: Host, hosts: &Hosts) -> Value {
     let mut view = json!({
         "id": job.id,
@@ -20,40 +21,39 @@ pub(super) fn view(job: &Job, surface: Host, hosts: &Hosts) -> Value {
         "updated_at": job.updated_at.to_string(),
         "metadata": job.metadata,
     });
-    let Some(fields) = view.as_object_mut() else {
-        return view;
-    };
     if let (Host::Open, Some(price)) = (surface, job.price) {
-        fields.insert("price_usd".to_owned(), json!(price));
+        set_field(&mut view, "price_usd", json!(price));
     }
-    if job.status == JobStatus::Completed {
-        fields.insert(
-            "result".to_owned(),
-            json!({"artifacts": artifacts(job, hosts)}),
-        );
-    }
-    if let (JobStatus::Failed, Some(error)) = (&job.status, error_of(job)) {
-        fields.insert("error".to_owned(), error);
+    match job.status {
+        JobStatus::Completed => {
+            set_field(
+                &mut view,
+                "result",
+                json!({"artifacts": artifacts(job, hosts)}),
+            );
+        }
+        JobStatus::Failed => set_field(&mut view, "error", error_of(job)),
+        _ => {}
     }
     view
 }
 
-/// A job as it is read once something may have been announced of it.
+/// Returns the view of a job on a surface, with its webhook delivery if there is one.
 pub(crate) fn with_delivery(state: &State, job: &Job, surface: Host, hosts: &Hosts) -> Value {
     let mut view = view(job, surface, hosts);
-    if let (Some(delivery), Some(fields)) =
-        (state.webhook_queue.view(&job.id), view.as_object_mut())
-    {
-        fields.insert("webhook_delivery".to_owned(), delivery);
-    }
+    set_field(
+        &mut view,
+        "webhook_delivery",
+        state.webhook_queue.view(&job.id),
+    );
     view
 }
 
-/// The receipt of a submit.
+/// Returns the receipt of a submit.
 pub(crate) fn receipt(job: &Job, hosts: &Hosts, now: Time) -> Value {
     let base = hosts.base(job.surface);
     let url = |operation: Operation| {
-        // The mock's own identifiers can be a segment of a path.
+        // Expanding the path cannot fail: IDs that the mock generates are valid path segments.
         format!("{base}{}", operation.expand(&[&job.id]).unwrap_or_default())
     };
     json!({
@@ -66,25 +66,28 @@ pub(crate) fn receipt(job: &Job, hosts: &Hosts, now: Time) -> Value {
     })
 }
 
-/// What a completed job made; nothing of any other.
+/// Returns the views of a job's artifacts. Jobs that have not completed have none.
 pub(super) fn artifacts(job: &Job, hosts: &Hosts) -> Vec<Value> {
-    let made = match job.status {
-        JobStatus::Completed => job.artifacts.as_slice(),
-        _ => &[],
-    };
-    made.iter()
-        .map(|artifact| {
-            json!({
-                "id": artifact.id,
-                "url": artifact_url(artifact, hosts),
-                "media_type": artifact.spec.media_type(),
-                "content_type": artifact.spec.content_type(),
-            })
-        })
-        .collect()
+    match job.status {
+        JobStatus::Completed => artifact_views(&job.artifacts, hosts),
+        _ => Vec::new(),
+    }
 }
 
-/// Where the media host has a file.
+/// Returns the views of artifacts of a job or run.
+pub(super) fn artifact_views(artifacts: &[Artifact], hosts: &Hosts) -> Vec<Value> {
+    let view = |artifact: &Artifact| {
+        json!({
+            "id": artifact.id,
+            "url": artifact_url(artifact, hosts),
+            "media_type": artifact.spec.media_type(),
+            "content_type": artifact.spec.content_type(),
+        })
+    };
+    artifacts.iter().map(view).collect()
+}
+
+/// Returns the URL of an artifact on the media host.
 pub(super) fn artifact_url(artifact: &Artifact, hosts: &Hosts) -> String {
     format!(
         "{}/artifacts/{}.{}",
@@ -94,8 +97,7 @@ pub(super) fn artifact_url(artifact: &Artifact, hosts: &Hosts) -> String {
     )
 }
 
-/// What a file of the media host is made from: an artifact of a completed job, or of a run that
-/// has made it.
+/// Returns the specification of an artifact, if its job has completed or its run has created it.
 pub(super) fn artifact<'s>(state: &'s State, token: &str) -> Option<&'s media::Spec> {
     if let Some((run, artifact)) = state.runs.by_token(token) {
         return run.artifacts_ready.then_some(&artifact.spec);
@@ -104,20 +106,17 @@ pub(super) fn artifact<'s>(state: &'s State, token: &str) -> Option<&'s media::S
     (job.status == JobStatus::Completed).then_some(&artifact.spec)
 }
 
-/// Why a job made nothing.
+/// Returns the error of a failed or canceled job.
 pub(super) fn error_of(job: &Job) -> Option<Value> {
     match (&job.status, &job.error) {
         (JobStatus::Failed, Some(code)) => {
-            let mut error = json!({"code": code, "message": format!("The job failed: {code}.")});
-            let details =
-                error_details::details(code, &error_details::ErrorContext::for_job(&job.id));
-            if let (Some(details), Some(fields)) = (details, error.as_object_mut()) {
-                fields.insert("details".to_owned(), details);
-            }
+            let mut error = json!({"code": code, "message": format!("job failed: {code}")});
+            let context = ErrorContext::for_job(&job.id);
+            set_field(&mut error, "details", details(code, &context));
             Some(error)
         }
         (JobStatus::Canceled, _) => Some(
-            json!({"code": "job_canceled", "message": "The job was canceled before its generation."}),
+            json!({"code": "job_canceled", "message": "job was canceled before generation started"}),
         ),
         _ => None,
     }

@@ -1,4 +1,6 @@
-//! Jobs, on both surfaces: list, get, status, result, cancel.
+//! Jobs on both surfaces: list, get, status, result and cancel.
+
+use std::time::Duration;
 
 use serde_json::json;
 use svc_sdk::contract::{ErrorCode, JobStatus};
@@ -6,49 +8,35 @@ use svc_sdk::contract::{ErrorCode, JobStatus};
 use super::announcements::announce_ended;
 use super::api_error::{ApiError, seconds};
 use super::job_view::{artifacts, error_of, with_delivery};
+use super::json_object::set_field;
 use super::pagination;
 use super::request::Request;
 use super::response::{ApiResponse, ApiResult};
 use crate::engine::jobs::{Job, JobFilter, JobType};
 
-/// `GET /v1/jobs`: newest first, by `status` and `type`; `limit` and `cursor` page through it.
+/// `GET /v1/jobs`: newest first, filtered by `status` and `type`. `limit` and `cursor` page through
+/// the list.
 pub(super) fn list(request: &mut Request<'_>) -> ApiResult {
-    let status = match request.parameter("status")? {
-        None => None,
-        Some(word) => match JobStatus::from(word) {
-            JobStatus::Other(_) => {
-                let known: Vec<_> = JobStatus::KNOWN.iter().map(JobStatus::as_str).collect();
-                return Err(ApiError::field(
-                    "status",
-                    format!("must be one of {}", known.join(", ")),
-                ));
-            }
-            status => Some(status),
-        },
-    };
-    let job_type = match request.parameter("type")? {
-        None => None,
-        Some(word) => match JobType::ALL
+    let statuses: Vec<_> = JobStatus::KNOWN.iter().map(JobStatus::as_str).collect();
+    let status = request
+        .parameter_one_of("status", &statuses)?
+        .map(JobStatus::from);
+    let job_type = request.parameter_one_of("type", &JobType::ALL.map(JobType::as_str))?;
+    let job_type = job_type.and_then(|name| {
+        JobType::ALL
             .into_iter()
-            .find(|known| known.as_str() == word)
-        {
-            None => {
-                let known = JobType::ALL.map(JobType::as_str).join(", ");
-                return Err(ApiError::field("type", format!("must be one of {known}")));
-            }
-            known => known,
-        },
-    };
+            .find(|job_type| job_type.as_str() == name)
+    });
     let limit = pagination::limit(request)?;
     let workspace = request.workspace().to_owned();
     let jobs = &request.state.jobs;
     let before = match request.parameter("cursor")? {
         None => None,
         Some(id) => {
-            let ours = jobs
+            let is_listed = jobs
                 .by_id(&id)
                 .is_some_and(|job| job.workspace == workspace);
-            let number = jobs.number(&id).filter(|_| ours);
+            let number = jobs.number(&id).filter(|_| is_listed);
             Some(number.ok_or_else(pagination::invalid_cursor)?)
         }
     };
@@ -57,9 +45,9 @@ pub(super) fn list(request: &mut Request<'_>) -> ApiResult {
         status,
         job_type,
     };
-    let (shown, next) = pagination::page(jobs.newest_first(&filter, before), limit);
+    let (page, next) = pagination::page(jobs.newest_first(&filter, before), limit);
     let next_cursor = next.map(|job| job.id.as_str());
-    let items = shown
+    let items = page
         .iter()
         .map(|job| with_delivery(request.state, job, request.host, request.hosts))
         .collect();
@@ -81,7 +69,7 @@ pub(super) fn status(request: &mut Request<'_>) -> ApiResult {
         "status": job.status,
         "terminal": job.status.is_terminal(),
         "result_ready": job.status.is_terminal(),
-        "next_poll_after_seconds": seconds(request.hosts.client_time(job.timeline.next_poll(&job.status, request.now()))),
+        "next_poll_after_seconds": seconds(next_poll(request, job)),
     });
     Ok(ApiResponse::data(200, payload))
 }
@@ -90,22 +78,20 @@ pub(super) fn status(request: &mut Request<'_>) -> ApiResult {
 pub(super) fn result(request: &mut Request<'_>) -> ApiResult {
     let job = find(request)?;
     if !job.status.is_terminal() {
-        let error = ApiError::new(
+        let wait = next_poll(request, job);
+        return Err(ApiError::not_terminal(
             ErrorCode::JobNotCompleted,
-            format!("The job is {}.", job.status),
-        );
-        let wait = job.timeline.next_poll(&job.status, request.now());
-        let wait = request.hosts.client_time(wait);
-        return Err(error.detail("status", json!(job.status)).retry_after(wait));
+            "job",
+            &job.status,
+            wait,
+        ));
     }
     let mut result = json!({
         "job_id": job.id,
         "status": job.status,
         "artifacts": artifacts(job, request.hosts),
     });
-    if let (Some(error), Some(fields)) = (error_of(job), result.as_object_mut()) {
-        fields.insert("error".to_owned(), error);
-    }
+    set_field(&mut result, "error", error_of(job));
     Ok(ApiResponse::data(200, result))
 }
 
@@ -117,8 +103,8 @@ pub(super) fn cancel(request: &mut Request<'_>) -> ApiResult {
     if job.status != JobStatus::Canceled {
         if !job.timeline.can_cancel(&job.status, now) {
             let message = match job.status.is_terminal() {
-                true => format!("The job is already {}.", job.status),
-                false => "The generation has already started.".to_owned(),
+                true => format!("job is already {}", job.status),
+                false => "generation has already started".to_owned(),
             };
             return Err(ApiError::new(
                 ErrorCode::JobGenerationAlreadyStarted,
@@ -135,14 +121,15 @@ pub(super) fn cancel(request: &mut Request<'_>) -> ApiResult {
     get(request)
 }
 
-/// The job of the path, in the key's workspace.
+/// Returns how long to wait before the next poll of a job, in the time of clients.
+pub(super) fn next_poll(request: &Request<'_>, job: &Job) -> Duration {
+    let wait = job.timeline.next_poll(&job.status, request.now());
+    request.hosts.client_time(wait)
+}
+
+/// Returns the job that the path names, if it is in the key's workspace.
 pub(super) fn find<'r>(request: &'r Request<'_>) -> Result<&'r Job, ApiError> {
     let job = request.state.jobs.by_id(request.id());
-    let ours = job.filter(|job| job.workspace == request.workspace());
-    ours.ok_or_else(|| {
-        ApiError::new(
-            ErrorCode::JobNotFound,
-            "There is no such job in this workspace.",
-        )
-    })
+    let job = job.filter(|job| job.workspace == request.workspace());
+    job.ok_or_else(|| ApiError::new(ErrorCode::JobNotFound, "job not found in this workspace"))
 }

@@ -2,46 +2,46 @@
 
 use bytes::Bytes;
 use http::Response;
-use svc_sdk::contract::ErrorCode;
 
 use super::api_error::ApiError;
-use super::response::{Headers, error_response, set};
+use super::response::{Headers, error_response, set_header};
 use super::route::Route;
 use super::{checkout, job_view};
 use crate::engine::{Call, Hosts, State};
 use crate::{catalog_data, media};
 
-/// A request of the media host: a file or a checkout page.
-pub(super) fn answer(
+/// Responds to a request to the media host with a file or a checkout page.
+pub(super) fn respond(
     state: &mut State,
     hosts: &Hosts,
     call: &Call,
     route: &Route,
     request_id: &str,
 ) -> Response<Bytes> {
-    let nothing = || {
-        let error = ApiError::new(ErrorCode::NotFound, "There is nothing at this path.");
+    let not_found = || {
+        let error = ApiError::unknown_path();
         error_response(call.host, request_id, &Headers::new(), &error)
     };
     match route {
-        Route::Checkout(token) => checkout::answer(state, hosts, call, token, request_id),
+        Route::Checkout(token) => checkout::respond(state, hosts, call, token, request_id),
         Route::Artifact(file) => match find_file(state, file) {
             Some(spec) => {
                 let mut response =
                     media::serve(&spec, call.request.method(), call.request.headers());
-                set(&mut response, "x-svc-request-id", request_id);
+                set_header(&mut response, "x-svc-request-id", request_id);
                 response
             }
-            None => nothing(),
+            None => not_found(),
         },
-        _ => nothing(),
+        _ => not_found(),
     }
 }
 
-/// What a file of the media host is made from: what a job made, or what comes with the service.
+/// Returns the specification of a file: an artifact of a job or run, or a file of the catalog.
 fn find_file(state: &State, file: &str) -> Option<media::Spec> {
     let (name, extension) = file.split_once('.')?;
-    let made = job_view::artifact(state, name).cloned();
-    made.or_else(|| catalog_data::file(name))
+    let artifact = job_view::artifact(state, name).cloned();
+    artifact
+        .or_else(|| catalog_data::file(name))
         .filter(|spec| spec.extension() == extension)
 }

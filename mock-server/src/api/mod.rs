@@ -1,5 +1,5 @@
-//! The HTTP API: routes, checks, handlers and response bodies, with one file for each resource. The
-//! state that they read and change is in [`engine`](crate::engine).
+//! The HTTP API: routes, checks, handlers and response bodies. Each resource has a file of its own;
+//! the state that handlers read and change is in [`engine`](crate::engine).
 
 mod account;
 mod actions;
@@ -14,6 +14,7 @@ mod background_music;
 mod captions;
 mod catalog;
 mod checkout;
+mod communication;
 mod dispatch;
 mod error_details;
 mod estimate;
@@ -22,11 +23,12 @@ mod fields;
 mod formats;
 mod generation;
 mod handler;
-mod image;
 mod job_view;
 mod jobs;
+mod json_object;
 mod mcp;
 mod media_host;
+mod media_kind;
 mod model_aliases;
 mod models;
 mod pagination;
@@ -46,7 +48,6 @@ mod submit;
 mod top_ups;
 mod trending;
 mod versioned_models;
-mod video;
 mod webhooks;
 
 pub(crate) use self::announcements::announce_ended;

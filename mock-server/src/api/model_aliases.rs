@@ -1,5 +1,5 @@
-//! The compatibility aliases under `/v1/models/…`: the body and the answer are those of the
-//! canonical operation, under the first-party owner.
+//! Compatibility aliases under `/v1/models/…`: the canonical operations under the name of their
+//! first-party owner.
 
 use svc_sdk::contract::ErrorCode;
 
@@ -7,10 +7,10 @@ use super::api_error::ApiError;
 use super::request::Request;
 use super::response::ApiResult;
 
-/// The value of `{first_party_owner}`.
+/// The value of `{first_party_owner}` in the paths of the aliases.
 const FIRST_PARTY_OWNER: &str = "studio";
 
-/// Does what the canonical operation does; there are no models of other owners.
+/// Runs the canonical operation if the path names the first-party owner, the only owner of models.
 pub(super) fn run_canonical(
     request: &mut Request<'_>,
     canonical: fn(&mut Request<'_>) -> ApiResult,
@@ -18,6 +18,6 @@ pub(super) fn run_canonical(
     if request.id() == FIRST_PARTY_OWNER {
         return canonical(request);
     }
-    let message = "There is no such model of this owner.";
+    let message = "model not found for this owner";
     Err(ApiError::new(ErrorCode::ModelNotFound, message))
 }

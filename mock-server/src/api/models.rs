@@ -1,4 +1,4 @@
-//! The model lists of both routers, priced in service credits, and the open catalog, priced in
+//! Model lists of both routers, with prices in credits, and the open catalog, with prices in
 //! dollars.
 
 use serde_json::{Value, json};
@@ -6,23 +6,25 @@ use svc_sdk::contract::ErrorCode;
 use svc_sdk::types::Usd;
 
 use super::api_error::ApiError;
+use super::json_object::set_field;
 use super::request::Request;
 use super::response::{ApiResponse, ApiResult};
 use crate::engine::models::{self, MODELS, Model, Router};
+use crate::engine::profiles::Range;
 use crate::engine::versioned_models::USD_PER_CREDIT;
 
-/// The models of a router.
+/// Lists the models of a router.
 pub(super) fn list(router: Router) -> ApiResult {
     Ok(ApiResponse::list(
         models::for_router(router).map(entry).collect(),
     ))
 }
 
-/// A model of a router.
+/// Gets a model of a router.
 pub(super) fn get(router: Router, id: &str) -> ApiResult {
     let model = models::for_router(router)
         .find(|model| model.id == id)
-        .ok_or_else(unknown)?;
+        .ok_or_else(not_found)?;
     Ok(ApiResponse::data(200, entry(model)))
 }
 
@@ -35,26 +37,32 @@ pub(super) fn list_catalog(_: &mut Request<'_>) -> ApiResult {
 
 /// `GET /v1/open/catalog/{model_id}`.
 pub(super) fn get_catalog(request: &mut Request<'_>) -> ApiResult {
-    let model = models::by_id(request.id()).ok_or_else(unknown)?;
+    let model = models::by_id(request.id()).ok_or_else(not_found)?;
     Ok(ApiResponse::data(200, catalog_entry(model)))
 }
 
-fn unknown() -> ApiError {
-    ApiError::new(ErrorCode::ModelNotFound, "There is no such model.")
+fn not_found() -> ApiError {
+    ApiError::new(ErrorCode::ModelNotFound, "model not found")
 }
 
-/// What a model takes.
+/// Returns the fields, resolutions, aspect ratios and durations that a model accepts.
 pub(super) fn capabilities(model: &Model) -> Value {
     let mut capabilities = json!({
         "inputs": model.inputs(),
         "resolutions": model.resolutions(),
         "aspect_ratios": model.profile.aspect_ratios,
     });
-    if let (Some(range), Some(fields)) = (model.profile.duration, capabilities.as_object_mut()) {
-        let bounds = json!({"min": range.min, "max": range.max, "default": range.default});
-        fields.insert("duration_seconds".to_owned(), bounds);
-    }
+    set_field(
+        &mut capabilities,
+        "duration_seconds",
+        model.profile.duration.map(range),
+    );
     capabilities
+}
+
+/// Returns the bounds and the default of a range.
+pub(super) fn range(range: Range) -> Value {
+    json!({"min": range.min, "max": range.max, "default": range.default})
 }
 
 fn entry(model: &Model) -> Value {
@@ -85,7 +93,7 @@ fn catalog_entry(model: &Model) -> Value {
     })
 }
 
-/// The price at each resolution; one without, where the model has none.
+/// Returns the price for each resolution. A model without resolutions has a single price.
 fn rates(model: &Model, field: &str, amount: impl Fn(Usd) -> Value) -> Vec<Value> {
     let rates = model.profile.rates.iter();
     rates
@@ -96,7 +104,7 @@ fn rates(model: &Model, field: &str, amount: impl Fn(Usd) -> Value) -> Vec<Value
         .collect()
 }
 
-/// Dollars as credits, to a hundredth of one: the unit of prices.
+/// Formats dollars as credits with two decimal places.
 pub(super) fn credits(price: Usd) -> String {
     let hundredths = price.micros() * 100 / USD_PER_CREDIT.micros();
     format!("{}.{:02}", hundredths / 100, hundredths % 100)
@@ -107,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_model_says_what_it_takes_and_its_price_in_credits() {
+    fn models_have_capabilities_and_prices_in_credits() {
         let expected = json!({"data": {
             "id": "video-r", "name": "Video R", "type": "video",
             "capabilities": {
@@ -129,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn the_catalog_has_the_dollar_prices_of_every_model() {
+    fn catalog_entries_have_prices_in_dollars() {
         let prices = |id: &str| catalog_entry(models::by_id(id).unwrap())["pricing"].clone();
         let expected = json!({"unit": "second", "currency": "USD", "rates": [
             {"resolution": "480p", "unit_price_usd": "0.1407"}, {"resolution": "720p", "unit_price_usd": "0.3024"}

@@ -1,19 +1,20 @@
-//! Pages of a list: how long one is, and where the next one starts.
+//! Pagination of lists by `limit` and `cursor`.
 
 use super::api_error::ApiError;
 use super::request::Request;
 
-/// How many items a page has at most, and where the request does not say: a client that knows of
-/// no pages sees as many as there may be.
+/// The maximum number of items on a page. It is also the default, so that clients without
+/// pagination get as many items as possible.
 const MAX_PAGE_SIZE: usize = 1000;
 
-/// The query parameter `limit`.
+/// Reads the query parameter `limit`.
 pub(super) fn limit(request: &Request<'_>) -> Result<usize, ApiError> {
     let Some(text) = request.parameter("limit")? else {
         return Ok(MAX_PAGE_SIZE);
     };
-    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    let limit = digits.then(|| text.parse().ok()).flatten();
+    // `parse` would accept a leading `+`.
+    let is_decimal = text.bytes().all(|byte| byte.is_ascii_digit());
+    let limit = text.parse().ok().filter(|_| is_decimal);
     limit
         .filter(|limit| (1..=MAX_PAGE_SIZE).contains(limit))
         .ok_or_else(|| {
@@ -24,18 +25,34 @@ pub(super) fn limit(request: &Request<'_>) -> Result<usize, ApiError> {
         })
 }
 
-/// The first `limit` items; and the last of them, where the list goes on after it.
+/// Returns the first `limit` items and, if more follow, the last of them, which is the cursor of
+/// the next page.
 pub(super) fn page<T: Copy>(items: impl Iterator<Item = T>, limit: usize) -> (Vec<T>, Option<T>) {
     let mut page: Vec<T> = items.take(limit.saturating_add(1)).collect();
-    let more = page.len() > limit;
+    let has_more = page.len() > limit;
     page.truncate(limit);
-    let last = page.last().copied().filter(|_| more);
+    let last = page.last().copied().filter(|_| has_more);
     (page, last)
 }
 
-/// The complaint about a cursor that no page gave.
+/// Returns the number of items to skip in a list with these IDs, according to the query parameter
+/// `cursor`.
+pub(super) fn offset<'a>(
+    request: &Request<'_>,
+    mut ids: impl Iterator<Item = &'a str>,
+) -> Result<usize, ApiError> {
+    match request.parameter("cursor")? {
+        None => Ok(0),
+        Some(cursor) => {
+            let index = ids.position(|id| id == cursor);
+            Ok(index.ok_or_else(invalid_cursor)? + 1)
+        }
+    }
+}
+
+/// Returns the error for a cursor that is not from a page of the list.
 pub(super) fn invalid_cursor() -> ApiError {
-    ApiError::field("cursor", "is not one that this list gave")
+    ApiError::field("cursor", "is not a cursor of this list")
 }
 
 #[cfg(test)]
@@ -43,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_says_where_the_next_one_starts() {
+    fn pages_have_a_cursor_if_more_items_follow() {
         let items = [1, 2, 3];
         let page = |limit| page(items.iter(), limit);
         assert_eq!(page(2), (vec![&1, &2], Some(&2)));

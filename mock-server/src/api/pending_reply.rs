@@ -1,20 +1,21 @@
-//! Answers that wait for their job: `sync` and `subscribe`.
+//! Pending replies: responses to `sync` and `subscribe` submits, which wait for their job.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
+use super::json_object::set_field;
 use super::response::{ApiResponse, json_response};
 use super::{apply_fault, job_view, resources};
 use crate::engine::jobs::Job;
 use crate::engine::{Hosts, PendingReply, Reply, State};
 
-/// The answer now, or the hold again where there is still something to wait for.
+/// Completes a pending reply if its job has ended or its time is up. Otherwise, the reply stays
+/// pending.
 pub(crate) fn resume(state: &mut State, hosts: &Hosts, pending: &PendingReply) -> Reply {
     let job = state.jobs.by_id(&pending.job_id);
-    // A job that is gone, after a reset, will not end.
-    let waiting = job.is_some_and(|job| !job.status.is_terminal()) && state.now < pending.until;
-    let answer = answer(state, job, hosts, pending);
-    let mut reply = reply(pending, &answer);
-    if waiting {
+    // After a reset the job no longer exists, and there is nothing to wait for.
+    let is_waiting = job.is_some_and(|job| !job.status.is_terminal()) && state.now < pending.until;
+    let mut reply = reply(pending, &respond(state, job, hosts, pending));
+    if is_waiting {
         reply.pending = Some(pending.clone());
     } else {
         apply_fault::apply_fault(&mut reply, pending.fault);
@@ -24,37 +25,41 @@ pub(crate) fn resume(state: &mut State, hosts: &Hosts, pending: &PendingReply) -
     reply
 }
 
-/// The answer at the end of the hold, if nothing intervenes.
+/// Returns the reply at the end of the wait, provided that nothing changes the job until then.
 pub(crate) fn predict(state: &State, hosts: &Hosts, pending: &PendingReply) -> Reply {
     let job = state
         .jobs
         .by_id(&pending.job_id)
         .map(|job| job.predicted_at(pending.until));
-    let mut reply = reply(pending, &answer(state, job.as_ref(), hosts, pending));
+    let mut reply = reply(pending, &respond(state, job.as_ref(), hosts, pending));
     apply_fault::apply_fault(&mut reply, pending.fault);
     reply
 }
 
-/// The receipt: with the whole job and `200` once that has ended, else as it was, and `202`.
-fn answer(state: &State, job: Option<&Job>, hosts: &Hosts, pending: &PendingReply) -> ApiResponse {
+/// Returns the receipt: with the ended job and `200`, or unchanged and `202`.
+fn respond(state: &State, job: Option<&Job>, hosts: &Hosts, pending: &PendingReply) -> ApiResponse {
     let ended = job.filter(|job| job.status.is_terminal());
     let mut receipt = pending.receipt.clone();
-    if let (Some(job), Value::Object(fields)) = (ended, &mut receipt) {
-        fields.insert("job".to_owned(), job_view::view(job, pending.host, hosts));
-        fields.insert("next_poll_after_seconds".to_owned(), json!(0));
+    if let Some(job) = ended {
+        set_field(
+            &mut receipt,
+            "job",
+            job_view::view(job, pending.host, hosts),
+        );
+        set_field(&mut receipt, "next_poll_after_seconds", json!(0));
         if let Some((field, view)) = resources::receipt_field(state, job, hosts) {
-            fields.insert(field.to_owned(), view);
+            set_field(&mut receipt, field, view);
         }
     }
     ApiResponse::data(if ended.is_some() { 200 } else { 202 }, receipt)
 }
 
-fn reply(pending: &PendingReply, answer: &ApiResponse) -> Reply {
+fn reply(pending: &PendingReply, api_response: &ApiResponse) -> Reply {
     let response = json_response(
-        answer.status,
+        api_response.status,
         &pending.request_id,
         &pending.headers,
-        &answer.body,
+        &api_response.body,
     );
     Reply::immediate(response)
 }

@@ -1,12 +1,13 @@
-//! Previews of avatar videos: free, short and small. A preview can be made again under its id, and
-//! the video be made from it.
+//! Previews of avatar videos, which are free, short and small. A preview can be regenerated under
+//! the same ID, and the full video can be generated from it.
 
 use svc_sdk::contract::{ErrorCode, JobStatus};
 
 use super::api_error::ApiError;
 use super::avatar_videos::{portrait_video, read_speech, video_draft};
+use super::communication::{COMMON_FIELDS, CommunicationOptions};
 use super::fields::Fields;
-use super::generation::{COMMON_FIELDS, communication};
+use super::jobs::next_poll;
 use super::request::Request;
 use super::resources::find;
 use super::response::ApiResult;
@@ -17,7 +18,7 @@ use crate::engine::resources::{Kind, ResourceDetails};
 use crate::engine::speech::Speech;
 use crate::engine::versioned_models::price;
 
-/// `POST /v1/avatar-video-previews`: the fields of the avatar video.
+/// `POST /v1/avatar-video-previews`: the same fields as for an avatar video.
 pub(super) fn create(request: &mut Request<'_>) -> ApiResult {
     submit::submit_versioned(request, |request, fields| {
         let (speech, directives) = read_speech(request, fields)?;
@@ -29,8 +30,8 @@ pub(super) fn create(request: &mut Request<'_>) -> ApiResult {
     })
 }
 
-/// `POST /v1/avatar-video-previews/{id}/regenerate`: the same preview once more, after its job
-/// ended in whatever way.
+/// `POST /v1/avatar-video-previews/{id}/regenerate`: possible once the job of the preview has ended,
+/// with any status.
 pub(super) fn regenerate(request: &mut Request<'_>) -> ApiResult {
     let preview = find_in_path(request)?;
     submit::submit_versioned(request, |_, fields| {
@@ -43,7 +44,7 @@ pub(super) fn regenerate(request: &mut Request<'_>) -> ApiResult {
     })
 }
 
-/// `POST /v1/avatar-video-previews/{id}/generate-video`: the video of a completed preview.
+/// `POST /v1/avatar-video-previews/{id}/generate-video`: generates the video of a completed preview.
 pub(super) fn generate_video(request: &mut Request<'_>) -> ApiResult {
     let preview = find_in_path(request)?;
     submit::submit_versioned(request, |_, fields| {
@@ -52,15 +53,15 @@ pub(super) fn generate_video(request: &mut Request<'_>) -> ApiResult {
             return Err(preview.not_ready());
         }
         let draft = video_draft(&preview.speech, preview.directives());
-        let about = ResourceDetails::AvatarVideo {
+        let details = ResourceDetails::AvatarVideo {
             speech: preview.speech,
             preview_id: Some(preview.id),
         };
-        Ok((draft, ResourceChange::Create(about)))
+        Ok((draft, ResourceChange::Create(details)))
     })
 }
 
-/// A preview, and how it stands.
+/// A preview with the status of its job.
 struct Preview {
     id: String,
     speech: Speech,
@@ -69,16 +70,14 @@ struct Preview {
 }
 
 impl Preview {
-    /// The magic words of its script go on.
+    /// Returns the magic words of the script, which apply to later jobs as well.
     fn directives(&self) -> Directives {
         Directives::parse([self.speech.text.as_str()])
     }
 
     fn not_ready(&self) -> ApiError {
-        let message = format!("The preview is {}.", self.status);
-        ApiError::new(ErrorCode::JobNotCompleted, message)
-            .detail("status", serde_json::json!(self.status))
-            .retry_after(self.next_poll)
+        let code = ErrorCode::JobNotCompleted;
+        ApiError::not_terminal(code, "preview", &self.status, self.next_poll)
     }
 }
 
@@ -90,16 +89,16 @@ fn find_in_path(request: &Request<'_>) -> Result<Preview, ApiError> {
             id: resource.id.clone(),
             speech: speech.clone(),
             status: job.status.clone(),
-            next_poll: job.timeline.next_poll(&job.status, request.now()),
+            next_poll: next_poll(request, job),
         }),
         _ => Err(super::resources::not_found()),
     }
 }
 
-/// Fields are judged before the preview's state.
+/// Validates the fields. The handlers do this before they check the status of the preview.
 fn deny_all_but_communication(fields: Fields<'_>) -> Result<(), ApiError> {
     fields.deny_unknown(|name| COMMON_FIELDS.contains(&name), "this operation")?;
-    communication(fields).map(drop)
+    CommunicationOptions::parse(fields).map(drop)
 }
 
 fn preview_draft(speech: &Speech, directives: Directives) -> JobDraft {

@@ -1,4 +1,4 @@
-//! Bulk queues: many runs of a Format at once, and how they stand.
+//! Bulk queues: create many runs of a Format at once, and get their statuses.
 
 use serde_json::{Map, Value, json};
 use svc_sdk::contract::limits::{BULK_CONCURRENCY, BULK_ITEMS};
@@ -7,43 +7,45 @@ use svc_sdk::contract::{ErrorCode, Operation, RunStatus};
 use super::api_error::{ApiError, seconds};
 use super::fields::Fields;
 use super::formats::{
-    check_no_active_run, check_previous_run_ended, check_state, defaults, find_callable, read,
-    replay,
+    check_idempotency, check_no_active_run, check_previous_run_ended, check_state, defaults,
+    find_callable, read,
 };
-use super::request::Request;
+use super::json_object::set_field;
+use super::request::{Idempotency, Request};
 use super::response::{ApiResponse, ApiResult};
 use super::runs::{self, RunRequest};
 use crate::engine::formats::Format;
 use crate::engine::queues::{Item, Queue};
 use crate::engine::{Host, Hosts, State};
 
-/// How many runs of a queue are in flight at once, where the request does not say.
+/// The number of concurrent runs if the request has no `concurrency`.
 const DEFAULT_CONCURRENCY: u64 = 4;
 
 /// `POST …/bulk-runs`.
 pub(super) fn create(request: &mut Request<'_>) -> ApiResult {
     let format = find_callable(request)?;
-    let slot = match replay(request, "formats_bulk_create", format)? {
-        Ok(receipt) => return Ok(ApiResponse::data(200, receipt)),
-        Err(slot) => slot,
+    let slot = match check_idempotency(request, "formats_bulk_create", format)? {
+        Idempotency::Replay(receipt) => return Ok(ApiResponse::data(200, receipt)),
+        Idempotency::New(slot) => slot,
     };
     let fields = Fields::of_body(request.body()?)?;
-    let (concurrency, run_request) = read_items(request, format, fields)?;
+    let (concurrency, run_requests) = read_items(request, format, fields)?;
     check_state(format)?;
-    for (index, (run_request, rejects)) in run_request.iter().enumerate() {
-        let stands = check_previous_run_ended(request, run_request).and_then(|()| match rejects {
-            true => check_no_active_run(request, format),
-            false => Ok(()),
-        });
-        stands.map_err(|error| with_item_index(error, index))?;
+    for (index, (run_request, reject_if_active)) in run_requests.iter().enumerate() {
+        let checked =
+            check_previous_run_ended(request, run_request).and_then(|()| match reject_if_active {
+                true => check_no_active_run(request, format),
+                false => Ok(()),
+            });
+        checked.map_err(|error| with_item_index(error, index))?;
     }
-    let configs: Vec<_> = run_request
+    let configs: Vec<_> = run_requests
         .iter()
         .map(|(run_request, _)| run_request.clone().into_config(request, defaults(format)))
         .collect();
     runs::check_funds(request, &configs)?;
-    for (index, (run_request, _)) in run_request.iter().enumerate() {
-        runs::check_refusal(run_request).map_err(|error| with_item_index(error, index))?;
+    for (index, (run_request, _)) in run_requests.iter().enumerate() {
+        runs::check_requested_error(run_request).map_err(|error| with_item_index(error, index))?;
     }
     let items = configs.into_iter().map(|config| Item {
         config: Some(config),
@@ -63,9 +65,7 @@ pub(super) fn create(request: &mut Request<'_>) -> ApiResult {
         Some(queue) => view(request.state, queue, request.hosts),
         None => Value::Null,
     };
-    if let Some(fields) = receipt.as_object_mut() {
-        fields.insert("request_id".to_owned(), json!(request.request_id));
-    }
+    set_field(&mut receipt, "request_id", json!(request.request_id));
     request.store_receipt(slot, &receipt);
     Ok(ApiResponse::data(202, receipt))
 }
@@ -73,9 +73,9 @@ pub(super) fn create(request: &mut Request<'_>) -> ApiResult {
 /// `GET /v1/format-run-queues/{queue_id}`.
 pub(super) fn get(request: &mut Request<'_>) -> ApiResult {
     let queue = request.state.queues.by_id(request.id());
-    let ours = queue.filter(|queue| queue.workspace == request.workspace());
-    let queue = ours.ok_or_else(|| {
-        let message = "There is no such queue in this workspace.";
+    let queue = queue.filter(|queue| queue.workspace == request.workspace());
+    let queue = queue.ok_or_else(|| {
+        let message = "queue not found in this workspace";
         ApiError::new(ErrorCode::FormatRunQueueNotFound, message)
     })?;
     Ok(ApiResponse::data(
@@ -84,7 +84,8 @@ pub(super) fn get(request: &mut Request<'_>) -> ApiResult {
     ))
 }
 
-/// The concurrency, and what each item asks for and whether it wants to be the only run.
+/// Reads the concurrency and, for each item, its run and whether it is to be rejected if another
+/// run is active.
 fn read_items(
     request: &Request<'_>,
     format: &Format,
@@ -99,25 +100,23 @@ fn read_items(
     let webhook_url = runs::webhook_url(fields)?;
     let items = fields.objects("items", BULK_ITEMS)?;
     let items = items.ok_or_else(|| fields.error("items", "is required"))?;
-    let nothing = Map::new();
     let read_item = |item: &Value| {
-        let fields = Fields::within("", item.as_object().unwrap_or(&nothing));
-        let (mut run_request, rejects) = read(request, format, fields)?;
+        let (mut run_request, reject_if_active) = read(request, format, Fields::of_body(item)?)?;
         run_request.webhook_url = run_request.webhook_url.or_else(|| webhook_url.clone());
-        Ok((run_request, rejects))
+        Ok((run_request, reject_if_active))
     };
-    let run_request = items.iter().enumerate().map(|(index, item)| {
+    let run_requests = items.iter().enumerate().map(|(index, item)| {
         read_item(item).map_err(|error: ApiError| with_item_index(error, index))
     });
-    let run_request: Result<_, ApiError> = run_request.collect();
-    Ok((concurrency.unwrap_or(DEFAULT_CONCURRENCY), run_request?))
+    let run_requests: Result<_, ApiError> = run_requests.collect();
+    Ok((concurrency.unwrap_or(DEFAULT_CONCURRENCY), run_requests?))
 }
 
 fn with_item_index(error: ApiError, index: usize) -> ApiError {
     error.detail("index", json!(index))
 }
 
-/// A queue as it is read.
+/// Returns the JSON view of a queue.
 fn view(state: &State, queue: &Queue, hosts: &Hosts) -> Value {
     let statuses: Vec<RunStatus> = queue
         .items
@@ -127,10 +126,10 @@ fn view(state: &State, queue: &Queue, hosts: &Hosts) -> Value {
     let mut counts = Map::new();
     counts.insert("total".to_owned(), json!(statuses.len()));
     for status in RunStatus::KNOWN {
-        let so_many = statuses.iter().filter(|other| *other == status).count();
-        counts.insert(status.as_str().to_owned(), json!(so_many));
+        let count = statuses.iter().filter(|other| *other == status).count();
+        counts.insert(status.as_str().to_owned(), json!(count));
     }
-    let over = statuses.iter().all(RunStatus::is_terminal);
+    let is_completed = statuses.iter().all(RunStatus::is_terminal);
     let items = queue.items.iter().zip(&statuses).enumerate();
     let items: Vec<Value> = items
         .map(|(index, (item, status))| {
@@ -141,7 +140,7 @@ fn view(state: &State, queue: &Queue, hosts: &Hosts) -> Value {
     json!({
         "queue_id": queue.id,
         "format_id": queue.format_id,
-        "status": if over { "completed" } else { "running" },
+        "status": if is_completed { "completed" } else { "running" },
         "concurrency": queue.concurrency,
         "counts": counts,
         "items": items,
@@ -151,7 +150,7 @@ fn view(state: &State, queue: &Queue, hosts: &Hosts) -> Value {
     })
 }
 
-/// When the next of its runs is expected to end.
+/// Returns how long to wait until the next run of the queue is expected to end.
 fn next_poll(state: &State, queue: &Queue) -> std::time::Duration {
     let runs = queue.items.iter().filter_map(|item| item.run_id.as_deref());
     let running = runs

@@ -1,4 +1,4 @@
-//! A request that was let in, as its operation sees it.
+//! Requests that passed the checks, as handlers receive them.
 
 use http::HeaderMap;
 use serde_json::{Value, json};
@@ -7,121 +7,142 @@ use svc_sdk::contract::{ErrorCode, Operation};
 use svc_sdk::types::Usd;
 
 use super::api_error::ApiError;
+use super::fields::Fields;
 use super::strict_json;
 use crate::engine::idempotency::{IdempotencyKey, KeyLookup};
 use crate::engine::keys::ApiKey;
 use crate::engine::url_placeholders::{insert_placeholders, resolve_placeholders};
 use crate::engine::{Host, Hosts, State, Time};
 
-/// A request that was let in.
+/// A request that passed the checks.
 #[derive(Debug)]
-pub(crate) struct Request<'a> {
-    pub(crate) state: &'a mut State,
-    pub(crate) hosts: &'a Hosts,
-    pub(crate) host: Host,
-    pub(crate) operation: Operation,
-    /// The values of the path's placeholders.
-    pub(crate) segments: Vec<String>,
-    pub(crate) query: &'a str,
-    pub(crate) headers: &'a HeaderMap,
-    pub(crate) body: Option<Value>,
-    /// None on public routes only.
-    pub(crate) caller: Option<ApiKey>,
-    pub(crate) request_id: &'a str,
-    /// What a create may cost at most; only MCP says.
-    pub(crate) max_spend: Option<Usd>,
+pub(super) struct Request<'a> {
+    pub(super) state: &'a mut State,
+    pub(super) hosts: &'a Hosts,
+    pub(super) host: Host,
+    pub(super) operation: Operation,
+    /// The values of the parameters in the path.
+    pub(super) segments: Vec<String>,
+    pub(super) query: &'a str,
+    pub(super) headers: &'a HeaderMap,
+    pub(super) body: Option<Value>,
+    /// The key of the caller. `None` on public routes only.
+    pub(super) caller: Option<ApiKey>,
+    pub(super) request_id: &'a str,
+    /// The maximum cost of a create. Only MCP tools have such a limit.
+    pub(super) max_spend: Option<Usd>,
 }
 
-/// The idempotency key of a create that has not been done before.
+/// The result of looking up an idempotency key.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Idempotency {
+    /// The receipt of an earlier request with the same key and body.
+    Replay(Value),
+    /// The key is new, or the request has none.
+    New(IdempotencySlot),
+}
+
+/// The place for the receipt of a create. Empty if the request has no idempotency key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct IdempotencySlot {
+pub(super) struct IdempotencySlot {
     entry: Option<(IdempotencyKey, String)>,
 }
 
 impl Request<'_> {
-    pub(crate) fn now(&self) -> Time {
+    pub(super) fn now(&self) -> Time {
         self.state.now
     }
 
-    /// The workspace of the key.
-    pub(crate) fn workspace(&self) -> &str {
+    /// Returns the workspace of the key.
+    pub(super) fn workspace(&self) -> &str {
         self.caller
             .as_ref()
             .map_or("", |key| key.workspace.as_str())
     }
 
-    /// The value of the path's first placeholder.
-    pub(crate) fn id(&self) -> &str {
+    /// Returns the value of the first parameter in the path.
+    pub(super) fn id(&self) -> &str {
         self.segments.first().map_or("", String::as_str)
     }
 
-    /// The body, which has to be there.
-    pub(crate) fn body(&self) -> Result<&Value, ApiError> {
+    /// Returns the required body.
+    pub(super) fn body(&self) -> Result<&Value, ApiError> {
         self.body
             .as_ref()
             .ok_or_else(|| ApiError::field("body", "is required: a JSON object"))
     }
 
-    /// Refuses any field, where no body is needed.
-    pub(crate) fn deny_body_fields(&self) -> Result<(), ApiError> {
-        match &self.body {
-            None => Ok(()),
-            Some(body) => {
-                super::fields::Fields::of_body(body)?.deny_unknown(|_| false, "this operation")
-            }
-        }
+    /// Returns an error if the body has any field.
+    pub(super) fn deny_body_fields(&self) -> Result<(), ApiError> {
+        Fields::of_optional_body(self.body.as_ref())?.deny_unknown(|_| false, "this operation")
     }
 
-    /// A query parameter, which may come once.
-    pub(crate) fn parameter(&self, name: &str) -> Result<Option<String>, ApiError> {
+    /// Returns a query parameter, which must not be repeated.
+    pub(super) fn parameter(&self, name: &str) -> Result<Option<String>, ApiError> {
         let mut values = url::form_urlencoded::parse(self.query.as_bytes())
             .filter_map(|(key, value)| (key == name).then(|| value.into_owned()));
         match (values.next(), values.next()) {
-            (_, Some(_)) => Err(ApiError::field(name, "must be given once")),
+            (_, Some(_)) => Err(ApiError::field(name, "must not be repeated")),
             (value, None) => Ok(value),
         }
     }
 
-    /// What the idempotency key says: the receipt of the same create done before, or leave to do
-    /// it once. Operations whose idempotency is not documented ignore the header.
-    pub(crate) fn replay(&self) -> Result<Result<Value, IdempotencySlot>, ApiError> {
-        // What the path names is part of what is asked for.
+    /// Returns a query parameter that must be one of the known values.
+    pub(super) fn parameter_one_of(
+        &self,
+        name: &str,
+        known: &[&str],
+    ) -> Result<Option<String>, ApiError> {
+        match self.parameter(name)? {
+            Some(value) if !known.contains(&value.as_str()) => {
+                let problem = format!("must be one of {}", known.join(", "));
+                Err(ApiError::field(name, problem))
+            }
+            value => Ok(value),
+        }
+    }
+
+    /// Looks up the idempotency key of a create. Operations whose idempotency is not documented ignore
+    /// the header.
+    pub(super) fn check_idempotency(&self) -> Result<Idempotency, ApiError> {
+        // The parameters in the path are part of the request that the key stands for.
         let body = self.body.as_ref().unwrap_or(&Value::Null);
         let digest = match self.segments.as_slice() {
             [] => strict_json::digest(body),
             segments => strict_json::digest(&json!([segments, body])),
         };
-        self.replay_for(self.operation.name(), digest)
+        self.check_idempotency_for(self.operation.name(), digest)
     }
 
-    /// The same for a key that is kept for `what`, where the path is not all that tells one create
-    /// from another. `digest` is the digest of what is asked for.
-    pub(crate) fn replay_for(
+    /// Looks up an idempotency key in the scope of an operation, for a request with this digest.
+    pub(super) fn check_idempotency_for(
         &self,
-        what: &str,
+        scope: &str,
         digest: String,
-    ) -> Result<Result<Value, IdempotencySlot>, ApiError> {
+    ) -> Result<Idempotency, ApiError> {
         if !self.operation.retry().sends_key() {
-            return Ok(Err(IdempotencySlot { entry: None }));
+            return Ok(Idempotency::New(IdempotencySlot { entry: None }));
         }
         let Some(key) = idempotency_key(self.headers)? else {
-            return Ok(Err(IdempotencySlot { entry: None }));
+            return Ok(Idempotency::New(IdempotencySlot { entry: None }));
         };
         let key = IdempotencyKey {
             workspace: self.workspace().to_owned(),
-            operation: what.to_owned(),
+            operation: scope.to_owned(),
             key,
         };
         match self.state.idempotency.look_up(&key, &digest) {
-            KeyLookup::Unused => Ok(Err(IdempotencySlot {
+            KeyLookup::Unused => Ok(Idempotency::New(IdempotencySlot {
                 entry: Some((key, digest)),
             })),
-            KeyLookup::Replay(receipt) => Ok(Ok(resolve_placeholders(receipt, self.hosts))),
+            KeyLookup::Replay(receipt) => Ok(Idempotency::Replay(resolve_placeholders(
+                receipt, self.hosts,
+            ))),
             KeyLookup::Conflict(original) => {
-                let message = "The Idempotency-Key was used for a different request.";
+                let message = "this Idempotency-Key was already used for a different request";
                 let error = ApiError::new(ErrorCode::IdempotencyConflict, message);
                 Err(match original.get("queue_id") {
-                    // A bulk create says which queue it made.
+                    // The conflict with a bulk create names the queue.
                     Some(id) if original.get("items").is_some() => {
                         error.detail("queue_id", id.clone())
                     }
@@ -131,35 +152,36 @@ impl Request<'_> {
         }
     }
 
-    /// Refuses what would or might cost more than the caller lets it.
-    pub(crate) fn check_max_spend(&self, cost: Usd) -> Result<(), ApiError> {
+    /// Returns an error if the maximum cost of the request exceeds the caller's spend limit.
+    pub(super) fn check_max_spend(&self, cost: Usd) -> Result<(), ApiError> {
         let Some(max_spend) = self.max_spend.filter(|max_spend| cost > *max_spend) else {
             return Ok(());
         };
         let code = ErrorCode::Other("max_spend_exceeded".to_owned());
-        let message = format!("This may cost {cost} USD, which is over max_spend_usd {max_spend}.");
+        let message =
+            format!("cost of up to {cost} USD exceeds the `max_spend_usd` of {max_spend} USD");
         Err(ApiError::new(code, message)
             .detail("estimate_usd", json!(cost))
             .detail("max_spend_usd", json!(max_spend)))
     }
 
-    /// Keeps the receipt of a create for those who send it again.
-    pub(crate) fn store_receipt(&mut self, slot: IdempotencySlot, receipt: &Value) {
-        if let Some((key, body)) = slot.entry {
+    /// Stores the receipt of a create for repeated requests.
+    pub(super) fn store_receipt(&mut self, slot: IdempotencySlot, receipt: &Value) {
+        if let Some((key, digest)) = slot.entry {
             let now = self.now();
             let receipt = insert_placeholders(receipt.clone(), self.hosts);
-            self.state.idempotency.store(key, body, receipt, now);
+            self.state.idempotency.store(key, digest, receipt, now);
         }
     }
 }
 
-/// The `Idempotency-Key` header: 1 to 255 printable ASCII characters.
+/// Reads the `Idempotency-Key` header: 1 to 255 printable ASCII characters.
 fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, ApiError> {
     let mut values = headers.get_all("idempotency-key").iter();
     let (Some(value), another) = (values.next(), values.next()) else {
         return Ok(None);
     };
-    // Blanks around a value are not part of it.
+    // Whitespace around a header value is not part of it.
     let key = value.as_bytes().trim_ascii();
     let printable = key.iter().all(|byte| (b' '..=b'~').contains(byte));
     match std::str::from_utf8(key) {
@@ -169,8 +191,7 @@ fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, ApiError> {
             Ok(Some(key.to_owned()))
         }
         _ => {
-            let message =
-                "`Idempotency-Key` must be 1 to 255 printable ASCII characters, given once";
+            let message = "`Idempotency-Key` must be 1 to 255 printable ASCII characters and must not be repeated";
             let error = ApiError::new(ErrorCode::InvalidRequest, message);
             Err(error.detail("field", json!("Idempotency-Key")))
         }
@@ -192,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn only_printable_ascii_of_1_to_255_is_an_idempotency_key() {
+    fn idempotency_keys_are_1_to_255_printable_ascii_characters() {
         assert_eq!(key(&[]), Ok(None));
         for good in ["a", "~ !", &"k".repeat(255)] {
             assert_eq!(key(&[good.as_bytes()]), Ok(Some(good.to_owned())));

@@ -1,5 +1,7 @@
-//! What every request of the two surfaces passes before its operation sees it, in this order:
-//! credential, rate limit, scope, content type, size of the body, well-formed JSON.
+//! Checks before a request is dispatched, in this order: credential, rate limit, scope, content
+//! type, body size, and JSON syntax.
+
+use std::time::Duration;
 
 use http::{HeaderMap, Method, header};
 use serde_json::{Value, json};
@@ -15,19 +17,19 @@ use crate::engine::keys::ApiKey;
 use crate::engine::rate_limit::{RateLimitKey, RateLimitStatus, address_limit, key_limit};
 use crate::engine::{Call, Host, KeyKind, State};
 
-/// Who makes a request, and how they stand with their budget.
+/// The result of checking the credential and the rate limit.
 #[derive(Clone, Debug)]
-pub(crate) struct CallerCheck {
-    /// The key, where there is a valid one for this host.
-    pub(crate) caller: Option<ApiKey>,
-    /// The `ratelimit-*` headers of the budget that the request spent from.
-    pub(crate) headers: Headers,
-    /// Why it goes no further.
-    pub(crate) error: Option<ApiError>,
+pub(super) struct CallerCheck {
+    /// The key, if it is valid for this host.
+    pub(super) caller: Option<ApiKey>,
+    /// The `ratelimit-*` headers.
+    pub(super) headers: Headers,
+    /// The error to respond with.
+    pub(super) error: Option<ApiError>,
 }
 
-/// Asks for the credential and spends from the budget.
-pub(crate) fn check_caller(state: &mut State, call: &Call, route: &Route) -> CallerCheck {
+/// Checks the credential and counts the request in its rate limit bucket.
+pub(super) fn check_caller(state: &mut State, call: &Call, route: &Route) -> CallerCheck {
     let presented = Credential::from_headers(call.request.headers());
     let key = match presented {
         Credential::Key(secret) => state.keys.valid(secret).cloned(),
@@ -36,23 +38,25 @@ pub(crate) fn check_caller(state: &mut State, call: &Call, route: &Route) -> Cal
     let caller = key.filter(|key| key.kind.is_for(call.host) || is_top_up_route(route));
     let unauthorized = match (presented, &caller) {
         (Credential::Several, _) => {
-            Some("Send only one credential: either `Authorization: Bearer` or `x-api-key`.")
+            Some("send only one credential: either `Authorization: Bearer` or `x-api-key`")
         }
         (_, Some(_)) => None,
         _ if route.is_public() => None,
         (Credential::None, None) => {
-            Some("An API key is required: send `Authorization: Bearer <API_KEY>` or `x-api-key`.")
+            Some("missing API key: send `Authorization: Bearer <API_KEY>` or `x-api-key`")
         }
-        (Credential::Malformed, None) => Some("The credential is malformed."),
-        (Credential::Key(_), None) => Some("The API key is unknown, revoked or of the other host."),
+        (Credential::Malformed, None) => Some("malformed credential"),
+        (Credential::Key(_), None) => {
+            Some("API key is unknown, revoked, or not valid for this host")
+        }
     };
-    let budget = route.budget(call.request.method());
+    let bucket = route.rate_limit_bucket(call.request.method());
     let status = match &caller {
-        Some(key) => acquire_for_key(state, key, budget),
+        Some(key) => acquire_for_key(state, key, bucket),
         None => {
             let limit_key = RateLimitKey::Address(call.peer);
-            let limit = address_limit(budget);
-            state.limits.acquire(limit_key, budget, limit, state.now)
+            let limit = address_limit(bucket);
+            state.limits.acquire(limit_key, bucket, limit, state.now)
         }
     };
     if let (Credential::Key(secret), Some(_)) = (presented, &caller) {
@@ -61,7 +65,7 @@ pub(crate) fn check_caller(state: &mut State, call: &Call, route: &Route) -> Cal
     let error = if status.allowed {
         unauthorized.map(|message| ApiError::new(ErrorCode::Unauthorized, message))
     } else {
-        Some(rate_limited(budget, status))
+        Some(rate_limited(bucket, status))
     };
     CallerCheck {
         caller,
@@ -70,35 +74,32 @@ pub(crate) fn check_caller(state: &mut State, call: &Call, route: &Route) -> Cal
     }
 }
 
-/// Spends one of a key's budget for what is done beside the request itself.
+/// Counts an operation that a request runs in addition to itself, such as an MCP tool.
 pub(super) fn acquire(
     state: &mut State,
     key: &ApiKey,
-    budget: RateLimitBucket,
+    bucket: RateLimitBucket,
 ) -> Result<(), ApiError> {
-    let status = acquire_for_key(state, key, budget);
+    let status = acquire_for_key(state, key, bucket);
     match status.allowed {
         true => Ok(()),
-        false => Err(rate_limited(budget, status)),
+        false => Err(rate_limited(bucket, status)),
     }
 }
 
-fn acquire_for_key(state: &mut State, key: &ApiKey, budget: RateLimitBucket) -> RateLimitStatus {
+fn acquire_for_key(state: &mut State, key: &ApiKey, bucket: RateLimitBucket) -> RateLimitStatus {
     let plan = state.workspaces.plan(&key.workspace);
-    let limit = key_limit(&plan, budget, state.read_multiple);
+    let limit = key_limit(&plan, bucket, state.read_multiple);
     let limit_key = RateLimitKey::Key(key.id.clone());
-    state.limits.acquire(limit_key, budget, limit, state.now)
+    state.limits.acquire(limit_key, bucket, limit, state.now)
 }
 
-fn rate_limited(budget: RateLimitBucket, status: RateLimitStatus) -> ApiError {
-    let wait = std::time::Duration::from_secs(status.reset.max(1));
-    let message = format!("The budget of {}s is spent.", budget.as_str());
-    ApiError::new(ErrorCode::RateLimited, message)
-        .detail("scope", json!(budget.as_str()))
-        .retry_after(wait)
+fn rate_limited(bucket: RateLimitBucket, status: RateLimitStatus) -> ApiError {
+    ApiError::rate_limited(bucket, Duration::from_secs(status.reset.max(1)))
 }
 
-/// The one place where a key of the other host is told so with `403`.
+/// Returns whether the route is a top-up operation. Only these respond to a key of the other surface
+/// with `403`; all others respond with `401`.
 fn is_top_up_route(route: &Route) -> bool {
     matches!(
         route,
@@ -106,9 +107,8 @@ fn is_top_up_route(route: &Route) -> bool {
     )
 }
 
-/// Judges what can be judged without knowing the operation: the scope, and whether the body is
-/// JSON. Gives the body; reads have none.
-pub(crate) fn check_request(
+/// Checks the scope and the body, and returns the parsed body. Only `POST` requests have one.
+pub(super) fn check_request(
     call: &Call,
     operation: Operation,
     caller: Option<&ApiKey>,
@@ -127,36 +127,36 @@ pub(crate) fn check_request(
     let parsed = strict_json::parse(body);
     parsed
         .map(Some)
-        .map_err(|error| ApiError::field("body", format!("is no sound JSON: {error}")))
+        .map_err(|error| ApiError::field("body", format!("is not valid JSON: {error}")))
 }
 
-/// Judges the body from outside: its type and its size.
+/// Checks the content type and the size of the body.
 pub(super) fn check_body(call: &Call) -> Result<(), ApiError> {
     let body = call.request.body();
     check_content_type(call.request.headers(), body.is_empty())?;
     if body.len() <= MAX_REQUEST_BODY_BYTES {
         return Ok(());
     }
-    let message = format!("The body is over {MAX_REQUEST_BODY_BYTES} bytes.");
+    let message = format!("body exceeds {MAX_REQUEST_BODY_BYTES} bytes");
     let error = ApiError::new(ErrorCode::PayloadTooLarge, message);
     Err(error.detail("limit_bytes", json!(MAX_REQUEST_BODY_BYTES)))
 }
 
 pub(super) fn check_scope(host: Host, operation: Operation, key: &ApiKey) -> Result<(), ApiError> {
     if !key.kind.is_for(host) {
-        let message = "Top-ups take a key of the open surface.";
+        let message = "top-ups require an API key of the open surface";
         return Err(ApiError::new(ErrorCode::OpenKeyRequired, message));
     }
     match operation.scope() {
         Some(scope) if !key.scopes.contains(&scope) => {
             let error = ApiError::new(
                 ErrorCode::InsufficientScope,
-                format!("The key lacks {scope}."),
+                format!("API key does not have the scope {scope}"),
             );
             Err(error.detail("required_scope", json!(scope)))
         }
         _ if key.kind == KeyKind::ServiceAccount && is_agent_start(operation) => {
-            let message = "Service accounts start no Format runs and no Agent Completions.";
+            let message = "service accounts cannot start Format runs or Agent Completions";
             let error = ApiError::new(ErrorCode::InsufficientScope, message);
             let reason = json!("service_account_format_runs_unsupported");
             Err(error.detail("reason", reason))
@@ -165,7 +165,7 @@ pub(super) fn check_scope(host: Host, operation: Operation, key: &ApiKey) -> Res
     }
 }
 
-/// What only a person's or a team's key may do.
+/// Returns whether the operation starts the agent, which requires the key of a user or a team.
 fn is_agent_start(operation: Operation) -> bool {
     matches!(
         operation,
@@ -177,9 +177,9 @@ fn is_agent_start(operation: Operation) -> bool {
     )
 }
 
-/// A body is `application/json`, whatever its parameters; where there is none, nothing need be
-/// said.
-fn check_content_type(headers: &HeaderMap, nothing_sent: bool) -> Result<(), ApiError> {
+/// Checks that the content type is `application/json`, with any parameters. It may be absent if
+/// there is no body.
+fn check_content_type(headers: &HeaderMap, has_no_body: bool) -> Result<(), ApiError> {
     let is_json = |value: &http::HeaderValue| {
         let essence = value
             .to_str()
@@ -191,10 +191,10 @@ fn check_content_type(headers: &HeaderMap, nothing_sent: bool) -> Result<(), Api
     let received = types
         .peek()
         .map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
-    if (received.is_some() || nothing_sent) && types.all(is_json) {
+    if (received.is_some() || has_no_body) && types.all(is_json) {
         return Ok(());
     }
-    let message = "The body must be application/json.";
+    let message = "`Content-Type` must be application/json";
     let error = ApiError::new(ErrorCode::UnsupportedMediaType, message);
     Err(error.detail("received_content_type", json!(received)))
 }

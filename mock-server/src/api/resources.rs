@@ -1,10 +1,11 @@
-//! How the things that jobs make are read: by id, page by page, and beside the job in a receipt.
+//! Resources that jobs create, such as avatars and previews: get, list, and their field in receipts.
 
 use serde_json::{Value, json};
 use svc_sdk::contract::{ErrorCode, JobStatus};
 
 use super::api_error::ApiError;
 use super::job_view::{artifacts, error_of};
+use super::json_object::set_field;
 use super::pagination;
 use super::request::Request;
 use super::response::{ApiResponse, ApiResult};
@@ -12,22 +13,22 @@ use crate::engine::jobs::Job;
 use crate::engine::resources::{Kind, Resource, ResourceDetails};
 use crate::engine::{Hosts, State};
 
-/// The resource of that kind that the path names, in the key's workspace.
+/// Returns the resource that the path names, if it is of this kind and in the key's workspace.
 pub(super) fn find<'r>(request: &'r Request<'_>, kind: Kind) -> Result<&'r Resource, ApiError> {
     let resource = request.state.resources.by_id(request.id());
-    let ours = resource.filter(|resource| {
+    let resource = resource.filter(|resource| {
         resource.workspace == request.workspace() && resource.details.kind() == kind
     });
-    ours.ok_or_else(not_found)
+    resource.ok_or_else(not_found)
 }
 
-/// What is said where there is none.
+/// Returns the error for an unknown resource.
 pub(super) fn not_found() -> ApiError {
-    let message = "There is nothing of that id in this workspace.";
+    let message = "no resource with this ID in this workspace";
     ApiError::new(ErrorCode::NotFound, message)
 }
 
-/// The resource of that kind that the path names, as it is read.
+/// Responds with the resource that the path names.
 pub(super) fn get(request: &mut Request<'_>, kind: Kind) -> ApiResult {
     let resource = find(request, kind)?;
     Ok(ApiResponse::data(
@@ -36,22 +37,16 @@ pub(super) fn get(request: &mut Request<'_>, kind: Kind) -> ApiResult {
     ))
 }
 
-/// Those of a kind, newest first; `limit` and `cursor` page through them.
+/// Lists the resources of a kind, newest first. `limit` and `cursor` page through them.
 pub(super) fn list(request: &mut Request<'_>, kind: Kind) -> ApiResult {
     let limit = pagination::limit(request)?;
     let (state, workspace) = (&*request.state, request.workspace());
-    let resources = &state.resources;
     let before = match request.parameter("cursor")? {
         None => None,
-        Some(id) => {
-            let known = resources.by_id(&id).filter(|resource| {
-                resource.workspace == workspace && resource.details.kind() == kind
-            });
-            let number = known.and_then(|resource| resources.number(&resource.id));
-            Some(number.ok_or_else(pagination::invalid_cursor)?)
-        }
+        Some(id) => Some(cursor_number(request, kind, &id)?),
     };
-    let (page, next) = pagination::page(resources.newest_first(workspace, kind, before), limit);
+    let newest_first = state.resources.newest_first(workspace, kind, before);
+    let (page, next) = pagination::page(newest_first, limit);
     let items = page
         .into_iter()
         .map(|resource| view(state, resource, request.hosts))
@@ -59,7 +54,21 @@ pub(super) fn list(request: &mut Request<'_>, kind: Kind) -> ApiResult {
     Ok(ApiResponse::page(items, next.map(|last| last.id.as_str())))
 }
 
-/// A resource as it is read.
+/// Returns the number of the resource whose ID is the cursor of a list.
+pub(super) fn cursor_number(
+    request: &Request<'_>,
+    kind: Kind,
+    id: &str,
+) -> Result<usize, ApiError> {
+    let resources = &request.state.resources;
+    let is_listed = resources.by_id(id).is_some_and(|resource| {
+        resource.workspace == request.workspace() && resource.details.kind() == kind
+    });
+    let number = resources.number(id).filter(|_| is_listed);
+    number.ok_or_else(pagination::invalid_cursor)
+}
+
+/// Returns the JSON view of a resource.
 pub(super) fn view(state: &State, resource: &Resource, hosts: &Hosts) -> Value {
     match state.jobs.by_id(&resource.job_id) {
         Some(job) => view_with_job(resource, job, hosts),
@@ -67,7 +76,7 @@ pub(super) fn view(state: &State, resource: &Resource, hosts: &Hosts) -> Value {
     }
 }
 
-/// What a receipt has beside the job: the name of the field, and the resource as of that job.
+/// Returns the field that the receipt of a job has for its resource: the name and the view.
 pub(super) fn receipt_field(
     state: &State,
     job: &Job,
@@ -87,14 +96,14 @@ fn view_with_job(resource: &Resource, job: &Job, hosts: &Hosts) -> Value {
         "job_id": job.id,
         "created_at": job.timeline.created_at().to_string(),
     });
-    let made = artifacts(job, hosts);
-    let more = match &resource.details {
+    let artifacts = artifacts(job, hosts);
+    let details = match &resource.details {
         ResourceDetails::Avatar { handle, .. } => json!({
             "avatar_handle": handle,
             "name": display_name(handle),
             "first_party": false,
             "tags": [],
-            "image_url": made.first().map(|artifact| artifact["url"].clone()),
+            "image_url": artifacts.first().and_then(|artifact| artifact.get("url")),
         }),
         ResourceDetails::AvatarVideo { speech, preview_id } => json!({
             "avatar_handle": speech.avatar_handle,
@@ -102,31 +111,30 @@ fn view_with_job(resource: &Resource, job: &Job, hosts: &Hosts) -> Value {
             "quality": speech.quality,
             "duration_seconds": speech.seconds(),
             "preview_id": preview_id,
-            "artifacts": made,
+            "artifacts": artifacts,
         }),
         ResourceDetails::Preview { speech } => json!({
             "avatar_handle": speech.avatar_handle,
             "script": speech.text,
             "quality": speech.quality,
             "duration_seconds": speech.preview_seconds(),
-            "artifacts": made,
+            "artifacts": artifacts,
         }),
         ResourceDetails::Captions {
             video_url,
             language,
-        } => json!({"video_url": video_url, "language": language, "artifacts": made}),
+        } => json!({"video_url": video_url, "language": language, "artifacts": artifacts}),
     };
-    let (Value::Object(fields), Value::Object(more)) = (&mut view, more) else {
-        return view;
-    };
-    fields.extend(more);
-    if let (JobStatus::Failed, Some(error)) = (&job.status, error_of(job)) {
-        fields.insert("error".to_owned(), error);
+    if let (Value::Object(fields), Value::Object(details)) = (&mut view, details) {
+        fields.extend(details);
+    }
+    if job.status == JobStatus::Failed {
+        set_field(&mut view, "error", error_of(job));
     }
     view
 }
 
-/// A name for people: the handle's words with capitals.
+/// Returns the display name for a handle: its words, capitalized.
 fn display_name(handle: &str) -> String {
     let words = handle.split(['-', '_']).map(|word| {
         let mut letters = word.chars();
@@ -141,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_handle_gives_a_name() {
+    fn display_names_are_capitalized_words() {
         assert_eq!(display_name("mia"), "Mia");
         assert_eq!(display_name("news-anchor_2"), "News Anchor 2");
         assert_eq!(display_name("x-"), "X");

@@ -1,4 +1,4 @@
-//! What a handler answers, and how it becomes a response.
+//! Results of handlers, and the HTTP responses made from them.
 
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Response, StatusCode};
@@ -8,29 +8,29 @@ use super::api_error::ApiError;
 use crate::engine::rate_limit::RateLimitStatus;
 use crate::engine::{Host, Time};
 
-/// What a handler answers.
+/// The successful result of a handler.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct ApiResponse {
-    pub(crate) status: u16,
-    pub(crate) body: Value,
-    /// Set where the answer waits for a job.
-    pub(crate) wait: Option<JobWait>,
+pub(super) struct ApiResponse {
+    pub(super) status: u16,
+    pub(super) body: Value,
+    /// The job that the response waits for.
+    pub(super) wait: Option<JobWait>,
 }
 
-/// What an answer waits for.
+/// The wait of a response for the end of a job.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct JobWait {
-    pub(crate) job_id: String,
-    pub(crate) until: Time,
-    pub(crate) receipt: Value,
+pub(super) struct JobWait {
+    pub(super) job_id: String,
+    pub(super) until: Time,
+    pub(super) receipt: Value,
 }
 
-/// What a handler comes to.
-pub(crate) type ApiResult = Result<ApiResponse, ApiError>;
+/// The result of a handler.
+pub(super) type ApiResult = Result<ApiResponse, ApiError>;
 
 impl ApiResponse {
-    /// A success, wrapped in `data`.
-    pub(crate) fn data(status: u16, data: Value) -> Self {
+    /// Creates a response whose body wraps a value in `data`.
+    pub(super) fn data(status: u16, data: Value) -> Self {
         Self {
             status,
             body: json!({"data": data}),
@@ -38,13 +38,13 @@ impl ApiResponse {
         }
     }
 
-    /// A whole list.
-    pub(crate) fn list(items: Vec<Value>) -> Self {
+    /// Creates a response with a complete list.
+    pub(super) fn list(items: Vec<Value>) -> Self {
         Self::data(200, Value::Array(items))
     }
 
-    /// A page of a list, with the cursor of the next one if there is one.
-    pub(crate) fn page(items: Vec<Value>, next_cursor: Option<&str>) -> Self {
+    /// Creates a response with a page of a list, and the cursor of the next page if there is one.
+    pub(super) fn page(items: Vec<Value>, next_cursor: Option<&str>) -> Self {
         let body = json!({"data": items, "next_cursor": next_cursor});
         Self {
             status: 200,
@@ -54,11 +54,11 @@ impl ApiResponse {
     }
 }
 
-/// Headers by name, as they go into a response.
-pub(crate) type Headers = Vec<(&'static str, String)>;
+/// Names and values of response headers.
+pub(super) type Headers = Vec<(&'static str, String)>;
 
-/// The `ratelimit-*` headers.
-pub(crate) fn rate_limit_headers(status: RateLimitStatus) -> Headers {
+/// Returns the `ratelimit-*` headers.
+pub(super) fn rate_limit_headers(status: RateLimitStatus) -> Headers {
     vec![
         ("ratelimit-limit", status.limit.to_string()),
         ("ratelimit-remaining", status.remaining.to_string()),
@@ -66,8 +66,8 @@ pub(crate) fn rate_limit_headers(status: RateLimitStatus) -> Headers {
     ]
 }
 
-/// A JSON response.
-pub(crate) fn json_response(
+/// Creates a JSON response.
+pub(super) fn json_response(
     status: u16,
     request_id: &str,
     headers: &Headers,
@@ -82,8 +82,8 @@ pub(crate) fn json_response(
     )
 }
 
-/// The response of a refusal.
-pub(crate) fn error_response(
+/// Creates the response for an error.
+pub(super) fn error_response(
     host: Host,
     request_id: &str,
     headers: &Headers,
@@ -99,8 +99,8 @@ pub(crate) fn error_response(
     )
 }
 
-/// A response of any type.
-pub(crate) fn response(
+/// Creates a response of any content type.
+pub(super) fn response(
     status: u16,
     request_id: &str,
     headers: &Headers,
@@ -114,15 +114,15 @@ pub(crate) fn response(
         http::header::CONTENT_TYPE,
         HeaderValue::from_static(content_type),
     );
-    set(&mut response, "x-svc-request-id", request_id);
+    set_header(&mut response, "x-svc-request-id", request_id);
     for (name, value) in headers {
-        set(&mut response, name, value);
+        set_header(&mut response, name, value);
     }
     response
 }
 
-/// Sets a header whose value is known to be a legal one; another is left out.
-pub(crate) fn set(response: &mut Response<Bytes>, name: &'static str, value: &str) {
+/// Sets a header. Values that are not valid in a header are skipped.
+pub(super) fn set_header(response: &mut Response<Bytes>, name: &'static str, value: &str) {
     if let Ok(value) = HeaderValue::from_str(value) {
         response
             .headers_mut()

@@ -1,33 +1,33 @@
-//! Which operation a request addresses.
+//! Routing: from the host, method and path of a request to what handles it.
 
 use http::Method;
 use svc_sdk::contract::{Auth, Operation, RateLimitBucket, Surface};
 
 use crate::engine::{Call, Host, Hosts};
 
-/// What a request addresses.
+/// The target of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Route {
-    /// An operation, with the values of its path's placeholders.
+pub(super) enum Route {
+    /// An operation, with the values of the parameters in its path.
     Operation(Operation, Vec<String>),
-    /// A path that takes other methods only.
+    /// A path that does not support the method of the request.
     OtherMethod {
         /// The value of `Allow`.
         allow: &'static str,
-        /// Whether the path needs no key.
+        /// Whether the path can be requested without a key.
         public: bool,
     },
-    /// A file of the media host, by what follows `/artifacts/`.
+    /// A file of the media host, by the part of the path after `/artifacts/`.
     Artifact(String),
     /// A checkout page of the media host, by its token.
     Checkout(String),
-    /// Nothing.
+    /// An unknown path.
     Unknown,
 }
 
 impl Route {
-    /// Where a request leads.
-    pub(crate) fn resolve(call: &Call, hosts: &Hosts) -> Self {
+    /// Returns the route of a request.
+    pub(super) fn resolve(call: &Call, hosts: &Hosts) -> Self {
         let path = call.request.uri().path();
         match call.host {
             Host::Developer if hosts.is_mcp(path) => match *call.request.method() {
@@ -88,8 +88,8 @@ impl Route {
         }
     }
 
-    /// The name in the journal and in faults.
-    pub(crate) fn name(&self) -> Option<&'static str> {
+    /// Returns the name of the route in the journal and in fault rules.
+    pub(super) fn name(&self) -> Option<&'static str> {
         match self {
             Self::Operation(operation, _) => Some(operation.name()),
             Self::Artifact(_) => Some("artifact"),
@@ -98,7 +98,7 @@ impl Route {
         }
     }
 
-    pub(crate) fn is_public(&self) -> bool {
+    pub(super) fn is_public(&self) -> bool {
         match self {
             Self::Operation(operation, _) => operation.auth() == Auth::Public,
             Self::OtherMethod { public, .. } => *public,
@@ -107,8 +107,8 @@ impl Route {
         }
     }
 
-    /// The budget that the request spends from.
-    pub(crate) fn budget(&self, method: &Method) -> RateLimitBucket {
+    /// Returns the rate limit bucket that the request is counted in.
+    pub(super) fn rate_limit_bucket(&self, method: &Method) -> RateLimitBucket {
         match self {
             Self::Operation(operation, _) => operation.rate_limit_bucket(),
             _ if *method == Method::GET || *method == Method::HEAD => RateLimitBucket::Read,
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_leads_to_its_operation() {
+    fn requests_are_routed_to_operations() {
         let status = Route::Operation(Operation::JobsStatus, vec!["job_1".to_owned()]);
         for host in [Host::Open, Host::Developer] {
             assert_eq!(route(host, "GET", "/v1/jobs/job_1/status?x=y"), status);
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_known_path_says_which_methods_it_takes() {
+    fn known_paths_list_their_methods() {
         for (method, path, allow, public) in [
             ("PUT", "/v1/jobs", "GET, HEAD", false),
             ("DELETE", "/v1/jobs/job_1/cancel", "POST", false),
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn the_media_host_has_files_and_checkouts() {
+    fn the_media_host_serves_files_and_checkouts() {
         assert_eq!(
             route(Host::Media, "GET", "/artifacts/x.png"),
             Route::Artifact("x.png".to_owned())

@@ -1,5 +1,4 @@
-//! The document of both surfaces, for anybody to read: `GET /v1/openapi.json` and
-//! `GET /reference/json`. Nothing is around it.
+//! The public OpenAPI document of both surfaces: `GET /v1/openapi.json` and `GET /reference/json`.
 
 use std::sync::Mutex;
 
@@ -10,26 +9,27 @@ use super::request::Request;
 use super::response::{ApiResponse, ApiResult};
 use crate::engine::Hosts;
 
-/// The document of the hosts that were asked last: it is made once for a mock that runs.
+/// The document for the most recent hosts. A running mock has the same hosts all the time, so the
+/// document is only built once.
 static LAST: Mutex<Option<(Servers, Value)>> = Mutex::new(None);
 
-/// The document as it is.
+/// Responds with the document itself, without an envelope.
 pub(super) fn get(request: &mut Request<'_>) -> ApiResult {
     Ok(ApiResponse {
         status: 200,
-        body: of(request.hosts),
+        body: cached_document(request.hosts),
         wait: None,
     })
 }
 
-fn of(hosts: &Hosts) -> Value {
+fn cached_document(hosts: &Hosts) -> Value {
     let servers = Servers::new(&hosts.open, &hosts.developer, &hosts.mcp);
-    // What a thread that panicked left there is a whole document all the same.
+    // The value is replaced as a whole, so it is valid even if a thread panicked.
     let mut last = LAST
         .lock()
         .unwrap_or_else(std::sync::PoisonError::into_inner);
     match &*last {
-        Some((of, document)) if *of == servers => document.clone(),
+        Some((cached, document)) if *cached == servers => document.clone(),
         _ => {
             let document = document(&servers);
             *last = Some((servers, document.clone()));

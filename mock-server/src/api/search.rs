@@ -1,16 +1,16 @@
-//! What the searches have in common: `query`, and how many are wanted at most.
+//! Fields that all searches share: `query` and `limit`.
 
 use super::api_error::ApiError;
 use super::fields::Fields;
 use super::request::Request;
 use crate::catalog_data;
 
-/// How many are found where the request does not say.
+/// The number of results if the request has no `limit`.
 const DEFAULT_LIMIT: u64 = 10;
-/// How many can be asked for.
+/// The maximum number of results.
 const MAX_LIMIT: u64 = 50;
 
-/// A search.
+/// The body of a search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct SearchQuery {
     text: String,
@@ -33,7 +33,7 @@ pub(super) fn read_query(request: &Request<'_>) -> Result<SearchQuery, ApiError>
 }
 
 impl SearchQuery {
-    /// Whether every word of the query is in one of these texts.
+    /// Returns whether every word of the query occurs in one of these texts.
     pub(super) fn matches_all_words<'t>(
         &self,
         texts: impl Iterator<Item = &'t str> + Clone,

@@ -1,4 +1,4 @@
-//! Reading JSON strictly, and telling two bodies that mean the same from two that do not.
+//! Strict JSON parsing, and digests that ignore formatting and the order of fields.
 
 use std::fmt;
 
@@ -7,13 +7,17 @@ use serde::de::{self, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 use sha2::{Digest, Sha256};
 
-/// Reads one JSON text. A name that comes twice in an object is an error, as are text after the
-/// end and nesting past the parser's limit.
+/// Parses a single JSON text.
+///
+/// # Errors
+/// Returns an error if the text is not valid JSON, an object has a duplicate field, there is text
+/// after the end, or values are nested too deeply.
 pub(crate) fn parse(bytes: &[u8]) -> Result<Value, serde_json::Error> {
     serde_json::from_slice::<Strict>(bytes).map(|strict| strict.0)
 }
 
-/// A digest that is the same for bodies that differ in the order of names and in blanks only.
+/// Returns a digest that is the same for values that differ only in formatting and in the order of
+/// fields.
 pub(crate) fn digest(value: &Value) -> String {
     let mut canonical = String::new();
     write_canonical(value, &mut canonical);
@@ -106,9 +110,7 @@ impl<'de> Visitor<'de> for AnyValue {
         let mut object = Map::new();
         while let Some(name) = fields.next_key::<String>()? {
             if object.contains_key(&name) {
-                return Err(de::Error::custom(format_args!(
-                    "the name {name:?} comes twice"
-                )));
+                return Err(de::Error::custom(format_args!("duplicate field {name:?}")));
             }
             let Strict(value) = fields.next_value()?;
             object.insert(name, value);
@@ -124,14 +126,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn json_is_read_as_it_is() {
+    fn valid_json_is_parsed_unchanged() {
         let text = br#" {"a": [1, -2, 2.5, 18446744073709551615, null, true, "\u00e9\ud83d\ude00"], "b": {}} "#;
         let expected = json!({"a": [1, -2, 2.5, u64::MAX, null, true, "é😀"], "b": {}});
         assert_eq!(parse(text).unwrap(), expected);
     }
 
     #[test]
-    fn what_is_no_single_sound_json_text_is_refused() {
+    fn anything_but_a_single_valid_json_text_is_rejected() {
         let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
         let texts: [&[u8]; 13] = [
             b"",
@@ -158,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn bodies_that_mean_the_same_have_the_same_digest() {
+    fn equivalent_bodies_have_the_same_digest() {
         let digest_of = |text: &str| digest(&parse(text.as_bytes()).unwrap());
         let body = digest_of(r#"{"a": {"x": 1, "y": [1, 2]}, "b": "c"}"#);
         assert_eq!(digest_of(r#"{"b":"\u0063","a":{"y":[1,2],"x":1}}"#), body);

@@ -1,4 +1,4 @@
-//! Submitting a generation: the checks that follow the fields, and the job.
+//! Submits: the checks after the fields are read, and the creation of the job.
 
 use serde_json::{Value, json};
 use svc_sdk::contract::limits::{MAX_ATTACHMENT_IMAGE_BYTES, MAX_REQUEST_BODY_BYTES};
@@ -6,9 +6,11 @@ use svc_sdk::contract::{ErrorCode, JobStatus, RateLimitBucket};
 use svc_sdk::types::Usd;
 
 use super::api_error::ApiError;
+use super::communication::CommunicationOptions;
 use super::fields::Fields;
-use super::generation::{self, CommunicationOptions, Generation};
-use super::request::{IdempotencySlot, Request};
+use super::generation::{self, Generation};
+use super::json_object::set_field;
+use super::request::{Idempotency, IdempotencySlot, Request};
 use super::response::{ApiResponse, ApiResult, JobWait};
 use super::{job_view, resources};
 use crate::engine::directives::Directives;
@@ -16,36 +18,36 @@ use crate::engine::jobs::{Artifact, Job, JobType};
 use crate::engine::models::Router;
 use crate::engine::resources::{Resource, ResourceDetails};
 use crate::engine::workspaces::concurrent_jobs;
-use crate::engine::{Host, Hosts, State, Timeline};
+use crate::engine::{Host, Timeline};
 use crate::media;
 
-/// What a job makes that is read by an id of its own.
+/// The effect of a submit on resources that have IDs of their own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ResourceChange {
-    /// Nothing: the job is all there is.
+    /// Changes no resource.
     None,
-    /// Something new.
+    /// Creates a resource.
     Create(ResourceDetails),
-    /// The resource of that id, once more.
+    /// Regenerates the resource with this ID.
     Regenerate(String),
 }
 
-/// What a submit makes, once its fields are judged.
+/// The validated parameters of a new job.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct JobDraft {
     pub(super) job_type: JobType,
     pub(super) model: &'static str,
     pub(super) directives: Directives,
-    /// None of what is free.
+    /// The price, or `None` if the job is free.
     pub(super) price: Option<Usd>,
-    /// What each file is made from; its seed is drawn later.
+    /// The specification of each file. Seeds are assigned when the job is created.
     pub(super) spec: media::Spec,
-    /// How many files.
+    /// The number of files.
     pub(super) files: u64,
 }
 
 impl JobDraft {
-    /// The draft of a generation by a model of a profile.
+    /// Creates the draft of a generation.
     pub(super) fn from_generation(generation: Generation) -> Self {
         let (width, height) = media::dimensions(&generation.resolution, &generation.aspect_ratio);
         let (job_type, files, spec) = match generation.model.router {
@@ -79,12 +81,12 @@ impl JobDraft {
     }
 }
 
-/// A submit to a router: idempotent replay, fields, funds, concurrency, accept.
+/// Handles a submit to a router.
 pub(super) fn submit(request: &mut Request<'_>, router: Router) -> ApiResult {
     let body = request.body()?;
-    let slot = match request.replay()? {
-        Ok(receipt) => return Ok(ApiResponse::data(200, receipt)),
-        Err(slot) => slot,
+    let slot = match request.check_idempotency()? {
+        Idempotency::Replay(receipt) => return Ok(ApiResponse::data(200, receipt)),
+        Idempotency::New(slot) => slot,
     };
     let fields = Fields::of_body(body)?;
     let model = fields.required_text("model")?;
@@ -98,29 +100,28 @@ pub(super) fn submit(request: &mut Request<'_>, router: Router) -> ApiResult {
     )
 }
 
-/// A submit to a canonical path, whose fields `read` judges. Where a field is missing, it says so:
-/// no body is one without fields.
+/// Handles a submit to a canonical path, whose fields are read by `read`. An absent body is an empty
+/// object, so that the error names the first missing field.
 pub(super) fn submit_versioned(
     request: &mut Request<'_>,
     read: impl FnOnce(&Request<'_>, Fields<'_>) -> Result<(JobDraft, ResourceChange), ApiError>,
 ) -> ApiResult {
-    let slot = match request.replay()? {
-        Ok(receipt) => return Ok(ApiResponse::data(200, receipt)),
-        Err(slot) => slot,
+    let slot = match request.check_idempotency()? {
+        Idempotency::Replay(receipt) => return Ok(ApiResponse::data(200, receipt)),
+        Idempotency::New(slot) => slot,
     };
-    let empty_body = json!({});
-    let fields = Fields::of_body(request.body.as_ref().unwrap_or(&empty_body))?;
-    let (draft, made) = read(request, fields)?;
-    let communication = generation::communication(fields)?;
-    accept(request, slot, draft, made, communication)
+    let fields = Fields::of_optional_body(request.body.as_ref())?;
+    let (draft, change) = read(request, fields)?;
+    let communication = CommunicationOptions::parse(fields)?;
+    accept(request, slot, draft, change, communication)
 }
 
-/// What follows once the fields are judged: funds, concurrency, accept.
-pub(super) fn accept(
+/// Checks spend limit, funds and concurrency, then creates the job.
+fn accept(
     request: &mut Request<'_>,
     slot: IdempotencySlot,
     draft: JobDraft,
-    made: ResourceChange,
+    change: ResourceChange,
     communication: CommunicationOptions,
 ) -> ApiResult {
     request.check_max_spend(draft.price.unwrap_or_default())?;
@@ -132,41 +133,40 @@ pub(super) fn accept(
     let wait = communication.wait;
     let job = new_job(request, draft, communication);
     let (id, timeline, price) = (job.id.clone(), job.timeline, job.price);
-    let accepted = request.state.accept_job(job).map_err(|short| {
-        // The balance was looked at above and nothing has happened since.
-        insufficient_funds(request.host, price.unwrap_or_default(), short.available)
+    let accepted = request.state.accept_job(job).map_err(|shortfall| {
+        // Not reached, because the balance was checked above and has not changed since.
+        insufficient_funds(request.host, price.unwrap_or_default(), shortfall.available)
     })?;
-    record_resource(request, &id, made);
+    record_resource(request, &id, change);
     let now = request.now();
-    let mut receipt = match request.state.jobs.get(accepted) {
-        Some(job) => job_view::receipt(job, request.hosts, now),
+    let receipt = match request.state.jobs.get(accepted) {
+        Some(job) => submit_receipt(request, job),
         None => Value::Null,
     };
-    insert_resource(request.state, &id, request.hosts, &mut receipt);
     request.store_receipt(slot, &receipt);
-    let mut answer = ApiResponse::data(202, receipt.clone());
-    answer.wait = wait.map(|wait| {
-        let over = now.after(wait);
-        let until = timeline.ends_at().map_or(over, |end| end.min(over));
+    let mut response = ApiResponse::data(202, receipt.clone());
+    response.wait = wait.map(|wait| {
+        let deadline = now.after(wait);
+        let until = timeline.ends_at().map_or(deadline, |end| end.min(deadline));
         JobWait {
             job_id: id,
             until,
             receipt,
         }
     });
-    Ok(answer)
+    Ok(response)
 }
 
-/// Takes down what the job makes.
-fn record_resource(request: &mut Request<'_>, job_id: &str, made: ResourceChange) {
-    match made {
+/// Creates the resource of a job, or assigns an existing one to it.
+fn record_resource(request: &mut Request<'_>, job_id: &str, change: ResourceChange) {
+    match change {
         ResourceChange::None => {}
-        ResourceChange::Create(about) => {
+        ResourceChange::Create(details) => {
             let resource = Resource {
-                id: request.state.rng.id(about.kind().prefix()),
+                id: request.state.rng.id(details.kind().prefix()),
                 workspace: request.workspace().to_owned(),
                 job_id: job_id.to_owned(),
-                details: about,
+                details,
             };
             request.state.resources.add(resource);
         }
@@ -174,50 +174,51 @@ fn record_resource(request: &mut Request<'_>, job_id: &str, made: ResourceChange
     }
 }
 
-/// Puts what the job makes beside it.
-fn insert_resource(state: &State, job_id: &str, hosts: &Hosts, receipt: &mut Value) {
-    let job = state.jobs.by_id(job_id);
-    let receipt_field = job.and_then(|job| resources::receipt_field(state, job, hosts));
-    if let (Some((field, view)), Value::Object(fields)) = (receipt_field, receipt) {
-        fields.insert(field.to_owned(), view);
+/// Returns the receipt of a job, with the resource that it creates.
+fn submit_receipt(request: &Request<'_>, job: &Job) -> Value {
+    let mut receipt = job_view::receipt(job, request.hosts, request.now());
+    if let Some((field, view)) = resources::receipt_field(request.state, job, request.hosts) {
+        set_field(&mut receipt, field, view);
     }
+    receipt
 }
 
 fn check_funds(request: &Request<'_>, price: Option<Usd>) -> Result<(), ApiError> {
     let Some(price) = price else { return Ok(()) };
     let covered = request.state.ledger.covers(request.workspace(), price);
-    covered.map_err(|short| insufficient_funds(request.host, price, short.available))
+    covered.map_err(|shortfall| insufficient_funds(request.host, price, shortfall.available))
 }
 
-/// A price that the balance does not cover: dollars on the open surface, credits on the developer
-/// surface, one wallet behind both.
+/// Returns the error for a balance that does not cover a price. The code depends on the surface,
+/// although both surfaces share one balance.
 pub(super) fn insufficient_funds(surface: Host, required: Usd, available: Usd) -> ApiError {
     let code = match surface {
         Host::Developer => ErrorCode::InsufficientCredits,
         _ => ErrorCode::InsufficientFunds,
     };
-    ApiError::new(code, "The balance does not cover the price.")
+    let message = format!("balance of {available} USD is less than the required {required} USD");
+    ApiError::new(code, message)
         .detail("required_usd", json!(required))
         .detail("available_usd", json!(available))
 }
 
 fn check_concurrency(request: &Request<'_>) -> Result<(), ApiError> {
     let workspace = request.workspace();
-    let cap = concurrent_jobs(&request.state.workspaces.plan(workspace));
-    if request.state.jobs.in_flight(workspace) < cap {
+    let limit = concurrent_jobs(&request.state.workspaces.plan(workspace));
+    if request.state.jobs.in_flight(workspace) < limit {
         return Ok(());
     }
-    let message = format!("The workspace has {cap} jobs in flight, as many as its plan allows.");
-    Err(ApiError::new(ErrorCode::ConcurrencyLimitReached, message).detail("limit", json!(cap)))
+    let message = format!("concurrency limit reached: the plan allows {limit} concurrent jobs");
+    Err(ApiError::new(ErrorCode::ConcurrencyLimitReached, message).detail("limit", json!(limit)))
 }
 
-/// The refusal that a magic word asks for.
+/// Returns the error that a magic word requests.
 pub(super) fn requested_error(code: &ErrorCode) -> ApiError {
     let error = ApiError::new(
         code.clone(),
-        format!("Refused as a magic word asked: {code}."),
+        format!("error requested by a magic word: {code}"),
     );
-    // What the specification says that these codes always tell.
+    // The specification requires these details for these codes.
     let error = match code {
         ErrorCode::AttachmentFetchFailed => error.detail("index", json!(0)),
         ErrorCode::RateLimited => error.detail("scope", json!(RateLimitBucket::Write.as_str())),

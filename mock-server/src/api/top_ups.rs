@@ -7,7 +7,7 @@ use svc_sdk::contract::{ErrorCode, TopUpStatus};
 
 use super::api_error::ApiError;
 use super::fields::Fields;
-use super::request::Request;
+use super::request::{Idempotency, Request};
 use super::response::{ApiResponse, ApiResult};
 use super::submit::requested_error;
 use crate::engine::directives::Directives;
@@ -17,13 +17,13 @@ use crate::engine::{Hosts, destination};
 /// `POST /v1/open/top-ups`.
 pub(super) fn create(request: &mut Request<'_>) -> ApiResult {
     let body = request.body()?;
-    let slot = match request.replay()? {
-        Ok(receipt) => return Ok(ApiResponse::data(200, receipt)),
-        Err(slot) => slot,
+    let slot = match request.check_idempotency()? {
+        Idempotency::Replay(receipt) => return Ok(ApiResponse::data(200, receipt)),
+        Idempotency::New(slot) => slot,
     };
     let fields = Fields::of_body(body)?;
-    let known = |name: &str| matches!(name, "amount_usd_cents" | "success_url" | "cancel_url");
-    fields.deny_unknown(known, "a top-up")?;
+    let is_known = |name: &str| matches!(name, "amount_usd_cents" | "success_url" | "cancel_url");
+    fields.deny_unknown(is_known, "a top-up")?;
     let cents = amount(body)?;
     let success_url = return_url(fields, "success_url")?;
     let cancel_url = return_url(fields, "cancel_url")?;
@@ -55,13 +55,13 @@ pub(super) fn get(request: &mut Request<'_>) -> ApiResult {
     match top_up.filter(|top_up| top_up.workspace == request.workspace()) {
         Some(top_up) => Ok(ApiResponse::data(200, view(top_up, request.hosts))),
         None => {
-            let message = "There is no such top-up in this workspace.";
+            let message = "top-up not found in this workspace";
             Err(ApiError::new(ErrorCode::TopUpNotFound, message))
         }
     }
 }
 
-/// A top-up as it is read.
+/// Returns the JSON view of a top-up.
 pub(crate) fn view(top_up: &TopUp, hosts: &Hosts) -> Value {
     json!({
         "id": top_up.id,
@@ -72,21 +72,22 @@ pub(crate) fn view(top_up: &TopUp, hosts: &Hosts) -> Value {
     })
 }
 
-/// Whole cents; whatever else is there, or nothing, is no amount.
+/// Reads the required field `amount_usd_cents`. Errors have the code `invalid_amount`, even if the
+/// field is absent or has another type.
 fn amount(body: &Value) -> Result<u32, ApiError> {
     let cents = body.get("amount_usd_cents").and_then(Value::as_u64);
     let cents = cents.filter(|cents| TOP_UP_CENTS.contains(cents));
     cents
         .and_then(|cents| u32::try_from(cents).ok())
         .ok_or_else(|| {
-            let (least, most) = (TOP_UP_CENTS.start(), TOP_UP_CENTS.end());
-            let message = format!("`amount_usd_cents` must be whole cents from {least} to {most}");
+            let (min, max) = (TOP_UP_CENTS.start(), TOP_UP_CENTS.end());
+            let message = format!("`amount_usd_cents` must be an integer from {min} to {max}");
             ApiError::new(ErrorCode::InvalidAmount, message)
                 .detail("field", json!("amount_usd_cents"))
         })
 }
 
-/// Where the payer's browser goes on: https, and anywhere.
+/// Reads the URL that the payer's browser is redirected to: any HTTPS URL.
 fn return_url(fields: Fields<'_>, name: &str) -> Result<Option<String>, ApiError> {
     let Some(text) = fields.text(name)? else {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! `POST /v1/trending-videos/search`: what many people watch, by title and topic.
+//! Search for trending videos.
 
 use serde_json::json;
 
@@ -7,14 +7,14 @@ use super::response::{ApiResponse, ApiResult};
 use super::search;
 use crate::catalog_data::trending::VIDEOS;
 
-/// The most watched come first.
+/// `POST /v1/trending-videos/search`: by title and tags, most viewed first.
 pub(super) fn search(request: &mut Request<'_>) -> ApiResult {
     let query = search::read_query(request)?;
-    let found = VIDEOS.iter().filter(|video| {
+    let matches = VIDEOS.iter().filter(|video| {
         let title = [video.title].into_iter();
         query.matches_all_words(title.chain(video.tags.iter().copied()))
     });
-    let views = found.map(|video| {
+    let views = matches.map(|video| {
         json!({
             "id": video.id,
             "title": video.title,

@@ -1,9 +1,10 @@
-//! The canonical generation paths for images, videos and music. `prompt` is required; the other
-//! fields are the routers' where they apply.
+//! Canonical generation paths for images, videos and music. `prompt` is required; the other fields
+//! are those of the routers that apply to the model.
 
 use super::api_error::ApiError;
+use super::communication::COMMON_FIELDS;
 use super::fields::Fields;
-use super::generation::{COMMON_FIELDS, integer_in_range, validate};
+use super::generation::{integer_in_range, validate};
 use super::request::Request;
 use super::response::ApiResult;
 use super::submit::{self, JobDraft, ResourceChange};
@@ -42,8 +43,9 @@ pub(super) fn read_video(fields: Fields<'_>) -> Result<JobDraft, ApiError> {
 }
 
 pub(super) fn read_music(fields: Fields<'_>) -> Result<JobDraft, ApiError> {
-    let known = |name: &str| matches!(name, "prompt" | "duration") || COMMON_FIELDS.contains(&name);
-    fields.deny_unknown(known, "music-1.0")?;
+    let is_known =
+        |name: &str| matches!(name, "prompt" | "duration") || COMMON_FIELDS.contains(&name);
+    fields.deny_unknown(is_known, "music-1.0")?;
     let prompt = fields.non_blank_text("prompt")?;
     let prompt = prompt.ok_or_else(|| fields.error("prompt", "is required"))?;
     let seconds = integer_in_range(fields, "duration", Some(MUSIC_SECONDS))?.unwrap_or_default();

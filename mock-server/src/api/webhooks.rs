@@ -1,11 +1,11 @@
-//! Webhooks: redelivery, the signing secret, test deliveries.
+//! Webhooks: redelivery, the signing secret and test deliveries.
 
 use serde_json::{Value, json};
 use svc_sdk::contract::ErrorCode;
 
 use super::api_error::ApiError;
 use super::fields::Fields;
-use super::jobs::find;
+use super::jobs::{find, next_poll};
 use super::request::Request;
 use super::response::{ApiResponse, ApiResult};
 use crate::engine::destination;
@@ -16,15 +16,17 @@ pub(super) fn redeliver_job(request: &mut Request<'_>) -> ApiResult {
     let job = find(request)?;
     request.deny_body_fields()?;
     if job.webhook_url.is_none() {
-        let message = "The job was submitted without a `webhook_url`.";
+        let message = "job was submitted without a `webhook_url`";
         return Err(ApiError::new(ErrorCode::WebhookNotConfigured, message));
     }
     if !job.status.is_terminal() {
-        let message = format!("The job is {}.", job.status);
-        let error = ApiError::new(ErrorCode::JobNotTerminal, message);
-        let wait = job.timeline.next_poll(&job.status, request.now());
-        let wait = request.hosts.client_time(wait);
-        return Err(error.detail("status", json!(job.status)).retry_after(wait));
+        let wait = next_poll(request, job);
+        return Err(ApiError::not_terminal(
+            ErrorCode::JobNotTerminal,
+            "job",
+            &job.status,
+            wait,
+        ));
     }
     let id = job.id.clone();
     let delivery = request.state.redeliver(&id);
@@ -69,7 +71,7 @@ fn secret(request: &Request<'_>) -> Value {
     })
 }
 
-/// `POST /v1/webhooks/test-deliveries`: one attempt, whatever becomes of it.
+/// `POST /v1/webhooks/test-deliveries`: a single attempt, which is never retried.
 pub(super) fn test(request: &mut Request<'_>) -> ApiResult {
     let fields = Fields::of_body(request.body()?)?;
     fields.deny_unknown(|name| name == "url", "a test delivery")?;

@@ -1,4 +1,4 @@
-//! What a tool does: the operation behind it, as if it had been asked for by its own path.
+//! Tool calls, which run the tool's operation as if it had been requested by its own path.
 
 use http::HeaderMap;
 use serde_json::{Map, Value, json};
@@ -13,9 +13,10 @@ use crate::api::api_error::ApiError;
 use crate::api::dispatch::dispatch;
 use crate::api::request::Request;
 use crate::api::request_checks;
+use crate::api::runs::operations;
 use crate::engine::runs::RunKind;
 
-/// An operation, and what it is asked for.
+/// An operation and the parts of its request.
 struct OperationCall {
     operation: Operation,
     segments: Vec<String>,
@@ -50,8 +51,8 @@ impl OperationCall {
     }
 }
 
-/// Does what the tool does, and gives its structured content. What makes something spends one of
-/// the key's writes, at the place where the operation's own request would have.
+/// Calls a tool and returns the structured content of its result. A paid tool counts as a write of
+/// the key, like the request that its operation would have.
 pub(super) fn call_tool(
     request: &mut McpRequest<'_>,
     tool: &Tool,
@@ -63,7 +64,7 @@ pub(super) fn call_tool(
     let arguments = Arguments::parse(tool, arguments)?;
     let operation_call = operation_call(request, tool, arguments)?;
     request_checks::check_scope(request.call.host, operation_call.operation, request.caller)?;
-    let answer = dispatch(&mut Request {
+    let response = dispatch(&mut Request {
         state: request.state,
         hosts: request.hosts,
         host: request.call.host,
@@ -76,9 +77,10 @@ pub(super) fn call_tool(
         request_id: request.request_id,
         max_spend: operation_call.max_spend,
     })?;
-    Ok(structured(tool.action, answer.body))
+    Ok(structured_content(tool.action, response.body))
 }
 
+/// Returns the operation of a tool call with the parts of its request.
 fn operation_call(
     request: &McpRequest<'_>,
     tool: &Tool,
@@ -107,13 +109,10 @@ fn operation_call(
         ToolAction::RunStatus | ToolAction::RunResult => {
             let id = arguments.take_id("run_id")?;
             let kind = run_kind(request, &id, arguments.take_text("kind")?)?;
-            let operation = match (kind, tool.action) {
-                (RunKind::Format, ToolAction::RunStatus) => Operation::FormatRunsStatus,
-                (RunKind::Format, _) => Operation::FormatRunsResult,
-                (RunKind::Agent, ToolAction::RunStatus) => Operation::AgentRunsStatus,
-                (RunKind::Agent, _) => Operation::AgentRunsResult,
-                (RunKind::Action, ToolAction::RunStatus) => Operation::ActionRunsStatus,
-                (RunKind::Action, _) => Operation::ActionRunsResult,
+            let [status, result, _] = operations(kind);
+            let operation = match tool.action {
+                ToolAction::RunStatus => status,
+                _ => result,
             };
             Ok(OperationCall::read(operation, vec![id]))
         }
@@ -121,8 +120,8 @@ fn operation_call(
     }
 }
 
-/// The kind of a run: as it is said, else as it is. A run that is not there is looked for among
-/// those of Formats.
+/// Returns the kind of a run: the requested one, or else the actual one. An unknown run is assumed
+/// to be a Format run, so that its operation returns the error.
 fn run_kind(
     request: &McpRequest<'_>,
     id: &str,
@@ -138,14 +137,14 @@ fn run_kind(
         )),
         None => {
             let run = request.state.runs.by_id(id);
-            let ours = run.filter(|run| run.config.workspace == request.caller.workspace);
-            Ok(ours.map_or(RunKind::Format, |run| run.config.kind))
+            let run = run.filter(|run| run.config.workspace == request.caller.workspace);
+            Ok(run.map_or(RunKind::Format, |run| run.config.kind))
         }
     }
 }
 
-/// The structured content, which is always an object: what stood in `data`.
-fn structured(action: ToolAction, mut body: Value) -> Value {
+/// Returns the value of `data` as structured content, which must be an object.
+fn structured_content(action: ToolAction, mut body: Value) -> Value {
     let data = body.get_mut("data").map(Value::take).unwrap_or_default();
     match (action, data) {
         (ToolAction::Submit(_), Value::Object(mut receipt)) => {

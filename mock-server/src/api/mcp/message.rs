@@ -1,19 +1,20 @@
-//! JSON-RPC messages: one to a request, and what is answered.
+//! JSON-RPC messages, their parsing, and the bodies of responses.
 
 use serde_json::{Map, Value, json};
 
+use crate::api::json_object::set_field;
 use crate::api::strict_json;
 
-/// What a client may send.
+/// A message from a client.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Message {
     Request(RpcRequest),
     Notification,
-    /// The answer to a request; this server sends none.
+    /// A response. It has no effect, because this server sends no requests.
     Response,
 }
 
-/// A request.
+/// A JSON-RPC request.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct RpcRequest {
     /// A string or an integer.
@@ -22,7 +23,7 @@ pub(super) struct RpcRequest {
     pub(super) params: Map<String, Value>,
 }
 
-/// A refusal at the level of the protocol. What goes wrong in a tool is none.
+/// An error of the protocol. Errors of tools are not protocol errors, but results.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct RpcError {
     code: i64,
@@ -41,7 +42,7 @@ impl RpcError {
 
     pub(super) fn method_not_found(method: &str) -> Self {
         let method: String = method.chars().take(100).collect();
-        Self::new(-32601, format!("There is no method {method:?} here."))
+        Self::new(-32601, format!("unknown method {method:?}"))
     }
 
     pub(super) fn invalid_params(message: impl Into<String>) -> Self {
@@ -54,7 +55,7 @@ impl RpcError {
 
     pub(super) fn unsupported_version(requested: &str, supported: &[&str]) -> Self {
         let requested: String = requested.chars().take(100).collect();
-        let mut error = Self::new(-32022, "Unsupported protocol version");
+        let mut error = Self::new(-32022, "unsupported protocol version");
         error.data = Some(json!({"supported": supported, "requested": requested}));
         error
     }
@@ -67,7 +68,7 @@ impl RpcError {
         }
     }
 
-    /// The HTTP status that the current revision gives it.
+    /// Returns the HTTP status in the current revision.
     pub(super) const fn status(&self) -> u16 {
         match self.code {
             -32601 => 404,
@@ -75,63 +76,64 @@ impl RpcError {
         }
     }
 
-    /// The body of the answer to the request of that id.
+    /// Returns the body of the response to the request with this ID.
     pub(super) fn body(&self, id: &Value) -> Value {
         let mut error = json!({"code": self.code, "message": self.message});
-        if let (Some(data), Some(fields)) = (&self.data, error.as_object_mut()) {
-            fields.insert("data".to_owned(), data.clone());
-        }
+        set_field(&mut error, "data", self.data.clone());
         json!({"jsonrpc": "2.0", "id": id, "error": error})
     }
 }
 
-/// The body of a success.
+/// Returns the body of a successful response.
 pub(super) fn result(id: &Value, result: Value) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "result": result})
 }
 
-/// Reads the one message of a body. A refusal comes with the id that it answers, or `null`.
+/// Parses the message in a body.
+///
+/// # Errors
+/// Returns an error with the ID of the message, or with `null` if there is no valid ID.
 pub(super) fn read(body: &[u8]) -> Result<Message, (Value, RpcError)> {
-    let unnamed = |error| (Value::Null, error);
+    let without_id = |error| (Value::Null, error);
     let message = strict_json::parse(body)
-        .map_err(|error| unnamed(RpcError::parse(format!("This is no sound JSON: {error}"))))?;
+        .map_err(|error| without_id(RpcError::parse(format!("invalid JSON: {error}"))))?;
     let Value::Object(mut fields) = message else {
         let text = match message {
-            Value::Array(_) => "Batches went with revision 2025-06-18: send one message a request.",
-            _ => "A message is a JSON object.",
+            Value::Array(_) => "batches are not supported since revision 2025-06-18",
+            _ => "message must be a JSON object",
         };
-        return Err(unnamed(RpcError::invalid_request(text)));
+        return Err(without_id(RpcError::invalid_request(text)));
     };
     let id = fields.remove("id");
-    let named = |error| {
+    let with_id = |error| {
         let id = id.clone().filter(is_id).unwrap_or_default();
         (id, error)
     };
-    let invalid = |text: &str| named(RpcError::invalid_request(text));
+    let invalid = |text: &str| with_id(RpcError::invalid_request(text));
     if fields.get("jsonrpc") != Some(&json!("2.0")) {
-        return Err(invalid("`jsonrpc` must be \"2.0\"."));
+        return Err(invalid("`jsonrpc` must be \"2.0\""));
     }
     let method = match fields.remove("method") {
         Some(Value::String(method)) => method,
-        Some(_) => return Err(invalid("`method` must be a string.")),
+        Some(_) => return Err(invalid("`method` must be a string")),
         None if fields.contains_key("result") || fields.contains_key("error") => {
             return Ok(Message::Response);
         }
-        None => return Err(invalid("`method` is required.")),
+        None => return Err(invalid("`method` is required")),
     };
     let params = match fields.remove("params") {
         None => Map::new(),
         Some(Value::Object(params)) => params,
         Some(_) => {
-            return Err(named(RpcError::invalid_params(
-                "`params` must be an object.",
+            return Err(with_id(RpcError::invalid_params(
+                "`params` must be an object",
             )));
         }
     };
     match id {
         None => Ok(Message::Notification),
         Some(id) if is_id(&id) => Ok(Message::Request(RpcRequest { id, method, params })),
-        Some(_) => Err(invalid("`id` must be a string or an integer.")),
+        Some(_) => Err(invalid("`id` must be a string or an integer")),
     }
 }
 
@@ -149,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_is_a_request_a_notification_or_an_answer() {
+    fn messages_are_requests_notifications_or_responses() {
         let request = read(br#"{"jsonrpc": "2.0", "id": "a", "method": "ping"}"#);
         let message = RpcRequest {
             id: json!("a"),
@@ -172,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_none_is_refused_under_its_id_where_it_has_one() {
+    fn invalid_messages_are_rejected_with_their_id() {
         let rows = [
             ("", Value::Null, -32700),
             ("{", Value::Null, -32700),

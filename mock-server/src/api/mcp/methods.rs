@@ -1,4 +1,4 @@
-//! The methods of the protocol, and what its revisions want in their results.
+//! Methods of the protocol, and the differences between its revisions in their results.
 
 use serde_json::{Map, Value, json};
 
@@ -7,19 +7,20 @@ use super::request::McpRequest;
 use super::revision::{PREVIOUS, Revision, SUPPORTED};
 use super::tools::{TOOLS, Tool};
 use super::{call_tool, results};
+use crate::api::json_object::set_field;
 
-/// How long a client may rely on the list of tools, which never changes.
+/// How long clients may cache the list of tools, which never changes.
 const CACHE_TTL_MS: u64 = 300_000;
 
-/// What a model is told of the server as a whole.
-const INSTRUCTIONS: &str = "Generates images, videos and music, and runs agents. A tool that \
-generates answers at once with a job_id or run_id; ask jobs_status or run_status no sooner than \
-next_poll_after_seconds, until terminal is true, then jobs_result or run_result. Set \
-max_spend_usd to limit what a call may cost, and repeat a call whose outcome is unknown with the \
-same idempotency_key.";
+/// The description of the server for models.
+const INSTRUCTIONS: &str = "Generates images, videos and music, and runs agents. Tools that \
+generate return a job_id or run_id immediately. Poll jobs_status or run_status, waiting \
+next_poll_after_seconds between polls, until terminal is true, then call jobs_result or \
+run_result. Set max_spend_usd to limit the cost of a call. If the outcome of a call is unknown, \
+repeat it with the same idempotency_key.";
 
-/// Answers a request.
-pub(super) fn answer(
+/// Handles a request and returns its result.
+pub(super) fn handle(
     request: &mut McpRequest<'_>,
     revision: Revision,
     rpc_request: &RpcRequest,
@@ -34,34 +35,31 @@ pub(super) fn answer(
     };
     Ok(match revision {
         Revision::Handshake => result,
-        Revision::Stateless => complete(result),
+        Revision::Stateless => with_stateless_fields(result),
     })
 }
 
-/// What the current revision has in every result.
-fn complete(mut result: Value) -> Value {
-    if let Some(fields) = result.as_object_mut() {
-        fields.insert("resultType".to_owned(), json!("complete"));
-        let meta = json!({"io.modelcontextprotocol/serverInfo": server_info()});
-        fields.insert("_meta".to_owned(), meta);
-    }
+/// Adds the fields that every result of the stateless revision has.
+fn with_stateless_fields(mut result: Value) -> Value {
+    set_field(&mut result, "resultType", json!("complete"));
+    let meta = json!({"io.modelcontextprotocol/serverInfo": server_info()});
+    set_field(&mut result, "_meta", meta);
     result
 }
 
 fn initialize(params: &Map<String, Value>) -> Result<Value, RpcError> {
-    let text = |value: Option<&Value>| value.and_then(Value::as_str).is_some();
-    let client = params.get("clientInfo");
-    let of_client = |name: &str| client.and_then(|client| client.get(name));
-    let whole = text(params.get("protocolVersion"))
+    let client_field = |name: &str| params.get("clientInfo").and_then(|client| client.get(name));
+    let is_valid = params.get("protocolVersion").is_some_and(Value::is_string)
         && params.get("capabilities").is_some_and(Value::is_object)
-        && text(of_client("name"))
-        && text(of_client("version"));
-    if !whole {
-        let message = "initialize takes `protocolVersion`, `capabilities` and `clientInfo` with \
-`name` and `version`.";
+        && client_field("name").is_some_and(Value::is_string)
+        && client_field("version").is_some_and(Value::is_string);
+    if !is_valid {
+        let message = "initialize requires `protocolVersion`, `capabilities`, and `clientInfo` with \
+    `name` and `version`";
         return Err(RpcError::invalid_params(message));
     }
-    // Whatever is asked for, this is what there is; a client that cannot speak it goes away.
+    // The server offers the only revision that has this method, whichever the client requested. A
+    // client that does not support it disconnects.
     Ok(json!({
         "protocolVersion": PREVIOUS,
         "capabilities": capabilities(),
@@ -94,34 +92,38 @@ fn server_info() -> Value {
 
 fn list(params: &Map<String, Value>, revision: Revision) -> Result<Value, RpcError> {
     if params.get("cursor").is_some_and(|cursor| !cursor.is_null()) {
-        return Err(RpcError::invalid_params("There is one page of tools only."));
+        return Err(RpcError::invalid_params(
+            "invalid cursor: the list of tools has a single page",
+        ));
     }
     let tools: Vec<Value> = TOOLS.iter().map(Tool::view).collect();
     let mut result = json!({"tools": tools});
-    if let (Revision::Stateless, Some(fields)) = (revision, result.as_object_mut()) {
-        fields.insert("ttlMs".to_owned(), json!(CACHE_TTL_MS));
-        fields.insert("cacheScope".to_owned(), json!("public"));
+    if revision == Revision::Stateless {
+        set_field(&mut result, "ttlMs", json!(CACHE_TTL_MS));
+        set_field(&mut result, "cacheScope", json!("public"));
     }
     Ok(result)
 }
 
 fn call(request: &mut McpRequest<'_>, params: &Map<String, Value>) -> Result<Value, RpcError> {
     let Some(name) = params.get("name").and_then(Value::as_str) else {
-        return Err(RpcError::invalid_params("`name` must be that of a tool."));
+        return Err(RpcError::invalid_params(
+            "`name` must be the name of a tool",
+        ));
     };
     let Some(tool) = TOOLS.iter().find(|tool| tool.name == name) else {
         let name: String = name.chars().take(100).collect();
-        return Err(RpcError::invalid_params(format!("Unknown tool: {name}")));
+        return Err(RpcError::invalid_params(format!("unknown tool {name:?}")));
     };
     let arguments = match params.get("arguments") {
         None => Map::new(),
         Some(Value::Object(arguments)) => arguments.clone(),
-        Some(_) => return Err(RpcError::invalid_params("`arguments` must be an object.")),
+        Some(_) => return Err(RpcError::invalid_params("`arguments` must be an object")),
     };
     let (host, request_id) = (request.call.host, request.request_id);
     Ok(match call_tool::call_tool(request, tool, arguments) {
         Ok(structured) => results::success(structured),
-        // What goes wrong in a tool is for the model to read.
+        // Errors of tools are results, so that the model can read them.
         Err(error) => results::error(&error.body(host, request_id)),
     })
 }
@@ -132,13 +134,13 @@ mod tests {
     use crate::api::mcp::revision::CURRENT;
 
     #[test]
-    fn initialize_answers_the_revision_that_has_it() {
+    fn initialize_always_offers_the_previous_revision() {
         let params = |version: &str| {
             let params = json!({"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}});
             params.as_object().unwrap().clone()
         };
-        for asked in [PREVIOUS, "2025-06-18", CURRENT] {
-            let result = initialize(&params(asked)).unwrap();
+        for requested in [PREVIOUS, "2025-06-18", CURRENT] {
+            let result = initialize(&params(requested)).unwrap();
             assert_eq!(result["protocolVersion"], PREVIOUS);
             assert!(result.get("resultType").is_none());
         }
@@ -150,8 +152,8 @@ mod tests {
     }
 
     #[test]
-    fn discover_names_both_revisions() {
-        let result = complete(discover());
+    fn discover_lists_both_revisions() {
+        let result = with_stateless_fields(discover());
         assert_eq!(result["supportedVersions"], json!([CURRENT, PREVIOUS]));
         assert_eq!(result["resultType"], "complete");
         let server = &result["_meta"]["io.modelcontextprotocol/serverInfo"];

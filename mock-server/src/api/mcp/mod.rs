@@ -1,8 +1,8 @@
-//! The MCP endpoint: JSON-RPC by POST, answered with JSON, in the protocol's current revision and
-//! the one before. Nothing is kept from one request to the next: there are no sessions.
+//! The MCP endpoint: JSON-RPC over HTTP `POST` with JSON responses, in the current revision of the
+//! protocol and the previous one. The endpoint is stateless: there are no sessions.
 //!
-//! The JSON-RPC request is a read of the key's budget. What a tool then does is done as the
-//! operation would have been by its own path: same checks, same idempotency keys, same errors.
+//! A JSON-RPC request counts as a read. A tool that it calls runs the operation as if it had been
+//! requested by its own path: with the same checks, idempotency keys and errors.
 
 mod arguments;
 mod call_tool;
@@ -24,10 +24,10 @@ use self::message::{Message, RpcError};
 pub(super) use self::request::McpRequest;
 use self::revision::Revision;
 use super::request_checks;
-use super::response::{Headers, error_response, json_response, set};
+use super::response::{Headers, error_response, json_response, set_header};
 
-/// `POST {mcp_url}`; `headers` tell how the key stands with its reads.
-pub(super) fn answer(request: &mut McpRequest<'_>, headers: &Headers) -> Response<Bytes> {
+/// Responds to `POST {mcp_url}`. `headers` are the rate limit headers of the response.
+pub(super) fn respond(request: &mut McpRequest<'_>, headers: &Headers) -> Response<Bytes> {
     if let Err(error) = request_checks::check_body(request.call) {
         return error_response(request.call.host, request.request_id, headers, &error);
     }
@@ -44,7 +44,7 @@ pub(super) fn answer(request: &mut McpRequest<'_>, headers: &Headers) -> Respons
     };
     let rpc_request = match message {
         Message::Request(rpc_request) => rpc_request,
-        // There is nothing here that a notification or a late answer could change.
+        // The endpoint is stateless, so notifications and responses have no effect.
         Message::Notification | Message::Response => return accepted(request.request_id, headers),
     };
     let revision = Revision::detect(&rpc_request, http_request.headers());
@@ -53,7 +53,7 @@ pub(super) fn answer(request: &mut McpRequest<'_>, headers: &Headers) -> Respons
         _ => error.status(),
     };
     let outcome = match &revision {
-        Ok(revision) => methods::answer(request, *revision, &rpc_request),
+        Ok(revision) => methods::handle(request, *revision, &rpc_request),
         Err(error) => Err(error.clone()),
     };
     let (status, body) = match outcome {
@@ -63,13 +63,13 @@ pub(super) fn answer(request: &mut McpRequest<'_>, headers: &Headers) -> Respons
     json_response(status, request.request_id, headers, &body)
 }
 
-/// `202`, without a body.
+/// Creates a `202` response without a body.
 fn accepted(request_id: &str, headers: &Headers) -> Response<Bytes> {
     let mut response = Response::new(Bytes::new());
     *response.status_mut() = http::StatusCode::ACCEPTED;
-    set(&mut response, "x-svc-request-id", request_id);
+    set_header(&mut response, "x-svc-request-id", request_id);
     for (name, value) in headers {
-        set(&mut response, name, value);
+        set_header(&mut response, name, value);
     }
     response
 }

@@ -1,9 +1,9 @@
-//! A request to the MCP endpoint.
+//! Requests to the MCP endpoint.
 
 use crate::engine::keys::ApiKey;
 use crate::engine::{Call, Hosts, State};
 
-/// A request that was let in, and by whose key.
+/// A request that passed the checks, with the key of its caller.
 pub(in crate::api) struct McpRequest<'a> {
     pub(in crate::api) state: &'a mut State,
     pub(in crate::api) hosts: &'a Hosts,

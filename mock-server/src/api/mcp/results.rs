@@ -1,17 +1,17 @@
-//! The results of tools, as a client and a model read them.
+//! Results of tool calls.
 
 use serde_json::{Value, json};
 
-/// What a tool found or made: as structured content, as text for clients that know none, and with
-/// a link for each file.
+/// Returns the result of a successful call: structured content, the same as text for clients that
+/// do not support it, and a link for each file.
 pub(super) fn success(structured: Value) -> Value {
     let mut content = vec![text(&structured)];
     content.extend(links(&structured));
     json!({"content": content, "structuredContent": structured, "isError": false})
 }
 
-/// Why a tool did nothing: the service's error envelope as text. It is no structured content, as
-/// clients hold that against the output schema even where it is an error.
+/// Returns the result of a failed call: the error envelope as text. It has no structured content,
+/// because clients validate that against the output schema even for errors.
 pub(super) fn error(envelope: &Value) -> Value {
     json!({"content": [text(envelope)], "isError": true})
 }
@@ -39,20 +39,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_linked_to() {
+    fn files_are_linked() {
         let artifact = json!({"id": "art_1", "url": "https://media.example/a.png", "media_type": "image", "content_type": "image/png"});
         let result = success(json!({"artifacts": [artifact]}));
         assert_eq!(
             result["content"][1],
             json!({"type": "resource_link", "uri": "https://media.example/a.png", "name": "art_1", "mimeType": "image/png"})
         );
-        let caption_text: Value =
+        let text_content: Value =
             serde_json::from_str(result["content"][0]["text"].as_str().unwrap()).unwrap();
-        assert_eq!(caption_text, result["structuredContent"]);
+        assert_eq!(text_content, result["structuredContent"]);
     }
 
     #[test]
-    fn an_error_is_text() {
+    fn errors_are_text_only() {
         let envelope = json!({"error": {"code": "rate_limited"}});
         let result = error(&envelope);
         assert_eq!(result["isError"], true);

@@ -1,5 +1,5 @@
-//! Which revision of the protocol a request speaks. The current one says so in every request; the
-//! one before agrees on it once, by `initialize`.
+//! Detection of the protocol revision of a request. In the current revision, every request names
+//! its revision; in the previous one, client and server agree on it in `initialize`.
 
 use http::HeaderMap;
 use serde_json::{Map, Value};
@@ -9,26 +9,26 @@ use crate::engine::base64::base64;
 
 /// The current revision.
 pub(super) const CURRENT: &str = "2026-07-28";
-/// The one before.
+/// The previous revision.
 pub(super) const PREVIOUS: &str = "2025-11-25";
-/// Both, the newest first.
+/// The supported revisions, newest first.
 pub(super) const SUPPORTED: [&str; 2] = [CURRENT, PREVIOUS];
 
 const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
-/// How a revision is spoken.
+/// The style of a revision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Revision {
-    /// Every request carries its revision in `_meta`, and headers that repeat what is in it.
+    /// Every request names its revision in `_meta`, and repeats parts of the message in headers.
     Stateless,
-    /// After `initialize`, with the revision in a header.
+    /// The revision is agreed on in `initialize`, and named in a header afterwards.
     Handshake,
 }
 
 impl Revision {
-    /// How this request is spoken. A header that names no revision leaves the older way, as its
-    /// own clients send none with `initialize`.
+    /// Returns the style of a request. A request without any revision has the older style, because
+    /// its clients do not send the header with `initialize`.
     pub(super) fn detect(rpc_request: &RpcRequest, headers: &HeaderMap) -> Result<Self, RpcError> {
         let meta = rpc_request.params.get("_meta").and_then(Value::as_object);
         let requested = meta.and_then(|meta| meta.get(VERSION));
@@ -37,38 +37,42 @@ impl Revision {
             (None, None) => Ok(Self::Handshake),
             (None, Some(PREVIOUS)) => Ok(Self::Handshake),
             (None, Some(CURRENT)) => {
-                let message = format!("`params._meta` must have `{VERSION}` and `{CAPABILITIES}`.");
+                let message = format!("`params._meta` must have `{VERSION}` and `{CAPABILITIES}`");
                 Err(RpcError::invalid_params(message))
             }
             (None, Some(other)) => Err(RpcError::unsupported_version(other, &SUPPORTED)),
-            (Some(requested), header) => stateless(rpc_request, meta, requested, header, headers),
+            (Some(requested), header) => {
+                check_stateless(rpc_request, meta, requested, header, headers)?;
+                Ok(Self::Stateless)
+            }
         }
     }
 }
 
-fn stateless(
+/// Checks the headers and the `_meta` field of a request in the stateless style.
+fn check_stateless(
     rpc_request: &RpcRequest,
     meta: Option<&Map<String, Value>>,
     requested: &Value,
     header: Option<&str>,
     headers: &HeaderMap,
-) -> Result<Revision, RpcError> {
+) -> Result<(), RpcError> {
     if header.is_none() || header != requested.as_str() {
-        let message = "MCP-Protocol-Version must be the revision in `params._meta`.";
+        let message = "header MCP-Protocol-Version must match the revision in `params._meta`";
         return Err(RpcError::header_mismatch(message));
     }
     if single(headers, "mcp-method")? != Some(rpc_request.method.as_str()) {
-        let message = "Mcp-Method must be the method of the message.";
+        let message = "header Mcp-Method must match the method of the message";
         return Err(RpcError::header_mismatch(message));
     }
     if rpc_request.method == "tools/call"
         && let Some(name) = rpc_request.params.get("name").and_then(Value::as_str)
     {
         let header = single(headers, "mcp-name")?;
-        // A name may be written in base64, and is compared decoded.
+        // The name may also be encoded in Base64.
         let encoded = || format!("=?base64?{}?=", base64(name.as_bytes()));
         if header != Some(name) && header != Some(encoded().as_str()) {
-            let message = "Mcp-Name must be the name of the tool.";
+            let message = "header Mcp-Name must match the name of the tool";
             return Err(RpcError::header_mismatch(message));
         }
     }
@@ -81,24 +85,24 @@ fn stateless(
     }
     let capabilities = meta.and_then(|meta| meta.get(CAPABILITIES));
     match capabilities {
-        Some(Value::Object(_)) => Ok(Revision::Stateless),
+        Some(Value::Object(_)) => Ok(()),
         _ => {
-            let message = format!("`params._meta` must have `{CAPABILITIES}`, an object.");
+            let message = format!("`{CAPABILITIES}` in `params._meta` must be an object");
             Err(RpcError::invalid_params(message))
         }
     }
 }
 
-/// A header's value, if it is there; it must not be there twice.
+/// Returns the value of a header, which must not be repeated.
 fn single<'h>(headers: &'h HeaderMap, name: &str) -> Result<Option<&'h str>, RpcError> {
     let mut values = headers.get_all(name).iter();
     match (values.next(), values.next()) {
         (None, _) => Ok(None),
         (Some(value), None) => value.to_str().map(Some).map_err(|_| {
-            RpcError::header_mismatch(format!("The header {name} has characters that it cannot."))
+            RpcError::header_mismatch(format!("header {name} has invalid characters"))
         }),
         (Some(_), Some(_)) => {
-            let message = format!("The header {name} comes more than once.");
+            let message = format!("header {name} must not be repeated");
             Err(RpcError::header_mismatch(message))
         }
     }
@@ -134,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn the_way_of_speaking_is_known_by_the_request() {
+    fn the_style_is_detected_from_the_request() {
         let plain = message("ping", json!({}));
         assert_eq!(revision(&plain, &[]), Ok(Revision::Handshake));
         let version = "mcp-protocol-version";
@@ -150,44 +154,44 @@ mod tests {
                 "{other}"
             );
         }
-        let whole = call(json!({VERSION: CURRENT, CAPABILITIES: {}}));
+        let complete = call(json!({VERSION: CURRENT, CAPABILITIES: {}}));
         let headers = [
             (version, CURRENT),
             ("mcp-method", "tools/call"),
             ("mcp-name", "jobs_status"),
         ];
-        assert_eq!(revision(&whole, &headers), Ok(Revision::Stateless));
+        assert_eq!(revision(&complete, &headers), Ok(Revision::Stateless));
         let mut encoded = headers;
         encoded[2].1 = "=?base64?am9ic19zdGF0dXM=?=";
-        assert_eq!(revision(&whole, &encoded), Ok(Revision::Stateless));
+        assert_eq!(revision(&complete, &encoded), Ok(Revision::Stateless));
     }
 
     #[test]
-    fn headers_that_say_something_else_are_refused() {
-        let whole = call(json!({VERSION: CURRENT, CAPABILITIES: {}}));
+    fn headers_that_contradict_the_message_are_rejected() {
+        let complete = call(json!({VERSION: CURRENT, CAPABILITIES: {}}));
         let good = [
             ("mcp-protocol-version", CURRENT),
             ("mcp-method", "tools/call"),
             ("mcp-name", "jobs_status"),
         ];
-        for place in 0..good.len() {
+        for index in 0..good.len() {
             let mut missing = good.to_vec();
-            missing.remove(place);
+            missing.remove(index);
             assert_eq!(
-                revision(&whole, &missing),
+                revision(&complete, &missing),
                 Err(json!(-32020)),
                 "{missing:?}"
             );
             let mut other = good;
-            other[place].1 = "other";
-            assert_eq!(revision(&whole, &other), Err(json!(-32020)), "{other:?}");
-            let twice = [&good[..], &good[place..=place]].concat();
-            assert_eq!(revision(&whole, &twice), Err(json!(-32020)), "{twice:?}");
+            other[index].1 = "other";
+            assert_eq!(revision(&complete, &other), Err(json!(-32020)), "{other:?}");
+            let twice = [&good[..], &good[index..=index]].concat();
+            assert_eq!(revision(&complete, &twice), Err(json!(-32020)), "{twice:?}");
         }
     }
 
     #[test]
-    fn the_envelope_has_to_be_whole_and_of_a_revision_that_is_spoken() {
+    fn the_envelope_must_be_complete_and_of_a_supported_revision() {
         let headers = |version| {
             [
                 ("mcp-protocol-version", version),

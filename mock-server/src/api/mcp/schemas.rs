@@ -1,7 +1,6 @@
-//! What the tools take and give, as JSON Schemas. Ranges and choices are those by which the
-//! operation judges the same fields.
+//! JSON Schemas of the inputs and outputs of tools. Ranges and choices are those by which the
+//! operations validate the same fields.
 
-use crate::engine::profiles::Range;
 use serde_json::{Map, Value, json};
 use svc_sdk::contract::Operation;
 use svc_sdk::contract::limits::{
@@ -10,9 +9,10 @@ use svc_sdk::contract::limits::{
 
 use super::tool_action::ToolAction;
 use crate::engine::models::Model;
+use crate::engine::profiles::Range;
 use crate::engine::versioned_models::{IMAGE_1, MUSIC_SECONDS, VIDEO_1};
 
-/// The fields of a generation, in the order in which they are shown.
+/// The fields of a generation, in the order of the schema.
 const GENERATION_FIELDS: [&str; 10] = [
     "prompt",
     "image_url",
@@ -26,7 +26,7 @@ const GENERATION_FIELDS: [&str; 10] = [
     "num_images",
 ];
 
-/// What a tool takes. Nothing else is taken.
+/// Returns the schema of a tool's arguments. Other arguments are rejected.
 pub(super) fn input(action: ToolAction, is_paid: bool) -> Value {
     let (mut properties, required): (Map<_, _>, &[&str]) = match action {
         ToolAction::Submit(Operation::Image1Generate) => (generation_fields(&IMAGE_1), &["prompt"]),
@@ -37,7 +37,7 @@ pub(super) fn input(action: ToolAction, is_paid: bool) -> Value {
             completion_fields(),
             &["instruction", "generation_spend_cap_usd"],
         ),
-        ToolAction::ReadJob(_) => (named("job_id", text("The job.")), &["job_id"]),
+        ToolAction::ReadJob(_) => (field("job_id", text("The ID of the job.")), &["job_id"]),
         ToolAction::RunStatus | ToolAction::RunResult => (run_read_fields(), &["run_id"]),
         ToolAction::Read(..) => (Map::new(), &[]),
     };
@@ -52,25 +52,28 @@ pub(super) fn input(action: ToolAction, is_paid: bool) -> Value {
     })
 }
 
-/// What a tool gives. More may come with it.
+/// Returns the schema of a tool's result. Results may have additional fields.
 pub(super) fn output(action: ToolAction) -> Value {
-    let id = |what: &str| text(what);
+    let job_id = || text("The ID of the job, for jobs_status and jobs_result.");
+    let run_id = || text("The ID of the run, for run_status and run_result.");
+    let kind = || text("The kind of the run: format, agent or action.");
+    let status = || text("The status, such as completed. New statuses may be added.");
     let seconds = json!({"type": "number", "minimum": 0});
-    let flag = json!({"type": "boolean"});
+    let boolean = json!({"type": "boolean"});
     let artifacts = json!({"type": "array", "items": {
         "type": "object",
         "properties": {
-            "id": text("The file."),
+            "id": text("The ID of the file."),
             "url": {"type": "string", "format": "uri"},
-            "media_type": text("Such as image."),
-            "content_type": text("The MIME type."),
+            "media_type": text("The kind of media, such as image."),
+            "content_type": text("The MIME type of the file."),
         },
         "required": ["id", "url", "content_type"],
     }});
     let (properties, required) = match action {
         ToolAction::Submit(_) => (
             json!({
-                "job_id": id("Ask jobs_status for it."),
+                "job_id": job_id(),
                 "job": {"type": "object"},
                 "status_url": {"type": "string", "format": "uri"},
                 "result_url": {"type": "string", "format": "uri"},
@@ -81,8 +84,8 @@ pub(super) fn output(action: ToolAction) -> Value {
         ),
         ToolAction::ReadJob(Operation::JobsResult) => (
             json!({
-                "job_id": id("The job."),
-                "status": text("Such as completed; new ones may appear."),
+                "job_id": job_id(),
+                "status": status(),
                 "artifacts": artifacts,
                 "error": {"type": "object"},
             }),
@@ -90,10 +93,10 @@ pub(super) fn output(action: ToolAction) -> Value {
         ),
         ToolAction::ReadJob(_) => (
             json!({
-                "job_id": id("The job."),
-                "status": text("Such as completed; new ones may appear."),
-                "terminal": flag,
-                "result_ready": flag,
+                "job_id": job_id(),
+                "status": status(),
+                "terminal": boolean,
+                "result_ready": boolean,
                 "next_poll_after_seconds": seconds,
             }),
             json!([
@@ -106,11 +109,11 @@ pub(super) fn output(action: ToolAction) -> Value {
         ),
         ToolAction::RunStatus => (
             json!({
-                "run_id": id("The run."),
-                "kind": text("format, agent or action."),
-                "status": text("Such as completed; new ones may appear."),
-                "terminal": flag,
-                "result_ready": flag,
+                "run_id": run_id(),
+                "kind": kind(),
+                "status": status(),
+                "terminal": boolean,
+                "result_ready": boolean,
                 "next_poll_after_seconds": seconds,
             }),
             json!([
@@ -123,9 +126,9 @@ pub(super) fn output(action: ToolAction) -> Value {
         ),
         ToolAction::RunFormat | ToolAction::Complete | ToolAction::RunResult => (
             json!({
-                "run_id": id("Ask run_status for it."),
-                "kind": text("format, agent or action."),
-                "status": text("Such as completed; new ones may appear."),
+                "run_id": run_id(),
+                "kind": kind(),
+                "status": status(),
                 "output": {"type": ["object", "null"]},
                 "error": {"type": ["object", "null"]},
                 "artifacts": artifacts,
@@ -136,7 +139,7 @@ pub(super) fn output(action: ToolAction) -> Value {
             json!(["run_id", "kind", "status", "artifacts"]),
         ),
         ToolAction::Read(_, Some(list)) => (
-            Value::Object(named(
+            Value::Object(field(
                 list,
                 json!({"type": "array", "items": {"type": "object"}}),
             )),
@@ -154,16 +157,16 @@ fn generation_fields(model: &Model) -> Map<String, Value> {
         .filter(|field| model.takes(field))
         .filter_map(|field| {
             let schema = match field {
-                "prompt" => text("What it shows."),
-                "image_url" => url("The first frame."),
-                "end_image_url" => url("The last frame; needs image_url."),
+                "prompt" => text("A description of the content."),
+                "image_url" => url("The URL of the first frame."),
+                "end_image_url" => url("The URL of the last frame. Requires image_url."),
                 "reference_image_urls" => urls(*REFERENCE_IMAGE_URLS.end()),
                 "reference_video_urls" => urls(*REFERENCE_VIDEO_URLS.end()),
-                "duration" => integer(profile.duration?, "Seconds."),
+                "duration" => integer(profile.duration?, "The length in seconds."),
                 "resolution" => one_of(&model.resolutions()),
                 "aspect_ratio" => one_of(profile.aspect_ratios),
                 "generate_audio" => json!({"type": "boolean", "default": false}),
-                "num_images" => integer(profile.num_images?, "How many."),
+                "num_images" => integer(profile.num_images?, "The number of images."),
                 _ => return None,
             };
             Some((field.to_owned(), schema))
@@ -172,55 +175,58 @@ fn generation_fields(model: &Model) -> Map<String, Value> {
 }
 
 fn music_fields() -> Map<String, Value> {
-    let mut fields = named("prompt", text("What it sounds like."));
-    fields.insert("duration".to_owned(), integer(MUSIC_SECONDS, "Seconds."));
+    let mut fields = field("prompt", text("A description of the music."));
+    fields.insert(
+        "duration".to_owned(),
+        integer(MUSIC_SECONDS, "The length in seconds."),
+    );
     fields
 }
 
 fn format_run_fields() -> Map<String, Value> {
     object(json!({
-        "format_id": text("The Format: its id, or HANDLE/SLUG."),
-        "instruction": text("What the run is to do."),
+        "format_id": text("The ID of the Format, or HANDLE/SLUG."),
+        "instruction": text("The instruction for the run."),
         "input": {"type": "object", "maxProperties": MAX_RUN_INPUT_KEYS},
-        "previous_run_id": text("A run to continue."),
+        "previous_run_id": text("The ID of a run to continue."),
         "attachments": {"type": "array", "items": {"type": "object"}},
-        "output_schema": {"type": "object", "description": "What the output has to fit."},
+        "output_schema": {"type": "object", "description": "The JSON Schema of the output."},
         "response_format": {"type": "object"},
-        "generation_spend_cap_usd": cap("What the run may spend; the Format's own cap, if left out."),
-        "model": text("A model of the catalog."),
+        "generation_spend_cap_usd": cap("The maximum spend of the run in dollars. Defaults to the cap of the Format."),
+        "model": text("The ID of a model from the catalog."),
         "on_active_run": one_of(&["reject"]),
-        "webhook_url": url("Where the end is announced."),
+        "webhook_url": url("The URL that receives a webhook when the run ends."),
     }))
 }
 
 fn completion_fields() -> Map<String, Value> {
     object(json!({
-        "instruction": text("What the agent is to do."),
-        "generation_spend_cap_usd": cap("What the run may spend."),
-        "webhook_url": url("Where the end is announced."),
+        "instruction": text("The instruction for the agent."),
+        "generation_spend_cap_usd": cap("The maximum spend of the run in dollars."),
+        "webhook_url": url("The URL that receives a webhook when the run ends."),
     }))
 }
 
 fn run_read_fields() -> Map<String, Value> {
     object(json!({
-        "run_id": text("The run."),
+        "run_id": text("The ID of the run."),
         "kind": one_of(&["format", "agent", "action"]),
     }))
 }
 
-/// What every tool takes that makes something that costs.
+/// Returns the arguments of every tool that costs money.
 fn paid_tool_fields() -> Map<String, Value> {
     object(json!({
         "max_spend_usd": {
             "type": "number",
             "minimum": 0,
-            "description": "Refuse, before anything runs, what would or might cost more dollars than this.",
+            "description": "The maximum cost of the call in dollars. A call that may cost more is rejected before anything runs.",
         },
         "idempotency_key": {
             "type": "string",
             "minLength": 1,
             "maxLength": 255,
-            "description": "The same call with the same key is done once, and answered alike.",
+            "description": "A key that makes the call safe to repeat. Repeated calls with the same key return the result of the first.",
         },
     }))
 }
@@ -232,7 +238,7 @@ fn object(fields: Value) -> Map<String, Value> {
     }
 }
 
-fn named(name: &str, schema: Value) -> Map<String, Value> {
+fn field(name: &str, schema: Value) -> Map<String, Value> {
     [(name.to_owned(), schema)].into_iter().collect()
 }
 
@@ -244,17 +250,17 @@ fn url(description: &str) -> Value {
     json!({"type": "string", "format": "uri", "description": description})
 }
 
-fn urls(most: usize) -> Value {
+fn urls(max_items: usize) -> Value {
     let items = json!({"type": "string", "format": "uri"});
-    json!({"type": "array", "items": items, "minItems": 1, "maxItems": most})
+    json!({"type": "array", "items": items, "minItems": 1, "maxItems": max_items})
 }
 
 fn cap(description: &str) -> Value {
     json!({"type": "number", "exclusiveMinimum": 0, "maximum": MAX_SPEND_CAP_USD, "description": description})
 }
 
-fn one_of(words: &[&str]) -> Value {
-    json!({"type": "string", "enum": words})
+fn one_of(values: &[&str]) -> Value {
+    json!({"type": "string", "enum": values})
 }
 
 fn integer(range: Range, description: &str) -> Value {
@@ -272,7 +278,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_generation_takes_what_its_model_takes() {
+    fn generation_fields_are_those_of_the_model() {
         let names = |model: &Model| {
             generation_fields(model)
                 .into_iter()

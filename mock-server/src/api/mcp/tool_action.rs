@@ -1,11 +1,11 @@
-//! What a tool does.
+//! Actions of tools.
 
 use svc_sdk::contract::Operation;
 
-/// What a tool comes to.
+/// The action of a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ToolAction {
-    /// Submits a job: `POST` of that operation.
+    /// Submits a job with this operation.
     Submit(Operation),
     /// Runs a Format.
     RunFormat,
@@ -13,10 +13,10 @@ pub(super) enum ToolAction {
     Complete,
     /// Reads a job.
     ReadJob(Operation),
-    /// The trimmed payload of a run, for polls.
+    /// Reads the status of a run.
     RunStatus,
-    /// The receipt of a run that has ended.
+    /// Reads the receipt of a run that has ended.
     RunResult,
-    /// Reads a list or a record that needs no id; the name that a list gets in the result.
+    /// Reads a list, which has this name in the result, or a record without an ID.
     Read(Operation, Option<&'static str>),
 }

@@ -1,4 +1,4 @@
-//! The tools: what each does, and what a model is told of it.
+//! The list of tools, with their descriptions for models.
 
 use serde_json::{Value, json};
 use svc_sdk::contract::Operation;
@@ -6,7 +6,7 @@ use svc_sdk::contract::Operation;
 use super::schemas;
 use super::tool_action::ToolAction;
 
-/// A tool.
+/// A tool of the MCP server.
 #[derive(Debug)]
 pub(super) struct Tool {
     pub(super) name: &'static str,
@@ -15,37 +15,37 @@ pub(super) struct Tool {
     pub(super) action: ToolAction,
 }
 
-/// All of them, in the order in which they are listed.
+/// All tools, in the order of the list.
 #[rustfmt::skip]
 pub(super) static TOOLS: [Tool; 12] = [
     Tool { name: "image_generate", title: "Generate images", action: ToolAction::Submit(Operation::Image1Generate),
-        description: "Submits an image job and answers at once with its job_id. Costs money." },
+        description: "Submits an image job and returns its job_id immediately. Costs money." },
     Tool { name: "video_generate", title: "Generate a video", action: ToolAction::Submit(Operation::Video1Generate),
-        description: "Submits a video job and answers at once with its job_id. Costs money." },
+        description: "Submits a video job and returns its job_id immediately. Costs money." },
     Tool { name: "music_generate", title: "Generate music", action: ToolAction::Submit(Operation::Music1Generate),
-        description: "Submits a music job and answers at once with its job_id. Costs money." },
+        description: "Submits a music job and returns its job_id immediately. Costs money." },
     Tool { name: "jobs_status", title: "Job status", action: ToolAction::ReadJob(Operation::JobsStatus),
-        description: "Tells whether a job has ended, and when to ask again." },
+        description: "Returns whether a job has ended, and when to poll again." },
     Tool { name: "jobs_result", title: "Job result", action: ToolAction::ReadJob(Operation::JobsResult),
-        description: "Gives what a job that has ended made, with the URLs of its files." },
+        description: "Returns the result of a job that has ended, with the URLs of its files." },
     Tool { name: "format_run", title: "Run a Format", action: ToolAction::RunFormat,
-        description: "Starts a run of a Format, a saved agent recipe, and answers at once with its run_id. Costs money." },
+        description: "Starts a run of a Format, a saved agent recipe, and returns its run_id immediately. Costs money." },
     Tool { name: "agent_completion", title: "Run the agent", action: ToolAction::Complete,
-        description: "Starts the agent on an instruction, with nothing saved, and answers at once with the run_id. Costs money, up to generation_spend_cap_usd." },
+        description: "Runs the agent with an instruction, without a saved Format, and returns the run_id immediately. Costs money, up to generation_spend_cap_usd." },
     Tool { name: "run_status", title: "Run status", action: ToolAction::RunStatus,
-        description: "Tells whether a run has ended, and when to ask again." },
+        description: "Returns whether a run has ended, and when to poll again." },
     Tool { name: "run_result", title: "Run result", action: ToolAction::RunResult,
-        description: "Gives the receipt of a run that has ended: its output, its files, what it spent." },
+        description: "Returns the receipt of a run that has ended, with its output, files and spend." },
     Tool { name: "formats_list", title: "List Formats", action: ToolAction::Read(Operation::FormatsList, Some("formats")),
-        description: "Lists the Formats that the key sees." },
+        description: "Lists the Formats that the API key can read." },
     Tool { name: "models_list", title: "List models", action: ToolAction::Read(Operation::Catalog, None),
-        description: "Gives the catalog: models, what they cost, what they take." },
+        description: "Returns the catalog: models, prices and capabilities." },
     Tool { name: "balance", title: "Balance", action: ToolAction::Read(Operation::Balance, None),
-        description: "Tells what the workspace has left to spend." },
+        description: "Returns the balance of the workspace." },
 ];
 
 impl Tool {
-    /// Whether it makes something that costs.
+    /// Returns whether calls of the tool cost money.
     pub(super) const fn is_paid(&self) -> bool {
         matches!(
             self.action,
@@ -53,7 +53,7 @@ impl Tool {
         )
     }
 
-    /// The tool as it is listed.
+    /// Returns the tool as it appears in the list.
     pub(super) fn view(&self) -> Value {
         json!({
             "name": self.name,
@@ -65,14 +65,14 @@ impl Tool {
                 "title": self.title,
                 "readOnlyHint": !self.is_paid(),
                 "destructiveHint": false,
-                // A paid call made twice without a key is paid for twice.
+                // Without an idempotency key, a repeated call is charged again.
                 "idempotentHint": !self.is_paid(),
                 "openWorldHint": self.is_paid(),
             },
         })
     }
 
-    /// What it takes.
+    /// Returns the schema of the tool's arguments.
     pub(super) fn input_schema(&self) -> Value {
         schemas::input(self.action, self.is_paid())
     }
@@ -83,17 +83,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_those_that_the_protocol_allows_and_come_once() {
-        for (place, tool) in TOOLS.iter().enumerate() {
-            let plain = |c: char| c.is_ascii_lowercase() || c == '_';
-            assert!(tool.name.chars().all(plain), "{}", tool.name);
+    fn names_are_valid_and_unique() {
+        for (index, tool) in TOOLS.iter().enumerate() {
+            let is_allowed = |c: char| c.is_ascii_lowercase() || c == '_';
+            assert!(tool.name.chars().all(is_allowed), "{}", tool.name);
             let first = TOOLS.iter().position(|other| other.name == tool.name);
-            assert_eq!(first, Some(place), "{}", tool.name);
+            assert_eq!(first, Some(index), "{}", tool.name);
         }
     }
 
     #[test]
-    fn a_tool_that_costs_says_so_and_takes_a_limit_and_a_key() {
+    fn paid_tools_say_so_and_accept_a_spend_limit_and_a_key() {
         for tool in &TOOLS {
             let view = tool.view();
             let properties = &view["inputSchema"]["properties"];

@@ -1,5 +1,4 @@
-//! What the protocol asks of the HTTP request, whatever its message: where it comes from, and what
-//! it accepts as an answer.
+//! Requirements of the protocol for HTTP requests: the `Origin` and `Accept` headers.
 
 use http::{HeaderMap, header};
 use url::{Host, Url};
@@ -7,14 +6,14 @@ use url::{Host, Url};
 use super::message::RpcError;
 use crate::engine::Hosts;
 
-/// A request that is not even looked into.
+/// The rejection of a request before its message is read.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct TransportError {
     pub(super) status: u16,
     pub(super) error: RpcError,
 }
 
-/// Judges `Origin` and `Accept`.
+/// Checks the `Origin` and `Accept` headers.
 pub(super) fn check(headers: &HeaderMap, hosts: &Hosts) -> Result<(), TransportError> {
     let rejected = |status, message: &str| {
         let error = RpcError::invalid_request(message);
@@ -25,17 +24,17 @@ pub(super) fn check(headers: &HeaderMap, hosts: &Hosts) -> Result<(), TransportE
         .iter()
         .all(|origin| is_allowed_origin(origin.as_bytes(), hosts))
     {
-        return rejected(403, "The Origin is that of another site.");
+        return rejected(403, "Origin must be local or that of the endpoint");
     }
     if !accepts(headers, "application", "json") || !accepts(headers, "text", "event-stream") {
-        let message = "Accept must list both application/json and text/event-stream.";
+        let message = "Accept must list both application/json and text/event-stream";
         return rejected(406, message);
     }
     Ok(())
 }
 
-/// A page that may call: one of this machine, or of the endpoint's own origin. Any other is a site
-/// that had its name lead here.
+/// Returns whether a web page may call the endpoint: only pages from this machine or from the
+/// endpoint's own origin. This prevents DNS rebinding attacks.
 fn is_allowed_origin(origin: &[u8], hosts: &Hosts) -> bool {
     let url = std::str::from_utf8(origin)
         .ok()
@@ -50,7 +49,7 @@ fn is_allowed_origin(origin: &[u8], hosts: &Hosts) -> bool {
     local || Url::parse(&hosts.mcp).is_ok_and(|own| own.origin() == url.origin())
 }
 
-/// Whether that type is accepted; without a header, everything is.
+/// Returns whether a media type is acceptable. Without the header, every type is.
 fn accepts(headers: &HeaderMap, kind: &str, subtype: &str) -> bool {
     let mut accepted = headers.get_all(header::ACCEPT).iter().peekable();
     if accepted.peek().is_none() {
@@ -81,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_of_other_sites_do_not_call() {
+    fn pages_of_other_sites_are_rejected() {
         for (origin, expected) in [
             ("http://localhost:3000", 200),
             ("http://127.0.0.1:4011", 200),
@@ -95,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn both_forms_of_an_answer_have_to_be_acceptable() {
+    fn both_response_types_must_be_acceptable() {
         for (accept, expected) in [
             ("application/json, text/event-stream", 200),
             ("text/event-stream;q=0.9,APPLICATION/JSON", 200),

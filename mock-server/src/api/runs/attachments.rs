@@ -1,5 +1,5 @@
-//! `attachments`: media that a run is given, each an asset or a public HTTPS URL. Nothing is
-//! fetched: what a URL leads to is believed, but for hosts below `.invalid`, which are not there.
+//! Attachments of runs: assets, or public HTTPS URLs. The mock does not fetch URLs: all of them
+//! count as reachable, except those with a host below `.invalid`.
 
 use serde_json::{Value, json};
 use svc_sdk::contract::ErrorCode;
@@ -10,21 +10,21 @@ use crate::api::fields::Fields;
 use crate::engine::assets::Asset;
 use crate::engine::destination;
 
-/// What an item may have in it.
+/// The fields of an item.
 const FIELDS: [&str; 5] = ["asset_id", "url", "type", "media_type", "name"];
-/// How many attachments share a run's budget of media. The number is the mock's own.
+/// The maximum number of attachments. The specification does not define a limit.
 const MAX_ITEMS: usize = 50;
 
 /// The attachments of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Attachments {
     pub(super) count: usize,
-    /// The first that cannot be fetched.
+    /// The index of the first attachment that cannot be fetched.
     pub(super) unreachable: Option<usize>,
 }
 
 impl Attachments {
-    /// Reads the field; none is as good as no items.
+    /// Reads the field `attachments`. An absent field is an empty list.
     pub(super) fn parse(fields: Fields<'_>) -> Result<Self, ApiError> {
         let Some(value) = fields.value("attachments") else {
             return Ok(Self::default());
@@ -42,15 +42,15 @@ impl Attachments {
         let mut unreachable = None;
         for (index, item) in items.iter().enumerate() {
             match validate(item).map_err(|error| with_index(error, index))? {
-                Attached::Asset(asset) => bytes = bytes.saturating_add(asset.bytes),
-                Attached::Unreachable => {
+                Attachment::Asset(asset) => bytes = bytes.saturating_add(asset.bytes),
+                Attachment::Unreachable => {
                     unreachable.get_or_insert(index);
                 }
-                Attached::Reachable => {}
+                Attachment::Reachable => {}
             }
         }
         if bytes > MAX_ATTACHMENTS_BYTES {
-            let message = "The attachments are too large together.";
+            let message = format!("attachments exceed {MAX_ATTACHMENTS_BYTES} bytes in total");
             let error = ApiError::new(ErrorCode::AttachmentTooLarge, message);
             return Err(error.detail("limit_bytes", json!(MAX_ATTACHMENTS_BYTES)));
         }
@@ -60,26 +60,26 @@ impl Attachments {
         })
     }
 
-    /// Fetches them.
-    pub(super) fn fetch(self) -> Result<(), ApiError> {
+    /// Returns an error if an attachment cannot be fetched.
+    pub(super) fn check_reachable(self) -> Result<(), ApiError> {
         let Some(index) = self.unreachable else {
             return Ok(());
         };
-        let message = format!("`attachments[{index}]` could not be fetched.");
+        let message = format!("`attachments[{index}]` could not be fetched");
         let error = ApiError::new(ErrorCode::AttachmentFetchFailed, message);
         Err(with_index(error, index))
     }
 }
 
-enum Attached {
+enum Attachment {
     Asset(&'static Asset),
     Reachable,
     Unreachable,
 }
 
-fn validate(item: &Value) -> Result<Attached, ApiError> {
+fn validate(item: &Value) -> Result<Attachment, ApiError> {
     let invalid = |problem: &str| {
-        let message = format!("An attachment {problem}.");
+        let message = format!("attachment {problem}");
         ApiError::new(ErrorCode::InvalidAttachment, message)
     };
     let Some(fields) = item.as_object() else {
@@ -87,40 +87,41 @@ fn validate(item: &Value) -> Result<Attached, ApiError> {
     };
     if let Some(name) = fields.keys().find(|name| !FIELDS.contains(&name.as_str())) {
         let name: String = name.chars().take(100).collect();
-        return Err(invalid(&format!("has no field `{name}`")));
+        return Err(invalid(&format!("has an unknown field `{name}`")));
     }
     match (fields.get("asset_id"), fields.get("url")) {
         (Some(Value::String(id)), None) => {
             let unknown = || {
-                let message = "There is no such asset in this workspace.";
+                let message = "asset not found in this workspace";
                 let id: String = id.chars().take(100).collect();
                 ApiError::new(ErrorCode::AttachmentNotFound, message).detail("asset_id", json!(id))
             };
             let asset = Asset::by_id(id).ok_or_else(unknown)?;
             if asset.is_image && asset.bytes > MAX_ATTACHMENT_IMAGE_BYTES {
-                let message = "The image is too large.";
+                let message = format!("image exceeds {MAX_ATTACHMENT_IMAGE_BYTES} bytes");
                 let error = ApiError::new(ErrorCode::AttachmentTooLarge, message);
                 return Err(error.detail("limit_bytes", json!(MAX_ATTACHMENT_IMAGE_BYTES)));
             }
-            Ok(Attached::Asset(asset))
+            Ok(Attachment::Asset(asset))
         }
         (None, Some(Value::String(url))) => {
             let url = destination::public_https(url)
                 .map_err(|problem| invalid(&format!("has a `url` that {problem}")))?;
             let host = url.host_str().unwrap_or_default().trim_end_matches('.');
             if host == "invalid" || host.ends_with(".invalid") {
-                Ok(Attached::Unreachable)
+                Ok(Attachment::Unreachable)
             } else {
-                Ok(Attached::Reachable)
+                Ok(Attachment::Reachable)
             }
         }
         (None, None) => Err(invalid("must have `asset_id` or `url`")),
-        (Some(_), Some(_)) => Err(invalid("must have either `asset_id` or `url`")),
-        _ => Err(invalid("must have a string as `asset_id` or `url`")),
+        (Some(_), Some(_)) => Err(invalid("must not have both `asset_id` and `url`")),
+        _ => Err(invalid("must have a string in `asset_id` or `url`")),
     }
 }
 
-/// Says which attachment it is. In a bulk queue `index` is the item's, so it is said twice.
+/// Adds the index of the attachment to the details. It is added twice, because `index` is replaced
+/// by the index of the item in a bulk queue.
 fn with_index(error: ApiError, index: usize) -> ApiError {
     error
         .detail("index", json!(index))

@@ -1,5 +1,5 @@
-//! How the caller of a run wants to hear of its end: the communication fields, at the top or in
-//! `communication`. A run is never waited for, so what counts is the webhook's address.
+//! Communication fields of runs, at the top level or in `communication`. Responses never wait for a
+//! run, so only the webhook URL has an effect.
 
 use svc_sdk::contract::limits::WAIT_TIMEOUT_SECONDS;
 
@@ -7,7 +7,7 @@ use crate::api::api_error::ApiError;
 use crate::api::fields::Fields;
 use crate::engine::destination;
 
-/// The communication fields, and what they may stand in.
+/// The communication fields, and the object that may contain them.
 pub(in crate::api) const FIELDS: [&str; 4] = [
     "mode",
     "webhook_url",
@@ -15,29 +15,30 @@ pub(in crate::api) const FIELDS: [&str; 4] = [
     "communication",
 ];
 
-/// Where the end of the run is announced.
+/// Reads the communication fields and returns the webhook URL.
 pub(in crate::api) fn webhook_url(fields: Fields<'_>) -> Result<Option<String>, ApiError> {
     let mode = mode(fields)?;
     let url = url(fields)?;
     let Some(inner) = fields.object("communication")? else {
-        return validated(fields, mode, url);
+        return check_mode(fields, mode, url);
     };
     let inner = Fields::within("communication.", inner);
-    let known = |name: &str| FIELDS.contains(&name) && name != "communication";
-    inner.deny_unknown(known, "the communication fields")?;
+    let is_known = |name: &str| FIELDS.contains(&name) && name != "communication";
+    inner.deny_unknown(is_known, "the communication fields")?;
     let (inner_mode, inner_url) = (self::mode(inner)?, self::url(inner)?);
     for name in inner.names() {
-        // Said twice is fine, said in two ways is not.
-        let above = fields.value(name);
-        if above.is_some() && above != inner.value(name) {
-            let problem = format!("is another than `{name}`");
+        // Equal values in both places are allowed.
+        let outer = fields.value(name);
+        if outer.is_some() && outer != inner.value(name) {
+            let problem = format!("must not differ from `{name}`");
             return Err(inner.error(name, &problem));
         }
     }
-    validated(fields, mode.or(inner_mode), url.or(inner_url))
+    check_mode(fields, mode.or(inner_mode), url.or(inner_url))
 }
 
-/// A run is not waited for, so these are all; how long to wait is judged and makes no difference.
+/// Reads `mode`, which cannot be `sync` or `subscribe` for runs. `wait_timeout_seconds` is validated
+/// but has no effect.
 fn mode<'b>(fields: Fields<'b>) -> Result<Option<&'b str>, ApiError> {
     fields.integer("wait_timeout_seconds", WAIT_TIMEOUT_SECONDS)?;
     fields.one_of("mode", &["async", "webhook"])
@@ -51,13 +52,13 @@ fn url<'b>(fields: Fields<'b>) -> Result<Option<&'b str>, ApiError> {
     Ok(Some(url))
 }
 
-fn validated(
+fn check_mode(
     fields: Fields<'_>,
     mode: Option<&str>,
     url: Option<&str>,
 ) -> Result<Option<String>, ApiError> {
     if mode == Some("webhook") && url.is_none() {
-        return Err(fields.error("webhook_url", "is required with `mode` webhook"));
+        return Err(fields.error("webhook_url", "is required if `mode` is webhook"));
     }
     Ok(url.map(str::to_owned))
 }
@@ -75,7 +76,7 @@ mod tests {
     const HOOK: &str = "https://hooks.example/in";
 
     #[test]
-    fn the_address_may_stand_in_either_place_or_in_both() {
+    fn the_webhook_url_is_accepted_in_either_place() {
         for body in [
             json!({"webhook_url": HOOK}),
             json!({"mode": "webhook", "webhook_url": HOOK}),
@@ -96,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn what_contradicts_itself_or_leads_nowhere_is_refused() {
+    fn invalid_and_conflicting_fields_are_rejected() {
         for (body, field) in [
             (json!({"mode": "webhook"}), "webhook_url"),
             (json!({"mode": "sync"}), "mode"),

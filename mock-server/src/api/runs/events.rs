@@ -1,16 +1,16 @@
-//! `GET /v1/format-runs/{run_id}/events`: a run's phases so far and the
-//! attempts to deliver its webhook, oldest first.
+//! Run events: the phases of a run so far, and the attempts to deliver its webhook.
 
 use serde_json::{Value, json};
 use svc_sdk::contract::RunStatus;
 
 use super::handlers::find;
+use crate::api::json_object::set_field;
 use crate::api::request::Request;
 use crate::api::response::{ApiResponse, ApiResult};
 use crate::engine::Time;
 use crate::engine::runs::{Run, RunKind};
 
-/// What a run does, from which tenth of its time on.
+/// The phases of a run, with the tenth of its duration at which each one starts.
 const PHASES: [(&str, u64); 5] = [
     ("queued", 0),
     ("started", 1),
@@ -19,27 +19,31 @@ const PHASES: [(&str, u64); 5] = [
     ("assembling", 9),
 ];
 
+/// `GET /v1/format-runs/{run_id}/events`: oldest first.
 pub(in crate::api) fn list(request: &mut Request<'_>) -> ApiResult {
     let now = request.now();
     let run = find(request, RunKind::Format)?;
-    let mut events = timeline(run, now);
+    let mut events = phase_events(run, now);
     for (at, delivery) in request.state.webhook_queue.attempts(&run.id) {
-        let told = |name| delivery.get(name).unwrap_or(&Value::Null);
-        let mut event = event(run, events.len(), "webhook_delivery", told("status"), at);
-        let why = [told("last_error"), told("last_status_code")];
-        let why = why.into_iter().find(|why| !why.is_null());
-        if let (Some(why), Some(fields)) = (why, event.as_object_mut()) {
-            let text = why.as_str().map_or_else(|| why.to_string(), str::to_owned);
-            fields.insert("message".to_owned(), json!(text));
-        }
+        let field = |name| delivery.get(name).unwrap_or(&Value::Null);
+        let mut event = event(run, events.len(), "webhook_delivery", field("status"), at);
+        let mut failures = [field("last_error"), field("last_status_code")].into_iter();
+        let failure = failures.find(|failure| !failure.is_null());
+        let message = failure.map(|failure| match failure.as_str() {
+            Some(text) => json!(text),
+            None => json!(failure.to_string()),
+        });
+        set_field(&mut event, "message", message);
         events.push(event);
     }
     Ok(ApiResponse::list(events))
 }
 
-fn timeline(run: &Run, now: Time) -> Vec<Value> {
+/// Returns an event for each phase that the run has reached, and one for its end.
+fn phase_events(run: &Run, now: Time) -> Vec<Value> {
     let ended = run.status.is_terminal();
-    // What ended did not go on, and what never started went nowhere.
+    // A run that ended early never reached its later phases, and one that never started only has
+    // the first.
     let until = if ended { run.updated_at } else { now };
     let reached = PHASES.iter().filter(|(phase, tenths)| {
         *phase == "queued" || run.started && run.timeline.after_tenths(*tenths) <= until
@@ -61,9 +65,8 @@ fn timeline(run: &Run, now: Time) -> Vec<Value> {
             &json!(run.status),
             run.updated_at,
         );
-        if let (Some(run_error), Some(fields)) = (&run.error, last.as_object_mut()) {
-            fields.insert("message".to_owned(), json!(run_error.message));
-        }
+        let message = run.error.as_ref().map(|error| json!(error.message));
+        set_field(&mut last, "message", message);
         events.push(last);
     }
     events

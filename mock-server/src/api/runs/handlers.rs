@@ -1,4 +1,4 @@
-//! Runs of every kind, once they have begun: list, get, status, result, cancel, redelivery.
+//! Handlers of runs of every kind: start, list, get, status, result, cancel and redelivery.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use svc_sdk::contract::{ErrorCode, RunStatus};
 
 use super::receipt::{receipt, with_delivery};
-use super::request::{RunDefaults, RunRequest, check_funds, check_refusal};
+use super::request::{RunDefaults, RunRequest, check_funds, check_requested_error};
 use crate::api::announcements::announce_ended;
 use crate::api::api_error::{ApiError, seconds};
 use crate::api::pagination;
@@ -14,18 +14,19 @@ use crate::api::request::{IdempotencySlot, Request};
 use crate::api::response::{ApiResponse, ApiResult};
 use crate::engine::runs::{Run, RunFilter, RunKind};
 
-/// What follows once the fields and the state are judged: funds, what goes wrong at last, accept.
+/// Checks spend limit and funds, and starts a run whose fields are valid.
 pub(in crate::api) fn start(
     request: &mut Request<'_>,
     slot: IdempotencySlot,
     run_request: RunRequest,
     defaults: RunDefaults,
 ) -> ApiResult {
-    let refused = check_refusal(&run_request);
+    // The request is consumed below, but this error is only returned if nothing else is wrong.
+    let requested_error = check_requested_error(&run_request);
     let config = run_request.into_config(request, defaults);
     request.check_max_spend(config.cap)?;
     check_funds(request, std::slice::from_ref(&config))?;
-    refused?;
+    requested_error?;
     let now = request.now();
     let number = request.state.start_new_run(config, None, now);
     let receipt = match request.state.runs.get(number) {
@@ -36,36 +37,36 @@ pub(in crate::api) fn start(
     Ok(ApiResponse::data(202, receipt))
 }
 
-/// The runs that match a filter, newest first; `limit` and `cursor` page through them.
+/// Lists the runs that match a filter, newest first. `limit` and `cursor` page through them.
 pub(in crate::api) fn list(request: &Request<'_>, filter: &RunFilter) -> ApiResult {
     let limit = pagination::limit(request)?;
     let runs = &request.state.runs;
     let before = match request.parameter("cursor")? {
         None => None,
         Some(id) => {
-            let ours = runs
+            let is_listed = runs
                 .by_id(&id)
                 .is_some_and(|run| RunFilter::of_run(run) == *filter);
-            let number = runs.number(&id).filter(|_| ours);
+            let number = runs.number(&id).filter(|_| is_listed);
             Some(number.ok_or_else(pagination::invalid_cursor)?)
         }
     };
-    let (shown, next) = pagination::page(runs.newest_first(filter, before), limit);
-    let items = shown
+    let (page, next) = pagination::page(runs.newest_first(filter, before), limit);
+    let items = page
         .iter()
         .map(|run| with_delivery(request.state, run, request.hosts))
         .collect();
     Ok(ApiResponse::page(items, next.map(|run| run.id.as_str())))
 }
 
-/// The receipt. Where it is not whole yet, the next one is.
+/// Responds with the receipt. If the output is not readable yet, it is in the next receipt.
 pub(in crate::api) fn get(request: &mut Request<'_>, kind: RunKind) -> ApiResult {
     let id = find_id(request, kind)?;
     check_outage(request, &id)?;
     read(request, kind)
 }
 
-/// The trimmed payload for polls.
+/// Responds with the status alone, for polls.
 pub(in crate::api) fn status(request: &mut Request<'_>, kind: RunKind) -> ApiResult {
     let id = find_id(request, kind)?;
     check_outage(request, &id)?;
@@ -82,23 +83,24 @@ pub(in crate::api) fn status(request: &mut Request<'_>, kind: RunKind) -> ApiRes
     Ok(ApiResponse::data(200, payload))
 }
 
-/// The receipt of a run that has ended.
+/// Responds with the receipt of a run that has ended.
 pub(in crate::api) fn result(request: &mut Request<'_>, kind: RunKind) -> ApiResult {
     let id = find_id(request, kind)?;
     check_outage(request, &id)?;
     let run = find(request, kind)?;
     if !run.status.is_terminal() {
-        let error = ApiError::new(
-            ErrorCode::RunNotCompleted,
-            format!("The run is {}.", run.status),
-        );
         let wait = next_poll(request, run);
-        return Err(error.detail("status", json!(run.status)).retry_after(wait));
+        return Err(ApiError::not_terminal(
+            ErrorCode::RunNotCompleted,
+            "run",
+            &run.status,
+            wait,
+        ));
     }
     read(request, kind)
 }
 
-/// Cancels a run that has not ended; of one that has, the receipt as it is.
+/// Cancels a run, unless it has already ended, and responds with the receipt.
 pub(in crate::api) fn cancel(request: &mut Request<'_>, kind: RunKind) -> ApiResult {
     let id = find_id(request, kind)?;
     request.deny_body_fields()?;
@@ -118,38 +120,42 @@ pub(in crate::api) fn redeliver(request: &mut Request<'_>) -> ApiResult {
     let run = find(request, RunKind::Format)?;
     request.deny_body_fields()?;
     if run.config.webhook_url.is_none() {
-        let message = "The run was started without a `webhook_url`.";
+        let message = "run was started without a `webhook_url`";
         return Err(ApiError::new(ErrorCode::WebhookNotConfigured, message));
     }
     if !run.status.is_terminal() {
-        let message = format!("The run is {}.", run.status);
-        let error = ApiError::new(ErrorCode::RunNotTerminal, message);
         let wait = next_poll(request, run);
-        return Err(error.detail("status", json!(run.status)).retry_after(wait));
+        return Err(ApiError::not_terminal(
+            ErrorCode::RunNotTerminal,
+            "run",
+            &run.status,
+            wait,
+        ));
     }
     let id = run.id.clone();
     let delivery = request.state.redeliver(&id);
     let event = request.state.webhook_queue.event(&id);
-    let answer: Value = json!({"run_id": id, "event": event, "webhook_delivery": delivery});
-    Ok(ApiResponse::data(202, answer))
+    let payload = json!({"run_id": id, "event": event, "webhook_delivery": delivery});
+    Ok(ApiResponse::data(202, payload))
 }
 
-/// The run of that kind that the path names last, in the key's workspace.
+/// Returns the run in the last parameter of the path, if it is of this kind and in the key's
+/// workspace.
 pub(in crate::api) fn find<'r>(
     request: &'r Request<'_>,
     kind: RunKind,
 ) -> Result<&'r Run, ApiError> {
     let id = request.segments.last().map_or("", String::as_str);
     let run = request.state.runs.by_id(id);
-    let ours =
+    let run =
         run.filter(|run| run.config.workspace == request.workspace() && run.config.kind == kind);
-    ours.ok_or_else(|| {
+    run.ok_or_else(|| {
         let code = match kind {
             RunKind::Action => ErrorCode::ActionRunNotFound,
             RunKind::Format => ErrorCode::FormatRunNotFound,
             RunKind::Agent => ErrorCode::AgentRunNotFound,
         };
-        ApiError::new(code, "There is no such run in this workspace.")
+        ApiError::new(code, "run not found in this workspace")
     })
 }
 
@@ -160,20 +166,21 @@ fn find_id(request: &Request<'_>, kind: RunKind) -> Result<String, ApiError> {
 fn read(request: &mut Request<'_>, kind: RunKind) -> ApiResult {
     let run = find(request, kind)?;
     let id = run.id.clone();
-    let ended = run.status.is_terminal();
-    let shown = with_delivery(request.state, run, request.hosts);
-    if ended {
+    let is_terminal = run.status.is_terminal();
+    let receipt = with_delivery(request.state, run, request.hosts);
+    if is_terminal {
         request.state.runs.mark_output_readable(&id);
     }
-    Ok(ApiResponse::data(200, shown))
+    Ok(ApiResponse::data(200, receipt))
 }
 
-/// The outage that a magic word asked for. The run goes on.
+/// Returns an error if a magic word requested an outage for this read. The run itself is not
+/// affected.
 fn check_outage(request: &mut Request<'_>, id: &str) -> Result<(), ApiError> {
     if !request.state.runs.take_outage(id) {
         return Ok(());
     }
-    let message = "The agents cannot be asked; the run goes on.";
+    let message = "agent service is unavailable; the run is not affected";
     let error = ApiError::new(ErrorCode::StudioAgentUpstreamUnavailable, message);
     Err(error.retry_after(Duration::from_secs(1)))
 }

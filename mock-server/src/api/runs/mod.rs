@@ -1,4 +1,4 @@
-//! Runs of Actions, Formats and Agent Completions: what they are asked for, and how they are read.
+//! Runs of Actions, Formats and Agent Completions: request fields, handlers and receipts.
 
 mod attachments;
 mod communication;
@@ -11,6 +11,6 @@ mod unknown_fields;
 pub(super) use communication::{FIELDS as COMMUNICATION_FIELDS, webhook_url};
 pub(super) use events::list as events;
 pub(super) use handlers::{cancel, find, get, list, redeliver, result, start, status};
-pub(super) use receipt::receipt;
-pub(super) use request::{RunDefaults, RunRequest, check_funds, check_refusal, spend_cap};
+pub(super) use receipt::{operations, receipt};
+pub(super) use request::{RunDefaults, RunRequest, check_funds, check_requested_error, spend_cap};
 pub(super) use unknown_fields::deny_unknown;

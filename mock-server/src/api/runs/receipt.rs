@@ -1,50 +1,40 @@
-//! The receipt of a run: what its create answers, what is read, and what a webhook carries.
+//! Receipts of runs, for responses and webhooks.
 
 use serde_json::{Value, json};
 use svc_sdk::contract::{ErrorCode, Operation, RunStatus};
 
 use crate::api::api_error::seconds;
 use crate::api::error_details::{ErrorContext, details};
-use crate::api::job_view::artifact_url;
+use crate::api::job_view::{artifact_url, artifact_views};
+use crate::api::json_object::set_field;
 use crate::engine::output_schema::asks_for_a_url;
 use crate::engine::runs::{PlannedOutcome, Run, RunKind, RunOutput};
 use crate::engine::{Host, Hosts, State, Time};
 
-/// A run's receipt, as it is read once its end may have been announced.
+/// Returns the receipt of a run, with its webhook delivery if there is one.
 pub(in crate::api) fn with_delivery(state: &State, run: &Run, hosts: &Hosts) -> Value {
     let mut receipt = receipt(run, hosts, state.now);
-    if let (Some(delivery), Some(fields)) =
-        (state.webhook_queue.view(&run.id), receipt.as_object_mut())
-    {
-        fields.insert("webhook_delivery".to_owned(), delivery);
-    }
+    set_field(
+        &mut receipt,
+        "webhook_delivery",
+        state.webhook_queue.view(&run.id),
+    );
     receipt
 }
 
-/// A run's receipt by itself.
+/// Returns the receipt of a run, without its webhook delivery.
 pub(in crate::api) fn receipt(run: &Run, hosts: &Hosts, now: Time) -> Value {
-    let artifacts: Vec<Value> = run
-        .ready_artifacts()
-        .iter()
-        .map(|artifact| {
-            json!({
-                "id": artifact.id,
-                "url": artifact_url(artifact, hosts),
-                "media_type": artifact.spec.media_type(),
-                "content_type": artifact.spec.content_type(),
-            })
-        })
-        .collect();
+    let artifacts = artifact_views(run.ready_artifacts(), hosts);
     let url = run
         .ready_artifacts()
         .first()
-        .map(|made| artifact_url(made, hosts));
+        .map(|artifact| artifact_url(artifact, hosts));
     let run_output = RunOutput::for_run(run, url.as_deref());
     let context = context(run, &run_output, url.as_ref());
     let (error, output_error) = errors(run, &context);
     let base = hosts.base(Host::Developer);
     let link = |operation: Operation| {
-        // The mock's own identifiers can be a segment of a path.
+        // Expanding the path cannot fail: IDs that the mock generates are valid path segments.
         format!("{base}{}", operation.expand(&[&run.id]).unwrap_or_default())
     };
     let [status, result, cancel] = operations(run.config.kind);
@@ -79,14 +69,14 @@ pub(in crate::api) fn receipt(run: &Run, hosts: &Hosts, now: Time) -> Value {
         RunKind::Action => Some("action_id"),
         RunKind::Agent => None,
     };
-    if let (Some(name), Some(fields)) = (subject, receipt.as_object_mut()) {
-        fields.insert(name.to_owned(), json!(run.config.subject));
+    if let Some(name) = subject {
+        set_field(&mut receipt, name, json!(run.config.subject));
     }
     receipt
 }
 
-/// Status, result and cancel of that kind of run.
-const fn operations(kind: RunKind) -> [Operation; 3] {
+/// Returns the status, result and cancel operations for runs of a kind.
+pub(in crate::api) const fn operations(kind: RunKind) -> [Operation; 3] {
     match kind {
         RunKind::Action => [
             Operation::ActionRunsStatus,
@@ -106,7 +96,7 @@ const fn operations(kind: RunKind) -> [Operation; 3] {
     }
 }
 
-/// What it spent so far; nothing where that cannot be read.
+/// Returns what the run has spent so far, unless a magic word made that unreadable.
 fn usage(run: &Run) -> Option<Value> {
     let usage = json!({
         "billable_amount_usd_micros": run.spend.billable().micros(),
@@ -125,31 +115,27 @@ fn context(run: &Run, run_output: &RunOutput, url: Option<&String>) -> ErrorCont
     }
 }
 
-/// `error` and `output_error`.
+/// Returns the values of `error` and `output_error`.
 fn errors(run: &Run, context: &ErrorContext) -> (Value, Value) {
     if let Some(run_error) = &run.error {
         let code = &run_error.code;
         let retryable = code.defaults().is_some_and(|entry| entry.retryable);
         let mut error = json!({"code": code, "message": run_error.message, "retryable": retryable});
         let mut output_error = json!({"code": code, "message": run_error.message});
-        if let Some(details) = details(code, context) {
-            for error in [&mut error, &mut output_error] {
-                if let Some(fields) = error.as_object_mut() {
-                    fields.insert("details".to_owned(), details.clone());
-                }
-            }
-        }
+        let details = details(code, context);
+        set_field(&mut error, "details", details.clone());
+        set_field(&mut output_error, "details", details);
         return (error, output_error);
     }
     let output_error = match run.status {
         RunStatus::Completed if run.config.planned_outcome == PlannedOutcome::Degraded => json!({
             "code": ErrorCode::OutputSchemaUnsatisfied,
-            "message": "The run made media, but could not fill the output.",
+            "message": "run created media but no output that fits the schema",
             "details": details(&ErrorCode::OutputSchemaUnsatisfied, context),
         }),
         RunStatus::Completed if run.output_pending => json!({
             "code": ErrorCode::OutputExtractionFailed,
-            "message": "The output cannot be read yet; it is there at the next read.",
+            "message": "output is not readable yet: read the run again",
             "details": {"reason": "harvest_unavailable"},
         }),
         _ => Value::Null,

@@ -1,5 +1,4 @@
-//! What a run is asked for: the fields that runs of all kinds share, judged one by one, and the
-//! checks that follow them.
+//! Run requests: the fields that runs of all kinds share, and the checks that follow them.
 
 use std::time::Duration;
 
@@ -20,12 +19,12 @@ use crate::engine::models::{self, Router};
 use crate::engine::output_schema::{asks_for_a_url, check};
 use crate::engine::runs::{PlannedOutcome, RunConfig, RunKind};
 
-/// Service seconds from a run's beginning to its end.
+/// The duration of a run, in the time of the mock.
 const DEFAULT_DURATION: Duration = Duration::from_secs(10);
-/// What a run spends where no magic word says otherwise.
+/// The amount that a run spends, unless a magic word sets another one.
 const DEFAULT_COST: Usd = Usd::from_micros(50_000);
 
-/// What a run is about, and what holds where its body does not say.
+/// The kind and subject of a run, and the defaults for fields that its body does not have.
 #[derive(Clone, Debug)]
 pub(in crate::api) struct RunDefaults {
     pub(in crate::api) kind: RunKind,
@@ -34,7 +33,7 @@ pub(in crate::api) struct RunDefaults {
     pub(in crate::api) makes_image: bool,
 }
 
-/// What a body asks for.
+/// The validated fields of a run.
 #[derive(Clone, Debug)]
 pub(in crate::api) struct RunRequest {
     directives: Directives,
@@ -46,8 +45,8 @@ pub(in crate::api) struct RunRequest {
 }
 
 impl RunRequest {
-    /// Reads the fields of a body; those that its kind of run does not have are not there. What is
-    /// not a field at all was refused before.
+    /// Reads the fields of a body. Unknown fields and fields of other kinds of runs must have been
+    /// rejected before.
     pub(in crate::api) fn parse(fields: Fields<'_>) -> Result<Self, ApiError> {
         fields.non_blank_text("instruction")?;
         let input = fields.object("input")?;
@@ -66,42 +65,45 @@ impl RunRequest {
         })
     }
 
-    /// Refuses a Format run that is given nothing to work on.
+    /// Returns an error if a Format run has no content to work on.
     pub(in crate::api) fn check_content(&self, fields: Fields<'_>) -> Result<(), ApiError> {
-        let given = |name: &str| fields.value(name).is_some();
-        let any = given("instruction") || given("input") || self.previous_run_id.is_some();
-        if any || self.attachments.count > 0 {
+        let has_field = |name: &str| fields.value(name).is_some();
+        if has_field("instruction")
+            || has_field("input")
+            || self.previous_run_id.is_some()
+            || self.attachments.count > 0
+        {
             return Ok(());
         }
         let problem = "or one of `input`, `previous_run_id` and `attachments` is required";
         Err(fields.error("instruction", problem))
     }
 
-    /// The order, on those terms. A run may cost what its cap is: where the body names none, the
-    /// caller's own limit lowers that of the terms.
+    /// Returns the configuration of the run. If the body has no spend cap, the default cap applies,
+    /// lowered to the caller's spend limit.
     pub(in crate::api) fn into_config(
         self,
         request: &Request<'_>,
         defaults: RunDefaults,
     ) -> RunConfig {
-        let lowered = request.max_spend.filter(|most| *most > Usd::ZERO);
-        let ours = lowered.map_or(defaults.cap, |most| most.min(defaults.cap));
-        let words = self.directives;
-        let planned_outcome = if words.skip {
+        let max_spend = request.max_spend.filter(|max_spend| *max_spend > Usd::ZERO);
+        let default_cap = max_spend.map_or(defaults.cap, |max_spend| max_spend.min(defaults.cap));
+        let directives = self.directives;
+        let planned_outcome = if directives.skip {
             PlannedOutcome::Skipped
-        } else if let Some(code) = words.fail {
+        } else if let Some(code) = directives.fail {
             PlannedOutcome::Fails(match code {
-                // A job's way to fail without saying more; this is a run's.
+                // `[mock:fail]` without a code has the generic code of jobs.
                 ErrorCode::GenerationFailed => ErrorCode::FormatRunFailed,
                 code => code,
             })
-        } else if words.degraded {
+        } else if directives.degraded {
             PlannedOutcome::Degraded
         } else {
             PlannedOutcome::Completes
         };
         let wants_url = self.schema.as_ref().is_some_and(asks_for_a_url);
-        let duration = words.duration.unwrap_or(DEFAULT_DURATION).as_micros();
+        let duration = directives.duration.unwrap_or(DEFAULT_DURATION).as_micros();
         RunConfig {
             request_id: request.request_id.to_owned(),
             workspace: request.workspace().to_owned(),
@@ -113,33 +115,34 @@ impl RunRequest {
                 || planned_outcome == PlannedOutcome::Degraded,
             planned_outcome,
             duration_micros: u64::try_from(duration).unwrap_or(u64::MAX),
-            stuck: words.stuck,
-            cost: words.cost.unwrap_or(DEFAULT_COST),
-            cap: self.cap.unwrap_or(ours),
-            usage_unreadable: words.usage_unreadable,
-            harvest_unavailable: words.harvest_unavailable,
-            outages: words.outages.unwrap_or_default(),
+            stuck: directives.stuck,
+            cost: directives.cost.unwrap_or(DEFAULT_COST),
+            cap: self.cap.unwrap_or(default_cap),
+            usage_unreadable: directives.usage_unreadable,
+            harvest_unavailable: directives.harvest_unavailable,
+            outages: directives.outages.unwrap_or_default(),
             schema: self.schema,
             webhook_url: self.webhook_url,
         }
     }
 }
 
-/// The wallet has to cover what the runs may spend.
+/// Checks that the balance covers the maximum cost of the runs.
 pub(in crate::api) fn check_funds(
     request: &Request<'_>,
     configs: &[RunConfig],
 ) -> Result<(), ApiError> {
-    let needed: Usd = configs.iter().map(RunConfig::max_cost).sum();
-    let covered = request.state.ledger.covers(request.workspace(), needed);
-    covered.map_err(|short| insufficient_funds(request.host, needed, short.available))
+    let required: Usd = configs.iter().map(RunConfig::max_cost).sum();
+    let covered = request.state.ledger.covers(request.workspace(), required);
+    covered.map_err(|shortfall| insufficient_funds(request.host, required, shortfall.available))
 }
 
-/// The last that can go wrong: what magic words refuse, and attachments that are not there.
-pub(in crate::api) fn check_refusal(run_request: &RunRequest) -> Result<(), ApiError> {
+/// Returns the error that a magic word requests, or that of an unreachable attachment. This check
+/// comes after all others.
+pub(in crate::api) fn check_requested_error(run_request: &RunRequest) -> Result<(), ApiError> {
     match &run_request.directives.refuse {
         Some(code) => Err(requested_error(code)),
-        None => run_request.attachments.fetch(),
+        None => run_request.attachments.check_reachable(),
     }
 }
 
@@ -162,48 +165,47 @@ fn validate_model(fields: Fields<'_>) -> Result<(), ApiError> {
     let Some(model) = fields.text("model")? else {
         return Ok(());
     };
-    let routed = [Router::Image, Router::Video].into_iter();
-    let mut known = routed
+    let mut known = [Router::Image, Router::Video]
+        .into_iter()
         .flat_map(models::for_router)
         .map(|model| model.id)
         .chain(catalog::model_ids());
     if known.any(|id| id == model) {
         return Ok(());
     }
-    Err(fields.error("model", "is not the id of a model in the catalog"))
+    Err(fields.error("model", "is not a model of the catalog"))
 }
 
-/// `generation_spend_cap_usd`: above 0, at most 500, and `null` for as much as that. It may be
-/// above the Format's own cap.
+/// Reads `generation_spend_cap_usd`, which must be greater than 0 and at most 500. `null` stands for
+/// the maximum. The value may exceed the Format's own cap.
 pub(in crate::api) fn spend_cap(fields: Fields<'_>) -> Result<Option<Usd>, ApiError> {
     const NAME: &str = "generation_spend_cap_usd";
-    let most = || MAX_SPEND_CAP_USD.to_string().parse().ok();
-    let dollars = f64::from(u32::try_from(MAX_SPEND_CAP_USD).unwrap_or(u32::MAX));
-    let wrong = || {
-        let problem = format!("must be a number above 0 and at most {MAX_SPEND_CAP_USD}");
+    let max_dollars = f64::from(u32::try_from(MAX_SPEND_CAP_USD).unwrap_or(u32::MAX));
+    let invalid = || {
+        let problem = format!("must be a number greater than 0 and at most {MAX_SPEND_CAP_USD}");
         fields.error(NAME, &problem)
     };
     match fields.value(NAME) {
         None => Ok(None),
-        Some(Value::Null) => Ok(most()),
+        Some(Value::Null) => Ok(MAX_SPEND_CAP_USD.to_string().parse().ok()),
         Some(value) => {
-            let cap = value.as_f64().filter(|cap| *cap <= dollars);
-            // To the micro, and at least one.
+            let cap = value.as_f64().filter(|cap| *cap <= max_dollars);
+            // The cap is rounded to millionths of a dollar and must not become zero.
             let cap: Option<Usd> = cap.and_then(|cap| format!("{cap:.6}").parse().ok());
             let cap = cap.filter(|cap| *cap > Usd::ZERO);
-            cap.map(Some).ok_or_else(wrong)
+            cap.map(Some).ok_or_else(invalid)
         }
     }
 }
 
-/// What the output has to fit: `output_schema`, or the schema in `response_format`.
+/// Reads the schema of the output from `output_schema` or `response_format`.
 fn schema(fields: Fields<'_>) -> Result<Option<Value>, ApiError> {
     let schema = match (
         fields.value("output_schema"),
         fields.object("response_format")?,
     ) {
         (Some(_), Some(_)) => {
-            return Err(fields.error("response_format", "excludes `output_schema`"));
+            return Err(fields.error("response_format", "cannot be combined with `output_schema`"));
         }
         (Some(schema), None) => schema,
         (None, None) => return Ok(None),
@@ -216,7 +218,7 @@ fn schema(fields: Fields<'_>) -> Result<Option<Value>, ApiError> {
     if violations.is_empty() {
         return Ok(Some(schema.clone()));
     }
-    let message = "The schema is outside of what is supported.";
+    let message = "output schema is not supported";
     let error = ApiError::new(ErrorCode::OutputSchemaInvalid, message);
     Err(error.detail("violations", json!(violations)))
 }
@@ -237,7 +239,7 @@ fn schema_of_format(format: &Map<String, Value>) -> Result<Option<&Value>, ApiEr
             schema.map(Some).ok_or_else(missing)
         }
         (Some("json_schema"), None) => Err(fields.error("json_schema", "is required")),
-        (Some(_), Some(_)) => Err(fields.error("json_schema", "needs `type` json_schema")),
+        (Some(_), Some(_)) => Err(fields.error("json_schema", "requires `type` to be json_schema")),
         (Some(_), None) => Ok(None),
     }
 }

@@ -1,4 +1,4 @@
-//! Fields that nobody knows, and what was probably meant.
+//! Errors about unknown fields, with suggestions for misspelled names.
 
 use serde_json::{Value, json};
 use svc_sdk::contract::ErrorCode;
@@ -6,13 +6,13 @@ use svc_sdk::contract::ErrorCode;
 use crate::api::api_error::ApiError;
 use crate::api::fields::Fields;
 
-/// How many characters of a field's name are repeated.
+/// The maximum number of characters of a field name in a message.
 const MAX_NAME_CHARS: usize = 100;
 
-/// How many fields are complained of at once.
+/// The maximum number of unknown fields in an error.
 const MAX_ERRORS: usize = 100;
 
-/// What other services call it, and what it is called here.
+/// Names that other services use, with the names of this service.
 const ALIASES: [(&str, &str); 12] = [
     ("thread_id", "previous_run_id"),
     ("run_id", "previous_run_id"),
@@ -28,16 +28,17 @@ const ALIASES: [(&str, &str); 12] = [
     ("runs", "items"),
 ];
 
-/// Refuses fields that are not known; `whose` says whose fields they are.
+/// Returns an error if there are unknown fields. `owner` is what the fields belong to.
 pub(in crate::api) fn deny_unknown(
     fields: Fields<'_>,
     known: &[&str],
-    whose: &str,
+    owner: &str,
 ) -> Result<(), ApiError> {
-    let unknown = fields.names().filter(|name| !known.contains(name));
-    let unknown = unknown.take(MAX_ERRORS);
-    let errors: Vec<Value> = unknown
-        .map(|name| unknown_field(name, known, whose))
+    let errors: Vec<Value> = fields
+        .names()
+        .filter(|name| !known.contains(name))
+        .take(MAX_ERRORS)
+        .map(|name| unknown_field(name, known, owner))
         .collect();
     let Some(message) = errors
         .first()
@@ -49,52 +50,52 @@ pub(in crate::api) fn deny_unknown(
     Err(error.detail("errors", json!(errors)))
 }
 
-fn unknown_field(name: &str, known: &[&str], whose: &str) -> Value {
+fn unknown_field(name: &str, known: &[&str], owner: &str) -> Value {
     let suggestion = suggestion(name, known);
     let name: String = name.chars().take(MAX_NAME_CHARS).collect();
     let message = match (name.as_str(), suggestion) {
         ("workspace_id" | "owner_user_id" | "user_id", _) => {
-            format!("`{name}` comes from the API key and must not be in the body")
+            format!("`{name}` is determined by the API key and must not be in the body")
         }
-        (_, Some(likely)) => {
-            format!("`{name}` is not a field of {whose}: `{likely}` may be meant")
+        (_, Some(suggestion)) => {
+            format!("`{name}` is not a field of {owner}: did you mean `{suggestion}`?")
         }
-        (_, None) => format!("`{name}` is not a field of {whose}"),
+        (_, None) => format!("`{name}` is not a field of {owner}"),
     };
     json!({"field": name, "message": message, "suggestion": suggestion})
 }
 
-/// The known name that is probably meant.
+/// Returns the known name that is most similar to an unknown one.
 fn suggestion<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
-    // Nobody mistypes a name of that length.
+    // No known name is that long, and computing the distance to a long name is slow.
     if name.len() > MAX_NAME_CHARS {
         return None;
     }
-    let plain = name.to_ascii_lowercase().replace('-', "_");
-    let alias = ALIASES.iter().find(|(theirs, _)| *theirs == plain);
-    if let Some(ours) = alias.and_then(|(_, ours)| known.iter().find(|name| *name == ours)) {
-        return Some(ours);
+    let normalized = name.to_ascii_lowercase().replace('-', "_");
+    let alias = ALIASES.iter().find(|(alias, _)| *alias == normalized);
+    if let Some(field) = alias.and_then(|(_, field)| known.iter().find(|name| *name == field)) {
+        return Some(field);
     }
     let distances = known
         .iter()
-        .map(|known| (edit_distance(&plain, known), *known));
-    let near =
-        distances.filter(|(edit_distance, known)| *edit_distance <= (known.len() / 3).max(1));
-    near.min_by_key(|(edit_distance, _)| *edit_distance)
+        .map(|known| (edit_distance(&normalized, known), *known));
+    distances
+        .filter(|(distance, known)| *distance <= (known.len() / 3).max(1))
+        .min_by_key(|(distance, _)| *distance)
         .map(|(_, known)| known)
 }
 
-/// How many letters have to be put in, taken out or changed.
+/// Returns the Levenshtein distance: the number of characters to insert, remove or replace.
 fn edit_distance(from: &str, to: &str) -> usize {
     let to: Vec<char> = to.chars().collect();
     let mut row: Vec<usize> = (0..=to.len()).collect();
-    for (line, letter) in from.chars().enumerate() {
-        let mut diagonal = line;
-        let mut left = line + 1;
+    for (index, from_char) in from.chars().enumerate() {
+        let mut diagonal = index;
+        let mut left = index + 1;
         let mut next = vec![left];
-        for (other, above) in to.iter().zip(row.iter().skip(1)) {
-            let changed = diagonal + usize::from(letter != *other);
-            left = changed.min(left + 1).min(above + 1);
+        for (to_char, above) in to.iter().zip(row.iter().skip(1)) {
+            let replaced = diagonal + usize::from(from_char != *to_char);
+            left = replaced.min(left + 1).min(above + 1);
             diagonal = *above;
             next.push(left);
         }
@@ -117,8 +118,8 @@ mod tests {
     ];
 
     #[test]
-    fn the_distance_counts_letters() {
-        for (from, to, letters) in [
+    fn the_edit_distance_counts_changed_characters() {
+        for (from, to, distance) in [
             ("", "abc", 3),
             ("abc", "abc", 0),
             ("abc", "", 3),
@@ -126,13 +127,13 @@ mod tests {
             ("inptu", "input", 2),
             ("instructions", "instruction", 1),
         ] {
-            assert_eq!(edit_distance(from, to), letters, "{from} {to}");
+            assert_eq!(edit_distance(from, to), distance, "{from} {to}");
         }
     }
 
     #[test]
-    fn what_is_near_is_suggested_and_nothing_else() {
-        for (name, meant) in [
+    fn only_similar_names_are_suggested() {
+        for (name, expected) in [
             ("thread_id", Some("previous_run_id")),
             ("instructions", Some("instruction")),
             ("Input", Some("input")),
@@ -147,7 +148,7 @@ mod tests {
             ("x", None),
             ("", None),
         ] {
-            assert_eq!(suggestion(name, &KNOWN), meant, "{name}");
+            assert_eq!(suggestion(name, &KNOWN), expected, "{name}");
         }
         assert_eq!(suggestion(&"x".repeat(1_000_000), &KNOWN), None);
     }

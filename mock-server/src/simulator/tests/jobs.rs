@@ -85,7 +85,7 @@ fn a_job_that_fails_says_why() {
     );
     mock.pass(1_500);
     let error = json!({
-        "code": "provider_unavailable", "message": "The job failed: provider_unavailable.",
+        "code": "provider_unavailable", "message": "job failed: provider_unavailable",
         "details": {"retryable": true}
     });
     let result = mock.open().get(&format!("/v1/jobs/{id}/result")).data(200);

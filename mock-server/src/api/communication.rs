@@ -1,0 +1,114 @@
+//! Communication fields of submits: how the caller learns of the end of a job, and the metadata that
+//! is stored with it.
+
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+use svc_sdk::contract::limits::WAIT_TIMEOUT_SECONDS;
+
+use super::api_error::ApiError;
+use super::fields::Fields;
+use crate::engine::destination;
+
+/// How long `sync` and `subscribe` wait if the request has no `wait_timeout_seconds`.
+const DEFAULT_WAIT: Duration = Duration::from_secs(10);
+
+/// The fields that every submit accepts.
+pub(super) const COMMON_FIELDS: [&str; 4] =
+    ["mode", "webhook_url", "wait_timeout_seconds", "metadata"];
+
+/// The communication fields of a submit.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct CommunicationOptions {
+    /// How long the response waits for the end of the job. Set for `sync` and `subscribe`.
+    pub(super) wait: Option<Duration>,
+    pub(super) webhook_url: Option<String>,
+    pub(super) metadata: Map<String, Value>,
+}
+
+impl CommunicationOptions {
+    /// Reads the communication fields and the metadata.
+    pub(super) fn parse(fields: Fields<'_>) -> Result<Self, ApiError> {
+        let mode = fields.one_of("mode", &["async", "webhook", "sync", "subscribe"])?;
+        let webhook_url = fields.text("webhook_url")?;
+        let wait = fields.integer("wait_timeout_seconds", WAIT_TIMEOUT_SECONDS)?;
+        let metadata = fields.object("metadata")?;
+        match (mode == Some("webhook"), webhook_url) {
+            (true, None) => {
+                return Err(fields.error("webhook_url", "is required if `mode` is webhook"));
+            }
+            (false, Some(_)) => {
+                return Err(fields.error("webhook_url", "requires `mode` to be webhook"));
+            }
+            (true, Some(url)) => {
+                destination::webhook(url)
+                    .map_err(|problem| fields.error("webhook_url", &problem))?;
+            }
+            (false, None) => {}
+        }
+        let waits = matches!(mode, Some("sync" | "subscribe"));
+        Ok(Self {
+            wait: waits.then(|| wait.map_or(DEFAULT_WAIT, Duration::from_secs)),
+            webhook_url: webhook_url.map(str::to_owned),
+            metadata: metadata.cloned().unwrap_or_default(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn parse(body: &Value) -> Result<CommunicationOptions, ApiError> {
+        CommunicationOptions::parse(Fields::of_body(body).unwrap())
+    }
+
+    #[test]
+    fn mode_and_webhook_url_must_agree() {
+        let hook = "https://hooks.example/in";
+        let rows = [
+            (json!({"mode": "webhook"}), "webhook_url"),
+            (json!({"webhook_url": hook}), "webhook_url"),
+            (json!({"mode": "async", "webhook_url": hook}), "webhook_url"),
+            (
+                json!({"mode": "webhook", "webhook_url": "http://hooks.example/"}),
+                "webhook_url",
+            ),
+            (
+                json!({"mode": "webhook", "webhook_url": "https://127.0.0.1/"}),
+                "webhook_url",
+            ),
+            (
+                json!({"mode": "webhook", "webhook_url": format!("{hook}/{}", "x".repeat(2048))}),
+                "webhook_url",
+            ),
+            (json!({"mode": "later"}), "mode"),
+            (json!({"wait_timeout_seconds": 31}), "wait_timeout_seconds"),
+            (json!({"wait_timeout_seconds": -1}), "wait_timeout_seconds"),
+            (json!({"wait_timeout_seconds": 1.5}), "wait_timeout_seconds"),
+            (json!({"metadata": "x"}), "metadata"),
+            (json!({"metadata": null}), "metadata"),
+        ];
+        for (body, field) in rows {
+            let error = parse(&body).expect_err(&body.to_string());
+            assert_eq!(
+                (error.status(), error.field_name()),
+                (400, Some(field)),
+                "{body}"
+            );
+        }
+        let communication = |body: Value| parse(&body).unwrap();
+        assert_eq!(communication(json!({"wait_timeout_seconds": 5})).wait, None);
+        assert_eq!(
+            communication(json!({"mode": "sync"})).wait,
+            Some(Duration::from_secs(10))
+        );
+        let waiting = json!({"mode": "subscribe", "wait_timeout_seconds": 0});
+        assert_eq!(communication(waiting).wait, Some(Duration::ZERO));
+        let longest = format!("{hook}/{}", "x".repeat(2048 - hook.len() - 1));
+        let webhook = communication(json!({"mode": "webhook", "webhook_url": longest}));
+        assert_eq!(webhook.webhook_url, Some(longest));
+    }
+}

@@ -1,0 +1,81 @@
+//! Kinds of media, and their file extensions.
+
+/// The kind of media that a URL must lead to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum MediaKind {
+    Image,
+    Video,
+    Audio,
+}
+
+impl MediaKind {
+    /// Returns the kind with its article, for messages.
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::Image => "an image",
+            Self::Video => "a video",
+            Self::Audio => "audio",
+        }
+    }
+
+    /// Returns whether the extension of a path belongs to another kind of file. The mock does not
+    /// fetch URLs, so paths with any other extension, or with none, are accepted.
+    pub(super) fn excludes(self, path: &str) -> bool {
+        const IMAGES: [&str; 12] = [
+            "png", "jpg", "jpeg", "webp", "gif", "bmp", "avif", "heic", "heif", "tif", "tiff",
+            "svg",
+        ];
+        const VIDEOS: [&str; 8] = ["mp4", "mov", "webm", "mkv", "avi", "m4v", "mpg", "mpeg"];
+        const SOUNDS: [&str; 7] = ["mp3", "wav", "m4a", "aac", "ogg", "flac", "opus"];
+        const DOCUMENTS: [&str; 22] = [
+            "html", "htm", "xhtml", "txt", "md", "json", "xml", "yaml", "csv", "pdf", "zip", "gz",
+            "tar", "7z", "js", "css", "doc", "docx", "xls", "xlsx", "exe", "vtt",
+        ];
+        let file = path.rsplit('/').next().unwrap_or_default();
+        let Some((_, extension)) = file.rsplit_once('.') else {
+            return false;
+        };
+        let extension = extension.to_ascii_lowercase();
+        let is = |list: &[&str]| list.contains(&extension.as_str());
+        is(&DOCUMENTS)
+            || match self {
+                Self::Image => is(&VIDEOS) || is(&SOUNDS),
+                Self::Video => is(&IMAGES) || is(&SOUNDS),
+                // A video has a sound track.
+                Self::Audio => is(&IMAGES),
+            }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn extensions_of_other_kinds_are_excluded() {
+        for (media_kind, good) in [
+            (MediaKind::Image, "/cat.PNG"),
+            (MediaKind::Image, "/cat"),
+            (MediaKind::Image, "/v1.2/cat"),
+            (MediaKind::Image, "/cat.php"),
+            (MediaKind::Image, "/page.html/cat.jpg"),
+            (MediaKind::Video, "/cat.mp4"),
+            (MediaKind::Audio, "/cat.mp3"),
+            (MediaKind::Audio, "/cat.mp4"),
+        ] {
+            assert!(!media_kind.excludes(good), "{media_kind:?} {good}");
+        }
+        for (media_kind, bad) in [
+            (MediaKind::Image, "/cat.html"),
+            (MediaKind::Image, "/cat.mp4"),
+            (MediaKind::Image, "/cat.mp3"),
+            (MediaKind::Video, "/cat.png"),
+            (MediaKind::Video, "/cat.wav"),
+            (MediaKind::Video, "/cat.pdf"),
+            (MediaKind::Audio, "/cat.jpeg"),
+            (MediaKind::Audio, "/cat.ZIP"),
+        ] {
+            assert!(media_kind.excludes(bad), "{media_kind:?} {bad}");
+        }
+    }
+}
