@@ -1,4 +1,4 @@
-//! `svc action`: scheduled agent work, and runs of it.
+//! `svc action`: Actions, which are scheduled agent tasks, and their runs.
 
 use clap::{Args, Subcommand};
 use svc_sdk::Developer;
@@ -16,32 +16,33 @@ use crate::session::Session;
 use crate::submit;
 use crate::types::SubmitRequest;
 
-/// Actions.
+/// The subcommands of `svc action`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Action {
-    /// Lists the Actions.
+    /// List Actions
     List(List),
-    /// Shows an Action.
+    /// Show an Action
     Get {
-        /// Its id.
+        /// Action id
         #[arg(value_name = "ACTION_ID")]
         id: String,
     },
-    /// Lists the runs of an Action.
+    /// List the runs of an Action
     Runs {
-        /// The Action's id.
+        /// Action id
         #[arg(value_name = "ACTION_ID")]
         id: String,
     },
-    /// Starts a run through the API-call trigger, waits, and prints its output; without one, the
-    /// receipt.
+    /// Run an Action through its API trigger, wait, and print the output
+    ///
+    /// Prints the receipt if the run has no output.
     Run(Box<Start>),
-    /// Shows a run under its Action.
+    /// Show a run of an Action
     RunGet {
-        /// The Action's id.
+        /// Action id
         #[arg(value_name = "ACTION_ID")]
         id: String,
-        /// The run's id.
+        /// Run id
         #[arg(value_name = "RUN_ID")]
         run_id: String,
     },
@@ -50,13 +51,13 @@ pub(crate) enum Action {
 /// The flags of `svc action list`.
 #[derive(Args, Debug)]
 pub(crate) struct List {
-    /// How many, at most.
+    /// Maximum number of Actions
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
-    /// Only those of that status, such as active.
+    /// Only Actions with this status, such as active
     #[arg(long)]
     status: Option<String>,
-    /// Only those with that kind of trigger, such as `api_call`.
+    /// Only Actions with this type of trigger, such as `api_call`
     #[arg(long, value_name = "TYPE")]
     trigger_type: Option<String>,
     #[command(flatten)]
@@ -66,14 +67,14 @@ pub(crate) struct List {
 /// The flags of `svc action run`.
 #[derive(Args, Debug)]
 pub(crate) struct Start {
-    /// The Action's id.
+    /// Action id
     #[arg(value_name = "ACTION_ID")]
     id: String,
     #[command(flatten)]
     start: RunArgs,
 }
 
-/// Runs it.
+/// Runs the command.
 pub(crate) async fn run(session: &Session, action: Action) -> Result<(), Failure> {
     match action {
         Action::List(args) => list(session, args).await,
