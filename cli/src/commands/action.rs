@@ -4,7 +4,7 @@ use clap::{Args, Subcommand};
 use svc_sdk::Developer;
 use svc_sdk::contract::Operation;
 use svc_sdk::handle::ActionRun;
-use svc_sdk::types::{Action as Entry, ActionId, ActionTrigger, RunId};
+use svc_sdk::types::{Action as Entry, ActionTrigger};
 
 use crate::args::{QueryArgs, RunArgs};
 use crate::error::Failure;
@@ -80,12 +80,12 @@ pub(crate) async fn run(session: &Session, action: Action) -> Result<(), Failure
         Action::List(args) => list(session, args).await,
         Action::Get { id } => {
             let client = session.access::<Developer>()?.client;
-            let action = client.actions().get(&ActionId::from(id)).await?;
+            let action = client.actions().get(id).await?;
             session.printer.print_item(&action, entry_table)
         }
         Action::Runs { id } => {
             let client = session.access::<Developer>()?.client;
-            let runs = client.actions().runs(&ActionId::from(id)).await?;
+            let runs = client.actions().runs(id).await?;
             session.printer.note_more_pages(&runs, "runs");
             session.printer.print_list(&runs.items, tables::list)
         }
@@ -102,9 +102,7 @@ pub(crate) async fn run(session: &Session, action: Action) -> Result<(), Failure
         }
         Action::RunGet { id, run_id } => {
             let client = session.access::<Developer>()?.client;
-            let call = client
-                .actions()
-                .get_run(&ActionId::from(id), &RunId::from(run_id));
+            let call = client.actions().get_run(id, run_id);
             let finished = FinishedRun {
                 receipt: call.await?,
                 files: None,

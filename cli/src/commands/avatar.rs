@@ -101,7 +101,7 @@ pub(crate) async fn run(session: &Session, avatar: Avatar) -> Result<(), Failure
         }
         Avatar::Search(args) => {
             let client = session.access::<Developer>()?.client;
-            let avatars = client.avatars().search(&args.into_body()).await?;
+            let avatars = client.avatars().search(args.into_body()).await?;
             session.printer.print_list(&avatars.items, avatars_table)
         }
     }

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use svc_sdk::Developer;
 use svc_sdk::handle::QueueResource;
-use svc_sdk::types::QueueId;
 
 use crate::args::WaitArgs;
 use crate::error::Failure;
@@ -47,7 +46,7 @@ pub(crate) async fn run(session: &Session, queue: Queue) -> Result<(), Failure> 
     let access = session.access::<Developer>()?;
     match queue {
         Queue::Get { id } => {
-            let call = access.client.queues().handle(&QueueId::from(id)).get();
+            let call = access.client.queues().handle(id).get();
             session.printer.print_item(&call.await?, tables::queue)
         }
         Queue::Wait(args) => {

@@ -104,7 +104,7 @@ async fn check(session: &Session, args: Check) -> Result<(), Failure> {
             .note("nothing that this build relies on was removed or changed"),
         _ => {
             let why = format!(
-                "{breaking} breaking differences: something that this build relies on was removed or changed"
+                "the live schema is incompatible with this build: breaking differences: {breaking}"
             );
             return Err(Failure::other(why).hint("check for a newer version of svc"));
         }

@@ -68,12 +68,12 @@ pub(crate) async fn run(session: &Session, top_up: TopUp) -> Result<(), Failure>
                 .access::<Open>()?
                 .client
                 .top_ups()
-                .handle(&TopUpId::from(id))
+                .handle(id)
                 .get()
                 .await?;
             session.printer.print_item(&top_up, table)
         }
-        TopUp::Wait { id, timeout } => wait(session, &TopUpId::from(id), timeout).await,
+        TopUp::Wait { id, timeout } => wait(session, TopUpId::from(id), timeout).await,
     }
 }
 
@@ -132,9 +132,9 @@ fn to_request(mut fields: Map<String, Value>) -> Result<TopUpCreate, Failure> {
         }))
 }
 
-async fn wait(session: &Session, id: &TopUpId, timeout: Option<Timeout>) -> Result<(), Failure> {
+async fn wait(session: &Session, id: TopUpId, timeout: Option<Timeout>) -> Result<(), Failure> {
     let client = session.access::<Open>()?.client;
-    let wait = client.top_ups().handle(id).wait();
+    let wait = client.top_ups().handle(&id).wait();
     let wait = match timeout {
         None => wait,
         Some(Timeout(Some(timeout))) => wait.timeout(timeout),

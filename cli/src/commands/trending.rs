@@ -21,7 +21,7 @@ pub(crate) async fn run(
     Trending::Search(args): Trending,
 ) -> Result<(), Failure> {
     let client = session.access::<Developer>()?.client;
-    let videos = client.trending().search(&args.into_body()).await?.items;
+    let videos = client.trending().search(args.into_body()).await?.items;
     session.printer.print_list(&videos, |videos| {
         let mut table = Table::new(["id", "title", "views", "url"]);
         for video in videos {

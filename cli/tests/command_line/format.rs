@@ -306,7 +306,7 @@ fn what_can_never_be_right_is_not_sent() {
             "https://",
         ),
         (&["agent", "run", "--instruction", "x"], "--cap USD"),
-        (&["agent", "run", "--cap", "1"], "nothing to run"),
+        (&["agent", "run", "--cap", "1"], "--instruction is required"),
         (
             &[
                 "format",
@@ -340,7 +340,7 @@ fn a_field_that_the_service_does_not_know_is_named() {
     ];
     svc(&env, &words)
         .assert_exit(1)
-        .assert_stderr("; did you mean instruction?");
+        .assert_stderr("; did you mean `instruction`?");
     assert!(env.captured_by_run().is_empty());
 }
 

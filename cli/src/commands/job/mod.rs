@@ -130,23 +130,13 @@ async fn run_on<S: EstimateSource>(
     match job {
         Job::List(args) => list(session, access, args).await,
         Job::Get(args) => {
-            let job = access
-                .client
-                .jobs()
-                .handle(&JobId::from(args.id))
-                .get()
-                .await?;
+            let job = access.client.jobs().handle(args.id).get().await?;
             printer.print_item(&job, tables::envelope)?;
             close_intent(session, access, job.id.as_str(), &job.status);
             Ok(())
         }
         Job::Status(args) => {
-            let status = access
-                .client
-                .jobs()
-                .handle(&JobId::from(args.id))
-                .status()
-                .await?;
+            let status = access.client.jobs().handle(args.id).status().await?;
             printer.print_item(&status, |status| {
                 let mut table = Table::key_value();
                 table.field("job", status.job_id.as_ref());
@@ -227,7 +217,7 @@ async fn run_on<S: EstimateSource>(
 
 async fn events(session: &Session, id: &str) -> Result<(), Failure> {
     let client = session.access::<Developer>()?.client;
-    let events = client.jobs().handle(&JobId::from(id)).events().await?;
+    let events = client.jobs().handle(id).events().await?;
     session.printer.print_list(&events.items, tables::timeline)
 }
 

@@ -321,7 +321,7 @@ fn dry_run(
         table.field("tool", Some(tool));
         table.field("arguments", Some(Value::Object(arguments.clone())));
         table.field("price", Some(price.describe()));
-        table.field("sent", Some("no (dry run)"));
+        table.field("sent", Some("nothing (dry run)"));
         table
     })
 }

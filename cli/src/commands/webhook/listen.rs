@@ -29,7 +29,7 @@ pub(crate) struct Listen {
     /// Address to listen on
     #[arg(long, value_name = "ADDRESS", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
     bind: IpAddr,
-    /// Maximum age of a timestamp, and its maximum lead; 0 disables the check
+    /// Maximum difference between a timestamp and the current time; 0 disables the check
     #[arg(long, value_name = "SECONDS", default_value_t = Verifier::DEFAULT_TOLERANCE.as_secs())]
     tolerance: u64,
     /// Number of rejections (3xx or 4xx) after which an event is given up; while the target is

@@ -24,7 +24,7 @@ pub(crate) struct Verify {
     /// Value of the header x-svc-webhook-signature
     #[arg(long, value_name = "S", allow_hyphen_values = true)]
     signature: String,
-    /// Maximum age of the timestamp, and its maximum lead; 0 disables the check
+    /// Maximum difference between the timestamp and the current time; 0 disables the check
     #[arg(long, value_name = "SECONDS", default_value_t = Verifier::DEFAULT_TOLERANCE.as_secs())]
     tolerance: u64,
     #[command(flatten)]
