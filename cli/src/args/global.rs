@@ -15,7 +15,7 @@ pub(crate) struct Global {
     /// Suppress progress output, notes and warnings
     #[arg(long, global = true)]
     pub(crate) quiet: bool,
-    /// Coloring of the output
+    /// When to color the output
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     pub(crate) color: Color,
     /// Profile of the configuration file [env: SVC_PROFILE]

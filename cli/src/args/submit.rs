@@ -42,7 +42,7 @@ pub(crate) struct SpendingArgs {
     /// Skip the confirmation prompt
     #[arg(short, long)]
     pub(crate) yes: bool,
-    /// Maximum price in USD; fails if the price is higher or unknown (for runs, the cap is compared)
+    /// Maximum price in USD; fails if the price, or for runs the cap, is higher or unknown
     #[arg(long, value_name = "USD", value_parser = parse_usd)]
     pub(crate) max_price: Option<Usd>,
     /// Show the request and its price without submitting it

@@ -10,7 +10,7 @@ use serde::Serialize;
 use svc_sdk::contract::Method;
 use svc_sdk::{Developer, Open, Secret};
 
-use crate::args::{SurfaceArg, SurfaceChoice};
+use crate::args::SurfaceChoice;
 use crate::config::{ConfigFile, KeyLocation, KeyStore, Origin, origin_of};
 use crate::error::{Exit, Failure};
 use crate::input::read_file;
@@ -27,10 +27,11 @@ pub(crate) enum Auth {
     Login(Login),
     /// Show which API keys are configured, and where they are stored
     Status,
-    /// Remove stored API keys [default: the keys of both surfaces]
+    /// Remove stored API keys
     Logout {
-        #[command(flatten)]
-        surface: SurfaceArg,
+        /// Surface to remove the key of [default: both]
+        #[arg(long, value_name = "SURFACE")]
+        surface: Option<SurfaceChoice>,
     },
 }
 
@@ -40,8 +41,9 @@ pub(crate) struct Login {
     /// File with the key, or - for stdin
     #[arg(long, value_name = "FILE|-")]
     key_file: Option<PathBuf>,
-    #[command(flatten)]
-    surface: SurfaceArg,
+    /// Surface that the key is for [default: open]
+    #[arg(long, value_name = "SURFACE")]
+    surface: Option<SurfaceChoice>,
 }
 
 #[derive(Serialize)]
@@ -61,12 +63,12 @@ pub(crate) async fn run(session: &Session, auth: Auth) -> Result<(), Failure> {
     match auth {
         Auth::Login(args) => login(session, args).await,
         Auth::Status => status(session),
-        Auth::Logout { surface } => logout(session, surface.surface),
+        Auth::Logout { surface } => logout(session, surface),
     }
 }
 
 async fn login(session: &Session, args: Login) -> Result<(), Failure> {
-    let surface = args.surface.surface.unwrap_or(SurfaceChoice::Open);
+    let surface = args.surface.unwrap_or(SurfaceChoice::Open);
     let settings = session.settings()?;
     let profile = settings.profile.value.clone();
     let (url, is_new_url) = url_for(session, surface)?;

@@ -20,7 +20,7 @@ pub(crate) enum Model {
     List {
         /// Only models of this type
         #[arg(long = "type", value_name = "TYPE")]
-        kind: Option<Kind>,
+        model_type: Option<ModelType>,
     },
     /// Show a model
     Get {
@@ -29,7 +29,7 @@ pub(crate) enum Model {
         id: String,
         /// Type of the model [default: search both]
         #[arg(long = "type", value_name = "TYPE")]
-        kind: Option<Kind>,
+        model_type: Option<ModelType>,
     },
     /// Submit a request through a compatibility alias; prefer the canonical command
     Run(Box<Run>),
@@ -57,7 +57,7 @@ fn parse_alias(name: &str) -> Result<Alias, String> {
 
 /// The type of a model's output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Kind {
+pub(crate) enum ModelType {
     /// Image models
     Image,
     /// Video models
@@ -67,8 +67,8 @@ pub(crate) enum Kind {
 /// Runs the command.
 pub(crate) async fn run(session: &Session, model: Model) -> Result<(), Failure> {
     match model {
-        Model::List { kind } => list(session, kind).await,
-        Model::Get { id, kind } => get(session, &id, kind).await,
+        Model::List { model_type } => list(session, model_type).await,
+        Model::Get { id, model_type } => get(session, &id, model_type).await,
         Model::Run(args) => run_alias(session, &args).await,
     }
 }
@@ -94,13 +94,13 @@ async fn run_alias(session: &Session, args: &Run) -> Result<(), Failure> {
     submit::developer(session, request, &args.submit).await
 }
 
-async fn list(session: &Session, kind: Option<Kind>) -> Result<(), Failure> {
+async fn list(session: &Session, model_type: Option<ModelType>) -> Result<(), Failure> {
     let client = session.access::<Open>()?.client;
     let mut models = Vec::new();
-    if kind != Some(Kind::Video) {
+    if model_type != Some(ModelType::Video) {
         models.extend(client.models().list_images().await?.items);
     }
-    if kind != Some(Kind::Image) {
+    if model_type != Some(ModelType::Image) {
         models.extend(client.models().list_videos().await?.items);
     }
     session.printer.print_list(&models, |models| {
@@ -120,11 +120,11 @@ async fn list(session: &Session, kind: Option<Kind>) -> Result<(), Failure> {
     })
 }
 
-async fn get(session: &Session, id: &str, kind: Option<Kind>) -> Result<(), Failure> {
+async fn get(session: &Session, id: &str, model_type: Option<ModelType>) -> Result<(), Failure> {
     let client = session.access::<Open>()?.client;
-    let model = match kind {
-        Some(Kind::Image) => client.models().get_image(id).await?,
-        Some(Kind::Video) => client.models().get_video(id).await?,
+    let model = match model_type {
+        Some(ModelType::Image) => client.models().get_image(id).await?,
+        Some(ModelType::Video) => client.models().get_video(id).await?,
         None => match client.models().get_video(id).await {
             Err(error) if error.is_not_found() => client.models().get_image(id).await?,
             result => result?,
