@@ -1,4 +1,4 @@
-//! The command line: every command, and the function that runs it.
+//! The command-line parser and the dispatch of commands.
 
 use clap::{CommandFactory, Parser, Subcommand};
 
@@ -8,7 +8,7 @@ use crate::error::Failure;
 use crate::help;
 use crate::session::Session;
 
-/// Make images and videos, run agents, pay for each once, and never lose one.
+/// Generate images, videos and music, and run agents, from the command line
 #[derive(Debug, Parser)]
 #[command(
     name = "svc",
@@ -23,112 +23,114 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
-/// One noun each.
+/// The top-level commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Images.
+    /// Generate images
     #[command(subcommand)]
     Image(commands::image::Image),
-    /// Videos.
+    /// Generate videos
     #[command(subcommand)]
     Video(commands::video::Video),
-    /// Music.
+    /// Generate music
     #[command(subcommand)]
     Music(commands::music::Music),
-    /// Avatars, and what they say.
+    /// Create avatars and videos in which they speak
     #[command(subcommand)]
     Avatar(commands::avatar::Avatar),
-    /// Videos that avatars speak in.
+    /// List and show avatar videos
     #[command(subcommand)]
     AvatarVideo(commands::avatar_video::AvatarVideo),
-    /// Previews of avatar videos.
+    /// Create previews of avatar videos
     #[command(subcommand)]
     Preview(commands::preview::Preview),
-    /// Captions of videos.
+    /// Add captions to videos
     #[command(subcommand)]
     Caption(commands::caption::Caption),
-    /// Actions: scheduled agent work, and runs of it.
+    /// List and run Actions (scheduled agent tasks)
     #[command(subcommand)]
     Action(commands::action::Action),
-    /// Formats: reusable agent recipes, run singly or in bulk.
+    /// List and run Formats (reusable agent recipes), one run at a time or in bulk
     #[command(subcommand)]
     Format(commands::format::Format),
-    /// The agent on an instruction of one's own, with nothing saved.
+    /// Run the agent with an instruction
     #[command(subcommand)]
     Agent(commands::agent::Agent),
-    /// Runs of Actions, Formats and Agent Completions: how they stand, what they made.
+    /// Show, wait for, download and cancel runs of Actions, Formats and the agent
     #[command(subcommand)]
     Run(commands::run::Run),
-    /// Bulk queues of Format runs.
+    /// Show and wait for bulk queues of Format runs
     #[command(subcommand)]
     Queue(commands::queue::Queue),
-    /// Jobs: what was submitted, how it stands, what it made.
+    /// List, show, wait for, download and cancel jobs
     #[command(subcommand)]
     Job(commands::job::Job),
-    /// Models, and what they take.
+    /// List and show models, or run a compatibility alias
     #[command(subcommand)]
     Model(commands::model::Model),
-    /// Dollar prices.
+    /// Show prices in US dollars
     #[command(subcommand)]
     Pricing(commands::pricing::Pricing),
-    /// What a submit would cost. It equals the charge.
+    /// Estimate the price of an image or video; the charge equals the estimate
     Estimate(Box<commands::estimate::Estimate>),
-    /// The balance's top-ups.
+    /// Add funds to the balance
     #[command(subcommand)]
     TopUp(commands::top_up::TopUp),
-    /// Who the key is, and what it may do.
+    /// Show the API key, its workspace and its scopes
     Me,
-    /// What is left to spend.
+    /// Show the available balance
     Balance,
-    /// What was spent, by day and kind.
+    /// Show spending by day and kind
     Usage(commands::usage::Usage),
-    /// What the developer surface offers. Needs no key.
+    /// Show the catalog of the developer surface (no key required)
     Catalog,
-    /// Background music. Needs no key.
+    /// List and pick background music (no key required)
     #[command(subcommand)]
     Bgm(commands::bgm::Bgm),
-    /// Trending videos.
+    /// Search trending videos
     #[command(subcommand)]
     Trending(commands::trending::Trending),
-    /// Whether the developer surface is up. Needs no key.
+    /// Check whether the developer surface is up (no key required)
     Health,
-    /// Webhooks: receive them, verify them, make them.
+    /// Receive, verify, sign and test webhooks
     #[command(subcommand)]
     Webhook(commands::webhook::Webhook),
-    /// The service's tools over MCP.
+    /// List, call and serve tools over MCP
     #[cfg(feature = "mcp")]
     #[command(subcommand)]
     Mcp(commands::mcp::Mcp),
-    /// What this machine submitted, newest first.
+    /// List requests submitted from this machine, newest first
     History(commands::history::History),
-    /// The service's own schema, and what it has that this build does not know. Needs no key.
+    /// Fetch the service's OpenAPI schema or compare it with this build (no key required)
     #[command(subcommand)]
     Schema(commands::schema::Schema),
-    /// Any request, raw.
+    /// Send a raw API request
     Api(commands::api::Api),
-    /// Every operation of the service, and the command that reaches it.
+    /// List API operations and the commands that call them
     Operations(commands::operations::Operations),
-    /// Keys: store one, look, remove it.
+    /// Store, show and remove API keys
     #[command(subcommand)]
     Auth(commands::auth::Auth),
-    /// The configuration, and where each value comes from.
+    /// Show and change the configuration
     #[command(subcommand)]
     Config(commands::config::Config),
-    /// The service in miniature, on this machine.
+    /// Run a local mock of the service
     #[command(subcommand)]
     Mock(commands::mock::Mock),
-    /// A completion script for a shell.
+    /// Print a shell completion script
     Completions(commands::completions::Completions),
-    /// Manual pages, written into a folder.
+    /// Write the manual pages to a directory
     Man(commands::man::Man),
 }
 
-/// The whole command line, with the operations that each command reaches in its long help.
+/// Returns the parser, with the operations that each command calls in its long help.
 pub(crate) fn command_line() -> clap::Command {
     help::annotate(Cli::command(), "svc")
 }
 
-/// Runs a command. The future of each is boxed: one run needs one of them.
+/// Runs a command.
+///
+/// Each future is boxed: inline, their sizes would add up in this one.
 pub(crate) async fn run(session: &Session, command: Command) -> Result<(), Failure> {
     match command {
         Command::Image(image) => Box::pin(commands::image::run(session, image)).await,
@@ -180,12 +182,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_arguments_contradict_nothing() {
+    fn parser_definition_is_valid() {
         Cli::command().debug_assert();
     }
 
     #[test]
-    fn every_operation_has_its_command() {
+    fn every_operation_has_a_command() {
         let missing: Vec<_> = Operation::ALL
             .iter()
             .map(|op| command_of(*op))

@@ -1,15 +1,15 @@
-//! The help names the operation that a command reaches, out of the one table of operations.
+//! The operations in the long help of each command.
 
 use clap::Command;
 use svc_sdk::contract::Operation;
 
 use crate::operation_commands::command_of;
 
-/// Adds the operations that each command reaches to its long help.
+/// Adds the operations that each command calls to its long help.
 pub(crate) fn annotate(command: Command, path: &str) -> Command {
     let operations: Vec<String> = Operation::ALL
         .iter()
-        .filter(|operation| reaches(path, command_of(**operation)))
+        .filter(|operation| calls(path, command_of(**operation)))
         .map(|operation| {
             format!(
                 "  {} {} ({})",
@@ -33,8 +33,9 @@ pub(crate) fn annotate(command: Command, path: &str) -> Command {
     })
 }
 
-/// Whether `cli` (`svc job get JOB_ID`) is the command of that path (`svc job get`).
-fn reaches(path: &str, cli: &str) -> bool {
+/// Returns whether `cli`, such as `svc job get JOB_ID`, is the command at `path`, such as
+/// `svc job get`.
+fn calls(path: &str, cli: &str) -> bool {
     let rest = cli
         .strip_prefix(path)
         .map(|rest| rest.strip_prefix(' ').unwrap_or(rest));
@@ -54,11 +55,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_names_the_operations_that_it_reaches() {
-        assert!(reaches("svc job get", "svc job get JOB_ID"));
-        assert!(reaches("svc model list", "svc model list --type image"));
-        assert!(reaches("svc estimate", "svc estimate"));
-        assert!(!reaches("svc job", "svc job get JOB_ID"));
-        assert!(!reaches("svc format run", "svc format runs FORMAT_ID"));
+    fn command_path_matches_exactly() {
+        assert!(calls("svc job get", "svc job get JOB_ID"));
+        assert!(calls("svc model list", "svc model list --type image"));
+        assert!(calls("svc estimate", "svc estimate"));
+        assert!(!calls("svc job", "svc job get JOB_ID"));
+        assert!(!calls("svc format run", "svc format runs FORMAT_ID"));
     }
 }

@@ -1,7 +1,8 @@
 //! `svc`: the command line of the service.
 //!
-//! Standard output is data, standard error is talk, the exit code is a promise. What is paid for is
-//! on disk before it is sent (`journal`), and can always be taken up again.
+//! Data goes to standard output, messages go to standard error, and exit codes are stable. Paid
+//! requests are recorded in the `journal` before they are sent, so that an interrupted command can
+//! be resumed.
 
 mod args;
 mod cli;
@@ -58,7 +59,7 @@ fn main() -> ExitCode {
     {
         Ok(runtime) => runtime,
         Err(error) => {
-            let failure = Failure::other(format!("cannot start: {error}"));
+            let failure = Failure::other(format!("cannot start the async runtime: {error}"));
             session.printer.print_failure(&failure);
             return failure.exit().into();
         }
@@ -70,17 +71,17 @@ fn main() -> ExitCode {
             failure.exit()
         }
     };
-    // A keyring that still thinks, or a file system that still writes, keeps nobody here.
+    // Do not wait for blocking tasks, such as a keyring that does not respond.
     runtime.shutdown_background();
     exit.into()
 }
 
-/// Help goes to standard output; what cannot be understood is bad usage, as JSON where that was
-/// asked for.
+/// Prints help to standard output, and usage errors to standard error: as JSON if the arguments
+/// request it.
 fn report_usage_error(error: &clap::Error) -> Exit {
     if !error.use_stderr() {
         return match error.print() {
-            // Nobody reads the help any more: nothing is left to do.
+            // A closed pipe, as after `| head`, is not an error.
             Err(cause) if cause.kind() != std::io::ErrorKind::BrokenPipe => Exit::Failure,
             _ => Exit::Done,
         };

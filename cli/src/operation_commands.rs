@@ -1,8 +1,8 @@
-//! The command that reaches each operation.
+//! The command that calls each operation.
 
 use svc_sdk::contract::Operation;
 
-/// Returns the command line that reaches an operation, with placeholders for its arguments.
+/// Returns the command line that calls an operation, with placeholders for its arguments.
 ///
 /// The `match` is exhaustive, so that an operation cannot be added without a command.
 pub(crate) const fn command_of(operation: Operation) -> &'static str {

@@ -1,4 +1,4 @@
-//! `--sandbox`: the service in miniature, inside this process. It costs nothing and needs nothing.
+//! The in-process mock of the service behind `--sandbox`.
 
 use std::sync::Arc;
 
@@ -9,20 +9,21 @@ use svc_sdk::transport::Transport;
 use crate::args::SurfaceChoice;
 use crate::error::Failure;
 
-/// A video of eight seconds' work is there in four: long enough to be watched.
+/// How much faster than real time the mock runs. At 2, a video takes about four seconds, so that
+/// its progress is visible.
 const SPEED: &str = "2";
 
-/// The mock of one run.
+/// A mock of the service for one invocation of the program.
 #[derive(Debug)]
 pub(crate) struct Sandbox {
     mock: InProcess,
 }
 
 impl Sandbox {
-    /// The owner in the paths of the compatibility aliases.
+    /// The owner segment in the paths of the compatibility aliases.
     pub(crate) const FIRST_PARTY_OWNER: &str = "studio";
 
-    /// A fresh one.
+    /// Starts a mock with its default data.
     pub(crate) fn start() -> Self {
         let speed: Speed = SPEED.parse().unwrap_or_default();
         Self {
@@ -30,12 +31,12 @@ impl Sandbox {
         }
     }
 
-    /// How it is reached.
+    /// Returns a transport that connects to the mock.
     pub(crate) fn transport(&self) -> Arc<dyn Transport> {
         Arc::new(self.mock.clone())
     }
 
-    /// A surface's URL.
+    /// Returns the base URL of a surface.
     pub(crate) fn base_url(&self, surface: SurfaceChoice) -> String {
         match surface {
             SurfaceChoice::Open => self.mock.base_url().to_owned(),
@@ -43,13 +44,17 @@ impl Sandbox {
         }
     }
 
-    /// The MCP endpoint's URL.
+    /// Returns the URL of the MCP endpoint.
     #[cfg(feature = "mcp")]
     pub(crate) fn mcp_url(&self) -> String {
         self.mock.mcp_url().to_owned()
     }
 
-    /// A surface's key.
+    /// Returns an API key of a surface.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the key is not a valid header value.
     pub(crate) fn key(surface: SurfaceChoice) -> Result<Secret, Failure> {
         let key = match surface {
             SurfaceChoice::Open => OPEN_API_KEY,

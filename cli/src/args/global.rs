@@ -1,74 +1,74 @@
-//! Flags that every command has.
+//! Flags of every command.
 
 use clap::{Args, ValueEnum};
 
-/// Flags that every command has.
+/// Flags of every command.
 #[derive(Args, Clone, Debug, Default)]
-#[command(next_help_heading = "Everywhere")]
+#[command(next_help_heading = "Global options")]
 pub(crate) struct Global {
-    /// The form of the data: a table on a terminal, else json.
-    #[arg(short, long, global = true, value_name = "FORM")]
+    /// Output format [default: table on a terminal, json otherwise]
+    #[arg(short, long, global = true, value_name = "FORMAT")]
     pub(crate) output: Option<Format>,
-    /// Filters the JSON with jq's language; strings are printed bare.
+    /// Filter the JSON output with a jq expression; strings are printed without quotes
     #[arg(long, global = true, value_name = "EXPR")]
     pub(crate) jq: Option<String>,
-    /// Only data and errors.
+    /// Suppress progress output, notes and warnings
     #[arg(long, global = true)]
     pub(crate) quiet: bool,
-    /// Colours.
+    /// When to color the output
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     pub(crate) color: Color,
-    /// The profile of the configuration file [env: SVC_PROFILE].
+    /// Profile of the configuration file [env: SVC_PROFILE]
     #[arg(long, global = true, value_name = "NAME")]
     pub(crate) profile: Option<String>,
-    /// The open surface's URL [env: SVC_BASE_URL].
+    /// Base URL of the open surface [env: SVC_BASE_URL]
     #[arg(long, global = true, value_name = "URL")]
     pub(crate) base_url: Option<String>,
-    /// The developer surface's URL [env: SVC_DEVELOPER_BASE_URL].
+    /// Base URL of the developer surface [env: SVC_DEVELOPER_BASE_URL]
     #[arg(long, global = true, value_name = "URL")]
     pub(crate) developer_base_url: Option<String>,
-    /// How often a failed request is repeated, where that is safe.
+    /// Maximum number of retries of a failed request; only safe requests are retried
     #[arg(long, global = true, value_name = "N")]
     pub(crate) retries: Option<u32>,
-    /// Runs the command against a mock of the service inside this process, with no configuration.
+    /// Run the command against an in-process mock of the service; requires no configuration
     #[arg(long, global = true)]
     pub(crate) sandbox: bool,
 }
 
-/// The form of the data.
+/// The output format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// For people.
+    /// A table for reading
     Table,
-    /// One JSON document.
+    /// One JSON document
     Json,
-    /// One JSON document a line.
+    /// One JSON document per line
     Jsonl,
 }
 
-/// When there are colours.
+/// When the output is colored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Color {
-    /// On a terminal, unless `NO_COLOR` is set; everywhere where `CLICOLOR_FORCE` is.
+    /// On a terminal, unless `NO_COLOR` is set; always if `CLICOLOR_FORCE` is set
     #[default]
     Auto,
-    /// Always.
+    /// Always
     Always,
-    /// Never.
+    /// Never
     Never,
 }
 
-/// Which of the two hosts.
+/// One of the two hosts of the service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum SurfaceChoice {
-    /// The open pay-as-you-go surface.
+    /// The open pay-as-you-go surface
     Open,
-    /// The developer surface.
+    /// The developer surface
     Developer,
 }
 
 impl SurfaceChoice {
-    /// The name that `--surface` takes.
+    /// Returns the value of `--surface`.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Open => "open",
@@ -77,10 +77,10 @@ impl SurfaceChoice {
     }
 }
 
-/// `--surface`, on the commands whose operations exist on both.
+/// The flag `--surface`, of commands whose operations exist on both surfaces.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct SurfaceArg {
-    /// Which host: open, unless only the other one is configured.
+    /// Surface to call [default: open, or developer if only that one is configured]
     #[arg(long, value_name = "SURFACE")]
     pub(crate) surface: Option<SurfaceChoice>,
 }

@@ -1,21 +1,21 @@
-//! Flags of lists.
+//! Flags of commands that list something.
 
 use clap::Args;
 
 use super::Pair;
 
-/// Query parameters that no flag of a list names.
+/// The flag for query parameters that have no flag of their own.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct QueryArgs {
-    /// Any other query parameter; may be repeated.
+    /// Any other query parameter; repeatable
     #[arg(short, long, value_name = "KEY=VALUE")]
     query: Vec<Pair>,
 }
 
-/// The flags of a list whose length can be limited.
+/// Flags of a list whose length can be limited.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct ListArgs {
-    /// How many, at most.
+    /// Maximum number of items
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! Flags that several commands share. What is only one command's is beside that command.
+//! Flags that several commands share. Flags of a single command are defined with that command.
 
 mod body;
 mod global;

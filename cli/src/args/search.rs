@@ -1,22 +1,22 @@
-//! Flags of a search.
+//! Flags of search commands.
 
 use clap::Args;
 use svc_sdk::types::Search;
 
-/// The flags of a search.
+/// Flags of a search command.
 #[derive(Args, Debug)]
 pub(crate) struct SearchArgs {
-    /// What is looked for.
+    /// Search query
     #[arg(value_name = "QUERY")]
     query: String,
-    /// How many at most.
+    /// Maximum number of results
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
 }
 
 impl SearchArgs {
-    /// The request's body.
-    pub(crate) fn body(self) -> Search {
+    /// Converts the flags into a request body.
+    pub(crate) fn into_body(self) -> Search {
         let search = Search::new(self.query);
         match self.limit {
             Some(limit) => search.limit(limit),

@@ -1,14 +1,14 @@
-//! Flags of signing secrets.
+//! Flags for signing secrets.
 
 use std::path::PathBuf;
 
 use clap::Args;
 
-/// Where the signing secrets are.
+/// The flag `--secret-file`.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct SecretArgs {
-    /// A file with the signing secret, or - for standard input; several secrets are lines, the
-    /// newest first [env: `SVC_WEBHOOK_SECRET`, the secret itself].
+    /// File with the signing secrets, or - for stdin: one per line, the newest first [env:
+    /// `SVC_WEBHOOK_SECRET`, with the secrets themselves]
     #[arg(long, value_name = "FILE|-")]
     pub(crate) secret_file: Option<PathBuf>,
 }

@@ -1,21 +1,21 @@
-//! Flags of what an avatar says.
+//! Flags for the speech of an avatar.
 
 use clap::Args;
 
-/// Who speaks, what is said, and how good it is.
+/// Flags for the speaker, the script and the quality of an avatar video.
 #[derive(Args, Clone, Debug, Default)]
-#[command(next_help_heading = "Body")]
+#[command(next_help_heading = "Request body")]
 pub(crate) struct SpeechFields {
-    /// Who speaks; `svc avatar list` lists them.
+    /// Handle of the avatar that speaks, from `svc avatar list`
     #[arg(long, value_name = "HANDLE")]
     pub(crate) avatar_handle: Option<String>,
-    /// What is said: TEXT, @FILE, or - for standard input.
+    /// Script: TEXT, @FILE, or - for stdin
     #[arg(long, value_name = "TEXT|@FILE|-", conflicts_with = "video_inputs")]
     pub(crate) script: Option<String>,
-    /// What is said, scene by scene: JSON, @FILE, or - for standard input.
+    /// Script by scene: JSON, @FILE, or - for stdin
     #[arg(long, value_name = "JSON|@FILE|-")]
     pub(crate) video_inputs: Option<String>,
-    /// How good it is: standard, plus (the default) or max.
+    /// Quality: standard, plus or max [default: plus]
     #[arg(long)]
     pub(crate) quality: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! Flags of a submit, and of waiting for what it made.
+//! Flags of commands that submit requests or wait for results.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use svc_sdk::types::{IdempotencyKey, Usd};
 
 use super::{BodyArgs, CommunicationFields, SurfaceArg, Timeout};
 
-/// What every submit has.
+/// Flags of every command that submits a job.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct SubmitArgs {
     #[command(flatten)]
@@ -20,64 +20,66 @@ pub(crate) struct SubmitArgs {
     pub(crate) options: SubmitOptions,
 }
 
-/// On which terms something is submitted: what it may cost, and what is done with what comes of it.
+/// Flags of every command that submits a paid request: cost limits, waiting and downloads.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct SubmitOptions {
     #[command(flatten)]
     pub(crate) spending: SpendingArgs,
-    /// Prints the receipt and does not wait.
-    #[arg(long, conflicts_with_all = ["timeout", "download", "cancel_on_interrupt"])]
+    /// Print the receipt and exit without waiting
+    #[arg(long, help_heading = "Waiting", conflicts_with_all = ["timeout", "download", "cancel_on_interrupt"])]
     pub(crate) no_wait: bool,
     #[command(flatten)]
     pub(crate) wait: WaitArgs,
-    /// Stores what was made in that folder.
+    /// Directory to download the results to
     #[arg(long, value_name = "DIR")]
     pub(crate) download: Option<PathBuf>,
 }
 
-/// What keeps money from being spent by surprise, or twice.
+/// Flags that limit spending and prevent duplicate charges.
 #[derive(Args, Clone, Debug)]
-#[command(next_help_heading = "Money")]
+#[command(next_help_heading = "Cost")]
 pub(crate) struct SpendingArgs {
-    /// Does not ask.
+    /// Skip the confirmation prompt
     #[arg(short, long)]
     pub(crate) yes: bool,
-    /// Refuses a higher price, and a price that nobody knows; of runs the cap counts.
-    #[arg(long, value_name = "USD", value_parser = dollars)]
+    /// Maximum price in USD; fails if the price, or for runs the cap, is higher or unknown
+    #[arg(long, value_name = "USD", value_parser = parse_usd)]
     pub(crate) max_price: Option<Usd>,
-    /// Shows the request and its price, and sends nothing that costs.
+    /// Show the request and its price without submitting it
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Your own key: the same key and body are the same job or run, on any machine, for 24 hours.
+    /// Idempotency key: for 24 hours, the same key and body return the same job or run, on any
+    /// machine [default: generated]
     #[arg(long, value_name = "KEY")]
     pub(crate) idempotency_key: Option<IdempotencyKey>,
-    /// Makes a new call, even where the same one was cut off before and could be taken up again.
+    /// Submit a new request, even if an interrupted run of the same command could be resumed
     #[arg(long)]
     pub(crate) new: bool,
-    /// Writes down nothing: a run that is cut off cannot be taken up again by itself.
+    /// Do not record the request in the journal; an interrupted command cannot be resumed
     #[arg(long, conflicts_with = "new")]
     pub(crate) no_journal: bool,
 }
 
-/// How to wait.
+/// Flags of every command that waits.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Waiting")]
 pub(crate) struct WaitArgs {
-    /// Gives up after 30s, 5m, 1h, seconds, or never (none); the job or run goes on [default: 20m;
-    /// none for a bulk queue].
+    /// Time to wait before giving up, such as 30s, 5m, 1h, a number of seconds, or none; the job or
+    /// run continues [default: 20m, or none for a bulk queue]
     #[arg(long, value_name = "TIME")]
     pub(crate) timeout: Option<Timeout>,
-    /// Ctrl-C cancels the job or run instead of leaving it alone.
+    /// Cancel the job or run on Ctrl-C instead of leaving it running
     #[arg(long)]
     pub(crate) cancel_on_interrupt: bool,
 }
 
-pub(super) fn dollars(text: &str) -> Result<Usd, String> {
+/// Parses an amount that is not negative.
+pub(super) fn parse_usd(text: &str) -> Result<Usd, String> {
     let amount: Usd = text
         .parse()
         .map_err(|error: svc_sdk::types::ParseUsdError| error.to_string())?;
     if amount < Usd::ZERO {
-        return Err("must not be negative".to_owned());
+        return Err("expected an amount of 0 or more".to_owned());
     }
     Ok(amount)
 }

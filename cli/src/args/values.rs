@@ -1,11 +1,11 @@
-//! Values of flags that are more than text.
+//! Types of flag values.
 
 use std::str::FromStr;
 use std::time::Duration;
 
 use serde_json::Value;
 
-/// How long to wait: `30s`, `5m`, `1h`, seconds, or `none`.
+/// A time to wait: `30s`, `5m`, `1h`, a number of seconds, or `none`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Timeout(pub(crate) Option<Duration>);
 
@@ -27,17 +27,23 @@ impl FromStr for Timeout {
             .then(|| number.parse::<u64>().ok()?.checked_mul(factor))
             .flatten();
         match seconds {
-            Some(0) => Err("waits for no time at all; to not wait, use --no-wait".to_owned()),
+            Some(0) => {
+                Err("expected a time above 0; to return without waiting, use --no-wait".to_owned())
+            }
             Some(seconds) if seconds <= 366 * 86_400 => {
                 Ok(Self(Some(Duration::from_secs(seconds))))
             }
-            Some(_) => Err("is longer than a year; to wait without an end, use `none`".to_owned()),
-            None => Err("is no length of time: write 30s, 5m, 1h, seconds, or none".to_owned()),
+            Some(_) => {
+                Err("expected at most one year; to wait without a limit, use none".to_owned())
+            }
+            None => Err(
+                "expected a time such as 30s, 5m or 1h, a number of seconds, or none".to_owned(),
+            ),
         }
     }
 }
 
-/// `KEY=JSON`.
+/// A field given as `KEY=JSON`.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct JsonField {
     pub(crate) name: String,
@@ -50,13 +56,13 @@ impl FromStr for JsonField {
     fn from_str(text: &str) -> Result<Self, String> {
         let (name, json) = split(text)?;
         let value = serde_json::from_str(json).map_err(|error| {
-            format!("{json:?} is no JSON ({error}); a text is written as '{name}=\"…\"'")
+            format!("invalid JSON `{json}`: {error}; quote text as '{name}=\"…\"'")
         })?;
         Ok(Self { name, value })
     }
 }
 
-/// `KEY=VALUE`, both text.
+/// A name and a text given as `KEY=VALUE`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Pair {
     pub(crate) name: String,
@@ -78,7 +84,7 @@ impl FromStr for Pair {
 fn split(text: &str) -> Result<(String, &str), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value)),
-        _ => Err("must be KEY=VALUE".to_owned()),
+        _ => Err("expected KEY=VALUE".to_owned()),
     }
 }
 
@@ -87,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_timeout_is_seconds_minutes_hours_or_none() {
+    fn timeout_accepts_units_seconds_and_none() {
         let seconds = |seconds| Ok(Timeout(Some(Duration::from_secs(seconds))));
         assert_eq!("30s".parse(), seconds(30));
         assert_eq!("5m".parse(), seconds(300));
@@ -113,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_param_is_json_and_a_pair_is_text() {
+    fn json_field_parses_json_and_pair_parses_text() {
         let field: JsonField = "seed=[1, \"a=b\"]".parse().unwrap();
         assert_eq!(
             field,

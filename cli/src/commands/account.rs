@@ -1,16 +1,15 @@
-//! `svc health`, `svc catalog`, `svc me`, `svc balance`: who calls, what there is, what is left.
+//! `svc health`, `svc catalog`, `svc me` and `svc balance`.
 
 use svc_sdk::Developer;
 use svc_sdk::contract::{Operation, Scope};
 use svc_sdk::types::{Me, ServiceCatalog};
 
-use crate::operation_commands::command_of;
-
 use crate::error::Failure;
+use crate::operation_commands::command_of;
 use crate::output::Table;
 use crate::session::Session;
 
-/// `svc health`.
+/// Runs `svc health`.
 pub(crate) async fn health(session: &Session) -> Result<(), Failure> {
     let client = session.access_without_key::<Developer>()?.client;
     let health = client.catalog().health().await?;
@@ -24,7 +23,7 @@ pub(crate) async fn health(session: &Session) -> Result<(), Failure> {
     })
 }
 
-/// `svc catalog`.
+/// Runs `svc catalog`.
 pub(crate) async fn catalog(session: &Session) -> Result<(), Failure> {
     let client = session.access_without_key::<Developer>()?.client;
     let catalog = client.catalog().get().await?;
@@ -55,14 +54,14 @@ fn catalog_table(catalog: &ServiceCatalog) -> Table {
     table
 }
 
-/// `svc me`.
+/// Runs `svc me`.
 pub(crate) async fn me(session: &Session) -> Result<(), Failure> {
     let client = session.access::<Developer>()?.client;
     let me = client.account().me().await?;
     session.printer.print_item(&me, me_table)
 }
 
-/// Who the key is, and scope by scope what it may do.
+/// Returns a table of the key, its workspace, and the commands that each scope allows.
 fn me_table(me: &Me) -> Table {
     let mut table = Table::key_value();
     if let Some(key) = &me.key {
@@ -84,14 +83,14 @@ fn me_table(me: &Me) -> Table {
     }
     let Some(key) = &me.key else { return table };
     for scope in Scope::KNOWN {
-        let may = if key.scopes.contains(scope) {
+        let allowed = if key.scopes.contains(scope) {
             "yes"
         } else {
             "no"
         };
         table.field(
             scope.as_str(),
-            Some(format!("{may}: {}", commands_with_scope(scope))),
+            Some(format!("{allowed}: {}", commands_with_scope(scope))),
         );
     }
     for scope in key.scopes.iter().filter(|it| !Scope::KNOWN.contains(it)) {
@@ -100,7 +99,7 @@ fn me_table(me: &Me) -> Table {
     table
 }
 
-/// The commands that a scope opens, out of the one table of operations.
+/// Returns the commands that require a scope, separated by commas.
 fn commands_with_scope(scope: &Scope) -> String {
     let mut commands: Vec<_> = Operation::ALL
         .iter()
@@ -111,7 +110,8 @@ fn commands_with_scope(scope: &Scope) -> String {
     commands.join(", ")
 }
 
-/// `svc run get RUN_ID --kind action` without its arguments: `run get`.
+/// Returns a command line without the program name and its arguments: `run get` for
+/// `svc run get RUN_ID --kind action`.
 fn command_words(cli: &str) -> String {
     let words = cli.split(' ').skip(1);
     let words: Vec<_> = words
@@ -120,7 +120,7 @@ fn command_words(cli: &str) -> String {
     words.join(" ")
 }
 
-/// `svc balance`.
+/// Runs `svc balance`.
 pub(crate) async fn balance(session: &Session) -> Result<(), Failure> {
     let client = session.access::<Developer>()?.client;
     let balance = client.account().balance().await?;
@@ -140,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_key_may_do_is_said_scope_by_scope() {
+    fn me_table_lists_commands_by_scope() {
         let me = serde_json::json!({
             "key": {"id": "key_1", "name": "ci", "scopes": ["jobs:write", "brand:new"]},
             "workspace": {"id": "ws_1", "plan": "free"},

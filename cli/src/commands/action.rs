@@ -1,10 +1,10 @@
-//! `svc action`: scheduled agent work, and runs of it.
+//! `svc action`: Actions, which are scheduled agent tasks, and their runs.
 
 use clap::{Args, Subcommand};
 use svc_sdk::Developer;
 use svc_sdk::contract::Operation;
 use svc_sdk::handle::ActionRun;
-use svc_sdk::types::{Action as Entry, ActionId, ActionTrigger, RunId};
+use svc_sdk::types::{Action as Entry, ActionTrigger};
 
 use crate::args::{QueryArgs, RunArgs};
 use crate::error::Failure;
@@ -16,32 +16,33 @@ use crate::session::Session;
 use crate::submit;
 use crate::types::SubmitRequest;
 
-/// Actions.
+/// The subcommands of `svc action`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Action {
-    /// Lists the Actions.
+    /// List Actions
     List(List),
-    /// Shows an Action.
+    /// Show an Action
     Get {
-        /// Its id.
+        /// Action id
         #[arg(value_name = "ACTION_ID")]
         id: String,
     },
-    /// Lists the runs of an Action.
+    /// List the runs of an Action
     Runs {
-        /// The Action's id.
+        /// Action id
         #[arg(value_name = "ACTION_ID")]
         id: String,
     },
-    /// Starts a run through the API-call trigger, waits, and prints its output; without one, the
-    /// receipt.
+    /// Run an Action through its API trigger, wait, and print the output
+    ///
+    /// Prints the receipt if the run has no output.
     Run(Box<Start>),
-    /// Shows a run under its Action.
+    /// Show a run of an Action
     RunGet {
-        /// The Action's id.
+        /// Action id
         #[arg(value_name = "ACTION_ID")]
         id: String,
-        /// The run's id.
+        /// Run id
         #[arg(value_name = "RUN_ID")]
         run_id: String,
     },
@@ -50,13 +51,13 @@ pub(crate) enum Action {
 /// The flags of `svc action list`.
 #[derive(Args, Debug)]
 pub(crate) struct List {
-    /// How many, at most.
+    /// Maximum number of Actions
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
-    /// Only those of that status, such as active.
+    /// Only Actions with this status, such as active
     #[arg(long)]
     status: Option<String>,
-    /// Only those with that kind of trigger, such as `api_call`.
+    /// Only Actions with this type of trigger, such as `api_call`
     #[arg(long, value_name = "TYPE")]
     trigger_type: Option<String>,
     #[command(flatten)]
@@ -66,25 +67,25 @@ pub(crate) struct List {
 /// The flags of `svc action run`.
 #[derive(Args, Debug)]
 pub(crate) struct Start {
-    /// The Action's id.
+    /// Action id
     #[arg(value_name = "ACTION_ID")]
     id: String,
     #[command(flatten)]
     start: RunArgs,
 }
 
-/// Runs it.
+/// Runs the command.
 pub(crate) async fn run(session: &Session, action: Action) -> Result<(), Failure> {
     match action {
         Action::List(args) => list(session, args).await,
         Action::Get { id } => {
             let client = session.access::<Developer>()?.client;
-            let action = client.actions().get(&ActionId::from(id)).await?;
+            let action = client.actions().get(id).await?;
             session.printer.print_item(&action, entry_table)
         }
         Action::Runs { id } => {
             let client = session.access::<Developer>()?.client;
-            let runs = client.actions().runs(&ActionId::from(id)).await?;
+            let runs = client.actions().runs(id).await?;
             session.printer.note_more_pages(&runs, "runs");
             session.printer.print_list(&runs.items, tables::list)
         }
@@ -101,9 +102,7 @@ pub(crate) async fn run(session: &Session, action: Action) -> Result<(), Failure
         }
         Action::RunGet { id, run_id } => {
             let client = session.access::<Developer>()?.client;
-            let call = client
-                .actions()
-                .get_run(&ActionId::from(id), &RunId::from(run_id));
+            let call = client.actions().get_run(id, run_id);
             let finished = FinishedRun {
                 receipt: call.await?,
                 files: None,

@@ -1,4 +1,4 @@
-//! `svc agent`: the agent on an instruction of one's own, with nothing saved.
+//! `svc agent`: the agent, run with an instruction and without a saved recipe.
 
 use clap::{Args, Subcommand};
 use serde_json::Value;
@@ -14,13 +14,14 @@ use crate::session::Session;
 use crate::submit;
 use crate::types::SubmitRequest;
 
-/// Agent Completions.
+/// The subcommands of `svc agent`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Agent {
-    /// Runs the agent on an instruction, waits, and prints its output; without one, the receipt.
-    /// --cap has to be given.
+    /// Run the agent with an instruction, wait, and print the output
+    ///
+    /// Requires --instruction and --cap. Prints the receipt if the run has no output.
     Run(Box<Start>),
-    /// Lists the runs, newest first.
+    /// List agent runs, newest first
     Runs(ListArgs),
 }
 
@@ -33,7 +34,7 @@ pub(crate) struct Start {
     start: RunArgs,
 }
 
-/// Runs it.
+/// Runs the command.
 pub(crate) async fn run(session: &Session, agent: Agent) -> Result<(), Failure> {
     match agent {
         Agent::Run(args) => start(session, &args).await,
@@ -52,15 +53,13 @@ async fn start(session: &Session, args: &Start) -> Result<(), Failure> {
         .with("generation_spend_cap_usd", cap)?
         .finish()?;
     if !body.contains_key("generation_spend_cap_usd") {
-        return Err(
-            Failure::usage("an agent run needs a cap, which is never made up")
-                .hint("pass --cap USD: what its generations may cost at most"),
-        );
+        return Err(Failure::usage("--cap is required (USD)")
+            .hint("pass --cap USD, the maximum cost of the run's generations"));
     }
     run_body::validate_cap(&body)?;
-    let says = body.get("instruction").and_then(Value::as_str);
-    if says.is_none_or(|text| text.trim().is_empty()) {
-        return Err(Failure::usage("there is nothing to run").hint("pass --instruction TEXT"));
+    let instruction = body.get("instruction").and_then(Value::as_str);
+    if instruction.is_none_or(|text| text.trim().is_empty()) {
+        return Err(Failure::usage("--instruction is required"));
     }
     let request = SubmitRequest {
         noun: "agent run",

@@ -1,4 +1,4 @@
-//! `svc api`: any request, raw, to the host that the table of operations names.
+//! `svc api`: raw requests, sent to the surface that the path belongs to.
 
 use std::future::IntoFuture;
 
@@ -17,31 +17,31 @@ use crate::session::Session;
 /// The flags of `svc api`.
 #[derive(Args, Debug)]
 pub(crate) struct Api {
-    /// The method.
+    /// HTTP method
     #[arg(value_name = "METHOD", ignore_case = true)]
     method: MethodChoice,
-    /// The path, such as /v1/jobs.
+    /// Path, such as /v1/jobs
     #[arg(value_name = "PATH")]
     path: String,
-    /// A query parameter; may be repeated.
+    /// Query parameter; repeatable
     #[arg(short, long, value_name = "KEY=VALUE")]
     query: Vec<Pair>,
-    /// The body: JSON, @FILE, or - for standard input.
+    /// Request body: JSON, @FILE, or - for stdin
     #[arg(long, value_name = "JSON|@FILE|-")]
     body: Option<String>,
-    /// Your own key, for a submit.
+    /// Idempotency key [default: generated for operations that use one]
     #[arg(long, value_name = "KEY")]
     idempotency_key: Option<IdempotencyKey>,
     #[command(flatten)]
     surface: SurfaceArg,
 }
 
-/// The methods of the service.
+/// The HTTP methods that the service uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum MethodChoice {
-    /// Reads.
+    /// Read
     Get,
-    /// Writes.
+    /// Write
     Post,
 }
 
@@ -54,7 +54,7 @@ impl From<MethodChoice> for Method {
     }
 }
 
-/// Runs it.
+/// Runs the command.
 pub(crate) async fn run(session: &Session, args: Api) -> Result<(), Failure> {
     let (path, query) = split_target(&args.path)?;
     let (surface, operation) = route(session, &args, path)?;
@@ -84,7 +84,7 @@ pub(crate) async fn run(session: &Session, args: Api) -> Result<(), Failure> {
         None if args.method == MethodChoice::Get => RetryClass::Safe,
         None => RetryClass::Never,
     };
-    // Made here, so that it can be named whatever becomes of the request.
+    // Generated here rather than by the SDK, so that failure messages can include it.
     let key = match args.idempotency_key {
         None if retry_class.sends_key() => Some(random::idempotency_key()?),
         given => given,
@@ -139,8 +139,12 @@ fn prepare<S: Surface>(
 
 type Query = Vec<(String, String)>;
 
-/// The path and the query that was typed after it. Everything but a plain path is refused before
-/// a key is looked for.
+/// Splits a target into its path and query.
+///
+/// # Errors
+///
+/// Returns an error if the path could lead to another host or to another path than it says. This is
+/// checked before the API key is read.
 fn split_target(target: &str) -> Result<(&str, Query), Failure> {
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     let dots = |part: &str| {
@@ -156,11 +160,10 @@ fn split_target(target: &str) -> Result<(&str, Query), Failure> {
         && !path.split('/').any(dots);
     if !plain {
         let why = format!(
-            "{target:?} is no path: it must begin with exactly one slash, without . or .. in it"
+            "invalid path `{target}`: expected exactly one slash at the start and no `.` or `..` segments"
         );
-        return Err(
-            Failure::usage(why).hint("the host is configured; see `svc config show --origin`")
-        );
+        return Err(Failure::usage(why)
+            .hint("the host is taken from the configuration: svc config show --origin"));
     }
     Ok((
         path,
@@ -170,7 +173,7 @@ fn split_target(target: &str) -> Result<(&str, Query), Failure> {
     ))
 }
 
-/// Which host answers the path, as the table knows it.
+/// Returns the surface that serves the path, and its operation if it is known.
 fn route(
     session: &Session,
     args: &Api,
@@ -199,18 +202,18 @@ fn print(session: &Session, response: &RawResponse) -> Result<(), Failure> {
     }
 }
 
-/// Returns the failure of a submit whose response is not JSON: it may have been carried out.
+/// Returns an ambiguous failure if the response to a request with side effects is not JSON.
 fn check_body(response: &RawResponse, retry_class: RetryClass) -> Option<Failure> {
     let is_json = response.body.is_empty()
         || serde_json::from_slice::<serde::de::IgnoredAny>(&response.body).is_ok();
     if is_json || matches!(retry_class, RetryClass::Safe | RetryClass::Idempotent) {
         return None;
     }
-    let failure = Failure::other("the body of the response is not JSON");
+    let failure = Failure::other("the response body is not valid JSON");
     Some(mark_ambiguous(failure, true, retry_class))
 }
 
-/// A read is simply over; what changes something may have been carried out.
+/// Returns the failure for Ctrl-C, which is ambiguous for requests with side effects.
 fn interrupted(retry_class: RetryClass) -> Failure {
     match retry_class {
         RetryClass::Safe | RetryClass::Idempotent => Failure::interrupted(),
@@ -218,16 +221,18 @@ fn interrupted(retry_class: RetryClass) -> Failure {
     }
 }
 
-/// What may have been carried out, and must not simply be sent again.
+/// Changes an ambiguous failure of a request with side effects to the exit code for ambiguity, with
+/// a hint on how to proceed.
 fn mark_ambiguous(failure: Failure, ambiguous: bool, retry_class: RetryClass) -> Failure {
     if !ambiguous || matches!(retry_class, RetryClass::Safe | RetryClass::Idempotent) {
         return failure;
     }
     let failure = failure.with_exit(Exit::Ambiguous);
     match retry_class {
-        RetryClass::Key => failure
-            .hint("send it again with --idempotency-key and the same key: it is carried out once"),
-        _ => failure.hint("it may have been carried out: look before you send it again"),
+        RetryClass::Key => failure.hint(
+            "send it again with --idempotency-key and the same key: it is executed only once",
+        ),
+        _ => failure.hint("check whether it was executed before sending it again"),
     }
 }
 
@@ -236,7 +241,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_paths_of_the_configured_host_are_sent() {
+    fn split_target_rejects_unsafe_paths() {
         for bad in [
             "https://evil.example/v1",
             "//evil.example",
@@ -255,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_query_may_stand_after_the_path() {
+    fn split_target_decodes_the_query() {
         let (path, query) = split_target("/v1/jobs?status=queued&type=a%20b").unwrap();
         assert_eq!(path, "/v1/jobs");
         assert_eq!(

@@ -1,5 +1,5 @@
-//! `svc auth`: a key comes from a prompt, standard input or a file. It is never an argument, and
-//! never printed.
+//! `svc auth`: stored API keys. A key is read from a prompt, standard input or a file, never from
+//! an argument, and is never printed.
 
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
@@ -10,38 +10,40 @@ use serde::Serialize;
 use svc_sdk::contract::Method;
 use svc_sdk::{Developer, Open, Secret};
 
-use crate::args::{SurfaceArg, SurfaceChoice};
+use crate::args::SurfaceChoice;
 use crate::config::{ConfigFile, KeyLocation, KeyStore, Origin, origin_of};
 use crate::error::{Exit, Failure};
 use crate::input::read_file;
 use crate::output::Table;
 use crate::session::Session;
 
-/// Keys.
+/// The subcommands of `svc auth`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Auth {
-    /// Asks for a key, verifies it with the service, and stores it.
+    /// Verify an API key with the service, and store it
     ///
-    /// The key goes to the platform's keyring, or to a file of mode 0600 where there is none. It
-    /// is asked for on a terminal, and read from standard input elsewhere.
+    /// Prompts for the key on a terminal, and reads it from stdin otherwise. The key is stored in
+    /// the platform's keyring, or in a file with mode 0600 if there is no keyring.
     Login(Login),
-    /// Says which keys are configured, and where they are.
+    /// Show which API keys are configured, and where they are stored
     Status,
-    /// Removes a stored key: both surfaces', unless one is named.
+    /// Remove stored API keys
     Logout {
-        #[command(flatten)]
-        surface: SurfaceArg,
+        /// Surface to remove the key of [default: both]
+        #[arg(long, value_name = "SURFACE")]
+        surface: Option<SurfaceChoice>,
     },
 }
 
 /// The flags of `svc auth login`.
 #[derive(Args, Debug)]
 pub(crate) struct Login {
-    /// A file with the key, or - for standard input.
+    /// File with the key, or - for stdin
     #[arg(long, value_name = "FILE|-")]
     key_file: Option<PathBuf>,
-    #[command(flatten)]
-    surface: SurfaceArg,
+    /// Surface that the key is for [default: open]
+    #[arg(long, value_name = "SURFACE")]
+    surface: Option<SurfaceChoice>,
 }
 
 #[derive(Serialize)]
@@ -51,20 +53,22 @@ struct Row {
     key: Option<String>,
 }
 
-/// Runs it.
+/// Runs the command.
 pub(crate) async fn run(session: &Session, auth: Auth) -> Result<(), Failure> {
     if session.is_sandbox() {
-        return Err(Failure::usage("the sandbox has a key of its own"));
+        return Err(Failure::usage(
+            "`svc auth` cannot be used with --sandbox: the sandbox has built-in keys",
+        ));
     }
     match auth {
         Auth::Login(args) => login(session, args).await,
         Auth::Status => status(session),
-        Auth::Logout { surface } => logout(session, surface.surface),
+        Auth::Logout { surface } => logout(session, surface),
     }
 }
 
 async fn login(session: &Session, args: Login) -> Result<(), Failure> {
-    let surface = args.surface.surface.unwrap_or(SurfaceChoice::Open);
+    let surface = args.surface.unwrap_or(SurfaceChoice::Open);
     let settings = session.settings()?;
     let profile = settings.profile.value.clone();
     let (url, is_new_url) = url_for(session, surface)?;
@@ -89,15 +93,15 @@ async fn login(session: &Session, args: Login) -> Result<(), Failure> {
             .note(&format!("the keyring was not used: {why_not}"));
     }
     session.printer.note(&format!(
-        "the service accepts the key; it is {location}, for {origin}, profile {profile}"
+        "the key is valid; stored {location} for {origin} (profile {profile})"
     ));
     Ok(())
 }
 
-/// The URL to log in to, and whether it is to be stored with the key.
+/// Returns the URL to verify the key with, and whether to store it with the key.
 fn url_for(session: &Session, surface: SurfaceChoice) -> Result<(String, bool), Failure> {
     let settings = session.settings()?;
-    // `--base-url` means the surface that is logged in to.
+    // `--base-url` on its own is the URL of the surface that the key is for.
     if let (SurfaceChoice::Developer, Some(url), None) = (
         surface,
         &session.global.base_url,
@@ -138,8 +142,10 @@ fn read_key(
                 .map_err(prompt_failure)?
         }
         None if io::stdin().is_terminal() => {
-            return Err(Failure::usage("cannot ask for the key")
-                .hint("pass --key-file FILE, or the key on standard input"));
+            return Err(
+                Failure::usage("cannot prompt for the key: stderr is not a terminal")
+                    .hint("pass --key-file FILE, or the key on stdin"),
+            );
         }
         None => key_text(read_file("standard input", Path::new("-"))?)?,
     };
@@ -147,18 +153,18 @@ fn read_key(
 }
 
 fn key_text(bytes: Vec<u8>) -> Result<String, Failure> {
-    String::from_utf8(bytes).map_err(|_| Failure::usage("the key is no text"))
+    String::from_utf8(bytes).map_err(|_| Failure::usage("invalid key: expected UTF-8 text"))
 }
 
 fn prompt_failure(error: dialoguer::Error) -> Failure {
     let dialoguer::Error::IO(error) = error;
     match error.kind() {
         io::ErrorKind::Interrupted => Failure::interrupted(),
-        _ => Failure::other(format!("cannot ask: {error}")),
+        _ => Failure::other(format!("cannot prompt: {error}")),
     }
 }
 
-/// Asks the service something that costs nothing.
+/// Verifies the key with a request that is free of charge.
 async fn verify(
     session: &Session,
     surface: SurfaceChoice,
@@ -180,7 +186,7 @@ async fn verify(
         }
     };
     requested.map_err(|error| {
-        Failure::from(error).context("the key could not be verified; nothing was stored")
+        Failure::from(error).context("could not verify the key; nothing was stored")
     })
 }
 
@@ -207,7 +213,7 @@ fn status(session: &Session) -> Result<(), Failure> {
     })?;
     if rows.iter().all(|row| row.key.is_none()) {
         return Err(Failure::new(Exit::NotAllowed, "no API key is configured")
-            .hint("store one: svc auth login"));
+            .hint("store one with: svc auth login"));
     }
     Ok(())
 }

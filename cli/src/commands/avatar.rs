@@ -1,4 +1,4 @@
-//! `svc avatar`: avatars, and what they say.
+//! `svc avatar`: avatars, and videos in which they speak.
 
 use clap::{Args, Subcommand};
 use svc_sdk::Developer;
@@ -14,43 +14,43 @@ use crate::session::Session;
 use crate::submit;
 use crate::types::SubmitRequest;
 
-/// Avatars.
+/// The subcommands of `svc avatar`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Avatar {
-    /// Makes an avatar: of --prompt, --props or --image-url.
+    /// Generate an avatar from --prompt, --props or --image-url
     Generate(Box<Generate>),
-    /// Makes a video that an avatar speaks in.
+    /// Generate a video in which an avatar speaks
     TalkingVideo(Box<TalkingVideo>),
-    /// Lists the avatars.
+    /// List avatars
     List {
-        /// All that the key can see, through the other path.
+        /// Include avatars of others that the key can see
         #[arg(long)]
         all: bool,
     },
-    /// Shows an avatar.
+    /// Show an avatar
     Get {
-        /// Its id.
+        /// Avatar id
         #[arg(value_name = "AVATAR_ID")]
         id: String,
-        /// Any that the key can see, through the other path.
+        /// Allow avatars of others that the key can see
         #[arg(long)]
         any: bool,
     },
-    /// Searches the catalog.
+    /// Search the avatar catalog
     Search(SearchArgs),
 }
 
 /// The flags of `svc avatar generate`.
 #[derive(Args, Debug)]
 pub(crate) struct Generate {
-    /// What the avatar will be called in requests.
-    #[arg(long, value_name = "HANDLE", help_heading = "Body")]
+    /// Handle of the new avatar
+    #[arg(long, value_name = "HANDLE", help_heading = "Request body")]
     avatar_handle: Option<String>,
-    /// Traits: JSON, @FILE, or - for standard input (`input.props`).
-    #[arg(long, value_name = "JSON|@FILE|-", help_heading = "Body")]
+    /// Traits (input.props): JSON, @FILE, or - for stdin
+    #[arg(long, value_name = "JSON|@FILE|-", help_heading = "Request body")]
     props: Option<String>,
-    /// A photo (public HTTPS; `input.image_url`).
-    #[arg(long, value_name = "URL", help_heading = "Body")]
+    /// Photo (input.image_url; public HTTPS)
+    #[arg(long, value_name = "URL", help_heading = "Request body")]
     image_url: Option<String>,
     #[command(flatten)]
     submit: SubmitArgs,
@@ -61,17 +61,17 @@ pub(crate) struct Generate {
 pub(crate) struct TalkingVideo {
     #[command(flatten)]
     speech: SpeechFields,
-    /// A product to be shown (public HTTPS).
-    #[arg(long, value_name = "URL", help_heading = "Body")]
+    /// Image of a product to show (public HTTPS)
+    #[arg(long, value_name = "URL", help_heading = "Request body")]
     product_image: Option<String>,
-    /// A picture of where it plays (public HTTPS; `scene.image_url`).
-    #[arg(long, value_name = "URL", help_heading = "Body")]
+    /// Image of the scene (scene.image_url; public HTTPS)
+    #[arg(long, value_name = "URL", help_heading = "Request body")]
     scene_image_url: Option<String>,
     #[command(flatten)]
     submit: SubmitArgs,
 }
 
-/// Runs it.
+/// Runs the command.
 pub(crate) async fn run(session: &Session, avatar: Avatar) -> Result<(), Failure> {
     match avatar {
         Avatar::Generate(args) => generate(session, &args).await,
@@ -101,7 +101,7 @@ pub(crate) async fn run(session: &Session, avatar: Avatar) -> Result<(), Failure
         }
         Avatar::Search(args) => {
             let client = session.access::<Developer>()?.client;
-            let avatars = client.avatars().search(&args.body()).await?;
+            let avatars = client.avatars().search(args.into_body()).await?;
             session.printer.print_list(&avatars.items, avatars_table)
         }
     }

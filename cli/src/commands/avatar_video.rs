@@ -1,4 +1,4 @@
-//! `svc avatar-video`: videos that avatars speak in.
+//! `svc avatar-video`: videos in which avatars speak.
 
 use clap::Subcommand;
 use svc_sdk::Developer;
@@ -8,20 +8,20 @@ use crate::output::Table;
 use crate::session::Session;
 use crate::tables;
 
-/// Videos that avatars speak in.
+/// The subcommands of `svc avatar-video`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum AvatarVideo {
-    /// Lists avatar videos.
+    /// List avatar videos
     List,
-    /// Shows an avatar video.
+    /// Show an avatar video
     Get {
-        /// Its id.
+        /// Avatar video id
         #[arg(value_name = "ID")]
         id: String,
     },
 }
 
-/// Runs it.
+/// Runs the command.
 pub(crate) async fn run(session: &Session, video: AvatarVideo) -> Result<(), Failure> {
     let client = session.access::<Developer>()?.client;
     match video {

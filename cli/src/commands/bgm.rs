@@ -1,4 +1,4 @@
-//! `svc bgm`: background music. Needs no key.
+//! `svc bgm`: background music, available without an API key.
 
 use clap::{Args, Subcommand};
 use svc_sdk::Developer;
@@ -8,29 +8,29 @@ use crate::error::Failure;
 use crate::output::Table;
 use crate::session::Session;
 
-/// Background music.
+/// The subcommands of `svc bgm`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Bgm {
-    /// Lists the pieces.
+    /// List tracks
     List,
-    /// Lists the categories.
+    /// List categories
     Categories,
-    /// Picks a piece.
+    /// Pick a track
     Pick(Pick),
 }
 
 /// The flags of `svc bgm pick`.
 #[derive(Args, Debug)]
 pub(crate) struct Pick {
-    /// Only pieces of that category.
+    /// Only tracks in this category
     #[arg(long)]
     category: Option<String>,
-    /// Only pieces of that mood.
+    /// Only tracks with this mood
     #[arg(long)]
     mood: Option<String>,
 }
 
-/// Runs it.
+/// Runs the command.
 pub(crate) async fn run(session: &Session, bgm: Bgm) -> Result<(), Failure> {
     let client = session.access_without_key::<Developer>()?.client;
     match bgm {

@@ -14,14 +14,14 @@ use crate::submit;
 use crate::tables::add_artifacts;
 use crate::types::SubmitRequest;
 
-/// Captions of videos.
+/// The subcommands of `svc caption`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Caption {
-    /// Captions a video.
+    /// Add captions to a video
     Create(Box<Create>),
-    /// Shows a captioning.
+    /// Show a captioned video
     Get {
-        /// Its id.
+        /// Caption id
         #[arg(value_name = "ID")]
         id: String,
     },
@@ -30,17 +30,17 @@ pub(crate) enum Caption {
 /// The flags of `svc caption create`.
 #[derive(Args, Debug)]
 pub(crate) struct Create {
-    /// The video (public HTTPS).
-    #[arg(long, value_name = "URL", help_heading = "Body")]
+    /// Video to caption (public HTTPS)
+    #[arg(long, value_name = "URL", help_heading = "Request body")]
     video_url: Option<String>,
-    /// The language of the captions, as `en`.
-    #[arg(long, help_heading = "Body")]
+    /// Language of the captions, such as en
+    #[arg(long, help_heading = "Request body")]
     language: Option<String>,
     #[command(flatten)]
     submit: SubmitArgs,
 }
 
-/// Runs it.
+/// Runs the command.
 pub(crate) async fn run(session: &Session, caption: Caption) -> Result<(), Failure> {
     match caption {
         Caption::Create(args) => {
@@ -50,7 +50,7 @@ pub(crate) async fn run(session: &Session, caption: Caption) -> Result<(), Failu
                 .communication(&args.submit.communication)?
                 .finish()?;
             let request = SubmitRequest {
-                noun: "captioning",
+                noun: "captioned video",
                 operation: Operation::VideoCaptionsCreate,
                 segments: Vec::new(),
                 body,

@@ -1,4 +1,4 @@
-//! `svc completions`.
+//! `svc completions`: shell completion scripts.
 
 use clap::{Args, Command};
 use clap_complete::Shell;
@@ -9,12 +9,12 @@ use crate::session::Session;
 /// The flags of `svc completions`.
 #[derive(Args, Debug)]
 pub(crate) struct Completions {
-    /// The shell.
+    /// Shell to generate the script for
     #[arg(value_name = "SHELL")]
     shell: Shell,
 }
 
-/// Runs it.
+/// Runs the command.
 pub(crate) fn run(
     session: &Session,
     args: &Completions,

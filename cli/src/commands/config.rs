@@ -1,4 +1,4 @@
-//! `svc config`.
+//! `svc config`: the configuration file.
 
 use clap::Subcommand;
 use clap::builder::PossibleValuesParser;
@@ -12,35 +12,35 @@ use crate::output::Table;
 use crate::session::Session;
 use crate::webhook::Secrets;
 
-/// The configuration.
+/// The subcommands of `svc config`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Config {
-    /// Shows what is configured. Keys are never shown.
+    /// Show the configuration; secrets are not shown
     Show {
-        /// Says where each value comes from.
+        /// Show where each value comes from
         #[arg(long)]
         origin: bool,
     },
-    /// Prints where the configuration file is.
+    /// Print the path of the configuration file
     Path,
-    /// Prints a value.
+    /// Print a value
     Get {
-        /// Which.
+        /// Name of the setting
         #[arg(value_name = "KEY", value_parser = PossibleValuesParser::new(PROFILE_KEYS))]
         key: String,
     },
-    /// Changes a value in the profile.
+    /// Set a value in the profile
     Set {
-        /// Which.
+        /// Name of the setting
         #[arg(value_name = "KEY", value_parser = PossibleValuesParser::new(PROFILE_KEYS))]
         key: String,
-        /// The new value.
+        /// New value
         #[arg(value_name = "VALUE")]
         value: String,
     },
-    /// Removes a value from the profile.
+    /// Remove a value from the profile
     Unset {
-        /// Which.
+        /// Name of the setting
         #[arg(value_name = "KEY", value_parser = PossibleValuesParser::new(PROFILE_KEYS))]
         key: String,
     },
@@ -54,7 +54,7 @@ struct Row {
     origin: Option<String>,
 }
 
-/// Runs it.
+/// Runs the command.
 pub(crate) fn run(session: &Session, config: &Config) -> Result<(), Failure> {
     match config {
         Config::Show { origin } => show(session, *origin),
@@ -64,19 +64,20 @@ pub(crate) fn run(session: &Session, config: &Config) -> Result<(), Failure> {
         Config::Get { key } => match session.settings()?.get(key) {
             Some(sourced) => session.printer.print_text(&sourced.value),
             None => Err(Failure::usage(format!("{key} is not configured"))
-                .hint(format!("svc config set {key} VALUE"))),
+                .hint(format!("set it with: svc config set {key} VALUE"))),
         },
         Config::Set { key, value } => {
             if key.ends_with("_url") {
                 origin_of(value)?;
-                // What no client would take is refused before it is on disk: a password, say.
+                // Reject URLs that a client would not accept, such as one with a password, before
+                // they are written to disk.
                 session.access_with::<Open>(value.clone(), None)?;
             }
             let (mut file, profile) = profile_of(session)?;
             file.set(&profile, key, value)?;
             file.save()?;
             session.printer.note(&format!(
-                "{key} of profile {profile} is in {}",
+                "set {key} of profile {profile} in {}",
                 file.path().display()
             ));
             Ok(())
@@ -134,7 +135,7 @@ fn show(session: &Session, with_origin: bool) -> Result<(), Failure> {
     let row = |name: &str, value: String, variable: &'static str| {
         let origin = match session.environment().get(variable) {
             Some(_) => Origin::Variable(variable).to_string(),
-            None => "the platform".to_owned(),
+            None => "platform default".to_owned(),
         };
         Row {
             name: name.to_owned(),

@@ -1,4 +1,4 @@
-//! `svc estimate`.
+//! `svc estimate`: the price of a request that is not submitted.
 
 use clap::Args;
 use svc_sdk::Open;
@@ -10,19 +10,19 @@ use crate::pricing;
 use crate::request_body::RequestBody;
 use crate::session::Session;
 
-/// The flags of `svc estimate`: those of the submit that it asks about.
+/// The flags of `svc estimate`: those of the request to estimate.
 #[derive(Args, Debug)]
 pub(crate) struct Estimate {
     #[command(flatten)]
     fields: VideoFields,
-    /// How many images.
-    #[arg(long, value_name = "N", help_heading = "Body")]
+    /// Number of images
+    #[arg(long, value_name = "N", help_heading = "Request body")]
     num_images: Option<u64>,
     #[command(flatten)]
     body: BodyArgs,
 }
 
-/// Runs it.
+/// Runs the command.
 pub(crate) async fn run(session: &Session, args: Estimate) -> Result<(), Failure> {
     let mut body = RequestBody::read(&args.body)?.video(&args.fields)?;
     body.set("num_images", args.num_images)?;

@@ -1,4 +1,4 @@
-//! `svc history`.
+//! `svc history`: the requests in the journal.
 
 use clap::Args;
 
@@ -11,15 +11,15 @@ use crate::types::{Outcome, ResourceId};
 /// The flags of `svc history`.
 #[derive(Args, Debug)]
 pub(crate) struct History {
-    /// How many, at most.
+    /// Maximum number of entries
     #[arg(long, value_name = "N", default_value_t = 50)]
     limit: usize,
-    /// Only those whose outcome is not known.
+    /// Only requests whose outcome is unknown
     #[arg(long)]
     open: bool,
 }
 
-/// Runs it.
+/// Runs the command.
 pub(crate) fn run(session: &Session, args: &History) -> Result<(), Failure> {
     let mut entries = match session.journal()? {
         Some(journal) => journal.entries()?,

@@ -1,4 +1,4 @@
-//! `svc image`.
+//! `svc image`: image generation.
 
 use clap::{Args, Subcommand};
 use svc_sdk::contract::Operation;
@@ -10,10 +10,10 @@ use crate::session::Session;
 use crate::submit;
 use crate::types::SubmitRequest;
 
-/// Images.
+/// The subcommands of `svc image`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Image {
-    /// Makes an image, waits for it, and prints where it is.
+    /// Generate an image, wait for it, and print the result
     Generate(Box<Generate>),
 }
 
@@ -26,7 +26,7 @@ pub(crate) struct Generate {
     submit: SubmitArgs,
 }
 
-/// Runs it.
+/// Runs the command.
 pub(crate) async fn run(session: &Session, Image::Generate(args): Image) -> Result<(), Failure> {
     let body = RequestBody::read(&args.submit.body)?
         .image(&args.fields)?
@@ -34,10 +34,8 @@ pub(crate) async fn run(session: &Session, Image::Generate(args): Image) -> Resu
         .finish()?;
     let surface = session.surface(args.submit.surface.surface)?;
     if surface == SurfaceChoice::Open && !body.contains_key("model") {
-        return Err(
-            Failure::usage("an image needs a model: pass --model MODEL_ID")
-                .hint("see which there are: svc model list --type image"),
-        );
+        return Err(Failure::usage("--model is required")
+            .hint("list the models with: svc model list --type image"));
     }
     let request = |operation| SubmitRequest {
         noun: "image",

@@ -1,4 +1,4 @@
-//! `svc man`.
+//! `svc man`: manual pages.
 
 use std::fs;
 use std::path::PathBuf;
@@ -11,21 +11,21 @@ use crate::session::Session;
 /// The flags of `svc man`.
 #[derive(Args, Debug)]
 pub(crate) struct Man {
-    /// The folder, made where it is missing.
+    /// Directory to write to; created if missing
     #[arg(value_name = "DIR")]
     dir: PathBuf,
 }
 
-/// Runs it.
+/// Runs the command.
 pub(crate) fn run(session: &Session, args: &Man, command_line: Command) -> Result<(), Failure> {
     let write = || {
         fs::create_dir_all(&args.dir)?;
         clap_mangen::generate_to(command_line, &args.dir)
     };
     write()
-        .map_err(|error| Failure::file("cannot write the manual pages into", &args.dir, &error))?;
+        .map_err(|error| Failure::file("cannot write the manual pages to", &args.dir, &error))?;
     session
         .printer
-        .note(&format!("the manual pages are in {}", args.dir.display()));
+        .note(&format!("wrote the manual pages to {}", args.dir.display()));
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! `svc mock`: the mock server, without another program.
+//! `svc mock`: the mock server, built into this program.
 
 use std::error::Error as _;
 use std::io::{self, Write};
@@ -9,20 +9,20 @@ use svc_mock_server::program;
 use crate::error::Failure;
 use crate::session::Session;
 
-/// The service in miniature.
+/// The subcommands of `svc mock`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Mock {
-    /// Serves it on this machine until it is asked to end.
+    /// Run a local mock of the service until interrupted
     ///
-    /// Once it answers, it prints where it is and the keys that it takes.
+    /// Prints its URLs and API keys when it is ready.
     Serve(Box<program::Options>),
 }
 
-/// Runs it.
+/// Runs the command.
 pub(crate) async fn run(_: &Session, Mock::Serve(options): Mock) -> Result<(), Failure> {
-    // Before the first line is out, since whoever reads it may answer with a signal.
+    // Installed before the first line is printed: a reader of that line may send a signal at once.
     let end = program::shutdown_signal()
-        .map_err(|error| Failure::other(format!("cannot hear signals: {error}")))?;
+        .map_err(|error| Failure::other(format!("cannot install signal handlers: {error}")))?;
     program::run(*options, &mut io::stdout(), log, end)
         .await
         .map_err(|error| {
@@ -30,11 +30,11 @@ pub(crate) async fn run(_: &Session, Mock::Serve(options): Mock) -> Result<(), F
                 .source()
                 .map(|cause| format!(": {cause}"))
                 .unwrap_or_default();
-            Failure::other(format!("{error}{cause}")).context("the mock cannot be served")
+            Failure::other(format!("{error}{cause}")).context("could not run the mock")
         })
 }
 
 fn log(line: &str) {
-    // Nothing is to be done where nobody reads the log.
+    // A closed stderr must not stop the mock.
     let _ = writeln!(io::stderr(), "svc mock: {line}");
 }

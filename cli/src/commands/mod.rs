@@ -1,4 +1,4 @@
-//! What the commands do, one file a noun.
+//! The commands, one module for each top-level command.
 
 pub(crate) mod account;
 pub(crate) mod action;

@@ -1,4 +1,4 @@
-//! `svc model`.
+//! `svc model`: models, and compatibility aliases.
 
 use clap::{Args, Subcommand, ValueEnum};
 use svc_sdk::Open;
@@ -13,62 +13,62 @@ use crate::session::Session;
 use crate::submit;
 use crate::types::{Alias, SubmitRequest};
 
-/// Models.
+/// The subcommands of `svc model`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Model {
-    /// Lists models: of both types, unless one is named.
+    /// List models
     List {
-        /// Which type.
+        /// Only models of this type
         #[arg(long = "type", value_name = "TYPE")]
-        kind: Option<Kind>,
+        model_type: Option<ModelType>,
     },
-    /// Shows a model. Looks in both types, unless one is named.
+    /// Show a model
     Get {
-        /// The model's id.
+        /// Model id
         #[arg(value_name = "MODEL_ID")]
         id: String,
-        /// Which type.
+        /// Type of the model [default: search both]
         #[arg(long = "type", value_name = "TYPE")]
-        kind: Option<Kind>,
+        model_type: Option<ModelType>,
     },
-    /// Submits through a compatibility alias; the canonical command is preferred.
+    /// Submit a request through a compatibility alias; prefer the canonical command
     Run(Box<Run>),
 }
 
 /// The flags of `svc model run`.
 #[derive(Args, Debug)]
 pub(crate) struct Run {
-    /// The alias, such as `image-1.0` or `avatar/v1.0`.
-    #[arg(value_name = "ALIAS", value_parser = alias)]
+    /// Alias, such as image-1.0 or avatar/v1.0
+    #[arg(value_name = "ALIAS", value_parser = parse_alias)]
     alias: Alias,
-    /// The owner in the path [env: SVC_FIRST_PARTY_OWNER].
+    /// Owner in the path [env: SVC_FIRST_PARTY_OWNER]
     #[arg(long)]
     owner: Option<String>,
     #[command(flatten)]
     submit: SubmitArgs,
 }
 
-fn alias(name: &str) -> Result<Alias, String> {
+fn parse_alias(name: &str) -> Result<Alias, String> {
     Alias::from_name(name).ok_or_else(|| {
         let known: Vec<_> = Alias::ALL.iter().map(|alias| alias.name()).collect();
-        format!("no such alias; there are {}", known.join(", "))
+        format!("expected one of {}", known.join(", "))
     })
 }
 
-/// What a model makes.
+/// The type of a model's output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Kind {
-    /// Images.
+pub(crate) enum ModelType {
+    /// Image models
     Image,
-    /// Videos.
+    /// Video models
     Video,
 }
 
-/// Runs it.
+/// Runs the command.
 pub(crate) async fn run(session: &Session, model: Model) -> Result<(), Failure> {
     match model {
-        Model::List { kind } => list(session, kind).await,
-        Model::Get { id, kind } => get(session, &id, kind).await,
+        Model::List { model_type } => list(session, model_type).await,
+        Model::Get { id, model_type } => get(session, &id, model_type).await,
         Model::Run(args) => run_alias(session, &args).await,
     }
 }
@@ -81,11 +81,12 @@ async fn run_alias(session: &Session, args: &Run) -> Result<(), Failure> {
     if let Some(canonical) = args.alias.canonical() {
         let preferred = command_of(canonical);
         session.printer.note(&format!(
-            "an alias, which goes on working: {preferred} is preferred"
+            "{} is a compatibility alias; prefer {preferred}",
+            args.alias.name()
         ));
     }
     let request = SubmitRequest {
-        noun: "run",
+        noun: "request",
         operation: args.alias.operation(),
         segments: vec![owner],
         body,
@@ -93,25 +94,25 @@ async fn run_alias(session: &Session, args: &Run) -> Result<(), Failure> {
     submit::developer(session, request, &args.submit).await
 }
 
-async fn list(session: &Session, kind: Option<Kind>) -> Result<(), Failure> {
+async fn list(session: &Session, model_type: Option<ModelType>) -> Result<(), Failure> {
     let client = session.access::<Open>()?.client;
     let mut models = Vec::new();
-    if kind != Some(Kind::Video) {
+    if model_type != Some(ModelType::Video) {
         models.extend(client.models().list_images().await?.items);
     }
-    if kind != Some(Kind::Image) {
+    if model_type != Some(ModelType::Image) {
         models.extend(client.models().list_videos().await?.items);
     }
     session.printer.print_list(&models, |models| {
         let mut table = Table::new(["id", "type", "inputs", "seconds", "resolutions", "name"]);
         for model in models {
-            let takes = model.capabilities.as_ref();
+            let capabilities = model.capabilities.as_ref();
             table.row([
                 &model.id,
                 model.model_type.as_deref().unwrap_or_default(),
-                &takes.map_or_else(String::new, |it| it.inputs.join(", ")),
+                &capabilities.map_or_else(String::new, |it| it.inputs.join(", ")),
                 &seconds(model),
-                &takes.map_or_else(String::new, |it| it.resolutions.join(", ")),
+                &capabilities.map_or_else(String::new, |it| it.resolutions.join(", ")),
                 model.name.as_deref().unwrap_or_default(),
             ]);
         }
@@ -119,37 +120,43 @@ async fn list(session: &Session, kind: Option<Kind>) -> Result<(), Failure> {
     })
 }
 
-async fn get(session: &Session, id: &str, kind: Option<Kind>) -> Result<(), Failure> {
+async fn get(session: &Session, id: &str, model_type: Option<ModelType>) -> Result<(), Failure> {
     let client = session.access::<Open>()?.client;
-    let model = match kind {
-        Some(Kind::Image) => client.models().get_image(id).await?,
-        Some(Kind::Video) => client.models().get_video(id).await?,
+    let model = match model_type {
+        Some(ModelType::Image) => client.models().get_image(id).await?,
+        Some(ModelType::Video) => client.models().get_video(id).await?,
         None => match client.models().get_video(id).await {
             Err(error) if error.is_not_found() => client.models().get_image(id).await?,
-            answer => answer?,
+            result => result?,
         },
     };
     session.printer.print_item(&model, |model| {
-        let takes = model.capabilities.as_ref();
+        let capabilities = model.capabilities.as_ref();
         let mut table = Table::key_value();
         table.field("id", Some(&model.id));
         table.field("name", model.name.as_ref());
         table.field("type", model.model_type.as_ref());
-        table.field("inputs", takes.map(|it| it.inputs.join(", ")));
+        table.field("inputs", capabilities.map(|it| it.inputs.join(", ")));
         table.field(
             "seconds",
             Some(seconds(model)).filter(|text| !text.is_empty()),
         );
-        table.field("resolutions", takes.map(|it| it.resolutions.join(", ")));
-        table.field("aspect ratios", takes.map(|it| it.aspect_ratios.join(", ")));
+        table.field(
+            "resolutions",
+            capabilities.map(|it| it.resolutions.join(", ")),
+        );
+        table.field(
+            "aspect ratios",
+            capabilities.map(|it| it.aspect_ratios.join(", ")),
+        );
         table.field("pricing", model.pricing.as_ref());
         table
     })
 }
 
 fn seconds(model: &Entry) -> String {
-    let takes = model.capabilities.as_ref();
-    let bounds = takes.and_then(|it| it.duration_seconds.as_ref());
+    let capabilities = model.capabilities.as_ref();
+    let bounds = capabilities.and_then(|it| it.duration_seconds.as_ref());
     bounds
         .map(|bounds| format!("{} to {}", bounds.min, bounds.max))
         .unwrap_or_default()

@@ -1,4 +1,4 @@
-//! `svc music`.
+//! `svc music`: music generation.
 
 use clap::{Args, Subcommand};
 use svc_sdk::contract::Operation;
@@ -10,31 +10,31 @@ use crate::session::Session;
 use crate::submit;
 use crate::types::SubmitRequest;
 
-/// Music.
+/// The subcommands of `svc music`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Music {
-    /// Makes a piece of music, waits for it, and prints where it is.
+    /// Generate music, wait for it, and print the result
     Generate(Box<Generate>),
 }
 
 /// The flags of `svc music generate`.
 #[derive(Args, Debug)]
 pub(crate) struct Generate {
-    /// Length.
-    #[arg(long, value_name = "SECONDS", help_heading = "Body")]
+    /// Length of the track in seconds
+    #[arg(long, value_name = "SECONDS", help_heading = "Request body")]
     duration: Option<u64>,
     #[command(flatten)]
     submit: SubmitArgs,
 }
 
-/// Runs it.
+/// Runs the command.
 pub(crate) async fn run(session: &Session, Music::Generate(args): Music) -> Result<(), Failure> {
     let body = RequestBody::read(&args.submit.body)?
         .with("duration", args.duration)?
         .communication(&args.submit.communication)?
         .finish()?;
     let request = SubmitRequest {
-        noun: "piece of music",
+        noun: "music track",
         operation: Operation::Music1Generate,
         segments: Vec::new(),
         body,

@@ -1,12 +1,11 @@
-//! `svc operations`: the table of operations itself.
+//! `svc operations`: the operations of the API, and the commands that call them.
 
 use clap::Args;
 use serde::Serialize;
 use svc_sdk::contract::Operation;
 
-use crate::operation_commands::command_of;
-
 use crate::error::Failure;
+use crate::operation_commands::command_of;
 use crate::output::Table;
 use crate::session::Session;
 
@@ -28,7 +27,7 @@ struct Row {
     summary: &'static str,
 }
 
-/// Runs it.
+/// Runs the command.
 pub(crate) fn run(session: &Session, _: &Operations) -> Result<(), Failure> {
     let rows: Vec<Row> = Operation::ALL
         .iter()

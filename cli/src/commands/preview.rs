@@ -12,20 +12,20 @@ use crate::submit;
 use crate::tables;
 use crate::types::SubmitRequest;
 
-/// Previews of avatar videos.
+/// The subcommands of `svc preview`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Preview {
-    /// Makes a preview.
+    /// Create a preview of an avatar video
     Create(Box<Create>),
-    /// Shows a preview.
+    /// Show a preview
     Get {
-        /// Its id.
+        /// Preview id
         #[arg(value_name = "ID")]
         id: String,
     },
-    /// Makes a preview again.
+    /// Regenerate a preview
     Regenerate(Box<PreviewIdArgs>),
-    /// Makes the video of a preview.
+    /// Generate the full video of a preview
     GenerateVideo(Box<PreviewIdArgs>),
 }
 
@@ -38,17 +38,17 @@ pub(crate) struct Create {
     submit: SubmitArgs,
 }
 
-/// The flags of a submit that goes on with a preview.
+/// The flags of `svc preview regenerate` and `svc preview generate-video`.
 #[derive(Args, Debug)]
 pub(crate) struct PreviewIdArgs {
-    /// The preview's id.
+    /// Preview id
     #[arg(value_name = "ID")]
     id: String,
     #[command(flatten)]
     submit: SubmitArgs,
 }
 
-/// Runs it.
+/// Runs the command.
 pub(crate) async fn run(session: &Session, preview: Preview) -> Result<(), Failure> {
     match preview {
         Preview::Create(args) => {

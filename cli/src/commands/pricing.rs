@@ -1,4 +1,4 @@
-//! `svc pricing`.
+//! `svc pricing`: the prices of models.
 
 use clap::Subcommand;
 use svc_sdk::Open;
@@ -8,20 +8,20 @@ use crate::error::Failure;
 use crate::output::Table;
 use crate::session::Session;
 
-/// Dollar prices.
+/// The subcommands of `svc pricing`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Pricing {
-    /// Lists the open models with their dollar prices.
+    /// List models of the open surface with their prices
     List,
-    /// Shows the prices of a model.
+    /// Show the prices of a model
     Get {
-        /// The model's id.
+        /// Model id
         #[arg(value_name = "MODEL_ID")]
         id: String,
     },
 }
 
-/// Runs it.
+/// Runs the command.
 pub(crate) async fn run(session: &Session, pricing: Pricing) -> Result<(), Failure> {
     let client = session.access::<Open>()?.client;
     match pricing {

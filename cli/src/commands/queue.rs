@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use svc_sdk::Developer;
 use svc_sdk::handle::QueueResource;
-use svc_sdk::types::QueueId;
 
 use crate::args::WaitArgs;
 use crate::error::Failure;
@@ -14,39 +13,40 @@ use crate::resource::{ReceiptMode, Resource};
 use crate::session::Session;
 use crate::wait::{self, Waiter};
 
-/// Bulk queues.
+/// The subcommands of `svc queue`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Queue {
-    /// Shows how a queue stands, and each of its items.
+    /// Show the status of a queue and of its items
     Get {
-        /// The queue's id.
+        /// Queue id
         #[arg(value_name = "QUEUE_ID")]
         id: String,
     },
-    /// Waits until every item has ended, and prints what each came to. The exit code is 7 where one
-    /// failed, else 8 where one was canceled or skipped.
+    /// Wait until all items have ended, and print their results
+    ///
+    /// The exit code is 7 if an item failed, or else 8 if one was canceled or skipped.
     Wait(Wait),
 }
 
 /// The flags of `svc queue wait`.
 #[derive(Args, Debug)]
 pub(crate) struct Wait {
-    /// The queue's id.
+    /// Queue id
     #[arg(value_name = "QUEUE_ID")]
     id: String,
     #[command(flatten)]
     wait: WaitArgs,
-    /// Stores what was made: each item's files in a folder of that one, named by its index.
+    /// Directory to download the results to, with a subdirectory for each item, named by its index
     #[arg(long, value_name = "DIR")]
     download: Option<PathBuf>,
 }
 
-/// Runs it.
+/// Runs the command.
 pub(crate) async fn run(session: &Session, queue: Queue) -> Result<(), Failure> {
     let access = session.access::<Developer>()?;
     match queue {
         Queue::Get { id } => {
-            let call = access.client.queues().handle(&QueueId::from(id)).get();
+            let call = access.client.queues().handle(id).get();
             session.printer.print_item(&call.await?, tables::queue)
         }
         Queue::Wait(args) => {

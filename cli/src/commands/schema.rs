@@ -1,4 +1,4 @@
-//! `svc schema`: the service's own OpenAPI document, and how it differs from what this build knows.
+//! `svc schema`: the service's OpenAPI document, and its differences from this build.
 
 use std::path::{Path, PathBuf};
 
@@ -13,23 +13,24 @@ use crate::error::Failure;
 use crate::output::Table;
 use crate::session::Session;
 
-/// The service's schema. Needs no key.
+/// The subcommands of `svc schema`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Schema {
-    /// Fetches the document: into a file, or to standard output.
+    /// Fetch the OpenAPI document
     Fetch(Fetch),
-    /// Says what the live schema has more or less than this build; exit code 1 where something is
-    /// gone or changed that this build relies on.
+    /// Compare the live schema with this build
+    ///
+    /// The exit code is 1 if something that this build relies on was removed or changed.
     Check(Check),
 }
 
 /// The flags of `svc schema fetch`.
 #[derive(Args, Debug)]
 pub(crate) struct Fetch {
-    /// The live schema at /reference/json, which is the authority, in place of /v1/openapi.json.
+    /// Fetch the authoritative live schema at /reference/json instead of /v1/openapi.json
     #[arg(long)]
     reference: bool,
-    /// Where it is saved.
+    /// File to write to [default: stdout]
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
 }
@@ -37,13 +38,13 @@ pub(crate) struct Fetch {
 /// The flags of `svc schema check`.
 #[derive(Args, Debug)]
 pub(crate) struct Check {
-    /// Another document: a file, or a URL that is read without a key. Else the live schema of the
-    /// developer surface.
+    /// Document to compare with: a file, or a URL that is fetched without an API key [default: the
+    /// live schema of the developer surface]
     #[arg(long, value_name = "URL|FILE")]
     against: Option<String>,
 }
 
-/// Runs it.
+/// Runs the command.
 pub(crate) async fn run(session: &Session, schema: Schema) -> Result<(), Failure> {
     match schema {
         Schema::Fetch(args) => fetch(session, args).await,
@@ -58,16 +59,14 @@ async fn fetch(session: &Session, args: Fetch) -> Result<(), Failure> {
     };
     let client = session.access_without_key::<Developer>()?.client;
     let bytes = read(&client, operation.path(), None).await?;
-    let value = parse(&bytes, "the answer")?;
+    let value = parse(&bytes, "the response")?;
     match args.file {
         None => session.printer.print_document(&value, &bytes),
         Some(file) => {
             std::fs::write(&file, &bytes).map_err(|error| {
                 Failure::other(format!("cannot write {}: {error}", file.display()))
             })?;
-            session
-                .printer
-                .note(&format!("saved in {}", file.display()));
+            session.printer.note(&format!("wrote {}", file.display()));
             Ok(())
         }
     }
@@ -91,7 +90,7 @@ async fn check(session: &Session, args: Check) -> Result<(), Failure> {
         .is_none()
     {
         return Err(Failure::other(
-            "that is no OpenAPI document: it has no paths",
+            "invalid OpenAPI document: `paths` is missing",
         ));
     }
     let differences =
@@ -99,13 +98,15 @@ async fn check(session: &Session, args: Check) -> Result<(), Failure> {
     session.printer.print_list(&differences, table)?;
     let breaking = differences.iter().filter(|it| it.breaking).count();
     match breaking {
-        0 if differences.is_empty() => session.printer.note("no difference"),
+        0 if differences.is_empty() => session.printer.note("no differences"),
         0 => session
             .printer
-            .note("nothing that this build relies on is gone or changed"),
+            .note("nothing that this build relies on was removed or changed"),
         _ => {
-            let why = format!("{breaking} of what this build relies on is gone or changed");
-            return Err(Failure::other(why).hint("look for a newer version of svc"));
+            let why = format!(
+                "the live schema is incompatible with this build: breaking differences: {breaking}"
+            );
+            return Err(Failure::other(why).hint("check for a newer version of svc"));
         }
     }
     Ok(())
@@ -131,7 +132,7 @@ fn table(differences: &[Difference]) -> Table {
     table
 }
 
-/// A few names, and how many there are besides.
+/// Joins the first few names, followed by the number of the others.
 fn first_few(operations: &[String]) -> String {
     const MAX_SHOWN: usize = 3;
     let shown: Vec<&str> = operations
@@ -145,9 +146,10 @@ fn first_few(operations: &[String]) -> String {
     }
 }
 
-/// A document of any host: no key goes there.
+/// Fetches a document from any host, without an API key.
 async fn from_url(session: &Session, text: &str) -> Result<Value, Failure> {
-    let url = Url::parse(text).map_err(|error| Failure::usage(format!("{text:?}: {error}")))?;
+    let url = Url::parse(text)
+        .map_err(|error| Failure::usage(format!("invalid URL `{text}`: {error}")))?;
     let origin = url.origin().ascii_serialization();
     let client = session.access_with::<Developer>(origin, None)?.client;
     parse(&read(&client, url.path(), Some(&url)).await?, text)
@@ -174,5 +176,5 @@ async fn read(
 
 fn parse(bytes: &[u8], what: &str) -> Result<Value, Failure> {
     serde_json::from_slice(bytes)
-        .map_err(|error| Failure::other(format!("{what} is no JSON document: {error}")))
+        .map_err(|error| Failure::other(format!("{what} is not valid JSON: {error}")))
 }

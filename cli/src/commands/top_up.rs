@@ -1,4 +1,4 @@
-//! `svc top-up`.
+//! `svc top-up`: funds added to the balance.
 
 use std::future::IntoFuture;
 
@@ -13,23 +13,24 @@ use crate::output::Table;
 use crate::request_body::RequestBody;
 use crate::session::Session;
 
-/// The balance's top-ups.
+/// The subcommands of `svc top-up`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum TopUp {
-    /// Starts a top-up, and prints where to pay.
+    /// Create a top-up, and print its checkout URL
     Create(Create),
-    /// Shows how a top-up stands.
+    /// Show a top-up
     Get {
-        /// The top-up's id.
+        /// Top-up id
         #[arg(value_name = "TOP_UP_ID")]
         id: String,
     },
-    /// Waits until a top-up is paid.
+    /// Wait until a top-up is paid
     Wait {
-        /// The top-up's id.
+        /// Top-up id
         #[arg(value_name = "TOP_UP_ID")]
         id: String,
-        /// Gives up after 30s, 5m, 1h, seconds, or never (none) [default: 20m].
+        /// Time to wait before giving up, such as 30s, 5m, 1h, a number of seconds, or none
+        /// [default: 20m]
         #[arg(long, value_name = "TIME")]
         timeout: Option<Timeout>,
     },
@@ -38,27 +39,27 @@ pub(crate) enum TopUp {
 /// The flags of `svc top-up create`.
 #[derive(Args, Debug)]
 pub(crate) struct Create {
-    /// How much, in whole cents: 500 to 1000000.
+    /// Amount in whole US cents, 500 to 1000000
     #[arg(long, value_name = "N", required_unless_present = "input")]
     amount_usd_cents: Option<u64>,
-    /// Where the payer lands after paying (https).
+    /// URL to redirect to after the payment (HTTPS)
     #[arg(long, value_name = "URL")]
     success_url: Option<String>,
-    /// Where the payer lands after leaving (https).
+    /// URL to redirect to if the payment is canceled (HTTPS)
     #[arg(long, value_name = "URL")]
     cancel_url: Option<String>,
-    /// Any other field, as JSON; may be repeated.
+    /// Any other field, as JSON; repeatable
     #[arg(long = "param", value_name = "KEY=JSON")]
     params: Vec<JsonField>,
-    /// A whole body from a file, or - for standard input; flags override its fields.
+    /// JSON file with the whole body, or - for stdin; flags override its fields
     #[arg(long, value_name = "FILE|-")]
     input: Option<std::path::PathBuf>,
-    /// Your own key: the same key is the same top-up.
+    /// Idempotency key: the same key returns the same top-up [default: generated]
     #[arg(long, value_name = "KEY")]
     idempotency_key: Option<IdempotencyKey>,
 }
 
-/// Runs it.
+/// Runs the command.
 pub(crate) async fn run(session: &Session, top_up: TopUp) -> Result<(), Failure> {
     match top_up {
         TopUp::Create(args) => create(session, args).await,
@@ -67,12 +68,12 @@ pub(crate) async fn run(session: &Session, top_up: TopUp) -> Result<(), Failure>
                 .access::<Open>()?
                 .client
                 .top_ups()
-                .handle(&TopUpId::from(id))
+                .handle(id)
                 .get()
                 .await?;
             session.printer.print_item(&top_up, table)
         }
-        TopUp::Wait { id, timeout } => wait(session, &TopUpId::from(id), timeout).await,
+        TopUp::Wait { id, timeout } => wait(session, TopUpId::from(id), timeout).await,
     }
 }
 
@@ -86,7 +87,7 @@ async fn create(session: &Session, args: Create) -> Result<(), Failure> {
     body.set("amount_usd_cents", args.amount_usd_cents)?;
     body.set("success_url", args.success_url)?;
     body.set("cancel_url", args.cancel_url)?;
-    let body = typed(body.finish()?)?;
+    let body = to_request(body.finish()?)?;
     let mut call = session.access::<Open>()?.client.top_ups().create(&body);
     if let Some(key) = args.idempotency_key {
         call = call.idempotency_key(key);
@@ -97,10 +98,10 @@ async fn create(session: &Session, args: Create) -> Result<(), Failure> {
         .and_then(|request| request.idempotency_key.clone());
     let sent = session.send(call).await;
     let handle = sent.map_err(|failure| {
-        let failure = failure.context("could not start the top-up");
+        let failure = failure.context("could not create the top-up");
         match key {
             Some(key) if failure.exit() == Exit::Ambiguous => failure.with_idempotency_key(key.as_str()).hint(format!(
-                "run the same command with --idempotency-key {key}: the same key is the same top-up"
+                "run the same command with --idempotency-key {key}: the same key returns the same top-up"
             )),
             _ => failure,
         }
@@ -113,18 +114,17 @@ async fn create(session: &Session, args: Create) -> Result<(), Failure> {
     }
     let words = ["top-up", "wait", handle.id().as_str()];
     session.printer.note(&format!(
-        "open the checkout in a browser, then wait for the payment with: {}",
+        "open the checkout URL in a browser, then wait for the payment with: {}",
         session.resume_command(SurfaceChoice::Open, &words)
     ));
     Ok(())
 }
 
-fn typed(mut fields: Map<String, Value>) -> Result<TopUpCreate, Failure> {
+fn to_request(mut fields: Map<String, Value>) -> Result<TopUpCreate, Failure> {
     let amount = fields.remove("amount_usd_cents");
-    let cents = amount
-        .as_ref()
-        .and_then(Value::as_u64)
-        .ok_or_else(|| Failure::usage("amount_usd_cents must be a whole number of cents"))?;
+    let cents = amount.as_ref().and_then(Value::as_u64).ok_or_else(|| {
+        Failure::usage("invalid amount_usd_cents: expected a whole number of cents")
+    })?;
     Ok(fields
         .into_iter()
         .fold(TopUpCreate::new(cents), |body, (name, value)| {
@@ -132,9 +132,9 @@ fn typed(mut fields: Map<String, Value>) -> Result<TopUpCreate, Failure> {
         }))
 }
 
-async fn wait(session: &Session, id: &TopUpId, timeout: Option<Timeout>) -> Result<(), Failure> {
+async fn wait(session: &Session, id: TopUpId, timeout: Option<Timeout>) -> Result<(), Failure> {
     let client = session.access::<Open>()?.client;
-    let wait = client.top_ups().handle(id).wait();
+    let wait = client.top_ups().handle(&id).wait();
     let wait = match timeout {
         None => wait,
         Some(Timeout(Some(timeout))) => wait.timeout(timeout),
@@ -146,18 +146,18 @@ async fn wait(session: &Session, id: &TopUpId, timeout: Option<Timeout>) -> Resu
         Exit::JobFailed | Exit::JobCanceled | Exit::NotFound => failure,
         Exit::StillRunning => Failure::new(
             Exit::StillRunning,
-            "gave up waiting; the payment may still come",
+            "timed out; the payment may still arrive",
         )
         .with_resume(wait_command()),
         _ => failure.with_resume(wait_command()),
     };
     session
         .printer
-        .note(&format!("waiting for the payment of {id}"));
+        .note(&format!("Waiting for the payment of {id}…"));
     let paid = tokio::select! {
         biased;
         paid = wait.into_future() => paid.map_err(Failure::from),
-        () = session.interrupts.first() => Err(Failure::new(Exit::Interrupted, "interrupted; the top-up goes on")),
+        () = session.interrupts.first() => Err(Failure::new(Exit::Interrupted, "interrupted; the top-up remains open")),
     };
     session.printer.print_item(&paid.map_err(resume)?, table)
 }

@@ -1,4 +1,4 @@
-//! `svc trending`.
+//! `svc trending`: trending videos.
 
 use clap::Subcommand;
 use svc_sdk::Developer;
@@ -8,20 +8,20 @@ use crate::error::Failure;
 use crate::output::Table;
 use crate::session::Session;
 
-/// Trending videos.
+/// The subcommands of `svc trending`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Trending {
-    /// Searches trending videos.
+    /// Search trending videos
     Search(SearchArgs),
 }
 
-/// Runs it.
+/// Runs the command.
 pub(crate) async fn run(
     session: &Session,
     Trending::Search(args): Trending,
 ) -> Result<(), Failure> {
     let client = session.access::<Developer>()?.client;
-    let videos = client.trending().search(&args.body()).await?.items;
+    let videos = client.trending().search(args.into_body()).await?.items;
     session.printer.print_list(&videos, |videos| {
         let mut table = Table::new(["id", "title", "views", "url"]);
         for video in videos {

@@ -1,4 +1,4 @@
-//! `svc usage`: what was spent, by day and kind.
+//! `svc usage`: spending by day and kind.
 
 use std::collections::BTreeMap;
 
@@ -11,21 +11,21 @@ use crate::error::Failure;
 use crate::output::Table;
 use crate::session::Session;
 
-/// Characters of the longest bar of the chart.
+/// The length of the longest bar of the chart, in characters.
 const MAX_BAR_WIDTH: i64 = 40;
 
 /// The flags of `svc usage`.
 #[derive(Args, Debug)]
 pub(crate) struct Usage {
-    /// Lists the entries of the ledger in the place of totals.
+    /// List ledger entries instead of totals
     #[arg(long, conflicts_with = "chart")]
     entries: bool,
-    /// Draws what was captured, day by day.
+    /// Draw a chart of the captured amounts by day
     #[arg(long)]
     chart: bool,
 }
 
-/// What was booked on a day, of a kind.
+/// The total of one kind of entry on one day.
 #[derive(Debug, PartialEq, Serialize)]
 struct Total {
     day: String,
@@ -34,21 +34,19 @@ struct Total {
     amount_usd: Usd,
 }
 
-/// What is printed as JSON: the totals, and the entries that they are made of.
+/// The JSON output: the totals, and the entries they are computed from.
 #[derive(Debug, Serialize)]
 struct Report {
     totals: Vec<Total>,
     entries: Vec<UsageEntry>,
 }
 
-/// Runs it.
+/// Runs the command.
 pub(crate) async fn run(session: &Session, args: &Usage) -> Result<(), Failure> {
     let client = session.access::<Developer>()?.client;
     let ledger = client.account().usage().await?;
     if ledger.next_cursor.is_some() {
-        session
-            .printer
-            .note("the service has older entries than these");
+        session.printer.note("older entries are not included");
     }
     if args.entries {
         return session.printer.print_list(&ledger.items, entry_table);
@@ -118,7 +116,7 @@ fn entry_table(entries: &[UsageEntry]) -> Table {
     table
 }
 
-/// A bar a day, the longest for the dearest.
+/// Returns a bar chart of the captured amounts, one bar per day.
 fn chart(totals: &[Total]) -> Table {
     let captured = totals
         .iter()
@@ -157,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn totals_are_by_day_and_kind_the_newest_day_first() {
+    fn totals_are_grouped_by_day_and_kind_newest_first() {
         assert_eq!(
             total_table(&totals(&entries())).render(None, false),
             "DAY         KIND     COUNT  USD\n\
@@ -168,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn the_dearest_day_has_the_longest_bar() {
+    fn bar_length_is_proportional_to_amount() {
         let text = chart(&totals(&entries())).render(None, false);
         let bars: Vec<_> = text.lines().map(|line| line.matches('█').count()).collect();
         assert_eq!(bars, [20, 40]);

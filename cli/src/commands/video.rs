@@ -1,4 +1,4 @@
-//! `svc video`.
+//! `svc video`: video generation.
 
 use clap::{Args, Subcommand};
 use svc_sdk::contract::Operation;
@@ -10,10 +10,10 @@ use crate::session::Session;
 use crate::submit;
 use crate::types::SubmitRequest;
 
-/// Videos.
+/// The subcommands of `svc video`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Video {
-    /// Makes a video, waits for it, and prints where it is.
+    /// Generate a video, wait for it, and print the result
     Generate(Box<Generate>),
 }
 
@@ -26,7 +26,7 @@ pub(crate) struct Generate {
     submit: SubmitArgs,
 }
 
-/// Runs it.
+/// Runs the command.
 pub(crate) async fn run(session: &Session, Video::Generate(args): Video) -> Result<(), Failure> {
     let body = RequestBody::read(&args.submit.body)?
         .video(&args.fields)?

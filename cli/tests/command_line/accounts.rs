@@ -49,7 +49,7 @@ fn a_key_is_verified_stored_privately_used_and_removed() {
     let run = child
         .end()
         .assert_exit(0)
-        .assert_stderr("accepts the key")
+        .assert_stderr("the key is valid")
         .assert_stderr("the keyring was not used");
     assert!(!run.err.contains("svc_open_demo") && run.out.is_empty());
 

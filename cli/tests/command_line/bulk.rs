@@ -236,13 +236,13 @@ fn items_that_can_never_be_right_are_named_and_nothing_is_sent() {
             "{\"instruction\": \"a\"}\n\n{\"model\": \"m\"}\n",
             "item 1 (line 3): there is nothing to run",
         ),
-        ("b.jsonl", many.as_str(), "1 to 100 items"),
+        ("b.jsonl", many.as_str(), "expected 1 to 100"),
         (
             "c.csv",
             "instruction,attachments\nx,\"[{}]\"\n",
             "item 0 (line 2)",
         ),
-        ("d.csv", "instruction\n", "1 to 100 items"),
+        ("d.csv", "instruction\n", "expected 1 to 100"),
         ("e.txt", "x", ".jsonl, .csv or .json"),
     ];
     for (name, text, said) in rows {

@@ -306,7 +306,7 @@ fn what_can_never_be_right_is_not_sent() {
             "https://",
         ),
         (&["agent", "run", "--instruction", "x"], "--cap USD"),
-        (&["agent", "run", "--cap", "1"], "nothing to run"),
+        (&["agent", "run", "--cap", "1"], "--instruction is required"),
         (
             &[
                 "format",

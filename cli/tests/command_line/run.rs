@@ -46,7 +46,7 @@ fn a_run_of_each_kind_is_read_in_every_way_from_any_machine() {
         let words = ["run", "cancel", &id, "--kind", kind];
         svc(&env, &words)
             .assert_exit(0)
-            .assert_stderr("completed, which nothing changed");
+            .assert_stderr("was not canceled: its status is completed");
     }
     let runs = svc(&env, &["action", "runs", "act_daily"])
         .assert_exit(0)
@@ -86,7 +86,7 @@ fn a_run_that_is_not_there_is_4_and_one_that_is_at_work_has_no_result() {
     let env = TestEnv::new();
     svc(&env, &["run", "get", "run_nowhere"])
         .assert_exit(4)
-        .assert_stderr("has a run of that id");
+        .assert_stderr("no run with this id was found");
     svc(&env, &["run", "get", "run_nowhere", "--kind", "agent"])
         .assert_exit(4)
         .assert_stderr("check the id");

@@ -106,7 +106,7 @@ fn what_is_only_new_or_was_only_assumed_is_no_failure() {
 fn what_is_no_document_is_a_failure_that_says_so() {
     let env = TestEnv::new();
     let file = env.path("odd.json");
-    for (text, said) in [("{}", "no paths"), ("<html>", "no JSON")] {
+    for (text, said) in [("{}", "`paths` is missing"), ("<html>", "not valid JSON")] {
         std::fs::write(&file, text).unwrap();
         let file = file.display().to_string();
         let check = svc(&env, &["schema", "check", "--against", &file]).assert_exit(1);

@@ -39,7 +39,7 @@ fn a_configuration_that_is_none_is_named() {
 fn bad_usage_ends_2_and_sends_nothing() {
     let env = TestEnv::new();
     let rows: &[(&[&str], &str)] = &[
-        (&["--param", "seed=red"], "no JSON"),
+        (&["--param", "seed=red"], "invalid JSON `red`"),
         (&["--param", "seed=null"], "null"),
         (&["--param", "user_id=1"], "user_id is never sent"),
         (&["--image-url", "http://media.example/a.png"], "https"),

@@ -361,7 +361,7 @@ fn the_services_secret_is_shown_and_rotated_once_someone_has_agreed() {
     assert_eq!(rotated.json()["rotation"]["previous_fingerprint"], before);
     let warned = developer(&env, &["webhook", "secret", "rotate"]).assert_exit(2);
     warned
-        .assert_stderr("retires the previous secret")
+        .assert_stderr("revokes the previous secret")
         .assert_stderr(before.as_str().unwrap());
     assert_eq!(env.requests("signing_secret_rotate").len(), 1);
 }

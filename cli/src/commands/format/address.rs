@@ -3,7 +3,7 @@
 use svc_sdk::contract::Operation;
 use svc_sdk::types::FormatRef;
 
-/// Of two operations the one that takes this address, with its path segments.
+/// Returns the operation that accepts this form of address, with its path segments.
 pub(super) fn addressed(
     format: &str,
     by_id: Operation,

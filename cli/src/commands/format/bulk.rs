@@ -1,4 +1,4 @@
-//! `svc format bulk`: many runs as one queue.
+//! `svc format bulk`: many runs, submitted as one queue.
 
 use std::path::PathBuf;
 
@@ -23,30 +23,29 @@ use crate::types::SubmitRequest;
 /// The flags of `svc format bulk`.
 #[derive(Args, Debug)]
 pub(crate) struct Bulk {
-    /// Its id, or its owner's handle and its slug.
+    /// Format id, or the owner's handle and the slug
     #[arg(value_name = "FORMAT_ID|HANDLE/SLUG")]
     format: String,
-    /// The items: a .jsonl or .csv file, a whole body in a .json file, or - for JSONL on standard
-    /// input.
+    /// Items: a .jsonl or .csv file, a .json file with the whole body, or - for JSONL on stdin
     #[arg(
         long,
         visible_alias = "from",
         value_name = "FILE|-",
         required = true,
-        help_heading = "Body"
+        help_heading = "Request body"
     )]
     input: PathBuf,
-    /// How many runs are at work at once, 1 to 16.
-    #[arg(long, value_name = "N", help_heading = "Body")]
+    /// Number of concurrent runs, 1 to 16
+    #[arg(long, value_name = "N", help_heading = "Request body")]
     concurrency: Option<u64>,
-    /// What to do: TEXT, @FILE, or - for standard input.
-    #[arg(long, value_name = "TEXT|@FILE|-", help_heading = "Body")]
+    /// Instruction: TEXT, @FILE, or - for stdin
+    #[arg(long, value_name = "TEXT|@FILE|-", help_heading = "Request body")]
     instruction: Option<String>,
-    /// Any other field of the items, as JSON; may be repeated.
-    #[arg(long = "param", value_name = "KEY=JSON", help_heading = "Body")]
+    /// Any other field of the items, as JSON; repeatable
+    #[arg(long = "param", value_name = "KEY=JSON", help_heading = "Request body")]
     params: Vec<JsonField>,
-    /// Where each run's terminal receipt is told (public HTTPS).
-    #[arg(long, value_name = "URL", help_heading = "Body")]
+    /// Webhook URL that receives the final receipt of each run (public HTTPS)
+    #[arg(long, value_name = "URL", help_heading = "Request body")]
     webhook_url: Option<String>,
     #[command(flatten)]
     fields: FormatFields,
@@ -54,7 +53,7 @@ pub(crate) struct Bulk {
     options: SubmitOptions,
 }
 
-/// Runs it.
+/// Runs the command.
 pub(super) async fn run(session: &Session, args: &Bulk) -> Result<(), Failure> {
     let (operation, segments) = addressed(
         &args.format,
@@ -70,7 +69,7 @@ pub(super) async fn run(session: &Session, args: &Bulk) -> Result<(), Failure> {
     submit::run::<QueueResource>(session, request, &args.options, ReceiptMode::default()).await
 }
 
-/// The body: each item with what the flags give to all.
+/// Returns the body, with the defaults from the flags applied to each item.
 fn body_of(args: &Bulk) -> Result<Map<String, Value>, Failure> {
     check_single_stdin_reader(&[
         ("--input", args.input.to_str()),
@@ -83,7 +82,7 @@ fn body_of(args: &Bulk) -> Result<Map<String, Value>, Failure> {
     if !BULK_ITEMS.contains(&items.len()) {
         let (least, most) = (BULK_ITEMS.start(), BULK_ITEMS.end());
         return Err(Failure::usage(format!(
-            "a queue has {least} to {most} items, and {} has {}",
+            "invalid number of items in {}: {}, expected {least} to {most}",
             args.input.display(),
             items.len()
         )));
@@ -93,7 +92,7 @@ fn body_of(args: &Bulk) -> Result<Map<String, Value>, Failure> {
         .enumerate()
         .map(|(index, item)| {
             let location = item.location.clone();
-            whole_item(item, &defaults)
+            with_defaults(item, &defaults)
                 .map(Value::Object)
                 .map_err(|failure| failure.context(format!("item {index} ({location})")))
         })
@@ -110,7 +109,7 @@ fn body_of(args: &Bulk) -> Result<Map<String, Value>, Failure> {
     {
         let (least, most) = (BULK_CONCURRENCY.start(), BULK_CONCURRENCY.end());
         return Err(Failure::usage(format!(
-            "concurrency must be {least} to {most}, but is {concurrency}"
+            "invalid concurrency `{concurrency}`: expected {least} to {most}"
         )));
     }
     Ok(body)
@@ -131,13 +130,15 @@ fn defaults(args: &Bulk) -> Result<Map<String, Value>, Failure> {
     body.finish()
 }
 
-fn whole_item(item: Item, defaults: &Map<String, Value>) -> Result<Map<String, Value>, Failure> {
+/// Returns the fields of an item, with defaults for those that it does not set.
+fn with_defaults(item: Item, defaults: &Map<String, Value>) -> Result<Map<String, Value>, Failure> {
     let mut fields = item.fields;
-    // One form of the output is enough: an item that brings one needs none of all.
-    let has_form = fields.contains_key("output_schema") || fields.contains_key("response_format");
+    // The two forms exclude each other: an item with one of them takes neither default.
+    let has_output_form =
+        fields.contains_key("output_schema") || fields.contains_key("response_format");
     for (name, value) in defaults {
-        let is_form = matches!(name.as_str(), "output_schema" | "response_format");
-        if !(fields.contains_key(name) || is_form && has_form) {
+        let is_output_form = matches!(name.as_str(), "output_schema" | "response_format");
+        if !(fields.contains_key(name) || is_output_form && has_output_form) {
             fields.insert(name.clone(), value.clone());
         }
     }
@@ -153,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_item_keeps_what_it_brings_and_gets_the_rest() {
+    fn defaults_fill_only_missing_fields_of_an_item() {
         let item = |fields: Value| Item {
             location: "line 1".into(),
             fields: fields.as_object().cloned().unwrap(),
@@ -162,21 +163,21 @@ mod tests {
             "instruction": "for all", "generation_spend_cap_usd": 2, "output_schema": {"type": "object"}
         });
         let defaults = defaults.as_object().unwrap();
-        let whole = |fields| whole_item(item(fields), defaults).map(Value::Object);
+        let merge = |fields| with_defaults(item(fields), defaults).map(Value::Object);
         assert_eq!(
-            whole(json!({"input": {"city": "Oslo"}})).unwrap(),
+            merge(json!({"input": {"city": "Oslo"}})).unwrap(),
             json!({
                 "input": {"city": "Oslo"}, "instruction": "for all", "generation_spend_cap_usd": 2,
                 "output_schema": {"type": "object"}
             })
         );
         assert_eq!(
-            whole(json!({"instruction": "own", "response_format": {"type": "text"}})).unwrap(),
+            merge(json!({"instruction": "own", "response_format": {"type": "text"}})).unwrap(),
             json!({
                 "instruction": "own", "generation_spend_cap_usd": 2, "response_format": {"type": "text"}
             })
         );
-        assert!(whole(json!({"user_id": "u"})).is_err());
-        assert!(whole(json!({"generation_spend_cap_usd": 501})).is_err());
+        assert!(merge(json!({"user_id": "u"})).is_err());
+        assert!(merge(json!({"generation_spend_cap_usd": 501})).is_err());
     }
 }

@@ -10,7 +10,7 @@ use crate::error::Failure;
 use crate::input::read_file;
 use crate::request_body::run::usd_number;
 
-/// Columns that are fields of a run, as text.
+/// CSV columns that are text fields of a run.
 const TEXT_COLUMNS: [&str; 5] = [
     "instruction",
     "previous_run_id",
@@ -18,53 +18,59 @@ const TEXT_COLUMNS: [&str; 5] = [
     "webhook_url",
     "on_active_run",
 ];
-/// Columns that are fields of a run, as JSON.
+/// CSV columns that are JSON fields of a run.
 const JSON_COLUMNS: [&str; 4] = ["output_schema", "response_format", "attachments", "input"];
-/// The column that is an amount.
+/// The CSV column that is an amount in dollars.
 const CAP_COLUMN: &str = "generation_spend_cap_usd";
 
-/// An item, and where it was found.
+/// An item, and its location in the file.
 #[derive(Debug, PartialEq)]
 pub(super) struct Item {
-    /// As in `line 3`.
+    /// The location, such as `line 3`.
     pub(super) location: String,
-    /// Its fields.
+    /// The fields.
     pub(super) fields: Map<String, Value>,
 }
 
-/// Reads a file: the fields beside the items, and the items.
+/// Reads a file, and returns the fields of the body other than the items, and the items.
 pub(super) fn read(path: &Path) -> Result<(Map<String, Value>, Vec<Item>), Failure> {
     let bytes = read_file("--input", path)?;
     let extension = path
         .extension()
         .map(|it| it.to_string_lossy().to_lowercase());
     let items = match extension.as_deref() {
-        Some("json") => return whole(&bytes),
+        Some("json") => return json_body(&bytes),
         Some("csv") => csv(&bytes)?,
         Some("jsonl" | "ndjson") => jsonl(&bytes)?,
         None if path == Path::new("-") => jsonl(&bytes)?,
         _ => {
-            let why = format!("--input {} has no form that is known", path.display());
-            return Err(Failure::usage(why).hint("name it .jsonl, .csv or .json"));
+            let why = format!("unknown file type of --input {}", path.display());
+            return Err(
+                Failure::usage(why).hint("use a file name that ends in .jsonl, .csv or .json")
+            );
         }
     };
     Ok((Map::new(), items))
 }
 
-fn whole(bytes: &[u8]) -> Result<(Map<String, Value>, Vec<Item>), Failure> {
+fn json_body(bytes: &[u8]) -> Result<(Map<String, Value>, Vec<Item>), Failure> {
     let body = serde_json::from_slice(bytes)
-        .map_err(|error| Failure::usage(format!("--input is no JSON: {error}")))?;
+        .map_err(|error| Failure::usage(format!("--input is not valid JSON: {error}")))?;
     let Value::Object(mut body) = body else {
-        return Err(Failure::usage("--input must be a JSON object with items"));
+        return Err(Failure::usage(
+            "invalid --input: expected a JSON object with an array `items`",
+        ));
     };
     let Some(Value::Array(items)) = body.remove("items") else {
-        return Err(Failure::usage("--input has no array of items"));
+        return Err(Failure::usage("invalid --input: expected an array `items`"));
     };
     let items = items.into_iter().enumerate().map(|(index, item)| {
         let location = format!("items[{index}]");
         match item {
             Value::Object(fields) => Ok(Item { location, fields }),
-            _ => Err(Failure::usage(format!("{location} is no object"))),
+            _ => Err(Failure::usage(format!(
+                "invalid {location}: expected a JSON object"
+            ))),
         }
     });
     Ok((body, items.collect::<Result<_, _>>()?))
@@ -81,12 +87,12 @@ fn jsonl(bytes: &[u8]) -> Result<Vec<Item>, Failure> {
             Ok(Value::Object(fields)) => items.push(Item { location, fields }),
             Ok(_) => {
                 return Err(Failure::usage(format!(
-                    "--input, {location}: is no JSON object"
+                    "--input, {location}: expected a JSON object"
                 )));
             }
             Err(error) => {
                 return Err(Failure::usage(format!(
-                    "--input, {location}: is no JSON: {error}"
+                    "--input, {location}: invalid JSON: {error}"
                 )));
             }
         }
@@ -95,11 +101,12 @@ fn jsonl(bytes: &[u8]) -> Result<Vec<Item>, Failure> {
 }
 
 fn csv(bytes: &[u8]) -> Result<Vec<Item>, Failure> {
-    let unreadable = |error: csv::Error| Failure::usage(format!("--input is no CSV: {error}"));
+    let csv_failure =
+        |error: csv::Error| Failure::usage(format!("--input is not valid CSV: {error}"));
     let mut reader = csv::Reader::from_reader(text(bytes)?.as_bytes());
     let header: Vec<String> = reader
         .headers()
-        .map_err(unreadable)?
+        .map_err(csv_failure)?
         .iter()
         .map(|name| name.trim().to_owned())
         .collect();
@@ -107,24 +114,26 @@ fn csv(bytes: &[u8]) -> Result<Vec<Item>, Failure> {
         && let Some(mark) = name.chars().find(|it| matches!(it, ';' | '\t'))
     {
         return Err(Failure::usage(format!(
-            "--input: the columns of the CSV are separated by {mark:?}, not by commas"
+            "invalid CSV in --input: columns are separated by {mark:?}, expected commas"
         ))
-        .hint("store it with commas, or as .jsonl"));
+        .hint("separate the columns with commas, or use .jsonl"));
     }
     let mut seen = HashSet::new();
     for name in &header {
         if name.is_empty() {
-            return Err(Failure::usage("--input: a column of the CSV has no name"));
+            return Err(Failure::usage(
+                "invalid CSV in --input: a column has an empty name",
+            ));
         }
         if !seen.insert(name) {
             return Err(Failure::usage(format!(
-                "--input: there are two columns {name}"
+                "invalid CSV in --input: duplicate column `{name}`"
             )));
         }
     }
     let mut items = Vec::new();
     for record in reader.records() {
-        let record = record.map_err(unreadable)?;
+        let record = record.map_err(csv_failure)?;
         let line = record.position().map_or(0, csv::Position::line);
         let location = format!("line {line}");
         let mut fields = Map::new();
@@ -137,11 +146,15 @@ fn csv(bytes: &[u8]) -> Result<Vec<Item>, Failure> {
             if TEXT_COLUMNS.contains(&name.as_str()) {
                 fields.insert(name.clone(), cell.into());
             } else if name == CAP_COLUMN {
-                let cap: Usd = cell.trim().parse().map_err(|_| failure("is no amount"))?;
+                let cap: Usd = cell.trim().parse().map_err(|_| {
+                    failure(&format!(
+                        "invalid amount `{cell}`: expected dollars, such as 0.50"
+                    ))
+                })?;
                 fields.insert(name.clone(), usd_number(cap));
             } else if JSON_COLUMNS.contains(&name.as_str()) {
                 let json = serde_json::from_str(cell);
-                let json = json.map_err(|error| failure(&format!("is no JSON: {error}")))?;
+                let json = json.map_err(|error| failure(&format!("invalid JSON: {error}")))?;
                 fields.insert(name.clone(), json);
             } else {
                 input.insert(name.clone(), cell.into());
@@ -151,7 +164,7 @@ fn csv(bytes: &[u8]) -> Result<Vec<Item>, Failure> {
             let whole = fields.entry("input").or_insert_with(|| Map::new().into());
             let Some(whole) = whole.as_object_mut() else {
                 return Err(Failure::usage(format!(
-                    "--input, {location}: input is no object"
+                    "--input, {location}, input: expected a JSON object"
                 )));
             };
             whole.extend(input);
@@ -161,12 +174,12 @@ fn csv(bytes: &[u8]) -> Result<Vec<Item>, Failure> {
     Ok(items)
 }
 
-/// The text, without the mark that some programs begin it with.
+/// Decodes the text, without a byte order mark.
 fn text(bytes: &[u8]) -> Result<&str, Failure> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
-        let good = bytes.iter().take(error.valid_up_to());
-        let line = 1 + good.filter(|byte| **byte == b'\n').count();
-        Failure::usage(format!("--input, line {line}: is no UTF-8 text: {error}"))
+        let valid = bytes.iter().take(error.valid_up_to());
+        let line = 1 + valid.filter(|byte| **byte == b'\n').count();
+        Failure::usage(format!("--input, line {line}: invalid UTF-8: {error}"))
     })?;
     Ok(text.strip_prefix('\u{feff}').unwrap_or(text))
 }
@@ -185,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_of_a_csv_are_fields_of_a_run_or_of_its_input() {
+    fn csv_columns_become_run_fields_or_input_fields() {
         let text = "\u{feff}instruction,city,Tag Line,generation_spend_cap_usd,output_schema,input\n\
                     \"Say \"\"hi\"\",\nthen go\",Lisbon,,1.50,\"{\"\"type\"\":\"\"object\"\"}\",\"{\"\"n\"\":1}\"\n\
                     ,Oslo,\"a, b\",,,\n";
@@ -204,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_items_and_blank_ones_are_none() {
+    fn jsonl_skips_blank_lines() {
         let items = jsonl(b"{\"instruction\": \"a\"}\n\n{\"input\": {\"n\": 1}}\r\n").unwrap();
         assert_eq!(
             fields(&items),
@@ -214,31 +227,31 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_body_keeps_what_stands_beside_its_items() {
-        let (next_to, items) =
-            whole(br#"{"items": [{"instruction": "a"}], "concurrency": 2}"#).unwrap();
-        assert_eq!(Value::Object(next_to), json!({"concurrency": 2}));
+    fn json_body_keeps_its_other_fields() {
+        let (other_fields, items) =
+            json_body(br#"{"items": [{"instruction": "a"}], "concurrency": 2}"#).unwrap();
+        assert_eq!(Value::Object(other_fields), json!({"concurrency": 2}));
         assert_eq!(items.len(), 1);
     }
 
     #[test]
-    fn what_cannot_be_read_says_where() {
+    fn errors_name_the_location() {
         let rows = [
             (jsonl(b"{}\n[1]"), "line 2"),
             (jsonl(b"{}\n{\"a\":"), "line 2"),
-            (jsonl(b"{}\n\xff"), "line 2: is no UTF-8"),
+            (jsonl(b"{}\n\xff"), "line 2: invalid UTF-8"),
             (csv(b"a;b\n1;2\n"), "separated by ';'"),
-            (csv(b"a,a\n1,2\n"), "two columns a"),
-            (csv(b"a,\n1,2\n"), "no name"),
-            (csv(b"a,b\n1\n"), "no CSV"),
+            (csv(b"a,a\n1,2\n"), "duplicate column `a`"),
+            (csv(b"a,\n1,2\n"), "empty name"),
+            (csv(b"a,b\n1\n"), "not valid CSV"),
             (
                 csv(b"generation_spend_cap_usd\nmuch\n"),
                 "line 2, generation_spend_cap_usd",
             ),
             (csv(b"attachments\n[\n"), "line 2, attachments"),
-            (csv(b"input,a\n[],1\n"), "input is no object"),
-            (whole(b"[]").map(|it| it.1), "with items"),
-            (whole(br#"{"items": [1]}"#).map(|it| it.1), "items[0]"),
+            (csv(b"input,a\n[],1\n"), "input: expected a JSON object"),
+            (json_body(b"[]").map(|it| it.1), "array `items`"),
+            (json_body(br#"{"items": [1]}"#).map(|it| it.1), "items[0]"),
             (read(Path::new("/dev/null")).map(|it| it.1), ".jsonl, .csv"),
         ];
         for (read, expected) in rows {

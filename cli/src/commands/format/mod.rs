@@ -1,4 +1,4 @@
-//! `svc format`: reusable agent recipes, run singly or in bulk.
+//! `svc format`: Formats, which are reusable agent recipes, and their runs.
 
 mod address;
 mod bulk;
@@ -23,49 +23,49 @@ use crate::session::Session;
 use crate::submit;
 use crate::types::SubmitRequest;
 
-/// Formats.
+/// The subcommands of `svc format`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Format {
-    /// Lists the Formats: the key's own and those of the service.
+    /// List your Formats and those of the service
     List(ListArgs),
-    /// Shows a Format.
+    /// Show a Format
     Get {
-        /// Its id, or its owner's handle and its slug.
+        /// Format id, or the owner's handle and the slug
         #[arg(value_name = "FORMAT_ID|HANDLE/SLUG")]
         format: String,
     },
-    /// Lists the runs of a Format, newest first.
+    /// List the runs of a Format, newest first
     Runs {
-        /// Its id, or its owner's handle and its slug.
+        /// Format id, or the owner's handle and the slug
         #[arg(value_name = "FORMAT_ID|HANDLE/SLUG")]
         format: String,
         #[command(flatten)]
         list: ListArgs,
     },
-    /// Starts a run, waits, and prints its output; without one, the receipt.
+    /// Run a Format, wait, and print the output
     ///
-    /// The output of a run that completed is printed as JSON, alone (--receipt prints the whole
-    /// receipt). Where there is none, as after a failure or where the schema could not be filled,
-    /// the receipt is printed. How it went, and what it spent, is said on standard error.
+    /// Prints only the output of a completed run, as JSON; --receipt prints the whole receipt
+    /// instead. If there is no output, because the run failed or its output did not match the
+    /// schema, the receipt is printed. The outcome and the amount spent are reported on stderr.
     Run(Box<Start>),
-    /// Starts up to 100 runs of a JSONL or CSV file as one queue, waits, and prints what each came
-    /// to.
+    /// Run a Format for up to 100 items of a file as one queue, wait, and print the results
     ///
-    /// JSONL has an item a line: an object with the fields of a run, such as `instruction` and
-    /// `input`. CSV has a header: `instruction`, `previous_run_id`, `model`, `webhook_url`,
-    /// `on_active_run`, `generation_spend_cap_usd`, and as JSON `output_schema`, `response_format`,
-    /// `attachments` and `input`, are those fields; each other column is a text of that name in
-    /// `input`, and an empty cell is left out. A .json file is a whole body, with `items`.
+    /// A JSONL file has one item per line: an object with the fields of a run, such as `instruction`
+    /// and `input`. A CSV file has a header. The columns `instruction`, `previous_run_id`, `model`,
+    /// `webhook_url`, `on_active_run` and `generation_spend_cap_usd` are fields of the run, as are
+    /// `output_schema`, `response_format`, `attachments` and `input`, which contain JSON. All other
+    /// columns become text fields of `input`; empty cells are left out. A JSON file contains the
+    /// whole request body, with `items`.
     ///
-    /// Flags give every item what it brings no value of its own for; --cap holds for each run. The
-    /// exit code is 7 where a run failed, else 8 where one was canceled or skipped.
+    /// Flags set defaults for the items; --cap applies to each run. The exit code is 7 if a run
+    /// failed, or else 8 if one was canceled or skipped.
     Bulk(Box<bulk::Bulk>),
 }
 
 /// The flags of `svc format run`.
 #[derive(Args, Debug)]
 pub(crate) struct Start {
-    /// Its id, or its owner's handle and its slug.
+    /// Format id, or the owner's handle and the slug
     #[arg(value_name = "FORMAT_ID|HANDLE/SLUG")]
     format: String,
     #[command(flatten)]
@@ -74,7 +74,7 @@ pub(crate) struct Start {
     start: RunArgs,
 }
 
-/// Runs it.
+/// Runs the command.
 pub(crate) async fn run(session: &Session, format: Format) -> Result<(), Failure> {
     match format {
         Format::List(args) => {
@@ -131,7 +131,7 @@ async fn start(session: &Session, args: &Start) -> Result<(), Failure> {
 }
 
 fn list_table(formats: &[Entry]) -> Table {
-    let mut table = Table::new(["id", "address", "status", "makes", "cap", "name"]);
+    let mut table = Table::new(["id", "address", "status", "output", "cap", "name"]);
     for format in formats {
         let kind = format.io.as_ref().and_then(|io| io.output_kind.as_deref());
         let cap = format.generation_spend_cap();
@@ -154,9 +154,9 @@ fn entry_table(format: &Entry) -> Table {
     table.field("name", format.name.as_ref());
     table.field("description", format.description.as_ref());
     table.field("status", format.status.as_ref());
-    table.field("of the service", format.first_party);
+    table.field("first party", format.first_party);
     let kind = format.io.as_ref().and_then(|io| io.output_kind.as_ref());
-    table.field("makes", kind);
+    table.field("output", kind);
     let cap = format.generation_spend_cap();
     table.field("cap", cap.map(|cap| format!("{cap} USD")));
     table.field("created", format.created_at.as_ref());

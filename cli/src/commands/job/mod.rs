@@ -1,4 +1,4 @@
-//! `svc job`: on both surfaces.
+//! `svc job`: jobs of either surface.
 
 mod wait_all;
 
@@ -19,36 +19,36 @@ use crate::session::{Access, Session};
 use crate::tables::redelivery as redelivery_table;
 use crate::types::{Outcome, ResourceId};
 
-/// Jobs.
+/// The subcommands of `svc job`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Job {
-    /// Lists jobs of the workspace.
+    /// List jobs
     List(List),
-    /// Shows a job.
+    /// Show a job
     Get(JobIdArgs),
-    /// Looks how a job stands, lightly.
+    /// Show a job's status
     Status(JobIdArgs),
-    /// Shows what a job came to.
+    /// Show a job's result
     Result(JobIdArgs),
-    /// Cancels a job whose generation has not started; the charge is refunded.
+    /// Cancel a job whose generation has not started; the charge is refunded
     Cancel(JobIdArgs),
-    /// Shows a job's public timeline, as it is now; the developer surface has it.
+    /// Show a job's timeline (developer surface only)
     Events(JobIdArgs),
-    /// Has a job's terminal event sent to its webhook again; the developer surface does it.
+    /// Redeliver a job's final event to its webhook (developer surface only)
     Redeliver(JobIdArgs),
-    /// Waits for jobs, and prints what they came to.
+    /// Wait for jobs, and print their results
     Wait(Wait),
-    /// Stores what jobs made, waiting for those that still run.
+    /// Wait for jobs, and download their results
     Download(Download),
 }
 
 /// The flags of `svc job list`.
 #[derive(Args, Debug)]
 pub(crate) struct List {
-    /// Only jobs of that status, such as queued, processing, completed, failed, canceled.
+    /// Only jobs with this status: queued, processing, completed, failed or canceled
     #[arg(long)]
     status: Option<JobStatus>,
-    /// Only jobs of that type, such as `image_generation`, `video_generation`.
+    /// Only jobs of this type, such as `image_generation` or `video_generation`
     #[arg(long = "type", value_name = "TYPE")]
     job_type: Option<JobType>,
     #[command(flatten)]
@@ -57,10 +57,10 @@ pub(crate) struct List {
     surface: SurfaceArg,
 }
 
-/// The flags of a command about one job.
+/// The flags of a command that acts on one job.
 #[derive(Args, Debug)]
 pub(crate) struct JobIdArgs {
-    /// The job's id.
+    /// Job id
     #[arg(value_name = "JOB_ID")]
     id: String,
     #[command(flatten)]
@@ -70,12 +70,12 @@ pub(crate) struct JobIdArgs {
 /// The flags of `svc job wait`.
 #[derive(Args, Debug)]
 pub(crate) struct Wait {
-    /// The jobs' ids.
+    /// Job ids
     #[arg(value_name = "JOB_ID", required = true)]
     ids: Vec<String>,
     #[command(flatten)]
     wait: WaitArgs,
-    /// Stores what was made in that folder.
+    /// Directory to download the results to
     #[arg(long, value_name = "DIR")]
     download: Option<PathBuf>,
     #[command(flatten)]
@@ -85,10 +85,10 @@ pub(crate) struct Wait {
 /// The flags of `svc job download`.
 #[derive(Args, Debug)]
 pub(crate) struct Download {
-    /// The jobs' ids.
+    /// Job ids
     #[arg(value_name = "JOB_ID", required = true)]
     ids: Vec<String>,
-    /// The folder, made where it is missing.
+    /// Directory to download to; created if missing
     #[arg(long, value_name = "DIR", default_value = ".")]
     dir: PathBuf,
     #[command(flatten)]
@@ -113,7 +113,7 @@ impl Job {
     }
 }
 
-/// Runs it.
+/// Runs the command.
 pub(crate) async fn run(session: &Session, job: Job) -> Result<(), Failure> {
     match session.surface(job.surface())? {
         SurfaceChoice::Open => run_on(session, &session.access::<Open>()?, job).await,
@@ -130,23 +130,13 @@ async fn run_on<S: EstimateSource>(
     match job {
         Job::List(args) => list(session, access, args).await,
         Job::Get(args) => {
-            let job = access
-                .client
-                .jobs()
-                .handle(&JobId::from(args.id))
-                .get()
-                .await?;
+            let job = access.client.jobs().handle(args.id).get().await?;
             printer.print_item(&job, tables::envelope)?;
             close_intent(session, access, job.id.as_str(), &job.status);
             Ok(())
         }
         Job::Status(args) => {
-            let status = access
-                .client
-                .jobs()
-                .handle(&JobId::from(args.id))
-                .status()
-                .await?;
+            let status = access.client.jobs().handle(args.id).status().await?;
             printer.print_item(&status, |status| {
                 let mut table = Table::key_value();
                 table.field("job", status.job_id.as_ref());
@@ -200,13 +190,13 @@ async fn run_on<S: EstimateSource>(
             Ok(())
         }
         Job::Events(_) if S::SURFACE == contract::Surface::Open => {
-            let why = "the open surface has no timeline of a job";
-            Err(Failure::usage(why).hint("use --surface developer, or leave it out"))
+            let why = "the open surface does not provide job timelines";
+            Err(Failure::usage(why).hint("use --surface developer, or omit --surface"))
         }
         Job::Events(args) => events(session, &args.id).await,
         Job::Redeliver(_) if S::SURFACE == contract::Surface::Open => {
-            let why = "the open surface redelivers no webhooks";
-            Err(Failure::usage(why).hint("use --surface developer, or leave it out"))
+            let why = "the open surface does not support webhook redelivery";
+            Err(Failure::usage(why).hint("use --surface developer, or omit --surface"))
         }
         Job::Redeliver(args) => redeliver(session, &args.id).await,
         Job::Wait(args) => {
@@ -227,7 +217,7 @@ async fn run_on<S: EstimateSource>(
 
 async fn events(session: &Session, id: &str) -> Result<(), Failure> {
     let client = session.access::<Developer>()?.client;
-    let events = client.jobs().handle(&JobId::from(id)).events().await?;
+    let events = client.jobs().handle(id).events().await?;
     session.printer.print_list(&events.items, tables::timeline)
 }
 
@@ -237,7 +227,7 @@ async fn redeliver(session: &Session, id: &str) -> Result<(), Failure> {
         .send(client.jobs().handle(id).redeliver_webhook())
         .await;
     let redelivery = sent.map_err(|failure| {
-        let failure = failure.context("could not have the event sent again");
+        let failure = failure.context("could not redeliver the event");
         failure.for_job(id)
     })?;
     session.printer.print_item(&redelivery, redelivery_table)

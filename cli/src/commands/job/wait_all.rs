@@ -1,4 +1,4 @@
-//! Many jobs at once.
+//! Waiting for several jobs concurrently.
 
 use std::path::Path;
 
@@ -13,8 +13,11 @@ use crate::session::{Access, Session};
 use crate::types::{Outcome, ResourceId};
 use crate::wait::{self, Waiter};
 
-/// Waits for all of them at once. The exit code is that of the first, as they were typed, that has
-/// no result.
+/// Waits for jobs concurrently, and prints their results.
+///
+/// # Errors
+///
+/// Returns the failure of the first job, in the given order, that has no result.
 pub(super) async fn wait_for_all<S: EstimateSource>(
     session: &Session,
     access: &Access<S>,
@@ -24,8 +27,8 @@ pub(super) async fn wait_for_all<S: EstimateSource>(
 ) -> Result<(), Failure> {
     wait::remove_duplicates(&mut ids);
     for id in &ids {
-        let addressed = Operation::JobsStatus.expand(&[id]);
-        addressed.map_err(|error| Failure::usage(error.to_string()))?;
+        let path = Operation::JobsStatus.expand(&[id]);
+        path.map_err(|error| Failure::usage(error.to_string()))?;
     }
     if let Some(folder) = download {
         wait::check_writable(folder)?;

@@ -1,4 +1,4 @@
-//! Requests that read something for a tool.
+//! Requests that a tool sends to read data.
 
 use serde_json::Value;
 use svc_sdk::contract::Operation;
@@ -6,7 +6,7 @@ use svc_sdk::{Client, Surface};
 
 use super::tool_error::ToolError;
 
-/// A request that costs nothing: an operation, and what it is asked for.
+/// A request that is free of charge: an operation, its path segments and its body.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ApiRequest<'a> {
     operation: Operation,

@@ -1,8 +1,8 @@
-//! `svc mcp call`: a tool of the service's endpoint.
+//! `svc mcp call`: calls of the tools of the service's MCP endpoint.
 //!
-//! A tool that takes `max_spend_usd` is paid for, and goes the way of every submit: its price is
-//! confirmed, its intent is in the journal before it is called, and a call whose outcome is unknown
-//! goes on with the same key.
+//! A tool with the argument `max_spend_usd` is paid. A call of it is handled like every paid request:
+//! its price is confirmed, an intent is written to the journal before the call, and a call whose
+//! outcome is unknown is sent again with the same key.
 
 use clap::Args;
 use serde_json::{Map, Value, json};
@@ -27,21 +27,21 @@ use crate::submit::paid_request::{
 use crate::types::{Outcome, ResourceId, SubmitRequest};
 use crate::wait;
 
-/// The argument that makes a call one call.
+/// The name of the argument for the idempotency key.
 const KEY: &str = "idempotency_key";
-/// The argument that limits what a call may cost. Every paid tool takes it.
+/// The name of the argument that limits the cost of a call. Every paid tool has it.
 const MAX_SPEND: &str = "max_spend_usd";
 
 /// The flags of `svc mcp call`.
 #[derive(Args, Debug)]
 pub(crate) struct Call {
-    /// The tool's name.
+    /// Name of the tool
     #[arg(value_name = "TOOL")]
     tool: String,
-    /// An argument: JSON where it is some, else text; may be repeated.
+    /// Argument: parsed as JSON if valid, otherwise as text; repeatable
     #[arg(long = "arg", value_name = "KEY=VALUE")]
     arguments: Vec<Pair>,
-    /// All arguments: a JSON object, FILE, or - for standard input.
+    /// All arguments: a JSON object, FILE, or - for stdin
     #[arg(long, value_name = "FILE|-")]
     input: Option<String>,
     #[command(flatten)]
@@ -50,7 +50,7 @@ pub(crate) struct Call {
     endpoint: EndpointArgs,
 }
 
-/// Runs it.
+/// Runs the command.
 pub(super) async fn run(session: &Session, args: &Call) -> Result<(), Failure> {
     let arguments = arguments(args)?;
     let McpAccess {
@@ -92,7 +92,7 @@ pub(super) async fn run(session: &Session, args: &Call) -> Result<(), Failure> {
     }
 }
 
-/// A call of a tool that is paid for.
+/// A call of a paid tool.
 struct PaidCall<'a> {
     session: &'a Session,
     url: &'a str,
@@ -158,7 +158,7 @@ impl PaidCall<'_> {
         }
     }
 
-    /// Takes the caller's idempotency key out of the arguments, or from the flag.
+    /// Removes the caller's idempotency key from the arguments, and returns it or that of the flag.
     fn chosen_key(
         &self,
         arguments: &mut Map<String, Value>,
@@ -168,7 +168,10 @@ impl PaidCall<'_> {
             return match flag {
                 None => Ok(None),
                 Some(_) => {
-                    let why = format!("{} takes no idempotency key", self.tool.name);
+                    let why = format!(
+                        "the tool {} does not accept an idempotency key",
+                        self.tool.name
+                    );
                     Err(Failure::usage(why))
                 }
             };
@@ -206,7 +209,7 @@ impl PaidCall<'_> {
                     return Err(with_list_hint(paid.unresolved(&intent)));
                 }
                 self.session.printer.note(&format!(
-                    "the same command was cut off {} ago: sending it again with the same key, so that it is paid for once",
+                    "Resending a call that was interrupted {} ago, with the same key so that it is charged only once",
                     clock::format_duration(age(&intent)),
                 ));
                 let key = intent.entry().intent.idempotency_key.clone();
@@ -262,7 +265,7 @@ impl PaidCall<'_> {
             let noun = id.noun();
             if let Err(error) = intent.receipt(id, None, price) {
                 self.session.printer.warn(&format!(
-                    "the journal could not be written ({error}); note the {noun}'s id"
+                    "could not write to the journal: {error}; keep the {noun}'s id"
                 ));
             }
         }
@@ -278,11 +281,11 @@ impl PaidCall<'_> {
             && let Err(error) = intent.close(outcome)
         {
             let printer = &self.session.printer;
-            printer.warn(&format!("the journal could not be closed: {error}"));
+            printer.warn(&format!("could not close the journal entry: {error}"));
         }
     }
 
-    /// After an ambiguous end: how to find out without paying twice.
+    /// Adds hints to an ambiguous failure on how to proceed without paying twice.
     fn with_retry_hint(
         &self,
         failure: Failure,
@@ -292,9 +295,9 @@ impl PaidCall<'_> {
         match failure.exit() {
             Exit::Ambiguous if !paid.is_idempotent => with_list_hint(failure),
             Exit::Ambiguous if is_journaled => failure
-                .hint("run the same command again on this machine: it goes on with the same key"),
+                .hint("run the same command again on this machine: it is sent with the same key"),
             Exit::Ambiguous => failure.hint(
-                "run the same command with --idempotency-key and the same key: it is paid for once",
+                "run the same command with --idempotency-key and the same key: it is charged only once",
             ),
             _ => failure,
         }
@@ -318,15 +321,15 @@ fn dry_run(
         table.field("tool", Some(tool));
         table.field("arguments", Some(Value::Object(arguments.clone())));
         table.field("price", Some(price.describe()));
-        table.field("sent", Some("nothing: this was a dry run"));
+        table.field("sent", Some("nothing (dry run)"));
         table
     })
 }
 
 fn with_list_hint(failure: Failure) -> Failure {
     failure
-        .hint("look whether it was carried out: svc job list --surface developer, svc agent runs")
-        .hint("if it was not, or another one is wanted, run this command with --new")
+        .hint("check whether it was executed: svc job list --surface developer, svc agent runs")
+        .hint("if it was not, or to make another call, run this command with --new")
 }
 
 /// Returns the id of the resource that a tool started.
@@ -365,7 +368,7 @@ fn arguments(args: &Call) -> Result<Map<String, Value>, Failure> {
         None => Map::new(),
         Some(input) => match input? {
             Value::Object(arguments) => arguments,
-            _ => return Err(Failure::usage("--input must be a JSON object")),
+            _ => return Err(Failure::usage("invalid --input: expected a JSON object")),
         },
     };
     for pair in &args.arguments {

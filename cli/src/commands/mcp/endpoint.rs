@@ -1,4 +1,4 @@
-//! The service's MCP endpoint: its flag, and what its errors mean.
+//! The flag for the service's MCP endpoint, and the conversion of its errors.
 
 use clap::Args;
 use svc_sdk::contract::ErrorCode;
@@ -6,15 +6,15 @@ use svc_sdk::mcp;
 
 use crate::error::{Exit, Failure};
 
-/// Which endpoint.
+/// The flag `--mcp-url`.
 #[derive(Args, Debug)]
 pub(crate) struct EndpointArgs {
-    /// The endpoint's URL [env: SVC_MCP_URL].
+    /// URL of the service's MCP endpoint [env: SVC_MCP_URL]
     #[arg(long, value_name = "URL")]
     pub(super) mcp_url: Option<String>,
 }
 
-/// What kept the tools from being read. Nothing was changed by that.
+/// Converts an error of a request without side effects, which is never ambiguous.
 pub(super) fn read_failure(error: mcp::Error) -> Failure {
     if error.is_ambiguous() {
         return Failure::new(Exit::Unreachable, error.to_string());
@@ -22,6 +22,7 @@ pub(super) fn read_failure(error: mcp::Error) -> Failure {
     call_failure(error)
 }
 
+/// Converts an error of a call.
 pub(super) fn call_failure(error: mcp::Error) -> Failure {
     match error {
         mcp::Error::Request(error) => Failure::from(error),

@@ -1,5 +1,7 @@
-//! `svc mcp`: the service's tools over MCP. `tools` and `call` ask the service's own endpoint;
-//! `serve` is an MCP server for programs on this machine, and stands on the two surfaces.
+//! `svc mcp`: tools over the Model Context Protocol.
+//!
+//! `tools` and `call` use the service's own MCP endpoint. `serve` is an MCP server for programs on
+//! this machine that calls the service's REST APIs.
 
 mod api_request;
 mod call;
@@ -20,21 +22,21 @@ use crate::error::Failure;
 use crate::output::Table;
 use crate::session::Session;
 
-/// Tools over MCP.
+/// The subcommands of `svc mcp`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Mcp {
-    /// Lists the tools of the service's endpoint.
+    /// List the tools of the service's MCP endpoint
     Tools(EndpointArgs),
-    /// Calls one of them.
+    /// Call a tool of the service's MCP endpoint
     Call(Call),
-    /// Serves tools on standard input and output, for desktop clients and agents.
+    /// Serve tools over stdin and stdout, for desktop clients and agents
     ///
-    /// What a tool may cost is limited here, and not by the model: each paid call has to state
-    /// max_spend_usd, or --max-spend-usd holds for it, and none goes above either.
+    /// Every paid call is limited by its argument max_spend_usd and by --max-spend-usd, whichever is
+    /// lower. A paid call without either limit is rejected.
     Serve(Serve),
 }
 
-/// Runs it.
+/// Runs the command.
 pub(crate) async fn run(session: &Session, args: Mcp) -> Result<(), Failure> {
     match args {
         Mcp::Tools(endpoint) => tools(session, &endpoint).await,
@@ -58,7 +60,7 @@ async fn tools(session: &Session, endpoint: &EndpointArgs) -> Result<(), Failure
         () = session.interrupts.first() => return Err(Failure::interrupted()),
     };
     session.printer.print_list(&tools, |tools| {
-        let mut table = Table::new(["tool", "takes", "description"]);
+        let mut table = Table::new(["tool", "arguments", "description"]);
         for tool in tools {
             let properties = tool.input_schema.get("properties");
             let names = properties.and_then(Value::as_object);

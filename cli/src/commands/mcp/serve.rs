@@ -1,5 +1,6 @@
-//! The server itself: the protocol on standard input and output, by the official `rmcp`. Standard
-//! output carries the protocol and nothing else.
+//! `svc mcp serve`: an MCP server on standard input and output, based on `rmcp`.
+//!
+//! Nothing but protocol messages may be written to standard output.
 
 use std::sync::Arc;
 
@@ -20,30 +21,30 @@ use super::tools::Tool;
 use crate::error::Failure;
 use crate::session::Session;
 
-/// What a model is told of the server as a whole.
+/// The instructions for the model that uses the server.
 const INSTRUCTIONS: &str = "Generates images, videos and music, and runs agents. A tool that \
-generates answers at once with a job_id or run_id; ask jobs_status or run_status no sooner than \
-next_poll_after_seconds, until terminal is true, then jobs_result or run_result for links to the \
-files. Every paid call has a limit, max_spend_usd; above it nothing runs. If a paid call ends with \
-the code no_answer, make exactly the same call again: it is not paid for twice. If it ends with \
-the code ambiguous, ask the person.";
+generates something returns a job_id or run_id immediately. Call jobs_status or run_status, no \
+sooner than next_poll_after_seconds, until terminal is true, then jobs_result or run_result for \
+links to the files. Every paid call has a limit, max_spend_usd; a call that may cost more is \
+rejected. If a paid call fails with the code no_answer, repeat exactly the same call: it is not \
+charged twice. If it fails with the code ambiguous, ask the user.";
 
 /// The flags of `svc mcp serve`.
 #[derive(Args, Debug)]
 pub(crate) struct Serve {
-    /// What a call may cost at most; a model may ask for less, and not for more.
+    /// Maximum cost of a call in USD; a model can lower it, but not raise it
     #[arg(long, value_name = "USD")]
     max_spend_usd: Option<Usd>,
-    /// What all calls of this session may cost together.
+    /// Maximum total cost of all calls of this session in USD
     #[arg(long, value_name = "USD")]
     max_total_usd: Option<Usd>,
-    /// Lets tools run whose price cannot be known before: music, and images and videos where only
-    /// the developer surface is configured.
+    /// Allow tools whose price is unknown in advance: music, and, if only the developer surface is
+    /// configured, images and videos
     #[arg(long, conflicts_with = "max_total_usd")]
     allow_unpriced: bool,
 }
 
-/// Serves until the client closes standard input, or the person at the keyboard interrupts.
+/// Serves until the client closes standard input, or until Ctrl-C.
 pub(crate) async fn run(session: &Session, args: &Serve) -> Result<(), Failure> {
     let open = session.access::<Open>();
     let developer = session.access::<Developer>();
@@ -59,12 +60,12 @@ pub(crate) async fn run(session: &Session, args: &Serve) -> Result<(), Failure> 
     let server = McpServer(Arc::new(handler));
     let serving = async {
         let running = server.serve(rmcp::transport::stdio()).await;
-        let running = running.map_err(|error| failed(&error))?;
+        let running = running.map_err(|error| serve_failure(&error))?;
         running
             .waiting()
             .await
             .map(|_| ())
-            .map_err(|error| failed(&error))
+            .map_err(|error| serve_failure(&error))
     };
     tokio::select! {
         served = serving => served,
@@ -72,19 +73,19 @@ pub(crate) async fn run(session: &Session, args: &Serve) -> Result<(), Failure> 
     }
 }
 
-fn failed(error: &dyn std::error::Error) -> Failure {
-    Failure::other(error.to_string()).context("the tools cannot be served")
+fn serve_failure(error: &dyn std::error::Error) -> Failure {
+    Failure::other(error.to_string()).context("could not serve the tools")
 }
 
-/// Speaks the protocol for a tool handler.
+/// The MCP protocol layer of a tool handler.
 #[derive(Clone, Debug)]
 struct McpServer(Arc<ToolHandler>);
 
 impl ServerHandler for McpServer {
     fn get_info(&self) -> ServerConfig {
-        let us = Implementation::new("svc", env!("CARGO_PKG_VERSION"));
+        let implementation = Implementation::new("svc", env!("CARGO_PKG_VERSION"));
         ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
-            .with_server_info(us)
+            .with_server_info(implementation)
             .with_instructions(INSTRUCTIONS)
     }
 
@@ -109,7 +110,7 @@ impl ServerHandler for McpServer {
     ) -> Result<CallToolResponse, ErrorData> {
         let tool = Tool::from_name(&request.name).filter(|tool| self.0.is_available(*tool));
         let Some(tool) = tool else {
-            let message = format!("Unknown tool: {}", request.name);
+            let message = format!("unknown tool `{}`", request.name);
             return Err(ErrorData::invalid_params(message, None));
         };
         let outcome = Box::pin(self.0.call(tool, request.arguments.unwrap_or_default())).await;
@@ -119,7 +120,7 @@ impl ServerHandler for McpServer {
         };
         let mut result: CallToolResult =
             serde_json::from_value(result).map_err(|error| internal(&error))?;
-        // Taken out again for a client of an older revision.
+        // `rmcp` removes the field again for clients of an older protocol revision.
         result.result_type = Some(ResultType::COMPLETE);
         Ok(result.into())
     }
@@ -129,7 +130,7 @@ fn internal(error: &serde_json::Error) -> ErrorData {
     ErrorData::internal_error(error.to_string(), None)
 }
 
-/// The result as structured content, as text, and with a link for each file.
+/// Returns a successful result: the structured content, the same as text, and a link to each file.
 fn success(structured: Value) -> Value {
     let mut content = vec![text(&structured)];
     let artifacts = structured.get("artifacts").and_then(Value::as_array);

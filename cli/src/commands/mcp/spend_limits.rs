@@ -1,4 +1,4 @@
-//! What the tools of one server may cost: each call, and all of them together.
+//! Spend limits of an MCP server: per call, and in total.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -8,14 +8,14 @@ use svc_sdk::types::{IdempotencyKey, Usd};
 
 use super::tool_error::ToolError;
 
-/// The limits, and what was spent within them.
+/// The limits, and the amount spent so far.
 #[derive(Debug, Default)]
 pub(super) struct SpendLimits {
-    /// What a call may cost at most.
+    /// The maximum cost of a call.
     per_call: Option<Usd>,
-    /// What all calls may cost together.
+    /// The maximum cost of all calls together.
     total: Option<Usd>,
-    /// Whether tools run whose price cannot be known before.
+    /// Whether tools whose price is unknown in advance are allowed.
     allow_unpriced: bool,
     ledger: Mutex<Ledger>,
 }
@@ -23,12 +23,12 @@ pub(super) struct SpendLimits {
 #[derive(Debug, Default)]
 struct Ledger {
     spent: Usd,
-    /// The cost of calls whose outcome is not known yet, by their keys.
+    /// The reserved costs of calls whose outcome is not known yet.
     pending: HashMap<IdempotencyKey, Usd>,
 }
 
 impl SpendLimits {
-    /// SpendLimits of which nothing is spent yet.
+    /// Creates limits with nothing spent.
     pub(super) fn new(per_call: Option<Usd>, total: Option<Usd>, allow_unpriced: bool) -> Self {
         Self {
             per_call,
@@ -38,13 +38,17 @@ impl SpendLimits {
         }
     }
 
-    /// What a call may cost: what it says, and no more than the server's own limit. One of the two
-    /// has to be there.
+    /// Returns the maximum cost of a call: the lower of the requested limit and the server's limit.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the requested limit is invalid, or if there is neither limit.
     pub(super) fn spend_limit(&self, requested: Option<&Value>) -> Result<Usd, ToolError> {
         let requested = match requested {
             None => None,
             Some(amount) => Some(amount_of(amount).ok_or_else(|| {
-                let text = "max_spend_usd must be a number of dollars, with at most six decimals";
+                let text =
+                    "invalid max_spend_usd: expected dollars as a number with at most six decimals";
                 ToolError::new("invalid_request", text)
             })?),
         };
@@ -53,25 +57,28 @@ impl SpendLimits {
             (Some(limit), None) | (None, Some(limit)) => Ok(limit),
             (None, None) => Err(ToolError::new(
                 "max_spend_required",
-                "Say max_spend_usd: the most that this call may cost, in dollars.",
+                "max_spend_usd is required: the maximum cost of this call in dollars",
             )),
         }
     }
 
-    /// Whether a price that nobody can tell may be paid.
+    /// Checks that calls with an unknown price are allowed.
     pub(super) fn check_unpriced(&self) -> Result<(), ToolError> {
         match self.allow_unpriced && self.total.is_none() {
             true => Ok(()),
             false => Err(ToolError::new(
                 "price_unknown",
-                "The price of this cannot be known before, so no limit could be kept. Whoever \
-runs this server can allow it with --allow-unpriced, without --max-total-usd.",
+                "the price is not known in advance, so no limit can be enforced; the user can \
+allow such calls by starting the server with --allow-unpriced and without --max-total-usd",
             )),
         }
     }
 
-    /// Sets the cost of a call aside, if it is within its ceiling and what is left of the total. A
-    /// call that is sent again with the same key is set aside once.
+    /// Reserves the cost of a call. A call that is sent again with the same key is reserved once.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the cost exceeds the limit of the call or the rest of the total.
     pub(super) fn reserve(
         &self,
         key: &IdempotencyKey,
@@ -84,7 +91,7 @@ runs this server can allow it with --allow-unpriced, without --max-total-usd.",
         }
         if cost > spend_limit {
             let message =
-                format!("This may cost {cost} USD, which is over the limit {spend_limit}.");
+                format!("the call may cost {cost} USD, more than its limit of {spend_limit} USD");
             let details = json!({"estimate_usd": cost, "max_spend_usd": spend_limit});
             return Err(ToolError::new("max_spend_exceeded", message).with("details", details));
         }
@@ -92,12 +99,15 @@ runs this server can allow it with --allow-unpriced, without --max-total-usd.",
         match (spent, self.total) {
             (Some(spent), Some(total)) if spent > total => {
                 let message = format!(
-                    "This may cost {cost} USD; of {total} for this session, {} are spent.",
+                    "the call may cost {cost} USD, and {} of {total} USD for this session are spent",
                     ledger.spent
                 );
                 Err(ToolError::new("max_total_exceeded", message))
             }
-            (None, _) => Err(ToolError::new("max_total_exceeded", "Too much was spent.")),
+            (None, _) => Err(ToolError::new(
+                "max_total_exceeded",
+                "the total is out of range",
+            )),
             (Some(spent), _) => {
                 ledger.spent = spent;
                 ledger.pending.insert(key.clone(), cost);
@@ -106,12 +116,12 @@ runs this server can allow it with --allow-unpriced, without --max-total-usd.",
         }
     }
 
-    /// Counts what was set aside for a call as spent.
+    /// Turns the reservation of a call into spending.
     pub(super) fn charge(&self, key: &IdempotencyKey) {
         self.ledger().pending.remove(key);
     }
 
-    /// Gives back what was set aside for a call that was refused.
+    /// Releases the reservation of a call that was rejected.
     pub(super) fn release(&self, key: &IdempotencyKey) {
         let mut ledger = self.ledger();
         let cost = ledger.pending.remove(key).unwrap_or_default();
@@ -123,7 +133,7 @@ runs this server can allow it with --allow-unpriced, without --max-total-usd.",
     }
 }
 
-/// Dollars of a JSON number.
+/// Converts a JSON number to dollars. Returns `None` if it is not a valid amount, or negative.
 pub(super) fn amount_of(amount: &Value) -> Option<Usd> {
     let amount: Usd = amount.as_number()?.to_string().parse().ok()?;
     (amount >= Usd::ZERO).then_some(amount)
@@ -142,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_lowers_the_limit_and_does_not_raise_it() {
+    fn requested_limit_can_only_lower_the_server_limit() {
         let limits = SpendLimits {
             per_call: Some(usd("0.5")),
             ..SpendLimits::default()
@@ -158,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn the_total_is_kept_and_refusals_give_back() {
+    fn total_counts_reservations_and_release_frees_them() {
         let limits = SpendLimits {
             total: Some(usd("1")),
             ..SpendLimits::default()
@@ -170,7 +180,7 @@ mod tests {
         assert_eq!(code(reserve(&b, "0.4", "1")), "max_total_exceeded");
         limits.release(&a);
         reserve(&b, "0.9", "1").unwrap();
-        // Its outcome is unknown: sent again with the same key it is counted once.
+        // The outcome is unknown; a retry with the same key is counted once.
         reserve(&b, "0.9", "1").unwrap();
         assert_eq!(code(reserve(&c, "0.2", "1")), "max_total_exceeded");
         limits.release(&b);

@@ -1,16 +1,16 @@
-//! Errors of tools, as a model reads them.
+//! Errors that tools return to the model.
 
 use serde_json::{Value, json};
 use svc_sdk::Error;
 
 use crate::error::{Exit, Failure};
 
-/// Why a tool did nothing, or may have: an error as the service writes its own.
+/// An error in the format of the service's error envelope.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ToolError(Value);
 
 impl ToolError {
-    /// Creates an error of this program: nothing was sent.
+    /// Creates an error with a code and a message.
     pub(super) fn new(code: &str, message: impl Into<String>) -> Self {
         Self(json!({"error": {"code": code, "message": message.into()}}))
     }
@@ -30,7 +30,7 @@ impl ToolError {
         code.and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// Returns the JSON object that a model is given.
+    /// Returns the envelope.
     pub(super) fn envelope(&self) -> &Value {
         &self.0
     }

@@ -1,5 +1,7 @@
-//! What the tools of `svc mcp serve` do: the arguments become requests of the service, within the
-//! limits, under keys that are made here and never by a model.
+//! The implementation of the tools of `svc mcp serve`.
+//!
+//! Arguments become requests to the service, within the spend limits. Idempotency keys are generated
+//! here, never by the model.
 
 use serde_json::{Map, Value, json};
 use svc_sdk::contract::Operation;
@@ -20,7 +22,7 @@ use crate::session::Access;
 use crate::submit::paid_request::{PaidRequest, ambiguous_if_key_in_use, failed_outcome, prepare};
 use crate::types::{Outcome, SubmitRequest};
 
-/// Performs tools, with a client for each surface that is configured.
+/// Executes tools, with a client for each configured surface.
 #[derive(Debug)]
 pub(super) struct ToolHandler {
     pub(super) open: Option<Access<Open>>,
@@ -31,11 +33,11 @@ pub(super) struct ToolHandler {
 
 type ToolResult = Result<Value, ToolError>;
 
-/// The field of a run that limits what it may spend.
+/// The field of a run that limits its spending.
 const CAP: &str = "generation_spend_cap_usd";
 
 impl ToolHandler {
-    /// Whether a tool has what it needs here.
+    /// Returns whether the surface that a tool needs is configured.
     pub(super) fn is_available(&self, tool: Tool) -> bool {
         match tool {
             Tool::ImageGenerate
@@ -53,10 +55,10 @@ impl ToolHandler {
         }
     }
 
-    /// Does what a tool does, and gives its structured content.
+    /// Executes a tool, and returns its structured content.
     pub(super) async fn call(&self, tool: Tool, arguments: Map<String, Value>) -> ToolResult {
         if let Some(name) = arguments.keys().find(|name| !tool.has_argument(name)) {
-            let message = format!("{name} is no argument of {}.", tool.name());
+            let message = format!("unknown argument `{name}` of {}", tool.name());
             return Err(ToolError::new("invalid_request", message));
         }
         match tool {
@@ -64,7 +66,7 @@ impl ToolHandler {
             Tool::VideoGenerate => self.video(arguments).await,
             Tool::MusicGenerate => {
                 let operation = Operation::Music1Generate;
-                self.developer_job("piece of music", operation, arguments)
+                self.developer_job("music track", operation, arguments)
                     .await
             }
             Tool::FormatRun => self.format_run(arguments).await,
@@ -114,7 +116,7 @@ impl ToolHandler {
                 .pointer("/0/id")
                 .or_else(|| models.pointer("/items/0/id"));
             let Some(model) = first.cloned() else {
-                let message = "The service lists no image model: say which model.";
+                let message = "model is required: the service does not list any image models";
                 return Err(ToolError::new("invalid_request", message));
             };
             arguments.insert("model".to_owned(), model);
@@ -133,7 +135,7 @@ impl ToolHandler {
             .await
     }
 
-    /// A submit to the open surface, which tells the price before.
+    /// Submits a job on the open surface, where the price is known in advance.
     async fn open_job(
         &self,
         noun: &'static str,
@@ -152,7 +154,7 @@ impl ToolHandler {
             .await
     }
 
-    /// A submit to the developer surface, which tells no price.
+    /// Submits a job on the developer surface, where the price is unknown in advance.
     async fn developer_job(
         &self,
         noun: &'static str,
@@ -177,7 +179,7 @@ impl ToolHandler {
         let access = self.developer()?;
         let format = FormatRef::from(take_id(&mut arguments, "format_id")?);
         let (get, segments) = format.addressed(Operation::FormatsGet, Operation::FormatsBySlugGet);
-        // The Format's own cap is lowered to the limit, and never raised to it.
+        // The limit can lower the Format's own cap, but not raise it.
         let read = ApiRequest::new(get, &segments).send(&access.client).await?;
         let default_cap = read.get("generation_spend_cap_usd_micros");
         let default_cap = default_cap.and_then(Value::as_i64).map(Usd::from_micros);
@@ -209,8 +211,9 @@ impl ToolHandler {
         self.submit::<AgentRun>(access, &request, spend_limit).await
     }
 
-    /// Submits as the commands do: within the limits, and with an intent in the journal before the
-    /// request is sent. While its outcome is unknown, the same call goes on with the same key.
+    /// Submits a request within the limits, and writes an intent to the journal before it is sent.
+    ///
+    /// As long as the outcome of a call is unknown, repeating the same call reuses its key.
     async fn submit<R: Resource>(
         &self,
         access: &Access<R::Surface>,
@@ -233,7 +236,7 @@ impl ToolHandler {
                 return tool_result(&resource, Some(intent)).await;
             }
             if !paid.can_resend(&intent) {
-                let hint = "A person has to look whether it was carried out.";
+                let hint = "ask the user to check whether it was executed";
                 let error = ToolError::from(paid.unresolved(&intent));
                 return Err(error.with("next", json!(hint)));
             }
@@ -285,7 +288,7 @@ impl ToolHandler {
         }
     }
 
-    /// Returns what a call may cost; an unknown price is allowed only where the server allows it.
+    /// Returns the maximum cost of a call, or zero for an unknown price if such calls are allowed.
     fn cost(&self, price: &Price) -> Result<Usd, ToolError> {
         match price.upper_bound() {
             Some(cost) => Ok(cost),
@@ -293,7 +296,7 @@ impl ToolHandler {
         }
     }
 
-    /// Reads a job, which may be one of either surface.
+    /// Reads a job of either surface.
     async fn read_job(&self, operation: Operation, arguments: &Map<String, Value>) -> ToolResult {
         let segments = [require_id(arguments, "job_id")?];
         let read = ApiRequest::new(operation, &segments);
@@ -307,7 +310,7 @@ impl ToolHandler {
         }
     }
 
-    /// Reads a run, which may be one of a Format or of the agent.
+    /// Reads a run of a Format or of the agent.
     async fn read_run(
         &self,
         [format, agent]: [Operation; 2],
@@ -320,12 +323,12 @@ impl ToolHandler {
         match arguments.get("kind").and_then(Value::as_str) {
             Some("format") => format.send(client).await,
             Some("agent") => agent.send(client).await,
-            Some(_) => Err(ToolError::new(
+            Some(kind) => Err(ToolError::new(
                 "invalid_request",
-                "kind is format or agent.",
+                format!("invalid kind `{kind}`: expected format or agent"),
             )),
             None => match format.send(client).await {
-                // A key for the agent alone may not read Formats.
+                // A key with access to the agent alone cannot read Format runs.
                 Err(error)
                     if matches!(error.code(), "format_run_not_found" | "insufficient_scope") =>
                 {
@@ -342,25 +345,26 @@ impl ToolHandler {
     }
 
     fn open(&self) -> Result<&Access<Open>, ToolError> {
-        let missing = || ToolError::new("not_configured", "The open surface is not configured.");
+        let missing = || ToolError::new("not_configured", "the open surface is not configured");
         self.open.as_ref().ok_or_else(missing)
     }
 
     fn developer(&self) -> Result<&Access<Developer>, ToolError> {
         let missing =
-            || ToolError::new("not_configured", "The developer surface is not configured.");
+            || ToolError::new("not_configured", "the developer surface is not configured");
         self.developer.as_ref().ok_or_else(missing)
     }
 }
 
-/// Returns the receipt as a tool's structured content, and closes the intent: the model has it.
+/// Returns the receipt as a tool's structured content, and closes the intent, because the model
+/// receives the id.
 async fn tool_result<R: Resource>(resource: &Handle<R>, intent: Option<OpenIntent>) -> ToolResult {
     let id = R::resource_id(resource);
     let mut intent = intent;
     if let Some(intent) = &mut intent
         && intent.entry().resource.is_none()
     {
-        // Where it cannot be written, the same call is sent again with the same key.
+        // If this fails, the intent stays open, and the same call is sent again with the same key.
         let _ = intent.receipt(id.clone(), R::request_id(resource), R::charge(resource));
     }
     let receipt = R::receipt_json(resource).await;
@@ -374,13 +378,13 @@ async fn tool_result<R: Resource>(resource: &Handle<R>, intent: Option<OpenInten
     Ok(receipt)
 }
 
-/// Closes an intent. One that cannot be closed is found again by the next call that is the same.
+/// Closes an intent. On failure, the intent stays open, and the next identical call resumes it.
 fn close(intent: OpenIntent, outcome: Outcome) {
     let _ = intent.close(outcome);
 }
 
-/// Sets what a run may spend: what the call says, else its limit, or what the Format says if that is
-/// less.
+/// Sets the spend cap of a run: the requested cap, or else the lower of the spend limit and the
+/// Format's own cap.
 fn set_cap(
     arguments: &mut Map<String, Value>,
     default_cap: Option<Usd>,
@@ -391,7 +395,7 @@ fn set_cap(
         None => Some(default_cap.map_or(spend_limit, |default_cap| default_cap.min(spend_limit))),
     };
     let cap = cap.filter(|cap| *cap > Usd::ZERO).ok_or_else(|| {
-        let text = "generation_spend_cap_usd must be a number of dollars above 0";
+        let text = "invalid generation_spend_cap_usd: expected dollars as a number above 0";
         ToolError::new("invalid_request", text)
     })?;
     arguments.insert(CAP.to_owned(), usd_number(cap));
@@ -400,7 +404,12 @@ fn set_cap(
 
 fn require_id<'a>(arguments: &'a Map<String, Value>, name: &str) -> Result<&'a str, ToolError> {
     let id = arguments.get(name).and_then(Value::as_str);
-    id.ok_or_else(|| ToolError::new("invalid_request", format!("{name} is required, a string.")))
+    id.ok_or_else(|| {
+        ToolError::new(
+            "invalid_request",
+            format!("{name} is required: expected a string"),
+        )
+    })
 }
 
 fn take_id(arguments: &mut Map<String, Value>, name: &str) -> Result<String, ToolError> {

@@ -1,4 +1,4 @@
-//! The tools that `svc mcp serve` has, as a model is told of them.
+//! The definitions of the tools of `svc mcp serve`.
 
 use serde_json::{Map, Value, json};
 
@@ -20,7 +20,7 @@ pub(super) enum Tool {
 }
 
 impl Tool {
-    /// All of them, in the order in which they are listed.
+    /// All tools, in the order in which they are listed.
     pub(super) const ALL: [Self; 12] = [
         Self::ImageGenerate,
         Self::VideoGenerate,
@@ -36,7 +36,7 @@ impl Tool {
         Self::Balance,
     ];
 
-    /// Its name.
+    /// Returns the name.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::ImageGenerate => "image_generate",
@@ -54,12 +54,12 @@ impl Tool {
         }
     }
 
-    /// The tool of that name.
+    /// Returns the tool with that name.
     pub(super) fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|tool| tool.name() == name)
     }
 
-    /// Whether it makes something that costs.
+    /// Returns whether calls of the tool cost money.
     pub(super) const fn is_paid(self) -> bool {
         matches!(
             self,
@@ -74,65 +74,69 @@ impl Tool {
     const fn description(self) -> &'static str {
         match self {
             Self::ImageGenerate => {
-                "Submits an image job. Answers at once with its job_id. Costs money."
+                "Submits an image generation job, and returns its job_id immediately. Costs money."
             }
             Self::VideoGenerate => {
-                "Submits a video job. Answers at once with its job_id. Costs money."
+                "Submits a video generation job, and returns its job_id immediately. Costs money."
             }
             Self::MusicGenerate => {
-                "Submits a music job. Answers at once with its job_id. Costs money."
+                "Submits a music generation job, and returns its job_id immediately. Costs money."
             }
             Self::FormatRun => {
-                "Starts a run of a Format, a saved agent recipe. Answers at once with its run_id. Costs money, up to its spend cap."
+                "Starts a run of a Format, which is a saved agent recipe, and returns its run_id immediately. Costs money, up to its spend cap."
             }
             Self::AgentCompletion => {
-                "Starts the agent on an instruction. Answers at once with the run_id. Costs money, up to its spend cap."
+                "Runs the agent with an instruction, and returns the run_id immediately. Costs money, up to its spend cap."
             }
             Self::JobsStatus => {
-                "Tells whether a job has ended. Ask again no sooner than next_poll_after_seconds."
+                "Returns the status of a job. Poll again no sooner than next_poll_after_seconds."
             }
-            Self::JobsResult => "Gives what a job that has ended made, with a link for each file.",
+            Self::JobsResult => {
+                "Returns the result of a job that has ended, with a link to each file."
+            }
             Self::RunStatus => {
-                "Tells whether a run has ended. Ask again no sooner than next_poll_after_seconds."
+                "Returns the status of a run. Poll again no sooner than next_poll_after_seconds."
             }
             Self::RunResult => {
-                "Gives the receipt of a run that has ended, with a link for each file."
+                "Returns the receipt of a run that has ended, with a link to each file."
             }
-            Self::Estimate => "Tells what an image or a video would cost. It equals the charge.",
+            Self::Estimate => {
+                "Estimates the price of an image or video. The charge equals the estimate."
+            }
             Self::ModelsList => "Lists the models and their prices.",
-            Self::Balance => "Tells what is left to spend.",
+            Self::Balance => "Returns the available balance.",
         }
     }
 
-    /// The arguments by name, and which of them are required.
+    /// Returns the schemas of the arguments, and the names of those that are required.
     fn arguments(self) -> (Value, &'static [&'static str]) {
         let text = |what: &str| json!({"type": "string", "minLength": 1, "description": what});
         let url = json!({"type": "string", "format": "uri"});
         let urls =
             json!({"type": "array", "items": {"type": "string", "format": "uri"}, "minItems": 1});
-        let cap = json!({"type": "number", "exclusiveMinimum": 0, "maximum": 500, "description": "What the run may spend; max_spend_usd, if left out."});
+        let cap = json!({"type": "number", "exclusiveMinimum": 0, "maximum": 500, "description": "Maximum spending of the run in dollars. Default: max_spend_usd."});
         let run_id = json!({
-            "run_id": text("The run."),
-            "kind": {"type": "string", "enum": ["format", "agent"], "description": "Which kind of run; found out, if left out."},
+            "run_id": text("Run id."),
+            "kind": {"type": "string", "enum": ["format", "agent"], "description": "Kind of run. Default: detected."},
         });
         match self {
             Self::ImageGenerate => (
                 json!({
-                    "prompt": text("What the image shows."),
-                    "model": text("An id of models_list; one that the service lists first, if left out."),
-                    "aspect_ratio": text("Such as 1:1 or 16:9."),
-                    "resolution": text("Such as 720p or 1080p."),
+                    "prompt": text("Description of the image."),
+                    "model": text("Model id from models_list. Default: the first image model that the service lists."),
+                    "aspect_ratio": text("Aspect ratio, such as 1:1 or 16:9."),
+                    "resolution": text("Resolution, such as 720p or 1080p."),
                     "num_images": {"type": "integer", "minimum": 1},
                 }),
                 &["prompt"],
             ),
             Self::VideoGenerate => (
                 json!({
-                    "prompt": text("What the video shows."),
-                    "model": text("An id of models_list; the service picks one, if left out."),
-                    "duration": {"type": "integer", "minimum": 1, "description": "Seconds."},
-                    "aspect_ratio": text("Such as 16:9 or 9:16."),
-                    "resolution": text("Such as 480p or 720p."),
+                    "prompt": text("Description of the video."),
+                    "model": text("Model id from models_list. Default: chosen by the service."),
+                    "duration": {"type": "integer", "minimum": 1, "description": "Length in seconds."},
+                    "aspect_ratio": text("Aspect ratio, such as 16:9 or 9:16."),
+                    "resolution": text("Resolution, such as 480p or 720p."),
                     "image_url": url,
                     "end_image_url": url,
                     "video_url": url,
@@ -145,38 +149,38 @@ impl Tool {
             ),
             Self::MusicGenerate => (
                 json!({
-                    "prompt": text("What it sounds like."),
-                    "duration": {"type": "integer", "minimum": 1, "description": "Seconds."},
+                    "prompt": text("Description of the music."),
+                    "duration": {"type": "integer", "minimum": 1, "description": "Length in seconds."},
                 }),
                 &["prompt"],
             ),
             Self::FormatRun => (
                 json!({
-                    "format_id": text("The Format: its id, or HANDLE/SLUG."),
-                    "instruction": text("What the run is to do."),
+                    "format_id": text("Format id, or HANDLE/SLUG."),
+                    "instruction": text("Instruction for the run."),
                     "input": {"type": "object"},
-                    "previous_run_id": text("A run to continue."),
-                    "output_schema": {"type": "object", "description": "What the output has to fit."},
+                    "previous_run_id": text("Id of a run to continue."),
+                    "output_schema": {"type": "object", "description": "JSON Schema of the output."},
                     "generation_spend_cap_usd": cap,
-                    "model": text("A model of the catalog."),
+                    "model": text("Model id from the catalog."),
                 }),
                 &["format_id"],
             ),
             Self::AgentCompletion => (
                 json!({
-                    "instruction": text("What the agent is to do."),
+                    "instruction": text("Instruction for the agent."),
                     "generation_spend_cap_usd": cap,
                 }),
                 &["instruction"],
             ),
             Self::JobsStatus | Self::JobsResult => {
-                (json!({"job_id": text("The job.")}), &["job_id"])
+                (json!({"job_id": text("Job id.")}), &["job_id"])
             }
             Self::RunStatus | Self::RunResult => (run_id, &["run_id"]),
             Self::Estimate => (
                 json!({
-                    "model": text("An id of models_list, or auto."),
-                    "input": {"type": "object", "description": "The arguments of image_generate or video_generate, without model."},
+                    "model": text("Model id from models_list, or auto."),
+                    "input": {"type": "object", "description": "Arguments of image_generate or video_generate, without model."},
                 }),
                 &["model", "input"],
             ),
@@ -184,7 +188,8 @@ impl Tool {
         }
     }
 
-    /// What its structured content has, and which of that always.
+    /// Returns the schemas of the fields of the structured content, and the names of those that are
+    /// always present.
     fn result_fields(self) -> (Value, &'static [&'static str]) {
         let status = json!({"type": "string"});
         let artifacts = json!({"type": "array", "items": {"type": "object"}});
@@ -210,13 +215,13 @@ impl Tool {
         }
     }
 
-    /// The names of its arguments.
+    /// Returns whether the tool has an argument with that name.
     pub(super) fn has_argument(self, name: &str) -> bool {
         let (properties, _) = self.arguments();
         properties.get(name).is_some() || (self.is_paid() && name == "max_spend_usd")
     }
 
-    /// The tool as it is listed.
+    /// Returns the definition that is listed to the model.
     pub(super) fn definition(self) -> Value {
         let (properties, required) = self.arguments();
         let mut properties = match properties {
@@ -227,17 +232,17 @@ impl Tool {
             let limit = json!({
                 "type": "number",
                 "minimum": 0,
-                "description": "Refuse, before anything runs, what would or might cost more dollars than this.",
+                "description": "Maximum cost of this call in dollars. A call that may cost more is rejected before it is submitted.",
             });
             properties.insert("max_spend_usd".to_owned(), limit);
         }
-        let (fields, always) = self.result_fields();
+        let (fields, required_fields) = self.result_fields();
         let paid = self.is_paid();
         json!({
             "name": self.name(),
             "description": self.description(),
             "inputSchema": {"type": "object", "properties": properties, "required": required, "additionalProperties": false},
-            "outputSchema": {"type": "object", "properties": fields, "required": always},
+            "outputSchema": {"type": "object", "properties": fields, "required": required_fields},
             "annotations": {
                 "readOnlyHint": !paid,
                 "destructiveHint": false,

@@ -1,4 +1,4 @@
-//! What a run is a run of: as it was said, as the history knows it, or as the service answers.
+//! The kind of a run: given by a flag, found in the journal, or found by asking the service.
 
 use svc_sdk::Developer;
 
@@ -8,7 +8,7 @@ use crate::resource::run::{RunKind, kind_of_operation};
 use crate::session::{Access, Session};
 use crate::types::ResourceId;
 
-/// Does something with a run of whatever kind: `$kind` becomes the type `$K`.
+/// Evaluates `$body` with `$K` as the type of the run.
 macro_rules! by_kind {
     ($kind:expr, $K:ident => $body:expr) => {
         match $kind {
@@ -29,7 +29,11 @@ macro_rules! by_kind {
 }
 pub(super) use by_kind;
 
-/// What a run is a run of.
+/// Returns the kind of a run.
+///
+/// # Errors
+///
+/// Returns an error if the kind is not given and the service does not find the run.
 pub(super) async fn resolve_kind(
     session: &Session,
     access: &Access<Developer>,
@@ -39,31 +43,27 @@ pub(super) async fn resolve_kind(
     if let Some(kind) = given.or_else(|| kind_from_history(session, access, id)) {
         return Ok(kind);
     }
-    let mut refused = None;
+    let mut forbidden = None;
     for kind in RunKindChoice::ALL {
         match probe(access, kind, id).await {
             Ok(()) => return Ok(kind),
             Err(error) if error.is_not_found() => {}
-            // A key that may not read one kind may well read another.
-            Err(error) if error.is_forbidden() => refused = Some(error),
+            // A key without access to one kind may have access to another.
+            Err(error) if error.is_forbidden() => forbidden = Some(error),
             Err(error) => return Err(error.into()),
         }
     }
     let id = ResourceId::Run(id.to_owned());
-    Err(match refused {
+    Err(match forbidden {
         Some(error) => Failure::from(error)
-            .context("could not find out what it is a run of")
+            .context("could not determine the kind of the run")
             .for_resource(id)
-            .hint("say it with --kind action, format or agent"),
-        None => Failure::new(
-            Exit::NotFound,
-            "no Format, Agent Completion or Action has a run of that id",
-        )
-        .for_resource(id),
+            .hint("pass --kind action, --kind format or --kind agent"),
+        None => Failure::new(Exit::NotFound, "no run with this id was found").for_resource(id),
     })
 }
 
-/// The kind of a run that this machine started.
+/// Returns the kind of a run that was started from this machine.
 pub(super) fn kind_from_history(
     session: &Session,
     access: &Access<Developer>,

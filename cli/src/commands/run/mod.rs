@@ -21,40 +21,41 @@ use crate::tables::redelivery as redelivery_table;
 use crate::text::sanitize;
 use crate::types::ResourceId;
 
-/// Runs.
+/// The subcommands of `svc run`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Run {
-    /// Shows a run's receipt, as far as it is.
+    /// Show a run's receipt
     Get(RunIdArgs),
-    /// Looks how a run stands, lightly.
+    /// Show a run's status
     Status(RunIdArgs),
-    /// Shows the receipt of a run that has ended.
+    /// Show the receipt of a run that has ended
     Result(RunIdArgs),
-    /// Shows the phases of a Format's run, as they are now, oldest first.
+    /// List the phases of a Format run, oldest first
     Events(RunIdArgs),
-    /// Cancels a run; what it did until then is billed.
+    /// Cancel a run; work done until then is billed
     Cancel(RunIdArgs),
-    /// Waits for runs, and prints what they came to: of one that completed its output, where it has
-    /// one, else the receipt.
+    /// Wait for runs, and print their outputs
+    ///
+    /// Prints the receipt of a run that has no output, and the receipts of several runs.
     Wait(Wait),
-    /// Stores what runs made, even those that failed, waiting for those that are at work.
+    /// Wait for runs, and download their files, including those of failed runs
     Download(Download),
-    /// Sends the end of a Format's run to its webhook URL again.
+    /// Redeliver the final event of a Format run to its webhook
     Redeliver(RunIdArgs),
 }
 
-/// `--kind`.
+/// The flag `--kind`.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct KindArg {
-    /// What it is a run of; without it, the history of this machine knows, else all are asked.
+    /// Kind of run [default: from the local history, or else by asking the service]
     #[arg(long, value_name = "KIND")]
     kind: Option<RunKindChoice>,
 }
 
-/// The flags of a command about one run.
+/// The flags of a command that acts on one run.
 #[derive(Args, Debug)]
 pub(crate) struct RunIdArgs {
-    /// The run's id.
+    /// Run id
     #[arg(value_name = "RUN_ID")]
     id: String,
     #[command(flatten)]
@@ -64,7 +65,7 @@ pub(crate) struct RunIdArgs {
 /// The flags of `svc run wait`.
 #[derive(Args, Debug)]
 pub(crate) struct Wait {
-    /// The runs' ids.
+    /// Run ids
     #[arg(value_name = "RUN_ID", required = true)]
     ids: Vec<String>,
     #[command(flatten)]
@@ -73,7 +74,7 @@ pub(crate) struct Wait {
     receipt_mode: ReceiptArgs,
     #[command(flatten)]
     wait: WaitArgs,
-    /// Stores what was made in that folder.
+    /// Directory to download the results to
     #[arg(long, value_name = "DIR")]
     download: Option<PathBuf>,
 }
@@ -81,10 +82,10 @@ pub(crate) struct Wait {
 /// The flags of `svc run download`.
 #[derive(Args, Debug)]
 pub(crate) struct Download {
-    /// The runs' ids.
+    /// Run ids
     #[arg(value_name = "RUN_ID", required = true)]
     ids: Vec<String>,
-    /// The folder, made where it is missing.
+    /// Directory to download to; created if missing
     #[arg(long, value_name = "DIR", default_value = ".")]
     dir: PathBuf,
     #[command(flatten)]
@@ -93,7 +94,7 @@ pub(crate) struct Download {
     wait: WaitArgs,
 }
 
-/// Runs it.
+/// Runs the command.
 pub(crate) async fn run(session: &Session, run: Run) -> Result<(), Failure> {
     let access = session.access::<Developer>()?;
     match run {
@@ -172,10 +173,10 @@ async fn cancel(
     let spend = spend(&receipt);
     session.printer.note(&match &receipt.status {
         RunStatus::Canceled => {
-            format!("run {id} is canceled; what it did before that is billed: {spend}")
+            format!("canceled run {id}; work done until then is billed: {spend}")
         }
         status => format!(
-            "run {id} is {}, which nothing changed: {spend}",
+            "run {id} was not canceled: its status is {}; {spend}",
             sanitize(status.as_str())
         ),
     });
@@ -187,13 +188,13 @@ async fn redeliver(
     access: &Access<Developer>,
     args: RunIdArgs,
 ) -> Result<(), Failure> {
-    require_format_run(session, access, &args, "a webhook that can be sent again")?;
+    require_format_run(session, access, &args, "a webhook to redeliver")?;
     let id = RunId::from(args.id);
     let call = access.client.format_runs().handle(&id).redeliver_webhook();
     let sent = session.send(call).await;
     let redelivery = sent.map_err(|failure| {
         failure
-            .context("could not send it again")
+            .context("could not redeliver the event")
             .for_resource(ResourceId::Run(id.as_str().to_owned()))
     })?;
     session.printer.print_item(&redelivery, redelivery_table)
@@ -212,7 +213,7 @@ fn require_format_run(
     {
         None | Some(RunKindChoice::Format) => Ok(()),
         Some(kind) => Err(Failure::usage(format!(
-            "only runs of Formats have {what}, and this is one of kind {}",
+            "only runs of Formats have {what}: this run is of kind {}",
             kind.as_str()
         ))),
     }

@@ -1,4 +1,4 @@
-//! Many runs at once.
+//! Waiting for several runs concurrently.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use crate::session::{Access, Session};
 use crate::types::{Outcome, ResourceId};
 use crate::wait::{self, Waiter};
 
-/// Which runs are waited for, and how.
+/// The runs to wait for, and the options of the wait.
 #[derive(Debug)]
 pub(super) struct WaitRequest<'a> {
     pub(super) ids: Vec<String>,
@@ -25,8 +25,11 @@ pub(super) struct WaitRequest<'a> {
     pub(super) receipt_mode: ReceiptMode,
 }
 
-/// Waits for all of them at once. The exit code is that of the first, as they were typed, that did
-/// not complete.
+/// Waits for runs concurrently, and prints their results.
+///
+/// # Errors
+///
+/// Returns the failure of the first run, in the given order, that did not complete.
 pub(super) async fn wait_for_all(
     session: &Session,
     access: &Access<Developer>,
@@ -105,7 +108,7 @@ fn print_all(
     })
 }
 
-/// What a person was told of a run's end.
+/// Returns the outcome to record in the journal.
 fn outcome(result: &Result<FinishedRun, Failure>) -> Option<Outcome> {
     match result {
         Ok(finished) => outcome_of(&finished.receipt.status),

@@ -1,4 +1,4 @@
-//! `svc webhook listen`: its flags. What it does is in `listen`.
+//! `svc webhook listen`: a local receiver, implemented in `crate::listen`.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -17,33 +17,33 @@ use crate::webhook::{Secrets, Target};
 /// The flags of `svc webhook listen`.
 #[derive(Args, Debug)]
 pub(crate) struct Listen {
-    /// Sends each event on to that URL, byte for byte: https, or http on this machine.
+    /// URL to forward events to, byte for byte: HTTPS, or HTTP on this machine
     #[arg(long, value_name = "URL")]
     forward_to: Option<Target>,
-    /// Keeps events in that file, through crashes and restarts [default: in memory].
+    /// File to store events in, so that they survive crashes and restarts [default: in memory]
     #[arg(long, value_name = "FILE")]
     store: Option<PathBuf>,
-    /// The port; 0 is any that is free.
+    /// Port to listen on; 0 selects a free port
     #[arg(long, value_name = "N", default_value_t = 0)]
     port: u16,
-    /// The address to listen on.
+    /// Address to listen on
     #[arg(long, value_name = "ADDRESS", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
     bind: IpAddr,
-    /// How far a timestamp may be from now, in the past and in the future; 0 leaves it unchecked.
+    /// Maximum difference between a timestamp and the current time; 0 disables the check
     #[arg(long, value_name = "SECONDS", default_value_t = Verifier::DEFAULT_TOLERANCE.as_secs())]
     tolerance: u64,
-    /// How often the target may refuse an event (3xx, 4xx) before it is given up; while the target
-    /// is down, answers 5xx or 429, it is tried for as long as this runs.
+    /// Number of rejections (3xx or 4xx) after which an event is given up; while the target is
+    /// unreachable or returns 5xx or 429, forwarding is retried without a limit
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
     refusals: u32,
-    /// Prints the signing secret in the first line, for a program that verifies too.
+    /// Include the signing secret in the first line, for a target that verifies signatures
     #[arg(long)]
     print_secret: bool,
     #[command(flatten)]
     secret: SecretArgs,
 }
 
-/// Runs it.
+/// Runs the command.
 pub(super) async fn run(session: &Session, args: Listen) -> Result<(), Failure> {
     let (secrets, client) = secrets(session, &args.secret).await?;
     let options = Options {
@@ -57,8 +57,8 @@ pub(super) async fn run(session: &Session, args: Listen) -> Result<(), Failure> 
     listen(session, options, keys).await
 }
 
-/// The secrets that are configured; where there are none and a key of the developer surface is,
-/// those of the service.
+/// Returns the configured secrets. If there are none, fetches them from the service, and returns the
+/// client for fetching them again after a rotation.
 async fn secrets(
     session: &Session,
     args: &SecretArgs,
@@ -73,7 +73,7 @@ async fn secrets(
             let missing = Secrets::missing();
             let why = why.headline();
             return Err(missing.hint(format!(
-                "or have it fetched from the service, which cannot be done now: {why}"
+                "or let svc fetch it from the service, which failed: {why}"
             )));
         }
     };

@@ -1,6 +1,6 @@
-//! `svc webhook`: receiving webhooks, and all that one needs for it.
+//! `svc webhook`: tools for receivers of webhooks.
 //!
-//! `secret` and `test` ask the service; the others need no service.
+//! `secret` and `test` call the service; `verify`, `sign` and `trigger` work offline.
 
 mod listen;
 mod secret;
@@ -14,28 +14,34 @@ use clap::Subcommand;
 use crate::error::Failure;
 use crate::session::Session;
 
-/// Webhooks.
+/// The subcommands of `svc webhook`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Webhook {
-    /// The workspace's signing secret.
+    /// Show and rotate the workspace's signing secret
     #[command(subcommand)]
     Secret(secret::Secret),
-    /// Has the service send a signed test event to a URL.
+    /// Send a signed test event from the service to a URL
     Test(test::Test),
-    /// Receives webhooks: verifies them, keeps them, and forwards them to a program here.
+    /// Receive webhooks on this machine: verify, store and forward them
     ///
-    /// It prints one line when it is ready and one for each event. It ends with Ctrl-C, and with a
-    /// failure when it can no longer receive.
+    /// Prints one line when it is ready, and one for each event. Runs until Ctrl-C, or until it can
+    /// no longer receive events.
     Listen(listen::Listen),
-    /// Says whether a delivery is genuine. Needs no service.
+    /// Verify the signature of a delivery (offline)
+    ///
+    /// The exit code is 0 if the delivery is genuine and recent, and 1 if it is rejected; the reason
+    /// is printed to stderr.
     Verify(verify::Verify),
-    /// Signs a body as the service does. Needs no service.
+    /// Sign a body as the service does (offline)
     Sign(sign::Sign),
-    /// Makes an event, signs it, and sends it to a receiver. Needs no service.
+    /// Create and sign an event, and send it to a receiver (does not call the service)
+    ///
+    /// The exit code is 0 if the receiver returns a 2xx status, 1 if it returns another status, and
+    /// 10 if it cannot be reached.
     Trigger(trigger::Trigger),
 }
 
-/// Runs it.
+/// Runs the command.
 pub(crate) async fn run(session: &Session, webhook: Webhook) -> Result<(), Failure> {
     match webhook {
         Webhook::Secret(args) => secret::run(session, args).await,

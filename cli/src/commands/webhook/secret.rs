@@ -1,4 +1,4 @@
-//! `svc webhook secret`: the secret that the service signs with.
+//! `svc webhook secret`: the secret with which the service signs deliveries.
 
 use clap::{Args, Subcommand};
 use svc_sdk::Developer;
@@ -9,26 +9,29 @@ use crate::error::{Exit, Failure};
 use crate::output::Table;
 use crate::session::Session;
 
-/// The signing secret.
+/// The subcommands of `svc webhook secret`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Secret {
-    /// Shows it, its fingerprint, and the rotation that is going on. The table leaves the secret
-    /// itself out; `--jq .secret` prints it.
+    /// Show the fingerprint of the signing secret, and any rotation in progress
+    ///
+    /// The table omits the secret itself; --jq .secret prints it.
     Show,
-    /// Makes a new one. For 24 hours deliveries are signed with the old one too; a second rotation
-    /// within them retires the older one at once.
+    /// Rotate the signing secret
+    ///
+    /// For 24 hours, deliveries are also signed with the previous secret. A second rotation within
+    /// that time revokes the previous secret immediately.
     Rotate(Rotate),
 }
 
 /// The flags of `svc webhook secret rotate`.
 #[derive(Args, Debug)]
 pub(crate) struct Rotate {
-    /// Does not ask.
+    /// Skip the confirmation prompt
     #[arg(short, long)]
     yes: bool,
 }
 
-/// Runs it.
+/// Runs the command.
 pub(super) async fn run(session: &Session, secret: Secret) -> Result<(), Failure> {
     match secret {
         Secret::Show => {
@@ -43,20 +46,22 @@ pub(super) async fn run(session: &Session, secret: Secret) -> Result<(), Failure
 async fn rotate(session: &Session, args: &Rotate) -> Result<(), Failure> {
     let client = session.access::<Developer>()?.client;
     let current = client.webhooks().signing_secret().await.map_err(|error| {
-        Failure::from(error).context("could not look at the secret; nothing was rotated")
+        Failure::from(error).context("could not read the signing secret; nothing was rotated")
     })?;
     let consequence = consequence(&current);
     if args.yes {
         session.printer.note(&consequence);
     } else if !session.printer.can_prompt() {
-        return Err(Failure::usage("nobody is there to be asked")
-            .hint(consequence)
-            .hint("pass --yes to rotate all the same"));
+        return Err(Failure::usage(
+            "cannot prompt for confirmation: stdin or stderr is not a terminal",
+        )
+        .hint(consequence)
+        .hint("pass --yes to rotate without a prompt"));
     } else if !session
         .printer
-        .confirm(&format!("{consequence}\nrotate the signing secret?"))?
+        .confirm(&format!("{consequence}\nRotate the signing secret?"))?
     {
-        return Err(Failure::other("nothing was rotated"));
+        return Err(Failure::other("not confirmed; nothing was rotated"));
     }
     let sent = session
         .send(client.webhooks().rotate_signing_secret())
@@ -65,19 +70,19 @@ async fn rotate(session: &Session, args: &Rotate) -> Result<(), Failure> {
         let failure = failure.context("could not rotate the signing secret");
         match failure.exit() {
             Exit::Ambiguous => failure.hint(
-                "look whether the fingerprint has changed before rotating again: svc webhook secret show",
+                "check whether the fingerprint has changed before rotating again: svc webhook secret show",
             ),
             _ => failure,
         }
     })?;
     session.printer.print_item(&rotated, table)?;
     session.printer.note(
-        "give receivers the new secret beside the old one, the newest first: svc webhook secret show --jq .secret",
+        "configure receivers with both secrets, the newest first; print the new one with: svc webhook secret show --jq .secret",
     );
     Ok(())
 }
 
-/// What rotating now does, to whom.
+/// Describes the effect of rotating now.
 fn consequence(current: &SigningSecret) -> String {
     let newest = current.fingerprint.as_deref().unwrap_or("in use");
     let rotation = current.rotation.as_ref();
@@ -86,7 +91,7 @@ fn consequence(current: &SigningSecret) -> String {
         match until.map(Timestamp::unix_seconds) {
             Some(until_second) if until_second <= clock::now().as_second() => None,
             Some(_) => until.map(ToString::to_string),
-            // What cannot be read is taken for the worse.
+            // A time that cannot be parsed is assumed to be in the future, which is the worse case.
             None => it.extra.field("previous_valid_until"),
         }
     });
@@ -97,11 +102,11 @@ fn consequence(current: &SigningSecret) -> String {
                 .map(|print| format!(" {print}"))
                 .unwrap_or_default();
             format!(
-                "a rotation is going on until {until}. A second one retires the previous secret{previous} at once: receivers that have no newer one refuse every delivery from then on. Secret {newest} is good for 24 hours more."
+                "a rotation is in progress until {until}. Rotating again revokes the previous secret{previous} immediately: receivers without a newer secret will reject all deliveries. Secret {newest} stays valid for 24 hours."
             )
         }
         None => format!(
-            "for 24 hours deliveries are signed with secret {newest} too. A second rotation within them would retire it at once."
+            "for 24 hours, deliveries are also signed with secret {newest}. A second rotation within that time would revoke it immediately."
         ),
     }
 }
@@ -121,7 +126,7 @@ fn table(secret: &SigningSecret) -> Table {
         rotation.and_then(|it| it.previous_fingerprint.as_ref()),
     );
     table.field(
-        "previous good until",
+        "previous valid until",
         rotation.and_then(|it| it.previous_valid_until.as_ref()),
     );
     table
@@ -139,17 +144,20 @@ mod tests {
     }
 
     #[test]
-    fn what_a_second_rotation_does_is_said_before_the_first_and_before_the_second() {
+    fn consequence_describes_a_second_rotation() {
         for (until, retires) in [
             ("2100-01-01T00:00:00Z", true),
             ("tomorrow", true),
             ("2020-01-01T00:00:00Z", false),
         ] {
-            let said = consequence(&secret(until));
-            assert_eq!(said.contains("secret 0123 at once"), retires, "{said}");
-            assert!(said.contains("at once") && said.contains("4567"), "{said}");
+            let text = consequence(&secret(until));
+            assert_eq!(text.contains("secret 0123 immediately"), retires, "{text}");
+            assert!(
+                text.contains("immediately") && text.contains("4567"),
+                "{text}"
+            );
         }
-        let said = consequence(&SigningSecret::default());
-        assert!(said.contains("A second rotation"), "{said}");
+        let text = consequence(&SigningSecret::default());
+        assert!(text.contains("A second rotation"), "{text}");
     }
 }

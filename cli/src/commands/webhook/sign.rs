@@ -1,4 +1,4 @@
-//! `svc webhook sign`: the headers that the service would send with a body.
+//! `svc webhook sign`: the signature headers of a body.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -18,12 +18,12 @@ use crate::webhook::Secrets;
 /// The flags of `svc webhook sign`.
 #[derive(Args, Debug)]
 pub(crate) struct Sign {
-    /// When it is signed, in Unix seconds [default: now].
+    /// Time of the signature, in Unix seconds [default: now]
     #[arg(long, value_name = "T")]
     timestamp: Option<u64>,
     #[command(flatten)]
     secret: SecretArgs,
-    /// The body, byte for byte, or - for standard input.
+    /// File with the raw body, or - for stdin
     #[arg(value_name = "FILE|-")]
     body: PathBuf,
 }
@@ -33,11 +33,11 @@ struct Signed {
     timestamp: String,
     signature: String,
     fingerprint: String,
-    /// The same three as they go over the wire.
+    /// The same values as HTTP headers.
     headers: BTreeMap<&'static str, String>,
 }
 
-/// Runs it.
+/// Runs the command.
 pub(super) fn run(session: &Session, args: &Sign) -> Result<(), Failure> {
     let secrets = Secrets::require(session, args.secret.secret_file.as_deref())?;
     let body = read_file("FILE", &args.body)?;

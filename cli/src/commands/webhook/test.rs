@@ -1,4 +1,4 @@
-//! `svc webhook test`: a test event from the service itself.
+//! `svc webhook test`: a test event, sent by the service.
 
 use clap::Args;
 use svc_sdk::Developer;
@@ -11,12 +11,12 @@ use crate::session::Session;
 /// The flags of `svc webhook test`.
 #[derive(Args, Debug)]
 pub(crate) struct Test {
-    /// Where it is sent: public https.
+    /// URL to send the event to (public HTTPS)
     #[arg(value_name = "URL")]
     url: String,
 }
 
-/// Runs it.
+/// Runs the command.
 pub(super) async fn run(session: &Session, args: Test) -> Result<(), Failure> {
     let client = session.access::<Developer>()?.client;
     let body = TestDeliveryCreate::new(args.url);

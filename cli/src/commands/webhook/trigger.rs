@@ -1,4 +1,4 @@
-//! `svc webhook trigger`: an event made here, signed, and sent to a receiver.
+//! `svc webhook trigger`: an event that is created and signed locally, and sent to a receiver.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -19,30 +19,29 @@ use crate::random;
 use crate::session::Session;
 use crate::webhook::{Sample, SampleFields, Secrets, Target};
 
-/// The service waits as long for a receiver.
+/// The time to wait for a receiver, the same as that of the service.
 const RECEIVER_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The flags of `svc webhook trigger`. It ends with 0 where the receiver answers 2xx, with 1 where
-/// it answers something else, with 10 where it cannot be reached.
+/// The flags of `svc webhook trigger`.
 #[derive(Args, Debug)]
 pub(crate) struct Trigger {
-    /// Which event: job.completed, job.failed, job.canceled, action.run.terminal,
-    /// format.run.terminal, agent.run.terminal, webhook.test; any other with --payload.
+    /// Event type: job.completed, job.failed, job.canceled, action.run.terminal,
+    /// format.run.terminal, agent.run.terminal or webhook.test; with --payload, any other
     #[arg(value_name = "EVENT")]
     event: String,
-    /// The receiver: https, or http on this machine.
+    /// URL of the receiver: HTTPS, or HTTP on this machine
     #[arg(long, value_name = "URL")]
     to: Target,
-    /// The id of the job that it is about [default: a new one].
+    /// Id of the job in the event [default: random]
     #[arg(long, value_name = "ID", conflicts_with = "payload")]
     job_id: Option<String>,
-    /// The id of the run that it is about [default: a new one].
+    /// Id of the run in the event [default: random]
     #[arg(long, value_name = "ID", conflicts_with_all = ["payload", "job_id"])]
     run_id: Option<String>,
-    /// The whole body, byte for byte, or - for standard input; its `event` must be EVENT.
+    /// File with the whole raw body, or - for stdin; its `event` must be EVENT
     #[arg(long, value_name = "FILE|-")]
     payload: Option<PathBuf>,
-    /// When it is signed, in Unix seconds [default: now].
+    /// Time of the signature, in Unix seconds [default: now]
     #[arg(long, value_name = "T")]
     timestamp: Option<u64>,
     #[command(flatten)]
@@ -61,7 +60,7 @@ struct DeliveryReport {
     status: u16,
 }
 
-/// Runs it.
+/// Runs the command.
 pub(super) async fn run(session: &Session, args: Trigger) -> Result<(), Failure> {
     let secrets = Secrets::require(session, args.secret.secret_file.as_deref())?;
     let body = match &args.payload {
@@ -71,7 +70,7 @@ pub(super) async fn run(session: &Session, args: Trigger) -> Result<(), Failure>
     let event = Event::parse(&body).map_err(|error| Failure::usage(error.to_string()))?;
     if event.event_type().as_str() != args.event {
         let why = format!(
-            "the payload's event is {}, not {}",
+            "invalid payload: its event is `{}`, expected `{}`",
             event.event_type(),
             args.event
         );
@@ -98,21 +97,23 @@ pub(super) async fn run(session: &Session, args: Trigger) -> Result<(), Failure>
         table.field("job", report.job_id.as_ref());
         table.field("run", report.run_id.as_ref());
         table.field("to", Some(&report.to));
-        table.field("answer", Some(report.status));
+        table.field("status", Some(report.status));
         table
     })?;
     match report.status {
         200..=299 => Ok(()),
-        status => Err(Failure::other(format!("the receiver answered {status}"))),
+        status => Err(Failure::other(format!(
+            "the receiver returned status {status}"
+        ))),
     }
 }
 
 fn sample_body(args: &Trigger) -> Result<serde_json::Value, Failure> {
     let sample = Sample::from_name(&args.event).ok_or_else(|| {
-        let why = format!("{:?} is no event that can be made", args.event);
+        let why = format!("unknown event type `{}`", args.event);
         Failure::usage(why)
-            .hint(format!("use one of {}", Sample::names().join(", ")))
-            .hint("or pass its whole body with --payload FILE")
+            .hint(format!("use one of: {}", Sample::names().join(", ")))
+            .hint("or pass the whole body with --payload FILE")
     })?;
     let given_id = match (sample.prefix(), &args.job_id, &args.run_id) {
         (Some("job"), id, None) | (Some("run"), None, id) | (None, None, id @ None) => id,
@@ -122,23 +123,23 @@ fn sample_body(args: &Trigger) -> Result<serde_json::Value, Failure> {
             } else {
                 "--run-id"
             };
-            let why = format!("{} is about nothing that {flag} could name", args.event);
+            let why = format!("{flag} does not apply to `{}` events", args.event);
             return Err(Failure::usage(why));
         }
     };
     let id = match given_id {
         Some(id) => id.clone(),
-        None => fresh_id(sample.prefix().unwrap_or_default())?,
+        None => random_id(sample.prefix().unwrap_or_default())?,
     };
     Ok(sample.body(&SampleFields {
         id,
-        request_id: fresh_id("req")?,
+        request_id: random_id("req")?,
         at: clock::now().to_string(),
     }))
 }
 
-/// Each event made is one of its own: a receiver that dedupes takes it.
-fn fresh_id(prefix: &str) -> Result<String, Failure> {
+/// Returns a random id, so that a receiver does not discard the event as a duplicate.
+fn random_id(prefix: &str) -> Result<String, Failure> {
     Ok(format!("{prefix}_{}", random::hex(10)?))
 }
 
@@ -151,15 +152,15 @@ async fn send(to: &Target, headers: &SignedHeaders, body: Vec<u8>) -> Result<u16
         .extend(http::HeaderMap::from(headers.clone()));
     let sending = transport::reqwest().send(request);
     match tokio::time::timeout(RECEIVER_TIMEOUT, sending).await {
-        Ok(Ok(answer)) => Ok(answer.status().as_u16()),
+        Ok(Ok(response)) => Ok(response.status().as_u16()),
         Ok(Err(error)) => {
             let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}"));
-            let why = format!("no answer from {to}{}", cause.unwrap_or_default());
+            let why = format!("could not reach {to}{}", cause.unwrap_or_default());
             Err(Failure::new(Exit::Unreachable, why))
         }
         Err(_) => {
             let why = format!(
-                "{to} did not answer within {} s",
+                "no response from {to} within {} s",
                 RECEIVER_TIMEOUT.as_secs()
             );
             Err(Failure::new(Exit::Unreachable, why))

@@ -1,4 +1,4 @@
-//! `svc webhook verify`: a delivery that was written down, held against the signing secrets.
+//! `svc webhook verify`: the verification of a recorded delivery.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -15,22 +15,21 @@ use crate::output::Table;
 use crate::session::Session;
 use crate::webhook::Secrets;
 
-/// The flags of `svc webhook verify`. It ends with 0 where the delivery is genuine and fresh, with
-/// 1 where it is refused; then the reason is on standard error.
+/// The flags of `svc webhook verify`.
 #[derive(Args, Debug)]
 pub(crate) struct Verify {
-    /// The header x-svc-webhook-timestamp, as it came.
+    /// Value of the header x-svc-webhook-timestamp
     #[arg(long, value_name = "T", allow_hyphen_values = true)]
     timestamp: String,
-    /// The header x-svc-webhook-signature, as it came.
+    /// Value of the header x-svc-webhook-signature
     #[arg(long, value_name = "S", allow_hyphen_values = true)]
     signature: String,
-    /// How far the timestamp may be from now, in the past and in the future; 0 leaves it unchecked.
+    /// Maximum difference between the timestamp and the current time; 0 disables the check
     #[arg(long, value_name = "SECONDS", default_value_t = Verifier::DEFAULT_TOLERANCE.as_secs())]
     tolerance: u64,
     #[command(flatten)]
     secret: SecretArgs,
-    /// The raw body as it came, or - for standard input.
+    /// File with the raw body, or - for stdin
     #[arg(value_name = "FILE|-")]
     body: PathBuf,
 }
@@ -39,7 +38,7 @@ pub(crate) struct Verify {
 struct VerifiedDelivery {
     valid: bool,
     timestamp: u64,
-    /// Which of the secrets it was signed with.
+    /// The fingerprint of the secret that it was signed with.
     fingerprint: Option<String>,
     event: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -48,7 +47,7 @@ struct VerifiedDelivery {
     run_id: Option<String>,
 }
 
-/// Runs it.
+/// Runs the command.
 pub(super) fn run(session: &Session, args: &Verify) -> Result<(), Failure> {
     let secrets = Secrets::require(session, args.secret.secret_file.as_deref())?;
     let body = read_file("FILE", &args.body)?;
@@ -68,18 +67,18 @@ pub(super) fn run(session: &Session, args: &Verify) -> Result<(), Failure> {
     )
 }
 
-/// Why a delivery is refused, as the command's failure.
+/// Returns the failure for a delivery that is rejected.
 fn verification_failure(error: VerifyError) -> Failure {
     let code = Some(error.code().to_owned());
     Failure::other(error.to_string())
-        .context("the delivery is refused")
+        .context("the delivery was rejected")
         .with_response(code, None, None, None)
 }
 
 impl VerifiedDelivery {
     fn new(secrets: &Secrets, verified: VerifiedSignature, body: &[u8]) -> Self {
         let key = secrets.keys().iter().nth(verified.key_index());
-        // A genuine body need not be an event that this build can read.
+        // A genuine body may be an event that this version cannot parse.
         let event = Event::parse(body).ok();
         let event = event.as_ref();
         let text = |text: &str| text.to_owned();
