@@ -135,7 +135,7 @@ fn show(session: &Session, with_origin: bool) -> Result<(), Failure> {
     let row = |name: &str, value: String, variable: &'static str| {
         let origin = match session.environment().get(variable) {
             Some(_) => Origin::Variable(variable).to_string(),
-            None => "platform default".to_owned(),
+            None => "the platform".to_owned(),
         };
         Row {
             name: name.to_owned(),
