@@ -133,8 +133,8 @@ async fn a_head_response_has_no_body() {
 async fn service_time_follows_the_runtimes_clock() {
     let mock = InProcess::default();
     let started = mock.now();
-    let answer = submit(&mock, "sync").await.unwrap();
-    assert_eq!(answer.status(), 200);
+    let response = submit(&mock, "sync").await.unwrap();
+    assert_eq!(response.status(), 200);
     let took = mock.now().since(started);
     assert!((2000..2010).contains(&took.as_millis()), "{took:?}");
     assert_eq!(mock.jobs()[0]["status"], JobStatus::Completed.as_str());
@@ -157,8 +157,8 @@ async fn a_sync_submit_waits_for_the_manual_clock() {
         assert_eq!(mock.jobs().len(), 1);
         mock.advance(Duration::from_secs(2)).unwrap();
     };
-    let (answer, ()) = tokio::join!(submit(&mock, "sync"), advance);
-    assert_eq!(answer.unwrap().status(), 200);
+    let (response, ()) = tokio::join!(submit(&mock, "sync"), advance);
+    assert_eq!(response.unwrap().status(), 200);
 }
 
 #[tokio::test]

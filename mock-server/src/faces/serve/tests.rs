@@ -265,9 +265,9 @@ async fn accept_errors_are_retried_and_reported_once() {
         .write_all(b"GET /clock HTTP/1.1\r\nhost: m\r\n\r\n")
         .await
         .unwrap();
-    let mut answer = [0; 15];
-    stream.read_exact(&mut answer).await.unwrap();
-    assert_eq!(&answer, b"HTTP/1.1 200 OK");
+    let mut response = [0; 15];
+    stream.read_exact(&mut response).await.unwrap();
+    assert_eq!(&response, b"HTTP/1.1 200 OK");
     assert_eq!(LOG.lock().unwrap().len(), 1);
     drop((stop, stream));
     accepting.await.unwrap();

@@ -22,20 +22,20 @@ fn a_garbage_response_has_no_headers_of_the_file() {
     let url = result["artifacts"][0]["url"].as_str().unwrap();
     let path = format!("/artifacts/{}", url.rsplit('/').next().unwrap());
     fault(&mut mock, json!({"kind": "garbage", "surface": "media"}));
-    let answer = mock
+    let reply = mock
         .request(Host::Media)
         .header("range", "bytes=0-99")
         .get(&path);
-    let headers = answer.0.response.headers();
+    let headers = reply.0.response.headers();
     assert_eq!(
         (
-            answer.status(),
+            reply.status(),
             headers.get("content-length"),
             headers.get("content-range")
         ),
         (200, None, None)
     );
-    assert!(serde_json::from_slice::<Value>(answer.0.response.body()).is_err());
+    assert!(serde_json::from_slice::<Value>(reply.0.response.body()).is_err());
 }
 
 #[test]

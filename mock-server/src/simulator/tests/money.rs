@@ -29,10 +29,10 @@ fn the_ledger_balances_after_every_operation() {
             };
             match rng.next() % 11 {
                 0 | 1 => {
-                    let answer = mock.open().post(VIDEO, video(word));
-                    if answer.status() == 202 {
+                    let response = mock.open().post(VIDEO, video(word));
+                    if response.status() == 202 {
                         jobs.push(
-                            answer.json()["data"]["job"]["id"]
+                            response.json()["data"]["job"]["id"]
                                 .as_str()
                                 .unwrap()
                                 .to_owned(),
@@ -53,9 +53,9 @@ fn the_ledger_balances_after_every_operation() {
                     );
                 }
                 5 => {
-                    let answer = mock.open().post(TOP_UPS, json!({"amount_usd_cents": 500}));
-                    if answer.status() == 201 {
-                        let id = answer.json()["data"]["id"].as_str().unwrap().to_owned();
+                    let response = mock.open().post(TOP_UPS, json!({"amount_usd_cents": 500}));
+                    if response.status() == 201 {
+                        let id = response.json()["data"]["id"].as_str().unwrap().to_owned();
                         let outcome =
                             [TopUpStatus::Paid, TopUpStatus::Failed, TopUpStatus::Expired];
                         let status = outcome[(rng.next() % 3) as usize].clone();
@@ -66,9 +66,9 @@ fn the_ledger_balances_after_every_operation() {
                     let cost = rng.next() % 90;
                     let words = format!("{word}[mock:cost=0.{cost:02}]");
                     let body = json!({"instruction": words, "generation_spend_cap_usd": 0.5});
-                    let answer = mock.developer().post(DEMO, body);
-                    if answer.status() == 202 {
-                        let id = answer.json()["data"]["run_id"].take();
+                    let response = mock.developer().post(DEMO, body);
+                    if response.status() == 202 {
+                        let id = response.json()["data"]["run_id"].take();
                         runs.push(id.as_str().unwrap().to_owned());
                     }
                 }

@@ -48,7 +48,7 @@ fn used_mock() -> Mock {
 
 /// Returns the replies to a fixed series of requests.
 fn replies(mock: &mut Mock) -> Vec<String> {
-    let mut answers = Vec::new();
+    let mut texts = Vec::new();
     for _ in 0..3 {
         for reply in [
             mock.open()
@@ -77,11 +77,11 @@ fn replies(mock: &mut Mock) -> Vec<String> {
             mock.developer().get("/v1/formats/fmt_media/runs").0,
             mock.developer().get("/v1/agent-runs").0,
         ] {
-            answers.push(format!("{reply:?}"));
+            texts.push(format!("{reply:?}"));
         }
         mock.advance_millis(3_000);
     }
-    answers.push(
+    texts.push(
         json!([
             mock.simulator.ledger(),
             mock.simulator.jobs(),
@@ -89,7 +89,7 @@ fn replies(mock: &mut Mock) -> Vec<String> {
         ])
         .to_string(),
     );
-    answers
+    texts
 }
 
 #[test]

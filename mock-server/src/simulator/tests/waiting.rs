@@ -43,17 +43,20 @@ fn the_reply_has_the_whole_job_once_it_has_ended() {
         format!("{:?}", predicted.response),
         format!("{:?}", reply.response)
     );
-    let (receipt, answer) = (body_of(&first), body_of(&reply));
-    assert_eq!(answer["data"]["job"]["status"], "completed");
+    let (receipt, response) = (body_of(&first), body_of(&reply));
+    assert_eq!(response["data"]["job"]["status"], "completed");
     assert_eq!(
-        answer["data"]["job"]["result"]["artifacts"]
+        response["data"]["job"]["result"]["artifacts"]
             .as_array()
             .unwrap()
             .len(),
         1
     );
-    assert_eq!(answer["data"]["status_url"], receipt["data"]["status_url"]);
-    assert_eq!(answer["data"]["next_poll_after_seconds"], 0);
+    assert_eq!(
+        response["data"]["status_url"],
+        receipt["data"]["status_url"]
+    );
+    assert_eq!(response["data"]["next_poll_after_seconds"], 0);
     assert_eq!(
         reply.response.headers()["x-svc-request-id"],
         receipt["data"]["request_id"].as_str().unwrap()

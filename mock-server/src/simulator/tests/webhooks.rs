@@ -175,10 +175,10 @@ fn a_redelivery_is_signed_again_and_is_no_automatic_attempt() {
     mock.redeliver(&id).error(409, "job_not_terminal");
     let refused = DeliveryOutcome::answered(500);
     let first = mock.deliver(20_000, &refused).remove(0);
-    let answer = mock.redeliver(&id).data(202);
-    assert_eq!(answer["job_id"], json!(id));
-    assert_eq!(answer["event"], "job.completed");
-    assert_eq!(answer["webhook_delivery"]["status"], "exhausted");
+    let response = mock.redeliver(&id).data(202);
+    assert_eq!(response["job_id"], json!(id));
+    assert_eq!(response["event"], "job.completed");
+    assert_eq!(response["webhook_delivery"]["status"], "exhausted");
     let again = mock.deliver(100_000, &refused);
     assert_eq!(seconds(&again), [20_000], "sent once, without a delay");
     assert_eq!(again[0].body, first.body);
@@ -339,10 +339,15 @@ fn a_rotated_secret_signs_for_one_more_day_or_until_the_next_rotation() {
 fn a_test_delivery_is_signed_with_both_secrets_and_not_retried() {
     let mut mock = Mock::new();
     mock.rotate();
-    let answer = mock.test_delivery().data(202);
-    assert_eq!(answer["event"], "webhook.test");
-    assert_eq!(answer["url"], HOOK);
-    assert!(answer["delivery_id"].as_str().unwrap().starts_with("dlv_"));
+    let response = mock.test_delivery().data(202);
+    assert_eq!(response["event"], "webhook.test");
+    assert_eq!(response["url"], HOOK);
+    assert!(
+        response["delivery_id"]
+            .as_str()
+            .unwrap()
+            .starts_with("dlv_")
+    );
     let sent = mock.deliver(100_000, &DeliveryOutcome::answered(500));
     assert_eq!(sent.len(), 1, "not retried");
     let expected = r#"{"created_at":"2026-01-01T00:00:00Z","event":"webhook.test","payload":{"message":"This is a test. Nothing has happened."},"request_id":"req_75p7fdfrztc07c97fchd","status":"OK"}"#;

@@ -133,8 +133,8 @@ async fn a_sync_submit_returns_the_finished_avatar(mock: Mock) {
     let body = json!({
         "avatar_handle": "mia", "input": {"prompt": "[mock:seconds=0]"}, "mode": "sync"
     });
-    let answer = mock.developer().post(GENERATE, body).await.expect(200);
-    let avatar = answer.data()["avatar"].take();
+    let response = mock.developer().post(GENERATE, body).await.expect(200);
+    let avatar = response.data()["avatar"].take();
     assert_eq!(avatar["status"], "completed");
     assert!(avatar["image_url"].is_string(), "{avatar}");
 }
@@ -277,8 +277,8 @@ async fn a_video_of_a_preview_takes_its_script_and_quality(mock: Mock) {
         (&video["preview_id"], &video["quality"]),
         (&json!(id), &json!("max"))
     );
-    let answer = developer.post(&path, json!({"script": "Other."})).await;
-    let error = answer.refused(400, "invalid_request");
+    let response = developer.post(&path, json!({"script": "Other."})).await;
+    let error = response.refused(400, "invalid_request");
     assert_eq!(error["details"]["field"], "script");
 }
 
@@ -286,8 +286,8 @@ async fn a_failed_preview_can_be_regenerated(mock: Mock) {
     let id = new_preview(&mock, "[mock:fail]").await;
     mock.advance(3).await;
     let video = format!("{PREVIEWS}/{id}/generate-video");
-    let answer = mock.developer().post(&video, json!({})).await;
-    let error = answer.refused(409, "job_not_completed");
+    let response = mock.developer().post(&video, json!({})).await;
+    let error = response.refused(409, "job_not_completed");
     assert_eq!(error["details"]["status"], "failed");
     submit(&mock, &format!("{PREVIEWS}/{id}/regenerate"), json!({})).await;
 }

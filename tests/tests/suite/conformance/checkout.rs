@@ -72,8 +72,8 @@ async fn a_checkout_without_a_return_url_shows_the_status(mock: Mock) {
     assert_eq!(status(&mock, &top_up).await, "paid");
     let media = mock.caller(Host::Media);
     media.get("/checkout/no_such").await.expect(404);
-    let answer = media.send("PUT", &path, None, bytes::Bytes::new()).await;
-    assert_eq!(answer.header("allow"), Some("GET, HEAD, POST"));
+    let response = media.send("PUT", &path, None, bytes::Bytes::new()).await;
+    assert_eq!(response.header("allow"), Some("GET, HEAD, POST"));
 }
 
 async fn a_settled_top_up_is_not_changed_by_the_control_api(mock: Mock) {
@@ -85,8 +85,8 @@ async fn a_settled_top_up_is_not_changed_by_the_control_api(mock: Mock) {
         ("failed", 409),
         ("pending", 400),
     ] {
-        let answer = mock.control().post(&path, json!({"status": end})).await;
-        assert_eq!(answer.status(), expected, "{end}: {answer:?}");
+        let response = mock.control().post(&path, json!({"status": end})).await;
+        assert_eq!(response.status(), expected, "{end}: {response:?}");
     }
     assert_eq!(mock.ledger().await.len(), 1);
 }
@@ -94,24 +94,24 @@ async fn a_settled_top_up_is_not_changed_by_the_control_api(mock: Mock) {
 async fn amounts_of_another_type_are_invalid_amounts(mock: Mock) {
     for amount in [json!(500.0), json!("500"), json!(null), json!([500])] {
         let body = json!({"amount_usd_cents": amount});
-        let answer = mock.open().post(TOP_UPS, body).await;
-        answer.refused(400, "invalid_amount");
+        let response = mock.open().post(TOP_UPS, body).await;
+        response.refused(400, "invalid_amount");
     }
-    let answer = mock.open().post(TOP_UPS, json!({})).await;
-    answer.refused(400, "invalid_amount");
+    let response = mock.open().post(TOP_UPS, json!({})).await;
+    response.refused(400, "invalid_amount");
 }
 
 async fn directives_in_a_return_url_are_decoded(mock: Mock) {
     let url = "https://shop.example/?x=%5Bmock%3Arefuse%3Dstripe_not_configured%5D";
     let body = json!({"amount_usd_cents": 500, "success_url": url});
-    let answer = mock.open().post(TOP_UPS, body).await;
-    answer.refused(503, "stripe_not_configured");
+    let response = mock.open().post(TOP_UPS, body).await;
+    response.refused(503, "stripe_not_configured");
 }
 
 async fn a_refused_top_up_releases_its_key(mock: Mock) {
     let keyed = mock.open().idempotency_key("pay-1");
-    let answer = keyed.post(TOP_UPS, json!({"amount_usd_cents": 499})).await;
-    answer.refused(400, "invalid_amount");
-    let answer = keyed.post(TOP_UPS, json!({"amount_usd_cents": 500})).await;
-    answer.expect(201);
+    let response = keyed.post(TOP_UPS, json!({"amount_usd_cents": 499})).await;
+    response.refused(400, "invalid_amount");
+    let response = keyed.post(TOP_UPS, json!({"amount_usd_cents": 500})).await;
+    response.expect(201);
 }

@@ -56,8 +56,8 @@ async fn body_errors_have_details(mock: Mock) {
             json!({"field": "body"}),
         ),
     ] {
-        let answer = open.send("POST", TOP_UPS, Some(content_type), body).await;
-        assert_eq!(answer.refused(status, code)["details"], details);
+        let response = open.send("POST", TOP_UPS, Some(content_type), body).await;
+        assert_eq!(response.refused(status, code)["details"], details);
     }
 }
 
@@ -65,8 +65,8 @@ async fn a_field_that_occurs_twice_is_rejected(mock: Mock) {
     for path in [VIDEO, IMAGE, ESTIMATE, TOP_UPS] {
         let body = r#"{"model": "video-l", "model": "video-f"}"#;
         let json_type = Some("application/json");
-        let answer = mock.open().send("POST", path, json_type, body.into()).await;
-        answer.refused(400, "invalid_request");
+        let response = mock.open().send("POST", path, json_type, body.into()).await;
+        response.refused(400, "invalid_request");
     }
 }
 
@@ -83,8 +83,8 @@ async fn unknown_resources_have_their_own_codes(mock: Mock) {
     }
     for model in ["image-1.0", "video-1.0", "music-1.0"] {
         let path = format!("/v1/models/unknown/{model}/runs");
-        let answer = mock.developer().post(&path, json!({})).await;
-        answer.refused(404, "model_not_found");
+        let response = mock.developer().post(&path, json!({})).await;
+        response.refused(404, "model_not_found");
     }
     let anonymous = mock.caller(Host::Open).get("/v1/nothing").await;
     anonymous.refused(401, "unauthorized");
@@ -96,8 +96,8 @@ async fn unknown_resources_have_their_own_codes(mock: Mock) {
     let key = mock
         .new_key(json!({"kind": "open", "workspace": "ws_b"}))
         .await;
-    let answer = mock.caller(Host::Open).bearer(&key).get(&path).await;
-    answer.refused(404, "top_up_not_found");
+    let response = mock.caller(Host::Open).bearer(&key).get(&path).await;
+    response.refused(404, "top_up_not_found");
 }
 
 async fn allowed_methods_are_listed(mock: Mock) {
@@ -106,8 +106,8 @@ async fn allowed_methods_are_listed(mock: Mock) {
         ("PUT", VIDEO, "POST"),
         ("HEAD", VIDEO, "POST"),
     ] {
-        let answer = mock.open().send(method, path, None, Bytes::new()).await;
-        assert_eq!(answer.expect(405).header("allow"), Some(allowed));
+        let response = mock.open().send(method, path, None, Bytes::new()).await;
+        assert_eq!(response.expect(405).header("allow"), Some(allowed));
     }
 }
 
@@ -130,10 +130,10 @@ async fn a_refused_create_has_the_details_of_its_code(mock: Mock) {
         ("attachment_too_large", 413),
     ] {
         let prompt = json!({"prompt": format!("a fox [mock:refuse={code}]")});
-        let answer = mock.open().post(IMAGE, with(image(), prompt)).await;
-        answer.refused(status, code);
+        let response = mock.open().post(IMAGE, with(image(), prompt)).await;
+        response.refused(status, code);
         let retry_after = (status == 503).then_some("1");
-        assert_eq!(answer.header("retry-after"), retry_after, "{code}");
+        assert_eq!(response.header("retry-after"), retry_after, "{code}");
     }
     for (code, status, details) in [
         ("attachment_fetch_failed", 502, json!({"index": 0})),
@@ -146,8 +146,8 @@ async fn a_refused_create_has_the_details_of_its_code(mock: Mock) {
     ] {
         let body = json!({"prompt": format!("[mock:refuse={code}]")});
         let path = "/v1/music-1.0/generate";
-        let answer = mock.developer().post(path, body).await;
-        assert_eq!(answer.refused(status, code)["details"], details, "{code}");
+        let response = mock.developer().post(path, body).await;
+        assert_eq!(response.refused(status, code)["details"], details, "{code}");
     }
 }
 
@@ -164,8 +164,8 @@ async fn the_concurrency_limit_comes_before_a_refuse_directive(mock: Mock) {
     let open = mock.open();
     assert_eq!(fill(&open).await.len(), 100);
     let prompt = json!({"prompt": "[mock:refuse=stripe_error]"});
-    let answer = open.post(IMAGE, with(image(), prompt)).await;
-    let error = answer.refused(400, "concurrency_limit_reached");
+    let response = open.post(IMAGE, with(image(), prompt)).await;
+    let error = response.refused(400, "concurrency_limit_reached");
     assert_eq!(error["details"], json!({"limit": 100}));
 }
 
@@ -188,8 +188,8 @@ async fn an_idempotency_key_is_checked_before_the_body(mock: Mock) {
         json!([]),
         with(video(), json!({"duration": 2.0})),
     ] {
-        let answer = keyed.post(VIDEO, other).await;
-        answer.refused(409, "idempotency_conflict");
+        let response = keyed.post(VIDEO, other).await;
+        response.refused(409, "idempotency_conflict");
     }
 }
 
@@ -218,8 +218,8 @@ async fn a_second_credential_is_rejected_with_a_reason(mock: Mock) {
 async fn public_routes_ignore_an_invalid_key(mock: Mock) {
     for key in ["svc_open_demo", "svc_revoked", "nonsense"] {
         let caller = mock.caller(Host::Developer).api_key(key);
-        let answer = caller.get("/v1/health").await.expect(200);
-        assert_eq!(answer.number("ratelimit-limit"), 480, "{key}");
+        let response = caller.get("/v1/health").await.expect(200);
+        assert_eq!(response.number("ratelimit-limit"), 480, "{key}");
     }
     let developer = mock.developer();
     let health = developer.get("/v1/health").await;
@@ -268,14 +268,14 @@ async fn keys_with_conflicting_fields_are_rejected(mock: Mock) {
         (json!({"kind": "open", "workspace": ""}), 400),
         (json!({"kind": "open", "plan": "scale"}), 409),
     ] {
-        let answer = mock.control().post("/keys", body.clone()).await;
-        assert_eq!(answer.status(), status, "{body}");
+        let response = mock.control().post("/keys", body.clone()).await;
+        assert_eq!(response.status(), status, "{body}");
     }
-    let answer = mock
+    let response = mock
         .control()
         .post("/keys", json!({"kind": "developer"}))
         .await;
-    let key = answer.json();
+    let key = response.json();
     assert_eq!(key["workspace"], "ws_demo");
     assert_eq!(key["scopes"].as_array().map(Vec::len), Some(9));
 }
@@ -291,8 +291,8 @@ async fn a_service_account_key_has_only_its_scopes(mock: Mock) {
 async fn faults_are_recorded_in_the_journal(mock: Mock) {
     for (kind, jobs) in [("drop_before", 0), ("drop_after", 1)] {
         mock.fault(json!({"kind": kind})).await;
-        let answer = mock.open().try_post(VIDEO, video()).await;
-        assert!(answer.is_err(), "{kind}: {answer:?}");
+        let response = mock.open().try_post(VIDEO, video()).await;
+        assert!(response.is_err(), "{kind}: {response:?}");
         assert_eq!(mock.jobs().await.len(), jobs, "{kind}");
     }
     mock.fault(json!({"kind": "status_502_html"})).await;
@@ -357,8 +357,8 @@ async fn a_redelivery_belongs_to_the_jobs_workspace(mock: Mock) {
         .post_nothing(&path)
         .await
         .refused(404, "job_not_found");
-    let answer = mock.developer().post(&path, json!({"url": hook})).await;
-    answer.refused(400, "invalid_request");
+    let response = mock.developer().post(&path, json!({"url": hook})).await;
+    response.refused(400, "invalid_request");
     mock.open()
         .post_nothing(&path)
         .await

@@ -21,8 +21,8 @@ const CLIP: &str = "https://cdn.example.com/a.mp4";
 const STILL: &str = "https://cdn.example.com/a.png";
 
 #[track_caller]
-fn assert_invalid_field(answer: &Answer, field: &str, request: &str) {
-    let error = answer.refused(400, "invalid_request");
+fn assert_invalid_field(response: &Answer, field: &str, request: &str) {
+    let error = response.refused(400, "invalid_request");
     let shown: String = request.chars().take(200).collect();
     assert_eq!(error["details"]["field"], field, "{shown}");
 }
@@ -34,8 +34,8 @@ async fn assert_invalid_fields<'a>(
 ) {
     for (body, field) in cases {
         let request = format!("{path} {body}");
-        let answer = caller.post(path, body).await;
-        assert_invalid_field(&answer, field, &request);
+        let response = caller.post(path, body).await;
+        assert_invalid_field(&response, field, &request);
     }
 }
 
@@ -80,8 +80,8 @@ async fn estimates_and_top_ups_name_the_invalid_field(mock: Mock) {
     let empty = open.send("POST", VIDEO, None, bytes::Bytes::new()).await;
     assert_invalid_field(&empty, "body", "an empty body");
     let keyed = open.idempotency_key("a\tb");
-    let answer = keyed.post(VIDEO, super::video()).await;
-    assert_invalid_field(&answer, "Idempotency-Key", "a tab in the key");
+    let response = keyed.post(VIDEO, super::video()).await;
+    assert_invalid_field(&response, "Idempotency-Key", "a tab in the key");
 }
 
 async fn generation_names_the_invalid_field(mock: Mock) {
@@ -355,7 +355,7 @@ async fn lists_name_the_invalid_query_parameter(mock: Mock) {
         ("/v1/actions?trigger_type=odd", "trigger_type"),
     ];
     for (path, field) in cases {
-        let answer = mock.developer().get(path).await;
-        assert_invalid_field(&answer, field, path);
+        let response = mock.developer().get(path).await;
+        assert_invalid_field(&response, field, path);
     }
 }

@@ -172,8 +172,8 @@ async fn a_cancel_body_is_checked_before_the_state(mock: Mock) {
     let untyped = open.send("POST", &path, None, "{}".into()).await;
     untyped.refused(415, "unsupported_media_type");
     let typed = Some("Application/JSON; charset=utf-8");
-    let answer = open.send("POST", &path, typed, "{}".into()).await;
-    answer.refused(409, "job_generation_already_started");
+    let response = open.send("POST", &path, typed, "{}".into()).await;
+    response.refused(409, "job_generation_already_started");
 }
 
 async fn each_model_has_its_time_price_and_files(mock: Mock) {
@@ -249,8 +249,8 @@ async fn canceling_releases_the_reserved_funds(mock: Mock) {
     let open = mock.open();
     submit(&open, VIDEO, video()).await;
     let second = submit(&open, VIDEO, video()).await;
-    let answer = open.post(VIDEO, video()).await;
-    answer.refused(402, "insufficient_funds");
+    let response = open.post(VIDEO, video()).await;
+    response.refused(402, "insufficient_funds");
     let cancel = format!("/v1/jobs/{second}/cancel");
     open.post_nothing(&cancel).await.expect(200);
     submit(&open, VIDEO, video()).await;

@@ -35,8 +35,8 @@ async fn send(caller: &Caller, message: Value) -> Answer {
 /// Calls a tool and returns its result.
 async fn call(caller: &Caller, tool: &str, arguments: Value) -> Value {
     let params = json!({"name": tool, "arguments": arguments});
-    let answer = send(caller, message("tools/call", params)).await;
-    answer.expect(200).json()["result"].take()
+    let response = send(caller, message("tools/call", params)).await;
+    response.expect(200).json()["result"].take()
 }
 
 /// Calls a tool and returns its structured content.
@@ -109,8 +109,8 @@ async fn the_current_revision_is_stateless(mock: Mock) {
     assert_eq!(content["available_usd"], "100.0000");
     // Methods of the previous revision only.
     for method in ["ping", "initialize", "resources/list"] {
-        let answer = send(method, json!({})).await.expect(404);
-        assert_eq!(answer.json()["error"]["code"], -32601, "{method}");
+        let response = send(method, json!({})).await.expect(404);
+        assert_eq!(response.json()["error"]["code"], -32601, "{method}");
     }
 }
 
@@ -151,8 +151,8 @@ async fn a_tool_call_is_limited_by_the_write_budget(mock: Mock) {
     let caller = mock.developer();
     for _ in 0..120 {
         let search = json!({"query": "x"});
-        let answer = caller.post("/v1/trending-videos/search", search).await;
-        answer.expect(200);
+        let response = caller.post("/v1/trending-videos/search", search).await;
+        response.expect(200);
     }
     let image = json!({"prompt": "x"});
     let error = call_error(&caller, "image_generate", image, "rate_limited").await;

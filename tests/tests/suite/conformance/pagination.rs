@@ -17,13 +17,13 @@ on_every_face! {
 
 /// Returns the values of `field` on a page and the page's cursor.
 async fn page(caller: &Caller, path: &str, field: &str) -> (Vec<String>, Value) {
-    let answer = caller.get(path).await.expect(200);
-    let values = answer
+    let response = caller.get(path).await.expect(200);
+    let values = response
         .items()
         .iter()
         .map(|item| text(&item[field]))
         .collect();
-    (values, answer.json()["next_cursor"].take())
+    (values, response.json()["next_cursor"].take())
 }
 
 /// Returns the values of `field` on all pages of at most two items.
@@ -138,13 +138,13 @@ async fn formats_and_actions_are_listed_for_their_owner(mock: Mock) {
     ] {
         assert_eq!(page(&caller, path, "id").await.0, expected, "{path}");
     }
-    let answer = key("svc_dev_other").get("/v1/actions/act_daily").await;
-    answer.refused(404, "action_not_found");
+    let response = key("svc_dev_other").get("/v1/actions/act_daily").await;
+    response.refused(404, "action_not_found");
     for path in ["fmt_builtin", "team/brand-film"] {
         for suffix in ["", "/runs"] {
             let path = format!("/v1/formats/{path}{suffix}");
-            let answer = mock.developer().get(&path).await;
-            answer.refused(404, "format_not_found");
+            let response = mock.developer().get(&path).await;
+            response.refused(404, "format_not_found");
         }
     }
     let inactive = mock.developer().get("/v1/formats/fmt_inactive").await;

@@ -90,12 +90,12 @@ async fn receipts_of_both_surfaces(mock: Mock) {
         if host == Host::Open {
             body["model"] = json!(model);
         }
-        let answer = caller.post(path, body).await.expect(202);
-        let receipt = answer.data();
+        let response = caller.post(path, body).await.expect(202);
+        let receipt = response.data();
         let id = text(&receipt["job"]["id"]);
         let url = |end: &str| format!("{}/v1/jobs/{id}/{end}", mock.base_url(host));
         let mut expected = json!({
-            "request_id": answer.header("x-svc-request-id"),
+            "request_id": response.header("x-svc-request-id"),
             "job": {
                 "id": id, "status": "queued", "type": "video_generation", "model": model,
                 "created_at": START, "updated_at": START, "metadata": metadata
@@ -206,8 +206,8 @@ async fn background_music(mock: Mock) {
 
 async fn searches(mock: Mock) {
     let search = async |path: &str, body: Value| {
-        let answer = mock.developer().post(path, body).await;
-        answer.expect(200).items()
+        let response = mock.developer().post(path, body).await;
+        response.expect(200).items()
     };
     let avatars = "/v1/avatar-catalog/search";
     for (query, expected) in [
@@ -242,13 +242,13 @@ async fn searches(mock: Mock) {
 async fn an_admission_preview(mock: Mock) {
     let body = json!({"model": "video-1.0", "input": {"prompt": "x", "duration": 10}});
     let path = "/v1/generation/admission-preview";
-    let answer = mock.developer().post(path, body).await.expect(200);
+    let response = mock.developer().post(path, body).await.expect(200);
     let expected = json!({
         "allowed": true, "reason": null, "model": "video-1.0", "estimated_usd": "0.5000",
         "available_usd": "100.0000",
         "generation_limits": {"concurrent_jobs": 100, "in_flight": 0}
     });
-    assert_eq!(answer.data(), expected);
+    assert_eq!(response.data(), expected);
 }
 
 async fn a_new_top_up(mock: Mock) {

@@ -113,11 +113,11 @@ async fn a_run_passes_through_its_phases(mock: Mock) {
 async fn a_result_in_progress_says_when_to_poll(mock: Mock) {
     let id = start(&mock.developer(), RUNS, run_of("x")).await;
     mock.advance(4).await;
-    let answer = mock
+    let response = mock
         .developer()
         .get(&format!("/v1/format-runs/{id}/result"))
         .await;
-    let error = answer.refused(409, "run_not_completed");
+    let error = response.refused(409, "run_not_completed");
     assert_eq!(error["retry_after_seconds"], 3);
     assert_eq!(error["next_action"], "poll_status");
 }
@@ -175,8 +175,8 @@ async fn a_canceled_run_is_billed_for_its_finished_parts(mock: Mock) {
     let balance = get(&developer, "/v1/balance").await;
     assert_eq!(balance["available_usd"], "99.0000");
     let path = format!("/v1/format-runs/{id}/cancel");
-    let answer = developer.post(&path, json!({"x": 1})).await;
-    answer.refused(400, "invalid_request");
+    let response = developer.post(&path, json!({"x": 1})).await;
+    response.refused(400, "invalid_request");
 }
 
 async fn skipped_and_degraded_runs(mock: Mock) {
@@ -370,10 +370,10 @@ async fn an_outage_of_reads_is_temporary(mock: Mock) {
         mock.developer().get(&path).await
     };
     for end in ["", "/status"] {
-        let answer = read(end).await;
-        let error = answer.refused(503, "studio_agent_upstream_unavailable");
+        let response = read(end).await;
+        let error = response.refused(503, "studio_agent_upstream_unavailable");
         assert_eq!(error["retryable"], true);
-        assert_eq!(answer.number("retry-after"), 1);
+        assert_eq!(response.number("retry-after"), 1);
     }
     assert_eq!(read("/result").await.data()["status"], "completed");
 }

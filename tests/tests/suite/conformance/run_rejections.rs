@@ -42,8 +42,8 @@ async fn unknown_parameters_have_suggestions(mock: Mock) {
     assert_eq!(Value::Array(found), expected);
     for kind in [Kind::Agent, Kind::Action] {
         let body = json!({"instructions": "x"});
-        let answer = mock.developer().post(kind.start(), body).await;
-        let error = answer.refused(400, "unknown_parameter");
+        let response = mock.developer().post(kind.start(), body).await;
+        let error = response.refused(400, "unknown_parameter");
         assert_eq!(error["details"]["errors"][0]["suggestion"], "instruction");
     }
 }
@@ -62,8 +62,8 @@ async fn an_unsupported_schema_lists_every_violation(mock: Mock) {
         json!({"output_schema": schema}),
         json!({"response_format": format}),
     ] {
-        let answer = post(&mock, with(run_of("x"), fields)).await;
-        let error = answer.refused(400, "output_schema_invalid");
+        let response = post(&mock, with(run_of("x"), fields)).await;
+        let error = response.refused(400, "output_schema_invalid");
         let violations = error["details"]["violations"].as_array().unwrap();
         let found: Vec<_> = violations
             .iter()
@@ -71,8 +71,8 @@ async fn an_unsupported_schema_lists_every_violation(mock: Mock) {
             .collect();
         assert_eq!(Value::Array(found), expected);
     }
-    let answer = post(&mock, with(run_of("x"), json!({"output_schema": "x"}))).await;
-    let error = answer.refused(400, "output_schema_invalid");
+    let response = post(&mock, with(run_of("x"), json!({"output_schema": "x"}))).await;
+    let error = response.refused(400, "output_schema_invalid");
     assert_eq!(
         error["details"]["violations"][0]["rule"],
         "schema_not_object"
@@ -126,25 +126,25 @@ async fn attachment_errors_name_the_index(mock: Mock) {
             1,
         ),
     ] {
-        let answer = post(&mock, json!({"attachments": attachments})).await;
-        let error = answer.refused(status, code);
+        let response = post(&mock, json!({"attachments": attachments})).await;
+        let error = response.refused(status, code);
         assert_eq!(error["details"]["index"], index, "{attachments}");
         if status == 502 {
             assert_eq!(error["next_action"], "fix_input");
         }
     }
     for attachments in [json!("x"), json!(vec![image.clone(); 51])] {
-        let answer = post(&mock, json!({"attachments": attachments})).await;
-        answer.refused(400, "invalid_attachment");
+        let response = post(&mock, json!({"attachments": attachments})).await;
+        response.refused(400, "invalid_attachment");
     }
     let reels = json!([{"asset_id": "asset_reel"}, {"asset_id": "asset_reel"}]);
-    let answer = post(&mock, json!({"attachments": reels})).await;
-    let error = answer.refused(413, "attachment_too_large");
+    let response = post(&mock, json!({"attachments": reels})).await;
+    let error = response.refused(413, "attachment_too_large");
     assert_eq!(error["details"]["limit_bytes"], 500_000_000);
     let item = json!({"attachments": [{"url": "https://cdn.invalid/"}]});
     let body = json!({"items": [run_of("x"), item]});
-    let answer = mock.developer().post(BULK, body).await;
-    let error = answer.refused(502, "attachment_fetch_failed");
+    let response = mock.developer().post(BULK, body).await;
+    let error = response.refused(502, "attachment_fetch_failed");
     assert_eq!(error["details"]["index"], 1);
     assert_eq!(error["details"]["attachment_index"], 0);
     let attachments = json!([image, {"asset_id": "asset_photo"}]);
@@ -157,8 +157,8 @@ async fn a_previous_run_must_be_a_finished_run_of_the_format(mock: Mock) {
     let developer = mock.developer();
     let next = |id: &str| json!({"previous_run_id": id});
     let running = start(&developer, RUNS, run_of("x")).await;
-    let answer = post(&mock, next(&running)).await;
-    let error = answer.refused(409, "previous_run_not_terminal");
+    let response = post(&mock, next(&running)).await;
+    let error = response.refused(409, "previous_run_not_terminal");
     assert_eq!(error["details"]["previous_run_status"], "queued");
     let agent = start(&developer, Kind::Agent.start(), Kind::Agent.body("x")).await;
     post(&mock, next(&agent))
@@ -170,8 +170,8 @@ async fn a_previous_run_must_be_a_finished_run_of_the_format(mock: Mock) {
     ] {
         let id = start(&developer, RUNS, run_of(words)).await;
         mock.advance(10).await;
-        let answer = post(&mock, next(&id)).await;
-        let error = answer.refused(400, "previous_run_not_resumable");
+        let response = post(&mock, next(&id)).await;
+        let error = response.refused(400, "previous_run_not_resumable");
         let expected = json!({
             "previous_run_status": status, "has_thread": false, "artifact_count": 0
         });
@@ -179,8 +179,8 @@ async fn a_previous_run_must_be_a_finished_run_of_the_format(mock: Mock) {
     }
     let other = mock.caller(Host::Developer).bearer("svc_dev_other");
     let path = "/v1/formats/fmt_storyboard/runs";
-    let answer = other.post(path, next(&running)).await;
-    answer.refused(404, "previous_run_not_found");
+    let response = other.post(path, next(&running)).await;
+    response.refused(404, "previous_run_not_found");
 }
 
 async fn formats_are_rejected_by_slug_too(mock: Mock) {
@@ -194,8 +194,8 @@ async fn formats_are_rejected_by_slug_too(mock: Mock) {
             ("bulk-runs", json!({"items": [run_of("x")]})),
         ] {
             let path = format!("/v1/formats/{format}/{end}");
-            let answer = mock.developer().post(&path, body).await;
-            answer.refused(status, code);
+            let response = mock.developer().post(&path, body).await;
+            response.refused(status, code);
         }
     }
 }
@@ -214,8 +214,8 @@ async fn a_run_in_progress_can_be_retried(mock: Mock) {
 }
 
 async fn the_balance_must_cover_the_run(mock: Mock) {
-    let answer = post(&mock, run_of("[mock:cost=1.01]")).await;
-    let error = answer.refused(402, "insufficient_credits");
+    let response = post(&mock, run_of("[mock:cost=1.01]")).await;
+    let error = response.refused(402, "insufficient_credits");
     assert_eq!(error["next_action"], "add_funds");
     let details = json!({"required_usd": "1.0100", "available_usd": "1.0000"});
     assert_eq!(error["details"], details);
@@ -223,8 +223,8 @@ async fn the_balance_must_cover_the_run(mock: Mock) {
     let capped = with(run_of("[mock:cost=1.01]"), cap);
     post(&mock, capped).await.expect(202);
     let body = json!({"items": vec![run_of("[mock:cost=0.6]"); 2]});
-    let answer = mock.developer().post(BULK, body).await;
-    answer.refused(402, "insufficient_credits");
+    let response = mock.developer().post(BULK, body).await;
+    response.refused(402, "insufficient_credits");
     let skipped = run_of("[mock:skip][mock:cost=9]");
     post(&mock, skipped).await.expect(202);
 }
@@ -238,8 +238,8 @@ async fn refuse_directives_say_whether_to_retry(mock: Mock) {
         ("studio_agent_upstream_unavailable", 503, true),
         ("format_run_failed_to_start", 500, false),
     ] {
-        let answer = post(&mock, run_of(&format!("[mock:refuse={code}]"))).await;
-        let error = answer.refused(status, code);
+        let response = post(&mock, run_of(&format!("[mock:refuse={code}]"))).await;
+        let error = response.refused(status, code);
         assert_eq!(error["retryable"], retryable, "{code}");
         let after = if retryable { json!(1) } else { json!(null) };
         assert_eq!(error["retry_after_seconds"], after, "{code}");

@@ -45,10 +45,10 @@ async fn a_failed_attempt_is_in_the_run_and_its_timeline(mock: Mock) {
     let last = events.last().unwrap();
     assert_eq!(last["phase"], "webhook_delivery");
     assert_eq!(last["status"], "retrying");
-    let answer = developer
+    let response = developer
         .post_nothing(&format!("{path}/webhook/redeliver"))
         .await;
-    let redelivery = answer.expect(202).data();
+    let redelivery = response.expect(202).data();
     assert_eq!(redelivery["run_id"], id.as_str());
     assert_eq!(redelivery["event"], "format.run.terminal");
 }
