@@ -1,10 +1,10 @@
-//! A mock of the svc service with its full semantics, in memory, on this machine.
+//! A local, in-memory mock of the svc service.
 //!
-//! It takes real requests, checks them as the service does, and remembers what they did: jobs
-//! move, money is reserved, captured and refunded, budgets are spent, files can be downloaded.
-//! Nothing that it does leaves the machine, and nothing that it does costs anything.
+//! The mock validates requests as the service does and keeps their effects: jobs progress, funds
+//! are reserved, captured and refunded, rate limits are counted, and artifacts can be downloaded.
+//! It never contacts the service, costs nothing, and sends nothing to other machines.
 //!
-//! # In a test
+//! # Use in a test
 //!
 //! ```
 //! use svc_mock_server::{MockService, OPEN_API_KEY, Speed};
@@ -19,8 +19,9 @@
 //!     .api_key(Secret::new(OPEN_API_KEY)?)
 //!     .build()?;
 //!
-//! let image = ImageGenerate::new("image-i").prompt("a red fox in snow");
-//! let result = client.images().generate(&image).await?.wait().await?;
+//! let body = ImageGenerate::new("image-i").prompt("a red fox in snow");
+//! let job = client.images().generate(&body).await?;
+//! let result = job.wait().await?;
 //!
 //! assert!(result.artifacts()[0].url.starts_with(service.media_url()));
 //! assert_eq!(service.jobs()[0]["status"], "completed");
@@ -28,21 +29,22 @@
 //! # }
 //! ```
 //!
-//! `MockService` stands on [wiremock](https://docs.rs/wiremock), so that a test may mount its own
-//! mocks over the service. Each has a state of its own, and tests do not meet in it.
+//! `MockService` is built on [wiremock](https://docs.rs/wiremock), so a test can mount its own
+//! mocks on the same servers. Each `MockService` has its own state; tests do not share any.
 //!
-//! What there is to start from is [`Setup`]; what a test may do besides sending requests is
-//! [`Service`], which every face dereferences to.
+//! [`Setup`] configures the initial state. [`Service`], which every front end dereferences to, lets
+//! a test inspect and control the mock.
 //!
-//! # Three faces
+//! # Front ends
 //!
-//! | face | feature | for |
+//! | type | feature | use |
 //! |---|---|---|
-//! | `MockService` | `wiremock` (default) | tests, over HTTP, with mocks of their own |
-//! | `serve::Server`, and the program `svc-mock-server` | `serve`, `program` (default) | anything that runs for long, and clients in other languages |
-//! | `InProcess` | `in-process` | simulation: the SDK's transport, without sockets, on the runtime's clock |
+//! | `MockService` | `wiremock` (default) | tests over HTTP, with additional mocks |
+//! | `serve::Server`, and the program `svc-mock-server` | `serve`, `program` (default) | long-running servers, and clients in other languages |
+//! | `InProcess` | `in-process` | simulations: a transport of the SDK without sockets, on the runtime's clock |
 //!
-//! Behind all three is the same [`Simulator`]: a state machine that is told what time it is.
+//! All of them drive the same [`Simulator`], a state machine that is given the current time with
+//! each call.
 //!
 //! # The program
 //!
@@ -51,173 +53,177 @@
 //!                 [--balance-usd 100] [--webhook-route HTTPS_ORIGIN=HTTP_ORIGIN]… [--env|--json]
 //! ```
 //!
-//! It listens on 127.0.0.1 at four ports: the open surface (4010), the developer surface with MCP
-//! at `/mcp` (4011), artifacts and checkout pages (4012), and the control API (4013). Once all
-//! four answer, it says where they are, as JSON, as a table, or for a shell:
+//! The program listens on four ports of 127.0.0.1: the open surface (4010), the developer surface
+//! with MCP at `/mcp` (4011), artifacts and checkout pages (4012), and the control API (4013). When
+//! all four accept connections, it prints their addresses as JSON, as a table, or as shell exports:
 //!
 //! ```text
 //! svc-mock-server --env > mock.env &
 //! ```
 //!
-//! # What is in it at the start
+//! # Initial data
 //!
-//! | kind | identity |
+//! | kind | identifiers |
 //! |---|---|
 //! | workspace | `ws_demo` |
 //! | keys of the open surface | `svc_open_demo` |
-//! | keys of the developer surface | `svc_dev_demo` (every scope), `svc_dev_noscope` (none), `svc_sa_demo` (a service account), `svc_revoked`, `svc_team_demo` (of the team workspace `ws_team`), `svc_dev_other` (of `ws_other`) |
-//! | models of the routers | `video-f`, `video-l`, `video-h`, `video-r`, `image-i`, `lipsync-s` |
-//! | models of the canonical paths | `image-1.0`, `video-1.0`, `music-1.0`, `avatar-1.0`; the aliases are under the owner `studio` |
-//! | Formats | `fmt_demo` (`demo/teaser`), `fmt_media` (`demo/product-shot`), `fmt_capped`, `fmt_inactive`, `fmt_no_trigger`, `fmt_archived`, `fmt_team`, `fmt_builtin`, `fmt_storyboard` (`studio/storyboard`) |
-//! | Actions | `act_daily`, `act_no_trigger` |
+//! | keys of the developer surface | `svc_dev_demo` (every scope), `svc_dev_noscope` (no scope), `svc_sa_demo` (a service account), `svc_revoked`, `svc_team_demo` (of the team workspace `ws_team`), `svc_dev_other` (of `ws_other`) |
+//! | router models | `video-f`, `video-l`, `video-h`, `video-r`, `image-i`, `lipsync-s` |
+//! | models of the canonical paths | `image-1.0`, `video-1.0`, `music-1.0`, `avatar-1.0`; the aliases belong to the owner `studio` |
+//! | formats | `fmt_demo` (`demo/teaser`), `fmt_media` (`demo/product-shot`), `fmt_capped`, `fmt_inactive`, `fmt_no_trigger`, `fmt_archived`, `fmt_team`, `fmt_builtin`, `fmt_storyboard` (`studio/storyboard`) |
+//! | actions | `act_daily`, `act_no_trigger` |
 //! | avatars | `ava_ada` (handle `ada`), `ava_lin` (`lin`), and ten more in the avatar catalog |
 //! | background music, trending videos | twelve of each, with files |
 //!
-//! # The developer surface
+//! # Developer surface
 //!
-//! What the specification does not show, the mock decides:
+//! Where the specification leaves a behavior open, the mock behaves as follows:
 //!
-//! - Its jobs are paid from the same ledger as those of the open surface, in service credits of
-//!   0.01 USD: an image 1 (`1080p` 2), a second of video 5, 10 or 20 by resolution, a second of
-//!   music 1, an avatar 50, a second of a talking video 5, 10 or 20 by quality, a face swap 60,
-//!   captions 5; previews are free. `GET /v1/catalog` has them all. A balance that does not cover
-//!   the price answers `402 insufficient_credits`.
-//! - A receipt has beside `job` what the job makes: `avatar`, `avatar_video`, `preview` or
-//!   `caption`. It can be read by its id at once, with the job's status; an avatar is listed once
-//!   it is made. A handle is taken until its avatar fails or is canceled.
-//! - A talking video is as long as its script takes to say, at 15 characters a second. The shape of
-//!   the items of `video_inputs` is open: `script` or `text` is what is said.
-//! - `avatar-face-swap/v1.0` takes `avatar_handle` and one of `video_url` and `image_url`.
-//! - A preview is made again under its id once its job has ended, and becomes a video once it is
-//!   completed; before, `409 job_not_completed`.
-//! - A pick of background music that nothing fits answers `404`. Searches find what has every word
-//!   of the query in its name, title or tags.
-//! - The admission preview takes `model` (`image-1.0`, `video-1.0`, `music-1.0`) and the submit's
-//!   body as `input`.
+//! - Jobs are paid from the same ledger as those of the open surface, in credits of 0.01 USD: an
+//!   image costs 1 (`1080p` 2), a second of video 5, 10 or 20 depending on the resolution, a second
+//!   of music 1, an avatar 50, a second of a talking video 5, 10 or 20 depending on the quality, a
+//!   face swap 60, captions 5; previews are free. `GET /v1/catalog` lists all prices. If the
+//!   balance does not cover the price, the response is `402 insufficient_credits`.
+//! - Besides `job`, a receipt contains the resource that the job creates: `avatar`,
+//!   `avatar_video`, `preview` or `caption`. The resource can be read by its ID at once and has the
+//!   status of its job; an avatar is listed when it is completed. A handle is reserved until its
+//!   avatar fails or is canceled.
+//! - The duration of a talking video follows from its script, at 15 characters a second. In an item
+//!   of `video_inputs`, `script` or `text` is spoken; other fields are ignored.
+//! - `avatar-face-swap/v1.0` takes `avatar_handle` and either `video_url` or `image_url`.
+//! - A preview can be regenerated under its ID after its job has ended, and turned into a video
+//!   after it is completed; before that, the response is `409 job_not_completed`.
+//! - If no background track matches, a pick responds with `404`. A search returns the entries that
+//!   have every word of the query in their name, title or tags.
+//! - The admission preview takes `model` (`image-1.0`, `video-1.0`, `music-1.0`) and the body of
+//!   the submit as `input`.
 //!
-//! The OpenAPI document (`/v1/openapi.json`, `/reference/json`) is made from the SDK's table and types.
-//! What is listed here as assumed is marked `x-assumed` in it.
+//! The OpenAPI document (`/v1/openapi.json`, `/reference/json`) is generated from the SDK's table
+//! of operations and its types. The assumptions listed here are marked `x-assumed` in it.
 //!
 //! # Runs
 //!
-//! Runs of Actions, Formats and Agent Completions are no jobs, but are paid from the same ledger.
-//! What the specification does not show, the mock decides:
+//! Runs of actions, formats and agent completions are not jobs, but are paid from the same ledger.
+//! Where the specification leaves a behavior open, the mock behaves as follows:
 //!
-//! - A run tries to spend 0.05 USD, in three pieces: each is reserved when it begins (at three,
-//!   five and seven tenths of the run's time) and captured when it is finished, two tenths later.
-//!   What a cancel or a failure finds begun and not finished is refunded. The wallet has to cover
-//!   what the run may spend, or, for a bulk queue, what all its runs may.
-//! - `fmt_media`, Actions and Agent Completions make an image; so does a run whose `output_schema`
-//!   has a place for a URL. It is there at half of the run's time. `fmt_capped` (`demo/capped`) may
-//!   spend 2 USD. The others are `demo/inactive`, `demo/no-trigger`, `demo/archived`,
-//!   `team/brand-film` and `studio/built-in`.
-//! - The output fits the `output_schema`, the same for the same schema. Where nothing fits it, the
-//!   run fails with `output_schema_unsatisfied`. `response_format` is `{"type": "text"}`,
-//!   `{"type": "json_object"}` or `{"type": "json_schema", "json_schema": {"schema": …}}`.
-//! - Attachments are fetched nowhere. There are the assets `asset_logo`, `asset_photo`,
-//!   `asset_poster` (an image that is too large) and `asset_reel` (of which two are too much); a
-//!   URL whose host is below `.invalid` cannot be fetched. A run has at most 50.
-//! - `mode` is `async` or `webhook`, and `webhook_url` needs no `mode`.
-//! - A bulk queue has a `concurrency` of 4 where it does not say.
+//! - A run spends 0.05 USD by default, in three parts. Each part is reserved when it starts (after
+//!   30, 50 and 70 percent of the run's duration) and captured when it finishes, 20 percent later.
+//!   Parts that are unfinished when the run is canceled or fails are refunded. The balance has to
+//!   cover what the run, or all runs of a bulk queue, may spend.
+//! - `fmt_media`, actions and agent completions make an image, and so does a run whose
+//!   `output_schema` has a field for a URL. It is available after half of the run's duration.
+//!   `fmt_capped` (`demo/capped`) may spend 2 USD. The slugs of the other formats are
+//!   `demo/inactive`, `demo/no-trigger`, `demo/archived`, `team/brand-film` and `studio/built-in`.
+//! - The output matches the `output_schema`; equal schemas give equal outputs. If no value matches
+//!   the schema, the run fails with `output_schema_unsatisfied`. `response_format` is
+//!   `{"type": "text"}`, `{"type": "json_object"}` or
+//!   `{"type": "json_schema", "json_schema": {"schema": …}}`.
+//! - Attachments are never fetched. The assets are `asset_logo`, `asset_photo`, `asset_poster` (an
+//!   image that is too large) and `asset_reel` (two of them exceed the total limit); a URL with a
+//!   host below `.invalid` cannot be fetched. A run has at most 50 attachments.
+//! - `mode` is `async` or `webhook`; `webhook_url` does not require a `mode`.
+//! - The default `concurrency` of a bulk queue is 4.
 //!
 //! # Webhooks
 //!
-//! The end of a job or run that was given a `webhook_url` is announced once, signed with the
-//! workspace's secret ([`Service::webhook_secret`]), and tried up to ten times: 30 seconds after
-//! the first attempt, twice as long after each further one, up to an hour. `Retry-After` with `429`
-//! and `503` takes the place of that, up to an hour. A receiver has ten seconds of real time
-//! ([`Setup::webhook_timeout`]); redirects are not followed; the URL is judged again before each
-//! attempt.
+//! When a job or run with a `webhook_url` ends, the mock sends one event, signed with the secret of
+//! the workspace ([`Service::webhook_secret`]). It makes up to ten attempts: the first retry follows
+//! after 30 seconds, and the delay doubles up to one hour. A `Retry-After` header of a `429` or
+//! `503` response replaces the delay, up to one hour. A receiver has ten seconds of real time to
+//! respond ([`Setup::webhook_timeout`]). Redirects are not followed. The URL is checked again before
+//! each attempt.
 //!
-//! Nothing leaves the machine: what is sent to an origin goes where a [`WebhookRoute`] leads
-//! ([`Setup::route_webhooks`], [`Service::route_webhooks`], `--webhook-route`), by real HTTP, and
-//! without a route the attempt fails with `no_route`. In process there are no routes, but a
-//! receiver: `InProcess::webhook_receiver`.
+//! Webhooks are not sent to other machines: a [`WebhookRoute`] ([`Setup::route_webhooks`],
+//! [`Service::route_webhooks`], `--webhook-route`) delivers those of a public origin to a local one
+//! over HTTP. Without a route, an attempt fails with `no_route`. `InProcess` has no routes; it calls
+//! a receiver instead (`InProcess::webhook_receiver`).
 //!
-//! With a manual clock `POST /clock/advance` and [`Service::advance_and_deliver`] make each attempt
-//! at its own moment, and go on when its outcome is known. What is due at once (a canceled job, a
-//! redelivery, a test delivery) is sent though the clock stands still.
+//! With a manual clock, `POST /clock/advance` and [`Service::advance_and_deliver`] make each attempt
+//! at its own time and continue when its outcome is known. Deliveries that are due immediately (a
+//! canceled job, a redelivery, a test delivery) are sent without advancing the clock.
 //!
-//! Decided where the specification shows nothing:
+//! Where the specification leaves a behavior open, the mock behaves as follows:
 //!
-//! - `webhook_delivery.status` is `pending` before the first outcome and `delivered` after a
-//!   success, beside `retrying`, `failed` (the destination is not allowed) and `exhausted`.
-//!   `attempts` counts those that are made automatically.
-//! - `last_error` is `http_error`, `redirect`, `timeout`, `connection_failed`,
-//!   `url_not_public` or `no_route`.
-//! - A redelivery that succeeds ends the retries; one that fails leaves the status as it was.
-//! - An attempt that was under way when a state was taken out is made again where it is taken up.
+//! - `webhook_delivery.status` is `pending` before the first outcome, `retrying` between attempts,
+//!   `delivered` after a success, `failed` if the destination is not allowed, and `exhausted` after
+//!   the last attempt. `attempts` counts the automatic attempts.
+//! - `last_error` is `http_error`, `redirect`, `timeout`, `connection_failed`, `url_not_public` or
+//!   `no_route`.
+//! - A successful redelivery ends the retries; a failed one leaves the status unchanged.
+//! - An attempt in progress when a state is exported is repeated when the state is restored.
 //!
 //! # Time
 //!
-//! Everything timed follows the mock's own clock: jobs, budgets, the retention of idempotency
-//! keys, webhook retries. Service seconds from submit to completion: image 2, video 8, music 4,
-//! avatar 6, talking video and face swap 8, preview 3, caption 3, run 10. The first tenth is
-//! `queued`; generation starts at three tenths.
+//! Everything timed uses the mock's own clock: jobs, rate limits, the retention of idempotency
+//! keys, webhook retries. The service seconds from submit to completion are: image 2, video 8,
+//! music 4, avatar 6, talking video and face swap 8, preview 3, captions 3, run 10. A job is
+//! `queued` for the first 10 percent of its duration; generation starts at 30 percent.
 //!
-//! The clock passes with real time, at a [`Speed`], or stands still until it is advanced
+//! The clock follows real time at a [`Speed`], or stands still until it is advanced
 //! ([`Setup::clock_manual`], `--clock manual`).
 //!
-//! # Magic words
+//! # Directives
 //!
-//! A word in any text field steers the outcome, through any client:
+//! A directive in any text field controls the outcome, through any client:
 //!
-//! | word | effect |
+//! | directive | effect |
 //! |---|---|
-//! | `[mock:fail]`, `[mock:fail=CODE]` | ends `failed`, with that code and the details that it has; by itself, a run's is `format_run_failed` |
-//! | `[mock:refuse=CODE]` | the create is refused with that code and its status |
+//! | `[mock:fail]`, `[mock:fail=CODE]` | ends `failed` with that code and its details; the default code of a run is `format_run_failed` |
+//! | `[mock:refuse=CODE]` | rejects the create with that code and its status |
 //! | `[mock:seconds=N]` | takes N service seconds |
-//! | `[mock:stuck]` | never becomes terminal |
+//! | `[mock:stuck]` | never ends |
 //! | `[mock:skip]` | a run ends `skipped` |
-//! | `[mock:degraded]` | a run completes with `output` null, and with media |
-//! | `[mock:cost=USD]` | a run spends so much; past its cap it fails |
-//! | `[mock:usage-unreadable]` | a run's `usage` is null |
-//! | `[mock:harvest-unavailable]` | a run's `output` cannot be read when it completes, and is there at the next read |
-//! | `[mock:outage]`, `[mock:outage=N]` | the first N reads of a run (one) answer `503 studio_agent_upstream_unavailable`; the run goes on |
+//! | `[mock:degraded]` | a run completes with media and with `output` null |
+//! | `[mock:cost=USD]` | sets what a run spends; above its cap, the run fails |
+//! | `[mock:usage-unreadable]` | the `usage` of a run is null |
+//! | `[mock:harvest-unavailable]` | the `output` of a run cannot be read on completion, but at the next read |
+//! | `[mock:outage]`, `[mock:outage=N]` | the first N reads of a run (default 1) respond with `503 studio_agent_upstream_unavailable`; the run continues |
 //!
-//! A run's words stand in its `instruction`, its `input` or its attachments.
+//! A run's directives are in its `instruction`, its `input` or its attachments.
 //!
 //! # MCP
 //!
-//! The endpoint takes JSON-RPC by `POST` and answers with JSON. It speaks the revisions 2026-07-28
-//! (each request by itself, `server/discover`) and 2025-11-25 (`initialize`, `ping`), keeps no
-//! sessions, and is read with a developer key. Its tools are `image_generate`, `video_generate`,
+//! The endpoint takes JSON-RPC messages by `POST` and responds with JSON. It supports the revisions
+//! 2026-07-28 (stateless, with `server/discover`) and 2025-11-25 (`initialize`, `ping`), has no
+//! sessions, and requires a developer key. The tools are `image_generate`, `video_generate`,
 //! `music_generate`, `format_run`, `agent_completion`, `jobs_status`, `jobs_result`, `run_status`,
 //! `run_result`, `formats_list`, `models_list` and `balance`. The specification names
-//! `jobs_status` and `max_spend_usd`; the rest is the mock's own:
+//! `jobs_status` and `max_spend_usd`; the rest is specific to the mock:
 //!
-//! - A tool does what its operation does by its own path, with the same checks and under the same
-//!   idempotency keys (`idempotency_key`). What is submitted is answered at once.
-//! - A JSON-RPC request spends a read. A call of a tool that makes something spends a write, too.
-//! - `max_spend_usd` is held against a job's price, and against a run's spend cap; a Format's own
-//!   cap is lowered to it where the call names no other. Above it, `max_spend_exceeded`, with
-//!   `details.estimate_usd`; nothing ran.
-//! - What the service refuses is a result with `isError`, whose text is the error envelope. HTTP
-//!   errors are left for what comes before the message: `401`, `403` for the `Origin` of another
-//!   site, `405`, `406`, `413`, `415`, `429`.
+//! - A tool performs the same operation as its REST path, with the same checks and the same
+//!   idempotency keys (`idempotency_key`). It responds without waiting for the job or run.
+//! - A JSON-RPC request counts as a read. A call of a tool that creates something also counts as a
+//!   write.
+//! - `max_spend_usd` limits the price of a job and the spend cap of a run; the cap of a format is
+//!   lowered to it unless the call names another. Above the limit, the call fails with
+//!   `max_spend_exceeded` and `details.estimate_usd`, and nothing is created.
+//! - An error of the service is a result with `isError` whose text is the error envelope. HTTP
+//!   errors are used only for checks that precede the message: `401`, `403` for the `Origin` of
+//!   another site, `405`, `406`, `413`, `415`, `429`.
 //!
 //! # The control API
 //!
-//! On its own port, without a key, and never a part of the service. `GET /` lists it.
+//! The control API has its own port, requires no key, and is not part of the service. `GET /` lists
+//! its endpoints.
 //!
 //! | request | effect |
 //! |---|---|
-//! | `POST /reset` | back to the start: added keys and faults gone, secrets as they were; the clock goes on |
-//! | `GET /clock` | service time, and when something falls due next |
-//! | `POST /clock/advance {"seconds": N}` | move the manual clock and run all that falls due, in order |
-//! | `POST /faults {"surface"?, "operation"?, "kind", "times"?, "probability"?, "retry_after_seconds"?, "delay_ms"?}` | the next matching requests fail |
-//! | `GET /faults`, `DELETE /faults` | those that are left; none left |
-//! | `POST /keys {"kind", "workspace"?, "plan"?, "scopes"?}` | a new key; an unknown workspace is created |
-//! | `POST /top-ups/{id} {"status"}` | what the payer does: `paid`, `failed`, `expired` |
-//! | `POST /jobs/{id} {"status", "code"?}` | end a job now |
-//! | `GET /requests?since=N` | the journal after sequence number N; the newest 10,000 |
-//! | `GET /deliveries` | each attempt to deliver a webhook: `event`, `subject_id`, `url`, `headers`, `body` (base64), `status`, `error`, `at`; the newest 10,000, and at most 64 MiB of bodies |
-//! | `GET /ledger`, `GET /jobs` | every entry, with each workspace's balance; every job |
-//! | `GET /state`, `PUT /state` | the whole state, out and in: the same requests then get the same answers |
+//! | `POST /reset` | restores the initial state and secrets and removes added keys and faults; the clock continues |
+//! | `GET /clock` | returns the service time and when the next timer is due |
+//! | `POST /clock/advance {"seconds": N}` | advances the manual clock and runs everything that is due, in order |
+//! | `POST /faults {"surface"?, "operation"?, "kind", "times"?, "probability"?, "retry_after_seconds"?, "delay_ms"?}` | makes the next matching requests fail |
+//! | `GET /faults`, `DELETE /faults` | lists or removes the remaining faults |
+//! | `POST /keys {"kind", "workspace"?, "plan"?, "scopes"?}` | adds a key and, if necessary, its workspace |
+//! | `POST /top-ups/{id} {"status"}` | settles a top-up: `paid`, `failed`, `expired` |
+//! | `POST /jobs/{id} {"status", "code"?}` | ends a job |
+//! | `GET /requests?since=N` | returns the request journal after sequence number N, at most the newest 10,000 entries |
+//! | `GET /deliveries` | returns each attempt to deliver a webhook: `event`, `subject_id`, `url`, `headers`, `body` (base64), `status`, `error`, `at`; at most the newest 10,000, with at most 64 MiB of bodies |
+//! | `GET /ledger`, `GET /jobs` | returns every ledger entry with the balance of each workspace, or every job |
+//! | `GET /state`, `PUT /state` | exports or restores the whole state: the same requests then get the same responses |
 //!
-//! Kinds of fault: `status_503`, `status_429`, `status_502_html`, `drop_before` (the connection is
-//! closed, nothing was done), `drop_after` (it was done), `truncate`, `garbage`, `delay`. A fault's
-//! surface is `open`, `developer`, `mcp` or `media`.
+//! The kinds of faults are `status_503`, `status_429`, `status_502_html`, `drop_before` (closes the
+//! connection before the request is processed), `drop_after` (closes it afterwards), `truncate`,
+//! `garbage` and `delay`. The surface of a fault is `open`, `developer`, `mcp` or `media`.
 
 #[cfg(feature = "face")]
 mod addresses;

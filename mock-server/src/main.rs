@@ -1,4 +1,4 @@
-//! A mock of the svc service on this machine.
+//! The program `svc-mock-server`: a local mock of the svc service.
 
 use std::error::Error as StdError;
 use std::io::{self, Write};
@@ -7,10 +7,10 @@ use std::process::ExitCode;
 use clap::Parser;
 use svc_mock_server::program::{Options, run, shutdown_signal};
 
-/// A mock of the svc service, with its full semantics, on this machine.
+/// Run a local mock of the svc service.
 ///
-/// Once it answers, it prints where it is and the keys that it takes. It runs until SIGINT or
-/// SIGTERM.
+/// When the mock accepts connections, it prints its addresses and keys. It runs until it receives
+/// SIGINT or SIGTERM.
 #[derive(Parser)]
 #[command(name = "svc-mock-server", version)]
 struct Program {
@@ -31,9 +31,10 @@ async fn main() -> ExitCode {
 }
 
 async fn run_program(options: Options) -> Result<(), Box<dyn StdError>> {
-    // Before the first line is out, since whoever reads it may answer with a signal.
-    let end = shutdown_signal()?;
-    run(options, &mut io::stdout(), log, end).await?;
+    // The handlers are installed before the first line is printed, because its reader may respond
+    // with a signal.
+    let shutdown = shutdown_signal()?;
+    run(options, &mut io::stdout(), log, shutdown).await?;
     Ok(())
 }
 
@@ -47,7 +48,7 @@ fn error_chain(error: &dyn StdError) -> String {
     text
 }
 
-/// Nothing is to be done where nobody reads the log.
+/// Writes a line to standard error. A failure to do so cannot be reported anywhere.
 fn log(line: &str) {
     let _ = writeln!(io::stderr(), "svc-mock-server: {line}");
 }

@@ -1,4 +1,4 @@
-//! The program: its options, what it prints, and when it ends.
+//! The command line program: its options, its output and its shutdown.
 
 use std::fmt;
 use std::future::Future;
@@ -15,37 +15,37 @@ use crate::service::Service;
 use crate::setup::Setup;
 use crate::webhook_route::WebhookRoute;
 
-/// The options of the program, for any command line that has it in it.
+/// The options of the program, for any command line that includes it.
 #[derive(Args, Clone, Debug)]
 pub struct Options {
-    /// The first of four ports: open surface, developer surface and MCP, media, control.
-    /// With 0, any four that are free
+    /// First of four consecutive ports: open surface, developer surface and MCP, media, control
+    /// API. Use 0 for any four free ports
     #[arg(long, value_name = "PORT", default_value_t = 4010)]
     pub port_base: u16,
 
-    /// How service time passes: with real time, or only when the control API advances it
+    /// Clock: `real` follows real time, `manual` stands still until the control API advances it
     #[arg(long, value_name = "KIND", value_enum, default_value_t = ClockKind::Real)]
     pub clock: ClockKind,
 
-    /// How many times as fast as real time service time passes
+    /// Speed of the real clock, as a multiple of real time
     #[arg(long, value_name = "FACTOR", default_value_t = Speed::default())]
     pub speed: Speed,
 
-    /// Same seed, same requests at the same moments: same answers
+    /// Seed of all generated values: the same seed and requests give the same responses
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     pub seed: u64,
 
-    /// The plan of the workspaces: free, pro, startup, scale or enterprise
+    /// Plan of the workspaces: free, pro, startup, scale or enterprise
     #[arg(long, value_name = "PLAN", default_value = "free", value_parser = plan)]
     pub plan: Plan,
 
-    /// What each workspace has to spend
+    /// Initial balance of each workspace
     #[arg(long, value_name = "USD", default_value = "100", value_parser = balance)]
     pub balance_usd: Usd,
 
-    /// Deliver webhooks for a public origin to a program on this machine, such as
-    /// `https://hooks.example.com=http://127.0.0.1:9000`. May be given several times. Webhooks
-    /// without a route are not sent
+    /// Deliver webhooks of a public origin to a local server, for example
+    /// `https://hooks.example.com=http://127.0.0.1:9000`. Can be repeated. Webhooks without a
+    /// route are not sent
     #[arg(long = "webhook-route", value_name = "HTTPS_ORIGIN=HTTP_ORIGIN")]
     pub webhook_routes: Vec<WebhookRoute>,
 
@@ -53,22 +53,22 @@ pub struct Options {
     #[arg(long, conflicts_with = "json")]
     pub env: bool,
 
-    /// Print the addresses and keys as one line of JSON, which is the default unless a person
-    /// is looking
+    /// Print the addresses and keys as one line of JSON (default if standard output is not a
+    /// terminal)
     #[arg(long)]
     pub json: bool,
 
-    /// Whether a person is looking: standard output is a terminal.
+    /// Whether standard output is a terminal.
     #[arg(skip = io::stdout().is_terminal())]
     pub terminal: bool,
 }
 
-/// How service time passes.
+/// The kinds of clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ClockKind {
-    /// With real time.
+    /// Follows real time.
     Real,
-    /// Only when it is advanced.
+    /// Stands still until it is advanced.
     Manual,
 }
 
@@ -81,7 +81,7 @@ fn plan(text: &str) -> Result<Plan, String> {
         Plan::Enterprise,
     ];
     let known = plans.into_iter().find(|plan| plan.to_string() == text);
-    known.ok_or_else(|| "a plan is free, pro, startup, scale or enterprise".to_owned())
+    known.ok_or_else(|| "expected free, pro, startup, scale or enterprise".to_owned())
 }
 
 fn balance(text: &str) -> Result<Usd, String> {
@@ -90,7 +90,7 @@ fn balance(text: &str) -> Result<Usd, String> {
         .map_err(|error: ParseUsdError| error.to_string())?;
     match balance >= Usd::ZERO {
         true => Ok(balance),
-        false => Err("a balance is not less than nothing".to_owned()),
+        false => Err("expected an amount of at least 0".to_owned()),
     }
 }
 
@@ -129,12 +129,14 @@ impl Options {
     }
 }
 
-/// Runs the mock until `shutdown`: says on `stdout` where it is once it answers, and on `log` what
-/// goes wrong later.
+/// Runs the mock until `shutdown` completes.
+///
+/// Prints the addresses and keys to `stdout` as soon as the mock accepts connections, and reports
+/// later problems to `log`.
 ///
 /// # Errors
 ///
-/// A port cannot be had, or `stdout` takes nothing.
+/// Returns an error if a port cannot be bound or `stdout` cannot be written.
 pub async fn run(
     options: Options,
     stdout: &mut impl Write,
@@ -150,11 +152,11 @@ pub async fn run(
     Ok(())
 }
 
-/// Ends when the system or a person asks the program to end: SIGINT, SIGTERM, Ctrl-C.
+/// Returns a future that completes on SIGINT, SIGTERM or Ctrl-C.
 ///
 /// # Errors
 ///
-/// The signals cannot be listened for.
+/// Returns an error if the signal handlers cannot be installed.
 pub fn shutdown_signal() -> io::Result<impl Future<Output = ()>> {
     #[cfg(unix)]
     {
@@ -176,12 +178,12 @@ pub fn shutdown_signal() -> io::Result<impl Future<Output = ()>> {
     }
 }
 
-/// Why the program cannot run.
+/// The error returned when the program cannot run.
 #[derive(Debug)]
 pub enum Error {
-    /// A port cannot be had.
+    /// A port cannot be bound.
     Bind(BindError),
-    /// The addresses cannot be told.
+    /// The addresses cannot be printed.
     Output(io::Error),
 }
 

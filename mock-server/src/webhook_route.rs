@@ -1,14 +1,15 @@
-//! Where webhooks to a public origin go instead, on this machine.
+//! Routes that deliver webhooks of a public origin to a local server.
 
 use std::fmt;
 use std::str::FromStr;
 
 use url::{Host, Url};
 
-/// Webhooks to one origin are delivered to another: `https://hooks.example=http://127.0.0.1:9000`.
+/// A route for webhooks from a public origin to a local one, such as
+/// `https://hooks.example=http://127.0.0.1:9000`.
 ///
-/// The service takes public HTTPS destinations only. A route brings what is sent there to a
-/// program that listens here.
+/// The service accepts only public HTTPS destinations. A route delivers what is sent to such an
+/// origin to a server on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WebhookRoute {
     from: Url,
@@ -16,32 +17,32 @@ pub struct WebhookRoute {
 }
 
 impl WebhookRoute {
-    /// The public origin, as `https://hooks.example`.
+    /// Returns the public origin, such as `https://hooks.example`.
     #[must_use]
     pub fn from(&self) -> String {
         self.from.origin().ascii_serialization()
     }
 
-    /// The origin that its webhooks are delivered to.
+    /// Returns the local origin that webhooks are delivered to.
     #[must_use]
     pub fn to(&self) -> String {
         self.to.origin().ascii_serialization()
     }
 }
 
-/// Where a webhook is delivered.
+/// The connection and request target of a webhook that has a route.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Target {
     pub(crate) host: String,
     pub(crate) port: u16,
-    /// The public host, with its port where that is not the usual one.
+    /// The value of the `Host` header: the public host, with its port unless that is the default.
     pub(crate) public_host: String,
-    /// With its query.
+    /// The path and query.
     pub(crate) path: String,
 }
 
 impl WebhookRoute {
-    /// Where a URL is delivered; nowhere, if it is of another origin.
+    /// Returns the target of `url`, or `None` if the URL has another origin.
     pub(crate) fn target(&self, url: &str) -> Option<Target> {
         let url = Url::parse(url).ok()?;
         if url.origin() != self.from.origin() {
@@ -75,29 +76,27 @@ impl FromStr for WebhookRoute {
     type Err = InvalidRoute;
 
     fn from_str(text: &str) -> Result<Self, InvalidRoute> {
-        let (from, to) = text
-            .split_once('=')
-            .ok_or(InvalidRoute("there is no = in it"))?;
-        let from = origin(from, "https", "the part before the = is no https origin")?;
-        let to = origin(to, "http", "the part after the = is no http origin")?;
+        let (from, to) = text.split_once('=').ok_or(InvalidRoute("missing `=`"))?;
+        let from = origin(from, "https", "the part before `=` is not an https origin")?;
+        let to = origin(to, "http", "the part after `=` is not an http origin")?;
         if !is_loopback(&to) {
-            return Err(InvalidRoute("the part after the = is not on this machine"));
+            return Err(InvalidRoute("the part after `=` is not a loopback address"));
         }
         Ok(Self { from, to })
     }
 }
 
-fn origin(text: &str, scheme: &str, otherwise: &'static str) -> Result<Url, InvalidRoute> {
-    let url = Url::parse(text).map_err(|_| InvalidRoute(otherwise))?;
-    let bare = url.path() == "/"
+fn origin(text: &str, scheme: &str, message: &'static str) -> Result<Url, InvalidRoute> {
+    let url = Url::parse(text).map_err(|_| InvalidRoute(message))?;
+    let is_bare = url.path() == "/"
         && url.query().is_none()
         && url.fragment().is_none()
         && url.username().is_empty()
         && url.password().is_none();
-    if bare && url.scheme() == scheme {
+    if is_bare && url.scheme() == scheme {
         Ok(url)
     } else {
-        Err(InvalidRoute(otherwise))
+        Err(InvalidRoute(message))
     }
 }
 
@@ -110,16 +109,16 @@ fn is_loopback(url: &Url) -> bool {
     }
 }
 
-/// A text that is no route.
+/// The error returned when a text is not a valid [`WebhookRoute`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InvalidRoute(&'static str);
 
 impl fmt::Display for InvalidRoute {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self(what) = self;
+        let Self(message) = self;
         write!(
             f,
-            "{what}; a route is https://hooks.example.com=http://127.0.0.1:9000"
+            "{message}: expected a route such as https://hooks.example.com=http://127.0.0.1:9000"
         )
     }
 }
@@ -131,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_route_goes_from_a_public_https_origin_to_one_here() {
+    fn parses_routes_from_an_https_origin_to_a_loopback_origin() {
         for text in [
             "https://hooks.example.com=http://127.0.0.1:9000",
             "https://hooks.example.com:8443=http://localhost:9000",
@@ -147,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_url_of_the_origin_keeps_its_path_its_query_and_its_host() {
+    fn a_target_keeps_the_path_query_and_host_of_the_url() {
         let route: WebhookRoute = "https://hooks.example.com:8443=http://[::1]:9000"
             .parse()
             .unwrap();
@@ -167,16 +166,16 @@ mod tests {
         ] {
             assert_eq!(route.target(other), None, "{other}");
         }
-        let usual: WebhookRoute = "https://a.example=http://127.0.0.1".parse().unwrap();
-        let target = usual.target("https://a.example").unwrap();
+        let default_port: WebhookRoute = "https://a.example=http://127.0.0.1".parse().unwrap();
+        let target = default_port.target("https://a.example").unwrap();
         assert_eq!((target.port, target.path.as_str()), (80, "/"));
         assert_eq!(target.public_host, "a.example");
     }
 
     #[test]
-    fn anything_else_is_refused_and_says_what_is_wrong() {
+    fn rejects_invalid_routes_with_a_reason() {
         let rows = [
-            ("https://hooks.example.com", "no ="),
+            ("https://hooks.example.com", "missing `=`"),
             ("http://hooks.example.com=http://127.0.0.1", "before"),
             ("hooks.example.com=http://127.0.0.1", "before"),
             ("https://u:p@hooks.example.com=http://127.0.0.1", "before"),
@@ -187,16 +186,13 @@ mod tests {
             ("https://hooks.example.com=9000", "after"),
             (
                 "https://hooks.example.com=http://192.168.1.2:9000",
-                "this machine",
+                "loopback",
             ),
-            (
-                "https://hooks.example.com=http://example.com",
-                "this machine",
-            ),
+            ("https://hooks.example.com=http://example.com", "loopback"),
         ];
-        for (text, why) in rows {
-            let refused = text.parse::<WebhookRoute>().unwrap_err().to_string();
-            assert!(refused.contains(why), "{text}: {refused}");
+        for (text, expected) in rows {
+            let error = text.parse::<WebhookRoute>().unwrap_err().to_string();
+            assert!(error.contains(expected), "{text}: {error}");
         }
     }
 }

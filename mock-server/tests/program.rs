@@ -1,9 +1,9 @@
-//! The program from outside: what it prints, that it answers, and how it ends.
+//! The program as a child process: its output, its responses and its exit status.
 #![cfg(all(feature = "program", unix))]
 #![allow(
     clippy::indexing_slicing,
     clippy::unwrap_used,
-    reason = "a test that cannot go on says why and stops"
+    reason = "a panic is how a test fails"
 )]
 
 use std::io::{BufRead, BufReader, Read, Write};
@@ -19,7 +19,7 @@ struct Program {
 }
 
 impl Program {
-    /// A program that has said where it is.
+    /// Starts the program and reads the line with its addresses.
     fn start(options: &[&str]) -> Self {
         let mut child = command(options).stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
@@ -43,7 +43,7 @@ impl Program {
     fn send(&self, name: &str, request: &str, body: &str) -> String {
         let url = self.fields[name].as_str().unwrap();
         let mut stream = TcpStream::connect(url.strip_prefix("http://").unwrap()).unwrap();
-        // What asks for nothing shows no key.
+        // Requests without a body are sent without a key.
         let key = match body {
             "" => String::new(),
             _ => format!(
@@ -58,12 +58,12 @@ impl Program {
             body.len()
         )
         .unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        answer
+        let mut response = String::new();
+        stream.read_to_string(&mut response).unwrap();
+        response
     }
 
-    fn end(&mut self, signal: &str) -> ExitStatus {
+    fn stop(&mut self, signal: &str) -> ExitStatus {
         let id = self.child.id().to_string();
         assert!(
             Command::new("kill")
@@ -90,7 +90,7 @@ fn command(options: &[&str]) -> Command {
 }
 
 #[test]
-fn it_says_where_it_is_answers_there_and_ends_with_0_when_it_is_told_to() {
+fn prints_its_addresses_responds_and_exits_with_0_on_a_signal() {
     for signal in ["-TERM", "-INT"] {
         let mut program = Program::start(&["--port-base", "0", "--clock", "manual"]);
         assert!(
@@ -100,25 +100,28 @@ fn it_says_where_it_is_answers_there_and_ends_with_0_when_it_is_told_to() {
         );
         let jobs = program.get("SVC_BASE_URL", "/v1/jobs");
         assert!(jobs.starts_with("HTTP/1.1 401 Unauthorized"), "{jobs}");
-        assert_eq!(program.end(signal).code(), Some(0), "{signal}");
+        assert_eq!(program.stop(signal).code(), Some(0), "{signal}");
     }
 }
 
 #[test]
-fn a_taken_port_is_named_and_ends_it_with_a_failure() {
+fn a_port_in_use_is_reported_with_exit_code_1() {
     let program = Program::start(&["--port-base", "0"]);
     let taken = program.fields["SVC_BASE_URL"].as_str().unwrap();
     let port = taken.rsplit(':').next().unwrap();
-    let refused = command(&["--port-base", port]).output().unwrap();
-    assert_eq!(refused.status.code(), Some(1));
-    assert!(refused.stdout.is_empty());
-    let told = String::from_utf8(refused.stderr).unwrap();
-    assert!(told.contains(&format!("port {port} is taken")), "{told}");
-    assert!(told.contains("--port-base 0"), "{told}");
+    let output = command(&["--port-base", port]).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(output.stdout.is_empty());
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        stderr.contains(&format!("port {port} is already in use")),
+        "{stderr}"
+    );
+    assert!(stderr.contains("--port-base 0"), "{stderr}");
 }
 
 #[test]
-fn help_names_every_option() {
+fn help_lists_every_option() {
     let help = command(&["--help"]).output().unwrap();
     let help = String::from_utf8(help.stdout).unwrap();
     for option in [
@@ -137,7 +140,7 @@ fn help_names_every_option() {
 }
 
 #[test]
-fn a_webhook_goes_where_its_route_leads() {
+fn a_webhook_is_delivered_to_the_target_of_its_route() {
     let receiver = TcpListener::bind("127.0.0.1:0").unwrap();
     let route = format!(
         "https://hooks.example.com=http://{}",
@@ -151,8 +154,8 @@ fn a_webhook_goes_where_its_route_leads() {
         "--webhook-route",
         &route,
     ]);
-    let order = r#"{"model": "image-i", "prompt": "a fox", "mode": "webhook", "webhook_url": "https://hooks.example.com/in"}"#;
-    let submitted = program.post("SVC_BASE_URL", "/v1/image-router/generate", order);
+    let body = r#"{"model": "image-i", "prompt": "a fox", "mode": "webhook", "webhook_url": "https://hooks.example.com/in"}"#;
+    let submitted = program.post("SVC_BASE_URL", "/v1/image-router/generate", body);
     assert!(submitted.starts_with("HTTP/1.1 202"), "{submitted}");
     thread::scope(|scope| {
         let received = scope.spawn(|| {
@@ -163,7 +166,7 @@ fn a_webhook_goes_where_its_route_leads() {
             write!(reader.get_mut(), "HTTP/1.1 204 No Content\r\n\r\n").unwrap();
             line
         });
-        // It answers only when the webhook has been sent and answered.
+        // The response is sent only after the receiver has responded to the webhook.
         program.post("SVC_CONTROL_URL", "/clock/advance", r#"{"seconds": 2}"#);
         let deliveries = program.get("SVC_CONTROL_URL", "/deliveries");
         assert!(deliveries.contains(r#""status":204"#), "{deliveries}");

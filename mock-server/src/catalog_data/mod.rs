@@ -1,5 +1,5 @@
-//! What comes with the service and belongs to nobody: background music, avatars, trending videos.
-//! Their files are on the media host under their own ids.
+//! First-party data that every workspace sees: background music, avatars and trending videos. The
+//! media host serves their files under their IDs.
 
 pub(crate) mod avatars;
 pub(crate) mod music;
@@ -7,7 +7,7 @@ pub(crate) mod trending;
 
 use crate::media::Spec;
 
-/// What the file of that id is made from.
+/// Returns the specification of the file with that ID.
 pub(crate) fn file(id: &str) -> Option<Spec> {
     let track = music::by_id(id).map(music::Track::spec);
     track
@@ -15,7 +15,7 @@ pub(crate) fn file(id: &str) -> Option<Spec> {
         .or_else(|| trending::by_id(id).map(trending::Video::spec))
 }
 
-/// Whether every word of a query is in one of these texts, whatever its case.
+/// Returns whether each word of the query is in one of the texts, ignoring case.
 pub(crate) fn matches_all_words<'t>(
     query: &str,
     texts: impl Iterator<Item = &'t str> + Clone,
@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_word_of_a_query_has_to_be_found() {
+    fn a_match_needs_every_word_of_the_query() {
         let texts = ["Neon Mile", "city"];
         for (query, found) in [("neon", true), ("CITY mile", true), ("neon lake", false)] {
             assert_eq!(

@@ -1,8 +1,8 @@
-//! Background music: a dozen tracks in six categories.
+//! Background music: twelve tracks in six categories.
 
 use crate::media::Spec;
 
-/// A track.
+/// A track of background music.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Track {
     pub(crate) id: &'static str,
@@ -13,7 +13,7 @@ pub(crate) struct Track {
     seed: u64,
 }
 
-/// The categories: id and name.
+/// The ID and name of each category.
 pub(crate) const CATEGORIES: [(&str, &str); 6] = [
     ("acoustic", "Acoustic"),
     ("ambient", "Ambient"),
@@ -41,7 +41,7 @@ const fn track(
     }
 }
 
-/// All tracks, by category.
+/// All tracks, grouped by category.
 pub(crate) static TRACKS: [Track; 12] = [
     track("bgm_porch_light", "Porch Light", "acoustic", "calm", 62, 1),
     track("bgm_first_bike", "First Bike", "acoustic", "happy", 48, 2),
@@ -113,13 +113,13 @@ pub(crate) static TRACKS: [Track; 12] = [
     ),
 ];
 
-/// The track of that id.
+/// Returns the track with that ID.
 pub(crate) fn by_id(id: &str) -> Option<&'static Track> {
     TRACKS.iter().find(|track| track.id == id)
 }
 
 impl Track {
-    /// What its file is made from.
+    /// Returns the specification of the track's file.
     pub(crate) fn spec(&self) -> Spec {
         Spec::Music {
             duration_ms: self.seconds * 1000,
@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_track_is_of_a_category_and_every_category_has_tracks() {
+    fn each_track_has_a_category_and_each_category_has_tracks() {
         for track in &TRACKS {
             assert!(CATEGORIES.iter().any(|(id, _)| *id == track.category));
             assert_eq!(by_id(track.id), Some(track));

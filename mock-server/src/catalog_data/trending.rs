@@ -1,8 +1,8 @@
-//! Videos that many people watch.
+//! Trending videos.
 
 use crate::media::Spec;
 
-/// A video.
+/// A trending video.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Video {
     pub(crate) id: &'static str,
@@ -31,7 +31,7 @@ const fn video(
     }
 }
 
-/// The most watched first.
+/// All trending videos, by descending number of views.
 #[rustfmt::skip]
 pub(crate) static VIDEOS: [Video; 12] = [
     video("trend_fox_door", "This fox knocks every morning", &["animals", "fox", "morning"], 18_402_113, 14, "2025-11-28T07:12:00Z"),
@@ -48,13 +48,13 @@ pub(crate) static VIDEOS: [Video; 12] = [
     video("trend_van_tour", "My van, all six square metres", &["travel", "van", "tour"], 1_688_214, 19, "2025-11-27T10:15:00Z"),
 ];
 
-/// The video of that id.
+/// Returns the video with that ID.
 pub(crate) fn by_id(id: &str) -> Option<&'static Video> {
     VIDEOS.iter().find(|video| video.id == id)
 }
 
 impl Video {
-    /// What its file is made from.
+    /// Returns the specification of the video's file.
     pub(crate) fn spec(&self) -> Spec {
         Spec::Video {
             width: 360,
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_most_watched_come_first() {
+    fn videos_are_sorted_by_views() {
         assert!(VIDEOS.is_sorted_by(|one, next| one.views > next.views));
         for video in &VIDEOS {
             assert_eq!(by_id(video.id), Some(video));

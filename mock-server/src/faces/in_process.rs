@@ -1,4 +1,4 @@
-//! The mock as a transport of the SDK, without sockets, on the runtime's clock.
+//! The mock as an in-process transport of the SDK, on the runtime's clock.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::ops::Deref;
@@ -19,10 +19,10 @@ use crate::mock_state::WebhookReceiver;
 use crate::service::Service;
 use crate::setup::Setup;
 
-/// What a piece of a body is at most.
+/// The maximum size of a frame of a response body.
 const MAX_CHUNK_BYTES: usize = 16 * 1024;
 
-/// The hosts by name; `.invalid` is the domain that never resolves (RFC 2606).
+/// The host names. Names below `.invalid` never resolve (RFC 2606).
 const HOSTS: [(Host, &str); 4] = [
     (Host::Open, "open.svc.invalid"),
     (Host::Developer, "developer.svc.invalid"),
@@ -32,18 +32,19 @@ const HOSTS: [(Host, &str); 4] = [
 
 /// The mock in the same process, as a [`Transport`].
 ///
-/// Its service time follows the runtime's clock, which `tokio::time::pause` stops: under a paused
-/// clock a client's waits cost no time, and every test of them is exact. Clones are the same mock.
+/// Service time follows the runtime's clock. If that is paused (`tokio::time::pause`), waits take no
+/// real time and tests of them are exact. Clones share one mock.
 ///
-/// What the [control API](crate#the-control-api) does, [`Service`] has as methods, and this
-/// dereferences to it; it also answers at [`control_url`](Service::control_url).
+/// The type dereferences to [`Service`], whose methods correspond to the
+/// [control API](crate#the-control-api). The control API itself is available at
+/// [`control_url`](Service::control_url).
 #[derive(Clone, Debug)]
 pub struct InProcess {
     service: Service,
 }
 
 impl InProcess {
-    /// A mock that is set up so.
+    /// Creates a mock with that setup.
     #[must_use]
     pub fn new(setup: Setup) -> Self {
         let urls = HOSTS.map(|(_, name)| format!("https://{name}"));
@@ -52,12 +53,12 @@ impl InProcess {
         }
     }
 
-    /// With somebody who answers every attempt to deliver a webhook, in the place of routes.
+    /// Sets the function that responds to each attempt to deliver a webhook. It replaces routes.
     ///
-    /// An attempt is made at its own moment of service time, and found out about when the mock is
-    /// next looked at: by a request, or by a method such as
-    /// [`deliveries`](Service::deliveries). `receiver` is asked under the mock's lock, and must not
-    /// ask the mock in turn. Without a receiver every attempt fails with `no_route`.
+    /// The function is called during the next request or method call, such as
+    /// [`deliveries`](Service::deliveries), after the attempt is due. It is called while the mock
+    /// is locked and must not use the mock. Without a receiver, every attempt fails with
+    /// `no_route`.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -70,18 +71,19 @@ impl InProcess {
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let mut answers = [503, 204].into_iter();
+    /// let mut responses = [503, 204].into_iter();
     /// let mock = InProcess::new(Setup::default().clock_manual()).webhook_receiver(move |_delivery| {
-    ///     DeliveryOutcome::answered(answers.next().unwrap_or(204))
+    ///     DeliveryOutcome::answered(responses.next().unwrap_or(204))
     /// });
     /// let client = open::Client::builder()
     ///     .base_url(mock.base_url())
     ///     .api_key(Secret::new(OPEN_API_KEY)?)
     ///     .transport(Arc::new(mock.clone()))
     ///     .build()?;
-    /// let image = ImageGenerate::new("image-i").prompt("a red fox in snow");
-    /// let image = image.webhook_url("https://hooks.example.com/svc");
-    /// client.image_generate(&image).send().await?;
+    /// let body = ImageGenerate::new("image-i")
+    ///     .prompt("a red fox in snow")
+    ///     .webhook_url("https://hooks.example.com/svc");
+    /// client.images().generate(&body).await?;
     /// mock.advance(Duration::from_secs(60))?;
     /// let statuses: Vec<_> = mock.deliveries().iter().map(|d| d["status"].clone()).collect();
     /// assert_eq!(statuses, [503, 204]);
@@ -119,30 +121,34 @@ impl Transport for InProcess {
         Box::pin(async move {
             let name = request.uri().host().unwrap_or_default();
             let Some((host, _)) = HOSTS.into_iter().find(|(_, known)| *known == name) else {
-                let message = format!("the mock in this process has no host {name:?}");
+                let message =
+                    format!("unknown host `{name}`: the in-process mock serves only its own hosts");
                 return Err(TransportError::not_sent(message));
             };
-            let head = request.method() == Method::HEAD;
+            let is_head = request.method() == Method::HEAD;
             let peer = IpAddr::V4(Ipv4Addr::LOCALHOST);
-            let answer = service
+            let reply = service
                 .call(Call {
                     host,
                     peer,
                     request,
                 })
                 .await;
-            response(answer, head)
+            to_response(reply, is_head)
         })
     }
 }
 
-/// The answer as it would arrive over a connection.
-fn response(answer: Reply, head: bool) -> Result<http::Response<ResponseBody>, TransportError> {
+/// Converts a reply to the response that a client would receive over a connection.
+fn to_response(
+    reply: Reply,
+    is_head: bool,
+) -> Result<http::Response<ResponseBody>, TransportError> {
     let Reply {
         mut response,
         transmission,
         ..
-    } = answer;
+    } = reply;
     if transmission == Transmission::Close {
         return Err(connection_closed());
     }
@@ -155,14 +161,14 @@ fn response(answer: Reply, head: bool) -> Result<http::Response<ResponseBody>, T
     }
     Ok(response.map(|mut bytes| {
         let is_truncated = transmission == Transmission::Truncate && length > 0;
-        if head {
+        if is_head {
             bytes.clear();
         } else if is_truncated {
             bytes.truncate(length / 2);
         }
         ChunkedBody {
             bytes,
-            is_truncated: is_truncated && !head,
+            is_truncated: is_truncated && !is_head,
         }
         .boxed_unsync()
     }))
@@ -172,7 +178,7 @@ fn connection_closed() -> TransportError {
     TransportError::maybe_sent("the mock closed the connection")
 }
 
-/// A body that arrives piece by piece, and perhaps not whole.
+/// A body that is sent in chunks and can end with an error.
 struct ChunkedBody {
     bytes: Bytes,
     is_truncated: bool,

@@ -1,5 +1,5 @@
-//! The ways in to a mock: each brings requests to the [`Service`](crate::Service) and its answers
-//! back. None of them knows what the service does.
+//! The front ends of a mock: each passes requests to the [`Service`](crate::Service) and returns its
+//! responses, without knowledge of the API.
 
 #[cfg(feature = "in-process")]
 mod in_process;

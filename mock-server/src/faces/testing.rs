@@ -1,4 +1,4 @@
-//! A plain client for the tests of the faces: what is on the wire is what is looked at.
+//! A plain HTTP client and webhook receiver for the tests of the front ends, which compare raw bytes.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -11,10 +11,10 @@ use tokio::time::{sleep, timeout};
 use crate::service::Service;
 use crate::webhook_route::WebhookRoute;
 
-/// What came back over a connection, until it was closed.
-pub(crate) struct Got(pub(crate) Vec<u8>);
+/// The bytes of an HTTP message.
+pub(crate) struct RawMessage(pub(crate) Vec<u8>);
 
-impl Got {
+impl RawMessage {
     fn parts(&self) -> (&str, &[u8]) {
         let end = self
             .0
@@ -58,16 +58,16 @@ pub(crate) async fn connect(url: &str) -> TcpStream {
         .unwrap()
 }
 
-/// All that comes until the connection is closed, or reset.
-pub(crate) async fn rest(stream: &mut TcpStream) -> Got {
+/// Reads until the connection is closed or reset.
+pub(crate) async fn read_to_end(stream: &mut TcpStream) -> RawMessage {
     let mut bytes = Vec::new();
     let read = timeout(Duration::from_secs(20), stream.read_to_end(&mut bytes)).await;
     let _ = read.unwrap();
-    Got(bytes)
+    RawMessage(bytes)
 }
 
-/// One request on a connection of its own.
-pub(crate) async fn send(url: &str, head: &str, body: &[u8]) -> Got {
+/// Sends one request on a new connection.
+pub(crate) async fn send(url: &str, head: &str, body: &[u8]) -> RawMessage {
     let mut stream = connect(url).await;
     let length = body.len();
     let request = format!(
@@ -76,21 +76,21 @@ pub(crate) async fn send(url: &str, head: &str, body: &[u8]) -> Got {
     );
     let mut request = request.into_bytes();
     request.extend_from_slice(body);
-    // The server may answer and close before it has read everything.
+    // The server may respond and close the connection before it has read everything.
     let _ = stream.write_all(&request).await;
-    rest(&mut stream).await
+    read_to_end(&mut stream).await
 }
 
-pub(crate) async fn get(url: &str, path: &str) -> Got {
+pub(crate) async fn get(url: &str, path: &str) -> RawMessage {
     send(url, &format!("GET {path}"), b"").await
 }
 
-pub(crate) async fn post(url: &str, path: &str, body: Value) -> Got {
+pub(crate) async fn post(url: &str, path: &str, body: Value) -> RawMessage {
     send(url, &format!("POST {path}"), body.to_string().as_bytes()).await
 }
 
-/// An image job, whose answer waits for it.
-pub(crate) async fn submit_sync(url: &str) -> Got {
+/// Submits an image job and waits for it.
+pub(crate) async fn submit_sync(url: &str) -> RawMessage {
     post(url, "/v1/image-router/generate", image("sync")).await
 }
 
@@ -98,7 +98,7 @@ pub(crate) fn image(mode: &str) -> Value {
     json!({"model": "image-i", "prompt": "a fox", "mode": mode})
 }
 
-/// Until a job has been submitted.
+/// Waits until a job has been submitted.
 pub(crate) async fn first_job(service: &Service) {
     let submitted = async {
         while service.jobs().is_empty() {
@@ -108,34 +108,37 @@ pub(crate) async fn first_job(service: &Service) {
     timeout(Duration::from_secs(20), submitted).await.unwrap();
 }
 
-/// A program that receives webhooks, and keeps them as they came.
-pub(crate) struct Hooks {
+/// A server that receives webhooks and stores them.
+pub(crate) struct TestReceiver {
     pub(crate) route: WebhookRoute,
     requests: Arc<Mutex<Vec<Vec<u8>>>>,
 }
 
-impl Hooks {
-    /// Answers the requests with these in turn, the last one for ever; an empty one is no answer.
-    pub(crate) async fn answering(answers: &[&'static str]) -> Self {
+impl TestReceiver {
+    /// Starts a receiver that gives the responses in order and repeats the last one. An empty
+    /// response means that it does not respond.
+    pub(crate) async fn start(responses: &[&'static str]) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let route = format!("{HOOKS}=http://{address}").parse().unwrap();
+        let route = format!("{RECEIVER_ORIGIN}=http://{address}")
+            .parse()
+            .unwrap();
         let requests: Arc<Mutex<Vec<Vec<u8>>>> = Arc::default();
-        let (kept, answers) = (Arc::clone(&requests), answers.to_vec());
+        let (stored, responses) = (Arc::clone(&requests), responses.to_vec());
         tokio::spawn(async move {
             loop {
                 let (mut stream, _) = listener.accept().await.unwrap();
-                let request = whole_request(&mut stream).await;
-                let answer = {
-                    let mut kept = kept.lock().unwrap();
-                    kept.push(request);
-                    answers[(kept.len() - 1).min(answers.len() - 1)]
+                let request = read_request(&mut stream).await;
+                let response = {
+                    let mut stored = stored.lock().unwrap();
+                    stored.push(request);
+                    responses[(stored.len() - 1).min(responses.len() - 1)]
                 };
                 tokio::spawn(async move {
-                    if answer.is_empty() {
+                    if response.is_empty() {
                         sleep(Duration::from_secs(60)).await;
                     }
-                    let head = format!("HTTP/1.1 {answer}\r\ncontent-length: 0\r\n\r\n");
+                    let head = format!("HTTP/1.1 {response}\r\ncontent-length: 0\r\n\r\n");
                     let _ = stream.write_all(head.as_bytes()).await;
                 });
             }
@@ -143,34 +146,34 @@ impl Hooks {
         Self { route, requests }
     }
 
-    pub(crate) fn requests(&self) -> Vec<Got> {
+    pub(crate) fn requests(&self) -> Vec<RawMessage> {
         let requests = self.requests.lock().unwrap();
-        requests.iter().cloned().map(Got).collect()
+        requests.iter().cloned().map(RawMessage).collect()
     }
 }
 
-async fn whole_request(stream: &mut TcpStream) -> Vec<u8> {
+async fn read_request(stream: &mut TcpStream) -> Vec<u8> {
     let mut bytes = Vec::new();
     loop {
         let mut piece = [0; 4096];
         let read = stream.read(&mut piece).await.unwrap();
         bytes.extend_from_slice(&piece[..read]);
-        let ended = bytes.windows(4).any(|bytes| bytes == b"\r\n\r\n");
-        let got = Got(bytes.clone());
-        let length = ended.then(|| got.header("content-length").unwrap().parse().unwrap());
-        if read == 0 || length.is_some_and(|length: usize| got.body().len() >= length) {
+        let has_head = bytes.windows(4).any(|bytes| bytes == b"\r\n\r\n");
+        let message = RawMessage(bytes.clone());
+        let length = has_head.then(|| message.header("content-length").unwrap().parse().unwrap());
+        if read == 0 || length.is_some_and(|length: usize| message.body().len() >= length) {
             return bytes;
         }
     }
 }
 
-/// The public origin of what a [`Hooks`] receives.
-pub(crate) const HOOKS: &str = "https://hooks.example.com";
+/// The public origin of the webhooks that a [`TestReceiver`] receives.
+pub(crate) const RECEIVER_ORIGIN: &str = "https://hooks.example.com";
 
-/// An image job that tells its end there.
-pub(crate) async fn submit_hooked(url: &str) -> String {
+/// Submits an image job with a webhook and returns the job's ID.
+pub(crate) async fn submit_with_webhook(url: &str) -> String {
     let mut body = image("webhook");
-    body["webhook_url"] = json!(format!("{HOOKS}/svc?a=b"));
+    body["webhook_url"] = json!(format!("{RECEIVER_ORIGIN}/svc?a=b"));
     let receipt = post(url, "/v1/image-router/generate", body).await.json();
     receipt["data"]["job"]["id"].as_str().unwrap().to_owned()
 }

@@ -1,4 +1,4 @@
-//! Carries webhooks that have a route to where it leads, over HTTP and within this machine.
+//! Sending webhooks to the local targets of their routes, over HTTP.
 
 use std::error::Error;
 use std::pin::pin;
@@ -19,14 +19,15 @@ use crate::engine::{Delivery, DeliveryOutcome};
 use crate::service::Service;
 use crate::webhook_route::Target;
 
-/// How many attempts are under way at once.
+/// The maximum number of attempts at a time.
 const MAX_CONCURRENT_ATTEMPTS: usize = 64;
-/// What of an answer's body is read, so that its sender does not find the connection broken.
+/// How much of a response body is read before the connection is closed, so that the receiver can
+/// finish writing.
 const MAX_DRAINED_BYTES: usize = 64 * 1024;
-/// For how long.
+/// The time limit for reading a response body.
 const DRAIN_TIMEOUT: Duration = Duration::from_millis(200);
 
-/// Carries webhooks until it is dropped.
+/// A task that sends webhooks until it is dropped.
 #[derive(Debug)]
 pub(super) struct WebhookSender {
     service: Service,
@@ -34,7 +35,7 @@ pub(super) struct WebhookSender {
 }
 
 impl WebhookSender {
-    /// Has to be called within a runtime.
+    /// Starts the task. Must be called within a runtime.
     pub(super) fn start(service: Service) -> Self {
         service.set_sender_active(true);
         let task = tokio::spawn(send_due(service.clone()));
@@ -53,7 +54,7 @@ async fn send_due(service: Service) {
     let mut in_flight = JoinSet::new();
     loop {
         let mut changed = pin!(service.changed());
-        // From here on nothing that happens is missed.
+        // From here on, no change is missed.
         changed.as_mut().enable();
         let limit = MAX_CONCURRENT_ATTEMPTS.saturating_sub(in_flight.len());
         let (deliveries, wait) = service.take_deliveries_to_send(limit);
@@ -64,7 +65,7 @@ async fn send_due(service: Service) {
                 service.record_outcome(&delivery, &outcome);
             });
         }
-        let passed = async {
+        let elapsed = async {
             match wait {
                 Some(wait) => sleep(wait).await,
                 None => std::future::pending().await,
@@ -73,12 +74,12 @@ async fn send_due(service: Service) {
         select! {
             Some(_) = in_flight.join_next() => {}
             () = changed => {}
-            () = passed => {}
+            () = elapsed => {}
         }
     }
 }
 
-/// Makes one attempt. Redirects are answers like any other.
+/// Makes one attempt. Redirects are not followed.
 async fn deliver(delivery: &Delivery, target: &Target, time_limit: Duration) -> DeliveryOutcome {
     match timeout(time_limit, send(delivery, target)).await {
         Ok(Ok(outcome)) => outcome,
@@ -98,7 +99,7 @@ async fn send(
     let request = request.body(Full::new(delivery.body.clone()))?;
     let stream = TcpStream::connect((target.host.as_str(), target.port)).await?;
     let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
-    let answer = async {
+    let exchange = async {
         let response = sender.send_request(request).await?;
         let retry_after = response.headers().get(RETRY_AFTER);
         let outcome = DeliveryOutcome::Answered {
@@ -109,13 +110,13 @@ async fn send(
         let _ = timeout(DRAIN_TIMEOUT, drain(response.into_body())).await;
         Ok::<_, hyper::Error>(outcome)
     };
-    let (mut answer, mut connection) = (pin!(answer), pin!(connection));
+    let (mut exchange, mut connection) = (pin!(exchange), pin!(connection));
     select! {
-        answer = answer.as_mut() => return Ok(answer?),
-        // It may be over with the answer on this side already.
+        outcome = exchange.as_mut() => return Ok(outcome?),
+        // The response may have been received before the connection ended.
         _ = connection.as_mut() => {}
     }
-    Ok(answer.await?)
+    Ok(exchange.await?)
 }
 
 async fn drain(mut body: Incoming) {

@@ -1,7 +1,7 @@
-//! The mock on wiremock, for tests: its servers are there for a test's own mocks too.
+//! The mock on wiremock servers, for tests that mount additional mocks.
 //!
-//! wiremock asks for an answer at once and under a lock, so that nothing here waits: how long an
-//! answer is to be kept back is foreseen and left to wiremock.
+//! wiremock requests a response synchronously and under a lock, so nothing here waits: the delay of
+//! a response is predicted and passed to wiremock.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::ops::Deref;
@@ -20,9 +20,9 @@ use crate::engine::{Call, Host, Reply, Transmission};
 use crate::service::Service;
 use crate::setup::Setup;
 
-/// The mock in a test, on four wiremock servers.
+/// A mock for tests, on four wiremock servers.
 ///
-/// A test's own [`Mock`]s come before what the service would answer, unless their priority is 255:
+/// [`Mock`]s that a test mounts take precedence over the service, unless their priority is 255:
 ///
 /// ```
 /// use svc_mock_server::MockService;
@@ -39,23 +39,22 @@ use crate::setup::Setup;
 /// # }
 /// ```
 ///
-/// What the [control API](crate#the-control-api) does, [`Service`] has as methods, and this
-/// dereferences to it.
+/// The type dereferences to [`Service`], whose methods correspond to the
+/// [control API](crate#the-control-api).
 ///
-/// # What wiremock cannot do
+/// # Limitations of wiremock
 ///
-/// - An answer is kept back for as long as was foreseen when the request came. What happens in the
-///   meantime, such as the job's cancellation, does not shorten that. A manual clock cannot be
-///   waited for: a `sync` or `subscribe` submit is answered `202` at once.
-/// - `truncate` cuts the text of the body in half and announces that half.
-/// - `POST /clock/advance` does not wait for webhooks that have a route: they are sent after it.
-///   [`Service::advance_and_deliver`] sends each on the way.
-/// - wiremock keeps a copy of each request that it answers. For a test that is nothing; a program
-///   that runs for long has `serve::Server`.
-/// - A scoped mock (`mount_as_scoped`) takes away another mock than itself at its end, since those
-///   of wiremock 0.6.5 are known by their place, and mocks move with their priorities. `mount` with
-///   `up_to_n_times` does what is meant.
-/// - [`MockServer::reset`] takes the service away too. [`Service::reset`] is what a test wants.
+/// - The delay of a response is predicted when the request arrives. Later events, such as the
+///   cancellation of the job, do not shorten it. A `sync` or `subscribe` submit cannot wait for a
+///   manual clock and responds with `202` immediately.
+/// - The fault `truncate` sends half of the body with a `Content-Length` of that half.
+/// - `POST /clock/advance` does not wait for webhooks that have a route; they are sent afterwards.
+///   [`Service::advance_and_deliver`] sends each one at its own time.
+/// - wiremock stores a copy of each request. Use `serve::Server` for long-running programs.
+/// - A scoped mock (`mount_as_scoped`) may remove another mock when it is dropped, because
+///   wiremock 0.6.5 identifies mocks by their index and reorders them by priority. Use `mount` with
+///   `up_to_n_times` instead.
+/// - [`MockServer::reset`] also removes the service. Use [`Service::reset`] instead.
 pub struct MockService {
     service: Service,
     servers: [MockServer; 4],
@@ -63,38 +62,38 @@ pub struct MockService {
 }
 
 impl MockService {
-    /// A mock with the usual [`Setup`].
+    /// Starts a mock with the default [`Setup`].
     pub async fn start() -> Self {
         Setup::default().start().await
     }
 
-    /// A mock that is set up first.
+    /// Returns a [`Setup`] to configure before starting the mock.
     pub fn builder() -> Setup {
         Setup::default()
     }
 
-    /// The open surface's server.
+    /// Returns the server of the open surface.
     #[must_use]
     pub fn open_server(&self) -> &MockServer {
         let [open, ..] = &self.servers;
         open
     }
 
-    /// The developer surface's server, which MCP is on too.
+    /// Returns the server of the developer surface and MCP.
     #[must_use]
     pub fn developer_server(&self) -> &MockServer {
         let [_, developer, ..] = &self.servers;
         developer
     }
 
-    /// The server of artifacts and checkout pages.
+    /// Returns the server of artifacts and checkout pages.
     #[must_use]
     pub fn media_server(&self) -> &MockServer {
         let [_, _, media, _] = &self.servers;
         media
     }
 
-    /// The control API's server.
+    /// Returns the server of the control API.
     #[must_use]
     pub fn control_server(&self) -> &MockServer {
         let [.., control] = &self.servers;
@@ -149,7 +148,7 @@ impl fmt::Debug for MockService {
     }
 }
 
-/// A server that does not keep a second copy of each request.
+/// Starts a server that does not record a second copy of each request.
 async fn server() -> MockServer {
     MockServer::builder()
         .disable_request_recording()
@@ -157,13 +156,13 @@ async fn server() -> MockServer {
         .await
 }
 
-/// Mounts the service below all mocks of the test.
+/// Mounts the service with the lowest priority.
 ///
-/// wiremock breaks a connection for a mock as a whole, so that there are two: one for the requests
-/// whose connection is to be closed, and one for all others. It goes through the mocks of a server
-/// under one lock, from the request's arrival to its answer, those of a priority in the order of
-/// their mounting. The first is therefore where the engine gets each request, once, and what it
-/// answered is what the second finds.
+/// A wiremock mock either always or never closes the connection, so the service needs two mocks: one
+/// for the requests whose connection is closed, and one for all others. wiremock evaluates the mocks
+/// of a server under one lock until a response is found, and those of equal priority in the order of
+/// mounting. Therefore the first mock passes each request to the service once, and stores the reply
+/// for the second one.
 async fn mount(state: ServerState, server: &MockServer) {
     const LAST: u8 = u8::MAX;
     let state = Arc::new(state);
@@ -179,7 +178,7 @@ async fn mount(state: ServerState, server: &MockServer) {
         .await;
 }
 
-/// The request that is being answered.
+/// The state that the two mocks of a server share.
 struct ServerState {
     host: Host,
     service: Service,
@@ -217,19 +216,19 @@ impl Respond for ReplyResponder {
     fn respond(&self, _: &Request) -> ResponseTemplate {
         match self.0.replace_reply(None) {
             Some(reply) => to_response_template(reply),
-            // Nothing but a panic in the engine leads here.
+            // The reply is missing only after a panic in the service.
             None => ResponseTemplate::new(500),
         }
     }
 }
 
-/// The connection is closed in the place of an answer.
+/// The error that makes wiremock close a connection.
 #[derive(Debug)]
 struct Closed;
 
 impl fmt::Display for Closed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the connection is closed in the place of an answer")
+        f.write_str("connection closed by a fault")
     }
 }
 
@@ -241,11 +240,11 @@ fn to_http_request(request: &Request) -> http::Request<Bytes> {
         Some(query) => format!("{}?{query}", url.path()),
         None => url.path().to_owned(),
     };
-    let mut to_http_request = http::Request::new(Bytes::copy_from_slice(&request.body));
-    *to_http_request.method_mut() = request.method.clone();
-    *to_http_request.uri_mut() = target.parse().unwrap_or_default();
-    *to_http_request.headers_mut() = request.headers.clone();
-    to_http_request
+    let mut converted = http::Request::new(Bytes::copy_from_slice(&request.body));
+    *converted.method_mut() = request.method.clone();
+    *converted.uri_mut() = target.parse().unwrap_or_default();
+    *converted.headers_mut() = request.headers.clone();
+    converted
 }
 
 fn to_response_template(reply: Reply) -> ResponseTemplate {

@@ -1,10 +1,10 @@
-//! AAC-LC frames of silence and of one tone, each a fixed few bytes.
+//! AAC-LC frames of silence and of one tone, each a few constant bytes.
 //!
-//! A frame is 1024 samples. One spectral coefficient that is the same in every frame
-//! comes out of the overlapping transforms as a steady tone near its bin's frequency, so
-//! neither a transform nor a psychoacoustic model is needed.
+//! A frame has 1024 samples. If one spectral coefficient is the same in every frame, the
+//! overlapping transforms produce a steady tone near its bin's frequency, so the encoder
+//! needs neither a transform nor a psychoacoustic model.
 //!
-//! Syntax elements bear their names of ISO/IEC 14496-3.
+//! Syntax elements have their names of ISO/IEC 14496-3.
 
 use super::h264::BitWriter;
 
@@ -19,12 +19,12 @@ const TONE_BAND: u32 = 10;
 /// Loudness, in steps of 1.5 dB.
 const TONE_GAIN: u32 = 188;
 
-/// A frame without sound.
+/// Returns a silent frame.
 pub(super) fn silence() -> Vec<u8> {
     frame(0, |_| {})
 }
 
-/// A frame of a tone of about 1 kHz.
+/// Returns a frame of a tone of about 1 kHz.
 pub(super) fn tone() -> Vec<u8> {
     frame(TONE_BAND + 1, |bits| {
         // section_data(): codebook 0 (nothing) up to the band, then 1.
@@ -41,7 +41,7 @@ pub(super) fn tone() -> Vec<u8> {
     })
 }
 
-/// raw_data_block(): one channel element and the end.
+/// Writes a raw_data_block(): one channel element and the end element.
 fn frame(bands: u32, write_bands: impl FnOnce(&mut BitWriter)) -> Vec<u8> {
     let mut bits = BitWriter::default();
     bits.put(0, 3); // id_syn_ele: single channel element
@@ -61,7 +61,7 @@ fn frame(bands: u32, write_bands: impl FnOnce(&mut BitWriter)) -> Vec<u8> {
     bits.finish()
 }
 
-/// No pulse data, no temporal noise shaping, no gain control.
+/// Writes the flags for no pulse data, no temporal noise shaping and no gain control.
 fn no_tools(bits: &mut BitWriter) {
     bits.put(0, 3);
 }

@@ -1,9 +1,9 @@
-//! What moves on a video's test card: a counter of seconds, a runner, a progress bar.
+//! The moving parts of a video's test card: a counter of seconds, a runner and a progress bar.
 
 use super::card::Card;
 use super::palette::{ACCENT, GROUND, WHITE};
 
-/// Three by five blocks a digit, rows from the top, leftmost block in bit 2.
+/// The rows of each digit, from the top. A digit has three by five blocks; bit 2 is the leftmost.
 const DIGITS: [[u8; 5]; 10] = [
     [7, 5, 5, 5, 7],
     [2, 6, 2, 2, 7],
@@ -17,7 +17,7 @@ const DIGITS: [[u8; 5]; 10] = [
     [7, 5, 7, 1, 7],
 ];
 
-/// Draws frame after frame on one card.
+/// A card on which consecutive frames are drawn.
 #[derive(Debug)]
 pub(super) struct Animation {
     card: Card,
@@ -34,7 +34,7 @@ impl Animation {
         }
     }
 
-    /// The card as frame number `frame` shows it, if the frames before it were shown.
+    /// Draws frame number `frame` and returns the card. Frames must be drawn in order.
     pub(super) fn show(&mut self, frame: u32) -> &mut Card {
         self.draw_progress(frame);
         self.draw_runner(frame);
@@ -44,47 +44,47 @@ impl Animation {
         &mut self.card
     }
 
-    /// The bar is full in the last frame, and only then.
+    /// Draws the progress bar, which is full only in the last frame.
     fn draw_progress(&mut self, frame: u32) {
-        let upto = |shown: u32| {
+        let width_after = |shown: u32| {
             let filled = u64::from(self.card.columns) * u64::from(shown) / u64::from(self.frames);
             u32::try_from(filled).unwrap_or(u32::MAX)
         };
-        let (before, now) = (upto(frame), upto(frame + 1));
+        let (before, now) = (width_after(frame), width_after(frame + 1));
         let (top, height) = (self.card.bar_top(), self.card.unit() * 2);
         self.card.fill(before, top, now - before, height, ACCENT);
     }
 
-    /// A square that runs to and fro above the bar, one unit each frame.
+    /// Draws a square that moves back and forth above the bar, by one unit per frame.
     fn draw_runner(&mut self, frame: u32) {
         let unit = self.card.unit();
         let side = unit * 2;
         let top = self.card.bar_top().saturating_sub(side);
-        let places = (self.card.columns.saturating_sub(side) / unit).max(1);
-        let place = |frame: u32| {
-            let step = frame % (2 * places);
-            unit * step.min(2 * places - step)
+        let steps = (self.card.columns.saturating_sub(side) / unit).max(1);
+        let left = |frame: u32| {
+            let step = frame % (2 * steps);
+            unit * step.min(2 * steps - step)
         };
         if let Some(before) = frame.checked_sub(1) {
-            self.card.fill(place(before), top, side, side, GROUND);
+            self.card.fill(left(before), top, side, side, GROUND);
         }
-        self.card.fill(place(frame), top, side, side, WHITE);
+        self.card.fill(left(frame), top, side, side, WHITE);
     }
 
-    /// Full seconds gone by, three digits at most.
+    /// Draws the number of full seconds, with at most three digits.
     fn draw_counter(&mut self, seconds: u32) {
         let unit = self.card.unit();
         let top = self.card.strip_top() + unit;
-        for (place, divisor) in [100, 10, 1].into_iter().enumerate() {
+        for (index, divisor) in [100, 10, 1].into_iter().enumerate() {
             let digit = (seconds / divisor % 10) as usize;
-            let blank = divisor > 1 && seconds < divisor;
+            let is_blank = divisor > 1 && seconds < divisor;
             let rows = DIGITS.get(digit).copied().unwrap_or_default();
             for (row, bits) in rows.into_iter().enumerate() {
                 for column in 0..3 {
-                    let lit = !blank && bits >> (2 - column) & 1 == 1;
-                    let x = unit * (1 + 4 * place as u32 + column);
+                    let is_lit = !is_blank && bits >> (2 - column) & 1 == 1;
+                    let x = unit * (1 + 4 * index as u32 + column);
                     let y = top + unit * row as u32;
-                    let ink = if lit { WHITE } else { GROUND };
+                    let ink = if is_lit { WHITE } else { GROUND };
                     self.card.fill(x, y, unit, unit, ink);
                 }
             }
@@ -96,7 +96,7 @@ impl Animation {
 mod tests {
     use super::*;
 
-    fn lit(card: &Card) -> usize {
+    fn bar_width(card: &Card) -> usize {
         let bottom = card.row(card.rows - 1);
         bottom.iter().filter(|ink| **ink == ACCENT).count()
     }
@@ -104,13 +104,15 @@ mod tests {
     #[test]
     fn the_bar_fills_over_the_duration() {
         let mut animation = Animation::new(Card::new(54, 30, 1), 50, 25);
-        let fills: Vec<usize> = (0..50).map(|frame| lit(animation.show(frame))).collect();
+        let fills: Vec<usize> = (0..50)
+            .map(|frame| bar_width(animation.show(frame)))
+            .collect();
         assert!(fills.is_sorted());
         assert_eq!((fills[0], fills[24], fills[49]), (1, 27, 54));
     }
 
     #[test]
-    fn every_frame_shows_something_new() {
+    fn every_frame_has_changes() {
         let mut animation = Animation::new(Card::new(54, 30, 1), 200, 25);
         for frame in 0..200 {
             let changes = animation.show(frame).take_changes();
@@ -137,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_card_too_small_for_all_of_it_still_works() {
+    fn a_card_smaller_than_the_layout_is_drawn_in_part() {
         let mut animation = Animation::new(Card::new(1, 1, 1), 3, 25);
         for frame in 0..3 {
             animation.show(frame);

@@ -1,12 +1,12 @@
-//! Captions: WebVTT cues that share a duration among the words of a text.
+//! WebVTT captions, whose cues divide a duration among the words of a text.
 
 use std::fmt::Write as _;
 
-/// Characters to a cue, as subtitlers hold it: a line that is read at a glance.
+/// The maximum number of characters in a cue, the usual length of a subtitle line.
 const CUE_LENGTH: usize = 42;
 const MAX_DURATION_MS: u64 = 86_400_000;
 
-/// The file; without words it has no cues, which is a valid one.
+/// Returns the file. Without words it has no cues, which is valid.
 pub(super) fn vtt(text: &str, duration_ms: u64) -> String {
     let duration_ms = duration_ms.clamp(1, MAX_DURATION_MS);
     let cues = cues(text);
@@ -17,9 +17,9 @@ pub(super) fn vtt(text: &str, duration_ms: u64) -> String {
         let start = share(duration_ms, spoken, total);
         spoken += cue.chars().count();
         let end = share(duration_ms, spoken, total);
-        // A cue has to end after it starts; more cues than milliseconds lose some.
+        // A cue must end after it starts. If there are more cues than milliseconds, some are lost.
         if start < end {
-            // Writing to a string does not fail.
+            // Writing to a string cannot fail.
             let _ = write!(
                 file,
                 "\n{} --> {}\n{}\n",
@@ -32,29 +32,29 @@ pub(super) fn vtt(text: &str, duration_ms: u64) -> String {
     file
 }
 
-/// The words, as many together as fit a cue; a sentence's end also ends a cue.
+/// Splits the text into cues, each as long as possible. The end of a sentence also ends a cue.
 fn cues(text: &str) -> Vec<String> {
     let mut cues: Vec<String> = Vec::new();
-    let mut open = false;
+    let mut is_open = false;
     for word in text.split_whitespace() {
         match cues.last_mut() {
-            Some(cue) if open && cue.chars().count() + word.chars().count() < CUE_LENGTH => {
+            Some(cue) if is_open && cue.chars().count() + word.chars().count() < CUE_LENGTH => {
                 cue.push(' ');
                 cue.push_str(word);
             }
             _ => cues.push(word.to_owned()),
         }
-        open = !word.ends_with(['.', '!', '?']);
+        is_open = !word.ends_with(['.', '!', '?']);
     }
     cues
 }
 
-/// Milliseconds until `spoken` of `total` characters are said.
+/// Returns the milliseconds until `spoken` of `total` characters have been spoken.
 fn share(duration_ms: u64, spoken: usize, total: usize) -> u64 {
     duration_ms * spoken as u64 / (total as u64).max(1)
 }
 
-/// Hours always shown: `00:00:01.500`.
+/// Formats a time with hours, such as `00:00:01.500`.
 fn timestamp(ms: u64) -> String {
     let (seconds, ms) = (ms / 1000, ms % 1000);
     let (minutes, seconds) = (seconds / 60, seconds % 60);
@@ -62,7 +62,7 @@ fn timestamp(ms: u64) -> String {
     format!("{hours:02}:{minutes:02}:{seconds:02}.{ms:03}")
 }
 
-/// Cue text is markup, and `-->` in it would start another cue's times.
+/// Escapes cue text, which is markup and in which `-->` would start a timing line.
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cues_follow_on_each_other_over_the_whole_duration() {
+    fn cues_cover_the_whole_duration_without_gaps() {
         assert_eq!(
             vtt("Hello there. A new day.", 10_000),
             "WEBVTT\n\n\
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn long_sentences_are_cut_between_words() {
+    fn long_sentences_are_split_between_words() {
         let file = vtt(&"seven letters ".repeat(30), 60_000);
         let lines: Vec<&str> = file
             .lines()
@@ -95,19 +95,19 @@ mod tests {
     }
 
     #[test]
-    fn markup_in_the_text_stays_text() {
+    fn markup_is_escaped() {
         let file = vtt("a --> b <i> & c", 1000);
         assert!(file.ends_with("\na --&gt; b &lt;i&gt; &amp; c\n"));
         assert_eq!(file.matches("-->").count(), 1);
     }
 
     #[test]
-    fn no_words_no_cues() {
+    fn a_text_without_words_has_no_cues() {
         assert_eq!(vtt(" \n\t", 5000), "WEBVTT\n");
     }
 
     #[test]
-    fn no_cue_is_empty_even_if_time_is_short() {
+    fn no_cue_has_an_empty_interval() {
         let file = vtt(&"One. ".repeat(50), 7);
         for line in file.lines().filter(|line| line.contains("-->")) {
             let (start, end) = line.split_once(" --> ").unwrap();
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn times_over_an_hour_keep_their_form() {
+    fn formats_times_above_an_hour() {
         assert_eq!(timestamp(3_661_042), "01:01:01.042");
     }
 }

@@ -1,17 +1,17 @@
-//! The test card: a grid of square cells, each of one ink.
+//! The test card: a grid of square cells of one palette colour each.
 //!
-//! A cell is one macroblock of a video, or a square of some pixels of an image. The
-//! card knows nothing of either; what moves on it is in `animation`.
+//! A cell is a macroblock of a video or a square of pixels of an image. The moving parts
+//! are in `animation`.
 
 use super::palette::{ACCENT, BARS, FIRST_BAR, FIRST_GREY, GREYS, GROUND, Ink, PLATE, TROUGH};
 use super::rng::Rng;
 
-/// How many units the short side of a card has at least; the layout is in units.
+/// The minimum length of the card's short side, in layout units.
 const UNITS: u32 = 30;
-/// Height of the strip below the bars, in units.
+/// The height of the strip below the bars, in units.
 const STRIP: u32 = 11;
 
-/// A picture in cells, that knows what changed since it was last shown.
+/// A grid of cells that records its changes.
 #[derive(Debug)]
 pub(super) struct Card {
     pub(super) columns: u32,
@@ -22,7 +22,7 @@ pub(super) struct Card {
 }
 
 impl Card {
-    /// The still part of the card: colour bars, an emblem, and a strip for what moves.
+    /// Creates a card with its static parts: colour bars, an emblem and greys above a progress bar.
     pub(super) fn new(columns: u32, rows: u32, seed: u64) -> Self {
         let area = columns as usize * rows as usize;
         let mut card = Self {
@@ -42,27 +42,27 @@ impl Card {
         card
     }
 
-    /// Cells to a unit of the layout.
+    /// Returns the number of cells per layout unit.
     pub(super) fn unit(&self) -> u32 {
         (self.columns.min(self.rows) / UNITS).max(1)
     }
 
-    /// The first row of the strip.
+    /// Returns the first row of the strip.
     pub(super) fn strip_top(&self) -> u32 {
         self.rows.saturating_sub(STRIP * self.unit())
     }
 
-    /// The first row of the progress bar, two units high, at the very bottom.
+    /// Returns the first row of the progress bar, the lowest two units.
     pub(super) fn bar_top(&self) -> u32 {
         self.rows.saturating_sub(2 * self.unit())
     }
 
-    /// Every cell, row by row.
+    /// Returns all cells, row by row.
     pub(super) fn cells(&self) -> &[Ink] {
         &self.cells
     }
 
-    /// The cells of one row; none where there is no such row.
+    /// Returns the cells of a row, or an empty slice if the row does not exist.
     pub(super) fn row(&self, row: u32) -> &[Ink] {
         let start = row as usize * self.columns as usize;
         self.cells
@@ -70,7 +70,7 @@ impl Card {
             .unwrap_or_default()
     }
 
-    /// Fills a rectangle, as far as it lies on the card.
+    /// Fills the part of a rectangle that is on the card.
     pub(super) fn fill(&mut self, left: u32, top: u32, width: u32, height: u32, ink: Ink) {
         for row in top..top.saturating_add(height).min(self.rows) {
             for column in left..left.saturating_add(width).min(self.columns) {
@@ -85,7 +85,7 @@ impl Card {
         }
     }
 
-    /// The cells that differ from the last call's picture, in order.
+    /// Returns the indices of the cells that have changed since the last call, in ascending order.
     pub(super) fn take_changes(&mut self) -> Vec<usize> {
         let mut changes = std::mem::take(&mut self.touched);
         changes.sort_unstable();
@@ -110,7 +110,7 @@ impl Card {
         }
     }
 
-    /// Five by five blocks, mirrored, so that a person can tell two jobs apart.
+    /// Draws five by five mirrored blocks, so that a person can distinguish the files of two jobs.
     fn draw_emblem(&mut self, seed: u64) {
         let block = self.unit() * 2;
         let side = block * 6;
@@ -132,7 +132,7 @@ impl Card {
         }
     }
 
-    /// A ramp of greys at the right, across from the counter.
+    /// Draws a ramp of greys to the right of the counter.
     fn draw_greys(&mut self) {
         let unit = self.unit();
         let left = self.columns / 2;
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn tiny_cards_and_drawing_beyond_the_edge_do_no_harm() {
+    fn small_cards_and_rectangles_beyond_the_edge_are_clipped() {
         for (columns, rows) in [(1, 1), (2, 40), (40, 2)] {
             let mut card = Card::new(columns, rows, 3);
             card.fill(u32::MAX - 1, 0, 9, 9, ACCENT);

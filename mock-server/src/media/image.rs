@@ -1,21 +1,21 @@
-//! Images: the test card as a PNG of four bits a pixel.
+//! PNG images of the test card, with four bits per pixel.
 
 use super::card::Card;
 use super::palette::{ACCENT, Ink, Palette};
 
-/// Pixels along an edge of a cell.
+/// The edge length of a cell, in pixels.
 const CELL: u32 = 8;
 const MAX_SIDE: u32 = 8192;
 
-/// The file for a size, one pixel to 8192 a side.
+/// Returns the file. Sides are limited to between 1 and 8192 pixels.
 pub(super) fn png(width: u32, height: u32, seed: u64) -> Vec<u8> {
     let (width, height) = (width.clamp(1, MAX_SIDE), height.clamp(1, MAX_SIDE));
     let mut card = Card::new(width.div_ceil(CELL), height.div_ceil(CELL), seed);
     let (top, unit) = (card.bar_top(), card.unit());
     card.fill(0, top, card.columns, unit * 2, ACCENT);
     let mut file = Vec::new();
-    // Writing to memory does not fail; if it did, the file would end early, which is
-    // what a reader then reports.
+    // Writing to memory cannot fail. If it did, the file would be incomplete, which a reader
+    // reports.
     let _ = write(&mut file, width, height, &card, &Palette::new(seed));
     file
 }
@@ -38,7 +38,7 @@ fn write(
     writer.finish()
 }
 
-/// Two pixels a byte, the left one in the high half; rows start on a byte.
+/// Returns the pixels, two per byte with the left one in the high half. Rows start on a byte.
 fn pixels(width: u32, height: u32, card: &Card) -> Vec<u8> {
     let line_length = width.div_ceil(2) as usize;
     let mut pixels = Vec::with_capacity(line_length * height as usize);
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn two_seeds_give_two_pictures() {
+    fn different_seeds_give_different_images() {
         assert_ne!(png(640, 480, 1), png(640, 480, 2));
     }
 }

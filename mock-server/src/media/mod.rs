@@ -1,8 +1,8 @@
-//! Real media files for what the mock's jobs "generate": PNG, MP4, WAV and WebVTT.
+//! Media files that the mock's jobs generate: PNG, MP4, WAV and WebVTT.
 //!
-//! Everything here is a pure function of a small [`Spec`], so the mock stores the
-//! specification in its state and renders the bytes each time they are fetched.
-//! No I/O, no clock, no global randomness; nothing about jobs or accounts.
+//! Each file is a pure function of a small [`Spec`], so the mock stores only the
+//! specification and renders the bytes whenever they are requested. The module uses no I/O,
+//! clock or global randomness, and does not depend on jobs or accounts.
 
 mod aac;
 mod animation;
@@ -24,13 +24,13 @@ pub use serve::serve;
 pub use size::dimensions;
 pub use spec::{Spec, render};
 
-/// A finished file and how to announce it.
+/// A rendered file and its type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Media {
     /// The value of `Content-Type`.
     pub content_type: &'static str,
     /// The usual file name extension, without the dot.
     pub extension: &'static str,
-    /// The file itself.
+    /// The contents.
     pub bytes: Vec<u8>,
 }

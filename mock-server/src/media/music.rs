@@ -1,22 +1,22 @@
-//! Music: a bar of bass and melody in a pentatonic key, over and over, as a WAV file.
+//! Music: a repeated tune of bass and pentatonic melody, as a WAV file.
 
 use super::rng::Rng;
 
 const SAMPLE_RATE: u32 = 16_000;
 const MAX_DURATION_MS: u64 = 600_000;
-/// Samples of one melody note, a quarter of a second.
+/// The number of samples of a melody note, a quarter of a second.
 const NOTE: u32 = SAMPLE_RATE / 4;
-/// Notes of the tune until it repeats, and those over one bass note.
+/// The number of melody notes in the tune, and per bass note.
 const NOTES: u32 = 32;
 const NOTES_PER_BASS: u32 = 4;
-/// Semitones of the major pentatonic scale: no two of them clash.
+/// The semitones of the major pentatonic scale, any two of which are consonant.
 const SCALE: [i32; 8] = [0, 2, 4, 7, 9, 12, 14, 16];
-/// Semitones of the four bass notes' roots: I, VI, IV, V.
+/// The semitones of the four bass notes: I, VI, IV, V.
 const ROOTS: [i32; 4] = [0, -3, 5, 7];
-/// Samples over which the end fades, so that it does not click.
+/// The number of samples over which the end fades out, to avoid a click.
 const FADE: usize = 800;
 
-/// The file: 16 bits, one channel, 16 kHz, ten minutes at most.
+/// Returns the file: 16 bits, one channel, 16 kHz, at most ten minutes.
 pub(super) fn wav(duration_ms: u64, seed: u64) -> Vec<u8> {
     let duration_ms = duration_ms.clamp(1, MAX_DURATION_MS);
     let samples = (duration_ms * u64::from(SAMPLE_RATE) / 1000) as usize;
@@ -31,7 +31,7 @@ pub(super) fn wav(duration_ms: u64, seed: u64) -> Vec<u8> {
     file
 }
 
-/// RIFF, then the chunks `fmt ` and `data` of the WAVE form.
+/// Returns the header: RIFF, and the WAVE chunks `fmt ` and `data` without the samples.
 fn header(data_length: u32) -> Vec<u8> {
     let mut header = Vec::with_capacity(44 + data_length as usize);
     header.extend_from_slice(b"RIFF");
@@ -51,7 +51,7 @@ fn header(data_length: u32) -> Vec<u8> {
     header
 }
 
-/// One round of the tune, as the file holds it.
+/// Returns the samples of the tune as bytes.
 fn tune(seed: u64) -> Vec<u8> {
     let mut choice = Rng::new(seed);
     let key = 48 + choice.below(12) as i32;
@@ -59,13 +59,13 @@ fn tune(seed: u64) -> Vec<u8> {
     let mut step = choice.below(5) as i32;
     let mut bytes = Vec::with_capacity((NOTES * NOTE * 2) as usize);
     for note in 0..NOTES {
-        // A walk along the scale; jumps would not sound like a melody.
+        // The melody moves in small steps, because jumps do not sound like a melody.
         step = (step + choice.below(5) as i32 - 2).clamp(0, SCALE.len() as i32 - 1);
         let degree = SCALE.get(step as usize).copied().unwrap_or_default();
         let root = ROOTS.get((note / NOTES_PER_BASS % 4) as usize).copied();
-        let melody = Voice::new(key + 12 + degree, NOTE, 0);
+        let melody = Note::new(key + 12 + degree, NOTE, 0);
         let bass_from = note % NOTES_PER_BASS * NOTE;
-        let bass = Voice::new(
+        let bass = Note::new(
             key - 12 + root.unwrap_or_default(),
             NOTES_PER_BASS * NOTE,
             bass_from,
@@ -78,7 +78,7 @@ fn tune(seed: u64) -> Vec<u8> {
     bytes
 }
 
-/// A sine's turn in 256 steps.
+/// Returns a period of a sine in 256 steps.
 fn wave() -> [i32; 256] {
     std::array::from_fn(|at| {
         let angle = at as f64 / 256.0 * std::f64::consts::TAU;
@@ -86,16 +86,17 @@ fn wave() -> [i32; 256] {
     })
 }
 
-/// One note: a sine that starts at once and dies away.
-struct Voice {
-    /// 65536ths of a wave step a sample.
+/// A note: a sine with a short attack and a linear decay.
+struct Note {
+    /// The phase increment per sample, in 65536ths of a wave step.
     pitch: u32,
     length: u32,
     from: u32,
 }
 
-impl Voice {
-    /// `semitone` counts as MIDI does, 69 being 440 Hz; the note began `from` samples ago.
+impl Note {
+    /// Creates a note. `semitone` is a MIDI note number (69 is 440 Hz); the note began `from` samples
+    /// ago.
     fn new(semitone: i32, length: u32, from: u32) -> Self {
         let hertz = 440.0 * 2_f64.powf(f64::from(semitone - 69) / 12.0);
         let pitch = (hertz / f64::from(SAMPLE_RATE) * 256.0 * 65536.0) as u32;
@@ -110,14 +111,14 @@ impl Voice {
         let at = at + self.from;
         let phase = (self.pitch.wrapping_mul(at) >> 16) as u8;
         let value = wave.get(usize::from(phase)).copied().unwrap_or_default();
-        // Rises over five milliseconds, then falls to nothing at the note's end.
+        // The volume rises for five milliseconds and then falls to zero at the end of the note.
         let rise = (at * 256 / (SAMPLE_RATE / 200)).min(256);
         let fall = (self.length - at.min(self.length)) * 256 / self.length;
         value * rise as i32 / 256 * fall as i32 / 256
     }
 }
 
-/// Turns down the last samples of the file.
+/// Fades out the last samples of the file.
 fn fade(file: &mut [u8], samples: usize) {
     let length = FADE.min(samples);
     // The header's length is even, so pairs of bytes fall on samples.
@@ -146,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_lasts_as_long_as_asked() {
+    fn a_file_has_the_requested_duration() {
         for (duration_ms, expected) in [(1, 16), (1000, 16_000), (2500, 40_000), (30_000, 480_000)]
         {
             let file = wav(duration_ms, 1);
@@ -157,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_heard_and_never_clipped() {
+    fn the_volume_is_audible_and_not_clipped() {
         for seed in 0..20 {
             let samples = samples(&wav(8000, seed));
             let loudest = samples.iter().map(|sample| sample.unsigned_abs()).max();
@@ -166,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn it_has_no_clicks() {
+    fn the_signal_has_no_clicks() {
         for seed in 0..20 {
             let samples = samples(&wav(9000, seed));
             let jumps = samples.windows(2).map(|two| two[0].abs_diff(two[1]));
@@ -176,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn two_seeds_give_two_tunes() {
+    fn different_seeds_give_different_tunes() {
         assert_ne!(wav(1000, 1), wav(1000, 2));
     }
 }

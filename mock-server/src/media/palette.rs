@@ -1,14 +1,14 @@
-//! The sixteen colours of a test card, chosen by its seed.
+//! The sixteen colours of a test card, which depend on its seed.
 
 use super::rng::Rng;
 
 /// Red, green, blue.
 pub(super) type Rgb = [u8; 3];
 
-/// Luma, blue difference, red difference; limited range.
+/// Luma, blue difference, red difference, in limited range.
 pub(super) type YCbCr = [u8; 3];
 
-/// A place in the palette. Sixteen of them fit four bits a pixel in a PNG.
+/// An index into the palette. Its sixteen values fit into four bits per pixel of a PNG.
 pub(super) type Ink = u8;
 
 pub(super) const GROUND: Ink = 0;
@@ -21,7 +21,7 @@ pub(super) const BARS: u32 = 7;
 pub(super) const FIRST_GREY: Ink = 12;
 pub(super) const GREYS: u32 = 4;
 
-/// A full turn of the colour wheel in the units of [`hue`].
+/// A full turn of the colour wheel, in units of [`hue`].
 const TURN: u32 = 1536;
 
 /// The colours by [`Ink`].
@@ -31,8 +31,8 @@ pub(super) struct Palette([Rgb; 16]);
 impl Palette {
     pub(super) fn new(seed: u64) -> Self {
         let first = Rng::new(seed).below(TURN);
-        // The bars span less than half of the wheel: if they went all around it, two
-        // seeds would show the same colours, only shifted.
+        // The bars span less than half of the wheel. If they spanned all of it, two seeds would
+        // give the same colours in a different order.
         let bar = |step: u32| mix(hue(first + step * (TURN / 18)), [255; 3], 48);
         let opposite = hue(first + TURN / 2 + TURN / 6);
         Self([
@@ -64,7 +64,7 @@ impl Palette {
     }
 }
 
-/// The pure colour at `angle`, in 1536ths of the wheel.
+/// Returns the pure colour at `angle`, in 1536ths of the wheel.
 fn hue(angle: u32) -> Rgb {
     let angle = angle % TURN;
     let rising = (angle % 256) as u8;
@@ -79,7 +79,7 @@ fn hue(angle: u32) -> Rgb {
     }
 }
 
-/// `share` 256ths of `other` in `colour`.
+/// Mixes `share` 256ths of `other` into `colour`.
 fn mix(colour: Rgb, other: Rgb, share: u32) -> Rgb {
     let [red, green, blue] = colour;
     let [other_red, other_green, other_blue] = other;
@@ -91,7 +91,8 @@ fn mix(colour: Rgb, other: Rgb, share: u32) -> Rgb {
     ]
 }
 
-/// ITU-R BT.709 in limited range, in 256ths, which the video's VUI announces.
+/// Converts a colour to ITU-R BT.709 in limited range, as the video's VUI declares. The
+/// coefficients are 256ths.
 fn ycbcr([red, green, blue]: Rgb) -> YCbCr {
     let (red, green, blue) = (i32::from(red), i32::from(green), i32::from(blue));
     let scaled = |offset: i32, sum: i32| (offset + ((sum + 128) >> 8)).clamp(16, 240) as u8;
@@ -107,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn two_seeds_have_different_bars() {
+    fn different_seeds_give_different_palettes() {
         assert_ne!(Palette::new(1), Palette::new(2));
     }
 
@@ -120,13 +121,13 @@ mod tests {
     }
 
     #[test]
-    fn white_and_black_are_the_ends_of_the_limited_range() {
+    fn black_and_white_are_the_limits_of_the_range() {
         assert_eq!(ycbcr([0; 3]), [16, 128, 128]);
         assert_eq!(ycbcr([255; 3]), [235, 128, 128]);
     }
 
     #[test]
-    fn inks_are_all_different() {
+    fn all_colours_are_different() {
         for seed in 0..50 {
             let colours = *Palette::new(seed).rgb();
             for (at, colour) in colours.iter().enumerate() {

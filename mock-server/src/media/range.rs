@@ -1,18 +1,19 @@
-//! Which part of a file a `Range` header asks for, RFC 9110 section 14.
+//! The part of a file that a `Range` header requests, RFC 9110 section 14.
 
-/// What to answer with.
+/// The requested part of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RequestedRange {
-    /// All of it: no range, none that is understood, or several.
+    /// The whole file, because there is no valid single range.
     Whole,
-    /// From the first byte up to and including the last one.
+    /// The bytes from `first` to `last`, inclusive.
     Part { first: usize, last: usize },
-    /// A range that lies outside of the file.
+    /// A range outside of the file.
     Unsatisfiable,
 }
 
-/// Reads a `Range` header for a file of `length` bytes. A header that is not understood
-/// is ignored, as 14.2 says; several ranges are ignored as well, which it allows.
+/// Parses a `Range` header for a file of `length` bytes.
+///
+/// Invalid headers are ignored, as 14.2 requires, and so are multiple ranges, as it permits.
 pub(super) fn requested(header: &str, length: usize) -> RequestedRange {
     let Some((unit, range)) = header.split_once('=') else {
         return RequestedRange::Whole;
@@ -51,8 +52,9 @@ fn suffix(count: usize, length: usize) -> RequestedRange {
     }
 }
 
-/// Digits, or nothing at all; `None` is neither. More than fits is as good as the most
-/// that does: no file is that long.
+/// Parses a position that may be empty. Returns `None` if the text is not a number.
+///
+/// A number that overflows is replaced by the maximum, which is beyond the end of any file.
 fn position(text: &str) -> Option<Option<usize>> {
     if text.is_empty() {
         return Some(None);
@@ -70,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_of_a_file_of_a_hundred_bytes() {
+    fn parses_ranges_of_a_file_of_a_hundred_bytes() {
         let rows = [
             ("bytes=0-0", part(0, 0)),
             ("bytes=0-99", part(0, 99)),
@@ -107,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_of_an_empty_file_can_be_had() {
+    fn ranges_of_an_empty_file_are_unsatisfiable() {
         assert_eq!(requested("bytes=0-", 0), RequestedRange::Unsatisfiable);
         assert_eq!(requested("bytes=-5", 0), RequestedRange::Unsatisfiable);
     }

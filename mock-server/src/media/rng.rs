@@ -1,6 +1,6 @@
-//! Choices that depend on a seed alone, the same on every machine and release.
+//! A random number generator that is the same on every machine and in every release.
 
-/// SplitMix64: one word of state, and neighbouring seeds give unrelated numbers.
+/// A SplitMix64 generator, whose numbers are unrelated even for adjacent seeds.
 #[derive(Debug)]
 pub(super) struct Rng(u64);
 
@@ -17,7 +17,7 @@ impl Rng {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `bound`, or 0. The bias does not matter for bounds this small.
+    /// Returns a number below `bound`, or 0 if `bound` is 0. The bias is negligible for small bounds.
     pub(super) fn below(&mut self, bound: u32) -> u32 {
         let reduced = self.next() % u64::from(bound.max(1));
         u32::try_from(reduced).unwrap_or(0)
@@ -29,14 +29,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_those_of_the_published_generator() {
+    fn numbers_match_the_reference_implementation() {
         let mut seeded = Rng::new(1_234_567);
         assert_eq!(seeded.next(), 6_457_827_717_110_365_317);
         assert_eq!(seeded.next(), 3_203_168_211_198_807_973);
     }
 
     #[test]
-    fn a_bound_holds_and_zero_is_no_trap() {
+    fn numbers_are_below_the_bound_and_a_bound_of_zero_gives_zero() {
         let mut seeded = Rng::new(7);
         assert!((0..1000).all(|_| seeded.below(5) < 5));
         assert_eq!(seeded.below(0), 0);

@@ -1,4 +1,4 @@
-//! The media host's answer for one file: conditions, ranges, headers, RFC 9110.
+//! The HTTP response for a file: conditions, ranges and headers of RFC 9110.
 
 use bytes::Bytes;
 use http::header::{
@@ -10,11 +10,11 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode};
 use super::range::{RequestedRange, requested};
 use super::{Spec, render};
 
-/// Answers a `GET` or `HEAD` for the file that `spec` describes.
+/// Returns the response to a request for the file that `spec` describes.
 ///
-/// A single byte range gets a 206, or a 416 where it lies outside of the file; anything
-/// else in `Range` is ignored. `If-Range` holds for this file's entity tag only, since
-/// files have no date. Any other method gets a 405.
+/// The response to a single byte range is a 206, or a 416 if the range is outside of the
+/// file; any other `Range` is ignored. `If-Range` matches only the file's entity tag,
+/// because files have no date. The response to methods other than `GET` and `HEAD` is a 405.
 #[must_use]
 pub fn serve(spec: &Spec, method: &Method, headers: &HeaderMap) -> Response<Bytes> {
     if method != Method::GET && method != Method::HEAD {
@@ -31,14 +31,14 @@ pub fn serve(spec: &Spec, method: &Method, headers: &HeaderMap) -> Response<Byte
     }
     let media = render(spec);
     let file = Bytes::from(media.bytes);
-    // Ranges are defined for GET alone, section 14.2.
+    // Ranges are defined only for GET, section 14.2.
     let requested = match text(headers, &RANGE) {
         Some(range) if method == Method::GET && allows_range(headers, &etag) => {
             requested(range, file.len())
         }
         _ => RequestedRange::Whole,
     };
-    let mut response = answer(&file, requested);
+    let mut response = file_response(&file, requested);
     if response.status() != StatusCode::RANGE_NOT_SATISFIABLE {
         set(&mut response, CONTENT_TYPE, media.content_type);
         set(&mut response, ETAG, &etag);
@@ -50,7 +50,7 @@ pub fn serve(spec: &Spec, method: &Method, headers: &HeaderMap) -> Response<Byte
     response
 }
 
-fn answer(file: &Bytes, requested: RequestedRange) -> Response<Bytes> {
+fn file_response(file: &Bytes, requested: RequestedRange) -> Response<Bytes> {
     let total = file.len();
     match requested {
         RequestedRange::Whole => with_body(StatusCode::OK, file.clone()),
@@ -69,18 +69,18 @@ fn answer(file: &Bytes, requested: RequestedRange) -> Response<Bytes> {
     }
 }
 
-/// `If-None-Match`, section 13.1.2: weak comparison with a list, or `*` for any file.
+/// Evaluates `If-None-Match`, section 13.1.2: a weak comparison with a list, or `*` for any file.
 fn is_not_modified(headers: &HeaderMap, etag: &str) -> bool {
     let lists = headers.get_all(IF_NONE_MATCH).into_iter();
     let mut tags = lists
         .filter_map(|value| value.to_str().ok())
         .flat_map(|list| list.split(','))
         .map(str::trim);
-    // None of our own tags has a comma in it, so cutting there misses none of them.
+    // The files' tags contain no comma, so splitting at commas cannot miss one.
     tags.any(|tag| tag == "*" || tag.strip_prefix("W/").unwrap_or(tag) == etag)
 }
 
-/// `If-Range`, section 13.1.5: strong comparison; a weak tag or a date is no match.
+/// Evaluates `If-Range`, section 13.1.5: a strong comparison, which weak tags and dates never match.
 fn allows_range(headers: &HeaderMap, etag: &str) -> bool {
     match headers.get(IF_RANGE) {
         None => true,
@@ -105,7 +105,7 @@ fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
     headers.get(name)?.to_str().ok()
 }
 
-/// Every value set here is made of visible ASCII, which is always a valid one.
+/// Sets a header. All values are visible ASCII, which is always valid.
 fn set(response: &mut Response<Bytes>, name: HeaderName, value: &str) {
     if let Ok(value) = HeaderValue::from_str(value) {
         response.headers_mut().insert(name, value);
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_get_gets_all_of_it() {
+    fn a_get_returns_the_whole_file() {
         let response = get(&[]);
         assert_eq!(response.status(), StatusCode::OK);
         assert_eq!(header(&response, &CONTENT_TYPE), "audio/wav");
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_gets_its_bytes() {
+    fn a_range_returns_its_bytes() {
         let response = get(&[(RANGE, "bytes=4-11")]);
         let range = format!("bytes 4-11/{}", file().len());
         assert_eq!(response.status(), StatusCode::PARTIAL_CONTENT);
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_put_together_are_the_file() {
+    fn concatenated_ranges_are_the_file() {
         let length = file().len();
         let mut joined = Vec::new();
         while joined.len() < length {
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_outside_of_the_file_is_refused_with_its_length() {
+    fn a_range_outside_of_the_file_is_unsatisfiable() {
         let response = get(&[(RANGE, "bytes=999999-")]);
         let range = format!("bytes */{}", file().len());
         assert_eq!(response.status(), StatusCode::RANGE_NOT_SATISFIABLE);
@@ -193,14 +193,14 @@ mod tests {
     }
 
     #[test]
-    fn several_ranges_get_all_of_it() {
+    fn multiple_ranges_return_the_whole_file() {
         let response = get(&[(RANGE, "bytes=0-1,4-5")]);
         assert_eq!(response.status(), StatusCode::OK);
         assert_eq!(response.body().len(), file().len());
     }
 
     #[test]
-    fn if_range_needs_the_very_same_tag() {
+    fn if_range_requires_an_equal_strong_tag() {
         let weak = format!("W/{}", spec().etag());
         let rows = [
             (spec().etag(), StatusCode::PARTIAL_CONTENT),
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_it_already_is_told_so() {
+    fn a_matching_tag_is_not_modified() {
         let tag = spec().etag();
         for condition in [
             tag.clone(),
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn other_methods_are_refused() {
+    fn other_methods_are_rejected() {
         let response = request(&Method::POST, &[]);
         assert_eq!(response.status(), StatusCode::METHOD_NOT_ALLOWED);
         assert_eq!(header(&response, &ALLOW), "GET, HEAD");

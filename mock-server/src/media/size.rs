@@ -1,10 +1,9 @@
-//! From a resolution and an aspect ratio, as requests name them, to pixels.
+//! The pixel size of a resolution and an aspect ratio.
 
-/// The pixel size (width, height) of a resolution at an aspect ratio, both even.
+/// Returns the width and height, both even, of a resolution at an aspect ratio.
 ///
-/// A resolution names the short side, for landscape and portrait alike. `auto` and
-/// `adaptive`, and any aspect ratio that is not known, are 16:9; a resolution that is
-/// not known is `720p`.
+/// A resolution names the short side. `auto`, `adaptive` and unknown aspect ratios are 16:9;
+/// unknown resolutions are `720p`.
 #[must_use]
 pub fn dimensions(resolution: &str, aspect_ratio: &str) -> (u32, u32) {
     let short = short_side(resolution);
@@ -39,7 +38,7 @@ fn ratio(aspect_ratio: &str) -> (u32, u32) {
     }
 }
 
-/// `short * longer / shorter`, to the nearest even number.
+/// Returns `short * longer / shorter`, rounded to the nearest even number.
 fn long_side(short: u32, longer: u32, shorter: u32) -> u32 {
     (short * longer + shorter) / (2 * shorter) * 2
 }
@@ -49,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_are_those_of_the_trade() {
+    fn sizes_are_the_common_ones() {
         let rows = [
             ("480p", "16:9", (854, 480)),
             ("480p", "9:16", (480, 854)),
@@ -77,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_open_or_unknown_is_wide_720p() {
+    fn unknown_values_have_defaults() {
         for aspect_ratio in ["auto", "adaptive", "", "5:4"] {
             assert_eq!(dimensions("720p", aspect_ratio), (1280, 720));
             assert_eq!(dimensions("8K", aspect_ratio), (1280, 720));

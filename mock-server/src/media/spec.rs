@@ -1,60 +1,59 @@
-//! What to render, small enough to keep in the mock's state for ever.
+//! Specifications of media files, small enough to be stored in the mock's state.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Media, captions, image, music, video};
 
-/// Part of every entity tag; to be raised when a renderer's output changes.
+/// A part of every entity tag that must be raised when a renderer's output changes.
 const RENDERER: u32 = 1;
 
-/// The description of one media file. The same description gives the same bytes.
+/// The specification of a media file. Equal specifications give equal bytes.
 ///
-/// Sizes and durations outside of what the renderers support are brought into
-/// range, not refused: a description may come from a state document that somebody
-/// wrote by hand.
+/// Sizes and durations that the renderers do not support are clamped rather than rejected,
+/// because a specification may come from a state document that was edited by hand.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Spec {
     /// A PNG test card.
     Image {
-        /// Pixels across, 1 to 8192.
+        /// The width in pixels, 1 to 8192.
         width: u32,
-        /// Pixels down, 1 to 8192.
+        /// The height in pixels, 1 to 8192.
         height: u32,
-        /// Chooses colours and emblem.
+        /// The seed of the colours and the emblem.
         seed: u64,
     },
     /// An MP4 (H.264) test card with a counter, a runner and a progress bar.
     Video {
-        /// Pixels across, 2 to 8192, made even.
+        /// The width in pixels, 2 to 8192, rounded down to an even number.
         width: u32,
-        /// Pixels down, 2 to 8192, made even.
+        /// The height in pixels, 2 to 8192, rounded down to an even number.
         height: u32,
-        /// Milliseconds, up to ten minutes.
+        /// The duration in milliseconds, up to ten minutes.
         duration_ms: u64,
-        /// Adds an AAC track that gives a short tone at each full second.
+        /// Whether there is an AAC track, with a short tone at each full second.
         with_audio: bool,
-        /// Chooses colours and emblem.
+        /// The seed of the colours and the emblem.
         seed: u64,
     },
-    /// A WAV file with a short tune that repeats.
+    /// A WAV file with a short, repeated tune.
     Music {
-        /// Milliseconds, up to ten minutes.
+        /// The duration in milliseconds, up to ten minutes.
         duration_ms: u64,
-        /// Chooses key and tune.
+        /// The seed of the key and the tune.
         seed: u64,
     },
-    /// WebVTT cues that share a duration among the words of a text.
+    /// WebVTT captions, whose cues divide a duration among the words of a text.
     Captions {
-        /// What is said.
+        /// The spoken text.
         text: String,
-        /// Milliseconds that the cues cover.
+        /// The total duration of the cues in milliseconds.
         duration_ms: u64,
     },
 }
 
 impl Spec {
-    /// The value of `Content-Type`.
+    /// Returns the value of `Content-Type`.
     #[must_use]
     pub fn content_type(&self) -> &'static str {
         match self {
@@ -65,7 +64,7 @@ impl Spec {
         }
     }
 
-    /// The usual file name extension, without the dot.
+    /// Returns the usual file name extension, without the dot.
     #[must_use]
     pub fn extension(&self) -> &'static str {
         match self {
@@ -76,7 +75,7 @@ impl Spec {
         }
     }
 
-    /// What it is, in a word.
+    /// Returns the media type as artifacts have it: `image`, `video`, `audio` or `text`.
     #[must_use]
     pub fn media_type(&self) -> &'static str {
         match self {
@@ -87,7 +86,7 @@ impl Spec {
         }
     }
 
-    /// The same with another seed, where it has one.
+    /// Replaces the seed, if the specification has one.
     #[must_use]
     pub fn seeded(mut self, with: u64) -> Self {
         match &mut self {
@@ -99,7 +98,7 @@ impl Spec {
         self
     }
 
-    /// The strong entity tag, quotes included, without rendering anything.
+    /// Returns the strong entity tag, including quotes, without rendering the file.
     #[must_use]
     pub fn etag(&self) -> String {
         let identity = match self {
@@ -127,7 +126,7 @@ impl Spec {
     }
 }
 
-/// Makes the file that `spec` describes.
+/// Renders the file that `spec` describes.
 #[must_use]
 pub fn render(spec: &Spec) -> Media {
     let bytes = match spec {
@@ -153,7 +152,7 @@ pub fn render(spec: &Spec) -> Media {
     }
 }
 
-/// FNV-1a of 128 bits: enough to tell texts apart that nobody chose to collide.
+/// Returns a 128-bit FNV-1a hash, which distinguishes texts that were not chosen to collide.
 fn fnv1a(bytes: &[u8]) -> u128 {
     const OFFSET: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
     const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
@@ -194,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_spec_survives_the_state_document() {
+    fn a_spec_is_equal_after_serialization() {
         for spec in one_of_each() {
             let stored = serde_json::to_string(&spec).unwrap();
             assert_eq!(serde_json::from_str::<Spec>(&stored).unwrap(), spec);
@@ -209,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn files_start_as_their_type_says() {
+    fn files_start_with_the_signature_of_their_type() {
         let starts: Vec<Vec<u8>> = one_of_each()
             .iter()
             .map(|spec| render(spec).bytes.into_iter().take(8).collect())
@@ -221,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn etags_are_strong_quoted_and_differ_wherever_the_spec_does() {
+    fn etags_are_strong_and_different_for_different_specs() {
         let mut specs = one_of_each();
         for seed in 2..20 {
             specs.push(Spec::Image {
@@ -247,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hand_written_spec_cannot_ask_for_too_much() {
+    fn sizes_and_durations_are_clamped() {
         let absurd = [
             Spec::Video {
                 width: 0,

@@ -1,4 +1,4 @@
-//! Videos: the animated test card as H.264 in an MP4 file, on request with sound.
+//! MP4 videos of the animated test card, with optional audio.
 
 use super::animation::Animation;
 use super::card::Card;
@@ -7,14 +7,14 @@ use super::palette::Palette;
 use super::{aac, h264};
 
 const FRAMES_PER_SECOND: u32 = 25;
-/// Ticks of the video track: milliseconds, so that every duration is exact.
+/// Ticks per second of the video track: milliseconds, so that every duration is exact.
 const TIMESCALE: u32 = 1000;
 const MAX_SIDE: u32 = 8192;
 const MAX_DURATION_MS: u64 = 600_000;
-/// Macroblocks of key pictures a second, which bounds what seeking costs in bytes.
+/// The maximum number of macroblocks of key pictures per second, which limits the file size.
 const KEY_MACROBLOCKS_PER_SECOND: u32 = 1500;
 
-/// The file for a size (made even) and a duration (ten minutes at most).
+/// Returns the file. Sides are rounded down to even numbers; the duration is at most ten minutes.
 pub(super) fn mp4(width: u32, height: u32, duration_ms: u64, sound: bool, seed: u64) -> Vec<u8> {
     let format = h264::Format {
         width: width.clamp(2, MAX_SIDE) & !1,
@@ -23,14 +23,14 @@ pub(super) fn mp4(width: u32, height: u32, duration_ms: u64, sound: bool, seed: 
         palette: Palette::new(seed).ycbcr(),
     };
     let duration_ms = duration_ms.clamp(1, MAX_DURATION_MS) as u32;
-    let mut tracks = vec![picture_track(format, duration_ms, seed)];
+    let mut tracks = vec![video_track(format, duration_ms, seed)];
     if sound {
-        tracks.push(sound_track(duration_ms));
+        tracks.push(audio_track(duration_ms));
     }
     mp4::file(duration_ms, &tracks)
 }
 
-fn picture_track(format: h264::Format, duration_ms: u32, seed: u64) -> Track {
+fn video_track(format: h264::Format, duration_ms: u32, seed: u64) -> Track {
     let entry = Entry::Avc {
         width: format.width as u16,
         height: format.height as u16,
@@ -57,14 +57,14 @@ fn picture_track(format: h264::Format, duration_ms: u32, seed: u64) -> Track {
     track
 }
 
-/// Frames from one key picture to the next: two seconds, more for large pictures.
+/// Returns the number of frames between key pictures: two seconds, or more for large pictures.
 fn key_interval(format: &h264::Format) -> u32 {
     let seconds = (format.columns() * format.rows()).div_ceil(KEY_MACROBLOCKS_PER_SECOND);
     seconds.max(2) * FRAMES_PER_SECOND
 }
 
-/// A tenth of a second of tone as the counter moves on, otherwise silence.
-fn sound_track(duration_ms: u32) -> Track {
+/// Returns an audio track with a tone of a tenth of a second at each full second.
+fn audio_track(duration_ms: u32) -> Track {
     let entry = Entry::Aac {
         sample_rate: aac::SAMPLE_RATE as u16,
         config: aac::CONFIG,
@@ -74,8 +74,8 @@ fn sound_track(duration_ms: u32) -> Track {
     let (silence, tone) = (aac::silence(), aac::tone());
     for frame in 0..track.samples() {
         let into_second = frame * aac::SAMPLES_PER_FRAME % aac::SAMPLE_RATE;
-        let sounds = into_second < aac::SAMPLE_RATE / 10;
-        track.push(&[if sounds { &tone } else { &silence }], true);
+        let has_tone = into_second < aac::SAMPLE_RATE / 10;
+        track.push(&[if has_tone { &tone } else { &silence }], true);
     }
     track
 }
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn two_seeds_give_two_films() {
+    fn different_seeds_give_different_videos() {
         assert_ne!(mp4(64, 64, 1000, false, 1), mp4(64, 64, 1000, false, 2));
     }
 }

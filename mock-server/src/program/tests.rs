@@ -16,7 +16,7 @@ fn parse(line: &str) -> Result<Options, String> {
         .map_err(|error| error.to_string())
 }
 
-/// What a run prints that ends as soon as it has printed.
+/// Returns the output of a program that is shut down at once.
 async fn printed(line: &str, terminal: bool) -> String {
     let mut options = parse(&format!("--port-base 0 {line}")).unwrap();
     options.terminal = terminal;
@@ -26,12 +26,12 @@ async fn printed(line: &str, terminal: bool) -> String {
 }
 
 #[test]
-fn the_options_are_well_formed() {
+fn the_command_line_definition_is_valid() {
     Program::command().debug_assert();
 }
 
 #[test]
-fn the_defaults_are_those_of_the_documentation() {
+fn options_have_the_documented_defaults() {
     let options = parse("").unwrap();
     assert_eq!(options.port_base, 4010);
     assert_eq!(options.clock, ClockKind::Real);
@@ -43,7 +43,7 @@ fn the_defaults_are_those_of_the_documentation() {
 }
 
 #[test]
-fn every_option_is_taken() {
+fn parses_every_option() {
     let options = parse(
         "--port-base 5000 --clock manual --speed 20 --seed 7 --plan scale --balance-usd 0.5 \
          --webhook-route https://a.example=http://127.0.0.1:1 \
@@ -57,25 +57,25 @@ fn every_option_is_taken() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused_with_what_does() {
+fn rejects_invalid_values_with_the_expected_ones() {
     let rows = [
         ("--clock sundial", "manual"),
         ("--speed 0", "from 0.001"),
         ("--plan gold", "startup"),
         ("--balance-usd lots", "expected dollars"),
-        ("--balance-usd=-1", "nothing"),
+        ("--balance-usd=-1", "at least 0"),
         ("--port-base 70000", "65535"),
         ("--webhook-route https://a.example", "http://127.0.0.1:9000"),
         ("--env --json", "--json"),
     ];
     for (line, expected) in rows {
-        let refused = parse(line).unwrap_err();
-        assert!(refused.contains(expected), "{line}: {refused}");
+        let error = parse(line).unwrap_err();
+        assert!(error.contains(expected), "{line}: {error}");
     }
 }
 
 #[tokio::test]
-async fn one_line_of_json_where_nobody_is_looking() {
+async fn prints_one_line_of_json_without_a_terminal() {
     let out = printed("", false).await;
     assert_eq!(out.lines().count(), 1);
     assert!(
@@ -98,7 +98,7 @@ async fn one_line_of_json_where_nobody_is_looking() {
 }
 
 #[tokio::test]
-async fn a_table_where_a_person_is_looking_and_exports_for_a_shell() {
+async fn prints_a_table_to_a_terminal_and_exports_with_env() {
     let table = printed("", true).await;
     assert!(
         table.starts_with("SVC_BASE_URL             http://127.0.0.1:"),
@@ -113,9 +113,9 @@ async fn a_table_where_a_person_is_looking_and_exports_for_a_shell() {
 }
 
 #[tokio::test]
-async fn an_output_that_takes_nothing_is_an_error() {
+async fn an_unwritable_output_is_an_error() {
     let options = parse("--port-base 0").unwrap();
-    let mut nowhere: &mut [u8] = &mut [];
-    let end = run(options, &mut nowhere, |_| {}, std::future::pending()).await;
-    assert!(matches!(end, Err(Error::Output(_))));
+    let mut full: &mut [u8] = &mut [];
+    let result = run(options, &mut full, |_| {}, std::future::pending()).await;
+    assert!(matches!(result, Err(Error::Output(_))));
 }

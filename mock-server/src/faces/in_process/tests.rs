@@ -52,7 +52,7 @@ async fn submit(
 }
 
 #[tokio::test]
-async fn hosts_are_told_apart_by_their_names() {
+async fn requests_are_routed_by_host_name() {
     let mock = InProcess::default();
     let jobs = get(&mock, "https://open.svc.invalid/v1/jobs").await;
     assert_eq!(jobs.status(), 200);
@@ -71,7 +71,7 @@ async fn hosts_are_told_apart_by_their_names() {
 }
 
 #[tokio::test]
-async fn an_unknown_host_is_not_reached() {
+async fn a_request_to_an_unknown_host_is_not_sent() {
     let mock = InProcess::default();
     let error = send(&mock, Method::GET, "https://example.com/", None)
         .await
@@ -80,7 +80,7 @@ async fn an_unknown_host_is_not_reached() {
 }
 
 #[tokio::test]
-async fn a_closed_connection_may_have_done_it() {
+async fn a_closed_connection_may_have_had_an_effect() {
     let mock = InProcess::default();
     for (kind, jobs) in [(FaultKind::DropBefore, 0), (FaultKind::DropAfter, 1)] {
         fault(&mock, kind);
@@ -95,7 +95,7 @@ async fn a_closed_connection_may_have_done_it() {
 }
 
 #[tokio::test]
-async fn a_truncated_body_fails_after_its_half() {
+async fn a_truncated_body_fails_after_half_of_its_bytes() {
     let mock = InProcess::default();
     let url = format!("{}/v1/open/catalog", mock.base_url());
     let length: usize = get(&mock, &url).await.headers()[CONTENT_LENGTH]
@@ -122,7 +122,7 @@ async fn a_truncated_body_fails_after_its_half() {
 }
 
 #[tokio::test]
-async fn head_has_no_body() {
+async fn a_head_response_has_no_body() {
     let mock = InProcess::default();
     let url = format!("{}/v1/jobs", mock.base_url());
     let response = send(&mock, Method::HEAD, &url, None).await.unwrap();
@@ -130,18 +130,18 @@ async fn head_has_no_body() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn service_time_is_the_runtimes() {
+async fn service_time_follows_the_runtimes_clock() {
     let mock = InProcess::default();
     let started = mock.now();
-    let answer = submit(&mock, "sync").await.unwrap();
-    assert_eq!(answer.status(), 200);
+    let response = submit(&mock, "sync").await.unwrap();
+    assert_eq!(response.status(), 200);
     let took = mock.now().since(started);
     assert!((2000..2010).contains(&took.as_millis()), "{took:?}");
     assert_eq!(mock.jobs()[0]["status"], JobStatus::Completed.as_str());
 }
 
 #[tokio::test(start_paused = true)]
-async fn it_runs_as_fast_as_it_is_told() {
+async fn the_clock_runs_at_the_configured_speed() {
     let mock = InProcess::new(Setup::default().speed(Speed::new(10.0).unwrap()));
     let started = mock.now();
     tokio::time::advance(Duration::from_secs(3)).await;
@@ -157,19 +157,19 @@ async fn a_sync_submit_waits_for_the_manual_clock() {
         assert_eq!(mock.jobs().len(), 1);
         mock.advance(Duration::from_secs(2)).unwrap();
     };
-    let (answer, ()) = tokio::join!(submit(&mock, "sync"), advance);
-    assert_eq!(answer.unwrap().status(), 200);
+    let (response, ()) = tokio::join!(submit(&mock, "sync"), advance);
+    assert_eq!(response.unwrap().status(), 200);
 }
 
 #[tokio::test]
-async fn same_seed_same_requests_same_answers() {
+async fn equal_seeds_and_requests_give_equal_responses() {
     let epoch = crate::engine::Time::from_micros(1_767_225_600_000_000);
-    let mut answers = Vec::new();
+    let mut responses = Vec::new();
     for _ in 0..2 {
         let mock = InProcess::new(Setup::default().clock_manual().epoch(epoch).seed(7));
-        answers.push(json_of(submit(&mock, "async").await.unwrap()).await);
+        responses.push(json_of(submit(&mock, "async").await.unwrap()).await);
     }
-    assert_eq!(answers[0], answers[1]);
+    assert_eq!(responses[0], responses[1]);
 }
 
 #[tokio::test]
@@ -183,26 +183,28 @@ async fn a_top_up_is_paid() {
     assert_eq!(paid["status"], TopUpStatus::Paid.as_str());
 }
 
-fn hooked() -> Option<Value> {
+fn image_with_webhook() -> Option<Value> {
     let url = "https://hooks.example.com/svc";
     Some(json!({"model": "image-i", "prompt": "a fox", "mode": "webhook", "webhook_url": url}))
 }
 
-async fn submit_hooked(mock: &InProcess) {
+async fn submit_with_webhook(mock: &InProcess) {
     let url = format!("{}/v1/image-router/generate", mock.base_url());
-    let response = send(mock, Method::POST, &url, hooked()).await.unwrap();
+    let response = send(mock, Method::POST, &url, image_with_webhook())
+        .await
+        .unwrap();
     assert_eq!(response.status(), 202);
 }
 
 #[tokio::test(start_paused = true)]
-async fn attempts_are_made_at_their_own_moments_however_late_one_looks() {
-    let mut answers = [503, 302, 204].into_iter();
+async fn webhook_attempts_have_the_times_at_which_they_were_due() {
+    let mut responses = [503, 302, 204].into_iter();
     let mock = InProcess::default().webhook_receiver(move |delivery| {
         assert_eq!(delivery.event, "job.completed");
-        DeliveryOutcome::answered(answers.next().unwrap())
+        DeliveryOutcome::answered(responses.next().unwrap())
     });
     let start = mock.now();
-    submit_hooked(&mock).await;
+    submit_with_webhook(&mock).await;
     tokio::time::advance(Duration::from_secs(100_000)).await;
     let made = mock.deliveries().into_iter().map(|attempt| {
         let at = attempt["at"].clone();
@@ -216,14 +218,14 @@ async fn attempts_are_made_at_their_own_moments_however_late_one_looks() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_receiver_that_asks_for_no_wait_is_asked_again_at_once() {
+async fn a_retry_after_of_zero_retries_immediately() {
     let mock = InProcess::new(Setup::default().clock_manual()).webhook_receiver(|_| {
         DeliveryOutcome::Answered {
             status: 503,
             retry_after: Some("0".to_owned()),
         }
     });
-    submit_hooked(&mock).await;
+    submit_with_webhook(&mock).await;
     let clock = format!("{}/clock/advance", mock.control_url());
     let body = Some(json!({"seconds": 2}));
     send(&mock, Method::POST, &clock, body).await.unwrap();
@@ -232,14 +234,14 @@ async fn a_receiver_that_asks_for_no_wait_is_asked_again_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn without_a_receiver_there_is_no_route() {
+async fn attempts_fail_without_a_receiver() {
     let mock = InProcess::new(Setup::default().clock_manual());
     mock.route_webhooks(
         "https://hooks.example.com=http://127.0.0.1:9"
             .parse()
             .unwrap(),
     );
-    submit_hooked(&mock).await;
+    submit_with_webhook(&mock).await;
     mock.advance_and_deliver(Duration::from_secs(2))
         .await
         .unwrap();

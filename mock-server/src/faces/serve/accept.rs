@@ -1,4 +1,4 @@
-//! The accept loop of one listener. Nothing that a client or the system does ends it.
+//! The accept loop of a listener. It continues after every error.
 
 use std::future::Future;
 use std::io;
@@ -19,12 +19,13 @@ use super::request_handler::RequestHandler;
 use super::socket::{AbortHandle, Socket};
 use super::{Log, Timeouts};
 
-/// Connections of one listener; more wait in the system's queue.
+/// The maximum number of connections per listener. Others wait in the system's queue.
 const MAX_CONNECTIONS: usize = 512;
-/// After an accept that failed for want of something, such as file descriptors.
+/// The delay after an accept that failed because the system lacks a resource, such as file
+/// descriptors.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);
 
-/// Where connections come from.
+/// A source of connections.
 pub(super) trait Accept: Send + 'static {
     fn accept(&self) -> impl Future<Output = io::Result<(TcpStream, SocketAddr)>> + Send;
 }
@@ -35,7 +36,7 @@ impl Accept for TcpListener {
     }
 }
 
-/// Accepts until told to stop, then waits for the connections to end.
+/// Accepts connections until `stop` changes, then waits for the open ones to end.
 pub(super) async fn accept(
     listener: impl Accept,
     handler: RequestHandler,
@@ -64,7 +65,7 @@ pub(super) async fn accept(
             (_, Err(error)) if is_connection_error(&error) => {}
             (_, Err(error)) => {
                 if !is_failing {
-                    log(&format!("cannot accept connections for now: {error}"));
+                    log(&format!("cannot accept connections, retrying: {error}"));
                 }
                 is_failing = true;
                 sleep(ACCEPT_RETRY_DELAY).await;
@@ -76,7 +77,7 @@ pub(super) async fn accept(
     let _ = timeout(timeouts.shutdown, all).await;
 }
 
-/// Whether an accept failed because of the connection, not because of the listener.
+/// Returns whether an accept failed because of the connection rather than the listener.
 fn is_connection_error(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted};
     matches!(
@@ -97,19 +98,19 @@ async fn serve(
     timeouts: Timeouts,
     mut stop: watch::Receiver<()>,
 ) {
-    // Without it, answers in two parts wait for the client's delayed acknowledgement.
+    // Otherwise, a response in two parts would wait for the client's delayed acknowledgement.
     let _ = stream.set_nodelay(true);
     let abort = AbortHandle::default();
     let socket = Socket::new(stream, abort.clone(), timeouts.write);
-    let answer =
-        service_fn(move |request| handler.clone().answer(peer.ip(), abort.clone(), request));
+    let service =
+        service_fn(move |request| handler.clone().respond(peer.ip(), abort.clone(), request));
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(timeouts.head)
-        .serve_connection(socket, answer);
+        .serve_connection(socket, service);
     let mut connection = pin!(connection);
     select! {
-        // An error is the client's, or one that was asked for.
+        // An error was caused by the client or by a fault.
         _ = connection.as_mut() => {}
         _ = stop.changed() => {
             connection.as_mut().graceful_shutdown();

@@ -1,7 +1,7 @@
-//! Four listeners on this machine, for a program that runs for weeks.
+//! An HTTP server on four local ports, for long-running programs.
 //!
-//! What can go wrong with sockets is dealt with here: a full file table, clients that stop in the
-//! middle, answers that must break off, and the end.
+//! The server handles exhausted file descriptors, stalled clients, truncated responses and graceful
+//! shutdown.
 
 mod accept;
 mod request_handler;
@@ -26,33 +26,33 @@ use crate::engine::Host;
 use crate::service::Service;
 use crate::setup::Setup;
 
-/// Where a server says what the person who runs it should know.
+/// A function that reports problems to the person who runs the server.
 pub type Log = fn(&str);
 
 /// The hosts, in the order of their ports.
 const HOSTS: [Host; 4] = [Host::Open, Host::Developer, Host::Media, Host::Control];
 
-/// A mock behind four listeners on 127.0.0.1. It ends when it is dropped, at the latest.
+/// A mock that listens on four ports of 127.0.0.1. Dropping it stops the server.
 #[derive(Debug)]
 pub struct Server {
     service: Service,
-    /// Dropping it is what ends the listeners.
+    /// Dropping the sender stops the listeners.
     stop: watch::Sender<()>,
     listening: Vec<JoinHandle<()>>,
     webhook_sender: WebhookSender,
 }
 
-/// For how long clients are waited for.
+/// The time limits for clients.
 #[derive(Clone, Copy)]
 struct Timeouts {
-    /// For a request's head, and between requests: a little longer than clients keep a connection
-    /// that they do not use, so that it is they who close it.
+    /// The limit for a request's head and between requests. It is a little longer than clients
+    /// keep idle connections, so that the client closes them.
     head: Duration,
-    /// For a request's body.
+    /// The limit for a request's body.
     body: Duration,
-    /// For a client that reads nothing of its answer.
+    /// The limit for a client that does not read its response.
     write: Duration,
-    /// For what is under way when the server ends.
+    /// The limit for open requests on shutdown.
     shutdown: Duration,
 }
 
@@ -68,13 +68,13 @@ impl Default for Timeouts {
 }
 
 impl Server {
-    /// Listens at `port_base` and the three ports after it; with 0, at four that are free.
+    /// Binds `port_base` and the three ports after it, or any four free ports if it is 0.
     ///
-    /// In this order: the open surface, the developer surface, media, control.
+    /// The order is: the open surface, the developer surface, media, the control API.
     ///
     /// # Errors
     ///
-    /// [`BindError`] where one of the ports cannot be had.
+    /// Returns a [`BindError`] if a port cannot be bound.
     pub async fn bind(setup: Setup, port_base: u16, log: Log) -> Result<Self, BindError> {
         Self::start(setup, port_base, log, Timeouts::default()).await
     }
@@ -108,7 +108,7 @@ impl Server {
         })
     }
 
-    /// Stops listening, lets what is under way end, and breaks off what then still is.
+    /// Stops listening and waits for open requests, aborting them after a time limit.
     pub async fn shutdown(self) {
         drop(self.stop);
         drop(self.webhook_sender);
@@ -145,10 +145,10 @@ async fn listen(port_base: u16, offset: u16) -> Result<(TcpListener, u16), BindE
     Ok((listener, port))
 }
 
-/// A port cannot be had.
+/// The error returned when a port cannot be bound.
 #[derive(Debug)]
 pub struct BindError {
-    /// None where there is no port of that number.
+    /// `None` if the port number would be out of range.
     port: Option<u16>,
     source: Option<io::Error>,
 }
@@ -156,14 +156,15 @@ pub struct BindError {
 impl fmt::Display for BindError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(port) = self.port else {
-            return f.write_str("the four ports do not fit: --port-base is at most 65532");
+            return f
+                .write_str("invalid --port-base: expected at most 65532, so that four ports fit");
         };
-        let taken = |error: &io::Error| error.kind() == io::ErrorKind::AddrInUse;
-        match self.source.as_ref().is_some_and(taken) {
-            true => write!(f, "port {port} is taken")?,
+        let is_in_use = |error: &io::Error| error.kind() == io::ErrorKind::AddrInUse;
+        match self.source.as_ref().is_some_and(is_in_use) {
+            true => write!(f, "port {port} is already in use")?,
             false => write!(f, "cannot listen on port {port}")?,
         }
-        f.write_str("; choose others with --port-base, or any four with --port-base 0")
+        f.write_str(" (choose another with --port-base, or --port-base 0 for any four free ports)")
     }
 }
 

@@ -1,4 +1,4 @@
-//! One request read from a connection and its answer written to it.
+//! Reading a request from a connection and responding to it.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -21,36 +21,37 @@ use crate::control::MAX_STATE_BYTES;
 use crate::engine::{Call, Host, Transmission};
 use crate::service::Service;
 
-/// A body up to this size needs no leave.
+/// The size up to which a body needs no permit.
 const SMALL_BODY_BYTES: usize = 64 * 1024;
-/// What of a body that is too large is still read, so that its sender gets to read the answer.
+/// How much of a body that is too large is read and discarded, so that its sender can read the
+/// response.
 const MAX_DISCARDED_BYTES: usize = 32 * 1024 * 1024;
 
-/// What the requests of one listener have in common.
+/// The handler of all requests of one listener.
 #[derive(Clone)]
 pub(super) struct RequestHandler {
     host: Host,
     service: Service,
     limit: usize,
-    /// Leave to hold a large body in memory.
+    /// Permits to hold a large body in memory.
     large_bodies: Arc<Semaphore>,
     body_timeout: Duration,
 }
 
-/// Why a connection ends without an answer.
+/// The reason why a connection is closed without a response.
 #[derive(Debug)]
 pub(super) enum NoResponse {
-    /// The client broke off, or was too slow.
+    /// The client closed the connection or was too slow.
     Incomplete,
-    /// The answer is that there is none.
+    /// A fault closes the connection.
     Closed,
 }
 
 impl fmt::Display for NoResponse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Incomplete => "the request did not arrive whole",
-            Self::Closed => "the connection is closed in the place of an answer",
+            Self::Incomplete => "incomplete request",
+            Self::Closed => "connection closed by a fault",
         })
     }
 }
@@ -73,7 +74,7 @@ impl RequestHandler {
         }
     }
 
-    pub(super) async fn answer(
+    pub(super) async fn respond(
         self,
         peer: IpAddr,
         abort: AbortHandle,
@@ -88,18 +89,18 @@ impl RequestHandler {
             peer,
             request: http::Request::from_parts(parts, body),
         };
-        let answer = self.service.call(call).await;
-        match answer.transmission {
+        let reply = self.service.call(call).await;
+        match reply.transmission {
             Transmission::Close => Err(NoResponse::Closed),
-            Transmission::Complete => Ok(answer.response.map(ResponseBody::complete)),
-            Transmission::Truncate => Ok(answer
+            Transmission::Complete => Ok(reply.response.map(ResponseBody::complete)),
+            Transmission::Truncate => Ok(reply
                 .response
                 .map(|body| ResponseBody::truncated(body, abort))),
         }
     }
 
-    /// The body, up to one byte more than is allowed: that byte tells the engine that it is too
-    /// large.
+    /// Reads the body up to one byte above the limit, by which the service recognizes that it is
+    /// too large.
     async fn read(&self, mut body: Incoming) -> Result<Bytes, NoResponse> {
         let mut received = BytesMut::new();
         let mut discarded = 0;
@@ -126,28 +127,28 @@ impl RequestHandler {
     }
 }
 
-/// An answer's body, or the half of it after which the connection breaks.
+/// The body of a response, or the half of it after which the connection is aborted.
 pub(super) struct ResponseBody {
     bytes: Bytes,
-    announced: u64,
+    content_length: u64,
     abort: Option<AbortHandle>,
 }
 
 impl ResponseBody {
     fn complete(bytes: Bytes) -> Self {
         Self {
-            announced: bytes.len() as u64,
+            content_length: bytes.len() as u64,
             bytes,
             abort: None,
         }
     }
 
     fn truncated(mut bytes: Bytes, abort: AbortHandle) -> Self {
-        let announced = bytes.len() as u64;
+        let content_length = bytes.len() as u64;
         bytes.truncate(bytes.len() / 2);
         Self {
             bytes,
-            announced,
+            content_length,
             abort: Some(abort),
         }
     }
@@ -167,7 +168,7 @@ impl Body for ResponseBody {
         }
         match &self.abort {
             None => Poll::Ready(None),
-            // What comes next is hyper's flush, where the socket breaks off.
+            // Next, hyper flushes the socket, which aborts the connection.
             Some(abort) => {
                 abort.abort();
                 Poll::Pending
@@ -176,13 +177,13 @@ impl Body for ResponseBody {
     }
 
     fn is_end_stream(&self) -> bool {
-        self.bytes.is_empty() && (self.abort.is_none() || self.announced == 0)
+        self.bytes.is_empty() && (self.abort.is_none() || self.content_length == 0)
     }
 
     fn size_hint(&self) -> SizeHint {
         match &self.abort {
             None => SizeHint::with_exact(self.bytes.len() as u64),
-            Some(_) => SizeHint::with_exact(self.announced),
+            Some(_) => SizeHint::with_exact(self.content_length),
         }
     }
 }

@@ -1,5 +1,4 @@
-//! The socket under a connection: it gives up on a client that reads nothing, and breaks off
-//! where an answer has to.
+//! The socket of a connection, with a write timeout and the ability to abort the connection.
 
 use std::future::Future;
 use std::io::{self, IoSlice};
@@ -14,7 +13,7 @@ use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 use tokio::time::{Sleep, sleep};
 
-/// A connection's socket.
+/// The socket of a connection.
 pub(super) struct Socket {
     inner: TokioIo<TcpStream>,
     abort: AbortHandle,
@@ -22,7 +21,7 @@ pub(super) struct Socket {
     stalled: Option<Pin<Box<Sleep>>>,
 }
 
-/// Breaks a connection off as soon as all that was written has been handed to the system.
+/// Aborts a connection after all written bytes have been passed to the system.
 #[derive(Clone, Default)]
 pub(super) struct AbortHandle(Arc<AtomicBool>);
 
@@ -31,7 +30,7 @@ impl AbortHandle {
         self.0.store(true, Ordering::Release);
     }
 
-    fn is_due(&self) -> bool {
+    fn is_aborted(&self) -> bool {
         self.0.load(Ordering::Acquire)
     }
 }
@@ -99,9 +98,9 @@ impl Write for Socket {
         self.inner.is_write_vectored()
     }
 
-    /// hyper calls it when its own buffer is empty, which makes it the place to break off.
+    /// hyper flushes when its own buffer is empty, so an abort here loses no written bytes.
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        if self.abort.is_due() {
+        if self.abort.is_aborted() {
             return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
         }
         Pin::new(&mut self.inner).poll_flush(cx)

@@ -11,17 +11,17 @@ use super::accept::Accept;
 use super::*;
 use crate::clock::Speed;
 use crate::engine::{Fault, FaultKind};
-use crate::faces::testing::{connect, first_job, get, image, post, rest, send, submit_sync};
+use crate::faces::testing::{connect, first_job, get, image, post, read_to_end, send, submit_sync};
 
-const SOON: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 const SHORT: Duration = Duration::from_millis(20);
 
 async fn server(setup: Setup) -> Server {
     Server::bind(setup, 0, |_| {}).await.unwrap()
 }
 
-/// One that loses its patience at once.
-async fn hasty() -> Server {
+/// Starts a server with very short timeouts.
+async fn server_with_short_timeouts() -> Server {
     let timeouts = Timeouts {
         head: SHORT,
         body: SHORT,
@@ -39,7 +39,7 @@ fn fault(server: &Server, kind: FaultKind) {
 }
 
 #[tokio::test]
-async fn all_four_hosts_answer() {
+async fn all_four_hosts_respond() {
     let server = server(Setup::default()).await;
     assert_eq!(get(server.base_url(), "/v1/jobs").await.status(), 200);
     assert_eq!(
@@ -66,38 +66,38 @@ async fn all_four_hosts_answer() {
 }
 
 #[tokio::test]
-async fn a_taken_port_is_named() {
+async fn a_port_in_use_is_reported() {
     let taken = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
     let port = taken.local_addr().unwrap().port();
-    let refused = Server::bind(Setup::default(), port, |_| {})
+    let error = Server::bind(Setup::default(), port, |_| {})
         .await
         .unwrap_err();
-    let expected = format!("port {port} is taken; choose others with --port-base");
-    assert!(refused.to_string().starts_with(&expected), "{refused}");
+    let expected = format!("port {port} is already in use (choose another with --port-base");
+    assert!(error.to_string().starts_with(&expected), "{error}");
 }
 
 #[tokio::test]
-async fn four_ports_have_to_fit() {
-    let refused = Server::bind(Setup::default(), 65_533, |_| {})
+async fn a_port_base_without_room_for_four_ports_is_rejected() {
+    let error = Server::bind(Setup::default(), 65_533, |_| {})
         .await
         .unwrap_err();
-    assert!(!refused.to_string().is_empty());
+    assert!(!error.to_string().is_empty());
 }
 
 #[tokio::test]
-async fn a_connection_serves_many_requests() {
+async fn a_connection_serves_pipelined_requests() {
     let server = server(Setup::default()).await;
     let mut stream = connect(server.control_url()).await;
-    let asked = "GET /clock HTTP/1.1\r\nhost: mock\r\n\r\n".repeat(3)
+    let request = "GET /clock HTTP/1.1\r\nhost: mock\r\n\r\n".repeat(3)
         + "GET /clock HTTP/1.1\r\nhost: mock\r\nconnection: close\r\n\r\n";
-    stream.write_all(asked.as_bytes()).await.unwrap();
-    let answers = String::from_utf8(rest(&mut stream).await.0).unwrap();
-    assert_eq!(answers.matches("HTTP/1.1 200 OK").count(), 4);
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let responses = String::from_utf8(read_to_end(&mut stream).await.0).unwrap();
+    assert_eq!(responses.matches("HTTP/1.1 200 OK").count(), 4);
 }
 
 #[tokio::test]
-async fn a_client_that_stops_in_the_middle_is_left() {
-    let server = hasty().await;
+async fn an_incomplete_request_times_out() {
+    let server = server_with_short_timeouts().await;
     for beginning in [
         "",
         "GET /clo",
@@ -105,22 +105,22 @@ async fn a_client_that_stops_in_the_middle_is_left() {
     ] {
         let mut stream = connect(server.control_url()).await;
         stream.write_all(beginning.as_bytes()).await.unwrap();
-        rest(&mut stream).await;
+        read_to_end(&mut stream).await;
     }
 }
 
 #[tokio::test]
-async fn a_client_that_reads_nothing_is_left() {
-    let server = hasty().await;
+async fn a_client_that_does_not_read_times_out() {
+    let server = server_with_short_timeouts().await;
     let mut stream = connect(server.control_url()).await;
-    let asked = "GET / HTTP/1.1\r\nhost: mock\r\n\r\n".repeat(1000);
-    let until_left = async { while stream.write_all(asked.as_bytes()).await.is_ok() {} };
-    timeout(SOON, until_left).await.unwrap();
+    let request = "GET / HTTP/1.1\r\nhost: mock\r\n\r\n".repeat(1000);
+    let until_closed = async { while stream.write_all(request.as_bytes()).await.is_ok() {} };
+    timeout(TIMEOUT, until_closed).await.unwrap();
     assert!(server.listening.iter().all(|task| !task.is_finished()));
 }
 
 #[tokio::test]
-async fn one_that_dawdles_holds_up_nobody() {
+async fn slow_clients_do_not_block_others() {
     let server = server(Setup::default()).await;
     let mut slow = Vec::new();
     for _ in 0..100 {
@@ -132,39 +132,42 @@ async fn one_that_dawdles_holds_up_nobody() {
 }
 
 #[tokio::test]
-async fn a_body_that_is_too_large_gets_its_answer() {
+async fn a_body_that_is_too_large_gets_a_response() {
     let server = server(Setup::default()).await;
     let body = vec![b' '; 4 * 1024 * 1024 + 1];
-    let got = send(server.base_url(), "POST /v1/image-router/generate", &body).await;
-    assert_eq!(got.status(), 413);
-    assert_eq!(got.json()["error"]["code"], "payload_too_large");
+    let response = send(server.base_url(), "POST /v1/image-router/generate", &body).await;
+    assert_eq!(response.status(), 413);
+    assert_eq!(response.json()["error"]["code"], "payload_too_large");
 }
 
 #[tokio::test]
-async fn a_closed_connection_has_no_answer() {
+async fn a_drop_fault_closes_the_connection() {
     let server = server(Setup::default()).await;
     for (kind, jobs) in [(FaultKind::DropBefore, 0), (FaultKind::DropAfter, 1)] {
         fault(&server, kind);
         let path = "/v1/image-router/generate";
-        let got = post(server.base_url(), path, image("async")).await;
-        assert!(got.0.is_empty(), "{kind:?}");
+        let response = post(server.base_url(), path, image("async")).await;
+        assert!(response.0.is_empty(), "{kind:?}");
         assert_eq!(server.jobs().len(), jobs, "{kind:?}");
     }
 }
 
 #[tokio::test]
-async fn a_truncated_answer_announces_all_and_sends_half() {
+async fn a_truncated_response_has_the_full_content_length_and_half_the_body() {
     let server = server(Setup::default()).await;
     let whole = get(server.base_url(), "/v1/open/catalog").await;
     fault(&server, FaultKind::Truncate);
-    let got = get(server.base_url(), "/v1/open/catalog").await;
-    assert_eq!(got.status(), 200);
-    assert_eq!(got.header("content-length"), whole.header("content-length"));
-    assert_eq!(got.body(), &whole.body()[..whole.body().len() / 2]);
+    let response = get(server.base_url(), "/v1/open/catalog").await;
+    assert_eq!(response.status(), 200);
+    assert_eq!(
+        response.header("content-length"),
+        whole.header("content-length")
+    );
+    assert_eq!(response.body(), &whole.body()[..whole.body().len() / 2]);
 }
 
 #[tokio::test]
-async fn a_truncated_file_ends_at_its_half_however_large_it_is() {
+async fn a_truncated_file_has_half_its_bytes() {
     let server = server(Setup::default().speed(Speed::new(1000.0).unwrap())).await;
     let job = post(
         server.base_url(),
@@ -181,16 +184,19 @@ async fn a_truncated_file_ends_at_its_half_however_large_it_is() {
     let whole = get(server.media_url(), path).await;
     assert_eq!(whole.status(), 200);
     fault(&server, FaultKind::Truncate);
-    let got = get(server.media_url(), path).await;
-    assert_eq!(got.header("content-length"), whole.header("content-length"));
-    assert_eq!(got.body(), &whole.body()[..whole.body().len() / 2]);
+    let response = get(server.media_url(), path).await;
+    assert_eq!(
+        response.header("content-length"),
+        whole.header("content-length")
+    );
+    assert_eq!(response.body(), &whole.body()[..whole.body().len() / 2]);
 }
 
 #[tokio::test]
 async fn a_sync_submit_waits_for_its_job() {
     let server = server(Setup::default().speed(Speed::new(200.0).unwrap())).await;
-    let got = submit_sync(server.base_url()).await;
-    assert_eq!(got.status(), 200);
+    let response = submit_sync(server.base_url()).await;
+    assert_eq!(response.status(), 200);
     assert_eq!(server.jobs()[0]["status"], "completed");
 }
 
@@ -207,28 +213,28 @@ async fn a_sync_submit_waits_for_the_manual_clock() {
         .await;
         assert_eq!(changed.status(), 200);
     };
-    let (got, ()) = tokio::join!(submit_sync(server.base_url()), advance);
-    assert_eq!(got.status(), 200);
+    let (response, ()) = tokio::join!(submit_sync(server.base_url()), advance);
+    assert_eq!(response.status(), 200);
 }
 
 #[tokio::test]
-async fn the_end_waits_for_nobody_for_long() {
-    let server = hasty().await;
+async fn shutdown_does_not_wait_for_idle_connections() {
+    let server = server_with_short_timeouts().await;
     let url = server.control_url().to_owned();
     let idle = connect(&url).await;
-    timeout(SOON, server.shutdown()).await.unwrap();
+    timeout(TIMEOUT, server.shutdown()).await.unwrap();
     drop(idle);
     let address: SocketAddr = url.strip_prefix("http://").unwrap().parse().unwrap();
     assert!(TcpStream::connect(address).await.is_err());
 }
 
-/// A listener that fails before it accepts, as with a full file table.
-struct Failing {
+/// A listener whose first accepts fail, as without free file descriptors.
+struct FailingListener {
     listener: TcpListener,
     failures: AtomicU32,
 }
 
-impl Accept for Failing {
+impl Accept for FailingListener {
     async fn accept(&self) -> io::Result<(TcpStream, SocketAddr)> {
         let left = self.failures.load(Ordering::Relaxed);
         if left > 0 {
@@ -240,13 +246,13 @@ impl Accept for Failing {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_full_file_table_is_survived_and_reported_once() {
+async fn accept_errors_are_retried_and_reported_once() {
     static LOG: Mutex<Vec<String>> = Mutex::new(Vec::new());
     let log: Log = |line| LOG.lock().unwrap().push(line.to_owned());
     let running = server(Setup::default()).await;
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
     let address = listener.local_addr().unwrap();
-    let failing = Failing {
+    let failing = FailingListener {
         listener,
         failures: AtomicU32::new(3),
     };
@@ -259,9 +265,9 @@ async fn a_full_file_table_is_survived_and_reported_once() {
         .write_all(b"GET /clock HTTP/1.1\r\nhost: m\r\n\r\n")
         .await
         .unwrap();
-    let mut answer = [0; 15];
-    stream.read_exact(&mut answer).await.unwrap();
-    assert_eq!(&answer, b"HTTP/1.1 200 OK");
+    let mut response = [0; 15];
+    stream.read_exact(&mut response).await.unwrap();
+    assert_eq!(&response, b"HTTP/1.1 200 OK");
     assert_eq!(LOG.lock().unwrap().len(), 1);
     drop((stop, stream));
     accepting.await.unwrap();

@@ -2,54 +2,54 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::clock::Speed;
-use crate::faces::testing::{Hooks, get, post, submit_hooked};
+use crate::faces::testing::{TestReceiver, get, post, submit_with_webhook};
 use crate::serve::Server;
 use crate::setup::Setup;
 use crate::{MockService, WebhookRoute};
 
-const SOON: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 async fn server(setup: Setup) -> Server {
     Server::bind(setup, 0, |_| {}).await.unwrap()
 }
 
-/// The program with a manual clock, and a receiver that answers so.
-async fn with_hooks(answers: &[&'static str]) -> (Server, Hooks) {
-    let hooks = Hooks::answering(answers).await;
+/// Starts a server with a manual clock and a receiver with those responses.
+async fn server_and_receiver(responses: &[&'static str]) -> (Server, TestReceiver) {
+    let receiver = TestReceiver::start(responses).await;
     let setup = Setup::default().clock_manual();
     let setup = setup.webhook_timeout(Duration::from_millis(300));
     (
-        server(setup.route_webhooks(hooks.route.clone())).await,
-        hooks,
+        server(setup.route_webhooks(receiver.route.clone())).await,
+        receiver,
     )
 }
 
 async fn advance(server: &Server, seconds: u32) -> Value {
     let body = json!({"seconds": seconds});
-    let answer = post(server.control_url(), "/clock/advance", body).await;
-    assert_eq!(answer.status(), 200);
-    answer.json()
+    let response = post(server.control_url(), "/clock/advance", body).await;
+    assert_eq!(response.status(), 200);
+    response.json()
 }
 
 fn delivery(service: &Service) -> Value {
     service.jobs()[0]["webhook_delivery"].clone()
 }
 
-async fn until(mut done: impl FnMut() -> bool) {
-    let waited = async {
-        while !done() {
+async fn wait_until(mut is_done: impl FnMut() -> bool) {
+    let wait = async {
+        while !is_done() {
             sleep(Duration::from_millis(1)).await;
         }
     };
-    timeout(SOON, waited).await.unwrap();
+    timeout(TIMEOUT, wait).await.unwrap();
 }
 
 #[tokio::test]
-async fn a_webhook_arrives_as_the_service_sends_it() {
-    let (server, hooks) = with_hooks(&["204 No Content"]).await;
-    let id = submit_hooked(server.base_url()).await;
+async fn a_webhook_has_the_documented_request_line_headers_and_body() {
+    let (server, receiver) = server_and_receiver(&["204 No Content"]).await;
+    let id = submit_with_webhook(server.base_url()).await;
     advance(&server, 2).await;
-    let requests = hooks.requests();
+    let requests = receiver.requests();
     let [request] = requests.as_slice() else {
         panic!("{} requests", requests.len());
     };
@@ -74,16 +74,16 @@ async fn a_webhook_arrives_as_the_service_sends_it() {
 }
 
 #[tokio::test]
-async fn one_advance_makes_ten_attempts_each_at_its_moment_and_no_more() {
-    let (server, hooks) = with_hooks(&["500 Oops"]).await;
-    submit_hooked(server.base_url()).await;
+async fn one_advance_makes_ten_attempts_on_schedule() {
+    let (server, receiver) = server_and_receiver(&["500 Oops"]).await;
+    submit_with_webhook(server.base_url()).await;
     let start = server.now();
     let clock = advance(&server, 20_000).await;
     assert_eq!(
         clock["now"],
         start.after(Duration::from_secs(20_000)).to_string()
     );
-    let moments = hooks.requests().into_iter().map(|request| {
+    let times = receiver.requests().into_iter().map(|request| {
         let sent: u64 = request
             .header("x-svc-webhook-timestamp")
             .unwrap()
@@ -91,31 +91,31 @@ async fn one_advance_makes_ten_attempts_each_at_its_moment_and_no_more() {
             .unwrap();
         sent - start.as_secs()
     });
-    let moments: Vec<_> = moments.collect();
-    assert_eq!(moments, [2, 32, 92, 212, 452, 932, 1892, 3812, 7412, 11012]);
+    let times: Vec<_> = times.collect();
+    assert_eq!(times, [2, 32, 92, 212, 452, 932, 1892, 3812, 7412, 11012]);
     assert_eq!(delivery(&server)["status"], "exhausted");
     advance(&server, 1_000_000).await;
-    assert_eq!(hooks.requests().len(), 10);
+    assert_eq!(receiver.requests().len(), 10);
 }
 
 #[tokio::test]
-async fn nine_failures_and_then_a_success_are_a_success() {
-    let mut answers = vec!["500 Oops"; 9];
-    answers.push("200 OK");
-    let (server, hooks) = with_hooks(&answers).await;
-    submit_hooked(server.base_url()).await;
+async fn the_tenth_attempt_can_succeed() {
+    let mut responses = vec!["500 Oops"; 9];
+    responses.push("200 OK");
+    let (server, receiver) = server_and_receiver(&responses).await;
+    submit_with_webhook(server.base_url()).await;
     advance(&server, 100_000).await;
-    assert_eq!(hooks.requests().len(), 10);
+    assert_eq!(receiver.requests().len(), 10);
     assert_eq!(delivery(&server)["status"], "delivered");
     assert_eq!(delivery(&server)["attempts"], 10);
 }
 
 #[tokio::test]
 async fn a_redirect_is_not_followed() {
-    let (server, hooks) = with_hooks(&["302 Found\r\nlocation: /elsewhere"]).await;
-    submit_hooked(server.base_url()).await;
+    let (server, receiver) = server_and_receiver(&["302 Found\r\nlocation: /elsewhere"]).await;
+    submit_with_webhook(server.base_url()).await;
     advance(&server, 2).await;
-    assert_eq!(hooks.requests().len(), 1);
+    assert_eq!(receiver.requests().len(), 1);
     let delivery = delivery(&server);
     assert_eq!(delivery["status"], "retrying");
     assert_eq!(delivery["last_status_code"], 302);
@@ -123,30 +123,30 @@ async fn a_redirect_is_not_followed() {
 }
 
 #[tokio::test]
-async fn a_receiver_that_is_too_slow_has_not_answered() {
-    let (server, hooks) = with_hooks(&["", "200 OK"]).await;
-    submit_hooked(server.base_url()).await;
+async fn a_slow_receiver_times_out_and_is_retried() {
+    let (server, receiver) = server_and_receiver(&["", "200 OK"]).await;
+    submit_with_webhook(server.base_url()).await;
     advance(&server, 2).await;
     let first = delivery(&server);
     assert_eq!(first["last_error"], "timeout");
     assert_eq!(first["last_status_code"], Value::Null);
     advance(&server, 30).await;
-    assert_eq!(hooks.requests().len(), 2);
+    assert_eq!(receiver.requests().len(), 2);
     assert_eq!(delivery(&server)["status"], "delivered");
 }
 
 #[tokio::test]
-async fn a_receiver_may_ask_for_time() {
-    let (server, hooks) = with_hooks(&["503 Busy\r\nretry-after: 600", "200 OK"]).await;
-    submit_hooked(server.base_url()).await;
+async fn retry_after_delays_the_next_attempt() {
+    let (server, receiver) = server_and_receiver(&["503 Busy\r\nretry-after: 600", "200 OK"]).await;
+    submit_with_webhook(server.base_url()).await;
     advance(&server, 601).await;
-    assert_eq!(hooks.requests().len(), 1);
+    assert_eq!(receiver.requests().len(), 1);
     advance(&server, 1).await;
-    assert_eq!(hooks.requests().len(), 2);
+    assert_eq!(receiver.requests().len(), 2);
 }
 
 #[tokio::test]
-async fn where_nobody_listens_the_connection_fails() {
+async fn a_refused_connection_is_reported() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let route = format!(
         "https://hooks.example.com=http://{}",
@@ -155,15 +155,15 @@ async fn where_nobody_listens_the_connection_fails() {
     drop(listener);
     let route: WebhookRoute = route.parse().unwrap();
     let server = server(Setup::default().clock_manual().route_webhooks(route)).await;
-    submit_hooked(server.base_url()).await;
+    submit_with_webhook(server.base_url()).await;
     advance(&server, 2).await;
     assert_eq!(delivery(&server)["last_error"], "connection_failed");
 }
 
 #[tokio::test]
-async fn without_a_route_nothing_leaves_the_machine() {
+async fn webhooks_without_a_route_are_not_sent() {
     let server = server(Setup::default().clock_manual()).await;
-    submit_hooked(server.base_url()).await;
+    submit_with_webhook(server.base_url()).await;
     advance(&server, 100_000).await;
     assert_eq!(delivery(&server)["status"], "exhausted");
     assert_eq!(delivery(&server)["last_error"], "no_route");
@@ -171,64 +171,64 @@ async fn without_a_route_nothing_leaves_the_machine() {
 }
 
 #[tokio::test]
-async fn webhooks_go_out_by_themselves_as_time_passes() {
-    let hooks = Hooks::answering(&["500 Oops", "200 OK"]).await;
+async fn webhooks_are_sent_as_real_time_passes() {
+    let receiver = TestReceiver::start(&["500 Oops", "200 OK"]).await;
     let speed = Speed::new(500.0).unwrap();
     let service = MockService::builder().speed(speed).start().await;
-    service.route_webhooks(hooks.route.clone());
-    submit_hooked(service.base_url()).await;
-    until(|| hooks.requests().len() == 2).await;
-    until(|| delivery(&service)["status"] == "delivered").await;
-    assert_eq!(service.webhook_routes(), vec![hooks.route.clone()]);
+    service.route_webhooks(receiver.route.clone());
+    submit_with_webhook(service.base_url()).await;
+    wait_until(|| receiver.requests().len() == 2).await;
+    wait_until(|| delivery(&service)["status"] == "delivered").await;
+    assert_eq!(service.webhook_routes(), vec![receiver.route.clone()]);
 }
 
 #[tokio::test]
-async fn what_is_due_at_once_does_not_wait_for_a_manual_clock() {
-    let (server, hooks) = with_hooks(&["200 OK"]).await;
-    let id = submit_hooked(server.base_url()).await;
+async fn immediate_deliveries_do_not_wait_for_the_manual_clock() {
+    let (server, receiver) = server_and_receiver(&["200 OK"]).await;
+    let id = submit_with_webhook(server.base_url()).await;
     let end = json!({"status": "failed"});
     post(server.control_url(), &format!("/jobs/{id}"), end).await;
-    until(|| hooks.requests().len() == 1).await;
-    assert_eq!(hooks.requests()[0].json()["event"], "job.failed");
+    wait_until(|| receiver.requests().len() == 1).await;
+    assert_eq!(receiver.requests()[0].json()["event"], "job.failed");
 }
 
 #[tokio::test]
-async fn on_wiremock_a_test_can_wait_for_webhooks_too() {
-    let hooks = Hooks::answering(&["500 Oops", "200 OK"]).await;
+async fn advance_and_deliver_sends_webhooks_on_wiremock() {
+    let receiver = TestReceiver::start(&["500 Oops", "200 OK"]).await;
     let setup = MockService::builder().clock_manual();
-    let service = setup.route_webhooks(hooks.route.clone()).start().await;
-    submit_hooked(service.base_url()).await;
+    let service = setup.route_webhooks(receiver.route.clone()).start().await;
+    submit_with_webhook(service.base_url()).await;
     let minute = Duration::from_secs(60);
     service.advance_and_deliver(minute).await.unwrap();
-    assert_eq!(hooks.requests().len(), 2);
+    assert_eq!(receiver.requests().len(), 2);
     assert_eq!(delivery(&service)["attempts"], 2);
 }
 
 #[tokio::test]
-async fn what_was_under_way_at_a_reset_is_not_heard_of() {
-    let (server, hooks) = with_hooks(&[""]).await;
-    let id = submit_hooked(server.base_url()).await;
+async fn a_reset_discards_the_outcome_of_open_attempts() {
+    let (server, receiver) = server_and_receiver(&[""]).await;
+    let id = submit_with_webhook(server.base_url()).await;
     let end = json!({"status": "failed"});
     post(server.control_url(), &format!("/jobs/{id}"), end).await;
-    until(|| hooks.requests().len() == 1).await;
+    wait_until(|| receiver.requests().len() == 1).await;
     server.reset();
     sleep(Duration::from_millis(400)).await;
     assert!(server.deliveries().is_empty());
 }
 
 #[tokio::test]
-async fn a_state_that_is_taken_up_sends_what_was_under_way_again() {
-    let (one, slow) = with_hooks(&[""]).await;
-    let id = submit_hooked(one.base_url()).await;
+async fn a_restored_state_repeats_open_attempts() {
+    let (one, slow) = server_and_receiver(&[""]).await;
+    let id = submit_with_webhook(one.base_url()).await;
     post(
         one.control_url(),
         &format!("/jobs/{id}"),
         json!({"status": "failed"}),
     )
     .await;
-    until(|| slow.requests().len() == 1).await;
-    let (other, hooks) = with_hooks(&["200 OK"]).await;
+    wait_until(|| slow.requests().len() == 1).await;
+    let (other, receiver) = server_and_receiver(&["200 OK"]).await;
     other.restore(one.snapshot()).unwrap();
-    until(|| hooks.requests().len() == 1).await;
-    assert_eq!(hooks.requests()[0].body(), slow.requests()[0].body());
+    wait_until(|| receiver.requests().len() == 1).await;
+    assert_eq!(receiver.requests()[0].body(), slow.requests()[0].body());
 }

@@ -14,7 +14,7 @@ fn fault(service: &MockService, kind: FaultKind) {
     service.add_fault(fault).unwrap();
 }
 
-async fn submit(service: &MockService) -> crate::faces::testing::Got {
+async fn submit(service: &MockService) -> crate::faces::testing::RawMessage {
     post(
         service.base_url(),
         "/v1/image-router/generate",
@@ -24,7 +24,7 @@ async fn submit(service: &MockService) -> crate::faces::testing::Got {
 }
 
 #[tokio::test]
-async fn all_four_hosts_answer() {
+async fn all_four_hosts_respond() {
     let service = MockService::start().await;
     assert_eq!(
         get(service.base_url(), "/v1/jobs?status=queued")
@@ -44,7 +44,7 @@ async fn all_four_hosts_answer() {
 }
 
 #[tokio::test]
-async fn a_submit_is_done_once_and_its_methods_see_it() {
+async fn a_submit_is_processed_once_and_visible_through_the_methods() {
     let service = MockService::builder()
         .clock_manual()
         .plan(Plan::Pro)
@@ -62,7 +62,7 @@ async fn a_submit_is_done_once_and_its_methods_see_it() {
 }
 
 #[tokio::test]
-async fn a_mock_of_the_tests_own_comes_first_and_the_service_goes_on_below_it() {
+async fn mocks_of_a_test_take_precedence_over_the_service() {
     let service = MockService::start().await;
     Mock::given(method("GET"))
         .and(path("/v1/jobs"))
@@ -78,7 +78,7 @@ async fn a_mock_of_the_tests_own_comes_first_and_the_service_goes_on_below_it() 
 }
 
 #[tokio::test]
-async fn a_closed_connection_has_no_answer_and_the_next_request_does() {
+async fn a_drop_fault_closes_one_connection() {
     let service = MockService::start().await;
     for (kind, jobs) in [(FaultKind::DropBefore, 0), (FaultKind::DropAfter, 1)] {
         fault(&service, kind);
@@ -90,21 +90,21 @@ async fn a_closed_connection_has_no_answer_and_the_next_request_does() {
 }
 
 #[tokio::test]
-async fn a_truncated_answer_is_the_first_half_of_the_text() {
+async fn a_truncated_response_has_the_first_half_of_the_body() {
     let service = MockService::start().await;
     let whole = get(service.base_url(), "/v1/open/catalog").await;
     fault(&service, FaultKind::Truncate);
-    let got = get(service.base_url(), "/v1/open/catalog").await;
+    let response = get(service.base_url(), "/v1/open/catalog").await;
     let half = &whole.body()[..whole.body().len() / 2];
-    assert_eq!(got.body(), half);
+    assert_eq!(response.body(), half);
     assert_eq!(
-        got.header("content-length"),
+        response.header("content-length"),
         Some(half.len().to_string().as_str())
     );
 }
 
 #[tokio::test]
-async fn requests_at_the_same_time_get_their_own_answers() {
+async fn concurrent_requests_get_their_own_responses() {
     let service = MockService::start().await;
     let submits: Vec<_> = (0..20)
         .map(|index| {
@@ -131,23 +131,23 @@ async fn requests_at_the_same_time_get_their_own_answers() {
 }
 
 #[tokio::test]
-async fn a_sync_submit_is_kept_back_and_holds_up_nobody() {
+async fn a_sync_submit_does_not_block_other_requests() {
     let service = MockService::builder()
         .speed(Speed::new(20.0).unwrap())
         .start()
         .await;
     let url = service.base_url().to_owned();
-    let held = tokio::spawn(async move { submit_sync(&url).await });
+    let pending = tokio::spawn(async move { submit_sync(&url).await });
     first_job(&service).await;
     assert_eq!(get(service.base_url(), "/v1/jobs").await.status(), 200);
-    assert!(!held.is_finished());
-    let answer = held.await.unwrap();
-    assert_eq!(answer.status(), 200);
+    assert!(!pending.is_finished());
+    let response = pending.await.unwrap();
+    assert_eq!(response.status(), 200);
     assert_eq!(service.jobs()[0]["status"], "completed");
 }
 
 #[tokio::test]
-async fn a_manual_clock_is_not_waited_for() {
+async fn a_sync_submit_does_not_wait_for_a_manual_clock() {
     let service = MockService::builder().clock_manual().start().await;
     assert_eq!(submit_sync(service.base_url()).await.status(), 202);
 }

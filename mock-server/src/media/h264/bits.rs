@@ -1,6 +1,6 @@
-//! Bits and Exp-Golomb codes, most significant bit first.
+//! A writer for bits and Exp-Golomb codes, most significant bit first.
 
-/// Collects bits into bytes.
+/// A buffer that collects bits into bytes.
 #[derive(Debug, Default)]
 pub(in crate::media) struct BitWriter {
     bytes: Vec<u8>,
@@ -9,7 +9,7 @@ pub(in crate::media) struct BitWriter {
 }
 
 impl BitWriter {
-    /// The `count` low bits of `value`, `count` being 32 at most.
+    /// Writes the `count` low bits of `value`; `count` is at most 32.
     pub(in crate::media) fn put(&mut self, value: u32, count: u32) {
         let mask = (1_u64 << count.min(32)) - 1;
         self.pending = self.pending << count | (u64::from(value) & mask);
@@ -20,7 +20,7 @@ impl BitWriter {
         }
     }
 
-    /// `ue(v)`, 9.1: as many zeros as the number plus one has bits after its first.
+    /// Writes `ue(v)`, 9.1: `value + 1`, preceded by one zero fewer than it has bits.
     pub(super) fn unsigned(&mut self, value: u32) {
         let code = value.saturating_add(1);
         let length = 32 - code.leading_zeros();
@@ -28,19 +28,19 @@ impl BitWriter {
         self.put(code, length);
     }
 
-    /// `se(v)`, 9.1.1: 0, 1, -1, 2, -2 …
+    /// Writes `se(v)`, 9.1.1, in the order 0, 1, -1, 2, -2 …
     pub(super) fn signed(&mut self, value: i32) {
         let magnitude = value.unsigned_abs();
         self.unsigned(2 * magnitude - u32::from(value > 0));
     }
 
-    /// A one and zeros up to the next byte: rbsp_trailing_bits(), 7.3.2.11.
+    /// Returns the bytes after rbsp_trailing_bits(), 7.3.2.11: a one, and zeros up to the next byte.
     pub(super) fn finish_rbsp(mut self) -> Vec<u8> {
         self.put(1, 1);
         self.finish()
     }
 
-    /// Zeros up to the next byte.
+    /// Returns the bytes after padding with zeros up to the next byte.
     pub(in crate::media) fn finish(mut self) -> Vec<u8> {
         if self.count > 0 {
             self.put(0, 8 - self.count);
@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn unsigned_codes_are_those_of_table_9_2() {
+    fn unsigned_codes_match_table_9_2() {
         let rows = [
             (0, 0b1000_0000),
             (1, 0b0100_0000),
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn bits_cross_bytes_in_order() {
+    fn bits_are_written_across_bytes() {
         let bytes = written(|bits| {
             bits.put(0b101, 3);
             bits.put(0xffff_ffff, 32);

@@ -1,8 +1,9 @@
-//! The lowest level whose limits a video keeps, Annex A.3.1, table A-1.
+//! The level of a video, Annex A.3.1, table A-1.
 
 use super::Format;
 
-/// `level_idc`, macroblocks a second, macroblocks a frame, macroblocks of references.
+/// Each level's `level_idc`, and its limits: macroblocks per second, macroblocks per frame, and
+/// macroblocks of reference frames.
 const LEVELS: [(u8, u32, u32, u32); 16] = [
     (10, 1_485, 99, 396),
     (11, 3_000, 396, 900),
@@ -22,7 +23,7 @@ const LEVELS: [(u8, u32, u32, u32); 16] = [
     (62, 16_711_680, 139_264, 696_320),
 ];
 
-/// `level_idc`; the highest that exists where no level is enough.
+/// Returns the lowest sufficient `level_idc`, or the highest one if no level is sufficient.
 pub(super) fn level_idc(format: &Format) -> u8 {
     let (columns, rows) = (format.columns(), format.rows());
     let area = columns * rows;
@@ -33,7 +34,7 @@ pub(super) fn level_idc(format: &Format) -> u8 {
             area * format.frames_per_second <= *per_second
                 && area <= *per_frame
                 && area <= *references
-                // A side may have up to the square root of eight times the frame.
+                // The longer side is limited to the square root of eight times the frame size.
                 && longer * longer <= 8 * per_frame
         })
         .map_or(62, |(level, ..)| level)
@@ -44,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn levels_are_the_usual_ones() {
+    fn common_sizes_have_the_expected_levels() {
         let rows = [
             (854, 480, 30),
             (1280, 720, 31),

@@ -1,19 +1,19 @@
-//! One flat macroblock: predicted from a neighbour, corrected by DC coefficients.
+//! A macroblock of one colour, predicted from a neighbour and corrected by DC coefficients.
 //!
-//! At the quantiser chosen here, a DC level of n raises each sample by exactly n. Luma,
+//! With this quantiser, a DC level of n raises each sample by exactly n. Luma,
 //! 8.5.10: level × LevelScale(28 % 6) = level × 256, scaled to level × 64 at QP 28; then
-//! (level × 64 + 32) >> 6 = level, 8.5.12.2. Chroma has a shorter transform and comes to
-//! the same at QP 22, 8.5.11.2.
+//! (level × 64 + 32) >> 6 = level, 8.5.12.2. Chroma has a shorter transform with the
+//! same result at QP 22, 8.5.11.2.
 
 use super::bits::BitWriter;
 use crate::media::palette::{Ink, YCbCr};
 
 /// The luma quantiser.
 pub(super) const QP: i32 = 28;
-/// `chroma_qp_index_offset`: 28 - 6 is 22, and table 8-15 leaves that as it is.
+/// `chroma_qp_index_offset`: 28 - 6 is 22, which table 8-15 maps to itself.
 pub(super) const CHROMA_QP_OFFSET: i32 = -6;
 
-/// A picture's macroblocks, row by row.
+/// The macroblocks of a picture, row by row.
 #[derive(Debug)]
 pub(super) struct Picture<'a> {
     pub(super) columns: usize,
@@ -45,7 +45,7 @@ pub(super) enum SliceType {
 }
 
 impl SliceType {
-    /// `slice_type`, table 7-6; the values that say: so are all slices of the picture.
+    /// Returns `slice_type`, table 7-6, with the values for pictures whose slices are all of one type.
     pub(super) fn code(self) -> u32 {
         match self {
             Self::Intra => 7,
@@ -53,7 +53,8 @@ impl SliceType {
         }
     }
 
-    /// In a P slice, the intra macroblock types come after the five inter ones, 7.4.5.
+    /// Returns the number of the first intra macroblock type: in a P slice, they follow the five
+    /// inter types, 7.4.5.
     fn first_intra_type(self) -> u32 {
         match self {
             Self::Intra => 0,
@@ -62,7 +63,7 @@ impl SliceType {
     }
 }
 
-/// What DC prediction gives without neighbours, 8.3.3.3.
+/// The result of DC prediction without neighbours, 8.3.3.3.
 const MID_GREY: YCbCr = [128; 3];
 
 /// Intra16x16PredMode, table 8-4.
@@ -73,7 +74,7 @@ enum Luma {
     Dc = 2,
 }
 
-/// intra_chroma_pred_mode, table 7-16, which numbers them otherwise.
+/// intra_chroma_pred_mode, table 7-16, which has a different order.
 #[derive(Debug, Clone, Copy)]
 enum Chroma {
     Dc = 0,
@@ -81,7 +82,7 @@ enum Chroma {
     Vertical = 2,
 }
 
-/// macroblock_layer(), 7.3.5, of type Intra_16x16 without AC coefficients.
+/// Writes a macroblock_layer(), 7.3.5, of type Intra_16x16 without AC coefficients.
 pub(super) fn write_macroblock(
     bits: &mut BitWriter,
     picture: &Picture<'_>,
@@ -122,11 +123,11 @@ pub(super) fn write_macroblock(
     }
 }
 
-/// The cheapest neighbour to start from, and what it predicts.
+/// Returns the prediction modes with the shortest code, and the colour that they predict.
 fn prediction(picture: &Picture<'_>, address: usize) -> (Luma, Chroma, YCbCr) {
     let target = picture.colour(address);
     match (picture.left(address), picture.above(address)) {
-        // All around is the same: DC, the shortest code for chroma, does as well.
+        // All neighbours are equal, so DC, the shortest code for chroma, gives the same result.
         (Some(left), Some(above)) if left == above => (Luma::Vertical, Chroma::Dc, above),
         (Some(_), Some(above)) if above == target => (Luma::Vertical, Chroma::Vertical, above),
         (Some(left), Some(_)) => (Luma::Horizontal, Chroma::Horizontal, left),
@@ -136,9 +137,10 @@ fn prediction(picture: &Picture<'_>, address: usize) -> (Luma, Chroma, YCbCr) {
     }
 }
 
-/// residual_block_cavlc(), 7.3.5.3.2, of a DC block with a first coefficient or none.
-/// The three are the coeff_tokens of table 9-5, value and length: for no coefficient,
-/// for one of ±1, for another one.
+/// A residual_block_cavlc(), 7.3.5.3.2, of a DC block with at most one coefficient.
+///
+/// `none`, `one` and `other` are the coeff_tokens of table 9-5 (value and length) for no
+/// coefficient, for ±1, and for any other coefficient.
 struct DcBlock {
     level: i32,
     none: (u32, u32),
@@ -164,9 +166,9 @@ impl DcBlock {
     }
 }
 
-/// level_prefix and level_suffix of the only coefficient, 9.2.2.1 with suffixLength 0.
+/// Writes level_prefix and level_suffix of the only coefficient, 9.2.2.1 with suffixLength 0.
 fn put_level(bits: &mut BitWriter, level: i32) {
-    // 2 and -2 are the first codes: ±1 would have been a trailing one.
+    // The first codes are 2 and -2, because ±1 is coded as a trailing one.
     let code = 2 * level.unsigned_abs() - 4 + u32::from(level < 0);
     let (prefix, suffix, suffix_bits) = match code {
         0..14 => (code, 0, 0),
@@ -182,7 +184,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn levels_are_coded_as_in_9_2_2_1() {
+    fn level_codes_match_9_2_2_1() {
         let rows: [(i32, &[u8]); 6] = [
             (2, &[0b1000_0000]),
             (-2, &[0b0100_0000]),
@@ -199,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_macroblock_like_its_neighbours_takes_six_bits() {
+    fn a_macroblock_equal_to_its_neighbours_takes_six_bits() {
         let picture = Picture {
             columns: 2,
             cells: &[0; 4],
@@ -213,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn the_quantiser_makes_a_level_one_sample_value() {
+    fn a_level_is_a_step_of_one_sample_value() {
         for level in -255_i32..=255 {
             // Flat scaling: 16 × 16 for (QP % 6) = 4, 8.5.9.
             let luma = (level * 256 + 2) >> 2;

@@ -1,12 +1,12 @@
-//! An H.264 encoder for pictures whose macroblocks are each of one flat colour.
+//! An H.264 encoder for pictures whose macroblocks have one colour each.
 //!
-//! Constrained baseline profile, CAVLC, one slice a picture. A key picture is intra
-//! predicted from the left or upper neighbour and corrected by DC coefficients alone;
-//! any other picture skips what did not change. The quantiser is chosen so that a
-//! coefficient level is a step of exactly one sample value (see `macroblock`): what is
-//! decoded is exactly what was drawn, so no reconstruction has to be kept.
+//! The encoder uses the constrained baseline profile, CAVLC and one slice per picture. A
+//! key picture is predicted from the left or upper neighbour and corrected by DC
+//! coefficients; other pictures skip unchanged macroblocks. The quantiser is chosen so
+//! that a coefficient level is a step of exactly one sample value (see `macroblock`).
+//! Decoded pictures therefore equal the drawn ones, and no reconstruction is needed.
 //!
-//! Clause numbers in this folder are those of ITU-T H.264 (08/2021).
+//! Clause numbers in this folder refer to ITU-T H.264 (08/2021).
 
 mod bits;
 mod level;
@@ -25,12 +25,12 @@ pub(super) const MACROBLOCK: u32 = 16;
 /// `log2_max_frame_num_minus4` + 4, 7.4.2.1.1.
 const FRAME_NUM_BITS: u32 = 8;
 
-/// What is fixed for a whole video.
+/// The constant properties of a video.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Format {
-    /// Samples across, even.
+    /// The width in samples, even.
     pub(super) width: u32,
-    /// Samples down, even.
+    /// The height in samples, even.
     pub(super) height: u32,
     pub(super) frames_per_second: u32,
     pub(super) palette: [YCbCr; 16],
@@ -45,18 +45,18 @@ impl Format {
         self.height.div_ceil(MACROBLOCK)
     }
 
-    /// The sequence parameter set, as a NAL unit.
+    /// Returns the sequence parameter set as a NAL unit.
     pub(super) fn sequence_parameter_set(&self) -> Vec<u8> {
         parameter_sets::sequence(self)
     }
 
-    /// The picture parameter set, as a NAL unit.
+    /// Returns the picture parameter set as a NAL unit.
     pub(super) fn picture_parameter_set(&self) -> Vec<u8> {
         parameter_sets::picture()
     }
 }
 
-/// Codes pictures in order; each result is one NAL unit, one access unit.
+/// An encoder of consecutive pictures. Each result is one NAL unit and one access unit.
 #[derive(Debug)]
 pub(super) struct Encoder {
     format: Format,
@@ -73,10 +73,10 @@ impl Encoder {
         }
     }
 
-    /// A picture from which decoding can start (IDR).
+    /// Encodes a picture from which decoding can start (IDR).
     pub(super) fn key_picture(&mut self, cells: &[Ink]) -> Vec<u8> {
         self.frame_num = 0;
-        // Neighbouring IDR pictures must differ in it, 7.4.3.
+        // Consecutive IDR pictures must have different IDs, 7.4.3.
         self.idr_pic_id ^= 1;
         let mut bits = BitWriter::default();
         self.slice_header(&mut bits, SliceType::Intra);
@@ -87,8 +87,8 @@ impl Encoder {
         nal::unit(nal::IDR_SLICE, bits)
     }
 
-    /// A picture that is the one before it but for the macroblocks `changed`, which
-    /// are in ascending order.
+    /// Encodes a picture that differs from the previous one in the macroblocks `changed`,
+    /// which are in ascending order.
     pub(super) fn next_picture(&mut self, cells: &[Ink], changed: &[usize]) -> Vec<u8> {
         self.frame_num = (self.frame_num + 1) % (1 << FRAME_NUM_BITS);
         let mut bits = BitWriter::default();
@@ -115,7 +115,7 @@ impl Encoder {
         }
     }
 
-    /// slice_header(), 7.3.3.
+    /// Writes the slice_header(), 7.3.3.
     fn slice_header(&self, bits: &mut BitWriter, slice: SliceType) {
         bits.unsigned(0); // first_mb_in_slice
         bits.unsigned(slice.code());
@@ -152,14 +152,14 @@ mod tests {
     }
 
     #[test]
-    fn a_key_picture_is_an_idr_and_its_followers_are_not() {
+    fn only_key_pictures_are_idr_pictures() {
         let mut encoder = encoder();
         assert_eq!(encoder.key_picture(&[0; 8])[0], 0x65);
         assert_eq!(encoder.next_picture(&[0; 8], &[])[0], 0x61);
     }
 
     #[test]
-    fn two_key_pictures_in_a_row_differ_in_their_id() {
+    fn consecutive_key_pictures_have_different_ids() {
         let mut encoder = encoder();
         let first = encoder.key_picture(&[0; 8]);
         assert_ne!(first, encoder.key_picture(&[0; 8]));

@@ -1,4 +1,4 @@
-//! NAL units: a header byte, and a payload in which no start code appears.
+//! NAL units: a header byte and a payload without start codes.
 
 use super::bits::BitWriter;
 
@@ -8,7 +8,7 @@ pub(super) const IDR_SLICE: u8 = 0x65;
 pub(super) const SEQUENCE_PARAMETER_SET: u8 = 0x67;
 pub(super) const PICTURE_PARAMETER_SET: u8 = 0x68;
 
-/// nal_unit(), 7.3.1, with emulation prevention, 7.4.1.
+/// Returns a nal_unit(), 7.3.1, with emulation prevention, 7.4.1.
 pub(super) fn unit(header: u8, payload: BitWriter) -> Vec<u8> {
     let payload = payload.finish_rbsp();
     let mut unit = Vec::with_capacity(payload.len() + 8);
@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn start_codes_are_broken_up() {
+    fn start_codes_are_escaped() {
         let mut bits = BitWriter::default();
         for byte in [0, 0, 0, 0, 1, 9, 0, 0, 4, 0, 0, 3] {
             bits.put(byte, 8);

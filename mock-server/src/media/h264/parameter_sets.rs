@@ -5,11 +5,11 @@ use super::level::level_idc;
 use super::macroblock::{CHROMA_QP_OFFSET, QP};
 use super::{FRAME_NUM_BITS, Format, MACROBLOCK, nal};
 
-/// Baseline, with the flags that make it the constrained baseline, A.2.1.1.
+/// The baseline profile; the flags restrict it to the constrained baseline profile, A.2.1.1.
 const PROFILE_IDC: u32 = 66;
 const CONSTRAINT_FLAGS: u32 = 0b1100_0000;
 
-/// seq_parameter_set_data(), 7.3.2.1.1.
+/// Returns the seq_parameter_set_data(), 7.3.2.1.1, as a NAL unit.
 pub(super) fn sequence(format: &Format) -> Vec<u8> {
     let mut bits = BitWriter::default();
     bits.put(PROFILE_IDC, 8);
@@ -30,21 +30,21 @@ pub(super) fn sequence(format: &Format) -> Vec<u8> {
     nal::unit(nal::SEQUENCE_PARAMETER_SET, bits)
 }
 
-/// What the last macroblocks reach beyond the picture, in units of two samples.
+/// Writes how far the last macroblocks extend beyond the picture, in units of two samples.
 fn cropping(bits: &mut BitWriter, format: &Format) {
     let right = (format.columns() * MACROBLOCK - format.width) / 2;
     let bottom = (format.rows() * MACROBLOCK - format.height) / 2;
-    let crops = right > 0 || bottom > 0;
-    bits.put(u32::from(crops), 1);
-    if crops {
+    let has_cropping = right > 0 || bottom > 0;
+    bits.put(u32::from(has_cropping), 1);
+    if has_cropping {
         for offset in [0, right, 0, bottom] {
             bits.unsigned(offset);
         }
     }
 }
 
-/// vui_parameters(), E.1.1: colours are BT.709, and pictures need no reordering, so
-/// that a player shows each one as soon as it is decoded.
+/// Writes the vui_parameters(), E.1.1: BT.709 colours and no reordering, so that a player
+/// shows each picture as soon as it is decoded.
 fn video_usability(bits: &mut BitWriter, format: &Format) {
     bits.put(0, 1); // aspect_ratio_info_present_flag
     bits.put(0, 1); // overscan_info_present_flag
@@ -59,7 +59,7 @@ fn video_usability(bits: &mut BitWriter, format: &Format) {
     bits.put(1, 1); // timing_info_present_flag
     bits.put(1, 32); // num_units_in_tick; a tick is half a frame
     bits.put(format.frames_per_second * 2, 32);
-    bits.put(0, 1); // fixed_frame_rate_flag: the last frame may be a short one
+    bits.put(0, 1); // fixed_frame_rate_flag: the last frame may be shorter
     bits.put(0, 1); // nal_hrd_parameters_present_flag
     bits.put(0, 1); // vcl_hrd_parameters_present_flag
     bits.put(0, 1); // pic_struct_present_flag
@@ -73,7 +73,7 @@ fn video_usability(bits: &mut BitWriter, format: &Format) {
     bits.unsigned(1); // max_dec_frame_buffering
 }
 
-/// pic_parameter_set_rbsp(), 7.3.2.2.
+/// Returns the pic_parameter_set_rbsp(), 7.3.2.2, as a NAL unit.
 pub(super) fn picture() -> Vec<u8> {
     let mut bits = BitWriter::default();
     bits.unsigned(0); // pic_parameter_set_id
@@ -89,7 +89,7 @@ pub(super) fn picture() -> Vec<u8> {
     bits.signed(0); // pic_init_qs_minus26
     bits.signed(CHROMA_QP_OFFSET);
     bits.put(1, 1); // deblocking_filter_control_present_flag
-    bits.put(0, 1); // constrained_intra_pred_flag: neighbours may be skipped ones
+    bits.put(0, 1); // constrained_intra_pred_flag: neighbours may be skipped
     bits.put(0, 1); // redundant_pic_cnt_present_flag
     nal::unit(nal::PICTURE_PARAMETER_SET, bits)
 }
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn only_sizes_off_the_grid_are_cropped() {
+    fn only_sizes_that_are_no_multiple_of_a_macroblock_are_cropped() {
         let crop = |width, height| {
             let mut bits = BitWriter::default();
             cropping(&mut bits, &format(width, height));

@@ -1,18 +1,18 @@
-//! Boxes and big-endian numbers, 4.2.
+//! Writing boxes and big-endian numbers, 4.2.
 
-/// A box; its size is filled in when its content is written.
+/// Writes a box and fills in its size after writing the content.
 pub(super) fn boxed(out: &mut Vec<u8>, kind: &[u8; 4], content: impl FnOnce(&mut Vec<u8>)) {
     let start = out.len();
     out.extend_from_slice(&[0; 4]);
     out.extend_from_slice(kind);
     content(out);
     let size = (out.len() - start) as u32;
-    if let Some(place) = out.get_mut(start..start + 4) {
-        place.copy_from_slice(&size.to_be_bytes());
+    if let Some(field) = out.get_mut(start..start + 4) {
+        field.copy_from_slice(&size.to_be_bytes());
     }
 }
 
-/// A box with a version and flags.
+/// Writes a box with a version and flags.
 pub(super) fn full(
     out: &mut Vec<u8>,
     kind: &[u8; 4],

@@ -1,18 +1,18 @@
-//! Sample entries: what a decoder has to know before the first sample.
+//! Sample entries: the configuration of a track's decoder.
 
 use super::boxes::{boxed, full, u16s, u32s};
 
-/// What a track's samples are.
+/// The format of a track's samples.
 #[derive(Debug)]
 pub(in crate::media) enum Entry {
-    /// H.264; both parameter sets as NAL units, each sample with four-byte lengths.
+    /// H.264. The parameter sets are NAL units; NAL units in samples have four-byte lengths.
     Avc {
         width: u16,
         height: u16,
         sequence_parameter_set: Vec<u8>,
         picture_parameter_set: Vec<u8>,
     },
-    /// AAC in one channel.
+    /// AAC with one channel.
     Aac { sample_rate: u16, config: [u8; 2] },
 }
 
@@ -21,7 +21,7 @@ impl Entry {
         matches!(self, Self::Avc { .. })
     }
 
-    /// Pixels across and down; nothing for sound.
+    /// Returns the width and height in pixels, or zeros for sound.
     pub(super) fn size(&self) -> (u16, u16) {
         match self {
             Self::Avc { width, height, .. } => (*width, *height),
@@ -62,10 +62,10 @@ impl Entry {
     }
 }
 
-/// AVCDecoderConfigurationRecord, ISO/IEC 14496-15 5.3.3.1.
+/// Writes the AVCDecoderConfigurationRecord, ISO/IEC 14496-15 5.3.3.1.
 fn avc_configuration(out: &mut Vec<u8>, sequence: &[u8], picture: &[u8]) {
     out.push(1);
-    // Profile, constraints and level, as after the NAL unit's header.
+    // Profile, constraints and level follow the NAL unit's header.
     out.extend_from_slice(sequence.get(1..4).unwrap_or_default());
     out.push(0xff); // lengthSizeMinusOne: 3
     out.push(0xe1); // one sequence parameter set
@@ -76,11 +76,11 @@ fn avc_configuration(out: &mut Vec<u8>, sequence: &[u8], picture: &[u8]) {
     out.extend_from_slice(picture);
 }
 
-/// ES_Descriptor, ISO/IEC 14496-1 7.2.6.5; every length fits one byte.
+/// Writes the ES_Descriptor, ISO/IEC 14496-1 7.2.6.5. Every length fits one byte.
 fn elementary_stream(out: &mut Vec<u8>, config: [u8; 2]) {
     out.extend_from_slice(&[0x03, 25, 0, 0, 0]); // ES_ID 0, no flags
     out.extend_from_slice(&[0x04, 17, 0x40, 0x15]); // MPEG-4 audio, audio stream
-    out.extend_from_slice(&[0; 11]); // buffer size and bit rates: not said
+    out.extend_from_slice(&[0; 11]); // buffer size and bit rates: unspecified
     out.extend_from_slice(&[0x05, 2]);
     out.extend_from_slice(&config);
     out.extend_from_slice(&[0x06, 1, 2]); // SLConfig: as in MP4 files

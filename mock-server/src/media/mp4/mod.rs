@@ -1,7 +1,7 @@
-//! An MP4 muxer for finished tracks: index first, so that playing starts at once.
+//! An MP4 muxer for complete tracks. The index comes first, so that playback can start early.
 //!
-//! Tracks are cut into chunks of about a second, which alternate in the file. Clause
-//! numbers in this folder are those of ISO/IEC 14496-12 (2015) unless said.
+//! Tracks are divided into chunks of about a second, which are interleaved. Clause numbers
+//! in this folder refer to ISO/IEC 14496-12 (2015) unless noted otherwise.
 
 mod boxes;
 mod entry;
@@ -14,10 +14,10 @@ pub(super) use track::Track;
 
 use boxes::{boxed, full, u16s, u32s};
 
-/// Ticks a second of the movie's own durations.
+/// Ticks per second of the movie's duration.
 const MOVIE_TIMESCALE: u32 = 1000;
 
-/// The whole file. `duration_ms` is that of the longest track.
+/// Returns the file. `duration_ms` is the duration of the longest track.
 pub(super) fn file(duration_ms: u32, tracks: &[Track]) -> Vec<u8> {
     let mut out = Vec::new();
     boxed(&mut out, b"ftyp", |out| {
@@ -25,8 +25,8 @@ pub(super) fn file(duration_ms: u32, tracks: &[Track]) -> Vec<u8> {
         u32s(out, &[0x200]);
         out.extend_from_slice(b"isomiso2avc1mp41");
     });
-    // Chunk offsets count from the file's start, so they depend on the index's size,
-    // which does not depend on them: write it once to measure it.
+    // Chunk offsets count from the start of the file and so depend on the size of the index,
+    // which does not depend on them. The index is therefore written once to measure it.
     let mut index = Vec::new();
     movie(
         &mut index,
@@ -41,7 +41,7 @@ pub(super) fn file(duration_ms: u32, tracks: &[Track]) -> Vec<u8> {
     out
 }
 
-/// moov, 8.2.1.
+/// Writes the moov box, 8.2.1.
 fn movie(out: &mut Vec<u8>, duration_ms: u32, tracks: &[Track], offsets: &[Vec<u32>]) {
     boxed(out, b"moov", |out| {
         full(out, b"mvhd", 0, 0, |out| {

@@ -1,13 +1,13 @@
-//! Sample tables: when each sample is shown, how long it is in bytes, where it lies.
+//! Sample tables: the time, size and position of each sample.
 
 use super::boxes::{full, u32s};
 use super::track::Track;
 
-/// Everything of stbl, 8.5.1, after the sample entries.
+/// Writes the boxes of stbl, 8.5.1, that follow the sample entries.
 pub(super) fn write(out: &mut Vec<u8>, track: &Track, offsets: &[u32]) {
     let samples = track.sizes.len() as u32;
     full(out, b"stts", 0, 0, |out| times(out, track, samples));
-    // Without this table every sample is a key, 8.6.2: so it is in sound.
+    // Without this table every sample is a sync sample, 8.6.2, as in audio.
     if track.entry.is_video() {
         full(out, b"stss", 0, 0, |out| {
             u32s(out, &[track.keys.len() as u32]);
@@ -25,22 +25,22 @@ pub(super) fn write(out: &mut Vec<u8>, track: &Track, offsets: &[u32]) {
     });
 }
 
-/// stts, 8.6.1.2: the last sample takes what is left of the duration.
+/// Writes the content of stts, 8.6.1.2. The last sample has the remaining duration.
 fn times(out: &mut Vec<u8>, track: &Track, samples: u32) {
-    let full_ones = samples.saturating_sub(1);
+    let full_samples = samples.saturating_sub(1);
     let last = track
         .duration
-        .saturating_sub(full_ones * track.sample_duration);
+        .saturating_sub(full_samples * track.sample_duration);
     if last == track.sample_duration {
         u32s(out, &[1, samples, last]);
-    } else if full_ones == 0 {
+    } else if full_samples == 0 {
         u32s(out, &[1, 1, last]);
     } else {
-        u32s(out, &[2, full_ones, track.sample_duration, 1, last]);
+        u32s(out, &[2, full_samples, track.sample_duration, 1, last]);
     }
 }
 
-/// stsc, 8.7.4: the last chunk may be a short one.
+/// Writes the content of stsc, 8.7.4. The last chunk may be shorter.
 fn chunk_lengths(out: &mut Vec<u8>, track: &Track, samples: u32) {
     let each = track.samples_per_chunk();
     let (whole, rest) = (samples / each, samples % each);
@@ -51,7 +51,7 @@ fn chunk_lengths(out: &mut Vec<u8>, track: &Track, samples: u32) {
     }
 }
 
-/// Where each chunk of each track begins if the first one begins at `start`.
+/// Returns the offsets of each track's chunks if the first chunk begins at `start`.
 pub(super) fn chunk_offsets(tracks: &[Track], start: u32) -> Vec<Vec<u32>> {
     let mut offsets = vec![Vec::new(); tracks.len()];
     let mut at = start;
@@ -64,7 +64,7 @@ pub(super) fn chunk_offsets(tracks: &[Track], start: u32) -> Vec<Vec<u32>> {
     offsets
 }
 
-/// The content of mdat, 8.1.1.
+/// Writes the content of mdat, 8.1.1.
 pub(super) fn chunks(out: &mut Vec<u8>, tracks: &[Track]) {
     for (track, start, size) in interleaved(tracks) {
         let data = tracks.get(track).map(|track| track.data.as_slice());
@@ -75,7 +75,7 @@ pub(super) fn chunks(out: &mut Vec<u8>, tracks: &[Track]) {
     }
 }
 
-/// Chunks in file order: a track's number, where in its data, how many bytes.
+/// Returns the chunks in file order: the index of the track, and the start and size within its data.
 fn interleaved(tracks: &[Track]) -> Vec<(usize, usize, usize)> {
     let mut chunks = Vec::new();
     for (number, track) in tracks.iter().enumerate() {

@@ -1,8 +1,8 @@
-//! Walks the boxes of a file as a player does, knowing nothing of how it was written.
+//! Reads the boxes of a file as a player does, independently of the muxer.
 
 use super::super::video;
 
-/// The content of the box at a path; the last of a kind where there are several.
+/// Returns the content of the box at a path. `#n` selects the nth box of a kind.
 fn find<'a>(bytes: &'a [u8], path: &str) -> &'a [u8] {
     path.split('/').fold(bytes, |inside, kind| {
         let (kind, nth) = kind.split_once('#').unwrap_or((kind, "0"));
@@ -30,14 +30,14 @@ fn number(bytes: &[u8], at: usize) -> u32 {
     u32::from_be_bytes(bytes[at..at + 4].try_into().unwrap())
 }
 
-/// The numbers of a table after version, flags and `skip` numbers.
+/// Returns the numbers of a table that follow the version, the flags and `skip` numbers.
 fn numbers(table: &[u8], skip: usize) -> Vec<u32> {
     (1 + skip..table.len() / 4)
         .map(|at| number(table, at * 4))
         .collect()
 }
 
-/// The samples of a track, found through its tables.
+/// Returns the samples of a track, located through its tables.
 fn samples<'a>(file: &'a [u8], track: &str) -> Vec<&'a [u8]> {
     let table = |kind: &str| find(file, &format!("moov/{track}/mdia/minf/stbl/{kind}"));
     let sizes = numbers(table("stsz"), 2);
@@ -56,29 +56,29 @@ fn samples<'a>(file: &'a [u8], track: &str) -> Vec<&'a [u8]> {
     samples
 }
 
-/// The sum of a track's sample durations, in its own ticks, and their count.
-fn shown(file: &[u8], track: &str) -> (u32, u32) {
+/// Returns the sum of a track's sample durations in ticks, and the number of samples.
+fn total_duration(file: &[u8], track: &str) -> (u32, u32) {
     let times = numbers(find(file, &format!("moov/{track}/mdia/minf/stbl/stts")), 1);
     times.chunks(2).fold((0, 0), |(ticks, count), run| {
         (ticks + run[0] * run[1], count + run[0])
     })
 }
 
-fn film(duration_ms: u64) -> Vec<u8> {
+fn video_file(duration_ms: u64) -> Vec<u8> {
     video::mp4(854, 480, duration_ms, true, 5)
 }
 
 #[test]
 fn the_index_comes_before_the_media() {
-    let file = film(1000);
+    let file = video_file(1000);
     let kinds: Vec<&str> = children(&file).into_iter().map(|(kind, _)| kind).collect();
     assert_eq!(kinds, ["ftyp", "moov", "mdat"]);
 }
 
 #[test]
-fn all_that_tells_a_duration_agrees() {
+fn all_durations_agree() {
     for duration_ms in [1, 40, 41, 999, 1000, 2500, 5000, 16_000, 30_000] {
-        let file = film(u64::from(duration_ms));
+        let file = video_file(u64::from(duration_ms));
         assert_eq!(
             numbers(find(&file, "moov/mvhd"), 2)[..2],
             [1000, duration_ms]
@@ -87,16 +87,16 @@ fn all_that_tells_a_duration_agrees() {
             let head = numbers(find(&file, &format!("moov/{track}/mdia/mdhd")), 2);
             let ticks = duration_ms * (timescale / 1000);
             assert_eq!(head[..2], [timescale, ticks]);
-            let (shown, count) = shown(&file, track);
-            assert_eq!(shown, ticks, "{track} of {duration_ms} ms");
+            let (total, count) = total_duration(&file, track);
+            assert_eq!(total, ticks, "{track} of {duration_ms} ms");
             assert_eq!(count as usize, samples(&file, track).len());
         }
     }
 }
 
 #[test]
-fn every_sample_is_one_whole_nal_unit() {
-    let file = film(5000);
+fn every_sample_is_one_nal_unit() {
+    let file = video_file(5000);
     let keys = numbers(find(&file, "moov/trak/mdia/minf/stbl/stss"), 1);
     assert_eq!(keys, [1, 51, 101]);
     for (at, sample) in (1..).zip(samples(&file, "trak")) {
@@ -108,7 +108,7 @@ fn every_sample_is_one_whole_nal_unit() {
 
 #[test]
 fn samples_fill_the_media_data_without_gap_or_overlap() {
-    let file = film(2500);
+    let file = video_file(2500);
     let data = find(&file, "mdat");
     let range = |bytes: &[u8]| {
         let start = bytes.as_ptr() as usize - file.as_ptr() as usize;
@@ -126,8 +126,8 @@ fn samples_fill_the_media_data_without_gap_or_overlap() {
 }
 
 #[test]
-fn size_is_told_by_header_and_sample_entry() {
-    let file = film(40);
+fn header_and_sample_entry_have_the_size() {
+    let file = video_file(40);
     let head = find(&file, "moov/trak/tkhd");
     assert_eq!(number(head, 76) >> 16, 854);
     assert_eq!(number(head, 80) >> 16, 480);
@@ -137,8 +137,8 @@ fn size_is_told_by_header_and_sample_entry() {
 }
 
 #[test]
-fn the_decoder_configuration_holds_both_parameter_sets() {
-    let file = film(40);
+fn the_decoder_configuration_has_both_parameter_sets() {
+    let file = video_file(40);
     let entry = &find(&file, "moov/trak/mdia/minf/stbl/stsd")[16..];
     let record = find(&entry[78..], "avcC");
     let length = usize::from(record[6]) << 8 | usize::from(record[7]);
@@ -151,7 +151,7 @@ fn the_decoder_configuration_holds_both_parameter_sets() {
 }
 
 #[test]
-fn without_sound_there_is_one_track() {
+fn a_video_without_audio_has_one_track() {
     let file = video::mp4(64, 64, 1000, false, 1);
     let tracks = children(find(&file, "moov")).into_iter();
     assert_eq!(tracks.filter(|(kind, _)| *kind == "trak").count(), 1);

@@ -1,21 +1,21 @@
-//! One track and its samples.
+//! A track and its samples.
 
 use super::entry::Entry;
 
-/// Samples that last equally long, but for the last one, which lasts until the end.
+/// A track whose samples have equal durations, except that the last one may be shorter.
 #[derive(Debug)]
 pub(in crate::media) struct Track {
     pub(super) entry: Entry,
-    /// Ticks a second.
+    /// Ticks per second.
     pub(super) timescale: u32,
-    /// Ticks a sample.
+    /// Ticks per sample.
     pub(super) sample_duration: u32,
-    /// Ticks in all.
+    /// The total duration in ticks.
     pub(super) duration: u32,
-    /// The samples, one after another.
+    /// The concatenated samples.
     pub(super) data: Vec<u8>,
     pub(super) sizes: Vec<u32>,
-    /// Numbers, from 1, of the samples from which decoding can start.
+    /// The one-based numbers of the samples from which decoding can start.
     pub(super) keys: Vec<u32>,
 }
 
@@ -37,12 +37,12 @@ impl Track {
         }
     }
 
-    /// How many samples the duration takes; the last one may be a short one.
+    /// Returns the number of samples in the duration.
     pub(in crate::media) fn samples(&self) -> u32 {
         self.duration.div_ceil(self.sample_duration)
     }
 
-    /// Adds a sample of these parts.
+    /// Adds a sample that consists of the concatenated parts.
     pub(in crate::media) fn push(&mut self, parts: &[&[u8]], key: bool) {
         let start = self.data.len();
         for part in parts {
@@ -54,7 +54,7 @@ impl Track {
         }
     }
 
-    /// Samples to a chunk: about a second.
+    /// Returns the number of samples per chunk, about a second.
     pub(super) fn samples_per_chunk(&self) -> u32 {
         self.timescale.div_ceil(self.sample_duration).max(1)
     }

@@ -1,14 +1,14 @@
-//! The boxes that describe a track.
+//! The `trak` box and its descendants.
 
 use super::boxes::{boxed, full, u16s, u32s};
 use super::table;
 use super::track::Track;
 
-/// No rotation, no scaling: 16.16 but for the last column's 2.30.
+/// The identity matrix. Values are 16.16 fixed point, those of the last column 2.30.
 pub(super) const IDENTITY_MATRIX: [u32; 9] = [0x1_0000, 0, 0, 0, 0x1_0000, 0, 0, 0, 0x4000_0000];
 
 impl Track {
-    /// trak, 8.3.1.
+    /// Writes the trak box, 8.3.1.
     pub(super) fn write(
         &self,
         out: &mut Vec<u8>,
@@ -37,7 +37,7 @@ impl Track {
         });
     }
 
-    /// hdlr, 8.4.3.
+    /// Writes the content of hdlr, 8.4.3.
     fn handler(&self, out: &mut Vec<u8>) {
         let (kind, name) = if self.entry.is_video() {
             (b"vide", "Test card\0")
@@ -50,7 +50,7 @@ impl Track {
         out.extend_from_slice(name.as_bytes());
     }
 
-    /// minf, 8.4.4.
+    /// Writes the content of minf, 8.4.4.
     fn media_information(&self, out: &mut Vec<u8>, offsets: &[u32]) {
         if self.entry.is_video() {
             full(out, b"vmhd", 0, 1, |out| u16s(out, &[0; 4]));

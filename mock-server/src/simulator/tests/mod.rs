@@ -1,30 +1,9 @@
-//! The simulator as its callers see it: whole requests at chosen moments, and their answers.
+//! Tests of what only the simulator's own API shows: exact moments, pending replies, deliveries and
+//! snapshots. What clients see over HTTP is tested by the conformance suite.
 
-mod account;
-mod avatars;
-mod captions;
-mod catalog;
-mod credentials;
-mod events;
 mod faults;
-mod formats;
-mod generation;
-mod jobs;
-mod mcp;
-mod media;
 mod money;
-mod order;
-mod previews;
-mod queues;
-mod rate_limits;
-mod run_failures;
-mod run_refusals;
-mod runs;
-mod searches;
 mod snapshots;
-mod speaking;
-mod submits;
-mod top_ups;
 mod waiting;
 mod webhooks;
 
@@ -32,32 +11,32 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use serde_json::{Value, json};
+use svc_sdk::contract::Plan;
 
 use super::Simulator;
 use crate::engine::{Call, Host, Reply, Settings, Time};
 
 const VIDEO: &str = "/v1/video-router/generate";
 const IMAGE: &str = "/v1/image-router/generate";
-const ESTIMATE: &str = "/v1/open/estimate";
 const TOP_UPS: &str = "/v1/open/top-ups";
-/// The runs of a Format that makes no media.
+/// The runs of a format that makes no media.
 const DEMO: &str = "/v1/formats/fmt_demo/runs";
 
-/// An simulator and the moment that it is.
+/// A simulator and the service time of the next call.
 struct Mock {
     simulator: Simulator,
     now: Time,
 }
 
-/// A request in the making.
-struct Ask<'m> {
+/// A builder of requests.
+struct RequestBuilder<'m> {
     mock: &'m mut Mock,
     host: Host,
     headers: Vec<(String, String)>,
 }
 
-/// What came back.
-struct Answer(Reply);
+/// The reply to a request.
+struct TestReply(Reply);
 
 impl Mock {
     fn new() -> Self {
@@ -72,31 +51,31 @@ impl Mock {
         }
     }
 
-    fn ask(&mut self, host: Host) -> Ask<'_> {
-        Ask {
+    fn request(&mut self, host: Host) -> RequestBuilder<'_> {
+        RequestBuilder {
             mock: self,
             host,
             headers: Vec::new(),
         }
     }
 
-    fn open(&mut self) -> Ask<'_> {
-        self.ask(Host::Open)
+    fn open(&mut self) -> RequestBuilder<'_> {
+        self.request(Host::Open)
             .header("authorization", "Bearer svc_open_demo")
     }
 
-    fn developer(&mut self) -> Ask<'_> {
-        self.ask(Host::Developer)
+    fn developer(&mut self) -> RequestBuilder<'_> {
+        self.request(Host::Developer)
             .header("x-api-key", "svc_dev_demo")
     }
 
-    fn pass(&mut self, millis: u64) {
+    fn advance_millis(&mut self, millis: u64) {
         self.now = self.now.after(Duration::from_millis(millis));
     }
 
-    /// Submits on the developer surface and gives the receipt.
+    /// Submits on the developer surface and returns the receipt.
     #[track_caller]
-    fn order(&mut self, path: &str, body: Value) -> Value {
+    fn submit_developer(&mut self, path: &str, body: Value) -> Value {
         self.developer().post(path, body).data(202)
     }
 
@@ -106,17 +85,7 @@ impl Mock {
         self.developer().get(path).data(200)
     }
 
-    /// Reads a file of the media host.
-    #[track_caller]
-    fn file(&mut self, url: &Value) -> Answer {
-        let path = url.as_str().unwrap();
-        let path = path.strip_prefix("http://127.0.0.1:4012").unwrap();
-        let file = self.ask(Host::Media).get(path);
-        assert_eq!(file.status(), 200, "{path}");
-        file
-    }
-
-    /// Submits on the open surface and gives the job's id.
+    /// Submits on the open surface and returns the job's id.
     #[track_caller]
     fn submit(&mut self, path: &str, body: Value) -> String {
         let receipt = self.open().post(path, body).data(202);
@@ -130,12 +99,12 @@ impl Mock {
     }
 
     #[track_caller]
-    fn books_are_balanced(&self) {
+    fn assert_ledger_is_balanced(&self) {
         self.simulator.state.check().unwrap();
     }
 }
 
-impl Ask<'_> {
+impl RequestBuilder<'_> {
     fn header(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.to_owned(), value.to_owned()));
         self
@@ -145,20 +114,20 @@ impl Ask<'_> {
         self.header("x-api-key", key)
     }
 
-    fn once(self, key: &str) -> Self {
+    fn idempotency_key(self, key: &str) -> Self {
         self.header("idempotency-key", key)
     }
 
-    fn get(self, path: &str) -> Answer {
+    fn get(self, path: &str) -> TestReply {
         self.send("GET", path, Bytes::new())
     }
 
-    fn post(self, path: &str, body: Value) -> Answer {
+    fn post(self, path: &str, body: Value) -> TestReply {
         self.header("content-type", "application/json")
             .send("POST", path, body.to_string())
     }
 
-    fn send(self, method: &str, path: &str, body: impl Into<Bytes>) -> Answer {
+    fn send(self, method: &str, path: &str, body: impl Into<Bytes>) -> TestReply {
         let mut request = http::Request::builder().method(method).uri(path);
         for (name, value) in &self.headers {
             request = request.header(name, value);
@@ -169,11 +138,11 @@ impl Ask<'_> {
             peer: [127, 0, 0, 1].into(),
             request,
         };
-        Answer(self.mock.simulator.handle(self.mock.now, &call))
+        TestReply(self.mock.simulator.handle(self.mock.now, &call))
     }
 }
 
-impl Answer {
+impl TestReply {
     fn status(&self) -> u16 {
         self.0.response.status().as_u16()
     }
@@ -198,7 +167,7 @@ impl Answer {
     }
 
     #[track_caller]
-    fn refused(&self, status: u16, code: &str) -> Value {
+    fn error(&self, status: u16, code: &str) -> Value {
         let mut body = self.json();
         assert_eq!(
             (self.status(), &body["error"]["code"]),
@@ -221,63 +190,26 @@ fn image(prompt: &str) -> Value {
 }
 
 #[test]
-fn an_unknown_path_is_404_and_a_known_one_with_another_method_405() {
-    let mut mock = Mock::new();
-    mock.open().get("/v1/nothing").refused(404, "not_found");
-    let other = mock.open().send("DELETE", "/v1/jobs", "");
-    other.refused(405, "method_not_allowed");
-    assert_eq!(other.header("allow"), "GET, HEAD");
-    assert_eq!(mock.open().send("PUT", VIDEO, "").header("allow"), "POST");
-    mock.open().get("/v1/me").refused(404, "not_found");
-}
-
-#[test]
-fn head_is_get_without_a_body() {
-    let mut mock = Mock::new();
-    let answer = mock.open().send("HEAD", "/v1/jobs", "");
-    assert_eq!(answer.status(), 200);
-    assert!(answer.0.response.body().is_empty());
-    assert_eq!(answer.header("content-length"), "30");
-    assert_eq!(answer.header("ratelimit-limit"), "4800");
-    mock.open().send("HEAD", VIDEO, "");
-    assert_eq!(mock.open().send("HEAD", VIDEO, "").status(), 405);
-}
-
-#[test]
-fn the_scope_is_judged_before_what_the_path_names() {
-    let mut mock = Mock::new();
-    let noscope = mock.ask(Host::Developer).key("svc_dev_noscope");
-    let error = noscope.get("/v1/formats/no_such").json()["error"].take();
-    assert_eq!(
-        (&error["code"], &error["details"]),
-        (
-            &json!("insufficient_scope"),
-            &json!({"required_scope": "formats:read"})
-        )
-    );
-}
-
-#[test]
-fn the_document_names_the_hosts_and_needs_no_key() {
+fn the_openapi_document_has_the_configured_base_urls() {
     let mut settings = Settings::default();
     settings.hosts.open = "https://gate.example/svc".to_owned();
     let mut mock = Mock::with(settings);
-    let document = mock.ask(Host::Developer).get("/v1/openapi.json").json();
+    let document = mock.request(Host::Developer).get("/v1/openapi.json").json();
     assert_eq!(document["openapi"], "3.1.0");
     assert_eq!(document["servers"][0]["url"], "https://gate.example/svc");
-    let reference = mock.ask(Host::Developer).get("/reference/json").json();
+    let reference = mock.request(Host::Developer).get("/reference/json").json();
     assert_eq!(reference, document);
     let mut elsewhere = Mock::new();
-    let other = elsewhere.ask(Host::Developer).get("/v1/openapi.json");
+    let other = elsewhere.request(Host::Developer).get("/v1/openapi.json");
     assert_eq!(other.json()["servers"][0]["url"], "http://127.0.0.1:4010");
 }
 
 #[test]
-fn a_base_url_with_a_path_is_part_of_every_path() {
+fn the_path_of_a_base_url_prefixes_every_path() {
     let mut settings = Settings::default();
     settings.hosts.open = "https://gate.example/svc".to_owned();
     let mut mock = Mock::with(settings);
-    mock.open().get("/v1/jobs").refused(404, "not_found");
+    mock.open().get("/v1/jobs").error(404, "not_found");
     let receipt = mock
         .open()
         .post("/svc/v1/image-router/generate", image("x"))
@@ -293,13 +225,58 @@ fn a_base_url_with_a_path_is_part_of_every_path() {
 }
 
 #[test]
-fn time_does_not_go_back() {
+fn service_time_never_goes_back() {
     let mut mock = Mock::new();
     let id = mock.submit(IMAGE, image("x"));
-    mock.pass(2_000);
+    mock.advance_millis(2_000);
     assert_eq!(mock.status(&id), "completed");
     mock.now = Time::from_micros(0);
     assert_eq!(mock.status(&id), "completed");
     let later = mock.submit(IMAGE, image("x"));
     assert_eq!(mock.status(&later), "queued");
+}
+
+#[test]
+fn a_stuck_job_has_no_timer() {
+    let mut mock = Mock::new();
+    let id = mock.submit(VIDEO, video("[mock:stuck]"));
+    mock.advance_millis(1_000_000_000);
+    assert_eq!(mock.status(&id), "processing");
+    assert_eq!(mock.simulator.next_due(), None);
+}
+
+#[test]
+fn the_read_multiple_sets_the_read_limit() {
+    let mut mock = Mock::with(Settings {
+        plan: Plan::Scale,
+        read_multiple: 10,
+        ..Settings::default()
+    });
+    let read = mock.open().get("/v1/jobs");
+    assert_eq!(read.header("ratelimit-limit"), "12000");
+    let write = mock.open().post(VIDEO, json!({}));
+    assert_eq!(write.header("ratelimit-limit"), "1200");
+}
+
+#[test]
+fn an_artifact_is_served_once_its_job_is_completed_and_under_one_name() {
+    let mut mock = Mock::new();
+    let id = mock.submit(VIDEO, video("x"));
+    let job = mock.simulator.state.jobs.by_id(&id).unwrap();
+    let token = job.artifacts[0].token.clone();
+    let path = format!("/artifacts/{token}.mp4");
+    let early = mock.request(Host::Media).get(&path);
+    early.error(404, "not_found");
+    mock.advance_millis(8_000);
+    let result = mock.open().get(&format!("/v1/jobs/{id}/result")).data(200);
+    let url = result["artifacts"][0]["url"].as_str().unwrap();
+    assert!(url.ends_with(&path), "{url}");
+    assert_eq!(mock.request(Host::Media).get(&path).status(), 200);
+    for path in [
+        format!("/artifacts/{token}.png"),
+        format!("/artifacts/{token}"),
+        "/artifacts/x.mp4".to_owned(),
+    ] {
+        mock.request(Host::Media).get(&path).error(404, "not_found");
+    }
 }

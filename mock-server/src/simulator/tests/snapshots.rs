@@ -1,14 +1,16 @@
-//! The whole state, out and in.
+//! Snapshots of the whole state, and restoring them.
 
 use serde_json::{Value, json};
 
 use super::{DEMO, IMAGE, Mock, TOP_UPS, VIDEO, image, video};
 use crate::engine::{Host, Settings, Time};
 
-/// A mock with something of everything in it.
-fn lived_in() -> Mock {
+/// Returns a mock whose state has an entry of each kind.
+fn used_mock() -> Mock {
     let mut mock = Mock::new();
-    mock.open().once("k").post(VIDEO, video("[mock:fail]"));
+    mock.open()
+        .idempotency_key("k")
+        .post(VIDEO, video("[mock:fail]"));
     mock.submit(IMAGE, image("[mock:stuck]"));
     mock.submit(
         IMAGE,
@@ -19,18 +21,18 @@ fn lived_in() -> Mock {
         json!({"amount_usd_cents": 700, "success_url": "https://shop.example/"}),
     );
     let mia = json!({"avatar_handle": "mia", "input": {"prompt": "[mock:seconds=1]"}});
-    mock.order("/v1/avatar-1.0/generate", mia);
+    mock.submit_developer("/v1/avatar-1.0/generate", mia);
     let preview = json!({"avatar_handle": "ada", "script": "Hi."});
-    mock.order("/v1/avatar-video-previews", preview);
+    mock.submit_developer("/v1/avatar-video-previews", preview);
     let captions = json!({"video_url": "https://cdn.example.com/a.mp4"});
-    mock.order("/v1/video-captions", captions);
+    mock.submit_developer("/v1/video-captions", captions);
     let items: Vec<_> = (1..6)
         .map(|n| json!({"instruction": format!("[mock:seconds={n}][mock:harvest-unavailable]")}))
         .collect();
     let bulk = json!({"items": items, "concurrency": 2});
-    mock.order("/v1/formats/fmt_media/bulk-runs", bulk);
+    mock.submit_developer("/v1/formats/fmt_media/bulk-runs", bulk);
     let agent = json!({"instruction": "[mock:outage]", "generation_spend_cap_usd": 1});
-    mock.order("/v1/agent/completions", agent);
+    mock.submit_developer("/v1/agent/completions", agent);
     let key = json!({"kind": "open", "workspace": "ws_b", "plan": "pro"});
     mock.simulator
         .add_key(mock.now, serde_json::from_value(key).unwrap())
@@ -39,24 +41,27 @@ fn lived_in() -> Mock {
     mock.simulator
         .add_fault(serde_json::from_value(fault).unwrap())
         .unwrap();
-    mock.ask(Host::Open).get("/v1/jobs");
-    mock.pass(1_500);
+    mock.request(Host::Open).get("/v1/jobs");
+    mock.advance_millis(1_500);
     mock
 }
 
-/// What a mock answers from here on.
-fn go_on(mock: &mut Mock) -> Vec<String> {
-    let mut answers = Vec::new();
+/// Returns the replies to a fixed series of requests.
+fn replies(mock: &mut Mock) -> Vec<String> {
+    let mut texts = Vec::new();
     for _ in 0..3 {
         for reply in [
-            mock.open().once("k").post(VIDEO, video("[mock:fail]")).0,
+            mock.open()
+                .idempotency_key("k")
+                .post(VIDEO, video("[mock:fail]"))
+                .0,
             mock.open().post(IMAGE, image("x")).0,
             mock.open().get("/v1/jobs").0,
             mock.open().get("/v1/jobs/job_x").0,
             mock.open()
                 .post(TOP_UPS, json!({"amount_usd_cents": 500}))
                 .0,
-            mock.ask(Host::Open).get("/v1/jobs").0,
+            mock.request(Host::Open).get("/v1/jobs").0,
             mock.developer().get("/v1/avatars").0,
             mock.developer()
                 .post(
@@ -72,11 +77,11 @@ fn go_on(mock: &mut Mock) -> Vec<String> {
             mock.developer().get("/v1/formats/fmt_media/runs").0,
             mock.developer().get("/v1/agent-runs").0,
         ] {
-            answers.push(format!("{reply:?}"));
+            texts.push(format!("{reply:?}"));
         }
-        mock.pass(3_000);
+        mock.advance_millis(3_000);
     }
-    answers.push(
+    texts.push(
         json!([
             mock.simulator.ledger(),
             mock.simulator.jobs(),
@@ -84,14 +89,14 @@ fn go_on(mock: &mut Mock) -> Vec<String> {
         ])
         .to_string(),
     );
-    answers
+    texts
 }
 
 #[test]
-fn after_a_restore_the_same_requests_get_the_same_answers() {
-    let mut mock = lived_in();
+fn a_restored_simulator_gives_the_same_replies() {
+    let mut mock = used_mock();
     let document = mock.simulator.snapshot(mock.now);
-    // Through text, as it goes over a wire.
+    // A snapshot is sent as text.
     let document: Value = serde_json::from_str(&document.to_string()).unwrap();
     let mut other = Mock::with(Settings {
         seed: 99,
@@ -103,21 +108,21 @@ fn after_a_restore_the_same_requests_get_the_same_answers() {
         other.simulator.signing_secret("ws_demo"),
         mock.simulator.signing_secret("ws_demo")
     );
-    assert_eq!(go_on(&mut other), go_on(&mut mock));
+    assert_eq!(replies(&mut other), replies(&mut mock));
 }
 
 #[test]
-fn a_snapshot_is_of_its_moment() {
-    let mut mock = lived_in();
-    mock.pass(60_000);
+fn a_snapshot_includes_the_timers_that_are_due() {
+    let mut mock = used_mock();
+    mock.advance_millis(60_000);
     let document = mock.simulator.snapshot(mock.now);
     mock.simulator.advance(mock.now);
     assert_eq!(document, mock.simulator.snapshot(mock.now));
 }
 
 #[test]
-fn a_document_that_is_no_state_changes_nothing() {
-    let mut mock = lived_in();
+fn an_invalid_document_is_rejected_and_changes_nothing() {
+    let mut mock = used_mock();
     let good = mock.simulator.snapshot(mock.now);
     let broken = |path: &str, value: Value| {
         let mut document = good.clone();
@@ -195,8 +200,8 @@ fn a_document_that_is_no_state_changes_nothing() {
 }
 
 #[test]
-fn a_reset_goes_back_to_the_start() {
-    let mut mock = lived_in();
+fn a_reset_restores_the_initial_state() {
+    let mut mock = used_mock();
     mock.simulator.reset();
     assert_eq!(
         mock.simulator.snapshot(Time::default()),
@@ -204,5 +209,5 @@ fn a_reset_goes_back_to_the_start() {
     );
     assert!(mock.simulator.jobs().is_empty() && mock.simulator.journal(0).is_empty());
     mock.now = Settings::default().epoch;
-    assert_eq!(go_on(&mut mock), go_on(&mut Mock::new()));
+    assert_eq!(replies(&mut mock), replies(&mut Mock::new()));
 }

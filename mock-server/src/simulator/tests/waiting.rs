@@ -1,4 +1,4 @@
-//! Submits that wait for their job: `sync` and `subscribe`.
+//! Pending replies of submits that wait for their job: `sync` and `subscribe`.
 
 use std::time::Duration;
 
@@ -13,47 +13,50 @@ fn body_of(reply: &Reply) -> Value {
 }
 
 #[track_caller]
-fn held(mock: &mut Mock, path: &str, more: Value) -> (PendingReply, Reply) {
+fn submit_pending(mock: &mut Mock, path: &str, more: Value) -> (PendingReply, Reply) {
     let model = if path == IMAGE { "image-i" } else { "video-l" };
     let mut body = json!({"model": model, "prompt": "x", "mode": "sync"});
     body.as_object_mut()
         .unwrap()
         .extend(more.as_object().unwrap().clone());
-    let reply = mock.open().once("k").post(path, body).0;
+    let reply = mock.open().idempotency_key("k").post(path, body).0;
     assert_eq!(reply.response.status(), 202);
-    (reply.pending.clone().expect("a hold"), reply)
+    (reply.pending.clone().expect("a pending reply"), reply)
 }
 
 #[test]
-fn the_answer_has_the_whole_job_once_that_has_ended() {
+fn the_reply_has_the_whole_job_once_it_has_ended() {
     let mut mock = Mock::new();
-    let (pending, first) = held(&mut mock, IMAGE, json!({}));
+    let (pending, first) = submit_pending(&mut mock, IMAGE, json!({}));
     assert_eq!(pending.until, mock.now.after(Duration::from_secs(2)));
-    let predicted_at = mock.simulator.predict(&pending);
-    mock.pass(1_999);
+    let predicted = mock.simulator.predict(&pending);
+    mock.advance_millis(1_999);
     let early = mock.simulator.resume(mock.now, &pending);
     assert_eq!(early.pending.as_ref(), Some(&pending));
-    mock.pass(1);
+    mock.advance_millis(1);
     let reply = mock.simulator.resume(mock.now, &pending);
     assert_eq!(
         (reply.response.status().as_u16(), &reply.pending),
         (200, &None)
     );
     assert_eq!(
-        format!("{:?}", predicted_at.response),
+        format!("{:?}", predicted.response),
         format!("{:?}", reply.response)
     );
-    let (receipt, answer) = (body_of(&first), body_of(&reply));
-    assert_eq!(answer["data"]["job"]["status"], "completed");
+    let (receipt, response) = (body_of(&first), body_of(&reply));
+    assert_eq!(response["data"]["job"]["status"], "completed");
     assert_eq!(
-        answer["data"]["job"]["result"]["artifacts"]
+        response["data"]["job"]["result"]["artifacts"]
             .as_array()
             .unwrap()
             .len(),
         1
     );
-    assert_eq!(answer["data"]["status_url"], receipt["data"]["status_url"]);
-    assert_eq!(answer["data"]["next_poll_after_seconds"], 0);
+    assert_eq!(
+        response["data"]["status_url"],
+        receipt["data"]["status_url"]
+    );
+    assert_eq!(response["data"]["next_poll_after_seconds"], 0);
     assert_eq!(
         reply.response.headers()["x-svc-request-id"],
         receipt["data"]["request_id"].as_str().unwrap()
@@ -62,31 +65,31 @@ fn the_answer_has_the_whole_job_once_that_has_ended() {
 }
 
 #[test]
-fn the_answer_is_the_receipt_once_the_wait_is_over() {
+fn the_reply_is_the_receipt_once_the_wait_is_over() {
     let mut mock = Mock::new();
-    let (pending, first) = held(
+    let (pending, first) = submit_pending(
         &mut mock,
         VIDEO,
         json!({"mode": "subscribe", "wait_timeout_seconds": 3}),
     );
     assert_eq!(pending.until, mock.now.after(Duration::from_secs(3)));
-    mock.pass(3_000);
-    let predicted_at = mock.simulator.predict(&pending);
+    mock.advance_millis(3_000);
+    let predicted = mock.simulator.predict(&pending);
     let reply = mock.simulator.resume(mock.now, &pending);
     assert_eq!(
         (reply.response.status().as_u16(), &reply.pending),
         (202, &None)
     );
     assert_eq!(body_of(&reply), body_of(&first));
-    assert_eq!(body_of(&reply), body_of(&predicted_at));
+    assert_eq!(body_of(&reply), body_of(&predicted));
 }
 
 #[test]
-fn a_wait_is_ten_seconds_unless_it_says_otherwise() {
+fn a_wait_is_ten_seconds_by_default() {
     let mut mock = Mock::new();
-    let (pending, _) = held(&mut mock, IMAGE, json!({"prompt": "[mock:stuck]"}));
+    let (pending, _) = submit_pending(&mut mock, IMAGE, json!({"prompt": "[mock:stuck]"}));
     assert_eq!(pending.until, mock.now.after(Duration::from_secs(10)));
-    let (pending, _) = held(&mut mock, VIDEO, json!({"wait_timeout_seconds": 0}));
+    let (pending, _) = submit_pending(&mut mock, VIDEO, json!({"wait_timeout_seconds": 0}));
     assert_eq!(pending.until, mock.now);
     assert_eq!(mock.simulator.resume(mock.now, &pending).pending, None);
 }
@@ -94,7 +97,7 @@ fn a_wait_is_ten_seconds_unless_it_says_otherwise() {
 #[test]
 fn a_job_that_ends_early_ends_the_wait() {
     let mut mock = Mock::new();
-    let (pending, _) = held(&mut mock, VIDEO, json!({}));
+    let (pending, _) = submit_pending(&mut mock, VIDEO, json!({}));
     mock.simulator
         .end_job(mock.now, &pending.job_id, JobStatus::Failed, None)
         .unwrap();
@@ -109,17 +112,17 @@ fn a_job_that_ends_early_ends_the_wait() {
 #[test]
 fn a_replay_does_not_wait() {
     let mut mock = Mock::new();
-    let (_, first) = held(&mut mock, IMAGE, json!({}));
+    let (_, first) = submit_pending(&mut mock, IMAGE, json!({}));
     let body = json!({"model": "image-i", "prompt": "x", "mode": "sync"});
-    let again = mock.open().once("k").post(IMAGE, body);
+    let again = mock.open().idempotency_key("k").post(IMAGE, body);
     assert!(again.0.pending.is_none());
     assert_eq!((again.status(), again.json()), (200, body_of(&first)));
 }
 
 #[test]
-fn a_wait_for_a_job_that_a_reset_took_away_is_over() {
+fn a_reset_ends_the_wait_for_its_jobs() {
     let mut mock = Mock::new();
-    let (pending, _) = held(&mut mock, VIDEO, json!({}));
+    let (pending, _) = submit_pending(&mut mock, VIDEO, json!({}));
     mock.simulator.reset();
     let reply = mock.simulator.resume(mock.now, &pending);
     assert_eq!(
@@ -129,16 +132,15 @@ fn a_wait_for_a_job_that_a_reset_took_away_is_over() {
 }
 
 #[test]
-fn the_journal_says_what_was_answered_in_the_end() {
+fn the_journal_has_the_status_of_the_final_reply() {
     let mut mock = Mock::new();
-    let (pending, _) = held(&mut mock, IMAGE, json!({}));
+    submit_pending(&mut mock, IMAGE, json!({}));
     assert_eq!(mock.simulator.journal(0)[0]["status"], 200);
-    let (other, _) = held(&mut mock, VIDEO, json!({"wait_timeout_seconds": 1}));
+    let (other, _) = submit_pending(&mut mock, VIDEO, json!({"wait_timeout_seconds": 1}));
     assert_eq!(mock.simulator.journal(1)[0]["status"], 202);
     mock.simulator
         .end_job(mock.now, &other.job_id, JobStatus::Completed, None)
         .unwrap();
     mock.simulator.resume(mock.now, &other);
     assert_eq!(mock.simulator.journal(1)[0]["status"], 200);
-    drop(pending);
 }

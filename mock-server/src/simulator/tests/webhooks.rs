@@ -1,4 +1,4 @@
-//! Webhooks: what is sent when, and what a receiver's answer leads to.
+//! Webhooks: the exact moments, bytes and signatures of deliveries, and the queue behind them.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{IMAGE, Mock, VIDEO};
 use crate::engine::webhooks::queue::Announcement;
-use crate::engine::{Delivery, DeliveryOutcome, Host, Settings};
+use crate::engine::{Delivery, DeliveryOutcome, Settings};
 
 const HOOK: &str = "https://hooks.example.com/svc?a=b";
 
@@ -24,7 +24,7 @@ fn header<'d>(delivery: &'d Delivery, name: &str) -> &'d str {
 }
 
 impl Mock {
-    /// What is sent in that time, each attempt answered so at its own moment.
+    /// Returns what is sent within `seconds`; each attempt gets `outcome` at its own moment.
     fn deliver(&mut self, seconds: u64, outcome: &DeliveryOutcome) -> Vec<Delivery> {
         let end = self.now.after(Duration::from_secs(seconds));
         let mut sent = Vec::new();
@@ -47,7 +47,7 @@ impl Mock {
         job["webhook_delivery"].clone()
     }
 
-    /// Announces something at will.
+    /// Queues an announcement.
     fn announce(&mut self, url: &str, body: Value) {
         self.simulator.state.announce(Announcement {
             workspace: "ws_demo".to_owned(),
@@ -69,12 +69,12 @@ impl Mock {
         rotated.data(200)
     }
 
-    fn test_delivery(&mut self) -> super::Answer {
+    fn test_delivery(&mut self) -> super::TestReply {
         let body = json!({"url": HOOK});
         self.developer().post("/v1/webhooks/test-deliveries", body)
     }
 
-    fn redeliver(&mut self, id: &str) -> super::Answer {
+    fn redeliver(&mut self, id: &str) -> super::TestReply {
         let path = format!("/v1/jobs/{id}/webhook/redeliver");
         self.developer().send("POST", &path, "")
     }
@@ -88,11 +88,11 @@ fn seconds(sent: &[Delivery]) -> Vec<u64> {
 }
 
 #[test]
-fn a_completed_job_is_told_once() {
+fn a_completed_job_is_announced_once() {
     let mut mock = Mock::new();
     let id = mock.submit(IMAGE, hooked("a fox"));
     assert_eq!(mock.webhook(&id), Value::Null);
-    mock.pass(2_000);
+    mock.advance_millis(2_000);
     let pending = mock.webhook(&id);
     assert_eq!(pending["status"], "pending");
     let sent = mock.deliver(100_000, &DeliveryOutcome::answered(204));
@@ -127,7 +127,7 @@ fn a_completed_job_is_told_once() {
 }
 
 #[test]
-fn what_failed_or_was_canceled_is_told_with_its_error() {
+fn failed_and_canceled_jobs_are_announced_with_their_error() {
     let mut mock = Mock::new();
     mock.submit(IMAGE, hooked("[mock:fail=provider_unavailable]"));
     let id = mock.submit(VIDEO, {
@@ -139,27 +139,19 @@ fn what_failed_or_was_canceled_is_told_with_its_error() {
         .send("POST", &format!("/v1/jobs/{id}/cancel"), "")
         .data(200);
     let sent = mock.deliver(60, &DeliveryOutcome::answered(200));
-    let told: Vec<_> = sent.iter().map(body).collect();
-    assert_eq!(told[0]["event"], "job.canceled");
-    assert_eq!(told[0]["error"]["code"], "job_canceled");
-    assert_eq!(told[1]["event"], "job.failed");
-    assert_eq!(told[1]["error"]["code"], "provider_unavailable");
-    for told in told {
-        assert_eq!(told["status"], "ERROR");
-        assert_eq!(told["payload"], json!({"artifacts": []}));
+    let events: Vec<_> = sent.iter().map(body).collect();
+    assert_eq!(events[0]["event"], "job.canceled");
+    assert_eq!(events[0]["error"]["code"], "job_canceled");
+    assert_eq!(events[1]["event"], "job.failed");
+    assert_eq!(events[1]["error"]["code"], "provider_unavailable");
+    for event in events {
+        assert_eq!(event["status"], "ERROR");
+        assert_eq!(event["payload"], json!({"artifacts": []}));
     }
 }
 
 #[test]
-fn a_job_without_a_webhook_is_told_to_nobody() {
-    let mut mock = Mock::new();
-    let id = mock.submit(IMAGE, super::image("x"));
-    assert!(mock.deliver(60, &DeliveryOutcome::answered(200)).is_empty());
-    mock.redeliver(&id).refused(409, "webhook_not_configured");
-}
-
-#[test]
-fn after_ten_attempts_nothing_is_sent_by_itself() {
+fn ten_attempts_follow_the_backoff_schedule() {
     let mut mock = Mock::new();
     let id = mock.submit(IMAGE, hooked("x"));
     let refused = DeliveryOutcome::answered(500);
@@ -173,22 +165,22 @@ fn after_ten_attempts_nothing_is_sent_by_itself() {
     assert_eq!(exhausted["last_error"], "http_error");
     assert_eq!(exhausted["next_attempt_at"], Value::Null);
     assert_eq!(mock.status(&id), "completed");
-    mock.books_are_balanced();
+    mock.assert_ledger_is_balanced();
 }
 
 #[test]
-fn a_redelivery_is_signed_anew_works_after_exhaustion_and_uses_up_no_attempt() {
+fn a_redelivery_is_signed_again_and_is_no_automatic_attempt() {
     let mut mock = Mock::new();
     let id = mock.submit(IMAGE, hooked("x"));
-    mock.redeliver(&id).refused(409, "job_not_terminal");
+    mock.redeliver(&id).error(409, "job_not_terminal");
     let refused = DeliveryOutcome::answered(500);
     let first = mock.deliver(20_000, &refused).remove(0);
-    let answer = mock.redeliver(&id).data(202);
-    assert_eq!(answer["job_id"], json!(id));
-    assert_eq!(answer["event"], "job.completed");
-    assert_eq!(answer["webhook_delivery"]["status"], "exhausted");
+    let response = mock.redeliver(&id).data(202);
+    assert_eq!(response["job_id"], json!(id));
+    assert_eq!(response["event"], "job.completed");
+    assert_eq!(response["webhook_delivery"]["status"], "exhausted");
     let again = mock.deliver(100_000, &refused);
-    assert_eq!(seconds(&again), [20_000], "at once, and once");
+    assert_eq!(seconds(&again), [20_000], "sent once, without a delay");
     assert_eq!(again[0].body, first.body);
     for name in ["x-svc-webhook-timestamp", "x-svc-webhook-signature"] {
         assert_ne!(header(&again[0], name), header(&first, name));
@@ -206,11 +198,11 @@ fn a_redelivery_is_signed_anew_works_after_exhaustion_and_uses_up_no_attempt() {
         (&json!("delivered"), &json!(10))
     );
     assert_eq!(delivered["last_error"], Value::Null);
-    mock.books_are_balanced();
+    mock.assert_ledger_is_balanced();
 }
 
 #[test]
-fn a_redelivery_that_succeeds_ends_the_retries_and_one_that_fails_does_not() {
+fn a_successful_redelivery_ends_the_retries() {
     let mut mock = Mock::new();
     let id = mock.submit(IMAGE, hooked("x"));
     mock.deliver(10, &DeliveryOutcome::failed("timeout"));
@@ -231,67 +223,37 @@ fn a_redelivery_that_succeeds_ends_the_retries_and_one_that_fails_does_not() {
         mock.deliver(100_000, &DeliveryOutcome::answered(200))
             .is_empty()
     );
-    mock.books_are_balanced();
+    mock.assert_ledger_is_balanced();
 }
 
 #[test]
-fn an_attempt_that_fails_after_a_redelivery_has_succeeded_is_the_last() {
+fn a_late_failure_does_not_restart_the_retries() {
     let mut mock = Mock::new();
     let id = mock.submit(IMAGE, hooked("x"));
-    mock.pass(2_000);
+    mock.advance_millis(2_000);
     mock.simulator.advance(mock.now);
     let slow = mock.simulator.take_deliveries(|_| true).remove(0);
     mock.redeliver(&id).data(202);
     mock.deliver(1, &DeliveryOutcome::answered(200));
-    mock.books_are_balanced();
+    mock.assert_ledger_is_balanced();
     let timeout = DeliveryOutcome::failed("timeout");
     mock.simulator.record_outcome(mock.now, slow.id, &timeout);
     assert_eq!(mock.webhook(&id)["status"], "delivered");
     assert_eq!(mock.simulator.deliveries().len(), 2);
     assert!(mock.deliver(100_000, &timeout).is_empty());
     mock.simulator.record_outcome(mock.now, slow.id, &timeout);
-    assert_eq!(mock.simulator.deliveries().len(), 2, "told of once");
+    assert_eq!(mock.simulator.deliveries().len(), 2, "recorded once");
 }
 
 #[test]
-fn a_foreign_job_is_not_redelivered() {
-    let mut mock = Mock::new();
-    let id = mock.submit(IMAGE, hooked("x"));
-    mock.pass(2_000);
-    let path = format!("/v1/jobs/{id}/webhook/redeliver");
-    let other = mock.ask(Host::Developer).key("svc_dev_other");
-    other.send("POST", &path, "").refused(404, "job_not_found");
-    mock.developer()
-        .post(&path, json!({"url": HOOK}))
-        .refused(400, "invalid_request");
-    mock.open()
-        .send("POST", &path, "")
-        .refused(404, "not_found");
-}
-
-#[test]
-fn a_receiver_that_asks_for_time_gets_up_to_an_hour() {
-    for (retry_after, second) in [("300", 302), ("7200", 3602)] {
-        let mut mock = Mock::new();
-        mock.submit(IMAGE, hooked("x"));
-        let busy = DeliveryOutcome::Answered {
-            status: 429,
-            retry_after: Some(retry_after.to_owned()),
-        };
-        let sent = mock.deliver(4_000, &busy);
-        assert_eq!(seconds(&sent)[..2], [2, second], "{retry_after}");
-    }
-}
-
-#[test]
-fn every_attempt_is_in_the_jobs_events() {
+fn each_attempt_is_in_the_timeline_of_its_job() {
     let mut mock = Mock::new();
     let id = mock.submit(IMAGE, hooked("x"));
     mock.deliver(10, &DeliveryOutcome::answered(500));
     mock.deliver(30, &DeliveryOutcome::answered(200));
     let events = mock.read(&format!("/v1/jobs/{id}/events"));
     let attempts = &events.as_array().unwrap()[4..];
-    let told = attempts.iter().map(|event| {
+    let found = attempts.iter().map(|event| {
         let delivery = &event["webhook_delivery"];
         json!([
             event["type"],
@@ -304,11 +266,11 @@ fn every_attempt_is_in_the_jobs_events() {
         json!(["webhook_delivery", "2026-01-01T00:00:02Z", "retrying", 1]),
         json!(["webhook_delivery", "2026-01-01T00:00:32Z", "delivered", 2]),
     ];
-    assert_eq!(told.collect::<Vec<_>>(), expected);
+    assert_eq!(found.collect::<Vec<_>>(), expected);
 }
 
 #[test]
-fn a_rotated_secret_signs_along_for_a_day_and_a_second_rotation_ends_that() {
+fn a_rotated_secret_signs_for_one_more_day_or_until_the_next_rotation() {
     let signatures = |mock: &mut Mock| {
         mock.test_delivery().data(202);
         let sent = mock.deliver(0, &DeliveryOutcome::answered(204)).remove(0);
@@ -330,7 +292,7 @@ fn a_rotated_secret_signs_along_for_a_day_and_a_second_rotation_ends_that() {
         (&none, &json!("2026-01-01T00:00:00Z"))
     );
     assert_eq!(signatures(&mut mock).0, 1);
-    mock.pass(5_000);
+    mock.advance_millis(5_000);
     let second = mock.rotate();
     assert_eq!(mock.secret(), second);
     assert_eq!(
@@ -354,10 +316,14 @@ fn a_rotated_secret_signs_along_for_a_day_and_a_second_rotation_ends_that() {
         third["rotation"]["previous_fingerprint"],
         second["fingerprint"]
     );
-    assert_eq!(signatures(&mut mock).0, 2, "the first secret is retired");
-    mock.pass(24 * 3_600_000 - 1);
+    assert_eq!(
+        signatures(&mut mock).0,
+        2,
+        "the first secret no longer signs"
+    );
+    mock.advance_millis(24 * 3_600_000 - 1);
     assert_eq!(signatures(&mut mock).0, 2);
-    mock.pass(1);
+    mock.advance_millis(1);
     assert_eq!(signatures(&mut mock).0, 1);
     assert_eq!(mock.secret()["rotation"], none);
     let secrets = [&first, &second, &third].map(|secret| secret["secret"].clone());
@@ -365,19 +331,25 @@ fn a_rotated_secret_signs_along_for_a_day_and_a_second_rotation_ends_that() {
     mock.simulator.reset();
     mock.now = Settings::default().epoch;
     assert_eq!(mock.secret(), first);
+    assert_eq!(mock.simulator.signing_secret("ws_none"), None);
 }
 
-// The signatures are those of Python's hmac, with the secrets of the seed 1.
+// The signatures were computed with Python's hmac and the secrets of seed 1.
 #[test]
-fn a_test_delivery_is_one_signed_attempt_without_a_job() {
+fn a_test_delivery_is_signed_with_both_secrets_and_not_retried() {
     let mut mock = Mock::new();
     mock.rotate();
-    let answer = mock.test_delivery().data(202);
-    assert_eq!(answer["event"], "webhook.test");
-    assert_eq!(answer["url"], HOOK);
-    assert!(answer["delivery_id"].as_str().unwrap().starts_with("dlv_"));
+    let response = mock.test_delivery().data(202);
+    assert_eq!(response["event"], "webhook.test");
+    assert_eq!(response["url"], HOOK);
+    assert!(
+        response["delivery_id"]
+            .as_str()
+            .unwrap()
+            .starts_with("dlv_")
+    );
     let sent = mock.deliver(100_000, &DeliveryOutcome::answered(500));
-    assert_eq!(sent.len(), 1, "without a retry");
+    assert_eq!(sent.len(), 1, "not retried");
     let expected = r#"{"created_at":"2026-01-01T00:00:00Z","event":"webhook.test","payload":{"message":"This is a test. Nothing has happened."},"request_id":"req_75p7fdfrztc07c97fchd","status":"OK"}"#;
     assert_eq!(sent[0].body, expected);
     assert_eq!(header(&sent[0], "x-svc-webhook-timestamp"), "1767225600");
@@ -390,35 +362,11 @@ fn a_test_delivery_is_one_signed_attempt_without_a_job() {
         "svc-v1=e5168f2405e82e6a9a027beb78859fbb6e6fd3706c912f981868e40a905fc664,\
          svc-v1=5ed62f9d1718aea8f1c8649ced2f12280b559d7d91bb7856247aed4ab39b311c"
     );
-    mock.books_are_balanced();
+    mock.assert_ledger_is_balanced();
 }
 
 #[test]
-fn a_test_delivery_goes_where_webhooks_may_go() {
-    let mut mock = Mock::new();
-    let mut about = |body: Value| {
-        let answer = mock.developer().post("/v1/webhooks/test-deliveries", body);
-        let error = answer.refused(400, "invalid_request");
-        error["details"]["field"].clone()
-    };
-    for url in [
-        "https://localhost/",
-        "http://hooks.example/",
-        "https://[::ffff:10.0.0.1]/",
-    ] {
-        assert_eq!(about(json!({"url": url})), "url", "{url}");
-    }
-    assert_eq!(
-        about(json!({"url": format!("{HOOK}{}", "x".repeat(2048))})),
-        "url"
-    );
-    assert_eq!(about(json!({})), "url");
-    assert_eq!(about(json!({"url": HOOK, "event": "x"})), "event");
-    assert!(mock.deliver(10, &DeliveryOutcome::answered(200)).is_empty());
-}
-
-#[test]
-fn a_payload_over_a_mebibyte_is_left_out_and_the_status_stays() {
+fn a_payload_over_one_mebibyte_is_left_out() {
     let whole = 1024 * 1024;
     for (size, fits) in [(whole, true), (whole + 1, false)] {
         let mut mock = Mock::new();
@@ -444,7 +392,7 @@ fn a_payload_over_a_mebibyte_is_left_out_and_the_status_stays() {
 }
 
 #[test]
-fn a_destination_is_judged_again_when_it_is_sent_to() {
+fn a_destination_is_checked_again_before_sending() {
     let mut mock = Mock::new();
     mock.announce("https://10.0.0.1/", json!({"payload": {}}));
     assert!(
@@ -458,11 +406,11 @@ fn a_destination_is_judged_again_when_it_is_sent_to() {
     );
     assert_eq!(view["last_error"], "url_not_public");
     assert_eq!(mock.simulator.deliveries()[0]["error"], "url_not_public");
-    mock.books_are_balanced();
+    mock.assert_ledger_is_balanced();
 }
 
 #[test]
-fn of_a_subject_only_the_first_announcement_counts() {
+fn a_subject_is_announced_once() {
     let mut mock = Mock::new();
     mock.announce(HOOK, json!({"payload": 1}));
     mock.announce(HOOK, json!({"payload": 2}));
@@ -474,11 +422,11 @@ fn of_a_subject_only_the_first_announcement_counts() {
 }
 
 #[test]
-fn a_state_that_is_taken_up_sends_what_was_under_way_and_knows_the_rest() {
+fn a_restored_state_sends_its_unfinished_deliveries() {
     let mut mock = Mock::new();
     let id = mock.submit(IMAGE, hooked("x"));
     let retried = mock.submit(IMAGE, hooked("y"));
-    mock.pass(2_000);
+    mock.advance_millis(2_000);
     mock.simulator.advance(mock.now);
     let taken = mock.simulator.take_deliveries(|_| true);
     mock.simulator
@@ -505,8 +453,12 @@ fn a_state_that_is_taken_up_sends_what_was_under_way_and_knows_the_rest() {
     mock.simulator.restore(document).unwrap();
     let late = DeliveryOutcome::answered(200);
     mock.simulator.record_outcome(mock.now, taken[0].id, &late);
-    assert_eq!(mock.webhook(&id)["status"], "pending", "of another state");
-    other.books_are_balanced();
+    assert_eq!(
+        mock.webhook(&id)["status"],
+        "pending",
+        "the delivery belongs to another state"
+    );
+    other.assert_ledger_is_balanced();
 }
 
 #[test]
