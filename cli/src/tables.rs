@@ -1,12 +1,21 @@
 //! Tables and table fields that several commands print.
 
-use svc_sdk::types::{Artifact, AvatarVideo, Redelivery};
+use svc_sdk::types::{Artifact, AvatarVideo, ErrorBody, Redelivery};
 
 use crate::output::Table;
+use crate::text::sanitize;
 
 /// Returns the label of an artifact in a table: its content type, if known.
 pub(crate) fn artifact_label(artifact: &Artifact) -> &str {
     artifact.content_type.as_deref().unwrap_or("artifact")
+}
+
+/// Returns the message and the code of an error.
+pub(crate) fn error_text(error: &ErrorBody) -> String {
+    match error.message.as_str() {
+        "" => sanitize(error.code.as_str()),
+        message => sanitize(&format!("{message} ({})", error.code)),
+    }
 }
 
 /// Adds a field for each artifact.
