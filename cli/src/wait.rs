@@ -130,7 +130,7 @@ impl<R: Resource> Waiter<'_, R> {
         let is_final = match failure.exit() {
             Exit::JobFailed | Exit::JobCanceled | Exit::Skipped => true,
             // An id that the user typed does not exist. One from a receipt may still appear.
-            Exit::NotFound => !self.resource.receipt().is_some(),
+            Exit::NotFound => self.resource.receipt().is_none(),
             _ => false,
         };
         // The sandbox ends with the process, so nothing can be resumed.

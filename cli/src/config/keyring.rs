@@ -1,7 +1,7 @@
 //! The platform's keyring, with a timeout.
 //!
-//! macOS and Windows have native stores. On Linux it is `secret-tool`, the program of libsecret: the
-//! key is passed on standard input and output, and is never an argument. Without a keyring, the
+//! macOS and Windows have native stores. On Linux it is `secret-tool`, the program of libsecret:
+//! the key is passed on standard input and output, and is never an argument. Without a keyring, the
 //! caller stores the key in a file and reports it.
 
 use std::sync::mpsc;

@@ -12,7 +12,7 @@ use crate::types::{Outcome, ResourceId};
 pub(crate) struct Intent {
     /// The local id of the intent.
     pub(crate) id: String,
-    /// The hash by which the same request is found again.
+    /// The hash that identifies equal requests.
     pub(crate) request_hash: RequestHash,
     /// `open` or `developer`.
     pub(crate) surface: String,
@@ -83,8 +83,8 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    /// Parses the text of a file. Ignores lines that are incomplete or that this version does not know.
-    /// Returns `None` if there is no intent.
+    /// Parses the text of a file. Ignores lines that are incomplete or that this version does not
+    /// know. Returns `None` if there is no intent.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let mut entry: Option<Self> = None;
         for line in text

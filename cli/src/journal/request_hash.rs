@@ -15,8 +15,8 @@ use svc_sdk::types::IdempotencyKey;
 pub(crate) struct RequestHash(String);
 
 impl RequestHash {
-    /// Computes the hash. An idempotency key that the caller chose is part of it; a generated one is
-    /// not.
+    /// Computes the hash. An idempotency key that the caller chose is part of it; a generated one
+    /// is not.
     pub(crate) fn new(
         base_url: &str,
         key_fingerprint: &str,

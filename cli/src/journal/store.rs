@@ -140,7 +140,7 @@ impl Journal {
                 .and_then(|text| Entry::parse(&text))
                 .is_some_and(|it| is_match(&it));
             if is_match_file && let Ok(Some(intent)) = self.lock_open(path) {
-                // If it cannot be closed, the same command only resumes the job once more.
+                // If it cannot be closed, the same command merely resumes the job.
                 let _ = intent.close(outcome);
             }
         }

@@ -1,8 +1,8 @@
 //! The store's file: an append-only log of JSON lines.
 //!
-//! A line is flushed to the disk before the delivery is acknowledged. A process that is killed while
-//! writing leaves an incomplete last line. The next process removes it, because that delivery was
-//! not acknowledged.
+//! A line is flushed to the disk before the delivery is acknowledged. A process that is killed
+//! while writing leaves an incomplete last line. The next process removes it, because that delivery
+//! was not acknowledged.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
@@ -198,8 +198,8 @@ impl EventLog {
         Ok(text)
     }
 
-    /// Replaces the file by one with the given lines and the existing lines at `ranges`. Returns the
-    /// new ranges. The old file is kept until the new one is complete.
+    /// Replaces the file by one with the given lines and the existing lines at `ranges`. Returns
+    /// the new ranges. The old file is kept until the new one is complete.
     pub(super) fn rewrite(
         &mut self,
         lines: impl Iterator<Item = Line>,

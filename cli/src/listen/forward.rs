@@ -288,7 +288,8 @@ mod tests {
     use super::*;
     use crate::webhook::{Secrets, Source};
 
-    /// A target that responds with a list of statuses, then with 200. Status 0 is a failed connection.
+    /// A target that responds with a list of statuses, then with 200. Status 0 is a failed
+    /// connection.
     #[derive(Clone, Default)]
     struct Scripted {
         statuses: Arc<Mutex<VecDeque<u16>>>,

@@ -1,8 +1,8 @@
 //! Signing secrets in use, with reloading during a rotation.
 //!
 //! A delivery contains the fingerprint of the newest secret. If it is unknown, the secrets are
-//! reloaded from the file or the service that they came from. Secrets from a variable or the profile
-//! do not change.
+//! reloaded from the file or the service that they came from. Secrets from a variable or the
+//! profile do not change.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -241,7 +241,8 @@ mod tests {
         fs::write(&path, "first").unwrap();
         let keys = from_file(&path);
         outcome(&keys, &["first"]).await.unwrap();
-        // After a rotation: first before the file is updated, then after, then without the old secret.
+        // After a rotation: first before the file is updated, then after, then without the old
+        // secret.
         let during = keys.check(&signed(&["second", "first"]), b"{}", NOW).await;
         assert!(during.outcome.is_ok() && during.warning.is_some());
         let again = keys.check(&signed(&["second", "first"]), b"{}", NOW).await;

@@ -1,8 +1,9 @@
 //! `svc webhook listen`: a receiver that stores deliveries before it acknowledges them.
 //!
 //! `accept` accepts the connection, `receive` reads the delivery and verifies it with `keys`, and
-//! `store` stores it. Only then is the response 2xx. `forward` sends stored deliveries to the target
-//! and retries as needed. All of them report an `event`, which the loop in this module prints.
+//! `store` stores it. Only then is the response 2xx. `forward` sends stored deliveries to the
+//! target and retries as needed. All of them report an `event`, which the loop in this module
+//! prints.
 
 mod accept;
 mod delivery;

@@ -1,6 +1,7 @@
 //! Output: data on standard output, messages and progress on standard error.
 //!
-//! Commands decide what to print. This module alone decides on the stream, the format and the colors.
+//! Commands decide what to print. This module alone decides on the stream, the format and the
+//! colors.
 
 mod jq;
 mod live;

@@ -1,7 +1,7 @@
 //! The resources that a submit starts and a wait polls: jobs, runs and bulk queues.
 //!
-//! `submit` and `wait` handle all three alike. The [`Resource`] trait has what differs: the price, the
-//! status, the result, and the commands that resume.
+//! `submit` and `wait` handle all three alike. The [`Resource`] trait has what differs: the price,
+//! the status, the result, and the commands that resume.
 
 pub(crate) mod job;
 pub(crate) mod queue;

@@ -1,8 +1,8 @@
 //! Submits: price check, journal, request, wait and result.
 //!
 //! This order prevents double payments: the intent is on disk before the request is sent, and it
-//! stays open until the outcome has been reported. If the program is interrupted in between, the same
-//! command resumes.
+//! stays open until the outcome has been reported. If the program is interrupted in between, the
+//! same command resumes.
 
 pub(crate) mod paid_request;
 mod sending;

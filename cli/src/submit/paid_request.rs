@@ -52,7 +52,7 @@ impl<'a> PaidRequest<'a> {
         }
     }
 
-    /// Returns the hash by which the same request is found again.
+    /// Returns the hash that identifies equal requests.
     pub(crate) fn hash(&self) -> RequestHash {
         RequestHash::new(
             self.base_url,
@@ -115,8 +115,8 @@ impl<'a> PaidRequest<'a> {
     }
 }
 
-/// Returns the call that submits a request, and its idempotency key: the one that is given, or a new
-/// one.
+/// Returns the call that submits a request, and its idempotency key: the one that is given, or a
+/// new one.
 pub(crate) fn prepare<R: Resource>(
     client: &Client<R::Surface>,
     request: &SubmitRequest,
@@ -136,7 +136,7 @@ pub(crate) fn prepare<R: Resource>(
     }
 }
 
-/// Returns the outcome of a submit that failed; `None` where it is still unknown.
+/// Returns the outcome of a failed submit, or `None` if it is unknown.
 ///
 /// `is_retry` is whether an earlier attempt with the same key may have been carried out.
 pub(crate) fn failed_outcome(failure: &Failure, is_retry: bool) -> Option<Outcome> {
@@ -151,8 +151,7 @@ pub(crate) fn failed_outcome(failure: &Failure, is_retry: bool) -> Option<Outcom
     }
 }
 
-/// Marks a failure as ambiguous where its key is in use: another request with that key is in flight,
-/// and its answer is not known yet.
+/// Marks a failure as ambiguous if its key is in use: another request with that key is in flight.
 pub(crate) fn ambiguous_if_key_in_use(failure: Failure) -> Failure {
     match failure.code() {
         Some(code) if code == ErrorCode::IdempotencyKeyInUse.as_str() => {
@@ -162,7 +161,7 @@ pub(crate) fn ambiguous_if_key_in_use(failure: Failure) -> Failure {
     }
 }
 
-/// Closes every open intent of a request as abandoned, so that a new call is made.
+/// Closes every open intent of a request as abandoned, so that the next call is a new one.
 ///
 /// # Errors
 ///

@@ -16,11 +16,12 @@ use crate::resource::Resource;
 use crate::text::sanitize;
 use crate::types::ResourceId;
 
-/// The resource that was submitted, and its intent where there is a journal.
+/// The resource that was submitted, and its intent if there is a journal.
 type Sent<R> = (Handle<R>, Option<OpenIntent>);
 
 impl<R: Resource> Submission<'_, R> {
-    /// Returns the resource: a new one, or the one that an earlier run of the same command submitted.
+    /// Returns the resource: a new one, or the one that an earlier run of the same command
+    /// submitted.
     pub(super) async fn send(&self, journal: Option<&Journal>) -> Result<Sent<R>, Failure> {
         let Some(journal) = journal else {
             let price = self.check_price(true).await?;

@@ -1,7 +1,8 @@
 //! Removal of terminal control characters from text of the service.
 //!
 //! A name or a message may contain escape sequences that move the cursor, rename the window or hide
-//! text. Tables, notes and errors remove them. JSON is escaped on a terminal and unchanged in a pipe.
+//! text. Tables, notes and errors remove them. JSON is escaped on a terminal and unchanged in a
+//! pipe.
 
 /// Returns the text on one line, without control characters.
 pub(crate) fn sanitize(text: &str) -> String {

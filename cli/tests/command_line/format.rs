@@ -270,71 +270,31 @@ fn an_unsupported_schema_is_rejected_with_all_violations_before_anything_is_sent
 #[test]
 fn invalid_run_requests_are_not_sent() {
     let env = TestEnv::new();
-    let rows: [(&[&str], &str); 8] = [
-        (&["format", "run", "fmt_demo"], "no input"),
+    let rows = [
+        ("format run fmt_demo", "no input"),
         (
-            &[
-                "format",
-                "run",
-                "fmt_demo",
-                "--instruction",
-                "x",
-                "--cap",
-                "501",
-            ],
+            "format run fmt_demo --instruction x --cap 501",
             "at most 500",
         ),
+        ("format run fmt_demo --instruction x --cap 0", "above 0"),
         (
-            &[
-                "format",
-                "run",
-                "fmt_demo",
-                "--instruction",
-                "x",
-                "--cap",
-                "0",
-            ],
-            "above 0",
-        ),
-        (
-            &[
-                "format",
-                "run",
-                "fmt_demo",
-                "--attach",
-                "http://a.example/x",
-            ],
+            "format run fmt_demo --attach http://a.example/x",
             "https://",
         ),
         (
-            &[
-                "format",
-                "run",
-                "fmt_demo",
-                "--instruction",
-                "x",
-                "--webhook-url",
-                "http://a",
-            ],
+            "format run fmt_demo --instruction x --webhook-url http://a",
             "https://",
         ),
-        (&["agent", "run", "--instruction", "x"], "--cap USD"),
-        (&["agent", "run", "--cap", "1"], "no input"),
+        ("agent run --instruction x", "--cap USD"),
+        ("agent run --cap 1", "nothing to run"),
         (
-            &[
-                "format",
-                "run",
-                "fmt_demo",
-                "--instruction",
-                "x",
-                "--param",
-                "instruction=\"y\"",
-            ],
+            "format run fmt_demo --instruction x --param instruction=\"y\"",
             "is set twice",
         ),
     ];
     for (words, expected) in rows {
-        env.developer(words).assert_exit(2).assert_stderr(expected);
+        let words: Vec<&str> = words.split(' ').collect();
+        env.developer(&words).assert_exit(2).assert_stderr(expected);
     }
     assert!(env.mock.requests(0).is_empty());
 }
@@ -353,7 +313,7 @@ fn an_unknown_field_is_reported_with_a_suggestion() {
     ];
     env.developer(&words)
         .assert_exit(1)
-        .assert_stderr("; did you mean instruction?");
+        .assert_stderr("; did you mean `instruction`?");
     assert!(env.captured_by_run().is_empty());
 }
 
@@ -366,7 +326,7 @@ fn input_errors_and_missing_permissions_have_their_own_exit_codes() {
         .assert_stderr("correct the input");
     env.developer(&words("fmt_team", "x"))
         .assert_exit(3)
-        .assert_stderr("a key of the workspace that owns it");
+        .assert_stderr("API key of the workspace that owns it");
 }
 
 #[test]

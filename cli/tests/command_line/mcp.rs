@@ -51,7 +51,8 @@ impl McpSession {
         writeln!(self.input, "{message}").unwrap();
     }
 
-    /// Sends a request. The next line must be its response, because nothing else is written to stdout.
+    /// Sends a request. The next line must be its response, because nothing else is written to
+    /// stdout.
     fn request(&mut self, method: &str, params: Value) -> Value {
         self.last_id += 1;
         let id = self.last_id;

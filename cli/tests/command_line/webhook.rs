@@ -80,8 +80,8 @@ fn verify_accepts_valid_signatures_and_rejects_invalid_ones() {
     }
 }
 
-/// Runs the verifier's test vectors that can be expressed as arguments. Others depend on the clock, or
-/// have secrets that are not lines, or repeated headers.
+/// Runs the verifier's test vectors that can be expressed as arguments. Others depend on the clock,
+/// or have secrets that are not lines, or repeated headers.
 #[test]
 fn the_test_vectors_pass_on_the_command_line() {
     let env = TestEnv::new();
