@@ -15,6 +15,7 @@ mod environment;
 mod errors;
 mod format;
 mod listen;
+mod listen_env;
 #[cfg(feature = "mcp")]
 mod mcp;
 mod output;
