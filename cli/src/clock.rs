@@ -1,26 +1,26 @@
-//! The one place that asks what time it is.
+//! Wall-clock time.
 
 use std::time::Duration;
 
 use jiff::Timestamp;
 
-/// The wall clock.
+/// Returns the current time.
 #[expect(clippy::disallowed_methods, reason = "this is the clock module")]
 pub(crate) fn now() -> Timestamp {
     Timestamp::now()
 }
 
-/// The same in whole seconds since 1970, as signatures count them.
+/// Returns the current time as Unix seconds, as used in signatures.
 pub(crate) fn unix_seconds() -> u64 {
     u64::try_from(now().as_second()).unwrap_or_default()
 }
 
-/// How long ago `then` was; nothing where it is in the future.
+/// Returns the time since `then`, or zero if `then` is in the future.
 pub(crate) fn elapsed(now: Timestamp, then: Timestamp) -> Duration {
     Duration::try_from(now.duration_since(then)).unwrap_or_default()
 }
 
-/// A length of time as people say it: `8 s`, `3 min 5 s`, `2 h 10 min`, `3 days`.
+/// Formats a duration for people: `8 s`, `3 min 5 s`, `2 h 10 min`, `3 days`.
 pub(crate) fn format_duration(duration: Duration) -> String {
     let seconds = duration.as_secs();
     match seconds {
@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lengths_of_time_are_said_as_people_say_them() {
+    fn durations_are_formatted_with_at_most_two_units() {
         let rows = [
             (0, "0 s"),
             (59, "59 s"),
@@ -50,13 +50,13 @@ mod tests {
             (90_000, "1 day"),
             (300_000, "3 days"),
         ];
-        for (seconds, said) in rows {
-            assert_eq!(format_duration(Duration::from_secs(seconds)), said);
+        for (seconds, expected) in rows {
+            assert_eq!(format_duration(Duration::from_secs(seconds)), expected);
         }
     }
 
     #[test]
-    fn the_future_is_no_time_ago() {
+    fn the_time_since_a_future_instant_is_zero() {
         let then = Timestamp::from_second(100).unwrap();
         let now = Timestamp::from_second(40).unwrap();
         assert_eq!(elapsed(now, then), Duration::ZERO);

@@ -1,4 +1,4 @@
-//! Values of flags that are read from text, a file or standard input.
+//! Flag values that are given as text, a file or standard input.
 
 use std::fs;
 use std::io::{self, Read};
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::error::Failure;
 
-/// TEXT, @FILE, or - for standard input; @@TEXT is a text that begins with @.
+/// Reads `TEXT`, `@FILE`, or `-` for standard input. `@@TEXT` is text that starts with `@`.
 pub(crate) fn read_text(flag: &str, given: &str) -> Result<String, Failure> {
     let bytes = match given.strip_prefix('@') {
         Some(rest) if rest.starts_with('@') => return Ok(rest.to_owned()),
@@ -17,20 +17,20 @@ pub(crate) fn read_text(flag: &str, given: &str) -> Result<String, Failure> {
         None => return Ok(given.to_owned()),
     };
     let mut text = String::from_utf8(bytes)
-        .map_err(|_| Failure::usage(format!("{flag}: {given} is no UTF-8 text")))?;
-    // The line break that an editor puts at the end of a file is no part of a prompt.
+        .map_err(|_| Failure::usage(format!("{flag}: {given} is not valid UTF-8 text")))?;
+    // The line break that an editor adds at the end of a file is not part of a prompt.
     text.truncate(text.trim_end_matches(['\n', '\r']).len());
     Ok(text)
 }
 
-/// A JSON value: itself, @FILE, or - for standard input.
+/// Reads a JSON value: inline, `@FILE`, or `-` for standard input.
 pub(crate) fn read_json(flag: &str, given: &str) -> Result<Value, Failure> {
     let text = read_text(flag, given)?;
     serde_json::from_str(&text)
-        .map_err(|error| Failure::usage(format!("{flag} is no JSON: {error}")))
+        .map_err(|error| Failure::usage(format!("{flag} is not valid JSON: {error}")))
 }
 
-/// A JSON value: itself where it begins as an object does, @FILE, FILE, or - for standard input.
+/// Reads a JSON value: inline if it starts with `{`, `@FILE`, `FILE`, or `-` for standard input.
 pub(crate) fn read_json_or_file(flag: &str, given: &str) -> Result<Value, Failure> {
     let is_file = !given.trim_start().starts_with(['{', '@']) && given != "-";
     match is_file {
@@ -39,7 +39,7 @@ pub(crate) fn read_json_or_file(flag: &str, given: &str) -> Result<Value, Failur
     }
 }
 
-/// The bytes of a file, or of standard input.
+/// Reads the bytes of a file, or of standard input for `-`.
 pub(crate) fn read_file(flag: &str, path: &Path) -> Result<Vec<u8>, Failure> {
     let read = if path == Path::new("-") {
         let mut bytes = Vec::new();
@@ -50,7 +50,7 @@ pub(crate) fn read_file(flag: &str, path: &Path) -> Result<Vec<u8>, Failure> {
     read.map_err(|error| Failure::usage(format!("{flag}: cannot read {}: {error}", path.display())))
 }
 
-/// Standard input is read once: of flags that take it with `-`, one may.
+/// Checks that at most one of the flags reads standard input with `-`.
 pub(crate) fn check_single_stdin_reader(given: &[(&str, Option<&str>)]) -> Result<(), Failure> {
     let mut readers = given.iter().filter(|(_, value)| *value == Some("-"));
     match (readers.next(), readers.next()) {
@@ -67,7 +67,7 @@ mod tests {
     use crate::error::Exit;
 
     #[test]
-    fn a_prompt_is_text_or_a_file() {
+    fn a_prompt_is_given_as_text_or_as_a_file() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("prompt.txt");
         fs::write(&path, "two\nlines\r\n").unwrap();

@@ -1,4 +1,4 @@
-//! Ctrl-C: the first one asks the command to stop in good order, the second ends at once.
+//! Ctrl-C handling: the first interrupt stops the command gracefully, the second exits at once.
 
 use std::cell::OnceCell;
 use std::io;
@@ -7,8 +7,10 @@ use tokio::sync::watch;
 
 use crate::error::Exit;
 
-/// Listens from the first time that someone wants to know. Until then Ctrl-C ends the program as
-/// it always does, at a prompt too.
+/// A lazily installed Ctrl-C handler.
+///
+/// Until [`first`](Self::first) is called for the first time, Ctrl-C ends the program by default,
+/// also at a prompt.
 #[derive(Debug, Default)]
 pub(crate) struct Interrupts {
     receiver: OnceCell<Option<watch::Receiver<bool>>>,
@@ -17,17 +19,21 @@ pub(crate) struct Interrupts {
 impl Interrupts {
     /// Waits for the first Ctrl-C.
     pub(crate) async fn first(&self) {
-        // Where nobody can listen, Ctrl-C ends the program as it always does.
-        let Some(mut receiver) = self.receiver.get_or_init(|| listen().ok()).clone() else {
+        // If the handler cannot be installed, Ctrl-C keeps its default behavior.
+        let Some(mut interrupted) = self.receiver.get_or_init(|| listen().ok()).clone() else {
             return std::future::pending().await;
         };
-        if receiver.wait_for(|receiver| *receiver).await.is_err() {
+        if interrupted.wait_for(|is_set| *is_set).await.is_err() {
             std::future::pending::<()>().await;
         }
     }
 }
 
-/// Hears from now on whether the program is asked to end, as `kill` and service managers do.
+/// Installs a handler for SIGTERM and returns a future that waits for it.
+///
+/// # Errors
+///
+/// Returns an error if the handler cannot be installed.
 pub(crate) fn terminated() -> io::Result<impl Future<Output = ()>> {
     #[cfg(unix)]
     {

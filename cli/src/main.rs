@@ -10,6 +10,7 @@ mod clock;
 mod commands;
 mod config;
 mod error;
+mod files;
 mod help;
 mod input;
 mod interrupt;

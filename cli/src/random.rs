@@ -4,11 +4,11 @@ use svc_sdk::types::IdempotencyKey;
 
 use crate::error::Failure;
 
-/// Returns `bytes` random bytes in hexadecimal.
+/// Returns the given number of random bytes in hexadecimal.
 pub(crate) fn hex(bytes: usize) -> Result<String, Failure> {
     let mut random = vec![0; bytes];
     getrandom::fill(&mut random)
-        .map_err(|error| Failure::other(format!("no randomness: {error}")))?;
+        .map_err(|error| Failure::other(format!("cannot get random bytes: {error}")))?;
     Ok(random.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 

@@ -1,4 +1,4 @@
-//! One run of the program: its printer, its configuration, and a client once it is needed.
+//! The session of a command: the printer, the configuration and the clients.
 
 use std::cell::OnceCell;
 
@@ -14,45 +14,49 @@ use crate::sandbox::Sandbox;
 use crate::text::{sanitize, shell_quote};
 use crate::types::{Outcome, ResourceId};
 
-/// One run of the program.
+/// The state that is shared by all parts of a command.
 #[derive(Debug)]
 pub(crate) struct Session {
-    /// Writes both streams.
+    /// The writer of both streams.
     pub(crate) printer: Printer,
-    /// The flags that every command has.
+    /// The global flags.
     pub(crate) global: Global,
-    /// Hears Ctrl-C.
+    /// The Ctrl-C handler.
     pub(crate) interrupts: Interrupts,
     environment: Environment,
     settings: OnceCell<Settings>,
     sandbox: OnceCell<Sandbox>,
 }
 
-/// A client, and what the journal has to know of it.
+/// A client, with the values that the journal records.
 #[derive(Debug)]
 pub(crate) struct Access<S> {
     /// The client.
     pub(crate) client: Client<S>,
-    /// The host that it talks to.
+    /// The base URL.
     pub(crate) base_url: String,
-    /// Which API key pays; empty without one.
+    /// The fingerprint of the API key, or empty without one.
     pub(crate) key_fingerprint: String,
 }
 
-/// A client of the MCP endpoint, not connected yet, and what the journal has to know of it.
+/// A client of the MCP endpoint, not connected yet, with the values that the journal records.
 #[cfg(feature = "mcp")]
 #[derive(Debug)]
 pub(crate) struct McpAccess {
-    /// Connects to the endpoint.
+    /// The builder of the client.
     pub(crate) builder: svc_sdk::mcp::ClientBuilder,
-    /// The endpoint.
+    /// The URL of the endpoint.
     pub(crate) url: String,
-    /// Which API key pays.
+    /// The fingerprint of the API key.
     pub(crate) key_fingerprint: String,
 }
 
 impl Session {
-    /// Begins a run.
+    /// Creates the session of a command.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the `--jq` filter is invalid.
     pub(crate) fn new(global: Global) -> Result<Self, Failure> {
         let printer = Printer::new(&PrinterOptions {
             format: global.output,
@@ -75,7 +79,11 @@ impl Session {
         })
     }
 
-    /// The configuration. The sandbox has none.
+    /// Returns the settings, which are loaded on first use.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the configuration is invalid.
     pub(crate) fn settings(&self) -> Result<&Settings, Failure> {
         if let Some(settings) = self.settings.get() {
             return Ok(settings);
@@ -84,18 +92,18 @@ impl Session {
         Ok(self.settings.get_or_init(|| settings))
     }
 
-    /// The variables of this run.
+    /// Returns the environment variables.
     pub(crate) fn environment(&self) -> &Environment {
         &self.environment
     }
 
-    /// Whether this run talks to a mock inside the process.
+    /// Returns whether the command uses a mock of the service in this process.
     pub(crate) fn is_sandbox(&self) -> bool {
         self.global.sandbox
     }
 
-    /// Which host a command goes to: the one asked for, else open, unless only the other one is
-    /// configured. A key that is missing moves no spending to the other host.
+    /// Returns the surface to use: the requested one, or else the open surface, unless only the
+    /// developer surface has a URL. A missing API key does not change the surface.
     pub(crate) fn surface(
         &self,
         requested: Option<SurfaceChoice>,
@@ -116,7 +124,11 @@ impl Session {
         }
     }
 
-    /// A client with a key.
+    /// Returns a client with an API key.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the URL or the key is not configured.
     pub(crate) fn access<S: Surface>(&self) -> Result<Access<S>, Failure> {
         let surface = surface_choice::<S>();
         let base_url = self.base_url(surface)?;
@@ -124,22 +136,22 @@ impl Session {
             let name = surface.as_str();
             Failure::new(
                 Exit::NotAllowed,
-                format!("no API key of the {name} surface is configured"),
+                format!("no API key for the {name} surface is configured"),
             )
-            .hint(format!("store one: svc auth login --surface {name}"))
+            .hint(format!("store one with svc auth login --surface {name}"))
             .hint(format!("or set {}", key_variable(surface)))
         })?;
         self.access_with(base_url, Some(&key))
     }
 
-    /// A client with a key if there is one, for what needs none.
+    /// Returns a client with an API key if there is one, for operations that need none.
     pub(crate) fn access_without_key<S: Surface>(&self) -> Result<Access<S>, Failure> {
         let base_url = self.base_url(surface_choice::<S>())?;
         let key = self.key(surface_choice::<S>(), &base_url)?;
         self.access_with(base_url, key.as_ref())
     }
 
-    /// A client with that key.
+    /// Returns a client with the given base URL and API key.
     pub(crate) fn access_with<S: Surface>(
         &self,
         base_url: String,
@@ -152,8 +164,8 @@ impl Session {
             self.printer.redact(key);
             builder = builder.api_key(key.clone());
         }
-        if let Some(retries) = self.global.retries {
-            builder = builder.retry(RetryPolicy::default().max_retries(retries));
+        if let Some(policy) = self.retry_policy() {
+            builder = builder.retry(policy);
         }
         if self.is_sandbox() {
             builder = builder.transport(self.sandbox().transport());
@@ -166,7 +178,7 @@ impl Session {
         })
     }
 
-    /// The MCP endpoint's client, not connected yet. It takes a developer key.
+    /// Returns a client of the MCP endpoint, not connected yet. It uses the developer key.
     #[cfg(feature = "mcp")]
     pub(crate) fn mcp(&self, flag: Option<&str>) -> Result<McpAccess, Failure> {
         let (url, key) = if self.is_sandbox() {
@@ -178,11 +190,11 @@ impl Session {
                 Some(url) => url.to_owned(),
                 None => configured()?.map(|url| url.value).ok_or_else(|| {
                     Failure::usage("no MCP URL is configured")
-                        .hint("set SVC_MCP_URL or the profile's mcp_url, or pass --mcp-url URL")
+                        .hint("pass --mcp-url URL, or set SVC_MCP_URL or the profile's mcp_url")
                 })?,
             };
             let key = self.key(SurfaceChoice::Developer, &url)?.ok_or_else(|| {
-                let why = "no API key of the developer surface is configured";
+                let why = "no API key for the developer surface is configured";
                 Failure::new(Exit::NotAllowed, why)
                     .hint(format!("set {}", key_variable(SurfaceChoice::Developer)))
             })?;
@@ -193,8 +205,8 @@ impl Session {
         let mut builder = svc_sdk::mcp::Client::builder()
             .url(url.clone())
             .api_key(key);
-        if let Some(retries) = self.global.retries {
-            builder = builder.retry(RetryPolicy::default().max_retries(retries));
+        if let Some(policy) = self.retry_policy() {
+            builder = builder.retry(policy);
         }
         if self.is_sandbox() {
             builder = builder.transport(self.sandbox().transport());
@@ -206,7 +218,7 @@ impl Session {
         })
     }
 
-    /// The owner in the paths of the compatibility aliases.
+    /// Returns the owner in the paths of the compatibility aliases.
     pub(crate) fn first_party_owner(&self, flag: Option<&str>) -> Result<String, Failure> {
         if let Some(owner) = flag {
             return Ok(owner.to_owned());
@@ -222,7 +234,7 @@ impl Session {
         }
     }
 
-    /// The journal of this machine; the sandbox has none.
+    /// Returns the journal of this machine, or `None` in the sandbox.
     pub(crate) fn journal(&self) -> Result<Option<Journal>, Failure> {
         if self.is_sandbox() {
             return Ok(None);
@@ -230,9 +242,9 @@ impl Session {
         Ok(Some(Journal::at(&state_dir(&self.environment)?)))
     }
 
-    /// Closes the journal's open intent of a resource, where its end is known.
+    /// Closes the open intent of a resource, if the outcome is known.
     ///
-    /// Whoever saw how it ended needs no later run of the command that tells it again.
+    /// The outcome has been reported, so the submit command does not need to resume the resource.
     pub(crate) fn close_intent(&self, base_url: &str, id: &ResourceId, outcome: Option<Outcome>) {
         if let Some(outcome) = outcome
             && let Ok(Some(journal)) = self.journal()
@@ -241,11 +253,11 @@ impl Session {
         }
     }
 
-    /// Sends a request that changes something, unless Ctrl-C comes before its answer.
+    /// Sends a write request, unless it is interrupted by Ctrl-C.
     ///
     /// # Errors
     ///
-    /// Returns an error if the request fails, or, as ambiguous, if it is interrupted.
+    /// Returns an error if the request fails. An interrupted request is an ambiguous failure.
     pub(crate) async fn send<T, E: Into<Failure>>(
         &self,
         request: impl IntoFuture<Output = Result<T, E>>,
@@ -257,31 +269,45 @@ impl Session {
         }
     }
 
-    /// The command that takes something up again, on a surface that it has to name.
-    pub(crate) fn resume_command_on(&self, surface: SurfaceChoice, words: &[&str]) -> String {
-        let words: Vec<&str> = words
-            .iter()
-            .copied()
-            .chain(["--surface", surface.as_str()])
-            .collect();
+    /// Returns a command that resumes work, with `--surface`.
+    pub(crate) fn resume_command_on(
+        &self,
+        surface: SurfaceChoice,
+        words: &[impl AsRef<str>],
+    ) -> String {
+        let words = words.iter().map(AsRef::as_ref);
+        let words: Vec<&str> = words.chain(["--surface", surface.as_str()]).collect();
         self.resume_command(surface, &words)
     }
 
-    /// The command that takes something up again, with the flags that this run was given.
-    pub(crate) fn resume_command(&self, surface: SurfaceChoice, words: &[&str]) -> String {
+    /// Returns a command that resumes work, with the profile and the URL of this command.
+    pub(crate) fn resume_command(
+        &self,
+        surface: SurfaceChoice,
+        words: &[impl AsRef<str>],
+    ) -> String {
         let url = match surface {
             SurfaceChoice::Open => ("--base-url", &self.global.base_url),
             SurfaceChoice::Developer => ("--developer-base-url", &self.global.developer_base_url),
         };
         let mut command = vec!["svc".to_owned()];
-        command.extend(words.iter().map(|word| shell_quote(word).into_owned()));
+        command.extend(
+            words
+                .iter()
+                .map(|word| shell_quote(word.as_ref()).into_owned()),
+        );
         for (name, value) in [("--profile", &self.global.profile), url] {
             if let Some(value) = value {
                 command.extend([name.to_owned(), shell_quote(value).into_owned()]);
             }
         }
-        // Identifiers are the service's text, and this is for a terminal.
+        // Identifiers come from the service and are printed to a terminal.
         sanitize(&command.join(" "))
+    }
+
+    fn retry_policy(&self) -> Option<RetryPolicy> {
+        let retries = self.global.retries?;
+        Some(RetryPolicy::default().max_retries(retries))
     }
 
     fn base_url(&self, surface: SurfaceChoice) -> Result<String, Failure> {
@@ -313,12 +339,12 @@ impl Session {
             return Err(Failure::new(
                 Exit::NotAllowed,
                 format!(
-                    "the stored key belongs to {}, and is not sent to {origin}",
+                    "the stored key belongs to {} and is not sent to {origin}",
                     stored.origin
                 ),
             )
             .hint(format!(
-                "store a key of that host: svc auth login --surface {name} --base-url {base_url}"
+                "store a key for that host: svc auth login --surface {name} --base-url {base_url}"
             ))
             .hint(format!("or set {variable}")));
         }
@@ -328,7 +354,7 @@ impl Session {
         store.read(profile, surface)
     }
 
-    /// Where a surface's key comes from, where there is one.
+    /// Returns the origin of a surface's API key, if there is one.
     pub(crate) fn key_origin(&self, surface: SurfaceChoice) -> Result<Option<String>, Failure> {
         let variable = key_variable(surface);
         if self.environment.get(variable).is_some() {
@@ -345,13 +371,15 @@ impl Session {
 
     fn sandbox(&self) -> &Sandbox {
         self.sandbox.get_or_init(|| {
-            self.printer.note("sandbox: a mock of the service inside this process; nothing is real and nothing costs");
+            self.printer.note(
+                "Using the sandbox: a mock of the service in this process, which charges nothing",
+            );
             Sandbox::start()
         })
     }
 }
 
-/// The variable that holds a surface's key.
+/// Returns the variable of a surface's API key.
 const fn key_variable(surface: SurfaceChoice) -> &'static str {
     match surface {
         SurfaceChoice::Open => "SVC_OPEN_API_KEY",
@@ -359,7 +387,7 @@ const fn key_variable(surface: SurfaceChoice) -> &'static str {
     }
 }
 
-/// The surface that a client is of.
+/// Returns the surface of a client.
 pub(crate) fn surface_choice<S: Surface>() -> SurfaceChoice {
     match S::SURFACE {
         contract::Surface::Developer => SurfaceChoice::Developer,

@@ -1,12 +1,21 @@
-//! Tables that several commands print.
+//! Tables and table fields that several commands print.
 
-use svc_sdk::types::{Artifact, AvatarVideo, Redelivery};
+use svc_sdk::types::{Artifact, AvatarVideo, ErrorBody, Redelivery};
 
 use crate::output::Table;
+use crate::text::sanitize;
 
-/// Returns what an artifact is called in a table: its content type, where it is known.
+/// Returns the label of an artifact in a table: its content type, if known.
 pub(crate) fn artifact_label(artifact: &Artifact) -> &str {
     artifact.content_type.as_deref().unwrap_or("artifact")
+}
+
+/// Returns the message and the code of an error.
+pub(crate) fn error_text(error: &ErrorBody) -> String {
+    match error.message.as_str() {
+        "" => sanitize(error.code.as_str()),
+        message => sanitize(&format!("{message} ({})", error.code)),
+    }
 }
 
 /// Adds a field for each artifact.
@@ -19,7 +28,7 @@ pub(crate) fn add_artifacts<'a>(
     }
 }
 
-/// An avatar video, or a preview of one.
+/// Returns the table of an avatar video or a preview.
 pub(crate) fn avatar_video(video: &AvatarVideo) -> Table {
     let mut table = Table::key_value();
     table.field("id", Some(&video.id));
@@ -30,16 +39,16 @@ pub(crate) fn avatar_video(video: &AvatarVideo) -> Table {
     table
 }
 
-/// An event that is sent again, and how its delivery fared until now.
+/// Returns the table of a redelivery, with the status of the previous delivery.
 pub(crate) fn redelivery(redelivery: &Redelivery) -> Table {
     let mut table = Table::key_value();
     table.field("job", redelivery.job_id.as_ref());
     table.field("run", redelivery.run_id.as_ref());
     table.field("event", redelivery.event.as_ref());
     if let Some(delivery) = &redelivery.webhook_delivery {
-        table.field("delivery until now", delivery.status.as_ref());
+        table.field("previous delivery", delivery.status.as_ref());
         table.field("attempts", delivery.attempts);
-        table.field("last answer", delivery.last_status_code);
+        table.field("last status code", delivery.last_status_code);
         table.field("last error", delivery.last_error.as_ref());
     }
     table

@@ -1,7 +1,7 @@
-//! Waiting for a job, a run or a bulk queue, and fetching what it made.
+//! Waiting for jobs, runs and bulk queues, and downloading their files.
 //!
-//! When to ask is the SDK's; here is what a person sees meanwhile, what Ctrl-C does, and what is
-//! said when the wait ends without a result.
+//! The SDK decides when to poll. This module shows the progress, handles Ctrl-C, and reports how to
+//! continue after a wait that ended without a result.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -18,7 +18,7 @@ use crate::session::Session;
 use crate::text::sanitize;
 use crate::types::Outcome;
 
-/// What is waited for.
+/// A resource to wait for, and what to do with its result.
 #[derive(Debug)]
 pub(crate) struct Waiter<'a, R: Resource> {
     pub(crate) session: &'a Session,
@@ -28,7 +28,12 @@ pub(crate) struct Waiter<'a, R: Resource> {
 }
 
 impl<R: Resource> Waiter<'_, R> {
-    /// Waits until it is through, then fetches its files, where that was asked for.
+    /// Waits for the result, then downloads the files if a folder is given.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the wait fails, times out or is interrupted, or if a download fails. It
+    /// contains the command that continues, if there is one.
     pub(crate) async fn wait(&self) -> Result<R::Finished, Failure> {
         let live = ProgressLine::new(&self.session.printer, R::resource_id(&self.resource).id());
         let mut finished = tokio::select! {
@@ -71,29 +76,29 @@ impl<R: Resource> Waiter<'_, R> {
     ) -> Result<(), Failure> {
         let (sender, mut progress_updates) = mpsc::unbounded_channel();
         let on_progress = Arc::new(move |progress| {
-            // Whoever stopped looking needs no progress.
+            // The receiver is gone only after the download was interrupted.
             let _ = sender.send(progress);
         });
-        let mut fetching = Box::pin(R::download(&self.resource, finished, folder, on_progress));
+        let mut download = Box::pin(R::download(&self.resource, finished, folder, on_progress));
         loop {
             tokio::select! {
-                files = &mut fetching => break files,
+                files = &mut download => break files,
                 Some(progress) = progress_updates.recv() => live.downloading(progress),
             }
         }
     }
 
-    /// After the first Ctrl-C: leaves it alone, or cancels it where that was asked for.
+    /// Handles the first Ctrl-C: with `--cancel-on-interrupt` cancels the resource.
     async fn interrupted(&self) -> Failure {
         let id = R::resource_id(&self.resource);
         let noun = R::NOUN;
         if !self.args.cancel_on_interrupt {
-            let why = format!("interrupted; the {noun} goes on");
+            let why = format!("interrupted; the {noun} keeps running");
             return self.with_resume(Failure::new(Exit::Interrupted, why).for_resource(id));
         }
         self.session
             .printer
-            .note(&format!("canceling {}", sanitize(id.id())));
+            .note(&format!("Canceling {}…", sanitize(id.id())));
         match R::stop(&self.resource).await {
             Ok(Stopped {
                 description,
@@ -111,7 +116,7 @@ impl<R: Resource> Waiter<'_, R> {
             Err(error) => {
                 let failure = Failure::from(error);
                 let why = format!(
-                    "interrupted; could not cancel the {noun}: {}",
+                    "interrupted; cannot cancel the {noun}: {}",
                     failure.headline()
                 );
                 self.with_resume(Failure::new(Exit::Interrupted, why).for_resource(id))
@@ -119,23 +124,23 @@ impl<R: Resource> Waiter<'_, R> {
         }
     }
 
-    /// The failure with the command that goes on, where there is something to go on with.
+    /// Adds the command that resumes the wait, unless the failure is final.
     fn with_resume(&self, failure: Failure) -> Failure {
         let failure = failure.for_resource(R::resource_id(&self.resource));
         let is_final = match failure.exit() {
             Exit::JobFailed | Exit::JobCanceled | Exit::Skipped => true,
-            // An id that was typed leads nowhere; one that was paid for may yet be found.
-            Exit::NotFound => !self.resource.receipt().is_some(),
+            // An id that the user typed does not exist. One from a receipt may still appear.
+            Exit::NotFound => self.resource.receipt().is_none(),
             _ => false,
         };
-        // The sandbox ends with the process: nothing of it can be taken up.
+        // The sandbox ends with the process, so nothing can be resumed.
         if is_final || self.session.is_sandbox() {
             return failure;
         }
         failure.with_resume(R::wait_command(&self.resource, self.session, self.download))
     }
 
-    /// The failure with the command that downloads again.
+    /// Adds the command that retries the download.
     fn with_download(&self, failure: Failure, folder: &Path) -> Failure {
         let failure = failure.for_resource(R::resource_id(&self.resource));
         if self.session.is_sandbox() {
@@ -145,33 +150,33 @@ impl<R: Resource> Waiter<'_, R> {
     }
 }
 
-/// Removes ids that are there twice; the first of each stays where it is.
+/// Removes repeated ids and keeps the first of each.
 pub(crate) fn remove_duplicates(ids: &mut Vec<String>) {
     let mut seen = HashSet::new();
     ids.retain(|id| seen.insert(id.clone()));
 }
 
-/// Finds out whether files can be stored there, before anything is paid for or waited for. Nothing
-/// is left behind.
+/// Checks that files can be created in a folder, before anything is paid for or waited for. Leaves
+/// nothing behind.
 pub(crate) fn check_writable(folder: &Path) -> Result<(), Failure> {
     let absolute = std::path::absolute(folder)
-        .map_err(|error| Failure::file("cannot store in", folder, &error))?;
+        .map_err(|error| Failure::file("cannot write to", folder, &error))?;
     let existing = absolute
         .ancestors()
         .find(|path| path.exists())
         .unwrap_or(&absolute);
     match tempfile::tempfile_in(existing) {
         Ok(_) => Ok(()),
-        Err(error) => Err(Failure::file("cannot store in", folder, &error)),
+        Err(error) => Err(Failure::file("cannot write to", folder, &error)),
     }
 }
 
-/// What a person was told of the end of what was submitted, as the journal keeps it.
+/// Returns the outcome that the journal records for the result of a command.
 pub(crate) fn outcome_of<T>(finished: &Result<T, Failure>) -> Option<Outcome> {
     match finished {
         Ok(_) => Some(Outcome::Completed),
         Err(failure) => match failure.exit() {
-            // Its reader has what it wanted.
+            // The reader of standard output has closed it, after the resource completed.
             Exit::Done => Some(Outcome::Completed),
             Exit::JobFailed => Some(Outcome::Failed),
             Exit::JobCanceled => Some(Outcome::Canceled),

@@ -1,13 +1,13 @@
-//! Environment variables of the process.
+//! Environment variables.
 
 use std::collections::BTreeMap;
 
-/// The variables of the process, or of a test.
+/// The environment variables of the process or of a test.
 #[derive(Default)]
 pub(crate) struct Environment(pub(super) BTreeMap<String, String>);
 
 impl Environment {
-    /// The process's `SVC_` variables. An empty one counts as none.
+    /// Reads the `SVC_` variables of the process. Empty variables are ignored.
     pub(crate) fn from_process() -> Self {
         let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
             Some((name.into_string().ok()?, value.into_string().ok()?))
@@ -20,14 +20,14 @@ impl Environment {
         )
     }
 
-    /// A variable.
+    /// Returns the value of a variable.
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)
     }
 }
 
 impl std::fmt::Debug for Environment {
-    /// The names only: among the values are keys.
+    /// Shows only the names, because some values are API keys.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_set().entries(self.0.keys()).finish()
     }

@@ -1,14 +1,13 @@
-//! The configuration file: `[profiles.NAME]` tables in TOML, comments kept when it is changed.
+//! The configuration file: `[profiles.NAME]` tables in TOML. Changes preserve comments.
 
-use std::fs;
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use toml_edit::{DocumentMut, Item, Table, value};
 
 use crate::error::Failure;
+use crate::files::{read_or_empty, write_private};
 
-/// What a profile can say.
+/// The keys of a profile that `svc config` shows and changes.
 pub(crate) const PROFILE_KEYS: [&str; 5] = [
     "base_url",
     "developer_base_url",
@@ -17,7 +16,7 @@ pub(crate) const PROFILE_KEYS: [&str; 5] = [
     "webhook_secret_file",
 ];
 
-/// The file, read; changes are in memory until it is saved.
+/// A loaded configuration file. Changes are in memory until [`save`](Self::save).
 #[derive(Debug)]
 pub(crate) struct ConfigFile {
     path: PathBuf,
@@ -25,55 +24,56 @@ pub(crate) struct ConfigFile {
 }
 
 impl ConfigFile {
-    /// Reads it. A file that is not there is an empty one.
+    /// Loads the file. A missing file is empty.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the file cannot be read or is not a valid configuration.
     pub(crate) fn load(path: PathBuf) -> Result<Self, Failure> {
-        let text = match fs::read_to_string(&path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-            Err(error) => {
-                return Err(Failure::usage(format!(
-                    "cannot read the configuration {}: {error}",
-                    path.display()
-                )));
-            }
-        };
+        let shown = path.display();
+        let text = read_or_empty(&path).map_err(|error| {
+            Failure::usage(format!("cannot read the configuration {shown}: {error}"))
+        })?;
         let document = text.parse().map_err(|error: toml_edit::TomlError| {
+            let why = error.message();
             Failure::usage(format!(
-                "the configuration {} is no TOML: {}",
-                path.display(),
-                error.message()
+                "the configuration {shown} is not valid TOML: {why}"
             ))
             .hint(error.to_string().trim_end().to_owned())
         })?;
         let file = Self { path, document };
-        file.has_profiles_that_are_tables()?;
+        file.check_profiles()?;
         Ok(file)
     }
 
-    /// What has another shape would be passed over, as if it were not there.
-    fn has_profiles_that_are_tables(&self) -> Result<(), Failure> {
-        let refuse = |part: &str| {
-            Failure::usage(format!(
-                "{part} in the configuration {} is no table",
-                self.path.display()
-            ))
-        };
+    /// Checks that all profiles are tables. Other values would be ignored silently.
+    fn check_profiles(&self) -> Result<(), Failure> {
+        let invalid = |part: &str| self.not_a(part, "table");
         let Some(profiles) = self.document.get("profiles") else {
             return Ok(());
         };
-        let profiles = profiles.as_table_like().ok_or_else(|| refuse("profiles"))?;
+        let profiles = profiles
+            .as_table_like()
+            .ok_or_else(|| invalid("profiles"))?;
         match profiles.iter().find(|(_, item)| !item.is_table_like()) {
-            Some((name, _)) => Err(refuse(&format!("profiles.{name}"))),
+            Some((name, _)) => Err(invalid(&format!("profiles.{name}"))),
             None => Ok(()),
         }
     }
 
-    /// Where it is.
+    fn not_a(&self, part: &str, kind: &str) -> Failure {
+        let path = self.path.display();
+        Failure::usage(format!(
+            "{part} in the configuration {path} is not a {kind}"
+        ))
+    }
+
+    /// Returns the path of the file.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The names of the profiles in it.
+    /// Returns the names of the profiles.
     pub(crate) fn profiles(&self) -> Vec<&str> {
         let profiles = self.document.get("profiles").and_then(Item::as_table_like);
         profiles
@@ -82,7 +82,11 @@ impl ConfigFile {
             .collect()
     }
 
-    /// A profile's value.
+    /// Returns a value of a profile.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the value is not a string.
     pub(crate) fn get(&self, profile: &str, name: &str) -> Result<Option<String>, Failure> {
         let item = self
             .document
@@ -94,35 +98,32 @@ impl ConfigFile {
             Some(item) => item
                 .as_str()
                 .map(|text| Some(text.to_owned()))
-                .ok_or_else(|| {
-                    Failure::usage(format!(
-                        "profiles.{profile}.{name} in {} is no text",
-                        self.path.display()
-                    ))
-                }),
+                .ok_or_else(|| self.not_a(&format!("profiles.{profile}.{name}"), "string")),
         }
     }
 
-    /// Changes a profile's value.
+    /// Sets a value of a profile.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the profile is not a table.
     pub(crate) fn set(&mut self, profile: &str, name: &str, text: &str) -> Result<(), Failure> {
-        let refuse =
-            |part: &str| Failure::usage(format!("{part} in the configuration is no table"));
         let profiles = self
             .document
             .entry("profiles")
             .or_insert_with(implicit_table);
-        let profiles = profiles
+        let table = profiles
             .as_table_like_mut()
-            .ok_or_else(|| refuse("profiles"))?;
-        let table = profiles.entry(profile).or_insert(Item::Table(Table::new()));
-        let table = table
-            .as_table_like_mut()
-            .ok_or_else(|| refuse("the profile"))?;
+            .map(|profiles| profiles.entry(profile).or_insert(Item::Table(Table::new())))
+            .and_then(Item::as_table_like_mut);
+        let Some(table) = table else {
+            return Err(self.not_a(&format!("profiles.{profile}"), "table"));
+        };
         table.insert(name, value(text));
         Ok(())
     }
 
-    /// Removes a profile's value; says whether there was one.
+    /// Removes a value of a profile. Returns whether it was set.
     pub(crate) fn unset(&mut self, profile: &str, name: &str) -> bool {
         self.document
             .get_mut("profiles")
@@ -132,43 +133,33 @@ impl ConfigFile {
             .is_some()
     }
 
-    /// Writes it, whole or not at all.
+    /// Writes the file atomically.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the file cannot be written.
     pub(crate) fn save(&self) -> Result<(), Failure> {
         write_private(&self.path, self.document.to_string().as_bytes())
             .map_err(|error| Failure::file("cannot write the configuration", &self.path, &error))
     }
 }
 
-fn implicit_table() -> Item {
+/// Creates a table that is written only if it has values of its own.
+pub(super) fn implicit_table() -> Item {
     let mut table = Table::new();
     table.set_implicit(true);
     Item::Table(table)
 }
 
-/// Writes a file that only its owner can read (0600), whole or not at all.
-pub(super) fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    // A file that is a link stays one: what it leads to is replaced.
-    let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
-    fs::create_dir_all(folder)?;
-    // A temporary file of this crate has mode 0600 from its first byte.
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    file.write_all(bytes)?;
-    file.as_file().sync_all()?;
-    file.persist(path)?;
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::error::Exit;
 
     #[test]
-    fn a_change_keeps_what_else_is_in_the_file() {
+    fn a_change_preserves_comments_and_other_values() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("deep/config.toml");
         let mut file = ConfigFile::load(path.clone()).unwrap();
@@ -205,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_file_is_an_error_that_names_it() {
+    fn an_invalid_file_is_an_error_with_its_path() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("config.toml");
         fs::write(&path, "[profiles").unwrap();
@@ -215,7 +206,7 @@ mod tests {
         for text in ["profiles = 5", "[profiles]\nbase_url = 'https://a.example'"] {
             fs::write(&path, text).unwrap();
             let failure = ConfigFile::load(path.clone()).unwrap_err();
-            assert!(failure.headline().contains("is no table"));
+            assert!(failure.headline().contains("is not a table"));
         }
         fs::write(&path, "[profiles.a]\nbase_url = 5\n").unwrap();
         assert!(
@@ -223,32 +214,6 @@ mod tests {
                 .unwrap()
                 .get("a", "base_url")
                 .is_err()
-        );
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn a_link_stays_a_link() {
-        let folder = tempfile::tempdir().unwrap();
-        let (real, link) = (folder.path().join("real"), folder.path().join("link"));
-        fs::write(&real, "old").unwrap();
-        std::os::unix::fs::symlink(&real, &link).unwrap();
-        write_private(&link, b"new").unwrap();
-        assert!(link.is_symlink());
-        assert_eq!(fs::read_to_string(&real).unwrap(), "new");
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn only_the_owner_can_read_it() {
-        use std::os::unix::fs::PermissionsExt;
-
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("f");
-        write_private(&path, b"x").unwrap();
-        assert_eq!(
-            fs::metadata(path).unwrap().permissions().mode() & 0o777,
-            0o600
         );
     }
 }

@@ -1,8 +1,8 @@
-//! The platform's keyring, with three seconds to answer.
+//! The platform's keyring, with a timeout.
 //!
-//! macOS and Windows are asked through their own stores. Linux is asked through `secret-tool`, the
-//! program of libsecret: the key goes in on its standard input and comes out on its standard
-//! output, it is never an argument. Where there is none, the caller uses a file and says so.
+//! macOS and Windows have native stores. On Linux it is `secret-tool`, the program of libsecret:
+//! the key is passed on standard input and output, and is never an argument. Without a keyring, the
+//! caller stores the key in a file and reports it.
 
 use std::sync::mpsc;
 use std::thread;
@@ -12,14 +12,14 @@ const KEYRING_TIMEOUT: Duration = Duration::from_secs(3);
 #[cfg(feature = "keyring")]
 const SERVICE: &str = "svc";
 
-/// Stores a key and reads it back: a keyring that forgets is none.
+/// Stores a key and reads it back, because some keyrings accept a key and lose it.
 pub(super) fn write(account: &str, key: &str) -> Result<(), String> {
     let (at, text) = (account.to_owned(), key.to_owned());
     with_timeout(move || platform::write(&at, &text))?;
     match read(account) {
         Ok(found) if found == key => Ok(()),
-        Ok(_) => Err("it gives back something else than what was stored".to_owned()),
-        Err(why) => Err(format!("it does not give back what was stored: {why}")),
+        Ok(_) => Err("it returned a different key from the one that was stored".to_owned()),
+        Err(why) => Err(format!("it did not return the stored key: {why}")),
     }
 }
 
@@ -35,15 +35,15 @@ pub(super) fn remove(account: &str) -> Result<(), String> {
     with_timeout(move || platform::remove(&at))
 }
 
-/// A keyring that asks a person who is not there would hang for ever.
+/// Runs an operation with a timeout, because a keyring may wait for the user to unlock it.
 fn with_timeout<T: Send + 'static>(
-    ask: impl FnOnce() -> Result<T, String> + Send + 'static,
+    operation: impl FnOnce() -> Result<T, String> + Send + 'static,
 ) -> Result<T, String> {
-    let (answer, answered) = mpsc::channel();
-    thread::spawn(move || answer.send(ask()));
-    answered
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || sender.send(operation()));
+    receiver
         .recv_timeout(KEYRING_TIMEOUT)
-        .unwrap_or_else(|_| Err("it did not answer within 3 seconds".to_owned()))
+        .unwrap_or_else(|_| Err("it did not respond within 3 seconds".to_owned()))
 }
 
 #[cfg(all(feature = "keyring", not(any(target_os = "macos", windows))))]
@@ -59,7 +59,7 @@ mod platform {
     pub(super) fn read(account: &str) -> Result<String, String> {
         let output = run(&["lookup"], account, "")?;
         String::from_utf8(output.stdout)
-            .map_err(|_| "it holds something that is no text".to_owned())
+            .map_err(|_| "it returned a value that is not valid UTF-8".to_owned())
     }
 
     pub(super) fn remove(account: &str) -> Result<(), String> {
@@ -75,13 +75,11 @@ mod platform {
             .stderr(Stdio::null())
             .spawn()
             .map_err(|error| match error.kind() {
-                io::ErrorKind::NotFound => {
-                    "there is none (`secret-tool` is not installed)".to_owned()
-                }
-                _ => format!("`secret-tool` cannot be started: {error}"),
+                io::ErrorKind::NotFound => "`secret-tool` is not installed".to_owned(),
+                _ => format!("cannot start `secret-tool`: {error}"),
             })?;
         if let Some(mut stdin) = child.stdin.take() {
-            // A tool that reads nothing has closed its end already.
+            // Commands that read nothing may have closed the pipe already.
             let _ = stdin.write_all(input.as_bytes());
         }
         let output = child
@@ -90,7 +88,7 @@ mod platform {
         if output.status.success() {
             Ok(output)
         } else {
-            Err("`secret-tool` refused".to_owned())
+            Err(format!("`secret-tool` failed ({})", output.status))
         }
     }
 }
@@ -129,18 +127,18 @@ mod platform {
 
 #[cfg(not(feature = "keyring"))]
 mod platform {
-    const NONE: &str = "this build uses none";
+    const UNSUPPORTED: &str = "this build does not support it";
 
     pub(super) fn write(_: &str, _: &str) -> Result<(), String> {
-        Err(NONE.to_owned())
+        Err(UNSUPPORTED.to_owned())
     }
 
     pub(super) fn read(_: &str) -> Result<String, String> {
-        Err(NONE.to_owned())
+        Err(UNSUPPORTED.to_owned())
     }
 
     pub(super) fn remove(_: &str) -> Result<(), String> {
-        Err(NONE.to_owned())
+        Err(UNSUPPORTED.to_owned())
     }
 }
 
@@ -149,10 +147,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_keyring_that_does_not_answer_is_given_up() {
-        let (hold, held) = mpsc::channel::<()>();
-        let answer = with_timeout(move || held.recv().map_err(|error| error.to_string()));
-        assert!(answer.unwrap_err().contains("3 seconds"));
-        drop(hold);
+    fn a_keyring_that_does_not_respond_times_out() {
+        let (sender, receiver) = mpsc::channel::<()>();
+        let result = with_timeout(move || receiver.recv().map_err(|error| error.to_string()));
+        assert!(result.unwrap_err().contains("3 seconds"));
+        drop(sender);
     }
 }

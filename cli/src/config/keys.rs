@@ -1,36 +1,34 @@
-//! Stored keys: in the platform's keyring, or in a file of mode 0600 beside the configuration.
+//! Stored API keys: in the platform's keyring, or in a file of mode 0600 next to the configuration.
 //!
-//! `credentials.toml` says for each profile and surface where the key is, and which origin it was
-//! verified with: a stored key is never sent to another host. A keyring that is not asked for is
-//! not touched.
+//! For each profile and surface, `credentials.toml` contains the location of the key and the origin
+//! that it was verified with: a stored key is never sent to another host.
 
-use std::fs;
-use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use svc_sdk::Secret;
 use toml_edit::{DocumentMut, Item, Table, value};
 
-use super::file::write_private;
+use super::file::implicit_table;
 use super::keyring;
 use crate::args::SurfaceChoice;
 use crate::error::{Exit, Failure};
+use crate::files::{read_or_empty, write_private};
 
-/// Where a key is stored.
+/// The location of a stored key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum KeyLocation {
     /// The platform's keyring.
     Keyring,
-    /// The file.
+    /// The file `credentials.toml`.
     File,
 }
 
-/// What is stored, without the key itself.
+/// The entry of a stored key, without the key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct StoredKey {
-    /// Scheme, host and port that it was verified with.
+    /// The scheme, host and port that it was verified with.
     pub(crate) origin: String,
-    /// Where it is.
+    /// The location of the key.
     pub(crate) location: KeyLocation,
 }
 
@@ -41,19 +39,19 @@ pub(crate) struct KeyStore {
 }
 
 impl KeyStore {
-    /// The store beside that configuration file.
-    pub(crate) fn next_to(config: &std::path::Path) -> Self {
+    /// Creates the store next to a configuration file.
+    pub(crate) fn next_to(config: &Path) -> Self {
         Self {
             path: config.with_file_name("credentials.toml"),
         }
     }
 
-    /// Where the file is.
-    pub(crate) fn path(&self) -> &std::path::Path {
+    /// Returns the path of `credentials.toml`.
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What is stored for that profile and surface.
+    /// Returns the entry of a profile and surface.
     pub(crate) fn find(
         &self,
         profile: &str,
@@ -75,7 +73,7 @@ impl KeyStore {
         }))
     }
 
-    /// The key that is stored for that profile and surface.
+    /// Reads the stored key of a profile and surface.
     pub(crate) fn read(
         &self,
         profile: &str,
@@ -90,22 +88,20 @@ impl KeyStore {
             None => keyring::read(&account(profile, surface)).map_err(|why| {
                 Failure::new(
                     Exit::NotAllowed,
-                    format!("the key is in the keyring, which cannot be read: {why}"),
+                    format!("cannot read the key from the keyring: {why}"),
                 )
                 .hint("unlock the keyring, or log in again with `svc auth login`")
             })?,
         };
         let key = Secret::new(text).map_err(|error| {
-            Failure::new(
-                Exit::NotAllowed,
-                format!("the stored key cannot be used: {error}"),
-            )
+            Failure::new(Exit::NotAllowed, format!("invalid stored key: {error}"))
         })?;
         Ok(Some(key))
     }
 
-    /// Stores a key: in the keyring if it takes it and gives it back, else in the file. Says why
-    /// the keyring was not used.
+    /// Stores a key in the keyring, or in the file if the keyring cannot be used.
+    ///
+    /// Returns the location, and why the keyring was not used.
     pub(crate) fn write(
         &self,
         profile: &str,
@@ -114,26 +110,25 @@ impl KeyStore {
         origin: &str,
     ) -> Result<(KeyLocation, Option<String>), Failure> {
         let account = account(profile, surface);
-        let refused = keyring::write(&account, key.expose()).err();
+        let keyring_error = keyring::write(&account, key.expose()).err();
         let mut document = self.load()?;
         let table = document.entry("profiles").or_insert_with(implicit_table);
         let table = subtable(table, profile)?;
         let mut entry = Table::new();
         entry.insert("origin", value(origin));
-        if refused.is_some() {
+        if keyring_error.is_some() {
             entry.insert("key", value(key.expose()));
         }
         table.insert(surface.as_str(), Item::Table(entry));
         self.save(&document)?;
-        let location = if refused.is_some() {
-            KeyLocation::File
-        } else {
-            KeyLocation::Keyring
+        let location = match keyring_error {
+            Some(_) => KeyLocation::File,
+            None => KeyLocation::Keyring,
         };
-        Ok((location, refused))
+        Ok((location, keyring_error))
     }
 
-    /// Removes the key of that profile and surface; says whether there was one.
+    /// Removes the key of a profile and surface. Returns whether there was one.
     pub(crate) fn remove(&self, profile: &str, surface: SurfaceChoice) -> Result<bool, Failure> {
         let Some(stored) = self.find(profile, surface)? else {
             return Ok(false);
@@ -155,17 +150,17 @@ impl KeyStore {
         Ok(true)
     }
 
-    /// What is wrong with who can read the file, if anything is.
+    /// Returns a warning if other users can read the file.
     pub(crate) fn permission_warning(&self) -> Option<String> {
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;
 
-            let mode = fs::metadata(&self.path).ok()?.permissions().mode();
+            let mode = std::fs::metadata(&self.path).ok()?.permissions().mode();
             if mode & 0o077 != 0 {
                 let path = self.path.display();
                 return Some(format!(
-                    "others can read the keys in {path}: run chmod 600 {path}"
+                    "other users can read the keys in {path}: run chmod 600 {path}"
                 ));
             }
         }
@@ -173,20 +168,13 @@ impl KeyStore {
     }
 
     fn load(&self) -> Result<DocumentMut, Failure> {
-        let text = match fs::read_to_string(&self.path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-            Err(error) => {
-                return Err(Failure::usage(format!(
-                    "cannot read {}: {error}",
-                    self.path.display()
-                )));
-            }
-        };
-        // The parser's message would quote the file, and so a key.
+        let path = self.path.display();
+        let text = read_or_empty(&self.path)
+            .map_err(|error| Failure::usage(format!("cannot read {path}: {error}")))?;
+        // The parser's message is left out, because it quotes the file and so possibly a key.
         text.parse().map_err(|_| {
-            Failure::usage(format!("{} is no TOML", self.path.display()))
-                .hint("remove it, and log in again")
+            Failure::usage(format!("{path} is not valid TOML"))
+                .hint("remove the file, and log in again")
         })
     }
 
@@ -211,16 +199,9 @@ fn subtable<'a>(
         .map(|table| table.entry(name).or_insert_with(implicit_table))
         .and_then(Item::as_table_like_mut)
         .ok_or_else(|| {
-            Failure::usage(
-                "the file of the stored keys has another shape; remove it, and log in again",
-            )
+            Failure::usage(format!("{name} in the file of stored keys is not a table"))
+                .hint("remove the file, and log in again")
         })
-}
-
-fn implicit_table() -> Item {
-    let mut table = Table::new();
-    table.set_implicit(true);
-    Item::Table(table)
 }
 
 fn account(profile: &str, surface: SurfaceChoice) -> String {
@@ -229,10 +210,12 @@ fn account(profile: &str, surface: SurfaceChoice) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]
-    fn a_broken_file_of_keys_is_not_quoted() {
+    fn the_error_of_an_invalid_file_does_not_quote_a_key() {
         let folder = tempfile::tempdir().unwrap();
         let store = KeyStore::next_to(&folder.path().join("config.toml"));
         fs::write(store.path(), "[profiles.default.open]\nkey = \"canary\n").unwrap();
@@ -241,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_of_the_file_comes_back_and_goes_away() {
+    fn a_key_in_the_file_can_be_read_and_removed() {
         let folder = tempfile::tempdir().unwrap();
         let store = KeyStore::next_to(&folder.path().join("config.toml"));
         assert_eq!(store.find("default", SurfaceChoice::Open).unwrap(), None);
@@ -275,7 +258,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_file_that_others_can_read_is_found_out() {
+    fn a_file_that_other_users_can_read_causes_a_warning() {
         use std::os::unix::fs::PermissionsExt;
 
         let folder = tempfile::tempdir().unwrap();

@@ -1,7 +1,7 @@
-//! Where values come from: flag, then environment, then profile, then nothing.
+//! Configuration, with this precedence: flag, environment variable, profile.
 //!
-//! There is no hidden default: what is not configured is an error that says what to set. API keys
-//! are in `keys`; they are never an argument and never in the profile.
+//! There are no implicit defaults: a missing value is an error that says what to set. API keys are
+//! stored by `keys`. They are never passed as arguments and never stored in the profile.
 
 mod environment;
 mod file;

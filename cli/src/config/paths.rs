@@ -1,4 +1,4 @@
-//! Folders of this platform, and the variables that name others.
+//! Paths of the configuration and the state.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use etcetera::{AppStrategy, AppStrategyArgs};
 use super::environment::Environment;
 use crate::error::Failure;
 
-/// The configuration file: `SVC_CONFIG`, or `config.toml` in the platform's folder.
+/// Returns the path of the configuration: `SVC_CONFIG`, or `config.toml` in the platform's folder.
 pub(crate) fn config_file(environment: &Environment) -> Result<PathBuf, Failure> {
     match environment.get("SVC_CONFIG") {
         Some(path) => Ok(path.into()),
@@ -15,7 +15,7 @@ pub(crate) fn config_file(environment: &Environment) -> Result<PathBuf, Failure>
     }
 }
 
-/// Where the journal is: `SVC_STATE_DIR`, or the platform's folder.
+/// Returns the folder of the journal: `SVC_STATE_DIR`, or the platform's folder.
 pub(crate) fn state_dir(environment: &Environment) -> Result<PathBuf, Failure> {
     match environment.get("SVC_STATE_DIR") {
         Some(path) => Ok(path.into()),
@@ -32,7 +32,7 @@ fn strategy(variable: &str) -> Result<impl AppStrategy, Failure> {
         ..AppStrategyArgs::default()
     };
     etcetera::app_strategy::choose_native_strategy(app).map_err(|error| {
-        Failure::usage(format!("cannot find the home folder: {error}"))
+        Failure::usage(format!("cannot find the home directory: {error}"))
             .hint(format!("set {variable}"))
     })
 }

@@ -1,4 +1,4 @@
-//! The values of one run, each with where it came from.
+//! Settings with their origins.
 
 use url::Url;
 
@@ -6,21 +6,21 @@ use super::environment::Environment;
 use super::file::ConfigFile;
 use super::paths;
 use crate::args::{Global, SurfaceChoice};
-use crate::error::{Exit, Failure};
+use crate::error::Failure;
 
-/// The profile that is used where none is named.
+/// The profile that is used if none is named.
 const DEFAULT_PROFILE: &str = "default";
 
-/// Where a value comes from.
+/// The origin of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// A flag.
+    /// A command-line flag.
     Flag(&'static str),
-    /// A variable.
+    /// An environment variable.
     Variable(&'static str),
-    /// The profile.
+    /// A profile.
     Profile(String),
-    /// Nothing named it.
+    /// The default.
     Default,
 }
 
@@ -30,26 +30,26 @@ impl std::fmt::Display for Origin {
             Self::Flag(name) => write!(f, "flag {name}"),
             Self::Variable(name) => write!(f, "environment {name}"),
             Self::Profile(name) => write!(f, "profile {name}"),
-            Self::Default => f.write_str("nothing names another"),
+            Self::Default => f.write_str("default"),
         }
     }
 }
 
-/// A value and where it comes from.
+/// A value and its origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Setting {
     /// The value.
     pub(crate) value: String,
-    /// Where it comes from.
+    /// The origin of the value.
     pub(crate) origin: Origin,
 }
 
-/// The values of one run.
+/// The settings of a command.
 #[derive(Debug)]
 pub(crate) struct Settings {
-    /// Which profile.
+    /// The name of the profile.
     pub(crate) profile: Setting,
-    /// The file that it is in.
+    /// The configuration file.
     pub(crate) file: ConfigFile,
     base_url: Option<Setting>,
     developer_base_url: Option<Setting>,
@@ -59,7 +59,11 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// Reads the file and weighs flag, environment and profile.
+    /// Loads the configuration file and resolves each setting.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the configuration file is invalid.
     pub(crate) fn resolve(flags: &Global, environment: &Environment) -> Result<Self, Failure> {
         let file = ConfigFile::load(paths::config_file(environment)?)?;
         let profile = flag_or_variable(
@@ -77,8 +81,8 @@ impl Settings {
                              variable,
                              name: &str|
          -> Result<Option<Setting>, Failure> {
-            if let Some(sourced) = flag_or_variable(flag, flag_name, environment, variable) {
-                return Ok(Some(sourced));
+            if let Some(setting) = flag_or_variable(flag, flag_name, environment, variable) {
+                return Ok(Some(setting));
             }
             let value = file
                 .get(&profile.value, name)?
@@ -119,7 +123,7 @@ impl Settings {
         })
     }
 
-    /// The value of that name, where there is one.
+    /// Returns the setting with that name.
     pub(crate) fn get(&self, name: &str) -> Option<&Setting> {
         match name {
             "base_url" => self.base_url.as_ref(),
@@ -131,7 +135,7 @@ impl Settings {
         }
     }
 
-    /// A surface's URL, where there is one.
+    /// Returns the URL of a surface.
     pub(crate) fn url_of(&self, surface: SurfaceChoice) -> Option<&Setting> {
         match surface {
             SurfaceChoice::Open => self.base_url.as_ref(),
@@ -139,7 +143,11 @@ impl Settings {
         }
     }
 
-    /// A surface's URL, or what to set.
+    /// Returns the URL of a surface.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if no URL is configured.
     pub(crate) fn require_url(&self, surface: SurfaceChoice) -> Result<&Setting, Failure> {
         self.check_profile()?;
         self.url_of(surface).ok_or_else(|| {
@@ -151,30 +159,26 @@ impl Settings {
             Failure::usage(format!("no URL of the {name} surface is configured"))
                 .hint(format!("set {variable}, or pass {flag} URL"))
                 .hint(format!(
-                    "or store it with a key: svc auth login --surface {name} --base-url URL"
+                    "or store it together with a key: svc auth login --surface {name} --base-url URL"
                 ))
-                .hint("or try it out without any service: add --sandbox, or start `svc mock serve`")
+                .hint("or try it without the service: pass --sandbox, or run `svc mock serve`")
         })
     }
 
-    /// A profile that someone named has to exist.
+    /// Checks that an explicitly named profile exists.
     pub(crate) fn check_profile(&self) -> Result<(), Failure> {
         let name = &self.profile.value;
         if self.profile.origin == Origin::Default || self.file.profiles().contains(&name.as_str()) {
             return Ok(());
         }
-        let known = self.file.profiles().join(", ");
-        let known = if known.is_empty() {
-            "there is none".to_owned()
-        } else {
-            format!("there is {known}")
+        let known = match self.file.profiles().as_slice() {
+            [] => "it has no profiles".to_owned(),
+            profiles => format!("existing profiles: {}", profiles.join(", ")),
         };
-        Err(Failure::usage(format!(
-            "no profile {name:?} in {}: {known}",
-            self.file.path().display()
-        ))
+        let path = self.file.path().display();
+        Err(Failure::usage(format!("profile `{name}` not found in {path}: {known}"))
         .hint(format!(
-            "make it: svc auth login --profile {name}, or svc config set --profile {name} KEY VALUE"
+        "create it with svc auth login --profile {name}, or svc config set --profile {name} KEY VALUE"
         )))
     }
 }
@@ -198,12 +202,14 @@ fn flag_or_variable(
     })
 }
 
-/// Scheme, host and port of a URL: what a key belongs to.
+/// Returns the origin of a URL: scheme, host and port. A stored key belongs to an origin.
 pub(crate) fn origin_of(url: &str) -> Result<String, Failure> {
     let parsed =
-        Url::parse(url).map_err(|error| Failure::usage(format!("{url:?} is no URL: {error}")))?;
+        Url::parse(url).map_err(|error| Failure::usage(format!("invalid URL `{url}`: {error}")))?;
     if parsed.host_str().is_none() {
-        return Err(Failure::new(Exit::Usage, format!("{url:?} has no host")));
+        return Err(Failure::usage(format!(
+            "invalid URL `{url}`: it has no host"
+        )));
     }
     Ok(parsed.origin().ascii_serialization())
 }
@@ -213,6 +219,7 @@ mod tests {
     use std::fs;
 
     use super::*;
+    use crate::error::Exit;
 
     fn settings(
         flags: &Global,
@@ -231,7 +238,7 @@ mod tests {
     const TOML: &str = "[profiles.default]\nbase_url = \"https://profile\"\n[profiles.work]\ndeveloper_base_url = \"https://work\"\n";
 
     #[test]
-    fn the_flag_wins_over_the_environment_and_that_over_the_profile() {
+    fn a_flag_overrides_the_environment_which_overrides_the_profile() {
         let flags = Global {
             base_url: Some("https://flag".into()),
             ..Global::default()
@@ -251,11 +258,11 @@ mod tests {
     }
 
     #[test]
-    fn without_any_configuration_the_error_says_what_to_set() {
+    fn the_error_for_a_missing_url_says_what_to_set() {
         let settings = settings(&Global::default(), Environment::default(), "").unwrap();
         let failure = settings.require_url(SurfaceChoice::Open).unwrap_err();
         assert_eq!(failure.exit(), Exit::Usage);
-        let said = failure.detail_lines().join("\n");
+        let text = failure.detail_lines().join("\n");
         for word in [
             "SVC_BASE_URL",
             "--base-url",
@@ -263,12 +270,12 @@ mod tests {
             "--sandbox",
             "svc mock serve",
         ] {
-            assert!(said.contains(word), "{word}");
+            assert!(text.contains(word), "{word}");
         }
     }
 
     #[test]
-    fn a_variable_that_is_a_key_is_not_shown() {
+    fn debug_output_hides_the_values_of_variables() {
         let shown = format!("{:?}", Environment::from([("SVC_OPEN_API_KEY", "canary")]));
         assert!(
             shown.contains("SVC_OPEN_API_KEY") && !shown.contains("canary"),
@@ -277,18 +284,22 @@ mod tests {
     }
 
     #[test]
-    fn a_named_profile_has_to_exist() {
+    fn a_named_profile_must_exist() {
         let flags = Global {
             profile: Some("home".into()),
             ..Global::default()
         };
         let settings = settings(&flags, Environment::default(), TOML).unwrap();
         let failure = settings.require_url(SurfaceChoice::Open).unwrap_err();
-        assert!(failure.headline().contains("there is default, work"));
+        assert!(
+            failure
+                .headline()
+                .contains("existing profiles: default, work")
+        );
     }
 
     #[test]
-    fn a_key_belongs_to_scheme_host_and_port() {
+    fn the_origin_is_scheme_host_and_port() {
         assert_eq!(
             origin_of("https://API.example/v2/").unwrap(),
             "https://api.example"

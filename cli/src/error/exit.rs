@@ -1,42 +1,42 @@
-//! How the program ends, as a type.
+//! Exit codes.
 
 use std::process::ExitCode;
 
-/// What the exit code says. The numbers are a promise to scripts: they never change.
+/// An exit status. The numeric codes are stable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// Done.
+    /// The command succeeded.
     Done,
     /// Any other failure.
     Failure,
-    /// Bad usage or configuration.
+    /// Invalid usage or configuration.
     Usage,
-    /// Not authenticated, or not allowed.
+    /// Not authenticated or not authorized.
     NotAllowed,
     /// Not found.
     NotFound,
-    /// Not enough funds, or over `--max-price`.
+    /// Insufficient funds, or a price above `--max-price`.
     Funds,
-    /// Rate limited or overloaded until the retries were spent.
+    /// Rate limited or overloaded after all retries.
     Overloaded,
-    /// The job or run ended `failed`.
+    /// The job or run failed.
     JobFailed,
-    /// The job or run ended `canceled`.
+    /// The job or run was canceled.
     JobCanceled,
-    /// The run ended `skipped`.
+    /// The run was skipped.
     Skipped,
-    /// Gave up waiting; it is still running.
+    /// The wait timed out; the job or run is still running.
     StillRunning,
-    /// Could not reach the service.
+    /// The service is unreachable.
     Unreachable,
-    /// The request may have been carried out.
+    /// The outcome of a request is unknown.
     Ambiguous,
-    /// Interrupted.
+    /// Interrupted by Ctrl-C.
     Interrupted,
 }
 
 impl Exit {
-    /// The number that the shell sees.
+    /// Returns the numeric exit code.
     pub(crate) const fn code(self) -> u8 {
         match self {
             Self::Done => 0,
@@ -55,7 +55,7 @@ impl Exit {
         }
     }
 
-    /// What a failed HTTP status means, where its body says nothing more.
+    /// Returns the exit status for an HTTP status without an error body.
     pub(crate) const fn from_status(status: u16) -> Self {
         match status {
             200..=299 => Self::Done,
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_numbers_are_those_that_scripts_know() {
+    fn exit_codes_are_stable() {
         let rows = [
             (Exit::Done, 0),
             (Exit::Failure, 1),

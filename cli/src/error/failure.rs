@@ -1,6 +1,6 @@
-//! A failure as it is told: what failed, why, what to do next.
+//! Failures of commands: what failed, why, and what to do next.
 //!
-//! How an error of the SDK becomes one is in `sdk_error`.
+//! The conversion from SDK errors is in `sdk_error`.
 
 use std::io;
 use std::path::Path;
@@ -11,35 +11,35 @@ use crate::error::Exit;
 use crate::text::sanitize;
 use crate::types::{Outcome, ResourceId};
 
-/// Why a command did not do what it was asked for.
+/// The failure of a command.
 #[derive(Debug)]
 pub(crate) struct Failure(Box<Inner>);
 
 #[derive(Debug)]
 struct Inner {
     exit: Exit,
-    /// What was being done: `could not create the video`.
+    /// What failed, such as `cannot submit the video`.
     context: Option<String>,
-    /// Why not.
+    /// Why it failed.
     message: String,
     code: Option<String>,
     status: Option<u16>,
     request_id: Option<String>,
     details: Option<Value>,
-    /// What is wrong in particular, a line each.
+    /// The individual problems, one line each.
     issues: Vec<String>,
     resource: Option<ResourceId>,
     idempotency_key: Option<String>,
     next_action: Option<String>,
     next: Vec<String>,
     resume: Option<String>,
-    /// What became of what this is about, where the exit code says something else.
+    /// The outcome of the resource, if it differs from what the exit code implies.
     outcome: Option<Outcome>,
     silent: bool,
 }
 
 impl Failure {
-    /// A failure that ends the program so.
+    /// Creates a failure with an exit status and a message.
     pub(crate) fn new(exit: Exit, message: impl Into<String>) -> Self {
         Self(Box::new(Inner {
             exit,
@@ -60,53 +60,54 @@ impl Failure {
         }))
     }
 
-    /// Bad usage or configuration.
+    /// Creates a failure for invalid usage or configuration.
     pub(crate) fn usage(message: impl Into<String>) -> Self {
         Self::new(Exit::Usage, message)
     }
 
-    /// Any other failure.
+    /// Creates a failure without a more specific exit status.
     pub(crate) fn other(message: impl Into<String>) -> Self {
         Self::new(Exit::Failure, message)
     }
 
-    /// A file or a folder that does not do what it should.
+    /// Creates a failure of an operation on a file or folder.
     pub(crate) fn file(context: &str, path: &Path, error: &io::Error) -> Self {
         Self::other(format!("{context} {}: {error}", path.display()))
     }
 
-    /// Nobody reads standard output any more: nothing is left to say.
+    /// Creates the silent result of a closed standard output, which is not an error.
     pub(crate) fn broken_pipe() -> Self {
-        let mut failure = Self::new(Exit::Done, "the reader of the output is gone");
+        let mut failure = Self::new(Exit::Done, "standard output is closed");
         failure.0.silent = true;
         failure
     }
 
-    /// Interrupted by the person at the keyboard.
+    /// Creates the failure of a command that was interrupted by Ctrl-C.
     pub(crate) fn interrupted() -> Self {
         Self::new(Exit::Interrupted, "interrupted")
     }
 
-    /// Interrupted while a request was under way that changes something.
+    /// Creates the failure of a write request that was interrupted by Ctrl-C.
     pub(crate) fn interrupted_in_flight() -> Self {
-        let message = "interrupted before the service answered: it may have been carried out";
+        let message =
+            "interrupted before the service responded: the request may have been processed";
         Self::new(Exit::Ambiguous, message)
     }
 
-    /// All has been said already: only the exit code is left.
+    /// Creates a silent failure, for one that was reported before.
     pub(crate) fn already_reported(exit: Exit) -> Self {
         let mut failure = Self::new(exit, "");
         failure.0.silent = true;
         failure
     }
 
-    /// What was being done.
+    /// Sets what failed, unless it is set.
     pub(crate) fn context(mut self, context: impl Into<String>) -> Self {
         self.0.context.get_or_insert(context.into());
         self
     }
 
-    /// What the service said of it.
+    /// Sets the parts of the service's error response.
     pub(crate) fn with_response(
         mut self,
         code: Option<String>,
@@ -121,85 +122,85 @@ impl Failure {
         self
     }
 
-    /// What became of what this is about, where the exit code says something else.
+    /// Sets the outcome of the resource, if it differs from what the exit code implies.
     pub(crate) fn with_outcome(mut self, outcome: Outcome) -> Self {
         self.0.outcome = Some(outcome);
         self
     }
 
-    /// What became of what this is about, where that was said beside the exit code.
+    /// Returns the outcome that was set with [`with_outcome`](Self::with_outcome).
     pub(crate) fn outcome(&self) -> Option<Outcome> {
         self.0.outcome
     }
 
-    /// What to do next, in the service's own word.
+    /// Sets the service's code for the next action.
     pub(crate) fn with_next_action(mut self, action: Option<String>) -> Self {
         self.0.next_action = action;
         self
     }
 
-    /// One thing to do next.
-    pub(crate) fn hint(mut self, advice: impl Into<String>) -> Self {
-        self.0.next.push(advice.into());
+    /// Adds a hint about what to do next.
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.0.next.push(hint.into());
         self
     }
 
-    /// One thing that is wrong in particular; the details say it to programs.
+    /// Adds an individual problem. For programs it is part of the details.
     pub(crate) fn issue(mut self, issue: impl Into<String>) -> Self {
         self.0.issues.push(issue.into());
         self
     }
 
-    /// The job that this is about.
+    /// Sets the job that the failure is about.
     pub(crate) fn for_job(self, id: impl Into<String>) -> Self {
         self.for_resource(ResourceId::Job(id.into()))
     }
 
-    /// The job, run or queue that this is about.
+    /// Sets the job, run or queue that the failure is about, unless it is set.
     pub(crate) fn for_resource(mut self, resource: ResourceId) -> Self {
         self.0.resource.get_or_insert(resource);
         self
     }
 
-    /// The key that the request was sent with.
+    /// Sets the idempotency key of the request, unless it is set.
     pub(crate) fn with_idempotency_key(mut self, key: impl Into<String>) -> Self {
         self.0.idempotency_key.get_or_insert(key.into());
         self
     }
 
-    /// The command that takes it up again.
+    /// Sets the command that resumes the work, unless it is set.
     pub(crate) fn with_resume(mut self, command: impl Into<String>) -> Self {
         self.0.resume.get_or_insert(command.into());
         self
     }
 
-    /// The exit code.
+    /// Returns the exit status.
     pub(crate) fn exit(&self) -> Exit {
         self.0.exit
     }
 
-    /// The service's code, where it sent one.
+    /// Returns the service's error code.
     pub(crate) fn code(&self) -> Option<&str> {
         self.0.code.as_deref()
     }
 
-    /// The HTTP status of the answer, where one came.
+    /// Returns the HTTP status of the response.
     pub(crate) fn status(&self) -> Option<u16> {
         self.0.status
     }
 
-    /// The same failure, with another exit code.
+    /// Replaces the exit status.
     pub(crate) fn with_exit(mut self, exit: Exit) -> Self {
         self.0.exit = exit;
         self
     }
 
-    /// Whether there is nothing to say.
+    /// Returns whether the failure is not reported.
     pub(crate) fn is_silent(&self) -> bool {
         self.0.silent
     }
 
-    /// One line: what and why.
+    /// Returns the first line: what failed and why.
     pub(crate) fn headline(&self) -> String {
         let inner = &*self.0;
         let mut line = match &inner.context {
@@ -214,7 +215,7 @@ impl Failure {
         line
     }
 
-    /// The lines below the headline.
+    /// Returns the lines below the headline.
     pub(crate) fn detail_lines(&self) -> Vec<String> {
         let inner = &*self.0;
         let named = |name: &str, value: &Option<String>| {
@@ -222,7 +223,7 @@ impl Failure {
                 .as_ref()
                 .map(|value| format!("{name}: {}", sanitize(value)))
         };
-        // Where there are points they say what the details say.
+        // The issues contain the same information as the details.
         let details = inner
             .details
             .as_ref()
@@ -231,7 +232,7 @@ impl Failure {
         let resume = inner
             .resume
             .as_ref()
-            .map(|command| format!("take it up again with: {command}"));
+            .map(|command| format!("resume with: {command}"));
         let resource = inner
             .resource
             .as_ref()
@@ -243,7 +244,7 @@ impl Failure {
                 inner
                     .next
                     .iter()
-                    .map(|advice| format!("next: {}", sanitize(advice))),
+                    .map(|hint| format!("next: {}", sanitize(hint))),
             )
             .chain(resume)
             .chain(resource)
@@ -252,7 +253,7 @@ impl Failure {
             .collect()
     }
 
-    /// The failure as one JSON object.
+    /// Returns the failure as a JSON object.
     pub(crate) fn to_json(&self) -> Value {
         let inner = &*self.0;
         let mut error = Map::new();
@@ -289,7 +290,7 @@ mod tests {
 
     fn failure() -> Failure {
         Failure::new(Exit::Funds, "the balance\u{1b}[2J is too small")
-            .context("could not create the video")
+            .context("cannot submit the video")
             .with_response(
                 Some("insufficient_funds".into()),
                 Some(402),
@@ -301,10 +302,10 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_says_what_why_what_next_and_the_request() {
+    fn a_failure_shows_what_failed_why_and_what_to_do() {
         assert_eq!(
             failure().headline(),
-            "could not create the video: the balance[2J is too small (insufficient_funds)"
+            "cannot submit the video: the balance[2J is too small (insufficient_funds)"
         );
         assert_eq!(
             failure().detail_lines(),
@@ -318,11 +319,11 @@ mod tests {
     }
 
     #[test]
-    fn as_json_it_is_one_object_with_the_text_as_it_came() {
+    fn json_contains_the_unmodified_message() {
         assert_eq!(
             failure().to_json(),
             serde_json::json!({"error": {
-                "what": "could not create the video", "code": "insufficient_funds",
+                "what": "cannot submit the video", "code": "insufficient_funds",
                 "message": "the balance\u{1b}[2J is too small", "status": 402, "request_id": "req_1",
                 "details": {"required_usd": "0.7035"}, "next": ["add funds with `svc top-up create`"],
                 "idempotency_key": "k-1", "exit_code": 5

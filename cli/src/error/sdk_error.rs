@@ -1,4 +1,4 @@
-//! What an error of the SDK means at the command line: the exit code, the words, what to do next.
+//! Conversion of SDK errors to failures: the exit status, the message and the hint.
 
 use std::error::Error as _;
 
@@ -47,7 +47,7 @@ fn resource_of(error: &Error) -> Option<ResourceId> {
     job.or_else(run).or_else(queue)
 }
 
-/// What is wrong with a request, place by place, where the service says so.
+/// Returns the individual problems in an error response.
 fn issues(body: &ErrorBody) -> Vec<String> {
     let details = body.details();
     let mut issues: Vec<String> = details.violations.iter().map(ToString::to_string).collect();
@@ -62,7 +62,7 @@ fn issues(body: &ErrorBody) -> Vec<String> {
     issues
 }
 
-/// The exit code of an error.
+/// Returns the exit status of an error.
 fn exit_of(error: &Error) -> Exit {
     if error.is_configuration() || error.is_invalid() {
         return Exit::Usage;
@@ -96,7 +96,7 @@ fn exit_of(error: &Error) -> Exit {
     if error.is_not_found() {
         return Exit::NotFound;
     }
-    // A bad gateway to what the caller named, such as an attachment, is no overload.
+    // A 502 for a URL that the caller passed, such as an attachment, is not an overload.
     let correctable = error.next_action() == Some(NextAction::FixInput);
     let overloaded = error.is_overloaded() || error.code().is_some_and(is_overload);
     if error.is_rate_limited() || (overloaded && !correctable) {
@@ -113,7 +113,7 @@ fn exit_of(error: &Error) -> Exit {
         })
 }
 
-/// Whether repeating the operation could do something a second time.
+/// Returns whether repeating the operation could have another effect.
 fn is_write(error: &Error) -> bool {
     use svc_sdk::contract::RetryClass::{Idempotent, Safe};
 
@@ -129,13 +129,13 @@ fn is_overload(code: &ErrorCode) -> bool {
     )
 }
 
-/// The error in its own words, with what lies behind it.
+/// Returns the message of an error, with its sources.
 fn message(error: &Error) -> String {
-    // A poll that was refused is not one that could not be asked.
-    let refused = error.is_not_found() || error.is_unauthorized() || error.is_forbidden();
+    // A rejected poll is reported with the service's message, not as a failed status check.
+    let is_rejected = error.is_not_found() || error.is_unauthorized() || error.is_forbidden();
     if let Some(body) = error.body()
         && !body.message.is_empty()
-        && (refused || !error.is_poll_failure())
+        && (is_rejected || !error.is_poll_failure())
     {
         return body.message.clone();
     }
@@ -156,40 +156,42 @@ fn message(error: &Error) -> String {
     text
 }
 
-/// What to do about it.
+/// Returns what to do about an error.
 fn hint_for(error: &Error, exit: Exit) -> Option<String> {
     let wait = error.retry_after().map(|after| after.as_secs().max(1));
     if error.code() == Some(&ErrorCode::OpenKeyRequired) {
-        return Some("use a key of the open surface: svc auth login --surface open".to_owned());
+        return Some(
+            "use an API key of the open surface: svc auth login --surface open".to_owned(),
+        );
     }
     if error.code() == Some(&ErrorCode::WorkspaceKeyRequired) {
-        return Some("use a key of the workspace that owns it".to_owned());
+        return Some("use an API key of the workspace that owns it".to_owned());
     }
-    // A file is fetched without a key: no other key would open it.
+    // Files are downloaded without an API key, so another key would not help.
     if error.is_download() && matches!(exit, Exit::NotAllowed | Exit::NotFound) {
-        return Some("the link may have expired: the job's result has a new one".to_owned());
+        return Some("the link may have expired: get a new one from the job's result".to_owned());
     }
     let text = match (exit, error.next_action()) {
-        // Who sent it says how to find out.
+        // The caller adds the command that finds out what happened.
         (Exit::Ambiguous, _) => return None,
         (_, Some(NextAction::Authenticate)) if error.is_forbidden() => {
-            "use a key that may do this: scopes are fixed when a key is made"
+            "use an API key with the required scope: scopes are fixed when a key is created"
         }
         (_, Some(NextAction::Authenticate)) => {
-            "store a valid key with `svc auth login`; see `svc auth status`"
+            "store a valid API key with `svc auth login`; check it with `svc auth status`"
         }
         (_, Some(NextAction::AddFunds)) => {
-            "add funds with `svc top-up create --amount-usd-cents N`, then run it again"
+            "add funds with `svc top-up create --amount-usd-cents N`, then retry"
         }
-        // What only looks is never charged for.
+        // Reads are never charged, so the hint for a missing resource does not mention charges.
         (Exit::NotFound, Some(NextAction::FixInput)) if !is_write(error) => {
-            "check the id, and that the key is of the workspace that it belongs to"
+            "check the id, and that the API key belongs to the same workspace"
         }
         (_, Some(NextAction::FixInput)) => "correct the input; nothing was charged",
         (_, Some(NextAction::RetryLater)) => {
             return Some(match wait {
-                Some(seconds) => format!("run it again in {seconds} s"),
-                None => "run it again later".to_owned(),
+                Some(seconds) => format!("retry in {seconds} s"),
+                None => "retry later".to_owned(),
             });
         }
         (_, Some(NextAction::PollStatus)) => {
@@ -198,24 +200,23 @@ fn hint_for(error: &Error, exit: Exit) -> Option<String> {
                 ResourceId::Run(id) => ("svc run status", id),
                 ResourceId::Queue(id) => ("svc queue get", id),
             };
-            return Some(format!(
-                "look at how it stands: {command} {}",
-                shell_quote(&id)
-            ));
+            return Some(format!("check the status: {command} {}", shell_quote(&id)));
         }
         (_, Some(NextAction::ContactSupport)) => {
-            "contact the service's support, and name the request id"
+            "contact the service's support with the request id"
         }
         (Exit::Unreachable, _) => {
-            "check the URL and the network: `svc config show --origin` says where the URL comes from"
+            "check the network and the URL: `svc config show --origin` shows where the URL is configured"
         }
-        (Exit::Overloaded, _) => "run it again later",
-        (Exit::NotAllowed, _) => "store a valid key with `svc auth login`; see `svc auth status`",
+        (Exit::Overloaded, _) => "retry later",
+        (Exit::NotAllowed, _) => {
+            "store a valid API key with `svc auth login`; see `svc auth status`"
+        }
         _ if error
             .status()
             .is_some_and(|status| (300..400).contains(&status)) =>
         {
-            "check the URL: redirects are not followed, as the key would go with them; `svc config show --origin` says where the URL comes from"
+            "check the URL: redirects are not followed, because the API key would be sent along; `svc config show --origin` shows where the URL is configured"
         }
         _ => return None,
     };

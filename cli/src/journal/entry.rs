@@ -1,4 +1,4 @@
-//! What a journal file says.
+//! Entries of the journal.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -7,84 +7,84 @@ use svc_sdk::types::{IdempotencyKey, Usd};
 use super::request_hash::RequestHash;
 use crate::types::{Outcome, ResourceId};
 
-/// What was meant to be sent. On disk before it was.
+/// A request that is about to be sent. It is written to disk first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Intent {
-    /// Names it on this machine.
+    /// The local id of the intent.
     pub(crate) id: String,
-    /// What makes it the same as another.
+    /// The hash that identifies equal requests.
     pub(crate) request_hash: RequestHash,
     /// `open` or `developer`.
     pub(crate) surface: String,
-    /// The host that it goes to.
+    /// The base URL that it is sent to.
     pub(crate) base_url: String,
-    /// Which API key pays.
+    /// The fingerprint of the API key that pays.
     pub(crate) key_fingerprint: String,
-    /// The operation's name.
+    /// The name of the operation.
     pub(crate) operation: String,
-    /// The key that makes it one call, however often it is sent.
+    /// The idempotency key, which is the same for each attempt.
     pub(crate) idempotency_key: IdempotencyKey,
-    /// What it is, for people, without its texts.
+    /// A description for people, without the texts of the request.
     pub(crate) summary: String,
-    /// The estimate, where one was asked for; later the price.
+    /// The estimate, if one was requested, and later the price.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) price_usd: Option<Usd>,
-    /// The most that it may cost, where the caller said so.
+    /// The maximum price that the caller accepts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) max_price_usd: Option<Usd>,
-    /// When it was written.
+    /// The time at which it was written.
     pub(crate) created_at: Timestamp,
 }
 
-/// One line of the file.
+/// One line of a journal file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Line {
-    /// What was meant to be sent.
+    /// The request, before it is sent.
     Intent(Box<Intent>),
     /// The service's receipt.
     Receipt {
-        /// The job, run or queue that is paid for.
+        /// The submitted job, run or queue.
         #[serde(flatten)]
         resource: ResourceId,
-        /// The request that made it.
+        /// The id of the request that submitted it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         request_id: Option<String>,
-        /// What it costs, where the receipt says it.
+        /// The price, if the receipt contains it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         price_usd: Option<Usd>,
     },
-    /// What became of it, as a person was told.
+    /// The outcome that was reported.
     Outcome {
-        /// In a word.
+        /// The outcome itself.
         outcome: Outcome,
-        /// When.
+        /// The time at which it was reported.
         at: Timestamp,
     },
 }
 
-/// A whole file.
+/// The content of a journal file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Entry {
-    /// What was meant to be sent.
+    /// The request.
     #[serde(flatten)]
     pub(crate) intent: Intent,
-    /// The job, run or queue, once there is one.
+    /// The submitted job, run or queue, once it is known.
     #[serde(flatten)]
     pub(crate) resource: Option<ResourceId>,
-    /// The request that made it.
+    /// The id of the request that submitted it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) request_id: Option<String>,
-    /// What became of it; none while nobody knows.
+    /// The outcome, or `None` while it is unknown.
     pub(crate) outcome: Option<Outcome>,
-    /// When that was known.
+    /// The time at which the outcome was reported.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) ended_at: Option<Timestamp>,
 }
 
 impl Entry {
-    /// Reads a file's text. A line that is cut off, or that this build cannot read, is passed over;
-    /// without an intent there is no entry.
+    /// Parses the text of a file. Ignores lines that are incomplete or that this version does not
+    /// know. Returns `None` if there is no intent.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let mut entry: Option<Self> = None;
         for line in text
@@ -155,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_that_was_cut_off_was_not_written() {
+    fn incomplete_lines_are_ignored() {
         let intent = serde_json::to_string(&Line::Intent(Box::new(example("k")))).unwrap();
         let receipt = r#"{"receipt":{"job_id":"job_1"}}"#;
         for cut in 1..receipt.len() {
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_started_comes_back_as_what_it_is() {
+    fn a_resource_keeps_its_kind() {
         for resource in [
             ResourceId::Job("job_1".into()),
             ResourceId::Run("run_1".into()),
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_of_a_later_version_is_passed_over() {
+    fn lines_of_a_later_version_are_ignored() {
         let intent = serde_json::to_string(&Line::Intent(Box::new(example("k")))).unwrap();
         let text = format!(
             "{intent}\n{{\"weather\":\"fine\"}}\n{{\"receipt\":{{\"job_id\":\"job_1\",\"new\":1}}}}\n"

@@ -1,4 +1,4 @@
-//! What makes two submits the same: host, key, operation and body, as a hash.
+//! Hashes that identify equal submits.
 
 use std::fmt;
 
@@ -9,13 +9,14 @@ use svc_sdk::Secret;
 use svc_sdk::contract::Operation;
 use svc_sdk::types::IdempotencyKey;
 
-/// The hash of a submit: two that are the same have the same.
+/// A hash of a submit's base URL, API key, operation and body. Equal submits have equal hashes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct RequestHash(String);
 
 impl RequestHash {
-    /// The hash of that submit. A key that the caller chose is part of it, one that was made is not.
+    /// Computes the hash. An idempotency key that the caller chose is part of it; a generated one
+    /// is not.
     pub(crate) fn new(
         base_url: &str,
         key_fingerprint: &str,
@@ -43,7 +44,7 @@ impl RequestHash {
         Self(hex(&digest.finalize()))
     }
 
-    /// Enough of it to name a file.
+    /// Returns a prefix of the hash, for use in file names.
     pub(crate) fn short(&self) -> &str {
         self.0.get(..24).unwrap_or(&self.0)
     }
@@ -55,7 +56,7 @@ impl fmt::Display for RequestHash {
     }
 }
 
-/// Tells keys apart without showing anything of them.
+/// Returns a fingerprint that identifies an API key without revealing it.
 pub(crate) fn key_fingerprint(key: &Secret) -> String {
     let mut text = hex(&Sha256::digest(key.expose().as_bytes()));
     text.truncate(12);
@@ -66,7 +67,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// JSON without a choice: no blanks, names in order.
+/// Returns canonical JSON: no whitespace, fields sorted by name.
 fn canonical(value: &Value) -> String {
     match value {
         Value::Object(fields) => {
@@ -92,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_order_of_fields_makes_no_difference_and_all_else_does() {
+    fn the_hash_depends_on_everything_but_the_order_of_fields() {
         let key: IdempotencyKey = "k".parse().unwrap();
         let hash =
             |url: &str, key: &str, operation, body: &Value, chosen: Option<&IdempotencyKey>| {
@@ -100,12 +101,18 @@ mod tests {
             };
         let body = json!({"model": "auto", "metadata": {"a": 1, "b": [2, "x"]}});
         let first = hash("https://a", "k1", Operation::VideoGenerate, &body, None);
-        let turned: Value =
+        let reordered: Value =
             serde_json::from_str(r#"{"metadata": {"b": [2, "x"], "a": 1}, "model": "auto"}"#)
                 .unwrap();
         assert_eq!(
             first,
-            hash("https://a/", "k1", Operation::VideoGenerate, &turned, None)
+            hash(
+                "https://a/",
+                "k1",
+                Operation::VideoGenerate,
+                &reordered,
+                None
+            )
         );
         for other in [
             hash("https://b", "k1", Operation::VideoGenerate, &body, None),
@@ -131,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fingerprint_shows_nothing_of_the_key() {
+    fn a_fingerprint_does_not_contain_the_key() {
         let fingerprint = key_fingerprint(&Secret::new("svc_open_demo").unwrap());
         assert_eq!(fingerprint.len(), 12);
         assert!(!fingerprint.contains("demo"));

@@ -1,43 +1,32 @@
-//! The files of the journal: locked while their process lives, appended to, moved when it is over.
+//! The journal's folders: open intents and the history.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use serde::Serialize;
-use svc_sdk::types::Usd;
 
 use super::entry::{Entry, Intent, Line};
+use super::open_intent::{OpenIntent, append, entry_files, private_dir};
 use super::request_hash::RequestHash;
 use crate::clock;
 use crate::error::Failure;
+use crate::files::{private_append, sync_dir, try_lock};
 use crate::types::{Outcome, ResourceId};
 
-/// The age at which a file that never became an intent is nobody's.
+/// The age at which a temporary file is removed.
 const ABANDONED_AFTER: Duration = Duration::from_secs(3600);
-/// Entries that the history keeps.
-const MAX_HISTORY_ENTRIES: usize = 1000;
 
-/// The journal of one state folder.
+/// The journal in a state folder.
 #[derive(Debug)]
 pub(crate) struct Journal {
     open: PathBuf,
     history: PathBuf,
 }
 
-/// An intent whose outcome is not known, locked by this process.
-#[derive(Debug)]
-pub(crate) struct OpenIntent {
-    file: File,
-    path: PathBuf,
-    history: PathBuf,
-    entry: Entry,
-}
-
 impl Journal {
-    /// The journal in that folder. Nothing is made yet.
+    /// Creates a journal for a state folder. No files are created yet.
     pub(crate) fn at(state_dir: &Path) -> Self {
         Self {
             open: state_dir.join("open"),
@@ -45,7 +34,11 @@ impl Journal {
         }
     }
 
-    /// Writes an intent down, so that it survives this process.
+    /// Writes an intent to disk and locks it.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the intent cannot be written.
     pub(crate) fn begin(&self, intent: Intent) -> Result<OpenIntent, Failure> {
         let name = format!("{}-{}.jsonl", intent.request_hash.short(), intent.id);
         let entry = Entry {
@@ -73,11 +66,13 @@ impl Journal {
             private_dir(&self.open)?;
             self.open.parent().map_or(Ok(()), sync_dir)?;
         }
-        // Under its own name it is whole and locked from the first moment.
+        // The file gets its final name only when it is complete and locked.
         let temporary = self.open.join(format!(".{name}"));
-        let mut file = private_file(&temporary)?;
+        let mut file = private_append().create_new(true).open(&temporary)?;
         let written = (|| {
-            lock(&file)?;
+            if !try_lock(&file)? {
+                return Err(io::Error::other("another process has locked the new file"));
+            }
             append(&mut file, &Line::Intent(Box::new(intent.clone())))?;
             fs::rename(&temporary, path)?;
             sync_dir(&self.open)
@@ -90,8 +85,8 @@ impl Journal {
         Ok(file)
     }
 
-    /// Removes what runs left behind that were killed before their intent was whole: nothing was
-    /// sent for it. A young one may be about to be locked by its process.
+    /// Removes the temporary files of processes that were killed while writing an intent, before
+    /// anything was sent. A recent file may belong to a process that is about to lock it.
     fn remove_abandoned(&self) {
         for entry in fs::read_dir(&self.open).into_iter().flatten().flatten() {
             let is_temporary = entry.file_name().to_string_lossy().starts_with('.');
@@ -100,57 +95,66 @@ impl Journal {
                 .and_then(|at| Timestamp::try_from(at).ok())
                 .map(|at| clock::elapsed(clock::now(), at));
             if is_temporary && age.is_some_and(|age| age >= ABANDONED_AFTER) {
-                // What cannot be removed now is there for the next run.
+                // A file that cannot be removed now is left for the next run.
                 let _ = fs::remove_file(entry.path());
             }
         }
     }
 
-    /// Takes up the oldest open intent of that hash whose process is gone.
+    /// Locks the oldest open intent with that hash whose process is gone.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the journal cannot be read.
     pub(crate) fn reopen(&self, hash: &RequestHash) -> Result<Option<OpenIntent>, Failure> {
         let read_failure = |error: io::Error| self.journal_failure("read", &error);
-        let mut found: Option<OpenIntent> = None;
+        let mut oldest: Option<OpenIntent> = None;
         for path in self.open_files(hash.short()).map_err(read_failure)? {
             let Some(intent) = self.lock_open(path).map_err(read_failure)? else {
                 continue;
             };
-            let is_older = found
+            let created_at = intent.entry.intent.created_at;
+            let is_older = oldest
                 .as_ref()
-                .is_none_or(|found| intent.entry.intent.created_at < found.entry.intent.created_at);
+                .is_none_or(|it| created_at < it.entry.intent.created_at);
             if intent.entry.intent.request_hash == *hash
                 && intent.entry.outcome.is_none()
                 && is_older
             {
-                found = Some(intent);
+                oldest = Some(intent);
             }
         }
-        Ok(found)
+        Ok(oldest)
     }
 
-    /// Closes the open intent of what a person was told the end of another way.
+    /// Closes the open intent of a resource whose outcome another command has reported.
     pub(crate) fn close_matching(&self, base_url: &str, resource: &ResourceId, outcome: Outcome) {
         let is_match = |entry: &Entry| {
             entry.resource.as_ref() == Some(resource) && entry.intent.base_url == base_url
         };
         for path in self.open_files("").unwrap_or_default() {
-            // Only what is meant is locked: a run that looks for its own intent meanwhile would
-            // take a locked one for one at work.
+            // Other files are not locked: a concurrent `reopen` would take a locked file for one
+            // whose process is running.
             let is_match_file = fs::read_to_string(&path)
                 .ok()
                 .and_then(|text| Entry::parse(&text))
                 .is_some_and(|it| is_match(&it));
             if is_match_file && let Ok(Some(intent)) = self.lock_open(path) {
-                // Where it cannot be closed, the next run finds the job again: nothing is lost.
+                // If it cannot be closed, the same command merely resumes the job.
                 let _ = intent.close(outcome);
             }
         }
     }
 
-    /// Every entry, open or not, newest first.
+    /// Returns all entries, open and closed, newest first.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a folder cannot be read.
     pub(crate) fn entries(&self) -> Result<Vec<Entry>, Failure> {
         let mut entries = Vec::new();
         for folder in [&self.open, &self.history] {
-            for path in files(folder)
+            for path in entry_files(folder)
                 .map_err(|error| Failure::file("cannot read the journal in", folder, &error))?
             {
                 if let Ok(text) = fs::read_to_string(&path) {
@@ -162,12 +166,12 @@ impl Journal {
         Ok(entries)
     }
 
-    /// Without a journal nothing is sent: a run that is cut off could be paid for twice.
+    /// Without a journal nothing is sent: an interrupted command could be paid for twice.
     fn journal_failure(&self, verb: &str, error: &io::Error) -> Failure {
         Failure::file(&format!("cannot {verb} the journal in"), &self.open, error)
             .context("nothing was sent")
-            .hint("make room, or name another folder with SVC_STATE_DIR")
-            .hint("or pass --no-journal to do without: a run that is cut off could then be paid for twice")
+            .hint("free disk space, or choose another folder with SVC_STATE_DIR")
+            .hint("or pass --no-journal: an interrupted command may then be paid for twice")
     }
 
     fn open_files(&self, prefix: &str) -> io::Result<Vec<PathBuf>> {
@@ -175,23 +179,19 @@ impl Journal {
             path.file_name()
                 .is_some_and(|name| name.to_string_lossy().starts_with(prefix))
         };
-        Ok(files(&self.open)?.into_iter().filter(named).collect())
+        Ok(entry_files(&self.open)?.into_iter().filter(named).collect())
     }
 
-    /// Locks a file of the open folder; none where its process lives, or it is gone by now.
+    /// Locks a file in the folder of open intents. Returns `None` if its process is running, or if
+    /// the file is gone.
     fn lock_open(&self, path: PathBuf) -> io::Result<Option<OpenIntent>> {
         let mut file = match OpenOptions::new().read(true).append(true).open(&path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),
         };
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Ok(None),
-            Err(TryLockError::Error(error)) => return Err(error),
-        }
-        // Between opening and locking its process may have moved it away. Names never come back.
-        if !path.try_exists()? {
+        // Its process may have moved the file before it was locked. File names are not reused.
+        if !try_lock(&file)? || !path.try_exists()? {
             return Ok(None);
         }
         let mut text = String::new();
@@ -200,7 +200,7 @@ impl Journal {
             return Ok(None);
         };
         if !text.ends_with('\n') {
-            // What is appended must not continue the line that was cut off.
+            // The next line must not continue an incomplete one.
             file.write_all(b"\n")?;
         }
         Ok(Some(OpenIntent {
@@ -210,132 +210,6 @@ impl Journal {
             entry,
         }))
     }
-}
-
-impl OpenIntent {
-    /// What it says.
-    pub(crate) fn entry(&self) -> &Entry {
-        &self.entry
-    }
-
-    /// Writes down what the service answered.
-    pub(crate) fn receipt(
-        &mut self,
-        resource: ResourceId,
-        request_id: Option<&str>,
-        price_usd: Option<Usd>,
-    ) -> io::Result<()> {
-        self.entry.resource = Some(resource.clone());
-        self.entry.request_id = request_id.map(str::to_owned);
-        let line = Line::Receipt {
-            resource,
-            request_id: self.entry.request_id.clone(),
-            price_usd,
-        };
-        append(&mut self.file, &line)
-    }
-
-    /// Writes down what became of it, as a person was told, and moves it to the history.
-    pub(crate) fn close(mut self, outcome: Outcome) -> io::Result<()> {
-        append(
-            &mut self.file,
-            &Line::Outcome {
-                outcome,
-                at: clock::now(),
-            },
-        )?;
-        private_dir(&self.history)?;
-        let at = self.entry.intent.created_at.as_millisecond();
-        fs::rename(
-            &self.path,
-            self.history
-                .join(format!("{at:015}-{}.jsonl", self.entry.intent.id)),
-        )?;
-        prune(&self.history)
-    }
-}
-
-fn prune(history: &Path) -> io::Result<()> {
-    let mut paths = files(history)?;
-    paths.sort_unstable();
-    let surplus = paths.len().saturating_sub(MAX_HISTORY_ENTRIES);
-    paths.iter().take(surplus).try_for_each(fs::remove_file)
-}
-
-fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
-    let entries = match fs::read_dir(folder) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(error),
-    };
-    let mut paths = Vec::new();
-    for entry in entries {
-        let entry = entry?;
-        let name = entry.file_name();
-        let name = name.to_string_lossy();
-        if !name.starts_with('.') && name.ends_with(".jsonl") {
-            paths.push(entry.path());
-        }
-    }
-    Ok(paths)
-}
-
-fn lock(file: &File) -> io::Result<()> {
-    match file.try_lock() {
-        Ok(()) => Ok(()),
-        Err(TryLockError::WouldBlock) => {
-            Err(io::Error::other("another process holds the new file"))
-        }
-        Err(TryLockError::Error(error)) => Err(error),
-    }
-}
-
-/// Appends a line and waits until the disk has it; a line that did not fit is taken back.
-fn append(file: &mut File, line: &impl Serialize) -> io::Result<()> {
-    let mut text = serde_json::to_string(line)?;
-    text.push('\n');
-    let length = file.seek(SeekFrom::End(0))?;
-    let written = file
-        .write_all(text.as_bytes())
-        .and_then(|()| file.sync_all());
-    if written.is_err() {
-        let _ = file.set_len(length);
-    }
-    written
-}
-
-fn private_file(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.read(true).append(true).create_new(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt;
-
-        options.mode(0o600);
-    }
-    options.open(path)
-}
-
-fn private_dir(path: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::DirBuilderExt;
-
-        builder.mode(0o700);
-    }
-    builder.create(path)
-}
-
-#[cfg(unix)]
-fn sync_dir(path: &Path) -> io::Result<()> {
-    File::open(path)?.sync_all()
-}
-
-#[cfg(not(unix))]
-fn sync_dir(_: &Path) -> io::Result<()> {
-    Ok(())
 }
 
 #[cfg(test)]
@@ -354,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_killed_run_left_half_written_is_swept_once_it_is_old() {
+    fn old_temporary_files_are_removed() {
         let (_folder, journal) = journal();
         let _first = journal.begin(example("first")).unwrap();
         let temporary = |name: &str| {
@@ -367,31 +241,31 @@ mod tests {
         file.set_modified(long_ago).unwrap();
         let _second = journal.begin(example("second")).unwrap();
         assert!(young.exists() && !old.exists());
-        assert_eq!(files(&journal.open).unwrap().len(), 2);
+        assert_eq!(entry_files(&journal.open).unwrap().len(), 2);
     }
 
     #[test]
-    fn an_intent_is_taken_up_only_when_its_process_is_gone() {
+    fn an_intent_is_reopened_only_when_its_process_is_gone() {
         let (_folder, journal) = journal();
         let intent = example("k1");
         let hash = intent.request_hash.clone();
         assert!(journal.reopen(&hash).unwrap().is_none());
 
-        let living = journal.begin(intent).unwrap();
+        let running = journal.begin(intent).unwrap();
         assert!(
             journal.reopen(&hash).unwrap().is_none(),
-            "its process lives"
+            "its process is running"
         );
-        drop(living);
-        let mut taken = journal.reopen(&hash).unwrap().unwrap();
-        assert_eq!(taken.entry().intent.idempotency_key.as_str(), "k1");
-        assert!(journal.reopen(&hash).unwrap().is_none(), "taken up already");
+        drop(running);
+        let mut reopened = journal.reopen(&hash).unwrap().unwrap();
+        assert_eq!(reopened.entry().intent.idempotency_key.as_str(), "k1");
+        assert!(journal.reopen(&hash).unwrap().is_none(), "already reopened");
 
-        taken.receipt(job("job_1"), Some("req_1"), None).unwrap();
-        drop(taken);
-        let taken = journal.reopen(&hash).unwrap().unwrap();
-        assert_eq!(taken.entry().resource, Some(job("job_1")));
-        taken.close(Outcome::Completed).unwrap();
+        reopened.receipt(job("job_1"), Some("req_1"), None).unwrap();
+        drop(reopened);
+        let reopened = journal.reopen(&hash).unwrap().unwrap();
+        assert_eq!(reopened.entry().resource, Some(job("job_1")));
+        reopened.close(Outcome::Completed).unwrap();
         assert!(
             journal.reopen(&hash).unwrap().is_none(),
             "its outcome is known"
@@ -402,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn another_request_takes_up_nothing() {
+    fn an_intent_of_another_request_is_not_reopened() {
         let (_folder, journal) = journal();
         drop(journal.begin(example("k1")).unwrap());
         let other = RequestHash::new(
@@ -417,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn of_several_the_oldest_is_taken_up_first() {
+    fn the_oldest_of_several_intents_is_reopened_first() {
         let (_folder, journal) = journal();
         let hash = example("k").request_hash;
         for (key, second) in [("young", 20), ("old", 10)] {
@@ -432,12 +306,12 @@ mod tests {
     }
 
     #[test]
-    fn a_receipt_after_a_line_that_was_cut_off_is_read() {
+    fn a_receipt_after_an_incomplete_line_is_read() {
         let (folder, journal) = journal();
         let intent = example("k1");
         let hash = intent.request_hash.clone();
         drop(journal.begin(intent).unwrap());
-        let path = files(&folder.path().join("open")).unwrap().remove(0);
+        let path = entry_files(&folder.path().join("open")).unwrap().remove(0);
         OpenOptions::new()
             .append(true)
             .open(&path)
@@ -457,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn a_job_that_was_seen_to_end_is_settled() {
+    fn an_intent_is_closed_when_another_command_reports_the_outcome() {
         let (_folder, journal) = journal();
         let intent = example("k1");
         let hash = intent.request_hash.clone();
@@ -467,7 +341,7 @@ mod tests {
         assert_eq!(
             journal.entries().unwrap()[0].outcome,
             None,
-            "its own process tells"
+            "its process is running"
         );
         drop(open);
         journal.close_matching("https://b", &job("job_1"), Outcome::Completed);
@@ -478,20 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn the_history_is_bounded() {
-        let folder = tempfile::tempdir().unwrap();
-        for number in 0..MAX_HISTORY_ENTRIES + 3 {
-            fs::write(folder.path().join(format!("{number:015}-k.jsonl")), "").unwrap();
-        }
-        prune(folder.path()).unwrap();
-        let mut left = files(folder.path()).unwrap();
-        left.sort_unstable();
-        assert_eq!(left.len(), MAX_HISTORY_ENTRIES);
-        assert!(left[0].ends_with("000000000000003-k.jsonl"));
-    }
-
-    #[test]
-    fn where_nothing_can_be_written_nothing_begins() {
+    fn an_intent_that_cannot_be_written_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
         let blocked = folder.path().join("state");
         fs::write(&blocked, "a file").unwrap();

@@ -1,5 +1,5 @@
-//! The accept loop. Nothing that a client does ends it; the system does, once it has refused for
-//! close to a minute.
+//! The accept loop. Errors of clients never end it. Errors of the listener end it after retries for
+//! almost a minute.
 
 use std::future::Future;
 use std::io;
@@ -19,20 +19,20 @@ use tokio::time::{sleep, timeout};
 use super::receive::Receiver;
 use super::shutdown::stopped;
 
-/// Connections at once; more wait in the system's queue.
+/// The maximum number of concurrent connections. Others wait in the system's queue.
 const MAX_CONNECTIONS: u32 = 256;
-/// For a request's head, and between requests.
+/// The timeout for the header of a request, and between requests.
 const HEADER_READ_TIMEOUT: Duration = Duration::from_secs(15);
-/// For what is under way when it ends.
+/// The time that open connections get to finish after a stop.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(1);
-/// The first pause after an accept that failed for want of something, such as file descriptors.
-const FIRST_ACCEPT_PAUSE: Duration = Duration::from_millis(50);
-/// The pauses after which it is given up, each twice as long as the one before: 51 s in all.
-const MAX_ACCEPT_PAUSES: u32 = 10;
-/// The head of a request may take up so much.
+/// The delay after the first failed accept, such as for lack of file descriptors.
+const INITIAL_BACKOFF: Duration = Duration::from_millis(50);
+/// The maximum number of retries. Each delay is twice the one before: 51 s in total.
+const MAX_RETRIES: u32 = 10;
+/// The maximum size of a request's header.
 const MAX_HEADER_BYTES: usize = 64 * 1024;
 
-/// Where connections come from.
+/// A source of connections: a TCP listener, or a fake in tests.
 pub(super) trait Accept: Send + 'static {
     fn accept(&self) -> impl Future<Output = io::Result<(TcpStream, SocketAddr)>> + Send;
 }
@@ -43,7 +43,7 @@ impl Accept for TcpListener {
     }
 }
 
-/// Accepts until told to stop, then waits for the connections to end. Gives back why it stopped.
+/// Accepts connections until it is stopped, then waits for the open ones. Returns why it ended.
 pub(super) async fn accept(
     listener: impl Accept,
     receiver: Arc<Receiver>,
@@ -71,9 +71,9 @@ pub(super) async fn accept(
             }
             (Err(closed), _) => break io::Error::other(closed),
             (_, Err(error)) if is_client_error(&error) => {}
-            (_, Err(error)) if failures >= MAX_ACCEPT_PAUSES => break error,
+            (_, Err(error)) if failures >= MAX_RETRIES => break error,
             (_, Err(_)) => {
-                sleep(FIRST_ACCEPT_PAUSE * 2_u32.pow(failures)).await;
+                sleep(INITIAL_BACKOFF * 2_u32.pow(failures)).await;
                 failures += 1;
             }
         }
@@ -83,7 +83,7 @@ pub(super) async fn accept(
     error
 }
 
-/// Whether an accept failed because of the connection, not because of the listener.
+/// Returns whether an accept failed because of the connection rather than the listener.
 fn is_client_error(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted};
     matches!(
@@ -101,7 +101,7 @@ async fn serve(stream: TcpStream, receiver: Arc<Receiver>, mut stop: watch::Rece
         .serve_connection(TokioIo::new(stream), service);
     let mut connection = pin!(connection);
     select! {
-        // An error is the client's.
+        // Errors of a connection are the client's.
         _ = connection.as_mut() => {}
         () = stopped(&mut stop) => {
             connection.as_mut().graceful_shutdown();
@@ -121,13 +121,13 @@ mod tests {
     use super::*;
     use crate::webhook::{Secrets, Source};
 
-    /// A listener for which the system has nothing left, so many times in a row.
-    struct Poor {
+    /// A listener that fails a number of times in a row.
+    struct FailingListener {
         failures: Mutex<u32>,
         kind: io::ErrorKind,
     }
 
-    impl Accept for Poor {
+    impl Accept for FailingListener {
         async fn accept(&self) -> io::Result<(TcpStream, SocketAddr)> {
             let left = {
                 let mut failures = self.failures.lock().unwrap();
@@ -141,7 +141,7 @@ mod tests {
         }
     }
 
-    async fn ends(failures: u32, kind: io::ErrorKind) -> bool {
+    async fn gives_up(failures: u32, kind: io::ErrorKind) -> bool {
         let secrets = Secrets::from_text("whsec_newest", Source::Service).unwrap();
         let keys = Arc::new(Keys::new(&secrets, Duration::from_secs(300), None));
         let (events, _received) = mpsc::channel(1);
@@ -149,18 +149,18 @@ mod tests {
         let receiver = Arc::new(Receiver::new(keys, store, None, events));
         let (_stop, stopped) = watch::channel(false);
         let failures = Mutex::new(failures);
-        let accepting = accept(Poor { failures, kind }, receiver, stopped);
+        let accepting = accept(FailingListener { failures, kind }, receiver, stopped);
         timeout(Duration::from_secs(600), accepting).await.is_ok()
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_full_file_table_is_waited_for_and_then_it_is_over() {
-        assert!(!ends(8, io::ErrorKind::OutOfMemory).await);
-        assert!(ends(u32::MAX, io::ErrorKind::OutOfMemory).await);
+    async fn errors_of_the_listener_are_retried_a_limited_number_of_times() {
+        assert!(!gives_up(8, io::ErrorKind::OutOfMemory).await);
+        assert!(gives_up(u32::MAX, io::ErrorKind::OutOfMemory).await);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn connections_that_break_before_they_are_accepted_end_nothing() {
-        assert!(!ends(1000, io::ErrorKind::ConnectionAborted).await);
+    async fn errors_of_connections_do_not_end_the_loop() {
+        assert!(!gives_up(1000, io::ErrorKind::ConnectionAborted).await);
     }
 }

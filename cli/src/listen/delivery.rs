@@ -1,4 +1,4 @@
-//! A delivery as it was received: enough to send it on byte for byte.
+//! Received deliveries, with everything that is needed to forward them unchanged.
 
 use bytes::Bytes;
 use http::header::{CONNECTION, CONTENT_LENGTH, EXPECT, HOST, HeaderMap, HeaderName, HeaderValue};
@@ -8,7 +8,7 @@ use http::header::{
 use serde::{Deserialize, Serialize};
 use svc_webhook_verify::DedupeKey;
 
-/// Headers that belong to one connection, and are not passed on.
+/// Headers that belong to a single connection and are not forwarded.
 const HOP_BY_HOP: [HeaderName; 11] = [
     CONNECTION,
     CONTENT_LENGTH,
@@ -23,22 +23,22 @@ const HOP_BY_HOP: [HeaderName; 11] = [
     UPGRADE,
 ];
 
-/// A delivery that was verified.
+/// A verified delivery.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Delivery {
-    /// When it came, in Unix seconds.
+    /// The time of arrival, in Unix seconds.
     pub(super) at: u64,
-    /// What makes another one the same; a test delivery has nothing of the kind.
+    /// The key that identifies duplicates. Test deliveries have none.
     #[serde(with = "key", skip_serializing_if = "Option::is_none", default)]
     pub(super) key: Option<DedupeKey>,
-    /// What it is called in messages: `job.completed job_1`.
+    /// The name in messages, such as `job.completed job_1`.
     pub(super) name: String,
-    /// Names and values, a byte of a value a character.
+    /// Names and values. Each byte of a value is one character.
     headers: Vec<(String, String)>,
     body: Body,
 }
 
-/// Bytes that are nearly always text.
+/// A body: text, or hexadecimal digits if it is not valid UTF-8.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 enum Body {
@@ -47,7 +47,7 @@ enum Body {
 }
 
 impl Delivery {
-    /// Takes what is to be kept of a request.
+    /// Creates a delivery from the parts of a request.
     pub(super) fn new(
         at: u64,
         key: Option<DedupeKey>,
@@ -77,7 +77,7 @@ impl Delivery {
         }
     }
 
-    /// The headers to send it on with.
+    /// Returns the headers to forward.
     pub(super) fn headers(&self) -> HeaderMap {
         let pairs = self.headers.iter().filter_map(|(name, value)| {
             let bytes: Option<Vec<u8>> = value.chars().map(|c| u8::try_from(c).ok()).collect();
@@ -91,7 +91,7 @@ impl Delivery {
         headers
     }
 
-    /// The raw body. None where what was kept of it is no hex.
+    /// Returns the raw body, or `None` if the stored hexadecimal digits are invalid.
     pub(super) fn body(&self) -> Option<Bytes> {
         match &self.body {
             Body::Text(text) => Some(Bytes::copy_from_slice(text.as_bytes())),
@@ -105,7 +105,7 @@ impl Delivery {
         }
     }
 
-    /// About how much memory it takes.
+    /// Returns the approximate size in memory.
     pub(super) fn size(&self) -> usize {
         let body = match &self.body {
             Body::Text(text) | Body::Hex { hex: text } => text.len(),
@@ -115,7 +115,7 @@ impl Delivery {
     }
 }
 
-/// A key as two texts.
+/// Serialization of a deduplication key as a pair of strings.
 pub(super) mod key {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
     use svc_webhook_verify::DedupeKey;
@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_kept_comes_back_byte_for_byte_without_what_belongs_to_the_connection() {
+    fn a_delivery_round_trips_without_hop_by_hop_headers() {
         let mut headers = HeaderMap::new();
         headers.insert("content-type", HeaderValue::from_static("application/json"));
         headers.insert(HOST, HeaderValue::from_static("hooks.example"));
@@ -155,10 +155,10 @@ mod tests {
             b"",
         ] {
             let body = Bytes::copy_from_slice(body);
-            let kept = Delivery::new(5, Some(key.clone()), "n".into(), &headers, &body);
-            let text = serde_json::to_string(&kept).unwrap();
+            let delivery = Delivery::new(5, Some(key.clone()), "n".into(), &headers, &body);
+            let text = serde_json::to_string(&delivery).unwrap();
             let back: Delivery = serde_json::from_str(&text).unwrap();
-            assert_eq!(back, kept);
+            assert_eq!(back, delivery);
             assert_eq!(back.body(), Some(body));
             let back = back.headers();
             assert_eq!(back.len(), 3, "{back:?}");

@@ -1,4 +1,4 @@
-//! What happened, as it is told: events on standard output, all else on standard error.
+//! Events of the listener: received deliveries on standard output, the rest on standard error.
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -8,22 +8,22 @@ use crate::error::Failure;
 use crate::output::{Printer, write_stdout};
 use crate::text::sanitize;
 
-/// One thing that happened.
+/// An event to report.
 #[derive(Debug)]
 pub(super) enum ListenEvent {
-    /// A delivery was verified and is kept.
+    /// A delivery was verified and stored.
     Received(Box<Received>),
-    /// A delivery was not taken.
-    Refused { code: &'static str, why: String },
-    /// Something that the person who runs it should know.
+    /// A request was rejected.
+    Rejected { code: &'static str, why: String },
+    /// An informational message.
     Note(String),
-    /// Something that they should do something about.
+    /// A message that needs attention.
     Warning(String),
-    /// It can no longer receive.
+    /// The listener can no longer receive.
     Stopped(String),
 }
 
-/// The line of an event.
+/// The output line of a received event.
 #[derive(Debug, Serialize)]
 pub(super) struct Received {
     pub(super) event: String,
@@ -33,30 +33,30 @@ pub(super) struct Received {
     pub(super) run_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) request_id: Option<String>,
-    /// `OK` or `ERROR`, as the body has it.
+    /// `OK` or `ERROR`, from the body.
     pub(super) status: Option<String>,
-    /// How a run ended.
+    /// The outcome of a run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) outcome: Option<String>,
-    /// Whether the same was received before; then it is not forwarded again.
+    /// Whether the event was received before. Duplicates are not forwarded.
     pub(super) duplicate: bool,
-    /// Whether this version knows the event.
+    /// Whether this version knows the event type.
     pub(super) known: bool,
     pub(super) at: Timestamp,
-    /// Which secret it was signed with.
+    /// The fingerprint of the secret that it was signed with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) fingerprint: Option<String>,
     pub(super) bytes: usize,
 }
 
-/// Tells it; what goes to standard output is given back.
+/// Prints an event to standard error, or returns the line for standard output.
 pub(super) fn report(printer: &Printer, event: ListenEvent) -> Result<Option<String>, Failure> {
     match event {
         ListenEvent::Received(line) => {
             return printer.format_line(&*line, Received::sentence).map(Some);
         }
-        ListenEvent::Refused { code, why } => {
-            printer.note(&format!("refused ({code}): {}", sanitize(&why)));
+        ListenEvent::Rejected { code, why } => {
+            printer.note(&format!("rejected ({code}): {}", sanitize(&why)));
         }
         ListenEvent::Note(text) => printer.note(&sanitize(&text)),
         ListenEvent::Warning(text) => printer.warn(&sanitize(&text)),
@@ -67,13 +67,12 @@ pub(super) fn report(printer: &Printer, event: ListenEvent) -> Result<Option<Str
     Ok(None)
 }
 
-/// Standard output, which may have a reader that takes its time: it is written to off the thread
-/// that the connections are on.
+/// A writer of standard output that does not block the connections if the reader is slow.
 #[derive(Debug, Default)]
 pub(super) struct StdoutWriter(Option<JoinHandle<Result<(), Failure>>>);
 
 impl StdoutWriter {
-    /// Says a text, once what was said before is said.
+    /// Starts to write a text. The previous write must have been flushed.
     pub(super) fn write(&mut self, text: Option<String>) {
         if let Some(text) = text {
             self.0 = Some(tokio::task::spawn_blocking(move || {
@@ -82,12 +81,16 @@ impl StdoutWriter {
         }
     }
 
-    /// Whether something is being said.
+    /// Returns whether a write is in progress.
     pub(super) fn is_writing(&self) -> bool {
         self.0.is_some()
     }
 
-    /// Waits until it is said.
+    /// Waits for the current write.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the write failed.
     pub(super) async fn flush(&mut self) -> Result<(), Failure> {
         let Some(writing) = &mut self.0 else {
             return Ok(());
@@ -95,9 +98,9 @@ impl StdoutWriter {
         let written = writing.await;
         self.0 = None;
         match written {
-            // Who waits for events should not believe that there are none.
+            // A closed pipe is an error here: otherwise events would be lost without notice.
             Ok(Err(failure)) if failure.is_silent() => {
-                Err(Failure::other("nobody reads standard output any more"))
+                Err(Failure::other("the reader has closed standard output"))
             }
             Ok(written) => written,
             Err(error) => Err(Failure::other(error.to_string())),
@@ -106,7 +109,7 @@ impl StdoutWriter {
 }
 
 impl Received {
-    /// One line for a person.
+    /// Returns the line for people.
     fn sentence(&self) -> String {
         let id = self.job_id.as_ref().or(self.run_id.as_ref());
         let words = [
@@ -115,8 +118,8 @@ impl Received {
             id.cloned(),
             self.status.clone(),
             self.outcome.clone(),
-            self.duplicate.then(|| "(again)".to_owned()),
-            (!self.known).then(|| "(unknown to this version)".to_owned()),
+            self.duplicate.then(|| "(duplicate)".to_owned()),
+            (!self.known).then(|| "(unknown event type)".to_owned()),
         ];
         let words: Vec<String> = words.into_iter().flatten().collect();
         words.join("  ")

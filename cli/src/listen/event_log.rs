@@ -1,9 +1,10 @@
-//! The store's file: one JSON line for each thing that happened, appended.
+//! The store's file: an append-only log of JSON lines.
 //!
-//! A line is on the disk before the delivery is acknowledged. A process that is killed in the
-//! middle of one leaves a torn last line, which the next one cuts off: it was not acknowledged.
+//! A line is flushed to the disk before the delivery is acknowledged. A process that is killed
+//! while writing leaves an incomplete last line. The next process removes it, because that delivery
+//! was not acknowledged.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
@@ -12,25 +13,26 @@ use svc_webhook_verify::DedupeKey;
 
 use super::delivery::{Delivery, key};
 use crate::error::Failure;
+use crate::files::{parent_dir, private_append, sync_dir, try_lock};
 
-/// What the first line says the file is.
+/// The version of the format, in the first line.
 const FORMAT: u64 = 1;
-/// So much of what was dealt with may stay in the file.
+/// The size of settled deliveries above which the file is compacted.
 const MAX_DEAD_BYTES: u64 = 8 * 1024 * 1024;
 
-/// One line.
+/// One line of the log.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Line {
-    /// The first: what the file is.
+    /// The first line, with the version of the format.
     SvcWebhookStore(u64),
     /// An event was received.
     Received { id: u64, delivery: Delivery },
-    /// The target took it.
+    /// The target accepted the event.
     Forwarded { id: u64 },
-    /// The target refused it too often.
+    /// The target rejected the event too many times.
     GivenUp { id: u64 },
-    /// An event that was dealt with, of which only this is kept.
+    /// A settled event, of which only the deduplication key is kept.
     Known {
         at: u64,
         #[serde(with = "key")]
@@ -38,33 +40,38 @@ pub(super) enum Line {
     },
 }
 
-/// Where a line is in the file.
+/// The position of a line in the file.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LineRange {
     offset: u64,
     length: u64,
 }
 
-/// The file, locked.
+/// The open and locked log file.
 #[derive(Debug)]
 pub(super) struct EventLog {
     path: PathBuf,
     file: File,
     length: u64,
-    /// How long it was when it held nothing needless.
+    /// The length after the last compaction.
     compacted_length: u64,
-    /// Its last line may be torn, and could not be cut off.
-    is_torn: bool,
+    /// Whether the last line may be incomplete and could not be removed.
+    is_broken: bool,
     _lock: File,
 }
 
 impl EventLog {
-    /// Opens it, and tells each line that is in it. It is made where it is missing.
+    /// Opens the file, or creates it if it is missing, and calls `on_line` for each line.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if another process uses the file, or if it cannot be read or is not a
+    /// store.
     pub(super) fn open(
         path: &Path,
         mut on_line: impl FnMut(Line, LineRange),
     ) -> Result<Self, Failure> {
-        let io_failure = |error: io::Error| Failure::file("cannot use the store", path, &error);
+        let io_failure = |error: io::Error| Failure::file("cannot open the store", path, &error);
         let lock = lock(path)?;
         let file = open_append(path).map_err(io_failure)?;
         let mut log = Self {
@@ -72,7 +79,7 @@ impl EventLog {
             file,
             length: 0,
             compacted_length: 0,
-            is_torn: false,
+            is_broken: false,
             _lock: lock,
         };
         log.read(&mut on_line)?;
@@ -80,7 +87,7 @@ impl EventLog {
             log.append(&Line::SvcWebhookStore(FORMAT))
                 .map_err(io_failure)?;
             log.sync().map_err(io_failure)?;
-            sync_folder(path).map_err(io_failure)?;
+            sync_dir(parent_dir(path)).map_err(io_failure)?;
         }
         Ok(log)
     }
@@ -90,8 +97,8 @@ impl EventLog {
             |error: io::Error| Failure::file("cannot read the store", &self.path, &error);
         let not_a_store = |number: u64| {
             let path = self.path.display();
-            let why = format!("{path} is no store of svc webhook listen (line {number})");
-            Failure::usage(why).hint("name another file with --store; it is made if it is missing")
+            let why = format!("{path} is not a store of svc webhook listen (line {number})");
+            Failure::usage(why).hint("pass another file to --store; it is created if it is missing")
         };
         let mut reader = BufReader::new(&self.file);
         let (mut text, mut offset, mut number) = (Vec::new(), 0_u64, 0_u64);
@@ -101,7 +108,7 @@ impl EventLog {
             number += 1;
             let length = u64::try_from(length).unwrap_or(u64::MAX);
             if text.last() != Some(&b'\n') {
-                // A first line without an end may be anybody's file.
+                // An incomplete first line may belong to a file of another program.
                 if number == 1 && length > 0 && !b"{\"svc_webhook_store\":".starts_with(&text) {
                     return Err(not_a_store(number));
                 }
@@ -119,12 +126,12 @@ impl EventLog {
         Ok(())
     }
 
-    /// Appends a line. Where that fails nothing of it stays; where something may, this and every
-    /// later one fails.
+    /// Appends a line. On failure, the incomplete line is removed. If that fails as well, all later
+    /// writes fail.
     pub(super) fn append(&mut self, line: &Line) -> io::Result<LineRange> {
-        if self.is_torn {
+        if self.is_broken {
             return Err(io::Error::other(
-                "an earlier line could not be written whole",
+                "an earlier line was written only partially",
             ));
         }
         let mut text = serde_json::to_vec(line)?;
@@ -142,7 +149,7 @@ impl EventLog {
         Ok(range)
     }
 
-    /// Appends a line, and has it on the disk.
+    /// Appends a line and flushes it to the disk.
     pub(super) fn append_durably(&mut self, line: &Line) -> io::Result<LineRange> {
         let range = self.append(line)?;
         if let Err(error) = self.sync() {
@@ -154,33 +161,33 @@ impl EventLog {
     }
 
     fn truncate(&mut self) {
-        self.is_torn = self.file.set_len(self.length).is_err();
+        self.is_broken = self.file.set_len(self.length).is_err();
     }
 
     fn sync(&self) -> io::Result<()> {
         self.file.sync_data()
     }
 
-    /// Whether nothing can be written to it any more.
+    /// Returns whether all later writes will fail.
     pub(super) fn is_broken(&self) -> bool {
-        self.is_torn
+        self.is_broken
     }
 
-    /// Whether most of it is needless, and that is a lot.
+    /// Returns whether most of a large file belongs to settled deliveries.
     pub(super) fn needs_compaction(&self) -> bool {
         self.length / 2 > self.compacted_length + MAX_DEAD_BYTES
     }
 
-    /// Lets it be for now: it could not be written anew.
+    /// Defers the next compaction after one that failed.
     pub(super) fn defer_compaction(&mut self) {
         self.compacted_length = self.length;
     }
 
-    /// The delivery in a line.
+    /// Reads the delivery of a line.
     pub(super) fn delivery(&mut self, range: LineRange) -> io::Result<Delivery> {
         match serde_json::from_slice(&self.text(range)?)? {
             Line::Received { delivery, .. } => Ok(delivery),
-            _ => Err(io::Error::other("the line is another one")),
+            _ => Err(io::Error::other("the line does not contain a delivery")),
         }
     }
 
@@ -191,16 +198,15 @@ impl EventLog {
         Ok(text)
     }
 
-    /// Writes the file anew with those lines and those that are in it at those places, and gives
-    /// the new places. The old file stays until the new one is whole.
+    /// Replaces the file by one with the given lines and the existing lines at `ranges`. Returns
+    /// the new ranges. The old file is kept until the new one is complete.
     pub(super) fn rewrite(
         &mut self,
         lines: impl Iterator<Item = Line>,
         ranges: &[LineRange],
     ) -> io::Result<Vec<LineRange>> {
-        let folder = folder_of(&self.path);
-        // A temporary file of this crate has mode 0600 from its first byte.
-        let temporary = tempfile::NamedTempFile::new_in(folder)?;
+        // `NamedTempFile` creates files with mode 0600.
+        let temporary = tempfile::NamedTempFile::new_in(parent_dir(&self.path))?;
         let mut writer = io::BufWriter::new(temporary.as_file());
         let mut length = 0;
         let mut write_line = |text: &[u8]| -> io::Result<LineRange> {
@@ -228,50 +234,29 @@ impl EventLog {
         temporary.persist(&self.path)?;
         self.file = file;
         (self.length, self.compacted_length) = (length, length);
-        // Were the new file not under its name after all, what is appended to it would be lost.
-        self.is_torn |= sync_folder(&self.path).is_err();
+        // If the rename is not on the disk, later lines could be lost in a crash.
+        self.is_broken |= sync_dir(parent_dir(&self.path)).is_err();
         Ok(new_ranges)
     }
 }
 
-/// Keeps a second listener away from the same store.
+/// Locks the store, so that a second listener cannot use it.
 fn lock(path: &Path) -> Result<File, Failure> {
     let mut name = path.as_os_str().to_owned();
     name.push(".lock");
     let name = PathBuf::from(name);
-    let io_failure = |error: &io::Error| Failure::file("cannot lock the store", &name, error);
-    let file = open_append(&name).map_err(|error| io_failure(&error))?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(Failure::other(format!(
-            "another svc webhook listen uses the store {}",
-            path.display()
-        ))
-        .hint("name another file with --store, or end the other one")),
-        Err(TryLockError::Error(error)) => Err(io_failure(&error)),
+    let io_failure = |error: io::Error| Failure::file("cannot lock the store", &name, &error);
+    let file = open_append(&name).map_err(io_failure)?;
+    if try_lock(&file).map_err(io_failure)? {
+        return Ok(file);
     }
+    let path = path.display();
+    Err(
+        Failure::other(format!("another svc webhook listen uses the store {path}"))
+            .hint("pass another file to --store, or stop the other process"),
+    )
 }
 
-/// Only its owner can read it: events are nobody else's business.
 fn open_append(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.read(true).append(true).create(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
-}
-
-fn folder_of(path: &Path) -> &Path {
-    match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    }
-}
-
-/// A file's name is on the disk only when its folder is.
-fn sync_folder(path: &Path) -> io::Result<()> {
-    if cfg!(unix) {
-        fs::File::open(folder_of(path))?.sync_all()?;
-    }
-    Ok(())
+    private_append().create(true).open(path)
 }

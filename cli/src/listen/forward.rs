@@ -1,4 +1,4 @@
-//! ResponseFuture on what is in the store: byte for byte, as often as it takes.
+//! Forwarding of stored deliveries to the target, unchanged and with retries.
 
 use std::fmt;
 use std::future::Future;
@@ -21,39 +21,39 @@ use super::store::{self, Shared};
 use crate::clock;
 use crate::webhook::Target;
 
-/// Deliveries under way at once.
+/// The maximum number of concurrent attempts.
 const MAX_CONCURRENT: u32 = 8;
-/// For one attempt.
+/// The timeout of one attempt.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(30);
-/// Before the second attempt; then twice as long each time.
+/// The delay before the second attempt. It doubles with each attempt.
 const INITIAL_BACKOFF: Duration = Duration::from_millis(250);
 const MAX_BACKOFF: Duration = Duration::from_secs(30);
-/// What a target that asks for time is given at most.
+/// The maximum `retry-after` that is honored.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(120);
-/// A delivery that has waited so long is signed anew: a target that verifies would find it stale.
+/// The age at which a delivery is signed again, because the target would reject it as stale.
 const RESIGN_AFTER_SECONDS: u64 = 240;
 
-/// Sends on what is kept.
+/// Forwards stored deliveries.
 pub(super) struct Forwarder {
     target: Target,
     transport: Arc<dyn Transport>,
     store: Shared,
     keys: Arc<Keys>,
-    /// How often the target may refuse an event.
+    /// The number of times that the target may reject an event.
     max_rejections: u32,
     events: mpsc::Sender<ListenEvent>,
     stop: watch::Receiver<bool>,
     slots: Semaphore,
 }
 
-/// What became of an attempt.
+/// The outcome of an attempt.
 #[derive(Debug, PartialEq, Eq)]
 enum Attempt {
-    /// The target has it.
+    /// The target accepted the event.
     Delivered,
-    /// The target does not want it, and hardly will.
+    /// The target rejected the event.
     Rejected(String),
-    /// The target is down, or busy.
+    /// The target is unavailable or overloaded, with its `retry-after`.
     Retry(String, Option<Duration>),
 }
 
@@ -79,7 +79,7 @@ impl Forwarder {
         }
     }
 
-    /// Sees to it that a delivery is sent on. It ends when it was, or when the listener ends.
+    /// Spawns a task that forwards a delivery. It ends with the last attempt or with the listener.
     pub(super) fn spawn(self: &Arc<Self>, id: u64) {
         let forwarder = Arc::clone(self);
         tokio::spawn(async move {
@@ -89,7 +89,7 @@ impl Forwarder {
                 let pause = select! {
                     biased;
                     () = stopped(&mut stop) => return,
-                    // What is under way is not broken off: the target may have it already.
+                    // A running attempt is not aborted, because the target may have received it.
                     slot = forwarder.slots.acquire() => match slot {
                         Ok(_slot) => forwarder.attempt_once(id, &mut retries).await,
                         Err(_) => return,
@@ -105,19 +105,19 @@ impl Forwarder {
         });
     }
 
-    /// Waits until nothing is under way any more.
+    /// Waits for the running attempts.
     pub(super) async fn wait_idle(&self) {
         let _ = self.slots.acquire_many(MAX_CONCURRENT).await;
     }
 
-    /// One attempt. Gives the pause before the next, where there is to be one.
+    /// Makes one attempt. Returns the delay before the next one, unless this was the last.
     async fn attempt_once(&self, id: u64, retries: &mut RetryState) -> Option<Duration> {
         let read = self.with_store(move |store| store.delivery(id)).await;
         let delivery = match read {
             Ok(delivery) => delivery?,
             Err(error) => {
                 self.emit(ListenEvent::Warning(format!(
-                    "an event in the store cannot be read ({error}); it is not forwarded"
+                    "cannot forward an event: reading it from the store failed: {error}"
                 )));
                 return None;
             }
@@ -144,7 +144,7 @@ impl Forwarder {
             }
             (Attempt::Rejected(reason) | Attempt::Retry(reason, _), _) if retries.failed == 1 => {
                 self.emit(ListenEvent::Note(format!(
-                    "could not forward {name} ({reason}); it is tried again"
+                    "cannot forward {name} ({reason}); retrying"
                 )));
             }
             _ => {}
@@ -159,7 +159,7 @@ impl Forwarder {
             .await;
         if let Err(error) = recorded {
             self.emit(ListenEvent::Warning(format!(
-                "the store cannot be written ({error}): the next run forwards an event again"
+                "cannot write to the store: {error}; the next run will forward an event again"
             )));
         }
     }
@@ -188,20 +188,20 @@ impl Forwarder {
         let sending = request.map(|request| self.transport.send(request));
         async move {
             let Some(sending) = sending else {
-                return Attempt::Rejected("what was stored of it is damaged".to_owned());
+                return Attempt::Rejected("the stored body is damaged".to_owned());
             };
             match timeout(ATTEMPT_TIMEOUT, sending).await {
-                Ok(Ok(answer)) => Attempt::from_response(answer.status(), answer.headers()),
+                Ok(Ok(response)) => Attempt::from_response(response.status(), response.headers()),
                 Ok(Err(error)) => {
                     let cause = std::error::Error::source(&error).map(ToString::to_string);
                     Attempt::Retry(cause.unwrap_or_else(|| error.to_string()), None)
                 }
-                Err(_) => Attempt::Retry("no answer in time".to_owned(), None),
+                Err(_) => Attempt::Retry("the request timed out".to_owned(), None),
             }
         }
     }
 
-    /// As the service does when it redelivers: the same body, a fresh timestamp and signature.
+    /// Replaces the timestamp and the signature, as the service does for redeliveries.
     fn sign_again(&self, headers: &mut HeaderMap, now: u64, body: &[u8]) {
         let keys = self.keys.verifier().keys().clone();
         for name in [header::TIMESTAMP, header::SIGNATURE, header::FINGERPRINT] {
@@ -217,7 +217,7 @@ impl Forwarder {
     }
 
     fn emit(&self, event: ListenEvent) {
-        // Where so much is going on that it cannot be told, forwarding goes first.
+        // If the channel is full the event is dropped, so that forwarding is not delayed.
         let _ = self.events.try_send(event);
     }
 }
@@ -232,7 +232,7 @@ impl fmt::Debug for Forwarder {
 
 impl Attempt {
     fn from_response(status: StatusCode, headers: &HeaderMap) -> Self {
-        let reason = format!("the target answered {}", status.as_u16());
+        let reason = format!("the target responded with {}", status.as_u16());
         match status.as_u16() {
             200..=299 => Self::Delivered,
             408 | 425 | 429 | 500..=599 => {
@@ -246,7 +246,7 @@ impl Attempt {
     }
 }
 
-/// What was tried with one delivery.
+/// The attempts of one delivery.
 #[derive(Debug, Default)]
 struct RetryState {
     failed: u32,
@@ -254,7 +254,7 @@ struct RetryState {
 }
 
 impl RetryState {
-    /// Takes in an attempt, and gives the pause before the next one, where there is to be one.
+    /// Counts an attempt. Returns the delay before the next one, unless this was the last.
     fn next_pause(&mut self, attempt: &Attempt, max_rejections: u32) -> Option<Duration> {
         let doubled = 2_u32.saturating_pow(self.failed);
         let pause = INITIAL_BACKOFF.saturating_mul(doubled).min(MAX_BACKOFF);
@@ -288,25 +288,26 @@ mod tests {
     use super::*;
     use crate::webhook::{Secrets, Source};
 
-    /// A target that answers from a list, and 200 after it; 0 is no answer at all.
+    /// A target that responds with a list of statuses, then with 200. Status 0 is a failed
+    /// connection.
     #[derive(Clone, Default)]
     struct Scripted {
-        answers: Arc<Mutex<VecDeque<u16>>>,
+        statuses: Arc<Mutex<VecDeque<u16>>>,
         seen: Arc<Mutex<Vec<Request<Bytes>>>>,
     }
 
     impl Transport for Scripted {
         fn send(&self, request: Request<Bytes>) -> ResponseFuture {
             self.seen.lock().unwrap().push(request);
-            let status = self.answers.lock().unwrap().pop_front().unwrap_or(200);
+            let status = self.statuses.lock().unwrap().pop_front().unwrap_or(200);
             Box::pin(async move {
                 if status == 0 {
                     return Err(TransportError::not_sent("connection refused"));
                 }
                 let body = Empty::new().map_err(|never| match never {}).boxed_unsync();
-                let mut answer = Response::new(body);
-                *answer.status_mut() = StatusCode::from_u16(status).unwrap();
-                Ok(answer)
+                let mut response = Response::new(body);
+                *response.status_mut() = StatusCode::from_u16(status).unwrap();
+                Ok(response)
             })
         }
     }
@@ -317,22 +318,22 @@ mod tests {
         events: Vec<ListenEvent>,
     }
 
-    /// What comes of a delivery that was received so long ago, after an hour.
-    async fn forwarded(answers: &[u16], age: u64) -> Sent {
+    /// Forwards a delivery of the given age for an hour, and returns what the target received.
+    async fn forward(statuses: &[u16], age: u64) -> Sent {
         let target = Scripted::default();
-        target.answers.lock().unwrap().extend(answers);
+        target.statuses.lock().unwrap().extend(statuses);
         let at = clock::unix_seconds() - age;
         let mut store = Store::in_memory(true);
         let mut headers = HeaderMap::new();
         headers.insert(header::TIMESTAMP, HeaderValue::from(at));
-        headers.insert(header::SIGNATURE, HeaderValue::from_static("as it came"));
+        headers.insert(header::SIGNATURE, HeaderValue::from_static("original"));
         let body = Bytes::from_static(b"{ \"event\" : 1 }");
         store
             .insert(Delivery::new(at, None, "a test".into(), &headers, &body))
             .unwrap();
         let store = store::shared(store);
         let secrets = Secrets::from_text("whsec_newest", Source::Service).unwrap();
-        let (events, mut heard) = mpsc::channel(100);
+        let (events, mut received) = mpsc::channel(100);
         let (_stop, stopped) = watch::channel(false);
         let forwarder = Arc::new(Forwarder::new(
             "http://127.0.0.1:1/in?a=b".parse().unwrap(),
@@ -344,31 +345,28 @@ mod tests {
             stopped,
         ));
         forwarder.spawn(1);
-        // A second at a time, so that work on other threads is waited for too.
+        // Advances one second at a time, to wait for blocking tasks as well.
         for _ in 0..3600 {
             sleep(Duration::from_secs(1)).await;
             tokio::task::spawn_blocking(|| {}).await.unwrap();
         }
-        let mut stopped = Vec::new();
-        while let Ok(events) = heard.try_recv() {
-            stopped.push(events);
-        }
+        let events = std::iter::from_fn(|| received.try_recv().ok()).collect();
         Sent {
             target,
             store,
-            events: stopped,
+            events,
         }
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_target_that_is_down_or_busy_is_tried_until_it_is_not() {
-        let sent = forwarded(&[0, 0, 503, 429, 500, 408, 0, 0, 0, 0, 0], 0).await;
+    async fn an_unavailable_target_is_retried_until_it_accepts() {
+        let sent = forward(&[0, 0, 503, 429, 500, 408, 0, 0, 0, 0, 0], 0).await;
         let seen = sent.target.seen.lock().unwrap();
         assert_eq!(seen.len(), 12);
         for request in seen.iter() {
             assert_eq!(request.uri(), "http://127.0.0.1:1/in?a=b");
             assert_eq!(request.body(), "{ \"event\" : 1 }");
-            assert_eq!(request.headers()[header::SIGNATURE], "as it came");
+            assert_eq!(request.headers()[header::SIGNATURE], "original");
         }
         assert!(store::lock(&sent.store).pending().is_empty());
         assert!(
@@ -377,8 +375,8 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_target_that_refuses_is_given_up_after_so_many_times() {
-        let sent = forwarded(&[404, 503, 302, 400], 0).await;
+    async fn forwarding_stops_after_the_maximum_number_of_rejections() {
+        let sent = forward(&[404, 503, 302, 400], 0).await;
         assert_eq!(sent.target.seen.lock().unwrap().len(), 4);
         assert!(store::lock(&sent.store).pending().is_empty());
         assert!(
@@ -387,8 +385,8 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_has_waited_too_long_is_signed_anew() {
-        let sent = forwarded(&[], RESIGN_AFTER_SECONDS + 60).await;
+    async fn an_old_delivery_is_signed_again() {
+        let sent = forward(&[], RESIGN_AFTER_SECONDS + 60).await;
         let seen = sent.target.seen.lock().unwrap();
         let verifier = Verifier::new(svc_webhook_verify::Key::new("whsec_newest").unwrap());
         let (headers, body) = (seen[0].headers(), seen[0].body());
@@ -399,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn pauses_grow_to_half_a_minute_and_heed_the_target() {
+    fn delays_double_up_to_30_s_and_honor_retry_after() {
         let later = |retry_after: Option<u64>| {
             Attempt::Retry(String::new(), retry_after.map(Duration::from_secs))
         };

@@ -1,8 +1,8 @@
-//! What deliveries are verified with, and how it keeps up with a rotation.
+//! Signing secrets in use, with reloading during a rotation.
 //!
-//! A delivery names the newest secret by its fingerprint. Where none of ours has it, the file is
-//! read again, or the service asked again, whichever the secrets came from. A secret that was given
-//! by a variable or the profile stays the only one.
+//! A delivery contains the fingerprint of the newest secret. If it is unknown, the secrets are
+//! reloaded from the file or the service that they came from. Secrets from a variable or the
+//! profile do not change.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -18,11 +18,11 @@ use crate::clock;
 use crate::error::Failure;
 use crate::webhook::{Secrets, Source};
 
-/// Anyone can send a fingerprint that nobody knows: the service is asked no more often.
+/// The minimum time between requests to the service, because anyone can send unknown fingerprints.
 const MIN_FETCH_INTERVAL: Duration = Duration::from_secs(2);
-/// And waited for no longer: the service itself waits ten seconds for the answer to a delivery.
+/// The timeout of such a request. The service waits ten seconds for the response to a delivery.
 const FETCH_TIMEOUT: Duration = Duration::from_secs(5);
-/// So many fingerprints are told of.
+/// The maximum number of fingerprints that cause a warning.
 const MAX_WARNED_FINGERPRINTS: usize = 16;
 
 /// The secrets in use.
@@ -30,24 +30,24 @@ pub(crate) struct Keys {
     verifier: Mutex<Arc<Verifier>>,
     source: Source,
     tolerance: Duration,
-    /// To ask the service with.
+    /// The client for fetching the secrets, if they come from the service.
     client: Option<developer::Client>,
     fetched_at: Mutex<Option<Timestamp>>,
     warned: Mutex<HashSet<String>>,
 }
 
-/// A delivery that was checked.
+/// The result of verifying a delivery.
 #[derive(Debug)]
 pub(super) struct Checked {
     pub(super) outcome: Result<VerifiedSignature, VerifyError>,
-    /// Which of our secrets it was signed with.
+    /// The fingerprint of the secret that it was signed with.
     pub(super) fingerprint: Option<Fingerprint>,
-    /// What there is to say of a secret that is not ours, said once.
+    /// A warning about an unknown newer secret, given once per fingerprint.
     pub(super) warning: Option<String>,
 }
 
 impl Keys {
-    /// Verifies with those secrets.
+    /// Creates the keys from secrets.
     pub(crate) fn new(
         secrets: &Secrets,
         tolerance: Duration,
@@ -64,29 +64,29 @@ impl Keys {
         }
     }
 
-    /// The verifier of this moment.
+    /// Returns the current verifier.
     pub(super) fn verifier(&self) -> Arc<Verifier> {
         Arc::clone(&lock(&self.verifier))
     }
 
-    /// Which secrets they are, the newest first.
+    /// Returns the fingerprints of the secrets, newest first.
     pub(super) fn fingerprints(&self) -> Vec<String> {
         let verifier = self.verifier();
         let keys = verifier.keys().iter();
         keys.map(|key| key.fingerprint().to_string()).collect()
     }
 
-    /// Refuses what is no delivery by its headers alone, before its body is there.
+    /// Checks the headers alone, before the body is read.
     pub(super) fn check_headers(&self, headers: &HeaderMap) -> Result<(), VerifyError> {
         self.verifier().begin_with_headers(headers).map(drop)
     }
 
-    /// Verifies a delivery; looks for a newer secret where it names one.
+    /// Verifies a delivery. Reloads the secrets if it names an unknown one.
     pub(super) async fn check(&self, headers: &HeaderMap, body: &[u8], now: u64) -> Checked {
         let mut verifier = self.verifier();
         let mut outcome = verifier.verify_with_headers(headers, body, now);
         let mut warning = None;
-        // Nobody goes looking for the sake of what is malformed or stale.
+        // Malformed and stale deliveries do not cause a reload.
         let may_be_newer_key = matches!(outcome, Ok(_) | Err(VerifyError::SignatureMismatch));
         if let Some(fingerprint) =
             unknown_fingerprint(&verifier, headers).filter(|_| may_be_newer_key)
@@ -110,11 +110,11 @@ impl Keys {
         }
     }
 
-    /// Reads the secrets again; says whether they are others now.
+    /// Reloads the secrets. Returns whether they have changed.
     async fn reload(&self) -> bool {
         let secrets = match &self.source {
             Source::Fixed(_) => return false,
-            // What cannot be read for the moment changes nothing.
+            // A file that cannot be read now leaves the secrets unchanged.
             Source::File(path) => Secrets::from_file(path).ok(),
             Source::Service => match &self.client {
                 Some(client) if self.may_fetch() => {
@@ -151,14 +151,14 @@ impl Keys {
         is_due
     }
 
-    /// A delivery is genuine, and names a newer secret that we do not have.
+    /// Returns a warning for a valid delivery that names an unknown newer secret.
     fn warn_once(&self, fingerprint: &str) -> Option<String> {
         let mut warned = lock(&self.warned);
         let is_new =
             warned.len() < MAX_WARNED_FINGERPRINTS && warned.insert(fingerprint.to_owned());
         is_new.then(|| {
             format!(
-                "a newer signing secret ({fingerprint}) is in use and is not in {}: put it there before the old one is retired",
+                "the service uses a newer signing secret ({fingerprint}) that is missing in {}: add it before the old one is retired",
                 self.source
             )
         })
@@ -174,17 +174,21 @@ impl fmt::Debug for Keys {
     }
 }
 
-/// The signing secret of the service.
+/// Fetches the signing secret from the service.
+///
+/// # Errors
+///
+/// Returns an error if the request fails, or if the service does not return the secret.
 pub(crate) async fn fetch_secrets(client: &developer::Client) -> Result<Secrets, Failure> {
-    let answer = client.webhooks().signing_secret().await?;
-    let text = answer.secret.ok_or_else(|| {
-        Failure::other("the service does not tell the signing secret")
+    let response = client.webhooks().signing_secret().await?;
+    let text = response.secret.ok_or_else(|| {
+        Failure::other("the service did not return the signing secret")
             .hint("pass --secret-file FILE")
     })?;
     Secrets::from_text(text.expose(), Source::Service)
 }
 
-/// The fingerprint that a delivery names, where none of our secrets has it.
+/// Returns the fingerprint in the headers, unless a secret has it.
 fn unknown_fingerprint(verifier: &Verifier, headers: &HeaderMap) -> Option<String> {
     let fingerprint = headers.get(header::FINGERPRINT)?.to_str().ok()?;
     let is_fingerprint =
@@ -196,7 +200,7 @@ fn unknown_fingerprint(verifier: &Verifier, headers: &HeaderMap) -> Option<Strin
     (is_fingerprint && !is_ours).then(|| fingerprint.to_owned())
 }
 
-/// Nothing is left half done by a panic: each change is one assignment.
+/// Locks a mutex. A panic of another thread leaves no partial change, so poisoning is ignored.
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -231,13 +235,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_rotation_loses_nothing_and_a_retired_secret_is_refused() {
+    async fn secrets_of_a_file_follow_a_rotation_and_retired_ones_are_rejected() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("secret");
         fs::write(&path, "first").unwrap();
         let keys = from_file(&path);
         outcome(&keys, &["first"]).await.unwrap();
-        // Rotated; the file is not there yet, then it is, and in the end the old secret is gone.
+        // After a rotation: first before the file is updated, then after, then without the old
+        // secret.
         let during = keys.check(&signed(&["second", "first"]), b"{}", NOW).await;
         assert!(during.outcome.is_ok() && during.warning.is_some());
         let again = keys.check(&signed(&["second", "first"]), b"{}", NOW).await;
@@ -253,7 +258,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_file_that_is_gone_changes_nothing_and_a_variable_stays_what_it_is() {
+    async fn a_missing_file_and_a_fixed_secret_leave_the_secrets_unchanged() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("secret");
         fs::write(&path, "first").unwrap();

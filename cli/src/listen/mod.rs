@@ -1,8 +1,9 @@
-//! `svc webhook listen`: a receiver that keeps what it acknowledges.
+//! `svc webhook listen`: a receiver that stores deliveries before it acknowledges them.
 //!
-//! A delivery goes one way: `accept` takes the connection, `receive` reads and verifies it with
-//! `keys`, `store` keeps it, and only then is it answered 2xx. From the store `forward` sends it on,
-//! as often as it takes. What happened is told as `event`, and printed by the loop here.
+//! `accept` accepts the connection, `receive` reads the delivery and verifies it with `keys`, and
+//! `store` stores it. Only then is the response 2xx. `forward` sends stored deliveries to the
+//! target and retries as needed. All of them report an `event`, which the loop in this module
+//! prints.
 
 mod accept;
 mod delivery;
@@ -11,6 +12,7 @@ mod event_log;
 mod forward;
 mod keys;
 mod receive;
+mod seen_events;
 mod shutdown;
 mod store;
 
@@ -38,25 +40,25 @@ use crate::output::write_stdout;
 use crate::session::Session;
 use crate::webhook::Target;
 
-/// For what is under way when it ends.
+/// The time that open requests get to finish after a stop.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(3);
 
-/// What a listener is asked to do.
+/// The options of a listener.
 #[derive(Debug)]
 pub(crate) struct Options {
-    /// Where it listens; port 0 is any that is free.
+    /// The address to listen on. Port 0 is any free port.
     pub(crate) address: SocketAddr,
-    /// Where events go on to.
+    /// The target to forward events to.
     pub(crate) target: Option<Target>,
-    /// Where they are kept; in memory without one.
+    /// The file to store events in. Without one they are stored in memory.
     pub(crate) store: Option<PathBuf>,
-    /// How often a target may refuse an event before it is given up.
+    /// The number of times that the target may reject an event before forwarding stops.
     pub(crate) max_rejections: u32,
-    /// The newest secret, where it is to be printed.
+    /// The newest secret, if it is to be printed.
     pub(crate) secret: Option<String>,
 }
 
-/// The first line: it receives.
+/// The first line of output, printed when the listener is ready.
 #[derive(Serialize)]
 struct Ready {
     ready: bool,
@@ -66,15 +68,19 @@ struct Ready {
     forward_to: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     store: Option<PathBuf>,
-    /// Events of earlier runs that are still to be forwarded.
+    /// The number of events of earlier runs that are still to be forwarded.
     pending: usize,
-    /// Which secrets deliveries are verified with, the newest first.
+    /// The fingerprints of the secrets, newest first.
     fingerprints: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     secret: Option<String>,
 }
 
-/// Listens until it is asked to end, or can no longer receive.
+/// Listens until the process is asked to stop.
+///
+/// # Errors
+///
+/// Returns an error if the listener cannot be started, or can no longer receive.
 pub(crate) async fn listen(session: &Session, options: Options, keys: Keys) -> Result<(), Failure> {
     let store = match &options.store {
         Some(path) => Store::open(path, crate::clock::unix_seconds())?,
@@ -89,21 +95,22 @@ pub(crate) async fn listen(session: &Session, options: Options, keys: Keys) -> R
         let failure = io_failure(&format!("listen on {address}"), &error);
         match error.kind() {
             ErrorKind::AddrNotAvailable => {
-                failure.hint("--bind takes an address of this machine, such as 127.0.0.1")
+                failure.hint("--bind must be an address of this machine, such as 127.0.0.1")
             }
-            _ => failure.hint("choose another port with --port, or any with --port 0"),
+            _ => failure.hint("choose another port with --port, or any free port with --port 0"),
         }
     })?;
     let address = listener
         .local_addr()
         .map_err(|error| io_failure("listen", &error))?;
     if !address.ip().is_loopback() {
-        session.printer.warn(&format!("{address} can be reached from other machines, and is plain http: put a proxy with TLS before it"));
+        session.printer.warn(&format!("{address} is plain HTTP and can be reached from other machines: put a TLS proxy in front of it"));
     }
 
-    // Heard from before the first line is out: whoever reads it may answer with a signal.
+    // The handlers are installed before the first line, because its reader may send a signal.
     let mut interrupted = pin!(session.interrupts.first());
-    let mut terminated = pin!(terminated().map_err(|error| io_failure("hear signals", &error))?);
+    let mut terminated =
+        pin!(terminated().map_err(|error| io_failure("install a signal handler", &error))?);
     tokio::select! {
         biased;
         () = &mut interrupted => return Ok(()),
@@ -163,10 +170,7 @@ pub(crate) async fn listen(session: &Session, options: Options, keys: Keys) -> R
                 }
             }
             result = &mut accepting => {
-                let why = match result {
-                    Ok(error) => error.to_string(),
-                    Err(error) => error.to_string(),
-                };
+                let why = result.map_or_else(|error| error.to_string(), |error| error.to_string());
                 break Err(Failure::other(format!("can no longer receive: {why}")));
             }
         }
@@ -201,10 +205,10 @@ fn report_pending(session: &Session, pending: usize, on_disk: bool) {
     match (pending, on_disk) {
         (0, _) => {}
         (pending, true) => session.printer.note(&format!(
-            "{pending} events are still to be forwarded; the next run with this store does it"
+            "{pending} events are not forwarded yet; the next run with this store forwards them"
         )),
         (pending, false) => session.printer.warn(&format!(
-            "{pending} events were not forwarded and are gone: a store on disk (--store FILE) would have kept them"
+            "{pending} events were not forwarded and are lost; pass --store FILE to keep events on disk"
         )),
     }
 }

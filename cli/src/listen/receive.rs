@@ -1,4 +1,4 @@
-//! One delivery: read, verified, kept, and only then acknowledged.
+//! Request handling: a delivery is read, verified and stored before it is acknowledged.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -21,20 +21,20 @@ use super::keys::{Checked, Keys};
 use super::store::{self, Insert, Shared, StoreError};
 use crate::clock;
 
-/// The service sends receipts of up to 1 MiB, and something around them.
+/// The maximum size of a body. The service sends receipts of up to 1 MiB plus an envelope.
 const MAX_BODY_BYTES: usize = 2 * 1024 * 1024;
-/// What of a body that is too large is still read, so that its sender gets to read the response.
+/// The maximum size that is read of a rejected body, so that the sender can read the response.
 const MAX_DISCARDED_BYTES: usize = 8 * 1024 * 1024;
-/// A body up to this size needs no leave to be held.
+/// The size up to which a body needs no permit.
 const SMALL_BODY_BYTES: usize = 64 * 1024;
-/// So many larger ones are held at once.
+/// The maximum number of concurrent larger bodies.
 const MAX_LARGE_BODIES: usize = 16;
-/// For a body: the service itself waits ten seconds for the response.
+/// The timeout for a body. The service waits ten seconds for the response.
 const BODY_TIMEOUT: Duration = Duration::from_secs(20);
-/// When the service is to come again where nothing could be kept.
+/// The `retry-after` of a delivery that could not be stored.
 const RETRY_AFTER_30_SECONDS: HeaderValue = HeaderValue::from_static("30");
 
-/// What all connections have in common.
+/// The request handler, shared by all connections.
 #[derive(Debug)]
 pub(super) struct Receiver {
     keys: Arc<Keys>,
@@ -46,12 +46,12 @@ pub(super) struct Receiver {
 
 type HttpResponse = Response<Empty<Bytes>>;
 
-/// Why a request is not acknowledged.
+/// The reason why a request is rejected.
 enum Rejection {
     NotPost,
     TooLarge,
-    Unreadable,
-    Rejected(VerifyError),
+    Incomplete,
+    Unverified(VerifyError),
     NotAnEvent(EventError),
     StoreError(StoreError),
 }
@@ -72,7 +72,7 @@ impl Receiver {
         }
     }
 
-    /// Answers a request.
+    /// Handles a request.
     pub(super) async fn handle(
         self: Arc<Self>,
         request: Request<Incoming>,
@@ -82,7 +82,7 @@ impl Receiver {
             match timeout(BODY_TIMEOUT, self.read(&head.method, &head.headers, body)).await {
                 Ok(Ok(body)) => self.accept(&head.headers, body).await,
                 Ok(Err(rejection)) => Err(rejection),
-                Err(_) => Err(Rejection::Unreadable),
+                Err(_) => Err(Rejection::Incomplete),
             };
         Ok(match accepted {
             Ok(status) => empty_response(status),
@@ -94,8 +94,8 @@ impl Receiver {
         })
     }
 
-    /// The body, if the headers are those of a delivery. What else comes is read and let go: a
-    /// sender that still writes would not read the response.
+    /// Reads the body if the headers are those of a delivery. Otherwise the body is discarded,
+    /// because a sender that is still writing would not read the response.
     async fn read(
         &self,
         method: &Method,
@@ -108,18 +108,18 @@ impl Receiver {
         } else if content_length(headers).is_some_and(|length| length > MAX_BODY_BYTES) {
             rejection = Some(Rejection::TooLarge);
         } else if let Err(reject) = self.keys.check_headers(headers) {
-            rejection = Some(Rejection::Rejected(reject));
+            rejection = Some(Rejection::Unverified(reject));
         }
-        // Who waits to be asked for the body is answered without it.
+        // With `expect: 100-continue` the sender waits for the response before it sends the body.
         if rejection.is_some() && headers.contains_key(http::header::EXPECT) {
-            return Err(rejection.unwrap_or(Rejection::Unreadable));
+            return Err(rejection.unwrap_or(Rejection::Incomplete));
         }
         let (mut buffer, mut discarded) = (BytesMut::new(), 0_usize);
         let mut permit = None;
         while !body.is_end_stream()
             && let Some(frame) = body.frame().await
         {
-            let Ok(data) = frame.map_err(|_| Rejection::Unreadable)?.into_data() else {
+            let Ok(data) = frame.map_err(|_| Rejection::Incomplete)?.into_data() else {
                 continue;
             };
             if rejection.is_none() && buffer.len() + data.len() > MAX_BODY_BYTES {
@@ -143,7 +143,7 @@ impl Receiver {
         }
     }
 
-    /// Verifies it, keeps it, and says what to response.
+    /// Verifies and stores a delivery, and returns the status of the response.
     async fn accept(&self, headers: &HeaderMap, body: Bytes) -> Result<StatusCode, Rejection> {
         let now = clock::unix_seconds();
         let checked = self.keys.check(headers, &body, now).await;
@@ -155,7 +155,7 @@ impl Receiver {
         if let Some(warning) = warning {
             self.emit(ListenEvent::Warning(warning)).await;
         }
-        outcome.map_err(Rejection::Rejected)?;
+        outcome.map_err(Rejection::Unverified)?;
         let event = Event::parse(&body).map_err(Rejection::NotAnEvent)?;
         let mut line = Received {
             event: event.event_type().to_string(),
@@ -191,7 +191,7 @@ impl Receiver {
         Ok(status)
     }
 
-    /// Keeps it, off the thread that the connections are on: a disk takes its time.
+    /// Stores a delivery on a blocking thread, because writing to the disk takes time.
     async fn store_delivery(&self, delivery: Delivery) -> Result<Insert, StoreError> {
         let store = Arc::clone(&self.store);
         let stored =
@@ -200,12 +200,12 @@ impl Receiver {
     }
 
     async fn emit(&self, event: ListenEvent) {
-        // It is gone only when the listener ends.
+        // The receiver is dropped only when the listener ends.
         let _ = self.events.send(event).await;
     }
 }
 
-/// What is told of an event, and no receiver needs.
+/// Fields of the body that are only reported.
 #[derive(Default, Deserialize)]
 struct Labels {
     status: Option<String>,
@@ -217,9 +217,9 @@ impl Rejection {
         let status = match self {
             Self::NotPost => StatusCode::METHOD_NOT_ALLOWED,
             Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
-            Self::Unreadable | Self::NotAnEvent(_) => StatusCode::BAD_REQUEST,
-            Self::Rejected(reject) if reject.status() == 400 => StatusCode::BAD_REQUEST,
-            Self::Rejected(_) => StatusCode::UNAUTHORIZED,
+            Self::Incomplete | Self::NotAnEvent(_) => StatusCode::BAD_REQUEST,
+            Self::Unverified(reject) if reject.status() == 400 => StatusCode::BAD_REQUEST,
+            Self::Unverified(_) => StatusCode::UNAUTHORIZED,
             Self::StoreError(_) => StatusCode::SERVICE_UNAVAILABLE,
         };
         let mut response = empty_response(status);
@@ -239,29 +239,29 @@ impl Rejection {
         let (code, why) = match self {
             Self::NotPost => (
                 "method_not_allowed",
-                "deliveries are POST requests".to_owned(),
+                "the method must be POST".to_owned(),
             ),
             Self::TooLarge => (
                 "payload_too_large",
                 "the body is larger than 2 MiB".to_owned(),
             ),
-            Self::Unreadable => ("unreadable", "the body did not arrive whole".to_owned()),
-            Self::Rejected(reject) => (reject.code(), reject.to_string()),
+            Self::Incomplete => ("unreadable", "the body is incomplete".to_owned()),
+            Self::Unverified(reject) => (reject.code(), reject.to_string()),
             Self::NotAnEvent(error) => ("not_an_event", error.to_string()),
             Self::StoreError(StoreError::Full) => (
                 "store_full",
-                "too much waits to be forwarded; --store FILE keeps it on disk".to_owned(),
+                "too many events are waiting to be forwarded; pass --store FILE to keep them on disk".to_owned(),
             ),
             Self::StoreError(StoreError::WriteFailed(error)) => {
                 return ListenEvent::Warning(format!(
-                    "a delivery could not be stored ({error}); the service comes again"
+                    "cannot store a delivery: {error}; the service will retry it"
                 ));
             }
             Self::StoreError(StoreError::Broken(error)) => {
-                return ListenEvent::Stopped(format!("the store cannot be written ({error})"));
+                return ListenEvent::Stopped(format!("cannot write to the store: {error}"));
             }
         };
-        ListenEvent::Refused { code, why }
+        ListenEvent::Rejected { code, why }
     }
 }
 

@@ -1,9 +1,9 @@
-//! The signal that ends a listener.
+//! The stop signal of a listener.
 
 use tokio::sync::watch;
 
-/// Waits until it is to end.
+/// Waits for the stop signal.
 pub(super) async fn stopped(stop: &mut watch::Receiver<bool>) {
-    // Who would have told is gone only when all is over.
+    // The sender is dropped only when the listener has ended.
     let _ = stop.wait_for(|stop| *stop).await;
 }

@@ -1,6 +1,6 @@
-//! What was received: kept before it is acknowledged, known for a week, sent on from here.
+//! The store of received deliveries: pending ones to forward, and the keys of those seen before.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,19 +9,16 @@ use svc_webhook_verify::DedupeKey;
 
 use super::delivery::Delivery;
 use super::event_log::{EventLog, Line, LineRange};
+use super::seen_events::SeenEvents;
 use crate::error::Failure;
 
-/// The service repeats for some hours, and a person may have an event redelivered later.
-const SEEN_FOR_SECONDS: u64 = 7 * 24 * 60 * 60;
-/// A bound on what the memory of a week can take.
-const MAX_SEEN: usize = 1_000_000;
-/// What may wait in memory, where there is no file.
+/// The maximum size of pending deliveries in memory.
 const MAX_MEMORY_BYTES: usize = 64 * 1024 * 1024;
 
-/// A store that the receiver and the forwarder share.
+/// A store that is shared by the receiver and the forwarder.
 pub(super) type Shared = Arc<Mutex<Store>>;
 
-/// What was received.
+/// The received deliveries.
 #[derive(Debug)]
 pub(super) struct Store {
     seen: SeenEvents,
@@ -30,29 +27,29 @@ pub(super) struct Store {
     storage: Storage,
 }
 
-/// What became of a delivery.
+/// The result of inserting a delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Insert {
-    /// It is kept, as that.
+    /// It was stored under this id.
     New(u64),
-    /// It was there before.
+    /// It was received before.
     Duplicate,
 }
 
-/// Why a delivery is not kept. The service delivers it again.
+/// The reason why a delivery was not stored. The service retries it.
 #[derive(Debug)]
 pub(super) enum StoreError {
-    /// Too much waits in memory already.
+    /// The memory is full.
     Full,
-    /// The file took nothing, but may later.
+    /// Writing to the file failed, but may succeed later.
     WriteFailed(io::Error),
-    /// The file takes nothing any more.
+    /// The file can no longer be written.
     Broken(io::Error),
 }
 
 #[derive(Debug)]
 enum Storage {
-    /// In memory; deliveries themselves only where they are to be sent on.
+    /// In memory. Deliveries are only stored if they are to be forwarded.
     Memory {
         stored: usize,
         forwarding: bool,
@@ -60,7 +57,7 @@ enum Storage {
     File(Box<EventLog>),
 }
 
-/// A delivery that is to be sent on.
+/// A delivery that is to be forwarded.
 #[derive(Debug)]
 struct Pending {
     key: Option<DedupeKey>,
@@ -73,15 +70,8 @@ enum StoredDelivery {
     File(LineRange),
 }
 
-/// What was received within the last week.
-#[derive(Debug, Default)]
-struct SeenEvents {
-    keys: HashMap<DedupeKey, u64>,
-    order: VecDeque<(u64, DedupeKey)>,
-}
-
 impl Store {
-    /// A store that ends with the process.
+    /// Creates a store in memory.
     pub(super) fn in_memory(forwarding: bool) -> Self {
         Self {
             seen: SeenEvents::default(),
@@ -98,7 +88,7 @@ impl Store {
     pub(super) fn open(path: &Path, now: u64) -> Result<Self, Failure> {
         let mut seen = SeenEvents::default();
         let mut pending: BTreeMap<u64, Pending> = BTreeMap::new();
-        let (mut next_id, mut has_dead_lines) = (1, false);
+        let (mut next_id, mut has_settled) = (1, false);
         let log = EventLog::open(path, |line, range| match line {
             Line::SvcWebhookStore(_) => {}
             Line::Received { id, delivery } => {
@@ -107,9 +97,9 @@ impl Store {
                 pending.insert(id, Pending { key, stored });
                 next_id = next_id.max(id.saturating_add(1));
             }
-            Line::Forwarded { id } => has_dead_lines |= pending.remove(&id).is_some(),
+            Line::Forwarded { id } => has_settled |= pending.remove(&id).is_some(),
             Line::GivenUp { id } => {
-                has_dead_lines = true;
+                has_settled = true;
                 seen.remove(pending.remove(&id).and_then(|pending| pending.key));
             }
             Line::Known { at, key } => seen.add(key, at),
@@ -120,7 +110,7 @@ impl Store {
             next_id,
             storage: Storage::File(Box::new(log)),
         };
-        if has_dead_lines {
+        if has_settled {
             store
                 .compact(now)
                 .map_err(|error| Failure::file("cannot rewrite the store", path, &error))?;
@@ -128,14 +118,15 @@ impl Store {
         Ok(store)
     }
 
-    /// Keeps a delivery, unless the same was received before.
+    /// Stores a delivery, unless it was received before.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the delivery cannot be stored.
     pub(super) fn insert(&mut self, delivery: Delivery) -> Result<Insert, StoreError> {
         self.seen.expire(delivery.at);
         let key = delivery.key.clone();
-        if key
-            .as_ref()
-            .is_some_and(|key| self.seen.keys.contains_key(key))
-        {
+        if key.as_ref().is_some_and(|key| self.seen.contains(key)) {
             return Ok(Insert::Duplicate);
         }
         let (id, at) = (self.next_id, delivery.at);
@@ -170,7 +161,7 @@ impl Store {
         Ok(Insert::New(id))
     }
 
-    /// A delivery that is to be sent on.
+    /// Returns a pending delivery.
     pub(super) fn delivery(&mut self, id: u64) -> io::Result<Option<Delivery>> {
         let stored = self.pending.get(&id).map(|pending| &pending.stored);
         match (stored, &mut self.storage) {
@@ -182,8 +173,9 @@ impl Store {
         }
     }
 
-    /// Notes that a delivery is dealt with. It is not waited for the disk: at worst it is sent on
-    /// once more. What was given up is as if it had never come: redelivered, it is new.
+    /// Records that a delivery was forwarded or given up. The file is not flushed: in a crash, the
+    /// delivery is forwarded once more. A delivery that was given up is not a duplicate when the
+    /// service redelivers it.
     pub(super) fn settle(&mut self, id: u64, forwarded: bool, now: u64) -> io::Result<()> {
         let Some(Pending { key, stored }) = self.pending.remove(&id) else {
             return Ok(());
@@ -202,7 +194,7 @@ impl Store {
                     false => Line::GivenUp { id },
                 })?;
                 let needs_compaction = log.needs_compaction();
-                // A disk without room for a second file may have it later.
+                // Compaction may fail for lack of disk space and succeed later.
                 if needs_compaction
                     && self.compact(now).is_err()
                     && let Storage::File(log) = &mut self.storage
@@ -215,12 +207,12 @@ impl Store {
         }
     }
 
-    /// What is to be sent on, oldest first.
+    /// Returns the ids of the pending deliveries, oldest first.
     pub(super) fn pending(&self) -> Vec<u64> {
         self.pending.keys().copied().collect()
     }
 
-    /// Writes the file anew without the bodies of what was dealt with.
+    /// Rewrites the file without the bodies of settled deliveries.
     fn compact(&mut self, now: u64) -> io::Result<()> {
         self.seen.expire(now);
         let Storage::File(log) = &mut self.storage else {
@@ -248,60 +240,19 @@ impl Pending {
     }
 }
 
-impl SeenEvents {
-    fn add(&mut self, key: Option<DedupeKey>, at: u64) {
-        let Some(key) = key else { return };
-        if self.keys.insert(key.clone(), at).is_none() {
-            self.order.push_back((at, key));
-        }
-        if self.order.len() > MAX_SEEN {
-            self.expire_first();
-        }
-    }
-
-    /// Its place in the order stays, and means nothing.
-    fn remove(&mut self, key: Option<DedupeKey>) {
-        if let Some(key) = key {
-            self.keys.remove(&key);
-        }
-    }
-
-    fn expire(&mut self, now: u64) {
-        while let Some((at, _)) = self.order.front()
-            && at.saturating_add(SEEN_FOR_SECONDS) <= now
-        {
-            self.expire_first();
-        }
-    }
-
-    fn expire_first(&mut self) {
-        if let Some((at, key)) = self.order.pop_front()
-            && self.keys.get(&key) == Some(&at)
-        {
-            self.keys.remove(&key);
-        }
-    }
-
-    fn iter(&self) -> impl Iterator<Item = (u64, &DedupeKey)> {
-        let order = self.order.iter();
-        order
-            .filter(|(at, key)| self.keys.get(key) == Some(at))
-            .map(|(at, key)| (*at, key))
-    }
-}
-
-/// A store for those who share it.
+/// Makes a store shareable.
 pub(super) fn shared(store: Store) -> Shared {
     Arc::new(Mutex::new(store))
 }
 
-/// The store, for a moment. A panic elsewhere leaves it whole: each change is made at the end.
+/// Locks the store. A panic of another thread leaves no partial change, so poisoning is ignored.
 pub(super) fn lock(store: &Shared) -> MutexGuard<'_, Store> {
     store.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::seen_events::SEEN_FOR_SECONDS;
     use std::fs::{self, OpenOptions};
     use std::io::Write;
     use std::path::PathBuf;
@@ -344,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn what_came_before_is_a_duplicate_after_a_restart_too() {
+    fn duplicates_are_detected_after_a_restart() {
         let folder = Folder::new();
         let mut store = folder.open();
         assert_eq!(insert(&mut store, "job:1"), Insert::New(1));
@@ -365,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn a_test_delivery_is_new_each_time_and_what_was_given_up_is_new_again() {
+    fn test_deliveries_and_deliveries_that_were_given_up_are_not_duplicates() {
         let folder = Folder::new();
         for mut store in [folder.open(), Store::in_memory(true)] {
             for id in 1..=2 {
@@ -382,13 +333,13 @@ mod tests {
     }
 
     #[test]
-    fn what_a_killed_process_left_half_written_is_cut_off() {
+    fn an_incomplete_last_line_is_removed() {
         let folder = Folder::new();
         insert(&mut folder.open(), "job:1");
         let whole = fs::read(folder.path()).unwrap();
-        for torn in ["{\"received\":{\"id\":2,\"deliv", "\0\0\0\0", "{"] {
+        for partial in ["{\"received\":{\"id\":2,\"deliv", "\0\0\0\0", "{"] {
             let mut file = OpenOptions::new().append(true).open(folder.path()).unwrap();
-            file.write_all(torn.as_bytes()).unwrap();
+            file.write_all(partial.as_bytes()).unwrap();
             assert_eq!(folder.open().pending(), [1]);
             assert_eq!(fs::read(folder.path()).unwrap(), whole);
         }
@@ -397,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn anybody_elses_file_is_let_be() {
+    fn a_file_of_another_program_is_left_unchanged() {
         let folder = Folder::new();
         for text in [
             "a letter",
@@ -408,13 +359,13 @@ mod tests {
         ] {
             fs::write(folder.path(), text).unwrap();
             let failure = Store::open(&folder.path(), NOW).unwrap_err();
-            assert!(failure.headline().contains("is no store"), "{failure:?}");
+            assert!(failure.headline().contains("is not a store"), "{failure:?}");
             assert_eq!(fs::read_to_string(folder.path()).unwrap(), text);
         }
     }
 
     #[test]
-    fn a_second_listener_is_kept_away() {
+    fn a_second_listener_cannot_open_the_store() {
         let folder = Folder::new();
         let first = folder.open();
         let failure = Store::open(&folder.path(), NOW).unwrap_err();
@@ -424,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn the_file_does_not_grow_with_what_was_dealt_with() {
+    fn settled_deliveries_are_removed_from_the_file() {
         let folder = Folder::new();
         let mut store = folder.open();
         let large = "x".repeat(1024 * 1024);
@@ -432,7 +383,7 @@ mod tests {
         for number in 0..40 {
             let delivery = delivery(Some(&format!("job:{number}")), &large);
             let Insert::New(id) = store.insert(delivery).unwrap() else {
-                panic!("{number} was there before");
+                panic!("{number} is a duplicate");
             };
             store.settle(id, true, NOW).unwrap();
         }
@@ -448,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_after_the_file_was_written_anew_is_there_later() {
+    fn deliveries_are_readable_after_a_compaction() {
         let folder = Folder::new();
         let mut store = folder.open();
         insert(&mut store, "job:1");
@@ -466,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn after_a_week_an_event_is_forgotten() {
+    fn keys_expire_after_a_week() {
         let mut store = Store::in_memory(false);
         insert(&mut store, "job:1");
         let mut later = delivery(Some("job:1"), "");
@@ -477,11 +428,11 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_bounded_and_empty_where_nothing_is_sent_on() {
+    fn memory_is_limited_and_unused_without_forwarding() {
         let large = "x".repeat(2 * 1024 * 1024);
         let mut store = Store::in_memory(true);
-        let kept = (0..100).take_while(|_| store.insert(delivery(None, &large)).is_ok());
-        assert_eq!(kept.count(), MAX_MEMORY_BYTES / large.len());
+        let stored = (0..100).take_while(|_| store.insert(delivery(None, &large)).is_ok());
+        assert_eq!(stored.count(), MAX_MEMORY_BYTES / large.len());
         store.settle(1, true, NOW).unwrap();
         assert!(store.insert(delivery(None, &large)).is_ok());
         let mut store = Store::in_memory(false);
@@ -493,7 +444,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn only_its_owner_can_read_it() {
+    fn only_the_owner_can_read_the_file() {
         use std::os::unix::fs::PermissionsExt;
 
         let folder = Folder::new();

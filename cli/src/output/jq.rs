@@ -1,25 +1,32 @@
-//! `--jq EXPR`: a filter over what is printed, compiled before anything is sent.
+//! `--jq EXPR`: a filter of the output, compiled before anything is sent.
 
 use serde::Serialize;
 
 use crate::error::Failure;
 
-/// A compiled filter.
+/// A compiled jq filter.
 pub(crate) struct Filter(engine::Compiled);
 
 impl Filter {
-    /// Compiles it; a filter that is none is bad usage, found before anything is paid for.
+    /// Compiles a filter.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the expression is invalid.
     pub(crate) fn compile(expression: &str) -> Result<Self, Failure> {
         let compiled = engine::compile(expression)
-            .map_err(|why| Failure::usage(format!("--jq: {why} in {expression:?}")))?;
+            .map_err(|why| Failure::usage(format!("invalid --jq filter `{expression}`: {why}")))?;
         Ok(Self(compiled))
     }
 
-    /// What the filter makes of the value: one text a line, strings bare.
+    /// Applies the filter. Returns one line per output; strings are not quoted.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the filter fails.
     pub(crate) fn apply(&self, value: &impl Serialize) -> Result<Vec<String>, Failure> {
-        let json = serde_json::to_vec(value).map_err(|error| {
-            Failure::other(format!("the answer cannot be written as JSON: {error}"))
-        })?;
+        let json = serde_json::to_vec(value)
+            .map_err(|error| Failure::other(format!("cannot write the output as JSON: {error}")))?;
         engine::run(&self.0, &json).map_err(|why| Failure::usage(format!("--jq: {why}")))
     }
 }
@@ -52,7 +59,7 @@ mod engine {
         };
         let modules = Loader::new(defs)
             .load(&arena, program)
-            .map_err(|_| "this is no jq filter".to_owned())?;
+            .map_err(|_| "syntax error".to_owned())?;
         Compiler::default()
             .with_funs(funs)
             .compile(modules)
@@ -86,7 +93,7 @@ mod engine {
     pub(super) enum Compiled {}
 
     pub(super) fn compile(_: &str) -> Result<Compiled, String> {
-        Err("this build has no jq".to_owned())
+        Err("this build does not support jq".to_owned())
     }
 
     pub(super) fn run(filter: &Compiled, _: &[u8]) -> Result<Vec<String>, String> {
@@ -107,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn strings_are_bare_and_the_rest_is_json() {
+    fn strings_are_not_quoted_and_other_values_are_json() {
         assert_eq!(lines(".jobs[].id"), ["job_1", "job_2"]);
         assert_eq!(lines(".jobs[0]"), [r#"{"id":"job_1","n":1.5}"#]);
         assert_eq!(lines(".jobs | length, (.[1].n)"), ["2", "null"]);
@@ -116,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_filter_that_is_none_is_bad_usage() {
+    fn an_invalid_or_failing_filter_is_a_usage_error() {
         for bad in [".[", "nosuchfilter", "|"] {
             assert_eq!(
                 Filter::compile(bad).unwrap_err().exit(),

@@ -1,4 +1,4 @@
-//! How a wait is shown: a live line on a terminal, an occasional plain line elsewhere.
+//! Progress of a wait: a live line on a terminal, occasional plain lines elsewhere.
 
 use std::cell::{Cell, RefCell};
 use std::fmt::Write;
@@ -13,10 +13,10 @@ use super::printer::Printer;
 use crate::clock;
 use crate::text::sanitize;
 
-/// Without a change, a plain line comes no more often than this.
+/// The minimum time between plain lines while the status does not change.
 const PLAIN_LINE_INTERVAL: Duration = Duration::from_secs(30);
 
-/// The live line of one job, run or queue; the items of a queue have lines of their own below it.
+/// The progress line of a job, run or queue, with further lines for the items of a queue.
 #[derive(Debug)]
 pub(crate) struct ProgressLine<'a> {
     printer: &'a Printer,
@@ -30,19 +30,19 @@ pub(crate) struct ProgressLine<'a> {
 }
 
 impl<'a> ProgressLine<'a> {
-    /// A line for what is called so.
+    /// Creates a line with a name.
     pub(crate) fn new(printer: &'a Printer, name: &str) -> Self {
         let next_poll = NextPoll::default();
         let bar = printer.shows_progress().then(|| {
             let bar = printer.add_progress_bar(ProgressBar::new_spinner());
             let style = ProgressStyle::with_template("{spinner} {prefix}  {elapsed}  {msg}{next}")
                 .unwrap_or_else(|_| ProgressStyle::default_spinner());
-            let counted = next_poll.clone();
-            let tell = move |state: &ProgressState, line: &mut dyn Write| {
-                // A line that cannot be drawn is not worth more than that.
-                let _ = line.write_str(&counted.text(state.elapsed()));
+            let timer = next_poll.clone();
+            let show_next_poll = move |state: &ProgressState, line: &mut dyn Write| {
+                // Drawing errors are ignored.
+                let _ = line.write_str(&timer.text(state.elapsed()));
             };
-            bar.set_style(style.with_key("next", tell));
+            bar.set_style(style.with_key("next", show_next_poll));
             bar.set_prefix(sanitize(name));
             bar.enable_steady_tick(Duration::from_millis(120));
             bar
@@ -59,9 +59,9 @@ impl<'a> ProgressLine<'a> {
         }
     }
 
-    /// Shows how it stands, in a word where that is known.
-    pub(crate) fn update<T>(&self, update: &Update<T>, word: Option<&str>) {
-        let status = word.map_or_else(|| "asking".to_owned(), sanitize);
+    /// Shows the status, if known, and reports failed status checks.
+    pub(crate) fn update<T>(&self, update: &Update<T>, status: Option<&str>) {
+        let status = status.map_or_else(|| "checking the status".to_owned(), sanitize);
         let next = match update.next_poll {
             Some(pause) => format!(
                 ", next poll in {}",
@@ -75,14 +75,14 @@ impl<'a> ProgressLine<'a> {
         ) {
             (Some(error), false) => {
                 self.printer.note(&format!(
-                    "{}: cannot ask how it stands ({}); trying again",
+                    "{}: status check failed ({}); retrying",
                     self.name,
                     sanitize(&error.to_string())
                 ));
             }
             (None, true) => self
                 .printer
-                .note(&format!("{}: the service answers again", self.name)),
+                .note(&format!("{}: status check succeeded", self.name)),
             _ => {}
         }
         match &self.bar {
@@ -94,7 +94,7 @@ impl<'a> ProgressLine<'a> {
         }
     }
 
-    /// Shows lines below its own, as many as the terminal has room for.
+    /// Shows lines below the progress line, as many as fit on the terminal.
     pub(crate) fn rows(&self, rows: &[String]) {
         if self.bar.is_none() {
             return;
@@ -113,7 +113,7 @@ impl<'a> ProgressLine<'a> {
         }
     }
 
-    /// Shows how far a download is.
+    /// Shows the progress of a download.
     pub(crate) fn downloading(&self, progress: svc_sdk::download::Progress) {
         if let Some(bar) = &self.bar {
             self.next_poll.set(Duration::ZERO, None);
@@ -143,7 +143,7 @@ impl Drop for ProgressLine<'_> {
     }
 }
 
-/// The first rows, and how many more there are where they do not fit.
+/// Returns the rows that fit, with a count of the others.
 fn visible_rows(rows: &[String], height: usize) -> Vec<String> {
     if rows.len() <= height {
         return rows.to_vec();
@@ -156,7 +156,7 @@ fn visible_rows(rows: &[String], height: usize) -> Vec<String> {
     visible_rows
 }
 
-/// When the next poll is due, in milliseconds of the bar's own time; 0 where none is.
+/// The time of the next poll, in milliseconds since the bar was created. 0 is none.
 #[derive(Clone, Debug, Default)]
 struct NextPoll(Arc<AtomicU64>);
 
@@ -175,7 +175,7 @@ impl NextPoll {
         let left = Duration::from_millis(due).saturating_sub(now);
         let whole = Duration::from_secs(left.as_millis().div_ceil(1000).try_into().unwrap_or(0));
         match whole.is_zero() {
-            true => ", asking".to_owned(),
+            true => ", polling".to_owned(),
             false => format!(", next poll in {}", clock::format_duration(whole)),
         }
     }
@@ -215,6 +215,6 @@ mod tests {
         next.set(at(1_000), Some(at(2_000)));
         assert_eq!(next.text(at(1_000)), ", next poll in 2 s");
         assert_eq!(next.text(at(2_500)), ", next poll in 1 s");
-        assert_eq!(next.text(at(3_200)), ", asking");
+        assert_eq!(next.text(at(3_200)), ", polling");
     }
 }

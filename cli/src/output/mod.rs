@@ -1,7 +1,7 @@
-//! What is printed: data on standard output, talk on standard error.
+//! Output: data on standard output, messages and progress on standard error.
 //!
-//! The commands decide what to say; where it goes, in which form and in which colours is decided
-//! here and nowhere else.
+//! Commands decide what to print. This module alone decides on the stream, the format and the
+//! colors.
 
 mod jq;
 mod live;

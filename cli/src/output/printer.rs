@@ -1,4 +1,4 @@
-//! The one writer of both streams.
+//! The printer, which writes all output.
 
 use std::cell::{OnceCell, RefCell};
 use std::io::{self, IsTerminal, Write};
@@ -15,20 +15,20 @@ use crate::args::{Color, Format};
 use crate::error::Failure;
 use crate::text::{escape_json, sanitize};
 
-/// What the flags and the environment ask for.
+/// The options of a printer.
 #[derive(Debug, Default)]
 pub(crate) struct PrinterOptions<'a> {
-    /// `--output`, where given.
+    /// The value of `--output`.
     pub(crate) format: Option<Format>,
-    /// `--jq`, where given.
+    /// The value of `--jq`.
     pub(crate) jq: Option<&'a str>,
-    /// `--quiet`.
+    /// Whether `--quiet` is given.
     pub(crate) quiet: bool,
-    /// `--color`.
+    /// The value of `--color`.
     pub(crate) color: Color,
 }
 
-/// Writes data to standard output and talk to standard error.
+/// A writer of data to standard output and of messages to standard error.
 #[derive(Debug)]
 pub(crate) struct Printer {
     format: Format,
@@ -49,7 +49,11 @@ struct Stream {
 }
 
 impl Printer {
-    /// A printer for this process's streams.
+    /// Creates a printer for the streams of this process.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the `--jq` filter is invalid.
     pub(crate) fn new(options: &PrinterOptions<'_>) -> Result<Self, Failure> {
         let stream = |terminal| Stream {
             terminal,
@@ -74,7 +78,7 @@ impl Printer {
         })
     }
 
-    /// Prints one thing.
+    /// Prints a single value.
     pub(crate) fn print_item<T: Serialize>(
         &self,
         value: &T,
@@ -88,7 +92,7 @@ impl Printer {
         }
     }
 
-    /// Prints many things.
+    /// Prints a list of values.
     pub(crate) fn print_list<T: Serialize>(
         &self,
         values: &[T],
@@ -104,7 +108,7 @@ impl Printer {
         }
     }
 
-    /// Prints JSON that is itself the result; as a table only where one is asked for.
+    /// Prints a JSON value. It is a table only with `--output table`.
     pub(crate) fn print_value(
         &self,
         value: &serde_json::Value,
@@ -117,16 +121,15 @@ impl Printer {
         }
     }
 
-    /// Says that there are more of them, where a list is cut off.
+    /// Prints a note if the service has more pages of a list.
     pub(crate) fn note_more_pages<T>(&self, list: &Page<T>, what: &str) {
         let cursor = list.extra.get("next_cursor");
         if cursor.is_some_and(|cursor| !cursor.is_null()) {
-            self.note(&format!("the service has more {what} than these"));
+            self.note(&format!("there are more {what} than listed"));
         }
     }
 
-    /// The line of one of things that come one after another, for a person in words. Whoever prints
-    /// it with [`write_stdout()`] can do other things meanwhile.
+    /// Formats one line of a stream of values. The caller prints it with [`write_stdout()`].
     pub(crate) fn format_line<T: Serialize>(
         &self,
         value: &T,
@@ -142,7 +145,7 @@ impl Printer {
         }
     }
 
-    /// Prints a text: bare, unless JSON was asked for.
+    /// Prints text: unquoted, unless JSON is requested.
     pub(crate) fn print_text(&self, text: &str) -> Result<(), Failure> {
         match &self.filter {
             Some(filter) => self.filtered(filter, &text),
@@ -151,7 +154,7 @@ impl Printer {
         }
     }
 
-    /// Prints a document of the service: byte for byte in a pipe, readable on a terminal.
+    /// Prints a document of the service: unchanged in a pipe, indented on a terminal.
     pub(crate) fn print_document(
         &self,
         value: &serde_json::Value,
@@ -165,7 +168,7 @@ impl Printer {
         }
     }
 
-    /// Prints bytes as they are; on a terminal without what could steer it.
+    /// Prints bytes: unchanged in a pipe, without control characters on a terminal.
     pub(crate) fn print_bytes(&self, bytes: &[u8]) -> Result<(), Failure> {
         if !self.stdout.terminal {
             return self.write(bytes);
@@ -175,14 +178,14 @@ impl Printer {
             .try_for_each(|line| self.write(format!("{}\n", sanitize(line)).as_bytes()))
     }
 
-    /// Says something on standard error, unless it is to be quiet.
+    /// Prints a message to standard error, unless `--quiet` is given.
     pub(crate) fn note(&self, text: &str) {
         if !self.quiet {
             self.write_stderr(text);
         }
     }
 
-    /// Says something that must be heard, even when it is to be quiet.
+    /// Prints a warning to standard error, also with `--quiet`.
     pub(crate) fn warn(&self, text: &str) {
         let label = style("warning:")
             .yellow()
@@ -191,7 +194,7 @@ impl Printer {
         self.write_stderr(&format!("{label} {text}"));
     }
 
-    /// Tells a failure.
+    /// Prints a failure to standard error.
     pub(crate) fn print_failure(&self, failure: &Failure) {
         if failure.is_silent() {
             return;
@@ -214,27 +217,27 @@ impl Printer {
         }
     }
 
-    /// Whether a person can be asked: they type, and they see the question.
+    /// Returns whether the user can be prompted: standard input and standard error are terminals.
     pub(crate) fn can_prompt(&self) -> bool {
         self.stderr.terminal && io::stdin().is_terminal()
     }
 
-    /// Asks for a yes. Anything else is a no.
+    /// Asks for confirmation. Everything except `y` and `yes` is a no.
     pub(crate) fn confirm(&self, question: &str) -> Result<bool, Failure> {
         let prompted = write!(io::stderr().lock(), "{question} [y/N] ");
         let mut answer = String::new();
         prompted
             .and_then(|()| io::stdin().read_line(&mut answer))
-            .map_err(|error| Failure::other(format!("cannot ask: {error}")))?;
+            .map_err(|error| Failure::other(format!("cannot prompt for confirmation: {error}")))?;
         Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
     }
 
-    /// Whether a live line has a place: a terminal, and nobody asked for quiet.
+    /// Returns whether live progress is shown: standard error is a terminal, and not `--quiet`.
     pub(crate) fn shows_progress(&self) -> bool {
         self.stderr.terminal && !self.quiet
     }
 
-    /// Gives a bar a line at the bottom of the terminal; what is said meanwhile appears above it.
+    /// Adds a progress bar at the bottom of the terminal. Messages appear above it.
     pub(crate) fn add_progress_bar(&self, bar: ProgressBar) -> ProgressBar {
         self.bars.get_or_init(MultiProgress::new).add(bar)
     }
@@ -268,7 +271,7 @@ impl Printer {
         self.write(self.escaped(json.to_owned()).as_bytes())
     }
 
-    /// JSON with its line break, so that a terminal bears it.
+    /// Adds a line break to JSON, and escapes control characters on a terminal.
     fn escaped(&self, json: String) -> String {
         let text = if self.stdout.terminal {
             escape_json(&json)
@@ -284,19 +287,18 @@ impl Printer {
 
     fn write_stderr(&self, text: &str) {
         let text = self.redacted(text);
-        // Where standard error is gone there is nobody to tell.
+        // There is nowhere to report that standard error cannot be written.
         let _ = self.suspend_bars(|| writeln!(io::stderr().lock(), "{text}"));
     }
 
-    /// Keeps that key out of everything that is said: a proxy's error page may well repeat the
-    /// headers that it was sent.
+    /// Redacts a key in all messages, because the error page of a proxy may repeat request headers.
     pub(crate) fn redact(&self, secret: &Secret) {
         self.secrets.borrow_mut().push(secret.clone());
     }
 
     fn redacted(&self, text: &str) -> String {
         let secrets = self.secrets.borrow();
-        // What is shorter would be found in ordinary words.
+        // Shorter keys could be part of ordinary words.
         let long = secrets
             .iter()
             .map(Secret::expose)
@@ -312,7 +314,11 @@ impl Printer {
     }
 }
 
-/// Writes to standard output, and waits for as long as nobody reads.
+/// Writes to standard output. Blocks while the reader of a pipe is slow.
+///
+/// # Errors
+///
+/// Returns a silent failure if the pipe is closed, and an error if the write fails otherwise.
 pub(crate) fn write_stdout(bytes: &[u8]) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();
     let written = stdout.write_all(bytes).and_then(|()| stdout.flush());
@@ -352,7 +358,7 @@ fn compact(value: &impl Serialize) -> Result<String, Failure> {
 }
 
 fn serialize_failure(error: &serde_json::Error) -> Failure {
-    Failure::other(format!("the answer cannot be written as JSON: {error}"))
+    Failure::other(format!("cannot write the output as JSON: {error}"))
 }
 
 #[cfg(test)]
@@ -360,9 +366,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn colours_are_for_terminals_unless_someone_says_otherwise() {
+    fn colors_are_used_on_terminals_by_default() {
         let rows = [
-            // --color, terminal, NO_COLOR, CLICOLOR_FORCE: colours?
+            // --color, terminal, NO_COLOR, CLICOLOR_FORCE, expected
             (Color::Auto, true, false, false, true),
             (Color::Auto, false, false, false, false),
             (Color::Auto, true, true, false, false),

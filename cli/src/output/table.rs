@@ -1,4 +1,4 @@
-//! Tables that fit the terminal.
+//! Tables that are fitted to the terminal.
 
 use console::style;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
@@ -8,7 +8,7 @@ use crate::text::sanitize;
 const GAP: &str = "  ";
 const MIN_COLUMN_WIDTH: usize = 8;
 
-/// Rows under a header, or the fields of one thing.
+/// A table with a header, or the fields of a single value.
 #[derive(Debug, Default)]
 pub(crate) struct Table {
     header: Vec<String>,
@@ -16,7 +16,7 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// A table with that header. Its first column is the identifier: it is never cut.
+    /// Creates a table with a header. The first column is an identifier and is never truncated.
     pub(crate) fn new<const N: usize>(header: [&str; N]) -> Self {
         Self {
             header: header.iter().map(|name| name.to_uppercase()).collect(),
@@ -24,25 +24,25 @@ impl Table {
         }
     }
 
-    /// A table of one thing: a name and a value per row, no header, nothing cut.
+    /// Creates a table with a name and a value per row, without a header. Nothing is truncated.
     pub(crate) fn key_value() -> Self {
         Self::default()
     }
 
-    /// One more row; what could steer a terminal is left out of each cell.
+    /// Adds a row. Control characters are removed.
     pub(crate) fn row<const N: usize>(&mut self, cells: [&str; N]) {
         self.rows
             .push(cells.iter().map(|cell| sanitize(cell)).collect());
     }
 
-    /// One more field, where there is something to say.
+    /// Adds a field, if there is a value.
     pub(crate) fn field(&mut self, name: &str, value: Option<impl ToString>) {
         if let Some(value) = value {
             self.row([name, &value.to_string()]);
         }
     }
 
-    /// The text, with a line break after each line. `width` is the terminal's, if there is one.
+    /// Renders the table. `width` is the width of the terminal, if there is one.
     pub(crate) fn render(&self, width: Option<usize>, colored: bool) -> String {
         let mut widths = self.natural_widths();
         if let Some(width) = width
@@ -75,7 +75,7 @@ impl Table {
     }
 }
 
-/// Takes from the widest column, again and again, until the row fits. The first column stays.
+/// Shrinks the widest columns until the row fits. The first column keeps its width.
 fn shrink(widths: &mut [usize], available: usize) {
     let gaps = GAP.len() * widths.len().saturating_sub(1);
     while widths.iter().sum::<usize>() + gaps > available {
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_fits_the_terminal_and_keeps_its_identifiers() {
+    fn a_table_fits_the_terminal_without_truncated_identifiers() {
         let text = table().render(Some(40), false);
         for line in text.lines() {
             assert!(line.width() <= 40, "{line}");
@@ -159,14 +159,14 @@ mod tests {
     }
 
     #[test]
-    fn wide_characters_count_as_two() {
+    fn wide_characters_take_two_columns() {
         let mut table = Table::new(["id", "name"]);
         table.row(["漢字", "x"]);
         assert_eq!(table.render(None, false), "ID    NAME\n漢字  x\n");
     }
 
     #[test]
-    fn fields_without_a_value_are_left_out() {
+    fn fields_without_a_value_are_omitted() {
         let mut table = Table::key_value();
         table.field("id", Some("job_1"));
         table.field("error", None::<&str>);

@@ -1,4 +1,4 @@
-//! Estimates: what the service says that a request costs.
+//! Price estimates of the service.
 
 use serde_json::{Map, Value};
 use svc_sdk::types::{Estimate, EstimateRequest};
@@ -7,10 +7,10 @@ use svc_sdk::{Call, Client, Developer, Open, Surface};
 use crate::error::Failure;
 use crate::text::sanitize;
 
-/// Fields that no price depends on.
+/// Fields that do not affect the price.
 const NON_PRICING_FIELDS: [&str; 4] = ["mode", "webhook_url", "wait_timeout_seconds", "metadata"];
 
-/// The question that goes with a body.
+/// Creates the estimate request for a body.
 pub(crate) fn estimate_request(body: &Map<String, Value>) -> EstimateRequest {
     let mut input = body.clone();
     let model = match input.remove("model") {
@@ -23,9 +23,9 @@ pub(crate) fn estimate_request(body: &Map<String, Value>) -> EstimateRequest {
     EstimateRequest::new(model, input)
 }
 
-/// A surface, and what it tells of prices before they are paid.
+/// A surface that may offer estimates.
 pub(crate) trait EstimateSource: Surface {
-    /// The question for a price; none where there are no estimates.
+    /// Returns the call that gets an estimate, or `None` if the surface has no estimates.
     fn estimate(client: &Client<Self>, request: EstimateRequest) -> Option<Call<Estimate>>;
 }
 
@@ -41,7 +41,11 @@ impl EstimateSource for Developer {
     }
 }
 
-/// What the service wants for it; `None` where it names no price.
+/// Fetches the estimate of a body. Returns `None` if the service has no price for it.
+///
+/// # Errors
+///
+/// Returns an error if the request fails.
 pub(crate) async fn fetch_estimate<S: EstimateSource>(
     client: &Client<S>,
     body: &Map<String, Value>,
@@ -53,12 +57,12 @@ pub(crate) async fn fetch_estimate<S: EstimateSource>(
         Ok(estimate) => Ok(Some(estimate)),
         Err(error) if error.is_decode() || error.is_not_found() => Ok(None),
         Err(error) => {
-            Err(Failure::from(error).context("could not get the price; nothing was sent"))
+            Err(Failure::from(error).context("cannot get the price; nothing was submitted"))
         }
     }
 }
 
-/// A price in words: `0.7035 USD (5 × 0.1407 a second, model video-f)`.
+/// Describes an estimate: `0.7035 USD (5 × 0.1407 per second, model video-f)`.
 pub(crate) fn describe_estimate(estimate: &Estimate) -> String {
     let mut parts = Vec::new();
     if let (Some(units), Some(unit_price)) = (estimate.units, estimate.unit_price_usd) {
@@ -83,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_the_price_depends_on_is_asked() {
+    fn an_estimate_request_has_only_fields_that_affect_the_price() {
         let body = json!({"model": "video-f", "duration": 5, "metadata": {"a": "b"}, "mode": "webhook", "webhook_url": "https://h"});
         let request = estimate_request(body.as_object().unwrap());
         assert_eq!(request.model, "video-f");
@@ -91,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_price_says_what_it_is_made_of() {
+    fn a_description_has_the_units_and_the_model() {
         let estimate = serde_json::from_value(json!({
             "model": "video\u{1b}-f", "price_usd": "0.7035", "unit": "second", "unit_price_usd": "0.1407", "units": 5
         }));

@@ -7,28 +7,32 @@ use crate::args::SpendingArgs;
 use crate::error::{Exit, Failure};
 use crate::session::Session;
 
-/// Refuses what is over the limit. Without a price there is no telling, so that is refused too.
+/// Checks a price against `--max-price`.
+///
+/// # Errors
+///
+/// Returns an error if the price is above the limit or unknown.
 pub(crate) fn check_max_price(price: &Price, limit: Option<Usd>) -> Result<(), Failure> {
     let Some(limit) = limit else { return Ok(()) };
     let (why, next) = match (price, price.upper_bound()) {
         (_, Some(max_usd)) if max_usd <= limit => return Ok(()),
         (Price::SpendCap(_), Some(max_usd)) => (
-            format!("it may cost up to {max_usd} USD, which is over --max-price {limit}"),
+            format!("it may cost up to {max_usd} USD, which is above --max-price {limit}"),
             Some("pass a lower --cap"),
         ),
         (_, Some(max_usd)) => (
-            format!("it costs {max_usd} USD, which is over --max-price {limit}"),
+            format!("it costs {max_usd} USD, which is above --max-price {limit}"),
             None,
         ),
         (Price::OwnerCap(..), None) => (
             format!(
-                "only its owner caps it, at {}, and --max-price {limit} allows nothing that others may change",
+                "its only cap is set by its owner ({}) and may change, so --max-price {limit} is not guaranteed",
                 price.describe()
             ),
-            Some("pass --cap USD: it is the most that a run's generations can cost"),
+            Some("pass --cap USD, the maximum cost of a run's generations"),
         ),
         (_, None) => (
-            format!("no price can be had, and --max-price {limit} allows no unknown one"),
+            format!("its price is unknown, so --max-price {limit} is not guaranteed"),
             None,
         ),
     };
@@ -37,10 +41,14 @@ pub(crate) fn check_max_price(price: &Price, limit: Option<Usd>) -> Result<(), F
         Some(next) => failure.hint(next),
         None => failure,
     };
-    Err(failure.hint("nothing was sent, nothing was charged"))
+    Err(failure.hint("nothing was submitted and nothing was charged"))
 }
 
-/// Says the price, and asks where somebody can be asked and something is at stake.
+/// Prints the price, and asks for confirmation if the user can be prompted.
+///
+/// # Errors
+///
+/// Returns an error if the user does not confirm.
 pub(crate) fn confirm(
     session: &Session,
     what: &str,
@@ -56,7 +64,7 @@ pub(crate) fn confirm(
         return Ok(());
     }
     Err(Failure::other(
-        "not confirmed; nothing was sent, nothing was charged",
+        "not confirmed: nothing was submitted and nothing was charged",
     ))
 }
 
@@ -72,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_holds_to_the_last_digit_and_fails_closed() {
+    fn prices_above_the_limit_and_unknown_prices_are_rejected() {
         let charge = |text: &str| {
             let estimate = serde_json::from_value(json!({ "price_usd": text }));
             Price::Estimate(estimate.unwrap())

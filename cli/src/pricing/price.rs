@@ -1,25 +1,25 @@
-//! The price of a submit, as far as it is known before it is sent.
+//! The price of a submit, as known before it is sent.
 
 use serde_json::{Map, Value};
 use svc_sdk::types::{Estimate, Usd};
 
 use super::estimate::describe_estimate;
 
-/// What something will cost, as far as that can be known before.
+/// The price of a submit.
 #[derive(Clone, Debug)]
 pub(crate) enum Price {
-    /// An estimate: it equals the charge.
+    /// An estimate, which equals the charge.
     Estimate(Estimate),
-    /// The most that the generations of runs may cost, as the order says.
+    /// The spend cap in the request.
     SpendCap(SpendCap),
-    /// The cap that the Format's owner set, for so many runs. The owner may change it.
+    /// The cap that the Format's owner has set, which may change, and the number of runs.
     OwnerCap(Usd, usize),
-    /// Nobody knows.
+    /// The price is unknown.
     Unknown,
 }
 
 impl Price {
-    /// The most that it can cost, where that is certain.
+    /// Returns the maximum cost, if it is guaranteed.
     pub(crate) fn upper_bound(&self) -> Option<Usd> {
         match self {
             Self::Estimate(estimate) => Some(estimate.price_usd),
@@ -28,7 +28,7 @@ impl Price {
         }
     }
 
-    /// The estimate, where it is one.
+    /// Returns the estimate, if there is one.
     pub(crate) fn estimate(&self) -> Option<&Estimate> {
         match self {
             Self::Estimate(estimate) => Some(estimate),
@@ -36,43 +36,43 @@ impl Price {
         }
     }
 
-    /// In words: `0.7035 USD (…)`, `up to 2.0000 USD (its cap)`.
+    /// Describes the price: `0.7035 USD (…)`, `up to 2.0000 USD (spend cap)`.
     pub(crate) fn describe(&self) -> String {
         match self {
             Self::Estimate(estimate) => describe_estimate(estimate),
             Self::SpendCap(SpendCap { max_usd, runs: 1 }) => {
-                format!("up to {max_usd} USD (its cap)")
+                format!("up to {max_usd} USD (spend cap)")
             }
             Self::SpendCap(SpendCap { max_usd, runs }) => {
-                format!("up to {max_usd} USD (the caps of its {runs} runs)")
+                format!("up to {max_usd} USD (spend caps of {runs} runs)")
             }
-            Self::OwnerCap(cap, 1) => format!("up to {cap} USD (the Format's own cap)"),
+            Self::OwnerCap(cap, 1) => format!("up to {cap} USD (the Format's default cap)"),
             Self::OwnerCap(cap, runs) => {
-                format!("up to {cap} USD for each of {runs} runs (the Format's own cap)")
+                format!("up to {cap} USD for each of {runs} runs (the Format's default cap)")
             }
             Self::Unknown => "an unknown price".to_owned(),
         }
     }
 }
 
-/// The most that the generations of runs may cost.
+/// The maximum cost of the generations of runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SpendCap {
-    /// Of all of them.
+    /// The sum of all runs.
     pub(crate) max_usd: Usd,
-    /// How many they are.
+    /// The number of runs.
     pub(crate) runs: usize,
 }
 
 impl SpendCap {
-    /// The cap of a run, where its body has one.
+    /// Returns the cap in the body of a run.
     pub(crate) fn from_body(body: &Map<String, Value>) -> Option<Self> {
         let cap = body.get("generation_spend_cap_usd")?;
         let max_usd = serde_json::from_value(cap.clone()).ok()?;
         Some(Self { max_usd, runs: 1 })
     }
 
-    /// The caps of all items of a bulk queue; none where one of them has none.
+    /// Returns the sum of the caps of a bulk queue's items, if all of them have one.
     pub(crate) fn from_items(items: &[Value]) -> Option<Self> {
         let mut max_usd = Usd::ZERO;
         for item in items {
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn the_caps_of_a_queue_add_up_and_one_that_is_missing_is_missing_in_all() {
+    fn the_caps_of_a_queue_add_up_unless_one_is_missing() {
         let items = |json: Value| json.as_array().cloned().unwrap();
         let all =
             items(json!([{"generation_spend_cap_usd": 1.5}, {"generation_spend_cap_usd": "0.25"}]));

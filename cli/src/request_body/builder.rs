@@ -1,4 +1,4 @@
-//! A request's body, made of flags: what was typed, never a null, never whose it is.
+//! A builder of request bodies from flags.
 
 use std::path::Path;
 
@@ -8,12 +8,12 @@ use crate::args::{
     BodyArgs, CommunicationFields, ImageFields, JsonField, SpeechFields, VideoFields,
 };
 use crate::error::Failure;
-use crate::input::{read_file, read_json, read_text};
+use crate::input::{check_single_stdin_reader, read_file, read_json, read_text};
 
-/// Fields that the service takes from the key; a body must not carry them.
+/// Fields that the service derives from the API key. A body must not contain them.
 const OWNER_FIELDS: [&str; 3] = ["workspace_id", "owner_user_id", "user_id"];
 
-/// A body that is being put together.
+/// A request body that is being built.
 #[derive(Debug, Default)]
 pub(crate) struct RequestBody {
     fields: Map<String, Value>,
@@ -21,13 +21,12 @@ pub(crate) struct RequestBody {
 }
 
 impl RequestBody {
-    /// Begins with `--input`, `--prompt` and `--param`.
+    /// Starts with `--input`, `--prompt` and `--param`.
     pub(crate) fn read(args: &BodyArgs) -> Result<Self, Failure> {
-        if args.prompt.as_deref() == Some("-") && args.input.as_deref() == Some(Path::new("-")) {
-            return Err(Failure::usage(
-                "--prompt - and --input - cannot both read standard input",
-            ));
-        }
+        check_single_stdin_reader(&[
+            ("--input", args.input.as_deref().and_then(Path::to_str)),
+            ("--prompt", args.prompt.as_deref()),
+        ])?;
         let mut body = Self::from_input(args.input.as_deref())?;
         if let Some(prompt) = &args.prompt {
             body.set("prompt", Some(read_text("--prompt", prompt)?))?;
@@ -36,7 +35,7 @@ impl RequestBody {
         Ok(body)
     }
 
-    /// Begins with `--input`.
+    /// Starts with `--input`.
     pub(crate) fn from_input(input: Option<&Path>) -> Result<Self, Failure> {
         let Some(path) = input else {
             return Ok(Self::default());
@@ -44,11 +43,13 @@ impl RequestBody {
         match serde_json::from_slice(&read_file("--input", path)?) {
             Ok(Value::Object(fields)) => Ok(Self::from_fields(fields)),
             Ok(_) => Err(Failure::usage("--input must be a JSON object")),
-            Err(error) => Err(Failure::usage(format!("--input is no JSON: {error}"))),
+            Err(error) => Err(Failure::usage(format!(
+                "--input is not valid JSON: {error}"
+            ))),
         }
     }
 
-    /// Begins with fields that no flag gave.
+    /// Starts with fields that do not count as set by a flag.
     pub(crate) fn from_fields(fields: Map<String, Value>) -> Self {
         Self {
             fields,
@@ -94,7 +95,7 @@ impl RequestBody {
         Ok(self)
     }
 
-    /// Adds the fields of what an avatar says.
+    /// Adds the fields of an avatar's speech.
     pub(crate) fn speech(self, args: &SpeechFields) -> Result<Self, Failure> {
         let script = args.script.as_ref();
         let script = script.map(|text| read_text("--script", text)).transpose()?;
@@ -108,7 +109,7 @@ impl RequestBody {
             .with("quality", args.quality.clone())
     }
 
-    /// Adds what is said to the service besides what to make. A webhook sets `mode`.
+    /// Adds the webhook, the mode and the metadata. A webhook implies `mode`.
     pub(crate) fn communication(mut self, args: &CommunicationFields) -> Result<Self, Failure> {
         self.set("webhook_url", args.webhook_url.clone())?;
         self.set("mode", args.mode.clone())?;
@@ -123,7 +124,7 @@ impl RequestBody {
                 .or_insert_with(|| Value::Object(Map::new()));
             let Some(metadata) = metadata.as_object_mut() else {
                 return Err(Failure::usage(
-                    "metadata must be an object for --metadata to add to it",
+                    "--metadata requires `metadata` in the body to be an object",
                 ));
             };
             for pair in &args.metadata {
@@ -133,7 +134,11 @@ impl RequestBody {
         Ok(self)
     }
 
-    /// Adds a field that a flag names. A field that two flags name is bad usage.
+    /// Sets a field from a flag.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if another flag has set the field.
     pub(crate) fn set(
         &mut self,
         name: &str,
@@ -141,14 +146,14 @@ impl RequestBody {
     ) -> Result<(), Failure> {
         let Some(value) = value else { return Ok(()) };
         if self.set_fields.iter().any(|set_fields| set_fields == name) {
-            return Err(Failure::usage(format!("{name} is given twice")));
+            return Err(Failure::usage(format!("`{name}` is set twice")));
         }
         self.set_fields.push(name.to_owned());
         self.fields.insert(name.to_owned(), value.into());
         Ok(())
     }
 
-    /// Adds a field that a flag names, in a chain.
+    /// Sets a field from a flag, for chaining.
     pub(crate) fn with(
         mut self,
         name: &str,
@@ -158,7 +163,7 @@ impl RequestBody {
         Ok(self)
     }
 
-    /// Puts a value into an object of the body, which is made where it is missing.
+    /// Sets a field of an object in the body. The object is created if it is missing.
     pub(crate) fn with_nested(
         mut self,
         object: &str,
@@ -171,51 +176,58 @@ impl RequestBody {
             .entry(object)
             .or_insert_with(|| Value::Object(Map::new()));
         let Some(fields) = fields.as_object_mut() else {
-            let why = format!("{object} must be an object for {object}.{name} to be part of it");
+            let why = format!("`{object}` must be an object to set `{object}.{name}`");
             return Err(Failure::usage(why));
         };
         fields.insert(name.to_owned(), value.into());
         Ok(self)
     }
 
-    /// Moves a field that a flag gave into an object of the body.
+    /// Moves a field into an object of the body.
     pub(crate) fn moved_into(mut self, name: &str, object: &str) -> Result<Self, Failure> {
         let value = self.fields.remove(name);
         self.with_nested(object, name, value)
     }
 
-    /// Sets a field that nothing has set.
+    /// Sets a field unless it is set.
     pub(crate) fn with_default(mut self, name: &str, value: &str) -> Self {
         self.fields.entry(name).or_insert_with(|| value.into());
         self
     }
 
-    /// The body, if it can be right.
+    /// Validates and returns the body.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a field is null, if a URL is not https, or if a field is not allowed.
     pub(crate) fn finish(self) -> Result<Map<String, Value>, Failure> {
         for owner in OWNER_FIELDS {
             if self.fields.contains_key(owner) {
                 return Err(Failure::usage(format!(
-                    "{owner} is never sent: the key says whose it is"
+                    "`{owner}` must not be set: it follows from the API key"
                 )));
             }
         }
         for (name, value) in &self.fields {
-            // A schema may well say that something is null.
+            // A schema may contain null values.
             let path = (name != "output_schema").then(|| find_null(name, value));
             if let Some(path) = path.flatten() {
                 return Err(Failure::usage(format!(
-                    "{path} is null, which is never sent: leave it out"
+                    "`{path}` must not be null: omit it"
                 )));
             }
             check_urls(name, value)?;
         }
         if self.fields.contains_key("end_image_url") && !self.fields.contains_key("image_url") {
-            return Err(Failure::usage(
-                "end_image_url needs image_url: a last frame without a first one",
-            ));
+            return Err(Failure::usage("`end_image_url` requires `image_url`"));
         }
         Ok(self.fields)
     }
+}
+
+/// Returns whether a text is an https URL with a host.
+pub(super) fn is_https_url(text: &str) -> bool {
+    url::Url::parse(text).is_ok_and(|url| url.scheme() == "https" && url.has_host())
 }
 
 fn non_empty_list(items: &[String]) -> Option<Value> {
@@ -236,7 +248,7 @@ fn find_null(path: &str, value: &Value) -> Option<String> {
     }
 }
 
-/// What can never be right is found before anything is sent: a media URL that is not HTTPS.
+/// Checks that media URLs are https.
 fn check_urls(name: &str, value: &Value) -> Result<(), Failure> {
     let urls: Vec<&Value> = match value {
         url if name.ends_with("_url") => vec![url],
@@ -245,11 +257,9 @@ fn check_urls(name: &str, value: &Value) -> Result<(), Failure> {
     };
     for url in urls {
         let text = url.as_str().unwrap_or_default();
-        let parsed = url::Url::parse(text).ok();
-        if !parsed.is_some_and(|url| url.scheme() == "https" && url.has_host()) {
-            return Err(Failure::usage(format!(
-                "{name} must be an https:// URL with a host, but is {url}"
-            )));
+        if !is_https_url(text) {
+            let why = format!("invalid `{name}` {url}: expected an https:// URL");
+            return Err(Failure::usage(why));
         }
     }
     Ok(())
@@ -278,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn flags_become_fields_and_only_those_that_were_given() {
+    fn only_given_flags_become_fields() {
         let body = BodyArgs {
             prompt: Some("a fox".into()),
             params: vec![param("seed=7"), param("camera={\"pan\": 1.5}")],
@@ -299,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_body_comes_from_a_file_and_flags_win() {
+    fn flags_override_the_fields_of_an_input_file() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("body.json");
         fs::write(
@@ -339,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_never_be_right_is_bad_usage() {
+    fn invalid_bodies_are_usage_errors() {
         let params = |text: &str| BodyArgs {
             params: vec![param(text)],
             ..BodyArgs::default()
@@ -356,40 +366,44 @@ mod tests {
             (
                 params("prompt=null"),
                 VideoFields::default(),
-                "prompt is null",
+                "`prompt` must not be null",
             ),
             (
                 params("camera={\"pan\": [1, null]}"),
                 VideoFields::default(),
-                "camera.pan[1] is null",
+                "`camera.pan[1]` must not be null",
             ),
             (
                 params("workspace_id=\"ws_1\""),
                 VideoFields::default(),
-                "workspace_id is never sent",
+                "`workspace_id` must not be set",
             ),
             (
                 params("user_id=1"),
                 VideoFields::default(),
-                "user_id is never sent",
+                "`user_id` must not be set",
             ),
             (
                 params("image_url=\"http://a/1\""),
                 VideoFields::default(),
-                "image_url must be an https",
+                "invalid `image_url`",
             ),
             (
                 params("reference_video_urls=[\"ftp://a\"]"),
                 VideoFields::default(),
-                "reference_video_urls must",
+                "invalid `reference_video_urls`",
             ),
-            (params("duration=4"), twice, "duration is given twice"),
-            (BodyArgs::default(), end, "end_image_url needs image_url"),
+            (params("duration=4"), twice, "`duration` is set twice"),
+            (BodyArgs::default(), end, "`end_image_url` requires"),
         ];
-        for (body, video, said) in rows {
+        for (body, video, expected) in rows {
             let failure = made(body, video).unwrap_err();
             assert_eq!(failure.exit(), Exit::Usage);
-            assert!(failure.headline().contains(said), "{}", failure.headline());
+            assert!(
+                failure.headline().contains(expected),
+                "{}",
+                failure.headline()
+            );
         }
     }
 }

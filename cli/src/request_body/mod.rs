@@ -1,4 +1,4 @@
-//! Request bodies, made of flags and checked before they are sent.
+//! Request bodies, built from flags and validated before they are sent.
 
 mod builder;
 pub(crate) mod run;

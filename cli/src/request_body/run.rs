@@ -1,4 +1,4 @@
-//! The bodies that start runs: made of flags, and judged as far as they can be before they are sent.
+//! Request bodies of runs, built from flags and validated before they are sent.
 
 use std::path::Path;
 
@@ -6,15 +6,15 @@ use serde_json::{Map, Value, json};
 use svc_sdk::contract::limits::MAX_SPEND_CAP_USD;
 use svc_sdk::types::{OutputSchema, Usd};
 
-use super::builder::RequestBody;
+use super::builder::{RequestBody, is_https_url};
 use crate::args::{FormatFields, RunArgs};
 use crate::error::Failure;
 use crate::input::{check_single_stdin_reader, read_json_or_file, read_text};
 
-/// Fields of which a Format run needs one.
+/// Fields of which a Format run needs at least one.
 const CONTENT_FIELDS: [&str; 4] = ["instruction", "input", "previous_run_id", "attachments"];
 
-/// Begins a body with `--input`, `--instruction`, `--param` and `--webhook-url`.
+/// Starts a body with `--input`, `--instruction`, `--param` and `--webhook-url`.
 pub(crate) fn from_args(args: &RunArgs) -> Result<RequestBody, Failure> {
     check_single_stdin_reader(&[
         ("--input", args.input.as_deref().and_then(Path::to_str)),
@@ -30,7 +30,7 @@ pub(crate) fn from_args(args: &RunArgs) -> Result<RequestBody, Failure> {
     body.with("webhook_url", args.webhook_url.clone())
 }
 
-/// The fields that the flags of a Format run give.
+/// Returns the fields that are set by the flags of a Format run.
 pub(crate) fn format_fields(args: &FormatFields) -> Result<Map<String, Value>, Failure> {
     let mut fields = Map::new();
     let mut put = |name: &str, value: Option<Value>| {
@@ -74,22 +74,26 @@ pub(crate) fn format_fields(args: &FormatFields) -> Result<Map<String, Value>, F
     Ok(fields)
 }
 
-/// An amount as the JSON number that it is.
+/// Returns an amount as an exact JSON number.
 pub(crate) fn usd_number(amount: Usd) -> Value {
     let text = amount.to_string();
     let text = text.trim_end_matches('0').trim_end_matches('.');
     serde_json::from_str(text).unwrap_or_else(|_| amount.to_string().into())
 }
 
-/// What can never be right about the body of a Format run is found before it is sent.
+/// Validates the body of a Format run.
+///
+/// # Errors
+///
+/// Returns an error if the service would reject the body.
 pub(crate) fn validate_format(body: &Map<String, Value>) -> Result<(), Failure> {
     if !CONTENT_FIELDS.iter().any(|name| body.contains_key(*name)) {
-        return Err(Failure::usage("there is nothing to run")
+        return Err(Failure::usage("the run has no input")
             .hint("pass --instruction, --attach, --continue, or --param 'input={…}'"));
     }
     if body.contains_key("output_schema") && body.contains_key("response_format") {
         return Err(Failure::usage(
-            "output_schema and response_format exclude each other",
+            "`output_schema` and `response_format` cannot be used together",
         ));
     }
     if let Some(schema) = body.get("output_schema") {
@@ -102,7 +106,11 @@ pub(crate) fn validate_format(body: &Map<String, Value>) -> Result<(), Failure> 
     validate_cap(body)
 }
 
-/// What can never be right about a cap.
+/// Validates the spend cap in a body.
+///
+/// # Errors
+///
+/// Returns an error if the cap is out of range or not a number.
 pub(crate) fn validate_cap(body: &Map<String, Value>) -> Result<(), Failure> {
     let Some(cap) = body.get("generation_spend_cap_usd") else {
         return Ok(());
@@ -118,7 +126,7 @@ pub(crate) fn validate_cap(body: &Map<String, Value>) -> Result<(), Failure> {
     match amount {
         Some(amount) if amount > Usd::ZERO && amount <= max_cap => Ok(()),
         _ => Err(Failure::usage(format!(
-            "the cap must be a number above 0 and at most {MAX_SPEND_CAP_USD}, but is {cap}"
+            "invalid spend cap {cap}: expected a number above 0 and at most {MAX_SPEND_CAP_USD}"
         ))),
     }
 }
@@ -126,31 +134,27 @@ pub(crate) fn validate_cap(body: &Map<String, Value>) -> Result<(), Failure> {
 fn validate_attachment(attachment: &Value) -> Result<(), Failure> {
     let asset = attachment.get("asset_id").and_then(Value::as_str);
     let url = attachment.get("url").and_then(Value::as_str);
-    let https = |url: &str| {
-        let parsed = url::Url::parse(url).ok();
-        parsed.is_some_and(|url| url.scheme() == "https" && url.has_host())
-    };
     match (asset, url) {
         (Some(id), None) if !id.is_empty() => Ok(()),
-        (None, Some(url)) if https(url) => Ok(()),
+        (None, Some(url)) if is_https_url(url) => Ok(()),
         _ => Err(Failure::usage(format!(
-            "an attachment is an https:// URL or asset:ID, but is {attachment}"
+            "invalid attachment {attachment}: expected an https:// URL or asset:ID"
         ))),
     }
 }
 
-/// A schema outside of what the service supports is refused here, with every place.
+/// Checks that the service supports an output schema. The error contains all violations.
 fn validate_schema(schema: &Value) -> Result<(), Failure> {
     let violations = OutputSchema::check(schema);
     if violations.is_empty() {
         return Ok(());
     }
     let count = match violations.len() {
-        1 => "one place".to_owned(),
-        count => format!("{count} places"),
+        1 => "1 violation".to_owned(),
+        count => format!("{count} violations"),
     };
     let failure = Failure::usage(format!(
-        "the output schema is outside of what the service supports in {count}; nothing was sent"
+        "invalid output schema: {count} of the supported subset; nothing was sent"
     ));
     let details = json!({ "violations": violations });
     let code = Some("output_schema_invalid".to_owned());
@@ -169,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn flags_become_the_fields_that_they_are() {
+    fn flags_become_fields() {
         let args = FormatFields {
             previous_run_id: Some("run_1".into()),
             attachments: vec!["https://a.example/x.png".into(), "asset:as_1".into()],
@@ -192,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn an_amount_is_written_as_the_number_that_it_is() {
+    fn an_amount_is_an_exact_json_number() {
         for (text, json) in [
             ("2", "2"),
             ("0.1", "0.1"),
@@ -204,12 +208,12 @@ mod tests {
     }
 
     #[test]
-    fn what_can_never_be_right_is_bad_usage() {
+    fn invalid_bodies_are_usage_errors() {
         let rows = [
-            (json!({"model": "m"}), "nothing to run"),
+            (json!({"model": "m"}), "no input"),
             (
                 json!({"instruction": "x", "output_schema": {"type": "object"}, "response_format": {}}),
-                "exclude each other",
+                "cannot be used together",
             ),
             (
                 json!({"instruction": "x", "generation_spend_cap_usd": 0}),
@@ -226,17 +230,21 @@ mod tests {
             (json!({"attachments": [{"url": "http://a"}]}), "https://"),
             (json!({"attachments": [{}]}), "asset:ID"),
         ];
-        for (body, said) in rows {
+        for (body, expected) in rows {
             let failure = validate_format(&fields(body)).unwrap_err();
             assert_eq!(failure.exit(), Exit::Usage);
-            assert!(failure.headline().contains(said), "{}", failure.headline());
+            assert!(
+                failure.headline().contains(expected),
+                "{}",
+                failure.headline()
+            );
         }
         let good = json!({"previous_run_id": "run_1", "generation_spend_cap_usd": 500});
         assert!(validate_format(&fields(good)).is_ok());
     }
 
     #[test]
-    fn standard_input_is_read_once() {
+    fn only_one_flag_can_read_standard_input() {
         let flags =
             |one, other| check_single_stdin_reader(&[("--a", one), ("--b", None), ("--c", other)]);
         assert!(flags(Some("-"), Some("x")).is_ok());
@@ -245,16 +253,16 @@ mod tests {
     }
 
     #[test]
-    fn a_schema_is_refused_with_every_place() {
+    fn an_invalid_schema_is_rejected_with_all_violations() {
         let schema = json!({"type": "array", "properties": {"a": {"pattern": "^F"}}});
         let failure = validate_format(&fields(
             json!({"instruction": "x", "output_schema": schema}),
         ));
         let failure = failure.unwrap_err();
         assert_eq!(failure.exit(), Exit::Usage);
-        let said = failure.detail_lines().join("\n");
-        assert!(said.contains("the root must"), "{said}");
-        assert!(said.contains("/properties/a/pattern"), "{said}");
+        let text = failure.detail_lines().join("\n");
+        assert!(text.contains("the root must"), "{text}");
+        assert!(text.contains("/properties/a/pattern"), "{text}");
         let json = failure.to_json();
         assert_eq!(
             json["error"]["details"]["violations"][1]["rule"],

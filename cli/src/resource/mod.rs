@@ -1,7 +1,7 @@
 //! The resources that a submit starts and a wait polls: jobs, runs and bulk queues.
 //!
-//! All three go the same way from a price to a result (`submit`, `wait`). This is what differs: the
-//! price, the status, the result, and the commands that resume.
+//! `submit` and `wait` handle all three alike. The [`Resource`] trait has what differs: the price,
+//! the status, the result, and the commands that resume.
 
 pub(crate) mod job;
 pub(crate) mod queue;
@@ -46,12 +46,16 @@ pub(crate) trait Resource: handle::Resource {
     /// Returns the id of the request that submitted it, if it is known.
     fn request_id(handle: &Handle<Self>) -> Option<&str>;
 
-    /// Returns what it costs, if the receipt says so.
+    /// Returns the charge in the receipt, if there is one.
     fn charge(_: &Handle<Self>) -> Option<Usd> {
         None
     }
 
-    /// Estimates what a submit will cost, as far as it can be known before.
+    /// Returns the price of a submit, before it is sent.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the price cannot be fetched.
     async fn price(
         client: &Client<Self::Surface>,
         request: &SubmitRequest,
@@ -102,22 +106,22 @@ pub(crate) trait Resource: handle::Resource {
     async fn print_receipt(handle: &Handle<Self>, session: &Session) -> Result<(), Failure>;
 }
 
-/// How something stands after it was asked to stop.
+/// The status of a resource after a cancelation.
 #[derive(Debug)]
 pub(crate) struct Stopped {
-    /// In words.
+    /// The status in words.
     pub(crate) description: String,
-    /// Whether it, or a part of it, was canceled: then the person knows its end.
+    /// Whether the resource, or a part of it, is canceled. Then the outcome is known.
     pub(crate) is_canceled: bool,
 }
 
-/// What is printed of a finished run.
+/// The part of a finished run that is printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum ReceiptMode {
-    /// The output alone, where there is one.
+    /// Only the output, if there is one.
     #[default]
     OutputOnly,
-    /// The whole receipt.
+    /// The full receipt.
     Full,
 }
 
@@ -130,7 +134,16 @@ impl From<ReceiptArgs> for ReceiptMode {
     }
 }
 
-/// A file on disk.
+/// Adds `--download FOLDER` to the words of a command, if there is a folder.
+fn with_download_flag(words: &[&str], folder: Option<&Path>) -> Vec<String> {
+    let mut words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+    if let Some(folder) = folder {
+        words.extend(["--download".to_owned(), folder.display().to_string()]);
+    }
+    words
+}
+
+/// A downloaded file.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct StoredFile {
     pub(crate) path: String,

@@ -1,8 +1,8 @@
-//! The way of a submit: its price, its intent on disk, the request, the wait, the result.
+//! Submits: price check, journal, request, wait and result.
 //!
-//! The order is what keeps money safe: nothing is sent before the intent is on the disk, and the
-//! intent stays open until a person knows the outcome. Whatever cuts the program off in between,
-//! the same command goes on where it was.
+//! This order prevents double payments: the intent is on disk before the request is sent, and it
+//! stays open until the outcome has been reported. If the program is interrupted in between, the
+//! same command resumes.
 
 pub(crate) mod paid_request;
 mod sending;
@@ -21,7 +21,7 @@ use crate::text::sanitize;
 use crate::types::{Outcome, SubmitRequest};
 use crate::wait::{self, Waiter};
 
-/// Submits a job on the open surface, waits, and prints what came of it.
+/// Submits a job on the open surface, waits for it, and prints the result.
 pub(crate) async fn open(
     session: &Session,
     request: SubmitRequest,
@@ -30,7 +30,7 @@ pub(crate) async fn open(
     run::<JobResource<Open>>(session, request, &args.options, ReceiptMode::default()).await
 }
 
-/// Submits a job on the developer surface, waits, and prints what came of it.
+/// Submits a job on the developer surface, waits for it, and prints the result.
 pub(crate) async fn developer(
     session: &Session,
     request: SubmitRequest,
@@ -38,13 +38,17 @@ pub(crate) async fn developer(
 ) -> Result<(), Failure> {
     if args.surface.surface == Some(SurfaceChoice::Open) {
         let noun = request.noun;
-        let why = format!("the open surface makes no {noun}");
-        return Err(Failure::usage(why).hint("use --surface developer, or leave it out"));
+        let why = format!("the open surface does not support {noun}");
+        return Err(Failure::usage(why).hint("omit --surface, or pass --surface developer"));
     }
     run::<JobResource<Developer>>(session, request, &args.options, ReceiptMode::default()).await
 }
 
-/// Submits, waits, and prints what came of it: a job, a run or a bulk queue.
+/// Submits a job, a run or a bulk queue, waits for it, and prints the result.
+///
+/// # Errors
+///
+/// Returns an error if the submit or the wait fails, or if the resource does not complete.
 pub(crate) async fn run<R: Resource>(
     session: &Session,
     request: SubmitRequest,
@@ -60,10 +64,10 @@ pub(crate) async fn run<R: Resource>(
         receipt_mode,
     };
     if options.spending.dry_run {
-        return submit.dry_run_request().await;
+        return submit.dry_run().await;
     }
     if let Some(folder) = &options.download {
-        wait::check_writable(folder).map_err(|failure| failure.context("nothing was sent"))?;
+        wait::check_writable(folder).map_err(|failure| failure.context("not submitted"))?;
     }
     let journal = if options.spending.no_journal {
         None
@@ -77,7 +81,7 @@ pub(crate) async fn run<R: Resource>(
         .await
         .map_err(|failure| match failure.exit() {
             Exit::NotFound => failure.hint(format!(
-                "if the service has lost this {noun}, run the command with --new"
+                "if the service has lost the {noun}, submit a new one with --new"
             )),
             _ => failure,
         });
@@ -88,11 +92,14 @@ pub(crate) async fn run<R: Resource>(
     if let (Some(intent), Some(outcome)) = (intent, outcome)
         && let Err(error) = intent.close(outcome)
     {
-        session.printer.warn(&format!("the journal could not be closed ({error}); the same command would take this {noun} up again"));
+        session.printer.warn(&format!(
+            "cannot write to the journal: {error}; the same command will resume this {noun}"
+        ));
     }
     finished
 }
 
+/// A request with everything that is needed to submit it.
 struct Submission<'a, R: Resource> {
     session: &'a Session,
     access: &'a Access<R::Surface>,
@@ -102,8 +109,8 @@ struct Submission<'a, R: Resource> {
 }
 
 impl<R: Resource> Submission<'_, R> {
-    /// `--dry-run`: the request and its price, and nothing that costs.
-    async fn dry_run_request(&self) -> Result<(), Failure> {
+    /// Prints the request and its price, without sending it (`--dry-run`).
+    async fn dry_run(&self) -> Result<(), Failure> {
         let price = R::price(&self.access.client, self.request).await?;
         pricing::check_max_price(&price, self.options.spending.max_price)?;
         let operation = self.request.operation;
@@ -134,55 +141,55 @@ impl<R: Resource> Submission<'_, R> {
                 price => price.describe(),
             };
             table.field("price", Some(price_text));
-            table.field("sent", Some("nothing: this was a dry run"));
+            table.field("sent", Some("no (dry run)"));
             table
         })
     }
 
-    /// The price, where someone wants to know it before it is paid.
-    async fn check_price(&self, ask: bool) -> Result<Price, Failure> {
+    /// Checks the price against the limit, and with `confirm` asks for confirmation. The price is
+    /// only fetched if it is needed.
+    async fn check_price(&self, confirm: bool) -> Result<Price, Failure> {
         let spending = &self.options.spending;
-        let is_shown = ask && (self.session.printer.can_prompt() || self.session.is_sandbox());
+        let is_shown = confirm && (self.session.printer.can_prompt() || self.session.is_sandbox());
         if spending.max_price.is_none() && !is_shown {
             return Ok(Price::Unknown);
         }
         let price = R::price(&self.access.client, self.request).await?;
         pricing::check_max_price(&price, spending.max_price)?;
-        if ask {
+        if confirm {
             let what = format!("{} this {}", R::VERB, self.request.noun);
             pricing::confirm(self.session, &what, &price, spending)?;
         }
         Ok(price)
     }
 
-    /// The id first: from here on nothing is lost, even if this process is.
+    /// Prints the id at once, so that the resource can be found if this process ends.
     fn announce(&self, resource: &Handle<R>, price: &Price) {
         let charge = R::charge(resource);
         let charge_note = charge
             .map(|price| format!(" ({price} USD)"))
             .unwrap_or_default();
-        let replay_note = if resource.is_replay() {
-            ", found again by its key"
-        } else {
-            ""
+        let prefix = match resource.is_replay() {
+            true => "Found an existing submission with this idempotency key:",
+            false => "Submitted",
         };
         let id = R::resource_id(resource);
-        self.session.printer.note(&format!(
-            "{} {}{charge_note}{replay_note}",
-            id.noun(),
-            sanitize(id.id())
-        ));
+        let noun = id.noun();
+        let id = sanitize(id.id());
+        self.session
+            .printer
+            .note(&format!("{prefix} {noun} {id}{charge_note}"));
         let limit = self.options.spending.max_price.or(price.upper_bound());
         if let (Some(charge), Some(limit)) = (charge, limit)
             && charge > limit
         {
             self.session.printer.warn(&format!(
-                "the service charged {charge} USD, more than the {limit} USD that were agreed"
+                "the service charged {charge} USD, which is more than the expected {limit} USD"
             ));
         }
     }
 
-    /// Prints the receipt, or waits and prints the result.
+    /// Waits and prints the result, or prints the receipt with `--no-wait`.
     async fn finish(&self, resource: Handle<R>) -> Result<(), Failure> {
         if self.options.no_wait {
             return R::print_receipt(&resource, self.session).await;

@@ -1,6 +1,6 @@
-//! Requests that are paid for, as the journal records them.
+//! Paid requests, as recorded by the journal.
 //!
-//! Everything that submits goes through here: the commands, and the tools of `svc mcp`.
+//! The submit commands and the tools of `svc mcp` share this module.
 
 use std::time::Duration;
 
@@ -19,11 +19,11 @@ use crate::resource::Resource;
 use crate::session::{Access, surface_choice};
 use crate::types::{Outcome, SubmitRequest};
 
-/// How long the service surely keeps a key: after that, the same key is a new call. The service's
-/// clock may be a little ahead, and the retries of a request take their time.
+/// How long the service is guaranteed to keep an idempotency key. The margin covers clock skew and
+/// the time of retries.
 const KEY_RETENTION: Duration = IDEMPOTENCY_RETENTION.saturating_sub(Duration::from_secs(600));
 
-/// A request, and the account that pays for it.
+/// A request with the account that pays for it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PaidRequest<'a> {
     pub(crate) surface: SurfaceChoice,
@@ -32,9 +32,9 @@ pub(crate) struct PaidRequest<'a> {
     pub(crate) request: &'a SubmitRequest,
     /// The idempotency key that the caller chose.
     pub(crate) chosen_key: Option<&'a IdempotencyKey>,
-    /// The most that it may cost, where the caller said so.
+    /// The maximum price that the caller accepts.
     pub(crate) max_price: Option<Usd>,
-    /// Whether the same key is documented to be paid for once.
+    /// Whether the service guarantees that requests with the same key are charged once.
     pub(crate) is_idempotent: bool,
 }
 
@@ -52,7 +52,7 @@ impl<'a> PaidRequest<'a> {
         }
     }
 
-    /// Returns the hash by which the same request is found again.
+    /// Returns the hash that identifies equal requests.
     pub(crate) fn hash(&self) -> RequestHash {
         RequestHash::new(
             self.base_url,
@@ -102,12 +102,12 @@ impl<'a> PaidRequest<'a> {
     pub(crate) fn unresolved(&self, intent: &OpenIntent) -> Failure {
         let since = clock::format_duration(age(intent));
         let why = match self.is_idempotent {
-            true => "the service has forgotten its key by now",
-            false => "the service does not promise that its key is paid for once",
+            true => "its idempotency key has expired",
+            false => "the operation does not support idempotency keys",
         };
         let why = format!(
-            "the same command was cut off {since} ago, and nobody knows whether it was carried out; \
-             {why}, so sending it again could pay twice"
+            "the same command was interrupted {since} ago and its outcome is unknown; {why}, so \
+            resending it could charge twice"
         );
         Failure::new(Exit::Ambiguous, why)
             .context("not submitted")
@@ -115,8 +115,8 @@ impl<'a> PaidRequest<'a> {
     }
 }
 
-/// Returns the call that submits a request, and its idempotency key: the one that is given, or a new
-/// one.
+/// Returns the call that submits a request, and its idempotency key: the one that is given, or a
+/// new one.
 pub(crate) fn prepare<R: Resource>(
     client: &Client<R::Surface>,
     request: &SubmitRequest,
@@ -136,23 +136,22 @@ pub(crate) fn prepare<R: Resource>(
     }
 }
 
-/// Returns the outcome of a submit that failed; `None` where it is still unknown.
+/// Returns the outcome of a failed submit, or `None` if it is unknown.
 ///
 /// `is_retry` is whether an earlier attempt with the same key may have been carried out.
 pub(crate) fn failed_outcome(failure: &Failure, is_retry: bool) -> Option<Outcome> {
     match (failure.exit(), failure.status()) {
         (Exit::Ambiguous | Exit::Interrupted, _) => None,
-        // Nobody promises that a 500 did nothing; with the same key it does no harm.
+        // A 500 may have had an effect. With the same key, a retry is harmless.
         (Exit::Failure, Some(500..)) => None,
-        // A request that was turned away at the door says nothing about the earlier attempt.
+        // A request that was rejected before processing reveals nothing about the earlier attempt.
         (Exit::Unreachable | Exit::NotAllowed | Exit::Overloaded, _) if is_retry => None,
         (Exit::Unreachable, _) => Some(Outcome::NotSent),
         _ => Some(Outcome::Refused),
     }
 }
 
-/// Marks a failure as ambiguous where its key is in use: another request with that key is in flight,
-/// and its answer is not known yet.
+/// Marks a failure as ambiguous if its key is in use: another request with that key is in flight.
 pub(crate) fn ambiguous_if_key_in_use(failure: Failure) -> Failure {
     match failure.code() {
         Some(code) if code == ErrorCode::IdempotencyKeyInUse.as_str() => {
@@ -162,7 +161,7 @@ pub(crate) fn ambiguous_if_key_in_use(failure: Failure) -> Failure {
     }
 }
 
-/// Closes every open intent of a request as abandoned, so that a new call is made.
+/// Closes every open intent of a request as abandoned, so that the next call is a new one.
 ///
 /// # Errors
 ///
@@ -171,7 +170,7 @@ pub(crate) fn abandon(journal: &Journal, hash: &RequestHash) -> Result<(), Failu
     while let Some(intent) = journal.reopen(hash)? {
         intent.close(Outcome::Abandoned).map_err(|error| {
             Failure::other(format!(
-                "the journal cannot be written: {error}; nothing was sent"
+                "cannot write to the journal: {error}; nothing was sent"
             ))
         })?;
     }
@@ -216,7 +215,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_summary_has_no_text_of_the_person() {
+    fn a_summary_contains_no_user_text() {
         let body = json!({"model": "video-f", "duration": 5, "prompt": "secret plans", "metadata": {"a": "secret"}});
         let request = SubmitRequest {
             noun: "video",
@@ -228,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn only_an_answer_that_knew_the_key_settles_an_earlier_attempt() {
+    fn only_a_processed_request_reveals_the_outcome_of_an_earlier_attempt() {
         let outcome = |status: u16, code: &str| {
             let failure = Failure::new(Exit::from_status(status), "refused").with_response(
                 Some(code.to_owned()),

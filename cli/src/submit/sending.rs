@@ -1,4 +1,4 @@
-//! Sending a request: a new one, or the one that an earlier run of the same command left behind.
+//! Sending of requests: new ones, and those that an earlier run of the same command left open.
 
 use svc_sdk::Call;
 use svc_sdk::handle::Handle;
@@ -16,11 +16,12 @@ use crate::resource::Resource;
 use crate::text::sanitize;
 use crate::types::ResourceId;
 
-/// The resource that was submitted, and its intent where there is a journal.
+/// The resource that was submitted, and its intent if there is a journal.
 type Sent<R> = (Handle<R>, Option<OpenIntent>);
 
 impl<R: Resource> Submission<'_, R> {
-    /// Returns the resource: a new one, or the one that an earlier run of the same command submitted.
+    /// Returns the resource: a new one, or the one that an earlier run of the same command
+    /// submitted.
     pub(super) async fn send(&self, journal: Option<&Journal>) -> Result<Sent<R>, Failure> {
         let Some(journal) = journal else {
             let price = self.check_price(true).await?;
@@ -50,18 +51,18 @@ impl<R: Resource> Submission<'_, R> {
         self.post_recorded(submit, intent, &price, false).await
     }
 
-    /// Goes on with what is paid for: nothing is sent.
+    /// Resumes a submitted resource, without a request.
     fn resume(&self, intent: OpenIntent, id: &ResourceId) -> Sent<R> {
         self.session.printer.note(&format!(
-            "taking up {} {} again, which the same command submitted {} ago (--new makes a new one)",
-            id.noun(),
+            "Resuming {} (submitted {} ago by the same command; pass --new to submit a new {})",
             sanitize(id.id()),
             clock::format_duration(age(&intent)),
+            id.noun(),
         ));
         (R::from_id(&self.access.client, id.id()), Some(intent))
     }
 
-    /// Sends the same once more, with the same key: the service makes no second job of it.
+    /// Sends the request again with the same key, so that the service charges it once.
     async fn resend(&self, intent: OpenIntent) -> Result<Sent<R>, Failure> {
         let key = intent.entry().intent.idempotency_key.clone();
         let paid = self.paid_request();
@@ -70,7 +71,7 @@ impl<R: Resource> Submission<'_, R> {
         }
         self.check_price(false).await?;
         self.session.printer.note(&format!(
-            "the same command was cut off {} ago: sending it again with the same key, so that it is paid for once",
+            "Resending with the same idempotency key (the same command was interrupted {} ago)…",
             clock::format_duration(age(&intent)),
         ));
         let (submit, _) = self.prepare(Some(key))?;
@@ -78,7 +79,7 @@ impl<R: Resource> Submission<'_, R> {
             .await
     }
 
-    /// Posts, and writes to the journal what the service answered.
+    /// Sends the request and records the response in the journal.
     async fn post_recorded(
         &self,
         submit: Call<Handle<R>>,
@@ -97,7 +98,7 @@ impl<R: Resource> Submission<'_, R> {
                     && let Err(error) = intent.close(outcome)
                 {
                     let printer = &self.session.printer;
-                    printer.warn(&format!("the journal could not be closed: {error}"));
+                    printer.warn(&format!("cannot write to the journal: {error}"));
                 }
                 Err(failure)
             }
@@ -109,7 +110,7 @@ impl<R: Resource> Submission<'_, R> {
         let noun = id.noun();
         if let Err(error) = intent.receipt(id, R::request_id(resource), R::charge(resource)) {
             self.session.printer.warn(&format!(
-                "the journal could not be written ({error}); note the {noun}'s id"
+                "cannot write to the journal: {error}; keep the id of the {noun}"
             ));
         }
     }
@@ -123,7 +124,7 @@ impl<R: Resource> Submission<'_, R> {
         let key = request.ok().and_then(|it| it.idempotency_key.clone());
         let sent = self.session.send(submit).await;
         sent.map_err(|failure| {
-            let failure = failure.context(format!("could not submit the {}", self.request.noun));
+            let failure = failure.context(format!("cannot submit the {}", self.request.noun));
             let failure = match &key {
                 Some(key) => failure.with_idempotency_key(key.as_str()),
                 None => failure,
@@ -152,14 +153,14 @@ impl<R: Resource> Submission<'_, R> {
     fn with_list_hint(&self, failure: Failure) -> Failure {
         failure
             .hint(format!(
-                "look whether the {} exists: {}",
+                "check whether the {} exists: {}",
                 R::NOUN,
                 R::list_command(self.session, self.request)
             ))
-            .hint("if it does not, or another one is wanted, run this command with --new")
+            .hint("to submit a new one, run the command with --new")
     }
 
-    /// After an ambiguous end: how to find out without paying twice.
+    /// Adds hints to an ambiguous failure: how to find out what happened without paying twice.
     fn with_retry_hint(
         &self,
         failure: Failure,
@@ -169,10 +170,11 @@ impl<R: Resource> Submission<'_, R> {
         match key {
             Some(_) if failure.exit() != Exit::Ambiguous => failure,
             Some(_) if !self.paid_request().is_idempotent => self.with_list_hint(failure),
-            Some(_) if journaled => failure
-                .hint("run the same command again on this machine: it goes on with the same key"),
+            Some(_) if journaled => failure.hint(
+                "run the same command again on this machine: it uses the same idempotency key",
+            ),
             Some(key) => failure.hint(format!(
-                "run the same command with --idempotency-key {key}: the same key is paid for once"
+                "run the same command with --idempotency-key {key}: the same key is charged once"
             )),
             None => failure,
         }

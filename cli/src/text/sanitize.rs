@@ -1,10 +1,10 @@
-//! Text that the service sent, on its way to a terminal.
+//! Removal of terminal control characters from text of the service.
 //!
-//! A name or a message from elsewhere may carry escape sequences that move the cursor, rename the
-//! window or hide text. Tables, notes and errors print it cleaned; JSON escapes it on a terminal
-//! and leaves it alone in a pipe.
+//! A name or a message may contain escape sequences that move the cursor, rename the window or hide
+//! text. Tables, notes and errors remove them. JSON is escaped on a terminal and unchanged in a
+//! pipe.
 
-/// The text on one line, without anything that could steer a terminal.
+/// Returns the text on one line, without control characters.
 pub(crate) fn sanitize(text: &str) -> String {
     text.chars()
         .filter_map(|c| match c {
@@ -15,12 +15,12 @@ pub(crate) fn sanitize(text: &str) -> String {
         .collect()
 }
 
-/// JSON text in which everything that could steer a terminal is `\u00xx`. What it says is the same.
+/// Escapes the control characters in JSON text as `\u00xx`. The value stays the same.
 pub(crate) fn escape_json(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {
-        // Outside of strings JSON has no such character but the line break; inside, the
-        // serializer has escaped those below U+0020 already.
+        // Outside of strings, the only such character in JSON is the line break. Within strings,
+        // the serializer has already escaped the characters below U+0020.
         if is_unsafe(c) && c != '\n' {
             let mut units = [0; 2];
             for unit in c.encode_utf16(&mut units) {
@@ -33,7 +33,8 @@ pub(crate) fn escape_json(json: &str) -> String {
     out
 }
 
-/// C0, DEL, C1, and the marks that change the direction of text or are not seen.
+/// Returns whether a character is a control character (C0, DEL, C1), or changes the direction of
+/// text, or is invisible.
 fn is_unsafe(c: char) -> bool {
     c.is_control()
         || matches!(c,
@@ -46,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_steers_a_terminal_is_left_out_of_text() {
+    fn control_characters_are_removed_from_text() {
         assert_eq!(
             sanitize("\u{1b}[31mred\u{1b}]0;title\u{7}"),
             "[31mred]0;title"
@@ -57,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn json_for_a_terminal_says_the_same() {
+    fn escaped_json_has_the_same_value() {
         let value = serde_json::json!({"m": "a\u{1b}[2J\u{9b}b\u{7f}\u{202e}\u{e0001}é"});
         let text = escape_json(&serde_json::to_string_pretty(&value).unwrap());
         assert!(text.chars().all(|c| c == '\n' || !is_unsafe(c)), "{text}");

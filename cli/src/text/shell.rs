@@ -1,8 +1,8 @@
-//! Words of a command that a person can paste.
+//! Quoting of shell words.
 
 use std::borrow::Cow;
 
-/// The word as a shell reads it back.
+/// Quotes a word for a POSIX shell, if necessary.
 pub(crate) fn shell_quote(word: &str) -> Cow<'_, str> {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b"-_./:@%+=,".contains(&b);
     if !word.is_empty() && word.bytes().all(plain) {
@@ -17,7 +17,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_word_comes_back_as_it_was() {
+    fn words_with_special_characters_are_quoted() {
         assert_eq!(shell_quote("job_1"), "job_1");
         assert_eq!(shell_quote("https://a/b"), "https://a/b");
         assert_eq!(shell_quote("a b"), "'a b'");

@@ -1,4 +1,4 @@
-//! Values that several parts of the program share.
+//! Types that several modules share.
 
 mod model_alias;
 mod outcome;

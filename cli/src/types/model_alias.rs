@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn aliases_are_found_by_their_names() {
+    fn each_alias_is_found_by_its_name() {
         let names: Vec<_> = Alias::ALL.iter().map(|alias| alias.name()).collect();
         assert_eq!(
             names,

@@ -2,11 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What became of a submit, as a person was told.
+/// The outcome of a submit, as it was reported to the user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Outcome {
-    /// The receipt was printed, and nobody waited.
+    /// The receipt was printed, without waiting for the result.
     Submitted,
     /// It completed, and its result was printed.
     Completed,
@@ -16,16 +16,16 @@ pub(crate) enum Outcome {
     Canceled,
     /// The run was skipped.
     Skipped,
-    /// The service refused the submit: nothing ran, nothing was charged.
+    /// The service rejected the submit: nothing ran and nothing was charged.
     Refused,
-    /// It never reached the service.
+    /// The request never reached the service.
     NotSent,
-    /// A person chose to leave it and make a new call.
+    /// The user abandoned it for a new call (`--new`).
     Abandoned,
 }
 
 impl Outcome {
-    /// The word for it.
+    /// Returns the outcome in words.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Submitted => "submitted",

@@ -1,8 +1,8 @@
-//! Which job, run or queue something is about.
+//! Identifiers of jobs, runs and queues.
 
 use serde::{Deserialize, Serialize};
 
-/// The id of what was started: `{"job_id": …}`, `{"run_id": …}` or `{"queue_id": …}`.
+/// The id of a submitted resource: `{"job_id": …}`, `{"run_id": …}` or `{"queue_id": …}`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum ResourceId {
     /// A job.
@@ -17,7 +17,7 @@ pub(crate) enum ResourceId {
 }
 
 impl ResourceId {
-    /// What it is called.
+    /// Returns the noun in messages, such as `job`.
     pub(crate) const fn noun(&self) -> &'static str {
         match self {
             Self::Job(_) => "job",
@@ -26,7 +26,7 @@ impl ResourceId {
         }
     }
 
-    /// The field that has it in JSON.
+    /// Returns the name of the JSON field, such as `job_id`.
     pub(crate) const fn field(&self) -> &'static str {
         match self {
             Self::Job(_) => "job_id",
@@ -35,7 +35,7 @@ impl ResourceId {
         }
     }
 
-    /// The id itself.
+    /// Returns the id without its kind.
     pub(crate) fn id(&self) -> &str {
         match self {
             Self::Job(id) | Self::Run(id) | Self::Queue(id) => id,

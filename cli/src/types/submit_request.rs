@@ -1,17 +1,17 @@
-//! Requests that submit something.
+//! Submit requests.
 
 use serde_json::{Map, Value};
 use svc_sdk::contract::Operation;
 
-/// What is to be made.
+/// A request that submits a job, a run or a queue.
 #[derive(Debug)]
 pub(crate) struct SubmitRequest {
-    /// What it is called: `video`.
+    /// The noun in messages, such as `video`.
     pub(crate) noun: &'static str,
-    /// Which operation makes it.
+    /// The operation that submits it.
     pub(crate) operation: Operation,
-    /// The values of its path's placeholders.
+    /// The values of the path's placeholders.
     pub(crate) segments: Vec<String>,
-    /// The request's body.
+    /// The request body.
     pub(crate) body: Map<String, Value>,
 }

@@ -1,5 +1,5 @@
-//! What the webhook commands have in common: the signing secrets, and events as the service makes
-//! them. Receiving is in `listen`.
+//! Signing secrets, sample events and targets, shared by the webhook commands. The receiver itself
+//! is in `listen`.
 
 mod samples;
 mod secrets;

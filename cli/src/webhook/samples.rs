@@ -1,9 +1,9 @@
-//! Events as the service makes them, for receivers to be tried out with.
+//! Sample events for testing receivers.
 
 use clap::ValueEnum;
 use serde_json::{Value, json};
 
-/// The events that can be made, by their names.
+/// A type of event that a sample can be built of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Sample {
     /// A job completed.
@@ -29,24 +29,24 @@ pub(crate) enum Sample {
     WebhookTest,
 }
 
-/// What an event is about: identifiers, and when it happened.
+/// The values of a sample: its identifiers and its time.
 #[derive(Debug)]
 pub(crate) struct SampleFields {
-    /// The job's or run's id; a test delivery is about neither.
+    /// The id of the job or run. A test delivery uses none.
     pub(crate) id: String,
-    /// The request's id.
+    /// The request id.
     pub(crate) request_id: String,
-    /// When, in RFC 3339.
+    /// The time, in RFC 3339.
     pub(crate) at: String,
 }
 
 impl Sample {
-    /// The event of that name.
+    /// Returns the sample with that event name.
     pub(crate) fn from_name(name: &str) -> Option<Self> {
         Self::from_str(name, false).ok()
     }
 
-    /// The names of all.
+    /// Returns the names of all samples.
     pub(crate) fn names() -> Vec<String> {
         let values = Self::value_variants().iter();
         values
@@ -54,7 +54,7 @@ impl Sample {
             .collect()
     }
 
-    /// Whether it is about a job, a run, or nothing (`None`).
+    /// Returns `job` or `run`, or `None` for an event of neither.
     pub(crate) fn prefix(self) -> Option<&'static str> {
         match self {
             Self::JobCompleted | Self::JobFailed | Self::JobCanceled => Some("job"),
@@ -65,7 +65,7 @@ impl Sample {
         }
     }
 
-    /// The event's body.
+    /// Returns the event's JSON body.
     pub(crate) fn body(self, fields: &SampleFields) -> Value {
         let SampleFields { id, request_id, at } = fields;
         match self {
@@ -103,7 +103,7 @@ fn job_error(event: &str, fields: &SampleFields, code: &str, message: &str) -> V
     })
 }
 
-/// A run that completed, with its whole receipt.
+/// Returns the event of a completed run, with its full receipt.
 fn run(kind: &str, fields: &SampleFields) -> Value {
     let SampleFields { id, request_id, at } = fields;
     let url = |what: &str| format!("https://developer.svc.example/v1/{kind}-runs/{id}/{what}");
@@ -135,7 +135,7 @@ fn run(kind: &str, fields: &SampleFields) -> Value {
     })
 }
 
-/// A job's event names an artifact's media type `type`, a receipt `media_type`.
+/// The media type's field is `type` in a job's event and `media_type` in a receipt.
 fn artifact(type_name: &str, media_type: &str, content_type: &str, suffix: &str) -> Value {
     json!({
         "id": "art_sample", "url": format!("https://media.svc.example/art_sample.{suffix}"),
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn every_event_of_the_service_can_be_made_and_is_read_as_itself() {
+    fn every_known_event_has_a_sample_that_parses_as_that_event() {
         let names = Sample::names();
         assert_eq!(names.len(), WebhookEventType::KNOWN.len());
         for name in names {

@@ -1,8 +1,9 @@
-//! Signing secrets: where they come from, and the keys that they are.
+//! Signing secrets and where they are read from.
 //!
-//! A secret is never an argument and never printed. It is a file (`--secret-file`, or the profile's
-//! `webhook_secret_file`), the variable `SVC_WEBHOOK_SECRET`, or the profile's `webhook_secret`.
-//! Each may hold several, one a line and the newest first, as they are good in a rotation.
+//! A secret is never passed as an argument and never printed. It is read from a file
+//! (`--secret-file`, or the profile's `webhook_secret_file`), from the variable
+//! `SVC_WEBHOOK_SECRET`, or from the profile's `webhook_secret`. Each of them may have several
+//! secrets, one per line and the newest first, for use during a rotation.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -19,31 +20,35 @@ const VARIABLE: &str = "SVC_WEBHOOK_SECRET";
 const PROFILE_VALUE: &str = "webhook_secret";
 const PROFILE_FILE: &str = "webhook_secret_file";
 
-/// The secrets that are good at present, newest first.
+/// The currently valid secrets, newest first.
 pub(crate) struct Secrets {
     keys: KeySet,
     texts: Vec<String>,
     source: Source,
 }
 
-/// Where secrets come from.
+/// The source of signing secrets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
-    /// A file, which can be read again.
+    /// A file, which can be reloaded.
     File(PathBuf),
-    /// A variable or a value of the profile, which stay what they are.
+    /// A variable or a profile value, which do not change while the program runs.
     Fixed(String),
-    /// The service, which can be asked again.
+    /// The service, from which they can be fetched again.
     Service,
 }
 
 impl Secrets {
-    /// The secrets of this run, or what to set.
+    /// Returns the configured secrets.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if no secret is configured, or if the secrets cannot be read.
     pub(crate) fn require(session: &Session, file: Option<&Path>) -> Result<Self, Failure> {
         Self::find(session, file)?.ok_or_else(Self::missing)
     }
 
-    /// The secrets of this run, where any are configured: flag, then environment, then profile.
+    /// Returns the configured secrets, if any: flag, then environment, then profile.
     pub(crate) fn find(session: &Session, file: Option<&Path>) -> Result<Option<Self>, Failure> {
         let found = match file {
             Some(path) => Some(Self::from_file(path)?),
@@ -56,16 +61,16 @@ impl Secrets {
         Ok(found)
     }
 
-    /// Where the secrets come from that are given in words, where there are any.
+    /// Returns the origin of secrets that are configured as a value rather than a file.
     pub(crate) fn origin(session: &Session) -> Result<Option<Origin>, Failure> {
         Ok(Self::value(session)?.map(|value| value.origin))
     }
 
-    /// No secret is configured.
+    /// Returns the failure for a missing secret.
     pub(crate) fn missing() -> Failure {
         Failure::usage("no signing secret is configured")
             .hint(format!("set {VARIABLE}, or pass --secret-file FILE"))
-            .hint("or fetch it into a file: svc webhook secret show --jq .secret > FILE, and keep its name: svc config set webhook_secret_file FILE")
+            .hint("or fetch it into a file (svc webhook secret show --jq .secret > FILE) and configure the file (svc config set webhook_secret_file FILE)")
     }
 
     fn configured(session: &Session) -> Result<Option<Self>, Failure> {
@@ -83,7 +88,7 @@ impl Secrets {
             .transpose()
     }
 
-    /// The variable, or the profile's own value unless a variable names a file.
+    /// Returns the variable's value, or the profile's value unless a variable names a file.
     fn value(session: &Session) -> Result<Option<Setting>, Failure> {
         if let Some(text) = session.environment().get(VARIABLE) {
             return Ok(Some(Setting {
@@ -104,14 +109,14 @@ impl Secrets {
         }))
     }
 
-    /// The secrets of a file.
+    /// Reads the secrets from a file.
     pub(crate) fn from_file(path: &Path) -> Result<Self, Failure> {
         let text = String::from_utf8(read_file("--secret-file", path)?)
-            .map_err(|_| Failure::usage(format!("{} is no text", path.display())))?;
+            .map_err(|_| Failure::usage(format!("{} is not valid UTF-8 text", path.display())))?;
         Self::from_text(&text, Source::File(path.to_owned()))
     }
 
-    /// The secrets in a text, one a line. Blanks around one are the editor's.
+    /// Parses secrets, one per line. Whitespace around a secret is ignored.
     pub(crate) fn from_text(text: &str, source: Source) -> Result<Self, Failure> {
         let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
         let texts: Vec<String> = lines.map(str::to_owned).collect();
@@ -123,22 +128,22 @@ impl Secrets {
         })
     }
 
-    /// The keys, for verifying and signing.
+    /// Returns the keys for verifying and signing.
     pub(crate) fn keys(&self) -> &KeySet {
         &self.keys
     }
 
-    /// The newest secret itself, for a person who asked for it.
+    /// Returns the text of the newest secret, to be shown on request.
     pub(crate) fn newest(&self) -> &str {
         self.texts.first().map_or("", String::as_str)
     }
 
-    /// Where they come from.
+    /// Returns the source of the secrets.
     pub(crate) fn source(&self) -> &Source {
         &self.source
     }
 
-    /// Keeps them out of everything that is said.
+    /// Redacts the secrets in all messages of the session.
     pub(crate) fn redact(&self, session: &Session) {
         let secrets = self.texts.iter().map(String::as_str);
         for secret in secrets.filter_map(|text| Secret::new(text).ok()) {
@@ -169,7 +174,7 @@ impl fmt::Display for Source {
 fn unusable(source: &Source, error: KeyError) -> Failure {
     let why = match error {
         KeyError::TooManySecrets => format!("{source}: {error}"),
-        _ => format!("there is no signing secret in {source}"),
+        _ => format!("{source} has no valid signing secret"),
     };
     Failure::usage(why)
 }
@@ -183,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_are_lines_the_newest_first() {
+    fn secrets_are_lines_with_the_newest_first() {
         let secrets = of("whsec_newest\r\n\n  whsec_previous  \n").unwrap();
         assert_eq!(secrets.newest(), "whsec_newest");
         let prints: Vec<_> = secrets
@@ -196,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_too_many_and_no_file_are_bad_configuration() {
+    fn no_secret_too_many_secrets_and_a_missing_file_are_usage_errors() {
         for text in ["", " \n\t\n", &"whsec_x\n".repeat(9)] {
             assert_eq!(of(text).unwrap_err().exit(), crate::error::Exit::Usage);
         }
@@ -205,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_is_not_shown() {
+    fn debug_output_hides_the_secrets() {
         let shown = format!("{:?}", of("canary_secret").unwrap());
         assert!(!shown.contains("canary"), "{shown}");
     }

@@ -1,4 +1,4 @@
-//! A receiver that events are sent to from here.
+//! Targets of sent and forwarded events.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,12 +7,12 @@ use bytes::Bytes;
 use http::{Method, Request, Uri};
 use url::{Host, Url};
 
-/// Where events are sent to: https, or http on this machine.
+/// The URL that events are sent to: https, or http to a loopback address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Target(Uri);
 
 impl Target {
-    /// A request to it, without headers yet.
+    /// Creates a POST request to the target, without headers.
     pub(crate) fn post(&self, body: Bytes) -> Request<Bytes> {
         let mut request = Request::new(body);
         *request.method_mut() = Method::POST;
@@ -25,8 +25,8 @@ impl FromStr for Target {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let url = Url::parse(text).map_err(|error| format!("is no URL: {error}"))?;
-        let is_here = match url.host() {
+        let url = Url::parse(text).map_err(invalid)?;
+        let is_loopback = match url.host() {
             Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
             Some(Host::Ipv4(address)) => address.is_loopback(),
             Some(Host::Ipv6(address)) => address.is_loopback(),
@@ -34,18 +34,22 @@ impl FromStr for Target {
         };
         match url.scheme() {
             "https" => {}
-            "http" if is_here => {}
-            "http" => return Err("is http on another machine: that takes https".to_owned()),
-            _ => return Err("must be https, or http on this machine".to_owned()),
+            "http" if is_loopback => {}
+            "http" => return Err("must be https unless the host is a loopback address".to_owned()),
+            _ => return Err("must be an https URL, or an http URL with a loopback host".to_owned()),
         }
         if !url.username().is_empty() || url.password().is_some() {
-            return Err("must not have a user name or a password in it".to_owned());
+            return Err("must not contain a user name or a password".to_owned());
         }
         let mut url = url;
         url.set_fragment(None);
         let uri = url.as_str().parse();
-        uri.map(Self).map_err(|error| format!("is no URL: {error}"))
+        uri.map(Self).map_err(invalid)
     }
+}
+
+fn invalid(error: impl fmt::Display) -> String {
+    format!("not a valid URL: {error}")
 }
 
 impl fmt::Display for Target {
@@ -59,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn plain_http_stays_on_this_machine() {
+    fn plain_http_is_accepted_for_loopback_hosts_only() {
         for good in [
             "http://127.0.0.1:9000/in",
             "http://localhost:9000/in?a=b#c",

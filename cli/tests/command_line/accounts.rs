@@ -1,4 +1,4 @@
-//! Keys and configuration: where they come from, and where they never go.
+//! API keys, configuration and top-ups.
 
 use std::fs;
 use std::io::Write;
@@ -22,7 +22,7 @@ fn login(env: &TestEnv, words: &[&str], key: &str) -> CommandOutput {
     child.end()
 }
 
-/// A place without a keyring, whatever is installed here.
+/// Returns a `PATH` without the keyring program.
 fn without_keyring(env: &TestEnv) -> String {
     let empty = env.path("no-programs");
     fs::create_dir_all(&empty).unwrap();
@@ -30,7 +30,7 @@ fn without_keyring(env: &TestEnv) -> String {
 }
 
 #[test]
-fn a_key_is_verified_stored_privately_used_and_removed() {
+fn login_verifies_and_stores_a_key_and_logout_removes_it() {
     let env = TestEnv::new();
     let url = env.mock.base_url().to_owned();
     let path = without_keyring(&env);
@@ -87,7 +87,7 @@ fn a_key_is_verified_stored_privately_used_and_removed() {
 }
 
 #[test]
-fn a_key_that_the_service_does_not_know_is_not_stored() {
+fn login_does_not_store_an_invalid_key() {
     let env = TestEnv::new();
     let url = env.mock.base_url().to_owned();
     login(&env, &["--base-url", &url], "svc_wrong")
@@ -98,7 +98,7 @@ fn a_key_that_the_service_does_not_know_is_not_stored() {
 }
 
 #[test]
-fn a_developer_key_is_verified_at_its_own_host() {
+fn login_verifies_a_developer_key_at_the_developer_host() {
     let env = TestEnv::new();
     let service = FakeServer::answering("200 OK", r#"{"data":{"key":{"id":"key_1"}}}"#);
     let key = env.path("key");
@@ -139,7 +139,7 @@ fn a_developer_key_is_verified_at_its_own_host() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn the_keyring_is_used_where_it_gives_back_what_was_stored() {
+fn login_uses_a_working_keyring_and_falls_back_to_a_file() {
     use std::os::unix::fs::PermissionsExt;
 
     let env = TestEnv::new();
@@ -192,9 +192,9 @@ fn the_keyring_is_used_where_it_gives_back_what_was_stored() {
     for (script, why) in [
         (
             "case $1 in store) cat > /dev/null;; lookup) echo other;; esac",
-            "something else",
+            "a different key",
         ),
-        ("exit 1", "refused"),
+        ("exit 1", "failed"),
         ("sleep 30", "3 seconds"),
     ] {
         login_with(&tool(script))
@@ -205,7 +205,7 @@ fn the_keyring_is_used_where_it_gives_back_what_was_stored() {
 }
 
 #[test]
-fn a_value_says_where_it_comes_from() {
+fn config_show_prints_the_origin_of_each_value() {
     let env = TestEnv::new();
     CommandOutput::of(&mut env.unconfigured([
         "config",
@@ -260,7 +260,7 @@ fn a_value_says_where_it_comes_from() {
 }
 
 #[test]
-fn a_top_up_is_started_and_waited_for() {
+fn a_top_up_is_created_and_waited_for() {
     let env = TestEnv::new();
     let run = env
         .run([
@@ -287,9 +287,11 @@ fn a_top_up_is_started_and_waited_for() {
         ])
         .assert_exit(0);
     assert_eq!(again.json()["id"], id);
-    env.run(["top-up", "wait", id, "--timeout", "1"])
+    let run = env
+        .run(["top-up", "wait", id, "--timeout", "1"])
         .assert_exit(9)
         .assert_stderr(&format!("svc top-up wait {id}"));
+    assert!(!run.err.contains("job"), "{}", run.err);
     env.mock.pay_top_up(id).unwrap();
     assert_eq!(
         env.run(["top-up", "wait", id]).assert_exit(0).json()["status"],

@@ -1,13 +1,9 @@
-//! Many runs as one queue: from a file, paid for once, each item told.
+//! Bulk queues of Format runs.
 
 use std::fs;
 use std::time::Duration;
 
 use crate::test_env::{CommandOutput, TestEnv, interrupt, sleep, start, wait_until};
-
-fn svc(env: &TestEnv, words: &[&str]) -> CommandOutput {
-    CommandOutput::of(&mut env.developer_surface(words))
-}
 
 fn file(env: &TestEnv, name: &str, text: &str) -> String {
     let path = env.path(name);
@@ -16,7 +12,7 @@ fn file(env: &TestEnv, name: &str, text: &str) -> String {
 }
 
 #[test]
-fn a_csv_of_20_is_run_in_bulk_and_each_has_its_output_and_its_pictures() {
+fn a_csv_file_of_20_items_is_run_and_downloaded() {
     let env = TestEnv::new();
     let rows: String = (0..20)
         .map(|row| format!("A poster of it,City {row}\n"))
@@ -40,7 +36,8 @@ fn a_csv_of_20_is_run_in_bulk_and_each_has_its_output_and_its_pictures() {
         "--download",
         out.to_str().unwrap(),
     ];
-    let run = svc(&env, &words)
+    let run = env
+        .developer(&words)
         .assert_exit(0)
         .assert_stderr("20 of 20 runs completed; spent 1.0000 USD");
     let results = run.json();
@@ -57,7 +54,7 @@ fn a_csv_of_20_is_run_in_bulk_and_each_has_its_output_and_its_pictures() {
 }
 
 #[test]
-fn a_hundred_items_survive_that_the_program_is_killed_again_and_again() {
+fn a_queue_of_100_items_is_charged_once_although_the_program_is_killed_repeatedly() {
     let env = TestEnv::new();
     let rows: String = (0..100)
         .map(|row| format!("{{\"instruction\": \"[mock:seconds=10] number {row}\"}}\n"))
@@ -78,7 +75,8 @@ fn a_hundred_items_survive_that_the_program_is_killed_again_and_again() {
         child.0.kill().unwrap();
         child.0.wait().unwrap();
     }
-    let run = svc(&env, &words)
+    let run = env
+        .developer(&words)
         .assert_exit(0)
         .assert_stderr("100 of 100 runs completed; spent 5.0000 USD");
     let results = run.json();
@@ -110,12 +108,18 @@ fn a_failed_item_outweighs_a_canceled_or_skipped_one() {
         ),
         ("[mock:degraded]", 0, &["2 of 2 runs completed"]),
     ];
-    for (word, code, said) in rows {
+    for (word, code, expected) in rows {
         let lines = format!("{{\"instruction\": \"a\"}}\n{{\"instruction\": \"{word}\"}}\n");
         let items = file(&env, "items.jsonl", &lines);
-        let run = svc(&env, &["format", "bulk", "fmt_demo", "--input", &items]).assert_exit(code);
-        for said in said {
-            assert!(run.err.contains(said), "{word}: no {said:?} in {}", run.err);
+        let run = env
+            .developer(&["format", "bulk", "fmt_demo", "--input", &items])
+            .assert_exit(code);
+        for expected in expected {
+            assert!(
+                run.err.contains(expected),
+                "{word}: no {expected:?} in {}",
+                run.err
+            );
         }
         assert_eq!(run.json().as_array().unwrap().len(), 2);
     }
@@ -127,12 +131,12 @@ fn a_failed_item_outweighs_a_canceled_or_skipped_one() {
     let words = [
         "format", "bulk", "fmt_demo", "--input", &items, "-o", "json",
     ];
-    let error = svc(&env, &words).assert_exit(7).error();
+    let error = env.developer(&words).assert_exit(7).error();
     assert!(error["queue_id"].as_str().unwrap().starts_with("frq_"));
 }
 
 #[test]
-fn a_queue_is_taken_up_from_any_machine() {
+fn a_queue_is_resumed_by_its_id() {
     let env = TestEnv::new();
     let items = file(
         &env,
@@ -141,12 +145,14 @@ fn a_queue_is_taken_up_from_any_machine() {
     );
     let words = ["format", "bulk", "fmt_media", "--input", &items];
     let child = start(&mut env.developer_surface(&words));
-    wait_until("it waits", || !env.requests("format_queues_get").is_empty());
+    wait_until("the queue is polled", || {
+        !env.requests("format_queues_get").is_empty()
+    });
     interrupt(&child);
     let run = child
         .end()
         .assert_exit(130)
-        .assert_stderr("the queue goes on");
+        .assert_stderr("the queue keeps running");
     let command = run
         .err
         .lines()
@@ -157,22 +163,28 @@ fn a_queue_is_taken_up_from_any_machine() {
         .find(|word| word.starts_with("frq_"))
         .unwrap();
 
-    let queue = svc(&env, &["queue", "get", id]).assert_exit(0).json();
+    let queue = env.developer(&["queue", "get", id]).assert_exit(0).json();
     assert_eq!(queue["counts"]["total"], 2);
-    svc(&env, &["queue", "wait", id, "--timeout", "1"])
+    env.developer(&["queue", "wait", id, "--timeout", "1"])
         .assert_exit(9)
         .assert_stderr("svc queue wait");
     let stuck = queue["items"][0]["run_id"].as_str().unwrap();
-    svc(&env, &["run", "cancel", stuck, "--kind", "format"]).assert_exit(0);
+    env.developer(&["run", "cancel", stuck, "--kind", "format"])
+        .assert_exit(0);
     let out = env.path("out");
     let words = ["queue", "wait", id, "--download", out.to_str().unwrap()];
-    svc(&env, &words).assert_exit(8).assert_stderr("1 canceled");
+    env.developer(&words)
+        .assert_exit(8)
+        .assert_stderr("1 canceled");
     assert!(fs::read_dir(out.join("1")).unwrap().next().is_some());
-    assert!(env.open_intents().is_empty(), "what was told is settled");
+    assert!(
+        env.open_intents().is_empty(),
+        "a reported outcome closes the intent"
+    );
 }
 
 #[test]
-fn a_key_of_ones_own_is_one_queue_and_another_file_says_which() {
+fn a_reused_idempotency_key_returns_the_existing_queue() {
     let env = TestEnv::new();
     let bulk = |text: &str, state: &str| {
         let items = file(&env, "items.jsonl", text);
@@ -186,11 +198,7 @@ fn a_key_of_ones_own_is_one_queue_and_another_file_says_which() {
         .json();
     let second = bulk("{\"instruction\": \"a\"}\n", "there").assert_exit(0);
     assert_eq!(second.json()["queue_id"], first["queue_id"]);
-    assert!(
-        second.err.contains("found again by its key"),
-        "{}",
-        second.err
-    );
+    assert!(second.err.contains("existing submission"), "{}", second.err);
     let error = bulk("{\"instruction\": \"b\"}\n", "here")
         .assert_exit(1)
         .error();
@@ -199,7 +207,7 @@ fn a_key_of_ones_own_is_one_queue_and_another_file_says_which() {
 }
 
 #[test]
-fn ctrl_c_cancels_a_whole_queue_where_that_was_asked_for() {
+fn ctrl_c_cancels_a_queue_with_cancel_on_interrupt() {
     let env = TestEnv::new();
     let items = file(
         &env,
@@ -217,7 +225,9 @@ fn ctrl_c_cancels_a_whole_queue_where_that_was_asked_for() {
         "--cancel-on-interrupt",
     ];
     let child = start(&mut env.developer_surface(&words));
-    wait_until("it waits", || !env.requests("format_queues_get").is_empty());
+    wait_until("the queue is polled", || {
+        !env.requests("format_queues_get").is_empty()
+    });
     interrupt(&child);
     child
         .end()
@@ -227,14 +237,14 @@ fn ctrl_c_cancels_a_whole_queue_where_that_was_asked_for() {
 }
 
 #[test]
-fn items_that_can_never_be_right_are_named_and_nothing_is_sent() {
+fn invalid_items_are_reported_before_anything_is_sent() {
     let env = TestEnv::new();
     let many = "{\"instruction\": \"a\"}\n".repeat(101);
     let rows = [
         (
             "a.jsonl",
             "{\"instruction\": \"a\"}\n\n{\"model\": \"m\"}\n",
-            "item 1 (line 3): there is nothing to run",
+            "item 1 (line 3): the run has no input",
         ),
         ("b.jsonl", many.as_str(), "expected 1 to 100"),
         (
@@ -245,24 +255,21 @@ fn items_that_can_never_be_right_are_named_and_nothing_is_sent() {
         ("d.csv", "instruction\n", "expected 1 to 100"),
         ("e.txt", "x", ".jsonl, .csv or .json"),
     ];
-    for (name, text, said) in rows {
+    for (name, text, expected) in rows {
         let items = file(&env, name, text);
-        svc(&env, &["format", "bulk", "fmt_demo", "--input", &items])
+        env.developer(&["format", "bulk", "fmt_demo", "--input", &items])
             .assert_exit(2)
-            .assert_stderr(said);
+            .assert_stderr(expected);
     }
     let items = file(&env, "f.jsonl", "{\"instruction\": \"a\"}\n");
     let words = ["format", "bulk", "fmt_demo", "--input", &items];
-    svc(&env, &[&words[..], &["--concurrency", "17"]].concat())
+    env.developer(&[&words[..], &["--concurrency", "17"]].concat())
         .assert_exit(2)
         .assert_stderr("1 to 16");
-    svc(
-        &env,
-        &[&words[..], &["--cap", "2", "--max-price", "1.99"]].concat(),
-    )
-    .assert_exit(5);
+    env.developer(&[&words[..], &["--cap", "2", "--max-price", "1.99"]].concat())
+        .assert_exit(5);
     assert!(env.mock.requests(0).is_empty());
-    svc(&env, &[&words[..], &["--max-price", "1"]].concat())
+    env.developer(&[&words[..], &["--max-price", "1"]].concat())
         .assert_exit(5)
         .assert_stderr("--cap");
     assert!(env.requests("formats_bulk_create").is_empty());

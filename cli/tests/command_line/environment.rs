@@ -1,4 +1,4 @@
-//! What is around it: the sandbox, the mock, completions, manual pages, the table of operations.
+//! The sandbox, the mock server, completions, manual pages, and the list of operations.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::test_env::{CommandOutput, TestEnv, interrupt, start};
 
 #[test]
-fn the_sandbox_needs_no_configuration_and_leaves_nothing() {
+fn the_sandbox_needs_no_configuration_and_creates_no_state() {
     let env = TestEnv::new();
     let words = [
         "--sandbox",
@@ -43,7 +43,7 @@ fn the_sandbox_needs_no_configuration_and_leaves_nothing() {
 }
 
 #[test]
-fn the_sandbox_promises_no_way_back_into_it() {
+fn the_sandbox_prints_no_resume_command() {
     let env = TestEnv::new();
     let words = [
         "--sandbox",
@@ -57,19 +57,19 @@ fn the_sandbox_promises_no_way_back_into_it() {
         "1",
     ];
     let run = CommandOutput::of(&mut env.unconfigured(words)).assert_exit(9);
-    assert!(!run.err.contains("take it up"), "{}", run.err);
+    assert!(!run.err.contains("resume with"), "{}", run.err);
 }
 
 #[cfg(target_os = "linux")]
 #[test]
-fn help_that_cannot_be_written_is_a_failure() {
+fn help_that_cannot_be_written_is_an_error() {
     let full = fs::File::options().write(true).open("/dev/full").unwrap();
     let env = TestEnv::new();
     CommandOutput::of(env.unconfigured(["--help"]).stdout(full)).assert_exit(1);
 }
 
 #[test]
-fn the_mock_is_served_until_it_is_asked_to_end() {
+fn mock_serve_runs_until_it_is_interrupted() {
     let env = TestEnv::new();
     let mut child =
         start(&mut env.unconfigured(["mock", "serve", "--port-base", "0", "--speed", "50"]));
@@ -121,7 +121,7 @@ fn every_operation_is_listed_with_its_command() {
 }
 
 #[test]
-fn completions_and_manual_pages_are_made() {
+fn completions_and_manual_pages_are_generated() {
     let env = TestEnv::new();
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         let run = CommandOutput::of(&mut env.unconfigured(["completions", shell])).assert_exit(0);
@@ -137,7 +137,7 @@ fn completions_and_manual_pages_are_made() {
 }
 
 #[test]
-fn help_and_version_are_data() {
+fn help_and_version_are_printed_to_stdout() {
     let env = TestEnv::new();
     let run = CommandOutput::of(&mut env.unconfigured(["--version"])).assert_exit(0);
     assert!(run.out.starts_with("svc ") && run.err.is_empty());

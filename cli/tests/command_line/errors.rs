@@ -1,4 +1,4 @@
-//! The exit codes, and what is said with them.
+//! Exit codes and error messages.
 
 use svc_sdk::contract::JobStatus;
 
@@ -7,12 +7,12 @@ use crate::test_env::{CommandOutput, FakeServer, TestEnv};
 const SHORT_JOB: &str = "[mock:seconds=0.3]";
 
 #[test]
-fn a_key_that_is_not_accepted_ends_3() {
+fn a_rejected_api_key_exits_with_3() {
     let env = TestEnv::new();
     for (key, words) in [
         ("svc_wrong", "job list"),
         ("svc_revoked", "job list"),
-        // A key of the other host.
+        // A key of the other surface.
         ("svc_dev_demo", "model list"),
         ("svc_dev_demo", "top-up create --amount-usd-cents 500"),
     ] {
@@ -23,7 +23,11 @@ fn a_key_that_is_not_accepted_ends_3() {
                 .args(words),
         )
         .assert_exit(3);
-        assert!(!run.err.contains(key), "the key is printed: {}", run.err);
+        assert!(
+            !run.err.contains(key),
+            "the key is in the output: {}",
+            run.err
+        );
         run.assert_stderr("svc auth");
     }
     let run = CommandOutput::of(
@@ -40,20 +44,21 @@ fn a_key_that_is_not_accepted_ends_3() {
 }
 
 #[test]
-fn what_does_not_exist_ends_4() {
+fn a_missing_resource_exits_with_4() {
     let env = TestEnv::new();
     env.run(["job", "get", "job_none"])
         .assert_exit(4)
         .assert_stderr("job_not_found")
         .assert_stderr("request id: req_");
-    env.run(["job", "wait", "job_none"]).assert_exit(4);
+    let run = env.run(["job", "wait", "job_none"]).assert_exit(4);
+    assert!(run.err.contains("There is no such job"), "{}", run.err);
     env.run(["model", "get", "no-such-model"]).assert_exit(4);
     env.run(["pricing", "get", "no-such-model"]).assert_exit(4);
     env.run(["top-up", "get", "top_none"]).assert_exit(4);
 }
 
 #[test]
-fn what_the_service_does_not_accept_ends_1_and_costs_nothing() {
+fn a_rejected_request_exits_with_1_and_is_not_charged() {
     let env = TestEnv::new();
     let rows: [&[&str]; 4] = [
         &["--model", "no-such-model", "--prompt", "a fox"],
@@ -85,11 +90,11 @@ fn what_the_service_does_not_accept_ends_1_and_costs_nothing() {
         );
     }
     assert_eq!(env.charge_count(), 0);
-    assert!(env.open_intents().is_empty(), "the outcome is known");
+    assert!(env.open_intents().is_empty(), "the intent is closed");
 }
 
 #[test]
-fn without_enough_funds_it_ends_5() {
+fn insufficient_funds_exit_with_5() {
     let env = TestEnv::with(svc_mock_server::Setup::default().balance_usd(0));
     let run = env
         .run(["video", "generate", "--prompt", "a fox", "-o", "json"])
@@ -102,7 +107,7 @@ fn without_enough_funds_it_ends_5() {
 }
 
 #[test]
-fn over_the_highest_price_or_without_a_price_it_ends_5() {
+fn a_price_that_is_unknown_or_above_the_limit_exits_with_5() {
     let env = TestEnv::new();
     let words = [
         "video",
@@ -119,14 +124,14 @@ fn over_the_highest_price_or_without_a_price_it_ends_5() {
     env.add_fault("open_estimate", "garbage", 1);
     CommandOutput::of(env.open_surface(words).args(["1000", "--retries", "0"]))
         .assert_exit(5)
-        .assert_stderr("no price");
+        .assert_stderr("its price is unknown");
     assert_eq!(env.job_count(), 0);
     CommandOutput::of(env.open_surface(words).args(["0.7035", "--no-wait"])).assert_exit(0);
     assert_eq!(env.job_count(), 1);
 }
 
 #[test]
-fn an_overload_that_does_not_end_is_6() {
+fn a_lasting_overload_exits_with_6() {
     let env = TestEnv::new();
     for (kind, words) in [
         ("status_429", ["job", "list", "--retries", "0"]),
@@ -146,7 +151,7 @@ fn an_overload_that_does_not_end_is_6() {
 }
 
 #[test]
-fn too_many_jobs_at_once_is_6() {
+fn a_concurrency_limit_exits_with_6() {
     let env = TestEnv::new();
     let body = r#"{"error":{"code":"concurrency_limit_reached","message":"The workspace has 100 jobs in flight."}}"#;
     let service = FakeServer::answering("400 Bad Request", body);
@@ -154,18 +159,14 @@ fn too_many_jobs_at_once_is_6() {
     let run =
         CommandOutput::of(env.open_surface(words).env("SVC_BASE_URL", &service.url)).assert_exit(6);
     run.assert_stderr("concurrency_limit_reached")
-        .assert_stderr("run it again later");
+        .assert_stderr("retry later");
 }
 
 #[test]
-fn a_job_that_fails_is_7_and_one_that_is_canceled_8() {
+fn a_failed_job_exits_with_7_and_a_canceled_one_with_8() {
     let env = TestEnv::new();
     let prompt = format!("{SHORT_JOB}[mock:fail=generation_failed]");
-    let run = env
-        .run([
-            "image", "generate", "--model", "image-i", "--prompt", &prompt, "-o", "json",
-        ])
-        .assert_exit(7);
+    let run = env.generate_image(&prompt, &["-o", "json"]).assert_exit(7);
     assert!(run.out.is_empty());
     let error = run.error();
     assert_eq!(error["code"], "generation_failed");
@@ -176,18 +177,7 @@ fn a_job_that_fails_is_7_and_one_that_is_canceled_8() {
         "failed"
     );
 
-    let run = env
-        .run([
-            "image",
-            "generate",
-            "--model",
-            "image-i",
-            "--prompt",
-            "[mock:stuck]",
-            "--no-wait",
-        ])
-        .assert_exit(0);
-    let id = run.json()["job"]["id"].as_str().unwrap().to_owned();
+    let id = env.submit_image("[mock:stuck]");
     env.mock.end_job(&id, JobStatus::Canceled, None).unwrap();
     env.run(["job", "wait", &id]).assert_exit(8);
     env.run(["job", "result", &id]).assert_exit(8);
@@ -195,19 +185,10 @@ fn a_job_that_fails_is_7_and_one_that_is_canceled_8() {
 }
 
 #[test]
-fn giving_up_the_wait_is_9_and_says_how_to_go_on() {
+fn a_wait_timeout_exits_with_9_and_prints_the_resume_command() {
     let env = TestEnv::new();
     let run = env
-        .run([
-            "image",
-            "generate",
-            "--model",
-            "image-i",
-            "--prompt",
-            "[mock:stuck]",
-            "--timeout",
-            "1s",
-        ])
+        .generate_image("[mock:stuck]", &["--timeout", "1s"])
         .assert_exit(9);
     let id = env.mock.jobs()[0]["id"].as_str().unwrap().to_owned();
     run.assert_stderr(&format!("svc job wait {id} --surface open"))
@@ -223,7 +204,7 @@ fn giving_up_the_wait_is_9_and_says_how_to_go_on() {
 }
 
 #[test]
-fn a_service_that_is_not_there_is_10() {
+fn an_unreachable_service_exits_with_10() {
     let env = TestEnv::new();
     let nowhere = "http://127.0.0.1:9";
     for words in [
@@ -234,11 +215,11 @@ fn a_service_that_is_not_there_is_10() {
             CommandOutput::of(env.open_surface(words).env("SVC_BASE_URL", nowhere)).assert_exit(10);
         run.assert_stderr("svc config show --origin");
     }
-    assert!(env.open_intents().is_empty(), "it was never sent");
+    assert!(env.open_intents().is_empty(), "the intent is closed");
 }
 
 #[test]
-fn what_may_have_been_carried_out_is_11_with_the_key() {
+fn an_ambiguous_request_exits_with_11_and_prints_the_idempotency_key() {
     let env = TestEnv::new();
     let words = [
         "image",
@@ -268,7 +249,7 @@ fn what_may_have_been_carried_out_is_11_with_the_key() {
         );
         let again = env.run(words).assert_exit(0);
         assert!(
-            again.err.contains("sending it again with the same key"),
+            again.err.contains("with the same idempotency key"),
             "{kind}: {}",
             again.err
         );
@@ -304,7 +285,7 @@ fn what_may_have_been_carried_out_is_11_with_the_key() {
 }
 
 #[test]
-fn a_raw_answer_that_says_no_is_printed_and_ends_as_it_should() {
+fn a_raw_error_response_is_printed_and_sets_the_exit_code() {
     let env = TestEnv::new();
     let run = env
         .run(["api", "get", "/v1/jobs/job_none"])
@@ -316,7 +297,7 @@ fn a_raw_answer_that_says_no_is_printed_and_ends_as_it_should() {
 }
 
 #[test]
-fn a_key_that_an_answer_repeats_is_not_said() {
+fn an_api_key_in_a_response_is_redacted() {
     let env = TestEnv::new();
     let body =
         "<html>no such host; you sent: authorization: Bearer canary_k3y_0f_mine</html>".to_owned();
@@ -336,7 +317,7 @@ fn a_key_that_an_answer_repeats_is_not_said() {
 }
 
 #[test]
-fn a_url_that_leads_elsewhere_says_where_to_look() {
+fn a_redirect_is_an_error_with_a_hint() {
     let env = TestEnv::new();
     let service = FakeServer::answering("302 Found\r\nlocation: http://127.0.0.1:9/login", "");
     let run = CommandOutput::of(
@@ -346,19 +327,4 @@ fn a_url_that_leads_elsewhere_says_where_to_look() {
     run.assert_exit(1)
         .assert_stderr("redirects are not followed")
         .assert_stderr("svc config show --origin");
-}
-
-#[test]
-fn a_top_up_that_is_not_paid_in_time_is_9_and_no_job() {
-    let env = TestEnv::new();
-    let top_up = env
-        .run(["top-up", "create", "--amount-usd-cents", "500"])
-        .assert_exit(0)
-        .json();
-    let id = top_up["id"].as_str().unwrap();
-    let run = env
-        .run(["top-up", "wait", id, "--timeout", "1"])
-        .assert_exit(9)
-        .assert_stderr(&format!("svc top-up wait {id}"));
-    assert!(!run.err.contains("job"), "{}", run.err);
 }

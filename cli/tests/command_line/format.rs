@@ -1,15 +1,11 @@
-//! Formats: found, run, and what each end of a run is told as.
+//! Formats and their runs.
 
 use std::fs;
 use std::time::Duration;
 
 use serde_json::json;
 
-use crate::test_env::{CommandOutput, TestEnv, interrupt, sleep, start, wait_until};
-
-fn svc(env: &TestEnv, words: &[&str]) -> CommandOutput {
-    CommandOutput::of(&mut env.developer_surface(words))
-}
+use crate::test_env::{TestEnv, interrupt, sleep, start, wait_until};
 
 fn schema(env: &TestEnv) -> String {
     let path = env.path("schema.json");
@@ -27,11 +23,15 @@ fn schema(env: &TestEnv) -> String {
 }
 
 #[test]
-fn a_new_user_finds_a_format_and_gets_json_that_fits_the_schema_and_the_pictures() {
+fn a_format_is_listed_run_with_a_schema_and_downloaded() {
     let env = TestEnv::new();
-    let list = svc(&env, &["format", "list", "-o", "table"]).assert_exit(0);
+    let list = env
+        .developer(&["format", "list", "-o", "table"])
+        .assert_exit(0);
     assert!(list.out.contains("demo/product-shot"), "{}", list.out);
-    let format = svc(&env, &["format", "get", "demo/product-shot"]).assert_exit(0);
+    let format = env
+        .developer(&["format", "get", "demo/product-shot"])
+        .assert_exit(0);
     assert_eq!(format.json()["io"]["output_kind"], "image");
 
     let (schema, out) = (schema(&env), env.path("out"));
@@ -48,10 +48,11 @@ fn a_new_user_finds_a_format_and_gets_json_that_fits_the_schema_and_the_pictures
         "--download",
         out.to_str().unwrap(),
     ];
-    let run = svc(&env, &words)
+    let run = env
+        .developer(&words)
         .assert_exit(0)
         .assert_stderr("spent 0.0500 of a cap of 2.0000 USD")
-        .assert_stderr("stored ");
+        .assert_stderr("downloaded ");
     let output = run.json();
     assert!(output["title"].is_string() && output.get("run_id").is_none());
     assert!(output["hero"].as_str().unwrap().ends_with(".png"));
@@ -60,10 +61,11 @@ fn a_new_user_finds_a_format_and_gets_json_that_fits_the_schema_and_the_pictures
 
     let body = &["format", "runs", "demo/product-shot"];
     assert_eq!(
-        svc(&env, body).assert_exit(0).json()[0]["status"],
+        env.developer(body).assert_exit(0).json()[0]["status"],
         "completed"
     );
-    let whole = svc(&env, &[&words[..], &["--receipt"]].concat())
+    let whole = env
+        .developer(&[&words[..], &["--receipt"]].concat())
         .assert_exit(0)
         .json();
     assert_eq!(whole["output"]["title"], output["title"]);
@@ -71,11 +73,12 @@ fn a_new_user_finds_a_format_and_gets_json_that_fits_the_schema_and_the_pictures
 }
 
 #[test]
-fn a_format_is_addressed_by_its_id_or_by_handle_and_slug() {
+fn a_format_is_identified_by_its_id_or_by_handle_and_slug() {
     let env = TestEnv::new();
     for format in ["fmt_demo", "demo/teaser"] {
-        svc(&env, &["format", "get", format]).assert_exit(0);
-        svc(&env, &["format", "runs", format, "--limit", "1"]).assert_exit(0);
+        env.developer(&["format", "get", format]).assert_exit(0);
+        env.developer(&["format", "runs", format, "--limit", "1"])
+            .assert_exit(0);
         let words = [
             "format",
             "run",
@@ -85,23 +88,24 @@ fn a_format_is_addressed_by_its_id_or_by_handle_and_slug() {
             "--no-wait",
         ];
         assert_eq!(
-            svc(&env, &words).assert_exit(0).json()["format_id"],
+            env.developer(&words).assert_exit(0).json()["format_id"],
             "fmt_demo"
         );
     }
     for operation in ["formats_runs_create", "formats_by_slug_runs_create"] {
         assert_eq!(env.requests(operation).len(), 1);
     }
-    svc(&env, &["format", "get", "demo/nothing"]).assert_exit(4);
-    svc(&env, &["format", "get", "demo/.."]).assert_exit(2);
+    env.developer(&["format", "get", "demo/nothing"])
+        .assert_exit(4);
+    env.developer(&["format", "get", "demo/.."]).assert_exit(2);
 }
 
 #[test]
-fn each_end_of_a_run_has_its_receipt_its_exit_code_and_its_sentence() {
+fn each_outcome_of_a_run_has_its_receipt_exit_code_and_message() {
     let env = TestEnv::new();
     let schema = schema(&env);
     let rows: [(&str, i32, &str, &[&str]); 8] = [
-        ("[mock:skip]", 8, "skipped", &["it costs nothing"]),
+        ("[mock:skip]", 8, "skipped", &["nothing was charged"]),
         (
             "[mock:cost=5]",
             7,
@@ -116,31 +120,35 @@ fn each_end_of_a_run_has_its_receipt_its_exit_code_and_its_sentence() {
             "[mock:fail=unattended_blocked]",
             7,
             "failed",
-            &["a person has to decide", "--continue run_", "--instruction"],
+            &[
+                "the run needs a decision",
+                "--continue run_",
+                "--instruction",
+            ],
         ),
         (
             "[mock:degraded]",
             0,
             "completed",
-            &["completed, but could not fill the schema", "spent "],
+            &["completed without an output that fits the schema", "spent "],
         ),
         (
             "[mock:fail=output_schema_unsatisfied]",
             7,
             "failed",
-            &["(required)", "work finished before a failure is billed"],
+            &["(required)", "work completed before a failure is billed"],
         ),
         (
             "[mock:fail=mcp_unavailable]",
             7,
             "failed",
-            &["nothing was charged", "run the same command once more"],
+            &["nothing was charged", "run the same command again"],
         ),
         (
             "[mock:fail=incomplete_assembly]",
             7,
             "failed",
-            &["not finished: 1"],
+            &["unfinished generation jobs: 1"],
         ),
         (
             "[mock:fail=brand_new_code]",
@@ -149,7 +157,7 @@ fn each_end_of_a_run_has_its_receipt_its_exit_code_and_its_sentence() {
             &["brand_new_code", "or continue it with"],
         ),
     ];
-    for (word, code, status, said) in rows {
+    for (word, code, status, expected) in rows {
         let words = [
             "format",
             "run",
@@ -159,10 +167,14 @@ fn each_end_of_a_run_has_its_receipt_its_exit_code_and_its_sentence() {
             "--output-schema",
             &schema,
         ];
-        let run = svc(&env, &words).assert_exit(code);
+        let run = env.developer(&words).assert_exit(code);
         assert_eq!(run.json()["status"], status, "{word}");
-        for said in said {
-            assert!(run.err.contains(said), "{word}: no {said:?} in {}", run.err);
+        for expected in expected {
+            assert!(
+                run.err.contains(expected),
+                "{word}: no {expected:?} in {}",
+                run.err
+            );
         }
     }
     assert!(env.open_intents().is_empty());
@@ -175,16 +187,16 @@ fn each_end_of_a_run_has_its_receipt_its_exit_code_and_its_sentence() {
         "-o",
         "json",
     ];
-    let error = svc(&env, &json).assert_exit(8).error();
+    let error = env.developer(&json).assert_exit(8).error();
     assert_eq!(error["exit_code"], 8);
     assert!(error["run_id"].as_str().unwrap().starts_with("run_"));
-    let history = svc(&env, &["history"]).assert_exit(0).json();
+    let history = env.developer(&["history"]).assert_exit(0).json();
     assert_eq!(history[0]["outcome"], "skipped");
     assert_eq!(history[0]["summary"], "Format run, fmt_capped");
 }
 
 #[test]
-fn a_run_that_blocks_for_a_person_is_continued_by_the_command_that_is_said() {
+fn a_blocked_run_is_continued_with_an_instruction() {
     let env = TestEnv::new();
     let words = [
         "format",
@@ -193,7 +205,7 @@ fn a_run_that_blocks_for_a_person_is_continued_by_the_command_that_is_said() {
         "--instruction",
         "[mock:fail=unattended_blocked]",
     ];
-    let blocked = svc(&env, &words).assert_exit(7).json();
+    let blocked = env.developer(&words).assert_exit(7).json();
     let id = blocked["run_id"].as_str().unwrap();
     let words = [
         "format",
@@ -205,12 +217,12 @@ fn a_run_that_blocks_for_a_person_is_continued_by_the_command_that_is_said() {
         "yes",
         "--receipt",
     ];
-    let run = svc(&env, &words).assert_exit(0).json();
+    let run = env.developer(&words).assert_exit(0).json();
     assert_eq!(run["previous_run_id"], id);
 }
 
 #[test]
-fn a_failed_run_leaves_the_files_that_it_made() {
+fn the_files_of_a_failed_run_are_downloaded() {
     let env = TestEnv::new();
     let out = env.path("out");
     let words = [
@@ -222,7 +234,7 @@ fn a_failed_run_leaves_the_files_that_it_made() {
         "--download",
         out.to_str().unwrap(),
     ];
-    let run = svc(&env, &words).assert_exit(7).json();
+    let run = env.developer(&words).assert_exit(7).json();
     let files = run["files"].as_array().unwrap();
     assert_eq!(files.len(), run["artifacts"].as_array().unwrap().len());
     let stored = fs::read_dir(&out).map_or(0, Iterator::count);
@@ -230,7 +242,7 @@ fn a_failed_run_leaves_the_files_that_it_made() {
 }
 
 #[test]
-fn a_schema_outside_of_the_subset_is_refused_with_every_place_before_anything_is_sent() {
+fn an_unsupported_schema_is_rejected_with_all_violations_before_anything_is_sent() {
     let env = TestEnv::new();
     let bad = r#"{"type": "array", "properties": {"a": {"pattern": "^F"}}}"#;
     let words = [
@@ -242,12 +254,13 @@ fn a_schema_outside_of_the_subset_is_refused_with_every_place_before_anything_is
         "--output-schema",
         bad,
     ];
-    svc(&env, &words)
+    env.developer(&words)
         .assert_exit(2)
-        .assert_stderr("in 2 places; nothing was sent")
+        .assert_stderr("2 violations of the supported subset; nothing was sent")
         .assert_stderr("the root must have the type object (root_not_object)")
         .assert_stderr("/properties/a/pattern is not supported (unsupported_keyword)");
-    let error = svc(&env, &[&words[..], &["-o", "json"]].concat())
+    let error = env
+        .developer(&[&words[..], &["-o", "json"]].concat())
         .assert_exit(2)
         .error();
     assert_eq!(error["details"]["violations"].as_array().unwrap().len(), 2);
@@ -255,79 +268,39 @@ fn a_schema_outside_of_the_subset_is_refused_with_every_place_before_anything_is
 }
 
 #[test]
-fn what_can_never_be_right_is_not_sent() {
+fn invalid_run_requests_are_not_sent() {
     let env = TestEnv::new();
-    let rows: [(&[&str], &str); 8] = [
-        (&["format", "run", "fmt_demo"], "nothing to run"),
+    let rows = [
+        ("format run fmt_demo", "no input"),
         (
-            &[
-                "format",
-                "run",
-                "fmt_demo",
-                "--instruction",
-                "x",
-                "--cap",
-                "501",
-            ],
+            "format run fmt_demo --instruction x --cap 501",
             "at most 500",
         ),
+        ("format run fmt_demo --instruction x --cap 0", "above 0"),
         (
-            &[
-                "format",
-                "run",
-                "fmt_demo",
-                "--instruction",
-                "x",
-                "--cap",
-                "0",
-            ],
-            "above 0",
-        ),
-        (
-            &[
-                "format",
-                "run",
-                "fmt_demo",
-                "--attach",
-                "http://a.example/x",
-            ],
+            "format run fmt_demo --attach http://a.example/x",
             "https://",
         ),
         (
-            &[
-                "format",
-                "run",
-                "fmt_demo",
-                "--instruction",
-                "x",
-                "--webhook-url",
-                "http://a",
-            ],
+            "format run fmt_demo --instruction x --webhook-url http://a",
             "https://",
         ),
-        (&["agent", "run", "--instruction", "x"], "--cap USD"),
-        (&["agent", "run", "--cap", "1"], "--instruction is required"),
+        ("agent run --instruction x", "--cap USD"),
+        ("agent run --cap 1", "--instruction is required"),
         (
-            &[
-                "format",
-                "run",
-                "fmt_demo",
-                "--instruction",
-                "x",
-                "--param",
-                "instruction=\"y\"",
-            ],
-            "given twice",
+            "format run fmt_demo --instruction x --param instruction=\"y\"",
+            "is set twice",
         ),
     ];
-    for (words, said) in rows {
-        svc(&env, words).assert_exit(2).assert_stderr(said);
+    for (words, expected) in rows {
+        let words: Vec<&str> = words.split(' ').collect();
+        env.developer(&words).assert_exit(2).assert_stderr(expected);
     }
     assert!(env.mock.requests(0).is_empty());
 }
 
 #[test]
-fn a_field_that_the_service_does_not_know_is_named() {
+fn an_unknown_field_is_reported_with_a_suggestion() {
     let env = TestEnv::new();
     let words = [
         "format",
@@ -338,29 +311,26 @@ fn a_field_that_the_service_does_not_know_is_named() {
         "--param",
         "instructions=\"y\"",
     ];
-    svc(&env, &words)
+    env.developer(&words)
         .assert_exit(1)
         .assert_stderr("; did you mean `instruction`?");
     assert!(env.captured_by_run().is_empty());
 }
 
 #[test]
-fn what_the_caller_has_to_correct_is_no_overload_and_a_teams_format_takes_its_key() {
+fn input_errors_and_missing_permissions_have_their_own_exit_codes() {
     let env = TestEnv::new();
     let words = |format, instruction| ["format", "run", format, "--instruction", instruction];
-    svc(
-        &env,
-        &words("fmt_demo", "[mock:refuse=attachment_fetch_failed]"),
-    )
-    .assert_exit(1)
-    .assert_stderr("correct the input");
-    svc(&env, &words("fmt_team", "x"))
+    env.developer(&words("fmt_demo", "[mock:refuse=attachment_fetch_failed]"))
+        .assert_exit(1)
+        .assert_stderr("correct the input");
+    env.developer(&words("fmt_team", "x"))
         .assert_exit(3)
-        .assert_stderr("a key of the workspace that owns it");
+        .assert_stderr("API key of the workspace that owns it");
 }
 
 #[test]
-fn the_cap_is_the_most_that_a_run_can_cost() {
+fn max_price_is_compared_with_the_spend_cap() {
     let env = TestEnv::new();
     let run = |more: &[&str]| {
         let words = [
@@ -372,26 +342,26 @@ fn the_cap_is_the_most_that_a_run_can_cost() {
             "--max-price",
             "2",
         ];
-        svc(&env, &[&words[..], more].concat())
+        env.developer(&[&words[..], more].concat())
     };
     run(&[]).assert_exit(5).assert_stderr("pass --cap USD");
     run(&["--cap", "2.01"])
         .assert_exit(5)
-        .assert_stderr("over --max-price");
+        .assert_stderr("above --max-price");
     assert!(env.requests("formats_runs_create").is_empty());
-    let rehearsal = run(&["--cap", "2", "--dry-run"]).assert_exit(0).json();
-    assert_eq!(rehearsal["cap_usd"], "2.0000");
-    assert_eq!(rehearsal["request"]["body"]["generation_spend_cap_usd"], 2);
+    let dry_run = run(&["--cap", "2", "--dry-run"]).assert_exit(0).json();
+    assert_eq!(dry_run["cap_usd"], "2.0000");
+    assert_eq!(dry_run["request"]["body"]["generation_spend_cap_usd"], 2);
     run(&["--cap", "2"]).assert_exit(0);
     let action = ["action", "run", "act_daily", "--max-price", "500"];
-    svc(&env, &action)
+    env.developer(&action)
         .assert_exit(5)
-        .assert_stderr("no price can be had");
+        .assert_stderr("its price is unknown");
     assert!(env.requests("actions_runs_create").is_empty());
 }
 
 #[test]
-fn a_run_that_is_killed_at_any_moment_is_taken_up_by_the_same_command() {
+fn a_command_that_is_killed_at_any_time_is_resumed_and_charged_once() {
     let env = TestEnv::new();
     for step in 0..10 {
         let delay = Duration::from_millis(step * 16);
@@ -408,7 +378,7 @@ fn a_run_that_is_killed_at_any_moment_is_taken_up_by_the_same_command() {
         sleep(delay);
         child.0.kill().unwrap();
         if !child.0.wait().unwrap().success() {
-            svc(&env, &words).assert_exit(0);
+            env.developer(&words).assert_exit(0);
         }
         assert_eq!(
             env.captured_by_run().len() as u64,
@@ -420,23 +390,23 @@ fn a_run_that_is_killed_at_any_moment_is_taken_up_by_the_same_command() {
 }
 
 #[test]
-fn an_action_that_may_have_been_started_is_not_started_again_by_itself() {
+fn an_ambiguous_action_run_is_not_resent() {
     let env = TestEnv::new();
     env.add_fault("actions_runs_create", "drop_after", 1);
     let words = ["action", "run", "act_daily"];
-    svc(&env, &words)
+    env.developer(&words)
         .assert_exit(11)
         .assert_stderr("idempotency key");
-    svc(&env, &words)
+    env.developer(&words)
         .assert_exit(11)
         .assert_stderr("svc action runs act_daily")
         .assert_stderr("--new");
     assert_eq!(env.requests("actions_runs_create").len(), 1);
     let words = ["agent", "run", "--instruction", "x", "--cap", "1"];
     env.add_fault("agent_completions_create", "drop_after", 1);
-    svc(&env, &words).assert_exit(0);
+    env.developer(&words).assert_exit(0);
     assert_eq!(
-        svc(&env, &["agent", "runs"])
+        env.developer(&["agent", "runs"])
             .assert_exit(0)
             .json()
             .as_array()
@@ -447,17 +417,17 @@ fn an_action_that_may_have_been_started_is_not_started_again_by_itself() {
 }
 
 #[test]
-fn ctrl_c_leaves_the_run_alone_or_cancels_it_where_that_was_asked_for() {
+fn ctrl_c_keeps_the_run_or_cancels_it_with_cancel_on_interrupt() {
     let env = TestEnv::new();
     let words = ["format", "run", "fmt_demo", "--instruction", "[mock:stuck]"];
-    let asked = || env.requests("format_runs_status").len();
+    let polls = || env.requests("format_runs_status").len();
     let child = start(&mut env.developer_surface(&words));
-    wait_until("it waits", || asked() > 0);
+    wait_until("the run is polled", || polls() > 0);
     interrupt(&child);
     let run = child
         .end()
         .assert_exit(130)
-        .assert_stderr("the run goes on")
+        .assert_stderr("the run keeps running")
         .assert_stderr("--kind format");
     let command = run
         .err
@@ -469,18 +439,18 @@ fn ctrl_c_leaves_the_run_alone_or_cancels_it_where_that_was_asked_for() {
         .find(|word| word.starts_with("run_"))
         .unwrap();
 
-    let before = asked();
+    let before = polls();
     let child =
         start(&mut env.developer_surface(&[&words[..], &["--cancel-on-interrupt"]].concat()));
-    wait_until("it waits for the same run", || asked() > before);
+    wait_until("the same run is polled", || polls() > before);
     interrupt(&child);
     child
         .end()
         .assert_exit(130)
-        .assert_stderr("taking up run")
+        .assert_stderr("Resuming run_")
         .assert_stderr("canceled");
     assert_eq!(env.requests("formats_runs_create").len(), 1);
-    svc(&env, &["run", "wait", id])
+    env.developer(&["run", "wait", id])
         .assert_exit(8)
-        .assert_stderr("was canceled; what it did before that is billed");
+        .assert_stderr("was canceled; work done before that is billed");
 }

@@ -1,210 +1,23 @@
-//! `svc webhook listen` as a process: what it takes, keeps, and sends on.
+//! `svc webhook listen`: verification, storage and forwarding.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Command, Stdio};
-use std::sync::{Arc, Mutex};
-use std::thread;
 use std::time::Duration;
 
 use serde_json::Value;
 use svc_mock_server::DEVELOPER_API_KEY;
-use svc_webhook_verify::{KeySet, Signer};
 
+use crate::listen_env::{Listener, Target, deliver, job, listen, now, post, signed};
 use crate::test_env::{
     CommandOutput, RunningProcess, TestEnv, interrupt, sleep, start, wait_until,
 };
 
 const PUBLIC: &str = "https://hooks.example.com";
 
-/// A listener, once it is ready.
-struct Listener {
-    process: RunningProcess,
-    ready: Value,
-    lines: Arc<Mutex<Vec<Value>>>,
-}
-
-impl Listener {
-    fn start(command: &mut Command) -> Self {
-        let mut process = start(command);
-        let mut stdout = BufReader::new(process.0.stdout.take().unwrap());
-        let mut line = String::new();
-        stdout.read_line(&mut line).unwrap();
-        let lines = Arc::new(Mutex::new(Vec::new()));
-        let kept = Arc::clone(&lines);
-        thread::spawn(move || {
-            for line in stdout.lines().map_while(Result::ok) {
-                kept.lock()
-                    .unwrap()
-                    .push(serde_json::from_str(&line).unwrap());
-            }
-        });
-        let Ok(ready) = serde_json::from_str(&line) else {
-            panic!("{:?}", process.end());
-        };
-        Self {
-            process,
-            ready,
-            lines,
-        }
-    }
-
-    fn url(&self) -> &str {
-        self.ready["url"].as_str().unwrap()
-    }
-
-    fn events(&self) -> Vec<Value> {
-        self.lines.lock().unwrap().clone()
-    }
-
-    fn receives(&self, events: usize) {
-        wait_until(&format!("{events} events"), || {
-            self.events().len() >= events
-        });
-        assert_eq!(self.events().len(), events);
-    }
-
-    /// Ends it as Ctrl-C does.
-    fn end(self) -> CommandOutput {
-        interrupt(&self.process);
-        self.process.end()
-    }
-}
-
-/// A program that events are forwarded to. It keeps each request whole.
-struct Target {
-    url: String,
-    seen: Arc<Mutex<Vec<Request>>>,
-    status: Arc<Mutex<u16>>,
-    /// How many requests there were, whatever became of them.
-    tries: Arc<Mutex<usize>>,
-}
-
-/// Head and body.
-type Request = (String, Vec<u8>);
-
-impl Target {
-    fn start() -> Self {
-        Self::at("127.0.0.1:0")
-    }
-
-    fn at(address: &str) -> Self {
-        let listener = TcpListener::bind(address).unwrap();
-        let url = format!("http://{}/in", listener.local_addr().unwrap());
-        let seen = Arc::new(Mutex::new(Vec::new()));
-        let status = Arc::new(Mutex::new(200));
-        let tries = Arc::new(Mutex::new(0));
-        let (kept, answer, count) = (Arc::clone(&seen), Arc::clone(&status), Arc::clone(&tries));
-        thread::spawn(move || {
-            for stream in listener.incoming().map_while(Result::ok) {
-                let (kept, answer) = (Arc::clone(&kept), Arc::clone(&answer));
-                let count = Arc::clone(&count);
-                thread::spawn(move || {
-                    let Some(request) = read_request(&stream) else {
-                        return;
-                    };
-                    let status = *answer.lock().unwrap();
-                    if status < 300 {
-                        kept.lock().unwrap().push(request);
-                    }
-                    let head = format!(
-                        "HTTP/1.1 {status} X\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
-                    );
-                    let _ = (&stream).write_all(head.as_bytes());
-                    *count.lock().unwrap() += 1;
-                });
-            }
-        });
-        Self {
-            url,
-            seen,
-            status,
-            tries,
-        }
-    }
-
-    fn seen(&self) -> Vec<Request> {
-        self.seen.lock().unwrap().clone()
-    }
-
-    fn is_tried(&self, times: usize) {
-        wait_until(&format!("{times} tries"), || {
-            *self.tries.lock().unwrap() >= times
-        });
-    }
-
-    fn receives(&self, requests: usize) {
-        wait_until(&format!("{requests} requests"), || {
-            self.seen().len() >= requests
-        });
-        assert_eq!(self.seen().len(), requests);
-    }
-}
-
-fn read_request(stream: &TcpStream) -> Option<Request> {
-    let mut reader = BufReader::new(stream);
-    let mut head = String::new();
-    while !head.ends_with("\r\n\r\n") {
-        if reader.read_line(&mut head).ok()? == 0 {
-            return None;
-        }
-    }
-    let head = head.to_lowercase();
-    let length = head.split("content-length: ").nth(1)?.lines().next()?;
-    let mut body = vec![0; length.trim().parse().ok()?];
-    reader.read_exact(&mut body).ok()?;
-    Some((head, body))
-}
-
-fn listen(env: &TestEnv, words: &[&str]) -> Command {
-    let mut command = env.unconfigured(["webhook", "listen"]);
-    command
-        .env("SVC_WEBHOOK_SECRET", "whsec_newest")
-        .args(words);
-    command
-}
-
-fn now() -> u64 {
-    #[allow(clippy::disallowed_methods, reason = "real processes take real time")]
-    let now = std::time::SystemTime::now();
-    now.duration_since(std::time::UNIX_EPOCH).unwrap().as_secs()
-}
-
-/// The headers of a delivery, a line each.
-fn signed(secrets: &[&str], timestamp: u64, body: &[u8]) -> String {
-    let headers = Signer::new(KeySet::new(secrets).unwrap()).sign(timestamp, body);
-    let lines = headers
-        .pairs()
-        .map(|(name, value)| format!("{name}: {value}\r\n"));
-    format!("content-type: application/json\r\n{}", lines.concat())
-}
-
-/// Posts a body, and gives the status.
-fn post(url: &str, headers: &str, body: &[u8]) -> u16 {
-    let address = url.strip_prefix("http://").unwrap();
-    let mut stream = TcpStream::connect(address).unwrap();
-    let length = body.len();
-    let head = format!(
-        "POST /svc HTTP/1.1\r\nhost: {address}\r\n{headers}content-length: {length}\r\nconnection: close\r\n\r\n"
-    );
-    stream.write_all(head.as_bytes()).unwrap();
-    stream.write_all(body).unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    answer.split(' ').nth(1).unwrap().parse().unwrap()
-}
-
-fn deliver(url: &str, body: &[u8]) -> u16 {
-    post(url, &signed(&["whsec_newest"], now(), body), body)
-}
-
-fn job(id: &str) -> Vec<u8> {
-    format!(r#"{{"event":"job.completed","request_id":"req_1","job_id":"{id}","status":"OK","payload":{{}}}}"#).into()
-}
-
 #[test]
-fn a_job_is_announced_stored_once_and_forwarded_though_it_is_redelivered_five_times() {
+fn redelivered_events_are_reported_as_duplicates_and_forwarded_once() {
     let env = TestEnv::new();
     let target = Target::start();
     let port_of_listener = TcpListener::bind("127.0.0.1:0")
@@ -239,7 +52,7 @@ fn a_job_is_announced_stored_once_and_forwarded_though_it_is_redelivered_five_ti
         command
     };
 
-    // Without a secret of its own it asks the service.
+    // Without a configured secret, the listener fetches it from the service.
     let port = port_of_listener.to_string();
     let store = env.path("events");
     let store = store.to_str().unwrap();
@@ -284,13 +97,13 @@ fn a_job_is_announced_stored_once_and_forwarded_though_it_is_redelivered_five_ti
     assert_eq!(body["job_id"], id);
     assert!(head.starts_with("post /in http/1.1"));
 
-    // Across two rotations nothing is lost: the newest secret is fetched when it is first named.
+    // The newest secret is fetched after each of two rotations.
     for round in 1..=2 {
         CommandOutput::of(&mut svc(&["webhook", "secret", "rotate", "--yes"])).assert_exit(0);
         CommandOutput::of(&mut svc(&["webhook", "test", &hook])).assert_exit(0);
         listener.receives(6 + round);
         target.receives(1 + round);
-        // The service is not asked more often than every two seconds.
+        // The listener asks the service at most every two seconds.
         if round == 1 {
             sleep(Duration::from_millis(2100));
         }
@@ -310,7 +123,7 @@ fn a_job_is_announced_stored_once_and_forwarded_though_it_is_redelivered_five_ti
 }
 
 #[test]
-fn it_forwards_byte_for_byte_with_the_headers() {
+fn events_are_forwarded_unchanged_with_their_headers() {
     let env = TestEnv::new();
     let target = Target::start();
     let listener = Listener::start(&mut listen(&env, &["--forward-to", &target.url]));
@@ -336,7 +149,7 @@ fn it_forwards_byte_for_byte_with_the_headers() {
 }
 
 #[test]
-fn what_is_not_genuine_or_no_event_is_refused_and_an_unknown_event_is_204() {
+fn invalid_deliveries_are_rejected_and_unknown_events_get_204() {
     let env = TestEnv::new();
     let target = Target::start();
     let listener = Listener::start(&mut listen(&env, &["--forward-to", &target.url]));
@@ -346,9 +159,9 @@ fn what_is_not_genuine_or_no_event_is_refused_and_an_unknown_event_is_204() {
     let other = signed(&["whsec_newest"], now(), b"{}");
     let rows = [
         (sign(&["whsec_stranger"], now()), 401, "forged"),
-        (other, 401, "the body is another one"),
+        (other, 401, "the signature of another body"),
         (sign(&["whsec_newest"], now() - 400), 401, "stale"),
-        (sign(&["whsec_newest"], now() + 400), 401, "of the future"),
+        (sign(&["whsec_newest"], now() + 400), 401, "in the future"),
         (String::new(), 400, "without headers"),
         (
             "x-svc-webhook-timestamp: 5\r\nx-svc-webhook-timestamp: 5\r\n".into(),
@@ -393,7 +206,7 @@ fn what_is_not_genuine_or_no_event_is_refused_and_an_unknown_event_is_204() {
     );
     listener.receives(1);
     assert_eq!(listener.events()[0]["known"], false);
-    // A newer target may well know it.
+    // Unknown events are forwarded, because the target may know them.
     target.receives(1);
     let largest = [
         &br#"{"event":"job.completed","job_id":"job_l","payload":""#[..],
@@ -417,7 +230,7 @@ fn what_is_not_genuine_or_no_event_is_refused_and_an_unknown_event_is_204() {
 }
 
 #[test]
-fn a_target_that_is_down_costs_nothing_but_time() {
+fn an_unavailable_target_receives_the_events_later() {
     let env = TestEnv::new();
     let address = TcpListener::bind("127.0.0.1:0")
         .unwrap()
@@ -434,7 +247,7 @@ fn a_target_that_is_down_costs_nothing_but_time() {
     target.receives(2);
     *target.status.lock().unwrap() = 503;
     assert_eq!(deliver(listener.url(), &job("job_3")), 200);
-    target.is_tried(3);
+    target.receives_attempts(3);
     *target.status.lock().unwrap() = 204;
     target.receives(3);
     assert!(
@@ -447,17 +260,17 @@ fn a_target_that_is_down_costs_nothing_but_time() {
 }
 
 #[test]
-fn what_a_target_refuses_is_given_up_and_can_be_redelivered() {
+fn rejected_events_are_given_up_and_can_be_redelivered() {
     let env = TestEnv::new();
     let target = Target::start();
     *target.status.lock().unwrap() = 404;
     let words = ["--forward-to", &target.url, "--refusals", "2"];
     let listener = Listener::start(&mut listen(&env, &words));
     assert_eq!(deliver(listener.url(), &job("job_1")), 200);
-    target.is_tried(2);
+    target.receives_attempts(2);
     assert!(target.seen().is_empty());
     *target.status.lock().unwrap() = 200;
-    wait_until("it is new again", || {
+    wait_until("the event is forwarded", || {
         assert_eq!(deliver(listener.url(), &job("job_1")), 200);
         sleep(Duration::from_millis(50));
         !target.seen().is_empty()
@@ -474,7 +287,7 @@ fn what_a_target_refuses_is_given_up_and_can_be_redelivered() {
 }
 
 #[test]
-fn killed_and_started_again_it_loses_nothing_and_hands_nothing_on_twice() {
+fn no_event_is_lost_or_forwarded_twice_when_the_listener_is_killed() {
     let env = TestEnv::new();
     let address = TcpListener::bind("127.0.0.1:0")
         .unwrap()
@@ -493,7 +306,7 @@ fn killed_and_started_again_it_loses_nothing_and_hands_nothing_on_twice() {
         }
         assert_eq!(deliver(listener.url(), &job("job_0_0")), 200);
         pending += 20;
-        // As `kill -9` does, with attempts under way.
+        // Kills the process (SIGKILL) during attempts to forward.
         listener.process.0.kill().unwrap();
         listener.process.0.wait().unwrap();
     }
@@ -517,7 +330,7 @@ fn killed_and_started_again_it_loses_nothing_and_hands_nothing_on_twice() {
 }
 
 #[test]
-fn secrets_of_a_file_follow_a_rotation() {
+fn the_secret_file_is_reloaded_during_a_rotation() {
     let env = TestEnv::new();
     let file = env.path("secrets");
     fs::write(&file, "whsec_one\n").unwrap();
@@ -545,7 +358,7 @@ fn secrets_of_a_file_follow_a_rotation() {
 }
 
 #[test]
-fn slow_and_half_open_clients_do_not_stop_it() {
+fn slow_and_half_open_clients_do_not_block_deliveries() {
     let env = TestEnv::new();
     let listener = Listener::start(&mut listen(&env, &[]));
     let address = listener.url().strip_prefix("http://").unwrap();
@@ -566,7 +379,7 @@ fn slow_and_half_open_clients_do_not_stop_it() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_full_file_table_is_survived() {
+fn the_listener_recovers_when_file_descriptors_run_out() {
     let env = TestEnv::new();
     let target = Target::start();
     let store = env.path("events");
@@ -592,14 +405,14 @@ fn a_full_file_table_is_survived() {
 }
 
 #[test]
-fn a_store_that_is_no_store_a_taken_port_and_no_secret_say_what_to_do() {
+fn an_invalid_store_a_used_port_and_a_missing_secret_are_errors() {
     let env = TestEnv::new();
-    let letter = env.path("letter");
-    fs::write(&letter, "dear reader\n").unwrap();
-    CommandOutput::of(&mut listen(&env, &["--store", letter.to_str().unwrap()]))
+    let other = env.path("other");
+    fs::write(&other, "another file\n").unwrap();
+    CommandOutput::of(&mut listen(&env, &["--store", other.to_str().unwrap()]))
         .assert_exit(2)
-        .assert_stderr("letter");
-    assert_eq!(fs::read_to_string(&letter).unwrap(), "dear reader\n");
+        .assert_stderr("other");
+    assert_eq!(fs::read_to_string(&other).unwrap(), "another file\n");
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port().to_string();
     CommandOutput::of(&mut listen(&env, &["--port", &port]))
@@ -616,7 +429,7 @@ fn a_store_that_is_no_store_a_taken_port_and_no_secret_say_what_to_do() {
 }
 
 #[test]
-fn it_ends_when_nobody_reads_what_it_says() {
+fn the_listener_exits_when_stdout_is_closed() {
     let env = TestEnv::new();
     let mut child = listen(&env, &[])
         .stdout(Stdio::piped())
@@ -637,14 +450,14 @@ fn it_ends_when_nobody_reads_what_it_says() {
 }
 
 #[test]
-fn a_reader_that_takes_its_time_stops_neither_events_nor_its_end() {
+fn a_slow_reader_of_stdout_blocks_neither_deliveries_nor_the_exit() {
     let env = TestEnv::new();
     let mut process = start(&mut listen(&env, &[]));
     let mut stdout = BufReader::new(process.0.stdout.take().unwrap());
     let mut line = String::new();
     stdout.read_line(&mut line).unwrap();
     let ready: Value = serde_json::from_str(&line).unwrap();
-    // More than a pipe holds.
+    // More output than the buffer of a pipe can hold.
     for number in 0..600 {
         let id = format!("job_{number}");
         assert_eq!(deliver(ready["url"].as_str().unwrap(), &job(&id)), 200);
@@ -654,7 +467,7 @@ fn a_reader_that_takes_its_time_stops_neither_events_nor_its_end() {
 }
 
 #[test]
-fn a_terminal_is_told_in_words_and_sigterm_is_an_end_too() {
+fn table_output_is_text_and_sigterm_ends_the_listener() {
     let env = TestEnv::new();
     let mut process = start(&mut listen(&env, &["-o", "table"]));
     let mut stdout = BufReader::new(process.0.stdout.take().unwrap());

@@ -1,12 +1,11 @@
-//! The real binary against a mock of the service in this process: what users see on good days and
-//! on bad ones.
+//! Tests of the `svc` binary against a mock of the service in this process.
 
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
     clippy::panic,
     clippy::unwrap_used,
-    reason = "a test that cannot go on has failed"
+    reason = "a panic fails the test"
 )]
 
 mod accounts;
@@ -16,6 +15,7 @@ mod environment;
 mod errors;
 mod format;
 mod listen;
+mod listen_env;
 #[cfg(feature = "mcp")]
 mod mcp;
 mod output;

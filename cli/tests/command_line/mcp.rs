@@ -1,4 +1,4 @@
-//! Tools over MCP: those of the service's endpoint, and those that `svc mcp serve` has.
+//! MCP: the tools of the service's endpoint, and the tools of `svc mcp serve`.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -8,7 +8,7 @@ use svc_mock_server::{DEVELOPER_API_KEY, OPEN_API_KEY};
 
 use crate::test_env::{CommandOutput, TestEnv};
 
-/// `svc mcp` with those words, for the mock's endpoint.
+/// Creates an `svc mcp` command for the mock's endpoint.
 fn mcp(env: &TestEnv, words: &[&str]) -> Command {
     let words = [&["mcp"], words].concat();
     let mut command = env.developer_surface(&words);
@@ -16,12 +16,12 @@ fn mcp(env: &TestEnv, words: &[&str]) -> Command {
     command
 }
 
-/// A server that runs, after the handshake.
+/// A running `svc mcp serve`, after the handshake.
 struct McpSession {
     child: Child,
     input: ChildStdin,
     output: BufReader<ChildStdout>,
-    asked: u64,
+    last_id: u64,
 }
 
 impl McpSession {
@@ -38,11 +38,11 @@ impl McpSession {
             child,
             input,
             output,
-            asked: 0,
+            last_id: 0,
         };
-        let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}});
-        let welcome = session.request("initialize", hello);
-        assert_eq!(welcome["result"]["serverInfo"]["name"], "svc");
+        let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}});
+        let response = session.request("initialize", params);
+        assert_eq!(response["result"]["serverInfo"]["name"], "svc");
         session.notify(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
         session
     }
@@ -51,16 +51,17 @@ impl McpSession {
         writeln!(self.input, "{message}").unwrap();
     }
 
-    /// Sends a request. The next line has to be its answer, as nothing else may be on stdout.
+    /// Sends a request. The next line must be its response, because nothing else is written to
+    /// stdout.
     fn request(&mut self, method: &str, params: Value) -> Value {
-        self.asked += 1;
-        let id = self.asked;
+        self.last_id += 1;
+        let id = self.last_id;
         self.notify(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
         let mut line = String::new();
         self.output.read_line(&mut line).unwrap();
-        let answer: Value = serde_json::from_str(&line).unwrap();
-        assert_eq!(answer["id"], id, "{line}");
-        answer
+        let response: Value = serde_json::from_str(&line).unwrap();
+        assert_eq!(response["id"], id, "{line}");
+        response
     }
 
     fn call(&mut self, tool: &str, arguments: Value) -> Value {
@@ -74,7 +75,7 @@ impl McpSession {
         result["structuredContent"].take()
     }
 
-    fn call_refused(&mut self, tool: &str, arguments: Value, code: &str) {
+    fn call_err(&mut self, tool: &str, arguments: Value, code: &str) {
         let result = self.call(tool, arguments);
         let text = result["content"][0]["text"].as_str().unwrap();
         let envelope: Value = serde_json::from_str(text).unwrap();
@@ -88,7 +89,7 @@ impl McpSession {
     }
 }
 
-/// `svc mcp serve` with those words, configured for both surfaces.
+/// Starts `svc mcp serve`, configured for both surfaces.
 fn serve(env: &TestEnv, words: &[&str]) -> McpSession {
     let words = [&["mcp", "serve"], words].concat();
     let mut command = env.developer_surface(&words);
@@ -99,7 +100,7 @@ fn serve(env: &TestEnv, words: &[&str]) -> McpSession {
 }
 
 #[test]
-fn the_tools_of_the_endpoint_are_listed_and_called() {
+fn tools_of_the_endpoint_are_listed_and_called() {
     let env = TestEnv::new();
     let tools = CommandOutput::of(&mut mcp(&env, &["tools", "-o", "json"])).assert_exit(0);
     assert!(tools.out.contains("\"jobs_status\""), "{}", tools.out);
@@ -123,9 +124,9 @@ fn the_tools_of_the_endpoint_are_listed_and_called() {
 }
 
 #[test]
-fn what_a_tool_refuses_ends_as_the_same_refusal_by_another_way() {
+fn tool_errors_have_the_usual_exit_codes() {
     let env = TestEnv::new();
-    let dear = [
+    let expensive = [
         "call",
         "video_generate",
         "--arg",
@@ -133,7 +134,7 @@ fn what_a_tool_refuses_ends_as_the_same_refusal_by_another_way() {
         "--arg",
         "max_spend_usd=0.1",
     ];
-    CommandOutput::of(&mut mcp(&env, &dear))
+    CommandOutput::of(&mut mcp(&env, &expensive))
         .assert_exit(5)
         .assert_stderr("max_spend_exceeded");
     let missing = ["call", "jobs_status", "--arg", "job_id=job_none"];
@@ -152,9 +153,9 @@ fn what_a_tool_refuses_ends_as_the_same_refusal_by_another_way() {
 }
 
 #[test]
-fn a_call_whose_answer_was_lost_is_made_once() {
+fn a_call_with_a_lost_response_is_retried_and_charged_once() {
     let env = TestEnv::new();
-    // The first request is the probe, the second the list.
+    // The first request is the probe, the second lists the tools.
     let words = [
         "call",
         "music_generate",
@@ -170,7 +171,7 @@ fn a_call_whose_answer_was_lost_is_made_once() {
 }
 
 #[test]
-fn a_sandbox_has_tools_too() {
+fn the_sandbox_has_tools() {
     let env = TestEnv::new();
     let tools =
         CommandOutput::of(&mut env.unconfigured(["mcp", "tools", "--sandbox", "-o", "json"]))
@@ -183,7 +184,7 @@ fn a_sandbox_has_tools_too() {
 }
 
 #[test]
-fn served_tools_generate_within_their_limits() {
+fn served_tools_enforce_the_spend_limits() {
     let env = TestEnv::new();
     let mut session = serve(&env, &["--max-spend-usd", "0.5", "--max-total-usd", "0.8"]);
     let listed = session.request("tools/list", json!({}));
@@ -195,28 +196,28 @@ fn served_tools_generate_within_their_limits() {
             .is_none()
     }));
 
-    // Two seconds of the cheapest model are 0.1250.
+    // Two seconds of the cheapest model cost 0.1250 USD.
     let video = |more: Value| {
-        let mut order = json!({"prompt": "a fox", "model": "video-l", "duration": 2});
-        order
+        let mut arguments = json!({"prompt": "a fox", "model": "video-l", "duration": 2});
+        arguments
             .as_object_mut()
             .unwrap()
             .extend(more.as_object().unwrap().clone());
-        order
+        arguments
     };
-    session.call_refused(
+    session.call_err(
         "video_generate",
         video(json!({"max_spend_usd": 0.1})),
         "max_spend_exceeded",
     );
-    // A model does not raise the limit.
-    session.call_refused(
+    // The caller cannot raise the limit.
+    session.call_err(
         "video_generate",
         video(json!({"duration": 10, "max_spend_usd": 9})),
         "max_spend_exceeded",
     );
-    session.call_refused("music_generate", json!({"prompt": "x"}), "price_unknown");
-    session.call_refused(
+    session.call_err("music_generate", json!({"prompt": "x"}), "price_unknown");
+    session.call_err(
         "video_generate",
         video(json!({"idempotency_key": "mine"})),
         "invalid_request",
@@ -231,13 +232,13 @@ fn served_tools_generate_within_their_limits() {
     let image = session.call_ok("image_generate", json!({"prompt": "a fox"}));
     assert_eq!(image["job"]["model"], "image-i");
 
-    // A run may cost its cap, which is the limit here; what is left of the total is less.
+    // A run may cost up to its cap, so the rest of the total is too small for a second run.
     let run = session.call_ok(
         "agent_completion",
         json!({"instruction": "a poem", "max_spend_usd": 0.3}),
     );
     assert_eq!(run["usage"]["generation_spend_cap_usd_micros"], 300_000);
-    session.call_refused(
+    session.call_err(
         "format_run",
         json!({"format_id": "demo/teaser", "instruction": "x"}),
         "max_total_exceeded",
@@ -245,7 +246,7 @@ fn served_tools_generate_within_their_limits() {
     let run = json!({"run_id": run["run_id"]});
     while session.call_ok("run_status", run.clone())["terminal"] == false {}
     assert_eq!(session.call_ok("run_result", run)["status"], "completed");
-    session.call_refused(
+    session.call_err(
         "jobs_status",
         json!({"job_id": "job_none"}),
         "job_not_found",
@@ -254,7 +255,7 @@ fn served_tools_generate_within_their_limits() {
 }
 
 #[test]
-fn without_a_limit_nothing_that_costs_runs() {
+fn paid_tools_require_a_spend_limit() {
     let env = TestEnv::new();
     let mut session = serve(&env, &[]);
     for (tool, order) in [
@@ -265,7 +266,7 @@ fn without_a_limit_nothing_that_costs_runs() {
             json!({"format_id": "fmt_demo", "instruction": "x"}),
         ),
     ] {
-        session.call_refused(tool, order, "max_spend_required");
+        session.call_err(tool, order, "max_spend_required");
     }
     let free = session.call_ok(
         "estimate",
@@ -277,19 +278,19 @@ fn without_a_limit_nothing_that_costs_runs() {
 }
 
 #[test]
-fn the_same_call_after_one_whose_answer_was_lost_is_the_same_job() {
+fn a_repeated_call_after_a_lost_response_returns_the_same_job() {
     let env = TestEnv::new();
     let mut session = serve(&env, &["--max-spend-usd", "1", "--retries", "0"]);
     let order = json!({"prompt": "a fox", "model": "image-i"});
     env.add_fault("image_generate", "drop_after", 1);
-    session.call_refused("image_generate", order.clone(), "no_answer");
+    session.call_err("image_generate", order.clone(), "no_answer");
     assert_eq!(env.job_count(), 1);
     session.call_ok("image_generate", order);
     assert_eq!((env.job_count(), env.charge_count()), (1, 1));
     session.close();
 }
 
-/// What `svc history -o json` lists, newest first.
+/// Returns the entries of `svc history`, newest first.
 fn history(env: &TestEnv) -> Vec<Value> {
     let listed = CommandOutput::of(&mut env.unconfigured(["history", "-o", "json"]));
     let listed = listed.assert_exit(0).json();
@@ -297,7 +298,7 @@ fn history(env: &TestEnv) -> Vec<Value> {
 }
 
 #[test]
-fn the_history_has_a_paid_call_with_its_id() {
+fn the_history_lists_a_paid_call() {
     let env = TestEnv::new();
     let words = [
         "call",
@@ -310,7 +311,7 @@ fn the_history_has_a_paid_call_with_its_id() {
     let result = CommandOutput::of(&mut mcp(&env, &words))
         .assert_exit(0)
         .json();
-    // A tool that only reads is not paid for.
+    // A read is not recorded.
     let job = format!("job_id={}", result["job_id"].as_str().unwrap());
     CommandOutput::of(&mut mcp(&env, &["call", "jobs_status", "--arg", &job])).assert_exit(0);
     let entries = history(&env);
@@ -323,7 +324,7 @@ fn the_history_has_a_paid_call_with_its_id() {
 }
 
 #[test]
-fn a_paid_call_keeps_the_limit_and_a_refusal_is_closed() {
+fn a_paid_call_enforces_max_price_and_records_a_rejection() {
     let env = TestEnv::new();
     let words = ["call", "video_generate", "--arg", "prompt=x"];
     let limited = [&words[..], &["--max-price", "0.1"]].concat();
@@ -345,7 +346,7 @@ fn a_paid_call_keeps_the_limit_and_a_refusal_is_closed() {
 }
 
 #[test]
-fn a_paid_call_whose_answer_was_lost_stays_open_and_goes_on_with_its_key() {
+fn a_paid_call_with_a_lost_response_is_resumed_with_its_key() {
     let env = TestEnv::new();
     let words = [
         "call",
@@ -357,8 +358,8 @@ fn a_paid_call_whose_answer_was_lost_stays_open_and_goes_on_with_its_key() {
         "--retries",
         "0",
     ];
-    // The first request is the probe, the second the list; the call is carried out, and its answer
-    // is lost.
+    // The first request is the probe, the second lists the tools. The third is the call, whose
+    // response is lost.
     let pass = json!({"operation": "mcp", "kind": "delay", "delay_ms": 1, "times": 2});
     env.mock
         .add_fault(serde_json::from_value(pass).unwrap())
@@ -380,7 +381,7 @@ fn a_paid_call_whose_answer_was_lost_stays_open_and_goes_on_with_its_key() {
 }
 
 #[test]
-fn the_history_has_what_served_tools_paid_for() {
+fn the_history_lists_paid_calls_of_served_tools() {
     let env = TestEnv::new();
     let mut session = serve(&env, &["--max-spend-usd", "1"]);
     let image = session.call_ok(
@@ -388,7 +389,7 @@ fn the_history_has_what_served_tools_paid_for() {
         json!({"prompt": "a fox", "model": "image-i"}),
     );
     let run = session.call_ok("agent_completion", json!({"instruction": "a poem"}));
-    session.call_refused(
+    session.call_err(
         "format_run",
         json!({"format_id": "demo/no-such-format", "instruction": "x"}),
         "format_not_found",
@@ -401,20 +402,20 @@ fn the_history_has_what_served_tools_paid_for() {
     assert_eq!(entries[1]["job_id"], image["job_id"]);
     assert_eq!(entries[1]["operation"], "image_generate");
     assert!(entries.iter().all(|entry| entry["outcome"] == "submitted"));
-    // The commands know the run as one of their own.
+    // The commands find the kind of the run in the history.
     let id = run["run_id"].as_str().unwrap();
     CommandOutput::of(&mut env.developer_surface(&["run", "get", id])).assert_exit(0);
     assert!(env.requests("format_runs_get").is_empty());
 }
 
 #[test]
-fn another_server_goes_on_with_a_call_whose_answer_was_lost() {
+fn another_server_resumes_a_call_with_a_lost_response() {
     let env = TestEnv::new();
     let limits = ["--max-spend-usd", "1", "--retries", "0"];
     let arguments = json!({"prompt": "a fox", "model": "image-i"});
     let mut session = serve(&env, &limits);
     env.add_fault("image_generate", "drop_after", 1);
-    session.call_refused("image_generate", arguments.clone(), "no_answer");
+    session.call_err("image_generate", arguments.clone(), "no_answer");
     session.close();
     assert_eq!(env.open_intents().len(), 1);
     let mut session = serve(&env, &limits);
@@ -427,14 +428,14 @@ fn another_server_goes_on_with_a_call_whose_answer_was_lost() {
 }
 
 #[test]
-fn a_call_that_no_key_protects_is_not_sent_twice() {
+fn a_call_without_idempotency_is_not_resent() {
     let env = TestEnv::new();
     let words = ["--max-spend-usd", "1", "--allow-unpriced", "--retries", "0"];
     let arguments = json!({"prompt": "a waltz"});
     let mut session = serve(&env, &words);
     env.add_fault("music_1_generate", "drop_after", 1);
-    session.call_refused("music_generate", arguments.clone(), "no_answer");
-    session.call_refused("music_generate", arguments, "ambiguous");
+    session.call_err("music_generate", arguments.clone(), "no_answer");
+    session.call_err("music_generate", arguments, "ambiguous");
     session.close();
     assert_eq!(env.requests("music_1_generate").len(), 1);
     assert_eq!(env.open_intents().len(), 1);

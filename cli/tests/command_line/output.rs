@@ -1,4 +1,4 @@
-//! Standard output is data, in the form that was asked for; text of the service steers nothing.
+//! Output formats, and control characters in text of the service.
 
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
@@ -6,7 +6,7 @@ use std::process::Stdio;
 use crate::test_env::{CommandOutput, FakeServer, TestEnv, start};
 
 #[test]
-fn in_a_pipe_it_is_json_and_a_table_where_asked_for() {
+fn output_is_json_in_a_pipe_and_a_table_on_request() {
     let env = TestEnv::new();
     assert!(
         env.run(["model", "list"])
@@ -28,7 +28,7 @@ fn in_a_pipe_it_is_json_and_a_table_where_asked_for() {
         "{}",
         run.out
     );
-    assert!(!run.out.contains('\u{1b}'), "no colours in a pipe");
+    assert!(!run.out.contains('\u{1b}'), "colors in a pipe");
     let run = CommandOutput::of(
         env.open_surface(["pricing", "list", "-o", "table"])
             .env("CLICOLOR_FORCE", "1"),
@@ -44,7 +44,7 @@ fn in_a_pipe_it_is_json_and_a_table_where_asked_for() {
 
 #[cfg(feature = "jq")]
 #[test]
-fn jq_filters_and_prints_strings_bare() {
+fn jq_filters_the_output_and_prints_unquoted_strings() {
     let env = TestEnv::new();
     let run = env
         .run([
@@ -57,16 +57,7 @@ fn jq_filters_and_prints_strings_bare() {
         ])
         .assert_exit(0);
     assert_eq!(run.out, "video-f\ntrue\n");
-    let run = env.run([
-        "image",
-        "generate",
-        "--model",
-        "image-i",
-        "--prompt",
-        "[mock:seconds=0.1]",
-        "--jq",
-        ".artifacts[].content_type",
-    ]);
+    let run = env.generate_image("[mock:seconds=0.1]", &["--jq", ".artifacts[].content_type"]);
     assert_eq!(run.assert_exit(0).out, "image/png\n");
     let run = env
         .run(["api", "get", "/v1/open/catalog/video-f", "--jq", ".data.id"])
@@ -120,13 +111,13 @@ fn prices_and_estimates_are_exact() {
 }
 
 #[test]
-fn a_raw_answer_is_the_service_byte_for_byte() {
+fn a_raw_response_is_printed_unchanged() {
     let env = TestEnv::new();
     let run = env
         .run(["api", "GET", "/v1/jobs", "-q", "status=queued"])
         .assert_exit(0);
     assert_eq!(run.json()["data"], serde_json::json!([]));
-    assert!(!run.out.contains("\n  "), "not printed anew: {}", run.out);
+    assert!(!run.out.contains("\n  "), "reformatted: {}", run.out);
     let request = env.requests("jobs_list").remove(0);
     assert!(
         request["path"]
@@ -138,7 +129,7 @@ fn a_raw_answer_is_the_service_byte_for_byte() {
 }
 
 #[test]
-fn a_reader_that_leaves_is_no_error() {
+fn a_closed_stdout_is_not_an_error() {
     let env = TestEnv::new();
     let mut child = start(&mut env.open_surface(["operations", "-o", "json"]));
     let mut first = String::new();
@@ -152,7 +143,7 @@ fn a_reader_that_leaves_is_no_error() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_full_disk_behind_standard_output_is_an_error_and_loses_nothing() {
+fn a_write_error_on_stdout_is_an_error_and_the_job_can_be_resumed() {
     let env = TestEnv::new();
     let words = [
         "image",
@@ -174,12 +165,12 @@ fn a_full_disk_behind_standard_output_is_an_error_and_loses_nothing() {
         .unwrap()
         .into();
     run.assert_exit(1).assert_stderr("standard output");
-    env.run(words).assert_exit(0).assert_stderr("taking up job");
+    env.run(words).assert_exit(0).assert_stderr("Resuming job_");
     assert_eq!(env.charge_count(), 1);
 }
 
 #[test]
-fn text_of_a_hostile_service_steers_nothing() {
+fn control_characters_from_the_service_are_removed() {
     let env = TestEnv::new();
     let body = concat!(
         r#"{"error":{"code":"x\u001b[2J","message":"boo\u001b]0;pwned\u0007\u009b31m\u202e\nerror: forged","#,
@@ -209,6 +200,6 @@ fn text_of_a_hostile_service_steers_nothing() {
     .assert_exit(1);
     assert!(
         run.error()["message"].as_str().unwrap().contains('\u{1b}'),
-        "in a pipe it is what the service said"
+        "JSON in a pipe contains the original message"
     );
 }

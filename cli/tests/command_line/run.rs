@@ -1,14 +1,10 @@
-//! Runs, taken up by their ids alone.
+//! Runs, by their ids.
 
 use std::fs;
 
 use crate::test_env::{CommandOutput, FakeServer, TestEnv};
 
-fn svc(env: &TestEnv, words: &[&str]) -> CommandOutput {
-    CommandOutput::of(&mut env.developer_surface(words))
-}
-
-/// A run that is started elsewhere: its id is all that this machine knows.
+/// Starts a run with another state folder, so that only its id is known.
 fn started(env: &TestEnv, words: &[&str]) -> String {
     let mut command = env.developer_surface(&[words, &["--no-wait"]].concat());
     let receipt =
@@ -17,7 +13,7 @@ fn started(env: &TestEnv, words: &[&str]) -> String {
 }
 
 #[test]
-fn a_run_of_each_kind_is_read_in_every_way_from_any_machine() {
+fn runs_of_each_kind_are_read_by_their_ids() {
     let env = TestEnv::new();
     let kinds: [(&str, &[&str]); 3] = [
         ("action", &["action", "run", "act_daily"]),
@@ -32,34 +28,40 @@ fn a_run_of_each_kind_is_read_in_every_way_from_any_machine() {
     ];
     for (kind, words) in kinds {
         let id = started(&env, words);
-        let output = svc(&env, &["run", "wait", &id]).assert_exit(0).json();
+        let output = env.developer(&["run", "wait", &id]).assert_exit(0).json();
         assert!(output["summary"].is_string(), "{output}");
         for verb in ["get", "result"] {
-            let receipt = svc(&env, &["run", verb, &id]).assert_exit(0).json();
+            let receipt = env.developer(&["run", verb, &id]).assert_exit(0).json();
             assert_eq!(
                 (&receipt["kind"], &receipt["output"]),
                 (&kind.into(), &output)
             );
         }
         let words = ["run", "status", &id, "--kind", kind];
-        assert_eq!(svc(&env, &words).assert_exit(0).json()["terminal"], true);
+        assert_eq!(
+            env.developer(&words).assert_exit(0).json()["terminal"],
+            true
+        );
         let words = ["run", "cancel", &id, "--kind", kind];
-        svc(&env, &words)
+        env.developer(&words)
             .assert_exit(0)
             .assert_stderr("was not canceled: its status is completed");
     }
-    let runs = svc(&env, &["action", "runs", "act_daily"])
+    let runs = env
+        .developer(&["action", "runs", "act_daily"])
         .assert_exit(0)
         .json();
     let id = runs[0]["run_id"].as_str().unwrap();
     let words = ["action", "run-get", "act_daily", id];
-    assert_eq!(svc(&env, &words).assert_exit(0).json()["run_id"], id);
-    svc(&env, &["action", "list", "--trigger-type", "api_call"]).assert_exit(0);
-    svc(&env, &["action", "get", "act_daily", "-o", "table"]).assert_exit(0);
+    assert_eq!(env.developer(&words).assert_exit(0).json()["run_id"], id);
+    env.developer(&["action", "list", "--trigger-type", "api_call"])
+        .assert_exit(0);
+    env.developer(&["action", "get", "act_daily", "-o", "table"])
+        .assert_exit(0);
 }
 
 #[test]
-fn the_history_knows_what_a_run_is_a_run_of() {
+fn the_kind_of_a_run_is_read_from_the_history() {
     let env = TestEnv::new();
     let words = [
         "agent",
@@ -70,44 +72,44 @@ fn the_history_knows_what_a_run_is_a_run_of() {
         "1",
         "--no-wait",
     ];
-    let receipt = svc(&env, &words).assert_exit(0).json();
+    let receipt = env.developer(&words).assert_exit(0).json();
     let id = receipt["run_id"].as_str().unwrap();
-    svc(&env, &["run", "get", id]).assert_exit(0);
+    env.developer(&["run", "get", id]).assert_exit(0);
     assert!(env.requests("format_runs_status").is_empty());
     assert_eq!(env.requests("agent_runs_get").len(), 1);
-    svc(&env, &["run", "events", id])
+    env.developer(&["run", "events", id])
         .assert_exit(2)
         .assert_stderr("only runs of Formats have a timeline");
     assert!(env.requests("format_runs_events").is_empty());
 }
 
 #[test]
-fn a_run_that_is_not_there_is_4_and_one_that_is_at_work_has_no_result() {
+fn a_missing_run_exits_with_4_and_a_running_one_has_no_result() {
     let env = TestEnv::new();
-    svc(&env, &["run", "get", "run_nowhere"])
+    env.developer(&["run", "get", "run_nowhere"])
         .assert_exit(4)
         .assert_stderr("no run with this id was found");
-    svc(&env, &["run", "get", "run_nowhere", "--kind", "agent"])
+    env.developer(&["run", "get", "run_nowhere", "--kind", "agent"])
         .assert_exit(4)
         .assert_stderr("check the id");
-    svc(&env, &["run", "wait", ".."]).assert_exit(2);
+    env.developer(&["run", "wait", ".."]).assert_exit(2);
     let id = started(
         &env,
         &["format", "run", "fmt_demo", "--instruction", "[mock:stuck]"],
     );
-    svc(&env, &["run", "result", &id])
+    env.developer(&["run", "result", &id])
         .assert_exit(1)
         .assert_stderr("svc run status");
-    svc(&env, &["run", "wait", &id, "--timeout", "1"])
+    env.developer(&["run", "wait", &id, "--timeout", "1"])
         .assert_exit(9)
         .assert_stderr(&format!("svc run wait {id} --kind format"));
-    let canceled = svc(&env, &["run", "cancel", &id]).assert_exit(0).json();
+    let canceled = env.developer(&["run", "cancel", &id]).assert_exit(0).json();
     assert_eq!(canceled["status"], "canceled");
-    svc(&env, &["run", "result", &id]).assert_exit(8);
+    env.developer(&["run", "result", &id]).assert_exit(8);
 }
 
 #[test]
-fn a_spend_that_could_not_be_read_is_unknown_and_not_0() {
+fn an_unreadable_spend_is_shown_as_unknown() {
     let env = TestEnv::new();
     let body = r#"{"data": {"run_id": "run_1", "kind": "format", "status": "completed", "terminal": true,
         "output": {"title": "\u001b[2JFox"}, "usage": null, "artifacts": []}}"#;
@@ -123,7 +125,7 @@ fn a_spend_that_could_not_be_read_is_unknown_and_not_0() {
 }
 
 #[test]
-fn many_runs_of_any_kind_are_waited_for_at_once() {
+fn several_runs_of_different_kinds_are_waited_for() {
     let env = TestEnv::new();
     let ids = [
         started(&env, &["format", "run", "fmt_demo", "--instruction", "x"]),
@@ -140,7 +142,7 @@ fn many_runs_of_any_kind_are_waited_for_at_once() {
         .into_iter()
         .chain(ids.iter().map(String::as_str))
         .collect();
-    let run = svc(&env, &words).assert_exit(7);
+    let run = env.developer(&words).assert_exit(7);
     let json = run.json();
     let got: Vec<_> = json
         .as_array()
@@ -157,18 +159,18 @@ fn many_runs_of_any_kind_are_waited_for_at_once() {
 }
 
 #[test]
-fn what_runs_made_is_downloaded() {
+fn the_files_of_a_run_are_downloaded() {
     let env = TestEnv::new();
     let out = env.path("out");
     let id = started(&env, &["format", "run", "fmt_media", "--instruction", "x"]);
     let words = ["run", "download", &id, "--dir", out.to_str().unwrap()];
-    let receipt = svc(&env, &words).assert_exit(0).json();
+    let receipt = env.developer(&words).assert_exit(0).json();
     let path = receipt["files"][0]["path"].as_str().unwrap();
     assert!(fs::read(path).unwrap().starts_with(b"\x89PNG"));
 }
 
 #[test]
-fn a_timeline_and_a_webhook_that_is_sent_again_are_for_formats_only() {
+fn events_and_redeliver_are_supported_for_format_runs_only() {
     let env = TestEnv::new();
     let hook = "https://hooks.example.com/runs";
     let words = [
@@ -181,23 +183,26 @@ fn a_timeline_and_a_webhook_that_is_sent_again_are_for_formats_only() {
         hook,
     ];
     let id = started(&env, &words);
-    svc(&env, &["run", "redeliver", &id])
+    env.developer(&["run", "redeliver", &id])
         .assert_exit(1)
         .assert_stderr("run_not_terminal");
-    svc(&env, &["run", "wait", &id]).assert_exit(0);
-    let events = svc(&env, &["run", "events", &id]).assert_exit(0).json();
+    env.developer(&["run", "wait", &id]).assert_exit(0);
+    let events = env.developer(&["run", "events", &id]).assert_exit(0).json();
     assert_eq!(events[0]["phase"], "queued");
-    let again = svc(&env, &["run", "redeliver", &id]).assert_exit(0).json();
+    let again = env
+        .developer(&["run", "redeliver", &id])
+        .assert_exit(0)
+        .json();
     assert_eq!(again["event"], "format.run.terminal");
     for verb in ["events", "redeliver"] {
-        svc(&env, &["run", verb, &id, "--kind", "agent"])
+        env.developer(&["run", verb, &id, "--kind", "agent"])
             .assert_exit(2)
             .assert_stderr("only runs of Formats");
     }
 }
 
 #[test]
-fn the_sandbox_runs_agents_too() {
+fn the_sandbox_supports_agent_runs() {
     let env = TestEnv::new();
     let words = [
         "--sandbox",

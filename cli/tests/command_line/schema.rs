@@ -1,17 +1,17 @@
-//! The live schema against this build.
+//! `svc schema`: comparison of the live schema with this version.
 
 use serde_json::{Value, json};
 
 use crate::test_env::{CommandOutput, TestEnv};
 
-/// Runs it without any key.
+/// Runs `svc` without an API key.
 fn svc(env: &TestEnv, words: &[&str]) -> CommandOutput {
     let mut command = env.unconfigured([]);
     command.env("SVC_DEVELOPER_BASE_URL", env.mock.developer_base_url());
     CommandOutput::of(command.args(words))
 }
 
-/// The live schema in a file, with that done to it.
+/// Writes a changed copy of the live schema to a file.
 fn altered(env: &TestEnv, alter: impl FnOnce(&mut Value)) -> String {
     let file = env.path("theirs.json").display().to_string();
     svc(env, &["schema", "fetch", &file]).assert_exit(0);
@@ -27,7 +27,7 @@ fn remove(document: &mut Value, pointer: &str, name: &str) {
 }
 
 #[test]
-fn both_documents_are_fetched_without_a_key() {
+fn both_documents_are_fetched_without_an_api_key() {
     let env = TestEnv::new();
     let fetched = svc(&env, &["schema", "fetch"]).assert_exit(0).json();
     assert_eq!(fetched["openapi"], "3.1.0");
@@ -36,7 +36,7 @@ fn both_documents_are_fetched_without_a_key() {
 }
 
 #[test]
-fn the_live_schema_of_the_same_build_does_not_differ() {
+fn the_schema_of_the_same_version_has_no_drift() {
     let env = TestEnv::new();
     let check = svc(&env, &["schema", "check"]).assert_exit(0);
     assert_eq!(check.json(), json!([]));
@@ -46,7 +46,7 @@ fn the_live_schema_of_the_same_build_does_not_differ() {
 }
 
 #[test]
-fn a_new_field_a_removed_operation_and_a_new_value_are_said_and_nothing_else() {
+fn added_and_removed_parts_are_reported() {
     let env = TestEnv::new();
     let file = altered(&env, |document| {
         let schemas = &mut document["components"]["schemas"];
@@ -56,8 +56,8 @@ fn a_new_field_a_removed_operation_and_a_new_value_are_said_and_nothing_else() {
         remove(document, "/paths", "/v1/balance");
     });
     let check = svc(&env, &["schema", "check", "--against", &file]).assert_exit(1);
-    let said = check.json();
-    let said: Vec<_> = said
+    let expected = check.json();
+    let expected: Vec<_> = expected
         .as_array()
         .unwrap()
         .iter()
@@ -73,7 +73,7 @@ fn a_new_field_a_removed_operation_and_a_new_value_are_said_and_nothing_else() {
         .map(|it| json!(it))
         .collect();
     assert_eq!(
-        said,
+        expected,
         [
             json!(["gone", "operation", "balance", "GET /v1/balance", true]),
             json!(["new", "field", "Job.lane", null, false]),
@@ -88,29 +88,29 @@ fn a_new_field_a_removed_operation_and_a_new_value_are_said_and_nothing_else() {
 }
 
 #[test]
-fn what_is_only_new_or_was_only_assumed_is_no_failure() {
+fn additions_and_removed_assumptions_exit_with_0() {
     let env = TestEnv::new();
     let file = altered(&env, |document| {
         remove(document, "/components/schemas/Job/properties", "model");
         document["paths"]["/v1/lanes"] = json!({"get": {"responses": {}}});
     });
-    let said = svc(&env, &["schema", "check", "--against", &file]).assert_exit(0);
-    let said = said.json();
-    assert_eq!(said[0]["place"], "Job.model");
-    assert_eq!(said[0]["assumed"], true);
-    assert_eq!(said[1]["place"], "GET /v1/lanes");
-    assert_eq!(said.as_array().unwrap().len(), 2);
+    let expected = svc(&env, &["schema", "check", "--against", &file]).assert_exit(0);
+    let expected = expected.json();
+    assert_eq!(expected[0]["place"], "Job.model");
+    assert_eq!(expected[0]["assumed"], true);
+    assert_eq!(expected[1]["place"], "GET /v1/lanes");
+    assert_eq!(expected.as_array().unwrap().len(), 2);
 }
 
 #[test]
-fn what_is_no_document_is_a_failure_that_says_so() {
+fn an_invalid_document_is_an_error() {
     let env = TestEnv::new();
     let file = env.path("odd.json");
-    for (text, said) in [("{}", "`paths` is missing"), ("<html>", "not valid JSON")] {
+    for (text, expected) in [("{}", "`paths` is missing"), ("<html>", "not valid JSON")] {
         std::fs::write(&file, text).unwrap();
         let file = file.display().to_string();
         let check = svc(&env, &["schema", "check", "--against", &file]).assert_exit(1);
-        assert!(check.err.contains(said), "{}", check.err);
+        assert!(check.err.contains(expected), "{}", check.err);
     }
     svc(&env, &["schema", "check", "--against", "/no/such/file"]).assert_exit(2);
     svc(

@@ -1,11 +1,11 @@
-//! Nothing is paid for twice, and nothing is lost.
+//! Submits: interruptions, the journal and idempotency.
 
 use std::fs;
 use std::time::Duration;
 
 use crate::test_env::{CommandOutput, TestEnv, interrupt, sleep, start, wait_until};
 
-const VIDEO_ARGS: [&str; 6] = [
+const IMAGE_ARGS: [&str; 6] = [
     "image",
     "generate",
     "--model",
@@ -15,9 +15,9 @@ const VIDEO_ARGS: [&str; 6] = [
 ];
 
 #[test]
-fn a_run_that_is_killed_at_any_moment_is_taken_up_by_the_next_one() {
+fn a_command_that_is_killed_at_any_time_is_resumed_and_charged_once() {
     let env = TestEnv::new();
-    let mut made = 0;
+    let mut jobs = 0;
     for step in 0..20 {
         let delay = Duration::from_millis(step * 8);
         let prompt = format!("[mock:seconds=0.3] number {step}");
@@ -27,74 +27,54 @@ fn a_run_that_is_killed_at_any_moment_is_taken_up_by_the_next_one() {
         let mut child = start(&mut env.open_surface(words));
         sleep(delay);
         child.0.kill().unwrap();
-        // On a busy machine it may be through before it is killed: then there is nothing to take up.
+        // On a busy machine the command may finish before it is killed.
         if !child.0.wait().unwrap().success() {
             let run = env.run(words).assert_exit(0);
             assert_eq!(run.json()["status"], "completed");
         }
-        made += 1;
-        assert_eq!(env.job_count(), made, "killed after {delay:?}");
-        assert_eq!(env.charge_count(), made, "killed after {delay:?}");
+        jobs += 1;
+        assert_eq!(env.job_count(), jobs, "killed after {delay:?}");
+        assert_eq!(env.charge_count(), jobs, "killed after {delay:?}");
         assert!(env.open_intents().is_empty(), "killed after {delay:?}");
     }
 }
 
 #[test]
-fn a_run_that_is_killed_while_the_service_works_on_the_answer_is_paid_for_once() {
+fn a_command_that_is_killed_before_the_response_is_charged_once() {
     let env = TestEnv::new();
-    let fault =
-        serde_json::json!({"operation": "image_generate", "kind": "delay", "delay_ms": 400});
-    env.mock
-        .add_fault(serde_json::from_value(fault).unwrap())
-        .unwrap();
-    let mut child = start(&mut env.open_surface(VIDEO_ARGS));
-    wait_until("the request is there", || {
+    env.add_delay("image_generate", 400);
+    let mut child = start(&mut env.open_surface(IMAGE_ARGS));
+    wait_until("the request is received", || {
         !env.requests("image_generate").is_empty() || env.mock.faults().is_empty()
     });
     child.0.kill().unwrap();
     child.0.wait().unwrap();
-    env.run(VIDEO_ARGS)
+    env.run(IMAGE_ARGS)
         .assert_exit(0)
-        .assert_stderr("with the same key");
+        .assert_stderr("with the same idempotency key");
     assert_eq!(env.charge_count(), 1);
 }
 
 #[test]
-fn once_the_outcome_is_known_the_same_command_is_a_new_call() {
+fn a_command_is_a_new_call_once_the_outcome_was_reported() {
     let env = TestEnv::new();
-    env.run(VIDEO_ARGS).assert_exit(0);
-    env.run(VIDEO_ARGS).assert_exit(0);
+    env.run(IMAGE_ARGS).assert_exit(0);
+    env.run(IMAGE_ARGS).assert_exit(0);
     assert_eq!(env.charge_count(), 2);
-    env.run([
-        "image",
-        "generate",
-        "--model",
-        "image-i",
-        "--prompt",
-        "[mock:seconds=0.1]",
-        "--no-wait",
-    ])
-    .assert_exit(0);
-    env.run([
-        "image",
-        "generate",
-        "--model",
-        "image-i",
-        "--prompt",
-        "[mock:seconds=0.1]",
-        "--no-wait",
-    ])
-    .assert_exit(0);
+    env.generate_image("[mock:seconds=0.1]", &["--no-wait"])
+        .assert_exit(0);
+    env.generate_image("[mock:seconds=0.1]", &["--no-wait"])
+        .assert_exit(0);
     assert_eq!(env.charge_count(), 4);
 }
 
 #[test]
-fn the_same_command_twice_at_once_is_two_calls() {
+fn concurrent_identical_commands_are_separate_calls() {
     let env = TestEnv::new();
     let runs = [
-        start(&mut env.open_surface(VIDEO_ARGS)),
-        start(&mut env.open_surface(VIDEO_ARGS)),
-        start(&mut env.open_surface(VIDEO_ARGS)),
+        start(&mut env.open_surface(IMAGE_ARGS)),
+        start(&mut env.open_surface(IMAGE_ARGS)),
+        start(&mut env.open_surface(IMAGE_ARGS)),
     ];
     for run in runs {
         run.end().assert_exit(0);
@@ -104,7 +84,7 @@ fn the_same_command_twice_at_once_is_two_calls() {
 }
 
 #[test]
-fn a_wait_that_was_given_up_is_taken_up_without_a_request() {
+fn a_timed_out_wait_is_resumed_without_another_submit() {
     let env = TestEnv::new();
     let words = [
         "image",
@@ -117,9 +97,9 @@ fn a_wait_that_was_given_up_is_taken_up_without_a_request() {
         "1",
     ];
     env.run(words).assert_exit(9);
-    env.run(words).assert_exit(9).assert_stderr("taking up job");
+    env.run(words).assert_exit(9).assert_stderr("Resuming job_");
     assert_eq!(env.requests("image_generate").len(), 1);
-    // The outcome that another command told is known too.
+    // Another command reports the outcome.
     let id = env.mock.jobs()[0]["id"].as_str().unwrap().to_owned();
     env.mock
         .end_job(&id, svc_sdk::contract::JobStatus::Completed, None)
@@ -127,13 +107,13 @@ fn a_wait_that_was_given_up_is_taken_up_without_a_request() {
     env.run(["job", "wait", &id]).assert_exit(0);
     env.run(words).assert_exit(9);
     assert_eq!(env.requests("image_generate").len(), 2);
-    // And a new call can be asked for.
+    // `--new` submits a new job.
     CommandOutput::of(env.open_surface(words).arg("--new")).assert_exit(9);
     assert_eq!(env.requests("image_generate").len(), 3);
 }
 
 #[test]
-fn a_key_of_ones_own_is_one_job_on_any_machine() {
+fn a_reused_idempotency_key_returns_the_existing_job() {
     let env = TestEnv::new();
     let words = [
         "image",
@@ -175,53 +155,45 @@ fn a_key_of_ones_own_is_one_job_on_any_machine() {
 }
 
 #[test]
-fn after_the_service_has_forgotten_the_key_nothing_is_sent_again() {
+fn an_expired_idempotency_key_is_not_resent() {
     let env = TestEnv::new();
     env.add_fault("image_generate", "drop_before", 1);
-    CommandOutput::of(env.open_surface(VIDEO_ARGS).args(["--retries", "0"])).assert_exit(11);
+    CommandOutput::of(env.open_surface(IMAGE_ARGS).args(["--retries", "0"])).assert_exit(11);
     let path = env.open_intents().remove(0);
     let text = fs::read_to_string(&path).unwrap();
     let at = text.find("created_at\":\"").unwrap() + "created_at\":\"".len();
     fs::write(&path, format!("{}2001{}", &text[..at], &text[at + 4..])).unwrap();
-    let run = env.run(VIDEO_ARGS).assert_exit(11);
-    run.assert_stderr("could pay twice")
+    let run = env.run(IMAGE_ARGS).assert_exit(11);
+    run.assert_stderr("could charge twice")
         .assert_stderr("--new")
         .assert_stderr("svc job list");
     assert_eq!(env.requests("image_generate").len(), 1);
-    CommandOutput::of(env.open_surface(VIDEO_ARGS).arg("--new")).assert_exit(0);
+    CommandOutput::of(env.open_surface(IMAGE_ARGS).arg("--new")).assert_exit(0);
     assert_eq!(env.charge_count(), 1);
     assert!(env.open_intents().is_empty());
 }
 
 #[test]
-fn where_the_journal_cannot_be_written_nothing_is_sent() {
+fn nothing_is_sent_if_the_journal_cannot_be_written() {
     let env = TestEnv::new();
     fs::write(env.path("state"), "a file in the way").unwrap();
-    env.run(VIDEO_ARGS)
+    env.run(IMAGE_ARGS)
         .assert_exit(1)
         .assert_stderr("nothing was sent")
         .assert_stderr("--no-journal")
         .assert_stderr("SVC_STATE_DIR");
     assert!(env.requests("image_generate").is_empty());
-    CommandOutput::of(env.open_surface(VIDEO_ARGS).arg("--no-journal")).assert_exit(0);
+    CommandOutput::of(env.open_surface(IMAGE_ARGS).arg("--no-journal")).assert_exit(0);
     assert_eq!(env.charge_count(), 1);
 }
 
 #[test]
-fn the_journal_has_no_secret_and_no_text_of_the_person() {
+fn the_journal_contains_no_secret_and_no_user_text() {
     let env = TestEnv::new();
-    env.run([
-        "image",
-        "generate",
-        "--model",
-        "image-i",
-        "--prompt",
+    env.generate_image(
         "[mock:stuck] canary",
-        "--metadata",
-        "who=canary",
-        "--timeout",
-        "1",
-    ])
+        &["--metadata", "who=canary", "--timeout", "1"],
+    )
     .assert_exit(9);
     let text = fs::read_to_string(env.open_intents().remove(0)).unwrap();
     assert!(
@@ -231,7 +203,7 @@ fn the_journal_has_no_secret_and_no_text_of_the_person() {
 }
 
 #[test]
-fn ctrl_c_while_waiting_leaves_the_job_and_says_how_to_go_on() {
+fn ctrl_c_during_a_wait_keeps_the_job_and_prints_the_resume_command() {
     let env = TestEnv::new();
     let words = [
         "image",
@@ -242,7 +214,7 @@ fn ctrl_c_while_waiting_leaves_the_job_and_says_how_to_go_on() {
         "[mock:stuck]",
     ];
     let child = start(&mut env.open_surface(words));
-    wait_until("it waits", || {
+    wait_until("the job is polled", || {
         !env.requests("jobs_status").is_empty() || env.job_count() == 1
     });
     sleep(Duration::from_millis(200));
@@ -256,12 +228,12 @@ fn ctrl_c_while_waiting_leaves_the_job_and_says_how_to_go_on() {
     assert_ne!(job["status"], "canceled");
     CommandOutput::of(env.open_surface(words).args(["--timeout", "1"]))
         .assert_exit(9)
-        .assert_stderr("taking up job");
+        .assert_stderr("Resuming job_");
     assert_eq!(env.charge_count(), 1);
 }
 
 #[test]
-fn ctrl_c_cancels_where_that_was_asked_for() {
+fn ctrl_c_cancels_the_job_with_cancel_on_interrupt() {
     let env = TestEnv::new();
     let words = [
         "image",
@@ -273,18 +245,18 @@ fn ctrl_c_cancels_where_that_was_asked_for() {
         "--cancel-on-interrupt",
     ];
     let child = start(&mut env.open_surface(words));
-    wait_until("there is a job", || env.job_count() == 1);
+    wait_until("the job is submitted", || env.job_count() == 1);
     sleep(Duration::from_millis(200));
     interrupt(&child);
     child.end().assert_exit(130).assert_stderr("canceled");
     assert_eq!(env.mock.jobs()[0]["status"], "canceled");
-    // Its end is known: the same command is a new call.
+    // The outcome was reported, so the same command is a new call.
     CommandOutput::of(env.open_surface(words).args(["--timeout", "1"])).assert_exit(9);
     assert_eq!(env.job_count(), 2);
 }
 
 #[test]
-fn a_second_ctrl_c_ends_at_once() {
+fn a_second_ctrl_c_exits_at_once() {
     let env = TestEnv::new();
     let words = [
         "video",
@@ -294,21 +266,17 @@ fn a_second_ctrl_c_ends_at_once() {
         "--cancel-on-interrupt",
     ];
     let child = start(&mut env.open_surface(words));
-    wait_until("there is a job", || env.job_count() == 1);
-    let fault =
-        serde_json::json!({"operation": "jobs_cancel", "kind": "delay", "delay_ms": 60_000});
-    env.mock
-        .add_fault(serde_json::from_value(fault).unwrap())
-        .unwrap();
+    wait_until("the job is submitted", || env.job_count() == 1);
+    env.add_delay("jobs_cancel", 60_000);
     sleep(Duration::from_millis(200));
     interrupt(&child);
-    wait_until("it cancels", || env.mock.faults().is_empty());
+    wait_until("the cancelation is sent", || env.mock.faults().is_empty());
     interrupt(&child);
     child.end().assert_exit(130);
 }
 
 #[test]
-fn ctrl_c_leaves_every_job_that_is_waited_for() {
+fn ctrl_c_keeps_all_jobs_of_a_wait() {
     let env = TestEnv::new();
     let ids = ["[mock:stuck]", "[mock:stuck]"].map(|prompt| {
         let run = env
@@ -317,7 +285,7 @@ fn ctrl_c_leaves_every_job_that_is_waited_for() {
         run.json()["job"]["id"].as_str().unwrap().to_owned()
     });
     let child = start(env.open_surface(["job", "wait"]).args(&ids));
-    wait_until("it waits for both", || {
+    wait_until("both jobs are polled", || {
         env.requests("jobs_status").len() >= 2
     });
     interrupt(&child);
@@ -333,7 +301,7 @@ fn ctrl_c_leaves_every_job_that_is_waited_for() {
 }
 
 #[test]
-fn ctrl_c_during_any_request_that_may_cost_is_ambiguous() {
+fn ctrl_c_during_a_paid_request_is_ambiguous() {
     let env = TestEnv::new();
     let rows: [(&str, &[&str]); 2] = [
         (
@@ -352,13 +320,9 @@ fn ctrl_c_during_any_request_that_may_cost_is_ambiguous() {
         ),
     ];
     for (operation, words) in rows {
-        let fault =
-            serde_json::json!({"operation": operation, "kind": "delay", "delay_ms": 60_000});
-        env.mock
-            .add_fault(serde_json::from_value(fault).unwrap())
-            .unwrap();
+        env.add_delay(operation, 60_000);
         let child = start(env.open_surface([]).args(words));
-        wait_until("the request is there", || env.mock.faults().is_empty());
+        wait_until("the request is received", || env.mock.faults().is_empty());
         sleep(Duration::from_millis(100));
         interrupt(&child);
         child
@@ -370,15 +334,11 @@ fn ctrl_c_during_any_request_that_may_cost_is_ambiguous() {
 }
 
 #[test]
-fn ctrl_c_before_the_answer_is_ambiguous_and_names_the_key() {
+fn a_submit_interrupted_before_the_response_is_resent_with_the_same_key() {
     let env = TestEnv::new();
-    let fault =
-        serde_json::json!({"operation": "image_generate", "kind": "delay", "delay_ms": 3000});
-    env.mock
-        .add_fault(serde_json::from_value(fault).unwrap())
-        .unwrap();
-    let child = start(&mut env.open_surface(VIDEO_ARGS));
-    wait_until("the request is there", || env.mock.faults().is_empty());
+    env.add_delay("image_generate", 3000);
+    let child = start(&mut env.open_surface(IMAGE_ARGS));
+    wait_until("the request is received", || env.mock.faults().is_empty());
     sleep(Duration::from_millis(100));
     interrupt(&child);
     child
@@ -386,24 +346,16 @@ fn ctrl_c_before_the_answer_is_ambiguous_and_names_the_key() {
         .assert_exit(11)
         .assert_stderr("idempotency key: ")
         .assert_stderr("run the same command again");
-    env.run(VIDEO_ARGS)
+    env.run(IMAGE_ARGS)
         .assert_exit(0)
-        .assert_stderr("with the same key");
+        .assert_stderr("with the same idempotency key");
     assert_eq!(env.charge_count(), 1);
 }
 
 #[test]
-fn the_history_lists_what_was_submitted_newest_first() {
+fn the_history_lists_submits_newest_first() {
     let env = TestEnv::new();
-    env.run([
-        "image",
-        "generate",
-        "--model",
-        "image-i",
-        "--prompt",
-        "[mock:seconds=0.1]",
-    ])
-    .assert_exit(0);
+    env.generate_image("[mock:seconds=0.1]", &[]).assert_exit(0);
     env.run(["image", "generate", "--model", "no-such-model"])
         .assert_exit(1);
     env.run([
@@ -448,7 +400,7 @@ fn the_history_lists_what_was_submitted_newest_first() {
 }
 
 #[test]
-fn a_dry_run_shows_the_request_and_the_price_and_sends_nothing_that_costs() {
+fn a_dry_run_shows_the_request_and_the_price_without_submitting() {
     let env = TestEnv::new();
     let words = [
         "video",
@@ -470,13 +422,13 @@ fn a_dry_run_shows_the_request_and_the_price_and_sends_nothing_that_costs() {
 }
 
 #[test]
-fn a_submit_survives_what_can_be_survived() {
+fn a_submit_survives_temporary_errors() {
     let env = TestEnv::new();
     env.add_fault("image_generate", "status_503", 1);
     env.add_fault("image_generate", "drop_after", 1);
     env.add_fault("jobs_status", "truncate", 1);
     env.add_fault("jobs_result", "status_502_html", 1);
-    env.run(VIDEO_ARGS).assert_exit(0);
+    env.run(IMAGE_ARGS).assert_exit(0);
     assert_eq!(env.job_count(), 1);
     let keys: Vec<_> = env
         .requests("image_generate")

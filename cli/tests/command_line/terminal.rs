@@ -1,4 +1,4 @@
-//! What a person sees and types, at a terminal that `script` makes.
+//! Interactive use, on a terminal that `script` provides.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::test_env::{CommandOutput, FakeServer, TestEnv, sleep, start, wait_until};
 
-/// Runs the words at a terminal, and types once it is asked for.
+/// Runs a command on a terminal, and types after the prompt.
 fn at_a_terminal(
     env: &TestEnv,
     words: &str,
@@ -43,12 +43,11 @@ fn at_a_terminal(
         .stdin(Stdio::piped());
     let mut child = start(&mut command);
     if !prompt.is_empty() {
-        // What is typed before it is asked for is thrown away.
+        // Input before the prompt is discarded.
         wait_until(prompt, || {
             std::fs::read(&shown).is_ok_and(|text| String::from_utf8_lossy(&text).contains(prompt))
         });
-        // So is what is typed while the question turns the echo off: who sees nothing happen types
-        // it again.
+        // Input is also discarded while the prompt turns off the echo, so it is typed repeatedly.
         let mut stdin = child.0.stdin.take().unwrap();
         for _ in 0..20 {
             let _ = stdin.write_all(typed.as_bytes());
@@ -64,14 +63,14 @@ fn at_a_terminal(
 }
 
 #[test]
-fn a_submit_shows_the_price_and_asks() {
+fn a_submit_prompts_with_the_price() {
     let env = TestEnv::new();
     let words = "video generate --model video-f --prompt '[mock:seconds=0.3] a fox'";
     let url = env.mock.base_url().to_owned();
     for typed in ["n\n", "\n", "yesterday\n"] {
         let run = at_a_terminal(&env, words, "[y/N]", typed, &url).assert_exit(1);
         assert!(
-            run.out.contains("Make this video for 0.7035 USD"),
+            run.out.contains("Submit this video for 0.7035 USD"),
             "{}",
             run.out
         );
@@ -82,7 +81,7 @@ fn a_submit_shows_the_price_and_asks() {
     assert!(run.out.contains("video/mp4"), "a table: {}", run.out);
     let run = at_a_terminal(&env, &format!("{words} --yes"), "", "", &url).assert_exit(0);
     assert!(
-        !run.out.contains("Make this video") && run.out.contains("price: 0.7035 USD"),
+        !run.out.contains("Submit this video") && run.out.contains("price: 0.7035 USD"),
         "{}",
         run.out
     );
@@ -92,22 +91,22 @@ fn a_submit_shows_the_price_and_asks() {
 }
 
 #[test]
-fn a_run_says_what_it_may_cost_and_its_output_is_json_here_too() {
+fn a_run_prompts_with_its_cap_and_prints_json_on_a_terminal() {
     let env = TestEnv::new();
     let words = "format run demo/teaser --instruction hello";
     let run = at_a_terminal(&env, words, "[y/N]", "n\n", "").assert_exit(1);
-    let own = "up to 400.0000 USD (the Format's own cap)?";
+    let own = "up to 400.0000 USD (the Format's default cap)?";
     assert!(run.out.contains(own), "{}", run.out);
     assert!(env.requests("formats_by_slug_runs_create").is_empty());
     let words = format!("{words} --cap 2 --color never");
     let run = at_a_terminal(&env, &words, "[y/N]", "y\n", "").assert_exit(0);
-    let cap = "Start this Format run for up to 2.0000 USD (its cap)?";
+    let cap = "Start this Format run for up to 2.0000 USD (spend cap)?";
     assert!(run.out.contains(cap), "{}", run.out);
     assert!(run.out.contains("\"summary\": "), "{}", run.out);
 }
 
 #[test]
-fn the_items_of_a_bulk_queue_are_shown_live_and_then_as_a_table() {
+fn the_items_of_a_queue_are_shown_live_and_then_as_a_table() {
     let env = TestEnv::new();
     std::fs::write(
         env.path("items.csv"),
@@ -118,12 +117,12 @@ fn the_items_of_a_bulk_queue_are_shown_live_and_then_as_a_table() {
     let run = at_a_terminal(&env, words, "", "", "").assert_exit(0);
     let (live, table) = run.out.split_once("ITEM ").unwrap();
     assert!(live.contains("1  running    run_"), "{live}");
-    assert!(live.contains("0 of 2 ended, 2 at work"), "{live}");
+    assert!(live.contains("0 of 2 ended, 2 running"), "{live}");
     assert!(table.contains("completed"), "{table}");
 }
 
 #[test]
-fn json_on_a_terminal_steers_nothing_and_says_the_same() {
+fn control_characters_in_json_are_escaped_on_a_terminal() {
     let env = TestEnv::new();
     let body =
         r#"{"data":{"id":"job_1","status":"queued","note":"\u001b[2J\u009b31m\u202e\u007f é"}}"#;
@@ -154,7 +153,7 @@ fn json_on_a_terminal_steers_nothing_and_says_the_same() {
 }
 
 #[test]
-fn a_key_that_is_typed_is_not_shown() {
+fn a_typed_api_key_is_not_echoed() {
     let env = TestEnv::new();
     let url = env.mock.base_url().to_owned();
     let run = at_a_terminal(&env, "auth login", "API key", "svc_open_demo\n", &url).assert_exit(0);

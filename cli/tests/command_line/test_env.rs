@@ -1,4 +1,4 @@
-//! A place of one's own for each test: a home, a configuration, a journal, and a mock.
+//! The environment of a test: a home folder, a configuration, a journal, and a mock of the service.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -16,14 +16,14 @@ use svc_sdk::types::Usd;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
-/// A home, and the service in miniature.
+/// A home folder and a mock server.
 pub(crate) struct TestEnv {
     pub(crate) mock: Server,
     home: TempDir,
     _runtime: Runtime,
 }
 
-/// What a run came to.
+/// The exit code and the output of a command.
 #[derive(Debug)]
 pub(crate) struct CommandOutput {
     pub(crate) code: Option<i32>,
@@ -50,12 +50,12 @@ impl TestEnv {
         }
     }
 
-    /// A file of this place.
+    /// Returns the path of a file in the home folder.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.home.path().join(name)
     }
 
-    /// `svc` with those words, configured for the open surface by variables.
+    /// Creates an `svc` command that is configured for the open surface by variables.
     pub(crate) fn open_surface<const N: usize>(&self, words: [&str; N]) -> Command {
         let mut command = self.unconfigured(words);
         command
@@ -64,16 +64,22 @@ impl TestEnv {
         command
     }
 
-    /// `svc` with those words, configured for the developer surface by variables.
+    /// Creates an `svc` command that is configured for the developer surface by variables.
     pub(crate) fn developer_surface(&self, words: &[&str]) -> Command {
         let mut command = unconfigured(self.home.path(), words);
         command
             .env("SVC_DEVELOPER_BASE_URL", self.mock.developer_base_url())
-            .env("SVC_DEVELOPER_API_KEY", DEVELOPER_API_KEY);
+            .env("SVC_DEVELOPER_API_KEY", DEVELOPER_API_KEY)
+            .env("SVC_FIRST_PARTY_OWNER", "studio");
         command
     }
 
-    /// What was taken for each run, by its id, in USD micros.
+    /// Runs `svc` on the developer surface.
+    pub(crate) fn developer(&self, words: &[&str]) -> CommandOutput {
+        CommandOutput::of(&mut self.developer_surface(words))
+    }
+
+    /// Returns the captured amount of each run in USD micros, by run id.
     pub(crate) fn captured_by_run(&self) -> BTreeMap<String, i64> {
         let ledger = self.mock.ledger();
         let entries = ledger["data"].as_array().cloned().unwrap_or_default();
@@ -87,17 +93,34 @@ impl TestEnv {
         captured
     }
 
-    /// `svc` with those words, and no configuration at all.
+    /// Creates an `svc` command without any configuration.
     pub(crate) fn unconfigured<const N: usize>(&self, words: [&str; N]) -> Command {
         unconfigured(self.home.path(), &words)
     }
 
-    /// Runs `svc` with those words to its end.
+    /// Runs `svc` on the open surface.
     pub(crate) fn run<const N: usize>(&self, words: [&str; N]) -> CommandOutput {
         CommandOutput::of(&mut self.open_surface(words))
     }
 
-    /// Makes the next requests of that operation fail.
+    /// Generates an image on the open surface, with additional flags.
+    pub(crate) fn generate_image(&self, prompt: &str, flags: &[&str]) -> CommandOutput {
+        let words = [
+            "image", "generate", "--model", "image-i", "--prompt", prompt,
+        ];
+        CommandOutput::of(self.open_surface(words).args(flags))
+    }
+
+    /// Submits an image job on the open surface, and returns its id.
+    pub(crate) fn submit_image(&self, prompt: &str) -> String {
+        let run = self.generate_image(prompt, &["--no-wait", "--new"]);
+        run.assert_exit(0).json()["job"]["id"]
+            .as_str()
+            .unwrap()
+            .to_owned()
+    }
+
+    /// Makes the next requests of an operation fail.
     pub(crate) fn add_fault(&self, operation: &str, kind: &str, times: u64) {
         let fault = serde_json::json!({"operation": operation, "kind": kind, "times": times, "retry_after_seconds": 0});
         self.mock
@@ -105,18 +128,27 @@ impl TestEnv {
             .unwrap();
     }
 
-    /// How many jobs there are.
+    /// Delays the response to the next request of an operation.
+    pub(crate) fn add_delay(&self, operation: &str, milliseconds: u64) {
+        let fault =
+            serde_json::json!({"operation": operation, "kind": "delay", "delay_ms": milliseconds});
+        self.mock
+            .add_fault(serde_json::from_value(fault).unwrap())
+            .unwrap();
+    }
+
+    /// Returns the number of jobs.
     pub(crate) fn job_count(&self) -> usize {
         self.mock.jobs().len()
     }
 
-    /// What was reserved for jobs, once for each charge.
+    /// Returns the number of charges for jobs.
     pub(crate) fn charge_count(&self) -> usize {
         let text = self.mock.ledger().to_string();
         text.matches("\"kind\":\"reservation\"").count()
     }
 
-    /// The requests of that operation that came in.
+    /// Returns the requests of an operation that the mock received.
     pub(crate) fn requests(&self, operation: &str) -> Vec<Value> {
         self.mock
             .requests(0)
@@ -125,8 +157,8 @@ impl TestEnv {
             .collect()
     }
 
-    /// The journal's files of intents whose outcome is not known. A hidden one is of a run that was
-    /// killed before its intent was whole, and so before anything was sent.
+    /// Returns the journal files of open intents. Hidden files belong to commands that were killed
+    /// while writing the intent, before anything was sent.
     pub(crate) fn open_intents(&self) -> Vec<PathBuf> {
         let entries = std::fs::read_dir(self.path("state/open"));
         let names = entries.into_iter().flatten().map(|it| it.unwrap());
@@ -137,9 +169,10 @@ impl TestEnv {
     }
 }
 
-/// A service that says one thing to everybody.
+/// A server that sends the same response to all requests.
 pub(crate) struct FakeServer {
     pub(crate) url: String,
+    /// The received requests.
     pub(crate) heads: Arc<Mutex<Vec<String>>>,
 }
 
@@ -152,12 +185,12 @@ impl FakeServer {
             body.len()
         );
         let heads = Arc::new(Mutex::new(Vec::new()));
-        let heard = Arc::clone(&heads);
+        let received = Arc::clone(&heads);
         thread::spawn(move || {
             while let Ok((mut stream, _)) = listener.accept() {
                 let mut request = [0; 4096];
                 let length = stream.read(&mut request).unwrap_or_default();
-                heard
+                received
                     .lock()
                     .unwrap()
                     .push(String::from_utf8_lossy(&request[..length]).into_owned());
@@ -168,7 +201,7 @@ impl FakeServer {
     }
 }
 
-/// `svc` in that home, with nothing of this process's environment that could matter.
+/// Creates an `svc` command in a home folder, without the environment of this process.
 pub(crate) fn unconfigured(home: &Path, words: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_svc"));
     command
@@ -193,7 +226,7 @@ impl CommandOutput {
         command.output().unwrap().into()
     }
 
-    /// Checks how it ended.
+    /// Asserts the exit code.
     #[track_caller]
     pub(crate) fn assert_exit(self, code: i32) -> Self {
         assert_eq!(
@@ -206,20 +239,20 @@ impl CommandOutput {
         self
     }
 
-    /// Checks that standard error says it.
+    /// Asserts that standard error contains a text.
     #[track_caller]
     pub(crate) fn assert_stderr(self, text: &str) -> Self {
         assert!(self.err.contains(text), "no {text:?} in: {}", self.err);
         self
     }
 
-    /// Standard output as JSON.
+    /// Parses standard output as JSON.
     #[track_caller]
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {}", self.out))
     }
 
-    /// The error as JSON: the last line of standard error.
+    /// Parses the JSON error in the last line of standard error.
     #[track_caller]
     pub(crate) fn error(&self) -> Value {
         let line = self.err.lines().last().unwrap_or_default();
@@ -239,11 +272,11 @@ impl From<Output> for CommandOutput {
     }
 }
 
-/// A process that does not outlive its test.
+/// A child process that is killed when it is dropped.
 pub(crate) struct RunningProcess(pub(crate) Child);
 
 impl RunningProcess {
-    /// Waits for its end, and gives what it said.
+    /// Waits for the process to exit, and returns its output.
     pub(crate) fn end(mut self) -> CommandOutput {
         drop(self.0.stdin.take());
         let streams = [
@@ -279,7 +312,7 @@ impl Drop for RunningProcess {
     }
 }
 
-/// Starts it, with both streams kept.
+/// Starts a command and captures its output.
 pub(crate) fn start(command: &mut Command) -> RunningProcess {
     RunningProcess(
         command
@@ -290,7 +323,7 @@ pub(crate) fn start(command: &mut Command) -> RunningProcess {
     )
 }
 
-/// Sends SIGINT, as Ctrl-C does.
+/// Sends SIGINT to a process, like Ctrl-C.
 pub(crate) fn interrupt(child: &RunningProcess) {
     let status = Command::new("kill")
         .args(["-INT", &child.0.id().to_string()])
@@ -299,21 +332,21 @@ pub(crate) fn interrupt(child: &RunningProcess) {
     assert!(status.success());
 }
 
-/// Waits until it is so, a minute at most.
+/// Waits until a condition is true, for at most a minute.
 #[track_caller]
 #[allow(clippy::disallowed_methods, reason = "real processes take real time")]
-pub(crate) fn wait_until(what: &str, so: impl Fn() -> bool) {
+pub(crate) fn wait_until(what: &str, condition: impl Fn() -> bool) {
     let began = Instant::now();
-    while !so() {
+    while !condition() {
         assert!(
             began.elapsed() < Duration::from_secs(60),
-            "never came about: {what}"
+            "timed out waiting until {what}"
         );
         thread::sleep(Duration::from_millis(10));
     }
 }
 
-/// Lets real time pass.
+/// Sleeps in real time.
 #[allow(clippy::disallowed_methods, reason = "real processes take real time")]
 pub(crate) fn sleep(time: Duration) {
     thread::sleep(time);

@@ -1,11 +1,11 @@
-//! Files: every one of them, whole, and only where they belong.
+//! Downloads.
 
 use std::fs;
 
 use crate::test_env::{CommandOutput, FakeServer, TestEnv, start, wait_until};
 
 #[test]
-fn what_was_made_is_stored() {
+fn the_files_of_a_job_are_downloaded() {
     let env = TestEnv::new();
     let words = [
         "image",
@@ -34,20 +34,9 @@ fn what_was_made_is_stored() {
 }
 
 #[test]
-fn a_finished_job_is_stored_later_and_elsewhere() {
+fn a_finished_job_is_downloaded_later_to_any_folder() {
     let env = TestEnv::new();
-    let run = env
-        .run([
-            "image",
-            "generate",
-            "--model",
-            "image-i",
-            "--prompt",
-            "[mock:seconds=0.1]",
-            "--no-wait",
-        ])
-        .assert_exit(0);
-    let id = run.json()["job"]["id"].as_str().unwrap().to_owned();
+    let id = env.submit_image("[mock:seconds=0.1]");
     env.run(["job", "download", &id, "--dir", "deep/er"])
         .assert_exit(0);
     assert_eq!(fs::read_dir(env.path("deep/er")).unwrap().count(), 1);
@@ -55,25 +44,16 @@ fn a_finished_job_is_stored_later_and_elsewhere() {
 }
 
 #[test]
-fn a_transfer_that_breaks_off_goes_on() {
+fn an_interrupted_download_is_retried() {
     let env = TestEnv::new();
     env.add_fault("artifact", "truncate", 2);
-    env.run([
-        "image",
-        "generate",
-        "--model",
-        "image-i",
-        "--prompt",
-        "[mock:seconds=0.1]",
-        "--download",
-        "out",
-    ])
-    .assert_exit(0);
+    env.generate_image("[mock:seconds=0.1]", &["--download", "out"])
+        .assert_exit(0);
     assert_eq!(env.charge_count(), 1);
 }
 
 #[test]
-fn where_nothing_can_be_stored_nothing_is_sent() {
+fn nothing_is_sent_if_the_folder_is_not_writable() {
     let env = TestEnv::new();
     fs::write(env.path("out"), "a file in the way").unwrap();
     for folder in ["out", "out/deeper", "/proc/nowhere"] {
@@ -88,7 +68,7 @@ fn where_nothing_can_be_stored_nothing_is_sent() {
         env.run(words)
             .assert_exit(1)
             .assert_stderr(folder)
-            .assert_stderr("nothing was sent");
+            .assert_stderr("not submitted");
     }
     env.run(["job", "download", "job_1", "--dir", "out"])
         .assert_exit(1)
@@ -97,7 +77,7 @@ fn where_nothing_can_be_stored_nothing_is_sent() {
 }
 
 #[test]
-fn a_disk_that_fails_later_does_not_lose_the_result() {
+fn a_failed_download_can_be_resumed() {
     let env = TestEnv::new();
     let words = [
         "video",
@@ -110,7 +90,7 @@ fn a_disk_that_fails_later_does_not_lose_the_result() {
         "json",
     ];
     let child = start(&mut env.open_surface(words));
-    wait_until("it waits", || env.job_count() == 1);
+    wait_until("the job is submitted", || env.job_count() == 1);
     fs::write(env.path("out"), "a file in the way").unwrap();
     let run = child.end().assert_exit(1);
     let id = env.mock.jobs()[0]["id"].as_str().unwrap().to_owned();
@@ -120,34 +100,23 @@ fn a_disk_that_fails_later_does_not_lose_the_result() {
     );
     assert_eq!(run.error()["job_id"], id.as_str());
     fs::remove_file(env.path("out")).unwrap();
-    // The same command goes on with the job that is paid for.
+    // The same command resumes the paid job.
     let run = env.run(words).assert_exit(0);
     assert_eq!(run.json()["files"].as_array().unwrap().len(), 1);
     assert_eq!(env.charge_count(), 1);
 }
 
 #[test]
-fn the_files_of_a_job_that_failed_are_not_there() {
+fn a_failed_job_has_no_files() {
     let env = TestEnv::new();
-    let run = env
-        .run([
-            "image",
-            "generate",
-            "--model",
-            "image-i",
-            "--prompt",
-            "[mock:seconds=0.1][mock:fail]",
-            "--no-wait",
-        ])
-        .assert_exit(0);
-    let id = run.json()["job"]["id"].as_str().unwrap().to_owned();
+    let id = env.submit_image("[mock:seconds=0.1][mock:fail]");
     env.run(["job", "download", &id, "--dir", "out"])
         .assert_exit(7);
     assert!(!env.path("out").exists());
 }
 
 #[test]
-fn a_file_that_is_refused_blames_no_key_and_leaves_nothing() {
+fn a_rejected_download_leaves_no_file_and_does_not_suggest_another_key() {
     let env = TestEnv::new();
     let media = FakeServer::answering("403 Forbidden", "<Error>expired</Error>");
     let result = format!(

@@ -1,9 +1,9 @@
-//! What is found before anything is sent.
+//! Errors that are found before anything is sent.
 
 use crate::test_env::{CommandOutput, TestEnv};
 
 #[test]
-fn without_configuration_it_says_what_to_set() {
+fn a_missing_configuration_is_an_error_that_says_what_to_set() {
     let env = TestEnv::new();
     for words in [["job", "list"], ["model", "list"], ["pricing", "list"]] {
         let run = CommandOutput::of(&mut env.unconfigured(words)).assert_exit(2);
@@ -21,7 +21,7 @@ fn without_configuration_it_says_what_to_set() {
 }
 
 #[test]
-fn a_configuration_that_is_none_is_named() {
+fn an_invalid_configuration_is_an_error_with_its_path() {
     let env = TestEnv::new();
     std::fs::create_dir_all(env.path("config")).unwrap();
     std::fs::write(env.path("config/config.toml"), "[profiles").unwrap();
@@ -31,21 +31,21 @@ fn a_configuration_that_is_none_is_named() {
     std::fs::write(env.path("config/config.toml"), "[profiles.work]\n").unwrap();
     env.run(["job", "list", "--profile", "home"])
         .assert_exit(2)
-        .assert_stderr("\"home\"")
+        .assert_stderr("`home`")
         .assert_stderr("work");
 }
 
 #[test]
-fn bad_usage_ends_2_and_sends_nothing() {
+fn invalid_usage_exits_with_2_and_sends_nothing() {
     let env = TestEnv::new();
     let rows: &[(&[&str], &str)] = &[
         (&["--param", "seed=red"], "invalid JSON `red`"),
         (&["--param", "seed=null"], "null"),
-        (&["--param", "user_id=1"], "user_id is never sent"),
+        (&["--param", "user_id=1"], "`user_id` must not be set"),
         (&["--image-url", "http://media.example/a.png"], "https"),
         (
             &["--end-image-url", "https://media.example/a.png"],
-            "needs image_url",
+            "requires `image_url`",
         ),
         (&["--prompt", "@/no/such/file"], "/no/such/file"),
         (&["--input", "/no/such/file"], "/no/such/file"),
@@ -62,16 +62,16 @@ fn bad_usage_ends_2_and_sends_nothing() {
         (&["--no-wait", "--download", "out"], "--no-wait"),
         (&["--base-url", "http://service.example"], "https"),
     ];
-    for (words, said) in rows {
+    for (words, expected) in rows {
         let run = CommandOutput::of(env.open_surface(["video", "generate"]).args(*words));
-        run.assert_exit(2).assert_stderr(said);
+        run.assert_exit(2).assert_stderr(expected);
     }
     assert!(env.mock.requests(0).is_empty());
     assert!(env.open_intents().is_empty());
 }
 
 #[test]
-fn an_identifier_that_would_change_the_path_is_refused() {
+fn an_identifier_that_would_change_the_path_is_rejected() {
     let env = TestEnv::new();
     for id in ["", ".", ".."] {
         for verb in ["get", "status", "result", "cancel", "wait", "download"] {
@@ -103,7 +103,7 @@ fn a_raw_path_stays_on_the_configured_host() {
 }
 
 #[test]
-fn with_json_asked_for_bad_usage_is_json_too() {
+fn usage_errors_are_json_with_json_output() {
     let env = TestEnv::new();
     for words in [
         ["job", "get", "-o", "json"],

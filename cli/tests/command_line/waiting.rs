@@ -1,32 +1,16 @@
-//! Taking up again: from any machine, many at once.
+//! Waiting for jobs and reading them.
 
 use crate::test_env::{CommandOutput, TestEnv};
 
-fn submit(env: &TestEnv, prompt: &str) -> String {
-    let run = env
-        .run([
-            "image",
-            "generate",
-            "--model",
-            "image-i",
-            "--prompt",
-            prompt,
-            "--no-wait",
-            "--new",
-        ])
-        .assert_exit(0);
-    run.json()["job"]["id"].as_str().unwrap().to_owned()
-}
-
 #[test]
-fn many_jobs_are_waited_for_at_once_in_the_order_given() {
+fn several_jobs_are_waited_for_and_printed_in_the_given_order() {
     let env = TestEnv::new();
     let ids = [
         "[mock:seconds=0.5]",
         "[mock:seconds=0.2]",
         "[mock:seconds=0.1]",
     ]
-    .map(|prompt| submit(&env, prompt));
+    .map(|prompt| env.submit_image(prompt));
     let run = CommandOutput::of(env.open_surface(["job", "wait"]).args(&ids)).assert_exit(0);
     let finished = run.json();
     let got: Vec<_> = finished
@@ -39,14 +23,14 @@ fn many_jobs_are_waited_for_at_once_in_the_order_given() {
 }
 
 #[test]
-fn the_first_that_has_no_result_says_how_it_ends() {
+fn the_first_job_without_a_result_decides_the_exit_code() {
     let env = TestEnv::new();
     let ids = [
         "[mock:seconds=0.1]",
         "[mock:seconds=0.1][mock:fail]",
         "[mock:stuck]",
     ]
-    .map(|prompt| submit(&env, prompt));
+    .map(|prompt| env.submit_image(prompt));
     let run = CommandOutput::of(
         env.open_surface(["job", "wait", "--timeout", "1"])
             .args(&ids),
@@ -66,9 +50,9 @@ fn the_first_that_has_no_result_says_how_it_ends() {
 }
 
 #[test]
-fn a_job_is_read_in_every_way() {
+fn a_job_is_read_by_all_job_commands() {
     let env = TestEnv::new();
-    let id = submit(&env, "[mock:seconds=0.1]");
+    let id = env.submit_image("[mock:seconds=0.1]");
     env.run(["job", "wait", &id]).assert_exit(0);
     assert_eq!(
         env.run(["job", "get", &id]).assert_exit(0).json()["status"],
@@ -102,7 +86,7 @@ fn a_job_is_read_in_every_way() {
     env.run(["job", "cancel", &id])
         .assert_exit(1)
         .assert_stderr("job_generation_already_started");
-    let stuck = submit(&env, "[mock:seconds=9000]");
+    let stuck = env.submit_image("[mock:seconds=9000]");
     assert_eq!(
         env.run(["job", "cancel", &stuck]).assert_exit(0).json()["status"],
         "canceled"
@@ -112,7 +96,7 @@ fn a_job_is_read_in_every_way() {
 #[test]
 fn both_surfaces_show_the_same_jobs() {
     let env = TestEnv::new();
-    let id = submit(&env, "[mock:seconds=0.1]");
+    let id = env.submit_image("[mock:seconds=0.1]");
     let developer = |words: &[&str]| {
         CommandOutput::of(
             env.unconfigured(["job"])
@@ -121,7 +105,7 @@ fn both_surfaces_show_the_same_jobs() {
                 .env("SVC_DEVELOPER_API_KEY", svc_mock_server::DEVELOPER_API_KEY),
         )
     };
-    // Only the developer surface is configured, so it is that one.
+    // Only the developer surface is configured, so it is the default.
     assert_eq!(
         developer(&["wait", &id]).assert_exit(0).json()["job_id"],
         id.as_str()
@@ -129,49 +113,33 @@ fn both_surfaces_show_the_same_jobs() {
     developer(&["get", &id, "--surface", "open"]).assert_exit(2);
     let run = developer(&["wait", "job_none"]).assert_exit(4);
     assert!(
-        !run.err.contains("take it up again"),
-        "there is nothing to take up: {}",
+        !run.err.contains("resume with"),
+        "there is nothing to resume: {}",
         run.err
     );
 }
 
 #[test]
-fn a_wait_survives_a_service_that_is_away_for_a_moment() {
+fn a_wait_survives_a_temporary_outage() {
     let env = TestEnv::new();
-    let id = submit(&env, "[mock:seconds=30]");
+    let id = env.submit_image("[mock:seconds=30]");
     env.add_fault("jobs_status", "drop_before", 2);
     let run = env.run(["job", "wait", &id]).assert_exit(0);
     assert!(
-        run.err.contains("trying again") && run.err.contains("answers again"),
+        run.err.contains("status check failed") && run.err.contains("status check succeeded"),
         "{}",
         run.err
     );
 }
 
 #[test]
-fn quiet_leaves_only_data_and_errors() {
+fn quiet_prints_only_data_and_errors() {
     let env = TestEnv::new();
     let run = env
-        .run([
-            "image",
-            "generate",
-            "--model",
-            "image-i",
-            "--prompt",
-            "[mock:seconds=0.1]",
-            "--quiet",
-        ])
+        .generate_image("[mock:seconds=0.1]", &["--quiet"])
         .assert_exit(0);
     assert_eq!(run.err, "");
-    env.run([
-        "image",
-        "generate",
-        "--model",
-        "image-i",
-        "--prompt",
-        "[mock:seconds=0.1][mock:fail]",
-        "--quiet",
-    ])
-    .assert_exit(7)
-    .assert_stderr("error:");
+    env.generate_image("[mock:seconds=0.1][mock:fail]", &["--quiet"])
+        .assert_exit(7)
+        .assert_stderr("error:");
 }

@@ -1,19 +1,18 @@
-//! Webhooks without a receiver of our own: signatures, made events, and what the service keeps.
+//! `svc webhook`: signatures, sample events, and the webhook commands of the service.
 
 use std::fs;
 
 use serde_json::Value;
-use svc_mock_server::DEVELOPER_API_KEY;
 
 use crate::test_env::{CommandOutput, FakeServer, TestEnv};
 
-/// The vector of the library: Python's `hmac.new(b"whsec_newest", b"1700000000." + body, "sha256")`.
+/// A test vector: Python's `hmac.new(b"whsec_newest", b"1700000000." + body, "sha256")`.
 const BODY: &str = r#"{"event":"job.completed","job_id":"job_123"}"#;
 const TIMESTAMP: &str = "1700000000";
 const NEWEST: &str = "8498d1923149870b5d2d2b7b2f9e95ec0c126ae2be06c4a9bb745a34c4d8b142";
 const PREVIOUS: &str = "27455c5c3a544650ceb66fb2daf0819ca143610f00db70586f8d38ac015dde13";
 
-/// `svc webhook` with that secret, and with a file `body` beside it.
+/// Runs `svc webhook` with a secret and a file `body`.
 fn offline(env: &TestEnv, words: &[&str]) -> CommandOutput {
     fs::write(env.path("body"), BODY).unwrap();
     let mut command = env.unconfigured(["webhook"]);
@@ -40,16 +39,8 @@ fn verify(env: &TestEnv, timestamp: &str, signature: &str, tolerance: &str) -> C
     offline(env, &words)
 }
 
-fn developer(env: &TestEnv, words: &[&str]) -> CommandOutput {
-    let mut command = env.unconfigured([]);
-    command
-        .env("SVC_DEVELOPER_BASE_URL", env.mock.developer_base_url())
-        .env("SVC_DEVELOPER_API_KEY", DEVELOPER_API_KEY);
-    CommandOutput::of(command.args(words))
-}
-
 #[test]
-fn a_genuine_delivery_is_told_from_every_other() {
+fn verify_accepts_valid_signatures_and_rejects_invalid_ones() {
     let env = TestEnv::new();
     let newest = format!("svc-v1={NEWEST}");
     let wrong = format!("svc-v1={}", "0".repeat(64));
@@ -63,10 +54,10 @@ fn a_genuine_delivery_is_told_from_every_other() {
     ];
     for signature in genuine {
         let run = verify(&env, TIMESTAMP, &signature, "0").assert_exit(0);
-        let said = run.json();
-        assert_eq!(said["valid"], true, "{signature}");
-        assert_eq!(said["job_id"], "job_123");
-        assert_eq!(said["fingerprint"], "7ab95101ed6218b1");
+        let result = run.json();
+        assert_eq!(result["valid"], true, "{signature}");
+        assert_eq!(result["job_id"], "job_123");
+        assert_eq!(result["fingerprint"], "7ab95101ed6218b1");
     }
     let previous = format!("svc-v1={PREVIOUS}");
     let cut = format!("svc-v1={}", &NEWEST[..63]);
@@ -89,10 +80,10 @@ fn a_genuine_delivery_is_told_from_every_other() {
     }
 }
 
-/// The verifier's vectors, as far as arguments can say them: the window hangs on this machine's clock,
-/// secrets are whole lines, and a header is one text.
+/// Runs the verifier's test vectors that can be expressed as arguments. Others depend on the clock,
+/// or have secrets that are not lines, or repeated headers.
 #[test]
-fn the_vectors_for_verifiers_hold_at_the_command_line() {
+fn the_test_vectors_pass_on_the_command_line() {
     let env = TestEnv::new();
     let path = concat!(
         env!("CARGO_MANIFEST_DIR"),
@@ -103,9 +94,9 @@ fn the_vectors_for_verifiers_hold_at_the_command_line() {
         let lines = value.as_array()?.iter();
         lines.map(|line| Some(line.as_str()?.to_owned())).collect()
     };
-    let can_be_said = |text: &String| !text.contains('\0');
+    let is_argument = |text: &String| !text.contains('\0');
     let is_a_line = |text: &String| !text.trim().is_empty() && text.trim().lines().eq([text]);
-    let mut put = 0;
+    let mut count = 0;
     for case in vectors["cases"].as_array().unwrap() {
         let reason = case["expect"]["reason"].as_str();
         let parts = [&case["secrets"], &case["timestamp"], &case["signature"]].map(texts);
@@ -114,9 +105,13 @@ fn the_vectors_for_verifiers_hold_at_the_command_line() {
         else {
             continue;
         };
-        let is_of_the_clock = matches!(reason, Some("timestamp_too_old" | "timestamp_in_future"));
-        let sayable = timestamp.iter().chain(&signature).all(can_be_said);
-        if is_of_the_clock || !sayable || timestamp.len() > 1 || !secrets.iter().all(is_a_line) {
+        let depends_on_clock = matches!(reason, Some("timestamp_too_old" | "timestamp_in_future"));
+        let is_expressible = timestamp.iter().chain(&signature).all(is_argument);
+        if depends_on_clock
+            || !is_expressible
+            || timestamp.len() > 1
+            || !secrets.iter().all(is_a_line)
+        {
             continue;
         }
         fs::write(env.path("secrets"), secrets.join("\n")).unwrap();
@@ -146,13 +141,13 @@ fn the_vectors_for_verifiers_hold_at_the_command_line() {
                 assert_eq!(run.error()["code"], reason, "{case}");
             }
         }
-        put += 1;
+        count += 1;
     }
-    assert!(put > 100, "{put} of the vectors");
+    assert!(count > 100, "{count} of the vectors");
 }
 
 #[test]
-fn a_stale_delivery_is_refused_in_both_directions() {
+fn stale_and_future_deliveries_are_rejected() {
     let env = TestEnv::new();
     let newest = format!("svc-v1={NEWEST}");
     let run = verify(&env, TIMESTAMP, &newest, "300").assert_exit(1);
@@ -175,7 +170,7 @@ fn a_stale_delivery_is_refused_in_both_directions() {
 }
 
 #[test]
-fn a_body_is_signed_with_every_secret_that_is_good_the_newest_first() {
+fn a_body_is_signed_with_all_secrets_newest_first() {
     let env = TestEnv::new();
     fs::write(env.path("secrets"), "whsec_newest\nwhsec_previous\n").unwrap();
     let words = [
@@ -196,7 +191,7 @@ fn a_body_is_signed_with_every_secret_that_is_good_the_newest_first() {
 }
 
 #[test]
-fn bodies_are_bytes_and_come_on_standard_input_too() {
+fn a_binary_body_is_read_from_standard_input() {
     let env = TestEnv::new();
     fs::write(env.path("binary"), b"\x00\xff\xfe\x80").unwrap();
     let signature = "svc-v1=bfde5f017e153fd344ec2aeb27613ad1b488835497ac17947984857a77d5756d";
@@ -220,7 +215,7 @@ fn bodies_are_bytes_and_come_on_standard_input_too() {
 }
 
 #[test]
-fn the_secret_is_a_file_a_variable_or_the_profiles_and_never_an_argument() {
+fn the_secret_is_read_from_a_file_a_variable_or_the_profile() {
     let env = TestEnv::new();
     fs::write(env.path("body"), BODY).unwrap();
     let words = ["webhook", "sign", "--timestamp", TIMESTAMP, "body"];
@@ -265,7 +260,7 @@ fn the_secret_is_a_file_a_variable_or_the_profiles_and_never_an_argument() {
 }
 
 #[test]
-fn a_made_event_is_signed_and_sent() {
+fn a_sample_event_is_signed_and_sent() {
     let env = TestEnv::new();
     let receiver = FakeServer::answering("200 OK", "");
     for event in [
@@ -308,16 +303,16 @@ fn a_made_event_is_signed_and_sent() {
 }
 
 #[test]
-fn what_cannot_be_triggered_says_why() {
+fn invalid_triggers_are_errors() {
     let env = TestEnv::new();
-    let sick = FakeServer::answering("500 Internal Server Error", "");
-    let run = offline(&env, &["trigger", "job.failed", "--to", &sick.url]).assert_exit(1);
+    let failing = FakeServer::answering("500 Internal Server Error", "");
+    let run = offline(&env, &["trigger", "job.failed", "--to", &failing.url]).assert_exit(1);
     assert_eq!(run.json()["status"], 500);
-    let gone = ["trigger", "job.failed", "--to", "http://127.0.0.1:9/"];
-    offline(&env, &gone)
+    let unreachable = ["trigger", "job.failed", "--to", "http://127.0.0.1:9/"];
+    offline(&env, &unreachable)
         .assert_exit(10)
         .assert_stderr("127.0.0.1:9");
-    let to = sick.url.as_str();
+    let to = failing.url.as_str();
     offline(&env, &["trigger", "job.paused", "--to", to])
         .assert_exit(2)
         .assert_stderr("agent.run.terminal");
@@ -334,32 +329,40 @@ fn what_cannot_be_triggered_says_why() {
     }
     let plain = ["trigger", "job.failed", "--to", "http://hooks.example/"];
     offline(&env, &plain).assert_exit(2).assert_stderr("https");
-    assert_eq!(sick.heads.lock().unwrap().len(), 1);
+    assert_eq!(failing.heads.lock().unwrap().len(), 1);
 }
 
 #[test]
-fn the_services_secret_is_shown_and_rotated_once_someone_has_agreed() {
+fn the_service_secret_is_shown_and_rotated_after_confirmation() {
     let env = TestEnv::new();
-    let before = developer(&env, &["webhook", "secret", "show"]).assert_exit(0);
+    let before = env.developer(&["webhook", "secret", "show"]).assert_exit(0);
     assert_eq!(before.json()["secret"], env.mock.webhook_secret());
-    let table = developer(&env, &["webhook", "secret", "show", "-o", "table"]).assert_exit(0);
+    let table = env
+        .developer(&["webhook", "secret", "show", "-o", "table"])
+        .assert_exit(0);
     assert!(
         !table.out.contains(&env.mock.webhook_secret()),
         "{}",
         table.out
     );
 
-    let asked = developer(&env, &["webhook", "secret", "rotate"]).assert_exit(2);
+    let asked = env
+        .developer(&["webhook", "secret", "rotate"])
+        .assert_exit(2);
     asked
         .assert_stderr("second rotation")
         .assert_stderr("--yes");
     assert_eq!(before.json()["secret"], env.mock.webhook_secret());
 
-    let rotated = developer(&env, &["webhook", "secret", "rotate", "--yes"]).assert_exit(0);
+    let rotated = env
+        .developer(&["webhook", "secret", "rotate", "--yes"])
+        .assert_exit(0);
     assert_eq!(rotated.json()["secret"], env.mock.webhook_secret());
     let before = before.json()["fingerprint"].clone();
     assert_eq!(rotated.json()["rotation"]["previous_fingerprint"], before);
-    let warned = developer(&env, &["webhook", "secret", "rotate"]).assert_exit(2);
+    let warned = env
+        .developer(&["webhook", "secret", "rotate"])
+        .assert_exit(2);
     warned
         .assert_stderr("revokes the previous secret")
         .assert_stderr(before.as_str().unwrap());
@@ -367,12 +370,14 @@ fn the_services_secret_is_shown_and_rotated_once_someone_has_agreed() {
 }
 
 #[test]
-fn the_service_sends_a_test_event_and_redelivers() {
+fn test_events_and_redeliveries_are_requested() {
     let env = TestEnv::new();
-    let sent =
-        developer(&env, &["webhook", "test", "https://hooks.example.com/svc"]).assert_exit(0);
+    let sent = env
+        .developer(&["webhook", "test", "https://hooks.example.com/svc"])
+        .assert_exit(0);
     assert_eq!(sent.json()["event"], "webhook.test");
-    developer(&env, &["webhook", "test", "http://hooks.example.com/"]).assert_exit(2);
+    env.developer(&["webhook", "test", "http://hooks.example.com/"])
+        .assert_exit(2);
     let words = [
         "image",
         "generate",
@@ -383,11 +388,12 @@ fn the_service_sends_a_test_event_and_redelivers() {
         "--webhook-url",
         "https://hooks.example.com/svc",
     ];
-    let job = developer(&env, &words).assert_exit(0).json()["job_id"].clone();
+    let job = env.developer(&words).assert_exit(0).json()["job_id"].clone();
     let job = job.as_str().unwrap();
-    let again = developer(&env, &["job", "redeliver", job]).assert_exit(0);
+    let again = env.developer(&["job", "redeliver", job]).assert_exit(0);
     assert_eq!(again.json()["job_id"], job);
-    developer(&env, &["job", "redeliver", "job_none"]).assert_exit(4);
+    env.developer(&["job", "redeliver", "job_none"])
+        .assert_exit(4);
     env.run(["job", "redeliver", job, "--surface", "open"])
         .assert_exit(2)
         .assert_stderr("developer");

@@ -5,7 +5,7 @@ use svc_sdk::types::JobResult;
 
 use crate::resource::StoredFile;
 
-/// What a job came to, with its files where they were downloaded.
+/// The result of a job, with its files if they were downloaded.
 #[derive(Debug, Serialize)]
 pub(crate) struct FinishedJob {
     #[serde(flatten)]

@@ -13,7 +13,7 @@ use super::tables;
 use crate::error::Failure;
 use crate::output::ProgressLine;
 use crate::pricing::{self, EstimateSource, Price};
-use crate::resource::{OnProgress, ReceiptMode, Resource, Stopped, StoredFile};
+use crate::resource::{OnProgress, ReceiptMode, Resource, Stopped, StoredFile, with_download_flag};
 use crate::session::{Session, surface_choice};
 use crate::types::{ResourceId, SubmitRequest};
 
@@ -21,7 +21,7 @@ impl<S: EstimateSource> Resource for JobResource<S> {
     type Finished = FinishedJob;
 
     const NOUN: &'static str = "job";
-    const VERB: &'static str = "Make";
+    const VERB: &'static str = "Submit";
 
     fn from_id(client: &Client<S>, id: &str) -> Handle<Self> {
         client.jobs().handle(id)
@@ -50,11 +50,7 @@ impl<S: EstimateSource> Resource for JobResource<S> {
     }
 
     fn wait_command(handle: &Handle<Self>, session: &Session, folder: Option<&Path>) -> String {
-        let folder = folder.map(|folder| folder.display().to_string());
-        let mut words = vec!["job", "wait", handle.id().as_str()];
-        if let Some(folder) = &folder {
-            words.extend(["--download", folder]);
-        }
+        let words = with_download_flag(&["job", "wait", handle.id().as_str()], folder);
         session.resume_command_on(surface_choice::<S>(), &words)
     }
 

@@ -1,14 +1,14 @@
-//! Jobs as tables.
+//! Tables of jobs.
 
 use svc_sdk::types::{Job, JobEvent, SubmitReceipt, Usd};
 
 use super::finished::FinishedJob;
 use crate::output::Table;
-use crate::tables::{add_artifacts, artifact_label};
+use crate::tables::{add_artifacts, artifact_label, error_text};
 
-/// What several jobs came to.
+/// Returns the table of several finished jobs.
 pub(crate) fn finished_list(finished: &[FinishedJob]) -> Table {
-    let mut table = Table::new(["job", "status", "what", "where"]);
+    let mut table = Table::new(["job", "status", "content", "location"]);
     for finished in finished {
         let result = &finished.result;
         let id = result.job_id.as_ref().map_or("", |id| id.as_str());
@@ -25,7 +25,7 @@ pub(crate) fn finished_list(finished: &[FinishedJob]) -> Table {
     table
 }
 
-/// A job's envelope, as a table.
+/// Returns the table of a job.
 pub(crate) fn envelope(job: &Job) -> Table {
     let mut table = Table::key_value();
     table.field("id", Some(&job.id));
@@ -40,12 +40,12 @@ pub(crate) fn envelope(job: &Job) -> Table {
         job.result.iter().flat_map(|result| &result.artifacts),
     );
     if let Some(error) = &job.error {
-        table.field("error", Some(format!("{} ({})", error.message, error.code)));
+        table.field("error", Some(error_text(error)));
     }
     table
 }
 
-/// A job's timeline, in the service's order.
+/// Returns the table of a job's timeline, in the service's order.
 pub(crate) fn timeline(events: &[JobEvent]) -> Table {
     let mut table = Table::new(["at", "event"]);
     for event in events {
@@ -57,7 +57,7 @@ pub(crate) fn timeline(events: &[JobEvent]) -> Table {
     table
 }
 
-/// What a job came to, as a table.
+/// Returns the table of a finished job.
 pub(crate) fn finished(finished: &FinishedJob) -> Table {
     let result = &finished.result;
     let mut table = Table::key_value();
@@ -68,11 +68,12 @@ pub(crate) fn finished(finished: &FinishedJob) -> Table {
         table.field("file", Some(file));
     }
     if let Some(error) = &result.error {
-        table.field("error", Some(format!("{} ({})", error.message, error.code)));
+        table.field("error", Some(error_text(error)));
     }
     table
 }
 
+/// Returns the table of a submit receipt.
 pub(crate) fn receipt(receipt: &SubmitReceipt) -> Table {
     let mut table = Table::key_value();
     table.field("job", Some(&receipt.job.id));

@@ -9,29 +9,30 @@ use svc_sdk::types::{QueueCounts, QueueItem, RunReceipt};
 
 use crate::error::Failure;
 use crate::resource::StoredFile;
-use crate::resource::run::summary;
+use crate::tables::error_text;
 
-/// What a queue came to: each of its items, in order.
+/// The result of a queue: its items, in order.
 #[derive(Debug)]
 pub(crate) struct FinishedQueue {
     pub(crate) counts: QueueCounts,
     pub(crate) items: Vec<FinishedItem>,
 }
 
-/// What an item came to.
+/// The result of an item.
 #[derive(Debug)]
 pub(crate) struct FinishedItem {
     pub(crate) index: u64,
     pub(crate) item: QueueItem,
-    /// None where its run was never started, or could not be read.
+    /// The receipt, unless the run was never started or could not be read.
     pub(crate) receipt: Option<RunReceipt>,
-    /// Where they were downloaded.
+    /// The downloaded files.
     pub(crate) files: Option<Vec<StoredFile>>,
-    /// What went wrong on this side.
+    /// A failure of this program while reading or downloading the item.
     pub(crate) failure: Option<Failure>,
 }
 
 impl FinishedItem {
+    /// Returns the status in the receipt, or else the queue's status of the item.
     pub(super) fn status(&self) -> &RunStatus {
         match &self.receipt {
             Some(receipt) => &receipt.status,
@@ -39,19 +40,20 @@ impl FinishedItem {
         }
     }
 
-    /// Where in the folder its files are.
+    /// Returns the subfolder of the item's files.
     pub(super) fn folder(&self, folder: &Path) -> PathBuf {
         folder.join(self.index.to_string())
     }
 
-    pub(super) fn why(&self) -> Option<String> {
+    /// Returns the error in the receipt.
+    pub(super) fn error(&self) -> Option<String> {
         let receipt = self.receipt.as_ref()?;
         let error = receipt.error.as_ref().or(receipt.output_error.as_ref())?;
-        Some(summary::error_line(error))
+        Some(error_text(error))
     }
 }
 
-/// An item's line: its index, its receipt's fields, its files.
+/// Serializes the index, the fields of the receipt, and the files.
 impl Serialize for FinishedItem {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
@@ -62,23 +64,24 @@ impl Serialize for FinishedItem {
             #[serde(skip_serializing_if = "Option::is_none")]
             files: Option<&'a Vec<StoredFile>>,
             #[serde(skip_serializing_if = "Option::is_none")]
-            trouble: Option<String>,
+            #[serde(rename = "trouble")]
+            failure: Option<String>,
         }
-        let trouble = self.failure.as_ref().map(Failure::headline);
+        let failure = self.failure.as_ref().map(Failure::headline);
         let files = self.files.as_ref();
         match &self.receipt {
             Some(run) => Line {
                 index: self.index,
                 run,
                 files,
-                trouble,
+                failure,
             }
             .serialize(serializer),
             None => Line {
                 index: self.index,
                 run: &json!({"run_id": self.item.run_id, "status": self.item.status}),
                 files,
-                trouble,
+                failure,
             }
             .serialize(serializer),
         }
@@ -90,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_items_line_has_its_index_beside_its_receipt() {
+    fn an_item_is_serialized_with_its_index_and_its_receipt() {
         let item = FinishedItem {
             index: 3,
             item: serde_json::from_value(json!({"status": "failed", "run_id": "run_1"})).unwrap(),

@@ -19,7 +19,7 @@ use crate::join_all::join_all;
 use crate::output::ProgressLine;
 use crate::pricing::{Price, SpendCap};
 use crate::resource::run::{RunKind, terminal_receipt};
-use crate::resource::{OnProgress, ReceiptMode, Resource, Stopped};
+use crate::resource::{OnProgress, ReceiptMode, Resource, Stopped, with_download_flag};
 use crate::session::Session;
 use crate::types::{ResourceId, SubmitRequest};
 
@@ -58,11 +58,7 @@ impl Resource for QueueResource {
     }
 
     fn wait_command(handle: &Handle<Self>, session: &Session, folder: Option<&Path>) -> String {
-        let folder = folder.map(|folder| folder.display().to_string());
-        let mut words = vec!["queue", "wait", handle.id().as_str()];
-        if let Some(folder) = &folder {
-            words.extend(["--download", folder]);
-        }
+        let words = with_download_flag(&["queue", "wait", handle.id().as_str()], folder);
         session.resume_command(SurfaceChoice::Developer, &words)
     }
 
@@ -126,20 +122,20 @@ impl Resource for QueueResource {
             let Some((run, receipt)) = handle.run(&item.item).zip(item.receipt.as_ref()) else {
                 continue;
             };
-            let tell = Arc::clone(&on_progress);
+            let on_progress = Arc::clone(&on_progress);
             let before = done;
-            // Its files are counted on from those of the items before it.
+            // The files of all items are counted together.
             let with_offset = move |progress: Progress| {
                 let mut all = progress;
                 all.index += before;
-                tell(all);
+                on_progress(all);
             };
             if !receipt.artifacts.is_empty() {
                 let into = item.folder(folder);
                 let files = run.download_receipt(receipt, into).on_progress(with_offset);
                 match files.await {
                     Ok(files) => item.files = Some(files.into_iter().map(Into::into).collect()),
-                    // One that cannot be fetched does not hide the others.
+                    // The other items are downloaded all the same.
                     Err(error) => item.failure = Some(error.into()),
                 }
             }
@@ -148,7 +144,7 @@ impl Resource for QueueResource {
         Ok(())
     }
 
-    /// A queue is canceled by canceling its runs, those too that begin meanwhile.
+    /// Cancels the runs of the queue, including those that start in the meantime.
     async fn stop(handle: &Handle<Self>) -> Result<Stopped, Error> {
         let mut updates = handle.updates();
         let mut progress = String::new();
@@ -167,7 +163,7 @@ impl Resource for QueueResource {
             }
         }
         Ok(Stopped {
-            description: format!("through: {progress}; what was done is billed"),
+            description: format!("done: {progress}; completed work is billed"),
             is_canceled: canceled,
         })
     }
@@ -179,7 +175,7 @@ impl Resource for QueueResource {
         _: ReceiptMode,
     ) -> Result<(), Failure> {
         let printed = session.printer.print_list(&finished.items, tables::results);
-        // How they ended is the exit code, whether or not their receipts could be printed.
+        // The result of the queue decides the exit code, even if printing failed.
         summary::summarize(session, handle.id().as_str(), finished).and(printed)
     }
 

@@ -1,4 +1,4 @@
-//! How a queue went: in a sentence, and as an exit code.
+//! Summaries of finished queues, and their exit codes.
 
 use std::path::Path;
 
@@ -11,14 +11,18 @@ use crate::resource::run::summary::download_command;
 use crate::session::Session;
 use crate::types::ResourceId;
 
-/// The exit code and the sentence: a failed run outweighs a canceled one.
+/// Prints the summary of a finished queue.
+///
+/// # Errors
+///
+/// Returns an error unless all runs completed. A failed run outweighs a canceled one.
 pub(super) fn summarize(
     session: &Session,
     queue: &str,
     finished: &FinishedQueue,
 ) -> Result<(), Failure> {
     let counts = &finished.counts;
-    // A service that tells no items still counts them.
+    // The service may return counts without items.
     let count = |status: &RunStatus, reported: u64| match finished.items.is_empty() {
         true => usize::try_from(reported).unwrap_or(usize::MAX),
         false => finished
@@ -40,7 +44,7 @@ pub(super) fn summarize(
         (RunStatus::Skipped, counts.skipped),
     ]
     .map(|(status, reported)| count(&status, reported));
-    let short = receipts().filter(|it| it.is_degraded()).count();
+    let degraded = receipts().filter(|it| it.is_degraded()).count();
     let total = usize::try_from(counts.total).unwrap_or(usize::MAX);
     let total = total.max(finished.items.len());
     let spent: Usd = receipts().filter_map(RunReceipt::billable_amount).sum();
@@ -54,7 +58,7 @@ pub(super) fn summarize(
         (failed, "failed"),
         (canceled, "canceled"),
         (skipped, "skipped"),
-        (short, "could not fill their schema"),
+        (degraded, "without an output that fits the schema"),
     ] {
         if count > 0 {
             sentence.push_str(&format!(", {count} {what}"));
@@ -86,24 +90,30 @@ pub(super) fn summarize(
             let status = item.status();
             let run = item.item.run_id.as_ref();
             let run = run.map(|id| format!(", {id}")).unwrap_or_default();
-            let why = item.why().map(|why| format!(": {why}")).unwrap_or_default();
-            failure = failure.issue(format!("item {index}{run} {status}{why}"));
+            let error = item
+                .error()
+                .map(|error| format!(": {error}"))
+                .unwrap_or_default();
+            failure = failure.issue(format!("item {index}{run} {status}{error}"));
         }
     }
-    let left = finished.items.iter().find(|item| {
-        let generated = item
+    let not_downloaded = finished.items.iter().find(|item| {
+        let has_files = item
             .receipt
             .as_ref()
             .is_some_and(|it| !it.artifacts.is_empty());
-        generated && item.files.is_none() && item.failure.is_some()
+        has_files && item.files.is_none() && item.failure.is_some()
     });
-    if let Some(item) = left
+    if let Some(item) = not_downloaded
         && let Some(id) = &item.item.run_id
         && !session.is_sandbox()
     {
         let folder = item.folder(Path::new("DIR"));
         let command = download_command(session, id.as_str(), "format", &folder);
-        failure = failure.hint(format!("fetch the files of item {}: {command}", item.index));
+        failure = failure.hint(format!(
+            "download the files of item {}: {command}",
+            item.index
+        ));
     }
     Err(failure)
 }

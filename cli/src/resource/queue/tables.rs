@@ -1,4 +1,4 @@
-//! A queue and its items, as lines and tables.
+//! Tables and progress lines of queues and their items.
 
 use svc_sdk::contract::RunStatus;
 use svc_sdk::types::{Queue, QueueCounts, QueueItem, RunReceipt};
@@ -8,19 +8,17 @@ use crate::output::Table;
 use crate::tables::artifact_label;
 use crate::text::sanitize;
 
-/// A queue, as a table.
+/// Returns the table of a queue.
 pub(crate) fn queue(queue: &Queue) -> Table {
     let mut table = Table::key_value();
     table.field("queue", queue.id());
     table.field("format", queue.format_id.as_ref());
     table.field("status", queue.status.as_ref());
     table.field("runs", Some(progress(&queue.counts())));
-    table.field("at once", queue.concurrency);
+    table.field("concurrency", queue.concurrency);
     table.field("created", queue.created_at.as_ref());
     for (position, item) in queue.items.iter().enumerate() {
-        let index = item
-            .index
-            .map_or_else(|| position.to_string(), |index| index.to_string());
+        let index = item_index(item, position);
         let run = item.run_id.as_ref().map_or("", |id| id.as_str());
         table.field(
             &format!("item {index}"),
@@ -31,11 +29,16 @@ pub(crate) fn queue(queue: &Queue) -> Table {
     table
 }
 
-/// How far a queue is: `12 of 20 ended, 4 at work, 2 failed`.
+fn item_index(item: &QueueItem, position: usize) -> String {
+    item.index
+        .map_or_else(|| position.to_string(), |index| index.to_string())
+}
+
+/// Describes the progress of a queue: `12 of 20 ended, 4 running, 2 failed`.
 pub(super) fn progress(counts: &QueueCounts) -> String {
     let mut text = format!("{} of {} ended", counts.ended(), counts.total);
     for (count, word) in [
-        (counts.running, "at work"),
+        (counts.running, "running"),
         (counts.failed, "failed"),
         (counts.canceled, "canceled"),
         (counts.skipped, "skipped"),
@@ -47,7 +50,7 @@ pub(super) fn progress(counts: &QueueCounts) -> String {
     text
 }
 
-/// The lines of the items, those first that a person looks for: at work, gone wrong, ended, to come.
+/// Returns the lines of the items in this order: running, unsuccessful, completed, queued.
 pub(super) fn rows(items: &[QueueItem]) -> Vec<String> {
     let mut rows: Vec<(u8, String)> = items
         .iter()
@@ -59,9 +62,7 @@ pub(super) fn rows(items: &[QueueItem]) -> Vec<String> {
                 RunStatus::Completed => 2,
                 _ => 3,
             };
-            let index = item
-                .index
-                .map_or_else(|| position.to_string(), |index| index.to_string());
+            let index = item_index(item, position);
             let run = item.run_id.as_ref().map_or("", |id| id.as_str());
             let line = format!("{index:>3}  {:<9}  {run}", item.status.as_str());
             (rank, sanitize(line.trim_end()))
@@ -71,9 +72,9 @@ pub(super) fn rows(items: &[QueueItem]) -> Vec<String> {
     rows.into_iter().map(|(_, row)| row).collect()
 }
 
-/// What the items came to.
+/// Returns the table of the finished items.
 pub(super) fn results(items: &[FinishedItem]) -> Table {
-    let mut table = Table::new(["item", "run", "status", "usd", "what", "where"]);
+    let mut table = Table::new(["item", "run", "status", "usd", "content", "location"]);
     for item in items {
         let index = item.index.to_string();
         let run = item.item.run_id.as_ref().map_or("", |id| id.as_str());
@@ -85,10 +86,10 @@ pub(super) fn results(items: &[FinishedItem]) -> Table {
         };
         let mut lines: Vec<(&str, String)> = Vec::new();
         if let Some(failure) = &item.failure {
-            lines.push(("trouble", failure.headline()));
+            lines.push(("failure", failure.headline()));
         }
-        if let Some(why) = item.why() {
-            lines.push(("error", why));
+        if let Some(error) = item.error() {
+            lines.push(("error", error));
         }
         if let Some(receipt) = &item.receipt {
             if let Some(output) = &receipt.output {
@@ -105,10 +106,10 @@ pub(super) fn results(items: &[FinishedItem]) -> Table {
         if lines.is_empty() {
             table.row([&index, run, status, &spent, "", ""]);
         }
-        for (position, (what, where_)) in lines.iter().enumerate() {
+        for (position, (content, location)) in lines.iter().enumerate() {
             match position {
-                0 => table.row([&index, run, status, &spent, what, where_]),
-                _ => table.row(["", "", "", "", what, where_]),
+                0 => table.row([&index, run, status, &spent, content, location]),
+                _ => table.row(["", "", "", "", content, location]),
             }
         }
     }
@@ -122,17 +123,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn how_far_a_queue_is_is_said_without_what_there_is_none_of() {
+    fn progress_omits_counts_of_zero() {
         let counts = json!({"total": 20, "queued": 4, "running": 4, "completed": 11, "failed": 1});
         let queue: Queue = serde_json::from_value(json!({ "counts": counts })).unwrap();
         assert_eq!(
             progress(&queue.counts()),
-            "12 of 20 ended, 4 at work, 1 failed"
+            "12 of 20 ended, 4 running, 1 failed"
         );
     }
 
     #[test]
-    fn what_is_at_work_comes_first_and_what_is_to_come_last() {
+    fn running_items_are_first_and_queued_ones_last() {
         let items: Vec<QueueItem> = serde_json::from_value(json!([
             {"index": 0, "status": "completed", "run_id": "run_a"},
             {"index": 1, "status": "failed", "run_id": "run_b"},

@@ -7,7 +7,7 @@ use svc_sdk::types::{RunReceipt, RunUsage};
 use crate::resource::StoredFile;
 use crate::types::Outcome;
 
-/// What a run came to, with its files where they were downloaded.
+/// The receipt of a finished run, with its files if they were downloaded.
 #[derive(Debug, Serialize)]
 pub(crate) struct FinishedRun {
     #[serde(flatten)]
@@ -16,7 +16,7 @@ pub(crate) struct FinishedRun {
     pub(crate) files: Option<Vec<StoredFile>>,
 }
 
-/// What a run spent, of what: never a 0 for what could not be read.
+/// Describes the spend of a run and its cap. An unreadable amount is unknown rather than 0.
 pub(crate) fn spend(receipt: &RunReceipt) -> String {
     let cap = receipt
         .usage
@@ -30,7 +30,7 @@ pub(crate) fn spend(receipt: &RunReceipt) -> String {
     }
 }
 
-/// What became of a run in that status, where it has ended.
+/// Returns the outcome of a terminal status.
 pub(crate) fn outcome_of(status: &RunStatus) -> Option<Outcome> {
     match status {
         RunStatus::Completed => Some(Outcome::Completed),
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_spend_that_could_not_be_read_is_not_zero() {
+    fn an_unreadable_spend_is_unknown() {
         let of = |usage: serde_json::Value| {
             let receipt = json!({"run_id": "run_1", "status": "completed", "usage": usage});
             spend(&serde_json::from_value(receipt).unwrap())
@@ -65,8 +65,8 @@ mod tests {
                 "spent 0.4200 of a cap of 2.0000 USD",
             ),
         ];
-        for (usage, said) in rows {
-            assert_eq!(of(usage), said);
+        for (usage, expected) in rows {
+            assert_eq!(of(usage), expected);
         }
     }
 }

@@ -16,7 +16,7 @@ use crate::args::SurfaceChoice;
 use crate::error::Failure;
 use crate::output::ProgressLine;
 use crate::pricing::{Price, SpendCap};
-use crate::resource::{OnProgress, ReceiptMode, Resource, Stopped, StoredFile};
+use crate::resource::{OnProgress, ReceiptMode, Resource, Stopped, StoredFile, with_download_flag};
 use crate::session::Session;
 use crate::text::sanitize;
 use crate::types::{ResourceId, SubmitRequest};
@@ -50,17 +50,13 @@ impl<K: RunKind> Resource for K {
 
     fn list_command(session: &Session, request: &SubmitRequest) -> String {
         let words = K::list_command(request);
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
         session.resume_command(SurfaceChoice::Developer, &words)
     }
 
     fn wait_command(handle: &Handle<Self>, session: &Session, folder: Option<&Path>) -> String {
-        let folder = folder.map(|folder| folder.display().to_string());
         let kind = K::KIND;
-        let mut words = vec!["run", "wait", handle.id().as_str(), "--kind", kind.as_str()];
-        if let Some(folder) = &folder {
-            words.extend(["--download", folder]);
-        }
+        let words = ["run", "wait", handle.id().as_str(), "--kind", kind.as_str()];
+        let words = with_download_flag(&words, folder);
         session.resume_command(SurfaceChoice::Developer, &words)
     }
 
@@ -76,13 +72,13 @@ impl<K: RunKind> Resource for K {
             .as_ref()
             .and_then(|usage| usage.billable_amount_usd_micros)
             .filter(|spent| *spent > 0);
-        let word = match (status, spent) {
+        let text = match (status, spent) {
             (Some(status), Some(spent)) => {
                 Some(format!("{status}, spent {} USD", Usd::from_micros(spent)))
             }
             (status, _) => status.map(str::to_owned),
         };
-        live.update(update, word.as_deref());
+        live.update(update, text.as_deref());
     }
 
     async fn result(_: &Handle<Self>, updates: Updates<Self>) -> Result<FinishedRun, Failure> {
@@ -111,7 +107,7 @@ impl<K: RunKind> Resource for K {
         let canceled = status == RunStatus::Canceled;
         Ok(Stopped {
             description: match canceled {
-                true => "canceled; what it did before that is billed".to_owned(),
+                true => "canceled; work done before that is billed".to_owned(),
                 false => status.to_string(),
             },
             is_canceled: canceled,
@@ -133,7 +129,7 @@ impl<K: RunKind> Resource for K {
             {
                 let printed = printer.print_value(output, || tables::finished(finished));
                 for file in finished.files.iter().flatten() {
-                    printer.note(&format!("stored {file}"));
+                    printer.note(&format!("downloaded {file}"));
                 }
                 printed
             }
@@ -153,7 +149,7 @@ impl<K: RunKind> Resource for K {
                     .iter()
                     .for_each(|issue| printer.note(&format!("  {}", sanitize(issue))));
             }
-            // How it ended is the exit code, whether or not its receipt could be printed.
+            // The result of the run decides the exit code, even if printing failed.
             RunSummary::Failed(failure) => return Err(failure),
         }
         printed
@@ -180,7 +176,11 @@ impl<K: RunKind> Resource for K {
     }
 }
 
-/// The terminal receipt of a run, however it ended.
+/// Waits for the terminal receipt of a run, whatever its outcome.
+///
+/// # Errors
+///
+/// Returns an error if the wait fails or times out.
 pub(crate) async fn terminal_receipt<K: RunKind>(updates: Updates<K>) -> Result<RunReceipt, Error> {
     match updates.output().await {
         Ok(receipt) => Ok(receipt),

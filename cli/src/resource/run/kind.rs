@@ -1,4 +1,4 @@
-//! The kinds of runs: of Actions, of Formats, and Agent Completions.
+//! The kinds of runs: Action runs, Format runs and Agent Completions.
 
 use svc_sdk::contract::Operation;
 use svc_sdk::developer::Client;
@@ -8,15 +8,15 @@ use svc_sdk::types::{FormatRef, Usd};
 use crate::args::RunKindChoice;
 use crate::types::SubmitRequest;
 
-/// A kind of run, and what the command line has to know of it.
+/// A kind of run.
 pub(crate) trait RunKind: RunResource {
-    /// Takes a run up again, from its id alone.
+    /// Returns the handle of a run with that id.
     fn handle(client: &Client, id: &str) -> RunHandle<Self>;
 
-    /// The words of the command that lists the runs of what was ordered.
+    /// Returns the words of the command that lists the runs.
     fn list_command(request: &SubmitRequest) -> Vec<String>;
 
-    /// What its generations may cost where the order says nothing.
+    /// Returns the spend cap of a run whose request has none.
     async fn default_cap(client: &Client, request: &SubmitRequest) -> Option<Usd>;
 }
 
@@ -50,7 +50,7 @@ impl RunKind for FormatRun {
             [handle, slug] => FormatRef::slug(handle, slug),
             segments => FormatRef::id(segments.concat()),
         };
-        // Whoever may run a Format but not read it learns its cap from the receipt.
+        // A key may be allowed to run a Format but not to read it. Then the cap is unknown.
         let format = client.formats().get(format).await.ok()?;
         format.generation_spend_cap()
     }
@@ -70,7 +70,7 @@ impl RunKind for AgentRun {
     }
 }
 
-/// The kind of run that an operation starts.
+/// Returns the kind of run that an operation submits.
 pub(crate) fn kind_of_operation(operation: &str) -> Option<RunKindChoice> {
     let operation = Operation::ALL.iter().find(|it| it.name() == operation);
     let operation = *operation?;
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_kind_is_known_by_what_started_it() {
+    fn the_kind_follows_from_the_operation() {
         assert_eq!(
             kind_of_operation("formats_by_slug_runs_create"),
             Some(RunKindChoice::Format)

@@ -1,4 +1,4 @@
-//! What a run's receipt says at its end: how it went, in a sentence, and what to do about it.
+//! Summaries of finished runs, with hints about failures.
 
 use std::path::Path;
 
@@ -9,27 +9,28 @@ use super::finished::spend;
 use crate::args::SurfaceChoice;
 use crate::error::{Exit, Failure};
 use crate::session::Session;
+use crate::tables::error_text;
 use crate::text::sanitize;
 use crate::types::ResourceId;
 
-/// How a run went.
+/// The summary of a finished run.
 #[derive(Debug)]
 pub(crate) enum RunSummary {
-    /// It completed.
+    /// The run completed.
     Completed(String),
-    /// It completed without an output: why, and where it does not fit.
+    /// The run completed without an output, with the individual problems.
     Degraded(String, Vec<String>),
-    /// It did not complete.
+    /// The run did not complete.
     Failed(Failure),
 }
 
-/// How a run went that has ended. `stored` is whether its files are on disk already.
+/// Summarizes a finished run. `is_downloaded` is whether its files are on disk.
 pub(crate) fn summarize(
     session: &Session,
     run: &str,
     receipt: &RunReceipt,
     kind: &str,
-    stored: bool,
+    is_downloaded: bool,
 ) -> RunSummary {
     let id = sanitize(run);
     let spend = spend(receipt);
@@ -38,22 +39,22 @@ pub(crate) fn summarize(
             run,
             Failure::new(
                 Exit::JobCanceled,
-                format!("run {id} was canceled; what it did before that is billed: {spend}"),
+                format!("run {id} was canceled; work done before that is billed: {spend}"),
             ),
         )),
         (RunStatus::Skipped, _) => RunSummary::Failed(for_run(
             run,
             Failure::new(
                 Exit::Skipped,
-                format!("run {id} was skipped; it costs nothing"),
+                format!("run {id} was skipped; nothing was charged"),
             ),
         )),
         (RunStatus::Failed, _) | (RunStatus::Other(_), Some(_)) => {
-            RunSummary::Failed(failed(session, run, receipt, kind, stored))
+            RunSummary::Failed(failed(session, run, receipt, kind, is_downloaded))
         }
         _ if receipt.is_output_pending() => RunSummary::Degraded(
             format!(
-                "run {id} completed, but its output could not be read yet: {spend}; read it again with: {}",
+                "run {id} completed, but its output is not available yet: {spend}; retry with: {}",
                 session.resume_command(
                     SurfaceChoice::Developer,
                     &["run", "wait", run, "--kind", kind],
@@ -63,9 +64,11 @@ pub(crate) fn summarize(
         ),
         _ if receipt.is_degraded() => {
             let error = receipt.output_error.as_ref();
-            let why = error.map(error_line).unwrap_or_default();
+            let why = error.map(error_text).unwrap_or_default();
             RunSummary::Degraded(
-                format!("run {id} completed, but could not fill the schema: {why}; {spend}"),
+                format!(
+                    "run {id} completed without an output that fits the schema: {why}; {spend}"
+                ),
                 error.map(error_issues).unwrap_or_default(),
             )
         }
@@ -73,21 +76,21 @@ pub(crate) fn summarize(
     }
 }
 
-/// What is wrong in particular, a line each.
+/// Returns the individual problems in an error, one line each.
 pub(crate) fn error_issues(error: &ErrorBody) -> Vec<String> {
     let details = error.details();
     let mut issues: Vec<String> = details.violations.iter().map(ToString::to_string).collect();
     let rejected = details.rejected_urls.iter();
-    issues.extend(rejected.map(|url| format!("{url} is no file of this run")));
+    issues.extend(rejected.map(|url| format!("{url} is not a file of this run")));
     if let Some(harvested) = details.harvested.as_ref().filter(|it| !it.is_empty()) {
         let generated = harvested
             .iter()
             .map(|(kind, count)| format!("{count} {kind}"));
         let generated: Vec<String> = generated.collect();
-        issues.push(format!("made all the same: {}", generated.join(", ")));
+        issues.push(format!("generated nevertheless: {}", generated.join(", ")));
     }
     if let Some(count) = details.pending_job_count {
-        issues.push(format!("generation jobs that were not finished: {count}"));
+        issues.push(format!("unfinished generation jobs: {count}"));
     }
     if let Some(reason) = &details.reason {
         issues.push(format!("reason: {reason}"));
@@ -104,22 +107,20 @@ pub(crate) fn error_issues(error: &ErrorBody) -> Vec<String> {
     issues
 }
 
-/// An error of a receipt in a line.
-pub(crate) fn error_line(error: &ErrorBody) -> String {
-    match error.message.as_str() {
-        "" => sanitize(error.code.as_str()),
-        message => sanitize(&format!("{message} ({})", error.code)),
-    }
-}
-
 fn for_run(run: &str, failure: Failure) -> Failure {
     failure.for_resource(ResourceId::Run(run.to_owned()))
 }
 
-fn failed(session: &Session, run: &str, receipt: &RunReceipt, kind: &str, stored: bool) -> Failure {
+fn failed(
+    session: &Session,
+    run: &str,
+    receipt: &RunReceipt,
+    kind: &str,
+    is_downloaded: bool,
+) -> Failure {
     let why = match &receipt.error {
         Some(error) if !error.message.is_empty() => error.message.clone(),
-        _ => "the service gives no reason".to_owned(),
+        _ => "the service did not give a reason".to_owned(),
     };
     let code = receipt.error.as_ref().map(|error| &error.code);
     let details = receipt.error.as_ref().and_then(|it| it.details.as_ref());
@@ -133,7 +134,7 @@ fn failed(session: &Session, run: &str, receipt: &RunReceipt, kind: &str, stored
                 .filter(|details| !details.is_empty())
                 .and_then(|details| serde_json::to_value(details).ok()),
         );
-    // The error says what the output's error says, unless only one of them has details.
+    // The output error repeats the error, unless only one of them has details.
     let errors = [&receipt.error, &receipt.output_error];
     let mut issue_lists = errors
         .iter()
@@ -145,24 +146,24 @@ fn failed(session: &Session, run: &str, receipt: &RunReceipt, kind: &str, stored
         .flatten()
         .fold(failure, Failure::issue);
     failure = failure.issue(format!(
-        "{}; work finished before a failure is billed",
+        "{}; work completed before a failure is billed",
         spend(receipt)
     ));
     if session.is_sandbox() {
         return failure;
     }
     failure = match failure_hint(session, run, receipt, kind) {
-        Some(failure_hint) => failure.hint(failure_hint),
+        Some(hint) => failure.hint(hint),
         None => failure,
     };
-    if !receipt.artifacts.is_empty() && !stored {
+    if !receipt.artifacts.is_empty() && !is_downloaded {
         let command = download_command(session, run, kind, Path::new("DIR"));
-        failure = failure.hint(format!("fetch what it made: {command}"));
+        failure = failure.hint(format!("download its files: {command}"));
     }
     failure
 }
 
-/// What to do about a failed run.
+/// Returns what to do about a failed run.
 fn failure_hint(session: &Session, run: &str, receipt: &RunReceipt, kind: &str) -> Option<String> {
     let error = receipt.error.as_ref()?;
     let can_continue = kind == "format";
@@ -172,21 +173,20 @@ fn failure_hint(session: &Session, run: &str, receipt: &RunReceipt, kind: &str) 
     });
     Some(match &error.code {
         ErrorCode::UnattendedBlocked if can_continue => format!(
-            "a person has to decide: say how, and continue it with: {}",
+            "the run needs a decision: continue it with instructions: {}",
             continue_command(session, run, receipt, &["--instruction", "…"])
         ),
         ErrorCode::UnattendedBlocked => {
-            "a person has to decide: start it again with an instruction that leaves nothing open"
-                .to_owned()
+            "the run needs a decision: start it again with more specific instructions".to_owned()
         }
         ErrorCode::FormatRunFailed if is_cap_spent && can_continue => format!(
-            "it has spent its cap: continue it with a higher one: {}",
+            "the run reached its spend cap: continue it with a higher one: {}",
             continue_command(session, run, receipt, &["--cap", "USD"])
         ),
         ErrorCode::FormatRunFailed if is_cap_spent => {
-            "it has spent its cap: start it again with a higher --cap".to_owned()
+            "the run reached its spend cap: start it again with a higher --cap".to_owned()
         }
-        _ if is_retryable(error) => "start it again: run the same command once more".to_owned(),
+        _ if is_retryable(error) => "retry: run the same command again".to_owned(),
         _ if can_continue => format!(
             "start it again, or continue it with: {}",
             continue_command(session, run, receipt, &[])
@@ -207,7 +207,7 @@ fn is_retryable(error: &ErrorBody) -> bool {
         })
 }
 
-/// The command that continues a Format's run.
+/// Returns the command that continues a Format run.
 fn continue_command(session: &Session, run: &str, receipt: &RunReceipt, more: &[&str]) -> String {
     let format = receipt
         .format_id
@@ -218,7 +218,7 @@ fn continue_command(session: &Session, run: &str, receipt: &RunReceipt, more: &[
     session.resume_command(SurfaceChoice::Developer, &words)
 }
 
-/// The command that fetches a run's files.
+/// Returns the command that downloads the files of a run.
 pub(crate) fn download_command(session: &Session, id: &str, kind: &str, folder: &Path) -> String {
     let folder = folder.display().to_string();
     let words = ["run", "download", id, "--kind", kind, "--dir", &folder];

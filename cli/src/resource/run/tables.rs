@@ -1,12 +1,12 @@
-//! Runs as tables.
+//! Tables of runs.
 
 use svc_sdk::types::{RunEvent, RunReceipt, RunStatusPayload};
 
 use super::finished::{FinishedRun, spend};
 use crate::output::Table;
-use crate::tables::{add_artifacts, artifact_label};
+use crate::tables::{add_artifacts, artifact_label, error_text};
 
-/// Several runs, as a service lists them.
+/// Returns the table of a list of runs.
 pub(crate) fn list(runs: &[RunReceipt]) -> Table {
     let mut table = Table::new(["run", "status", "usd", "files", "error", "created"]);
     for run in runs {
@@ -23,15 +23,16 @@ pub(crate) fn list(runs: &[RunReceipt]) -> Table {
     table
 }
 
-/// What several runs came to.
+/// Returns the table of several finished runs.
 pub(crate) fn finished_list(finished: &[FinishedRun]) -> Table {
-    let mut table = Table::new(["run", "status", "usage", "what", "where"]);
+    let mut table = Table::new(["run", "status", "usage", "content", "location"]);
     for finished in finished {
         let receipt = &finished.receipt;
         let (id, status) = (receipt.id(), receipt.status.as_str());
         let id = id.as_ref().map_or("", |id| id.as_str());
         let usage = spend(receipt);
-        let mut row = |what: &str, location: &str| table.row([id, status, &usage, what, location]);
+        let mut row =
+            |content: &str, location: &str| table.row([id, status, &usage, content, location]);
         if let Some(output) = &receipt.output {
             row("output", &output.to_string());
         }
@@ -50,7 +51,7 @@ pub(crate) fn finished_list(finished: &[FinishedRun]) -> Table {
     table
 }
 
-/// How a run stands.
+/// Returns the table of a run's status.
 pub(crate) fn status(status: &RunStatusPayload) -> Table {
     let mut table = Table::key_value();
     table.field("run", status.run_id.as_ref());
@@ -66,7 +67,7 @@ pub(crate) fn status(status: &RunStatusPayload) -> Table {
     table
 }
 
-/// A run's phases, oldest first.
+/// Returns the table of a run's phases, oldest first.
 pub(crate) fn timeline(events: &[RunEvent]) -> Table {
     let mut table = Table::new(["at", "phase", "status", "message"]);
     for event in events {
@@ -80,7 +81,7 @@ pub(crate) fn timeline(events: &[RunEvent]) -> Table {
     table
 }
 
-/// A run, as a table.
+/// Returns the table of a run.
 pub(crate) fn finished(finished: &FinishedRun) -> Table {
     let receipt = &finished.receipt;
     let mut table = Table::key_value();
@@ -103,11 +104,7 @@ pub(crate) fn finished(finished: &FinishedRun) -> Table {
         ("error", &receipt.error),
         ("output error", &receipt.output_error),
     ] {
-        let error = error.as_ref();
-        table.field(
-            name,
-            error.map(|error| format!("{} ({})", error.message, error.code)),
-        );
+        table.field(name, error.as_ref().map(error_text));
     }
     let delivery = receipt.webhook_delivery.as_ref();
     table.field("webhook", delivery.and_then(|it| it.status.as_ref()));
