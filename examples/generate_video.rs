@@ -27,7 +27,7 @@ async fn main() -> Result<()> {
             .status
             .as_ref()
             .map_or("unknown", |status| status.as_str());
-        println!("{status} after {:.1} s", update.waited.as_secs_f32());
+        println!("{status} after {:.1} s", update.elapsed.as_secs_f32());
     }
     for file in job.download("out").await? {
         println!("{} ({} bytes)", file.path.display(), file.bytes);

@@ -7,14 +7,14 @@ use std::sync::Arc;
 
 use svc_mock_server::InProcess;
 use svc_sdk::types::VideoGenerate;
-use svc_sdk::{Result, Secret, open};
+use svc_sdk::{ApiKey, Result, open};
 
 #[tokio::main(flavor = "current_thread", start_paused = true)]
 async fn main() -> Result<()> {
     let mock = InProcess::default();
     let client = open::Client::builder()
         .base_url(mock.base_url())
-        .api_key(Secret::new("svc_open_demo")?)
+        .api_key(ApiKey::new("svc_open_demo")?)
         .transport(Arc::new(mock.clone()))
         .build()?;
     let started = tokio::time::Instant::now();

@@ -27,10 +27,10 @@ async fn main() -> Result<()> {
     };
 
     let body = FormatRunCreate::new("a red fox")
-        .output_schema(OutputSchema::of::<Shot>()?)
+        .output_schema(OutputSchema::for_type::<Shot>()?)
         .generation_spend_cap(Usd::from_micros(2_000_000));
-    let run = client.formats().run(format.reference(), body).await?;
-    println!("{} runs as {}", format.reference(), run.id());
+    let run = client.formats().run(format.to_ref(), body).await?;
+    println!("{} runs as {}", format.to_ref(), run.id());
 
     match run.wait().await {
         Ok(receipt) => match receipt.output_as::<Shot>() {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use svc_mock_server::{DEVELOPER_API_KEY, InProcess, OPEN_API_KEY, Setup, Speed};
-use svc_sdk::Secret;
+use svc_sdk::ApiKey;
 use svc_sdk::transport::Transport;
 
 use crate::args::SurfaceChoice;
@@ -55,11 +55,11 @@ impl Sandbox {
     /// # Errors
     ///
     /// Returns an error if the key is not a valid header value.
-    pub(crate) fn key(surface: SurfaceChoice) -> Result<Secret, Failure> {
+    pub(crate) fn key(surface: SurfaceChoice) -> Result<ApiKey, Failure> {
         let key = match surface {
             SurfaceChoice::Open => OPEN_API_KEY,
             SurfaceChoice::Developer => DEVELOPER_API_KEY,
         };
-        Secret::new(key).map_err(|error| Failure::other(error.to_string()))
+        ApiKey::new(key).map_err(|error| Failure::other(error.to_string()))
     }
 }

@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 
-use svc_sdk::{Client, RetryPolicy, Secret, Surface, contract};
+use svc_sdk::{ApiKey, Client, RetryPolicy, Surface, contract};
 
 use crate::args::{Global, SurfaceChoice};
 use crate::config::{Environment, KeyLocation, KeyStore, Origin, Settings, origin_of, state_dir};
@@ -155,7 +155,7 @@ impl Session {
     pub(crate) fn access_with<S: Surface>(
         &self,
         base_url: String,
-        key: Option<&Secret>,
+        key: Option<&ApiKey>,
     ) -> Result<Access<S>, Failure> {
         let mut builder = Client::<S>::builder()
             .base_url(base_url.clone())
@@ -317,13 +317,13 @@ impl Session {
         Ok(self.settings()?.require_url(surface)?.value.clone())
     }
 
-    fn key(&self, surface: SurfaceChoice, base_url: &str) -> Result<Option<Secret>, Failure> {
+    fn key(&self, surface: SurfaceChoice, base_url: &str) -> Result<Option<ApiKey>, Failure> {
         if self.is_sandbox() {
             return Sandbox::key(surface).map(Some);
         }
         let variable = key_variable(surface);
         if let Some(key) = self.environment.get(variable) {
-            return Secret::new(key)
+            return ApiKey::new(key)
                 .map(Some)
                 .map_err(|error| Failure::new(Exit::NotAllowed, format!("{variable}: {error}")));
         }

@@ -9,14 +9,14 @@
 //! ```
 //! use svc_mock_server::{MockService, OPEN_API_KEY, Speed};
 //! use svc_sdk::types::ImageGenerate;
-//! use svc_sdk::{Secret, open};
+//! use svc_sdk::{ApiKey, open};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let service = MockService::builder().speed(Speed::new(1000.0)?).start().await;
 //! let client = open::Client::builder()
 //!     .base_url(service.base_url())
-//!     .api_key(Secret::new(OPEN_API_KEY)?)
+//!     .api_key(ApiKey::new(OPEN_API_KEY)?)
 //!     .build()?;
 //!
 //! let body = ImageGenerate::new("image-i").prompt("a red fox in snow");

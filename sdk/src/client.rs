@@ -9,12 +9,12 @@ use http::HeaderValue;
 use tokio::sync::Semaphore;
 
 use crate::call::Core;
-use crate::call::origin::BaseUrl;
+use crate::call::api_key::ApiKey;
+use crate::call::base_url::BaseUrl;
 use crate::call::random::Random;
 use crate::call::rate_limit::RateLimiter;
 use crate::call::retry::RetryPolicy;
 use crate::call::retry_budget::RetryBudget;
-use crate::call::secret::Secret;
 use crate::error::{Error, Result};
 use crate::surface::{self, Surface};
 use crate::transport::MAX_IN_FLIGHT;
@@ -41,12 +41,12 @@ impl<S: Surface> Client<S> {
     ///
     /// ```no_run
     /// use std::time::Duration;
-    /// use svc_sdk::{Secret, open};
+    /// use svc_sdk::{ApiKey, open};
     ///
     /// # fn run() -> svc_sdk::Result<()> {
     /// let client = open::Client::builder()
     ///     .base_url("https://api.example.com")
-    ///     .api_key(Secret::new("svc_open_…")?)
+    ///     .api_key(ApiKey::new("svc_open_…")?)
     ///     .timeout(Duration::from_secs(30))
     ///     .build()?;
     /// # Ok(())
@@ -79,7 +79,7 @@ impl<S: Surface> Client<S> {
             builder = builder.base_url(url);
         }
         if let Some(key) = variable(S::API_KEY_VARIABLE) {
-            builder = builder.api_key(Secret::new(key)?);
+            builder = builder.api_key(ApiKey::new(key)?);
         }
         builder.build()
     }
@@ -125,7 +125,7 @@ impl<S> fmt::Debug for Client<S> {
 #[must_use = "a builder does nothing until it is built"]
 pub struct ClientBuilder<S> {
     base_url: Option<String>,
-    api_key: Option<Secret>,
+    api_key: Option<ApiKey>,
     transport: Option<Arc<dyn Transport>>,
     retry: RetryPolicy,
     timeout: Duration,
@@ -144,7 +144,7 @@ impl<S: Surface> ClientBuilder<S> {
     }
 
     /// Sets the API key. Without one, only public operations succeed.
-    pub fn api_key(mut self, key: Secret) -> Self {
+    pub fn api_key(mut self, key: ApiKey) -> Self {
         self.api_key = Some(key);
         self
     }

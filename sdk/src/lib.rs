@@ -59,7 +59,7 @@
 //! | `rustls` | yes | TLS by rustls with ring and the platform's certificates |
 //! | `rustls-aws-lc` | no | TLS by rustls with aws-lc-rs |
 //! | `mcp` | no | `mcp::Client`, on the official `rmcp` |
-//! | `schemars` | no | `types::OutputSchema::of`, and `schemars::JsonSchema` for the bodies |
+//! | `schemars` | no | `types::OutputSchema::for_type`, and `schemars::JsonSchema` for the bodies |
 
 pub mod contract;
 mod open_enum;
@@ -90,15 +90,15 @@ pub mod transport;
 
 #[cfg(feature = "client")]
 pub use self::{
+    call::api_key::ApiKey,
     call::retry::RetryPolicy,
-    call::secret::Secret,
     call::{
         Call, CallFuture, CallWithResponse, Items, Pages, RateLimit, RawResponse, Request, Response,
     },
     client::{Client, ClientBuilder},
     error::{Error, Result},
     handle::{ActionRun, AgentRun, FormatRun, JobHandle, QueueHandle, RunHandle, TopUpHandle},
-    polling::{PollStatus, Update, Updates, Wait, WebhookEvents},
+    polling::{PollStatus, Update, Updates, Wait, WebhookNotifier},
     surface::{Developer, Open, Surface},
 };
 

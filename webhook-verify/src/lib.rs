@@ -152,7 +152,7 @@ pub use key::{Fingerprint, Key, KeyError, KeySet};
 pub use receive_error::ReceiveError;
 #[cfg(feature = "tower")]
 pub use receiver::{Receiver, Webhook};
-pub use sign::{SignedHeaders, Signer, StreamSigner};
+pub use sign::{SignatureHeaders, Signer, StreamSigner};
 pub use verify::{StreamVerifier, VerifiedSignature, Verifier, verify};
 pub use verify_error::VerifyError;
 

@@ -85,7 +85,7 @@ pub(crate) async fn run(session: &Session, action: Action) -> Result<(), Failure
         }
         Action::Runs { id } => {
             let client = session.access::<Developer>()?.client;
-            let runs = client.actions().runs(id).await?;
+            let runs = client.actions().list_runs(id).await?;
             session.printer.note_more_pages(&runs, "runs");
             session.printer.print_list(&runs.items, tables::list)
         }

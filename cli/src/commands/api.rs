@@ -86,7 +86,7 @@ pub(crate) async fn run(session: &Session, args: Api) -> Result<(), Failure> {
     };
     // Generated here rather than by the SDK, so that failure messages can include it.
     let key = match args.idempotency_key {
-        None if retry_class.sends_key() => Some(random::idempotency_key()?),
+        None if retry_class.sends_idempotency_key() => Some(random::idempotency_key()?),
         given => given,
     };
     if let Some(key) = &key {
@@ -134,7 +134,7 @@ fn prepare<S: Surface>(
         Some(operation) if operation.auth() == Auth::Key => session.access::<S>()?,
         _ => session.access_without_key::<S>()?,
     };
-    Ok(access.client.request(method, path))
+    Ok(access.client.raw_request(method, path))
 }
 
 type Query = Vec<(String, String)>;

@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 use dialoguer::{Input, Password};
 use serde::Serialize;
 use svc_sdk::contract::Method;
-use svc_sdk::{Developer, Open, Secret};
+use svc_sdk::{ApiKey, Developer, Open};
 
 use crate::args::SurfaceChoice;
 use crate::config::{ConfigFile, KeyLocation, KeyStore, Origin, origin_of};
@@ -131,7 +131,7 @@ fn read_key(
     session: &Session,
     surface: SurfaceChoice,
     file: Option<&Path>,
-) -> Result<Secret, Failure> {
+) -> Result<ApiKey, Failure> {
     let text = match file {
         Some(path) => key_text(read_file("--key-file", path)?)?,
         None if session.printer.can_prompt() => {
@@ -149,7 +149,7 @@ fn read_key(
         }
         None => key_text(read_file("standard input", Path::new("-"))?)?,
     };
-    Secret::new(text).map_err(|error| Failure::usage(error.to_string()))
+    ApiKey::new(text).map_err(|error| Failure::usage(error.to_string()))
 }
 
 fn key_text(bytes: Vec<u8>) -> Result<String, Failure> {
@@ -169,7 +169,7 @@ async fn verify(
     session: &Session,
     surface: SurfaceChoice,
     url: &str,
-    key: &Secret,
+    key: &ApiKey,
 ) -> Result<(), Failure> {
     let requested = match surface {
         SurfaceChoice::Open => {
@@ -182,7 +182,7 @@ async fn verify(
             let client = session
                 .access_with::<Developer>(url.to_owned(), Some(key))?
                 .client;
-            client.request(Method::Get, "/v1/me").await.map(drop)
+            client.raw_request(Method::Get, "/v1/me").await.map(drop)
         }
     };
     requested.map_err(|error| {

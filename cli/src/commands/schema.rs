@@ -168,9 +168,10 @@ async fn read(
     query: Option<&Url>,
 ) -> Result<Vec<u8>, Failure> {
     let pairs = query.into_iter().flat_map(Url::query_pairs);
-    let call = pairs.fold(client.request(Method::Get, path), |call, (name, value)| {
-        call.query(&name, value)
-    });
+    let call = pairs.fold(
+        client.raw_request(Method::Get, path),
+        |call, (name, value)| call.query(&name, value),
+    );
     Ok(call.await?.body.to_vec())
 }
 

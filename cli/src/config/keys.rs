@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use svc_sdk::Secret;
+use svc_sdk::ApiKey;
 use toml_edit::{DocumentMut, Item, Table, value};
 
 use super::file::implicit_table;
@@ -78,7 +78,7 @@ impl KeyStore {
         &self,
         profile: &str,
         surface: SurfaceChoice,
-    ) -> Result<Option<Secret>, Failure> {
+    ) -> Result<Option<ApiKey>, Failure> {
         let document = self.load()?;
         let Some(entry) = entry(&document, profile, surface) else {
             return Ok(None);
@@ -93,7 +93,7 @@ impl KeyStore {
                 .hint("unlock the keyring, or log in again with `svc auth login`")
             })?,
         };
-        let key = Secret::new(text).map_err(|error| {
+        let key = ApiKey::new(text).map_err(|error| {
             Failure::new(Exit::NotAllowed, format!("invalid stored key: {error}"))
         })?;
         Ok(Some(key))
@@ -106,7 +106,7 @@ impl KeyStore {
         &self,
         profile: &str,
         surface: SurfaceChoice,
-        key: &Secret,
+        key: &ApiKey,
         origin: &str,
     ) -> Result<(KeyLocation, Option<String>), Failure> {
         let account = account(profile, surface);

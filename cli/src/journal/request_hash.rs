@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
-use svc_sdk::Secret;
+use svc_sdk::ApiKey;
 use svc_sdk::contract::Operation;
 use svc_sdk::types::IdempotencyKey;
 
@@ -57,7 +57,7 @@ impl fmt::Display for RequestHash {
 }
 
 /// Returns a fingerprint that identifies an API key without revealing it.
-pub(crate) fn key_fingerprint(key: &Secret) -> String {
+pub(crate) fn key_fingerprint(key: &ApiKey) -> String {
     let mut text = hex(&Sha256::digest(key.expose().as_bytes()));
     text.truncate(12);
     text
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn a_fingerprint_does_not_contain_the_key() {
-        let fingerprint = key_fingerprint(&Secret::new("svc_open_demo").unwrap());
+        let fingerprint = key_fingerprint(&ApiKey::new("svc_open_demo").unwrap());
         assert_eq!(fingerprint.len(), 12);
         assert!(!fingerprint.contains("demo"));
     }

@@ -90,7 +90,7 @@ impl<'a> ProgressLine<'a> {
                 self.next_poll.set(bar.elapsed(), update.next_poll);
                 bar.set_message(status);
             }
-            None => self.plain(&status, &next, update.waited),
+            None => self.plain(&status, &next, update.elapsed),
         }
     }
 

@@ -6,7 +6,7 @@ use std::io::{self, IsTerminal, Write};
 use console::style;
 use indicatif::{MultiProgress, ProgressBar};
 use serde::Serialize;
-use svc_sdk::Secret;
+use svc_sdk::ApiKey;
 use svc_sdk::types::Page;
 
 use super::jq::Filter;
@@ -39,7 +39,7 @@ pub(crate) struct Printer {
     stdout: Stream,
     stderr: Stream,
     bars: OnceCell<MultiProgress>,
-    secrets: RefCell<Vec<Secret>>,
+    secrets: RefCell<Vec<ApiKey>>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -292,7 +292,7 @@ impl Printer {
     }
 
     /// Redacts a key in all messages, because the error page of a proxy may repeat request headers.
-    pub(crate) fn redact(&self, secret: &Secret) {
+    pub(crate) fn redact(&self, secret: &ApiKey) {
         self.secrets.borrow_mut().push(secret.clone());
     }
 
@@ -301,7 +301,7 @@ impl Printer {
         // Shorter keys could be part of ordinary words.
         let long = secrets
             .iter()
-            .map(Secret::expose)
+            .map(ApiKey::expose)
             .filter(|key| key.len() >= 8);
         long.fold(text.to_owned(), |text, key| text.replace(key, "[key]"))
     }

@@ -145,7 +145,7 @@ fn validate_attachment(attachment: &Value) -> Result<(), Failure> {
 
 /// Checks that the service supports an output schema. The error contains all violations.
 fn validate_schema(schema: &Value) -> Result<(), Failure> {
-    let violations = OutputSchema::check(schema);
+    let violations = OutputSchema::validate(schema);
     if violations.is_empty() {
         return Ok(());
     }

@@ -124,7 +124,7 @@ pub(crate) fn prepare<R: Resource>(
 ) -> Result<(Call<Handle<R>>, IdempotencyKey), Failure> {
     let body = Value::Object(request.body.clone());
     let segments: Vec<&str> = request.segments.iter().map(String::as_str).collect();
-    let mut submit = client.submit::<R>(request.operation, &segments, &body);
+    let mut submit = client.submit_json::<R>(request.operation, &segments, &body);
     if let Some(key) = key {
         submit = submit.idempotency_key(key);
     }

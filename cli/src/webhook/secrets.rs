@@ -8,7 +8,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use svc_sdk::Secret;
+use svc_sdk::ApiKey;
 use svc_webhook_verify::{KeyError, KeySet};
 
 use crate::config::{Origin, Setting};
@@ -146,7 +146,7 @@ impl Secrets {
     /// Redacts the secrets in all messages of the session.
     pub(crate) fn redact(&self, session: &Session) {
         let secrets = self.texts.iter().map(String::as_str);
-        for secret in secrets.filter_map(|text| Secret::new(text).ok()) {
+        for secret in secrets.filter_map(|text| ApiKey::new(text).ok()) {
             session.printer.redact(&secret);
         }
     }

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use serde_json::{Map, Value};
-use svc_sdk::contract::limits::WAIT_TIMEOUT_SECONDS;
+use svc_sdk::contract::limits::WAIT_TIMEOUT_SECONDS_RANGE;
 
 use super::api_error::ApiError;
 use super::fields::Fields;
@@ -31,7 +31,7 @@ impl CommunicationOptions {
     pub(super) fn parse(fields: Fields<'_>) -> Result<Self, ApiError> {
         let mode = fields.one_of("mode", &["async", "webhook", "sync", "subscribe"])?;
         let webhook_url = fields.text("webhook_url")?;
-        let wait = fields.integer("wait_timeout_seconds", WAIT_TIMEOUT_SECONDS)?;
+        let wait = fields.integer("wait_timeout_seconds", WAIT_TIMEOUT_SECONDS_RANGE)?;
         let metadata = fields.object("metadata")?;
         match (mode == Some("webhook"), webhook_url) {
             (true, None) => {

@@ -1,7 +1,7 @@
 //! Generation parameters: the fields of both routers, validated against the model's profile, and
 //! the price. Submit and estimate share these functions so that they always agree.
 
-use svc_sdk::contract::limits::{REFERENCE_IMAGE_URLS, REFERENCE_VIDEO_URLS};
+use svc_sdk::contract::limits::{REFERENCE_IMAGE_URLS_RANGE, REFERENCE_VIDEO_URLS_RANGE};
 use svc_sdk::types::Usd;
 
 use super::api_error::ApiError;
@@ -100,12 +100,12 @@ pub(super) fn validate(
     let images = fields.media_urls(
         "reference_image_urls",
         MediaKind::Image,
-        REFERENCE_IMAGE_URLS,
+        REFERENCE_IMAGE_URLS_RANGE,
     )?;
     let videos = fields.media_urls(
         "reference_video_urls",
         MediaKind::Video,
-        REFERENCE_VIDEO_URLS,
+        REFERENCE_VIDEO_URLS_RANGE,
     )?;
     let sound = fields.flag("generate_audio")?.unwrap_or(false);
     let duration = integer_in_range(fields, "duration", profile.duration)?;

@@ -1,7 +1,7 @@
 //! Bulk queues: create many runs of a Format at once, and get their statuses.
 
 use serde_json::{Map, Value, json};
-use svc_sdk::contract::limits::{BULK_CONCURRENCY, BULK_ITEMS};
+use svc_sdk::contract::limits::{BULK_CONCURRENCY_RANGE, BULK_ITEMS_RANGE};
 use svc_sdk::contract::{ErrorCode, Operation, RunStatus};
 
 use super::api_error::{ApiError, seconds};
@@ -96,9 +96,9 @@ fn read_items(
         &["items", "concurrency", "webhook_url"],
         "a bulk queue",
     )?;
-    let concurrency = fields.integer("concurrency", BULK_CONCURRENCY)?;
+    let concurrency = fields.integer("concurrency", BULK_CONCURRENCY_RANGE)?;
     let webhook_url = runs::webhook_url(fields)?;
-    let items = fields.objects("items", BULK_ITEMS)?;
+    let items = fields.objects("items", BULK_ITEMS_RANGE)?;
     let items = items.ok_or_else(|| fields.error("items", "is required"))?;
     let read_item = |item: &Value| {
         let (mut run_request, reject_if_active) = read(request, format, Fields::of_body(item)?)?;

@@ -2,7 +2,7 @@
 
 use http::HeaderMap;
 use serde_json::{Value, json};
-use svc_sdk::contract::limits::IDEMPOTENCY_KEY_LENGTH;
+use svc_sdk::contract::limits::IDEMPOTENCY_KEY_LENGTH_RANGE;
 use svc_sdk::contract::{ErrorCode, Operation};
 use svc_sdk::types::Usd;
 
@@ -120,7 +120,7 @@ impl Request<'_> {
         scope: &str,
         digest: String,
     ) -> Result<Idempotency, ApiError> {
-        if !self.operation.retry().sends_key() {
+        if !self.operation.retry().sends_idempotency_key() {
             return Ok(Idempotency::New(IdempotencySlot { entry: None }));
         }
         let Some(key) = idempotency_key(self.headers)? else {
@@ -186,7 +186,9 @@ fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, ApiError> {
     let printable = key.iter().all(|byte| (b' '..=b'~').contains(byte));
     match std::str::from_utf8(key) {
         Ok(key)
-            if printable && another.is_none() && IDEMPOTENCY_KEY_LENGTH.contains(&key.len()) =>
+            if printable
+                && another.is_none()
+                && IDEMPOTENCY_KEY_LENGTH_RANGE.contains(&key.len()) =>
         {
             Ok(Some(key.to_owned()))
         }

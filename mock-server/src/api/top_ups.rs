@@ -2,7 +2,7 @@
 
 use percent_encoding::percent_decode_str;
 use serde_json::{Value, json};
-use svc_sdk::contract::limits::TOP_UP_CENTS;
+use svc_sdk::contract::limits::TOP_UP_CENTS_RANGE;
 use svc_sdk::contract::{ErrorCode, TopUpStatus};
 
 use super::api_error::ApiError;
@@ -76,11 +76,11 @@ pub(crate) fn view(top_up: &TopUp, hosts: &Hosts) -> Value {
 /// field is absent or has another type.
 fn amount(body: &Value) -> Result<u32, ApiError> {
     let cents = body.get("amount_usd_cents").and_then(Value::as_u64);
-    let cents = cents.filter(|cents| TOP_UP_CENTS.contains(cents));
+    let cents = cents.filter(|cents| TOP_UP_CENTS_RANGE.contains(cents));
     cents
         .and_then(|cents| u32::try_from(cents).ok())
         .ok_or_else(|| {
-            let (min, max) = (TOP_UP_CENTS.start(), TOP_UP_CENTS.end());
+            let (min, max) = (TOP_UP_CENTS_RANGE.start(), TOP_UP_CENTS_RANGE.end());
             let message = format!("`amount_usd_cents` must be an integer from {min} to {max}");
             ApiError::new(ErrorCode::InvalidAmount, message)
                 .detail("field", json!("amount_usd_cents"))

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use svc_sdk::contract::RunStatus;
-use svc_sdk::contract::limits::BULK_CONCURRENCY;
+use svc_sdk::contract::limits::BULK_CONCURRENCY_RANGE;
 
 use super::runs::{QueuePosition, RunConfig};
 use super::serde_list::serialize_as_list;
@@ -117,7 +117,7 @@ impl State {
                 return Err(format!("{id}: unknown workspace"));
             }
             let concurrency = u64::try_from(queue.concurrency).unwrap_or(u64::MAX);
-            if !BULK_CONCURRENCY.contains(&concurrency) {
+            if !BULK_CONCURRENCY_RANGE.contains(&concurrency) {
                 return Err(format!("{id}: invalid concurrency"));
             }
             for (index, item) in queue.items.iter().enumerate() {

@@ -67,7 +67,7 @@ impl InProcess {
     /// use svc_mock_server::engine::DeliveryOutcome;
     /// use svc_mock_server::{InProcess, OPEN_API_KEY, Setup};
     /// use svc_sdk::types::ImageGenerate;
-    /// use svc_sdk::{Secret, open};
+    /// use svc_sdk::{ApiKey, open};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -77,7 +77,7 @@ impl InProcess {
     /// });
     /// let client = open::Client::builder()
     ///     .base_url(mock.base_url())
-    ///     .api_key(Secret::new(OPEN_API_KEY)?)
+    ///     .api_key(ApiKey::new(OPEN_API_KEY)?)
     ///     .transport(Arc::new(mock.clone()))
     ///     .build()?;
     /// let body = ImageGenerate::new("image-i")

@@ -123,8 +123,8 @@ fn communication(generator: &mut SchemaGenerator) -> Schema {
             "webhook_url": {"type": "string", "format": "uri", "maxLength": limits::MAX_WEBHOOK_URL_LENGTH},
             "wait_timeout_seconds": {
                 "type": "integer",
-                "minimum": limits::WAIT_TIMEOUT_SECONDS.start(),
-                "maximum": limits::WAIT_TIMEOUT_SECONDS.end(),
+                "minimum": limits::WAIT_TIMEOUT_SECONDS_RANGE.start(),
+                "maximum": limits::WAIT_TIMEOUT_SECONDS_RANGE.end(),
             },
             "metadata": {"type": "object"},
         },

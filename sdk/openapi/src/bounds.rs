@@ -11,13 +11,13 @@ pub(crate) fn set(name: &str, field: &mut Value) {
         return;
     };
     let bounds = match name {
-        "wait_timeout_seconds" => integer(&limits::WAIT_TIMEOUT_SECONDS),
-        "amount_usd_cents" => integer(&limits::TOP_UP_CENTS),
-        "concurrency" => integer(&limits::BULK_CONCURRENCY),
+        "wait_timeout_seconds" => integer(&limits::WAIT_TIMEOUT_SECONDS_RANGE),
+        "amount_usd_cents" => integer(&limits::TOP_UP_CENTS_RANGE),
+        "concurrency" => integer(&limits::BULK_CONCURRENCY_RANGE),
         "num_images" => integer(&(1..=4)),
-        "items" => items(&limits::BULK_ITEMS),
-        "reference_image_urls" => url_items(&limits::REFERENCE_IMAGE_URLS),
-        "reference_video_urls" => url_items(&limits::REFERENCE_VIDEO_URLS),
+        "items" => items(&limits::BULK_ITEMS_RANGE),
+        "reference_image_urls" => url_items(&limits::REFERENCE_IMAGE_URLS_RANGE),
+        "reference_video_urls" => url_items(&limits::REFERENCE_VIDEO_URLS_RANGE),
         "generation_spend_cap_usd" => {
             json!({"exclusiveMinimum": 0, "maximum": limits::MAX_SPEND_CAP_USD})
         }

@@ -132,7 +132,7 @@ fn success_description(operation: Operation, status: u16) -> &'static str {
     match status {
         201 => "Created.",
         202 => "Accepted.",
-        _ if operation.method() == Method::Post && operation.retry().sends_key() => {
+        _ if operation.method() == Method::Post && operation.retry().sends_idempotency_key() => {
             "The receipt of an earlier identical request, or of one that finished within the wait timeout."
         }
         _ => "Success.",

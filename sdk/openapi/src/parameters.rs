@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use schemars::generate::SchemaGenerator;
 use serde_json::{Value, json};
-use svc_sdk::contract::limits::IDEMPOTENCY_KEY_LENGTH;
+use svc_sdk::contract::limits::IDEMPOTENCY_KEY_LENGTH_RANGE;
 use svc_sdk::contract::{JobStatus, Operation, RetryClass, Surface};
 use svc_sdk::types::JobType;
 
@@ -121,7 +121,7 @@ fn assumed(mut parameter: Value) -> Value {
 }
 
 fn idempotency_key(operation: Operation) -> Option<Value> {
-    if !operation.retry().sends_key() {
+    if !operation.retry().sends_idempotency_key() {
         return None;
     }
     let parameter = json!({
@@ -130,8 +130,8 @@ fn idempotency_key(operation: Operation) -> Option<Value> {
         "description": "A request with the same key and body is a replay: it returns the receipt of the first one.",
         "schema": {
             "type": "string",
-            "minLength": IDEMPOTENCY_KEY_LENGTH.start(),
-            "maxLength": IDEMPOTENCY_KEY_LENGTH.end(),
+            "minLength": IDEMPOTENCY_KEY_LENGTH_RANGE.start(),
+            "maxLength": IDEMPOTENCY_KEY_LENGTH_RANGE.end(),
             "pattern": "^[ -~]+$",
         },
         "example": "order-4711",

@@ -10,8 +10,8 @@ use http::header::{AUTHORIZATION, HeaderValue, USER_AGENT};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use tokio::sync::Semaphore;
 
+use super::base_url::BaseUrl;
 use super::clock::{self, Instant};
-use super::origin::BaseUrl;
 use super::random::Random;
 use super::rate_limit::RateLimiter;
 use super::raw_response::RawResponse;

@@ -3,20 +3,20 @@
 //! What is decided here is decided by pure parts ([`retry`], [`rate_limit`], [`retry_budget`]);
 //! [`core`] is the thin loop around them. Waiting for a job lives in [`polling`](crate::polling).
 
+pub(crate) mod api_key;
+pub(crate) mod base_url;
 pub(crate) mod clock;
 pub(crate) mod core;
-pub(crate) mod origin;
+pub(crate) mod lenient_json;
 mod page;
 pub(crate) mod random;
 pub(crate) mod rate_limit;
-mod raw;
+mod raw_request;
 pub(crate) mod raw_response;
 mod request;
 pub(crate) mod response;
 pub(crate) mod retry;
 pub(crate) mod retry_budget;
-pub(crate) mod salvage;
-pub(crate) mod secret;
 
 use std::fmt;
 use std::future::IntoFuture;
@@ -125,7 +125,7 @@ impl<T> Call<T> {
         decode: Decoder<T>,
     ) -> Self {
         let request = request.and_then(|mut request| {
-            if request.retry_class().sends_key() && request.idempotency_key.is_none() {
+            if request.retry_class().sends_idempotency_key() && request.idempotency_key.is_none() {
                 request.idempotency_key = Some(core.random.idempotency_key()?);
             }
             Ok(request)
@@ -178,7 +178,7 @@ impl<T> Call<T> {
     /// operations that take no key.
     pub fn idempotency_key(mut self, key: IdempotencyKey) -> Self {
         if let Ok(request) = &mut self.request
-            && (request.retry_class().sends_key() || request.operation.is_none())
+            && (request.retry_class().sends_idempotency_key() || request.operation.is_none())
         {
             request.idempotency_key = Some(key);
         }

@@ -26,7 +26,7 @@ pub struct RateLimit {
     /// The number of requests left in it.
     pub remaining: u32,
     /// The time until the next window begins.
-    pub reset: Duration,
+    pub reset_after: Duration,
 }
 
 impl RateLimit {
@@ -36,7 +36,7 @@ impl RateLimit {
         Some(Self {
             limit: number("ratelimit-limit")?,
             remaining: number("ratelimit-remaining")?,
-            reset: Duration::from_secs(reset.into()),
+            reset_after: Duration::from_secs(reset.into()),
         })
     }
 }
@@ -164,7 +164,7 @@ impl Window {
         Some(Self {
             limit: reported.limit,
             remaining: reported.remaining,
-            ends: now + reported.reset,
+            ends: now + reported.reset_after,
         })
     }
 

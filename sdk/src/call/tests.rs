@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::contract::{Method, Operation};
 use crate::handle::JobResource;
 use crate::surface::{Developer, Open};
-use crate::transport::script::{Script, Step, developer_client, json, open_client};
+use crate::transport::scripted::{Script, Step, developer_client, json, open_client};
 use crate::types::{TopUpCreate, VideoGenerate};
 
 const RECEIPT: &str =
@@ -116,7 +116,7 @@ async fn a_submit_of_undocumented_idempotency_is_not_retried_once_it_may_have_ar
     ] {
         let script = Script::new([ambiguous.clone(), json(202, RECEIPT)]);
         let error = developer_client(&script)
-            .submit::<JobResource<Developer>>(Operation::Music1Generate, &[], &body)
+            .submit_json::<JobResource<Developer>>(Operation::Music1Generate, &[], &body)
             .await
             .unwrap_err();
         assert_eq!(script.requests().len(), 1, "{ambiguous:?}");
@@ -129,7 +129,7 @@ async fn a_submit_of_undocumented_idempotency_is_not_retried_once_it_may_have_ar
     for harmless in [Step::ConnectionRefused, busy(0), json(429, "{}")] {
         let script = Script::new([harmless.clone(), json(202, RECEIPT)]);
         developer_client(&script)
-            .submit::<JobResource<Developer>>(Operation::Music1Generate, &[], &body)
+            .submit_json::<JobResource<Developer>>(Operation::Music1Generate, &[], &body)
             .await
             .unwrap();
         assert_eq!(script.requests().len(), 2, "{harmless:?}");
@@ -148,7 +148,7 @@ async fn a_rotation_is_retried_only_if_it_was_not_sent_or_rate_limited() {
     ] {
         let script = Script::new([step.clone(), json(200, "{}")]);
         let _ = developer_client(&script)
-            .request(Method::Post, rotate)
+            .raw_request(Method::Post, rotate)
             .await;
         assert_eq!(script.requests().len(), requests, "{step:?}");
         assert_eq!(script.requests()[0].header("idempotency-key"), None);
@@ -222,7 +222,7 @@ async fn a_server_error_with_an_envelope_is_ambiguous() {
         let gateway = json(status, r#"{"error": {"code": "gateway_timeout"}}"#);
         let script = Script::new([gateway.clone(), json(202, RECEIPT)]);
         let error = developer_client(&script)
-            .submit::<JobResource<Developer>>(Operation::Music1Generate, &[], &body)
+            .submit_json::<JobResource<Developer>>(Operation::Music1Generate, &[], &body)
             .await
             .unwrap_err();
         assert!(error.is_ambiguous() && !error.is_retryable(), "{status}");
@@ -275,7 +275,7 @@ async fn a_request_that_waits_for_its_turn_was_not_sent() {
     let body = serde_json::json!({"prompt": "p"});
     let submit = |deadline| {
         client
-            .submit::<JobResource<Developer>>(Operation::Music1Generate, &[], &body)
+            .submit_json::<JobResource<Developer>>(Operation::Music1Generate, &[], &body)
             .timeout(Duration::from_secs(deadline))
     };
     let mut tasks = tokio::task::JoinSet::new();
@@ -299,7 +299,7 @@ async fn the_longest_timeouts_are_accepted() {
     let client = crate::open::Client::builder()
         .base_url("https://api.example")
         .transport(std::sync::Arc::new(
-            crate::transport::script::ScriptedTransport(script),
+            crate::transport::scripted::ScriptedTransport(script),
         ))
         .attempt_timeout(Duration::MAX)
         .build()
@@ -450,7 +450,7 @@ async fn an_invalid_request_is_not_sent() {
         .unwrap_err();
     assert!(error.is_invalid());
     let error = client
-        .submit::<JobResource<Open>>(Operation::Music1Generate, &[], &serde_json::json!({}))
+        .submit_json::<JobResource<Open>>(Operation::Music1Generate, &[], &serde_json::json!({}))
         .await
         .unwrap_err();
     assert!(error.is_invalid());
@@ -532,7 +532,7 @@ async fn a_raw_request_returns_the_response_of_an_error() {
         r#"{"error": {"code": "not_found", "message": "no"}}"#,
     )]);
     let error = open_client(&script)
-        .request(Method::Get, "/v1/nothing")
+        .raw_request(Method::Get, "/v1/nothing")
         .query("a", "b c")
         .await
         .unwrap_err();
@@ -551,7 +551,7 @@ async fn a_raw_request_does_not_hide_an_earlier_ambiguous_attempt() {
     let body = r#"{"error": {"code": "stripe_error", "message": "later"}}"#;
     let script = Script::new([page(502), json(502, body)]);
     let error = open_client(&script)
-        .request(Method::Post, "/v1/open/top-ups")
+        .raw_request(Method::Post, "/v1/open/top-ups")
         .body(&serde_json::json!({"amount_usd_cents": 2_000}))
         .await
         .unwrap_err();

@@ -14,8 +14,8 @@ use url::Url;
 
 use super::partial_file::PartialFile;
 use super::{DownloadedFile, OnProgress, Progress};
+use crate::call::base_url::is_secure;
 use crate::call::clock;
-use crate::call::origin::is_secure;
 use crate::call::retry::{self, MAX_RETRY_AFTER, RetryPolicy};
 use crate::contract::RetryClass;
 use crate::error::{Error, Kind, Result};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::DownloadedFile;
-use crate::transport::script::{Script, Step, json, open_client};
+use crate::transport::scripted::{Script, Step, json, open_client};
 
 const BODY: &[u8] = b"0123456789abcdef";
 

@@ -339,7 +339,7 @@ impl Error {
 
     /// Returns the receipt of the job that was paid for, if this process has it.
     #[must_use]
-    pub fn receipt(&self) -> Option<&SubmitReceipt> {
+    pub fn submit_receipt(&self) -> Option<&SubmitReceipt> {
         match self.inner.resource.as_ref()? {
             ResourceRef::Job(_, receipt) => receipt.as_deref(),
             _ => None,

@@ -25,10 +25,10 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 pub use self::job::{JobHandle, JobResource};
-pub use self::queue::{ItemResult, QueueHandle, QueueResource};
+pub use self::queue::{QueueHandle, QueueItemResult, QueueResource};
 pub use self::run::{ActionRun, AgentRun, FormatRun, RunHandle, RunResource};
 pub use self::top_up::{TopUpHandle, TopUpResource};
-use crate::call::salvage::salvage;
+use crate::call::lenient_json::parse_lenient;
 use crate::call::{Call, Core, DecodeContext, RawResponse, Request};
 use crate::client::Client;
 use crate::contract::Operation;
@@ -160,9 +160,9 @@ impl<R: Resource> Handle<R> {
     /// let mut updates = client.jobs().handle("job_1").updates();
     /// while let Some(update) = updates.next().await {
     ///     let update = update?;
-    ///     println!("{:?} after {:?}", update.status.status, update.waited);
+    ///     println!("{:?} after {:?}", update.status.status, update.elapsed);
     /// }
-    /// let result = updates.output().await?;
+    /// let result = updates.result().await?;
     /// # Ok(())
     /// # }
     /// ```
@@ -265,7 +265,7 @@ fn decode_handle<R: Resource>(
     response: &RawResponse,
 ) -> Result<Handle<R>> {
     let receipt: R::Receipt = response.decode(context.core.wrapping).map_err(|error| {
-        let Some(body) = salvage(&response.body) else {
+        let Some(body) = parse_lenient(&response.body) else {
             return error;
         };
         match R::salvage_id(body.get("data").unwrap_or(&body)) {
@@ -298,7 +298,7 @@ impl<S: Surface> Client<S> {
     ///
     /// # async fn run(client: svc_sdk::open::Client) -> svc_sdk::Result<()> {
     /// let body = json!({"model": "auto", "prompt": "a red fox in snow"});
-    /// let job: JobHandle<Open> = client.submit(Operation::VideoGenerate, &[], &body).await?;
+    /// let job: JobHandle<Open> = client.submit_json(Operation::VideoGenerate, &[], &body).await?;
     /// # Ok(())
     /// # }
     /// ```
@@ -306,13 +306,14 @@ impl<S: Surface> Client<S> {
     /// # Errors
     ///
     /// As any [`Call`].
-    pub fn submit<R: Resource<Surface = S>>(
+    pub fn submit_json<R: Resource<Surface = S>>(
         &self,
         operation: Operation,
         segments: &[&str],
         body: &Value,
     ) -> Call<Handle<R>> {
-        let is_submit = operation.surface().includes(S::SURFACE) && operation.retry().sends_key();
+        let is_submit =
+            operation.surface().includes(S::SURFACE) && operation.retry().sends_idempotency_key();
         let request = if !is_submit || !R::is_submitted_by(operation) {
             let reason = format!("`{operation}` does not submit this kind of resource here");
             Err(Error::from(InvalidField::new("operation", reason)))

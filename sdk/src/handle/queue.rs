@@ -49,7 +49,7 @@ impl Sealed for QueueResource {}
 /// The result of an item of a queue.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct ItemResult {
+pub struct QueueItemResult {
     /// The item, as the queue shows it.
     pub item: QueueItem,
     /// The receipt of its run, or `None` if it was never started or could not be read.
@@ -66,7 +66,7 @@ impl Handle<QueueResource> {
 
     /// Returns a handle of the run of an item, or `None` if it has not started yet.
     #[must_use]
-    pub fn run(&self, item: &QueueItem) -> Option<RunHandle<FormatRun>> {
+    pub fn item_run(&self, item: &QueueItem) -> Option<RunHandle<FormatRun>> {
         let client = Client::from_core(Arc::clone(&self.core));
         Some(RunHandle::from_id(&client, item.run_id.clone()?))
     }
@@ -77,17 +77,17 @@ impl Handle<QueueResource> {
     /// # Errors
     ///
     /// Returns an error if the queue itself could not be read.
-    pub async fn results(&self) -> Result<Vec<ItemResult>> {
+    pub async fn results(&self) -> Result<Vec<QueueItemResult>> {
         let mut results = Vec::new();
         for item in self.get().await?.items {
-            let (receipt, error) = match self.run(&item) {
+            let (receipt, error) = match self.item_run(&item) {
                 Some(run) => match run.get().await {
                     Ok(receipt) => (Some(receipt), None),
                     Err(error) => (None, Some(error)),
                 },
                 None => (None, None),
             };
-            results.push(ItemResult {
+            results.push(QueueItemResult {
                 item,
                 receipt,
                 error,

@@ -17,8 +17,8 @@ use super::error::{Error, ToolError};
 use super::tool::{Tool, ToolCache, ToolResult};
 use super::transport::McpTransport;
 use crate::call::Core;
+use crate::call::api_key::ApiKey;
 use crate::call::retry::RetryPolicy;
-use crate::call::secret::Secret;
 use crate::surface::Developer;
 use crate::transport::Transport;
 use crate::types::{IdempotencyKey, InvalidField};
@@ -72,16 +72,16 @@ impl Client {
     /// # Examples
     ///
     /// ```no_run
-    /// use svc_sdk::Secret;
+    /// use svc_sdk::ApiKey;
     /// use svc_sdk::mcp::Client;
     ///
     /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
-    /// let key = Secret::new("svc_dev_demo")?;
+    /// let key = ApiKey::new("svc_dev_demo")?;
     /// let client = Client::connect("http://127.0.0.1:4011/mcp", key).await?;
     /// # Ok(())
     /// # }
     /// ```
-    pub async fn connect(url: impl Into<String>, key: Secret) -> Result<Self, Error> {
+    pub async fn connect(url: impl Into<String>, key: ApiKey) -> Result<Self, Error> {
         Self::builder().url(url).api_key(key).connect().await
     }
 
@@ -93,7 +93,7 @@ impl Client {
     /// [`connect`](Self::connect).
     pub async fn from_env() -> Result<Self, Error> {
         let url = variable(URL_VARIABLE)?;
-        let key = Secret::new(variable(API_KEY_VARIABLE)?).map_err(crate::Error::from)?;
+        let key = ApiKey::new(variable(API_KEY_VARIABLE)?).map_err(crate::Error::from)?;
         Self::connect(url, key).await
     }
 
@@ -197,13 +197,13 @@ impl fmt::Debug for Client {
 ///
 /// ```no_run
 /// use std::time::Duration;
-/// use svc_sdk::Secret;
+/// use svc_sdk::ApiKey;
 /// use svc_sdk::mcp::Client;
 ///
 /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
 /// let client = Client::builder()
 ///     .url("http://127.0.0.1:4011/mcp")
-///     .api_key(Secret::new("svc_dev_demo")?)
+///     .api_key(ApiKey::new("svc_dev_demo")?)
 ///     .timeout(Duration::from_secs(30))
 ///     .connect()
 ///     .await?;
@@ -227,7 +227,7 @@ impl ClientBuilder {
     }
 
     /// Sets the API key, which must be one of the developer surface.
-    pub fn api_key(mut self, key: Secret) -> Self {
+    pub fn api_key(mut self, key: ApiKey) -> Self {
         self.client = self.client.api_key(key);
         self
     }

@@ -9,7 +9,7 @@ mod result_retry;
 mod schedule;
 mod updates;
 mod wait;
-mod webhook_events;
+mod webhook_notifier;
 
 use std::fmt;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use std::time::Duration;
 pub(crate) use self::result_retry::{REPLICA_POLL_INTERVAL, ResultRetry};
 pub use self::updates::{Update, Updates};
 pub use self::wait::Wait;
-pub use self::webhook_events::WebhookEvents;
+pub use self::webhook_notifier::WebhookNotifier;
 use crate::sealed::Sealed;
 
 const DEFAULT_POLL_FAILURE_TIMEOUT: Duration = Duration::from_secs(300);
@@ -42,7 +42,7 @@ pub trait PollStatus: Sealed + Clone + fmt::Debug + Send + Sync + Unpin + 'stati
 pub(crate) struct WaitOptions {
     pub(crate) timeout: Option<Duration>,
     pub(crate) poll_failure_timeout: Duration,
-    pub(crate) events: Option<WebhookEvents>,
+    pub(crate) notifier: Option<WebhookNotifier>,
 }
 
 impl WaitOptions {
@@ -50,7 +50,7 @@ impl WaitOptions {
         Self {
             timeout,
             poll_failure_timeout: DEFAULT_POLL_FAILURE_TIMEOUT,
-            events: None,
+            notifier: None,
         }
     }
 }
@@ -80,8 +80,8 @@ macro_rules! wait_options {
             }
 
             /// Polls as soon as a webhook event says that the resource has ended.
-            pub fn webhook_events(mut self, events: &WebhookEvents) -> Self {
-                self.$($field).+.events = Some(events.clone());
+            pub fn webhook_notifier(mut self, notifier: &WebhookNotifier) -> Self {
+                self.$($field).+.notifier = Some(notifier.clone());
                 self
             }
         }

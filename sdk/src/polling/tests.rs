@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use super::WebhookEvents;
+use super::WebhookNotifier;
 use crate::handle::JobHandle;
-use crate::transport::script::{Script, Step, json, open_client};
+use crate::transport::scripted::{Script, Step, json, open_client};
 use crate::types::VideoGenerate;
 
 const COMPLETED: &str = r#"{"data": {"job_id": "job_1", "status": "completed", "terminal": true, "result_ready": true}}"#;
@@ -85,7 +85,7 @@ async fn an_update_is_returned_before_the_pause() {
     assert!(first.next_poll.unwrap() >= Duration::from_secs(4));
     let second = updates.next().await.unwrap().unwrap();
     assert_eq!(second.status.status.unwrap().as_str(), "processing");
-    assert_eq!(second.polls, 1);
+    assert_eq!(second.poll_count, 1);
 }
 
 #[tokio::test(start_paused = true)]
@@ -244,7 +244,7 @@ async fn a_wait_timeout_carries_the_id_the_receipt_and_the_key() {
     assert_eq!((crate::call::clock::now() - began).as_secs(), 30);
     assert!(error.is_wait_timeout() && !error.is_job_failed());
     assert_eq!(error.job_id().unwrap().as_str(), "job_1");
-    assert!(error.receipt().is_some() && error.idempotency_key() == job.idempotency_key());
+    assert!(error.submit_receipt().is_some() && error.idempotency_key() == job.idempotency_key());
 }
 
 #[tokio::test(start_paused = true)]
@@ -306,7 +306,7 @@ async fn only_a_job_that_failed_is_called_failed() {
         .jobs()
         .handle("job_1")
         .updates()
-        .output()
+        .result()
         .await
         .unwrap_err();
     assert!(!error.is_job_failed(), "{error}");
@@ -438,16 +438,16 @@ fn completed_event() -> crate::types::WebhookEvent {
 async fn an_event_before_the_next_poll_ends_the_wait() {
     let envelope = r#"{"data": {"id": "job_1", "status": "completed"}}"#;
     let script = Script::new([receipt(30.0), json(200, envelope), json(200, RESULT)]);
-    let events = WebhookEvents::new();
+    let notifier = WebhookNotifier::new();
     let job = job(&script).await;
-    let late = events.clone();
+    let late = notifier.clone();
     tokio::spawn(async move {
         crate::call::clock::sleep(Duration::from_secs(7)).await;
-        late.publish(&completed_event());
+        late.notify(&completed_event());
     });
     assert_eq!(
         job.wait()
-            .webhook_events(&events)
+            .webhook_notifier(&notifier)
             .await
             .unwrap()
             .artifacts()
@@ -461,10 +461,10 @@ async fn an_event_before_the_next_poll_ends_the_wait() {
 async fn an_event_before_the_wait_is_not_missed() {
     let envelope = r#"{"data": {"id": "job_1", "status": "completed"}}"#;
     let script = Script::new([json(200, envelope), json(200, RESULT)]);
-    let events = WebhookEvents::new();
-    events.publish(&completed_event());
+    let notifier = WebhookNotifier::new();
+    notifier.notify(&completed_event());
     let job = open_client(&script).jobs().handle("job_1");
-    assert!(job.wait().webhook_events(&events).await.is_ok());
+    assert!(job.wait().webhook_notifier(&notifier).await.is_ok());
     assert_eq!(script.request_times(), [0, 0]);
 }
 
@@ -474,7 +474,7 @@ async fn a_poll_before_the_event_ends_the_wait() {
     let job = job(&script).await;
     assert!(
         job.wait()
-            .webhook_events(&WebhookEvents::new())
+            .webhook_notifier(&WebhookNotifier::new())
             .await
             .is_ok()
     );
@@ -488,12 +488,12 @@ async fn an_event_about_a_running_job_only_makes_the_next_polls_earlier() {
     steps.extend((0..20).map(|_| json(200, running)));
     steps.extend([json(200, COMPLETED), json(200, RESULT)]);
     let script = Script::new(steps);
-    let events = WebhookEvents::new();
-    events.publish(&completed_event());
+    let notifier = WebhookNotifier::new();
+    notifier.notify(&completed_event());
     let job = job(&script).await;
     assert_eq!(
         job.wait()
-            .webhook_events(&events)
+            .webhook_notifier(&notifier)
             .await
             .unwrap()
             .artifacts()
@@ -511,10 +511,10 @@ async fn an_event_about_a_running_job_only_makes_the_next_polls_earlier() {
 #[tokio::test(start_paused = true)]
 async fn an_event_does_not_hide_a_poll_failure() {
     let script = Script::new([receipt(30.0), Step::ConnectionReset]);
-    let events = WebhookEvents::new();
-    events.publish(&completed_event());
+    let notifier = WebhookNotifier::new();
+    notifier.notify(&completed_event());
     let job = job(&script).await;
-    let error = job.wait().webhook_events(&events).await.unwrap_err();
+    let error = job.wait().webhook_notifier(&notifier).await.unwrap_err();
     assert!(error.is_poll_failure() && !error.is_job_failed());
     assert_eq!(error.job_id(), Some(job.id()));
     assert!(
@@ -549,7 +549,7 @@ async fn a_result_of_a_running_job_is_not_a_failure() {
         .jobs()
         .handle("job_1")
         .updates()
-        .output()
+        .result()
         .await;
     let error = outcome.unwrap_err();
     assert!(!error.is_job_failed(), "{error}");

@@ -11,7 +11,7 @@ use futures_core::Stream;
 
 use super::failures::PollFailures;
 use super::result_retry::{MAX_REPLICA_LAG, REPLICA_POLL_INTERVAL, ResultRetry};
-use super::{PollStatus, WaitOptions, WebhookEvents, schedule, wait_options};
+use super::{PollStatus, WaitOptions, WebhookNotifier, schedule, wait_options};
 use crate::call::clock::{self, Instant};
 use crate::error::{Error, Kind, Result};
 use crate::handle::{Handle, Resource};
@@ -27,9 +27,9 @@ pub struct Update<T> {
     /// Why the latest poll failed, if it did.
     pub poll_error: Option<Arc<Error>>,
     /// The number of polls so far.
-    pub polls: u32,
+    pub poll_count: u32,
     /// The time since the wait began.
-    pub waited: Duration,
+    pub elapsed: Duration,
     /// The time until the next poll, or `None` after the last.
     pub next_poll: Option<Duration>,
 }
@@ -108,7 +108,7 @@ impl<R: Resource> Updates<R> {
     /// # Errors
     ///
     /// As [`Handle::wait`](crate::handle::Handle::wait).
-    pub async fn output(self) -> Result<R::Output> {
+    pub async fn result(self) -> Result<R::Output> {
         let retry = ResultRetry::new(&self.options, self.deadline());
         R::output(&self.handle, self.status, retry).await
     }
@@ -125,9 +125,9 @@ impl<R: Resource> Updates<R> {
         self.timeout = self
             .deadline()
             .map(|deadline| Box::pin(clock::sleep_until(deadline)) as BoxFuture<()>);
-        if let Some(events) = self.options.events.clone() {
+        if let Some(notifier) = self.options.notifier.clone() {
             let id = self.handle.id().as_ref().to_owned();
-            self.event = Some(Box::pin(async move { events.end_of(&id).await }));
+            self.event = Some(Box::pin(async move { notifier.end_of(&id).await }));
         }
         let now = clock::now();
         match self.handle.initial_status() {
@@ -231,8 +231,8 @@ impl<R: Resource> Updates<R> {
         Update {
             status: self.status.clone(),
             poll_error,
-            polls: self.polls,
-            waited: now.saturating_duration_since(self.started),
+            poll_count: self.polls,
+            elapsed: now.saturating_duration_since(self.started),
             next_poll,
         }
     }

@@ -3,7 +3,7 @@
 use std::future::IntoFuture;
 use std::time::Duration;
 
-use super::{Updates, WebhookEvents, wait_options};
+use super::{Updates, WebhookNotifier, wait_options};
 use crate::call::CallFuture;
 use crate::error::Result;
 use crate::handle::Resource;
@@ -35,7 +35,7 @@ impl<R: Resource> IntoFuture for Wait<R> {
             while let Some(update) = updates.next().await {
                 update?;
             }
-            updates.output().await
+            updates.result().await
         })
     }
 }

@@ -39,7 +39,7 @@ impl Actions<'_> {
     }
 
     /// Lists the runs of an Action: `GET /v1/actions/{action_id}/runs`.
-    pub fn runs(&self, id: impl Into<ActionId>) -> Call<Page<RunReceipt>> {
+    pub fn list_runs(&self, id: impl Into<ActionId>) -> Call<Page<RunReceipt>> {
         Call::list(&self.client.core, Operation::ActionsRunsList, &[id.into()])
     }
 

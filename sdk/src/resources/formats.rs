@@ -47,7 +47,7 @@ impl Formats<'_> {
     pub fn get(&self, format: impl Into<FormatRef>) -> Call<Format> {
         let format = format.into();
         let (operation, segments) =
-            format.addressed(Operation::FormatsGet, Operation::FormatsBySlugGet);
+            format.select_operation(Operation::FormatsGet, Operation::FormatsBySlugGet);
         Call::new(&self.client.core, operation, &segments)
     }
 
@@ -59,7 +59,7 @@ impl Formats<'_> {
         body: impl Borrow<FormatRunCreate>,
     ) -> Call<RunHandle<FormatRun>> {
         let format = format.into();
-        let (operation, segments) = format.addressed(
+        let (operation, segments) = format.select_operation(
             Operation::FormatsRunsCreate,
             Operation::FormatsBySlugRunsCreate,
         );
@@ -74,7 +74,7 @@ impl Formats<'_> {
         body: impl Borrow<BulkRunCreate>,
     ) -> Call<QueueHandle> {
         let format = format.into();
-        let (operation, segments) = format.addressed(
+        let (operation, segments) = format.select_operation(
             Operation::FormatsBulkCreate,
             Operation::FormatsBySlugBulkCreate,
         );
@@ -83,10 +83,10 @@ impl Formats<'_> {
 
     /// Lists the runs of a Format, newest first: `GET /v1/formats/{format_id}/runs` or
     /// `GET /v1/formats/{handle}/{slug}/runs`.
-    pub fn runs(&self, format: impl Into<FormatRef>) -> Call<Page<RunReceipt>> {
+    pub fn list_runs(&self, format: impl Into<FormatRef>) -> Call<Page<RunReceipt>> {
         let format = format.into();
         let (operation, segments) =
-            format.addressed(Operation::FormatsRunsList, Operation::FormatsBySlugRunsList);
+            format.select_operation(Operation::FormatsRunsList, Operation::FormatsBySlugRunsList);
         Call::list(&self.client.core, operation, &segments)
     }
 }

@@ -1,9 +1,9 @@
 //! Lists against scripted responses, in virtual time.
 
 use crate::contract::JobStatus;
-use crate::transport::script::{Script, json, open_client};
+use crate::transport::scripted::{Script, json, open_client};
 
-fn page(ids: &[&str], next_cursor: &str) -> crate::transport::script::Step {
+fn page(ids: &[&str], next_cursor: &str) -> crate::transport::scripted::Step {
     let jobs: Vec<_> = ids
         .iter()
         .map(|id| serde_json::json!({"id": id, "status": "queued"}))
@@ -96,7 +96,7 @@ async fn a_response_has_its_status_headers_and_rate_limit() {
     assert_eq!(response.request_id().unwrap().as_str(), "req_7");
     let rate_limit = response.rate_limit().unwrap();
     assert_eq!((rate_limit.limit, rate_limit.remaining), (120, 7));
-    assert_eq!(rate_limit.reset.as_secs(), 30);
+    assert_eq!(rate_limit.reset_after.as_secs(), 30);
     assert_eq!(script.requests()[0].header("x-trace"), Some("t"));
 }
 

@@ -18,7 +18,7 @@ pub(crate) const MAX_IN_FLIGHT: usize = 64;
 #[cfg(feature = "reqwest")]
 mod reqwest;
 #[cfg(test)]
-pub(crate) mod script;
+pub(crate) mod scripted;
 
 /// Returns the transport that clients use by default, which is based on reqwest.
 ///

@@ -3,9 +3,9 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::invalid::{https_url, webhook_url};
 use super::request::request_body;
 use super::response::response_body;
+use super::validation::{https_url, webhook_url};
 use super::{Artifact, InvalidField, JobId, Validate};
 use crate::open_enum::open_enum;
 

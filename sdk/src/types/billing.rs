@@ -3,9 +3,9 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::invalid::https_url;
 use super::request::request_body;
 use super::response::response_body;
+use super::validation::https_url;
 use super::{ImageGenerate, InvalidField, TopUpId, Usd, Validate, VideoGenerate};
 use crate::contract::TopUpStatus;
 

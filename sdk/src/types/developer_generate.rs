@@ -2,8 +2,8 @@
 //!
 //! The fields other than `prompt` are assumed to be those of the open surface.
 
-use super::invalid::{video_inputs, webhook_url};
 use super::request::request_body;
+use super::validation::{video_inputs, webhook_url};
 use super::{InvalidField, Validate};
 
 request_body! {

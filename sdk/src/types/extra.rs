@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 ///
 /// let json = r#"{"id": "job_1", "status": "queued", "price_usd": "free", "lane": 7}"#;
 /// let job: Job = serde_json::from_str(json)?;
-/// assert_eq!(job.extra.field::<u32>("lane"), Some(7));
+/// assert_eq!(job.extra.get_as::<u32>("lane"), Some(7));
 /// assert_eq!(job.price_usd, None);
 /// assert_eq!(job.extra.get("price_usd"), Some(&"free".into()));
 /// # Ok::<(), serde_json::Error>(())
@@ -42,7 +42,7 @@ impl schemars::JsonSchema for Extra {
 impl Extra {
     /// Returns the value of a field as a `T`, or `None` if it is missing or not a `T`.
     #[must_use]
-    pub fn field<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
+    pub fn get_as<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
         T::deserialize(self.0.get(name)?).ok()
     }
 

@@ -51,7 +51,7 @@ impl Format {
 
     /// Returns a reference to the Format: its handle and slug if it has both, or else its id.
     #[must_use]
-    pub fn reference(&self) -> FormatRef {
+    pub fn to_ref(&self) -> FormatRef {
         match (&self.handle, &self.slug) {
             (Some(handle), Some(slug)) => FormatRef::slug(handle, slug),
             _ => FormatRef::id(&self.id),

@@ -1,7 +1,7 @@
 //! Bodies of the open surface's generation requests.
 
-use super::invalid::{https_url, video_inputs, webhook_url};
 use super::request::request_body;
+use super::validation::{https_url, video_inputs, webhook_url};
 use super::{InvalidField, Validate};
 
 request_body! {

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::InvalidField;
-use crate::contract::limits::IDEMPOTENCY_KEY_LENGTH;
+use crate::contract::limits::IDEMPOTENCY_KEY_LENGTH_RANGE;
 
 /// A valid `Idempotency-Key`: 1 to 255 printable ASCII characters.
 ///
@@ -39,7 +39,7 @@ impl TryFrom<String> for IdempotencyKey {
         let printable = key.bytes().all(|b| (b' '..=b'~').contains(&b));
         // HTTP strips spaces at both ends of a header value, which would change the key.
         let survives_http = key.trim_matches(' ').len() == key.len();
-        if printable && survives_http && IDEMPOTENCY_KEY_LENGTH.contains(&key.len()) {
+        if printable && survives_http && IDEMPOTENCY_KEY_LENGTH_RANGE.contains(&key.len()) {
             Ok(Self(key))
         } else {
             Err(InvalidField::new(

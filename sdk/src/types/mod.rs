@@ -19,7 +19,6 @@ mod format;
 mod generate;
 mod id;
 mod idempotency;
-mod invalid;
 mod job;
 mod model;
 mod money;
@@ -30,6 +29,7 @@ mod response;
 mod run;
 mod seconds;
 mod timestamp;
+mod validation;
 mod webhook;
 
 pub use account::{
@@ -59,7 +59,6 @@ pub use generate::{ImageGenerate, VideoGenerate};
 pub(crate) use id::id_in_url;
 pub use id::{ActionId, ArtifactId, FormatId, JobId, QueueId, RequestId, RunId, TopUpId};
 pub use idempotency::IdempotencyKey;
-pub use invalid::{InvalidField, Validate};
 pub use job::{
     Artifact, Job, JobOutput, JobResult, JobStatusPayload, JobType, Redelivery, SubmitReceipt,
     WebhookDelivery,
@@ -70,7 +69,8 @@ pub use output_schema::{OutputSchema, OutputSchemaError, SchemaViolation};
 pub use page::{Page, UnreadableItem};
 pub use run::{RunEvent, RunKind, RunReceipt, RunStatusPayload, RunUsage};
 pub use timestamp::{ParseTimestampError, Timestamp};
+pub use validation::{InvalidField, Validate};
 pub use webhook::{
-    RunOutcome, SecretRotation, SecretText, SigningSecret, TestDelivery, TestDeliveryCreate,
-    WebhookEvent, WebhookEventType, WebhookStatus,
+    RunOutcome, SecretRotation, SecretString, SigningSecret, TestDelivery, TestDeliveryCreate,
+    WebhookEvent, WebhookEventStatus, WebhookEventType,
 };

@@ -244,7 +244,7 @@ mod tests {
             assert!(page.extra.is_empty());
         }
         let json = json!({"data": {"items": [1], "total": 9}, "next_cursor": "c", "total": 7});
-        assert_eq!(page(json).extra.field::<u32>("total"), Some(9));
+        assert_eq!(page(json).extra.get_as::<u32>("total"), Some(9));
         for cursor in [Value::Null, json!(7)] {
             let json = json!({"data": [1], "next_cursor": cursor});
             let page = page(json.clone());

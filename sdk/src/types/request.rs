@@ -230,11 +230,11 @@ pub(in crate::types) fn run_options(
     webhook_url: Option<&String>,
     communication: Option<&Communication>,
 ) -> Result<(), InvalidField> {
-    super::invalid::webhook_url(webhook_url)?;
+    super::validation::webhook_url(webhook_url)?;
     let Some(inner) = communication.and_then(|it| it.webhook_url.as_ref()) else {
         return Ok(());
     };
-    super::invalid::webhook_url(Some(inner)).map_err(|field| field.within("communication"))?;
+    super::validation::webhook_url(Some(inner)).map_err(|field| field.within("communication"))?;
     if webhook_url.is_some_and(|outer| outer != inner) {
         let reason = "must be the same as `webhook_url`";
         return Err(InvalidField::new("communication.webhook_url", reason));

@@ -274,7 +274,7 @@ pub(in crate::types) fn alias<T: DeserializeOwned>(
 ) -> Option<T> {
     let (alias, value) = aliases
         .iter()
-        .find_map(|alias| Some((alias, extra.field(alias)?)))?;
+        .find_map(|alias| Some((alias, extra.get_as(alias)?)))?;
     // An unexpected value under the first name is written back under it, so both names are kept.
     if extra.get(name).is_none() {
         extra.remove(alias);

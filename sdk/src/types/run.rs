@@ -97,7 +97,7 @@ impl RunReceipt {
             let mut urls = urls.into_iter().flatten();
             urls.find_map(|url| id_in_url(url, &RUN_COLLECTIONS))
         };
-        let own = self.run_id.clone().or_else(|| self.extra.field("id"));
+        let own = self.run_id.clone().or_else(|| self.extra.get_as("id"));
         own.filter(|id| !id.as_str().is_empty())
             .or_else(|| in_urls().map(RunId::from))
     }

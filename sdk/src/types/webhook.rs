@@ -8,9 +8,9 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::invalid::webhook_url;
 use super::request::request_body;
 use super::response::response_body;
+use super::validation::webhook_url;
 use super::{
     Artifact, ErrorBody, InvalidField, JobId, RequestId, RunId, RunReceipt, Timestamp, Validate,
 };
@@ -39,7 +39,7 @@ open_enum! {
 
 open_enum! {
     /// The status of a webhook event.
-    pub enum WebhookStatus {
+    pub enum WebhookEventStatus {
         /// The job or run completed.
         Ok = "OK",
         /// The job or run failed or was canceled.
@@ -90,7 +90,7 @@ response_body! {
         /// The run, if the body has it here; see [`run_id`](Self::run_id). Assumed.
         optional run_id: RunId,
         /// Whether the job or run completed.
-        optional status: WebhookStatus,
+        optional status: WebhookEventStatus,
         /// The outcome of the run.
         optional outcome: RunOutcome,
         /// The artifacts of a job or the receipt of a run. Null if the receipt exceeds 1 MiB.
@@ -134,7 +134,7 @@ impl WebhookEvent {
     /// Returns the URL of a receipt that exceeds 1 MiB.
     #[must_use]
     pub fn result_url(&self) -> Option<String> {
-        self.error.as_ref()?.extra.field("result_url")
+        self.error.as_ref()?.extra.get_as("result_url")
     }
 
     /// Returns the terminal status of the job that the event is about.
@@ -156,7 +156,7 @@ response_body! {
     #[derive(Default)]
     pub struct SigningSecret {
         /// The newest secret.
-        optional secret: SecretText,
+        optional secret: SecretString,
         /// The fingerprint of the secret, also sent with each delivery. It is safe to share.
         optional fingerprint: String,
         /// When the secret was created.
@@ -182,9 +182,9 @@ response_body! {
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(transparent)]
-pub struct SecretText(String);
+pub struct SecretString(String);
 
-impl SecretText {
+impl SecretString {
     /// Returns the secret. Do not log it.
     #[must_use]
     pub fn expose(&self) -> &str {
@@ -192,9 +192,9 @@ impl SecretText {
     }
 }
 
-impl fmt::Debug for SecretText {
+impl fmt::Debug for SecretString {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("SecretText(…)")
+        f.write_str("SecretString(…)")
     }
 }
 

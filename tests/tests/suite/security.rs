@@ -7,7 +7,7 @@ use svc_mock_server::engine::{Fault, FaultKind, KeyKind, NewKey};
 use svc_mock_server::{Setup, serve};
 use svc_sdk::contract::Method;
 use svc_sdk::types::{ImageGenerate, JobId};
-use svc_sdk::{RetryPolicy, Secret, open};
+use svc_sdk::{ApiKey, RetryPolicy, open};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
@@ -86,7 +86,7 @@ async fn keys_are_not_in_logs_errors_debug_output_or_the_journal() {
         .key;
     let client = open::Client::builder()
         .base_url(server.base_url())
-        .api_key(Secret::new(&*canary).unwrap())
+        .api_key(ApiKey::new(&*canary).unwrap())
         .retry(RetryPolicy::none())
         .build()
         .unwrap();
@@ -116,7 +116,7 @@ async fn keys_are_not_in_logs_errors_debug_output_or_the_journal() {
         .unwrap_err();
     write!(output, "{missing} {missing:?}").unwrap();
     let raw = client
-        .request(Method::Get, "/v1/nothing")
+        .raw_request(Method::Get, "/v1/nothing")
         .await
         .unwrap_err();
     write!(output, "{raw:?}").unwrap();

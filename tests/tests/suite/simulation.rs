@@ -11,14 +11,14 @@ use svc_mock_server::{InProcess, Setup};
 use svc_sdk::contract::Plan;
 use svc_sdk::download::DownloadedFile;
 use svc_sdk::types::{ImageGenerate, Usd, VideoGenerate};
-use svc_sdk::{JobHandle, Open, RetryPolicy, Secret, open};
+use svc_sdk::{ApiKey, JobHandle, Open, RetryPolicy, open};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 fn client(mock: &InProcess, retry: RetryPolicy) -> open::Client {
     open::Client::builder()
         .base_url(mock.base_url())
-        .api_key(Secret::new("svc_open_demo").unwrap())
+        .api_key(ApiKey::new("svc_open_demo").unwrap())
         .transport(Arc::new(mock.clone()))
         .retry(retry)
         .seed(11)

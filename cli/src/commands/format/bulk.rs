@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use clap::Args;
 use serde_json::{Map, Value};
 use svc_sdk::contract::Operation;
-use svc_sdk::contract::limits::{BULK_CONCURRENCY, BULK_ITEMS};
+use svc_sdk::contract::limits::{BULK_CONCURRENCY_RANGE, BULK_ITEMS_RANGE};
 use svc_sdk::handle::QueueResource;
 
-use super::address::addressed;
+use super::address::operation_of;
 use super::items::{self, Item};
 use crate::args::{FormatFields, JsonField, SubmitOptions};
 use crate::error::Failure;
@@ -55,7 +55,7 @@ pub(crate) struct Bulk {
 
 /// Runs the command.
 pub(super) async fn run(session: &Session, args: &Bulk) -> Result<(), Failure> {
-    let (operation, segments) = addressed(
+    let (operation, segments) = operation_of(
         &args.format,
         Operation::FormatsBulkCreate,
         Operation::FormatsBySlugBulkCreate,
@@ -79,8 +79,8 @@ fn body_of(args: &Bulk) -> Result<Map<String, Value>, Failure> {
     ])?;
     let defaults = defaults(args)?;
     let (mut whole, items) = items::read(&args.input)?;
-    if !BULK_ITEMS.contains(&items.len()) {
-        let (least, most) = (BULK_ITEMS.start(), BULK_ITEMS.end());
+    if !BULK_ITEMS_RANGE.contains(&items.len()) {
+        let (least, most) = (BULK_ITEMS_RANGE.start(), BULK_ITEMS_RANGE.end());
         return Err(Failure::usage(format!(
             "invalid number of items in {}: {}, expected {least} to {most}",
             args.input.display(),
@@ -105,9 +105,9 @@ fn body_of(args: &Bulk) -> Result<Map<String, Value>, Failure> {
     if let Some(concurrency) = concurrency
         && !concurrency
             .as_u64()
-            .is_some_and(|it| BULK_CONCURRENCY.contains(&it))
+            .is_some_and(|it| BULK_CONCURRENCY_RANGE.contains(&it))
     {
-        let (least, most) = (BULK_CONCURRENCY.start(), BULK_CONCURRENCY.end());
+        let (least, most) = (BULK_CONCURRENCY_RANGE.start(), BULK_CONCURRENCY_RANGE.end());
         return Err(Failure::usage(format!(
             "invalid concurrency `{concurrency}`: expected {least} to {most}"
         )));

@@ -12,7 +12,7 @@ use svc_sdk::FormatRun;
 use svc_sdk::contract::Operation;
 use svc_sdk::types::Format as Entry;
 
-use self::address::addressed;
+use self::address::operation_of;
 use crate::args::{FormatFields, ListArgs, RunArgs};
 use crate::error::Failure;
 use crate::input::check_single_stdin_reader;
@@ -90,7 +90,7 @@ pub(crate) async fn run(session: &Session, format: Format) -> Result<(), Failure
         }
         Format::Runs { format, list } => {
             let client = session.access::<Developer>()?.client;
-            let runs = list.apply(client.formats().runs(format)).await?;
+            let runs = list.apply(client.formats().list_runs(format)).await?;
             session.printer.note_more_pages(&runs, "runs");
             session.printer.print_list(&runs.items, tables::list)
         }
@@ -115,7 +115,7 @@ async fn start(session: &Session, args: &Start) -> Result<(), Failure> {
     }
     let body = body.finish()?;
     run_body::validate_format(&body)?;
-    let (operation, segments) = addressed(
+    let (operation, segments) = operation_of(
         &args.format,
         Operation::FormatsRunsCreate,
         Operation::FormatsBySlugRunsCreate,
@@ -137,7 +137,7 @@ fn list_table(formats: &[Entry]) -> Table {
         let cap = format.generation_spend_cap();
         table.row([
             format.id.as_str(),
-            &format.reference().to_string(),
+            &format.to_ref().to_string(),
             format.status.as_deref().unwrap_or_default(),
             kind.unwrap_or_default(),
             &cap.map(|cap| cap.to_string()).unwrap_or_default(),
@@ -150,7 +150,7 @@ fn list_table(formats: &[Entry]) -> Table {
 fn entry_table(format: &Entry) -> Table {
     let mut table = Table::key_value();
     table.field("id", Some(&format.id));
-    table.field("address", Some(format.reference()));
+    table.field("address", Some(format.to_ref()));
     table.field("name", format.name.as_ref());
     table.field("description", format.description.as_ref());
     table.field("status", format.status.as_ref());

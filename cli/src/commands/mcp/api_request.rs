@@ -36,7 +36,7 @@ impl<'a> ApiRequest<'a> {
     pub(super) async fn send<S: Surface>(self, client: &Client<S>) -> Result<Value, ToolError> {
         let path = self.operation.expand(self.segments);
         let path = path.map_err(|error| ToolError::new("invalid_request", error.to_string()))?;
-        let mut raw = client.request(self.operation.method(), &path);
+        let mut raw = client.raw_request(self.operation.method(), &path);
         if let Some(body) = self.body {
             raw = raw.body(body);
         }

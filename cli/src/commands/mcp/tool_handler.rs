@@ -178,13 +178,14 @@ impl ToolHandler {
         let spend_limit = self.spend_limit(&mut arguments)?;
         let access = self.developer()?;
         let format = FormatRef::from(take_id(&mut arguments, "format_id")?);
-        let (get, segments) = format.addressed(Operation::FormatsGet, Operation::FormatsBySlugGet);
+        let (get, segments) =
+            format.select_operation(Operation::FormatsGet, Operation::FormatsBySlugGet);
         // The limit can lower the Format's own cap, but not raise it.
         let read = ApiRequest::new(get, &segments).send(&access.client).await?;
         let default_cap = read.get("generation_spend_cap_usd_micros");
         let default_cap = default_cap.and_then(Value::as_i64).map(Usd::from_micros);
         set_cap(&mut arguments, default_cap, spend_limit)?;
-        let (operation, segments) = format.addressed(
+        let (operation, segments) = format.select_operation(
             Operation::FormatsRunsCreate,
             Operation::FormatsBySlugRunsCreate,
         );

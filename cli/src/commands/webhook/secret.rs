@@ -92,7 +92,7 @@ fn consequence(current: &SigningSecret) -> String {
             Some(until_second) if until_second <= clock::now().as_second() => None,
             Some(_) => until.map(ToString::to_string),
             // A time that cannot be parsed is assumed to be in the future, which is the worse case.
-            None => it.extra.field("previous_valid_until"),
+            None => it.extra.get_as("previous_valid_until"),
         }
     });
     match until {

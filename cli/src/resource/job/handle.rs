@@ -65,7 +65,7 @@ impl<S: EstimateSource> Resource for JobResource<S> {
     }
 
     async fn result(_: &Handle<Self>, updates: Updates<Self>) -> Result<FinishedJob, Failure> {
-        let result = updates.output().await?;
+        let result = updates.result().await?;
         Ok(FinishedJob {
             result,
             files: None,

@@ -78,10 +78,10 @@ impl Resource for QueueResource {
         handle: &Handle<Self>,
         updates: Updates<Self>,
     ) -> Result<FinishedQueue, Failure> {
-        let queue = updates.output().await?;
+        let queue = updates.result().await?;
         let reads = queue.items.iter().enumerate().map(|(position, item)| {
             let index = item.index.or_else(|| u64::try_from(position).ok());
-            let run = handle.run(item);
+            let run = handle.item_run(item);
             Box::pin(async move {
                 let read = match &run {
                     Some(run) if item.status.is_terminal() => {
@@ -119,7 +119,8 @@ impl Resource for QueueResource {
     ) -> Result<(), Failure> {
         let mut done = 0;
         for item in &mut finished.items {
-            let Some((run, receipt)) = handle.run(&item.item).zip(item.receipt.as_ref()) else {
+            let Some((run, receipt)) = handle.item_run(&item.item).zip(item.receipt.as_ref())
+            else {
                 continue;
             };
             let on_progress = Arc::clone(&on_progress);
@@ -157,7 +158,7 @@ impl Resource for QueueResource {
                 .iter()
                 .any(|it| it.status == RunStatus::Canceled);
             for item in queue.items.iter().filter(|it| !it.status.is_terminal()) {
-                if let Some(run) = handle.run(item) {
+                if let Some(run) = handle.item_run(item) {
                     run.cancel().await?;
                 }
             }

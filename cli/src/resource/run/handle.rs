@@ -182,7 +182,7 @@ impl<K: RunKind> Resource for K {
 ///
 /// Returns an error if the wait fails or times out.
 pub(crate) async fn terminal_receipt<K: RunKind>(updates: Updates<K>) -> Result<RunReceipt, Error> {
-    match updates.output().await {
+    match updates.result().await {
         Ok(receipt) => Ok(receipt),
         Err(error) => {
             let ended = error.is_run_failed() || error.is_run_canceled() || error.is_run_skipped();

@@ -4,7 +4,7 @@
 use serde_json::{Map, Value, json};
 use svc_sdk::contract::Operation;
 use svc_sdk::contract::limits::{
-    MAX_RUN_INPUT_KEYS, MAX_SPEND_CAP_USD, REFERENCE_IMAGE_URLS, REFERENCE_VIDEO_URLS,
+    MAX_RUN_INPUT_KEYS, MAX_SPEND_CAP_USD, REFERENCE_IMAGE_URLS_RANGE, REFERENCE_VIDEO_URLS_RANGE,
 };
 
 use super::tool_action::ToolAction;
@@ -160,8 +160,8 @@ fn generation_fields(model: &Model) -> Map<String, Value> {
                 "prompt" => text("A description of the content."),
                 "image_url" => url("The URL of the first frame."),
                 "end_image_url" => url("The URL of the last frame. Requires image_url."),
-                "reference_image_urls" => urls(*REFERENCE_IMAGE_URLS.end()),
-                "reference_video_urls" => urls(*REFERENCE_VIDEO_URLS.end()),
+                "reference_image_urls" => urls(*REFERENCE_IMAGE_URLS_RANGE.end()),
+                "reference_video_urls" => urls(*REFERENCE_VIDEO_URLS_RANGE.end()),
                 "duration" => integer(profile.duration?, "The length in seconds."),
                 "resolution" => one_of(&model.resolutions()),
                 "aspect_ratio" => one_of(profile.aspect_ratios),

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 use svc_sdk::contract::ErrorCode;
-use svc_sdk::contract::limits::{MAX_ATTACHMENT_IMAGE_BYTES, MAX_ATTACHMENTS_BYTES};
+use svc_sdk::contract::limits::{MAX_ATTACHMENT_IMAGE_BYTES, MAX_ATTACHMENTS_TOTAL_BYTES};
 
 use crate::api::api_error::ApiError;
 use crate::api::fields::Fields;
@@ -49,10 +49,11 @@ impl Attachments {
                 Attachment::Reachable => {}
             }
         }
-        if bytes > MAX_ATTACHMENTS_BYTES {
-            let message = format!("attachments exceed {MAX_ATTACHMENTS_BYTES} bytes in total");
+        if bytes > MAX_ATTACHMENTS_TOTAL_BYTES {
+            let message =
+                format!("attachments exceed {MAX_ATTACHMENTS_TOTAL_BYTES} bytes in total");
             let error = ApiError::new(ErrorCode::AttachmentTooLarge, message);
-            return Err(error.detail("limit_bytes", json!(MAX_ATTACHMENTS_BYTES)));
+            return Err(error.detail("limit_bytes", json!(MAX_ATTACHMENTS_TOTAL_BYTES)));
         }
         Ok(Self {
             count: items.len(),

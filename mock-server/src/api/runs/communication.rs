@@ -1,7 +1,7 @@
 //! Communication fields of runs, at the top level or in `communication`. Responses never wait for a
 //! run, so only the webhook URL has an effect.
 
-use svc_sdk::contract::limits::WAIT_TIMEOUT_SECONDS;
+use svc_sdk::contract::limits::WAIT_TIMEOUT_SECONDS_RANGE;
 
 use crate::api::api_error::ApiError;
 use crate::api::fields::Fields;
@@ -40,7 +40,7 @@ pub(in crate::api) fn webhook_url(fields: Fields<'_>) -> Result<Option<String>, 
 /// Reads `mode`, which cannot be `sync` or `subscribe` for runs. `wait_timeout_seconds` is validated
 /// but has no effect.
 fn mode<'b>(fields: Fields<'b>) -> Result<Option<&'b str>, ApiError> {
-    fields.integer("wait_timeout_seconds", WAIT_TIMEOUT_SECONDS)?;
+    fields.integer("wait_timeout_seconds", WAIT_TIMEOUT_SECONDS_RANGE)?;
     fields.one_of("mode", &["async", "webhook"])
 }
 

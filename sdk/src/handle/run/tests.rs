@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use crate::WebhookEvents;
+use crate::WebhookNotifier;
 use crate::contract::{ErrorCode, RunStatus};
-use crate::transport::script::{Script, Step, developer_client, json};
+use crate::transport::scripted::{Script, Step, developer_client, json};
 use crate::types::{AgentCompletionCreate, BulkRunCreate, FormatRunCreate, OutputSchema, Usd};
 
 fn receipt(status: &str, more: &str) -> Step {
@@ -210,7 +210,7 @@ async fn violations_found_by_the_service_are_read_like_local_ones() {
         r#"{"error": {"code": "output_schema_invalid", "message": "no", "details":
             {"violations": [{"path": "/not", "rule": "unsupported_keyword", "message": "m"}]}}}"#,
     )]);
-    let schema = OutputSchema::unchecked(serde_json::json!({"type": "object", "not": {}}));
+    let schema = OutputSchema::new_unchecked(serde_json::json!({"type": "object", "not": {}}));
     let body = body().output_schema(schema);
     let start = developer_client(&script).formats().run("fmt_1", body);
     let error = start.await.unwrap_err();
@@ -278,11 +278,11 @@ async fn an_operation_that_submits_another_resource_is_rejected() {
     let client = developer_client(&script);
     let json = serde_json::json!({});
     let wrong =
-        client.submit::<JobResource<Developer>>(Operation::AgentCompletionsCreate, &[], &json);
+        client.submit_json::<JobResource<Developer>>(Operation::AgentCompletionsCreate, &[], &json);
     assert!(wrong.await.unwrap_err().is_invalid());
-    let wrong = client.submit::<AgentRun>(Operation::FormatsRunsCreate, &["f"], &json);
+    let wrong = client.submit_json::<AgentRun>(Operation::FormatsRunsCreate, &["f"], &json);
     assert!(wrong.await.unwrap_err().is_invalid());
-    let wrong = client.submit::<QueueResource>(Operation::Video1Generate, &[], &json);
+    let wrong = client.submit_json::<QueueResource>(Operation::Video1Generate, &[], &json);
     assert!(wrong.await.unwrap_err().is_invalid());
 }
 
@@ -311,12 +311,12 @@ async fn an_event_about_a_running_run_does_not_end_the_wait() {
     let mut steps: Vec<_> = (0..60).map(|_| poll("running")).collect();
     steps.extend([poll("completed"), receipt("completed", "")]);
     let script = Script::new(steps);
-    let events = WebhookEvents::new();
+    let notifier = WebhookNotifier::new();
     let event = serde_json::json!({"event": "agent.run.terminal", "run_id": "run_1"});
-    events.publish(&serde_json::from_value(event).unwrap());
+    notifier.notify(&serde_json::from_value(event).unwrap());
     let run = developer_client(&script).agent_runs().handle("run_1");
     assert_eq!(
-        run.wait().webhook_events(&events).await.unwrap().status,
+        run.wait().webhook_notifier(&notifier).await.unwrap().status,
         RunStatus::Completed
     );
 }
@@ -336,7 +336,7 @@ async fn a_result_of_a_running_run_is_not_a_failure() {
         .agent_runs()
         .handle("run_1")
         .updates()
-        .output()
+        .result()
         .await;
     let error = error.unwrap_err();
     assert!(!error.is_run_failed(), "{error}");

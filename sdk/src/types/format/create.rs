@@ -6,8 +6,8 @@ use serde_json::{Map, Value};
 use super::ResponseFormat;
 use crate::contract::limits::{MAX_RUN_INPUT_BYTES, MAX_RUN_INPUT_KEYS, MAX_SPEND_CAP_USD};
 use crate::open_enum::open_enum;
-use crate::types::invalid::https_url;
 use crate::types::request::{request_body, run_options};
+use crate::types::validation::https_url;
 use crate::types::{InvalidField, OutputSchema, RunId, Usd, Validate};
 
 open_enum! {
@@ -71,7 +71,7 @@ impl FormatRunCreate {
 
     /// Creates a body that continues another run of the same Format.
     #[must_use]
-    pub fn continuing(run: impl Into<RunId>) -> Self {
+    pub fn continue_from(run: impl Into<RunId>) -> Self {
         Self::default().previous_run_id(run)
     }
 
@@ -283,7 +283,7 @@ mod tests {
     #[test]
     fn validation_names_the_invalid_field() {
         let run = || FormatRunCreate::new("x");
-        let schema = || OutputSchema::unchecked(json!({"type": "object"}));
+        let schema = || OutputSchema::new_unchecked(json!({"type": "object"}));
         let wide = (0..65).fold(run(), |run, n| run.input(n.to_string(), n));
         let cap = |micros| run().generation_spend_cap(Usd::from_micros(micros));
         let rows = [
@@ -326,7 +326,7 @@ mod tests {
         for micros in [1, 500_000_000] {
             assert!(cap(micros).validate().is_ok(), "{micros}");
         }
-        assert!(FormatRunCreate::continuing("run_1").validate().is_ok());
+        assert!(FormatRunCreate::continue_from("run_1").validate().is_ok());
         let unknown = Attachment {
             url: None,
             ..Attachment::from_url("").field("file_id", "f")

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use super::FormatRunCreate;
-use crate::contract::limits::{BULK_CONCURRENCY, BULK_ITEMS};
+use crate::contract::limits::{BULK_CONCURRENCY_RANGE, BULK_ITEMS_RANGE};
 use crate::contract::{QueueStatus, RunStatus};
 use crate::types::id::id_in_url;
-use crate::types::invalid::webhook_url;
 use crate::types::request::request_body;
 use crate::types::response::response_body;
+use crate::types::validation::webhook_url;
 use crate::types::{Extra, FormatId, InvalidField, QueueId, RequestId, RunId, Timestamp, Validate};
 
 request_body! {
@@ -47,15 +47,15 @@ impl BulkRunCreate {
 
 impl Validate for BulkRunCreate {
     fn validate(&self) -> Result<(), InvalidField> {
-        if !BULK_ITEMS.contains(&self.items.len()) {
-            let (min, max) = (BULK_ITEMS.start(), BULK_ITEMS.end());
+        if !BULK_ITEMS_RANGE.contains(&self.items.len()) {
+            let (min, max) = (BULK_ITEMS_RANGE.start(), BULK_ITEMS_RANGE.end());
             let reason = format!("must have {min} to {max} runs");
             return Err(InvalidField::new("items", reason));
         }
         if let Some(concurrency) = self.concurrency
-            && !BULK_CONCURRENCY.contains(&concurrency)
+            && !BULK_CONCURRENCY_RANGE.contains(&concurrency)
         {
-            let (min, max) = (BULK_CONCURRENCY.start(), BULK_CONCURRENCY.end());
+            let (min, max) = (BULK_CONCURRENCY_RANGE.start(), BULK_CONCURRENCY_RANGE.end());
             let reason = format!("must be {min} to {max}");
             return Err(InvalidField::new("concurrency", reason));
         }
@@ -102,7 +102,7 @@ impl Queue {
     #[must_use]
     pub fn id(&self) -> Option<QueueId> {
         let in_url = || id_in_url(self.status_url.as_ref()?, &["format-run-queues"]);
-        let own = self.queue_id.clone().or_else(|| self.extra.field("id"));
+        let own = self.queue_id.clone().or_else(|| self.extra.get_as("id"));
         own.filter(|id| !id.as_str().is_empty())
             .or_else(|| in_url().map(QueueId::from))
     }
@@ -130,7 +130,7 @@ impl Queue {
 
     fn reported_counts(&self) -> Option<QueueCounts> {
         let counts = self.counts.as_ref()?;
-        let count = |name| counts.field(name).unwrap_or_default();
+        let count = |name| counts.get_as(name).unwrap_or_default();
         let counts = QueueCounts {
             total: count("total"),
             queued: count("queued"),

@@ -47,7 +47,7 @@ impl FormatRef {
 
     /// Returns the operation for this kind of reference, with its path parameters.
     #[must_use]
-    pub fn addressed(&self, by_id: Operation, by_slug: Operation) -> (Operation, Vec<&str>) {
+    pub fn select_operation(&self, by_id: Operation, by_slug: Operation) -> (Operation, Vec<&str>) {
         match self {
             Self::Id(id) => (by_id, vec![id.as_str()]),
             Self::Slug { handle, slug } => (by_slug, vec![handle, slug]),

@@ -22,7 +22,7 @@ impl OutputSchema {
     ///     tags: Option<Vec<String>>,
     /// }
     ///
-    /// let schema = OutputSchema::of::<Teaser>()?;
+    /// let schema = OutputSchema::for_type::<Teaser>()?;
     /// assert_eq!(
     ///     schema.as_value(),
     ///     &serde_json::json!({
@@ -41,7 +41,7 @@ impl OutputSchema {
     ///
     /// Returns an error if the schema of the type is outside the supported subset, as for an enum
     /// with data or a map.
-    pub fn of<T: JsonSchema>() -> Result<Self, OutputSchemaError> {
+    pub fn for_type<T: JsonSchema>() -> Result<Self, OutputSchemaError> {
         let settings = SchemaSettings::draft2020_12().with(|settings| {
             settings.inline_subschemas = true;
             settings.meta_schema = None;
@@ -206,7 +206,7 @@ mod tests {
 
     #[test]
     fn derives_a_schema_in_the_subset() {
-        let schema = OutputSchema::of::<Shot>().unwrap();
+        let schema = OutputSchema::for_type::<Shot>().unwrap();
         let properties = &schema.as_value()["properties"];
         assert_eq!(
             properties["mood"],
@@ -229,7 +229,7 @@ mod tests {
     }
 
     fn of<T: JsonSchema>() -> Value {
-        match OutputSchema::of::<T>() {
+        match OutputSchema::for_type::<T>() {
             Ok(schema) => schema.as_value().clone(),
             Err(error) => panic!("{error}"),
         }
@@ -341,7 +341,7 @@ mod tests {
             children: Vec<Self>,
             next: Option<Box<Self>>,
         }
-        let error = OutputSchema::of::<Tree>().unwrap_err();
+        let error = OutputSchema::for_type::<Tree>().unwrap_err();
         assert!(!error.violations.is_empty());
     }
 
@@ -352,13 +352,13 @@ mod tests {
         struct Counts {
             by_name: std::collections::BTreeMap<String, u32>,
         }
-        let error = OutputSchema::of::<Counts>().unwrap_err();
+        let error = OutputSchema::for_type::<Counts>().unwrap_err();
         assert_eq!(
             error.violations[0].path,
             "/properties/by_name/additionalProperties"
         );
         assert!(
-            OutputSchema::of::<Vec<String>>().is_err(),
+            OutputSchema::for_type::<Vec<String>>().is_err(),
             "the root must be an object"
         );
     }

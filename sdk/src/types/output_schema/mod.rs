@@ -30,7 +30,7 @@ use super::response::response_body;
 /// # Ok::<(), svc_sdk::types::OutputSchemaError>(())
 /// ```
 ///
-/// With the feature `schemars`, `OutputSchema::of` derives it from a Rust type.
+/// With the feature `schemars`, `OutputSchema::for_type` derives it from a Rust type.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(transparent)]
 pub struct OutputSchema(Value);
@@ -61,7 +61,7 @@ impl OutputSchema {
     ///
     /// Returns an error that lists all violations.
     pub fn new(schema: Value) -> Result<Self, OutputSchemaError> {
-        let violations = Self::check(&schema);
+        let violations = Self::validate(&schema);
         if violations.is_empty() {
             Ok(Self(schema))
         } else {
@@ -71,13 +71,13 @@ impl OutputSchema {
 
     /// Creates a schema without checking it. The service may support more than this crate knows.
     #[must_use]
-    pub fn unchecked(schema: Value) -> Self {
+    pub fn new_unchecked(schema: Value) -> Self {
         Self(schema)
     }
 
     /// Returns the parts of a schema that are outside the supported subset.
     #[must_use]
-    pub fn check(schema: &Value) -> Vec<SchemaViolation> {
+    pub fn validate(schema: &Value) -> Vec<SchemaViolation> {
         check::violations(schema)
     }
 

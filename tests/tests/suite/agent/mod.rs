@@ -11,14 +11,14 @@ use std::sync::Arc;
 
 use svc_mock_server::{InProcess, Setup};
 use svc_sdk::types::FormatRunCreate;
-use svc_sdk::{Error, RetryPolicy, Secret, developer};
+use svc_sdk::{ApiKey, Error, RetryPolicy, developer};
 use svc_sdk::{FormatRun, RunHandle};
 
 /// A client of the mock with that key.
 fn client(mock: &InProcess, key: &str) -> developer::Client {
     developer::Client::builder()
         .base_url(mock.developer_base_url())
-        .api_key(Secret::new(key).unwrap())
+        .api_key(ApiKey::new(key).unwrap())
         .transport(Arc::new(mock.clone()))
         .retry(RetryPolicy::default().max_retries(0))
         .seed(7)

@@ -57,7 +57,7 @@ async fn a_schema_outside_the_subset_has_the_same_violations_here_and_there() {
         "properties": {"a": {"type": "string", "pattern": "x"}, "b": {"type": ["string", "null"]}}
     });
     let here = OutputSchema::new(schema.clone()).unwrap_err().violations;
-    let body = run().output_schema(OutputSchema::unchecked(schema));
+    let body = run().output_schema(OutputSchema::new_unchecked(schema));
     let error = refused(&client, "fmt_demo", &body).await;
     is(&error, 400, ErrorCode::OutputSchemaInvalid);
     let place = |it: &svc_sdk::types::SchemaViolation| (it.path.clone(), it.rule.clone());
@@ -107,7 +107,7 @@ async fn only_a_run_that_has_something_to_continue_is_continued() {
     let (_mock, client) = demo();
     let done = started(&client, "fmt_demo", &run()).await;
     done.wait().await.unwrap();
-    let continued = FormatRunCreate::continuing(done.id());
+    let continued = FormatRunCreate::continue_from(done.id());
     let next = started(&client, "fmt_demo", &continued).await;
     assert_eq!(
         next.receipt().unwrap().previous_run_id.as_ref(),
@@ -120,7 +120,7 @@ async fn only_a_run_that_has_something_to_continue_is_continued() {
     let error = refused(
         &client,
         "fmt_demo",
-        &FormatRunCreate::continuing("run_none"),
+        &FormatRunCreate::continue_from("run_none"),
     )
     .await;
     is(&error, 404, ErrorCode::PreviousRunNotFound);
@@ -129,7 +129,7 @@ async fn only_a_run_that_has_something_to_continue_is_continued() {
     let error = refused(
         &client,
         "fmt_demo",
-        &FormatRunCreate::continuing(stuck.id()),
+        &FormatRunCreate::continue_from(stuck.id()),
     )
     .await;
     is(&error, 409, ErrorCode::PreviousRunNotTerminal);
@@ -139,7 +139,7 @@ async fn only_a_run_that_has_something_to_continue_is_continued() {
     let error = refused(
         &client,
         "fmt_demo",
-        &FormatRunCreate::continuing(skipped.id()),
+        &FormatRunCreate::continue_from(skipped.id()),
     )
     .await;
     is(&error, 400, ErrorCode::PreviousRunNotResumable);
@@ -305,7 +305,7 @@ async fn an_outage_is_sat_out_with_the_same_key() {
     let (mock, _) = demo();
     let patient = svc_sdk::developer::Client::builder()
         .base_url(mock.developer_base_url())
-        .api_key(svc_sdk::Secret::new("svc_dev_demo").unwrap())
+        .api_key(svc_sdk::ApiKey::new("svc_dev_demo").unwrap())
         .transport(std::sync::Arc::new(mock.clone()))
         .retry(RetryPolicy::default().max_retries(3))
         .build()
@@ -317,7 +317,7 @@ async fn an_outage_is_sat_out_with_the_same_key() {
     let body = run().generation_spend_cap(cap);
     let run = patient.formats().run("fmt_demo", &body).await.unwrap();
     assert!(run.is_replay(), "the lost answer's run, not a second one");
-    let runs = patient.formats().runs("fmt_demo").await.unwrap();
+    let runs = patient.formats().list_runs("fmt_demo").await.unwrap();
     assert_eq!(runs.items.len(), 1);
     let usage = run.get().await.unwrap().usage.unwrap();
     assert_eq!(usage.generation_spend_cap(), Some(cap));

@@ -29,11 +29,11 @@ async fn a_format_is_found_run_with_ones_own_type_and_its_files_fetched() {
                 .is_some_and(|io| io.output_kind.is_some())
         })
         .unwrap();
-    assert_eq!(media.reference().to_string(), "demo/product-shot");
+    assert_eq!(media.to_ref().to_string(), "demo/product-shot");
 
-    let schema = OutputSchema::of::<Shot>().unwrap();
+    let schema = OutputSchema::for_type::<Shot>().unwrap();
     let body = FormatRunCreate::new("a red fox").output_schema(schema);
-    let run = started(&client, &media.reference().to_string(), &body).await;
+    let run = started(&client, &media.to_ref().to_string(), &body).await;
     let receipt = run.wait().await.unwrap();
     let shot: Shot = receipt.output_as().unwrap();
     assert!(!shot.title.is_empty(), "{shot:?}");
@@ -61,7 +61,7 @@ async fn a_format_is_found_run_with_ones_own_type_and_its_files_fetched() {
         (phases.first(), phases.contains(&"ended")),
         (Some(&"queued"), true)
     );
-    let runs = client.formats().runs("fmt_media").await.unwrap();
+    let runs = client.formats().list_runs("fmt_media").await.unwrap();
     assert_eq!(runs.items[0].id().as_ref(), Some(run.id()));
 }
 

@@ -12,7 +12,7 @@ on_every_face! {
     attachment_errors_name_the_index,
     a_previous_run_must_be_a_finished_run_of_the_format,
     formats_are_rejected_by_slug_too,
-    a_run_in_progress_can_be_retried,
+    a_rejection_for_an_active_run_is_not_retryable,
     the_balance_must_cover_the_run: balance_usd("1.0000"),
     refuse_directives_say_whether_to_retry,
 }
@@ -202,14 +202,14 @@ async fn formats_are_rejected_by_slug_too(mock: Mock) {
     }
 }
 
-async fn a_run_in_progress_can_be_retried(mock: Mock) {
+async fn a_rejection_for_an_active_run_is_not_retryable(mock: Mock) {
     let body = with(instruction("x"), json!({"on_active_run": "reject"}));
     let keyed = mock.developer().idempotency_key("order-1");
     keyed.post(RUNS, body.clone()).await.expect(202);
     let error = post(&mock, body)
         .await
         .expect_error(409, "format_run_in_progress");
-    assert_eq!(error["retryable"], true);
+    assert_eq!(error["retryable"], false);
     let conflict = keyed.post(RUNS, instruction("y")).await;
     let error = conflict.expect_error(409, "idempotency_conflict");
     assert_eq!(error["details"], json!({}));

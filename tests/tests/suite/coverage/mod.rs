@@ -16,7 +16,7 @@ use svc_sdk::types::{
     Image1Generate, ImageGenerate, JobId, Music1Generate, MusicPick, Search, TopUpCreate, TopUpId,
     Video1Generate, VideoCaptionsCreate, VideoGenerate,
 };
-use svc_sdk::{Call, Developer, JobHandle, Result, Secret, developer, open};
+use svc_sdk::{ApiKey, Call, Developer, JobHandle, Result, developer, open};
 
 use self::runs::Runs;
 
@@ -40,7 +40,7 @@ struct World {
 async fn made(submit: Call<JobHandle<Developer>>, resource: &str) -> String {
     let job = submit.await.unwrap();
     job.wait().await.unwrap();
-    let resource: Value = job.receipt().unwrap().extra.field(resource).unwrap();
+    let resource: Value = job.receipt().unwrap().extra.get_as(resource).unwrap();
     resource["id"].as_str().unwrap().to_owned()
 }
 
@@ -49,13 +49,13 @@ impl World {
         let mock = InProcess::default();
         let open = open::Client::builder()
             .base_url(mock.base_url())
-            .api_key(Secret::new("svc_open_demo").unwrap())
+            .api_key(ApiKey::new("svc_open_demo").unwrap())
             .transport(Arc::new(mock.clone()))
             .build()
             .unwrap();
         let developer = developer::Client::builder()
             .base_url(mock.developer_base_url())
-            .api_key(Secret::new("svc_dev_demo").unwrap())
+            .api_key(ApiKey::new("svc_dev_demo").unwrap())
             .transport(Arc::new(mock.clone()))
             .build()
             .unwrap();
@@ -236,13 +236,13 @@ impl World {
 
             // Hidden from the public schema: reachable raw, without a typed promise.
             Op::HiddenHealth => developer
-                .request(Method::Get, operation.path())
+                .raw_request(Method::Get, operation.path())
                 .await
                 .map(drop),
             Op::HiddenAdmissionPreview => {
                 let body = json!({"model": "video-1.0", "input": {"prompt": "a fox"}});
                 developer
-                    .request(Method::Post, operation.path())
+                    .raw_request(Method::Post, operation.path())
                     .body(&body)
                     .await
                     .map(drop)
@@ -296,7 +296,7 @@ impl World {
     async fn tools(&self) {
         let client = svc_sdk::mcp::Client::builder()
             .url(self.mock.mcp_url())
-            .api_key(Secret::new("svc_dev_demo").unwrap())
+            .api_key(ApiKey::new("svc_dev_demo").unwrap())
             .transport(Arc::new(self.mock.clone()))
             .connect()
             .await

@@ -78,7 +78,7 @@ impl Runs {
         Some(match operation {
             Op::ActionsList => client.actions().list().await.map(drop),
             Op::ActionsGet => client.actions().get(action).await.map(drop),
-            Op::ActionsRunsList => client.actions().runs(action).await.map(drop),
+            Op::ActionsRunsList => client.actions().list_runs(action).await.map(drop),
             Op::ActionsRunsCreate => {
                 let body = ActionRunCreate::default();
                 let start = client.actions().run(action, &body);
@@ -114,8 +114,8 @@ impl Runs {
             Op::FormatsList => client.formats().list().await.map(drop),
             Op::FormatsGet => client.formats().get(FORMAT).await.map(drop),
             Op::FormatsBySlugGet => client.formats().get(SLUG).await.map(drop),
-            Op::FormatsRunsList => client.formats().runs(FORMAT).await.map(drop),
-            Op::FormatsBySlugRunsList => client.formats().runs(SLUG).await.map(drop),
+            Op::FormatsRunsList => client.formats().list_runs(FORMAT).await.map(drop),
+            Op::FormatsBySlugRunsList => client.formats().list_runs(SLUG).await.map(drop),
             Op::FormatsRunsCreate => start(FORMAT).await,
             Op::FormatsBySlugRunsCreate => start(SLUG).await,
             Op::FormatsBulkCreate => bulk(FORMAT).await,

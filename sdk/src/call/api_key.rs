@@ -1,4 +1,4 @@
-//! Secrets that cannot be printed by accident.
+//! API keys, which cannot be printed by accident.
 
 use std::fmt;
 
@@ -10,17 +10,17 @@ use crate::types::InvalidField;
 /// An API key: redacted in `Debug`, without `Display`, and wiped from memory when dropped.
 ///
 /// ```
-/// use svc_sdk::Secret;
+/// use svc_sdk::ApiKey;
 ///
-/// let key = Secret::new("svc_open_demo")?;
-/// assert_eq!(format!("{key:?}"), "Secret(…)");
+/// let key = ApiKey::new("svc_open_demo")?;
+/// assert_eq!(format!("{key:?}"), "ApiKey(…)");
 /// # Ok::<(), svc_sdk::types::InvalidField>(())
 /// ```
 #[derive(Clone)]
-pub struct Secret(Zeroizing<String>);
+pub struct ApiKey(Zeroizing<String>);
 
-impl Secret {
-    /// Creates a secret from a key. White space around it, such as a final newline, is removed.
+impl ApiKey {
+    /// Creates an API key. White space around it, such as a final newline, is removed.
     ///
     /// # Errors
     ///
@@ -55,13 +55,13 @@ impl Secret {
     }
 }
 
-impl fmt::Debug for Secret {
+impl fmt::Debug for ApiKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Secret(…)")
+        f.write_str("ApiKey(…)")
     }
 }
 
-impl std::str::FromStr for Secret {
+impl std::str::FromStr for ApiKey {
     type Err = InvalidField;
 
     fn from_str(key: &str) -> Result<Self, InvalidField> {
@@ -76,9 +76,9 @@ mod tests {
     #[test]
     fn an_invalid_key_is_rejected_without_showing_it() {
         for bad in ["", "  ", "a b", "canary\u{e9}", "canary\nx"] {
-            let error = Secret::new(bad).unwrap_err();
+            let error = ApiKey::new(bad).unwrap_err();
             assert!(!format!("{error} {error:?}").contains("canary"));
         }
-        assert_eq!(Secret::new("canary\n").unwrap().expose(), "canary");
+        assert_eq!(ApiKey::new("canary\n").unwrap().expose(), "canary");
     }
 }

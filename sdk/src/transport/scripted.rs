@@ -217,7 +217,7 @@ pub(crate) fn developer_client(script: &Arc<Script>) -> crate::Client<Developer>
 fn client<S: Surface>(script: &Arc<Script>, base_url: &str) -> crate::Client<S> {
     crate::Client::builder()
         .base_url(base_url)
-        .api_key(crate::Secret::new("canary-key").unwrap())
+        .api_key(crate::ApiKey::new("canary-key").unwrap())
         .transport(Arc::new(ScriptedTransport(Arc::clone(script))))
         .seed(7)
         .build()

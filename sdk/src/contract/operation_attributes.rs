@@ -140,7 +140,7 @@ impl RetryClass {
 
     /// Returns whether requests of this class carry an `Idempotency-Key` header.
     #[must_use]
-    pub const fn sends_key(self) -> bool {
+    pub const fn sends_idempotency_key(self) -> bool {
         matches!(self, Self::Key | Self::Unsent)
     }
 }

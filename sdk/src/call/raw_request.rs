@@ -20,7 +20,7 @@ impl<S: Surface> Client<S> {
     /// use svc_sdk::contract::Method;
     ///
     /// # async fn run(client: svc_sdk::open::Client) -> svc_sdk::Result<()> {
-    /// let response = client.request(Method::Get, "/v1/jobs").query("limit", 5).await?;
+    /// let response = client.raw_request(Method::Get, "/v1/jobs").query("limit", 5).await?;
     /// println!("{}", String::from_utf8_lossy(&response.body));
     /// # Ok(())
     /// # }
@@ -30,7 +30,7 @@ impl<S: Surface> Client<S> {
     ///
     /// As any [`Call`]. The response to a request that the service refused is
     /// [`Error::response`].
-    pub fn request(&self, method: Method, path: &str) -> Call<RawResponse> {
+    pub fn raw_request(&self, method: Method, path: &str) -> Call<RawResponse> {
         Call::with_decoder(&self.core, raw_request::<S>(method, path), |_, response| {
             Ok(response.clone())
         })

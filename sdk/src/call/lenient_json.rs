@@ -10,7 +10,7 @@ const MAX_DEPTH: usize = 3;
 
 /// Returns the body without the fields that [`Value`] cannot represent, such as a number out of
 /// range or a value nested too deeply, so that the id of what was paid for can still be found.
-pub(crate) fn salvage(body: &[u8]) -> Option<Value> {
+pub(crate) fn parse_lenient(body: &[u8]) -> Option<Value> {
     parse(std::str::from_utf8(body).ok()?, MAX_DEPTH)
 }
 
@@ -38,8 +38,8 @@ mod tests {
     fn a_field_that_cannot_be_represented_hides_no_other() {
         let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
         let body = format!(r#"{{"data": {{"id": "run_1", "a": 1e999, "b": {deep}}}, "c": 7}}"#);
-        let salvaged = salvage(body.as_bytes()).unwrap();
+        let salvaged = parse_lenient(body.as_bytes()).unwrap();
         assert_eq!(salvaged, json!({"data": {"id": "run_1"}, "c": 7}));
-        assert_eq!(salvage(br#"{"data": {"id": "run_1""#), None);
+        assert_eq!(parse_lenient(br#"{"data": {"id": "run_1""#), None);
     }
 }

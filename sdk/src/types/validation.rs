@@ -4,7 +4,9 @@ use std::borrow::Cow;
 use std::fmt;
 use std::ops::RangeInclusive;
 
-use crate::contract::limits::{MAX_WEBHOOK_URL_LENGTH, REFERENCE_IMAGE_URLS, REFERENCE_VIDEO_URLS};
+use crate::contract::limits::{
+    MAX_WEBHOOK_URL_LENGTH, REFERENCE_IMAGE_URLS_RANGE, REFERENCE_VIDEO_URLS_RANGE,
+};
 
 /// An error returned when a field of a request is invalid. Nothing was sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -115,12 +117,12 @@ pub(crate) fn video_inputs(
     https_urls(
         "reference_image_urls",
         reference_image_urls,
-        REFERENCE_IMAGE_URLS,
+        REFERENCE_IMAGE_URLS_RANGE,
     )?;
     https_urls(
         "reference_video_urls",
         reference_video_urls,
-        REFERENCE_VIDEO_URLS,
+        REFERENCE_VIDEO_URLS_RANGE,
     )
 }
 

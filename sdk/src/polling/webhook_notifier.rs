@@ -12,31 +12,31 @@ use crate::types::WebhookEvent;
 /// The number of ended resources that are remembered for waits that begin after the event.
 const MAX_REMEMBERED: usize = 10_000;
 
-/// Webhook events that a receiver passes on to waits.
+/// Passes webhook events from a receiver to waits.
 ///
 /// An event makes a wait poll at once. The status and the result are read from the service all the
 /// same, so that an event that is forged or comes too early ends nothing. Clones share their events.
 ///
 /// ```no_run
-/// use svc_sdk::WebhookEvents;
+/// use svc_sdk::WebhookNotifier;
 /// use svc_sdk::types::WebhookEvent;
 ///
 /// # async fn run(client: svc_sdk::open::Client) -> svc_sdk::Result<()> {
-/// let events = WebhookEvents::new();
+/// let notifier = WebhookNotifier::new();
 ///
 /// // In the receiver, after a delivery is verified and stored:
 /// # let body = b"{}";
 /// if let Ok(event) = serde_json::from_slice::<WebhookEvent>(body) {
-///     events.publish(&event);
+///     notifier.notify(&event);
 /// }
 ///
 /// // Where the job is waited for:
-/// let result = client.jobs().handle("job_1").wait().webhook_events(&events).await?;
+/// let result = client.jobs().handle("job_1").wait().webhook_notifier(&notifier).await?;
 /// # Ok(())
 /// # }
 /// ```
 #[derive(Clone, Default)]
-pub struct WebhookEvents(Arc<Shared>);
+pub struct WebhookNotifier(Arc<Shared>);
 
 #[derive(Default)]
 struct Shared {
@@ -50,16 +50,16 @@ struct Ended {
     oldest_first: VecDeque<String>,
 }
 
-impl WebhookEvents {
-    /// Creates a set of events without any.
+impl WebhookNotifier {
+    /// Creates a notifier.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Passes an event on. An event that was published before, or that does not say that a job or a
+    /// Passes an event on. An event that was passed on before, or that does not say that a job or a
     /// run has ended, changes nothing.
-    pub fn publish(&self, event: &WebhookEvent) {
+    pub fn notify(&self, event: &WebhookEvent) {
         let Some(id) = ended_id(event) else { return };
         let mut ended = self.0.ended.lock().unwrap_or_else(PoisonError::into_inner);
         if ended.ids.insert(id.clone()) {
@@ -104,9 +104,9 @@ fn ended_id(event: &WebhookEvent) -> Option<String> {
     Some(event.job_id.as_ref()?.to_string())
 }
 
-impl fmt::Debug for WebhookEvents {
+impl fmt::Debug for WebhookNotifier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("WebhookEvents").finish_non_exhaustive()
+        f.debug_struct("WebhookNotifier").finish_non_exhaustive()
     }
 }
 
@@ -143,14 +143,14 @@ mod tests {
 
     #[test]
     fn the_number_of_remembered_ids_is_bounded() {
-        let events = WebhookEvents::new();
+        let notifier = WebhookNotifier::new();
         for number in 0..=MAX_REMEMBERED {
             let id = format!("job_{number}");
             let event = json!({"event": "job.completed", "job_id": id});
-            events.publish(&serde_json::from_value(event).unwrap());
+            notifier.notify(&serde_json::from_value(event).unwrap());
         }
-        assert!(!events.contains("job_0"));
-        assert!(events.contains("job_1"));
-        assert_eq!(events.0.ended.lock().unwrap().ids.len(), MAX_REMEMBERED);
+        assert!(!notifier.contains("job_0"));
+        assert!(notifier.contains("job_1"));
+        assert_eq!(notifier.0.ended.lock().unwrap().ids.len(), MAX_REMEMBERED);
     }
 }
