@@ -103,6 +103,7 @@ pub(crate) enum FailureClass {
 pub(crate) fn classify(error: &Error) -> FailureClass {
     match error.kind() {
         Kind::Transport(error) if error.may_have_been_sent() => FailureClass::Ambiguous,
+        Kind::Transport(error) if error.is_setup() => FailureClass::Final,
         Kind::Transport(_) => FailureClass::NotSent,
         Kind::NotJson { .. } => FailureClass::Ambiguous,
         Kind::NoEnvelope { status: 429, .. } => FailureClass::RateLimited,

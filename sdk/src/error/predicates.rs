@@ -11,7 +11,11 @@ impl Error {
     /// certificates. Nothing was sent.
     #[must_use]
     pub fn is_configuration(&self) -> bool {
-        matches!(self.kind(), Kind::Configuration(_))
+        match self.kind() {
+            Kind::Configuration(_) => true,
+            Kind::Transport(error) => error.is_setup(),
+            _ => false,
+        }
     }
 
     /// Returns whether the request is not valid. Nothing was sent.
@@ -92,7 +96,7 @@ impl Error {
     #[must_use]
     pub fn is_unreachable(&self) -> bool {
         match self.kind() {
-            Kind::Transport(_) => true,
+            Kind::Transport(error) => !error.is_setup(),
             Kind::Timeout { last, .. } => last.as_ref().is_none_or(|last| last.is_unreachable()),
             _ => self.cause().is_some_and(Self::is_unreachable),
         }
@@ -291,6 +295,8 @@ mod tests {
 
         let reset = || Error::from(TransportError::maybe_sent("reset"));
         let refused = || Error::from(TransportError::not_sent("refused"));
+        let no_tls = Error::from(TransportError::setup("no certificates"));
+        assert!(no_tls.is_configuration() && !no_tls.is_unreachable() && !no_tls.is_retryable());
         let server_error = || api(500, serde_json::json!({"code": "x"}));
         let gateway_timeout = || api(504, serde_json::json!({"code": "x"}));
         let busy = || api(503, serde_json::json!({"code": "database_busy"}));

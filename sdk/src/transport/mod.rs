@@ -65,51 +65,73 @@ pub trait Transport: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// Returns [`TransportError::not_sent`] if no part of the request can have reached the server,
-    /// and [`TransportError::maybe_sent`] otherwise. The client decides by this whether it may
-    /// retry.
+    /// Returns [`TransportError::setup`] if the transport cannot send any request,
+    /// [`TransportError::not_sent`] if no part of this request can have reached the server, and
+    /// [`TransportError::maybe_sent`] otherwise. The client decides by this whether it may retry.
     fn send(&self, request: http::Request<Bytes>) -> ResponseFuture;
 }
 
 /// The error of a request that did not receive a complete response.
 #[derive(Debug)]
 pub struct TransportError {
-    maybe_sent: bool,
+    stage: Stage,
     source: Box<dyn StdError + Send + Sync>,
 }
 
+/// How far a request got before it failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Setup,
+    NotSent,
+    MaybeSent,
+}
+
 impl TransportError {
+    fn new(stage: Stage, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        Self {
+            stage,
+            source: source.into(),
+        }
+    }
+
+    /// Creates an error for a transport that cannot send requests as it is configured, for example
+    /// because TLS cannot be initialized. The client reports it as a configuration error and does
+    /// not retry.
+    #[must_use]
+    pub fn setup(source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        Self::new(Stage::Setup, source)
+    }
+
     /// Creates an error for a request that was not sent, such as one whose connection was refused.
     #[must_use]
     pub fn not_sent(source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
-        Self {
-            maybe_sent: false,
-            source: source.into(),
-        }
+        Self::new(Stage::NotSent, source)
     }
 
     /// Creates an error for a request that may have reached the server, in whole or in part.
     #[must_use]
     pub fn maybe_sent(source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
-        Self {
-            maybe_sent: true,
-            source: source.into(),
-        }
+        Self::new(Stage::MaybeSent, source)
     }
 
     /// Returns `true` if the request may have reached the server.
     #[must_use]
     pub fn may_have_been_sent(&self) -> bool {
-        self.maybe_sent
+        self.stage == Stage::MaybeSent
+    }
+
+    /// Returns `true` if the transport cannot send requests as it is configured.
+    pub(crate) fn is_setup(&self) -> bool {
+        self.stage == Stage::Setup
     }
 }
 
 impl fmt::Display for TransportError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.maybe_sent {
-            "the connection failed before the complete response was received"
-        } else {
-            "could not connect to the service"
+        f.write_str(match self.stage {
+            Stage::Setup => "the HTTP client could not be set up",
+            Stage::NotSent => "could not connect to the service",
+            Stage::MaybeSent => "the connection failed before the complete response was received",
         })
     }
 }

@@ -31,7 +31,7 @@ impl Transport for ReqwestTransport {
             Ok(client) => reqwest::Request::try_from(request)
                 .map(|request| (client.clone(), request))
                 .map_err(TransportError::not_sent),
-            Err(reason) => Err(TransportError::not_sent(reason.clone())),
+            Err(reason) => Err(TransportError::setup(reason.clone())),
         };
         Box::pin(async move {
             let (client, request) = prepared?;
@@ -114,7 +114,9 @@ fn https_client() -> Result<reqwest::Client, String> {
 }
 
 fn into_transport_error(error: reqwest::Error) -> TransportError {
-    if error.is_connect() || error.is_builder() {
+    if error.is_builder() {
+        TransportError::setup(error.without_url())
+    } else if error.is_connect() {
         TransportError::not_sent(error.without_url())
     } else {
         TransportError::maybe_sent(error.without_url())
