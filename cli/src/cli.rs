@@ -76,7 +76,7 @@ pub(crate) enum Command {
     /// Add funds to the balance
     #[command(subcommand)]
     TopUp(commands::top_up::TopUp),
-    /// Show the API key, its workspace and its scopes
+    /// Show the workspace, scopes and limits of the API key, never the key itself
     Me,
     /// Show the available balance
     Balance,
@@ -101,7 +101,7 @@ pub(crate) enum Command {
     Mcp(commands::mcp::Mcp),
     /// List requests submitted from this machine, newest first
     History(commands::history::History),
-    /// Fetch the service's OpenAPI schema or compare it with this build (no key required)
+    /// Fetch the service's OpenAPI schema or compare it with that of this version (no key required)
     #[command(subcommand)]
     Schema(commands::schema::Schema),
     /// Send a raw API request

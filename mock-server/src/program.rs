@@ -43,7 +43,7 @@ pub struct Options {
     #[arg(long, value_name = "USD", default_value = "100", value_parser = balance)]
     pub balance_usd: Usd,
 
-    /// Deliver webhooks of a public origin to a local server, for example
+    /// Deliver webhooks that are addressed to a public origin to a local server instead, for example
     /// `https://hooks.example.com=http://127.0.0.1:9000`. Can be repeated. Webhooks without a
     /// route are not sent
     #[arg(long = "webhook-route", value_name = "HTTPS_ORIGIN=HTTP_ORIGIN")]

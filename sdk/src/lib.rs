@@ -40,15 +40,16 @@
 //!
 //! # Guarantees
 //!
-//! - **Nothing is paid for twice.** A submit carries one `Idempotency-Key` through all its retries.
-//!   A submit that is not documented as idempotent is not retried once it may have arrived.
-//! - **Nothing is lost.** Every error after a submit carries the job's id and the key.
+//! - **Nothing is paid for twice.** A paid request carries one `Idempotency-Key` through all its
+//!   retries. One that is not documented as idempotent is not sent again once it may have arrived.
+//! - **Nothing is lost.** Every later error carries the id of the job or run, if it is known, and the
+//!   idempotency key.
 //! - **No credential leaves its host.** Requests with a key go to the configured URL only, never to
 //!   one that a response named, and redirects are not followed.
-//! - **A newer service breaks no caller.** Unknown fields, statuses, types and codes are kept, and an
-//!   unexpected value in one field or one item of a list hides no other.
-//! - **The key's rate limit is kept.** Requests wait rather than meet a `429`, and all waits of a
-//!   client share one poll schedule.
+//! - **A newer service does not break callers.** Unknown fields, statuses, types and codes are kept. A
+//!   value that cannot be decoded does not make the rest of the response fail.
+//! - **The API key's rate limit is respected.** Requests are delayed to avoid a `429`, and all waits of
+//!   a client share one poll schedule.
 //!
 //! # Features
 //!

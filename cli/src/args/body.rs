@@ -31,7 +31,8 @@ pub(crate) struct CommunicationFields {
     /// Webhook URL to notify when the job ends (public HTTPS); sets --mode webhook
     #[arg(long, value_name = "URL")]
     pub(crate) webhook_url: Option<String>,
-    /// Response mode: async, webhook, sync or subscribe
+    /// How the service answers: async or webhook immediately, sync or subscribe after waiting for
+    /// the job (see --wait-timeout-seconds)
     #[arg(long, value_name = "MODE")]
     pub(crate) mode: Option<String>,
     /// Time that the service waits in the modes sync and subscribe, 0 to 30 seconds

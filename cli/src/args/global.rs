@@ -27,7 +27,8 @@ pub(crate) struct Global {
     /// Base URL of the developer surface [env: SVC_DEVELOPER_BASE_URL]
     #[arg(long, global = true, value_name = "URL")]
     pub(crate) developer_base_url: Option<String>,
-    /// Maximum number of retries of a failed request; only safe requests are retried
+    /// Maximum number of retries of a failed request; only requests that cannot be charged or executed
+    /// twice are retried: reads, and requests with an idempotency key
     #[arg(long, global = true, value_name = "N")]
     pub(crate) retries: Option<u32>,
     /// Run the command against an in-process mock of the service; requires no configuration
@@ -61,9 +62,9 @@ pub(crate) enum Color {
 /// One of the two hosts of the service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum SurfaceChoice {
-    /// The open pay-as-you-go surface
+    /// Images, videos, model aliases, estimates, jobs
     Open,
-    /// The developer surface
+    /// Also music, avatars, agent runs, webhooks, the account
     Developer,
 }
 

@@ -52,7 +52,7 @@ pub(crate) struct FormatFields {
     /// stdin
     #[arg(long, value_name = "JSON|FILE|-", conflicts_with = "response_format")]
     pub(crate) output_schema: Option<String>,
-    /// Response format of the output: JSON, @FILE, FILE, or - for stdin
+    /// Format of the output, instead of a JSON Schema: JSON, @FILE, FILE, or - for stdin
     #[arg(long, value_name = "JSON|FILE|-")]
     pub(crate) response_format: Option<String>,
     #[command(flatten)]
@@ -60,7 +60,7 @@ pub(crate) struct FormatFields {
     /// Model id from the catalog
     #[arg(long, value_name = "MODEL_ID")]
     pub(crate) model: Option<String>,
-    /// Policy if a run of the Format is already active: reject
+    /// `reject` fails if a run of the Format is already active
     #[arg(long, value_name = "POLICY")]
     pub(crate) on_active_run: Option<String>,
 }
@@ -69,7 +69,7 @@ pub(crate) struct FormatFields {
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct CapArg {
     /// Maximum cost of a run's generations in USD, above 0 and up to 500; a run that would exceed
-    /// it fails. The agent's own model turns are not included
+    /// it fails. It does not cover the agent's own use of language models
     #[arg(long, value_name = "USD", value_parser = parse_usd, help_heading = "Cost")]
     pub(crate) cap: Option<Usd>,
 }

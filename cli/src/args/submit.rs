@@ -25,7 +25,7 @@ pub(crate) struct SubmitArgs {
 pub(crate) struct SubmitOptions {
     #[command(flatten)]
     pub(crate) spending: SpendingArgs,
-    /// Print the receipt and exit without waiting
+    /// Print the response to the request, with the id of the job or run, and exit without waiting
     #[arg(long, help_heading = "Waiting", conflicts_with_all = ["timeout", "download", "cancel_on_interrupt"])]
     pub(crate) no_wait: bool,
     #[command(flatten)]
@@ -42,7 +42,8 @@ pub(crate) struct SpendingArgs {
     /// Skip the confirmation prompt
     #[arg(short, long)]
     pub(crate) yes: bool,
-    /// Maximum price in USD; fails if the price, or for runs the cap, is higher or unknown
+    /// Maximum price in USD: fail without submitting if the price is higher or unknown. The price of
+    /// a run is its cap
     #[arg(long, value_name = "USD", value_parser = parse_usd)]
     pub(crate) max_price: Option<Usd>,
     /// Show the request and its price without submitting it

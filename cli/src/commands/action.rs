@@ -33,7 +33,7 @@ pub(crate) enum Action {
         #[arg(value_name = "ACTION_ID")]
         id: String,
     },
-    /// Run an Action through its API trigger, wait, and print the output
+    /// Run an Action that has an `api_call` trigger, wait, and print the output
     ///
     /// Prints the receipt if the run has no output.
     Run(Box<Start>),

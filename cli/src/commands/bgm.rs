@@ -15,7 +15,7 @@ pub(crate) enum Bgm {
     List,
     /// List categories
     Categories,
-    /// Pick a track
+    /// Let the service choose a track
     Pick(Pick),
 }
 

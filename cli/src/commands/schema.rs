@@ -18,7 +18,7 @@ use crate::session::Session;
 pub(crate) enum Schema {
     /// Fetch the OpenAPI document
     Fetch(Fetch),
-    /// Compare the live schema with this build
+    /// Compare the live schema (/reference/json) with that of this version
     ///
     /// The exit code is 1 if something that this build relies on was removed or changed.
     Check(Check),
@@ -27,7 +27,7 @@ pub(crate) enum Schema {
 /// The flags of `svc schema fetch`.
 #[derive(Args, Debug)]
 pub(crate) struct Fetch {
-    /// Fetch the authoritative live schema at /reference/json instead of /v1/openapi.json
+    /// Fetch /reference/json, which is authoritative, instead of /v1/openapi.json
     #[arg(long)]
     reference: bool,
     /// File to write to [default: stdout]
@@ -104,7 +104,7 @@ async fn check(session: &Session, args: Check) -> Result<(), Failure> {
             .note("nothing that this build relies on was removed or changed"),
         _ => {
             let why = format!(
-                "the live schema is incompatible with this build: breaking differences: {breaking}"
+                "the live schema is incompatible with this version: breaking differences: {breaking}"
             );
             return Err(Failure::other(why).hint("check for a newer version of svc"));
         }

@@ -20,7 +20,7 @@ pub(crate) struct Usage {
     /// List ledger entries instead of totals
     #[arg(long, conflicts_with = "chart")]
     entries: bool,
-    /// Draw a chart of the captured amounts by day
+    /// Draw a chart of the charged amounts by day
     #[arg(long)]
     chart: bool,
 }
@@ -116,7 +116,7 @@ fn entry_table(entries: &[UsageEntry]) -> Table {
     table
 }
 
-/// Returns a bar chart of the captured amounts, one bar per day.
+/// Returns a bar chart of the charged amounts, one bar per day.
 fn chart(totals: &[Total]) -> Table {
     let captured = totals
         .iter()

@@ -1,4 +1,4 @@
-//! The service as data: operations, error codes, scopes, statuses, plans and limits.
+//! What the service defines: operations, error codes, scopes, statuses, plans and limits.
 //!
 //! Nothing in this module does I/O. The bodies of requests and responses are in
 //! [`types`](crate::types).

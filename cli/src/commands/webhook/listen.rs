@@ -36,7 +36,7 @@ pub(crate) struct Listen {
     /// unreachable or returns 5xx or 429, forwarding is retried without a limit
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
     refusals: u32,
-    /// Include the signing secret in the first line, for a target that verifies signatures
+    /// Include the signing secret in the first line of the output, for a target that verifies signatures
     #[arg(long)]
     print_secret: bool,
     #[command(flatten)]
