@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::{Extension, Router, body::Bytes, extract::State, http::StatusCode, routing::post};
 use rusqlite::Connection;
-use svc_webhook_verify::{Event, KeySet, Receiver, SqliteStore, Verifier};
+use svc_webhook_verify::{Event, KeySet, SqliteStore, Verifier, WebhookReceiver};
 use svc_webhook_verify::{axum::verify_layer, tower::DedupeLayer};
 
 type Inbox = Arc<Mutex<Connection>>;
@@ -37,7 +37,7 @@ async fn store(
 pub(crate) fn app(secrets: &[String], database: &str) -> Result<Router, Box<dyn Error>> {
     let inbox = Connection::open(database)?;
     inbox.execute_batch("CREATE TABLE IF NOT EXISTS inbox (event TEXT, body BLOB)")?;
-    let receiver = Receiver::new(Verifier::new(KeySet::new(secrets)?));
+    let receiver = WebhookReceiver::new(Verifier::new(KeySet::new(secrets)?));
     let dedupe = DedupeLayer::new(SqliteStore::open(database)?);
     let route = Router::new().route("/webhooks", post(store));
     Ok(route

@@ -24,8 +24,10 @@ use crate::dedupe::DedupeKey;
 /// # Ok::<(), svc_webhook_verify::EventError>(())
 /// ```
 ///
-/// Parse an event only after the delivery has been verified. Other fields of the body are
-/// left to types of the caller.
+/// Parse an event only after the delivery has been verified. It contains what routing and
+/// deduplication need. For the other fields, such as the artifacts of a job or the receipt
+/// of a run, parse the same body as a `WebhookEvent` of the `svc-sdk` crate, which this
+/// crate does not depend on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
     event_type: EventType,
@@ -99,13 +101,13 @@ impl Event {
         if self.event_type == EventType::WebhookTest {
             return None;
         }
-        let subjects = [
+        let ids = [
             ("job", self.job_id()),
             ("run", self.run_id()),
             ("result", self.result_url()),
             ("request", self.request_id()),
         ];
-        let (prefix, id) = subjects
+        let (prefix, id) = ids
             .into_iter()
             .find_map(|(prefix, id)| Some((prefix, id.filter(|id| !id.is_empty())?)))?;
         Some(DedupeKey::new(
@@ -118,6 +120,9 @@ impl Event {
 /// The type of an event.
 ///
 /// The service may add types. They are parsed as [`EventType::Unknown`].
+///
+/// `WebhookEventType` in the `svc-sdk` crate has the same variants, with `Other` in place of
+/// `Unknown`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum EventType {
@@ -269,7 +274,7 @@ mod tests {
 
     fn dedupe_key(body: &str) -> Option<std::string::String> {
         let key = Event::parse(body).unwrap().dedupe_key()?;
-        Some(format!("{} {}", key.event(), key.subject()))
+        Some(format!("{} {}", key.event(), key.resource_id()))
     }
 
     #[test]

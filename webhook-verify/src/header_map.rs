@@ -81,8 +81,8 @@ impl Verifier {
     }
 }
 
-impl From<crate::SignedHeaders> for HeaderMap {
-    fn from(signed: crate::SignedHeaders) -> Self {
+impl From<crate::SignatureHeaders> for HeaderMap {
+    fn from(signed: crate::SignatureHeaders) -> Self {
         let pairs = signed.pairs();
         // The values are ASCII letters, digits and punctuation, so none is dropped.
         let headers = pairs.iter().filter_map(|(name, value)| {

@@ -96,7 +96,7 @@
 //! | `http` | [`Verifier::verify_with_headers`] for an `http::HeaderMap` |
 //! | `events` | [`Event`], [`DedupeStore`], [`MemoryStore`] |
 //! | `sqlite` | [`SqliteStore`] |
-//! | `tower` | [`Receiver`] and the layers in the [`tower`] module |
+//! | `tower` | [`WebhookReceiver`] and the layers in the [`tower`] module |
 //! | `axum` | [`Webhook`] as an extractor, and the [`axum`] module |
 //!
 //! # Allocation
@@ -142,7 +142,7 @@ mod verify;
 mod verify_error;
 
 #[cfg(feature = "events")]
-pub use dedupe::{Claim, DedupeKey, DedupeStore, Lease, MemoryStore, MemoryStoreFull};
+pub use dedupe::{ClaimResult, DedupeKey, DedupeStore, Lease, MemoryStore, MemoryStoreFull};
 #[cfg(feature = "sqlite")]
 pub use dedupe::{SqliteStore, SqliteStoreError};
 #[cfg(feature = "events")]
@@ -151,8 +151,8 @@ pub use key::{Fingerprint, Key, KeyError, KeySet};
 #[cfg(feature = "tower")]
 pub use receive_error::ReceiveError;
 #[cfg(feature = "tower")]
-pub use receiver::{Receiver, Webhook};
-pub use sign::{SignedHeaders, Signer, StreamSigner};
+pub use receiver::{Webhook, WebhookReceiver};
+pub use sign::{SignatureHeaders, Signer, StreamSigner};
 pub use verify::{StreamVerifier, VerifiedSignature, Verifier, verify};
 pub use verify_error::VerifyError;
 

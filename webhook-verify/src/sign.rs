@@ -51,7 +51,7 @@ impl Signer {
 
     /// Signs a body with a timestamp.
     #[must_use]
-    pub fn sign(&self, timestamp: u64, body: impl AsRef<[u8]>) -> SignedHeaders {
+    pub fn sign(&self, timestamp: u64, body: impl AsRef<[u8]>) -> SignatureHeaders {
         let mut stream = self.begin(timestamp);
         stream.update(body);
         stream.finish()
@@ -99,7 +99,7 @@ impl StreamSigner {
 
     /// Returns the headers for the chunks that were processed.
     #[must_use]
-    pub fn finish(mut self) -> SignedHeaders {
+    pub fn finish(mut self) -> SignatureHeaders {
         let mut signature = ArrayString::new();
         for (position, tag) in self.macs.take_tags().enumerate() {
             if position > 0 {
@@ -108,7 +108,7 @@ impl StreamSigner {
             signature.push_str(SCHEME_PREFIX);
             tag.iter().for_each(|byte| signature.push_hex(*byte));
         }
-        SignedHeaders {
+        SignatureHeaders {
             timestamp: self.timestamp,
             signature,
             fingerprint: self.fingerprint,
@@ -127,13 +127,13 @@ impl fmt::Debug for StreamSigner {
 
 /// The three signature headers of a delivery, stored inline.
 #[derive(Clone, PartialEq, Eq)]
-pub struct SignedHeaders {
+pub struct SignatureHeaders {
     timestamp: ArrayString<TIMESTAMP_LEN>,
     signature: ArrayString<SIGNATURE_LEN>,
     fingerprint: Fingerprint,
 }
 
-impl SignedHeaders {
+impl SignatureHeaders {
     /// Returns the value of [`header::TIMESTAMP`].
     #[must_use]
     pub fn timestamp(&self) -> &str {
@@ -163,7 +163,7 @@ impl SignedHeaders {
     }
 }
 
-impl fmt::Debug for SignedHeaders {
+impl fmt::Debug for SignatureHeaders {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_map().entries(self.pairs()).finish()
     }

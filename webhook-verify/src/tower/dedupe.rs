@@ -9,7 +9,7 @@ use http::{Request, Response};
 use tower_layer::Layer;
 use tower_service::Service;
 
-use crate::dedupe::{Claim, DedupeStore, Lease};
+use crate::dedupe::{ClaimResult, DedupeStore, Lease};
 use crate::receive_error::ReceiveError;
 use crate::receiver::Webhook;
 use crate::tower::BoxFuture;
@@ -144,9 +144,9 @@ async fn claim<D: DedupeStore, B>(
     };
     let claim = store.claim(&key, now).await;
     match claim.map_err(|error| ReceiveError::Store(Arc::new(error)))? {
-        Claim::Acquired(lease) => Ok(Admission::Claimed { lease, now }),
-        Claim::AlreadyHandled => Ok(Admission::Duplicate),
-        Claim::InProgress { lease_expires_at } => Err(ReceiveError::InProgress {
+        ClaimResult::Acquired(lease) => Ok(Admission::Claimed { lease, now }),
+        ClaimResult::AlreadyHandled => Ok(Admission::Duplicate),
+        ClaimResult::InProgress { lease_expires_at } => Err(ReceiveError::InProgress {
             retry_after_seconds: lease_expires_at.saturating_sub(now).max(1),
         }),
     }

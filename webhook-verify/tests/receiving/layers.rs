@@ -13,7 +13,7 @@ use http_body_util::{BodyExt, Full};
 use svc_webhook_verify::axum::verify_layer;
 use svc_webhook_verify::tower::{DedupeLayer, VerifyLayer};
 use svc_webhook_verify::{
-    Claim, DedupeKey, DedupeStore, Event, Lease, MemoryStore, ReceiveError, Webhook,
+    ClaimResult, DedupeKey, DedupeStore, Event, Lease, MemoryStore, ReceiveError, Webhook,
 };
 use tower_http::limit::RequestBodyLimitLayer;
 use tower_layer::Layer;
@@ -148,7 +148,10 @@ async fn the_layers_work_with_any_tower_service() {
     assert_eq!(again.status(), StatusCode::OK);
     assert!(again.into_body().is_end_stream());
     let key = DedupeKey::new("job.completed", "job:job_1");
-    assert_eq!(store.claim(&key, NOW).await.unwrap(), Claim::AlreadyHandled);
+    assert_eq!(
+        store.claim(&key, NOW).await.unwrap(),
+        ClaimResult::AlreadyHandled
+    );
 
     // The lease is released if the inner service fails.
     let failing = tower::service_fn(async |_: Request<Full<Bytes>>| {
@@ -161,7 +164,7 @@ async fn the_layers_work_with_any_tower_service() {
     let key = DedupeKey::new("job.completed", "job:job_2");
     assert!(matches!(
         store.claim(&key, NOW).await.unwrap(),
-        Claim::Acquired(_)
+        ClaimResult::Acquired(_)
     ));
 }
 
@@ -298,9 +301,9 @@ struct FailingStore {
 impl DedupeStore for FailingStore {
     type Error = std::fmt::Error;
 
-    async fn claim(&self, key: &DedupeKey, _: u64) -> Result<Claim, Self::Error> {
+    async fn claim(&self, key: &DedupeKey, _: u64) -> Result<ClaimResult, Self::Error> {
         match self.can_claim {
-            true => Ok(Claim::Acquired(Lease::new(key.clone(), 1))),
+            true => Ok(ClaimResult::Acquired(Lease::new(key.clone(), 1))),
             false => Err(std::fmt::Error),
         }
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde::Serialize;
-use svc_webhook_verify::{SignedHeaders, Signer};
+use svc_webhook_verify::{SignatureHeaders, Signer};
 
 use crate::args::SecretArgs;
 use crate::clock;
@@ -54,8 +54,8 @@ pub(super) fn run(session: &Session, args: &Sign) -> Result<(), Failure> {
         })
 }
 
-impl From<SignedHeaders> for Signed {
-    fn from(headers: SignedHeaders) -> Self {
+impl From<SignatureHeaders> for Signed {
+    fn from(headers: SignatureHeaders) -> Self {
         let pairs = headers
             .pairs()
             .map(|(name, value)| (name, value.to_owned()));

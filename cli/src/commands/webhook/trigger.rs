@@ -8,7 +8,7 @@ use clap::Args;
 use http::header::CONTENT_TYPE;
 use serde::Serialize;
 use svc_sdk::transport;
-use svc_webhook_verify::{Event, SignedHeaders, Signer};
+use svc_webhook_verify::{Event, SignatureHeaders, Signer};
 
 use crate::args::SecretArgs;
 use crate::clock;
@@ -143,7 +143,7 @@ fn random_id(prefix: &str) -> Result<String, Failure> {
     Ok(format!("{prefix}_{}", random::hex(10)?))
 }
 
-async fn send(to: &Target, headers: &SignedHeaders, body: Vec<u8>) -> Result<u16, Failure> {
+async fn send(to: &Target, headers: &SignatureHeaders, body: Vec<u8>) -> Result<u16, Failure> {
     let mut request = to.post(Bytes::from(body));
     let json = http::HeaderValue::from_static("application/json");
     request.headers_mut().insert(CONTENT_TYPE, json);
