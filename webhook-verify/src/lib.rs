@@ -65,7 +65,8 @@
 //! For 24 hours after a rotation the service signs with the new secret and with the
 //! previous one. A delivery is accepted if any of its signatures matches any key, so a
 //! receiver can switch secrets at any time during those 24 hours, or use both:
-//! `KeySet::new([newest, previous])`.
+//! `KeySet::new([newest, previous])`. [`KeySet::from_lines`] reads them from a variable or a
+//! file with one secret per line.
 //!
 //! # Errors
 //!
