@@ -96,6 +96,9 @@ impl Event {
     /// It consists of the event name and the first of these that is present: the job ID,
     /// the run ID, the URL of a receipt that was too large, the request ID. It is `None`
     /// if there are none of these, and for `webhook.test`, which is never a duplicate.
+    ///
+    /// An event of an unknown type has a key as well. Do not record it as handled, because a
+    /// later version of the receiver may know the type.
     #[must_use]
     pub fn dedupe_key(&self) -> Option<DedupeKey> {
         if self.event_type == EventType::WebhookTest {

@@ -93,6 +93,15 @@ impl DedupeStore for MemoryStore {
         }
         Ok(())
     }
+
+    async fn forget(&self, key: &DedupeKey) -> Result<bool, MemoryStoreFull> {
+        let mut entries = self.entries();
+        let was_handled = entries.by_key.get(key).is_some_and(|entry| entry.handled);
+        if was_handled {
+            entries.remove(key);
+        }
+        Ok(was_handled)
+    }
 }
 
 impl fmt::Debug for MemoryStore {

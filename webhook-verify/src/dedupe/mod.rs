@@ -10,6 +10,8 @@
 //! takes, as a second delivery after that time acquires the lease again. A receiver that
 //! is killed between storing an event and committing the lease receives the event again,
 //! so the guarantee is "at least once".
+//!
+//! A handled event can be forgotten, so that a requested redelivery is handled again.
 
 mod memory;
 #[cfg(feature = "sqlite")]
@@ -87,6 +89,34 @@ pub trait DedupeStore: Send + Sync {
     ///
     /// Returns an error if the store cannot be written.
     fn release(&self, lease: Lease) -> impl Future<Output = Result<(), Self::Error>> + Send;
+
+    /// Removes a handled event, so that its next delivery is handled again.
+    ///
+    /// Returns `true` if the event was recorded as handled. An event that is still being
+    /// handled is not affected.
+    ///
+    /// A redelivery that a user requests from the service has the same key as the first
+    /// delivery, and nothing in it says that it is a redelivery. To have it handled, forget
+    /// the event first:
+    ///
+    /// ```
+    /// use svc_webhook_verify::{DedupeKey, DedupeStore, MemoryStore};
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+    /// # let store = MemoryStore::new(10_000);
+    /// let key = DedupeKey::new("job.completed", "job:job_1");
+    /// if store.forget(&key).await? {
+    ///     println!("now request the redelivery of job_1");
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # }).map_err(|error| error.to_string())?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the store cannot be written.
+    fn forget(&self, key: &DedupeKey) -> impl Future<Output = Result<bool, Self::Error>> + Send;
 }
 
 /// The result of claiming an event.
@@ -181,5 +211,9 @@ impl<T: DedupeStore> DedupeStore for Arc<T> {
 
     async fn release(&self, lease: Lease) -> Result<(), Self::Error> {
         T::release(self, lease).await
+    }
+
+    async fn forget(&self, key: &DedupeKey) -> Result<bool, Self::Error> {
+        T::forget(self, key).await
     }
 }

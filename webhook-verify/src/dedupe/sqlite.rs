@@ -50,6 +50,12 @@ const RELEASE: &str = "
     WHERE event = ?1 AND subject = ?2 AND token = ?3 AND state = 'claimed'
 ";
 
+/// Keeps the row, as above.
+const FORGET: &str = "
+    UPDATE svc_webhook_event SET state = 'released'
+    WHERE event = ?1 AND subject = ?2 AND state = 'done'
+";
+
 /// The time in seconds for which an expired row is kept, so that a late release is still
 /// recognized by its token.
 const EXPIRED_ROW_RETENTION: i64 = 24 * 60 * 60;
@@ -159,6 +165,16 @@ impl DedupeStore for SqliteStore {
             let (key, token) = (lease.key(), to_sqlite_integer(lease.token()));
             let row = params![key.event(), key.resource_id(), token];
             connection.prepare_cached(RELEASE)?.execute(row).map(drop)
+        })
+        .await
+    }
+
+    async fn forget(&self, key: &DedupeKey) -> Result<bool, SqliteStoreError> {
+        let key = key.clone();
+        self.with_connection(move |connection| {
+            let row = [key.event(), key.resource_id()];
+            let rows = connection.prepare_cached(FORGET)?.execute(row)?;
+            Ok(rows > 0)
         })
         .await
     }

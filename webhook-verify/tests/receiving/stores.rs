@@ -82,6 +82,21 @@ async fn check_store(store: &impl DedupeStore) {
         ClaimResult::Acquired(_)
     ));
 
+    // A forgotten event can be claimed again. An event that is being handled cannot be forgotten.
+    let first = acquire(store, "job:3", NOW).await;
+    assert!(!store.forget(&key("job:3")).await.unwrap());
+    store.commit(first.clone(), NOW).await.unwrap();
+    assert!(!store.forget(&key("job:4")).await.unwrap());
+    assert!(store.forget(&key("job:3")).await.unwrap());
+    assert!(!store.forget(&key("job:3")).await.unwrap());
+    let second = acquire(store, "job:3", NOW).await;
+    assert_ne!(first.token(), second.token());
+    store.commit(second, NOW).await.unwrap();
+    assert_eq!(
+        store.claim(&key("job:3"), NOW).await.unwrap(),
+        ClaimResult::AlreadyHandled
+    );
+
     // Unusual names and extreme times.
     let unusual = DedupeKey::new("", "'; DROP TABLE svc_webhook_event; --\u{202e}\n");
     assert!(matches!(
