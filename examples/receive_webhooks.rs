@@ -1,57 +1,70 @@
-//! Receive webhooks: verify, claim, store, answer. A sender that is answered `2xx` does not come
-//! again, so that is said when the event is on disk, and not before.
+//! Receive webhooks: verify the delivery, store its event, then answer.
+//!
+//! One statement stores the event and claims its deduplication key, so a crash at any moment neither
+//! loses nor doubles an event: the service sends again what it has not seen answered with `2xx`.
 
 #![allow(clippy::print_stdout, reason = "a program that prints")]
 
 use std::error::Error;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use axum::{Extension, Router, body::Bytes, extract::State, http::StatusCode, routing::post};
+use axum::{Extension, Router, extract::State, http::StatusCode, routing::post};
 use rusqlite::Connection;
-use svc_webhook_verify::{Event, KeySet, Receiver, SqliteStore, Verifier};
-use svc_webhook_verify::{axum::verify_layer, tower::DedupeLayer};
+use svc_webhook_verify::axum::verify_layer;
+use svc_webhook_verify::{
+    DedupeKey, Event, KeySet, ReceiveError, Verifier, Webhook, WebhookReceiver,
+};
 
 type Inbox = Arc<Mutex<Connection>>;
 
-/// Is reached by genuine deliveries only, and again for an event that it did not answer `2xx`.
-async fn store(
+/// SQLite allows any number of rows without a `resource_id`: test events, and events without IDs.
+const SCHEMA: &str = "CREATE TABLE IF NOT EXISTS inbox (
+    event TEXT NOT NULL, resource_id TEXT, body BLOB NOT NULL, UNIQUE (event, resource_id)
+)";
+
+const INSERT: &str = "INSERT INTO inbox (event, resource_id, body) VALUES (?1, ?2, ?3)
+    ON CONFLICT (event, resource_id) DO NOTHING";
+
+/// Handles a verified delivery.
+async fn receive(
     State(inbox): State<Inbox>,
-    Extension(event): Extension<Event>,
-    body: Bytes,
-) -> StatusCode {
+    Extension(webhook): Extension<Webhook>,
+) -> Result<StatusCode, ReceiveError> {
+    let event = webhook.event()?;
     if !event.event_type().is_known() {
-        return StatusCode::NO_CONTENT;
+        // Not stored, so that a later version of this program can store it when it is redelivered.
+        return Ok(StatusCode::NO_CONTENT);
     }
-    let stored = tokio::task::spawn_blocking(move || {
-        let inbox = inbox.lock().unwrap_or_else(PoisonError::into_inner);
-        let row = (event.event_type().as_str(), body.as_ref());
-        inbox.execute("INSERT INTO inbox (event, body) VALUES (?1, ?2)", row)
-    });
+    let stored = tokio::task::spawn_blocking(move || store(&inbox, &event, webhook.body()));
     match stored.await {
-        Ok(Ok(_)) => StatusCode::OK,
-        _ => StatusCode::INTERNAL_SERVER_ERROR,
+        Ok(Ok(())) => Ok(StatusCode::OK),
+        _ => Ok(StatusCode::INTERNAL_SERVER_ERROR), // not stored: the service retries
     }
 }
 
-/// Takes the secrets newest first: in the day after a rotation there are two.
-pub(crate) fn app(secrets: &[String], database: &str) -> Result<Router, Box<dyn Error>> {
+/// Stores an event unless it is a duplicate. The transaction is committed when this returns.
+fn store(inbox: &Inbox, event: &Event, body: &[u8]) -> rusqlite::Result<()> {
+    let key = event.dedupe_key();
+    let resource_id = key.as_ref().map(DedupeKey::resource_id);
+    let inbox = inbox.lock().unwrap_or_else(PoisonError::into_inner);
+    let row = (event.event_type().as_str(), resource_id, body);
+    inbox.execute(INSERT, row).map(drop) // a single statement is a transaction of its own
+}
+
+/// Creates the receiver. Secrets are lines, newest first: during a rotation there are two.
+pub(crate) fn app(secrets: &str, database: &str) -> Result<Router, Box<dyn Error>> {
     let inbox = Connection::open(database)?;
-    inbox.execute_batch("CREATE TABLE IF NOT EXISTS inbox (event TEXT, body BLOB)")?;
-    let receiver = Receiver::new(Verifier::new(KeySet::new(secrets)?));
-    let dedupe = DedupeLayer::new(SqliteStore::open(database)?);
-    let route = Router::new().route("/webhooks", post(store));
+    inbox.execute_batch(SCHEMA)?;
+    let receiver = WebhookReceiver::new(Verifier::new(KeySet::from_lines(secrets)?));
+    let route = Router::new().route("/webhooks", post(receive));
     Ok(route
-        .layer((verify_layer(receiver), dedupe))
+        .layer(verify_layer(receiver))
         .with_state(Arc::new(Mutex::new(inbox))))
 }
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let names = ["SVC_WEBHOOK_SECRET", "SVC_WEBHOOK_SECRET_PREVIOUS"];
-    let secrets: Vec<String> = names
-        .iter()
-        .filter_map(|name| std::env::var(name).ok())
-        .collect();
+    let secrets = std::env::var("SVC_WEBHOOK_SECRET")?;
     let address = std::env::var("RECEIVER_ADDRESS").unwrap_or("127.0.0.1:3000".into());
     let listener = tokio::net::TcpListener::bind(address).await?;
     println!("http://{}/webhooks", listener.local_addr()?);

@@ -1,14 +1,14 @@
 //! Support for [axum](axum_core): [`Webhook`] as an extractor, and layers that apply the
 //! body limit of the route.
 //!
-//! Add a [`Receiver`] to the state of the router and take a [`Webhook`] as the last
+//! Add a [`WebhookReceiver`] to the state of the router and take a [`Webhook`] as the last
 //! argument of the handler:
 //!
 //! ```
 //! use axum::Router;
 //! use axum::http::StatusCode;
 //! use axum::routing::post;
-//! use svc_webhook_verify::{KeySet, ReceiveError, Receiver, Verifier, Webhook};
+//! use svc_webhook_verify::{KeySet, ReceiveError, Verifier, Webhook, WebhookReceiver};
 //!
 //! async fn receive(webhook: Webhook) -> Result<StatusCode, ReceiveError> {
 //!     let event = webhook.event()?;
@@ -19,7 +19,7 @@
 //!     Ok(StatusCode::OK)
 //! }
 //!
-//! let receiver = Receiver::new(Verifier::new(KeySet::new(["whsec_newest"])?));
+//! let receiver = WebhookReceiver::new(Verifier::new(KeySet::new(["whsec_newest"])?));
 //! let router: Router = Router::new().route("/webhooks", post(receive)).with_state(receiver);
 //! # Ok::<(), svc_webhook_verify::KeyError>(())
 //! ```
@@ -42,19 +42,19 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use crate::receive_error::ReceiveError;
-use crate::receiver::{Receiver, Webhook};
+use crate::receiver::{Webhook, WebhookReceiver};
 use crate::tower::VerifyLayer;
 
 impl<S> FromRequest<S> for Webhook
 where
-    Receiver: FromRef<S>,
+    WebhookReceiver: FromRef<S>,
     S: Send + Sync,
 {
     type Rejection = ReceiveError;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, ReceiveError> {
         let (parts, body) = request.with_limited_body().into_parts();
-        let receiver = Receiver::from_ref(state);
+        let receiver = WebhookReceiver::from_ref(state);
         receiver.receive(&parts.headers, body).await
     }
 }
@@ -73,13 +73,13 @@ impl IntoResponse for ReceiveError {
 /// use axum::{Extension, Router};
 /// use svc_webhook_verify::axum::verify_layer;
 /// use svc_webhook_verify::tower::DedupeLayer;
-/// use svc_webhook_verify::{Event, KeySet, MemoryStore, Receiver, Verifier};
+/// use svc_webhook_verify::{Event, KeySet, MemoryStore, Verifier, WebhookReceiver};
 ///
 /// async fn receive(Extension(event): Extension<Event>) {
 ///     // … store the event; a 2xx response marks it as handled …
 /// }
 ///
-/// let receiver = Receiver::new(Verifier::new(KeySet::new(["whsec_newest"])?));
+/// let receiver = WebhookReceiver::new(Verifier::new(KeySet::new(["whsec_newest"])?));
 /// let dedupe_layer = DedupeLayer::new(MemoryStore::new(10_000));
 /// let router: Router = Router::new()
 ///     .route("/webhooks", post(receive))
@@ -87,7 +87,7 @@ impl IntoResponse for ReceiveError {
 ///     .layer(DefaultBodyLimit::max(4 * 1024 * 1024));
 /// # Ok::<(), svc_webhook_verify::KeyError>(())
 /// ```
-pub fn verify_layer(receiver: Receiver) -> (EnforceBodyLimitLayer, VerifyLayer) {
+pub fn verify_layer(receiver: WebhookReceiver) -> (EnforceBodyLimitLayer, VerifyLayer) {
     let without_own_limit = VerifyLayer::new(receiver).max_body_bytes(usize::MAX);
     (EnforceBodyLimitLayer, without_own_limit)
 }

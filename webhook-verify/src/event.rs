@@ -24,8 +24,10 @@ use crate::dedupe::DedupeKey;
 /// # Ok::<(), svc_webhook_verify::EventError>(())
 /// ```
 ///
-/// Parse an event only after the delivery has been verified. Other fields of the body are
-/// left to types of the caller.
+/// Parse an event only after the delivery has been verified. It contains what routing and
+/// deduplication need. For the other fields, such as the artifacts of a job or the receipt
+/// of a run, parse the same body as a `WebhookEvent` of the `svc-sdk` crate, which this
+/// crate does not depend on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
     event_type: EventType,
@@ -94,18 +96,21 @@ impl Event {
     /// It consists of the event name and the first of these that is present: the job ID,
     /// the run ID, the URL of a receipt that was too large, the request ID. It is `None`
     /// if there are none of these, and for `webhook.test`, which is never a duplicate.
+    ///
+    /// An event of an unknown type has a key as well. Do not record it as handled, because a
+    /// later version of the receiver may know the type.
     #[must_use]
     pub fn dedupe_key(&self) -> Option<DedupeKey> {
         if self.event_type == EventType::WebhookTest {
             return None;
         }
-        let subjects = [
+        let ids = [
             ("job", self.job_id()),
             ("run", self.run_id()),
             ("result", self.result_url()),
             ("request", self.request_id()),
         ];
-        let (prefix, id) = subjects
+        let (prefix, id) = ids
             .into_iter()
             .find_map(|(prefix, id)| Some((prefix, id.filter(|id| !id.is_empty())?)))?;
         Some(DedupeKey::new(
@@ -118,6 +123,9 @@ impl Event {
 /// The type of an event.
 ///
 /// The service may add types. They are parsed as [`EventType::Unknown`].
+///
+/// `WebhookEventType` in the `svc-sdk` crate has the same variants, with `Other` in place of
+/// `Unknown`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum EventType {
@@ -269,7 +277,7 @@ mod tests {
 
     fn dedupe_key(body: &str) -> Option<std::string::String> {
         let key = Event::parse(body).unwrap().dedupe_key()?;
-        Some(format!("{} {}", key.event(), key.subject()))
+        Some(format!("{} {}", key.event(), key.resource_id()))
     }
 
     #[test]

@@ -167,6 +167,29 @@ impl KeySet {
         Ok(keys)
     }
 
+    /// Creates a set from a text with one secret per line, newest first.
+    ///
+    /// This is the format of the variable `SVC_WEBHOOK_SECRET` and of secret files. Blank
+    /// lines and white space around a secret are ignored.
+    ///
+    /// ```
+    /// use svc_webhook_verify::KeySet;
+    ///
+    /// let keys = KeySet::from_lines("whsec_newest\nwhsec_previous\n")?;
+    /// assert_eq!(keys.newest().fingerprint().as_str(), "7ab95101ed6218b1");
+    /// assert_eq!(keys.iter().count(), 2);
+    /// # Ok::<(), svc_webhook_verify::KeyError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if there are no secrets, if there are more than
+    /// [`KeySet::MAX_KEYS`], or if a line consists of zero bytes.
+    pub fn from_lines(text: &str) -> Result<Self, KeyError> {
+        let lines = text.lines().map(str::trim);
+        Self::new(lines.filter(|line| !line.is_empty()))
+    }
+
     /// Appends a key that is older than all others in the set.
     ///
     /// ```
@@ -322,6 +345,20 @@ mod tests {
         assert_eq!(KeySet::new(none).unwrap_err(), KeyError::NoSecrets);
         assert_eq!(KeySet::new(["s"; 8]).unwrap().iter().count(), 8);
         assert_eq!(KeySet::new(["s"; 9]).unwrap_err(), KeyError::TooManySecrets);
+    }
+
+    #[test]
+    fn lines_are_trimmed_and_blank_lines_ignored() {
+        let keys = KeySet::from_lines("\r\n  whsec_newest\t\r\n\n \nwhsec_previous").unwrap();
+        let expected = ["whsec_newest", "whsec_previous"];
+        let expected = expected.map(|secret| Key::new(secret).unwrap().fingerprint());
+        assert!(keys.iter().map(Key::fingerprint).eq(expected));
+
+        let error = |text: &str| KeySet::from_lines(text).unwrap_err();
+        assert_eq!(error(""), KeyError::NoSecrets);
+        assert_eq!(error(" \n\t\r\n"), KeyError::NoSecrets);
+        assert_eq!(error("whsec_newest\n\0"), KeyError::EmptySecret);
+        assert_eq!(error(&"s\n".repeat(9)), KeyError::TooManySecrets);
     }
 
     #[test]

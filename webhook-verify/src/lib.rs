@@ -65,7 +65,8 @@
 //! For 24 hours after a rotation the service signs with the new secret and with the
 //! previous one. A delivery is accepted if any of its signatures matches any key, so a
 //! receiver can switch secrets at any time during those 24 hours, or use both:
-//! `KeySet::new([newest, previous])`.
+//! `KeySet::new([newest, previous])`. [`KeySet::from_lines`] reads them from a variable or a
+//! file with one secret per line.
 //!
 //! # Errors
 //!
@@ -96,7 +97,7 @@
 //! | `http` | [`Verifier::verify_with_headers`] for an `http::HeaderMap` |
 //! | `events` | [`Event`], [`DedupeStore`], [`MemoryStore`] |
 //! | `sqlite` | [`SqliteStore`] |
-//! | `tower` | [`Receiver`] and the layers in the [`tower`] module |
+//! | `tower` | [`WebhookReceiver`] and the layers in the [`tower`] module |
 //! | `axum` | [`Webhook`] as an extractor, and the [`axum`] module |
 //!
 //! # Allocation
@@ -142,7 +143,7 @@ mod verify;
 mod verify_error;
 
 #[cfg(feature = "events")]
-pub use dedupe::{Claim, DedupeKey, DedupeStore, Lease, MemoryStore, MemoryStoreFull};
+pub use dedupe::{ClaimResult, DedupeKey, DedupeStore, Lease, MemoryStore, MemoryStoreFull};
 #[cfg(feature = "sqlite")]
 pub use dedupe::{SqliteStore, SqliteStoreError};
 #[cfg(feature = "events")]
@@ -151,7 +152,7 @@ pub use key::{Fingerprint, Key, KeyError, KeySet};
 #[cfg(feature = "tower")]
 pub use receive_error::ReceiveError;
 #[cfg(feature = "tower")]
-pub use receiver::{Receiver, Webhook};
+pub use receiver::{Webhook, WebhookReceiver};
 pub use sign::{SignatureHeaders, Signer, StreamSigner};
 pub use verify::{StreamVerifier, VerifiedSignature, Verifier, verify};
 pub use verify_error::VerifyError;

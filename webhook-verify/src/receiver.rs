@@ -18,16 +18,16 @@ use crate::verify::{VerifiedSignature, Verifier};
 
 /// Reads and verifies deliveries of an HTTP server, with a [`Verifier`] and a clock.
 ///
-/// A `Receiver` is cheap to clone. The axum extractor takes it from the state of the
+/// A `WebhookReceiver` is cheap to clone. The axum extractor takes it from the state of the
 /// router, and the tower layer is created from it. Other servers call
-/// [`receive`](Receiver::receive).
+/// [`receive`](WebhookReceiver::receive).
 #[derive(Clone)]
-pub struct Receiver {
+pub struct WebhookReceiver {
     verifier: Arc<Verifier>,
     clock: Arc<dyn Fn() -> u64 + Send + Sync>,
 }
 
-impl Receiver {
+impl WebhookReceiver {
     /// Creates a receiver that uses the system clock.
     #[must_use]
     pub fn new(verifier: Verifier) -> Self {
@@ -55,12 +55,12 @@ impl Receiver {
     /// ```
     /// use http::HeaderMap;
     /// use http_body_util::{Full, Limited};
-    /// use svc_webhook_verify::{KeySet, Receiver, Signer, Verifier};
+    /// use svc_webhook_verify::{KeySet, Signer, Verifier, WebhookReceiver};
     ///
     /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
     /// let keys = KeySet::new(["whsec_newest"])?;
     /// let headers: HeaderMap = Signer::new(keys.clone()).sign(1_700_000_000, "{}").into();
-    /// let receiver = Receiver::new(Verifier::new(keys)).clock(|| 1_700_000_007);
+    /// let receiver = WebhookReceiver::new(Verifier::new(keys)).clock(|| 1_700_000_007);
     ///
     /// let body = Limited::new(Full::from("{}"), 2 * 1024 * 1024);
     /// let webhook = receiver.receive(&headers, body).await?;
@@ -105,9 +105,9 @@ impl Receiver {
     }
 }
 
-impl fmt::Debug for Receiver {
+impl fmt::Debug for WebhookReceiver {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Receiver")
+        f.debug_struct("WebhookReceiver")
             .field("verifier", &self.verifier)
             .finish_non_exhaustive()
     }

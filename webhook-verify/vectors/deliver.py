@@ -31,7 +31,9 @@ def deliver(url, secret, body, age=0):
 
 
 def main(url):
-    secret = os.environ["SVC_WEBHOOK_SECRET"]
+    # One secret per line, newest first.
+    secrets = map(str.strip, os.environ["SVC_WEBHOOK_SECRET"].splitlines())
+    secret = next(filter(None, secrets))
     job = f'{{"event":"job.completed","job_id":"job_{uuid.uuid4()}"}}'
     rows = [
         ("a new event", deliver(url, secret, job), 200),

@@ -124,7 +124,7 @@ pub(super) mod key {
         key: &Option<DedupeKey>,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
-        let pair = key.as_ref().map(|key| (key.event(), key.subject()));
+        let pair = key.as_ref().map(|key| (key.event(), key.resource_id()));
         pair.serialize(serializer)
     }
 
@@ -132,7 +132,7 @@ pub(super) mod key {
         deserializer: D,
     ) -> Result<Option<DedupeKey>, D::Error> {
         let pair = Option::<(String, String)>::deserialize(deserializer)?;
-        Ok(pair.map(|(event, subject)| DedupeKey::new(event, subject)))
+        Ok(pair.map(|(event, id)| DedupeKey::new(event, id)))
     }
 }
 

@@ -11,13 +11,13 @@ use axum_core::body::Body;
 use axum_core::extract::{FromRequest, Request};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use libfuzzer_sys::fuzz_target;
-use svc_webhook_verify::{Event, Key, Receiver, Signer, Verifier, Webhook, header};
+use svc_webhook_verify::{Event, Key, Signer, Verifier, Webhook, WebhookReceiver, header};
 
 const NOW: u64 = 1_700_000_000;
 
 static KEY: LazyLock<Key> = LazyLock::new(|| Key::new("whsec_newest").expect("a secret"));
-static RECEIVER: LazyLock<Receiver> =
-    LazyLock::new(|| Receiver::new(Verifier::new(KEY.clone())).clock(|| NOW));
+static RECEIVER: LazyLock<WebhookReceiver> =
+    LazyLock::new(|| WebhookReceiver::new(Verifier::new(KEY.clone())).clock(|| NOW));
 
 #[derive(Arbitrary, Debug)]
 struct Input<'a> {

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::dedupe::{
-    Claim, DEFAULT_LEASE_DURATION, DEFAULT_RETENTION, DedupeKey, DedupeStore, Lease,
+    ClaimResult, DEFAULT_LEASE_DURATION, DEFAULT_RETENTION, DedupeKey, DedupeStore, Lease,
 };
 
 /// A [`DedupeStore`] in memory with a maximum number of events.
@@ -59,13 +59,13 @@ impl MemoryStore {
 impl DedupeStore for MemoryStore {
     type Error = MemoryStoreFull;
 
-    async fn claim(&self, key: &DedupeKey, now: u64) -> Result<Claim, MemoryStoreFull> {
+    async fn claim(&self, key: &DedupeKey, now: u64) -> Result<ClaimResult, MemoryStoreFull> {
         let mut entries = self.entries();
         entries.remove_expired(now);
         if let Some(entry) = entries.by_key.get(key) {
             return Ok(match entry {
-                Entry { handled: true, .. } => Claim::AlreadyHandled,
-                Entry { expires_at, .. } => Claim::InProgress {
+                Entry { handled: true, .. } => ClaimResult::AlreadyHandled,
+                Entry { expires_at, .. } => ClaimResult::InProgress {
                     lease_expires_at: *expires_at,
                 },
             });
@@ -73,7 +73,7 @@ impl DedupeStore for MemoryStore {
         entries.evict_if_full(self.capacity)?;
         let expires_at = now.saturating_add(self.lease_duration.as_secs());
         let token = entries.insert(key.clone(), expires_at, false);
-        Ok(Claim::Acquired(Lease::new(key.clone(), token)))
+        Ok(ClaimResult::Acquired(Lease::new(key.clone(), token)))
     }
 
     async fn commit(&self, lease: Lease, now: u64) -> Result<(), MemoryStoreFull> {
@@ -92,6 +92,15 @@ impl DedupeStore for MemoryStore {
             entries.remove(lease.key());
         }
         Ok(())
+    }
+
+    async fn forget(&self, key: &DedupeKey) -> Result<bool, MemoryStoreFull> {
+        let mut entries = self.entries();
+        let was_handled = entries.by_key.get(key).is_some_and(|entry| entry.handled);
+        if was_handled {
+            entries.remove(key);
+        }
+        Ok(was_handled)
     }
 }
 

@@ -10,6 +10,8 @@
 //! takes, as a second delivery after that time acquires the lease again. A receiver that
 //! is killed between storing an event and committing the lease receives the event again,
 //! so the guarantee is "at least once".
+//!
+//! A handled event can be forgotten, so that a requested redelivery is handled again.
 
 mod memory;
 #[cfg(feature = "sqlite")]
@@ -34,19 +36,19 @@ pub(crate) const DEFAULT_RETENTION: Duration = Duration::from_secs(7 * 24 * 60 *
 /// A store that records which events are being handled or have been handled.
 ///
 /// ```
-/// use svc_webhook_verify::{Claim, DedupeKey, DedupeStore, MemoryStore};
+/// use svc_webhook_verify::{ClaimResult, DedupeKey, DedupeStore, MemoryStore};
 ///
 /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
 /// let store = MemoryStore::new(10_000);
 /// let key = DedupeKey::new("job.completed", "job:job_1");
 ///
-/// let Claim::Acquired(lease) = store.claim(&key, 1_700_000_000).await? else {
+/// let ClaimResult::Acquired(lease) = store.claim(&key, 1_700_000_000).await? else {
 ///     return Ok(()); // already handled, or being handled by another process
 /// };
 /// // … store the event …
 /// store.commit(lease, 1_700_000_001).await?;
 ///
-/// assert_eq!(store.claim(&key, 1_700_000_030).await?, Claim::AlreadyHandled);
+/// assert_eq!(store.claim(&key, 1_700_000_030).await?, ClaimResult::AlreadyHandled);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// # }).map_err(|error| error.to_string())?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -67,7 +69,7 @@ pub trait DedupeStore: Send + Sync {
         &self,
         key: &DedupeKey,
         now: u64,
-    ) -> impl Future<Output = Result<Claim, Self::Error>> + Send;
+    ) -> impl Future<Output = Result<ClaimResult, Self::Error>> + Send;
 
     /// Marks a claimed event as handled, even if the lease has expired.
     ///
@@ -87,11 +89,39 @@ pub trait DedupeStore: Send + Sync {
     ///
     /// Returns an error if the store cannot be written.
     fn release(&self, lease: Lease) -> impl Future<Output = Result<(), Self::Error>> + Send;
+
+    /// Removes a handled event, so that its next delivery is handled again.
+    ///
+    /// Returns `true` if the event was recorded as handled. An event that is still being
+    /// handled is not affected.
+    ///
+    /// A redelivery that a user requests from the service has the same key as the first
+    /// delivery, and nothing in it says that it is a redelivery. To have it handled, forget
+    /// the event first:
+    ///
+    /// ```
+    /// use svc_webhook_verify::{DedupeKey, DedupeStore, MemoryStore};
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+    /// # let store = MemoryStore::new(10_000);
+    /// let key = DedupeKey::new("job.completed", "job:job_1");
+    /// if store.forget(&key).await? {
+    ///     println!("now request the redelivery of job_1");
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # }).map_err(|error| error.to_string())?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the store cannot be written.
+    fn forget(&self, key: &DedupeKey) -> impl Future<Output = Result<bool, Self::Error>> + Send;
 }
 
 /// The result of claiming an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Claim {
+pub enum ClaimResult {
     /// The caller acquired the lease. Handle the event, then commit or release the lease.
     Acquired(Lease),
     /// Another delivery of the event is being handled and may still fail. Answer so that
@@ -140,16 +170,19 @@ impl Lease {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DedupeKey {
     event: String,
-    subject: String,
+    resource_id: String,
 }
 
 impl DedupeKey {
-    /// Creates a key from the name of an event and its subject.
+    /// Creates a key from the name of an event and the ID of the resource that it reports.
     ///
-    /// The subject includes the kind of its ID, as in `job:job_1`.
-    pub fn new(event: impl Into<String>, subject: impl Into<String>) -> Self {
-        let (event, subject) = (event.into(), subject.into());
-        Self { event, subject }
+    /// The ID is preceded by its kind: `job:job_1`, `run:run_1`, or, for an event without
+    /// these IDs, `result:` and a URL or `request:` and the ID of a request.
+    pub fn new(event: impl Into<String>, resource_id: impl Into<String>) -> Self {
+        Self {
+            event: event.into(),
+            resource_id: resource_id.into(),
+        }
     }
 
     /// Returns the name of the event, such as `job.completed`.
@@ -158,17 +191,17 @@ impl DedupeKey {
         &self.event
     }
 
-    /// Returns the job, run or request that the event is about, such as `job:job_1`.
+    /// Returns the ID of the job, run, receipt or request, such as `job:job_1`.
     #[must_use]
-    pub fn subject(&self) -> &str {
-        &self.subject
+    pub fn resource_id(&self) -> &str {
+        &self.resource_id
     }
 }
 
 impl<T: DedupeStore> DedupeStore for Arc<T> {
     type Error = T::Error;
 
-    async fn claim(&self, key: &DedupeKey, now: u64) -> Result<Claim, Self::Error> {
+    async fn claim(&self, key: &DedupeKey, now: u64) -> Result<ClaimResult, Self::Error> {
         T::claim(self, key, now).await
     }
 
@@ -178,5 +211,9 @@ impl<T: DedupeStore> DedupeStore for Arc<T> {
 
     async fn release(&self, lease: Lease) -> Result<(), Self::Error> {
         T::release(self, lease).await
+    }
+
+    async fn forget(&self, key: &DedupeKey) -> Result<bool, Self::Error> {
+        T::forget(self, key).await
     }
 }

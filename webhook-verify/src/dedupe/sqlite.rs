@@ -10,9 +10,11 @@ use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 use tokio::runtime::Handle;
 
 use crate::dedupe::{
-    Claim, DEFAULT_LEASE_DURATION, DEFAULT_RETENTION, DedupeKey, DedupeStore, Lease,
+    ClaimResult, DEFAULT_LEASE_DURATION, DEFAULT_RETENTION, DedupeKey, DedupeStore, Lease,
 };
 
+/// The column `subject` contains the resource ID of the key. Its name is that of existing
+/// databases.
 const SCHEMA: &str = "
     CREATE TABLE IF NOT EXISTS svc_webhook_event (
         event TEXT NOT NULL,
@@ -46,6 +48,12 @@ const COMMIT: &str = "
 const RELEASE: &str = "
     UPDATE svc_webhook_event SET state = 'released'
     WHERE event = ?1 AND subject = ?2 AND token = ?3 AND state = 'claimed'
+";
+
+/// Keeps the row, as above.
+const FORGET: &str = "
+    UPDATE svc_webhook_event SET state = 'released'
+    WHERE event = ?1 AND subject = ?2 AND state = 'done'
 ";
 
 /// The time in seconds for which an expired row is kept, so that a late release is still
@@ -134,7 +142,7 @@ impl SqliteStore {
 impl DedupeStore for SqliteStore {
     type Error = SqliteStoreError;
 
-    async fn claim(&self, key: &DedupeKey, now: u64) -> Result<Claim, SqliteStoreError> {
+    async fn claim(&self, key: &DedupeKey, now: u64) -> Result<ClaimResult, SqliteStoreError> {
         let key = key.clone();
         let expires_at = to_sqlite_integer(now.saturating_add(self.lease_duration.as_secs()));
         let now = to_sqlite_integer(now);
@@ -146,7 +154,7 @@ impl DedupeStore for SqliteStore {
         let expires_at = to_sqlite_integer(now.saturating_add(self.retention.as_secs()));
         self.with_connection(move |connection| {
             let (key, token) = (lease.key(), to_sqlite_integer(lease.token()));
-            let row = params![key.event(), key.subject(), token, expires_at];
+            let row = params![key.event(), key.resource_id(), token, expires_at];
             connection.prepare_cached(COMMIT)?.execute(row).map(drop)
         })
         .await
@@ -155,8 +163,18 @@ impl DedupeStore for SqliteStore {
     async fn release(&self, lease: Lease) -> Result<(), SqliteStoreError> {
         self.with_connection(move |connection| {
             let (key, token) = (lease.key(), to_sqlite_integer(lease.token()));
-            let row = params![key.event(), key.subject(), token];
+            let row = params![key.event(), key.resource_id(), token];
             connection.prepare_cached(RELEASE)?.execute(row).map(drop)
+        })
+        .await
+    }
+
+    async fn forget(&self, key: &DedupeKey) -> Result<bool, SqliteStoreError> {
+        let key = key.clone();
+        self.with_connection(move |connection| {
+            let row = [key.event(), key.resource_id()];
+            let rows = connection.prepare_cached(FORGET)?.execute(row)?;
+            Ok(rows > 0)
         })
         .await
     }
@@ -167,7 +185,7 @@ fn claim(
     key: DedupeKey,
     now: i64,
     expires_at: i64,
-) -> rusqlite::Result<Claim> {
+) -> rusqlite::Result<ClaimResult> {
     // Takes the write lock immediately, so that no other process writes in between.
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     transaction
@@ -176,19 +194,19 @@ fn claim(
     let token = transaction
         .prepare_cached(CLAIM)?
         .query_row(
-            params![key.event(), key.subject(), now, expires_at],
+            params![key.event(), key.resource_id(), now, expires_at],
             |row| row.get::<_, i64>(0),
         )
         .optional()?;
     let claim = match token {
-        Some(token) => Claim::Acquired(Lease::new(key, token.unsigned_abs())),
+        Some(token) => ClaimResult::Acquired(Lease::new(key, token.unsigned_abs())),
         None => transaction
             .prepare_cached("SELECT state = 'done', until FROM svc_webhook_event WHERE event = ?1 AND subject = ?2")?
-            .query_row(params![key.event(), key.subject()], |row| {
+            .query_row(params![key.event(), key.resource_id()], |row| {
                 let lease_expires_at = row.get::<_, i64>(1)?.unsigned_abs();
                 Ok(match row.get(0)? {
-                    true => Claim::AlreadyHandled,
-                    false => Claim::InProgress { lease_expires_at },
+                    true => ClaimResult::AlreadyHandled,
+                    false => ClaimResult::InProgress { lease_expires_at },
                 })
             })?,
     };

@@ -9,7 +9,7 @@ use http::{Request, Response};
 use tower_layer::Layer;
 use tower_service::Service;
 
-use crate::dedupe::{Claim, DedupeStore, Lease};
+use crate::dedupe::{ClaimResult, DedupeStore, Lease};
 use crate::receive_error::ReceiveError;
 use crate::receiver::Webhook;
 use crate::tower::BoxFuture;
@@ -21,7 +21,8 @@ use crate::tower::BoxFuture;
 ///
 /// | delivery | response |
 /// |---|---|
-/// | of a new event, or of an event without IDs | the response of the inner service |
+/// | of a new event | the response of the inner service |
+/// | of an event of an unknown type, or without a [dedupe key](crate::Event::dedupe_key) | the response of the inner service, each time |
 /// | of an event that has been handled | `200` |
 /// | of an event that is being handled | `503` with `Retry-After` |
 /// | with a body that is not an event | `400` |
@@ -30,6 +31,13 @@ use crate::tower::BoxFuture;
 /// An event is handled if the inner service answers `2xx`. After any other response or an
 /// error, its lease is released and the next delivery is passed on. If the sender
 /// disconnects or the inner service panics, the event is blocked until the lease expires.
+///
+/// An event whose type is [unknown](crate::EventType::Unknown) is passed on without a lease,
+/// whatever the response is. If it is redelivered to a later version of the receiver that
+/// knows the type, that version can handle it.
+///
+/// A redelivery that a user requested is a duplicate of the event that was handled. Call
+/// [`DedupeStore::forget`] before, so that it is passed on.
 ///
 /// If the event has been handled but committing the lease fails, the response of the inner
 /// service is returned with a [`ReceiveError::Store`] in its extensions. A redelivery is
@@ -101,7 +109,7 @@ where
         let store = self.store.clone();
         Box::pin(async move {
             let (lease, now) = match claim(store.as_ref(), &mut request).await {
-                Ok(Admission::WithoutKey) => return inner.call(request).await,
+                Ok(Admission::NotDeduplicated) => return inner.call(request).await,
                 Ok(Admission::Duplicate) => return Ok(Response::new(R::default())),
                 Ok(Admission::Claimed { lease, now }) => (lease, now),
                 Err(error) => return Ok(error.into_http_response()),
@@ -125,7 +133,7 @@ where
 }
 
 enum Admission {
-    WithoutKey,
+    NotDeduplicated,
     Duplicate,
     Claimed { lease: Lease, now: u64 },
 }
@@ -137,16 +145,18 @@ async fn claim<D: DedupeStore, B>(
     let webhook = request.extensions().get::<Webhook>();
     let webhook = webhook.ok_or(ReceiveError::MissingVerifyLayer)?;
     let (event, now) = (webhook.event()?, webhook.received_at());
-    let key = event.dedupe_key();
+    // A receiver cannot have handled a type that it does not know, even if it answers 2xx.
+    let is_known = event.event_type().is_known();
+    let key = event.dedupe_key().filter(|_| is_known);
     request.extensions_mut().insert(event);
     let Some(key) = key else {
-        return Ok(Admission::WithoutKey);
+        return Ok(Admission::NotDeduplicated);
     };
     let claim = store.claim(&key, now).await;
     match claim.map_err(|error| ReceiveError::Store(Arc::new(error)))? {
-        Claim::Acquired(lease) => Ok(Admission::Claimed { lease, now }),
-        Claim::AlreadyHandled => Ok(Admission::Duplicate),
-        Claim::InProgress { lease_expires_at } => Err(ReceiveError::InProgress {
+        ClaimResult::Acquired(lease) => Ok(Admission::Claimed { lease, now }),
+        ClaimResult::AlreadyHandled => Ok(Admission::Duplicate),
+        ClaimResult::InProgress { lease_expires_at } => Err(ReceiveError::InProgress {
             retry_after_seconds: lease_expires_at.saturating_sub(now).max(1),
         }),
     }

@@ -5,9 +5,9 @@
 //!
 //! ```
 //! use svc_webhook_verify::tower::{DedupeLayer, VerifyLayer};
-//! use svc_webhook_verify::{KeySet, MemoryStore, Receiver, Verifier};
+//! use svc_webhook_verify::{KeySet, MemoryStore, Verifier, WebhookReceiver};
 //!
-//! let receiver = Receiver::new(Verifier::new(KeySet::new(["whsec_newest"])?));
+//! let receiver = WebhookReceiver::new(Verifier::new(KeySet::new(["whsec_newest"])?));
 //! let layers = (
 //!     VerifyLayer::new(receiver).max_body_bytes(4 * 1024 * 1024),
 //!     DedupeLayer::new(MemoryStore::new(10_000)),

@@ -12,7 +12,7 @@ use http_body_util::{Full, Limited};
 use tower_layer::Layer;
 use tower_service::Service;
 
-use crate::receiver::Receiver;
+use crate::receiver::WebhookReceiver;
 use crate::tower::BoxFuture;
 
 /// The same as axum's default, and twice the size of the largest receipt.
@@ -30,14 +30,14 @@ const DEFAULT_MAX_BODY_BYTES: usize = 2 * 1024 * 1024;
 /// `axum::verify_layer`.
 #[derive(Clone, Debug)]
 pub struct VerifyLayer {
-    receiver: Receiver,
+    receiver: WebhookReceiver,
     max_body_bytes: usize,
 }
 
 impl VerifyLayer {
     /// Creates a layer from a receiver.
     #[must_use]
-    pub fn new(receiver: Receiver) -> Self {
+    pub fn new(receiver: WebhookReceiver) -> Self {
         Self {
             receiver,
             max_body_bytes: DEFAULT_MAX_BODY_BYTES,

@@ -5,7 +5,7 @@ use axum::body::{Body, Bytes};
 use axum::extract::{DefaultBodyLimit, FromRef, Request};
 use axum::http::StatusCode;
 use axum::routing::post;
-use svc_webhook_verify::{ReceiveError, Receiver, VerifyError, Webhook, header};
+use svc_webhook_verify::{ReceiveError, VerifyError, Webhook, WebhookReceiver, header};
 use tower_http::limit::RequestBodyLimitLayer;
 
 use crate::fixtures::{
@@ -15,7 +15,7 @@ use crate::fixtures::{
 
 #[derive(Clone, FromRef)]
 struct AppState {
-    receiver: Receiver,
+    receiver: WebhookReceiver,
 }
 
 async fn receive(webhook: Webhook) -> Result<(StatusCode, Bytes), ReceiveError> {

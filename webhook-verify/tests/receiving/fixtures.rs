@@ -8,19 +8,19 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::http::HeaderMap;
 use axum::response::Response;
-use svc_webhook_verify::{KeySet, ReceiveError, Receiver, Signer, Verifier, header};
+use svc_webhook_verify::{KeySet, ReceiveError, Signer, Verifier, WebhookReceiver, header};
 use tower_service::Service;
 
 pub(crate) const NOW: u64 = 1_700_000_000;
 pub(crate) const JOB: &str = r#"{"event":"job.completed","job_id":"job_1"}"#;
 
-pub(crate) fn receiver() -> Receiver {
+pub(crate) fn receiver() -> WebhookReceiver {
     receiver_at(Arc::new(AtomicU64::new(NOW)))
 }
 
-pub(crate) fn receiver_at(time: Arc<AtomicU64>) -> Receiver {
+pub(crate) fn receiver_at(time: Arc<AtomicU64>) -> WebhookReceiver {
     let keys = KeySet::new(["whsec_newest", "whsec_previous"]).unwrap();
-    Receiver::new(Verifier::new(keys)).clock(move || time.load(Ordering::SeqCst))
+    WebhookReceiver::new(Verifier::new(keys)).clock(move || time.load(Ordering::SeqCst))
 }
 
 pub(crate) fn signed_at(time: u64, body: impl AsRef<[u8]>) -> HeaderMap {

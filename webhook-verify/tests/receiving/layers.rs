@@ -13,7 +13,7 @@ use http_body_util::{BodyExt, Full};
 use svc_webhook_verify::axum::verify_layer;
 use svc_webhook_verify::tower::{DedupeLayer, VerifyLayer};
 use svc_webhook_verify::{
-    Claim, DedupeKey, DedupeStore, Event, Lease, MemoryStore, ReceiveError, Webhook,
+    ClaimResult, DedupeKey, DedupeStore, Event, Lease, MemoryStore, ReceiveError, Webhook,
 };
 use tower_http::limit::RequestBodyLimitLayer;
 use tower_layer::Layer;
@@ -148,7 +148,10 @@ async fn the_layers_work_with_any_tower_service() {
     assert_eq!(again.status(), StatusCode::OK);
     assert!(again.into_body().is_end_stream());
     let key = DedupeKey::new("job.completed", "job:job_1");
-    assert_eq!(store.claim(&key, NOW).await.unwrap(), Claim::AlreadyHandled);
+    assert_eq!(
+        store.claim(&key, NOW).await.unwrap(),
+        ClaimResult::AlreadyHandled
+    );
 
     // The lease is released if the inner service fails.
     let failing = tower::service_fn(async |_: Request<Full<Bytes>>| {
@@ -161,7 +164,7 @@ async fn the_layers_work_with_any_tower_service() {
     let key = DedupeKey::new("job.completed", "job:job_2");
     assert!(matches!(
         store.claim(&key, NOW).await.unwrap(),
-        Claim::Acquired(_)
+        ClaimResult::Acquired(_)
     ));
 }
 
@@ -194,6 +197,22 @@ async fn a_duplicate_is_200_and_not_handled_again() {
 }
 
 #[tokio::test]
+async fn a_forgotten_event_is_handled_again_when_it_is_redelivered() {
+    let (handler, store) = (Handler::default(), Arc::new(MemoryStore::new(10)));
+    let layers = (verify_layer(receiver()), DedupeLayer::new(store.clone()));
+    let router = handler.router().layer(layers);
+    let key = DedupeKey::new("job.completed", "job:job_1");
+    assert!(!store.forget(&key).await.unwrap());
+    for calls in [1, 2] {
+        // The second delivery is a duplicate.
+        assert_eq!(status(&router, delivery(JOB)).await, 200);
+        assert_eq!(status(&router, delivery(JOB)).await, 200);
+        assert_eq!(handler.calls(), calls);
+        assert!(store.forget(&key).await.unwrap());
+    }
+}
+
+#[tokio::test]
 async fn an_event_that_was_not_handled_is_passed_on_again() {
     let (handler, time) = (Handler::default(), Arc::new(AtomicU64::new(NOW)));
     let router = deduped_router(&handler, &time);
@@ -221,6 +240,30 @@ async fn test_events_and_events_without_ids_are_never_duplicates() {
     let (status, error) = send_rejected(&router, delivery("[]")).await;
     assert_eq!(status, 400);
     assert!(matches!(error, ReceiveError::InvalidEvent(_)));
+}
+
+#[tokio::test]
+async fn an_event_of_an_unknown_type_is_not_claimed() {
+    let (handler, time) = (Handler::default(), Arc::new(AtomicU64::new(NOW)));
+    let store = Arc::new(MemoryStore::new(10));
+    let layers = (
+        verify_layer(receiver_at(time.clone())),
+        DedupeLayer::new(store.clone()),
+    );
+    let router = handler.router().layer(layers);
+    let unknown = r#"{"event":"job.paused","job_id":"job_1"}"#;
+    for expected in [204, 200, 500, 204] {
+        handler.set_status(expected);
+        assert_eq!(status(&router, delivery(unknown)).await, expected);
+    }
+    assert_eq!(handler.calls(), 4);
+
+    // A version of the receiver that knows the type can claim the event.
+    let key = DedupeKey::new("job.paused", "job:job_1");
+    assert!(matches!(
+        store.claim(&key, NOW).await.unwrap(),
+        ClaimResult::Acquired(_)
+    ));
 }
 
 #[tokio::test]
@@ -298,9 +341,9 @@ struct FailingStore {
 impl DedupeStore for FailingStore {
     type Error = std::fmt::Error;
 
-    async fn claim(&self, key: &DedupeKey, _: u64) -> Result<Claim, Self::Error> {
+    async fn claim(&self, key: &DedupeKey, _: u64) -> Result<ClaimResult, Self::Error> {
         match self.can_claim {
-            true => Ok(Claim::Acquired(Lease::new(key.clone(), 1))),
+            true => Ok(ClaimResult::Acquired(Lease::new(key.clone(), 1))),
             false => Err(std::fmt::Error),
         }
     }
@@ -310,6 +353,10 @@ impl DedupeStore for FailingStore {
     }
 
     async fn release(&self, _: Lease) -> Result<(), Self::Error> {
+        Err(std::fmt::Error)
+    }
+
+    async fn forget(&self, _: &DedupeKey) -> Result<bool, Self::Error> {
         Err(std::fmt::Error)
     }
 }

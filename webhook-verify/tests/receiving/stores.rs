@@ -4,17 +4,17 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use svc_webhook_verify::{Claim, DedupeKey, DedupeStore, Lease, MemoryStore, SqliteStore};
+use svc_webhook_verify::{ClaimResult, DedupeKey, DedupeStore, Lease, MemoryStore, SqliteStore};
 
 const NOW: u64 = 1_700_000_000;
 
-fn key(subject: &str) -> DedupeKey {
-    DedupeKey::new("job.completed", subject)
+fn key(resource_id: &str) -> DedupeKey {
+    DedupeKey::new("job.completed", resource_id)
 }
 
-async fn acquire(store: &impl DedupeStore, subject: &str, now: u64) -> Lease {
-    match store.claim(&key(subject), now).await.unwrap() {
-        Claim::Acquired(lease) => lease,
+async fn acquire(store: &impl DedupeStore, resource_id: &str, now: u64) -> Lease {
+    match store.claim(&key(resource_id), now).await.unwrap() {
+        ClaimResult::Acquired(lease) => lease,
         other => panic!("{other:?}"),
     }
 }
@@ -26,25 +26,25 @@ async fn check_store(store: &impl DedupeStore) {
     let again = store.claim(&key("job:1"), NOW + 5).await.unwrap();
     assert_eq!(
         again,
-        Claim::InProgress {
+        ClaimResult::InProgress {
             lease_expires_at: NOW + 20
         }
     );
     store.commit(lease, NOW + 6).await.unwrap();
     assert_eq!(
         store.claim(&key("job:1"), NOW + 7).await.unwrap(),
-        Claim::AlreadyHandled
+        ClaimResult::AlreadyHandled
     );
 
     // Another event of the same job has a different key.
     let failed = DedupeKey::new("job.failed", "job:1");
-    let Claim::Acquired(lease) = store.claim(&failed, NOW).await.unwrap() else {
+    let ClaimResult::Acquired(lease) = store.claim(&failed, NOW).await.unwrap() else {
         panic!("blocked by another event");
     };
 
     // A released event can be claimed again.
     store.release(lease.clone()).await.unwrap();
-    let Claim::Acquired(second) = store.claim(&failed, NOW).await.unwrap() else {
+    let ClaimResult::Acquired(second) = store.claim(&failed, NOW).await.unwrap() else {
         panic!("not released");
     };
     assert_ne!(lease.token(), second.token());
@@ -53,14 +53,14 @@ async fn check_store(store: &impl DedupeStore) {
     store.release(lease).await.unwrap();
     assert!(matches!(
         store.claim(&failed, NOW).await.unwrap(),
-        Claim::InProgress { .. }
+        ClaimResult::InProgress { .. }
     ));
 
     // A lease expires to the second.
     let lost = acquire(store, "job:2", NOW).await;
     assert!(matches!(
         store.claim(&key("job:2"), NOW + 19).await.unwrap(),
-        Claim::InProgress { .. }
+        ClaimResult::InProgress { .. }
     ));
     let second = acquire(store, "job:2", NOW + 20).await;
     // Committing an expired lease is effective and cannot be undone by the second lease.
@@ -68,29 +68,44 @@ async fn check_store(store: &impl DedupeStore) {
     store.release(second).await.unwrap();
     assert_eq!(
         store.claim(&key("job:2"), NOW + 22).await.unwrap(),
-        Claim::AlreadyHandled
+        ClaimResult::AlreadyHandled
     );
 
     // A handled event is forgotten after the retention time.
     let week = 7 * 24 * 60 * 60;
     assert_eq!(
         store.claim(&key("job:1"), NOW + week + 5).await.unwrap(),
-        Claim::AlreadyHandled
+        ClaimResult::AlreadyHandled
     );
     assert!(matches!(
         store.claim(&key("job:1"), NOW + week + 6).await.unwrap(),
-        Claim::Acquired(_)
+        ClaimResult::Acquired(_)
     ));
+
+    // A forgotten event can be claimed again. An event that is being handled cannot be forgotten.
+    let first = acquire(store, "job:3", NOW).await;
+    assert!(!store.forget(&key("job:3")).await.unwrap());
+    store.commit(first.clone(), NOW).await.unwrap();
+    assert!(!store.forget(&key("job:4")).await.unwrap());
+    assert!(store.forget(&key("job:3")).await.unwrap());
+    assert!(!store.forget(&key("job:3")).await.unwrap());
+    let second = acquire(store, "job:3", NOW).await;
+    assert_ne!(first.token(), second.token());
+    store.commit(second, NOW).await.unwrap();
+    assert_eq!(
+        store.claim(&key("job:3"), NOW).await.unwrap(),
+        ClaimResult::AlreadyHandled
+    );
 
     // Unusual names and extreme times.
     let unusual = DedupeKey::new("", "'; DROP TABLE svc_webhook_event; --\u{202e}\n");
     assert!(matches!(
         store.claim(&unusual, u64::MAX).await.unwrap(),
-        Claim::Acquired(_)
+        ClaimResult::Acquired(_)
     ));
     assert!(matches!(
         store.claim(&unusual, 0).await.unwrap(),
-        Claim::InProgress { .. }
+        ClaimResult::InProgress { .. }
     ));
 }
 
@@ -104,7 +119,7 @@ async fn check_concurrent_claims<S: DedupeStore + 'static>(stores: Vec<Arc<S>>) 
     let claims = tasks.join_all().await;
     let acquired = claims
         .iter()
-        .filter(|claim| matches!(claim, Claim::Acquired(_)));
+        .filter(|claim| matches!(claim, ClaimResult::Acquired(_)));
     assert_eq!(acquired.count(), 1);
 }
 
@@ -133,14 +148,14 @@ async fn of_concurrent_claims_one_is_successful() {
 #[tokio::test]
 async fn memory_store_evicts_the_oldest_handled_event_but_no_leases() {
     let store = MemoryStore::new(2).lease_duration(Duration::from_secs(60));
-    for subject in ["job:1", "job:2"] {
-        let lease = acquire(&store, subject, NOW).await;
+    for resource_id in ["job:1", "job:2"] {
+        let lease = acquire(&store, resource_id, NOW).await;
         store.commit(lease, NOW).await.unwrap();
     }
     let third = acquire(&store, "job:3", NOW).await;
     assert_eq!(
         store.claim(&key("job:2"), NOW).await.unwrap(),
-        Claim::AlreadyHandled
+        ClaimResult::AlreadyHandled
     );
     let first = acquire(&store, "job:1", NOW).await; // was evicted; now job:2 is evicted
     assert!(store.claim(&key("job:2"), NOW).await.is_err());
@@ -152,7 +167,7 @@ async fn memory_store_evicts_the_oldest_handled_event_but_no_leases() {
     store.commit(first, NOW).await.unwrap();
     assert!(matches!(
         store.claim(&key("job:2"), NOW).await.unwrap(),
-        Claim::Acquired(_)
+        ClaimResult::Acquired(_)
     ));
 }
 
@@ -183,7 +198,7 @@ async fn sqlite_store_is_persistent_and_deletes_expired_rows() {
     let store = SqliteStore::open(&path).unwrap();
     assert_eq!(
         store.claim(&key("job:1"), NOW + 30).await.unwrap(),
-        Claim::AlreadyHandled
+        ClaimResult::AlreadyHandled
     );
     let day = 24 * 60 * 60;
     let lease = acquire(&store, "job:2", NOW + 61 + day).await;
@@ -198,7 +213,8 @@ fn sqlite_store_works_without_a_runtime() {
     let claim = store.claim(&key, NOW);
     let mut claim = std::pin::pin!(claim);
     let mut context = std::task::Context::from_waker(std::task::Waker::noop());
-    let std::task::Poll::Ready(Ok(Claim::Acquired(_))) = claim.as_mut().poll(&mut context) else {
+    let std::task::Poll::Ready(Ok(ClaimResult::Acquired(_))) = claim.as_mut().poll(&mut context)
+    else {
         panic!("the claim was not ready immediately");
     };
 }
