@@ -261,6 +261,7 @@ pub use self::faces::serve;
 pub use self::{
     addresses::{DEMO_WORKSPACE, DEVELOPER_API_KEY, OPEN_API_KEY},
     clock::{ClockMode, InvalidSpeed, NotManual, Speed},
+    engine::UndocumentedKeys,
     service::Service,
     setup::Setup,
     webhook_route::{InvalidRoute, WebhookRoute},

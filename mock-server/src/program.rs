@@ -10,6 +10,7 @@ use svc_sdk::contract::Plan;
 use svc_sdk::types::{ParseUsdError, Usd};
 
 use crate::clock::{ClockMode, Speed};
+use crate::engine::UndocumentedKeys;
 use crate::serve::{BindError, Log, Server};
 use crate::service::Service;
 use crate::setup::Setup;
@@ -48,6 +49,11 @@ pub struct Options {
     /// route are not sent
     #[arg(long = "webhook-route", value_name = "HTTPS_ORIGIN=HTTP_ORIGIN")]
     pub webhook_routes: Vec<WebhookRoute>,
+
+    /// Whether submits whose idempotency is not documented ignore or honor the idempotency key.
+    /// If it is ignored, a repeated submit is charged again
+    #[arg(long, value_name = "TREATMENT", value_enum, default_value_t = UndocumentedKeys::Ignore)]
+    pub undocumented_keys: UndocumentedKeys,
 
     /// Print the addresses and keys as shell exports
     #[arg(long, conflicts_with = "json")]
@@ -104,7 +110,8 @@ impl Options {
             .seed(self.seed)
             .plan(self.plan.clone())
             .balance(self.balance_usd)
-            .clock_mode(clock_mode);
+            .clock_mode(clock_mode)
+            .undocumented_keys(self.undocumented_keys);
         self.webhook_routes
             .iter()
             .cloned()

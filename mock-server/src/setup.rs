@@ -8,7 +8,7 @@ use svc_sdk::types::Usd;
 
 use crate::addresses::Addresses;
 use crate::clock::{Clock, ClockMode, Speed, TimeSource, wall_clock_now};
-use crate::engine::{Settings, Time};
+use crate::engine::{Settings, Time, UndocumentedKeys};
 use crate::service::Service;
 use crate::simulator::Simulator;
 use crate::webhook_route::WebhookRoute;
@@ -32,6 +32,7 @@ pub struct Setup {
     clock_mode: ClockMode,
     epoch: Option<Time>,
     read_multiple: u32,
+    undocumented_keys: UndocumentedKeys,
     webhook_routes: Vec<WebhookRoute>,
     webhook_timeout: Duration,
 }
@@ -43,6 +44,7 @@ impl Default for Setup {
             plan,
             balance,
             read_multiple,
+            undocumented_keys,
             ..
         } = Settings::default();
         let clock_mode = ClockMode::default();
@@ -53,6 +55,7 @@ impl Default for Setup {
             clock_mode,
             epoch: None,
             read_multiple,
+            undocumented_keys,
             webhook_routes: Vec::new(),
             webhook_timeout: WEBHOOK_TIMEOUT,
         }
@@ -113,6 +116,19 @@ impl Setup {
         self
     }
 
+    /// Sets the treatment of idempotency keys by submits whose idempotency is not documented. The
+    /// default is to ignore them, so that a client that repeats such a submit is charged twice.
+    ///
+    /// ```
+    /// use svc_mock_server::{Setup, UndocumentedKeys};
+    ///
+    /// let setup = Setup::default().undocumented_keys(UndocumentedKeys::Honor);
+    /// ```
+    pub fn undocumented_keys(mut self, undocumented_keys: UndocumentedKeys) -> Self {
+        self.undocumented_keys = undocumented_keys;
+        self
+    }
+
     /// Adds a route that delivers the webhooks of one origin to another.
     pub fn route_webhooks(mut self, route: WebhookRoute) -> Self {
         self.webhook_routes.push(route);
@@ -141,6 +157,7 @@ impl Setup {
             epoch,
             hosts: addresses.hosts.clone(),
             read_multiple: self.read_multiple,
+            undocumented_keys: self.undocumented_keys,
         });
         let clock = Clock::start(self.clock_mode, time_source, epoch);
         Service::new(

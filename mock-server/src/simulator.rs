@@ -67,7 +67,8 @@ impl Simulator {
     /// Returns the time of the next scheduled event.
     #[must_use]
     pub fn next_due(&self) -> Option<Time> {
-        self.state.timers.next()
+        let next = [self.state.timers.next(), self.state.top_ups.next_expiry()];
+        next.into_iter().flatten().min()
     }
 
     /// Returns the current service time.
@@ -188,7 +189,8 @@ impl Simulator {
     pub fn record_outcome(&mut self, now: Time, id: DeliveryId, outcome: &DeliveryOutcome) {
         self.advance(now);
         if id.generation == self.generation {
-            self.state.record_outcome(id.number, outcome);
+            self.state
+                .record_outcome(id.number, outcome, &self.settings.hosts);
         }
     }
 

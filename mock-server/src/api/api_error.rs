@@ -109,8 +109,7 @@ impl ApiError {
     pub(crate) fn headers(&self) -> Vec<(&'static str, String)> {
         let mut headers = Vec::new();
         if let (429 | 503, Some(wait)) = (self.0.status, self.0.retry_after) {
-            let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
-            headers.push(("retry-after", seconds.to_string()));
+            headers.push(("retry-after", whole_seconds(wait).to_string()));
         }
         if let Some(methods) = self.0.allow {
             headers.push(("allow", methods.to_owned()));
@@ -174,6 +173,11 @@ pub(crate) fn seconds(span: Duration) -> Value {
     } else {
         json!(span.as_secs_f64())
     }
+}
+
+/// Returns a duration in seconds for a header: rounded up to whole seconds.
+pub(super) fn whole_seconds(span: Duration) -> u64 {
+    span.as_secs() + u64::from(span.subsec_nanos() > 0)
 }
 
 /// Returns the stage of request processing in which errors of a category occur.

@@ -3,16 +3,19 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{CONTENT_LENGTH, CONTENT_RANGE};
+use http::header::{CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG, HeaderName};
 use http::{Response, StatusCode};
-use svc_sdk::contract::{ErrorCode, RateLimitBucket};
+use svc_sdk::contract::{ErrorCode, Operation};
 
 use super::api_error::ApiError;
-use super::response::{Headers, error_response, response};
+use super::requested_error::injected_error;
+use super::response::{Headers, error_response, response, set_header};
 use crate::engine::{Fault, FaultKind, Host, Reply, Transmission};
 
 /// The delay of the fault `delay` if it has no duration.
 const DELAY: Duration = Duration::from_secs(1);
+/// The pause of the fault `stall` if it has no duration, longer than usual read timeouts.
+const STALL: Duration = Duration::from_secs(300);
 
 /// A body that is not valid JSON.
 const GARBAGE: &[u8] = b"{\"data\": \x00\xff <<garbage>>";
@@ -25,29 +28,23 @@ const BAD_GATEWAY: &str = "<!doctype html>\n<html lang=\"en\"><head><title>502 B
 pub(super) fn fault_response(
     fault: &Fault,
     host: Host,
-    bucket: RateLimitBucket,
+    operation: Option<Operation>,
     request_id: &str,
     headers: &Headers,
 ) -> Option<Response<Bytes>> {
-    let wait = Duration::from_secs(fault.retry_after_seconds.unwrap_or(1));
+    let error_with = |code: &ErrorCode| {
+        let wait = fault.retry_after_seconds.map(Duration::from_secs);
+        let error = injected_error(code, operation, wait);
+        let headers = match code {
+            ErrorCode::RateLimited => exhausted(headers, &error),
+            _ => headers.clone(),
+        };
+        error_response(host, request_id, &headers, &error)
+    };
     match fault.kind {
-        FaultKind::Status503 => {
-            let error =
-                ApiError::new(ErrorCode::DatabaseBusy, "database is busy").retry_after(wait);
-            Some(error_response(host, request_id, headers, &error))
-        }
-        FaultKind::Status429 => {
-            let error = ApiError::rate_limited(bucket, wait);
-            let mut headers = headers.clone();
-            for (name, value) in &mut headers {
-                match *name {
-                    "ratelimit-remaining" => *value = "0".to_owned(),
-                    "ratelimit-reset" => *value = wait.as_secs().to_string(),
-                    _ => {}
-                }
-            }
-            Some(error_response(host, request_id, &headers, &error))
-        }
+        FaultKind::Error => fault.code.as_ref().map(error_with),
+        FaultKind::Status503 => Some(error_with(&ErrorCode::DatabaseBusy)),
+        FaultKind::Status429 => Some(error_with(&ErrorCode::RateLimited)),
         FaultKind::Status502Html => Some(response(
             502,
             request_id,
@@ -55,9 +52,45 @@ pub(super) fn fault_response(
             "text/html; charset=utf-8",
             BAD_GATEWAY,
         )),
+        FaultKind::Status403 => Some(response(
+            403,
+            request_id,
+            &Headers::new(),
+            "text/plain; charset=utf-8",
+            "403 Forbidden\n",
+        )),
+        FaultKind::Status404 => {
+            let error = ApiError::unknown_path();
+            Some(error_response(host, request_id, headers, &error))
+        }
         FaultKind::DropBefore => Some(Response::new(Bytes::new())),
-        FaultKind::DropAfter | FaultKind::Truncate | FaultKind::Garbage | FaultKind::Delay => None,
+        FaultKind::DropAfter
+        | FaultKind::Truncate
+        | FaultKind::Garbage
+        | FaultKind::Delay
+        | FaultKind::Stall
+        | FaultKind::Status416
+        | FaultKind::WrongLength
+        | FaultKind::ChangedEtag => None,
     }
+}
+
+/// Returns the rate limit headers of an exhausted limit that is reset when the error says so.
+fn exhausted(headers: &Headers, error: &ApiError) -> Headers {
+    let retry_after = error
+        .headers()
+        .into_iter()
+        .find(|(name, _)| *name == "retry-after");
+    let reset = retry_after.map(|(_, seconds)| seconds);
+    let value_of = |name: &str, value: &str| match (name, &reset) {
+        ("ratelimit-remaining", _) => "0".to_owned(),
+        ("ratelimit-reset", Some(reset)) => reset.clone(),
+        _ => value.to_owned(),
+    };
+    let headers = headers.iter();
+    headers
+        .map(|(name, value)| (*name, value_of(name, value)))
+        .collect()
 }
 
 /// Applies the fault to a finished reply.
@@ -67,6 +100,7 @@ pub(super) fn apply_fault(reply: &mut Reply, fault: Option<FaultKind>) {
             reply.transmission = Transmission::Close;
         }
         Some(FaultKind::Truncate) => reply.transmission = Transmission::Truncate,
+        Some(FaultKind::Stall) => reply.transmission = Transmission::Stall,
         Some(FaultKind::Garbage) => {
             *reply.response.status_mut() = StatusCode::OK;
             *reply.response.body_mut() = Bytes::from_static(GARBAGE);
@@ -76,8 +110,49 @@ pub(super) fn apply_fault(reply: &mut Reply, fault: Option<FaultKind>) {
             headers.remove(CONTENT_LENGTH);
             headers.remove(CONTENT_RANGE);
         }
+        Some(FaultKind::Status416) if reply.response.status().is_success() => {
+            reject_range(&mut reply.response);
+        }
+        Some(FaultKind::WrongLength) if reply.response.status().is_success() => {
+            halve(&mut reply.response);
+        }
         _ => {}
     }
+}
+
+/// Replaces the response with a file by the rejection of any range.
+fn reject_range(response: &mut Response<Bytes>) {
+    let range = header(response, &CONTENT_RANGE);
+    let total = match range.as_deref().and_then(|range| range.rsplit_once('/')) {
+        Some((_, total)) => total.to_owned(),
+        None => length(response).to_string(),
+    };
+    *response.status_mut() = StatusCode::RANGE_NOT_SATISFIABLE;
+    *response.body_mut() = Bytes::new();
+    let headers = response.headers_mut();
+    for name in [CONTENT_TYPE, ETAG] {
+        headers.remove(name);
+    }
+    headers.insert(CONTENT_LENGTH, 0.into());
+    set_header(response, "content-range", &format!("bytes */{total}"));
+}
+
+/// Removes the second half of a file from a response, also from its length.
+fn halve(response: &mut Response<Bytes>) {
+    let half = length(response) / 2;
+    response.body_mut().truncate(half);
+    response.headers_mut().insert(CONTENT_LENGTH, half.into());
+}
+
+/// Returns the length of the body, which the response to `HEAD` has only in its header.
+fn length(response: &Response<Bytes>) -> usize {
+    let length = header(response, &CONTENT_LENGTH).and_then(|length| length.parse().ok());
+    length.unwrap_or(response.body().len())
+}
+
+fn header(response: &Response<Bytes>, name: &HeaderName) -> Option<String> {
+    let value = response.headers().get(name)?.to_str().ok()?;
+    Some(value.to_owned())
 }
 
 /// Returns how long the reply is delayed, in real time.
@@ -85,6 +160,7 @@ pub(super) fn delay(fault: &Fault) -> Duration {
     match (fault.delay_ms, fault.kind) {
         (Some(millis), _) => Duration::from_millis(millis),
         (None, FaultKind::Delay) => DELAY,
+        (None, FaultKind::Stall) => STALL,
         (None, _) => Duration::ZERO,
     }
 }

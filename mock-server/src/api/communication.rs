@@ -20,7 +20,8 @@ pub(super) const COMMON_FIELDS: [&str; 4] =
 /// The communication fields of a submit.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct CommunicationOptions {
-    /// How long the response waits for the end of the job. Set for `sync` and `subscribe`.
+    /// How long the response waits for the end of the job, in the time of clients. Set for `sync`
+    /// and `subscribe`.
     pub(super) wait: Option<Duration>,
     pub(super) webhook_url: Option<String>,
     pub(super) metadata: Map<String, Value>,

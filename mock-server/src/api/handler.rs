@@ -13,7 +13,7 @@ use super::request::Request;
 use super::response::{ApiResponse, Headers, JobWait, error_response, json_response};
 use super::route::Route;
 use super::{apply_fault, mcp, media_host, request_checks};
-use crate::engine::{Call, Fault, Host, Hosts, PendingReply, Reply, State, journal};
+use crate::engine::{Call, Fault, FaultKind, Host, Hosts, PendingReply, Reply, State, journal};
 
 /// Handles a request and records it in the journal.
 pub(crate) fn handle(state: &mut State, hosts: &Hosts, call: &Call) -> Reply {
@@ -28,14 +28,13 @@ pub(crate) fn handle(state: &mut State, hosts: &Hosts, call: &Call) -> Reply {
         }
         Host::Media | Host::Control => {
             let fault_response = fault.as_ref().and_then(|fault| {
-                let bucket = route.rate_limit_bucket(call.request.method());
-                apply_fault::fault_response(fault, call.host, bucket, &request_id, &Headers::new())
+                apply_fault::fault_response(fault, call.host, None, &request_id, &Headers::new())
             });
-            Reply::immediate(
-                fault_response.unwrap_or_else(|| {
-                    media_host::respond(state, hosts, call, &route, &request_id)
-                }),
-            )
+            let kind = fault.as_ref().map(|fault| fault.kind);
+            let has_other_etag = kind == Some(FaultKind::ChangedEtag);
+            Reply::immediate(fault_response.unwrap_or_else(|| {
+                media_host::respond(state, hosts, call, &route, &request_id, has_other_etag)
+            }))
         }
     };
     reply.delay = fault.as_ref().map_or(Duration::ZERO, apply_fault::delay);
@@ -84,11 +83,10 @@ fn handle_api_request(
     request_id: &str,
     fault: Option<&Fault>,
 ) -> Reply {
-    let caller_check = request_checks::check_caller(state, call, route);
+    let caller_check = request_checks::check_caller(state, hosts, call, route);
     let headers = caller_check.headers;
-    let bucket = route.rate_limit_bucket(call.request.method());
     if let Some(response) = fault.and_then(|fault| {
-        apply_fault::fault_response(fault, call.host, bucket, request_id, &headers)
+        apply_fault::fault_response(fault, call.host, route.operation(), request_id, &headers)
     }) {
         return Reply::immediate(response);
     }
@@ -109,6 +107,7 @@ fn handle_api_request(
         (None, Route::Operation(operation, segments)) => {
             request_checks::check_request(call, *operation, caller_check.caller.as_ref()).and_then(
                 |body| {
+                    let undocumented_keys = state.undocumented_keys;
                     dispatch(&mut Request {
                         state,
                         hosts,
@@ -120,6 +119,7 @@ fn handle_api_request(
                         body,
                         caller: caller_check.caller.clone(),
                         request_id,
+                        undocumented_keys,
                         max_spend: None,
                     })
                 },

@@ -10,13 +10,15 @@ use super::{checkout, job_view};
 use crate::engine::{Call, Hosts, State};
 use crate::{catalog_data, media};
 
-/// Responds to a request to the media host with a file or a checkout page.
+/// Responds to a request to the media host with a file or a checkout page. With `has_other_etag`,
+/// a file has another entity tag than usual.
 pub(super) fn respond(
     state: &mut State,
     hosts: &Hosts,
     call: &Call,
     route: &Route,
     request_id: &str,
+    has_other_etag: bool,
 ) -> Response<Bytes> {
     let not_found = || {
         let error = ApiError::unknown_path();
@@ -26,8 +28,12 @@ pub(super) fn respond(
         Route::Checkout(token) => checkout::respond(state, hosts, call, token, request_id),
         Route::Artifact(file) => match find_file(state, file) {
             Some(spec) => {
-                let mut response =
-                    media::serve(&spec, call.request.method(), call.request.headers());
+                let etag = match has_other_etag {
+                    true => spec.etag().replacen('"', "\"changed-", 1),
+                    false => spec.etag(),
+                };
+                let (method, headers) = (call.request.method(), call.request.headers());
+                let mut response = media::serve_with_etag(&spec, &etag, method, headers);
                 set_header(&mut response, "x-svc-request-id", request_id);
                 response
             }

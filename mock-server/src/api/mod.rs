@@ -37,6 +37,7 @@ mod previews;
 mod queues;
 mod request;
 mod request_checks;
+mod requested_error;
 mod resources;
 mod response;
 mod route;

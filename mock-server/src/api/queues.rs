@@ -45,7 +45,8 @@ pub(super) fn create(request: &mut Request<'_>) -> ApiResult {
         .collect();
     runs::check_funds(request, &configs)?;
     for (index, (run_request, _)) in run_requests.iter().enumerate() {
-        runs::check_requested_error(run_request).map_err(|error| with_item_index(error, index))?;
+        runs::check_requested_error(run_request, request.hosts)
+            .map_err(|error| with_item_index(error, index))?;
     }
     let items = configs.into_iter().map(|config| Item {
         config: Some(config),

@@ -3,7 +3,7 @@
 use http::HeaderMap;
 use serde_json::{Value, json};
 use svc_sdk::contract::limits::IDEMPOTENCY_KEY_LENGTH_RANGE;
-use svc_sdk::contract::{ErrorCode, Operation};
+use svc_sdk::contract::{ErrorCode, Operation, RetryClass};
 use svc_sdk::types::Usd;
 
 use super::api_error::ApiError;
@@ -12,7 +12,7 @@ use super::strict_json;
 use crate::engine::idempotency::{IdempotencyKey, KeyLookup};
 use crate::engine::keys::ApiKey;
 use crate::engine::url_placeholders::{insert_placeholders, resolve_placeholders};
-use crate::engine::{Host, Hosts, State, Time};
+use crate::engine::{Host, Hosts, State, Time, UndocumentedKeys};
 
 /// A request that passed the checks.
 #[derive(Debug)]
@@ -29,6 +29,8 @@ pub(super) struct Request<'a> {
     /// The key of the caller. `None` on public routes only.
     pub(super) caller: Option<ApiKey>,
     pub(super) request_id: &'a str,
+    /// The treatment of a key if the operation's idempotency is not documented.
+    pub(super) undocumented_keys: UndocumentedKeys,
     /// The maximum cost of a create. Only MCP tools have such a limit.
     pub(super) max_spend: Option<Usd>,
 }
@@ -102,8 +104,8 @@ impl Request<'_> {
         }
     }
 
-    /// Looks up the idempotency key of a create. Operations whose idempotency is not documented ignore
-    /// the header.
+    /// Looks up the idempotency key of a create. Operations whose idempotency is not documented
+    /// ignore the key unless undocumented keys are honored.
     pub(super) fn check_idempotency(&self) -> Result<Idempotency, ApiError> {
         // The parameters in the path are part of the request that the key stands for.
         let body = self.body.as_ref().unwrap_or(&Value::Null);
@@ -120,7 +122,12 @@ impl Request<'_> {
         scope: &str,
         digest: String,
     ) -> Result<Idempotency, ApiError> {
-        if !self.operation.retry().sends_idempotency_key() {
+        let is_used = match self.operation.retry() {
+            RetryClass::Key => true,
+            RetryClass::Unsent => self.undocumented_keys == UndocumentedKeys::Honor,
+            _ => false,
+        };
+        if !is_used {
             return Ok(Idempotency::New(IdempotencySlot { entry: None }));
         }
         let Some(key) = idempotency_key(self.headers)? else {
@@ -176,7 +183,7 @@ impl Request<'_> {
 }
 
 /// Reads the `Idempotency-Key` header: 1 to 255 printable ASCII characters.
-fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, ApiError> {
+pub(super) fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, ApiError> {
     let mut values = headers.get_all("idempotency-key").iter();
     let (Some(value), another) = (values.next(), values.next()) else {
         return Ok(None);

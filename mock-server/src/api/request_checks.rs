@@ -1,7 +1,5 @@
 //! Checks before a request is dispatched, in this order: credential, rate limit, scope, content
-//! type, body size, and JSON syntax.
-
-use std::time::Duration;
+//! type, body size, JSON syntax, and idempotency key.
 
 use http::{HeaderMap, Method, header};
 use serde_json::{Value, json};
@@ -9,13 +7,14 @@ use svc_sdk::contract::limits::MAX_REQUEST_BODY_BYTES;
 use svc_sdk::contract::{ErrorCode, Operation, RateLimitBucket};
 
 use super::api_error::ApiError;
+use super::request::idempotency_key;
 use super::response::{Headers, rate_limit_headers};
 use super::route::Route;
 use super::strict_json;
 use crate::engine::credential::Credential;
 use crate::engine::keys::ApiKey;
 use crate::engine::rate_limit::{RateLimitKey, RateLimitStatus, address_limit, key_limit};
-use crate::engine::{Call, Host, KeyKind, State};
+use crate::engine::{Call, Host, Hosts, KeyKind, State};
 
 /// The result of checking the credential and the rate limit.
 #[derive(Clone, Debug)]
@@ -29,7 +28,12 @@ pub(super) struct CallerCheck {
 }
 
 /// Checks the credential and counts the request in its rate limit bucket.
-pub(super) fn check_caller(state: &mut State, call: &Call, route: &Route) -> CallerCheck {
+pub(super) fn check_caller(
+    state: &mut State,
+    hosts: &Hosts,
+    call: &Call,
+    route: &Route,
+) -> CallerCheck {
     let presented = Credential::from_headers(call.request.headers());
     let key = match presented {
         Credential::Key(secret) => state.keys.valid(secret).cloned(),
@@ -65,11 +69,11 @@ pub(super) fn check_caller(state: &mut State, call: &Call, route: &Route) -> Cal
     let error = if status.allowed {
         unauthorized.map(|message| ApiError::new(ErrorCode::Unauthorized, message))
     } else {
-        Some(rate_limited(bucket, status))
+        Some(rate_limited(bucket, status, hosts))
     };
     CallerCheck {
         caller,
-        headers: rate_limit_headers(status),
+        headers: rate_limit_headers(status, hosts),
         error,
     }
 }
@@ -77,13 +81,14 @@ pub(super) fn check_caller(state: &mut State, call: &Call, route: &Route) -> Cal
 /// Counts an operation that a request runs in addition to itself, such as an MCP tool.
 pub(super) fn acquire(
     state: &mut State,
+    hosts: &Hosts,
     key: &ApiKey,
     bucket: RateLimitBucket,
 ) -> Result<(), ApiError> {
     let status = acquire_for_key(state, key, bucket);
     match status.allowed {
         true => Ok(()),
-        false => Err(rate_limited(bucket, status)),
+        false => Err(rate_limited(bucket, status, hosts)),
     }
 }
 
@@ -94,8 +99,8 @@ fn acquire_for_key(state: &mut State, key: &ApiKey, bucket: RateLimitBucket) -> 
     state.limits.acquire(limit_key, bucket, limit, state.now)
 }
 
-fn rate_limited(bucket: RateLimitBucket, status: RateLimitStatus) -> ApiError {
-    ApiError::rate_limited(bucket, Duration::from_secs(status.reset.max(1)))
+fn rate_limited(bucket: RateLimitBucket, status: RateLimitStatus, hosts: &Hosts) -> ApiError {
+    ApiError::rate_limited(bucket, hosts.client_time(status.reset))
 }
 
 /// Returns whether the route is a top-up operation. Only these respond to a key of the other surface
@@ -121,13 +126,17 @@ pub(super) fn check_request(
     }
     check_body(call)?;
     let body = call.request.body();
-    if body.is_empty() {
-        return Ok(None);
-    }
-    let parsed = strict_json::parse(body);
-    parsed
-        .map(Some)
-        .map_err(|error| ApiError::field("body", format!("is not valid JSON: {error}")))
+    let parsed = match body.is_empty() {
+        true => None,
+        false => {
+            let parsed = strict_json::parse(body)
+                .map_err(|error| ApiError::field("body", format!("is not valid JSON: {error}")))?;
+            Some(parsed)
+        }
+    };
+    // A malformed key is an error even for operations that do not use keys.
+    idempotency_key(call.request.headers())?;
+    Ok(parsed)
 }
 
 /// Checks the content type and the size of the body.

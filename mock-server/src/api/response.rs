@@ -4,9 +4,9 @@ use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Response, StatusCode};
 use serde_json::{Value, json};
 
-use super::api_error::ApiError;
+use super::api_error::{ApiError, whole_seconds};
 use crate::engine::rate_limit::RateLimitStatus;
-use crate::engine::{Host, Time};
+use crate::engine::{Host, Hosts, Time};
 
 /// The successful result of a handler.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,11 +58,12 @@ impl ApiResponse {
 pub(super) type Headers = Vec<(&'static str, String)>;
 
 /// Returns the `ratelimit-*` headers.
-pub(super) fn rate_limit_headers(status: RateLimitStatus) -> Headers {
+pub(super) fn rate_limit_headers(status: RateLimitStatus, hosts: &Hosts) -> Headers {
+    let reset = whole_seconds(hosts.client_time(status.reset));
     vec![
         ("ratelimit-limit", status.limit.to_string()),
         ("ratelimit-remaining", status.remaining.to_string()),
-        ("ratelimit-reset", status.reset.to_string()),
+        ("ratelimit-reset", reset.to_string()),
     ]
 }
 

@@ -3,6 +3,7 @@
 use http::Method;
 use svc_sdk::contract::{Auth, Operation, RateLimitBucket, Surface};
 
+use crate::engine::fault_rules::{ARTIFACT, CHECKOUT};
 use crate::engine::{Call, Host, Hosts};
 
 /// The target of a request.
@@ -92,9 +93,17 @@ impl Route {
     pub(super) fn name(&self) -> Option<&'static str> {
         match self {
             Self::Operation(operation, _) => Some(operation.name()),
-            Self::Artifact(_) => Some("artifact"),
-            Self::Checkout(_) => Some("checkout"),
+            Self::Artifact(_) => Some(ARTIFACT),
+            Self::Checkout(_) => Some(CHECKOUT),
             Self::OtherMethod { .. } | Self::Unknown => None,
+        }
+    }
+
+    /// Returns the operation of a surface; `None` for the media host and unknown paths.
+    pub(super) fn operation(&self) -> Option<Operation> {
+        match self {
+            Self::Operation(operation, _) => Some(*operation),
+            _ => None,
         }
     }
 

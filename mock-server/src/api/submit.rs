@@ -1,8 +1,7 @@
 //! Submits: the checks after the fields are read, and the creation of the job.
 
 use serde_json::{Value, json};
-use svc_sdk::contract::limits::{MAX_ATTACHMENT_IMAGE_BYTES, MAX_REQUEST_BODY_BYTES};
-use svc_sdk::contract::{ErrorCode, JobStatus, RateLimitBucket};
+use svc_sdk::contract::{ErrorCode, JobStatus};
 use svc_sdk::types::Usd;
 
 use super::api_error::ApiError;
@@ -11,6 +10,7 @@ use super::fields::Fields;
 use super::generation::{self, Generation};
 use super::json_object::set_field;
 use super::request::{Idempotency, IdempotencySlot, Request};
+use super::requested_error::requested_error;
 use super::response::{ApiResponse, ApiResult, JobWait};
 use super::{job_view, resources};
 use crate::engine::directives::Directives;
@@ -128,7 +128,7 @@ fn accept(
     check_funds(request, draft.price)?;
     check_concurrency(request)?;
     if let Some(code) = &draft.directives.refuse {
-        return Err(requested_error(code));
+        return Err(requested_error(code, request.hosts));
     }
     let wait = communication.wait;
     let job = new_job(request, draft, communication);
@@ -146,7 +146,7 @@ fn accept(
     request.store_receipt(slot, &receipt);
     let mut response = ApiResponse::data(202, receipt.clone());
     response.wait = wait.map(|wait| {
-        let deadline = now.after(wait);
+        let deadline = now.after(request.hosts.service_time(wait));
         let until = timeline.ends_at().map_or(deadline, |end| end.min(deadline));
         JobWait {
             job_id: id,
@@ -210,28 +210,6 @@ fn check_concurrency(request: &Request<'_>) -> Result<(), ApiError> {
     }
     let message = format!("concurrency limit reached: the plan allows {limit} concurrent jobs");
     Err(ApiError::new(ErrorCode::ConcurrencyLimitReached, message).detail("limit", json!(limit)))
-}
-
-/// Returns the error that a magic word requests.
-pub(super) fn requested_error(code: &ErrorCode) -> ApiError {
-    let error = ApiError::new(
-        code.clone(),
-        format!("error requested by a magic word: {code}"),
-    );
-    // The specification requires these details for these codes.
-    let error = match code {
-        ErrorCode::AttachmentFetchFailed => error.detail("index", json!(0)),
-        ErrorCode::RateLimited => error.detail("scope", json!(RateLimitBucket::Write.as_str())),
-        ErrorCode::PayloadTooLarge => error.detail("limit_bytes", json!(MAX_REQUEST_BODY_BYTES)),
-        ErrorCode::AttachmentTooLarge => {
-            error.detail("limit_bytes", json!(MAX_ATTACHMENT_IMAGE_BYTES))
-        }
-        _ => error,
-    };
-    match code.defaults() {
-        Some(entry) if entry.retryable => error.retry_after(std::time::Duration::from_secs(1)),
-        _ => error,
-    }
 }
 
 fn new_job(request: &mut Request<'_>, draft: JobDraft, communication: CommunicationOptions) -> Job {

@@ -8,8 +8,8 @@ use svc_sdk::contract::{ErrorCode, TopUpStatus};
 use super::api_error::ApiError;
 use super::fields::Fields;
 use super::request::{Idempotency, Request};
+use super::requested_error::requested_error;
 use super::response::{ApiResponse, ApiResult};
-use super::submit::requested_error;
 use crate::engine::directives::Directives;
 use crate::engine::top_ups::TopUp;
 use crate::engine::{Hosts, destination};
@@ -31,7 +31,7 @@ pub(super) fn create(request: &mut Request<'_>) -> ApiResult {
         .as_deref()
         .map(|url| percent_decode_str(url).decode_utf8_lossy());
     if let Some(code) = Directives::parse(decoded.as_deref()).refuse {
-        return Err(requested_error(&code));
+        return Err(requested_error(&code, request.hosts));
     }
     let top_up = TopUp {
         id: request.state.rng.id("top"),

@@ -41,7 +41,8 @@ pub struct Reply {
     pub response: http::Response<Bytes>,
     /// How the response is transmitted.
     pub transmission: Transmission,
-    /// The real time to wait before sending the response (the fault `delay`).
+    /// The real time to wait before sending the response (the fault `delay`), or the second half
+    /// of its body (the fault `stall`).
     pub delay: Duration,
     /// The reply to wait for, in the modes `sync` and `subscribe`.
     ///
@@ -71,8 +72,10 @@ pub enum Transmission {
     Complete,
     /// Nothing is sent: the connection is closed.
     Close,
-    /// Only the head and half of the announced body are sent.
+    /// Only the head and half of the announced body are sent, and the connection is closed.
     Truncate,
+    /// The head and half of the body are sent, and the other half after [`Reply::delay`].
+    Stall,
 }
 
 /// The reply to a `sync` or `subscribe` submit that waits for its job.

@@ -1,11 +1,13 @@
 //! Idempotency keys and the receipts of the requests that used them.
 //!
-//! Only successful creates are stored, so the key of a failed one can be used again.
+//! Only successful creates are stored, so the key of a failed one can be used again. Keys expire,
+//! except those of top-ups, which are valid for as long as their top-up exists.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use svc_sdk::contract::Operation;
 use svc_sdk::contract::limits::IDEMPOTENCY_RETENTION;
 
 use super::{Time, serde_pairs};
@@ -17,6 +19,13 @@ pub(crate) struct IdempotencyKey {
     pub(crate) workspace: String,
     pub(crate) operation: String,
     pub(crate) key: String,
+}
+
+impl IdempotencyKey {
+    /// Returns whether the key can be used again for another request after the retention.
+    fn expires(&self) -> bool {
+        self.operation != Operation::TopUpsCreate.name()
+    }
 }
 
 /// The request that used a key, and its receipt.
@@ -35,7 +44,7 @@ struct StoredReceipt {
 pub(crate) struct Idempotency {
     #[serde(rename = "uses", with = "serde_pairs")]
     receipts: BTreeMap<IdempotencyKey, StoredReceipt>,
-    /// The keys in the order in which they expire.
+    /// The keys that expire, in the order in which they do.
     expiring: VecDeque<(Time, IdempotencyKey)>,
 }
 
@@ -68,8 +77,10 @@ impl Idempotency {
         receipt: Value,
         now: Time,
     ) {
-        self.expiring
-            .push_back((now.after(IDEMPOTENCY_RETENTION), key.clone()));
+        if key.expires() {
+            self.expiring
+                .push_back((now.after(IDEMPOTENCY_RETENTION), key.clone()));
+        }
         self.receipts.insert(
             key,
             StoredReceipt {
@@ -79,7 +90,8 @@ impl Idempotency {
         );
     }
 
-    /// Removes expired keys. All keys have the same retention, so the oldest is in front.
+    /// Removes expired keys. All keys that expire have the same retention, so the oldest is in
+    /// front.
     pub(crate) fn expire(&mut self, now: Time) {
         while let Some((expires_at, key)) = self.expiring.front() {
             if *expires_at > now {
@@ -90,15 +102,19 @@ impl Idempotency {
         }
     }
 
-    /// Checks that each key has one expiry, and that the expiries are sorted.
+    /// Checks that each key that expires has one expiry, and that the expiries are sorted.
     ///
     /// # Errors
     ///
     /// Returns an error if not.
     pub(crate) fn check(&self) -> Result<(), String> {
         let expiring: BTreeSet<_> = self.expiring.iter().map(|(_, key)| key).collect();
-        let is_complete =
-            expiring.len() == self.expiring.len() && expiring.into_iter().eq(self.receipts.keys());
+        let is_complete = expiring.len() == self.expiring.len()
+            && expiring.iter().all(|key| self.receipts.contains_key(*key))
+            && self
+                .receipts
+                .keys()
+                .all(|key| !key.expires() || expiring.contains(key));
         if is_complete
             && self
                 .expiring
@@ -146,6 +162,16 @@ mod tests {
         );
         assert_eq!(look("ws_b", "video_generate", "b1"), KeyLookup::Unused);
         assert_eq!(look("ws_a", "image_generate", "b1"), KeyLookup::Unused);
+    }
+
+    #[test]
+    fn the_key_of_a_top_up_does_not_expire() {
+        let mut keys = Idempotency::default();
+        let top_up = key("ws_a", "top_ups_create");
+        keys.store(top_up.clone(), "b".to_owned(), json!(1), Time::default());
+        keys.expire(Time::default().after(100 * IDEMPOTENCY_RETENTION));
+        assert_eq!(keys.look_up(&top_up, "b"), KeyLookup::Replay(json!(1)));
+        assert_eq!(keys.check(), Ok(()));
     }
 
     #[test]

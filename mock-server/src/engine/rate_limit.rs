@@ -10,7 +10,7 @@ use svc_sdk::contract::{Plan, RateLimitBucket};
 use super::plans::{UNAUTHENTICATED_READS_PER_WRITE, writes_per_minute};
 use super::{Time, serde_pairs};
 
-/// The duration of a window, which starts with its first request.
+/// The duration of a window in service time. A window starts with its first request.
 const WINDOW: Duration = Duration::from_secs(60);
 
 /// The client that a request is counted for.
@@ -28,8 +28,8 @@ pub(crate) enum RateLimitKey {
 pub(crate) struct RateLimitStatus {
     pub(crate) limit: u32,
     pub(crate) remaining: u32,
-    /// The seconds until the window ends, rounded up.
-    pub(crate) reset: u64,
+    /// The service time until the window ends.
+    pub(crate) reset: Duration,
     /// Whether the request was within the limit.
     pub(crate) allowed: bool,
 }
@@ -93,11 +93,10 @@ impl RateLimits {
         if allowed {
             window.used += 1;
         }
-        let remaining_time = window.ends.since(now);
         RateLimitStatus {
             limit,
             remaining: limit.saturating_sub(window.used),
-            reset: remaining_time.as_secs() + u64::from(remaining_time.subsec_nanos() > 0),
+            reset: window.ends.since(now),
             allowed,
         }
     }
@@ -125,7 +124,7 @@ mod tests {
             RateLimitStatus {
                 limit: 2,
                 remaining: 1,
-                reset: 60,
+                reset: Duration::from_secs(60),
                 allowed: true
             }
         );
@@ -140,7 +139,7 @@ mod tests {
             RateLimitStatus {
                 limit: 2,
                 remaining: 0,
-                reset: 40,
+                reset: Duration::from_secs(40),
                 allowed: false
             }
         );
@@ -179,19 +178,6 @@ mod tests {
                 .acquire(key(), RateLimitBucket::Write, 1, at(0))
                 .allowed
         );
-    }
-
-    #[test]
-    fn the_reset_is_rounded_up() {
-        let mut limits = RateLimits::default();
-        limits.acquire(key(), RateLimitBucket::Read, 9, at(0));
-        let status = limits.acquire(
-            key(),
-            RateLimitBucket::Read,
-            9,
-            Time::from_micros(58_999_999),
-        );
-        assert_eq!(status.reset, 2);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use svc_sdk::contract::Plan;
 use svc_sdk::types::Usd;
 
@@ -24,6 +25,8 @@ pub struct Settings {
     pub hosts: Hosts,
     /// The number of reads that the rate limit of a key allows for each write.
     pub read_multiple: u32,
+    /// The treatment of idempotency keys of operations that do not document them.
+    pub undocumented_keys: UndocumentedKeys,
 }
 
 impl Default for Settings {
@@ -35,7 +38,27 @@ impl Default for Settings {
             epoch: Time::from_micros(1_767_225_600_000_000),
             hosts: Hosts::default(),
             read_multiple: READS_PER_WRITE,
+            undocumented_keys: UndocumentedKeys::default(),
         }
+    }
+}
+
+/// The treatment of idempotency keys by submits whose idempotency is not documented (the retry
+/// class [`Unsent`](svc_sdk::contract::RetryClass::Unsent)).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "program", derive(clap::ValueEnum))]
+pub enum UndocumentedKeys {
+    /// The key is ignored: a repeated submit creates and charges a second job.
+    #[default]
+    Ignore,
+    /// The key is honored: a repeated submit returns the receipt of the first.
+    Honor,
+}
+
+impl UndocumentedKeys {
+    pub(crate) fn is_default(&self) -> bool {
+        *self == Self::default()
     }
 }
 
@@ -53,7 +76,7 @@ pub struct Hosts {
     /// The MCP endpoint, a path of the developer host.
     pub mcp: String,
     /// The seconds of service time that pass in one second of real time. Clients sleep in real
-    /// time, so poll hints are converted with it.
+    /// time, so the waits in responses are converted with it.
     pub speed: f64,
 }
 
@@ -82,11 +105,17 @@ impl Hosts {
         }
     }
 
-    /// Converts a span of service time to real time, in whole milliseconds.
+    /// Converts a span of service time to the real time of clients, rounded up to milliseconds.
     pub(crate) fn client_time(&self, span: Duration) -> Duration {
         let seconds = span.as_secs_f64() / self.speed;
         let span = Duration::try_from_secs_f64(seconds).unwrap_or(span);
-        Duration::from_millis(u64::try_from(span.as_micros().div_ceil(1000)).unwrap_or(u64::MAX))
+        let millis = span.as_nanos().div_ceil(1_000_000);
+        Duration::from_millis(u64::try_from(millis).unwrap_or(u64::MAX))
+    }
+
+    /// Converts a span of the real time of clients and webhook receivers to service time.
+    pub(crate) fn service_time(&self, span: Duration) -> Duration {
+        Duration::try_from_secs_f64(span.as_secs_f64() * self.speed).unwrap_or(Duration::MAX)
     }
 
     /// Returns the path relative to the host's base URL; `None` if it is not below the base URL.
@@ -138,6 +167,19 @@ mod tests {
         };
         let second = Duration::from_secs(1);
         assert_eq!(hosts.client_time(4 * second), Duration::from_millis(200));
+        assert_eq!(hosts.service_time(4 * second), 80 * second);
         assert_eq!(Hosts::default().client_time(4 * second), 4 * second);
+        assert_eq!(Hosts::default().service_time(4 * second), 4 * second);
+    }
+
+    #[test]
+    fn client_time_is_rounded_up_to_milliseconds() {
+        let hosts = Hosts {
+            speed: 3.0,
+            ..Hosts::default()
+        };
+        let third = hosts.client_time(Duration::from_secs(1));
+        assert_eq!(third, Duration::from_millis(334));
+        assert_eq!(hosts.client_time(Duration::ZERO), Duration::ZERO);
     }
 }

@@ -1,6 +1,7 @@
 //! Balance top-ups and their checkouts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use svc_sdk::contract::TopUpStatus;
@@ -8,6 +9,9 @@ use svc_sdk::types::Usd;
 
 use super::Time;
 use super::serde_list::serialize_as_list;
+
+/// The time after which a pending top-up expires.
+const PAYMENT_PERIOD: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A top-up of a workspace's balance.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,12 +48,17 @@ impl TopUp {
 pub(crate) struct TopUps {
     by_id: BTreeMap<String, TopUp>,
     by_token: BTreeMap<String, String>,
+    /// The pending top-ups in the order in which they expire.
+    expiring: BTreeSet<(Time, String)>,
 }
 
 impl TopUps {
     pub(crate) fn add(&mut self, top_up: TopUp) {
         self.by_token
             .insert(top_up.token.clone(), top_up.id.clone());
+        if top_up.status == TopUpStatus::Pending {
+            self.expiring.insert(expiry(&top_up));
+        }
         self.by_id.insert(top_up.id.clone(), top_up);
     }
 
@@ -63,7 +72,24 @@ impl TopUps {
 
     pub(crate) fn settle(&mut self, id: &str, status: TopUpStatus) {
         if let Some(top_up) = self.by_id.get_mut(id) {
+            self.expiring.remove(&expiry(top_up));
             top_up.status = status;
+        }
+    }
+
+    /// Returns the time at which the next pending top-up expires.
+    pub(crate) fn next_expiry(&self) -> Option<Time> {
+        self.expiring.first().map(|(at, _)| *at)
+    }
+
+    /// Expires the pending top-ups that are due.
+    pub(crate) fn expire(&mut self, now: Time) {
+        while let Some((at, id)) = self.expiring.pop_first() {
+            if at > now {
+                self.expiring.insert((at, id));
+                return;
+            }
+            self.settle(&id, TopUpStatus::Expired);
         }
     }
 
@@ -72,24 +98,57 @@ impl TopUps {
     }
 }
 
+fn expiry(top_up: &TopUp) -> (Time, String) {
+    (top_up.created_at.after(PAYMENT_PERIOD), top_up.id.clone())
+}
+
 serialize_as_list!(TopUps, TopUp);
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn the_redirect_url_depends_on_the_status() {
-        let mut top_up = TopUp {
-            id: "top_1".to_owned(),
+    fn pending(id: &str, created_at: Time) -> TopUp {
+        TopUp {
+            id: id.to_owned(),
             workspace: "ws_demo".to_owned(),
             status: TopUpStatus::Pending,
             cents: 2_000,
-            token: "t".to_owned(),
+            token: format!("token_{id}"),
             success_url: Some("https://shop.example/thanks".to_owned()),
             cancel_url: Some("https://shop.example/basket".to_owned()),
-            created_at: Time::default(),
-        };
+            created_at,
+        }
+    }
+
+    #[test]
+    fn only_pending_top_ups_expire() {
+        let mut top_ups = TopUps::default();
+        let later = Time::default().after(Duration::from_secs(1));
+        for (id, created_at) in [
+            ("top_1", later),
+            ("top_2", Time::default()),
+            ("top_3", later),
+        ] {
+            top_ups.add(pending(id, created_at));
+        }
+        top_ups.settle("top_3", TopUpStatus::Paid);
+        let due = Time::default().after(PAYMENT_PERIOD);
+        assert_eq!(top_ups.next_expiry(), Some(due));
+        top_ups.expire(due);
+        assert_eq!(top_ups.next_expiry(), Some(later.after(PAYMENT_PERIOD)));
+        let statuses =
+            |top_ups: &TopUps| top_ups.all().map(|t| t.status.clone()).collect::<Vec<_>>();
+        use TopUpStatus::{Expired, Paid, Pending};
+        assert_eq!(statuses(&top_ups), [Pending, Expired, Paid]);
+        top_ups.expire(later.after(PAYMENT_PERIOD));
+        assert_eq!(statuses(&top_ups), [Expired, Expired, Paid]);
+        assert_eq!(top_ups.next_expiry(), None);
+    }
+
+    #[test]
+    fn the_redirect_url_depends_on_the_status() {
+        let mut top_up = pending("top_1", Time::default());
         assert_eq!(top_up.amount().to_string(), "20.0000");
         assert_eq!(top_up.redirect_url(), None);
         for (status, url) in [

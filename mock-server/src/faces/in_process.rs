@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 use std::ops::Deref;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
 use http::header::CONTENT_LENGTH;
@@ -12,6 +12,7 @@ use http_body::{Body, Frame, SizeHint};
 use http_body_util::BodyExt;
 use svc_sdk::transport::{Body as ResponseBody, ResponseFuture, Transport, TransportError};
 
+use super::stall::Stall;
 use crate::addresses::Addresses;
 use crate::clock::TimeSource;
 use crate::engine::{Call, Delivery, DeliveryOutcome, Host, Reply, Transmission};
@@ -147,6 +148,7 @@ fn to_response(
     let Reply {
         mut response,
         transmission,
+        delay,
         ..
     } = reply;
     if transmission == Transmission::Close {
@@ -166,7 +168,9 @@ fn to_response(
         } else if is_truncated {
             bytes.truncate(length / 2);
         }
+        let is_stalled = transmission == Transmission::Stall && !bytes.is_empty();
         ChunkedBody {
+            stall: is_stalled.then(|| Stall::new(&mut bytes, delay)),
             bytes,
             is_truncated: is_truncated && !is_head,
         }
@@ -182,6 +186,7 @@ fn connection_closed() -> TransportError {
 struct ChunkedBody {
     bytes: Bytes,
     is_truncated: bool,
+    stall: Option<Stall>,
 }
 
 impl Body for ChunkedBody {
@@ -190,8 +195,14 @@ impl Body for ChunkedBody {
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
-        _: &mut Context<'_>,
+        context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, TransportError>>> {
+        if self.bytes.is_empty()
+            && let Some(stall) = &mut self.stall
+        {
+            self.bytes = ready!(stall.poll_rest(context));
+            self.stall = None;
+        }
         let next = self.bytes.len().min(MAX_CHUNK_BYTES);
         Poll::Ready(match next {
             0 if self.is_truncated => {
@@ -204,13 +215,16 @@ impl Body for ChunkedBody {
     }
 
     fn is_end_stream(&self) -> bool {
-        self.bytes.is_empty() && !self.is_truncated
+        self.bytes.is_empty() && !self.is_truncated && self.stall.is_none()
     }
 
     fn size_hint(&self) -> SizeHint {
         match self.is_truncated {
             true => SizeHint::default(),
-            false => SizeHint::with_exact(self.bytes.len() as u64),
+            false => {
+                let rest = self.stall.as_ref().map_or(0, Stall::rest_len);
+                SizeHint::with_exact((self.bytes.len() + rest) as u64)
+            }
         }
     }
 }

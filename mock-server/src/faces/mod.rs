@@ -5,6 +5,8 @@
 mod in_process;
 #[cfg(feature = "serve")]
 pub mod serve;
+#[cfg(any(feature = "in-process", feature = "serve"))]
+mod stall;
 #[cfg(test)]
 #[cfg(any(feature = "serve", feature = "wiremock"))]
 mod testing;

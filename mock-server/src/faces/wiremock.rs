@@ -47,7 +47,8 @@ use crate::setup::Setup;
 /// - The delay of a response is predicted when the request arrives. Later events, such as the
 ///   cancellation of the job, do not shorten it. A `sync` or `subscribe` submit cannot wait for a
 ///   manual clock and responds with `202` immediately.
-/// - The fault `truncate` sends half of the body with a `Content-Length` of that half.
+/// - The fault `truncate` sends half of the body with a `Content-Length` of that half. The fault `stall`
+///   delays the whole response.
 /// - `POST /clock/advance` does not wait for webhooks that have a route; they are sent afterwards.
 ///   [`Service::advance_and_deliver`] sends each one at its own time.
 /// - wiremock stores a copy of each request. Use `serve::Server` for long-running programs.

@@ -21,6 +21,7 @@ mod spec;
 mod video;
 
 pub use serve::serve;
+pub(crate) use serve::serve_with_etag;
 pub use size::dimensions;
 pub use spec::{Spec, render};
 

@@ -17,23 +17,32 @@ use super::{Spec, render};
 /// because files have no date. The response to methods other than `GET` and `HEAD` is a 405.
 #[must_use]
 pub fn serve(spec: &Spec, method: &Method, headers: &HeaderMap) -> Response<Bytes> {
+    serve_with_etag(spec, &spec.etag(), method, headers)
+}
+
+/// Responds like [`serve`], as if the file had the entity tag `etag`.
+pub(crate) fn serve_with_etag(
+    spec: &Spec,
+    etag: &str,
+    method: &Method,
+    headers: &HeaderMap,
+) -> Response<Bytes> {
     if method != Method::GET && method != Method::HEAD {
         let mut response = empty(StatusCode::METHOD_NOT_ALLOWED, 0);
         set(&mut response, ALLOW, "GET, HEAD");
         return response;
     }
-    let etag = spec.etag();
-    if is_not_modified(headers, &etag) {
+    if is_not_modified(headers, etag) {
         let mut response = Response::new(Bytes::new());
         *response.status_mut() = StatusCode::NOT_MODIFIED;
-        set(&mut response, ETAG, &etag);
+        set(&mut response, ETAG, etag);
         return response;
     }
     let media = render(spec);
     let file = Bytes::from(media.bytes);
     // Ranges are defined only for GET, section 14.2.
     let requested = match text(headers, &RANGE) {
-        Some(range) if method == Method::GET && allows_range(headers, &etag) => {
+        Some(range) if method == Method::GET && allows_range(headers, etag) => {
             requested(range, file.len())
         }
         _ => RequestedRange::Whole,
@@ -41,7 +50,7 @@ pub fn serve(spec: &Spec, method: &Method, headers: &HeaderMap) -> Response<Byte
     let mut response = file_response(&file, requested);
     if response.status() != StatusCode::RANGE_NOT_SATISFIABLE {
         set(&mut response, CONTENT_TYPE, media.content_type);
-        set(&mut response, ETAG, &etag);
+        set(&mut response, ETAG, etag);
     }
     set(&mut response, ACCEPT_RANGES, "bytes");
     if method == Method::HEAD {

@@ -7,7 +7,7 @@ use tokio::time::{sleep, timeout};
 
 use super::Service;
 use crate::control;
-use crate::engine::{Call, Host, PendingReply, Reply};
+use crate::engine::{Call, Host, PendingReply, Reply, Transmission};
 
 impl Service {
     /// Handles a request to any host and waits until the response is to be sent.
@@ -23,6 +23,10 @@ impl Service {
         let delay = reply.delay;
         if let Some(pending) = reply.pending {
             reply = self.wait_for_reply(pending).await;
+        }
+        if reply.transmission == Transmission::Stall {
+            // The face pauses in the middle of the body.
+            return Reply { delay, ..reply };
         }
         if !delay.is_zero() {
             sleep(delay).await;

@@ -14,6 +14,7 @@ use crate::api::dispatch::dispatch;
 use crate::api::request::Request;
 use crate::api::request_checks;
 use crate::api::runs::operations;
+use crate::engine::UndocumentedKeys;
 use crate::engine::runs::RunKind;
 
 /// An operation and the parts of its request.
@@ -59,7 +60,12 @@ pub(super) fn call_tool(
     arguments: Map<String, Value>,
 ) -> Result<Value, ApiError> {
     if tool.is_paid() {
-        request_checks::acquire(request.state, request.caller, RateLimitBucket::Write)?;
+        request_checks::acquire(
+            request.state,
+            request.hosts,
+            request.caller,
+            RateLimitBucket::Write,
+        )?;
     }
     let arguments = Arguments::parse(tool, arguments)?;
     let operation_call = operation_call(request, tool, arguments)?;
@@ -75,6 +81,8 @@ pub(super) fn call_tool(
         body: operation_call.body,
         caller: Some(request.caller.clone()),
         request_id: request.request_id,
+        // The tools document their argument `idempotency_key`.
+        undocumented_keys: UndocumentedKeys::Honor,
         max_spend: operation_call.max_spend,
     })?;
     Ok(structured_content(tool.action, response.body))

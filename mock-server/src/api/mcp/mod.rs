@@ -23,12 +23,15 @@ use serde_json::Value;
 use self::message::{Message, RpcError};
 pub(super) use self::request::McpRequest;
 use self::revision::Revision;
+use super::request::idempotency_key;
 use super::request_checks;
 use super::response::{Headers, error_response, json_response, set_header};
 
 /// Responds to `POST {mcp_url}`. `headers` are the rate limit headers of the response.
 pub(super) fn respond(request: &mut McpRequest<'_>, headers: &Headers) -> Response<Bytes> {
-    if let Err(error) = request_checks::check_body(request.call) {
+    let headers_and_body = request_checks::check_body(request.call)
+        .and_then(|()| idempotency_key(request.call.request.headers()));
+    if let Err(error) = headers_and_body {
         return error_response(request.call.host, request.request_id, headers, &error);
     }
     let http_request = &request.call.request;

@@ -22,7 +22,7 @@ pub(in crate::api) fn start(
     defaults: RunDefaults,
 ) -> ApiResult {
     // The request is consumed below, but this error is only returned if nothing else is wrong.
-    let requested_error = check_requested_error(&run_request);
+    let requested_error = check_requested_error(&run_request, request.hosts);
     let config = run_request.into_config(request, defaults);
     request.check_max_spend(config.cap)?;
     check_funds(request, std::slice::from_ref(&config))?;
@@ -182,7 +182,8 @@ fn check_outage(request: &mut Request<'_>, id: &str) -> Result<(), ApiError> {
     }
     let message = "agent service is unavailable; the run is not affected";
     let error = ApiError::new(ErrorCode::StudioAgentUpstreamUnavailable, message);
-    Err(error.retry_after(Duration::from_secs(1)))
+    let wait = request.hosts.client_time(Duration::from_secs(1));
+    Err(error.retry_after(wait))
 }
 
 fn next_poll(request: &Request<'_>, run: &Run) -> Duration {

@@ -13,7 +13,9 @@ use crate::api::api_error::ApiError;
 use crate::api::catalog;
 use crate::api::fields::Fields;
 use crate::api::request::Request;
-use crate::api::submit::{insufficient_funds, requested_error};
+use crate::api::requested_error::requested_error;
+use crate::api::submit::insufficient_funds;
+use crate::engine::Hosts;
 use crate::engine::directives::Directives;
 use crate::engine::models::{self, Router};
 use crate::engine::output_schema::{asks_for_a_url, check};
@@ -139,9 +141,12 @@ pub(in crate::api) fn check_funds(
 
 /// Returns the error that a magic word requests, or that of an unreachable attachment. This check
 /// comes after all others.
-pub(in crate::api) fn check_requested_error(run_request: &RunRequest) -> Result<(), ApiError> {
+pub(in crate::api) fn check_requested_error(
+    run_request: &RunRequest,
+    hosts: &Hosts,
+) -> Result<(), ApiError> {
     match &run_request.directives.refuse {
-        Some(code) => Err(requested_error(code)),
+        Some(code) => Err(requested_error(code, hosts)),
         None => run_request.attachments.check_reachable(),
     }
 }

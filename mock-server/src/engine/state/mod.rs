@@ -24,7 +24,7 @@ use super::top_ups::TopUps;
 use super::webhooks::log::DeliveryLog;
 use super::webhooks::queue::WebhookQueue;
 use super::workspaces::{self, WorkspaceKind, Workspaces};
-use super::{Settings, Time};
+use super::{Settings, Time, UndocumentedKeys};
 
 /// The state of the service, including the settings that a restored snapshot depends on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -37,6 +37,8 @@ pub(crate) struct State {
     /// The opening balance of a new workspace.
     pub(crate) balance: Usd,
     pub(crate) read_multiple: u32,
+    #[serde(default, skip_serializing_if = "UndocumentedKeys::is_default")]
+    pub(crate) undocumented_keys: UndocumentedKeys,
     #[serde(rename = "chance")]
     pub(crate) rng: Rng,
     /// The generator for fault rules. It is separate so that faults do not change identifiers.
@@ -81,6 +83,7 @@ impl State {
             plan: settings.plan.clone(),
             balance: settings.balance,
             read_multiple: settings.read_multiple,
+            undocumented_keys: settings.undocumented_keys,
             rng: Rng::new(settings.seed),
             fault_rng: Rng::new(!settings.seed),
             workspaces: Workspaces::default(),
@@ -122,6 +125,7 @@ impl State {
     pub(crate) fn set_now(&mut self, now: Time) {
         self.now = self.now.max(now);
         self.idempotency.expire(self.now);
+        self.top_ups.expire(self.now);
     }
 
     /// Records that a job or run has ended, so that its webhook gets queued.

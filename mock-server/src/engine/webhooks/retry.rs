@@ -3,28 +3,30 @@
 use std::time::Duration;
 
 use super::DeliveryOutcome;
-use crate::engine::Time;
+use crate::engine::{Hosts, Time};
 
 /// The wait before the first retry. It doubles for each further retry.
 const INITIAL_BACKOFF: Duration = Duration::from_secs(30);
-/// The maximum wait, including waits that the receiver requests.
+/// The maximum wait. A wait that the receiver requests is limited in the receiver's own seconds.
 const MAX_BACKOFF: Duration = Duration::from_secs(60 * 60);
 
-/// Returns the wait after the given number of attempts: the scheduled wait, or the one that the
-/// receiver requested with a status 429 or 503.
-pub(crate) fn wait(attempts: u32, outcome: &DeliveryOutcome, now: Time) -> Duration {
-    requested_wait(outcome, now)
-        .unwrap_or_else(|| scheduled_wait(attempts))
-        .min(MAX_BACKOFF)
+/// Returns the wait after the given number of attempts, in service time: the scheduled wait, or
+/// the one that the receiver requested with a status 429 or 503.
+pub(crate) fn wait(attempts: u32, outcome: &DeliveryOutcome, now: Time, hosts: &Hosts) -> Duration {
+    requested_wait(outcome, now, hosts).unwrap_or_else(|| scheduled_wait(attempts))
 }
 
 fn scheduled_wait(attempts: u32) -> Duration {
     let doublings = attempts.saturating_sub(1).min(16);
-    INITIAL_BACKOFF.saturating_mul(1 << doublings)
+    INITIAL_BACKOFF
+        .saturating_mul(1 << doublings)
+        .min(MAX_BACKOFF)
 }
 
-/// Parses the `Retry-After` header of a 429 or 503, which is a number of seconds or an HTTP date.
-fn requested_wait(outcome: &DeliveryOutcome, now: Time) -> Option<Duration> {
+/// Parses the `Retry-After` header of a 429 or 503. A number of seconds is real time, because it
+/// is a receiver's; an HTTP date is compared with the service clock, because the receiver knows
+/// the date from the timestamp of the webhook.
+fn requested_wait(outcome: &DeliveryOutcome, now: Time, hosts: &Hosts) -> Option<Duration> {
     let DeliveryOutcome::Answered {
         status: 429 | 503,
         retry_after: Some(text),
@@ -34,11 +36,12 @@ fn requested_wait(outcome: &DeliveryOutcome, now: Time) -> Option<Duration> {
     };
     let text = text.trim();
     if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Some(text.parse().map_or(MAX_BACKOFF, Duration::from_secs));
+        let wait = text.parse().map_or(MAX_BACKOFF, Duration::from_secs);
+        return Some(hosts.service_time(wait.min(MAX_BACKOFF)));
     }
     let date = jiff::fmt::rfc2822::DateTimeParser::new().parse_timestamp(text);
     let micros = u64::try_from(date.ok()?.as_microsecond()).ok()?;
-    Some(Time::from_micros(micros).since(now))
+    Some(Time::from_micros(micros).since(now).min(MAX_BACKOFF))
 }
 
 #[cfg(test)]
@@ -55,10 +58,12 @@ mod tests {
     #[test]
     fn the_backoff_doubles_up_to_an_hour() {
         let failed = DeliveryOutcome::answered(500);
-        let waits = (1..10).map(|attempts| wait(attempts, &failed, Time::default()).as_secs());
+        let hosts = Hosts::default();
+        let wait = |attempts| wait(attempts, &failed, Time::default(), &hosts);
+        let waits = (1..10).map(|attempts| wait(attempts).as_secs());
         let expected = [30, 60, 120, 240, 480, 960, 1920, 3600, 3600];
         assert_eq!(waits.collect::<Vec<_>>(), expected);
-        assert_eq!(wait(u32::MAX, &failed, Time::default()), MAX_BACKOFF);
+        assert_eq!(wait(u32::MAX), MAX_BACKOFF);
     }
 
     #[test]
@@ -81,8 +86,22 @@ mod tests {
             (500, "5", 30),
             (302, "5", 30),
         ] {
-            let wait = wait(1, &answered(status, text), now);
+            let wait = wait(1, &answered(status, text), now, &Hosts::default());
             assert_eq!(wait.as_secs(), seconds, "{status} {text:?}");
         }
+    }
+
+    #[test]
+    fn the_seconds_of_a_receiver_are_real_time() {
+        let hosts = Hosts {
+            speed: 20.0,
+            ..Hosts::default()
+        };
+        for (text, seconds) in [("5", 100), ("3600", 72_000), ("7200", 72_000)] {
+            let wait = wait(1, &answered(429, text), Time::default(), &hosts);
+            assert_eq!(wait.as_secs(), seconds, "{text}");
+        }
+        let scheduled = wait(1, &DeliveryOutcome::answered(500), Time::default(), &hosts);
+        assert_eq!(scheduled, INITIAL_BACKOFF);
     }
 }

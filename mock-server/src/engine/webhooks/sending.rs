@@ -76,7 +76,7 @@ impl State {
             if destination::webhook(&delivery.url).is_ok() {
                 deliveries.push(delivery);
             } else {
-                self.record_outcome(number, &DeliveryOutcome::failed(URL_NOT_PUBLIC));
+                self.record_outcome(number, &DeliveryOutcome::failed(URL_NOT_PUBLIC), hosts);
             }
         }
         deliveries
@@ -124,7 +124,7 @@ impl State {
     }
 
     /// Records the outcome of an attempt. Outcomes of attempts that are not in flight are ignored.
-    pub(crate) fn record_outcome(&mut self, number: u64, outcome: &DeliveryOutcome) {
+    pub(crate) fn record_outcome(&mut self, number: u64, outcome: &DeliveryOutcome, hosts: &Hosts) {
         if !self.webhook_queue.is_in_flight(number) {
             return;
         }
@@ -133,7 +133,7 @@ impl State {
         };
         if let Some(subject) = task.subject() {
             let automatic = matches!(task, DeliveryTask::Attempt(_));
-            self.update_delivery(subject, number, automatic, outcome, &delivery);
+            self.update_delivery(subject, number, automatic, outcome, &delivery, hosts);
         }
         let subject = task.subject().map(str::to_owned);
         self.delivery_log
@@ -148,6 +148,7 @@ impl State {
         automatic: bool,
         outcome: &DeliveryOutcome,
         delivery: &Delivery,
+        hosts: &Hosts,
     ) {
         let now = self.now;
         let fingerprint = fingerprint_of(delivery);
@@ -178,7 +179,7 @@ impl State {
                 delivery_state.status = DeliveryStatus::Exhausted;
             } else {
                 delivery_state.status = DeliveryStatus::Retrying;
-                retry_at = Some(now.after(retry::wait(attempts, outcome, now)));
+                retry_at = Some(now.after(retry::wait(attempts, outcome, now, hosts)));
                 delivery_state.next_attempt_at = retry_at;
             }
         }

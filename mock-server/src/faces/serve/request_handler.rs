@@ -5,7 +5,7 @@ use std::fmt;
 use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
@@ -19,6 +19,7 @@ use tokio::time::timeout;
 use super::socket::AbortHandle;
 use crate::control::MAX_STATE_BYTES;
 use crate::engine::{Call, Host, Transmission};
+use crate::faces::stall::Stall;
 use crate::service::Service;
 
 /// The size up to which a body needs no permit.
@@ -96,6 +97,9 @@ impl RequestHandler {
             Transmission::Truncate => Ok(reply
                 .response
                 .map(|body| ResponseBody::truncated(body, abort))),
+            Transmission::Stall => Ok(reply
+                .response
+                .map(|body| ResponseBody::stalled(body, reply.delay))),
         }
     }
 
@@ -132,6 +136,7 @@ pub(super) struct ResponseBody {
     bytes: Bytes,
     content_length: u64,
     abort: Option<AbortHandle>,
+    stall: Option<Stall>,
 }
 
 impl ResponseBody {
@@ -140,6 +145,18 @@ impl ResponseBody {
             content_length: bytes.len() as u64,
             bytes,
             abort: None,
+            stall: None,
+        }
+    }
+
+    fn stalled(mut bytes: Bytes, duration: Duration) -> Self {
+        let content_length = bytes.len() as u64;
+        let stall = (content_length > 0).then(|| Stall::new(&mut bytes, duration));
+        Self {
+            bytes,
+            content_length,
+            abort: None,
+            stall,
         }
     }
 
@@ -150,6 +167,7 @@ impl ResponseBody {
             bytes,
             content_length,
             abort: Some(abort),
+            stall: None,
         }
     }
 }
@@ -160,8 +178,14 @@ impl Body for ResponseBody {
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
-        _: &mut Context<'_>,
+        context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        if self.bytes.is_empty()
+            && let Some(stall) = &mut self.stall
+        {
+            self.bytes = ready!(stall.poll_rest(context));
+            self.stall = None;
+        }
         if !self.bytes.is_empty() {
             let bytes = std::mem::take(&mut self.bytes);
             return Poll::Ready(Some(Ok(Frame::data(bytes))));
@@ -177,13 +201,15 @@ impl Body for ResponseBody {
     }
 
     fn is_end_stream(&self) -> bool {
-        self.bytes.is_empty() && (self.abort.is_none() || self.content_length == 0)
+        self.bytes.is_empty()
+            && self.stall.is_none()
+            && (self.abort.is_none() || self.content_length == 0)
     }
 
     fn size_hint(&self) -> SizeHint {
-        match &self.abort {
-            None => SizeHint::with_exact(self.bytes.len() as u64),
-            Some(_) => SizeHint::with_exact(self.content_length),
+        match (&self.abort, &self.stall) {
+            (None, None) => SizeHint::with_exact(self.bytes.len() as u64),
+            (Some(_), _) | (_, Some(_)) => SizeHint::with_exact(self.content_length),
         }
     }
 }
