@@ -35,14 +35,12 @@ impl ArtifactList {
         let mut list = Vec::new();
         match json {
             Some(Value::Array(items)) => {
-                list.extend(
-                    items
-                        .iter()
-                        .map_while(|item| match Artifact::deserialize(item) {
-                            Ok(_) => decoded.next().map(Some),
-                            Err(_) => Some(None),
-                        }),
-                )
+                for item in items {
+                    match Artifact::deserialize(item) {
+                        Ok(_) => list.extend(decoded.next().map(Some)),
+                        Err(_) => list.push(None),
+                    }
+                }
             }
             Some(value) if decoded.len() == 0 && !is_blank(value) => list.push(None),
             _ => {}
