@@ -22,7 +22,8 @@
 //! let image = ImageGenerate::new("image-i").prompt("a red fox in snow");
 //! let result = client.images().generate(&image).await?.wait().await?;
 //!
-//! assert!(result.artifacts()[0].url.starts_with(service.media_url()));
+//! let url = result.artifacts()[0].url.as_deref().unwrap_or_default();
+//! assert!(url.starts_with(service.media_url()));
 //! assert_eq!(service.jobs()[0]["status"], "completed");
 //! # Ok(())
 //! # }
