@@ -24,7 +24,7 @@ pub(crate) fn add_artifacts<'a>(
     artifacts: impl IntoIterator<Item = &'a Artifact>,
 ) {
     for artifact in artifacts {
-        table.field(artifact_label(artifact), Some(&artifact.url));
+        table.field(artifact_label(artifact), artifact.url.as_ref());
     }
 }
 

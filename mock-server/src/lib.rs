@@ -23,7 +23,8 @@
 //! let job = client.images().generate(&body).await?;
 //! let result = job.wait().await?;
 //!
-//! assert!(result.artifacts()[0].url.starts_with(service.media_url()));
+//! let url = result.artifacts()[0].url.as_deref().unwrap_or_default();
+//! assert!(url.starts_with(service.media_url()));
 //! assert_eq!(service.jobs()[0]["status"], "completed");
 //! # Ok(())
 //! # }

@@ -62,6 +62,7 @@ impl<S: Surface> Client<S> {
             attempt_timeout: DEFAULT_ATTEMPT_TIMEOUT,
             user_agent: USER_AGENT.to_owned(),
             seed: None,
+            allow_private_artifact_hosts: false,
             surface: PhantomData,
         }
     }
@@ -132,6 +133,7 @@ pub struct ClientBuilder<S> {
     attempt_timeout: Duration,
     user_agent: String,
     seed: Option<u64>,
+    allow_private_artifact_hosts: bool,
     surface: PhantomData<S>,
 }
 
@@ -180,6 +182,19 @@ impl<S: Surface> ClientBuilder<S> {
         self
     }
 
+    /// Sets whether artifacts are downloaded from loopback, private and link-local hosts. The default
+    /// is `false`.
+    ///
+    /// Without it, a service on the internet cannot make this program send requests to the local
+    /// network. If the base URL is on a loopback host, artifacts on loopback hosts are always allowed.
+    ///
+    /// Only the URLs of artifacts and of redirects are checked, which means IP addresses and
+    /// `localhost` names. The addresses that other host names resolve to are not.
+    pub fn allow_private_artifact_hosts(mut self, allow: bool) -> Self {
+        self.allow_private_artifact_hosts = allow;
+        self
+    }
+
     /// Makes jitter and idempotency keys repeatable. For tests only: two clients with the same seed
     /// make the same keys.
     pub fn seed(mut self, seed: u64) -> Self {
@@ -216,6 +231,7 @@ impl<S: Surface> ClientBuilder<S> {
             retry: self.retry,
             timeout: self.timeout,
             attempt_timeout: self.attempt_timeout,
+            allow_private_artifact_hosts: self.allow_private_artifact_hosts,
             retry_budget: RetryBudget::new(),
             rate_limiter: RateLimiter::default(),
             random: self

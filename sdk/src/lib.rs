@@ -12,7 +12,7 @@
 //! let body = VideoGenerate::new("auto").prompt("a red fox in snow").duration(5);
 //! let job = client.videos().generate(body).await?;
 //! let result = job.wait().await?;
-//! println!("{}", result.artifacts()[0].url);
+//! println!("{:?}", result.artifacts()[0].url);
 //! # Ok(())
 //! # }
 //! ```

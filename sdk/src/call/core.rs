@@ -26,6 +26,7 @@ use crate::types::RequestId;
 
 /// The largest response body that is read. Artifacts are not read this way.
 const MAX_RESPONSE_BYTES: usize = 64 * 1024 * 1024;
+
 /// What the clones of a client share.
 pub(crate) struct Core {
     pub(crate) transport: Arc<dyn Transport>,
@@ -36,6 +37,7 @@ pub(crate) struct Core {
     pub(crate) retry: RetryPolicy,
     pub(crate) timeout: Duration,
     pub(crate) attempt_timeout: Duration,
+    pub(crate) allow_private_artifact_hosts: bool,
     pub(crate) retry_budget: RetryBudget,
     pub(crate) rate_limiter: RateLimiter,
     pub(crate) random: Random,

@@ -1,7 +1,6 @@
 //! The download of one artifact, with resumption after interruptions.
 
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -12,69 +11,91 @@ use http::{Response, StatusCode};
 use http_body_util::BodyExt;
 use url::Url;
 
-use super::partial_file::PartialFile;
-use super::{DownloadedFile, OnProgress, Progress};
+use super::partial_file::{self, PartialFile};
+use super::target::Targets;
+use super::{DownloadedFile, OnProgress, Progress, TimeLimit, host};
 use crate::call::base_url::is_secure;
-use crate::call::clock;
 use crate::call::retry::{self, MAX_RETRY_AFTER, RetryPolicy};
+use crate::call::{Core, clock};
 use crate::contract::RetryClass;
 use crate::error::{Error, Kind, Result};
-use crate::transport::{Body, Transport, TransportError};
+use crate::transport::{Body, TransportError};
 use crate::types::Artifact;
 
-/// The maximum number of consecutive attempts that receive no data.
-const MAX_EMPTY_ATTEMPTS: u32 = 8;
+/// The maximum number of consecutive attempts that do not get beyond the furthest byte so far.
+const MAX_ATTEMPTS_WITHOUT_PROGRESS: u32 = 8;
 const MAX_REDIRECTS: usize = 5;
 const MAX_ERROR_BODY_BYTES: usize = 64 * 1024;
 /// The maximum time to wait for the response's headers or for the next chunk of its body.
 const READ_TIMEOUT: Duration = Duration::from_secs(30);
 
 pub(super) struct ArtifactDownload<'a> {
-    pub(super) transport: Arc<dyn Transport>,
+    pub(super) core: &'a Core,
     pub(super) artifact: &'a Artifact,
+    /// The artifact's identifier or position, for messages.
+    pub(super) label: String,
     pub(super) index: usize,
+    pub(super) resource_id: &'a str,
+    pub(super) time_limit: TimeLimit,
     pub(super) on_progress: Option<&'a OnProgress>,
 }
 
 impl ArtifactDownload<'_> {
-    /// Downloads the artifact to `target`, and resumes after interruptions.
-    pub(super) async fn save_to(&self, target: &Path) -> Result<DownloadedFile> {
-        let mut file = PartialFile::open(target).await?;
-        let resumed_from = file.len;
+    /// Downloads the artifact to `target` or a name next to it, and resumes after interruptions.
+    pub(super) async fn save_to(
+        &self,
+        target: &Path,
+        targets: &mut Targets,
+    ) -> Result<DownloadedFile> {
+        let url = self.url()?;
+        let source = format!("{} {} {}", self.resource_id, self.index, redact_url(&url));
+        let mut file = PartialFile::open(target, &source).await?;
         let policy = RetryPolicy::default();
-        let mut empty_attempts = 0;
+        // The length is no measure of progress: a server whose file keeps changing makes each
+        // attempt start from the beginning.
+        let mut furthest = file.len;
+        let mut attempts_without_progress = 0;
         loop {
-            let len_before = file.len;
-            let Err(error) = self.attempt(&mut file).await else {
+            if self.time_limit.has_passed() {
+                file.close().await;
+                return Err(self.timed_out());
+            }
+            let Err(error) = self.attempt(&url, &mut file).await else {
                 break;
             };
-            file.flush().await?;
-            empty_attempts = if file.len > len_before {
+            attempts_without_progress = if file.len > furthest {
                 0
             } else {
-                empty_attempts + 1
+                attempts_without_progress + 1
             };
+            furthest = furthest.max(file.len);
             let cause = underlying_error(&error);
             let retry_after = cause.retry_after().unwrap_or_default();
-            let can_retry = retry::allows_retry(RetryClass::Safe, retry::classify(cause));
-            if !can_retry || empty_attempts >= MAX_EMPTY_ATTEMPTS || retry_after > MAX_RETRY_AFTER {
+            let can_retry = retry::allows_retry(RetryClass::Safe, retry::classify(cause))
+                && attempts_without_progress < MAX_ATTEMPTS_WITHOUT_PROGRESS
+                && retry_after <= MAX_RETRY_AFTER;
+            if !can_retry && !self.time_limit.has_passed() {
                 file.close().await;
                 return Err(error);
             }
-            clock::sleep(policy.backoff_limit(empty_attempts).max(retry_after)).await;
+            let delay = policy
+                .backoff_limit(attempts_without_progress)
+                .max(retry_after);
+            clock::sleep_until(self.time_limit.cap(delay)).await;
         }
-        let bytes = file.len;
-        file.persist(target).await?;
+        let (bytes, resumed_from) = (file.len, file.resumed_from);
+        let (path, existed) = targets.store(file, target).await?;
         Ok(DownloadedFile {
-            path: target.to_owned(),
+            path,
             bytes,
-            resumed_from: resumed_from.min(bytes),
+            resumed_from,
+            existed,
         })
     }
 
     /// Requests the missing bytes once, and succeeds if the file is complete afterwards.
-    async fn attempt(&self, file: &mut PartialFile) -> Result<()> {
-        let (head, body) = self.send(file).await?.into_parts();
+    async fn attempt(&self, url: &Url, file: &mut PartialFile) -> Result<()> {
+        let (head, body) = self.send(url, file).await?.into_parts();
         let etag = strong_etag(&head.headers);
         let mut range = None;
         match head.status {
@@ -121,7 +142,11 @@ impl ArtifactDownload<'_> {
         total: Option<u64>,
     ) -> Result<()> {
         loop {
-            let deadline = clock::now() + READ_TIMEOUT;
+            // A server that always has a chunk ready must not hold the download beyond its time limit.
+            if self.time_limit.has_passed() {
+                return Err(self.interrupted("timed out while reading the response"));
+            }
+            let deadline = self.time_limit.cap(READ_TIMEOUT);
             let frame = match clock::before(Some(deadline), body.frame()).await {
                 Some(Some(Ok(frame))) => frame,
                 Some(Some(Err(error))) => {
@@ -145,8 +170,8 @@ impl ArtifactDownload<'_> {
     }
 
     /// Sends the request without credentials, and follows redirects to secure URLs.
-    async fn send(&self, file: &PartialFile) -> Result<Response<Body>> {
-        let mut url = self.require_secure(Url::parse(&self.artifact.url).ok())?;
+    async fn send(&self, url: &Url, file: &PartialFile) -> Result<Response<Body>> {
+        let mut url = url.clone();
         for _ in 0..=MAX_REDIRECTS {
             let mut request = http::Request::get(url.as_str());
             if let Some(etag) = file.etag.as_ref().filter(|_| file.len > 0) {
@@ -157,14 +182,15 @@ impl ArtifactDownload<'_> {
             let request = request
                 .body(Bytes::new())
                 .map_err(|error| self.error(&format!("invalid URL: {error}"), None))?;
-            let deadline = clock::now() + READ_TIMEOUT;
-            let response = match clock::before(Some(deadline), self.transport.send(request)).await {
-                Some(Ok(response)) => response,
-                Some(Err(error)) => {
-                    return Err(self.error("the request failed", Some(error.into())));
-                }
-                None => return Err(self.interrupted("timed out waiting for a response")),
-            };
+            let deadline = self.time_limit.cap(READ_TIMEOUT);
+            let response =
+                match clock::before(Some(deadline), self.core.transport.send(request)).await {
+                    Some(Ok(response)) => response,
+                    Some(Err(error)) => {
+                        return Err(self.error("the request failed", Some(error.into())));
+                    }
+                    None => return Err(self.interrupted("timed out waiting for a response")),
+                };
             let status = response.status();
             if !status.is_redirection() || status == StatusCode::NOT_MODIFIED {
                 return Ok(response);
@@ -174,19 +200,44 @@ impl ArtifactDownload<'_> {
                 .get(LOCATION)
                 .and_then(|value| value.to_str().ok());
             let next = location.and_then(|location| url.join(location).ok());
+            let Some(next) = next else {
+                return Err(self.error("the redirect has no valid URL", None));
+            };
             // A redirect from https to a loopback address could make this program send requests to
             // local services on behalf of the server.
-            let next = next.filter(|next| next.scheme() == "https" || url.scheme() == "http");
-            url = self.require_secure(next)?;
+            if url.scheme() == "https" && next.scheme() != "https" {
+                return Err(self.error("the redirect leads from https to another scheme", None));
+            }
+            self.check_url(&next)?;
+            url = next;
         }
         Err(self.error("too many redirects", None))
     }
 
-    fn require_secure(&self, url: Option<Url>) -> Result<Url> {
-        url.filter(is_secure).ok_or_else(|| {
+    /// Returns the artifact's URL if a request may be sent to it.
+    fn url(&self) -> Result<Url> {
+        let url = match self.artifact.url.as_deref() {
+            None | Some("") => return Err(self.error("the artifact has no URL", None)),
+            Some(url) => Url::parse(url)
+                .map_err(|error| self.error(&format!("invalid URL: {error}"), None))?,
+        };
+        self.check_url(&url)?;
+        Ok(url)
+    }
+
+    fn check_url(&self, url: &Url) -> Result<()> {
+        if !is_secure(url) {
             let reason = "the URL uses neither https nor http with a loopback address";
-            self.error(reason, None)
-        })
+            return Err(self.error(reason, None));
+        }
+        if !host::is_allowed(self.core, url) {
+            let host = host::name(url);
+            let reason = format!(
+                "the host `{host}` is a loopback or private address, which the client does not allow"
+            );
+            return Err(self.error(&reason, None));
+        }
+        Ok(())
     }
 
     /// Rejects an HTML page in place of media, which is usually a login or error page of a proxy.
@@ -210,7 +261,7 @@ impl ArtifactDownload<'_> {
         let status = status.as_u16();
         let retry_after = retry::retry_after(headers, clock::wall());
         let body = http_body_util::Limited::new(body, MAX_ERROR_BODY_BYTES).collect();
-        let snippet = match clock::before(Some(clock::now() + READ_TIMEOUT), body).await {
+        let snippet = match clock::before(Some(self.time_limit.cap(READ_TIMEOUT)), body).await {
             Some(Ok(body)) => crate::call::response::snippet(&body.to_bytes()),
             _ => String::new(),
         };
@@ -230,9 +281,16 @@ impl ArtifactDownload<'_> {
         self.error(reason, Some(TransportError::maybe_sent(reason).into()))
     }
 
+    fn timed_out(&self) -> Error {
+        let source = self.time_limit.error();
+        self.error(&source.to_string(), Some(source))
+    }
+
     fn error(&self, reason: &str, source: Option<Error>) -> Error {
+        let url = self.artifact.url.as_deref().unwrap_or_default();
         Error::new(Kind::Download {
-            url: redact_url(&self.artifact.url),
+            artifact: self.label.clone(),
+            url: Url::parse(url).ok().map(|url| redact_url(&url)),
             reason: reason.to_owned(),
             source: source.map(Box::new),
         })
@@ -275,23 +333,17 @@ impl ContentRange {
 }
 
 /// Returns the URL without the parts that may contain secrets: user info, query and fragment.
-fn redact_url(url: &str) -> String {
-    match Url::parse(url) {
-        Ok(url) if url.has_host() => {
-            let host = url.host_str().unwrap_or_default();
-            let port = url.port().map(|port| format!(":{port}"));
-            let port = port.unwrap_or_default();
-            format!("{}://{host}{port}{}", url.scheme(), url.path())
-        }
-        _ => url.split(['?', '#']).next().unwrap_or_default().to_owned(),
-    }
+fn redact_url(url: &Url) -> String {
+    let Some(host) = url.host_str() else {
+        return format!("{}:", url.scheme());
+    };
+    let port = url.port().map(|port| format!(":{port}"));
+    let port = port.unwrap_or_default();
+    format!("{}://{host}{port}{}", url.scheme(), url.path())
 }
 
 /// Returns the `ETag` unless it is weak, as `If-Range` accepts only strong validators.
 fn strong_etag(headers: &HeaderMap) -> Option<&str> {
-    headers
-        .get(ETAG)?
-        .to_str()
-        .ok()
-        .filter(|etag| etag.starts_with('"'))
+    let etag = headers.get(ETAG)?.to_str().ok()?;
+    partial_file::is_strong(etag).then_some(etag)
 }

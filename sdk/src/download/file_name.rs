@@ -1,7 +1,5 @@
 //! Safe file names for artifacts, derived from an identifier and a media type.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
-
 use crate::types::Artifact;
 
 /// The maximum number of characters of the identifier in a file name.
@@ -29,9 +27,17 @@ fn sanitize(stem: &str) -> String {
     if !sanitized.is_empty() {
         sanitized.push('-');
     }
-    let mut hasher = DefaultHasher::new();
-    stem.hash(&mut hasher);
-    format!("artifact-{sanitized}{:016x}", hasher.finish())
+    format!("artifact-{sanitized}{:016x}", fnv1a_64(stem.as_bytes()))
+}
+
+/// Returns the 64-bit FNV-1a hash.
+///
+/// The hashers of the standard library may change with the compiler, and then a repeated download
+/// would choose other names.
+fn fnv1a_64(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    })
 }
 
 /// Returns `true` for device names, which Windows reserves with any extension.
@@ -47,7 +53,7 @@ fn extension(artifact: &Artifact) -> &'static str {
     let mime_type = content_type.split(';').next().unwrap_or_default();
     let media_type = artifact.media_type.as_deref();
     extension_for_mime_type(&mime_type.trim().to_ascii_lowercase())
-        .or_else(|| extension_from_url(&artifact.url))
+        .or_else(|| extension_from_url(artifact.url.as_deref()?))
         .or_else(|| extension_for_media_type(media_type.or(artifact.artifact_type.as_deref())?))
         .unwrap_or("bin")
 }
@@ -206,6 +212,17 @@ mod tests {
         ] {
             let name = file_name(stem, &artifact(serde_json::json!({"url": "https://m/a"})));
             assert_eq!(name, format!("{stem}.bin"));
+        }
+    }
+
+    #[test]
+    fn names_with_a_hash_are_stable() {
+        assert_eq!(fnv1a_64(b"foobar"), 0x8594_4171_f739_67e8);
+        for (stem, expected) in [
+            ("a/b", "artifact-ab-e620c3190468cf61.bin"),
+            ("日本", "artifact-121d7e35a6d3ce91.bin"),
+        ] {
+            assert_eq!(file_name(stem, &Artifact::default()), expected);
         }
     }
 

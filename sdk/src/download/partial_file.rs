@@ -1,36 +1,48 @@
 //! The partial file of a download, with the `ETag` of the content that it holds.
+//!
+//! A crash at any time leaves a file whose content belongs to the recorded `ETag`, or one that is
+//! not resumed. Before the `ETag` changes, the file is empty on the disk; before content is written,
+//! its `ETag` is on the disk; and before the file gets its final name as a second one, its `ETag` is
+//! removed, because a file with two names must not be written to.
 
 use std::io::{self, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use tokio::fs::{self, File, OpenOptions};
-use tokio::io::{AsyncSeekExt, AsyncWriteExt};
+use http::HeaderValue;
+use tokio::fs::{self, File};
+use tokio::io::{AsyncReadExt, AsyncSeekExt};
 
+use super::disk;
 use crate::error::{Error, Kind, Result};
 
 /// The maximum number of partial files of one target, and so of its concurrent downloads.
 const MAX_PARTS: u32 = 16;
 /// The maximum number of attempts to lock a partial file that other downloads keep moving away.
 const MAX_LOCK_ATTEMPTS: u32 = 16;
+const COMPARE_BUFFER_BYTES: usize = 64 * 1024;
 
 /// A hidden file next to the target, which is locked while a download writes to it.
 ///
 /// Its `ETag` is stored in a second file, because a download can only be resumed if it is known
-/// which version of the artifact the partial file belongs to.
+/// which version of which artifact the partial file belongs to.
 pub(super) struct PartialFile {
     file: File,
     path: PathBuf,
+    /// What the `ETag` belongs to, as servers reuse them for different URLs.
+    source: String,
     pub(super) len: u64,
+    pub(super) resumed_from: u64,
     pub(super) etag: Option<String>,
 }
 
 impl PartialFile {
     /// Opens a partial file of `target` that no other download is using.
     ///
-    /// Creates the file and its directory if they do not exist.
-    pub(super) async fn open(target: &Path) -> Result<Self> {
+    /// Creates the file and its directory if they do not exist. The content is kept if it comes from
+    /// the same `source`, which is a line of text.
+    pub(super) async fn open(target: &Path, source: &str) -> Result<Self> {
         let directory = target.parent().unwrap_or(Path::new("."));
-        fs::create_dir_all(directory)
+        disk::create_dir_all(directory)
             .await
             .map_err(file_error(directory))?;
         let name = target.file_name().unwrap_or_default().to_string_lossy();
@@ -43,7 +55,12 @@ impl PartialFile {
             for _ in 0..MAX_LOCK_ATTEMPTS {
                 let file = open_file(&path).await.map_err(file_error(&path))?;
                 match try_lock(file, &path).map_err(file_error(&path))? {
-                    Lock::Acquired(file) => return Self::resume(File::from_std(file), path).await,
+                    Lock::Acquired(file) => {
+                        let file = Self::resume(File::from_std(file), &path, source).await;
+                        if let Some(file) = file.map_err(file_error(&path))? {
+                            return Ok(file);
+                        }
+                    }
                     Lock::Moved => {}
                     Lock::Busy => break,
                 }
@@ -53,99 +70,171 @@ impl PartialFile {
         Err(file_error(target)(error))
     }
 
-    async fn resume(mut file: File, path: PathBuf) -> Result<Self> {
-        let etag_path = etag_path(&path);
-        let etag = match is_regular_file(&etag_path).await {
-            Ok(true) => fs::read_to_string(&etag_path).await.ok(),
-            _ => None,
-        };
-        let etag = etag.filter(|etag| !etag.is_empty());
-        let len = match etag {
-            Some(_) => file
-                .seek(SeekFrom::End(0))
-                .await
-                .map_err(file_error(&path))?,
-            None => 0,
-        };
-        let mut partial = Self {
-            file,
-            path,
-            len,
-            etag,
-        };
-        if partial.etag.is_none() {
-            partial.restart(None).await?;
+    /// Returns the open file, or removes it if it has content that cannot be resumed.
+    ///
+    /// It is not emptied, as it could be a complete file that also has its final name.
+    async fn resume(mut file: File, path: &Path, source: &str) -> io::Result<Option<Self>> {
+        let etag = read_etag(&etag_path(path), source).await;
+        let len = file.seek(SeekFrom::End(0)).await?;
+        if etag.is_none() && len > 0 {
+            disk::remove(path).await?;
+            return Ok(None);
         }
-        Ok(partial)
+        Ok(Some(Self {
+            file,
+            path: path.to_owned(),
+            source: source.to_owned(),
+            len,
+            resumed_from: len,
+            etag,
+        }))
     }
 
     /// Discards the content, and stores the `ETag` of the content that will be written.
     ///
     /// Without an `ETag`, the file cannot be resumed later.
     pub(super) async fn restart(&mut self, etag: Option<&str>) -> Result<()> {
-        let etag_path = etag_path(&self.path);
-        drop(fs::remove_file(&etag_path).await);
-        if let Some(etag) = etag {
-            // An existing file is not opened, as it could be a symbolic link to another directory.
-            let mut file = OpenOptions::new()
-                .create_new(true)
-                .write(true)
-                .open(&etag_path)
-                .await
-                .map_err(file_error(&etag_path))?;
-            file.write_all(etag.as_bytes())
-                .await
-                .map_err(file_error(&etag_path))?;
-            file.flush().await.map_err(file_error(&etag_path))?;
-        }
-        self.etag = etag.map(str::to_owned);
         self.len = 0;
-        self.file.set_len(0).await.map_err(file_error(&self.path))?;
-        self.file
-            .seek(SeekFrom::Start(0))
+        self.resumed_from = 0;
+        self.etag = None;
+        self.truncate().await.map_err(file_error(&self.path))?;
+        let etag_path = etag_path(&self.path);
+        self.record_etag(&etag_path, etag)
             .await
-            .map_err(file_error(&self.path))?;
+            .map_err(file_error(&etag_path))?;
+        self.etag = etag.map(str::to_owned);
+        Ok(())
+    }
+
+    async fn truncate(&mut self) -> io::Result<()> {
+        if self.file.metadata().await?.len() > 0 {
+            disk::truncate(&self.file).await?;
+            disk::sync(&self.file).await?;
+        }
+        self.file.seek(SeekFrom::Start(0)).await?;
+        Ok(())
+    }
+
+    async fn record_etag(&self, path: &Path, etag: Option<&str>) -> io::Result<()> {
+        let removed = disk::remove(path).await?;
+        if let Some(etag) = etag {
+            disk::create_new(path, format!("{etag}\n{}", self.source).as_bytes()).await?;
+        }
+        if removed || etag.is_some() {
+            disk::sync_directory_of(path).await?;
+        }
         Ok(())
     }
 
     /// Returns `true` if content with this `ETag` can be appended.
-    ///
-    /// A response without an `ETag` is accepted, as the server has already checked `If-Range`.
     pub(super) fn matches_etag(&self, etag: Option<&str>) -> bool {
-        self.len == 0 || etag.is_none() || etag == self.etag.as_deref()
+        self.len == 0 || (etag.is_some() && etag == self.etag.as_deref())
     }
 
     pub(super) async fn write(&mut self, chunk: &[u8]) -> Result<()> {
-        self.file
-            .write_all(chunk)
+        disk::write(&mut self.file, chunk)
             .await
             .map_err(file_error(&self.path))?;
         self.len += chunk.len() as u64;
         Ok(())
     }
 
-    pub(super) async fn flush(&mut self) -> Result<()> {
-        self.file.flush().await.map_err(file_error(&self.path))
+    pub(super) async fn sync(&self) -> Result<()> {
+        disk::sync(&self.file).await.map_err(file_error(&self.path))
     }
 
-    /// Keeps the content for a later download, or deletes the file if it is empty.
+    /// Keeps the content for a later download, or deletes the file if it cannot be resumed.
     pub(super) async fn close(self) {
-        if self.len == 0 {
-            drop(fs::remove_file(etag_path(&self.path)).await);
-            drop(fs::remove_file(&self.path).await);
+        if self.len == 0 || self.etag.is_none() {
+            self.remove().await;
         }
     }
 
-    /// Renames the complete file to `target`.
-    pub(super) async fn persist(mut self, target: &Path) -> Result<()> {
-        self.flush().await?;
-        self.file.sync_all().await.map_err(file_error(&self.path))?;
-        fs::rename(&self.path, target)
+    /// Deletes the file.
+    pub(super) async fn remove(self) {
+        drop(disk::remove(&etag_path(&self.path)).await);
+        drop(disk::remove(&self.path).await);
+    }
+
+    /// Returns `true` if there is a regular file at `path` that can be read and has this content.
+    pub(super) async fn has_content_of(&mut self, path: &Path) -> bool {
+        self.compare(path).await.unwrap_or(false)
+    }
+
+    async fn compare(&mut self, path: &Path) -> io::Result<bool> {
+        let metadata = fs::symlink_metadata(path).await?;
+        if !metadata.is_file() || metadata.len() != self.len {
+            return Ok(false);
+        }
+        let mut other = File::open(path).await?;
+        self.file.seek(SeekFrom::Start(0)).await?;
+        let (mut own_bytes, mut other_bytes) = (Vec::new(), Vec::new());
+        loop {
+            own_bytes.clear();
+            other_bytes.clear();
+            let limit = COMPARE_BUFFER_BYTES as u64;
+            (&mut self.file)
+                .take(limit)
+                .read_to_end(&mut own_bytes)
+                .await?;
+            (&mut other)
+                .take(limit)
+                .read_to_end(&mut other_bytes)
+                .await?;
+            if own_bytes != other_bytes || own_bytes.is_empty() {
+                return Ok(own_bytes == other_bytes);
+            }
+        }
+    }
+
+    /// Renames the complete file to `path`, and replaces a file that is there.
+    pub(super) async fn rename_to(self, path: &Path) -> Result<()> {
+        disk::rename(&self.path, path)
             .await
-            .map_err(file_error(target))?;
-        drop(fs::remove_file(etag_path(&self.path)).await);
+            .map_err(file_error(path))?;
+        drop(disk::remove(&etag_path(&self.path)).await);
         Ok(())
     }
+
+    /// Renames the complete file to `path`, and returns `false` if something is already there.
+    pub(super) async fn rename_to_new(&self, path: &Path) -> Result<bool> {
+        self.link_and_remove(path).await.map_err(file_error(path))
+    }
+
+    async fn link_and_remove(&self, path: &Path) -> io::Result<bool> {
+        if fs::symlink_metadata(path).await.is_ok() {
+            return Ok(false);
+        }
+        let etag_path = etag_path(&self.path);
+        if disk::remove(&etag_path).await? {
+            disk::sync_directory_of(&etag_path).await?;
+        }
+        match disk::hard_link(&self.path, path).await {
+            Ok(()) => {
+                drop(disk::remove(&self.path).await);
+                Ok(true)
+            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+            // Without hard links, a file that appears at the same time is replaced.
+            Err(_) => disk::rename(&self.path, path).await.map(|()| true),
+        }
+    }
+}
+
+/// Reads the `ETag` of a partial file, unless it is invalid or belongs to another source.
+async fn read_etag(path: &Path, source: &str) -> Option<String> {
+    if !is_regular_file(path).await.ok()? {
+        return None;
+    }
+    let content = fs::read_to_string(path).await.ok()?;
+    let (etag, recorded_source) = content.split_once('\n')?;
+    let is_valid = is_strong(etag) && HeaderValue::from_str(etag).is_ok();
+    (is_valid && recorded_source == source).then(|| etag.to_owned())
+}
+
+/// Returns `true` for an `ETag` that `If-Range` accepts.
+pub(super) fn is_strong(etag: &str) -> bool {
+    etag.len() >= 2 && etag.starts_with('"') && etag.ends_with('"')
 }
 
 /// Opens or creates a partial file.
@@ -160,9 +249,7 @@ async fn open_file(path: &Path) -> io::Result<std::fs::File> {
             "the path exists and is not a regular file",
         ));
     }
-    let mut options = OpenOptions::new();
-    options.create(true).truncate(false).read(true).write(true);
-    Ok(options.open(path).await?.into_std().await)
+    disk::open(path).await
 }
 
 async fn is_regular_file(path: &Path) -> io::Result<bool> {
@@ -208,7 +295,7 @@ fn etag_path(partial: &Path) -> PathBuf {
     partial.with_extension("etag")
 }
 
-fn file_error(path: &Path) -> impl FnOnce(io::Error) -> Error {
+pub(super) fn file_error(path: &Path) -> impl FnOnce(io::Error) -> Error {
     let path = path.to_owned();
     move |source| Error::new(Kind::File { path, source })
 }

@@ -1,31 +1,41 @@
 //! Tests of downloads against a scripted transport.
 
 use std::path::Path;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
 
 use bytes::Bytes;
+use http_body::Frame;
+use http_body_util::{BodyExt, StreamBody};
 
 use super::DownloadedFile;
-use crate::transport::scripted::{Script, Step, json, open_client};
+use crate::call::clock;
+use crate::surface::Open;
+use crate::transport::scripted::{
+    Script, ScriptedTransport, Step, developer_client, json, open_client,
+};
+use crate::transport::{ResponseFuture, Transport};
 
-const BODY: &[u8] = b"0123456789abcdef";
+pub(super) const BODY: &[u8] = b"0123456789abcdef";
 
-fn job_result(artifact: &str) -> Step {
+pub(super) fn job_result(artifacts: &str) -> Step {
     json(
         200,
         &format!(
-            r#"{{"data": {{"job_id": "job_1", "status": "completed", "artifacts": [{artifact}]}}}}"#
+            r#"{{"data": {{"job_id": "job_1", "status": "completed", "artifacts": [{artifacts}]}}}}"#
         ),
     )
 }
 
-fn image_result() -> Step {
+pub(super) fn image_result() -> Step {
     job_result(
         r#"{"id": "art_1", "url": "https://media.example/a?sig=1", "content_type": "image/png"}"#,
     )
 }
 
-fn image(status: u16, body: &'static [u8]) -> Step {
+pub(super) fn image(status: u16, body: &'static [u8]) -> Step {
     Step::Response(
         status,
         vec![
@@ -57,7 +67,10 @@ fn redirect(location: &str) -> Step {
     Step::Response(302, headers, Bytes::new())
 }
 
-async fn download(script: &Arc<Script>, folder: &Path) -> crate::Result<Vec<DownloadedFile>> {
+pub(super) async fn download(
+    script: &Arc<Script>,
+    folder: &Path,
+) -> crate::Result<Vec<DownloadedFile>> {
     open_client(script)
         .jobs()
         .handle("job_1")
@@ -65,7 +78,7 @@ async fn download(script: &Arc<Script>, folder: &Path) -> crate::Result<Vec<Down
         .await
 }
 
-fn files_in(folder: &Path) -> Vec<String> {
+pub(super) fn files_in(folder: &Path) -> Vec<String> {
     let mut names: Vec<_> = std::fs::read_dir(folder)
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
@@ -222,7 +235,13 @@ async fn insecure_urls_are_not_requested() {
 #[tokio::test(start_paused = true)]
 async fn only_redirects_to_secure_urls_are_followed() {
     let folder = tempfile::tempdir().unwrap();
-    for location in ["http://10.0.0.1/x", "http://127.0.0.1/x"] {
+    for location in [
+        "http://10.0.0.1/x",
+        "http://127.0.0.1/x",
+        "https://10.0.0.1/x",
+        "https://localhost/x",
+        "https://[::ffff:169.254.169.254]/x",
+    ] {
         let script = Script::new([image_result(), redirect(location)]);
         assert!(download(&script, folder.path()).await.is_err());
         assert_eq!(script.requests().len(), 2, "{location}");
@@ -263,4 +282,194 @@ async fn failed_job_is_not_downloaded() {
     let folder = tempfile::tempdir().unwrap();
     let error = download(&script, folder.path()).await.unwrap_err();
     assert!(error.is_job_failed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn artifacts_that_cannot_be_downloaded_do_not_stop_the_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let artifacts = r#"
+        {"id": "art_1", "url": "https://media.example/1"}, {"id": "art_2"}, {"url": ""}, 7,
+        {"id": "art_5", "url": "https://user:canary@:99"}, {"id": "art_6", "url": "ftp://m/a"},
+        {"id": "art_7", "url": 7}, {"id": "art_8", "url": "https://media.example/8"},
+        {"id": "art_9", "url": "https://media.example/9"}"#;
+    let script = Script::new([
+        job_result(artifacts),
+        image(200, BODY),
+        json(404, "{}"),
+        image(200, BODY),
+    ]);
+    let error = download(&script, folder.path()).await.unwrap_err();
+    assert!(error.is_download());
+    assert_eq!(files_in(folder.path()), ["art_1.bin", "art_9.bin"]);
+    let delivered: Vec<_> = error.downloaded_files().iter().map(|f| &f.path).collect();
+    let expected = ["art_1.bin", "art_9.bin"].map(|name| folder.path().join(name));
+    assert_eq!(delivered, expected.iter().collect::<Vec<_>>());
+    let message = error.to_string();
+    for part in [
+        "artifact art_2: the artifact has no URL",
+        "artifact 3 of 9: the artifact has no URL",
+        "artifact 4 of 9: it could not be decoded",
+        "artifact art_5: invalid URL",
+        "artifact art_6 (ftp://m/a)",
+        "artifact art_7: the artifact has no URL",
+        "artifact art_8 (https://media.example/8): the server returned status 404",
+        "2 other files were downloaded",
+    ] {
+        assert!(message.contains(part), "{part} is not in {message}");
+    }
+    assert!(!message.contains("art_1") && !message.contains("canary"));
+}
+
+#[tokio::test]
+async fn results_with_unexpected_artifacts_are_not_empty() {
+    let folder = tempfile::tempdir().unwrap();
+    for artifacts in [r#"["https://m/a"]"#, r#""https://m/a""#, "[null]", "[{}]"] {
+        let job = format!(r#"{{"data": {{"status": "completed", "artifacts": {artifacts}}}}}"#);
+        let script = Script::new([json(200, &job)]);
+        let error = download(&script, folder.path()).await.unwrap_err();
+        assert!(error.to_string().contains("artifact 1 of 1"), "{error}");
+
+        let run = format!(r#"{{"run_id": "run_1", "status": "failed", "artifacts": {artifacts}}}"#);
+        let script = Script::new([json(200, &run)]);
+        let run = developer_client(&script).agent_runs().handle("run_1");
+        let error = run.download(folder.path()).await.unwrap_err();
+        assert!(error.to_string().contains("artifact 1 of 1"), "{error}");
+    }
+    let empty = r#"{"data": {"status": "completed", "artifacts": []}}"#;
+    let files = download(&Script::new([json(200, empty)]), folder.path()).await;
+    assert!(files.unwrap().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn attempts_without_progress_are_limited() {
+    let folder = tempfile::tempdir().unwrap();
+    // The response to the range request has another ETag, so that every second attempt starts from
+    // the beginning.
+    let cycle = [
+        image(200, BODY).truncated_after(5),
+        other_version(206, b"OTHERVERSION").header("content-range", "bytes 5-15/16"),
+    ];
+    let steps = std::iter::once(image_result()).chain(cycle.into_iter().cycle().take(200));
+    let script = Script::new(steps);
+    let error = download(&script, folder.path()).await.unwrap_err();
+    assert!(error.is_download());
+    let requests = script.requests().len();
+    assert!(requests < 12, "{requests}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn range_without_an_etag_is_not_appended() {
+    let folder = tempfile::tempdir().unwrap();
+    let headers = vec![("content-range", "bytes 5-15/16".into())];
+    let script = Script::new([
+        image_result(),
+        image(200, BODY).truncated_after(5),
+        Step::Response(206, headers, Bytes::from_static(b"OTHERVERSIO")),
+        image(200, BODY),
+    ]);
+    let files = download(&script, folder.path()).await.unwrap();
+    assert_eq!(std::fs::read(&files[0].path).unwrap(), BODY);
+}
+
+#[tokio::test(start_paused = true)]
+async fn download_has_a_time_limit() {
+    let artifacts = r#"
+        {"id": "art_1", "url": "https://media.example/1"},
+        {"id": "art_2", "url": "https://media.example/2"}"#;
+    for steps in [
+        vec![Step::NoResponse],
+        vec![job_result(artifacts), Step::NoResponse],
+        vec![job_result(artifacts), json(503, "{}")],
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let job = open_client(&Script::new(steps)).jobs().handle("job_1");
+        let start = clock::now();
+        let download = job.download(folder.path());
+        let error = download.timeout(Duration::from_secs(10)).await.unwrap_err();
+        assert!(error.is_timeout(), "{error}");
+        assert_eq!(error.job_id(), Some(job.id()));
+        let elapsed = clock::now() - start;
+        assert!((10..11).contains(&elapsed.as_secs()), "{elapsed:?}");
+    }
+
+    let folder = tempfile::tempdir().unwrap();
+    let script = Script::new([image_result(), Step::NoResponse]);
+    let job = open_client(&script).jobs().handle("job_1");
+    let error = job.download(folder.path()).no_timeout().await.unwrap_err();
+    assert!(!error.is_timeout(), "{error}");
+    assert!(error.to_string().contains("timed out waiting"), "{error}");
+}
+
+/// A transport whose response body never ends, and always has data.
+struct EndlessBody;
+
+impl Transport for EndlessBody {
+    fn send(&self, _: http::Request<Bytes>) -> ResponseFuture {
+        struct Stream;
+
+        impl futures_core::Stream for Stream {
+            type Item = Result<Frame<Bytes>, crate::transport::TransportError>;
+
+            fn poll_next(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+                Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(b"x")))))
+            }
+        }
+
+        let response = http::Response::new(StreamBody::new(Stream).boxed_unsync());
+        Box::pin(async move { Ok(response) })
+    }
+}
+
+#[tokio::test]
+async fn time_limit_ends_an_endless_response() {
+    let folder = tempfile::tempdir().unwrap();
+    let client = crate::Client::<Open>::builder()
+        .base_url("https://api.example")
+        .transport(Arc::new(EndlessBody));
+    let result = serde_json::from_str(r#"{"artifacts": [{"url": "https://media.example/a"}]}"#);
+    let job = client.build().unwrap().jobs().handle("job_1");
+    let download = job.download_result(&result.unwrap(), folder.path());
+    let error = download.timeout(Duration::from_millis(100)).await;
+    assert!(error.unwrap_err().is_timeout());
+}
+
+#[tokio::test]
+async fn private_hosts_are_refused_unless_allowed() {
+    let private = [
+        "https://10.0.0.1/a",
+        "https://169.254.169.254/latest/meta-data",
+        "https://[::ffff:192.168.0.1]/a",
+        "https://[fd00::1]/a",
+    ];
+    let loopback = [
+        "https://127.0.0.1/a",
+        "http://127.0.0.1/a",
+        "https://localhost/a",
+        "http://localhost./a",
+        "https://[::1]/a",
+    ];
+    let is_sent = async |base_url: &str, allow: bool, url: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        let artifact = format!(r#"{{"id": "art_1", "url": "{url}"}}"#);
+        let script = Script::new([job_result(&artifact), image(200, BODY)]);
+        let client = crate::Client::<Open>::builder()
+            .base_url(base_url)
+            .transport(Arc::new(ScriptedTransport(Arc::clone(&script))))
+            .allow_private_artifact_hosts(allow)
+            .build()
+            .unwrap();
+        let result = client.jobs().handle("job_1").download(folder.path()).await;
+        assert_eq!(result.is_ok(), script.requests().len() == 2, "{url}");
+        result.is_ok()
+    };
+    for url in private {
+        assert!(!is_sent("https://api.example", false, url).await, "{url}");
+        assert!(!is_sent("http://127.0.0.1:4010", false, url).await, "{url}");
+        assert!(is_sent("https://api.example", true, url).await, "{url}");
+    }
+    for url in loopback {
+        assert!(!is_sent("https://api.example", false, url).await, "{url}");
+        assert!(is_sent("http://localhost:4010", false, url).await, "{url}");
+        assert!(is_sent("https://api.example", true, url).await, "{url}");
+    }
 }

@@ -92,7 +92,29 @@ impl Error {
                 self.write_resource(f)?;
                 f.write_str(", which may still be in progress")
             }
-            Kind::Download { url, reason, .. } => write!(f, "cannot download {url}: {reason}"),
+            Kind::Download {
+                artifact,
+                url,
+                reason,
+                ..
+            } => {
+                write!(f, "cannot download {artifact}")?;
+                if let Some(url) = url {
+                    write!(f, " ({url})")?;
+                }
+                write!(f, ": {reason}")
+            }
+            Kind::IncompleteDownload { files, errors } => {
+                for (index, error) in errors.iter().enumerate() {
+                    let separator = if index == 0 { "" } else { "; " };
+                    write!(f, "{separator}{error}")?;
+                }
+                match files.len() {
+                    0 => Ok(()),
+                    1 => f.write_str(" (1 other file was downloaded)"),
+                    count => write!(f, " ({count} other files were downloaded)"),
+                }
+            }
             Kind::File { path, .. } => write!(f, "cannot write {}", path.display()),
         }
     }
@@ -162,6 +184,11 @@ impl std::error::Error for Error {
                 source: Some(source),
                 ..
             } => Some(source.as_ref()),
+            // The message contains the errors, so that what is behind a single one comes next.
+            Kind::IncompleteDownload { errors, .. } => match errors.as_slice() {
+                [error] => error.source(),
+                _ => None,
+            },
             Kind::File { source, .. } => Some(source),
             _ => None,
         }
@@ -221,7 +248,8 @@ mod tests {
             body: None,
         });
         let download = Error::new(Kind::Download {
-            url: hostile.into(),
+            artifact: hostile.into(),
+            url: Some(hostile.into()),
             reason: "no".into(),
             source: None,
         });

@@ -10,6 +10,7 @@ use std::time::Duration;
 use crate::call::Request;
 use crate::call::raw_response::RawResponse;
 use crate::contract::{ErrorCode, JobStatus, NextAction, Operation, PathError, RetryClass};
+use crate::download::DownloadedFile;
 use crate::transport::TransportError;
 use crate::types::{
     ErrorBody, IdempotencyKey, InvalidField, JobId, OutputSchemaError, QueueId, RequestId, RunId,
@@ -124,11 +125,19 @@ pub(crate) enum Kind {
     WaitTimeout { timeout: Duration },
     /// The status could not be read.
     PollFailed { source: Box<Error> },
-    /// A file could not be downloaded.
+    /// An artifact could not be downloaded.
     Download {
-        url: String,
+        /// The artifact's identifier or its position, such as `artifact art_1`.
+        artifact: String,
+        /// The URL without secrets, if it is valid.
+        url: Option<String>,
         reason: String,
         source: Option<Box<Error>>,
+    },
+    /// Some artifacts of a result could not be downloaded.
+    IncompleteDownload {
+        files: Vec<DownloadedFile>,
+        errors: Vec<Error>,
     },
     /// A file could not be written.
     File {
@@ -388,6 +397,17 @@ impl Error {
         }
     }
 
+    /// Returns the files that a download delivered although others of the same result failed.
+    ///
+    /// The message names the artifacts that could not be downloaded.
+    #[must_use]
+    pub fn downloaded_files(&self) -> &[DownloadedFile] {
+        match self.kind() {
+            Kind::IncompleteDownload { files, .. } => files,
+            _ => &[],
+        }
+    }
+
     /// Returns where an output schema is outside the supported subset, or where an output does not
     /// match its schema.
     #[must_use]
@@ -407,6 +427,7 @@ impl Error {
             Kind::Timeout { last, .. } => last.as_deref(),
             Kind::PollFailed { source } => Some(source),
             Kind::Download { source, .. } => source.as_deref(),
+            Kind::IncompleteDownload { errors, .. } => errors.first(),
             _ => None,
         }
     }

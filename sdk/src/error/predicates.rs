@@ -211,17 +211,30 @@ impl Error {
         matches!(self.kind(), Kind::PollFailed { .. })
     }
 
-    /// Returns whether the time limit of the call passed.
+    /// Returns whether the time limit of the call or of the download passed.
     #[must_use]
     pub fn is_timeout(&self) -> bool {
-        matches!(self.kind(), Kind::Timeout { .. })
+        match self.kind() {
+            Kind::Timeout { .. } => true,
+            Kind::Download {
+                source: Some(source),
+                ..
+            } => source.is_timeout(),
+            Kind::IncompleteDownload { errors, .. } => errors.iter().any(Self::is_timeout),
+            _ => false,
+        }
     }
 
-    /// Returns whether a file could not be downloaded or written. The result is still there, so
+    /// Returns whether files could not be downloaded or written. The result is still there, so
     /// download it again.
+    ///
+    /// [`downloaded_files`](Self::downloaded_files) has the other files of the same result.
     #[must_use]
     pub fn is_download(&self) -> bool {
-        matches!(self.kind(), Kind::Download { .. } | Kind::File { .. })
+        matches!(
+            self.kind(),
+            Kind::Download { .. } | Kind::IncompleteDownload { .. } | Kind::File { .. }
+        )
     }
 
     /// Returns the status of a top-up that ended without being paid.

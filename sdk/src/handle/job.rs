@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::{Handle, QueueResource, Resource, run};
 use crate::call::Call;
 use crate::contract::{JobStatus, Operation};
-use crate::download::Download;
+use crate::download::{ArtifactList, Download};
 use crate::error::{Error, Kind, ResourceRef, Result};
 use crate::polling::{PollStatus, ResultRetry};
 use crate::sealed::Sealed;
@@ -69,12 +69,13 @@ impl<S: Surface> Handle<JobResource<S>> {
     ///
     /// # Errors
     ///
-    /// Awaiting it returns an error if the job has no result, or if a file could not be downloaded
-    /// or written. The result is still there, so download it again: files that were cut off are
-    /// resumed.
+    /// Awaiting it returns an error if the job has no result, or if an artifact could not be
+    /// downloaded or written. The other artifacts are downloaded nevertheless
+    /// ([`Error::downloaded_files`]). The result is still there, so download it again: files that
+    /// were cut off are resumed.
     pub fn download(&self, folder: impl AsRef<Path>) -> Download {
         let handle = self.clone();
-        let artifacts = async move { handle.files_of(&handle.result().await?) };
+        let artifacts = async move { handle.artifacts_of(&handle.result().await?) };
         Download::new(self, folder.as_ref(), artifacts)
     }
 
@@ -84,16 +85,17 @@ impl<S: Surface> Handle<JobResource<S>> {
     ///
     /// As [`download`](Self::download).
     pub fn download_result(&self, result: &JobResult, folder: impl AsRef<Path>) -> Download {
-        let artifacts = std::future::ready(self.files_of(result));
+        let artifacts = std::future::ready(self.artifacts_of(result));
         Download::new(self, folder.as_ref(), artifacts)
     }
 
-    fn files_of(&self, result: &JobResult) -> Result<Vec<crate::types::Artifact>> {
+    fn artifacts_of(&self, result: &JobResult) -> Result<ArtifactList> {
+        let artifacts = ArtifactList::of_job(result);
         match &result.status {
-            Some(status) if result.artifacts().is_empty() && *status != JobStatus::Completed => {
+            Some(status) if artifacts.is_empty() && *status != JobStatus::Completed => {
                 Err(self.ended(status.clone(), result.error.clone()))
             }
-            _ => Ok(result.artifacts().to_vec()),
+            _ => Ok(artifacts),
         }
     }
 
@@ -138,7 +140,7 @@ impl<S: Surface> Handle<JobResource<S>> {
             // For a terminal status that this build does not know, the result decides.
             (_, Err(error)) => Err(error),
             (_, Ok(result))
-                if !result.artifacts().is_empty()
+                if !ArtifactList::of_job(&result).is_empty()
                     || result.status == Some(JobStatus::Completed) =>
             {
                 Ok(result)

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::{Handle, Resource};
 use crate::call::{Call, clock};
 use crate::contract::{Operation, RunStatus};
-use crate::download::Download;
+use crate::download::{ArtifactList, Download};
 use crate::error::{Error, Kind, ResourceRef, Result};
 use crate::polling::{PollStatus, REPLICA_POLL_INTERVAL, ResultRetry};
 use crate::sealed::Sealed;
@@ -193,11 +193,12 @@ impl<K: RunResource> Handle<K> {
     /// # Errors
     ///
     /// Awaiting it returns an error if the receipt could not be read, if the run is in progress
-    /// (`run_not_completed`), or if a file could not be downloaded or written. The files are still
-    /// there, so download them again: files that were cut off are resumed.
+    /// (`run_not_completed`), or if an artifact could not be downloaded or written. The other
+    /// artifacts are downloaded nevertheless ([`Error::downloaded_files`]). The result is still
+    /// there, so download it again: files that were cut off are resumed.
     pub fn download(&self, folder: impl AsRef<Path>) -> Download {
         let handle = self.clone();
-        let artifacts = async move { Ok(handle.result().await?.artifacts) };
+        let artifacts = async move { Ok(ArtifactList::of_run(&handle.result().await?)) };
         Download::new(self, folder.as_ref(), artifacts)
     }
 
@@ -207,7 +208,7 @@ impl<K: RunResource> Handle<K> {
     ///
     /// As [`download`](Self::download).
     pub fn download_receipt(&self, receipt: &RunReceipt, folder: impl AsRef<Path>) -> Download {
-        let artifacts = std::future::ready(Ok(receipt.artifacts.clone()));
+        let artifacts = std::future::ready(Ok(ArtifactList::of_run(receipt)));
         Download::new(self, folder.as_ref(), artifacts)
     }
 

@@ -50,7 +50,7 @@ impl Step {
         Step::Truncated(Box::new(self), bytes)
     }
 
-    async fn into_result(self) -> Result<http::Response<Body>, TransportError> {
+    pub(crate) async fn into_result(self) -> Result<http::Response<Body>, TransportError> {
         match self {
             Step::ConnectionRefused => Err(TransportError::not_sent("connection refused")),
             Step::ConnectionReset => Err(TransportError::maybe_sent("connection reset")),

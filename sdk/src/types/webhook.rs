@@ -266,8 +266,8 @@ mod tests {
     #[test]
     fn unreadable_artifacts_do_not_hide_others() {
         let event = event(json!({"event": "job.completed", "payload": {"artifacts": [
-            {"id": "art_1", "url": null}, {"id": "art_2", "url": "https://m/a.png"}]}}));
-        assert_eq!(event.artifacts().len(), 1);
+            "art_0", {"id": "art_1", "url": null}, {"id": "art_2", "url": "https://m/a.png"}]}}));
+        assert_eq!(event.artifacts().len(), 2);
     }
 
     #[test]

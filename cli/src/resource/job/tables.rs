@@ -18,7 +18,12 @@ pub(crate) fn finished_list(finished: &[FinishedJob]) -> Table {
                 .iter()
                 .for_each(|file| table.row([id, status, "file", &file.path])),
             None => result.artifacts().iter().for_each(|artifact| {
-                table.row([id, status, artifact_label(artifact), &artifact.url]);
+                table.row([
+                    id,
+                    status,
+                    artifact_label(artifact),
+                    artifact.url.as_deref().unwrap_or("-"),
+                ]);
             }),
         }
     }

@@ -99,7 +99,7 @@ pub(super) fn results(items: &[FinishedItem]) -> Table {
                 Some(files) => lines.extend(files.iter().map(|it| ("file", it.path.clone()))),
                 None => lines.extend(receipt.artifacts.iter().map(|artifact| {
                     let kind = artifact_label(artifact);
-                    (kind, artifact.url.clone())
+                    (kind, artifact.url.clone().unwrap_or_else(|| "-".to_owned()))
                 })),
             }
         }

@@ -40,7 +40,7 @@ pub(crate) fn finished_list(finished: &[FinishedRun]) -> Table {
             Some(files) => files.iter().for_each(|file| row("file", &file.path)),
             None => receipt.artifacts.iter().for_each(|artifact| {
                 let kind = artifact_label(artifact);
-                row(kind, &artifact.url);
+                row(kind, artifact.url.as_deref().unwrap_or("-"));
             }),
         }
         if receipt.output.is_none() && receipt.artifacts.is_empty() {

@@ -74,7 +74,7 @@ const BODIES: &[(&str, RoundTrip, &str, &[&str])] = table! {
         "webhook_delivery",
     ],
     JobOutput {} ["artifacts"],
-    Artifact {"url": "https://m/a"} ["id", "media_type", "type", "content_type"],
+    Artifact {} ["id", "url", "media_type", "type", "content_type"],
     WebhookDelivery {} [
         "status", "attempts", "next_attempt_at", "last_status_code", "last_error",
         "signing_secret_fingerprint",
@@ -171,11 +171,12 @@ fn a_missing_required_field_is_named() {
 fn unexpected_values_do_not_hide_their_neighbours() {
     let json = json!({
         "status": "failed", "kind": "saga", "error": "none", "output": null, "usage": [1],
-        "artifacts": [{"id": "art_1", "url": null}, {"id": "art_2", "url": "https://m/a.png"}],
+        "artifacts": ["art_0", {"id": "art_1", "url": null}, {"id": "art_2", "url": "https://m/a.png"}],
         "created_at": 7, "primary_output_key": "hero", "next_poll_after_seconds": "soon"
     });
     let receipt: RunReceipt = serde_json::from_value(json.clone()).unwrap();
-    assert_eq!(receipt.artifacts.len(), 1);
+    assert_eq!(receipt.artifacts.len(), 2);
+    assert_eq!(receipt.artifacts[0].url, None);
     assert_eq!(receipt.primary_output_key.as_deref(), Some("hero"));
     assert_eq!(
         (receipt.created_at.as_ref(), receipt.poll_after),

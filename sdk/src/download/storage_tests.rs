@@ -1,0 +1,262 @@
+//! Tests of the files that downloads leave, also after a crash.
+
+use std::collections::VecDeque;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use bytes::Bytes;
+use http::header::{IF_RANGE, RANGE};
+
+use super::DownloadedFile;
+use super::disk::crash;
+use super::tests::{BODY, download, files_in, image, image_result, job_result};
+use crate::surface::Open;
+use crate::transport::scripted::{Script, Step, json, open_client};
+use crate::transport::{ResponseFuture, Transport};
+
+const LENGTH: usize = 16;
+
+/// A server of an artifact whose content changes.
+///
+/// Each response has a version of the content, which is the version's digit repeated, and may be cut
+/// off after some bytes. The last one is repeated.
+struct MediaServer(Mutex<VecDeque<(u8, Option<usize>)>>);
+
+impl MediaServer {
+    fn response(&self, request: &http::Request<Bytes>) -> Step {
+        let mut responses = self.0.lock().unwrap();
+        let (version, cut) = match responses.len() {
+            1 => responses[0],
+            _ => responses.pop_front().unwrap(),
+        };
+        let etag = format!("\"v{version}\"");
+        let header = |name| request.headers().get(name)?.to_str().ok();
+        let range = header(RANGE).filter(|_| header(IF_RANGE) == Some(&etag));
+        let start: usize = range.map_or(0, |range| {
+            let start = range.strip_prefix("bytes=").unwrap();
+            start.strip_suffix('-').unwrap().parse().unwrap()
+        });
+        let body = Bytes::from(content(version)).slice(start..);
+        let status = if range.is_some() { 206 } else { 200 };
+        let step = Step::Response(status, vec![("etag", etag)], body).header(
+            "content-range",
+            format!("bytes {start}-{}/{LENGTH}", LENGTH - 1),
+        );
+        match cut {
+            Some(bytes) => step.truncated_after(bytes),
+            None => step,
+        }
+    }
+}
+
+impl Transport for MediaServer {
+    fn send(&self, request: http::Request<Bytes>) -> ResponseFuture {
+        let step = match request.uri().host() {
+            Some("media.example") => self.response(&request),
+            _ => image_result(),
+        };
+        Box::pin(step.into_result())
+    }
+}
+
+fn content(version: u8) -> Vec<u8> {
+    vec![b'0' + version; LENGTH]
+}
+
+async fn download_versions(
+    folder: &Path,
+    responses: &[(u8, Option<usize>)],
+) -> crate::Result<Vec<DownloadedFile>> {
+    let server = MediaServer(Mutex::new(responses.iter().copied().collect()));
+    let client = crate::Client::<Open>::builder()
+        .base_url("https://api.example")
+        .transport(Arc::new(server))
+        .build()
+        .unwrap();
+    client.jobs().handle("job_1").download(folder).await
+}
+
+#[tokio::test(start_paused = true)]
+async fn crash_at_any_time_leaves_no_mixed_file() {
+    let responses = [
+        (1, Some(5)),
+        (1, Some(3)),
+        (2, Some(7)),
+        (2, Some(2)),
+        (2, None),
+    ];
+    for version in [1, 2, 3] {
+        let mut crashes = 0;
+        loop {
+            let folder = tempfile::tempdir().unwrap();
+            crash::after(crashes);
+            let interrupted = download_versions(folder.path(), &responses).await;
+            let is_complete = crash::reset().is_some_and(|steps| steps > 0);
+            assert!(
+                interrupted.is_ok() || !is_complete,
+                "{interrupted:?} without a crash"
+            );
+
+            let context = format!("version {version} after a crash at step {crashes}");
+            let files = download_versions(folder.path(), &[(version, None)]).await;
+            let file = &files.unwrap()[0];
+            assert_eq!(
+                std::fs::read(&file.path).unwrap(),
+                content(version),
+                "{context}"
+            );
+            let names = files_in(folder.path());
+            assert!(!names.iter().any(|name| name.starts_with('.')), "{context}");
+            // Version 2 may have been stored before the crash, and is not replaced by another.
+            match names.as_slice() {
+                [name] => assert_eq!(name, "art_1.png", "{context}"),
+                [other, name] if version != 2 => {
+                    assert_eq!([other, name], ["art_1-1.png", "art_1.png"], "{context}");
+                    let stored = std::fs::read(folder.path().join(name)).unwrap();
+                    assert_eq!(stored, content(2), "{context}");
+                }
+                _ => panic!("{names:?}, {context}"),
+            }
+            if is_complete {
+                break;
+            }
+            crashes += 1;
+        }
+        assert!(crashes > 20, "{crashes}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_a_partial_file_with_a_whole_etag_of_its_source_is_resumed() {
+    let folder = tempfile::tempdir().unwrap();
+    let part = folder.path().join(".art_1.png.part");
+    let etag = folder.path().join(".art_1.png.etag");
+    let script = Script::new([
+        image_result(),
+        image(200, BODY).truncated_after(5),
+        json(403, "{}"),
+    ]);
+    download(&script, folder.path()).await.unwrap_err();
+    let recorded = std::fs::read(&etag).unwrap();
+    std::fs::remove_file(&part).unwrap();
+
+    let other_source = [recorded.as_slice(), b"x"].concat();
+    let weak = [b"W/", recorded.as_slice()].concat();
+    let torn = (0..recorded.len()).map(|length| recorded[..length].to_vec());
+    for content in torn.chain([other_source, weak]) {
+        std::fs::write(&part, &BODY[..5]).unwrap();
+        std::fs::write(&etag, &content).unwrap();
+        let script = Script::new([image_result(), image(200, BODY)]);
+        download(&script, folder.path()).await.unwrap();
+        let range = script.requests()[1].header("range").map(str::to_owned);
+        assert_eq!(range, None, "{:?}", String::from_utf8_lossy(&content));
+        assert_eq!(files_in(folder.path()), ["art_1.png"]);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn partial_file_of_another_artifact_with_the_same_name_is_not_resumed() {
+    let folder = tempfile::tempdir().unwrap();
+    let artifacts = r#"
+        {"id": "art_1", "url": "https://media.example/1"},
+        {"id": "art_1", "url": "https://media.example/2"}"#;
+    // Both have the same ETag.
+    let script = Script::new([
+        job_result(artifacts),
+        image(200, b"first"),
+        image(200, BODY).truncated_after(5),
+        json(403, "{}"),
+    ]);
+    download(&script, folder.path()).await.unwrap_err();
+    let script = Script::new([
+        job_result(artifacts),
+        image(200, b"first"),
+        image(200, BODY),
+    ]);
+    let files = download(&script, folder.path()).await.unwrap();
+    assert_eq!(script.requests()[1].header("range"), None);
+    assert_eq!(files_in(folder.path()), ["art_1-1.bin", "art_1.bin"]);
+    assert!(files[0].existed && !files[1].existed);
+    assert_eq!(std::fs::read(&files[1].path).unwrap(), BODY);
+}
+
+#[tokio::test]
+async fn existing_files_are_kept_unless_overwritten() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let read = |name: &str| std::fs::read(path(name)).unwrap();
+    let fetch = async |body: &'static [u8], overwrite: bool| {
+        let script = Script::new([image_result(), image(200, body)]);
+        let job = open_client(&script).jobs().handle("job_1");
+        let download = job.download(folder.path()).overwrite(overwrite);
+        let file = download.await.unwrap().remove(0);
+        (file.path, file.existed)
+    };
+    assert_eq!(fetch(b"one", false).await, (path("art_1.png"), false));
+    let modified = std::fs::metadata(path("art_1.png"))
+        .unwrap()
+        .modified()
+        .unwrap();
+    for overwrite in [false, true] {
+        assert_eq!(fetch(b"one", overwrite).await, (path("art_1.png"), true));
+    }
+    let metadata = std::fs::metadata(path("art_1.png")).unwrap();
+    assert_eq!(metadata.modified().unwrap(), modified);
+
+    // The same length does not make the same content.
+    assert_eq!(fetch(b"two", false).await, (path("art_1-1.png"), false));
+    assert_eq!(fetch(b"three", false).await, (path("art_1-2.png"), false));
+    assert_eq!(fetch(b"two", false).await, (path("art_1-1.png"), true));
+    assert_eq!(read("art_1.png"), b"one");
+
+    assert_eq!(fetch(b"four", true).await, (path("art_1.png"), false));
+    assert_eq!(read("art_1.png"), b"four");
+    let names = ["art_1-1.png", "art_1-2.png", "art_1.png"];
+    assert_eq!(files_in(folder.path()), names);
+}
+
+#[tokio::test]
+async fn artifacts_with_the_same_name_are_all_kept() {
+    let artifacts = r#"
+        {"id": "art_1", "url": "https://media.example/1"},
+        {"id": "art_1", "url": "https://media.example/2"},
+        {"id": "ART_1", "url": "https://media.example/3"}"#;
+    for overwrite in [false, true] {
+        let folder = tempfile::tempdir().unwrap();
+        for is_repeated in [false, true] {
+            let script = Script::new([
+                job_result(artifacts),
+                image(200, b"one"),
+                image(200, b"two"),
+                image(200, b"three"),
+            ]);
+            let job = open_client(&script).jobs().handle("job_1");
+            let download = job.download(folder.path()).overwrite(overwrite);
+            let files = download.await.unwrap();
+            for (file, expected) in files.iter().zip([&b"one"[..], b"two", b"three"]) {
+                assert_eq!(std::fs::read(&file.path).unwrap(), expected);
+                assert_eq!(file.existed, is_repeated);
+            }
+            assert_eq!(files_in(folder.path()).len(), 3);
+        }
+    }
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn symbolic_link_in_place_of_the_target_is_not_followed() {
+    for overwrite in [false, true] {
+        let (folder, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let linked = outside.path().join("linked");
+        std::fs::write(&linked, "unchanged").unwrap();
+        std::os::unix::fs::symlink(&linked, folder.path().join("art_1.png")).unwrap();
+        let script = Script::new([image_result(), image(200, BODY)]);
+        let job = open_client(&script).jobs().handle("job_1");
+        let download = job.download(folder.path()).overwrite(overwrite);
+        let file = download.await.unwrap().remove(0);
+        assert_eq!(std::fs::read(&file.path).unwrap(), BODY);
+        assert_eq!(std::fs::read(&linked).unwrap(), b"unchanged");
+        let count = if overwrite { 1 } else { 2 };
+        assert_eq!(files_in(folder.path()).len(), count);
+    }
+}
