@@ -110,7 +110,7 @@ async fn keys_are_not_in_logs_errors_debug_output_or_the_journal() {
     }
     let missing = client
         .jobs()
-        .handle(&JobId::from("job_missing"))
+        .handle(JobId::from("job_missing"))
         .get()
         .await
         .unwrap_err();

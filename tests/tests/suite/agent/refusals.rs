@@ -217,9 +217,9 @@ async fn a_key_is_used_once_and_a_refused_create_gives_it_back() {
     assert!(error.is_idempotency_conflict());
 
     let bulk = |text: &str| BulkRunCreate::new([FormatRunCreate::new(text)]);
-    let start = client.formats().bulk_run("fmt_demo", &bulk("a"));
+    let start = client.formats().bulk_run("fmt_demo", bulk("a"));
     let queue = start.idempotency_key(key.clone()).await.unwrap();
-    let start = client.formats().bulk_run("fmt_demo", &bulk("b"));
+    let start = client.formats().bulk_run("fmt_demo", bulk("b"));
     let error = start.idempotency_key(key).await.unwrap_err();
     is(&error, 409, ErrorCode::IdempotencyConflict);
     assert_eq!(error.queue_id().as_ref(), Some(queue.id()));
@@ -258,7 +258,7 @@ async fn a_body_over_four_mebibytes_is_too_large() {
 #[tokio::test(start_paused = true)]
 async fn a_body_always_goes_as_json() {
     let (_mock, client) = demo();
-    let start = client.formats().run("fmt_demo", &run());
+    let start = client.formats().run("fmt_demo", run());
     let request = start.request().unwrap();
     assert!(format!("{request:?}").contains("FormatsRunsCreate"));
     assert!(start.await.is_ok());
@@ -277,10 +277,10 @@ async fn a_spent_write_budget_is_waited_for_and_then_told() {
             .unwrap_err();
     }
     let patient = std::time::Duration::from_secs(2);
-    let start = developer.formats().run("fmt_demo", &run()).timeout(patient);
+    let start = developer.formats().run("fmt_demo", run()).timeout(patient);
     let error = start.await.unwrap_err();
     assert!(error.is_rate_limited() && !error.may_have_been_sent());
-    let start = developer.formats().run("fmt_demo", &run());
+    let start = developer.formats().run("fmt_demo", run());
     assert!(start.await.is_ok(), "in the next minute");
 
     // A client that does not know of the budget yet is told by the service.

@@ -61,13 +61,13 @@ impl World {
             .unwrap();
         let job = open
             .images()
-            .generate(&ImageGenerate::new("image-i").prompt("a fox"))
+            .generate(ImageGenerate::new("image-i").prompt("a fox"))
             .await
             .unwrap();
         job.wait().await.unwrap();
         let top_up = open
             .top_ups()
-            .create(&TopUpCreate::new(2_000))
+            .create(TopUpCreate::new(2_000))
             .await
             .unwrap();
         let speech = AvatarTalkingVideo::new("ada").script("Hello.");
@@ -104,7 +104,7 @@ impl World {
         Some(match operation {
             Op::ImageGenerate => open
                 .images()
-                .generate(&ImageGenerate::new("image-i").prompt("a fox"))
+                .generate(ImageGenerate::new("image-i").prompt("a fox"))
                 .await
                 .map(drop),
             Op::ImageModelsList => open.models().list_images().await.map(drop),
@@ -123,11 +123,7 @@ impl World {
             Op::OpenCatalogList => open.pricing().list().await.map(drop),
             Op::OpenCatalogGet => open.pricing().get("video-f").await.map(drop),
             Op::OpenEstimate => open.estimates().create(&video).await.map(drop),
-            Op::TopUpsCreate => open
-                .top_ups()
-                .create(&TopUpCreate::new(500))
-                .await
-                .map(drop),
+            Op::TopUpsCreate => open.top_ups().create(TopUpCreate::new(500)).await.map(drop),
             Op::TopUpsGet => open.top_ups().handle(top_up).get().await.map(drop),
 
             Op::Health => developer.catalog().health().await.map(drop),
@@ -141,13 +137,13 @@ impl World {
             Op::BgmCategories => developer.background_music().categories().await.map(drop),
             Op::BgmPick => developer
                 .background_music()
-                .pick(&MusicPick::new())
+                .pick(MusicPick::new())
                 .await
                 .map(drop),
             Op::JobsEvents => developer.jobs().handle(job).events().await.map(drop),
             Op::TrendingVideosSearch => developer
                 .trending()
-                .search(&Search::new("dance"))
+                .search(Search::new("dance"))
                 .await
                 .map(drop),
             Op::AvatarGenerate => {
@@ -161,17 +157,17 @@ impl World {
             }
             Op::Image1Generate => developer
                 .images()
-                .generate(&Image1Generate::new("a fox"))
+                .generate(Image1Generate::new("a fox"))
                 .await
                 .map(drop),
             Op::Video1Generate => developer
                 .videos()
-                .generate(&Video1Generate::new("a fox"))
+                .generate(Video1Generate::new("a fox"))
                 .await
                 .map(drop),
             Op::Music1Generate => developer
                 .music()
-                .generate(&Music1Generate::new("a waltz"))
+                .generate(Music1Generate::new("a waltz"))
                 .await
                 .map(drop),
             Op::AvatarCanonicalList => developer.avatars().list().await.map(drop),
@@ -180,7 +176,7 @@ impl World {
             Op::AvatarsGet => developer.avatars().get_any("ava_lin").await.map(drop),
             Op::AvatarCatalogSearch => developer
                 .avatars()
-                .search(&Search::new("ada"))
+                .search(Search::new("ada"))
                 .await
                 .map(drop),
             Op::AvatarVideosList => developer.avatar_videos().list().await.map(drop),

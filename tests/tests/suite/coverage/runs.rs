@@ -36,9 +36,9 @@ impl Runs {
         let body = ActionRunCreate::default();
         let action_run = client.actions().run(&action, &body);
         let action_run: RunHandle<_> = action_run.await.unwrap();
-        let format_run = client.formats().run(FORMAT, &format_body());
+        let format_run = client.formats().run(FORMAT, format_body());
         let format_run = format_run.await.unwrap();
-        let agent_run = client.agent().run(&agent_body());
+        let agent_run = client.agent().run(agent_body());
         let agent_run = agent_run.await.unwrap();
         let bulk = BulkRunCreate::new([FormatRunCreate::new("a teaser")]);
         let queue: QueueHandle = client.formats().bulk_run(FORMAT, &bulk).await.unwrap();
@@ -102,7 +102,7 @@ impl Runs {
             ..
         } = self;
         let start = async |format: &str| {
-            let start = client.formats().run(format, &format_body());
+            let start = client.formats().run(format, format_body());
             start.await.map(drop)
         };
         let bulk = async |format: &str| {
@@ -144,7 +144,7 @@ impl Runs {
         } = self;
         Some(match operation {
             Op::AgentCompletionsCreate => {
-                let start = client.agent().run(&agent_body());
+                let start = client.agent().run(agent_body());
                 start.await.map(drop)
             }
             Op::AgentRunsList => client.agent_runs().list().await.map(drop),
