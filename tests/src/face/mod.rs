@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use svc_mock_server::Service;
 use svc_mock_server::engine::Time;
+use svc_mock_server::{ClockMode, Service, Speed, UndocumentedKeys};
 
 mod in_process;
 mod sockets;
@@ -66,7 +66,7 @@ pub trait Face: Send + Sync {
     fn send_raw(&self, host: Host, bytes: Vec<u8>) -> Option<RawFuture<'_>>;
 }
 
-/// The configuration of a mock server. Its clock is always manual.
+/// The configuration of a mock server. Its clock is manual unless it has a speed.
 #[derive(Clone, Copy, Debug)]
 pub struct Setup {
     plan: &'static str,
@@ -74,6 +74,8 @@ pub struct Setup {
     seed: u64,
     webhook_port: Option<u16>,
     webhook_timeout_ms: u64,
+    speed: Option<f64>,
+    honors_undocumented_keys: bool,
 }
 
 impl Default for Setup {
@@ -84,6 +86,8 @@ impl Default for Setup {
             seed: 1,
             webhook_port: None,
             webhook_timeout_ms: 10_000,
+            speed: None,
+            honors_undocumented_keys: false,
         }
     }
 }
@@ -114,6 +118,20 @@ impl Setup {
     #[must_use]
     pub fn webhook_timeout_ms(mut self, milliseconds: u64) -> Self {
         self.webhook_timeout_ms = milliseconds;
+        self
+    }
+
+    /// Runs the clock in real time, multiplied by a speed.
+    #[must_use]
+    pub fn speed(mut self, speed: f64) -> Self {
+        self.speed = Some(speed);
+        self
+    }
+
+    /// Sets whether submits whose idempotency is not documented honor the idempotency key.
+    #[must_use]
+    pub fn honors_undocumented_keys(mut self, honors: bool) -> Self {
+        self.honors_undocumented_keys = honors;
         self
     }
 
@@ -155,7 +173,14 @@ fn mock_setup(setup: Setup) -> svc_mock_server::Setup {
         .seed(setup.seed)
         .epoch(EPOCH)
         .webhook_timeout(Duration::from_millis(setup.webhook_timeout_ms))
-        .clock_manual();
+        .clock_mode(match setup.speed {
+            Some(speed) => ClockMode::Real(Speed::new(speed).expect("a valid speed")),
+            None => ClockMode::Manual,
+        })
+        .undocumented_keys(match setup.honors_undocumented_keys {
+            true => UndocumentedKeys::Honor,
+            false => UndocumentedKeys::Ignore,
+        });
     match setup.webhook_port {
         Some(port) => {
             let route = format!("https://hooks.example.com=http://127.0.0.1:{port}");

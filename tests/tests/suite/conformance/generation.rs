@@ -10,7 +10,7 @@ on_every_face! {
     a_job_is_charged,
     a_failed_job_is_refunded,
     a_job_above_the_balance_is_rejected: balance_usd("1.0000"),
-    a_replay_returns_the_original_receipt,
+    a_replay_returns_the_original_receipt: honors_undocumented_keys(true),
     a_sync_submit_returns_the_completed_job,
     model_aliases_accept_the_same_body,
     an_admission_preview_is_a_read,

@@ -21,6 +21,8 @@ on_every_face! {
     the_payer_is_sent_to_the_success_url,
     a_paid_top_up_is_final: balance_usd("0"),
     a_replay_does_not_reopen_an_expired_top_up,
+    a_key_stands_for_one_top_up_forever,
+    a_pending_top_up_expires_after_a_day: balance_usd("1.0000"),
     refuse_directive_returns_payment_errors,
     an_unknown_top_up_is_not_found,
     a_top_up_is_visible_only_in_its_workspace,
@@ -266,6 +268,55 @@ async fn a_replay_does_not_reopen_an_expired_top_up(mock: Mock) {
     assert_eq!(read(&keyed, &id).await["status"], "expired");
     let second = create(&mock.open().idempotency_key("pay-2"), amount(550)).await;
     assert_ne!(second["id"], created["id"]);
+}
+
+async fn a_key_stands_for_one_top_up_forever(mock: Mock) {
+    let keyed = mock.open().idempotency_key("pay-1");
+    let created = create(&keyed, amount(550)).await;
+    press_button(&mock, &created, "paid").await;
+    let id = text(&created["id"]);
+    for _ in 0..2 {
+        mock.advance(100 * 86_400).await;
+        let replay = keyed.post_data(TOP_UPS, amount(550), 200).await;
+        assert_eq!(replay["id"], created["id"]);
+        keyed
+            .post_error(TOP_UPS, amount(551), 409, "idempotency_conflict")
+            .await;
+    }
+    let restored = mock.state().await;
+    mock.put_state(restored).await.expect_success();
+    let replay = keyed.post_data(TOP_UPS, amount(550), 200).await;
+    assert_eq!(replay["id"], created["id"]);
+    assert_eq!(ledger_amounts(&mock, "top_up", &id).await, [55_000]);
+}
+
+async fn a_pending_top_up_expires_after_a_day(mock: Mock) {
+    let open = mock.open();
+    let keyed = open.clone().idempotency_key("pay-1");
+    let created = create(&keyed, amount(550)).await;
+    let paid = create(&open, amount(700)).await;
+    settle(&mock, &text(&paid["id"]), "paid").await;
+    let id = text(&created["id"]);
+    mock.advance(86_399).await;
+    assert_eq!(read(&open, &id).await["status"], "pending");
+    // The expiry survives a restart.
+    let restored = mock.state().await;
+    mock.put_state(restored).await.expect_success();
+    mock.advance(1).await;
+    assert_eq!(read(&open, &id).await["status"], "expired");
+    settle(&mock, &id, "paid").await.expect(409);
+    let page = checkout_page(&mock, &created).await;
+    assert!(page.contains("expired"), "{page}");
+    let replay = keyed.post_data(TOP_UPS, amount(550), 200).await;
+    assert_eq!(replay["id"], created["id"]);
+    assert_eq!(read(&open, &text(&paid["id"])).await["status"], "paid");
+    assert!(ledger_amounts(&mock, "top_up", &id).await.is_empty());
+}
+
+/// Returns the checkout page of a top-up.
+async fn checkout_page(mock: &Mock, top_up: &Value) -> String {
+    let path = mock.path_of(Host::Media, &top_up["checkout_url"]);
+    mock.client(Host::Media).get(&path).await.text()
 }
 
 async fn refuse_directive_returns_payment_errors(mock: Mock) {

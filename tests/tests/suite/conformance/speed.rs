@@ -1,0 +1,142 @@
+//! A clock that runs faster than real time: responses state waits in the client's seconds.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use svc_tests::{Mock, Receiver, Reply, Response, on_every_face, on_every_socket_face};
+
+use super::{IMAGE, VIDEO, image, job, submit, text, video, video_with_prompt, with};
+
+on_every_face! {
+    the_rate_limit_reset_is_in_client_seconds: speed(20.0),
+    a_request_succeeds_after_the_wait_of_a_rate_limit: speed(30.0),
+    poll_hints_are_in_client_seconds: speed(20.0),
+    a_pending_result_tells_client_seconds: speed(20.0),
+    the_wait_of_a_fault_does_not_depend_on_the_speed: speed(20.0),
+    the_wait_timeout_is_in_client_seconds: speed(20.0),
+    a_slow_clock_lengthens_waits: speed(0.5),
+}
+
+on_every_socket_face! {
+    the_retry_after_of_a_receiver_is_in_its_own_seconds: speed(20.0),
+}
+
+/// Asserts that a number of seconds is at most `max`, in whole milliseconds.
+#[track_caller]
+fn assert_seconds(value: &Value, max: f64) {
+    let seconds = value.as_f64().unwrap_or_else(|| panic!("{value}"));
+    assert!(seconds > 0.0 && seconds <= max, "{value} > {max}");
+    let millis = seconds * 1_000.0;
+    assert!((millis - millis.round()).abs() < 1e-6, "{value}");
+}
+
+/// Sends invalid writes until the limit is exhausted, and returns the response.
+async fn exhaust_writes(mock: &Mock) -> Response {
+    let developer = mock.developer();
+    for _ in 0..10_000 {
+        let response = developer.post("/v1/image-1.0/generate", json!({})).await;
+        if response.status() == 429 {
+            return response;
+        }
+    }
+    panic!("the rate limit was not exceeded");
+}
+
+async fn the_rate_limit_reset_is_in_client_seconds(mock: Mock) {
+    let reset = mock.open().get("/v1/jobs").await;
+    assert_eq!(reset.int_header("ratelimit-reset"), 3);
+    assert_eq!(reset.int_header("ratelimit-limit"), 4_800);
+}
+
+async fn a_request_succeeds_after_the_wait_of_a_rate_limit(mock: Mock) {
+    let limited = exhaust_writes(&mock).await;
+    let wait = limited.error()["retry_after_seconds"].take();
+    assert_seconds(&wait, 2.0);
+    assert!(limited.int_header("retry-after") <= 2, "{limited:?}");
+    assert_eq!(
+        limited.int_header("retry-after"),
+        limited.int_header("ratelimit-reset")
+    );
+    tokio::time::sleep(Duration::from_secs_f64(wait.as_f64().unwrap())).await;
+    let developer = mock.developer();
+    let response = developer.post("/v1/image-1.0/generate", json!({})).await;
+    response.expect(400);
+}
+
+async fn poll_hints_are_in_client_seconds(mock: Mock) {
+    let body = video_with_prompt("[mock:seconds=100]");
+    let receipt = mock.open().post_data(VIDEO, body, 202).await;
+    assert_seconds(&receipt["next_poll_after_seconds"], 5.0);
+    let image = mock.open().post_data(IMAGE, image(), 202).await;
+    assert_seconds(&image["next_poll_after_seconds"], 0.1);
+    let id = text(&image["job"]["id"]);
+    tokio::time::sleep(Duration::from_millis(101)).await;
+    assert_eq!(job(&mock.open(), &id).await["status"], "completed");
+    let run = json!({"instruction": "x"});
+    let run = mock
+        .developer()
+        .post_data(super::runs::RUNS, run, 202)
+        .await;
+    assert_seconds(&run["next_poll_after_seconds"], 0.5);
+}
+
+async fn a_pending_result_tells_client_seconds(mock: Mock) {
+    let id = submit(
+        &mock.developer(),
+        "/v1/video-1.0/generate",
+        json!({"prompt": "[mock:seconds=200]"}),
+    )
+    .await;
+    let path = format!("/v1/jobs/{id}/result");
+    let error = mock
+        .developer()
+        .get_error(&path, 409, "job_not_completed")
+        .await;
+    assert_seconds(&error["retry_after_seconds"], 10.0);
+}
+
+async fn the_wait_of_a_fault_does_not_depend_on_the_speed(mock: Mock) {
+    for kind in ["status_503", "status_429"] {
+        mock.add_fault(json!({"kind": kind, "retry_after_seconds": 7}))
+            .await;
+        let response = mock.developer().get("/v1/jobs").await;
+        assert_eq!(response.int_header("retry-after"), 7);
+        assert_eq!(response.error()["retry_after_seconds"], 7);
+    }
+}
+
+async fn the_wait_timeout_is_in_client_seconds(mock: Mock) {
+    // The job takes 1.5 seconds of real time.
+    let body = |wait| {
+        let wait = json!({"mode": "sync", "wait_timeout_seconds": wait});
+        with(video_with_prompt("[mock:seconds=30]"), wait)
+    };
+    let receipt = mock.open().post_data(VIDEO, body(10), 200).await;
+    assert_eq!(receipt["job"]["status"], "completed");
+    let receipt = mock.open().post_data(VIDEO, body(1), 202).await;
+    let status = super::status_of(&mock.open(), &text(&receipt["job"]["id"])).await;
+    // The wait ends when two thirds of the job's time have passed.
+    assert_eq!(status, "processing");
+}
+
+async fn a_slow_clock_lengthens_waits(mock: Mock) {
+    let open = mock.open();
+    let response = open.try_get("/v1/jobs").await.unwrap();
+    assert_eq!(response.int_header("ratelimit-reset"), 120);
+    let receipt = open.try_post(VIDEO, video()).await.unwrap().data();
+    let hint = receipt["next_poll_after_seconds"].as_f64().unwrap();
+    assert!(hint > 4.0 && hint <= 8.0, "{hint}");
+}
+
+async fn the_retry_after_of_a_receiver_is_in_its_own_seconds(mock: Mock, receiver: Receiver) {
+    receiver.set_replies([
+        Reply::StatusWithHeader(429, "retry-after", "2".to_owned()),
+        Reply::Status(204),
+    ]);
+    let hook = json!({"mode": "webhook", "webhook_url": "https://hooks.example.com/svc"});
+    submit(&mock.open(), IMAGE, with(image(), hook)).await;
+    let deliveries = receiver.wait_for(2).await;
+    // Two seconds of real time are forty of the service, whose clock the timestamps show.
+    let wait = deliveries[1].timestamp() - deliveries[0].timestamp();
+    assert!((40..200).contains(&wait), "{wait}");
+}
