@@ -1,6 +1,6 @@
 //! The service clock, which is the only module of this crate that reads the system time.
 //!
-//! The engine receives the time from its callers. Waiting is done by the faces; the clock computes
+//! The engine receives the time from its callers. Waiting is done by the frontends; the clock computes
 //! how long to wait.
 
 use std::fmt;

@@ -212,7 +212,7 @@
 //! | `POST /reset` | restores the initial state and secrets and removes added keys and faults; the clock continues |
 //! | `GET /clock` | returns the service time and when the next timer is due |
 //! | `POST /clock/advance {"seconds": N}` | advances the manual clock and runs everything that is due, in order |
-//! | `POST /faults {"surface"?, "operation"?, "kind", "times"?, "probability"?, "retry_after_seconds"?, "delay_ms"?}` | makes the next matching requests fail |
+//! | `POST /faults {"surface"?, "operation"?, "kind", "code"?, "times"?, "probability"?, "retry_after_seconds"?, "delay_ms"?}` | makes the next matching requests fail |
 //! | `GET /faults`, `DELETE /faults` | lists or removes the remaining faults |
 //! | `POST /keys {"kind", "workspace"?, "plan"?, "scopes"?}` | adds a key and, if necessary, its workspace |
 //! | `POST /top-ups/{id} {"status"}` | settles a top-up: `paid`, `failed`, `expired` |
@@ -222,43 +222,46 @@
 //! | `GET /ledger`, `GET /jobs` | returns every ledger entry with the balance of each workspace, or every job |
 //! | `GET /state`, `PUT /state` | exports or restores the whole state: the same requests then get the same responses |
 //!
-//! The kinds of faults are `status_503`, `status_429`, `status_502_html`, `drop_before` (closes the
-//! connection before the request is processed), `drop_after` (closes it afterwards), `truncate`,
-//! `garbage` and `delay`. The surface of a fault is `open`, `developer`, `mcp` or `media`.
+//! The kinds of faults are `error` (responds with the error `code`, if the operation has it),
+//! `status_503`, `status_429`, `status_502_html`, `drop_before` (closes the connection before the
+//! request is processed), `drop_after` (closes it afterwards), `truncate`, `garbage`, `delay` and
+//! `stall` (pauses in the middle of the body); for downloads also `status_403`, `status_404`,
+//! `status_416`, `wrong_length` and `changed_etag`. The surface of a fault is `open`, `developer`,
+//! `mcp` or `media`.
 
-#[cfg(feature = "face")]
+#[cfg(feature = "frontend")]
 mod addresses;
 mod api;
 mod catalog_data;
-#[cfg(feature = "face")]
+#[cfg(feature = "frontend")]
 mod clock;
-#[cfg(feature = "face")]
+#[cfg(feature = "frontend")]
 mod control;
 pub mod engine;
-#[cfg(feature = "face")]
-mod faces;
+#[cfg(feature = "frontend")]
+mod frontends;
 pub mod media;
-#[cfg(feature = "face")]
+#[cfg(feature = "frontend")]
 mod mock_state;
 #[cfg(feature = "program")]
 pub mod program;
-#[cfg(feature = "face")]
+#[cfg(feature = "frontend")]
 mod service;
-#[cfg(feature = "face")]
+#[cfg(feature = "frontend")]
 mod setup;
 mod simulator;
-#[cfg(feature = "face")]
+#[cfg(feature = "frontend")]
 mod webhook_route;
 
 pub use self::simulator::Simulator;
 
 #[cfg(feature = "in-process")]
-pub use self::faces::InProcess;
+pub use self::frontends::InProcess;
 #[cfg(feature = "wiremock")]
-pub use self::faces::MockService;
+pub use self::frontends::MockService;
 #[cfg(feature = "serve")]
-pub use self::faces::serve;
-#[cfg(feature = "face")]
+pub use self::frontends::serve;
+#[cfg(feature = "frontend")]
 pub use self::{
     addresses::{DEMO_WORKSPACE, DEVELOPER_API_KEY, OPEN_API_KEY},
     clock::{ClockMode, InvalidSpeed, NotManual, Speed},

@@ -142,7 +142,7 @@ impl Setup {
         self
     }
 
-    /// Creates the service that a face runs.
+    /// Creates the service that a frontend runs.
     pub(crate) fn service(self, time_source: TimeSource, addresses: Addresses) -> Service {
         let epoch = self.epoch.unwrap_or_else(wall_clock_now);
         let speed = match self.clock_mode {

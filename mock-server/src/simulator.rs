@@ -178,7 +178,7 @@ impl Simulator {
     }
 
     /// Returns a value that changes whenever further webhook attempts become due.
-    #[cfg(feature = "face")]
+    #[cfg(feature = "frontend")]
     pub(crate) fn delivery_mark(&self) -> (u64, u64) {
         (self.generation, self.state.webhook_queue.due_count())
     }

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use serde_json::{Value, json};
 
-use crate::face::{Host, TransportError};
+use crate::frontend::{Host, TransportError};
 use crate::mock::Mock;
 use crate::openapi;
 use crate::response::Response;
@@ -178,7 +178,7 @@ impl Client {
         let request = request
             .body(body)
             .unwrap_or_else(|error| panic!("{path}: {error}"));
-        let response = self.mock.face().send(self.host, request).await?;
+        let response = self.mock.frontend().send(self.host, request).await?;
         Ok(Response::new(description, response))
     }
 

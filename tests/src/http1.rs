@@ -11,7 +11,7 @@ use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::face::TransportError;
+use crate::frontend::TransportError;
 
 /// The silence after which a server is assumed to wait for more input.
 const INPUT_TIMEOUT: Duration = Duration::from_secs(1);

@@ -1,4 +1,4 @@
-//! A test harness that runs the mock server behind each of its faces, drives it with raw HTTP, and
+//! A test harness that runs the mock server behind each of its frontends, drives it with raw HTTP, and
 //! parses the files and pages that it serves.
 //!
 //! The harness is written from the specification alone. It builds requests and reads responses
@@ -12,7 +12,7 @@
 )]
 
 mod client;
-mod face;
+mod frontend;
 mod html;
 mod http1;
 mod media;
@@ -23,7 +23,9 @@ mod response;
 mod signature;
 
 pub use client::Client;
-pub use face::{Face, FaceKind, Host, RawFuture, ResponseFuture, Setup, TransportError};
+pub use frontend::{
+    Frontend, FrontendKind, Host, RawFuture, ResponseFuture, Setup, TransportError,
+};
 pub use html::{Button, Form, forms};
 pub use media::{Mp4, Mp4Track, mp4, png_size};
 pub use mock::Mock;
@@ -31,7 +33,7 @@ pub use receiver::{Delivery, Receiver, Reply};
 pub use response::Response;
 pub use signature::{fingerprint, signature};
 
-/// Generates a test per face for async functions that take a [`Mock`].
+/// Generates a test per frontend for async functions that take a [`Mock`].
 ///
 /// Options of [`Setup`] follow the function's name: `name: balance_usd("1").plan("pro")`. A function
 /// that is not listed is reported by the compiler as dead code.
@@ -40,7 +42,7 @@ macro_rules! on_every_face {
     ($( $test:ident $(: $( $option:ident ( $value:expr ) ).+ )? ),+ $(,)?) => {
         $(
             mod $test {
-                async fn run(kind: $crate::FaceKind) {
+                async fn run(kind: $crate::FrontendKind) {
                     let setup = $crate::Setup::default() $( $( .$option($value) )+ )?;
                     let mock = $crate::Mock::start(kind, setup).await;
                     Box::pin(super::$test(mock)).await;
@@ -48,31 +50,31 @@ macro_rules! on_every_face {
 
                 #[tokio::test]
                 async fn in_process() {
-                    run($crate::FaceKind::InProcess).await;
+                    run($crate::FrontendKind::InProcess).await;
                 }
 
                 #[tokio::test]
                 async fn wiremock() {
-                    run($crate::FaceKind::Wiremock).await;
+                    run($crate::FrontendKind::Wiremock).await;
                 }
 
                 #[tokio::test]
                 async fn serve() {
-                    run($crate::FaceKind::Serve).await;
+                    run($crate::FrontendKind::Serve).await;
                 }
             }
         )+
     };
 }
 
-/// Generates a test per face with sockets for async functions that take a [`Mock`] and the
+/// Generates a test per frontend with sockets for async functions that take a [`Mock`] and the
 /// [`Receiver`] of its webhooks for `https://hooks.example.com`.
 #[macro_export]
 macro_rules! on_every_socket_face {
     ($( $test:ident $(: $( $option:ident ( $value:expr ) ).+ )? ),+ $(,)?) => {
         $(
             mod $test {
-                async fn run(kind: $crate::FaceKind) {
+                async fn run(kind: $crate::FrontendKind) {
                     let receiver = $crate::Receiver::start().await;
                     let setup = $crate::Setup::default().webhook_port(receiver.port());
                     let setup = setup $( $( .$option($value) )+ )?;
@@ -82,12 +84,12 @@ macro_rules! on_every_socket_face {
 
                 #[tokio::test]
                 async fn wiremock() {
-                    run($crate::FaceKind::Wiremock).await;
+                    run($crate::FrontendKind::Wiremock).await;
                 }
 
                 #[tokio::test]
                 async fn serve() {
-                    run($crate::FaceKind::Serve).await;
+                    run($crate::FrontendKind::Serve).await;
                 }
             }
         )+

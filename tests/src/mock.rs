@@ -6,14 +6,14 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::client::Client;
-use crate::face::{Face, FaceKind, Host, Setup, TransportError};
+use crate::frontend::{Frontend, FrontendKind, Host, Setup, TransportError};
 use crate::response::Response;
 
 /// A running mock server with a manual clock. It stops when it is dropped.
 #[derive(Clone)]
 pub struct Mock {
-    kind: FaceKind,
-    face: Arc<dyn Face>,
+    kind: FrontendKind,
+    frontend: Arc<dyn Frontend>,
 }
 
 impl fmt::Debug for Mock {
@@ -25,31 +25,31 @@ impl fmt::Debug for Mock {
 }
 
 impl Mock {
-    /// Starts a mock behind the face.
-    pub async fn start(kind: FaceKind, setup: Setup) -> Self {
-        let face = crate::face::start(kind, setup).await;
-        Self { kind, face }
+    /// Starts a mock behind the frontend.
+    pub async fn start(kind: FrontendKind, setup: Setup) -> Self {
+        let frontend = crate::frontend::start(kind, setup).await;
+        Self { kind, frontend }
     }
 
-    /// Starts a second mock behind the same kind of face.
+    /// Starts a second mock behind the same kind of frontend.
     pub async fn start_another(&self, setup: Setup) -> Self {
         Self::start(self.kind, setup).await
     }
 
-    /// Returns the kind of face.
+    /// Returns the kind of frontend.
     #[must_use]
-    pub fn kind(&self) -> FaceKind {
+    pub fn kind(&self) -> FrontendKind {
         self.kind
     }
 
-    pub(crate) fn face(&self) -> &dyn Face {
-        &*self.face
+    pub(crate) fn frontend(&self) -> &dyn Frontend {
+        &*self.frontend
     }
 
     /// Returns a host's base URL.
     #[must_use]
     pub fn base_url(&self, host: Host) -> &str {
-        self.face.base_url(host)
+        self.frontend.base_url(host)
     }
 
     /// Returns a client without a credential.
@@ -170,13 +170,13 @@ impl Mock {
         self.client(Host::Media).get(&path).await.expect(200)
     }
 
-    /// Sends raw bytes over a new connection, or returns `None` if the face has no sockets.
+    /// Sends raw bytes over a new connection, or returns `None` if the frontend has no sockets.
     pub async fn send_raw(
         &self,
         host: Host,
         bytes: Vec<u8>,
     ) -> Option<Result<Vec<u8>, TransportError>> {
-        Some(self.face.send_raw(host, bytes)?.await)
+        Some(self.frontend.send_raw(host, bytes)?.await)
     }
 }
 

@@ -6,7 +6,7 @@ use serde_json::Value;
 use svc_openapi::{Servers, document, error_codes};
 use svc_sdk::contract::{Operation, Surface};
 
-use crate::face::Host;
+use crate::frontend::Host;
 use crate::response::Response;
 
 static DOCUMENT: LazyLock<Value> = LazyLock::new(|| document(&Servers::default()));

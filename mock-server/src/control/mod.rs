@@ -175,7 +175,7 @@ pub(crate) fn clock(state: &mut MockState) -> Response<Bytes> {
 
 /// Returns the span of a valid request to advance the clock; `None` for any other request.
 ///
-/// A face that can wait for webhooks advances the clock itself and responds with [`clock`].
+/// A frontend that can wait for webhooks advances the clock itself and responds with [`clock`].
 #[cfg(any(feature = "serve", feature = "in-process"))]
 pub(crate) fn requested_advance(request: &http::Request<Bytes>) -> Option<Duration> {
     let is_advance = request.method() == Method::POST && request.uri().path() == "/clock/advance";

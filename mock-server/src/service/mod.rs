@@ -1,6 +1,6 @@
-//! The service that all faces share: a simulator and its clock behind a lock.
+//! The service that all frontends share: a simulator and its clock behind a lock.
 //!
-//! The lock is not held while waiting. Replies that have to wait do so in `waiting`; for faces that
+//! The lock is not held while waiting. Replies that have to wait do so in `waiting`; for frontends that
 //! cannot wait, `predict` computes the reply and the delay in advance.
 
 mod control_methods;
@@ -25,7 +25,7 @@ use crate::webhook_route::WebhookRoute;
 
 /// A running mock, with the operations of the control API as methods.
 ///
-/// Every face dereferences to this type. Clones refer to the same mock.
+/// Every frontend dereferences to this type. Clones refer to the same mock.
 #[derive(Clone, Debug)]
 pub struct Service {
     shared: Arc<Shared>,

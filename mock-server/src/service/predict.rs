@@ -1,4 +1,4 @@
-//! Predicted replies for faces that cannot wait.
+//! Predicted replies for frontends that cannot wait.
 
 use super::Service;
 use crate::engine::{Call, Reply};

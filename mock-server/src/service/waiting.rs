@@ -25,7 +25,7 @@ impl Service {
             reply = self.wait_for_reply(pending).await;
         }
         if reply.transmission == Transmission::Stall {
-            // The face pauses in the middle of the body.
+            // The frontend pauses in the middle of the body.
             return Reply { delay, ..reply };
         }
         if !delay.is_zero() {

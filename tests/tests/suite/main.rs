@@ -1,4 +1,4 @@
-//! Tests that span several crates: wire fixtures, conformance of the mock server on its three faces,
+//! Tests that span several crates: wire fixtures, conformance of the mock server on its three frontends,
 //! coverage of all operations, simulations of bad networks, agent runs, and redaction of keys.
 #![allow(
     clippy::expect_used,

@@ -131,7 +131,8 @@ impl Resource for QueueResource {
                 all.index += before;
                 on_progress(all);
             };
-            if !receipt.artifacts.is_empty() {
+            // Artifacts that could not be decoded are reported by the download.
+            if !receipt.artifacts.is_empty() || receipt.extra.get("artifacts").is_some() {
                 let into = item.folder(folder);
                 let files = run.download_receipt(receipt, into).on_progress(with_offset);
                 match files.await {

@@ -225,7 +225,7 @@ impl WebhookQueue {
     }
 
     /// Returns the number of tasks that became due since the state was created or restored.
-    #[cfg(feature = "face")]
+    #[cfg(feature = "frontend")]
     pub(crate) fn due_count(&self) -> u64 {
         self.due_count
     }

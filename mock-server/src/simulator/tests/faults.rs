@@ -1,4 +1,4 @@
-//! Faults as the simulator hands them to a face, and the request journal.
+//! Faults as the simulator hands them to a frontend, and the request journal.
 
 use std::time::Duration;
 
@@ -39,7 +39,7 @@ fn a_garbage_response_has_no_headers_of_the_file() {
 }
 
 #[test]
-fn a_delay_is_handed_to_the_face() {
+fn a_delay_is_handed_to_the_frontend() {
     let mut mock = Mock::new();
     fault(&mut mock, json!({"kind": "delay", "delay_ms": 250}));
     assert_eq!(

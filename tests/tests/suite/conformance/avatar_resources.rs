@@ -96,7 +96,7 @@ async fn a_new_avatar(mock: Mock) {
     expected["status"] = json!("processing");
     let path = format!("/v1/avatars/{id}");
     assert_eq!(get(&mock.developer(), &path).await, expected);
-    let photo = json!({"photo": "https://cdn.example.com/face.png"});
+    let photo = json!({"photo": "https://cdn.example.com/frontend.png"});
     let body = json!({"avatar_handle": "leo", "input": photo});
     submit(&mock, GENERATE, body).await;
 }

@@ -49,8 +49,8 @@ async fn seeded_avatars_exist(mock: Mock) {
         for id in ["ava_ada", "ava_lin"] {
             let avatar = mock.developer().get_data(&format!("{list}/{id}")).await;
             assert_eq!(avatar["id"], id);
-            let face = mock.download(&avatar["image_url"]).await;
-            assert_eq!(face.header("content-type"), Some("image/png"));
+            let frontend = mock.download(&avatar["image_url"]).await;
+            assert_eq!(frontend.header("content-type"), Some("image/png"));
         }
     }
 }
@@ -60,7 +60,7 @@ async fn an_avatar_requires_exactly_one_input(mock: Mock) {
     let inputs = [
         json!({"prompt": "a calm presenter"}),
         json!({"props": {"age": 30, "hair": "red"}}),
-        json!({"image_url": "https://cdn.example.com/face.png"}),
+        json!({"image_url": "https://cdn.example.com/frontend.png"}),
     ];
     for (index, input) in inputs.into_iter().enumerate() {
         let body = json!({"avatar_handle": format!("mia-{index}"), "input": input});

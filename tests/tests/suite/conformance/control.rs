@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use serde_json::{Value, json};
-use svc_tests::{FaceKind, Host, Mock, on_every_face};
+use svc_tests::{FrontendKind, Host, Mock, on_every_face};
 
 use super::{
     IMAGE, TOP_UPS, VIDEO, available, image, job_result, ledger_amounts, status_of, submit, text,
@@ -265,7 +265,7 @@ async fn the_journal_can_be_read_from_a_sequence_number(mock: Mock) {
 
 async fn the_journal_keeps_the_newest_10000(mock: Mock) {
     // The engine keeps the journal, so sockets would only make this test slower.
-    if mock.kind() != FaceKind::InProcess {
+    if mock.kind() != FrontendKind::InProcess {
         return;
     }
     let anonymous = mock.client(Host::Open);

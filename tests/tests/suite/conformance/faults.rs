@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::json;
-use svc_tests::{FaceKind, Mock, Setup, on_every_face};
+use svc_tests::{FrontendKind, Mock, Setup, on_every_face};
 
 use super::{IMAGE, VIDEO, image, submit, video};
 
@@ -79,8 +79,8 @@ async fn drop_after_applies_the_request(mock: Mock) {
 async fn truncate_cuts_the_body(mock: Mock) {
     mock.add_fault(json!({"kind": "truncate"})).await;
     let truncated = mock.open().try_post(VIDEO, video()).await;
-    if mock.kind() == FaceKind::Wiremock {
-        // The wiremock face shortens the body but keeps the connection intact.
+    if mock.kind() == FrontendKind::Wiremock {
+        // The wiremock frontend shortens the body but keeps the connection intact.
         let response = truncated.unwrap().expect(202);
         assert!(
             !response.is_json() && !response.body().is_empty(),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::json;
-use svc_tests::{Client, FaceKind, Host, Mock, Response, on_every_face};
+use svc_tests::{Client, FrontendKind, Host, Mock, Response, on_every_face};
 
 use super::{IMAGE, image, job_result, submit};
 
@@ -49,8 +49,8 @@ async fn truncate_breaks_the_connection(mock: Mock) {
     add_fault(&mock, "truncate").await;
     let truncated = media(&mock).try_get(&path).await;
     let whole = media(&mock).get(&path).await.expect(200);
-    if mock.kind() == FaceKind::Wiremock {
-        // The wiremock face shortens the body but keeps the connection intact.
+    if mock.kind() == FrontendKind::Wiremock {
+        // The wiremock frontend shortens the body but keeps the connection intact.
         assert_eq!(truncated.unwrap().body().len(), whole.body().len() / 2);
     } else {
         assert!(truncated.is_err(), "{truncated:?}");

@@ -1,4 +1,4 @@
-//! Conformance of the mock server to the specification, on each of its faces.
+//! Conformance of the mock server to the specification, on each of its frontends.
 //!
 //! The tests assert only documented behavior. The harness also checks each response of a surface
 //! for what applies to all of them, such as the request id and the error envelope.

@@ -1,7 +1,7 @@
 //! `mode`, `webhook_url` and `wait_timeout_seconds`.
 
 use serde_json::{Value, json};
-use svc_tests::{FaceKind, Mock, on_every_face};
+use svc_tests::{FrontendKind, Mock, on_every_face};
 
 use super::{IMAGE, VIDEO, image, status_of, submit, text, video, video_with_prompt, with};
 
@@ -72,7 +72,7 @@ async fn a_wait_of_0_returns_immediately(mock: Mock) {
 /// Returns `None` on wiremock, which cannot wait for the manual clock and responds immediately as
 /// if the wait had timed out.
 async fn submit_and_wait(mock: &Mock, body: Value, seconds: u64, status: u16) -> Option<Value> {
-    if mock.kind() == FaceKind::Wiremock {
+    if mock.kind() == FrontendKind::Wiremock {
         mock.open().post_data(VIDEO, body, 202).await;
         mock.advance(seconds).await;
         return None;
@@ -131,7 +131,7 @@ async fn the_default_wait_is_10_seconds(mock: Mock) {
 }
 
 async fn a_wait_does_not_end_early(mock: Mock) {
-    if mock.kind() == FaceKind::Wiremock {
+    if mock.kind() == FrontendKind::Wiremock {
         return;
     }
     for (fields, seconds) in [
@@ -188,7 +188,7 @@ async fn other_requests_are_served_during_a_wait(mock: Mock) {
     assert_eq!(status_of(&mock.open(), &id).await, "queued");
     mock.advance(8).await;
     let response = waiting.await.unwrap();
-    if mock.kind() != FaceKind::Wiremock {
+    if mock.kind() != FrontendKind::Wiremock {
         response.expect(200);
     }
 }

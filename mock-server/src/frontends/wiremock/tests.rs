@@ -7,14 +7,14 @@ use wiremock::matchers::{method, path};
 use super::*;
 use crate::clock::Speed;
 use crate::engine::{Fault, FaultKind};
-use crate::faces::testing::{first_job, get, image, post, submit_sync};
+use crate::frontends::testing::{first_job, get, image, post, submit_sync};
 
 fn fault(service: &MockService, kind: FaultKind) {
     let fault: Fault = serde_json::from_value(json!({"kind": kind})).unwrap();
     service.add_fault(fault).unwrap();
 }
 
-async fn submit(service: &MockService) -> crate::faces::testing::RawMessage {
+async fn submit(service: &MockService) -> crate::frontends::testing::RawMessage {
     post(
         service.base_url(),
         "/v1/image-router/generate",

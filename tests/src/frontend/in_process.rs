@@ -5,14 +5,14 @@ use http_body_util::BodyExt;
 use svc_mock_server::InProcess;
 use svc_sdk::transport::Transport;
 
-use super::{Face, Host, RawFuture, ResponseFuture, Setup, TransportError, mock_setup};
+use super::{Frontend, Host, RawFuture, ResponseFuture, Setup, TransportError, mock_setup};
 
-pub(super) struct InProcessFace {
+pub(super) struct InProcessFrontend {
     transport: InProcess,
     urls: [String; 4],
 }
 
-impl InProcessFace {
+impl InProcessFrontend {
     pub(super) fn start(setup: Setup) -> Self {
         let transport = InProcess::new(mock_setup(setup));
         let urls = super::urls(&transport);
@@ -20,7 +20,7 @@ impl InProcessFace {
     }
 }
 
-impl Face for InProcessFace {
+impl Frontend for InProcessFrontend {
     fn base_url(&self, host: Host) -> &str {
         super::url_of(&self.urls, host)
     }

@@ -2,7 +2,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::clock::Speed;
-use crate::faces::testing::{TestReceiver, get, post, submit_with_webhook};
+use crate::frontends::testing::{TestReceiver, get, post, submit_with_webhook};
 use crate::serve::Server;
 use crate::setup::Setup;
 use crate::{MockService, WebhookRoute};

@@ -1,4 +1,4 @@
-//! The three faces of the mock server behind one trait.
+//! The three frontends of the mock server behind one trait.
 
 use std::fmt;
 use std::future::Future;
@@ -54,15 +54,15 @@ pub type ResponseFuture<'a> =
 /// A future of the bytes that a server sends until it closes the connection.
 pub type RawFuture<'a> = Pin<Box<dyn Future<Output = Result<Vec<u8>, TransportError>> + Send + 'a>>;
 
-/// A running mock server behind one of its faces.
-pub trait Face: Send + Sync {
+/// A running mock server behind one of its frontends.
+pub trait Frontend: Send + Sync {
     /// Returns a host's base URL, without a trailing slash.
     fn base_url(&self, host: Host) -> &str;
 
     /// Sends a request whose URI is a path with an optional query.
     fn send(&self, host: Host, request: http::Request<Bytes>) -> ResponseFuture<'_>;
 
-    /// Sends raw bytes over a new connection, or returns `None` if the face has no sockets.
+    /// Sends raw bytes over a new connection, or returns `None` if the frontend has no sockets.
     fn send_raw(&self, host: Host, bytes: Vec<u8>) -> Option<RawFuture<'_>>;
 }
 
@@ -143,9 +143,9 @@ impl Setup {
     }
 }
 
-/// A face of the mock server.
+/// A frontend of the mock server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FaceKind {
+pub enum FrontendKind {
     /// The SDK's transport trait, without sockets.
     InProcess,
     /// A wiremock server inside a test.
@@ -154,12 +154,12 @@ pub enum FaceKind {
     Serve,
 }
 
-/// Starts a mock behind the face.
-pub(crate) async fn start(kind: FaceKind, setup: Setup) -> Arc<dyn Face> {
+/// Starts a mock behind the frontend.
+pub(crate) async fn start(kind: FrontendKind, setup: Setup) -> Arc<dyn Frontend> {
     match kind {
-        FaceKind::InProcess => Arc::new(in_process::InProcessFace::start(setup)),
-        FaceKind::Wiremock => Arc::new(sockets::SocketFace::wiremock(setup).await),
-        FaceKind::Serve => Arc::new(sockets::SocketFace::serve(setup).await),
+        FrontendKind::InProcess => Arc::new(in_process::InProcessFrontend::start(setup)),
+        FrontendKind::Wiremock => Arc::new(sockets::SocketFrontend::wiremock(setup).await),
+        FrontendKind::Serve => Arc::new(sockets::SocketFrontend::serve(setup).await),
     }
 }
 

@@ -19,7 +19,7 @@ use tokio::time::timeout;
 use super::socket::AbortHandle;
 use crate::control::MAX_STATE_BYTES;
 use crate::engine::{Call, Host, Transmission};
-use crate::faces::stall::Stall;
+use crate::frontends::stall::Stall;
 use crate::service::Service;
 
 /// The size up to which a body needs no permit.

@@ -11,7 +11,9 @@ use super::accept::Accept;
 use super::*;
 use crate::clock::Speed;
 use crate::engine::{Fault, FaultKind};
-use crate::faces::testing::{connect, first_job, get, image, post, read_to_end, send, submit_sync};
+use crate::frontends::testing::{
+    connect, first_job, get, image, post, read_to_end, send, submit_sync,
+};
 
 const TIMEOUT: Duration = Duration::from_secs(20);
 const SHORT: Duration = Duration::from_millis(20);

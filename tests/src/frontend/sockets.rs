@@ -1,4 +1,4 @@
-//! The two faces that listen on sockets: the program's HTTP server, and wiremock.
+//! The two frontends that listen on sockets: the program's HTTP server, and wiremock.
 
 use std::ops::Deref;
 
@@ -6,30 +6,30 @@ use bytes::Bytes;
 use svc_mock_server::serve::Server;
 use svc_mock_server::{MockService, Service};
 
-use super::{Face, Host, RawFuture, ResponseFuture, Setup, mock_setup};
+use super::{Frontend, Host, RawFuture, ResponseFuture, Setup, mock_setup};
 use crate::http1::{self, ConnectionPool};
 
-/// A face on sockets. Its listeners close when the server is dropped.
-pub(super) struct SocketFace<S> {
+/// A frontend on sockets. Its listeners close when the server is dropped.
+pub(super) struct SocketFrontend<S> {
     _server: S,
     pool: ConnectionPool,
     urls: [String; 4],
 }
 
-impl SocketFace<Server> {
+impl SocketFrontend<Server> {
     pub(super) async fn serve(setup: Setup) -> Self {
         let server = Server::bind(mock_setup(setup), 0, |_| ()).await;
         Self::new(server.expect("four free ports"))
     }
 }
 
-impl SocketFace<MockService> {
+impl SocketFrontend<MockService> {
     pub(super) async fn wiremock(setup: Setup) -> Self {
         Self::new(mock_setup(setup).start().await)
     }
 }
 
-impl<S: Deref<Target = Service>> SocketFace<S> {
+impl<S: Deref<Target = Service>> SocketFrontend<S> {
     fn new(server: S) -> Self {
         Self {
             urls: super::urls(&server),
@@ -39,13 +39,13 @@ impl<S: Deref<Target = Service>> SocketFace<S> {
     }
 }
 
-impl<S> SocketFace<S> {
+impl<S> SocketFrontend<S> {
     fn authority(&self, host: Host) -> &str {
         super::url_of(&self.urls, host).trim_start_matches("http://")
     }
 }
 
-impl<S: Send + Sync> Face for SocketFace<S> {
+impl<S: Send + Sync> Frontend for SocketFrontend<S> {
     fn base_url(&self, host: Host) -> &str {
         super::url_of(&self.urls, host)
     }
