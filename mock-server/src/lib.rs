@@ -51,7 +51,8 @@
 //!
 //! ```text
 //! svc-mock-server [--port-base 4010] [--clock real|manual] [--speed 1] [--seed 1] [--plan free]
-//!                 [--balance-usd 100] [--webhook-route HTTPS_ORIGIN=HTTP_ORIGIN]… [--env|--json]
+//!                 [--balance-usd 100] [--webhook-route HTTPS_ORIGIN=HTTP_ORIGIN]…
+//!                 [--undocumented-keys ignore|honor] [--env|--json]
 //! ```
 //!
 //! The program listens on four ports of 127.0.0.1: the open surface (4010), the developer surface
@@ -125,12 +126,22 @@
 //! - `mode` is `async` or `webhook`; `webhook_url` does not require a `mode`.
 //! - The default `concurrency` of a bulk queue is 4.
 //!
+//! # Idempotency keys
+//!
+//! A key is valid for a workspace and an operation, for 24 hours of service time. The key of a
+//! top-up stays valid for as long as the top-up exists. A malformed `Idempotency-Key` is an error
+//! (`400`) for every operation that takes a body.
+//!
+//! Submits whose idempotency is not documented (the retry class `unsent`) ignore the key: a repeated
+//! submit creates and charges a second job. A lenient mock honors these keys as well
+//! ([`Setup::undocumented_keys`], `--undocumented-keys honor`).
+//!
 //! # Webhooks
 //!
 //! When a job or run with a `webhook_url` ends, the mock sends one event, signed with the secret of
 //! the workspace ([`Service::webhook_secret`]). It makes up to ten attempts: the first retry follows
 //! after 30 seconds, and the delay doubles up to one hour. A `Retry-After` header of a `429` or
-//! `503` response replaces the delay, up to one hour. A receiver has ten seconds of real time to
+//! `503` response replaces the delay, up to one hour; its seconds are real time. A receiver has ten seconds of real time to
 //! respond ([`Setup::webhook_timeout`]). Redirects are not followed. The URL is checked again before
 //! each attempt.
 //!
@@ -156,12 +167,16 @@
 //! # Time
 //!
 //! Everything timed uses the mock's own clock: jobs, rate limits, the retention of idempotency
-//! keys, webhook retries. The service seconds from submit to completion are: image 2, video 8,
+//! keys, webhook retries. A pending top-up expires after 24 hours. The service seconds from submit to completion are: image 2, video 8,
 //! music 4, avatar 6, talking video and face swap 8, preview 3, captions 3, run 10. A job is
 //! `queued` for the first 10 percent of its duration; generation starts at 30 percent.
 //!
 //! The clock follows real time at a [`Speed`], or stands still until it is advanced
-//! ([`Setup::clock_manual`], `--clock manual`).
+//! ([`Setup::clock_manual`], `--clock manual`). Clients count real seconds, so every wait in a
+//! response is the service time divided by the speed: poll hints and `retry_after_seconds` are
+//! rounded up to milliseconds, `Retry-After` and `ratelimit-reset` to whole seconds. At `--speed 20`
+//! the window of a rate limit is three real seconds long. `wait_timeout_seconds` counts real seconds
+//! as well.
 //!
 //! # Directives
 //!
@@ -192,7 +207,7 @@
 //! `jobs_status` and `max_spend_usd`; the rest is specific to the mock:
 //!
 //! - A tool performs the same operation as its REST path, with the same checks and the same
-//!   idempotency keys (`idempotency_key`). It responds without waiting for the job or run.
+//!   idempotency keys. The tools document `idempotency_key`, so all of them honor it. A tool responds without waiting for the job or run.
 //! - A JSON-RPC request counts as a read. A call of a tool that creates something also counts as a
 //!   write.
 //! - `max_spend_usd` limits the price of a job and the spend cap of a run; the cap of a format is
@@ -222,12 +237,25 @@
 //! | `GET /ledger`, `GET /jobs` | returns every ledger entry with the balance of each workspace, or every job |
 //! | `GET /state`, `PUT /state` | exports or restores the whole state: the same requests then get the same responses |
 //!
-//! The kinds of faults are `error` (responds with the error `code`, if the operation has it),
-//! `status_503`, `status_429`, `status_502_html`, `drop_before` (closes the connection before the
-//! request is processed), `drop_after` (closes it afterwards), `truncate`, `garbage`, `delay` and
-//! `stall` (pauses in the middle of the body); for downloads also `status_403`, `status_404`,
-//! `status_416`, `wrong_length` and `changed_etag`. The surface of a fault is `open`, `developer`,
-//! `mcp` or `media`.
+//! The surface of a fault is `open`, `developer`, `mcp` or `media`. Its operation is the name of an
+//! operation (`svc operations` lists them); `artifact` stands for downloads from the media host and
+//! `checkout` for its checkout pages. `retry_after_seconds` is sent as it is, at any speed.
+//!
+//! | kind | effect |
+//! |---|---|
+//! | `error` | responds with `code` and its status, category and details; the operation must be able to respond with the code |
+//! | `status_503`, `status_429` | responds with `database_busy` or `rate_limited` |
+//! | `status_502_html` | responds with the HTML page of a proxy |
+//! | `drop_before`, `drop_after` | closes the connection before or after the request is processed |
+//! | `truncate` | closes the connection after half of the response body |
+//! | `stall` | pauses after half of the response body, for `delay_ms` (default 300000) |
+//! | `garbage` | responds with `200` and a body that is not JSON |
+//! | `delay` | delays the response by `delay_ms` (default 1000) |
+//! | `status_403`, `status_404`, `status_416` | responds to a download with that status |
+//! | `wrong_length` | responds to a download with half of the bytes, and with their number as `Content-Length` |
+//! | `changed_etag` | serves a download as if the file had another `ETag` |
+//!
+//! The kinds from `status_403` on apply only to downloads.
 
 #[cfg(feature = "frontend")]
 mod addresses;

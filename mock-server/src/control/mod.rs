@@ -73,8 +73,12 @@ const ENDPOINTS: &[Endpoint] = &[
     Endpoint {
         method: Method::POST,
         path: "/faults",
-        description: "make the next matching requests fail",
-        body: r#"{"surface"?, "operation"?, "kind", "times"?, "probability"?, "retry_after_seconds"?, "delay_ms"?}"#,
+        description: "make the next matching requests fail; kinds: error (with the code of an error \
+            that the operation can respond with), status_503, status_429, status_502_html, \
+            drop_before, drop_after, truncate, stall, garbage, delay, and for downloads status_403, \
+            status_404, status_416, wrong_length, changed_etag; the operations of the media host \
+            are artifact (downloads) and checkout; retry_after_seconds is sent as it is",
+        body: r#"{"surface"?, "operation"?, "kind", "code"?, "times"?, "probability"?, "retry_after_seconds"?, "delay_ms"?}"#,
         handler: actions::add_fault,
     },
     Endpoint {

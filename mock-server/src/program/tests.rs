@@ -40,6 +40,7 @@ fn options_have_the_documented_defaults() {
     assert_eq!(options.plan, Plan::Free);
     assert_eq!(options.balance_usd.to_string(), "100.0000");
     assert!(options.webhook_routes.is_empty());
+    assert_eq!(options.undocumented_keys, UndocumentedKeys::Ignore);
 }
 
 #[test]
@@ -47,11 +48,12 @@ fn parses_every_option() {
     let options = parse(
         "--port-base 5000 --clock manual --speed 20 --seed 7 --plan scale --balance-usd 0.5 \
          --webhook-route https://a.example=http://127.0.0.1:1 \
-         --webhook-route https://b.example=http://localhost:2 --env",
+         --webhook-route https://b.example=http://localhost:2 --undocumented-keys honor --env",
     );
     let options = options.unwrap();
     assert_eq!(options.clock, ClockKind::Manual);
     assert_eq!(options.plan, Plan::Scale);
+    assert_eq!(options.undocumented_keys, UndocumentedKeys::Honor);
     assert_eq!(options.webhook_routes.len(), 2);
     assert!(options.env);
 }
@@ -62,6 +64,7 @@ fn rejects_invalid_values_with_the_expected_ones() {
         ("--clock sundial", "manual"),
         ("--speed 0", "from 0.001"),
         ("--plan gold", "startup"),
+        ("--undocumented-keys sometimes", "ignore, honor"),
         ("--balance-usd lots", "expected dollars"),
         ("--balance-usd=-1", "at least 0"),
         ("--port-base 70000", "65535"),

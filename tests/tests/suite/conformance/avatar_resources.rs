@@ -20,7 +20,7 @@ on_every_face! {
     a_regenerated_preview_has_new_artifacts,
     a_video_of_a_preview_takes_its_script_and_quality,
     a_failed_preview_can_be_regenerated,
-    an_idempotency_key_belongs_to_one_preview,
+    an_idempotency_key_belongs_to_one_preview: honors_undocumented_keys(true),
     captions,
     a_directive_in_a_caption_url_is_decoded,
 }

@@ -14,7 +14,7 @@ on_every_face! {
     a_tool_call_is_limited_by_the_write_budget,
     max_spend_usd_is_compared_with_the_estimate,
     max_spend_usd_limits_the_cap_of_a_run,
-    an_idempotency_key_is_shared_with_the_rest_api,
+    an_idempotency_key_is_shared_with_the_rest_api: honors_undocumented_keys(true),
     runs_are_read_by_id,
     tools_need_the_scopes_of_their_operations,
 }

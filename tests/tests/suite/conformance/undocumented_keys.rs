@@ -11,7 +11,6 @@ on_every_face! {
     a_repeated_run_of_an_action_is_a_second_run,
     another_body_is_not_a_conflict,
     a_lenient_mock_replays_submits: honors_undocumented_keys(true),
-    a_lenient_mock_scopes_keys_to_the_resource: honors_undocumented_keys(true),
     the_setting_is_part_of_the_state,
     malformed_keys_are_rejected_by_every_operation_with_a_body,
 }
@@ -86,23 +85,6 @@ async fn a_lenient_mock_replays_submits(mock: Mock) {
     let (path, body) = (Kind::Action.start(), Kind::Action.body("x"));
     let first = keyed.post_data(path, body.clone(), 202).await;
     assert_eq!(keyed.post_data(path, body, 200).await, first);
-}
-
-async fn a_lenient_mock_scopes_keys_to_the_resource(mock: Mock) {
-    let mut previews = Vec::new();
-    for script in ["One.", "Two."] {
-        let body = json!({"avatar_handle": "ada", "script": script});
-        let receipt = mock.developer().post_data(PREVIEWS, body, 202).await;
-        previews.push(text(&receipt["preview"]["id"]));
-    }
-    mock.advance(3).await;
-    let keyed = mock.developer().idempotency_key("order-1");
-    let [first, second] = [0, 1].map(|index| format!("{PREVIEWS}/{}/regenerate", previews[index]));
-    let receipt = keyed.post_data(&first, json!({}), 202).await;
-    assert_eq!(keyed.post_data(&first, json!({}), 200).await, receipt);
-    keyed
-        .post_error(&second, json!({}), 409, "idempotency_conflict")
-        .await;
 }
 
 async fn the_setting_is_part_of_the_state(mock: Mock) {
