@@ -6,6 +6,7 @@ use std::io;
 use std::path::Path;
 
 use serde_json::{Map, Value};
+use svc_sdk::contract::NextAction;
 
 use crate::error::Exit;
 use crate::text::sanitize;
@@ -143,6 +144,19 @@ impl Failure {
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.0.next.push(hint.into());
         self
+    }
+
+    /// Adds that the outcome of an earlier attempt of the same submit is still unknown.
+    pub(crate) fn with_unsettled_attempt(mut self) -> Self {
+        // The hint to correct the input says that nothing was charged, but the earlier attempt may
+        // have been.
+        if self.0.next_action.as_deref() == Some(NextAction::FixInput.as_str()) {
+            self.0.next.clear();
+        }
+        self.hint(
+            "the outcome of the earlier attempt is still unknown: run the same command again \
+            later, which uses the same idempotency key, or pass --new to submit a new request",
+        )
     }
 
     /// Adds an individual problem. For programs it is part of the details.

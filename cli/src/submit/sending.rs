@@ -6,7 +6,7 @@ use svc_sdk::types::IdempotencyKey;
 
 use super::Submission;
 use super::paid_request::{
-    PaidRequest, abandon, age, ambiguous_if_key_in_use, failed_outcome, prepare,
+    PaidRequest, abandon, age, ambiguous_if_key_in_use, close_failed, prepare,
 };
 use crate::clock;
 use crate::error::{Exit, Failure};
@@ -94,13 +94,8 @@ impl<R: Resource> Submission<'_, R> {
                 Ok((resource, Some(intent)))
             }
             Err(failure) => {
-                if let Some(outcome) = failed_outcome(&failure, is_retry)
-                    && let Err(error) = intent.close(outcome)
-                {
-                    let printer = &self.session.printer;
-                    printer.warn(&format!("cannot write to the journal: {error}"));
-                }
-                Err(failure)
+                let printer = &self.session.printer;
+                Err(close_failed(printer, intent, failure, is_retry))
             }
         }
     }

@@ -22,7 +22,7 @@ use crate::random;
 use crate::request_body::run::usd_number;
 use crate::session::{McpAccess, Session};
 use crate::submit::paid_request::{
-    PaidRequest, abandon, age, ambiguous_if_key_in_use, failed_outcome,
+    PaidRequest, abandon, age, ambiguous_if_key_in_use, close, close_failed,
 };
 use crate::types::{Outcome, ResourceId, SubmitRequest};
 use crate::wait;
@@ -150,10 +150,10 @@ impl PaidCall<'_> {
                     .context(format!("could not call {}", self.tool.name))
                     .with_idempotency_key(key.as_str());
                 let failure = self.with_retry_hint(failure, &paid, intent.is_some());
-                if let Some(outcome) = failed_outcome(&failure, is_retry) {
-                    self.close(intent, outcome);
-                }
-                Err(failure)
+                Err(match intent {
+                    Some(intent) => close_failed(&self.session.printer, intent, failure, is_retry),
+                    None => failure,
+                })
             }
         }
     }
@@ -270,19 +270,12 @@ impl PaidCall<'_> {
             }
         }
         let printed = print(self.session, result);
-        if wait::outcome_of(&printed).is_some() {
-            self.close(intent, Outcome::Submitted);
+        if let Some(intent) = intent
+            && wait::outcome_of(&printed).is_some()
+        {
+            close(&self.session.printer, intent, Outcome::Submitted);
         }
         printed
-    }
-
-    fn close(&self, intent: Option<OpenIntent>, outcome: Outcome) {
-        if let Some(intent) = intent
-            && let Err(error) = intent.close(outcome)
-        {
-            let printer = &self.session.printer;
-            printer.warn(&format!("could not close the journal entry: {error}"));
-        }
     }
 
     /// Adds hints to an ambiguous failure on how to proceed without paying twice.
