@@ -52,6 +52,13 @@ pub(crate) struct SpendingArgs {
     /// machine [default: generated]
     #[arg(long, value_name = "KEY")]
     pub(crate) idempotency_key: Option<IdempotencyKey>,
+    #[command(flatten)]
+    pub(crate) journal: JournalArgs,
+}
+
+/// Flags for the record of paid requests.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct JournalArgs {
     /// Submit a new request, even if an interrupted run of the same command could be resumed
     #[arg(long)]
     pub(crate) new: bool,

@@ -170,7 +170,7 @@ impl Failure {
         self.for_resource(ResourceId::Job(id.into()))
     }
 
-    /// Sets the job, run or queue that the failure is about, unless it is set.
+    /// Sets the resource that the failure is about, unless it is set.
     pub(crate) fn for_resource(mut self, resource: ResourceId) -> Self {
         self.0.resource.get_or_insert(resource);
         self

@@ -69,11 +69,7 @@ pub(crate) async fn run<R: Resource>(
     if let Some(folder) = &options.download {
         wait::check_writable(folder).map_err(|failure| failure.context("not submitted"))?;
     }
-    let journal = if options.spending.no_journal {
-        None
-    } else {
-        session.journal()?
-    };
+    let journal = session.journal_for(options.spending.journal)?;
     let (resource, intent) = submit.send(journal.as_ref()).await?;
     let noun = R::NOUN;
     let finished = submit

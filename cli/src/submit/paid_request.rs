@@ -1,13 +1,13 @@
 //! Paid requests, as recorded by the journal.
 //!
-//! The submit commands and the tools of `svc mcp` share this module.
+//! The submit commands, `svc top-up create` and the tools of `svc mcp` share this module.
 
 use std::time::Duration;
 
 use serde_json::Value;
 use svc_sdk::contract::limits::IDEMPOTENCY_RETENTION;
 use svc_sdk::contract::{ErrorCode, Operation, RetryClass};
-use svc_sdk::handle::Handle;
+use svc_sdk::handle::{self, Handle};
 use svc_sdk::types::{IdempotencyKey, Usd};
 use svc_sdk::{Call, Client, Surface};
 
@@ -16,9 +16,9 @@ use crate::clock;
 use crate::error::{Exit, Failure};
 use crate::journal::{Intent, Journal, OpenIntent, RequestHash};
 use crate::output::Printer;
-use crate::resource::Resource;
 use crate::session::{Access, surface_choice};
-use crate::types::{Outcome, SubmitRequest};
+use crate::text::sanitize;
+use crate::types::{Outcome, ResourceId, SubmitRequest};
 
 /// How long the service is guaranteed to keep an idempotency key. The margin covers clock skew and
 /// the time of retries.
@@ -118,7 +118,7 @@ impl<'a> PaidRequest<'a> {
 
 /// Returns the call that submits a request, and its idempotency key: the one that is given, or a
 /// new one.
-pub(crate) fn prepare<R: Resource>(
+pub(crate) fn prepare<R: handle::Resource>(
     client: &Client<R::Surface>,
     request: &SubmitRequest,
     key: Option<IdempotencyKey>,
@@ -199,6 +199,35 @@ pub(crate) fn ambiguous_if_key_in_use(failure: Failure) -> Failure {
         }
         _ => failure,
     }
+}
+
+/// Returns the hint on how to repeat an ambiguous submit without paying twice.
+pub(crate) fn same_key_hint(key: &IdempotencyKey, is_journaled: bool) -> String {
+    match is_journaled {
+        true => "run the same command again on this machine: it uses the same idempotency key"
+            .to_owned(),
+        false => format!(
+            "run the same command with --idempotency-key {key}: the same key is charged once"
+        ),
+    }
+}
+
+/// Prints that the resource of an open intent is resumed, without a request.
+pub(crate) fn note_resumed(printer: &Printer, intent: &OpenIntent, id: &ResourceId) {
+    printer.note(&format!(
+        "Resuming {} (submitted {} ago by the same command; pass --new to submit a new {})",
+        sanitize(id.id()),
+        clock::format_duration(age(intent)),
+        id.noun(),
+    ));
+}
+
+/// Prints that the request of an open intent is sent again.
+pub(crate) fn note_resent(printer: &Printer, intent: &OpenIntent) {
+    printer.note(&format!(
+        "Resending with the same idempotency key (the same command was interrupted {} ago)…",
+        clock::format_duration(age(intent)),
+    ));
 }
 
 /// Closes every open intent of a request as abandoned, so that the next call is a new one.

@@ -268,7 +268,7 @@ fn an_ambiguous_request_exits_with_11_and_prints_the_idempotency_key() {
             "0",
         ])
         .assert_exit(11);
-    run.assert_stderr("--idempotency-key");
+    run.assert_stderr("run the same command again");
     env.add_fault("video_generate", "drop_after", 1);
     let raw = [
         "api",

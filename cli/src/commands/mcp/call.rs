@@ -195,13 +195,10 @@ impl PaidCall<'_> {
         paid: &PaidRequest<'_>,
         price: &Price,
     ) -> Result<(IdempotencyKey, Option<OpenIntent>, bool), Failure> {
-        let journal = match self.spending.no_journal {
-            true => None,
-            false => self.session.journal()?,
-        };
+        let journal = self.session.journal_for(self.spending.journal)?;
         let hash = paid.hash();
         if let Some(journal) = &journal {
-            if self.spending.new {
+            if self.spending.journal.new {
                 abandon(journal, &hash)?;
             }
             if let Some(intent) = journal.reopen(&hash)? {
