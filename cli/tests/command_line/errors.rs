@@ -51,7 +51,7 @@ fn a_missing_resource_exits_with_4() {
         .assert_stderr("job_not_found")
         .assert_stderr("request id: req_");
     let run = env.run(["job", "wait", "job_none"]).assert_exit(4);
-    assert!(run.err.contains("There is no such job"), "{}", run.err);
+    assert!(run.err.contains("job not found in this workspace"), "{}", run.err);
     env.run(["model", "get", "no-such-model"]).assert_exit(4);
     env.run(["pricing", "get", "no-such-model"]).assert_exit(4);
     env.run(["top-up", "get", "top_none"]).assert_exit(4);
