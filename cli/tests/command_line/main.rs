@@ -21,6 +21,7 @@ mod mcp;
 mod output;
 mod run;
 
+mod sandbox;
 mod schema;
 mod submits;
 #[cfg(target_os = "linux")]
