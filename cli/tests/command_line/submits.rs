@@ -358,8 +358,15 @@ fn a_submit_interrupted_before_the_response_is_resent_with_the_same_key() {
 fn the_history_lists_submits_newest_first() {
     let env = TestEnv::new();
     env.generate_image("[mock:seconds=0.1]", &[]).assert_exit(0);
-    env.run(["image", "generate", "--model", "no-such-model"])
-        .assert_exit(1);
+    env.run([
+        "image",
+        "generate",
+        "--model",
+        "no-such-model",
+        "--prompt",
+        "a fox",
+    ])
+    .assert_exit(1);
     env.run([
         "video",
         "generate",

@@ -56,7 +56,7 @@ fn invalid_usage_exits_with_2_and_sends_nothing() {
         (&["--idempotency-key", "tab\there"], "--idempotency-key"),
         (&["--jq", ".["], "--jq"),
         (
-            &["--surface", "developer"],
+            &["--surface", "developer", "--prompt", "x"],
             "no URL of the developer surface is configured",
         ),
         (&["--no-wait", "--download", "out"], "--no-wait"),
@@ -112,5 +112,58 @@ fn usage_errors_are_json_with_json_output() {
     ] {
         let run = env.run(words).assert_exit(2);
         assert_eq!(run.error()["exit_code"], 2, "{words:?}");
+    }
+}
+
+#[test]
+fn a_generate_without_any_input_is_rejected_before_anything_is_sent() {
+    let env = TestEnv::new();
+    let rows: &[&[&str]] = &[
+        &["video", "generate"],
+        &["video", "generate", "--model", "auto", "--duration", "5"],
+        &["video", "generate", "--prompt", " \n"],
+        &["video", "generate", "--generate-audio", "--dry-run"],
+        &["video", "generate", "--webhook-url", "https://h.example/x"],
+        &[
+            "image",
+            "generate",
+            "--model",
+            "image-i",
+            "--num-images",
+            "4",
+        ],
+        &["image", "generate", "--surface", "developer"],
+        &["music", "generate", "--duration", "30"],
+        &["avatar", "generate", "--avatar-handle", "mia"],
+        &["avatar", "generate", "--prompt", ""],
+        &["avatar", "talking-video", "--avatar-handle", "mia"],
+        &["model", "run", "image-1.0"],
+    ];
+    for words in rows {
+        for more in [&[][..], &["--yes"]] {
+            let mut command = env.developer_surface(words);
+            command
+                .env("SVC_BASE_URL", env.mock.base_url())
+                .env("SVC_OPEN_API_KEY", svc_mock_server::OPEN_API_KEY)
+                .args(more);
+            CommandOutput::of(&mut command)
+                .assert_exit(2)
+                .assert_stderr("--prompt");
+        }
+    }
+    assert!(env.mock.requests(0).is_empty());
+    assert!(env.open_intents().is_empty());
+    std::fs::write(env.path("body.json"), r#"{"prompt": "a fox"}"#).unwrap();
+    let rows: &[&[&str]] = &[
+        &["--input", "body.json"],
+        &["--param", "prompt=\"a fox\""],
+        &["--video-url", "https://media.example/a.mp4"],
+    ];
+    for words in rows {
+        let run = CommandOutput::of(
+            env.open_surface(["video", "generate", "--no-wait", "--dry-run"])
+                .args(*words),
+        );
+        assert_ne!(run.code, Some(2), "{words:?}: {}", run.err);
     }
 }
