@@ -43,7 +43,7 @@ pub(crate) struct SpendingArgs {
     #[arg(short, long)]
     pub(crate) yes: bool,
     /// Maximum price in USD; fails if the price, or for runs the cap, is higher or unknown
-    #[arg(long, value_name = "USD", value_parser = parse_usd)]
+    #[arg(long, value_name = "USD", value_parser = parse_usd, allow_negative_numbers = true)]
     pub(crate) max_price: Option<Usd>,
     /// Show the request and its price without submitting it
     #[arg(long)]
@@ -81,12 +81,9 @@ pub(crate) struct WaitArgs {
 }
 
 /// Parses an amount that is not negative.
-pub(super) fn parse_usd(text: &str) -> Result<Usd, String> {
-    let amount: Usd = text
-        .parse()
-        .map_err(|error: svc_sdk::types::ParseUsdError| error.to_string())?;
-    if amount < Usd::ZERO {
-        return Err("expected an amount of 0 or more".to_owned());
-    }
-    Ok(amount)
+pub(crate) fn parse_usd(text: &str) -> Result<Usd, String> {
+    let amount = text.parse().ok().filter(|amount| *amount >= Usd::ZERO);
+    amount.ok_or_else(|| {
+        format!("invalid amount `{text}`: expected dollars of at least 0, such as 0.50")
+    })
 }

@@ -167,3 +167,58 @@ fn a_generate_without_any_input_is_rejected_before_anything_is_sent() {
         assert_ne!(run.code, Some(2), "{words:?}: {}", run.err);
     }
 }
+
+#[test]
+fn negative_amounts_are_rejected() {
+    let env = TestEnv::new();
+    std::fs::write(env.path("items.jsonl"), "{\"instruction\": \"a\"}\n").unwrap();
+    let video = ["video", "generate", "--prompt", "a fox"];
+    let agent = ["agent", "run", "--instruction", "x"];
+    let bulk = ["format", "bulk", "fmt_demo", "--input", "items.jsonl"];
+    let rows: &[(&[&str], &str)] = &[
+        (&video, "--max-price"),
+        (&agent, "--cap"),
+        (
+            &["format", "run", "fmt_demo", "--instruction", "x"],
+            "--cap",
+        ),
+        (&bulk, "--cap"),
+        (&bulk, "--max-price"),
+        (&["mock", "serve"], "--balance-usd"),
+        #[cfg(feature = "mcp")]
+        (&["mcp", "serve"], "--max-spend-usd"),
+        #[cfg(feature = "mcp")]
+        (&["mcp", "serve"], "--max-total-usd"),
+        #[cfg(feature = "mcp")]
+        (&["mcp", "call", "image_generate"], "--max-price"),
+    ];
+    for (words, flag) in rows {
+        for amount in ["-1", "-0.05", "-5.5"] {
+            let separate = [flag, amount];
+            let joined = format!("{flag}={amount}");
+            for limit in [&separate[..], &[&joined]] {
+                env.developer(&[words, limit].concat())
+                    .assert_exit(2)
+                    .assert_stderr(&format!(
+                        "invalid amount `{amount}`: expected dollars of at least 0, such as 0.50"
+                    ));
+            }
+        }
+        env.developer(&[words, &[flag, "much"][..]].concat())
+            .assert_exit(2)
+            .assert_stderr("invalid amount `much`: expected dollars");
+    }
+    env.developer(&["top-up", "create", "--amount-usd-cents", "-500"])
+        .assert_exit(2);
+    for cap in ["-1", "0"] {
+        let cap = format!("generation_spend_cap_usd={cap}");
+        let words = ["format", "run", "fmt_demo", "--instruction", "x"];
+        env.developer(&[&words[..], &["--param", &cap]].concat())
+            .assert_exit(2)
+            .assert_stderr("invalid spend cap");
+    }
+    assert!(env.mock.requests(0).is_empty());
+    // A limit of zero is valid, and everything is above it.
+    CommandOutput::of(env.open_surface(video).args(["--max-price", "0"])).assert_exit(5);
+    assert_eq!(env.job_count(), 0);
+}

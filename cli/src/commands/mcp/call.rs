@@ -11,7 +11,7 @@ use svc_sdk::mcp::{Client, Tool, ToolResult};
 use svc_sdk::types::{IdempotencyKey, Usd};
 
 use super::endpoint::{EndpointArgs, call_failure, read_failure};
-use crate::args::{Pair, SpendingArgs, SurfaceChoice};
+use crate::args::{Pair, SpendingArgs, SurfaceChoice, parse_usd};
 use crate::clock;
 use crate::error::{Exit, Failure};
 use crate::input::read_json_or_file;
@@ -108,13 +108,16 @@ impl PaidCall<'_> {
         if let (Some(limit), None) = (self.spending.max_price, arguments.get(MAX_SPEND)) {
             arguments.insert(MAX_SPEND.to_owned(), usd_number(limit));
         }
-        let price = match arguments
-            .get(MAX_SPEND)
-            .cloned()
-            .map(serde_json::from_value)
-        {
-            Some(Ok(max_usd)) => Price::SpendCap(SpendCap { max_usd, runs: 1 }),
-            _ => Price::Unknown,
+        let price = match arguments.get(MAX_SPEND) {
+            Some(limit) => {
+                let text = limit
+                    .as_str()
+                    .map_or_else(|| limit.to_string(), str::to_owned);
+                let max_usd = parse_usd(&text)
+                    .map_err(|why| Failure::usage(format!("argument {MAX_SPEND}: {why}")))?;
+                Price::SpendCap(SpendCap { max_usd, runs: 1 })
+            }
+            None => Price::Unknown,
         };
         let request = SubmitRequest {
             noun: "MCP tool",
