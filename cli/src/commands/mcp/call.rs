@@ -232,9 +232,19 @@ impl PaidCall<'_> {
         pricing::check_max_price(price, self.spending.max_price)?;
         if self.session.printer.can_prompt() {
             let what = format!("Call {}", self.tool.name);
-            pricing::confirm(self.session, &what, price, self.spending)?;
+            return pricing::confirm(self.session, &what, price, self.spending);
         }
-        Ok(())
+        let is_approved = self.spending.yes || price.upper_bound().is_some();
+        if is_approved || self.session.is_sandbox() {
+            return Ok(());
+        }
+        Err(Failure::usage(format!(
+            "cannot prompt for confirmation of the paid tool {}: stdin or stderr is not a terminal",
+            self.tool.name
+        ))
+        .hint(format!(
+            "limit the cost with --max-price USD or --arg {MAX_SPEND}=USD, or pass --yes"
+        )))
     }
 
     async fn call(
