@@ -60,7 +60,10 @@ fn invalid_usage_exits_with_2_and_sends_nothing() {
             "no URL of the developer surface is configured",
         ),
         (&["--no-wait", "--download", "out"], "--no-wait"),
-        (&["--base-url", "http://service.example"], "https"),
+        (
+            &["--base-url", "http://service.example", "--prompt", "x"],
+            "https",
+        ),
     ];
     for (words, expected) in rows {
         let run = CommandOutput::of(env.open_surface(["video", "generate"]).args(*words));
