@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 
 use svc_sdk::{ApiKey, Client, RetryPolicy, Surface, contract};
 
-use crate::args::{Global, SurfaceChoice};
+use crate::args::{Global, JournalArgs, SurfaceChoice};
 use crate::config::{Environment, KeyLocation, KeyStore, Origin, Settings, origin_of, state_dir};
 use crate::error::{Exit, Failure};
 use crate::interrupt::Interrupts;
@@ -240,6 +240,14 @@ impl Session {
             return Ok(None);
         }
         Ok(Some(Journal::at(&state_dir(&self.environment)?)))
+    }
+
+    /// Returns the journal for a paid request, or `None` if it is not recorded.
+    pub(crate) fn journal_for(&self, args: JournalArgs) -> Result<Option<Journal>, Failure> {
+        match args.no_journal {
+            true => Ok(None),
+            false => self.journal(),
+        }
     }
 
     /// Closes the open intent of a resource, if the outcome is known.

@@ -7,7 +7,7 @@ use std::io::{self, IsTerminal, Write};
 use clap::{Args, ValueEnum};
 use serde::Serializer;
 use svc_sdk::contract::Plan;
-use svc_sdk::types::{ParseUsdError, Usd};
+use svc_sdk::types::Usd;
 
 use crate::clock::{ClockMode, Speed};
 use crate::engine::UndocumentedKeys;
@@ -41,7 +41,7 @@ pub struct Options {
     pub plan: Plan,
 
     /// Initial balance of each workspace
-    #[arg(long, value_name = "USD", default_value = "100", value_parser = balance)]
+    #[arg(long, value_name = "USD", default_value = "100", value_parser = balance, allow_negative_numbers = true)]
     pub balance_usd: Usd,
 
     /// Deliver webhooks that are addressed to a public origin to a local server instead, for example
@@ -91,13 +91,10 @@ fn plan(text: &str) -> Result<Plan, String> {
 }
 
 fn balance(text: &str) -> Result<Usd, String> {
-    let balance: Usd = text
-        .parse()
-        .map_err(|error: ParseUsdError| error.to_string())?;
-    match balance >= Usd::ZERO {
-        true => Ok(balance),
-        false => Err("expected an amount of at least 0".to_owned()),
-    }
+    let balance = text.parse().ok().filter(|balance| *balance >= Usd::ZERO);
+    balance.ok_or_else(|| {
+        format!("invalid amount `{text}`: expected dollars of at least 0, such as 0.50")
+    })
 }
 
 impl Options {

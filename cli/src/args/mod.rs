@@ -17,5 +17,7 @@ pub(crate) use run::{CapArg, FormatFields, ReceiptArgs, RunArgs, RunKindChoice};
 pub(crate) use search::SearchArgs;
 pub(crate) use secret::SecretArgs;
 pub(crate) use speech::SpeechFields;
-pub(crate) use submit::{SpendingArgs, SubmitArgs, SubmitOptions, WaitArgs};
+pub(crate) use submit::{
+    JournalArgs, SpendingArgs, SubmitArgs, SubmitOptions, WaitArgs, parse_usd,
+};
 pub(crate) use values::{JsonField, Pair, Timeout};

@@ -70,7 +70,7 @@ pub(crate) struct FormatFields {
 pub(crate) struct CapArg {
     /// Maximum cost of a run's generations in USD, above 0 and up to 500; a run that would exceed
     /// it fails. It does not cover the agent's own use of language models
-    #[arg(long, value_name = "USD", value_parser = parse_usd, help_heading = "Cost")]
+    #[arg(long, value_name = "USD", value_parser = parse_usd, allow_negative_numbers = true, help_heading = "Cost")]
     pub(crate) cap: Option<Usd>,
 }
 

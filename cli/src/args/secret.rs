@@ -1,8 +1,11 @@
 //! Flags for signing secrets.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
+
+use crate::error::Failure;
+use crate::input::check_single_stdin_reader;
 
 /// The flag `--secret-file`.
 #[derive(Args, Clone, Debug, Default)]
@@ -11,4 +14,17 @@ pub(crate) struct SecretArgs {
     /// `SVC_WEBHOOK_SECRET`, with the secrets themselves]
     #[arg(long, value_name = "FILE|-")]
     pub(crate) secret_file: Option<PathBuf>,
+}
+
+impl SecretArgs {
+    /// Checks that the secrets and another file are not both read from standard input.
+    pub(crate) fn check_stdin(&self, flag: &str, file: Option<&Path>) -> Result<(), Failure> {
+        check_single_stdin_reader(&[
+            (
+                "--secret-file",
+                self.secret_file.as_deref().and_then(Path::to_str),
+            ),
+            (flag, file.and_then(Path::to_str)),
+        ])
+    }
 }

@@ -44,7 +44,7 @@ pub(crate) struct SpendingArgs {
     pub(crate) yes: bool,
     /// Maximum price in USD: fail without submitting if the price is higher or unknown. The price of
     /// a run is its cap
-    #[arg(long, value_name = "USD", value_parser = parse_usd)]
+    #[arg(long, value_name = "USD", value_parser = parse_usd, allow_negative_numbers = true)]
     pub(crate) max_price: Option<Usd>,
     /// Show the request and its price without submitting it
     #[arg(long)]
@@ -53,6 +53,13 @@ pub(crate) struct SpendingArgs {
     /// machine [default: generated]
     #[arg(long, value_name = "KEY")]
     pub(crate) idempotency_key: Option<IdempotencyKey>,
+    #[command(flatten)]
+    pub(crate) journal: JournalArgs,
+}
+
+/// Flags for the record of paid requests.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct JournalArgs {
     /// Submit a new request, even if an interrupted run of the same command could be resumed
     #[arg(long)]
     pub(crate) new: bool,
@@ -75,12 +82,9 @@ pub(crate) struct WaitArgs {
 }
 
 /// Parses an amount that is not negative.
-pub(super) fn parse_usd(text: &str) -> Result<Usd, String> {
-    let amount: Usd = text
-        .parse()
-        .map_err(|error: svc_sdk::types::ParseUsdError| error.to_string())?;
-    if amount < Usd::ZERO {
-        return Err("expected an amount of 0 or more".to_owned());
-    }
-    Ok(amount)
+pub(crate) fn parse_usd(text: &str) -> Result<Usd, String> {
+    let amount = text.parse().ok().filter(|amount| *amount >= Usd::ZERO);
+    amount.ok_or_else(|| {
+        format!("invalid amount `{text}`: expected dollars of at least 0, such as 0.50")
+    })
 }

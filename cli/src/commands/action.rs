@@ -91,6 +91,7 @@ pub(crate) async fn run(session: &Session, action: Action) -> Result<(), Failure
         }
         Action::Run(args) => {
             let body = run_body::from_args(&args.start)?.finish()?;
+            run_body::validate_cap(&body)?;
             let request = SubmitRequest {
                 noun: "Action run",
                 operation: Operation::ActionsRunsCreate,

@@ -115,6 +115,7 @@ async fn generate(session: &Session, args: &Generate) -> Result<(), Failure> {
         .with("avatar_handle", args.avatar_handle.clone())?
         .with_nested("input", "props", props)?
         .with_nested("input", "image_url", args.image_url.clone())?
+        .require_input("--prompt, --props or --image-url")?
         .communication(&args.submit.communication)?
         .finish()?;
     let request = SubmitRequest {
@@ -131,6 +132,7 @@ async fn talking_video(session: &Session, args: &TalkingVideo) -> Result<(), Fai
         .speech(&args.speech)?
         .with("product_image", args.product_image.clone())?
         .with_nested("scene", "image_url", args.scene_image_url.clone())?
+        .require_input("--script, --video-inputs or --prompt")?
         .communication(&args.submit.communication)?
         .finish()?;
     let request = SubmitRequest {

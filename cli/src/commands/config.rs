@@ -56,6 +56,11 @@ struct Row {
 
 /// Runs the command.
 pub(crate) fn run(session: &Session, config: &Config) -> Result<(), Failure> {
+    if session.is_sandbox() {
+        return Err(Failure::usage(
+            "`svc config` cannot be used with --sandbox: the sandbox needs no configuration",
+        ));
+    }
     match config {
         Config::Show { origin } => show(session, *origin),
         Config::Path => session

@@ -30,6 +30,7 @@ pub(crate) struct Generate {
 pub(crate) async fn run(session: &Session, Image::Generate(args): Image) -> Result<(), Failure> {
     let body = RequestBody::read(&args.submit.body)?
         .image(&args.fields)?
+        .require_input("--prompt")?
         .communication(&args.submit.communication)?
         .finish()?;
     let surface = session.surface(args.submit.surface.surface)?;

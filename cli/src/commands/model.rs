@@ -76,6 +76,7 @@ pub(crate) async fn run(session: &Session, model: Model) -> Result<(), Failure> 
 async fn run_alias(session: &Session, args: &Run) -> Result<(), Failure> {
     let owner = session.first_party_owner(args.owner.as_deref())?;
     let body = RequestBody::read(&args.submit.body)?
+        .require_input("--prompt")?
         .communication(&args.submit.communication)?
         .finish()?;
     if let Some(canonical) = args.alias.canonical() {

@@ -31,6 +31,7 @@ pub(crate) struct Generate {
 pub(crate) async fn run(session: &Session, Music::Generate(args): Music) -> Result<(), Failure> {
     let body = RequestBody::read(&args.submit.body)?
         .with("duration", args.duration)?
+        .require_input("--prompt")?
         .communication(&args.submit.communication)?
         .finish()?;
     let request = SubmitRequest {

@@ -3,15 +3,24 @@
 use std::future::IntoFuture;
 
 use clap::{Args, Subcommand};
-use serde_json::{Map, Value};
-use svc_sdk::Open;
-use svc_sdk::types::{IdempotencyKey, TopUp as Record, TopUpCreate, TopUpId};
+use serde_json::Value;
+use svc_sdk::contract::Operation;
+use svc_sdk::handle::{TopUpHandle, TopUpResource};
+use svc_sdk::types::{IdempotencyKey, TopUp as Record, TopUpId};
+use svc_sdk::{Call, Open};
 
-use crate::args::{BodyArgs, JsonField, SurfaceChoice, Timeout};
+use crate::args::{BodyArgs, JournalArgs, JsonField, SurfaceChoice, Timeout};
 use crate::error::{Exit, Failure};
+use crate::journal::OpenIntent;
 use crate::output::Table;
 use crate::request_body::RequestBody;
-use crate::session::Session;
+use crate::session::{Access, Session};
+use crate::submit::paid_request::{
+    PaidRequest, abandon, ambiguous_if_key_in_use, close, close_failed, note_resent, note_resumed,
+    prepare, same_key_hint,
+};
+use crate::types::{Outcome, ResourceId, SubmitRequest};
+use crate::wait;
 
 /// The subcommands of `svc top-up`.
 #[derive(Debug, Subcommand)]
@@ -57,6 +66,8 @@ pub(crate) struct Create {
     /// Idempotency key: the same key returns the same top-up [default: generated]
     #[arg(long, value_name = "KEY")]
     idempotency_key: Option<IdempotencyKey>,
+    #[command(flatten)]
+    journal: JournalArgs,
 }
 
 /// Runs the command.
@@ -73,7 +84,7 @@ pub(crate) async fn run(session: &Session, top_up: TopUp) -> Result<(), Failure>
                 .await?;
             session.printer.print_item(&top_up, table)
         }
-        TopUp::Wait { id, timeout } => wait(session, TopUpId::from(id), timeout).await,
+        TopUp::Wait { id, timeout } => wait_until_paid(session, TopUpId::from(id), timeout).await,
     }
 }
 
@@ -87,32 +98,40 @@ async fn create(session: &Session, args: Create) -> Result<(), Failure> {
     body.set("amount_usd_cents", args.amount_usd_cents)?;
     body.set("success_url", args.success_url)?;
     body.set("cancel_url", args.cancel_url)?;
-    let body = to_request(body.finish()?)?;
-    let mut call = session.access::<Open>()?.client.top_ups().create(&body);
-    if let Some(key) = args.idempotency_key {
-        call = call.idempotency_key(key);
+    let request = SubmitRequest {
+        noun: "top-up",
+        operation: Operation::TopUpsCreate,
+        segments: Vec::new(),
+        body: body.finish()?,
+    };
+    let amount = request.body.get("amount_usd_cents");
+    if amount.and_then(Value::as_u64).is_none() {
+        let why = "invalid amount_usd_cents: expected a whole number of cents";
+        return Err(Failure::usage(why));
     }
-    let key = call
-        .request()
-        .ok()
-        .and_then(|request| request.idempotency_key.clone());
-    let sent = session.send(call).await;
-    let handle = sent.map_err(|failure| {
-        let failure = failure.context("could not create the top-up");
-        match key {
-            Some(key) if failure.exit() == Exit::Ambiguous => failure.with_idempotency_key(key.as_str()).hint(format!(
-                "run the same command with --idempotency-key {key}: the same key returns the same top-up"
-            )),
-            _ => failure,
-        }
-    })?;
-    if let Some(top_up) = handle.receipt() {
-        session.printer.print_item(top_up, table)?;
+    let access = session.access::<Open>()?;
+    let submission = Submission {
+        session,
+        access: &access,
+        request: &request,
+        chosen_key: args.idempotency_key.as_ref(),
+    };
+    let (top_up, intent) = submission.send(args.journal).await?;
+    let record = match top_up.receipt() {
+        Some(record) => record.clone(),
+        None => top_up.get().await?,
+    };
+    let printed = session.printer.print_item(&record, table);
+    if let Some(intent) = intent
+        && wait::outcome_of(&printed).is_some()
+    {
+        close(&session.printer, intent, Outcome::Submitted);
     }
+    printed?;
     if session.is_sandbox() {
         return Ok(());
     }
-    let words = ["top-up", "wait", handle.id().as_str()];
+    let words = ["top-up", "wait", top_up.id().as_str()];
     session.printer.note(&format!(
         "open the checkout URL in a browser, then wait for the payment with: {}",
         session.resume_command(SurfaceChoice::Open, &words)
@@ -120,19 +139,96 @@ async fn create(session: &Session, args: Create) -> Result<(), Failure> {
     Ok(())
 }
 
-fn to_request(mut fields: Map<String, Value>) -> Result<TopUpCreate, Failure> {
-    let amount = fields.remove("amount_usd_cents");
-    let cents = amount.as_ref().and_then(Value::as_u64).ok_or_else(|| {
-        Failure::usage("invalid amount_usd_cents: expected a whole number of cents")
-    })?;
-    Ok(fields
-        .into_iter()
-        .fold(TopUpCreate::new(cents), |body, (name, value)| {
-            body.field(name, value)
-        }))
+/// A request for a top-up, with the account that it is for.
+struct Submission<'a> {
+    session: &'a Session,
+    access: &'a Access<Open>,
+    request: &'a SubmitRequest,
+    chosen_key: Option<&'a IdempotencyKey>,
 }
 
-async fn wait(session: &Session, id: TopUpId, timeout: Option<Timeout>) -> Result<(), Failure> {
+impl Submission<'_> {
+    /// Returns the top-up, with its intent if it is recorded: a new one, or the one that an earlier
+    /// run of the same command created.
+    async fn send(
+        &self,
+        journal_args: JournalArgs,
+    ) -> Result<(TopUpHandle, Option<OpenIntent>), Failure> {
+        let Some(journal) = self.session.journal_for(journal_args)? else {
+            let (call, key) = self.prepare(None)?;
+            let sent = self.session.send(call).await;
+            let top_up = sent.map_err(|failure| submit_failure(failure, &key, false))?;
+            return Ok((top_up, None));
+        };
+        let paid = PaidRequest {
+            chosen_key: self.chosen_key,
+            ..PaidRequest::new(self.access, self.request)
+        };
+        let hash = paid.hash();
+        if journal_args.new {
+            abandon(&journal, &hash)?;
+        }
+        let printer = &self.session.printer;
+        let (call, key, mut intent, is_retry) = match journal.reopen(&hash)? {
+            Some(intent) => {
+                if let Some(id) = &intent.entry().resource {
+                    note_resumed(printer, &intent, id);
+                    let top_up = self.access.client.top_ups().handle(id.id());
+                    return Ok((top_up, Some(intent)));
+                }
+                // The service keeps the key of a top-up for as long as the top-up exists, so the age
+                // of the intent does not matter.
+                note_resent(printer, &intent);
+                let (call, key) = self.prepare(Some(&intent.entry().intent.idempotency_key))?;
+                (call, key, intent, true)
+            }
+            None => {
+                let (call, key) = self.prepare(None)?;
+                let intent = journal.begin(paid.intent(hash, key.clone(), None))?;
+                (call, key, intent, false)
+            }
+        };
+        match self.session.send(call).await {
+            Ok(top_up) => {
+                let id = ResourceId::TopUp(top_up.id().as_str().to_owned());
+                if let Err(error) = intent.receipt(id, None, None) {
+                    printer.warn(&format!(
+                        "cannot write to the journal: {error}; keep the id of the top-up"
+                    ));
+                }
+                Ok((top_up, Some(intent)))
+            }
+            Err(failure) => {
+                let failure = submit_failure(failure, &key, true);
+                Err(close_failed(printer, intent, failure, is_retry))
+            }
+        }
+    }
+
+    fn prepare(
+        &self,
+        key: Option<&IdempotencyKey>,
+    ) -> Result<(Call<TopUpHandle>, IdempotencyKey), Failure> {
+        let key = key.or(self.chosen_key).cloned();
+        prepare::<TopUpResource>(&self.access.client, self.request, key)
+    }
+}
+
+fn submit_failure(failure: Failure, key: &IdempotencyKey, is_journaled: bool) -> Failure {
+    let failure = ambiguous_if_key_in_use(failure)
+        .context("could not create the top-up")
+        .with_idempotency_key(key.as_str());
+    match failure.exit() {
+        Exit::Ambiguous => failure.hint(same_key_hint(key, is_journaled)),
+        _ => failure,
+    }
+}
+
+async fn wait_until_paid(
+    session: &Session,
+    id: TopUpId,
+    timeout: Option<Timeout>,
+) -> Result<(), Failure> {
     let client = session.access::<Open>()?.client;
     let wait = client.top_ups().handle(&id).wait();
     let wait = match timeout {
@@ -142,14 +238,15 @@ async fn wait(session: &Session, id: TopUpId, timeout: Option<Timeout>) -> Resul
     };
     let wait_command =
         || session.resume_command(SurfaceChoice::Open, &["top-up", "wait", id.as_str()]);
-    let resume = |failure: Failure| match failure.exit() {
-        Exit::JobFailed | Exit::JobCanceled | Exit::NotFound => failure,
-        Exit::StillRunning => Failure::new(
-            Exit::StillRunning,
-            "timed out; the payment may still arrive",
-        )
-        .with_resume(wait_command()),
-        _ => failure.with_resume(wait_command()),
+    let resume = |failure: Failure| {
+        let failure = failure.for_resource(ResourceId::TopUp(id.as_str().to_owned()));
+        match failure.exit() {
+            Exit::JobFailed | Exit::JobCanceled | Exit::NotFound => failure,
+            Exit::StillRunning => failure
+                .hint("the payment may still arrive")
+                .with_resume(wait_command()),
+            _ => failure.with_resume(wait_command()),
+        }
     };
     session
         .printer
@@ -157,7 +254,10 @@ async fn wait(session: &Session, id: TopUpId, timeout: Option<Timeout>) -> Resul
     let paid = tokio::select! {
         biased;
         paid = wait.into_future() => paid.map_err(Failure::from),
-        () = session.interrupts.first() => Err(Failure::new(Exit::Interrupted, "interrupted; the top-up remains open")),
+        () = session.interrupts.first() => {
+            let why = format!("interrupted; the top-up {id} remains open");
+            Err(Failure::new(Exit::Interrupted, why))
+        }
     };
     session.printer.print_item(&paid.map_err(resume)?, table)
 }

@@ -30,6 +30,7 @@ pub(crate) struct Generate {
 pub(crate) async fn run(session: &Session, Video::Generate(args): Video) -> Result<(), Failure> {
     let body = RequestBody::read(&args.submit.body)?
         .video(&args.fields)?
+        .require_input("--prompt, or a media URL such as --image-url")?
         .communication(&args.submit.communication)?;
     let request = |operation, body| SubmitRequest {
         noun: "video",

@@ -6,6 +6,7 @@ use std::io;
 use std::path::Path;
 
 use serde_json::{Map, Value};
+use svc_sdk::contract::NextAction;
 
 use crate::error::Exit;
 use crate::text::sanitize;
@@ -145,6 +146,19 @@ impl Failure {
         self
     }
 
+    /// Adds that the outcome of an earlier attempt of the same submit is still unknown.
+    pub(crate) fn with_unsettled_attempt(mut self) -> Self {
+        // The hint to correct the input says that nothing was charged, but the earlier attempt may
+        // have been.
+        if self.0.next_action.as_deref() == Some(NextAction::FixInput.as_str()) {
+            self.0.next.clear();
+        }
+        self.hint(
+            "the outcome of the earlier attempt is still unknown: run the same command again \
+            later, which uses the same idempotency key, or pass --new to submit a new request",
+        )
+    }
+
     /// Adds an individual problem. For programs it is part of the details.
     pub(crate) fn issue(mut self, issue: impl Into<String>) -> Self {
         self.0.issues.push(issue.into());
@@ -156,7 +170,7 @@ impl Failure {
         self.for_resource(ResourceId::Job(id.into()))
     }
 
-    /// Sets the job, run or queue that the failure is about, unless it is set.
+    /// Sets the resource that the failure is about, unless it is set.
     pub(crate) fn for_resource(mut self, resource: ResourceId) -> Self {
         self.0.resource.get_or_insert(resource);
         self

@@ -44,7 +44,12 @@ fn resource_of(error: &Error) -> Option<ResourceId> {
     let job = error.job_id().map(|id| ResourceId::Job(id.to_string()));
     let run = || error.run_id().map(|id| ResourceId::Run(id.to_string()));
     let queue = || error.queue_id().map(|id| ResourceId::Queue(id.to_string()));
-    job.or_else(run).or_else(queue)
+    let top_up = || {
+        error
+            .top_up_id()
+            .map(|id| ResourceId::TopUp(id.to_string()))
+    };
+    job.or_else(run).or_else(queue).or_else(top_up)
 }
 
 /// Returns the individual problems in an error response.
@@ -199,6 +204,7 @@ fn hint_for(error: &Error, exit: Exit) -> Option<String> {
                 ResourceId::Job(id) => ("svc job status", id),
                 ResourceId::Run(id) => ("svc run status", id),
                 ResourceId::Queue(id) => ("svc queue get", id),
+                ResourceId::TopUp(id) => ("svc top-up get", id),
             };
             return Some(format!("check the status: {command} {}", shell_quote(&id)));
         }

@@ -44,7 +44,7 @@ pub(super) enum Line {
     Intent(Box<Intent>),
     /// The service's receipt.
     Receipt {
-        /// The submitted job, run or queue.
+        /// The submitted resource.
         #[serde(flatten)]
         resource: ResourceId,
         /// The id of the request that submitted it.
@@ -69,7 +69,7 @@ pub(crate) struct Entry {
     /// The request.
     #[serde(flatten)]
     pub(crate) intent: Intent,
-    /// The submitted job, run or queue, once it is known.
+    /// The submitted resource, once it is known.
     #[serde(flatten)]
     pub(crate) resource: Option<ResourceId>,
     /// The id of the request that submitted it.
@@ -179,6 +179,7 @@ mod tests {
             ResourceId::Job("job_1".into()),
             ResourceId::Run("run_1".into()),
             ResourceId::Queue("frq_1".into()),
+            ResourceId::TopUp("top_1".into()),
         ] {
             let receipt = Line::Receipt {
                 resource: resource.clone(),

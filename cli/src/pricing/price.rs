@@ -36,6 +36,15 @@ impl Price {
         }
     }
 
+    /// Returns the sum of the caps of a bulk queue's items, including the owner's default cap.
+    pub(crate) fn cap_total(&self, items: &[Value]) -> Option<Usd> {
+        let default_cap = match self {
+            Self::OwnerCap(cap, _) => Some(*cap),
+            _ => None,
+        };
+        SpendCap::from_items(items, default_cap).map(|cap| cap.max_usd)
+    }
+
     /// Describes the price: `0.7035 USD (…)`, `up to 2.0000 USD (spend cap)`.
     pub(crate) fn describe(&self) -> String {
         match self {
@@ -72,11 +81,13 @@ impl SpendCap {
         Some(Self { max_usd, runs: 1 })
     }
 
-    /// Returns the sum of the caps of a bulk queue's items, if all of them have one.
-    pub(crate) fn from_items(items: &[Value]) -> Option<Self> {
+    /// Returns the sum of the caps of a bulk queue's items, if all of them have one. An item without
+    /// a cap has the default cap.
+    pub(crate) fn from_items(items: &[Value], default_cap: Option<Usd>) -> Option<Self> {
         let mut max_usd = Usd::ZERO;
         for item in items {
-            max_usd = max_usd.checked_add(Self::from_body(item.as_object()?)?.max_usd)?;
+            let cap = Self::from_body(item.as_object()?).map(|cap| cap.max_usd);
+            max_usd = max_usd.checked_add(cap.or(default_cap)?)?;
         }
         let runs = items.len();
         (runs > 0).then_some(Self { max_usd, runs })
@@ -99,14 +110,19 @@ mod tests {
         let all =
             items(json!([{"generation_spend_cap_usd": 1.5}, {"generation_spend_cap_usd": "0.25"}]));
         assert_eq!(
-            SpendCap::from_items(&all),
+            SpendCap::from_items(&all, None),
             Some(SpendCap {
                 max_usd: usd("1.75"),
                 runs: 2
             })
         );
         let one = items(json!([{"generation_spend_cap_usd": 1}, {"instruction": "x"}]));
-        assert_eq!(SpendCap::from_items(&one), None);
-        assert_eq!(SpendCap::from_items(&[]), None);
+        assert_eq!(SpendCap::from_items(&one, None), None);
+        let max_usd = usd("1.5");
+        assert_eq!(
+            SpendCap::from_items(&one, Some(usd("0.5"))),
+            Some(SpendCap { max_usd, runs: 2 })
+        );
+        assert_eq!(SpendCap::from_items(&[], None), None);
     }
 }

@@ -13,11 +13,29 @@ use crate::input::{check_single_stdin_reader, read_file, read_json, read_text};
 /// Fields that the service derives from the API key. A body must not contain them.
 const OWNER_FIELDS: [&str; 3] = ["workspace_id", "owner_user_id", "user_id"];
 
+/// Fields that describe what to generate, rather than how.
+const INPUT_FIELDS: [&str; 12] = [
+    "prompt",
+    "input",
+    "script",
+    "video_inputs",
+    "scene",
+    "product_image",
+    "image_url",
+    "end_image_url",
+    "video_url",
+    "audio_url",
+    "reference_image_urls",
+    "reference_video_urls",
+];
+
 /// A request body that is being built.
 #[derive(Debug, Default)]
 pub(crate) struct RequestBody {
     fields: Map<String, Value>,
     set_fields: Vec<String>,
+    /// Whether the caller has given fields with `--input` or `--param`.
+    has_custom_fields: bool,
 }
 
 impl RequestBody {
@@ -28,6 +46,7 @@ impl RequestBody {
             ("--prompt", args.prompt.as_deref()),
         ])?;
         let mut body = Self::from_input(args.input.as_deref())?;
+        body.has_custom_fields = !body.fields.is_empty() || !args.params.is_empty();
         if let Some(prompt) = &args.prompt {
             body.set("prompt", Some(read_text("--prompt", prompt)?))?;
         }
@@ -53,7 +72,7 @@ impl RequestBody {
     pub(crate) fn from_fields(fields: Map<String, Value>) -> Self {
         Self {
             fields,
-            set_fields: Vec::new(),
+            ..Self::default()
         }
     }
 
@@ -195,6 +214,24 @@ impl RequestBody {
         self
     }
 
+    /// Checks that the body says what to generate, because a generation of nothing in particular
+    /// would be paid for as well.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if there is no input. The hint names `flags`, which set one.
+    pub(crate) fn require_input(self, flags: &str) -> Result<Self, Failure> {
+        let is_given = |name: &&str| self.fields.get(*name).is_some_and(has_content);
+        if self.has_custom_fields || INPUT_FIELDS.iter().any(is_given) {
+            return Ok(self);
+        }
+        Err(
+            Failure::usage("the request has no input; nothing was sent").hint(format!(
+                "pass {flags}, or the fields with --param KEY=JSON or --input FILE"
+            )),
+        )
+    }
+
     /// Validates and returns the body.
     ///
     /// # Errors
@@ -232,6 +269,17 @@ pub(super) fn is_https_url(text: &str) -> bool {
 
 fn non_empty_list(items: &[String]) -> Option<Value> {
     (!items.is_empty()).then(|| items.into())
+}
+
+/// Returns whether a value contains anything but blank text.
+fn has_content(value: &Value) -> bool {
+    match value {
+        Value::Null => false,
+        Value::String(text) => !text.trim().is_empty(),
+        Value::Array(items) => items.iter().any(has_content),
+        Value::Object(fields) => fields.values().any(has_content),
+        Value::Bool(_) | Value::Number(_) => true,
+    }
 }
 
 fn find_null(path: &str, value: &Value) -> Option<String> {

@@ -10,6 +10,7 @@ pub(crate) mod run;
 use std::path::Path;
 
 use serde::Serialize;
+use serde_json::Value;
 use std::sync::Arc;
 
 use svc_sdk::download::{DownloadedFile, Progress};
@@ -60,6 +61,11 @@ pub(crate) trait Resource: handle::Resource {
         client: &Client<Self::Surface>,
         request: &SubmitRequest,
     ) -> Result<Price, Failure>;
+
+    /// Returns the items of a request that starts several runs.
+    fn items(_: &SubmitRequest) -> Option<&[Value]> {
+        None
+    }
 
     /// Returns the command that lists such resources.
     fn list_command(session: &Session, request: &SubmitRequest) -> String;

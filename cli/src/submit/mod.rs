@@ -69,11 +69,7 @@ pub(crate) async fn run<R: Resource>(
     if let Some(folder) = &options.download {
         wait::check_writable(folder).map_err(|failure| failure.context("not submitted"))?;
     }
-    let journal = if options.spending.no_journal {
-        None
-    } else {
-        session.journal()?
-    };
+    let journal = session.journal_for(options.spending.journal)?;
     let (resource, intent) = submit.send(journal.as_ref()).await?;
     let noun = R::NOUN;
     let finished = submit
@@ -129,6 +125,12 @@ impl<R: Resource> Submission<'_, R> {
         if let (Price::SpendCap(cap), Some(shown)) = (&price, shown.as_object_mut()) {
             shown.insert("cap_usd".to_owned(), json!(cap.max_usd));
         }
+        let items = R::items(self.request);
+        let cap_total = items.and_then(|items| price.cap_total(items));
+        if let (Some(items), Some(shown)) = (items, shown.as_object_mut()) {
+            shown.insert("items".to_owned(), json!(items.len()));
+            shown.insert("cap_total_usd".to_owned(), json!(cap_total));
+        }
         self.session.printer.print_item(&shown, |_| {
             let mut table = Table::key_value();
             table.field(
@@ -141,6 +143,11 @@ impl<R: Resource> Submission<'_, R> {
                 price => price.describe(),
             };
             table.field("price", Some(price_text));
+            if let Some(items) = items {
+                table.field("items", Some(items.len()));
+                let total = cap_total.map(|total| format!("{total} USD"));
+                table.field("cap total", Some(total.unwrap_or("unknown".to_owned())));
+            }
             table.field("sent", Some("no (dry run)"));
             table
         })

@@ -1,13 +1,13 @@
 //! Paid requests, as recorded by the journal.
 //!
-//! The submit commands and the tools of `svc mcp` share this module.
+//! The submit commands, `svc top-up create` and the tools of `svc mcp` share this module.
 
 use std::time::Duration;
 
 use serde_json::Value;
 use svc_sdk::contract::limits::IDEMPOTENCY_RETENTION;
 use svc_sdk::contract::{ErrorCode, Operation, RetryClass};
-use svc_sdk::handle::Handle;
+use svc_sdk::handle::{self, Handle};
 use svc_sdk::types::{IdempotencyKey, Usd};
 use svc_sdk::{Call, Client, Surface};
 
@@ -15,9 +15,10 @@ use crate::args::SurfaceChoice;
 use crate::clock;
 use crate::error::{Exit, Failure};
 use crate::journal::{Intent, Journal, OpenIntent, RequestHash};
-use crate::resource::Resource;
+use crate::output::Printer;
 use crate::session::{Access, surface_choice};
-use crate::types::{Outcome, SubmitRequest};
+use crate::text::sanitize;
+use crate::types::{Outcome, ResourceId, SubmitRequest};
 
 /// How long the service is guaranteed to keep an idempotency key. The margin covers clock skew and
 /// the time of retries.
@@ -117,7 +118,7 @@ impl<'a> PaidRequest<'a> {
 
 /// Returns the call that submits a request, and its idempotency key: the one that is given, or a
 /// new one.
-pub(crate) fn prepare<R: Resource>(
+pub(crate) fn prepare<R: handle::Resource>(
     client: &Client<R::Surface>,
     request: &SubmitRequest,
     key: Option<IdempotencyKey>,
@@ -140,14 +141,53 @@ pub(crate) fn prepare<R: Resource>(
 ///
 /// `is_retry` is whether an earlier attempt with the same key may have been carried out.
 pub(crate) fn failed_outcome(failure: &Failure, is_retry: bool) -> Option<Outcome> {
-    match (failure.exit(), failure.status()) {
-        (Exit::Ambiguous | Exit::Interrupted, _) => None,
-        // A 500 may have had an effect. With the same key, a retry is harmless.
-        (Exit::Failure, Some(500..)) => None,
-        // A request that was rejected before processing reveals nothing about the earlier attempt.
-        (Exit::Unreachable | Exit::NotAllowed | Exit::Overloaded, _) if is_retry => None,
-        (Exit::Unreachable, _) => Some(Outcome::NotSent),
+    match failure.exit() {
+        Exit::Ambiguous | Exit::Interrupted => None,
+        _ if is_retry && !settles_earlier_attempt(failure) => None,
+        Exit::Unreachable => Some(Outcome::NotSent),
         _ => Some(Outcome::Refused),
+    }
+}
+
+/// Returns whether a failure also tells the outcome of an earlier attempt with the same key.
+///
+/// The service checks credentials, permissions, funds, limits, the existence of resources and their
+/// state before it looks up the key, so such a rejection reveals nothing about the earlier attempt.
+fn settles_earlier_attempt(failure: &Failure) -> bool {
+    let code = failure.code().map(ErrorCode::from);
+    // The error of an MCP tool has a code, but no status.
+    let default_status = || code.as_ref()?.defaults()?.status;
+    match failure.status().or_else(default_status) {
+        Some(409) => code == Some(ErrorCode::IdempotencyConflict),
+        Some(401..=404 | 429) => false,
+        Some(400..=499) => failure.exit() != Exit::Overloaded,
+        _ => false,
+    }
+}
+
+/// Closes the intent of a failed submit, unless the outcome is unknown.
+///
+/// Returns the failure. If only the outcome of an earlier attempt is unknown, it says so.
+pub(crate) fn close_failed(
+    printer: &Printer,
+    intent: OpenIntent,
+    failure: Failure,
+    is_retry: bool,
+) -> Failure {
+    match failed_outcome(&failure, is_retry) {
+        Some(outcome) => {
+            close(printer, intent, outcome);
+            failure
+        }
+        None if failure.exit() == Exit::Ambiguous => failure,
+        None => failure.with_unsettled_attempt(),
+    }
+}
+
+/// Closes an intent. If it cannot be written, the same command merely resumes it.
+pub(crate) fn close(printer: &Printer, intent: OpenIntent, outcome: Outcome) {
+    if let Err(error) = intent.close(outcome) {
+        printer.warn(&format!("cannot write to the journal: {error}"));
     }
 }
 
@@ -159,6 +199,35 @@ pub(crate) fn ambiguous_if_key_in_use(failure: Failure) -> Failure {
         }
         _ => failure,
     }
+}
+
+/// Returns the hint on how to repeat an ambiguous submit without paying twice.
+pub(crate) fn same_key_hint(key: &IdempotencyKey, is_journaled: bool) -> String {
+    match is_journaled {
+        true => "run the same command again on this machine: it uses the same idempotency key"
+            .to_owned(),
+        false => format!(
+            "run the same command with --idempotency-key {key}: the same key is charged once"
+        ),
+    }
+}
+
+/// Prints that the resource of an open intent is resumed, without a request.
+pub(crate) fn note_resumed(printer: &Printer, intent: &OpenIntent, id: &ResourceId) {
+    printer.note(&format!(
+        "Resuming {} (submitted {} ago by the same command; pass --new to submit a new {})",
+        sanitize(id.id()),
+        clock::format_duration(age(intent)),
+        id.noun(),
+    ));
+}
+
+/// Prints that the request of an open intent is sent again.
+pub(crate) fn note_resent(printer: &Printer, intent: &OpenIntent) {
+    printer.note(&format!(
+        "Resending with the same idempotency key (the same command was interrupted {} ago)…",
+        clock::format_duration(age(intent)),
+    ));
 }
 
 /// Closes every open intent of a request as abandoned, so that the next call is a new one.
@@ -228,21 +297,31 @@ mod tests {
 
     #[test]
     fn only_a_processed_request_reveals_the_outcome_of_an_earlier_attempt() {
-        let outcome = |status: u16, code: &str| {
-            let failure = Failure::new(Exit::from_status(status), "refused").with_response(
+        let outcome = |status: Option<u16>, code: &str| {
+            let exit = status.map_or(Exit::Failure, Exit::from_status);
+            let failure = Failure::new(exit, "refused").with_response(
                 Some(code.to_owned()),
-                Some(status),
+                status,
                 None,
                 None,
             );
             failed_outcome(&ambiguous_if_key_in_use(failure), true)
         };
-        for status in [400, 402, 404, 409, 413] {
-            assert_eq!(outcome(status, "x"), Some(Outcome::Refused), "{status}");
+        for status in [400, 413, 415, 422] {
+            assert_eq!(
+                outcome(Some(status), "x"),
+                Some(Outcome::Refused),
+                "{status}"
+            );
         }
-        for status in [401, 403, 429, 500, 503] {
-            assert_eq!(outcome(status, "x"), None, "{status}");
+        for status in [401, 402, 403, 404, 409, 429, 500, 502, 503, 504] {
+            assert_eq!(outcome(Some(status), "x"), None, "{status}");
         }
-        assert_eq!(outcome(409, "idempotency_key_in_use"), None);
+        assert_eq!(outcome(Some(409), "idempotency_key_in_use"), None);
+        let conflict = outcome(Some(409), "idempotency_conflict");
+        assert_eq!(conflict, Some(Outcome::Refused));
+        assert_eq!(outcome(None, "invalid_request"), Some(Outcome::Refused));
+        assert_eq!(outcome(None, "insufficient_funds"), None);
+        assert_eq!(outcome(None, "x"), None);
     }
 }

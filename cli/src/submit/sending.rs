@@ -6,14 +6,13 @@ use svc_sdk::types::IdempotencyKey;
 
 use super::Submission;
 use super::paid_request::{
-    PaidRequest, abandon, age, ambiguous_if_key_in_use, failed_outcome, prepare,
+    PaidRequest, abandon, ambiguous_if_key_in_use, close_failed, note_resent, note_resumed,
+    prepare, same_key_hint,
 };
-use crate::clock;
 use crate::error::{Exit, Failure};
 use crate::journal::{Journal, OpenIntent, RequestHash};
 use crate::pricing::Price;
 use crate::resource::Resource;
-use crate::text::sanitize;
 use crate::types::ResourceId;
 
 /// The resource that was submitted, and its intent if there is a journal.
@@ -31,7 +30,7 @@ impl<R: Resource> Submission<'_, R> {
             return Ok((resource, None));
         };
         let hash = self.paid_request().hash();
-        if self.options.spending.new {
+        if self.options.spending.journal.new {
             abandon(journal, &hash)?;
         }
         match journal.reopen(&hash)? {
@@ -53,12 +52,7 @@ impl<R: Resource> Submission<'_, R> {
 
     /// Resumes a submitted resource, without a request.
     fn resume(&self, intent: OpenIntent, id: &ResourceId) -> Sent<R> {
-        self.session.printer.note(&format!(
-            "Resuming {} (submitted {} ago by the same command; pass --new to submit a new {})",
-            sanitize(id.id()),
-            clock::format_duration(age(&intent)),
-            id.noun(),
-        ));
+        note_resumed(&self.session.printer, &intent, id);
         (R::from_id(&self.access.client, id.id()), Some(intent))
     }
 
@@ -70,10 +64,7 @@ impl<R: Resource> Submission<'_, R> {
             return Err(self.with_list_hint(paid.unresolved(&intent)));
         }
         self.check_price(false).await?;
-        self.session.printer.note(&format!(
-            "Resending with the same idempotency key (the same command was interrupted {} ago)…",
-            clock::format_duration(age(&intent)),
-        ));
+        note_resent(&self.session.printer, &intent);
         let (submit, _) = self.prepare(Some(key))?;
         self.post_recorded(submit, intent, &Price::Unknown, true)
             .await
@@ -94,13 +85,8 @@ impl<R: Resource> Submission<'_, R> {
                 Ok((resource, Some(intent)))
             }
             Err(failure) => {
-                if let Some(outcome) = failed_outcome(&failure, is_retry)
-                    && let Err(error) = intent.close(outcome)
-                {
-                    let printer = &self.session.printer;
-                    printer.warn(&format!("cannot write to the journal: {error}"));
-                }
-                Err(failure)
+                let printer = &self.session.printer;
+                Err(close_failed(printer, intent, failure, is_retry))
             }
         }
     }
@@ -170,12 +156,7 @@ impl<R: Resource> Submission<'_, R> {
         match key {
             Some(_) if failure.exit() != Exit::Ambiguous => failure,
             Some(_) if !self.paid_request().is_idempotent => self.with_list_hint(failure),
-            Some(_) if journaled => failure.hint(
-                "run the same command again on this machine: it uses the same idempotency key",
-            ),
-            Some(key) => failure.hint(format!(
-                "run the same command with --idempotency-key {key}: the same key is charged once"
-            )),
+            Some(key) => failure.hint(same_key_hint(key, journaled)),
             None => failure,
         }
     }

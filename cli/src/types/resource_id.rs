@@ -1,8 +1,8 @@
-//! Identifiers of jobs, runs and queues.
+//! Identifiers of jobs, runs, queues and top-ups.
 
 use serde::{Deserialize, Serialize};
 
-/// The id of a submitted resource: `{"job_id": …}`, `{"run_id": …}` or `{"queue_id": …}`.
+/// The id of a submitted resource, such as `{"job_id": …}`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum ResourceId {
     /// A job.
@@ -14,6 +14,9 @@ pub(crate) enum ResourceId {
     /// A bulk queue of Format runs.
     #[serde(rename = "queue_id")]
     Queue(String),
+    /// A top-up of the balance.
+    #[serde(rename = "top_up_id")]
+    TopUp(String),
 }
 
 impl ResourceId {
@@ -23,6 +26,7 @@ impl ResourceId {
             Self::Job(_) => "job",
             Self::Run(_) => "run",
             Self::Queue(_) => "queue",
+            Self::TopUp(_) => "top-up",
         }
     }
 
@@ -32,13 +36,14 @@ impl ResourceId {
             Self::Job(_) => "job_id",
             Self::Run(_) => "run_id",
             Self::Queue(_) => "queue_id",
+            Self::TopUp(_) => "top_up_id",
         }
     }
 
     /// Returns the id without its kind.
     pub(crate) fn id(&self) -> &str {
         match self {
-            Self::Job(id) | Self::Run(id) | Self::Queue(id) => id,
+            Self::Job(id) | Self::Run(id) | Self::Queue(id) | Self::TopUp(id) => id,
         }
     }
 }

@@ -113,7 +113,12 @@ impl Secrets {
     pub(crate) fn from_file(path: &Path) -> Result<Self, Failure> {
         let text = String::from_utf8(read_file("--secret-file", path)?)
             .map_err(|_| Failure::usage(format!("{} is not valid UTF-8 text", path.display())))?;
-        Self::from_text(&text, Source::File(path.to_owned()))
+        let source = match path == Path::new("-") {
+            // Standard input cannot be read a second time.
+            true => Source::Fixed("standard input".to_owned()),
+            false => Source::File(path.to_owned()),
+        };
+        Self::from_text(&text, source)
     }
 
     /// Parses secrets, one per line. Whitespace around a secret is ignored.

@@ -274,3 +274,33 @@ fn invalid_items_are_reported_before_anything_is_sent() {
         .assert_stderr("--cap");
     assert!(env.requests("formats_bulk_create").is_empty());
 }
+
+#[test]
+fn a_dry_run_of_a_queue_shows_the_number_of_items_and_the_sum_of_the_caps() {
+    let env = TestEnv::new();
+    let rows = "{\"instruction\": \"a\"}\n".repeat(3)
+        + "{\"instruction\": \"b\", \"generation_spend_cap_usd\": 0.25}\n";
+    let items = file(&env, "items.jsonl", &rows);
+    let words = ["format", "bulk", "fmt_demo", "--input", &items, "--dry-run"];
+    let capped = [&words[..], &["--cap", "1.5"]].concat();
+    let shown = env.developer(&capped).assert_exit(0).json();
+    assert_eq!(shown["items"], 4);
+    assert_eq!(shown["cap_total_usd"], "4.7500");
+    assert_eq!(shown["cap_usd"], "4.7500");
+    assert_eq!(shown["request"]["body"]["items"][3]["instruction"], "b");
+    let table = env
+        .developer(&[&capped[..], &["-o", "table"]].concat())
+        .assert_exit(0);
+    for expected in ["items", "4", "total", "4.7500 USD"] {
+        assert!(table.out.contains(expected), "{}", table.out);
+    }
+    // The items without a cap have the default cap of the Format.
+    let format = env.developer(&["format", "get", "fmt_demo"]).json();
+    let default_cap = format["generation_spend_cap_usd_micros"].as_i64().unwrap();
+    let shown = env.developer(&words).assert_exit(0).json();
+    assert_eq!(shown["items"], 4);
+    let total: svc_sdk::types::Usd = shown["cap_total_usd"].as_str().unwrap().parse().unwrap();
+    assert_eq!(total.micros(), 3 * default_cap + 250_000);
+    assert!(shown.get("cap_usd").is_none(), "{shown}");
+    assert!(env.requests("formats_bulk_create").is_empty());
+}

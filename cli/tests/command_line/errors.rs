@@ -51,7 +51,11 @@ fn a_missing_resource_exits_with_4() {
         .assert_stderr("job_not_found")
         .assert_stderr("request id: req_");
     let run = env.run(["job", "wait", "job_none"]).assert_exit(4);
-    assert!(run.err.contains("job not found"), "{}", run.err);
+    assert!(
+        run.err.contains("job not found in this workspace"),
+        "{}",
+        run.err
+    );
     env.run(["model", "get", "no-such-model"]).assert_exit(4);
     env.run(["pricing", "get", "no-such-model"]).assert_exit(4);
     env.run(["top-up", "get", "top_none"]).assert_exit(4);
@@ -208,11 +212,12 @@ fn an_unreachable_service_exits_with_10() {
     let env = TestEnv::new();
     let nowhere = "http://127.0.0.1:9";
     for words in [
-        ["job", "list", "--retries", "0"],
-        ["video", "generate", "--retries", "0"],
+        &["job", "list"][..],
+        &["video", "generate", "--prompt", "x"],
     ] {
-        let run =
-            CommandOutput::of(env.open_surface(words).env("SVC_BASE_URL", nowhere)).assert_exit(10);
+        let mut command = env.open_surface(["--retries", "0"]);
+        command.env("SVC_BASE_URL", nowhere).args(words);
+        let run = CommandOutput::of(&mut command).assert_exit(10);
         run.assert_stderr("svc config show --origin");
     }
     assert!(env.open_intents().is_empty(), "the intent is closed");
@@ -268,7 +273,7 @@ fn an_ambiguous_request_exits_with_11_and_prints_the_idempotency_key() {
             "0",
         ])
         .assert_exit(11);
-    run.assert_stderr("--idempotency-key");
+    run.assert_stderr("run the same command again");
     env.add_fault("video_generate", "drop_after", 1);
     let raw = [
         "api",

@@ -111,7 +111,7 @@ fn each_outcome_of_a_run_has_its_receipt_exit_code_and_message() {
             7,
             "failed",
             &[
-                "exceed its cap",
+                "tried to exceed its cap",
                 "spent 2.0000 of a cap of 2.0000 USD",
                 "--cap USD",
             ],

@@ -20,12 +20,15 @@ mod listen_env;
 mod mcp;
 mod output;
 mod run;
+
+mod sandbox;
 mod schema;
 mod submits;
 #[cfg(target_os = "linux")]
 mod terminal;
 mod test_env;
 mod transfers;
+mod unknown_outcomes;
 mod usage;
 mod waiting;
 mod webhook;

@@ -163,6 +163,7 @@ fn a_call_with_a_lost_response_is_retried_and_charged_once() {
         "prompt=x",
         "--arg",
         "idempotency_key=k-1",
+        "--yes",
     ];
     CommandOutput::of(&mut mcp(&env, &words)).assert_exit(0);
     env.add_fault("mcp", "drop_after", 2);
@@ -439,4 +440,32 @@ fn a_call_without_idempotency_is_not_resent() {
     session.close();
     assert_eq!(env.requests("music_1_generate").len(), 1);
     assert_eq!(env.open_intents().len(), 1);
+}
+
+#[test]
+fn a_paid_call_without_a_limit_is_rejected_off_a_terminal() {
+    let env = TestEnv::new();
+    let words = ["call", "image_generate", "--arg", "prompt=a fox"];
+    CommandOutput::of(&mut mcp(&env, &words))
+        .assert_exit(2)
+        .assert_stderr("--yes")
+        .assert_stderr("--max-price")
+        .assert_stderr("max_spend_usd");
+    let negative = [&words[..], &["--arg", "max_spend_usd=-1"]].concat();
+    CommandOutput::of(&mut mcp(&env, &negative))
+        .assert_exit(2)
+        .assert_stderr("invalid amount `-1`: expected dollars of at least 0");
+    assert!(history(&env).is_empty());
+    assert_eq!(env.job_count(), 0);
+    let allowed: [&[&str]; 3] = [
+        &["--yes"],
+        &["--max-price", "1"],
+        &["--arg", "max_spend_usd=1"],
+    ];
+    for (jobs, flags) in (1..).zip(allowed) {
+        CommandOutput::of(&mut mcp(&env, &[&words[..], flags].concat())).assert_exit(0);
+        assert_eq!(env.job_count(), jobs);
+    }
+    // A call that costs nothing needs no limit.
+    CommandOutput::of(&mut mcp(&env, &["call", "balance"])).assert_exit(0);
 }

@@ -303,10 +303,11 @@ fn ctrl_c_keeps_all_jobs_of_a_wait() {
 #[test]
 fn ctrl_c_during_a_paid_request_is_ambiguous() {
     let env = TestEnv::new();
-    let rows: [(&str, &[&str]); 2] = [
+    let rows: [(&str, &[&str], &str); 2] = [
         (
             "top_ups_create",
             &["top-up", "create", "--amount-usd-cents", "500"],
+            "run the same command again",
         ),
         (
             "video_generate",
@@ -317,9 +318,10 @@ fn ctrl_c_during_a_paid_request_is_ambiguous() {
                 "--body",
                 "{\"model\": \"auto\"}",
             ],
+            "--idempotency-key",
         ),
     ];
-    for (operation, words) in rows {
+    for (operation, words, hint) in rows {
         env.add_delay(operation, 60_000);
         let child = start(env.open_surface([]).args(words));
         wait_until("the request is received", || env.mock.faults().is_empty());
@@ -329,7 +331,7 @@ fn ctrl_c_during_a_paid_request_is_ambiguous() {
             .end()
             .assert_exit(11)
             .assert_stderr("idempotency key: ")
-            .assert_stderr("--idempotency-key");
+            .assert_stderr(hint);
     }
 }
 
@@ -356,8 +358,15 @@ fn a_submit_interrupted_before_the_response_is_resent_with_the_same_key() {
 fn the_history_lists_submits_newest_first() {
     let env = TestEnv::new();
     env.generate_image("[mock:seconds=0.1]", &[]).assert_exit(0);
-    env.run(["image", "generate", "--model", "no-such-model"])
-        .assert_exit(1);
+    env.run([
+        "image",
+        "generate",
+        "--model",
+        "no-such-model",
+        "--prompt",
+        "a fox",
+    ])
+    .assert_exit(1);
     env.run([
         "video",
         "generate",

@@ -174,16 +174,15 @@ pub(crate) struct FakeServer {
     pub(crate) url: String,
     /// The received requests.
     pub(crate) heads: Arc<Mutex<Vec<String>>>,
+    response: Arc<Mutex<String>>,
 }
 
 impl FakeServer {
     pub(crate) fn answering(status: &str, body: &str) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let answer = format!(
-            "HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
-            body.len()
-        );
+        let response = Arc::new(Mutex::new(response(status, body)));
+        let current = Arc::clone(&response);
         let heads = Arc::new(Mutex::new(Vec::new()));
         let received = Arc::clone(&heads);
         thread::spawn(move || {
@@ -194,11 +193,42 @@ impl FakeServer {
                     .lock()
                     .unwrap()
                     .push(String::from_utf8_lossy(&request[..length]).into_owned());
-                let _ = stream.write_all(answer.as_bytes());
+                let response = current.lock().unwrap().clone();
+                let _ = stream.write_all(response.as_bytes());
             }
         });
-        Self { url, heads }
+        Self {
+            url,
+            heads,
+            response,
+        }
     }
+
+    /// Changes the response to later requests.
+    pub(crate) fn answer(&self, status: &str, body: &str) {
+        *self.response.lock().unwrap() = response(status, body);
+    }
+
+    /// Returns the idempotency keys of the received requests.
+    pub(crate) fn idempotency_keys(&self) -> Vec<String> {
+        let heads = self.heads.lock().unwrap();
+        let key = |head: &String| {
+            let line = head.lines().find_map(|line| {
+                let (name, value) = line.split_once(": ")?;
+                name.eq_ignore_ascii_case("idempotency-key")
+                    .then(|| value.to_owned())
+            });
+            line.unwrap_or_default()
+        };
+        heads.iter().map(key).collect()
+    }
+}
+
+fn response(status: &str, body: &str) -> String {
+    format!(
+        "HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
+        body.len()
+    )
 }
 
 /// Creates an `svc` command in a home folder, without the environment of this process.

@@ -56,11 +56,14 @@ fn invalid_usage_exits_with_2_and_sends_nothing() {
         (&["--idempotency-key", "tab\there"], "--idempotency-key"),
         (&["--jq", ".["], "--jq"),
         (
-            &["--surface", "developer"],
+            &["--surface", "developer", "--prompt", "x"],
             "no URL of the developer surface is configured",
         ),
         (&["--no-wait", "--download", "out"], "--no-wait"),
-        (&["--base-url", "http://service.example"], "https"),
+        (
+            &["--base-url", "http://service.example", "--prompt", "x"],
+            "https",
+        ),
     ];
     for (words, expected) in rows {
         let run = CommandOutput::of(env.open_surface(["video", "generate"]).args(*words));
@@ -113,4 +116,112 @@ fn usage_errors_are_json_with_json_output() {
         let run = env.run(words).assert_exit(2);
         assert_eq!(run.error()["exit_code"], 2, "{words:?}");
     }
+}
+
+#[test]
+fn a_generate_without_any_input_is_rejected_before_anything_is_sent() {
+    let env = TestEnv::new();
+    let rows: &[&[&str]] = &[
+        &["video", "generate"],
+        &["video", "generate", "--model", "auto", "--duration", "5"],
+        &["video", "generate", "--prompt", " \n"],
+        &["video", "generate", "--generate-audio", "--dry-run"],
+        &["video", "generate", "--webhook-url", "https://h.example/x"],
+        &[
+            "image",
+            "generate",
+            "--model",
+            "image-i",
+            "--num-images",
+            "4",
+        ],
+        &["image", "generate", "--surface", "developer"],
+        &["music", "generate", "--duration", "30"],
+        &["avatar", "generate", "--avatar-handle", "mia"],
+        &["avatar", "generate", "--prompt", ""],
+        &["avatar", "talking-video", "--avatar-handle", "mia"],
+        &["model", "run", "image-1.0"],
+    ];
+    for words in rows {
+        for more in [&[][..], &["--yes"]] {
+            let mut command = env.developer_surface(words);
+            command
+                .env("SVC_BASE_URL", env.mock.base_url())
+                .env("SVC_OPEN_API_KEY", svc_mock_server::OPEN_API_KEY)
+                .args(more);
+            CommandOutput::of(&mut command)
+                .assert_exit(2)
+                .assert_stderr("--prompt");
+        }
+    }
+    assert!(env.mock.requests(0).is_empty());
+    assert!(env.open_intents().is_empty());
+    std::fs::write(env.path("body.json"), r#"{"prompt": "a fox"}"#).unwrap();
+    let rows: &[&[&str]] = &[
+        &["--input", "body.json"],
+        &["--param", "prompt=\"a fox\""],
+        &["--video-url", "https://media.example/a.mp4"],
+    ];
+    for words in rows {
+        let run = CommandOutput::of(
+            env.open_surface(["video", "generate", "--no-wait", "--dry-run"])
+                .args(*words),
+        );
+        assert_ne!(run.code, Some(2), "{words:?}: {}", run.err);
+    }
+}
+
+#[test]
+fn negative_amounts_are_rejected() {
+    let env = TestEnv::new();
+    std::fs::write(env.path("items.jsonl"), "{\"instruction\": \"a\"}\n").unwrap();
+    let video = ["video", "generate", "--prompt", "a fox"];
+    let agent = ["agent", "run", "--instruction", "x"];
+    let bulk = ["format", "bulk", "fmt_demo", "--input", "items.jsonl"];
+    let rows: &[(&[&str], &str)] = &[
+        (&video, "--max-price"),
+        (&agent, "--cap"),
+        (
+            &["format", "run", "fmt_demo", "--instruction", "x"],
+            "--cap",
+        ),
+        (&bulk, "--cap"),
+        (&bulk, "--max-price"),
+        (&["mock", "serve"], "--balance-usd"),
+        #[cfg(feature = "mcp")]
+        (&["mcp", "serve"], "--max-spend-usd"),
+        #[cfg(feature = "mcp")]
+        (&["mcp", "serve"], "--max-total-usd"),
+        #[cfg(feature = "mcp")]
+        (&["mcp", "call", "image_generate"], "--max-price"),
+    ];
+    for (words, flag) in rows {
+        for amount in ["-1", "-0.05", "-5.5"] {
+            let separate = [flag, amount];
+            let joined = format!("{flag}={amount}");
+            for limit in [&separate[..], &[&joined]] {
+                env.developer(&[words, limit].concat())
+                    .assert_exit(2)
+                    .assert_stderr(&format!(
+                        "invalid amount `{amount}`: expected dollars of at least 0, such as 0.50"
+                    ));
+            }
+        }
+        env.developer(&[words, &[flag, "much"][..]].concat())
+            .assert_exit(2)
+            .assert_stderr("invalid amount `much`: expected dollars");
+    }
+    env.developer(&["top-up", "create", "--amount-usd-cents", "-500"])
+        .assert_exit(2);
+    for cap in ["-1", "0"] {
+        let cap = format!("generation_spend_cap_usd={cap}");
+        let words = ["format", "run", "fmt_demo", "--instruction", "x"];
+        env.developer(&[&words[..], &["--param", &cap]].concat())
+            .assert_exit(2)
+            .assert_stderr("invalid spend cap");
+    }
+    assert!(env.mock.requests(0).is_empty());
+    // A limit of zero is valid, and everything is above it.
+    CommandOutput::of(env.open_surface(video).args(["--max-price", "0"])).assert_exit(5);
+    assert_eq!(env.job_count(), 0);
 }

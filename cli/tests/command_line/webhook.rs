@@ -4,6 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
+use crate::listen_env::{Listener, now, post, signed as signed_headers};
 use crate::test_env::{CommandOutput, FakeServer, TestEnv};
 
 /// A test vector: Python's `hmac.new(b"whsec_newest", b"1700000000." + body, "sha256")`.
@@ -397,4 +398,82 @@ fn test_events_and_redeliveries_are_requested() {
     env.run(["job", "redeliver", job, "--surface", "open"])
         .assert_exit(2)
         .assert_stderr("developer");
+}
+
+/// The variable, the file and the profile each have two secrets, one per line.
+#[test]
+fn all_commands_use_all_secrets_of_each_source() {
+    let env = TestEnv::new();
+    fs::write(env.path("body"), BODY).unwrap();
+    let secrets = "whsec_newest\nwhsec_previous\n";
+    fs::write(env.path("secrets"), secrets).unwrap();
+    fs::create_dir_all(env.path("config")).unwrap();
+    fs::write(
+        env.path("config/config.toml"),
+        format!(
+            "[profiles.value]\nwebhook_secret = \"\"\"\n{secrets}\"\"\"\n[profiles.file]\nwebhook_secret_file = {:?}\n",
+            env.path("secrets")
+        ),
+    )
+    .unwrap();
+    let both = format!("svc-v1={NEWEST},svc-v1={PREVIOUS}");
+    let previous = format!("svc-v1={PREVIOUS}");
+    let sources: [(&str, &[&str]); 5] = [
+        (secrets, &[]),
+        ("whsec_newest\r\n\r\n whsec_previous", &[]),
+        ("", &["--secret-file", "secrets"]),
+        ("", &["--profile", "value"]),
+        ("", &["--profile", "file"]),
+    ];
+    for (variable, flags) in sources {
+        let run = |words: &[&str]| {
+            let mut command = env.unconfigured(["webhook"]);
+            command.env("SVC_WEBHOOK_SECRET", variable);
+            CommandOutput::of(command.args(words).args(flags)).assert_exit(0)
+        };
+        let signed = run(&["sign", "--timestamp", TIMESTAMP, "body"]).json();
+        assert_eq!(signed["signature"], both, "{flags:?}");
+        let words = ["verify", "--timestamp", TIMESTAMP, "--tolerance", "0"];
+        let verified = run(&[&words[..], &["--signature", &previous, "body"]].concat());
+        assert_eq!(verified.json()["valid"], true);
+        let receiver = FakeServer::answering("200 OK", "");
+        let words = ["trigger", "job.completed", "--timestamp", TIMESTAMP];
+        let words = [&words[..], &["--payload", "body", "--to", &receiver.url]].concat();
+        run(&words);
+        let heads = receiver.heads.lock().unwrap();
+        assert!(heads[0].contains(&both), "{}", heads[0]);
+        drop(heads);
+
+        let mut command = env.unconfigured(["webhook", "listen"]);
+        command.env("SVC_WEBHOOK_SECRET", variable).args(flags);
+        let listener = Listener::start(&mut command);
+        for secret in ["whsec_newest", "whsec_previous"] {
+            let body = format!(r#"{{"event":"webhook.test","n":"{secret}"}}"#);
+            let headers = signed_headers(&[secret], now(), body.as_bytes());
+            assert_eq!(post(listener.url(), &headers, body.as_bytes()), 200);
+        }
+        listener.end().assert_exit(0);
+    }
+}
+
+#[test]
+fn the_secret_and_the_body_cannot_both_be_read_from_standard_input() {
+    let env = TestEnv::new();
+    let rows: [&[&str]; 3] = [
+        &["sign", "-"],
+        &["verify", "--timestamp", TIMESTAMP, "--signature", "x", "-"],
+        &[
+            "trigger",
+            "job.failed",
+            "--to",
+            "http://127.0.0.1:9/",
+            "--payload",
+            "-",
+        ],
+    ];
+    for words in rows {
+        offline(&env, &[words, &["--secret-file", "-"]].concat())
+            .assert_exit(2)
+            .assert_stderr("cannot both read standard input");
+    }
 }

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use serde_json::{Map, Value};
-use svc_sdk::types::Usd;
 
+use crate::args::parse_usd;
 use crate::error::Failure;
 use crate::input::read_file;
 use crate::request_body::run::usd_number;
@@ -146,11 +146,7 @@ fn csv(bytes: &[u8]) -> Result<Vec<Item>, Failure> {
             if TEXT_COLUMNS.contains(&name.as_str()) {
                 fields.insert(name.clone(), cell.into());
             } else if name == CAP_COLUMN {
-                let cap: Usd = cell.trim().parse().map_err(|_| {
-                    failure(&format!(
-                        "invalid amount `{cell}`: expected dollars, such as 0.50"
-                    ))
-                })?;
+                let cap = parse_usd(cell.trim()).map_err(|message| failure(&message))?;
                 fields.insert(name.clone(), usd_number(cap));
             } else if JSON_COLUMNS.contains(&name.as_str()) {
                 let json = serde_json::from_str(cell);

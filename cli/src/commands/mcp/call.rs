@@ -11,7 +11,7 @@ use svc_sdk::mcp::{Client, Tool, ToolResult};
 use svc_sdk::types::{IdempotencyKey, Usd};
 
 use super::endpoint::{EndpointArgs, call_failure, read_failure};
-use crate::args::{Pair, SpendingArgs, SurfaceChoice};
+use crate::args::{Pair, SpendingArgs, SurfaceChoice, parse_usd};
 use crate::clock;
 use crate::error::{Exit, Failure};
 use crate::input::read_json_or_file;
@@ -22,7 +22,7 @@ use crate::random;
 use crate::request_body::run::usd_number;
 use crate::session::{McpAccess, Session};
 use crate::submit::paid_request::{
-    PaidRequest, abandon, age, ambiguous_if_key_in_use, failed_outcome,
+    PaidRequest, abandon, age, ambiguous_if_key_in_use, close, close_failed,
 };
 use crate::types::{Outcome, ResourceId, SubmitRequest};
 use crate::wait;
@@ -108,13 +108,16 @@ impl PaidCall<'_> {
         if let (Some(limit), None) = (self.spending.max_price, arguments.get(MAX_SPEND)) {
             arguments.insert(MAX_SPEND.to_owned(), usd_number(limit));
         }
-        let price = match arguments
-            .get(MAX_SPEND)
-            .cloned()
-            .map(serde_json::from_value)
-        {
-            Some(Ok(max_usd)) => Price::SpendCap(SpendCap { max_usd, runs: 1 }),
-            _ => Price::Unknown,
+        let price = match arguments.get(MAX_SPEND) {
+            Some(limit) => {
+                let text = limit
+                    .as_str()
+                    .map_or_else(|| limit.to_string(), str::to_owned);
+                let max_usd = parse_usd(&text)
+                    .map_err(|why| Failure::usage(format!("argument {MAX_SPEND}: {why}")))?;
+                Price::SpendCap(SpendCap { max_usd, runs: 1 })
+            }
+            None => Price::Unknown,
         };
         let request = SubmitRequest {
             noun: "MCP tool",
@@ -150,10 +153,10 @@ impl PaidCall<'_> {
                     .context(format!("could not call {}", self.tool.name))
                     .with_idempotency_key(key.as_str());
                 let failure = self.with_retry_hint(failure, &paid, intent.is_some());
-                if let Some(outcome) = failed_outcome(&failure, is_retry) {
-                    self.close(intent, outcome);
-                }
-                Err(failure)
+                Err(match intent {
+                    Some(intent) => close_failed(&self.session.printer, intent, failure, is_retry),
+                    None => failure,
+                })
             }
         }
     }
@@ -195,13 +198,10 @@ impl PaidCall<'_> {
         paid: &PaidRequest<'_>,
         price: &Price,
     ) -> Result<(IdempotencyKey, Option<OpenIntent>, bool), Failure> {
-        let journal = match self.spending.no_journal {
-            true => None,
-            false => self.session.journal()?,
-        };
+        let journal = self.session.journal_for(self.spending.journal)?;
         let hash = paid.hash();
         if let Some(journal) = &journal {
-            if self.spending.new {
+            if self.spending.journal.new {
                 abandon(journal, &hash)?;
             }
             if let Some(intent) = journal.reopen(&hash)? {
@@ -232,9 +232,19 @@ impl PaidCall<'_> {
         pricing::check_max_price(price, self.spending.max_price)?;
         if self.session.printer.can_prompt() {
             let what = format!("Call {}", self.tool.name);
-            pricing::confirm(self.session, &what, price, self.spending)?;
+            return pricing::confirm(self.session, &what, price, self.spending);
         }
-        Ok(())
+        let is_approved = self.spending.yes || price.upper_bound().is_some();
+        if is_approved || self.session.is_sandbox() {
+            return Ok(());
+        }
+        Err(Failure::usage(format!(
+            "cannot prompt for confirmation of the paid tool {}: stdin or stderr is not a terminal",
+            self.tool.name
+        ))
+        .hint(format!(
+            "limit the cost with --max-price USD or --arg {MAX_SPEND}=USD, or pass --yes"
+        )))
     }
 
     async fn call(
@@ -270,19 +280,12 @@ impl PaidCall<'_> {
             }
         }
         let printed = print(self.session, result);
-        if wait::outcome_of(&printed).is_some() {
-            self.close(intent, Outcome::Submitted);
+        if let Some(intent) = intent
+            && wait::outcome_of(&printed).is_some()
+        {
+            close(&self.session.printer, intent, Outcome::Submitted);
         }
         printed
-    }
-
-    fn close(&self, intent: Option<OpenIntent>, outcome: Outcome) {
-        if let Some(intent) = intent
-            && let Err(error) = intent.close(outcome)
-        {
-            let printer = &self.session.printer;
-            printer.warn(&format!("could not close the journal entry: {error}"));
-        }
     }
 
     /// Adds hints to an ambiguous failure on how to proceed without paying twice.

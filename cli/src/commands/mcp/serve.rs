@@ -18,6 +18,7 @@ use svc_sdk::{Developer, Open};
 use super::spend_limits::SpendLimits;
 use super::tool_handler::ToolHandler;
 use super::tools::Tool;
+use crate::args::parse_usd;
 use crate::error::Failure;
 use crate::session::Session;
 
@@ -33,10 +34,10 @@ charged twice. If it fails with the code ambiguous, ask the user.";
 #[derive(Args, Debug)]
 pub(crate) struct Serve {
     /// Maximum cost of a call in USD; a model can lower it, but not raise it
-    #[arg(long, value_name = "USD")]
+    #[arg(long, value_name = "USD", value_parser = parse_usd, allow_negative_numbers = true)]
     max_spend_usd: Option<Usd>,
     /// Maximum total cost of all calls of this session in USD
-    #[arg(long, value_name = "USD")]
+    #[arg(long, value_name = "USD", value_parser = parse_usd, allow_negative_numbers = true)]
     max_total_usd: Option<Usd>,
     /// Allow tools whose price is unknown in advance: music, and, if only the developer surface is
     /// configured, images and videos

@@ -13,7 +13,7 @@ use super::api_request::ApiRequest;
 use super::spend_limits::{SpendLimits, amount_of};
 use super::tool_error::ToolError;
 use super::tools::Tool;
-use crate::error::Failure;
+use crate::error::{Exit, Failure};
 use crate::journal::{Journal, OpenIntent};
 use crate::pricing::Price;
 use crate::request_body::run::usd_number;
@@ -276,8 +276,13 @@ impl ToolHandler {
                 tool_result(&resource, intent).await
             }
             Err(error) => {
-                let tool_error = ToolError::from(&error);
+                let mut tool_error = ToolError::from(&error);
                 let failure = ambiguous_if_key_in_use(Failure::from(error));
+                if failure.exit() == Exit::Ambiguous {
+                    let next = "the outcome is unknown: repeat exactly the same call, which is not \
+                                charged twice";
+                    tool_error = tool_error.with("next", json!(next));
+                }
                 if let Some(outcome) = failed_outcome(&failure, is_retry) {
                     self.limits.release(key);
                     if let Some(intent) = intent {

@@ -39,6 +39,7 @@ struct Signed {
 
 /// Runs the command.
 pub(super) fn run(session: &Session, args: &Sign) -> Result<(), Failure> {
+    args.secret.check_stdin("FILE", Some(args.body.as_path()))?;
     let secrets = Secrets::require(session, args.secret.secret_file.as_deref())?;
     let body = read_file("FILE", &args.body)?;
     let timestamp = args.timestamp.unwrap_or_else(clock::unix_seconds);

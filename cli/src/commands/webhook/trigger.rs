@@ -62,6 +62,8 @@ struct DeliveryReport {
 
 /// Runs the command.
 pub(super) async fn run(session: &Session, args: Trigger) -> Result<(), Failure> {
+    args.secret
+        .check_stdin("--payload", args.payload.as_deref())?;
     let secrets = Secrets::require(session, args.secret.secret_file.as_deref())?;
     let body = match &args.payload {
         Some(path) => read_file("--payload", path)?,

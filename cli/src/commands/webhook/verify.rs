@@ -49,6 +49,7 @@ struct VerifiedDelivery {
 
 /// Runs the command.
 pub(super) fn run(session: &Session, args: &Verify) -> Result<(), Failure> {
+    args.secret.check_stdin("FILE", Some(args.body.as_path()))?;
     let secrets = Secrets::require(session, args.secret.secret_file.as_deref())?;
     let body = read_file("FILE", &args.body)?;
     let verifier =

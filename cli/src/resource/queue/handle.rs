@@ -43,13 +43,17 @@ impl Resource for QueueResource {
     }
 
     async fn price(client: &Client, request: &SubmitRequest) -> Result<Price, Failure> {
-        let items = request.body.get("items").and_then(Value::as_array);
-        let items = items.map_or(&[] as &[Value], Vec::as_slice);
-        if let Some(cap) = SpendCap::from_items(items) {
+        let items = Self::items(request).unwrap_or_default();
+        if let Some(cap) = SpendCap::from_items(items, None) {
             return Ok(Price::SpendCap(cap));
         }
         let default_cap = FormatRun::default_cap(client, request).await;
         Ok(default_cap.map_or(Price::Unknown, |cap| Price::OwnerCap(cap, items.len())))
+    }
+
+    fn items(request: &SubmitRequest) -> Option<&[Value]> {
+        let items = request.body.get("items")?.as_array()?;
+        Some(items.as_slice())
     }
 
     fn list_command(session: &Session, request: &SubmitRequest) -> String {
