@@ -21,6 +21,7 @@ mod openapi;
 mod receiver;
 mod response;
 mod signature;
+pub mod simulation;
 
 pub use client::Client;
 pub use face::{Face, FaceKind, Host, RawFuture, ResponseFuture, Setup, TransportError};

@@ -1,0 +1,628 @@
+//! A network that fails, in front of the mock.
+//!
+//! Each request of the SDK becomes a task of its own: a client that gives up, or whose process ends,
+//! does not call back what it has sent.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+use http::header::{
+    AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, LOCATION, RETRY_AFTER,
+};
+use http::{HeaderMap, Request, Response, StatusCode};
+use http_body_util::BodyExt;
+use serde_json::Value;
+use svc_mock_server::InProcess;
+use svc_sdk::contract::{Operation, RetryClass, Surface};
+use svc_sdk::transport::{Body, ResponseFuture, Transport, TransportError};
+use tokio::sync::oneshot;
+
+use super::body::CutBody;
+use super::defect::Defect;
+use super::oracle::Oracle;
+use super::plan::FaultRates;
+use super::rng::Rng;
+use super::world::World;
+
+/// The header that names a call, as `<intent>#<call>`.
+pub(super) const CALL_HEADER: &str = "x-simulation-call";
+/// The host that redirects lead to.
+const OTHER_ORIGIN: &str = "https://other.example";
+/// How long a request is held that is never answered: longer than any time limit of the SDK.
+const SILENCE_MS: u64 = 400_000;
+
+/// The network of one process of a client.
+pub(super) struct Network {
+    pub(super) world: Arc<World>,
+    pub(super) client: usize,
+    /// The source of faults, which each step replaces.
+    pub(super) rng: Mutex<Rng>,
+}
+
+/// The [`Transport`] of the SDK's clients.
+pub(super) struct FaultyTransport(pub(super) Arc<Network>);
+
+impl Transport for FaultyTransport {
+    fn send(&self, request: Request<Bytes>) -> ResponseFuture {
+        let network = Arc::clone(&self.0);
+        Box::pin(async move { network.send(request).await })
+    }
+}
+
+/// What goes wrong with a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fault {
+    None,
+    Refused,
+    LostRequest,
+    LostReply,
+    LateRequest,
+    Truncated,
+    Garbage,
+    RateLimited,
+    Unavailable,
+    GatewayPage,
+    ServerError,
+    Slow,
+    Redirect,
+}
+
+/// What the recorder knows of a request.
+#[derive(Clone, Debug)]
+struct Sent {
+    operation: Option<Operation>,
+    call: Option<String>,
+    credential: Option<String>,
+    label: String,
+}
+
+/// What the SDK is given.
+type Outcome = Result<Response<Body>, TransportError>;
+
+/// A reply before it is put on the wire.
+struct Reply {
+    status: StatusCode,
+    headers: HeaderMap,
+    body: Bytes,
+    is_cut: bool,
+}
+
+impl Network {
+    fn slot(&self) -> u64 {
+        self.client as u64 + 1
+    }
+
+    fn trace(&self, text: impl FnOnce() -> String) {
+        self.world.trace(self.slot(), text);
+    }
+
+    async fn send(self: Arc<Self>, request: Request<Bytes>) -> Outcome {
+        let request = self.inject_into_request(request);
+        let outcome = Arc::clone(&self).send_once(request.clone()).await;
+        match self.inject_request_after(request, &outcome) {
+            Some(another) => self.send_once(another).await,
+            None => outcome,
+        }
+    }
+
+    /// Returns the request that a defective client sends in place of taking the outcome.
+    fn inject_request_after(
+        &self,
+        mut request: Request<Bytes>,
+        outcome: &Outcome,
+    ) -> Option<Request<Bytes>> {
+        match (self.world.defect?, outcome) {
+            (Defect::RetryAfterAmbiguousFailure, Err(error)) => {
+                let is_submit = request.headers().contains_key("idempotency-key");
+                (is_submit && error.may_have_been_sent()).then_some(request)
+            }
+            (Defect::CredentialSentOnRedirect, Ok(response)) => {
+                let location = response.headers().get(LOCATION)?.to_str().ok()?;
+                *request.uri_mut() = location.parse().ok()?;
+                Some(request)
+            }
+            _ => None,
+        }
+    }
+
+    /// Applies the defects of a client that are visible in its requests.
+    fn inject_into_request(&self, mut request: Request<Bytes>) -> Request<Bytes> {
+        let is_media = request.uri().host() == Some("media.svc.invalid");
+        let headers = request.headers_mut();
+        match self.world.defect {
+            Some(Defect::NewKeyOnRetry) if headers.contains_key("idempotency-key") => {
+                let key = format!("key-{:016x}", self.rng().next());
+                headers.insert("idempotency-key", HeaderValue::from_str(&key).unwrap());
+            }
+            Some(Defect::KeyDropped) => drop(headers.remove("idempotency-key")),
+            Some(Defect::CredentialSentToMedia) if is_media => {
+                let key = &self.world.credentials[self.client].open;
+                let value = format!("Bearer {key}");
+                headers.insert(AUTHORIZATION, HeaderValue::from_str(&value).unwrap());
+            }
+            _ => {}
+        }
+        request
+    }
+
+    fn rng(&self) -> std::sync::MutexGuard<'_, Rng> {
+        self.rng.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn send_once(self: Arc<Self>, request: Request<Bytes>) -> Outcome {
+        let sent = self.record(&request);
+        let mut rng = Rng::new(self.rng().next());
+        let fault = match self.world.are_faults_cleared() {
+            true => Fault::None,
+            false => draw(&self.world.plan.faults, &mut rng),
+        };
+        let (reply, outcome) = oneshot::channel();
+        self.world.add_in_flight();
+        let network = Arc::clone(&self);
+        let exchange_sent = sent.clone();
+        tokio::spawn(async move {
+            let world = Arc::clone(&network.world);
+            network
+                .exchange(request, exchange_sent, fault, rng, reply)
+                .await;
+            world.remove_in_flight();
+        });
+        let mut abandoned = Abandoned {
+            network: &self,
+            sent: &sent,
+            is_armed: true,
+        };
+        let outcome = outcome.await.unwrap_or_else(|_| Err(lost()));
+        abandoned.is_armed = false;
+        self.observe(&sent, &outcome);
+        outcome
+    }
+
+    /// Records a request, and checks what its client may send.
+    fn record(&self, request: &Request<Bytes>) -> Sent {
+        let world = &self.world;
+        let (host, path) = (
+            request.uri().host().unwrap_or_default(),
+            request.uri().path(),
+        );
+        let surface = match host {
+            "open.svc.invalid" => Some(Surface::Open),
+            "developer.svc.invalid" => Some(Surface::Developer),
+            _ => None,
+        };
+        let method = request.method().as_str();
+        let operation = surface.and_then(|surface| Operation::route(surface, method, path));
+        let operation = operation.map(|(operation, _)| operation);
+        let header = |name: &str| Some(request.headers().get(name)?.to_str().ok()?.to_owned());
+        let credential = header("authorization").or_else(|| header("x-api-key"));
+        let keys = &world.credentials[self.client];
+        let own = match surface {
+            Some(Surface::Open) => Some(&keys.open),
+            Some(_) => Some(&keys.developer),
+            None => None,
+        };
+        let is_own = own.map(|key| format!("Bearer {key}")) == credential;
+        let is_in_text = [&keys.open, &keys.developer].iter().any(|key| {
+            request.uri().to_string().contains(key.as_str())
+                || String::from_utf8_lossy(request.body()).contains(key.as_str())
+        });
+        if (credential.is_some() && !is_own) || is_in_text {
+            world.violate(
+                Oracle::Credential,
+                format!("a request to {host} carries an API key"),
+            );
+        }
+        let call = header(CALL_HEADER);
+        if let (Some(call), Some(operation)) = (&call, operation) {
+            let now = world.now_ms();
+            let record = world.update_call(call, |_| {});
+            let is_repeatable =
+                !matches!(operation.retry(), RetryClass::Unsent | RetryClass::Never);
+            if record.is_ambiguous && !is_repeatable {
+                world.violate(
+                    Oracle::Once,
+                    format!("{call} ({operation}) was sent again after an ambiguous failure"),
+                );
+            }
+            if now < record.closed_until_ms {
+                let early = record.closed_until_ms - now;
+                world.violate(
+                    Oracle::RateLimit,
+                    format!("{call} ({operation}) was sent again {early} ms too early"),
+                );
+            }
+        }
+        world.count(|counts| counts.requests += 1);
+        let name = operation.map_or_else(|| format!("{method} {host}"), |it| it.name().to_owned());
+        let label = match &call {
+            Some(call) => format!("{name} {call}"),
+            None => format!("{name} {path}"),
+        };
+        Sent {
+            operation,
+            call,
+            credential,
+            label,
+        }
+    }
+
+    /// Records what the SDK is given.
+    fn observe(&self, sent: &Sent, outcome: &Outcome) {
+        let Some(call) = &sent.call else { return };
+        let class = sent.operation.map(Operation::retry);
+        let (is_ambiguous, wait_ms) = match outcome {
+            Err(error) => (error.may_have_been_sent(), 0),
+            Ok(response) => {
+                let status = response.status().as_u16();
+                let hint = response
+                    .extensions()
+                    .get::<RetryAfter>()
+                    .map_or(0, |hint| hint.0);
+                let is_envelope = response.extensions().get::<IsEnvelope>().is_some();
+                let is_conclusive = match status {
+                    429 => is_envelope,
+                    502 | 503 => is_envelope && class != Some(RetryClass::Never),
+                    500.. => false,
+                    200..300 => is_envelope,
+                    _ => true,
+                };
+                (!is_conclusive, hint)
+            }
+        };
+        let closed_until_ms = self.world.now_ms() + wait_ms;
+        self.world.update_call(call, |record| {
+            record.is_ambiguous |= is_ambiguous;
+            record.closed_until_ms = record.closed_until_ms.max(closed_until_ms);
+        });
+    }
+
+    /// Carries a request to the mock and its reply back.
+    async fn exchange(
+        self: Arc<Self>,
+        request: Request<Bytes>,
+        sent: Sent,
+        fault: Fault,
+        mut rng: Rng,
+        reply: oneshot::Sender<Outcome>,
+    ) {
+        let slot = self.slot();
+        self.world.sleep(slot, rng.between(5, 400)).await;
+        if fault == Fault::Refused || self.world.are_connections_refused() {
+            self.trace(|| format!("  x {} refused", sent.label));
+            drop(reply.send(Err(TransportError::not_sent("connection refused"))));
+            return;
+        }
+        let is_after = rng.per_mille(500);
+        if fault == Fault::LateRequest {
+            self.trace(|| format!("  x {} delayed on its way", sent.label));
+            self.fail(reply, &mut rng).await;
+            self.world.sleep(slot, rng.between(1_000, 60_000)).await;
+            self.arrive(request, &sent, false).await;
+            return;
+        }
+        if let Some(injected) = injected_before(fault, is_after, &mut rng) {
+            self.trace(|| format!("  x {} {} injected", sent.label, injected.status));
+            self.world.sleep(slot, rng.between(5, 400)).await;
+            drop(reply.send(injected.into_response(&self.world)));
+            return;
+        }
+        if fault == Fault::LostRequest {
+            self.trace(|| format!("  x {} lost", sent.label));
+            self.fail(reply, &mut rng).await;
+            return;
+        }
+        let is_media = request.uri().host() == Some("media.svc.invalid");
+        let mut answer = self.arrive(request, &sent, true).await;
+        let delay = match fault {
+            Fault::Slow => rng.between(500, 100_000),
+            _ => rng.between(5, 400),
+        };
+        self.world.sleep(slot, delay).await;
+        if let (Some(answer), false) = (&mut answer, is_media) {
+            change_after(fault, answer);
+        }
+        if let Some(answer) = &mut answer {
+            answer.is_cut = fault == Fault::Truncated && !answer.body.is_empty();
+        }
+        let is_lost = fault == Fault::LostReply || answer.is_none();
+        let is_heard = match answer {
+            Some(answer) if !is_lost => {
+                let is_whole = !answer.is_cut && answer.headers.contains_key("ratelimit-limit");
+                self.trace(|| {
+                    format!(
+                        "  < {} {}{}",
+                        sent.label,
+                        answer.status,
+                        if answer.is_cut { " cut" } else { "" }
+                    )
+                });
+                reply.send(answer.into_response(&self.world)).is_ok() && is_whole
+            }
+            _ => {
+                self.trace(|| format!("  x {} reply lost", sent.label));
+                self.world.count(|counts| counts.lost_replies += 1);
+                self.taint(&sent);
+                self.fail(reply, &mut rng).await;
+                false
+            }
+        };
+        if !is_heard {
+            self.taint(&sent);
+        }
+    }
+
+    /// Fails a request whose fate its client does not learn: at once, or by silence.
+    async fn fail(&self, reply: oneshot::Sender<Outcome>, rng: &mut Rng) {
+        if rng.per_mille(300) {
+            // The client is not told anything until its own time limit passes.
+            let mut reply = reply;
+            let silence = self.world.sleep(self.slot(), SILENCE_MS);
+            tokio::select! {
+                biased;
+                () = reply.closed() => return,
+                () = silence => {}
+            }
+            drop(reply.send(Err(lost())));
+        } else {
+            self.world.sleep(self.slot(), rng.between(5, 2_000)).await;
+            drop(reply.send(Err(lost())));
+        }
+    }
+
+    fn taint(&self, sent: &Sent) {
+        if let Some(credential) = &sent.credential {
+            self.world.taint(credential);
+        }
+    }
+
+    /// Lets a request arrive at the mock, and returns the mock's own answer.
+    async fn arrive(
+        &self,
+        mut request: Request<Bytes>,
+        sent: &Sent,
+        is_heard: bool,
+    ) -> Option<Reply> {
+        let world = &self.world;
+        if !is_heard {
+            self.taint(sent);
+        }
+        if let (Some(operation), Some(key)) =
+            (sent.operation, request.headers().get("idempotency-key"))
+        {
+            let key = key.to_str().unwrap_or_default().to_owned();
+            if world.note_key(operation, &key) && world.has(Defect::ReplayExecuted) {
+                let other = format!("{key}-{}", world.now_ms());
+                request
+                    .headers_mut()
+                    .insert("idempotency-key", HeaderValue::from_str(&other).unwrap());
+            }
+        }
+        let (mock, generation) = world.mock_and_generation();
+        let answer = tokio::select! {
+            biased;
+            answer = answer(&mock, request) => answer,
+            () = world.mock_replaced(generation) => None,
+        };
+        world.sleep(self.slot(), 0).await;
+        if let Some(answer) = &answer {
+            self.trace(|| format!("  > {} {}", sent.label, answer.status.as_u16()));
+            self.inspect(sent, answer);
+        }
+        answer
+    }
+
+    /// Records what the service did.
+    fn inspect(&self, sent: &Sent, answer: &Reply) {
+        let world = &self.world;
+        let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+        if answer.status == 429 && body["error"]["code"] == "rate_limited" {
+            let is_own = !body["error"]["message"]
+                .as_str()
+                .unwrap_or_default()
+                .contains("magic");
+            let credential = sent.credential.as_deref().unwrap_or_default();
+            if is_own && !world.is_tainted(credential) {
+                world.violate(
+                    Oracle::RateLimit,
+                    format!("{} met a 429 that it could have foreseen", sent.label),
+                );
+            }
+        }
+        let Some(operation) = sent.operation.filter(|it| it.retry().sends_key()) else {
+            return;
+        };
+        if answer.status.is_success() {
+            let intent = sent.call.as_deref().and_then(|call| call.split('#').next());
+            match resource_id(&body) {
+                Some(id) => world.note_receipt(operation, intent, &id),
+                None => world.violate(
+                    Oracle::NothingLost,
+                    format!("{} has a receipt without an id", sent.label),
+                ),
+            }
+        }
+    }
+}
+
+/// Notes that the SDK gave up on a request whose outcome it does not know.
+struct Abandoned<'a> {
+    network: &'a Network,
+    sent: &'a Sent,
+    is_armed: bool,
+}
+
+impl Drop for Abandoned<'_> {
+    fn drop(&mut self) {
+        if self.is_armed {
+            self.network.taint(self.sent);
+            if let Some(call) = &self.sent.call {
+                self.network
+                    .world
+                    .update_call(call, |record| record.is_ambiguous = true);
+            }
+        }
+    }
+}
+
+/// What the service asked for, as the recorder remembers it.
+#[derive(Clone, Copy)]
+struct RetryAfter(u64);
+
+/// Marks a response whose body is JSON.
+#[derive(Clone, Copy)]
+struct IsEnvelope;
+
+impl Reply {
+    fn new(status: u16, content_type: &'static str, body: impl Into<Bytes>) -> Self {
+        let mut headers = HeaderMap::new();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+        Self {
+            status: StatusCode::from_u16(status).unwrap(),
+            headers,
+            body: body.into(),
+            is_cut: false,
+        }
+    }
+
+    /// Returns the response that the SDK is given.
+    fn into_response(self, world: &World) -> Outcome {
+        let Self {
+            status,
+            mut headers,
+            body,
+            is_cut,
+        } = self;
+        let hint = headers
+            .get(RETRY_AFTER)
+            .and_then(|hint| hint.to_str().ok()?.parse::<u64>().ok());
+        match world.defect {
+            Some(Defect::RetryAfterIgnored) => drop(headers.remove(RETRY_AFTER)),
+            Some(Defect::RateLimitIgnored) => {
+                for name in ["ratelimit-limit", "ratelimit-remaining", "ratelimit-reset"] {
+                    headers.remove(name);
+                }
+            }
+            _ => {}
+        }
+        let is_envelope =
+            !is_cut && serde_json::from_slice::<Value>(&body).is_ok_and(|body| body.is_object());
+        let mut response = Response::new(CutBody::new(body, is_cut).boxed_unsync());
+        *response.status_mut() = status;
+        *response.headers_mut() = headers;
+        if let Some(hint) = hint.filter(|_| !is_cut) {
+            // A hint that is longer than the SDK would wait ends the call.
+            response.extensions_mut().insert(RetryAfter(hint * 1_000));
+        }
+        if is_envelope {
+            response.extensions_mut().insert(IsEnvelope);
+        }
+        Ok(response)
+    }
+}
+
+fn lost() -> TransportError {
+    TransportError::maybe_sent("connection reset")
+}
+
+/// Returns an error envelope. Only a service that knows that nothing ran says `retryable`.
+fn envelope(status: u16, code: &str) -> Reply {
+    let mut error = serde_json::json!({"code": code, "message": "injected"});
+    if status != 500 {
+        error["retryable"] = true.into();
+    }
+    let body = serde_json::json!({"error": error});
+    Reply::new(status, "application/json", body.to_string())
+}
+
+fn page() -> Reply {
+    Reply::new(502, "text/html", "<html><body>Bad gateway</body></html>")
+}
+
+fn draw(rates: &FaultRates, rng: &mut Rng) -> Fault {
+    let mut rates = *rates;
+    let faults = [
+        Fault::Refused,
+        Fault::LostRequest,
+        Fault::LostReply,
+        Fault::LateRequest,
+        Fault::Truncated,
+        Fault::Garbage,
+        Fault::RateLimited,
+        Fault::Unavailable,
+        Fault::GatewayPage,
+        Fault::ServerError,
+        Fault::Slow,
+        Fault::Redirect,
+    ];
+    let drawn = rng.below(1_000);
+    let mut sum = 0;
+    for ((_, rate), fault) in rates.fields().into_iter().zip(faults) {
+        sum += *rate;
+        if drawn < sum {
+            return fault;
+        }
+    }
+    Fault::None
+}
+
+/// Returns the reply of a gateway that did not pass the request on.
+fn injected_before(fault: Fault, is_after: bool, rng: &mut Rng) -> Option<Reply> {
+    let mut reply = match fault {
+        Fault::RateLimited => envelope(429, "rate_limited"),
+        Fault::Unavailable => envelope(503, "database_busy"),
+        Fault::GatewayPage if !is_after => page(),
+        Fault::ServerError if !is_after => envelope(500, "internal_error"),
+        Fault::Redirect => {
+            let mut reply = Reply::new(307, "text/html", "");
+            let location = format!("{OTHER_ORIGIN}/moved");
+            reply
+                .headers
+                .insert(LOCATION, HeaderValue::from_str(&location).unwrap());
+            reply
+        }
+        _ => return None,
+    };
+    if matches!(fault, Fault::RateLimited | Fault::Unavailable) && rng.per_mille(700) {
+        reply
+            .headers
+            .insert(RETRY_AFTER, HeaderValue::from(rng.between(1, 20)));
+    }
+    Some(reply)
+}
+
+/// Changes a reply on its way back.
+fn change_after(fault: Fault, answer: &mut Reply) {
+    match fault {
+        Fault::Garbage if answer.status.is_success() => {
+            answer.body = Bytes::from_static(b"\x00 not what you expected");
+        }
+        Fault::GatewayPage => *answer = page(),
+        Fault::ServerError => *answer = envelope(500, "internal_error"),
+        _ => {}
+    }
+    answer.headers.remove(CONTENT_LENGTH);
+}
+
+async fn answer(mock: &InProcess, request: Request<Bytes>) -> Option<Reply> {
+    let (head, body) = mock.send(request).await.ok()?.into_parts();
+    let body = body.collect().await.ok()?.to_bytes();
+    Some(Reply {
+        status: head.status,
+        headers: head.headers,
+        body,
+        is_cut: false,
+    })
+}
+
+/// Returns the id in the receipt of a submit.
+fn resource_id(body: &Value) -> Option<String> {
+    let receipt = body.get("data").unwrap_or(body);
+    let ids = [
+        &receipt["job"]["id"],
+        &receipt["run_id"],
+        &receipt["queue_id"],
+        &receipt["id"],
+    ];
+    ids.into_iter()
+        .find_map(|id| id.as_str().map(str::to_owned))
+}
