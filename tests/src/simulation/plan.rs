@@ -17,6 +17,8 @@ pub(super) struct Plan {
     pub(super) tier: Tier,
     pub(super) balance_usd: u32,
     pub(super) read_multiple: u32,
+    /// How many times as fast as virtual time the service's clock passes.
+    pub(super) speed: f64,
     pub(super) faults: FaultRates,
     pub(super) clients: Vec<ClientPlan>,
     pub(super) steps: Vec<Step>,
@@ -26,6 +28,8 @@ pub(super) struct Plan {
 #[derive(Clone, Debug)]
 pub(super) struct ClientPlan {
     pub(super) workspace: String,
+    /// Whether it uses the keys of the first client.
+    pub(super) has_shared_key: bool,
     pub(super) call_timeout_ms: u64,
     pub(super) attempt_timeout_ms: u64,
     pub(super) max_retries: u32,
@@ -116,7 +120,11 @@ impl Plan {
     pub(super) fn generate(seed: u64, steps: usize) -> Self {
         let mut rng = Rng::derive(seed, 1);
         let count = rng.between(1, MAX_CLIENTS) as usize;
-        let clients = (0..count).map(|_| ClientPlan::generate(&mut rng)).collect();
+        let mut clients: Vec<ClientPlan> = Vec::new();
+        for _ in 0..count {
+            let client = ClientPlan::generate(clients.first(), &mut rng);
+            clients.push(client);
+        }
         let tier = rng
             .pick(&[Tier::Free, Tier::Free, Tier::Pro, Tier::Scale])
             .clone();
@@ -125,6 +133,7 @@ impl Plan {
             tier,
             balance_usd: *rng.pick(&[3, 25, 500, 500]),
             read_multiple: *rng.pick(&[1, 1, 4, 40]),
+            speed: *rng.pick(&[1.0, 1.0, 1.0, 5.0]),
             faults: FaultRates::generate(&mut rng),
             clients,
             steps: Vec::new(),
@@ -161,9 +170,12 @@ impl Plan {
 }
 
 impl ClientPlan {
-    fn generate(rng: &mut Rng) -> Self {
+    fn generate(first: Option<&Self>, rng: &mut Rng) -> Self {
+        let own = *rng.pick(&["ws_demo", "ws_demo", "ws_own"]);
+        let shared = first.filter(|_| rng.per_mille(200));
         Self {
-            workspace: (*rng.pick(&["ws_demo", "ws_demo", "ws_own"])).to_owned(),
+            workspace: shared.map_or(own, |first| &first.workspace).to_owned(),
+            has_shared_key: shared.is_some(),
             call_timeout_ms: *rng.pick(&[5_000, 30_000, 150_000]),
             attempt_timeout_ms: *rng.pick(&[2_000, 10_000, 60_000]),
             max_retries: *rng.pick(&[0, 2, 4, 4]) as u32,
@@ -212,7 +224,7 @@ impl FaultRates {
 }
 
 fn client_action(rng: &mut Rng) -> Action {
-    match rng.weighted(&[300, 60, 120, 30, 80, 60, 100, 40, 40, 8, 40, 60]) {
+    match rng.weighted(&[300, 60, 120, 30, 80, 60, 100, 40, 40, 16, 40, 60]) {
         0 => Action::Submit,
         1 => Action::SubmitMany(rng.between(2, 6)),
         2 => Action::Read,

@@ -46,7 +46,7 @@ pub(super) fn body(operation: Operation, id: &str, hook: &str, rng: &mut Rng) ->
     let text = format!("{id}{}", directives(rng));
     let mut body = match operation {
         Op::ImageGenerate => {
-            json!({"model": rng.pick(&["image-i", "auto"]), "prompt": text})
+            json!({"model": "image-i", "prompt": text})
         }
         Op::VideoGenerate => {
             json!({"model": rng.pick(&["video-f", "auto"]), "prompt": text, "duration": 5})

@@ -72,6 +72,8 @@ enum Fault {
 struct Sent {
     operation: Option<Operation>,
     call: Option<String>,
+    /// What its attempts are recorded under: the call, or the intent if no later call may repeat it.
+    record: Option<String>,
     credential: Option<String>,
     label: String,
 }
@@ -215,7 +217,7 @@ impl Network {
         let call = header(CALL_HEADER);
         if let (Some(call), Some(operation)) = (&call, operation) {
             let now = world.now_ms();
-            let record = world.update_call(call, |_| {});
+            let record = world.update_call(&record_name(call, operation), |_| {});
             let is_repeatable =
                 !matches!(operation.retry(), RetryClass::Unsent | RetryClass::Never);
             if record.is_ambiguous && !is_repeatable {
@@ -238,8 +240,10 @@ impl Network {
             Some(call) => format!("{name} {call}"),
             None => format!("{name} {path}"),
         };
+        let record = call.as_deref().zip(operation);
         Sent {
             operation,
+            record: record.map(|(call, operation)| record_name(call, operation)),
             call,
             credential,
             label,
@@ -248,7 +252,7 @@ impl Network {
 
     /// Records what the SDK is given.
     fn observe(&self, sent: &Sent, outcome: &Outcome) {
-        let Some(call) = &sent.call else { return };
+        let Some(record) = &sent.record else { return };
         let class = sent.operation.map(Operation::retry);
         let (is_ambiguous, wait_ms) = match outcome {
             Err(error) => (error.may_have_been_sent(), 0),
@@ -270,7 +274,7 @@ impl Network {
             }
         };
         let closed_until_ms = self.world.now_ms() + wait_ms;
-        self.world.update_call(call, |record| {
+        self.world.update_call(record, |record| {
             record.is_ambiguous |= is_ambiguous;
             record.closed_until_ms = record.closed_until_ms.max(closed_until_ms);
         });
@@ -386,17 +390,7 @@ impl Network {
         if !is_heard {
             self.taint(sent);
         }
-        if let (Some(operation), Some(key)) =
-            (sent.operation, request.headers().get("idempotency-key"))
-        {
-            let key = key.to_str().unwrap_or_default().to_owned();
-            if world.note_key(operation, &key) && world.has(Defect::ReplayExecuted) {
-                let other = format!("{key}-{}", world.now_ms());
-                request
-                    .headers_mut()
-                    .insert("idempotency-key", HeaderValue::from_str(&other).unwrap());
-            }
-        }
+        self.inject_into_key(sent.operation, request.headers_mut());
         let (mock, generation) = world.mock_and_generation();
         let answer = tokio::select! {
             biased;
@@ -411,17 +405,30 @@ impl Network {
         answer
     }
 
+    /// Makes the service treat an idempotency key as it is documented, or as the defect says.
+    fn inject_into_key(&self, operation: Option<Operation>, headers: &mut HeaderMap) {
+        let (Some(operation), Some(key)) = (operation, headers.get("idempotency-key")) else {
+            return;
+        };
+        if operation.retry() == RetryClass::Unsent {
+            headers.remove("idempotency-key");
+            return;
+        }
+        let key = key.to_str().unwrap_or_default().to_owned();
+        let is_known = self.world.note_key(operation, &key);
+        if is_known && self.world.has(Defect::ReplayExecuted) {
+            let other = format!("{key}-{}", self.world.now_ms());
+            headers.insert("idempotency-key", HeaderValue::from_str(&other).unwrap());
+        }
+    }
+
     /// Records what the service did.
     fn inspect(&self, sent: &Sent, answer: &Reply) {
         let world = &self.world;
         let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
         if answer.status == 429 && body["error"]["code"] == "rate_limited" {
-            let is_own = !body["error"]["message"]
-                .as_str()
-                .unwrap_or_default()
-                .contains("magic");
             let credential = sent.credential.as_deref().unwrap_or_default();
-            if is_own && !world.is_tainted(credential) {
+            if !world.is_tainted(credential) {
                 world.violate(
                     Oracle::RateLimit,
                     format!("{} met a 429 that it could have foreseen", sent.label),
@@ -444,6 +451,16 @@ impl Network {
     }
 }
 
+/// Returns what the attempts of a call are recorded under.
+///
+/// The service does not promise to recognize the key of an operation of class `unsent`, so that not
+/// even another call may send it again.
+fn record_name(call: &str, operation: Operation) -> String {
+    let is_unsent = operation.retry() == RetryClass::Unsent;
+    let intent = call.split('#').next().filter(|_| is_unsent);
+    intent.unwrap_or(call).to_owned()
+}
+
 /// Notes that the SDK gave up on a request whose outcome it does not know.
 struct Abandoned<'a> {
     network: &'a Network,
@@ -455,10 +472,10 @@ impl Drop for Abandoned<'_> {
     fn drop(&mut self) {
         if self.is_armed {
             self.network.taint(self.sent);
-            if let Some(call) = &self.sent.call {
+            if let Some(record) = &self.sent.record {
                 self.network
                     .world
-                    .update_call(call, |record| record.is_ambiguous = true);
+                    .update_call(record, |record| record.is_ambiguous = true);
             }
         }
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use svc_mock_server::engine::{Delivery, DeliveryOutcome, KeyKind, NewKey, Time};
-use svc_mock_server::{InProcess, Setup};
+use svc_mock_server::{InProcess, Setup, Speed};
 use svc_sdk::contract::{Operation, TopUpStatus};
 use svc_sdk::types::Usd;
 use tokio::sync::Notify;
@@ -44,8 +44,8 @@ pub struct Violation {
 /// A resource that the service created.
 #[derive(Clone, Debug)]
 pub(super) struct Creation {
-    pub(super) operation: Operation,
     pub(super) intent: Option<String>,
+    is_top_up: bool,
 }
 
 /// What was observed of one call of the SDK, which may send several requests.
@@ -115,27 +115,12 @@ impl World {
     pub(super) fn new(plan: Plan, defect: Option<Defect>) -> Arc<Self> {
         let mailboxes = Mailboxes::default();
         let mock = new_mock(&plan, &mailboxes);
-        let credentials: Vec<_> = plan
-            .clients
-            .iter()
-            .map(|client| {
-                let key = |kind| {
-                    let workspace = Some(client.workspace.clone());
-                    mock.add_key(NewKey {
-                        kind,
-                        workspace,
-                        plan: None,
-                        scopes: None,
-                    })
-                    .unwrap()
-                    .key
-                };
-                Credentials {
-                    open: key(KeyKind::Open),
-                    developer: key(KeyKind::Developer),
-                }
-            })
-            .collect();
+        let mut credentials: Vec<Credentials> = Vec::new();
+        for client in &plan.clients {
+            let shared = credentials.first().filter(|_| client.has_shared_key);
+            let keys = shared.cloned();
+            credentials.push(keys.unwrap_or_else(|| add_keys(&mock, &client.workspace)));
+        }
         let snapshot = mock.snapshot();
         let workspaces = snapshot["state"]["workspaces"]
             .as_object()
@@ -223,6 +208,7 @@ impl World {
         let line = |(at, slot, _, text): (u64, u64, usize, String)| {
             let actor = match slot {
                 ENVIRONMENT_SLOT => "env".to_owned(),
+                SLOTS => "!".to_owned(),
                 slot => format!("c{}", slot - 1),
             };
             format!("{:>9}.{:03} {actor:<3} {text}", at / 1_000, at % 1_000)
@@ -322,8 +308,16 @@ impl World {
             .insert(credential.to_owned(), until);
     }
 
+    /// Returns whether a 429 of a key can be the doing of another client, or of a request whose
+    /// outcome its client does not know.
     pub(super) fn is_tainted(&self, credential: &str) -> bool {
         let now = self.now_ms();
+        let has_key = |keys: &Credentials| {
+            credential.ends_with(&keys.open) || credential.ends_with(&keys.developer)
+        };
+        if self.credentials.iter().filter(|keys| has_key(keys)).count() > 1 {
+            return true;
+        }
         self.lock()
             .tainted_until_ms
             .get(credential)
@@ -351,12 +345,28 @@ impl World {
 
     /// Notes the resource that a submit was answered with.
     pub(super) fn note_receipt(&self, operation: Operation, intent: Option<&str>, id: &str) {
+        let is_top_up = ResourceKind::of(operation) == ResourceKind::TopUp;
+        self.note_creation(id, intent, is_top_up);
+    }
+
+    /// Notes the jobs that exist. A job whose submit is still to be answered names its intent.
+    fn note_jobs(&self, jobs: &[Value]) {
+        for job in jobs {
+            if let (Some(id), Some(intent)) =
+                (job["id"].as_str(), job["metadata"]["intent"].as_str())
+            {
+                self.note_creation(id, Some(intent), false);
+            }
+        }
+    }
+
+    fn note_creation(&self, id: &str, intent: Option<&str>, is_top_up: bool) {
         let ids = {
             let mut state = self.lock();
             let created = state.created.entry(id.to_owned());
             created.or_insert_with(|| Creation {
-                operation,
                 intent: intent.map(str::to_owned),
+                is_top_up,
             });
             let Some(intent) = intent else { return };
             let ids = state.intents.entry(intent.to_owned()).or_default();
@@ -387,7 +397,9 @@ impl World {
     pub(super) fn check(&self, is_final: bool) {
         let mock = self.mock();
         let ledger = self.ledger(&mock);
-        for message in oracle::check_ledger(&ledger, &mock.jobs()) {
+        let jobs = mock.jobs();
+        self.note_jobs(&jobs);
+        for message in oracle::check_ledger(&ledger, &jobs) {
             self.violate(Oracle::Ledger, message);
         }
         let created = self.lock().created.clone();
@@ -492,7 +504,7 @@ impl World {
         let mock = self.mock();
         let created = self.lock().created.clone();
         for (id, creation) in created {
-            if ResourceKind::of(creation.operation) != ResourceKind::TopUp {
+            if !creation.is_top_up {
                 continue;
             }
             let statuses = [
@@ -622,6 +634,23 @@ fn runs_of_queues(queues: &Value) -> Vec<(String, String)> {
     found
 }
 
+/// Creates the keys of a client, and its workspace.
+fn add_keys(mock: &InProcess, workspace: &str) -> Credentials {
+    let key = |kind| {
+        let key = NewKey {
+            kind,
+            workspace: Some(workspace.to_owned()),
+            plan: None,
+            scopes: None,
+        };
+        mock.add_key(key).unwrap().key
+    };
+    Credentials {
+        open: key(KeyKind::Open),
+        developer: key(KeyKind::Developer),
+    }
+}
+
 fn new_mock(plan: &Plan, mailboxes: &Mailboxes) -> InProcess {
     let mailboxes = Arc::clone(mailboxes);
     let seed = plan.seed;
@@ -630,6 +659,7 @@ fn new_mock(plan: &Plan, mailboxes: &Mailboxes) -> InProcess {
         .plan(plan.tier.clone())
         .balance_usd(plan.balance_usd)
         .read_multiple(plan.read_multiple)
+        .speed(Speed::new(plan.speed).unwrap())
         .epoch(EPOCH);
     InProcess::new(setup).webhook_receiver(move |delivery| {
         let hash = delivery
