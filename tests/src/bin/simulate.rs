@@ -1,4 +1,12 @@
 //! Runs the simulation over many seeds, or traces one of them.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::indexing_slicing,
+    clippy::print_stderr,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a test tool: it prints its report, and measures how long the simulations took"
+)]
 
 use std::process::ExitCode;
 use std::sync::Mutex;

@@ -3,6 +3,8 @@
 //! A plan is generated from a seed and is plain data. Each step has a seed of its own, so that
 //! removing a step does not change what the others do, and a failing plan can be shrunk.
 
+use std::fmt;
+
 use svc_sdk::contract::Plan as Tier;
 
 use super::rng::Rng;
@@ -166,6 +168,37 @@ impl Plan {
             seed: rng.next(),
             crash,
         });
+    }
+}
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            seed,
+            tier,
+            balance_usd,
+            read_multiple,
+            speed,
+            ..
+        } = self;
+        write!(
+            f,
+            "seed {seed}: plan {tier}, {balance_usd} USD, {read_multiple} reads per write, {speed} times as fast"
+        )?;
+        for client in &self.clients {
+            let ClientPlan {
+                workspace,
+                has_shared_key,
+                call_timeout_ms,
+                attempt_timeout_ms,
+                max_retries,
+            } = client;
+            write!(
+                f,
+                "; {workspace}, shared key: {has_shared_key}, {call_timeout_ms} ms a call, {attempt_timeout_ms} ms an attempt, {max_retries} retries"
+            )?;
+        }
+        Ok(())
     }
 }
 

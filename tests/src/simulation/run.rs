@@ -54,11 +54,12 @@ pub(super) fn run(plan: &Plan, defect: Option<Defect>) -> Outcome {
 }
 
 async fn simulate(world: &Arc<World>, folder: &Path) {
+    world.trace(ENVIRONMENT_SLOT, || world.plan.to_string());
     let mut actors = Vec::new();
     for client in 0..world.plan.clients.len() {
         let (world, folder) = (Arc::clone(world), folder.join(client.to_string()));
         actors.push(tokio::spawn(async move {
-            run_client(&world, client, &folder).await
+            run_client(&world, client, &folder).await;
         }));
     }
     let environment = Arc::clone(world);

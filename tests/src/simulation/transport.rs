@@ -306,6 +306,10 @@ impl Network {
         }
         if let Some(injected) = injected_before(fault, is_after, &mut rng) {
             self.trace(|| format!("  x {} {} injected", sent.label, injected.status));
+            if fault == Fault::RateLimited {
+                // Its hint is not the end of the service's window.
+                self.taint(&sent);
+            }
             self.world.sleep(slot, rng.between(5, 400)).await;
             drop(reply.send(injected.into_response(&self.world)));
             return;
@@ -328,30 +332,17 @@ impl Network {
         if let Some(answer) = &mut answer {
             answer.is_cut = fault == Fault::Truncated && !answer.body.is_empty();
         }
-        let is_lost = fault == Fault::LostReply || answer.is_none();
-        let is_heard = match answer {
-            Some(answer) if !is_lost => {
-                let is_whole = !answer.is_cut && answer.headers.contains_key("ratelimit-limit");
-                self.trace(|| {
-                    format!(
-                        "  < {} {}{}",
-                        sent.label,
-                        answer.status,
-                        if answer.is_cut { " cut" } else { "" }
-                    )
-                });
-                reply.send(answer.into_response(&self.world)).is_ok() && is_whole
+        match answer.filter(|_| fault != Fault::LostReply) {
+            Some(answer) => {
+                let cut = if answer.is_cut { ", cut short" } else { "" };
+                self.trace(|| format!("  < {} {}{cut}", sent.label, answer.status));
+                drop(reply.send(answer.into_response(&self.world)));
             }
-            _ => {
+            None => {
                 self.trace(|| format!("  x {} reply lost", sent.label));
                 self.world.count(|counts| counts.lost_replies += 1);
-                self.taint(&sent);
                 self.fail(reply, &mut rng).await;
-                false
             }
-        };
-        if !is_heard {
-            self.taint(&sent);
         }
     }
 
