@@ -14,6 +14,8 @@
 mod actions;
 mod body;
 mod defect;
+mod environment;
+mod fault;
 mod journal;
 mod oracle;
 mod plan;

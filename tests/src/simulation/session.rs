@@ -201,33 +201,27 @@ impl Session {
 
     /// Submits an intent, and stores what became of it.
     pub(super) async fn submit(&self, mut intent: Intent) {
-        intent.calls += 1;
-        let mut is_first = intent.calls == 1;
-        loop {
-            if let Some(stored) = self.journal().get_mut(&intent.id) {
-                stored.calls = intent.calls;
-            }
-            let Some(result) = self.submit_once(&intent).await else {
-                return;
-            };
-            if !is_first && result.as_ref().is_ok_and(|receipt| receipt.is_replay)
-                || self.world.has(Defect::ReplayTakenAsStale)
-                    && result.as_ref().is_ok_and(|receipt| receipt.is_replay)
-            {
-                self.trace(|| format!("  = {} is a replay", intent.id));
-                if self.world.has(Defect::ReplayTakenAsStale) && is_first {
-                    is_first = false;
-                    intent.key.push_str("-again");
-                    intent.calls += 1;
-                    continue;
-                }
-            }
-            self.store(&intent, result);
+        let Some(mut result) = self.submit_once(&mut intent).await else {
             return;
+        };
+        if result.as_ref().is_ok_and(|receipt| receipt.is_replay) {
+            self.trace(|| format!("  = {} is a replay", intent.id));
+            if self.world.has(Defect::ReplayTakenAsStale) {
+                intent.key.push_str("-again");
+                let Some(again) = self.submit_once(&mut intent).await else {
+                    return;
+                };
+                result = again;
+            }
         }
+        self.store(&intent, result);
     }
 
-    async fn submit_once(&self, intent: &Intent) -> Option<Result<Receipt>> {
+    async fn submit_once(&self, intent: &mut Intent) -> Option<Result<Receipt>> {
+        intent.calls += 1;
+        if let Some(stored) = self.journal().get_mut(&intent.id) {
+            stored.calls = intent.calls;
+        }
         let name = format!("{}#{}", intent.id, intent.calls);
         match intent.kind() {
             ResourceKind::OpenJob => {

@@ -6,28 +6,25 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
-use http::header::{
-    AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, LOCATION, RETRY_AFTER,
-};
-use http::{HeaderMap, Request, Response, StatusCode};
+use http::header::{AUTHORIZATION, HeaderValue, LOCATION};
+use http::{HeaderMap, Request};
 use http_body_util::BodyExt;
 use serde_json::Value;
 use svc_mock_server::InProcess;
 use svc_sdk::contract::{Operation, RetryClass, Surface};
-use svc_sdk::transport::{Body, ResponseFuture, Transport, TransportError};
+use svc_sdk::transport::{ResponseFuture, Transport, TransportError};
 use tokio::sync::oneshot;
 
-use super::body::CutBody;
 use super::defect::Defect;
+use super::fault::{
+    Fault, IsEnvelope, Outcome, Reply, RetryAfter, change_after, draw, injected_before,
+};
 use super::oracle::Oracle;
-use super::plan::FaultRates;
 use super::rng::Rng;
 use super::world::World;
 
 /// The header that names a call, as `<intent>#<call>`.
 pub(super) const CALL_HEADER: &str = "x-simulation-call";
-/// The host that redirects lead to.
-const OTHER_ORIGIN: &str = "https://other.example";
 /// How long a request is held that is never answered: longer than any time limit of the SDK.
 const SILENCE_MS: u64 = 400_000;
 
@@ -49,24 +46,6 @@ impl Transport for FaultyTransport {
     }
 }
 
-/// What goes wrong with a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fault {
-    None,
-    Refused,
-    LostRequest,
-    LostReply,
-    LateRequest,
-    Truncated,
-    Garbage,
-    RateLimited,
-    Unavailable,
-    GatewayPage,
-    ServerError,
-    Slow,
-    Redirect,
-}
-
 /// What the recorder knows of a request.
 #[derive(Clone, Debug)]
 struct Sent {
@@ -76,17 +55,6 @@ struct Sent {
     record: Option<String>,
     credential: Option<String>,
     label: String,
-}
-
-/// What the SDK is given.
-type Outcome = Result<Response<Body>, TransportError>;
-
-/// A reply before it is put on the wire.
-struct Reply {
-    status: StatusCode,
-    headers: HeaderMap,
-    body: Bytes,
-    is_cut: bool,
 }
 
 impl Network {
@@ -472,143 +440,8 @@ impl Drop for Abandoned<'_> {
     }
 }
 
-/// What the service asked for, as the recorder remembers it.
-#[derive(Clone, Copy)]
-struct RetryAfter(u64);
-
-/// Marks a response whose body is JSON.
-#[derive(Clone, Copy)]
-struct IsEnvelope;
-
-impl Reply {
-    fn new(status: u16, content_type: &'static str, body: impl Into<Bytes>) -> Self {
-        let mut headers = HeaderMap::new();
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
-        Self {
-            status: StatusCode::from_u16(status).unwrap(),
-            headers,
-            body: body.into(),
-            is_cut: false,
-        }
-    }
-
-    /// Returns the response that the SDK is given.
-    fn into_response(self, world: &World) -> Outcome {
-        let Self {
-            status,
-            mut headers,
-            body,
-            is_cut,
-        } = self;
-        let hint = headers
-            .get(RETRY_AFTER)
-            .and_then(|hint| hint.to_str().ok()?.parse::<u64>().ok());
-        match world.defect {
-            Some(Defect::RetryAfterIgnored) => drop(headers.remove(RETRY_AFTER)),
-            Some(Defect::RateLimitIgnored) => {
-                for name in ["ratelimit-limit", "ratelimit-remaining", "ratelimit-reset"] {
-                    headers.remove(name);
-                }
-            }
-            _ => {}
-        }
-        let is_envelope =
-            !is_cut && serde_json::from_slice::<Value>(&body).is_ok_and(|body| body.is_object());
-        let mut response = Response::new(CutBody::new(body, is_cut).boxed_unsync());
-        *response.status_mut() = status;
-        *response.headers_mut() = headers;
-        if let Some(hint) = hint.filter(|_| !is_cut) {
-            // A hint that is longer than the SDK would wait ends the call.
-            response.extensions_mut().insert(RetryAfter(hint * 1_000));
-        }
-        if is_envelope {
-            response.extensions_mut().insert(IsEnvelope);
-        }
-        Ok(response)
-    }
-}
-
 fn lost() -> TransportError {
     TransportError::maybe_sent("connection reset")
-}
-
-/// Returns an error envelope. Only a service that knows that nothing ran says `retryable`.
-fn envelope(status: u16, code: &str) -> Reply {
-    let mut error = serde_json::json!({"code": code, "message": "injected"});
-    if status != 500 {
-        error["retryable"] = true.into();
-    }
-    let body = serde_json::json!({"error": error});
-    Reply::new(status, "application/json", body.to_string())
-}
-
-fn page() -> Reply {
-    Reply::new(502, "text/html", "<html><body>Bad gateway</body></html>")
-}
-
-fn draw(rates: &FaultRates, rng: &mut Rng) -> Fault {
-    let mut rates = *rates;
-    let faults = [
-        Fault::Refused,
-        Fault::LostRequest,
-        Fault::LostReply,
-        Fault::LateRequest,
-        Fault::Truncated,
-        Fault::Garbage,
-        Fault::RateLimited,
-        Fault::Unavailable,
-        Fault::GatewayPage,
-        Fault::ServerError,
-        Fault::Slow,
-        Fault::Redirect,
-    ];
-    let drawn = rng.below(1_000);
-    let mut sum = 0;
-    for ((_, rate), fault) in rates.fields().into_iter().zip(faults) {
-        sum += *rate;
-        if drawn < sum {
-            return fault;
-        }
-    }
-    Fault::None
-}
-
-/// Returns the reply of a gateway that did not pass the request on.
-fn injected_before(fault: Fault, is_after: bool, rng: &mut Rng) -> Option<Reply> {
-    let mut reply = match fault {
-        Fault::RateLimited => envelope(429, "rate_limited"),
-        Fault::Unavailable => envelope(503, "database_busy"),
-        Fault::GatewayPage if !is_after => page(),
-        Fault::ServerError if !is_after => envelope(500, "internal_error"),
-        Fault::Redirect => {
-            let mut reply = Reply::new(307, "text/html", "");
-            let location = format!("{OTHER_ORIGIN}/moved");
-            reply
-                .headers
-                .insert(LOCATION, HeaderValue::from_str(&location).unwrap());
-            reply
-        }
-        _ => return None,
-    };
-    if matches!(fault, Fault::RateLimited | Fault::Unavailable) && rng.per_mille(700) {
-        reply
-            .headers
-            .insert(RETRY_AFTER, HeaderValue::from(rng.between(1, 20)));
-    }
-    Some(reply)
-}
-
-/// Changes a reply on its way back.
-fn change_after(fault: Fault, answer: &mut Reply) {
-    match fault {
-        Fault::Garbage if answer.status.is_success() => {
-            answer.body = Bytes::from_static(b"\x00 not what you expected");
-        }
-        Fault::GatewayPage => *answer = page(),
-        Fault::ServerError => *answer = envelope(500, "internal_error"),
-        _ => {}
-    }
-    answer.headers.remove(CONTENT_LENGTH);
 }
 
 async fn answer(mock: &InProcess, request: Request<Bytes>) -> Option<Reply> {

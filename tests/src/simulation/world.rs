@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use svc_mock_server::engine::{Delivery, DeliveryOutcome, KeyKind, NewKey, Time};
 use svc_mock_server::{InProcess, Setup, Speed};
-use svc_sdk::contract::{Operation, TopUpStatus};
+use svc_sdk::contract::Operation;
 use svc_sdk::types::Usd;
 use tokio::sync::Notify;
 use tokio::time::Instant;
@@ -45,7 +45,7 @@ pub struct Violation {
 #[derive(Clone, Debug)]
 pub(super) struct Creation {
     pub(super) intent: Option<String>,
-    is_top_up: bool,
+    pub(super) is_top_up: bool,
 }
 
 /// What was observed of one call of the SDK, which may send several requests.
@@ -84,22 +84,23 @@ pub(super) struct World {
     pub(super) signing_secrets: BTreeMap<String, String>,
     pub(super) journals: Vec<Arc<Mutex<Journal>>>,
     started: Instant,
-    replaced: Notify,
+    pub(super) replaced: Notify,
     mailboxes: Mailboxes,
     state: Mutex<State>,
 }
 
-struct State {
-    mock: InProcess,
-    generation: u64,
-    outage_until_ms: u64,
+/// What changes.
+pub(super) struct State {
+    pub(super) mock: InProcess,
+    pub(super) generation: u64,
+    pub(super) outage_until_ms: u64,
     are_faults_cleared: bool,
     in_flight: u64,
-    older_snapshot: Option<Value>,
+    pub(super) older_snapshot: Option<Value>,
     trace: Vec<(u64, u64, usize, String)>,
     violations: Vec<Violation>,
-    counts: Counts,
-    created: BTreeMap<String, Creation>,
+    pub(super) counts: Counts,
+    pub(super) created: BTreeMap<String, Creation>,
     intents: BTreeMap<String, BTreeSet<String>>,
     calls: BTreeMap<String, CallRecord>,
     used_keys: BTreeSet<(String, String)>,
@@ -164,12 +165,17 @@ impl World {
         })
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn has(&self, defect: Defect) -> bool {
         self.defect == Some(defect)
+    }
+
+    /// Creates a mock without any state.
+    pub(super) fn new_mock(&self) -> InProcess {
+        new_mock(&self.plan, &self.mailboxes)
     }
 
     pub(super) fn mock(&self) -> InProcess {
@@ -492,127 +498,6 @@ impl World {
         }
         ledger
     }
-}
-
-/// What the environment does.
-impl World {
-    /// Refuses connections from now on.
-    pub(super) fn begin_outage(&self, duration_ms: u64) {
-        let until = self.now_ms() + duration_ms;
-        self.lock().outage_until_ms = until;
-    }
-
-    /// Pays the pending top-ups, or lets them fail or expire.
-    pub(super) fn settle_top_ups(&self, rng: &mut Rng, are_all_paid: bool) {
-        let mock = self.mock();
-        let created = self.lock().created.clone();
-        for (id, creation) in created {
-            if !creation.is_top_up {
-                continue;
-            }
-            let statuses = [
-                TopUpStatus::Paid,
-                TopUpStatus::Paid,
-                TopUpStatus::Failed,
-                TopUpStatus::Expired,
-            ];
-            let status = if are_all_paid {
-                &TopUpStatus::Paid
-            } else {
-                rng.pick(&statuses)
-            };
-            let is_settled = mock.settle_top_up(&id, status.clone()).is_ok();
-            self.trace(ENVIRONMENT_SLOT, || {
-                format!("top-up {id} {status}: {is_settled}")
-            });
-        }
-    }
-
-    /// Exports the state into a new mock, and checks that it answers as the old one.
-    pub(super) async fn restore(&self, rng: &mut Rng) {
-        let old = self.mock();
-        let document = old.snapshot();
-        let mut imported = document.clone();
-        if self.has(Defect::KeysLostOnRestore) {
-            imported["state"]["idempotency"] = json!({"uses": [], "expiring": []});
-        }
-        let older = self.lock().older_snapshot.replace(document.clone());
-        if let Some(older) = older.filter(|_| self.has(Defect::OldSnapshotRestored)) {
-            imported = older;
-        }
-        let new = new_mock(&self.plan, &self.mailboxes);
-        if let Err(error) = new.restore(imported.clone()) {
-            self.violate(
-                Oracle::Restore,
-                format!("the exported state is refused: {error}"),
-            );
-            return;
-        }
-        if let Some(place) = oracle::difference(&document, &new.snapshot(), "") {
-            self.violate(
-                Oracle::Restore,
-                format!("the restored state differs at {place}"),
-            );
-        }
-        for request in self.probes(&old, rng) {
-            let (left, right) = (answer(&old, &request).await, answer(&new, &request).await);
-            if left != right {
-                let uri = request.uri();
-                self.violate(
-                    Oracle::Restore,
-                    format!("{uri} is answered differently after a restore"),
-                );
-            }
-        }
-        // The probes are undone: they counted against the clients' rate limits.
-        new.restore(imported).unwrap();
-        {
-            let mut state = self.lock();
-            state.mock = new;
-            state.generation += 1;
-            state.counts.restores += 1;
-        }
-        self.replaced.notify_waiters();
-    }
-
-    /// Returns a sample of reads.
-    fn probes(&self, mock: &InProcess, rng: &mut Rng) -> Vec<http::Request<bytes::Bytes>> {
-        let (open, developer) = (mock.base_url(), mock.developer_base_url());
-        let keys = rng.pick(&self.credentials).clone();
-        let mut targets = vec![
-            (format!("{developer}/v1/balance"), &keys.developer),
-            (format!("{developer}/v1/usage"), &keys.developer),
-            (format!("{developer}/v1/agent-runs"), &keys.developer),
-            (format!("{open}/v1/jobs"), &keys.open),
-        ];
-        let jobs = mock.jobs();
-        for _ in 0..3.min(jobs.len()) {
-            let id = rng.pick(&jobs)["id"]
-                .as_str()
-                .unwrap_or_default()
-                .to_owned();
-            for part in ["", "/status", "/result"] {
-                targets.push((format!("{open}/v1/jobs/{id}{part}"), &keys.open));
-            }
-        }
-        let request = |(uri, key): (String, &String)| {
-            let builder = http::Request::get(uri).header("authorization", format!("Bearer {key}"));
-            builder.body(bytes::Bytes::new()).unwrap()
-        };
-        targets.into_iter().map(request).collect()
-    }
-}
-
-async fn answer(
-    mock: &InProcess,
-    request: &http::Request<bytes::Bytes>,
-) -> Option<(u16, String, bytes::Bytes)> {
-    use http_body_util::BodyExt;
-    use svc_sdk::transport::Transport;
-
-    let (head, body) = mock.send(request.clone()).await.ok()?.into_parts();
-    let body = body.collect().await.ok()?.to_bytes();
-    Some((head.status.as_u16(), format!("{:?}", head.headers), body))
 }
 
 /// Returns the queue of each run that a queue has started.
