@@ -2,7 +2,8 @@
 //! parses the files and pages that it serves.
 //!
 //! The harness is written from the specification alone. It builds requests and reads responses
-//! without the SDK's builders and the mock's types, so that a mistake that both make is detected.
+//! without the SDK's builders and the mock's types, so that a mistake that both make is detected. Only the
+//! [simulation] is about the SDK's own clients.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -21,6 +22,7 @@ mod openapi;
 mod receiver;
 mod response;
 mod signature;
+pub mod simulation;
 
 pub use client::Client;
 pub use frontend::{

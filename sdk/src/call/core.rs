@@ -130,6 +130,7 @@ impl Core {
             core: self,
             bucket,
             is_held: true,
+            may_have_been_sent: false,
         };
 
         let mut message = request.to_http(&self.base_url.join(&request.target()))?;
@@ -146,6 +147,7 @@ impl Core {
             .await
             .map_err(|_| Error::configuration("the client is shut down"))?;
         *sent = true;
+        permit.may_have_been_sent = true;
         let attempt_deadline = clock::after(self.attempt_timeout);
         let response = match clock::before(Some(attempt_deadline), self.exchange(message)).await {
             Some(response) => response,
@@ -154,6 +156,7 @@ impl Core {
         drop(turn);
         if let Err(error) = &response {
             *sent = error.may_have_been_sent();
+            permit.may_have_been_sent = *sent;
         }
         let now = clock::now();
         permit.release(
@@ -225,12 +228,14 @@ struct Permit<'a> {
     core: &'a Core,
     bucket: RateLimitBucket,
     is_held: bool,
+    may_have_been_sent: bool,
 }
 
 impl Permit<'_> {
     fn release(&mut self, now: Instant, headers: Option<&HeaderMap>) {
         self.is_held = false;
-        self.core.rate_limiter.release(self.bucket, now, headers);
+        let limiter = &self.core.rate_limiter;
+        limiter.release(self.bucket, now, headers, self.may_have_been_sent);
     }
 }
 

@@ -7,6 +7,7 @@ use http::HeaderMap;
 
 use super::clock::Instant;
 use crate::contract::RateLimitBucket;
+use crate::transport::MAX_IN_FLIGHT;
 
 /// How far two responses of one window may differ about its end, as the header is rounded.
 const SAME_WINDOW_TOLERANCE: Duration = Duration::from_millis(1_500);
@@ -16,6 +17,9 @@ const RECHECK_DELAY: Duration = Duration::from_millis(50);
 const RESERVED_READS: u32 = 20;
 /// The longest window that is believed.
 const MAX_WINDOW_SECONDS: u32 = 3_600;
+
+/// The limit of a window that only a 429 told of.
+const UNKNOWN_LIMIT: u32 = u32::MAX;
 
 /// What a response says of the bucket that its request was counted in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,10 +71,10 @@ impl RateLimiter {
     pub(crate) fn acquire(&self, bucket: RateLimitBucket, now: Instant) -> Result<(), Instant> {
         let mut bucket = self.bucket(bucket);
         if let Some(window) = bucket.window {
-            let remaining = if now < window.ends {
-                window.remaining
-            } else {
-                window.limit.max(1)
+            let remaining = match window.limit {
+                _ if now < window.ends => window.remaining,
+                UNKNOWN_LIMIT => MAX_IN_FLIGHT as u32,
+                limit => limit.max(1),
             };
             if remaining == 0 {
                 return Err(window.ends);
@@ -80,20 +84,34 @@ impl RateLimiter {
                 // will tell.
                 return Err(now + RECHECK_DELAY);
             }
+        } else if bucket.in_flight as usize >= MAX_IN_FLIGHT {
+            // The limit is unknown until a response arrives, and no more requests than this are
+            // sent at once anyway.
+            return Err(now + RECHECK_DELAY);
         }
         bucket.in_flight += 1;
         Ok(())
     }
 
     /// Gives the place back, and learns from the response's headers if one came.
+    ///
+    /// A request without a response may have been counted if it may have been sent.
     pub(crate) fn release(
         &self,
         bucket: RateLimitBucket,
         now: Instant,
         headers: Option<&HeaderMap>,
+        may_have_been_sent: bool,
     ) {
         let mut bucket = self.bucket(bucket);
         bucket.in_flight = bucket.in_flight.saturating_sub(1);
+        if headers.is_none()
+            && may_have_been_sent
+            && let Some(window) = &mut bucket.window
+            && now < window.ends
+        {
+            window.remaining = window.remaining.saturating_sub(1);
+        }
         if let Some(reported) = headers.and_then(|headers| Window::from_headers(headers, now)) {
             bucket.window = Some(match bucket.window {
                 Some(known) if now < known.ends && known.is_same(&reported) => Window {
@@ -112,7 +130,7 @@ impl RateLimiter {
     pub(crate) fn close_until(&self, bucket: RateLimitBucket, ends: Instant) {
         let mut bucket = self.bucket(bucket);
         // Without an earlier window, the limit of the next one is unknown.
-        let limit = bucket.window.map_or(u32::MAX, |window| window.limit);
+        let limit = bucket.window.map_or(UNKNOWN_LIMIT, |window| window.limit);
         bucket.window = Some(Window {
             limit,
             remaining: 0,
@@ -193,7 +211,7 @@ mod tests {
 
     fn round_trip(limiter: &RateLimiter, now: Instant, headers: &HeaderMap) {
         limiter.acquire(RateLimitBucket::Write, now).unwrap();
-        limiter.release(RateLimitBucket::Write, now, Some(headers));
+        limiter.release(RateLimitBucket::Write, now, Some(headers), true);
     }
 
     #[test]
@@ -207,7 +225,12 @@ mod tests {
             Err(now + RECHECK_DELAY),
             "two requests are under way"
         );
-        limiter.release(RateLimitBucket::Write, now, Some(&headers(120, 0, 30)));
+        limiter.release(
+            RateLimitBucket::Write,
+            now,
+            Some(&headers(120, 0, 30)),
+            true,
+        );
         let ends = now + Duration::from_secs(30);
         assert_eq!(limiter.acquire(RateLimitBucket::Write, now), Err(ends));
         assert_eq!(
@@ -228,6 +251,32 @@ mod tests {
     }
 
     #[test]
+    fn no_more_requests_are_sent_than_can_be_under_way_while_the_limit_is_unknown() {
+        let (limiter, now) = (RateLimiter::default(), clock::now());
+        let acquire = || limiter.acquire(RateLimitBucket::Write, now);
+        assert!((0..MAX_IN_FLIGHT).all(|_| acquire().is_ok()));
+        assert_eq!(acquire(), Err(now + RECHECK_DELAY));
+        limiter.release(RateLimitBucket::Write, now, None, true);
+        assert_eq!(acquire(), Ok(()));
+    }
+
+    #[test]
+    fn a_request_without_a_response_counts_if_it_may_have_been_sent() {
+        let (limiter, now) = (RateLimiter::default(), clock::now());
+        let ends = now + Duration::from_secs(30);
+        round_trip(&limiter, now, &headers(120, 1, 30));
+        for (may_have_been_sent, next) in [(false, Ok(())), (true, Err(ends))] {
+            limiter.acquire(RateLimitBucket::Write, now).unwrap();
+            limiter.release(RateLimitBucket::Write, now, None, may_have_been_sent);
+            let acquired = limiter.acquire(RateLimitBucket::Write, now);
+            assert_eq!(acquired, next);
+            if acquired.is_ok() {
+                limiter.release(RateLimitBucket::Write, now, None, false);
+            }
+        }
+    }
+
+    #[test]
     fn a_new_window_replaces_the_old_one() {
         let (limiter, now) = (RateLimiter::default(), clock::now());
         round_trip(&limiter, now, &headers(120, 1, 1));
@@ -241,7 +290,12 @@ mod tests {
     fn polls_are_spread_over_what_remains_of_the_window() {
         let (limiter, now) = (RateLimiter::default(), clock::now());
         limiter.acquire(RateLimitBucket::Read, now).unwrap();
-        limiter.release(RateLimitBucket::Read, now, Some(&headers(4800, 120, 50)));
+        limiter.release(
+            RateLimitBucket::Read,
+            now,
+            Some(&headers(4800, 120, 50)),
+            true,
+        );
         assert_eq!(limiter.reserve_poll(now), now);
         assert_eq!(limiter.reserve_poll(now), now + Duration::from_millis(500));
         assert_eq!(limiter.reserve_poll(now), now + Duration::from_millis(1000));
@@ -251,7 +305,12 @@ mod tests {
     fn polls_after_the_window_follow_at_the_rate_of_the_next() {
         let (limiter, now) = (RateLimiter::default(), clock::now());
         limiter.acquire(RateLimitBucket::Read, now).unwrap();
-        limiter.release(RateLimitBucket::Read, now, Some(&headers(4800, 3, 50)));
+        limiter.release(
+            RateLimitBucket::Read,
+            now,
+            Some(&headers(4800, 3, 50)),
+            true,
+        );
         assert_eq!(limiter.reserve_poll(now), now);
         let ends = now + Duration::from_secs(50);
         assert_eq!(limiter.reserve_poll(now), ends);

@@ -7,6 +7,7 @@ use std::error::Error as StdError;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
+#[cfg(feature = "reqwest")]
 use std::sync::Arc;
 
 use bytes::Bytes;

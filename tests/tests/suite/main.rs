@@ -11,6 +11,7 @@
 mod agent;
 mod conformance;
 mod coverage;
+mod deterministic_simulation;
 mod fixtures;
 mod security;
 mod simulation;

@@ -1,0 +1,441 @@
+//! What a client does besides submitting.
+
+use std::sync::Arc;
+
+use http_body_util::BodyExt;
+use serde_json::Value;
+use svc_sdk::contract::{Method, Operation, Surface};
+use svc_sdk::handle::{Handle, Resource};
+use svc_sdk::transport::Transport;
+use svc_sdk::types::{MusicPick, Search, TestDeliveryCreate, VideoGenerate, WebhookEvent};
+use svc_sdk::{Result, RunHandle};
+use tokio::task::JoinSet;
+
+use super::defect::Defect;
+use super::journal::ResourceKind;
+use super::oracle::Oracle;
+use super::plan::{Action, Step};
+use super::rng::Rng;
+use super::session::{Session, reads};
+use crate::signature;
+
+/// How long a download may take, with all that goes wrong.
+const DOWNLOAD_LIMIT_MS: u64 = 3_600_000;
+/// How much longer than its time limit a wait may read the result.
+const RESULT_READ_MS: u64 = 10_000;
+
+impl Session {
+    /// Takes a step.
+    pub(super) async fn perform(self: &Arc<Self>, step: &Step) {
+        let mut rng = Rng::derive(step.seed, 3);
+        match step.action {
+            Action::Submit => {
+                if let Some(intent) = self.new_intent(&mut rng) {
+                    self.submit(intent).await;
+                }
+            }
+            Action::SubmitMany(count) => {
+                let intents = (0..count)
+                    .filter_map(|_| self.new_intent(&mut rng))
+                    .collect();
+                self.submit_many(intents).await;
+            }
+            Action::Read => self.read(&mut rng).await,
+            Action::List => self.list(&mut rng).await,
+            Action::Inspect => self.inspect(&mut rng).await,
+            Action::Post => self.post(&mut rng).await,
+            Action::Wait => {
+                let limit = *rng.pick(&[5_000, 60_000, 600_000]);
+                if let Some((kind, id)) = self.pick_resource(&mut rng, false) {
+                    self.wait(kind, &id, limit).await;
+                }
+            }
+            Action::Cancel => self.cancel(&mut rng).await,
+            Action::Download => self.download(&mut rng).await,
+            Action::Burst(count) => self.burst(&mut rng, count).await,
+            Action::Webhooks => self.receive_webhooks(),
+            Action::Resolve => self.resolve().await,
+            Action::Restore | Action::Outage(_) | Action::SettleTopUps => {}
+        }
+    }
+
+    /// Returns a known resource, one that has ended if `is_ended`.
+    fn pick_resource(&self, rng: &mut Rng, is_ended: bool) -> Option<(ResourceKind, String)> {
+        let journal = self.journal();
+        let known: Vec<_> = journal
+            .accepted()
+            .filter(|(intent, _)| intent.ended == is_ended)
+            .map(|(intent, id)| (intent.kind(), id.to_owned()))
+            .collect();
+        (!known.is_empty()).then(|| rng.pick(&known).clone())
+    }
+
+    /// Reads any path of the contract, without types.
+    async fn read(&self, rng: &mut Rng) {
+        let operation = *rng.pick(&reads().collect::<Vec<_>>());
+        let id = match rng.per_mille(500) {
+            true => self.pick_resource(rng, true),
+            false => self.pick_resource(rng, false),
+        };
+        let id = id.map_or_else(|| "unknown".to_owned(), |(_, id)| id);
+        let segments = vec![id; operation.placeholders().count()];
+        let path = operation.expand(&segments).unwrap_or_default();
+        let is_open = match operation.surface() {
+            Surface::Both => rng.per_mille(500),
+            surface => surface == Surface::Open,
+        };
+        let outcome = match is_open {
+            true => self.call(self.open.raw_request(Method::Get, &path)).await,
+            false => {
+                self.call(self.developer.raw_request(Method::Get, &path))
+                    .await
+            }
+        };
+        self.trace_outcome(operation.name(), outcome.as_ref());
+    }
+
+    fn trace_outcome<T>(&self, name: &str, outcome: Option<&Result<T>>) {
+        self.trace(|| match outcome {
+            Some(Ok(_)) => format!("  = {name} succeeded"),
+            Some(Err(_)) => format!("  = {name} failed"),
+            None => format!("  = {name} did not end"),
+        });
+    }
+
+    async fn list(&self, rng: &mut Rng) {
+        let limit = self.call_timeout_ms();
+        let timeout = std::time::Duration::from_millis(limit);
+        let size = rng.between(1, 50);
+        let mut pages = self
+            .developer
+            .jobs()
+            .list()
+            .limit(size)
+            .timeout(timeout)
+            .pages();
+        let (mut count, mut is_whole) = (0, true);
+        while let Some(Some(page)) = self.within("jobs_list", limit, pages.next()).await {
+            match page {
+                Ok(page) => count += page.items.len(),
+                Err(_) => is_whole = false,
+            }
+        }
+        self.trace(|| format!("  = {count} jobs listed, complete: {is_whole}"));
+    }
+
+    async fn inspect(&self, rng: &mut Rng) {
+        let Some((kind, id)) = self.pick_resource(rng, false) else {
+            return;
+        };
+        let choice = rng.below(3);
+        let outcome = match kind {
+            ResourceKind::OpenJob => {
+                let job = self.open.jobs().handle(&*id);
+                match choice {
+                    0 => self.call(job.get()).await.map(|it| it.map(drop)),
+                    1 => self.call(job.status()).await.map(|it| it.map(drop)),
+                    _ => self.call(job.result()).await.map(|it| it.map(drop)),
+                }
+            }
+            ResourceKind::DeveloperJob => {
+                let job = self.developer.jobs().handle(&*id);
+                match choice {
+                    0 => self.call(job.get()).await.map(|it| it.map(drop)),
+                    1 => self.call(job.events()).await.map(|it| it.map(drop)),
+                    _ => self.call(job.result()).await.map(|it| it.map(drop)),
+                }
+            }
+            ResourceKind::ActionRun => self
+                .call(self.developer.action_runs().handle(&*id).get())
+                .await
+                .map(|it| it.map(drop)),
+            ResourceKind::FormatRun => self
+                .call(self.developer.format_runs().handle(&*id).events())
+                .await
+                .map(|it| it.map(drop)),
+            ResourceKind::AgentRun => self
+                .call(self.developer.agent_runs().handle(&*id).result())
+                .await
+                .map(|it| it.map(drop)),
+            ResourceKind::Queue => self
+                .call(self.developer.queues().handle(&*id).get())
+                .await
+                .map(|it| it.map(drop)),
+            ResourceKind::TopUp => self
+                .call(self.open.top_ups().handle(&*id).get())
+                .await
+                .map(|it| it.map(drop)),
+        };
+        self.trace_outcome(&id, outcome.as_ref());
+    }
+
+    /// Calls a `POST` that submits nothing.
+    async fn post(&self, rng: &mut Rng) {
+        let resource = self.pick_resource(rng, true);
+        let outcome = match rng.below(6) {
+            0 => {
+                let body = VideoGenerate::new("video-f").prompt("a fox");
+                self.call(self.open.estimates().create(&body))
+                    .await
+                    .map(|it| it.map(drop))
+            }
+            1 => self
+                .call(self.developer.background_music().pick(MusicPick::new()))
+                .await
+                .map(|it| it.map(drop)),
+            2 => self
+                .call(self.developer.trending().search(Search::new("dance")))
+                .await
+                .map(|it| it.map(drop)),
+            3 => self
+                .call(self.developer.avatars().search(Search::new("ada")))
+                .await
+                .map(|it| it.map(drop)),
+            4 => {
+                let body = TestDeliveryCreate::new(format!(
+                    "https://hooks.example.com/c{}/test",
+                    self.client
+                ));
+                self.call(self.developer.webhooks().send_test(&body))
+                    .await
+                    .map(|it| it.map(drop))
+            }
+            _ => match resource {
+                Some((ResourceKind::DeveloperJob, id)) => {
+                    let job = self.developer.jobs().handle(&*id);
+                    self.call(job.redeliver_webhook())
+                        .await
+                        .map(|it| it.map(drop))
+                }
+                Some((ResourceKind::FormatRun, id)) => {
+                    let run = self.developer.format_runs().handle(&*id);
+                    self.call(run.redeliver_webhook())
+                        .await
+                        .map(|it| it.map(drop))
+                }
+                _ => return,
+            },
+        };
+        self.trace_outcome("post", outcome.as_ref());
+    }
+
+    /// Waits for a resource. Returns whether it has ended.
+    pub(super) async fn wait(&self, kind: ResourceKind, id: &str, limit_ms: u64) -> bool {
+        match kind {
+            ResourceKind::OpenJob => self.wait_for(&self.open.jobs().handle(id), limit_ms).await,
+            ResourceKind::DeveloperJob => {
+                self.wait_for(&self.developer.jobs().handle(id), limit_ms)
+                    .await
+            }
+            ResourceKind::ActionRun => {
+                self.wait_for(&self.developer.action_runs().handle(id), limit_ms)
+                    .await
+            }
+            ResourceKind::FormatRun => {
+                self.wait_for(&self.developer.format_runs().handle(id), limit_ms)
+                    .await
+            }
+            ResourceKind::AgentRun => {
+                self.wait_for(&self.developer.agent_runs().handle(id), limit_ms)
+                    .await
+            }
+            ResourceKind::Queue => {
+                self.wait_for(&self.developer.queues().handle(id), limit_ms)
+                    .await
+            }
+            ResourceKind::TopUp => {
+                self.wait_for(&self.open.top_ups().handle(id), limit_ms)
+                    .await
+            }
+        }
+    }
+
+    async fn wait_for<R: Resource>(&self, handle: &Handle<R>, limit_ms: u64) -> bool {
+        let timeout = std::time::Duration::from_millis(limit_ms);
+        let wait = handle
+            .wait()
+            .timeout(timeout)
+            .webhook_notifier(&self.events);
+        let id = handle.id().as_ref();
+        let name = format!("the wait for {id}");
+        let outcome = self
+            .within(&name, limit_ms + RESULT_READ_MS, wait.into_future())
+            .await;
+        let has_ended = match &outcome {
+            None => false,
+            Some(Ok(_)) => true,
+            Some(Err(error)) => {
+                error.is_job_failed()
+                    || error.is_job_canceled()
+                    || error.is_run_failed()
+                    || error.is_run_canceled()
+                    || error.is_run_skipped()
+                    || error.top_up_status().is_some()
+            }
+        };
+        if has_ended {
+            self.journal().note_end(id);
+        }
+        self.trace(|| match &outcome {
+            Some(Err(error)) => format!("  = {name}: {}", self.describe(error)),
+            _ => format!("  = {name}: {has_ended}"),
+        });
+        has_ended
+    }
+
+    async fn cancel(&self, rng: &mut Rng) {
+        let Some((kind, id)) = self.pick_resource(rng, false) else {
+            return;
+        };
+        let outcome = match kind {
+            ResourceKind::OpenJob => self
+                .call(self.open.jobs().handle(&*id).cancel())
+                .await
+                .map(|it| it.map(drop)),
+            ResourceKind::DeveloperJob => self
+                .call(self.developer.jobs().handle(&*id).cancel())
+                .await
+                .map(|it| it.map(drop)),
+            ResourceKind::ActionRun => {
+                let run: RunHandle<svc_sdk::ActionRun> = self.developer.action_runs().handle(&*id);
+                self.call(run.cancel()).await.map(|it| it.map(drop))
+            }
+            ResourceKind::FormatRun => self
+                .call(self.developer.format_runs().handle(&*id).cancel())
+                .await
+                .map(|it| it.map(drop)),
+            ResourceKind::AgentRun => self
+                .call(self.developer.agent_runs().handle(&*id).cancel())
+                .await
+                .map(|it| it.map(drop)),
+            ResourceKind::Queue | ResourceKind::TopUp => return,
+        };
+        self.trace_outcome(&format!("cancel {id}"), outcome.as_ref());
+    }
+
+    /// Downloads the files of a job, and compares them with what the service has.
+    async fn download(&self, rng: &mut Rng) {
+        let Some((kind, id)) = self.pick_resource(rng, true) else {
+            return;
+        };
+        let folder = self.folder.join(&id);
+        let download = match kind {
+            ResourceKind::OpenJob => self.open.jobs().handle(&*id).download(&folder),
+            ResourceKind::DeveloperJob => self.developer.jobs().handle(&*id).download(&folder),
+            _ => return,
+        };
+        let outcome = self
+            .within("download", DOWNLOAD_LIMIT_MS, download.into_future())
+            .await;
+        // The files were written by another thread: back to a moment of this client alone.
+        self.world.sleep(self.slot(), 1).await;
+        let Some(Ok(files)) = outcome else {
+            self.trace(|| match outcome {
+                Some(Err(error)) => format!("  = download of {id}: {}", self.describe(&error)),
+                _ => format!("  = download of {id} did not end"),
+            });
+            return;
+        };
+        let mock = self.world.mock();
+        let jobs = mock.jobs();
+        let artifacts: Vec<&Value> = jobs
+            .iter()
+            .filter(|job| job["id"] == id)
+            .flat_map(|job| job["result"]["artifacts"].as_array().into_iter().flatten())
+            .collect();
+        for (file, artifact) in files.iter().zip(&artifacts) {
+            let mut written = std::fs::read(&file.path).unwrap_or_default();
+            if self.world.has(Defect::DownloadCutShort) {
+                written.pop();
+            }
+            let url = artifact["url"].as_str().unwrap_or_default();
+            let request = http::Request::get(url).body(bytes::Bytes::new()).unwrap();
+            let body = mock.send(request).await.unwrap().into_body();
+            if body.collect().await.unwrap().to_bytes() != written {
+                self.world.violate(
+                    Oracle::Download,
+                    format!("a file of {id} is not the artifact"),
+                );
+            }
+        }
+        if files.len() != artifacts.len() {
+            self.world.violate(
+                Oracle::Download,
+                format!("{} of {} files of {id}", files.len(), artifacts.len()),
+            );
+        }
+        self.trace(|| format!("  = {} files of {id} downloaded", files.len()));
+    }
+
+    /// Reads many times at once: more often than a small key allows in a minute.
+    async fn burst(self: &Arc<Self>, rng: &mut Rng, count: u64) {
+        let is_open = rng.per_mille(500);
+        let mut tasks = JoinSet::new();
+        for _ in 0..count {
+            let session = Arc::clone(self);
+            tasks.spawn(async move {
+                let path = Operation::JobsList.path();
+                let outcome = match is_open {
+                    true => {
+                        session
+                            .call(session.open.raw_request(Method::Get, path))
+                            .await
+                    }
+                    false => {
+                        session
+                            .call(session.developer.raw_request(Method::Get, path))
+                            .await
+                    }
+                };
+                matches!(outcome, Some(Ok(_)))
+            });
+        }
+        let mut succeeded = 0;
+        while let Some(outcome) = tasks.join_next().await {
+            succeeded += u64::from(outcome.unwrap());
+        }
+        self.trace(|| format!("  = {succeeded} of {count} reads succeeded"));
+    }
+
+    /// Verifies and stores the webhooks that have arrived.
+    pub(super) fn receive_webhooks(&self) {
+        let secret = &self.world.signing_secrets[self.workspace()];
+        for delivery in self.world.take_webhooks(self.client) {
+            let header = |name: &str| {
+                let headers = &delivery.headers;
+                let found = headers
+                    .iter()
+                    .find(|(known, _)| known.eq_ignore_ascii_case(name));
+                found.map_or("", |(_, value)| value.as_str())
+            };
+            let mut expected = format!(
+                "svc-v1={}",
+                signature(secret, header("x-svc-webhook-timestamp"), &delivery.body)
+            );
+            if self.world.has(Defect::WebhookSignedWrongly) {
+                expected.push('0');
+            }
+            if header("x-svc-webhook-signature") != expected {
+                self.world.violate(
+                    Oracle::Webhook,
+                    format!("the webhook {} is signed wrongly", delivery.event),
+                );
+                continue;
+            }
+            let event: WebhookEvent = serde_json::from_slice(&delivery.body).unwrap();
+            self.events.notify(&event);
+            let id = event.job_id.as_ref().map(ToString::to_string);
+            let id = id.or_else(|| event.run_id().map(|id| id.to_string()));
+            if let Some(id) = &id {
+                self.journal().note_end(id);
+            }
+            self.trace(|| {
+                format!(
+                    "  = webhook {} of {}",
+                    delivery.event,
+                    id.as_deref().unwrap_or("nothing")
+                )
+            });
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! Deliberate defects, which prove that the oracles detect what they are for.
+
+use super::oracle::Oracle;
+
+/// A defect that is injected around the SDK or the mock. Neither crate is changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Defect {
+    /// Each attempt of a call has an idempotency key of its own.
+    NewKeyOnRetry,
+    /// Requests carry no idempotency key.
+    KeyDropped,
+    /// A submit that may have been carried out is sent again, whatever its retry class.
+    RetryAfterAmbiguousFailure,
+    /// Calls have a time limit ten times as long as the caller set.
+    TimeoutIgnored,
+    /// The client does not see `Retry-After`.
+    RetryAfterIgnored,
+    /// The client does not see the `ratelimit-*` headers.
+    RateLimitIgnored,
+    /// Downloads carry the API key.
+    CredentialSentToMedia,
+    /// Redirects are followed with the API key.
+    CredentialSentOnRedirect,
+    /// The application stores its intent after the call instead of before it.
+    IntentStoredAfterCall,
+    /// The application takes an ambiguous error for a rejection.
+    AmbiguousErrorAsRejection,
+    /// The application submits with a new key after a restart.
+    NewKeyOnResubmit,
+    /// The application submits again what the service does not promise to recognize.
+    UnsentResubmitted,
+    /// The application takes a replayed receipt for a stale one, and submits again.
+    ReplayTakenAsStale,
+    /// The service carries out a repeated submit a second time.
+    ReplayExecuted,
+    /// A restored service has forgotten its idempotency keys.
+    KeysLostOnRestore,
+    /// A service is restored from an older snapshot.
+    OldSnapshotRestored,
+    /// A refund is missing in the ledger.
+    RefundLost,
+    /// A job is charged twice.
+    DoubleCapture,
+    /// A charge is a cent too high.
+    ChargeRoundedUp,
+    /// Webhooks are signed with another secret.
+    WebhookSignedWrongly,
+    /// A downloaded file lacks its last byte.
+    DownloadCutShort,
+}
+
+impl Defect {
+    /// All defects.
+    pub const ALL: [Self; 21] = [
+        Self::NewKeyOnRetry,
+        Self::KeyDropped,
+        Self::RetryAfterAmbiguousFailure,
+        Self::TimeoutIgnored,
+        Self::RetryAfterIgnored,
+        Self::RateLimitIgnored,
+        Self::CredentialSentToMedia,
+        Self::CredentialSentOnRedirect,
+        Self::IntentStoredAfterCall,
+        Self::AmbiguousErrorAsRejection,
+        Self::NewKeyOnResubmit,
+        Self::UnsentResubmitted,
+        Self::ReplayTakenAsStale,
+        Self::ReplayExecuted,
+        Self::KeysLostOnRestore,
+        Self::OldSnapshotRestored,
+        Self::RefundLost,
+        Self::DoubleCapture,
+        Self::ChargeRoundedUp,
+        Self::WebhookSignedWrongly,
+        Self::DownloadCutShort,
+    ];
+
+    /// Returns the oracle that has to detect the defect.
+    #[must_use]
+    pub fn oracle(self) -> Oracle {
+        match self {
+            Self::NewKeyOnRetry
+            | Self::KeyDropped
+            | Self::RetryAfterAmbiguousFailure
+            | Self::NewKeyOnResubmit
+            | Self::UnsentResubmitted
+            | Self::ReplayTakenAsStale
+            | Self::ReplayExecuted => Oracle::Once,
+            Self::TimeoutIgnored => Oracle::Timeout,
+            Self::RetryAfterIgnored | Self::RateLimitIgnored => Oracle::RateLimit,
+            Self::CredentialSentToMedia | Self::CredentialSentOnRedirect => Oracle::Credential,
+            Self::IntentStoredAfterCall | Self::AmbiguousErrorAsRejection => Oracle::NothingLost,
+            Self::KeysLostOnRestore | Self::OldSnapshotRestored => Oracle::Restore,
+            Self::RefundLost | Self::DoubleCapture | Self::ChargeRoundedUp => Oracle::Ledger,
+            Self::WebhookSignedWrongly => Oracle::Webhook,
+            Self::DownloadCutShort => Oracle::Download,
+        }
+    }
+}

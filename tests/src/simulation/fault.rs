@@ -1,0 +1,180 @@
+//! What goes wrong with requests, and the replies that the SDK is given.
+
+use bytes::Bytes;
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, LOCATION, RETRY_AFTER};
+use http::{HeaderMap, Response, StatusCode};
+use http_body_util::BodyExt;
+use serde_json::Value;
+use svc_sdk::transport::{Body, TransportError};
+
+use super::body::CutBody;
+use super::defect::Defect;
+use super::plan::FaultRates;
+use super::rng::Rng;
+use super::world::World;
+
+/// The host that redirects lead to.
+const OTHER_ORIGIN: &str = "https://other.example";
+/// What the SDK is given.
+pub(super) type Outcome = Result<Response<Body>, TransportError>;
+
+/// What goes wrong with a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fault {
+    None,
+    Refused,
+    LostRequest,
+    LostReply,
+    LateRequest,
+    Truncated,
+    Garbage,
+    RateLimited,
+    Unavailable,
+    GatewayPage,
+    ServerError,
+    Slow,
+    Redirect,
+}
+
+/// A reply before it is put on the wire.
+pub(super) struct Reply {
+    pub(super) status: StatusCode,
+    pub(super) headers: HeaderMap,
+    pub(super) body: Bytes,
+    pub(super) is_cut: bool,
+}
+
+/// What the service asked for, as the recorder remembers it.
+#[derive(Clone, Copy)]
+pub(super) struct RetryAfter(pub(super) u64);
+
+/// Marks a response whose body is JSON.
+#[derive(Clone, Copy)]
+pub(super) struct IsEnvelope;
+
+impl Reply {
+    fn new(status: u16, content_type: &'static str, body: impl Into<Bytes>) -> Self {
+        let mut headers = HeaderMap::new();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+        Self {
+            status: StatusCode::from_u16(status).unwrap(),
+            headers,
+            body: body.into(),
+            is_cut: false,
+        }
+    }
+
+    /// Returns the response that the SDK is given.
+    pub(super) fn into_response(self, world: &World) -> Outcome {
+        let Self {
+            status,
+            mut headers,
+            body,
+            is_cut,
+        } = self;
+        let hint = headers
+            .get(RETRY_AFTER)
+            .and_then(|hint| hint.to_str().ok()?.parse::<u64>().ok());
+        match world.defect {
+            Some(Defect::RetryAfterIgnored) => drop(headers.remove(RETRY_AFTER)),
+            Some(Defect::RateLimitIgnored) => {
+                for name in ["ratelimit-limit", "ratelimit-remaining", "ratelimit-reset"] {
+                    headers.remove(name);
+                }
+            }
+            _ => {}
+        }
+        let is_envelope =
+            !is_cut && serde_json::from_slice::<Value>(&body).is_ok_and(|body| body.is_object());
+        let mut response = Response::new(CutBody::new(body, is_cut).boxed_unsync());
+        *response.status_mut() = status;
+        *response.headers_mut() = headers;
+        if let Some(hint) = hint.filter(|_| !is_cut) {
+            // A hint that is longer than the SDK would wait ends the call.
+            response.extensions_mut().insert(RetryAfter(hint * 1_000));
+        }
+        if is_envelope {
+            response.extensions_mut().insert(IsEnvelope);
+        }
+        Ok(response)
+    }
+}
+
+/// Returns an error envelope. Only a service that knows that nothing ran says `retryable`.
+fn envelope(status: u16, code: &str) -> Reply {
+    let mut error = serde_json::json!({"code": code, "message": "injected"});
+    if status != 500 {
+        error["retryable"] = true.into();
+    }
+    let body = serde_json::json!({"error": error});
+    Reply::new(status, "application/json", body.to_string())
+}
+
+fn page() -> Reply {
+    Reply::new(502, "text/html", "<html><body>Bad gateway</body></html>")
+}
+
+pub(super) fn draw(rates: &FaultRates, rng: &mut Rng) -> Fault {
+    let mut rates = *rates;
+    let faults = [
+        Fault::Refused,
+        Fault::LostRequest,
+        Fault::LostReply,
+        Fault::LateRequest,
+        Fault::Truncated,
+        Fault::Garbage,
+        Fault::RateLimited,
+        Fault::Unavailable,
+        Fault::GatewayPage,
+        Fault::ServerError,
+        Fault::Slow,
+        Fault::Redirect,
+    ];
+    let drawn = rng.below(1_000);
+    let mut sum = 0;
+    for ((_, rate), fault) in rates.fields().into_iter().zip(faults) {
+        sum += *rate;
+        if drawn < sum {
+            return fault;
+        }
+    }
+    Fault::None
+}
+
+/// Returns the reply of a gateway that did not pass the request on.
+pub(super) fn injected_before(fault: Fault, is_after: bool, rng: &mut Rng) -> Option<Reply> {
+    let mut reply = match fault {
+        Fault::RateLimited => envelope(429, "rate_limited"),
+        Fault::Unavailable => envelope(503, "database_busy"),
+        Fault::GatewayPage if !is_after => page(),
+        Fault::ServerError if !is_after => envelope(500, "internal_error"),
+        Fault::Redirect => {
+            let mut reply = Reply::new(307, "text/html", "");
+            let location = format!("{OTHER_ORIGIN}/moved");
+            reply
+                .headers
+                .insert(LOCATION, HeaderValue::from_str(&location).unwrap());
+            reply
+        }
+        _ => return None,
+    };
+    if matches!(fault, Fault::RateLimited | Fault::Unavailable) && rng.per_mille(700) {
+        reply
+            .headers
+            .insert(RETRY_AFTER, HeaderValue::from(rng.between(1, 20)));
+    }
+    Some(reply)
+}
+
+/// Changes a reply on its way back.
+pub(super) fn change_after(fault: Fault, answer: &mut Reply) {
+    match fault {
+        Fault::Garbage if answer.status.is_success() => {
+            answer.body = Bytes::from_static(b"\x00 not what you expected");
+        }
+        Fault::GatewayPage => *answer = page(),
+        Fault::ServerError => *answer = envelope(500, "internal_error"),
+        _ => {}
+    }
+    answer.headers.remove(CONTENT_LENGTH);
+}

@@ -1,0 +1,140 @@
+//! A deterministic simulation: a swarm of clients, a network that fails, and the mock, in virtual time.
+//!
+//! A seed determines everything: the plan, the faults, the moments at which clients crash, and with
+//! them the trace, byte for byte. After each step the [oracles](Oracle) check what must always hold. A
+//! failing plan is shrunk, and replayed by its seed:
+//!
+//! ```console
+//! $ cargo run --release -p svc-tests --bin simulate -- --seeds 200
+//! $ cargo run --release -p svc-tests --bin simulate -- --seed 17 --trace
+//! ```
+//!
+//! [Defects](Defect) that are injected on purpose prove that the oracles notice.
+
+mod actions;
+mod body;
+mod defect;
+mod environment;
+mod fault;
+mod journal;
+mod oracle;
+mod plan;
+mod rng;
+mod run;
+mod session;
+mod shrink;
+mod submit;
+mod transport;
+mod world;
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+pub use self::defect::Defect;
+pub use self::oracle::Oracle;
+use self::plan::Plan;
+pub use self::world::Violation;
+
+/// The number of steps of each client, unless said otherwise.
+pub const DEFAULT_STEPS: usize = 24;
+
+/// What the simulation of a seed observed.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// The seed.
+    pub seed: u64,
+    /// The properties that did not hold, in the order of time.
+    pub violations: Vec<Violation>,
+    /// What happened, a line each.
+    pub trace: Vec<String>,
+    /// The number of calls of the SDK.
+    pub operations: u64,
+    /// The number of requests.
+    pub requests: u64,
+    /// The number of replies that were lost.
+    pub lost_replies: u64,
+    /// The number of crashes of clients.
+    pub crashes: u64,
+    /// The number of times that the mock was replaced by a restored one.
+    pub restores: u64,
+}
+
+/// Simulates a seed, with `steps` steps for each client.
+#[must_use]
+pub fn simulate(seed: u64, steps: usize, defect: Option<Defect>) -> Report {
+    report(&Plan::generate(seed, steps), defect)
+}
+
+/// Simulates the smallest plan that fails as the seed does, or the seed's own if it does not fail.
+#[must_use]
+pub fn simulate_shrunk(seed: u64, steps: usize, defect: Option<Defect>) -> Report {
+    let plan = Plan::generate(seed, steps);
+    let violations = run::run(&plan, defect).violations;
+    let plan = match violations.first() {
+        Some(first) => shrink::shrink(&plan, defect, first.oracle),
+        None => plan,
+    };
+    report(&plan, defect)
+}
+
+fn report(plan: &Plan, defect: Option<Defect>) -> Report {
+    let outcome = run::run(plan, defect);
+    Report {
+        seed: plan.seed,
+        violations: outcome.violations,
+        trace: outcome.trace,
+        operations: outcome.counts.operations,
+        requests: outcome.counts.requests,
+        lost_replies: outcome.counts.lost_replies,
+        crashes: outcome.counts.crashes,
+        restores: outcome.counts.restores,
+    }
+}
+
+/// The sum of several reports.
+#[derive(Clone, Debug, Default)]
+pub struct Summary {
+    seeds: u64,
+    operations: u64,
+    lost_replies: u64,
+    crashes: u64,
+    restores: u64,
+    violations: BTreeMap<Oracle, u64>,
+}
+
+impl Summary {
+    /// Adds a report.
+    pub fn add(&mut self, report: &Report) {
+        self.seeds += 1;
+        self.operations += report.operations;
+        self.lost_replies += report.lost_replies;
+        self.crashes += report.crashes;
+        self.restores += report.restores;
+        for violation in &report.violations {
+            *self.violations.entry(violation.oracle).or_default() += 1;
+        }
+    }
+
+    /// Returns whether no property was violated.
+    #[must_use]
+    pub fn is_clean(&self) -> bool {
+        self.violations.is_empty()
+    }
+
+    /// Returns the summary as JSON.
+    #[must_use]
+    pub fn to_json(&self, seconds: f64) -> Value {
+        let count = |oracle: Oracle| self.violations.get(&oracle).copied().unwrap_or_default();
+        let violations = Oracle::ALL.map(|oracle| (oracle.name().to_owned(), json!(count(oracle))));
+        json!({
+            "seeds": self.seeds,
+            "operations": self.operations,
+            "lost_replies": self.lost_replies,
+            "crashes": self.crashes,
+            "restores": self.restores,
+            "violations": serde_json::Map::from_iter(violations),
+            "seconds": (seconds * 10.0).round() / 10.0,
+        })
+    }
+}

@@ -1,0 +1,282 @@
+//! The plan of a simulation: who does what, and how often the network fails.
+//!
+//! A plan is generated from a seed and is plain data. Each step has a seed of its own, so that
+//! removing a step does not change what the others do, and a failing plan can be shrunk.
+
+use std::fmt;
+
+use svc_sdk::contract::Plan as Tier;
+
+use super::rng::Rng;
+
+/// The most clients of a plan. Each has a slot of its own in virtual time.
+const MAX_CLIENTS: u64 = 4;
+
+/// All that a simulation does.
+#[derive(Clone, Debug)]
+pub(super) struct Plan {
+    pub(super) seed: u64,
+    pub(super) tier: Tier,
+    pub(super) balance_usd: u32,
+    pub(super) read_multiple: u32,
+    /// How many times as fast as virtual time the service's clock passes.
+    pub(super) speed: f64,
+    pub(super) faults: FaultRates,
+    pub(super) clients: Vec<ClientPlan>,
+    pub(super) steps: Vec<Step>,
+}
+
+/// A client, with two API keys of its own.
+#[derive(Clone, Debug)]
+pub(super) struct ClientPlan {
+    pub(super) workspace: String,
+    /// Whether it uses the keys of the first client.
+    pub(super) has_shared_key: bool,
+    pub(super) call_timeout_ms: u64,
+    pub(super) attempt_timeout_ms: u64,
+    pub(super) max_retries: u32,
+}
+
+/// How likely each fault is, in thousandths of the requests.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct FaultRates {
+    pub(super) refused: u64,
+    pub(super) lost_request: u64,
+    pub(super) lost_reply: u64,
+    pub(super) late_request: u64,
+    pub(super) truncated: u64,
+    pub(super) garbage: u64,
+    pub(super) rate_limited: u64,
+    pub(super) unavailable: u64,
+    pub(super) gateway_page: u64,
+    pub(super) server_error: u64,
+    pub(super) slow: u64,
+    pub(super) redirect: u64,
+}
+
+/// Who takes a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Actor {
+    /// The client of that index.
+    Client(usize),
+    /// The environment: the service's operator and the payer of top-ups.
+    Environment,
+}
+
+/// One thing that an actor does.
+#[derive(Clone, Debug)]
+pub(super) struct Step {
+    /// Its number in the generated plan, which shrinking does not change.
+    pub(super) number: usize,
+    pub(super) actor: Actor,
+    pub(super) pause_ms: u64,
+    pub(super) action: Action,
+    pub(super) seed: u64,
+    pub(super) crash: Option<Crash>,
+}
+
+/// The end of a client's process in the middle of a step.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Crash {
+    pub(super) after_ms: u64,
+    pub(super) down_ms: u64,
+}
+
+/// What a step does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Action {
+    /// Submits one thing.
+    Submit,
+    /// Submits several things at once.
+    SubmitMany(u64),
+    /// Reads something by a request without types.
+    Read,
+    /// Walks the pages of a list.
+    List,
+    /// Reads a known resource by its handle.
+    Inspect,
+    /// Calls a `POST` that submits nothing.
+    Post,
+    /// Waits for a known resource.
+    Wait,
+    /// Cancels a known resource.
+    Cancel,
+    /// Downloads the files of a known job.
+    Download,
+    /// Reads many times at once.
+    Burst(u64),
+    /// Reads the received webhooks.
+    Webhooks,
+    /// Resolves the intents of the journal whose outcome is unknown.
+    Resolve,
+    /// Exports the state into a new mock.
+    Restore,
+    /// Refuses connections for a while, then exports the state into a new mock.
+    Outage(u64),
+    /// Pays the pending top-ups, or lets them expire.
+    SettleTopUps,
+}
+
+impl Plan {
+    /// Returns the plan of a seed, with `steps` steps for each client.
+    pub(super) fn generate(seed: u64, steps: usize) -> Self {
+        let mut rng = Rng::derive(seed, 1);
+        let count = rng.between(1, MAX_CLIENTS) as usize;
+        let mut clients: Vec<ClientPlan> = Vec::new();
+        for _ in 0..count {
+            let client = ClientPlan::generate(clients.first(), &mut rng);
+            clients.push(client);
+        }
+        let tier = rng
+            .pick(&[Tier::Free, Tier::Free, Tier::Pro, Tier::Scale])
+            .clone();
+        let mut plan = Self {
+            seed,
+            tier,
+            balance_usd: *rng.pick(&[3, 25, 500, 500]),
+            read_multiple: *rng.pick(&[1, 1, 4, 40]),
+            speed: *rng.pick(&[1.0, 1.0, 1.0, 5.0]),
+            faults: FaultRates::generate(&mut rng),
+            clients,
+            steps: Vec::new(),
+        };
+        for client in 0..count {
+            for _ in 0..steps {
+                plan.push(Actor::Client(client), &mut rng);
+            }
+        }
+        for _ in 0..steps.div_ceil(4) {
+            plan.push(Actor::Environment, &mut rng);
+        }
+        plan
+    }
+
+    fn push(&mut self, actor: Actor, rng: &mut Rng) {
+        let (pause_ms, action) = match actor {
+            Actor::Client(_) => (rng.below(4_000), client_action(rng)),
+            Actor::Environment => (rng.between(1_000, 90_000), environment_action(rng)),
+        };
+        let crash = (matches!(actor, Actor::Client(_)) && rng.per_mille(80)).then(|| Crash {
+            after_ms: *rng.pick(&[50, 300, 1_000, 5_000, 30_000]) * rng.between(1, 10) / 10,
+            down_ms: rng.between(100, 20_000),
+        });
+        self.steps.push(Step {
+            number: self.steps.len(),
+            actor,
+            pause_ms,
+            action,
+            seed: rng.next(),
+            crash,
+        });
+    }
+}
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            seed,
+            tier,
+            balance_usd,
+            read_multiple,
+            speed,
+            ..
+        } = self;
+        write!(
+            f,
+            "seed {seed}: plan {tier}, {balance_usd} USD, {read_multiple} reads per write, {speed} times as fast"
+        )?;
+        for client in &self.clients {
+            let ClientPlan {
+                workspace,
+                has_shared_key,
+                call_timeout_ms,
+                attempt_timeout_ms,
+                max_retries,
+            } = client;
+            write!(
+                f,
+                "; {workspace}, shared key: {has_shared_key}, {call_timeout_ms} ms a call, {attempt_timeout_ms} ms an attempt, {max_retries} retries"
+            )?;
+        }
+        Ok(())
+    }
+}
+
+impl ClientPlan {
+    fn generate(first: Option<&Self>, rng: &mut Rng) -> Self {
+        let own = *rng.pick(&["ws_demo", "ws_demo", "ws_own"]);
+        let shared = first.filter(|_| rng.per_mille(200));
+        Self {
+            workspace: shared.map_or(own, |first| &first.workspace).to_owned(),
+            has_shared_key: shared.is_some(),
+            call_timeout_ms: *rng.pick(&[5_000, 30_000, 150_000]),
+            attempt_timeout_ms: *rng.pick(&[2_000, 10_000, 60_000]),
+            max_retries: *rng.pick(&[0, 2, 4, 4]) as u32,
+        }
+    }
+}
+
+impl FaultRates {
+    fn generate(rng: &mut Rng) -> Self {
+        // A network that never fails, one that fails now and then, and a very bad one.
+        let most = *rng.pick(&[0, 30, 30, 120]);
+        let mut rate = || if most == 0 { 0 } else { rng.below(most) };
+        Self {
+            refused: rate(),
+            lost_request: rate(),
+            lost_reply: rate(),
+            late_request: rate(),
+            truncated: rate(),
+            garbage: rate(),
+            rate_limited: rate(),
+            unavailable: rate(),
+            gateway_page: rate(),
+            server_error: rate(),
+            slow: rate(),
+            redirect: rate() / 4,
+        }
+    }
+
+    /// Returns the rates one by one, to switch them off while shrinking.
+    pub(super) fn fields(&mut self) -> [(&'static str, &mut u64); 12] {
+        [
+            ("refused", &mut self.refused),
+            ("lost_request", &mut self.lost_request),
+            ("lost_reply", &mut self.lost_reply),
+            ("late_request", &mut self.late_request),
+            ("truncated", &mut self.truncated),
+            ("garbage", &mut self.garbage),
+            ("rate_limited", &mut self.rate_limited),
+            ("unavailable", &mut self.unavailable),
+            ("gateway_page", &mut self.gateway_page),
+            ("server_error", &mut self.server_error),
+            ("slow", &mut self.slow),
+            ("redirect", &mut self.redirect),
+        ]
+    }
+}
+
+fn client_action(rng: &mut Rng) -> Action {
+    match rng.weighted(&[300, 60, 120, 30, 80, 60, 100, 40, 40, 16, 40, 60]) {
+        0 => Action::Submit,
+        1 => Action::SubmitMany(rng.between(2, 6)),
+        2 => Action::Read,
+        3 => Action::List,
+        4 => Action::Inspect,
+        5 => Action::Post,
+        6 => Action::Wait,
+        7 => Action::Cancel,
+        8 => Action::Download,
+        9 => Action::Burst(rng.between(100, 200)),
+        10 => Action::Webhooks,
+        _ => Action::Resolve,
+    }
+}
+
+fn environment_action(rng: &mut Rng) -> Action {
+    match rng.weighted(&[4, 2, 3]) {
+        0 => Action::Restore,
+        1 => Action::Outage(rng.between(500, 30_000)),
+        _ => Action::SettleTopUps,
+    }
+}

@@ -1,0 +1,188 @@
+//! Carrying out a plan.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::defect::Defect;
+use super::journal::{IntentState, ResourceKind};
+use super::oracle::Oracle;
+use super::plan::{Action, Actor, Plan, Step};
+use super::rng::Rng;
+use super::session::Session;
+use super::world::{Counts, ENVIRONMENT_SLOT, Violation, World};
+
+/// How long a simulation may take, in virtual time.
+const SIMULATION_LIMIT: Duration = Duration::from_secs(20 * 3_600);
+/// How long what was submitted may take to end, in virtual time.
+const FINAL_WAIT_MS: u64 = 3_600_000;
+/// How often what is open is resolved at the end.
+const FINAL_ROUNDS: usize = 3;
+
+/// What a simulation observed.
+#[derive(Clone, Debug)]
+pub(super) struct Outcome {
+    pub(super) violations: Vec<Violation>,
+    pub(super) trace: Vec<String>,
+    pub(super) counts: Counts,
+}
+
+/// Carries out a plan in virtual time.
+pub(super) fn run(plan: &Plan, defect: Option<Defect>) -> Outcome {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .max_blocking_threads(1)
+        .build()
+        .unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    runtime.block_on(async {
+        let world = World::new(plan.clone(), defect);
+        let simulation = Box::pin(simulate(&world, folder.path()));
+        if tokio::time::timeout(SIMULATION_LIMIT, simulation)
+            .await
+            .is_err()
+        {
+            world.violate(Oracle::Timeout, "the simulation did not end".to_owned());
+        }
+        Outcome {
+            violations: world.violations(),
+            counts: world.counts(),
+            trace: world.trace_lines(),
+        }
+    })
+}
+
+async fn simulate(world: &Arc<World>, folder: &Path) {
+    world.trace(ENVIRONMENT_SLOT, || world.plan.to_string());
+    let mut actors = Vec::new();
+    for client in 0..world.plan.clients.len() {
+        let (world, folder) = (Arc::clone(world), folder.join(client.to_string()));
+        actors.push(tokio::spawn(async move {
+            run_client(&world, client, &folder).await;
+        }));
+    }
+    let environment = Arc::clone(world);
+    actors.push(tokio::spawn(
+        async move { run_environment(&environment).await },
+    ));
+    for actor in actors {
+        actor.await.unwrap();
+    }
+    drain(world, folder).await;
+}
+
+fn steps(plan: &Plan, actor: Actor) -> Vec<Step> {
+    let steps = plan.steps.iter().filter(|step| step.actor == actor);
+    steps.cloned().collect()
+}
+
+async fn run_client(world: &Arc<World>, client: usize, folder: &Path) {
+    let mut incarnation = 0;
+    let mut session = Session::start(world, client, incarnation, folder.to_owned());
+    for step in steps(&world.plan, Actor::Client(client)) {
+        world.sleep(session.slot(), step.pause_ms).await;
+        session.trace(|| format!("step {} {:?}", step.number, step.action));
+        session.begin(&step);
+        let action = Box::pin(session.perform(&step));
+        match step.crash {
+            None => action.await,
+            Some(crash) => {
+                let limit = Duration::from_millis(crash.after_ms);
+                if tokio::time::timeout(limit, action).await.is_err() {
+                    let slot = session.slot();
+                    drop(session);
+                    incarnation += 1;
+                    world.count(|counts| counts.crashes += 1);
+                    world.taint(&format!("Bearer {}", world.credentials[client].open));
+                    world.taint(&format!("Bearer {}", world.credentials[client].developer));
+                    world.sleep(slot, crash.down_ms).await;
+                    world.trace(slot, || {
+                        format!("step {} restart {incarnation} after a crash", step.number)
+                    });
+                    session = Session::start(world, client, incarnation, folder.to_owned());
+                    Box::pin(session.resolve()).await;
+                }
+            }
+        }
+        world.sleep(session.slot(), 1).await;
+        world.check(false);
+        if world.is_violated() {
+            return;
+        }
+    }
+}
+
+async fn run_environment(world: &World) {
+    for step in steps(&world.plan, Actor::Environment) {
+        world.sleep(ENVIRONMENT_SLOT, step.pause_ms).await;
+        if world.is_violated() {
+            return;
+        }
+        let mut rng = Rng::derive(step.seed, 3);
+        world.trace(ENVIRONMENT_SLOT, || {
+            format!("step {} {:?}", step.number, step.action)
+        });
+        match step.action {
+            Action::SettleTopUps => world.settle_top_ups(&mut rng, false),
+            Action::Outage(duration_ms) => {
+                world.begin_outage(duration_ms);
+                world.sleep(ENVIRONMENT_SLOT, duration_ms).await;
+                Box::pin(world.restore(&mut rng)).await;
+            }
+            _ => Box::pin(world.restore(&mut rng)).await,
+        }
+    }
+}
+
+/// Lets everything end without faults, and checks what is left.
+async fn drain(world: &Arc<World>, folder: &Path) {
+    world.clear_faults();
+    while world.in_flight() > 0 {
+        world.sleep(ENVIRONMENT_SLOT, 1_000).await;
+    }
+    if world.is_violated() {
+        return;
+    }
+    world.settle_top_ups(&mut Rng::new(0), true);
+    for client in 0..world.plan.clients.len() {
+        let session = Session::start(
+            world,
+            client,
+            u64::MAX >> 32,
+            folder.join(client.to_string()),
+        );
+        session.trace(|| "drain".to_owned());
+        for _ in 0..FINAL_ROUNDS {
+            let is_open = session
+                .journal()
+                .intents
+                .iter()
+                .any(|it| it.state == IntentState::Open);
+            if is_open {
+                Box::pin(session.resolve()).await;
+            }
+        }
+        // A resubmit may have created a top-up only now.
+        world.settle_top_ups(&mut Rng::new(0), true);
+        session.receive_webhooks();
+        let open: Vec<_> = {
+            let journal = session.journal();
+            let open = journal.accepted().filter(|(intent, _)| !intent.ended);
+            open.map(|(intent, id)| (intent.kind(), id.to_owned()))
+                .collect()
+        };
+        for (kind, id) in open {
+            let has_ended = Box::pin(session.wait(kind, &id, FINAL_WAIT_MS)).await;
+            if !has_ended && kind != ResourceKind::TopUp {
+                world.violate(
+                    Oracle::NothingLost,
+                    format!("{id} did not end, or cannot be read"),
+                );
+            }
+        }
+    }
+    // What nobody knows of ends as well.
+    world.sleep(ENVIRONMENT_SLOT, FINAL_WAIT_MS).await;
+    world.check(true);
+}

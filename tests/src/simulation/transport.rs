@@ -1,0 +1,472 @@
+//! A network that fails, in front of the mock.
+//!
+//! Each request of the SDK becomes a task of its own: a client that gives up, or whose process ends,
+//! does not call back what it has sent.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+use http::header::{AUTHORIZATION, HeaderValue, LOCATION};
+use http::{HeaderMap, Request};
+use http_body_util::BodyExt;
+use serde_json::Value;
+use svc_mock_server::InProcess;
+use svc_sdk::contract::{Operation, RetryClass, Surface};
+use svc_sdk::transport::{ResponseFuture, Transport, TransportError};
+use tokio::sync::oneshot;
+
+use super::defect::Defect;
+use super::fault::{
+    Fault, IsEnvelope, Outcome, Reply, RetryAfter, change_after, draw, injected_before,
+};
+use super::oracle::Oracle;
+use super::rng::Rng;
+use super::world::World;
+
+/// The header that names a call, as `<intent>#<call>`.
+pub(super) const CALL_HEADER: &str = "x-simulation-call";
+/// How long a request is held that is never answered: longer than any time limit of the SDK.
+const SILENCE_MS: u64 = 400_000;
+
+/// The network of one process of a client.
+pub(super) struct Network {
+    pub(super) world: Arc<World>,
+    pub(super) client: usize,
+    /// The source of faults, which each step replaces.
+    pub(super) rng: Mutex<Rng>,
+}
+
+/// The [`Transport`] of the SDK's clients.
+pub(super) struct FaultyTransport(pub(super) Arc<Network>);
+
+impl Transport for FaultyTransport {
+    fn send(&self, request: Request<Bytes>) -> ResponseFuture {
+        let network = Arc::clone(&self.0);
+        Box::pin(async move { network.send(request).await })
+    }
+}
+
+/// What the recorder knows of a request.
+#[derive(Clone, Debug)]
+struct Sent {
+    operation: Option<Operation>,
+    call: Option<String>,
+    /// What its attempts are recorded under: the call, or the intent if no later call may repeat it.
+    record: Option<String>,
+    credential: Option<String>,
+    label: String,
+}
+
+impl Network {
+    fn slot(&self) -> u64 {
+        self.client as u64 + 1
+    }
+
+    fn trace(&self, text: impl FnOnce() -> String) {
+        self.world.trace(self.slot(), text);
+    }
+
+    async fn send(self: Arc<Self>, request: Request<Bytes>) -> Outcome {
+        let request = self.inject_into_request(request);
+        let outcome = Arc::clone(&self).send_once(request.clone()).await;
+        match self.inject_request_after(request, &outcome) {
+            Some(another) => self.send_once(another).await,
+            None => outcome,
+        }
+    }
+
+    /// Returns the request that a defective client sends in place of taking the outcome.
+    fn inject_request_after(
+        &self,
+        mut request: Request<Bytes>,
+        outcome: &Outcome,
+    ) -> Option<Request<Bytes>> {
+        match (self.world.defect?, outcome) {
+            (Defect::RetryAfterAmbiguousFailure, Err(error)) => {
+                let is_submit = request.headers().contains_key("idempotency-key");
+                (is_submit && error.may_have_been_sent()).then_some(request)
+            }
+            (Defect::CredentialSentOnRedirect, Ok(response)) => {
+                let location = response.headers().get(LOCATION)?.to_str().ok()?;
+                *request.uri_mut() = location.parse().ok()?;
+                Some(request)
+            }
+            _ => None,
+        }
+    }
+
+    /// Applies the defects of a client that are visible in its requests.
+    fn inject_into_request(&self, mut request: Request<Bytes>) -> Request<Bytes> {
+        let is_media = request.uri().host() == Some("media.svc.invalid");
+        let headers = request.headers_mut();
+        match self.world.defect {
+            Some(Defect::NewKeyOnRetry) if headers.contains_key("idempotency-key") => {
+                let key = format!("key-{:016x}", self.rng().next());
+                headers.insert("idempotency-key", HeaderValue::from_str(&key).unwrap());
+            }
+            Some(Defect::KeyDropped) => drop(headers.remove("idempotency-key")),
+            Some(Defect::CredentialSentToMedia) if is_media => {
+                let key = &self.world.credentials[self.client].open;
+                let value = format!("Bearer {key}");
+                headers.insert(AUTHORIZATION, HeaderValue::from_str(&value).unwrap());
+            }
+            _ => {}
+        }
+        request
+    }
+
+    fn rng(&self) -> std::sync::MutexGuard<'_, Rng> {
+        self.rng.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn send_once(self: Arc<Self>, request: Request<Bytes>) -> Outcome {
+        let sent = self.record(&request);
+        let mut rng = Rng::new(self.rng().next());
+        let fault = match self.world.are_faults_cleared() {
+            true => Fault::None,
+            false => draw(&self.world.plan.faults, &mut rng),
+        };
+        let (reply, outcome) = oneshot::channel();
+        self.world.add_in_flight();
+        let network = Arc::clone(&self);
+        let exchange_sent = sent.clone();
+        tokio::spawn(async move {
+            let world = Arc::clone(&network.world);
+            network
+                .exchange(request, exchange_sent, fault, rng, reply)
+                .await;
+            world.remove_in_flight();
+        });
+        let mut abandoned = Abandoned {
+            network: &self,
+            sent: &sent,
+            is_armed: true,
+        };
+        let outcome = outcome.await.unwrap_or_else(|_| Err(lost()));
+        abandoned.is_armed = false;
+        self.observe(&sent, &outcome);
+        outcome
+    }
+
+    /// Records a request, and checks what its client may send.
+    fn record(&self, request: &Request<Bytes>) -> Sent {
+        let world = &self.world;
+        let (host, path) = (
+            request.uri().host().unwrap_or_default(),
+            request.uri().path(),
+        );
+        let surface = match host {
+            "open.svc.invalid" => Some(Surface::Open),
+            "developer.svc.invalid" => Some(Surface::Developer),
+            _ => None,
+        };
+        let method = request.method().as_str();
+        let operation = surface.and_then(|surface| Operation::route(surface, method, path));
+        let operation = operation.map(|(operation, _)| operation);
+        let header = |name: &str| Some(request.headers().get(name)?.to_str().ok()?.to_owned());
+        let credential = header("authorization").or_else(|| header("x-api-key"));
+        let keys = &world.credentials[self.client];
+        let own = match surface {
+            Some(Surface::Open) => Some(&keys.open),
+            Some(_) => Some(&keys.developer),
+            None => None,
+        };
+        let is_own = own.map(|key| format!("Bearer {key}")) == credential;
+        let is_in_text = [&keys.open, &keys.developer].iter().any(|key| {
+            request.uri().to_string().contains(key.as_str())
+                || String::from_utf8_lossy(request.body()).contains(key.as_str())
+        });
+        if (credential.is_some() && !is_own) || is_in_text {
+            world.violate(
+                Oracle::Credential,
+                format!("a request to {host} carries an API key"),
+            );
+        }
+        let call = header(CALL_HEADER);
+        if let (Some(call), Some(operation)) = (&call, operation) {
+            let now = world.now_ms();
+            let record = world.update_call(&record_name(call, operation), |_| {});
+            let is_repeatable =
+                !matches!(operation.retry(), RetryClass::Unsent | RetryClass::Never);
+            if record.is_ambiguous && !is_repeatable {
+                world.violate(
+                    Oracle::Once,
+                    format!("{call} ({operation}) was sent again after an ambiguous failure"),
+                );
+            }
+            if now < record.closed_until_ms {
+                let early = record.closed_until_ms - now;
+                world.violate(
+                    Oracle::RateLimit,
+                    format!("{call} ({operation}) was sent again {early} ms too early"),
+                );
+            }
+        }
+        world.count(|counts| counts.requests += 1);
+        let name = operation.map_or_else(|| format!("{method} {host}"), |it| it.name().to_owned());
+        let label = match &call {
+            Some(call) => format!("{name} {call}"),
+            None => format!("{name} {path}"),
+        };
+        let record = call.as_deref().zip(operation);
+        Sent {
+            operation,
+            record: record.map(|(call, operation)| record_name(call, operation)),
+            call,
+            credential,
+            label,
+        }
+    }
+
+    /// Records what the SDK is given.
+    fn observe(&self, sent: &Sent, outcome: &Outcome) {
+        let Some(record) = &sent.record else { return };
+        let class = sent.operation.map(Operation::retry);
+        let (is_ambiguous, wait_ms) = match outcome {
+            Err(error) => (error.may_have_been_sent(), 0),
+            Ok(response) => {
+                let status = response.status().as_u16();
+                let hint = response
+                    .extensions()
+                    .get::<RetryAfter>()
+                    .map_or(0, |hint| hint.0);
+                let is_envelope = response.extensions().get::<IsEnvelope>().is_some();
+                let is_conclusive = match status {
+                    429 => is_envelope,
+                    502 | 503 => is_envelope && class != Some(RetryClass::Never),
+                    500.. => false,
+                    200..300 => is_envelope,
+                    _ => true,
+                };
+                (!is_conclusive, hint)
+            }
+        };
+        let closed_until_ms = self.world.now_ms() + wait_ms;
+        self.world.update_call(record, |record| {
+            record.is_ambiguous |= is_ambiguous;
+            record.closed_until_ms = record.closed_until_ms.max(closed_until_ms);
+        });
+    }
+
+    /// Carries a request to the mock and its reply back.
+    async fn exchange(
+        self: Arc<Self>,
+        request: Request<Bytes>,
+        sent: Sent,
+        fault: Fault,
+        mut rng: Rng,
+        reply: oneshot::Sender<Outcome>,
+    ) {
+        let slot = self.slot();
+        self.world.sleep(slot, rng.between(5, 400)).await;
+        if fault == Fault::Refused || self.world.are_connections_refused() {
+            self.trace(|| format!("  x {} refused", sent.label));
+            drop(reply.send(Err(TransportError::not_sent("connection refused"))));
+            return;
+        }
+        let is_after = rng.per_mille(500);
+        if fault == Fault::LateRequest {
+            self.trace(|| format!("  x {} delayed on its way", sent.label));
+            self.fail(reply, &mut rng).await;
+            self.world.sleep(slot, rng.between(1_000, 60_000)).await;
+            self.arrive(request, &sent, false).await;
+            return;
+        }
+        if let Some(injected) = injected_before(fault, is_after, &mut rng) {
+            self.trace(|| format!("  x {} {} injected", sent.label, injected.status));
+            if fault == Fault::RateLimited {
+                // Its hint is not the end of the service's window.
+                self.taint(&sent);
+            }
+            self.world.sleep(slot, rng.between(5, 400)).await;
+            drop(reply.send(injected.into_response(&self.world)));
+            return;
+        }
+        if fault == Fault::LostRequest {
+            self.trace(|| format!("  x {} lost", sent.label));
+            self.fail(reply, &mut rng).await;
+            return;
+        }
+        let is_media = request.uri().host() == Some("media.svc.invalid");
+        let mut answer = self.arrive(request, &sent, true).await;
+        let delay = match fault {
+            Fault::Slow => rng.between(500, 100_000),
+            _ => rng.between(5, 400),
+        };
+        self.world.sleep(slot, delay).await;
+        if let (Some(answer), false) = (&mut answer, is_media) {
+            change_after(fault, answer);
+        }
+        if let Some(answer) = &mut answer {
+            answer.is_cut = fault == Fault::Truncated && !answer.body.is_empty();
+        }
+        match answer.filter(|_| fault != Fault::LostReply) {
+            Some(answer) => {
+                let cut = if answer.is_cut { ", cut short" } else { "" };
+                self.trace(|| format!("  < {} {}{cut}", sent.label, answer.status));
+                drop(reply.send(answer.into_response(&self.world)));
+            }
+            None => {
+                self.trace(|| format!("  x {} reply lost", sent.label));
+                self.world.count(|counts| counts.lost_replies += 1);
+                self.fail(reply, &mut rng).await;
+            }
+        }
+    }
+
+    /// Fails a request whose fate its client does not learn: at once, or by silence.
+    async fn fail(&self, reply: oneshot::Sender<Outcome>, rng: &mut Rng) {
+        if rng.per_mille(300) {
+            // The client is not told anything until its own time limit passes.
+            let mut reply = reply;
+            let silence = self.world.sleep(self.slot(), SILENCE_MS);
+            tokio::select! {
+                biased;
+                () = reply.closed() => return,
+                () = silence => {}
+            }
+            drop(reply.send(Err(lost())));
+        } else {
+            self.world.sleep(self.slot(), rng.between(5, 2_000)).await;
+            drop(reply.send(Err(lost())));
+        }
+    }
+
+    fn taint(&self, sent: &Sent) {
+        if let Some(credential) = &sent.credential {
+            self.world.taint(credential);
+        }
+    }
+
+    /// Lets a request arrive at the mock, and returns the mock's own answer.
+    async fn arrive(
+        &self,
+        mut request: Request<Bytes>,
+        sent: &Sent,
+        is_heard: bool,
+    ) -> Option<Reply> {
+        let world = &self.world;
+        if !is_heard {
+            self.taint(sent);
+        }
+        self.inject_into_key(sent.operation, request.headers_mut());
+        let (mock, generation) = world.mock_and_generation();
+        let answer = tokio::select! {
+            biased;
+            answer = answer(&mock, request) => answer,
+            () = world.mock_replaced(generation) => None,
+        };
+        world.sleep(self.slot(), 0).await;
+        if let Some(answer) = &answer {
+            self.trace(|| format!("  > {} {}", sent.label, answer.status.as_u16()));
+            self.inspect(sent, answer);
+        }
+        answer
+    }
+
+    /// Makes the service treat an idempotency key as it is documented, or as the defect says.
+    fn inject_into_key(&self, operation: Option<Operation>, headers: &mut HeaderMap) {
+        let (Some(operation), Some(key)) = (operation, headers.get("idempotency-key")) else {
+            return;
+        };
+        if operation.retry() == RetryClass::Unsent {
+            headers.remove("idempotency-key");
+            return;
+        }
+        let key = key.to_str().unwrap_or_default().to_owned();
+        let is_known = self.world.note_key(operation, &key);
+        if is_known && self.world.has(Defect::ReplayExecuted) {
+            let other = format!("{key}-{}", self.world.now_ms());
+            headers.insert("idempotency-key", HeaderValue::from_str(&other).unwrap());
+        }
+    }
+
+    /// Records what the service did.
+    fn inspect(&self, sent: &Sent, answer: &Reply) {
+        let world = &self.world;
+        let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+        if answer.status == 429 && body["error"]["code"] == "rate_limited" {
+            let credential = sent.credential.as_deref().unwrap_or_default();
+            if !world.is_tainted(credential) {
+                world.violate(
+                    Oracle::RateLimit,
+                    format!("{} met a 429 that it could have foreseen", sent.label),
+                );
+            }
+        }
+        let Some(operation) = sent
+            .operation
+            .filter(|it| it.retry().sends_idempotency_key())
+        else {
+            return;
+        };
+        if answer.status.is_success() {
+            let intent = sent.call.as_deref().and_then(|call| call.split('#').next());
+            match resource_id(&body) {
+                Some(id) => world.note_receipt(operation, intent, &id),
+                None => world.violate(
+                    Oracle::NothingLost,
+                    format!("{} has a receipt without an id", sent.label),
+                ),
+            }
+        }
+    }
+}
+
+/// Returns what the attempts of a call are recorded under.
+///
+/// The service does not promise to recognize the key of an operation of class `unsent`, so that not
+/// even another call may send it again.
+fn record_name(call: &str, operation: Operation) -> String {
+    let is_unsent = operation.retry() == RetryClass::Unsent;
+    let intent = call.split('#').next().filter(|_| is_unsent);
+    intent.unwrap_or(call).to_owned()
+}
+
+/// Notes that the SDK gave up on a request whose outcome it does not know.
+struct Abandoned<'a> {
+    network: &'a Network,
+    sent: &'a Sent,
+    is_armed: bool,
+}
+
+impl Drop for Abandoned<'_> {
+    fn drop(&mut self) {
+        if self.is_armed {
+            self.network.taint(self.sent);
+            if let Some(record) = &self.sent.record {
+                self.network
+                    .world
+                    .update_call(record, |record| record.is_ambiguous = true);
+            }
+        }
+    }
+}
+
+fn lost() -> TransportError {
+    TransportError::maybe_sent("connection reset")
+}
+
+async fn answer(mock: &InProcess, request: Request<Bytes>) -> Option<Reply> {
+    let (head, body) = mock.send(request).await.ok()?.into_parts();
+    let body = body.collect().await.ok()?.to_bytes();
+    Some(Reply {
+        status: head.status,
+        headers: head.headers,
+        body,
+        is_cut: false,
+    })
+}
+
+/// Returns the id in the receipt of a submit.
+fn resource_id(body: &Value) -> Option<String> {
+    let receipt = body.get("data").unwrap_or(body);
+    let ids = [
+        &receipt["job"]["id"],
+        &receipt["run_id"],
+        &receipt["queue_id"],
+        &receipt["id"],
+    ];
+    ids.into_iter()
+        .find_map(|id| id.as_str().map(str::to_owned))
+}
