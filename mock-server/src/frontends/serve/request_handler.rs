@@ -207,9 +207,10 @@ impl Body for ResponseBody {
     }
 
     fn size_hint(&self) -> SizeHint {
-        match (&self.abort, &self.stall) {
-            (None, None) => SizeHint::with_exact(self.bytes.len() as u64),
-            (Some(_), _) | (_, Some(_)) => SizeHint::with_exact(self.content_length),
+        let rest = self.stall.as_ref().map_or(0, Stall::rest_len);
+        match &self.abort {
+            None => SizeHint::with_exact((self.bytes.len() + rest) as u64),
+            Some(_) => SizeHint::with_exact(self.content_length),
         }
     }
 }
