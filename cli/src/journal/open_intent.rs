@@ -50,19 +50,21 @@ impl OpenIntent {
         append(&mut self.file, &line)
     }
 
-    /// Records the reported outcome and moves the file to the history.
+    /// Records the reported outcome, unless there is one, and moves the file to the history.
     ///
     /// # Errors
     ///
     /// Returns an error if the file cannot be written or moved.
     pub(crate) fn close(mut self, outcome: Outcome) -> io::Result<()> {
-        append(
-            &mut self.file,
-            &Line::Outcome {
-                outcome,
-                at: clock::now(),
-            },
-        )?;
+        if self.entry.outcome.is_none() {
+            let at = clock::now();
+            append(&mut self.file, &Line::Outcome { outcome, at })?;
+        }
+        self.move_to_history()
+    }
+
+    /// Moves the file of an intent with an outcome to the history.
+    pub(super) fn move_to_history(self) -> io::Result<()> {
         private_dir(&self.history)?;
         let at = self.entry.intent.created_at.as_millisecond();
         fs::rename(

@@ -113,14 +113,16 @@ impl Journal {
             let Some(intent) = self.lock_open(path).map_err(read_failure)? else {
                 continue;
             };
+            if intent.entry.outcome.is_some() {
+                // Its process was killed before it moved the file.
+                intent.move_to_history().map_err(read_failure)?;
+                continue;
+            }
             let created_at = intent.entry.intent.created_at;
             let is_older = oldest
                 .as_ref()
                 .is_none_or(|it| created_at < it.entry.intent.created_at);
-            if intent.entry.intent.request_hash == *hash
-                && intent.entry.outcome.is_none()
-                && is_older
-            {
+            if intent.entry.intent.request_hash == *hash && is_older {
                 oldest = Some(intent);
             }
         }
@@ -273,6 +275,28 @@ mod tests {
         let entries = journal.entries().unwrap();
         assert_eq!(entries.len(), 1);
         assert_eq!(entries[0].outcome, Some(Outcome::Completed));
+    }
+
+    #[test]
+    fn a_file_that_was_not_moved_after_its_outcome_keeps_that_outcome() {
+        let (_folder, journal) = journal();
+        for is_waited_for in [false, true] {
+            let intent = example("k1");
+            let (hash, base_url) = (intent.request_hash.clone(), intent.base_url.clone());
+            let mut intent = journal.begin(intent).unwrap();
+            intent.receipt(job("job_1"), None, None).unwrap();
+            let (outcome, at) = (Outcome::Failed, clock::now());
+            append(&mut intent.file, &Line::Outcome { outcome, at }).unwrap();
+            drop(intent);
+
+            match is_waited_for {
+                true => journal.close_matching(&base_url, &job("job_1"), Outcome::Completed),
+                false => assert!(journal.reopen(&hash).unwrap().is_none()),
+            }
+            assert!(entry_files(&journal.open).unwrap().is_empty());
+            let entries = journal.entries().unwrap();
+            assert!(entries.iter().all(|it| it.outcome == Some(Outcome::Failed)));
+        }
     }
 
     #[test]

@@ -1,13 +1,14 @@
 //! Downloads of artifacts to files.
 //!
 //! A download is streamed to a hidden partial file next to its target, resumed after
-//! interruptions, and renamed to the target when it is complete. Other files are not replaced. Requests do not carry credentials,
-//! as artifact URLs are public. File names are derived from identifiers and media types and never
-//! taken from a server.
+//! interruptions, and renamed to the target when it is complete. Other files are not replaced. Requests
+//! do not carry credentials, as artifact URLs are public. File names are derived from identifiers and
+//! media types and never taken from a server.
 
 mod artifact;
 mod artifact_list;
 mod disk;
+pub(crate) mod downloaded_file;
 mod file_name;
 mod host;
 mod partial_file;
@@ -20,26 +21,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub(crate) use self::artifact_list::ArtifactList;
+pub use self::downloaded_file::DownloadedFile;
 use self::target::Targets;
 use crate::call::clock::{self, Instant};
 use crate::call::{CallFuture, Core};
 use crate::error::{Error, Kind, ResourceRef, Result};
-use crate::handle::{Handle, Resource};
 use crate::types::{Artifact, IdempotencyKey};
-
-/// A downloaded file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct DownloadedFile {
-    /// The path of the file.
-    pub path: PathBuf,
-    /// The size of the file in bytes.
-    pub bytes: u64,
-    /// The number of bytes that were already present from an interrupted download.
-    pub resumed_from: u64,
-    /// Whether a file with the same content existed already. It was not changed.
-    pub existed: bool,
-}
 
 /// The progress of a download.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,19 +94,23 @@ struct Options {
 }
 
 impl Download {
-    pub(crate) fn new<R: Resource>(
-        handle: &Handle<R>,
+    /// Creates a download to `folder`. Errors name the resource and the key.
+    pub(crate) fn new(
+        core: Arc<Core>,
+        resource: ResourceRef,
+        resource_id: &str,
+        idempotency_key: Option<IdempotencyKey>,
         folder: &Path,
         artifacts: impl Future<Output = Result<ArtifactList>> + Send + 'static,
     ) -> Self {
         Self {
-            resource: handle.resource_ref(),
-            idempotency_key: handle.idempotency_key().cloned(),
+            resource,
+            idempotency_key,
             artifacts: CallFuture::new(artifacts),
             timeout: Some(DEFAULT_TIMEOUT),
             options: Options {
-                core: Arc::clone(&handle.core),
-                resource_id: handle.id().as_ref().to_owned(),
+                core,
+                resource_id: resource_id.to_owned(),
                 folder: folder.to_owned(),
                 overwrite: false,
                 on_progress: None,

@@ -10,7 +10,7 @@ use std::time::Duration;
 use crate::call::Request;
 use crate::call::raw_response::RawResponse;
 use crate::contract::{ErrorCode, JobStatus, NextAction, Operation, PathError, RetryClass};
-use crate::download::DownloadedFile;
+use crate::download::downloaded_file::DownloadedFile;
 use crate::transport::TransportError;
 use crate::types::{
     ErrorBody, IdempotencyKey, InvalidField, JobId, OutputSchemaError, QueueId, RequestId, RunId,

@@ -76,7 +76,7 @@ impl<S: Surface> Handle<JobResource<S>> {
     pub fn download(&self, folder: impl AsRef<Path>) -> Download {
         let handle = self.clone();
         let artifacts = async move { handle.artifacts_of(&handle.result().await?) };
-        Download::new(self, folder.as_ref(), artifacts)
+        self.start_download(folder.as_ref(), artifacts)
     }
 
     /// Downloads the files of a result that was already read.
@@ -86,7 +86,7 @@ impl<S: Surface> Handle<JobResource<S>> {
     /// As [`download`](Self::download).
     pub fn download_result(&self, result: &JobResult, folder: impl AsRef<Path>) -> Download {
         let artifacts = std::future::ready(self.artifacts_of(result));
-        Download::new(self, folder.as_ref(), artifacts)
+        self.start_download(folder.as_ref(), artifacts)
     }
 
     fn artifacts_of(&self, result: &JobResult) -> Result<ArtifactList> {

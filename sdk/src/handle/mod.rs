@@ -18,6 +18,7 @@ mod top_up;
 
 use std::fmt;
 use std::future::Future;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -33,6 +34,7 @@ use crate::call::{Call, Core, DecodeContext, RawResponse, Request};
 use crate::client::Client;
 use crate::contract::Operation;
 use crate::contract::limits::SUGGESTED_VIDEO_TIMEOUT;
+use crate::download::{ArtifactList, Download};
 use crate::error::{Error, ResourceRef, Result};
 use crate::polling::{PollStatus, ResultRetry, Updates, Wait};
 use crate::sealed::Sealed;
@@ -206,6 +208,21 @@ impl<R: Resource> Handle<R> {
     /// A call about this resource.
     pub(crate) fn call<T: DeserializeOwned>(&self, operation: Operation) -> Call<T> {
         Call::new(&self.core, operation, &[self.id.as_ref()]).about(self.resource_ref())
+    }
+
+    fn start_download(
+        &self,
+        folder: &Path,
+        artifacts: impl Future<Output = Result<ArtifactList>> + Send + 'static,
+    ) -> Download {
+        Download::new(
+            Arc::clone(&self.core),
+            self.resource_ref(),
+            self.id.as_ref(),
+            self.idempotency_key().cloned(),
+            folder,
+            artifacts,
+        )
     }
 
     pub(crate) fn resource_ref(&self) -> ResourceRef {

@@ -199,7 +199,7 @@ impl<K: RunResource> Handle<K> {
     pub fn download(&self, folder: impl AsRef<Path>) -> Download {
         let handle = self.clone();
         let artifacts = async move { Ok(ArtifactList::of_run(&handle.result().await?)) };
-        Download::new(self, folder.as_ref(), artifacts)
+        self.start_download(folder.as_ref(), artifacts)
     }
 
     /// Downloads the files of a receipt that was already read.
@@ -209,7 +209,7 @@ impl<K: RunResource> Handle<K> {
     /// As [`download`](Self::download).
     pub fn download_receipt(&self, receipt: &RunReceipt, folder: impl AsRef<Path>) -> Download {
         let artifacts = std::future::ready(Ok(ArtifactList::of_run(receipt)));
-        Download::new(self, folder.as_ref(), artifacts)
+        self.start_download(folder.as_ref(), artifacts)
     }
 
     async fn read_output(&self, mut retry: ResultRetry) -> Result<RunReceipt> {

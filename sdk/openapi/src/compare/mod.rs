@@ -5,6 +5,7 @@
 //! whether a document has components. A difference that shows in several operations is reported
 //! once.
 
+mod comparison;
 mod operations;
 mod reader;
 mod report;
@@ -18,7 +19,7 @@ use std::fmt;
 use serde::Serialize;
 use serde_json::Value;
 
-use self::operations::Comparison;
+use self::comparison::Comparison;
 
 /// How a part differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]

@@ -4,24 +4,11 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use super::comparison::{Comparison, Direction};
 use super::reader::{self, OperationItem};
 use super::report::{Finding, Report};
 use super::resolved_schema::ResolvedSchema;
-use super::schemas::Direction;
 use super::{ChangeKind, Difference, Part};
-
-/// A comparison in progress.
-#[derive(Debug)]
-pub(super) struct Comparison<'d> {
-    pub(super) ours: &'d Value,
-    pub(super) theirs: &'d Value,
-    report: Report,
-    /// The name of the current operation.
-    operation: String,
-    /// The pairs of schemas that were compared for the current operation: the name of our component,
-    /// and the schema in the other document.
-    pub(super) visited: BTreeSet<(&'d str, *const Value)>,
-}
 
 impl<'d> Comparison<'d> {
     /// Compares two documents.
@@ -39,11 +26,6 @@ impl<'d> Comparison<'d> {
             comparison.compare_section("webhooks");
         }
         comparison.report.into_differences()
-    }
-
-    /// Reports a finding for the current operation.
-    pub(super) fn report(&mut self, finding: Finding) {
-        self.report.add(finding, &self.operation);
     }
 
     fn compare_section(&mut self, section: &str) {

@@ -4,19 +4,10 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::operations::Comparison;
+use super::comparison::{Comparison, Direction};
 use super::report::Finding;
 use super::resolved_schema::ResolvedSchema;
 use super::{ChangeKind, Part};
-
-/// Which side writes a body.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Direction {
-    /// The client.
-    Request,
-    /// The service.
-    Response,
-}
 
 impl<'d> Comparison<'d> {
     /// Compares two schemas, each given as a list of schemas that all apply.
