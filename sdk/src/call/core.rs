@@ -8,7 +8,7 @@ use bytes::Bytes;
 use http::HeaderMap;
 use http::header::{AUTHORIZATION, HeaderValue, USER_AGENT};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::base_url::BaseUrl;
 use super::clock::{self, Instant};
@@ -125,13 +125,7 @@ impl Core {
     ) -> Result<RawResponse> {
         *sent = false;
         let bucket = request.bucket();
-        self.wait_for_rate_limit(bucket, deadline).await?;
-        let mut permit = Permit {
-            core: self,
-            bucket,
-            is_held: true,
-            may_have_been_sent: false,
-        };
+        let (turn, mut permit) = self.wait_for_permit(bucket, deadline).await?;
 
         let mut message = request.to_http(&self.base_url.join(&request.target()))?;
         let headers = message.headers_mut();
@@ -139,13 +133,6 @@ impl Core {
         if let Some(authorization) = &self.authorization {
             headers.insert(AUTHORIZATION, authorization.clone());
         }
-        // A request that waits for its turn here was not sent, and its attempt's time limit does
-        // not run.
-        let turn = self
-            .in_flight
-            .acquire()
-            .await
-            .map_err(|_| Error::configuration("the client is shut down"))?;
         *sent = true;
         permit.may_have_been_sent = true;
         let attempt_deadline = clock::after(self.attempt_timeout);
@@ -180,12 +167,33 @@ impl Core {
         response
     }
 
-    async fn wait_for_rate_limit(&self, bucket: RateLimitBucket, deadline: Instant) -> Result<()> {
+    /// Waits for a turn and for a place in the rate-limit bucket.
+    ///
+    /// A request that waits here was not sent, and its attempt's time limit does not run. It takes a
+    /// place only when it is its turn: while the limit is unknown, no more requests are counted than
+    /// can be under way.
+    async fn wait_for_permit(
+        &self,
+        bucket: RateLimitBucket,
+        deadline: Instant,
+    ) -> Result<(SemaphorePermit<'_>, Permit<'_>)> {
         loop {
+            let turn = self
+                .in_flight
+                .acquire()
+                .await
+                .map_err(|_| Error::configuration("the client is shut down"))?;
             let now = clock::now();
             let Err(next) = self.rate_limiter.acquire(bucket, now) else {
-                return Ok(());
+                let permit = Permit {
+                    core: self,
+                    bucket,
+                    is_held: true,
+                    may_have_been_sent: false,
+                };
+                return Ok((turn, permit));
             };
+            drop(turn);
             let retry_after = next - now;
             if next >= deadline || retry_after > MAX_RETRY_AFTER {
                 return Err(Error::new(Kind::RateLimitExhausted { retry_after }));

@@ -7,7 +7,6 @@ use http::HeaderMap;
 
 use super::clock::Instant;
 use crate::contract::RateLimitBucket;
-use crate::transport::MAX_IN_FLIGHT;
 
 /// How far two responses of one window may differ about its end, as the header is rounded.
 const SAME_WINDOW_TOLERANCE: Duration = Duration::from_millis(1_500);
@@ -17,9 +16,6 @@ const RECHECK_DELAY: Duration = Duration::from_millis(50);
 const RESERVED_READS: u32 = 20;
 /// The longest window that is believed.
 const MAX_WINDOW_SECONDS: u32 = 3_600;
-
-/// The limit of a window that only a 429 told of.
-const UNKNOWN_LIMIT: u32 = u32::MAX;
 
 /// What a response says of the bucket that its request was counted in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,10 +67,10 @@ impl RateLimiter {
     pub(crate) fn acquire(&self, bucket: RateLimitBucket, now: Instant) -> Result<(), Instant> {
         let mut bucket = self.bucket(bucket);
         if let Some(window) = bucket.window {
-            let remaining = match window.limit {
-                _ if now < window.ends => window.remaining,
-                UNKNOWN_LIMIT => MAX_IN_FLIGHT as u32,
-                limit => limit.max(1),
+            let remaining = if now < window.ends {
+                window.remaining
+            } else {
+                window.limit.max(1)
             };
             if remaining == 0 {
                 return Err(window.ends);
@@ -84,10 +80,6 @@ impl RateLimiter {
                 // will tell.
                 return Err(now + RECHECK_DELAY);
             }
-        } else if bucket.in_flight as usize >= MAX_IN_FLIGHT {
-            // The limit is unknown until a response arrives, and no more requests than this are
-            // sent at once anyway.
-            return Err(now + RECHECK_DELAY);
         }
         bucket.in_flight += 1;
         Ok(())
@@ -95,7 +87,8 @@ impl RateLimiter {
 
     /// Gives the place back, and learns from the response's headers if one came.
     ///
-    /// A request without a response may have been counted if it may have been sent.
+    /// A request whose response does not report the window, such as a gateway's, may have been
+    /// counted if it may have been sent.
     pub(crate) fn release(
         &self,
         bucket: RateLimitBucket,
@@ -105,14 +98,8 @@ impl RateLimiter {
     ) {
         let mut bucket = self.bucket(bucket);
         bucket.in_flight = bucket.in_flight.saturating_sub(1);
-        if headers.is_none()
-            && may_have_been_sent
-            && let Some(window) = &mut bucket.window
-            && now < window.ends
-        {
-            window.remaining = window.remaining.saturating_sub(1);
-        }
-        if let Some(reported) = headers.and_then(|headers| Window::from_headers(headers, now)) {
+        let reported = headers.and_then(|headers| Window::from_headers(headers, now));
+        if let Some(reported) = reported {
             bucket.window = Some(match bucket.window {
                 Some(known) if now < known.ends && known.is_same(&reported) => Window {
                     remaining: known.remaining.min(reported.remaining),
@@ -123,6 +110,11 @@ impl RateLimiter {
                 Some(known) if reported.ends < known.ends && now < known.ends => known,
                 _ => reported,
             });
+        } else if may_have_been_sent
+            && let Some(window) = &mut bucket.window
+            && now < window.ends
+        {
+            window.remaining = window.remaining.saturating_sub(1);
         }
     }
 
@@ -130,7 +122,7 @@ impl RateLimiter {
     pub(crate) fn close_until(&self, bucket: RateLimitBucket, ends: Instant) {
         let mut bucket = self.bucket(bucket);
         // Without an earlier window, the limit of the next one is unknown.
-        let limit = bucket.window.map_or(UNKNOWN_LIMIT, |window| window.limit);
+        let limit = bucket.window.map_or(u32::MAX, |window| window.limit);
         bucket.window = Some(Window {
             limit,
             remaining: 0,
@@ -248,16 +240,6 @@ mod tests {
         round_trip(&limiter, now, &headers(120, 5, 30));
         assert_eq!(limiter.acquire(RateLimitBucket::Write, now), Ok(()));
         assert!(limiter.acquire(RateLimitBucket::Write, now).is_err());
-    }
-
-    #[test]
-    fn no_more_requests_are_sent_than_can_be_under_way_while_the_limit_is_unknown() {
-        let (limiter, now) = (RateLimiter::default(), clock::now());
-        let acquire = || limiter.acquire(RateLimitBucket::Write, now);
-        assert!((0..MAX_IN_FLIGHT).all(|_| acquire().is_ok()));
-        assert_eq!(acquire(), Err(now + RECHECK_DELAY));
-        limiter.release(RateLimitBucket::Write, now, None, true);
-        assert_eq!(acquire(), Ok(()));
     }
 
     #[test]

@@ -294,6 +294,30 @@ async fn a_request_that_waits_for_its_turn_was_not_sent() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_client_learns_the_rate_limit_before_it_sends_more_than_can_be_under_way() {
+    let exhausted = [
+        ("ratelimit-limit", "64"),
+        ("ratelimit-remaining", "0"),
+        ("ratelimit-reset", "100"),
+    ];
+    let accepted = exhausted
+        .into_iter()
+        .fold(json(202, RECEIPT), |step, (name, value)| {
+            step.header(name, value)
+        });
+    let script = Script::with_latency([accepted], Duration::from_secs(1));
+    let client = developer_client(&script);
+    let body = serde_json::json!({"prompt": "p"});
+    let mut tasks = tokio::task::JoinSet::new();
+    for _ in 0..2 * crate::transport::MAX_IN_FLIGHT {
+        let submit = client.submit::<JobResource<Developer>>(Operation::Music1Generate, &[], &body);
+        tasks.spawn(submit.into_future());
+    }
+    super::clock::sleep(Duration::from_secs(50)).await;
+    assert_eq!(script.requests().len(), crate::transport::MAX_IN_FLIGHT);
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_longest_timeouts_are_accepted() {
     let script = Script::new([json(200, JOB)]);
     let client = crate::open::Client::builder()
