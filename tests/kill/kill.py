@@ -84,7 +84,7 @@ class Worker:
                             "SVC_STATE_DIR": str(self.state), "SVC_CONFIG": str(folder / "config.toml")}
         self.kills, self.seconds, self.charges = collections.Counter(), {}, {}
         self.counts = collections.Counter()
-        self.earlier, self.seen_ids, self.closed, self.refused = [], set(), set(), set()
+        self.earlier, self.seen_ids, self.known_intents = [], set(), set()
         self.seq = self.ledger_length = self.charged = self.top_ups = 0
 
     def control(self, path, body=None, method=None):
@@ -98,12 +98,17 @@ class Worker:
             self.seconds[kind] = measured.seconds
 
     def journal(self):
-        """Returns the complete lines of each entry that is not known from earlier rounds."""
+        """Returns the complete lines of each entry that is not known from earlier rounds.
+
+        A file is renamed when it moves to the history, which may be in a later round if the command
+        was killed after it had recorded the outcome. The intent's ID in the name does not change.
+        """
         entries = {}
         for path in self.state.glob("*/*.jsonl"):
-            if not path.name.startswith(".") and path.name not in self.closed | self.refused:
+            intent = path.stem.split("-", 1)[-1]
+            if not path.name.startswith(".") and intent not in self.known_intents:
                 lines = path.read_bytes().split(b"\n")[:-1]
-                entries[path.name] = b"\n".join(lines).decode()
+                entries[intent] = b"\n".join(lines).decode()
         return entries
 
     def final_checks(self):
@@ -138,8 +143,8 @@ class Round:
                 text = ["--instruction" if kind == "format run" else "--prompt", text]
             arguments = [*arguments, *text, "--yes", "--download", str(self.folder)]
         elif kind == "top-up":
-            arguments = ["top-up", "create", "--amount-usd-cents", "500", "--idempotency-key", f"top-up {name}"
-                         .replace(" ", "-")]
+            arguments = ["top-up", "create", "--amount-usd-cents", "500",
+                         "--idempotency-key", f"top-up-{self.folder.name}"]
         else:
             jobs = [it for it in worker.earlier if kind == "wait" or it[0][0] == "job"]
             (noun, *rest), self.expected_ids = rng.choice(jobs)
@@ -237,11 +242,12 @@ class Round:
         check(created == ids, f"an earlier job was charged again: {ids}")
         for name in ids:
             own = [it for it in entries if name in it.values()]
-            check(total(own, "reservation") == total(own, "capture") + total(own, "refund"), f"open funds: {own}")
+            settled = total(own, "capture") + total(own, "refund")
+            check(total(own, "reservation") == settled, f"reserved and not settled: {own}")
         price = total(entries, "capture")
         if ids:
-            check(price == worker.charges.setdefault(self.kind, price), f"charged {price} instead of "
-                  f"{worker.charges[self.kind]}")
+            usual = worker.charges.setdefault(self.kind, price)
+            check(price == usual, f"charged {price} instead of {usual}")
         worker.charged += len(ids)
         worker.seen_ids |= ids
         self.check_requests()
@@ -275,7 +281,8 @@ class Round:
         submits = [it for it in requests if it["idempotency_key"]]
         keys = {it["idempotency_key"] for it in submits}
         check(len(keys) <= 1, f"several idempotency keys for one intent: {keys}")
-        check(self.kind not in NOT_IDEMPOTENT or len(submits) <= 1, "sent again without documented idempotency")
+        check(self.kind not in NOT_IDEMPOTENT or len(submits) <= 1,
+              "sent again although its idempotency is not documented")
         check(self.kind not in ("wait", "download") or not submits, "a read command submitted")
 
     def check_refusal(self, ids):
@@ -316,7 +323,7 @@ class Round:
             return
         journal = self.worker.journal()
         check(len(journal) == 1, f"{len(journal)} journal entries for one intent")
-        (self.worker.refused if refused else self.worker.closed).update(journal)
+        self.worker.known_intents.update(journal)
         entry = json.loads(self.query(["history", "-o", "json", "--limit", "1"]))[0]
         resource = next((entry[it] for it in ("job_id", "run_id", "queue_id") if it in entry), None)
         if refused:
