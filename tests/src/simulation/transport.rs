@@ -290,10 +290,17 @@ impl Network {
         let is_media = request.uri().host() == Some("media.svc.invalid");
         let mut answer = self.arrive(request, &sent, true).await;
         let delay = match fault {
-            Fault::Slow => rng.between(500, 100_000),
+            // The SDK takes what a late reply reports for the state of a window that began later.
+            Fault::Slow => {
+                self.taint(&sent);
+                rng.between(500, 100_000)
+            }
             _ => rng.between(5, 400),
         };
         self.world.sleep(slot, delay).await;
+        if fault == Fault::Slow {
+            self.taint(&sent);
+        }
         if let (Some(answer), false) = (&mut answer, is_media) {
             change_after(fault, answer);
         }
