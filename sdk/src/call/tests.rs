@@ -310,7 +310,8 @@ async fn a_client_learns_the_rate_limit_before_it_sends_more_than_can_be_under_w
     let body = serde_json::json!({"prompt": "p"});
     let mut tasks = tokio::task::JoinSet::new();
     for _ in 0..2 * crate::transport::MAX_IN_FLIGHT {
-        let submit = client.submit::<JobResource<Developer>>(Operation::Music1Generate, &[], &body);
+        let submit =
+            client.submit_json::<JobResource<Developer>>(Operation::Music1Generate, &[], &body);
         tasks.spawn(submit.into_future());
     }
     super::clock::sleep(Duration::from_secs(50)).await;
