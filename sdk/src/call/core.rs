@@ -16,10 +16,11 @@ use super::random::Random;
 use super::rate_limit::RateLimiter;
 use super::raw_response::RawResponse;
 use super::response::Wrapping;
-use super::retry::{self, FailureClass, MAX_RETRY_AFTER, RetryPolicy};
+use super::retry::{self, MAX_RETRY_AFTER, RetryPolicy};
 use super::retry_budget::RetryBudget;
 use super::{CallOptions, Request};
 use crate::contract::{Operation, RateLimitBucket, RetryClass};
+use crate::error::failure_class::{FailureClass, classify, is_conclusive};
 use crate::error::{Error, Kind, Result};
 use crate::transport::{Transport, TransportError};
 use crate::types::RequestId;
@@ -94,7 +95,7 @@ impl Core {
                 // became of the call. Of a read, the last error says more than the first.
                 let is_read = request.retry_class() == RetryClass::Safe;
                 break match ambiguous_error {
-                    Some(earlier) if !is_read && !retry::is_conclusive(&error) => earlier,
+                    Some(earlier) if !is_read && !is_conclusive(&error) => earlier,
                     _ => error,
                 };
             };
@@ -106,12 +107,12 @@ impl Core {
                 "retrying"
             );
             attempt += 1;
-            if retry::classify(&error) == FailureClass::Ambiguous {
+            if classify(&error) == FailureClass::Ambiguous {
                 ambiguous_error = Some(error);
             }
             clock::sleep(delay).await;
         };
-        Err(error.with_request(request))
+        Err(request.annotate(error))
     }
 
     /// Sends the request once, within the rate limit, and returns whatever response comes.

@@ -97,6 +97,14 @@ impl Request {
         }
     }
 
+    /// Adds what is known of the request to the error that it failed with.
+    pub(crate) fn annotate(&self, error: Error) -> Error {
+        error
+            .with_retry_class(self.retry_class())
+            .with_operation(self.operation)
+            .with_key(self.idempotency_key.as_ref())
+    }
+
     /// The rate-limit bucket that the request is counted in.
     pub(crate) fn bucket(&self) -> RateLimitBucket {
         match self.operation {

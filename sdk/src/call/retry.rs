@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use backon::{BackoffBuilder, ExponentialBuilder};
 
-use crate::contract::{ErrorCode, NextAction, RetryClass};
-use crate::error::{Error, Kind};
-use crate::types::ErrorBody;
+use crate::contract::RetryClass;
+use crate::error::Error;
+use crate::error::failure_class::{allows_retry, classify};
 
 /// The longest `Retry-After` that is waited for. An error with a longer one is returned at once.
 pub(crate) const MAX_RETRY_AFTER: Duration = Duration::from_secs(120);
@@ -85,89 +85,6 @@ impl RetryPolicy {
     }
 }
 
-/// What a failure proves about the request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum FailureClass {
-    /// The request was never sent.
-    NotSent,
-    /// The rate limit turned it away (429).
-    RateLimited,
-    /// The service says that nothing ran and that it can be tried again.
-    NothingRan,
-    /// It may have been carried out.
-    Ambiguous,
-    /// Sending it again cannot help.
-    Final,
-}
-
-pub(crate) fn classify(error: &Error) -> FailureClass {
-    match error.kind() {
-        Kind::Transport(error) if error.may_have_been_sent() => FailureClass::Ambiguous,
-        Kind::Transport(error) if error.is_setup() => FailureClass::Final,
-        Kind::Transport(_) => FailureClass::NotSent,
-        Kind::NotJson { .. } => FailureClass::Ambiguous,
-        Kind::NoEnvelope { status: 429, .. } => FailureClass::RateLimited,
-        Kind::NoEnvelope { status: 500.., .. } => FailureClass::Ambiguous,
-        Kind::Api { status, body, .. } => classify_envelope(*status, body),
-        _ => FailureClass::Final,
-    }
-}
-
-fn classify_envelope(status: u16, body: &ErrorBody) -> FailureClass {
-    // Waiting for a job is polling, not retrying, and a run that `on_active_run: reject` turned away
-    // is the answer that was asked for.
-    let is_answer = body.next_action() == Some(NextAction::PollStatus)
-        || body.code == ErrorCode::FormatRunInProgress;
-    let is_transient = body
-        .retryable
-        .unwrap_or_else(|| match body.code.defaults() {
-            Some(defaults) => defaults.retryable,
-            None => matches!(status, 429 | 502 | 503),
-        });
-    match status {
-        429 if is_transient => FailureClass::RateLimited,
-        // An error of the server proves nothing, unless it says so.
-        500.. if !matches!(status, 502 | 503) && body.retryable != Some(true) => {
-            FailureClass::Ambiguous
-        }
-        _ if is_transient && !is_answer => FailureClass::NothingRan,
-        _ => FailureClass::Final,
-    }
-}
-
-/// Whether the error decides what became of the call, including earlier ambiguous attempts.
-///
-/// Only the service can decide that, and only after it has looked up the idempotency key. Whatever
-/// turns a request away before (credentials, permissions, funds, a missing resource, an error of the
-/// server, a page of a proxy) knows nothing of an earlier attempt that may have arrived.
-pub(crate) fn is_conclusive(error: &Error) -> bool {
-    match error.kind() {
-        Kind::Api {
-            status: 401..=404 | 500..,
-            ..
-        } => false,
-        Kind::Api {
-            status: 409, body, ..
-        } => body.code == ErrorCode::IdempotencyConflict,
-        Kind::Api { .. } => classify(error) == FailureClass::Final,
-        Kind::Decode { .. } => true,
-        _ => false,
-    }
-}
-
-/// Whether a request of that class may be sent again after such a failure.
-pub(crate) const fn allows_retry(class: RetryClass, failure: FailureClass) -> bool {
-    match failure {
-        FailureClass::NotSent | FailureClass::RateLimited => true,
-        FailureClass::NothingRan => !matches!(class, RetryClass::Never),
-        FailureClass::Ambiguous => matches!(
-            class,
-            RetryClass::Safe | RetryClass::Idempotent | RetryClass::Key
-        ),
-        FailureClass::Final => false,
-    }
-}
-
 /// Returns the delay before the next attempt, or `None` if there must be none.
 ///
 /// `attempt` is the number of retries so far, `jitter` is in [0, 1), `remaining` is what is left of
@@ -224,6 +141,7 @@ pub(crate) fn retry_after(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Kind;
     use crate::transport::TransportError;
 
     fn error(status: u16, json: &str, retry_after: Option<u64>) -> Error {

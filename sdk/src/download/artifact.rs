@@ -18,6 +18,7 @@ use crate::call::base_url::is_secure;
 use crate::call::retry::{self, MAX_RETRY_AFTER, RetryPolicy};
 use crate::call::{Core, clock};
 use crate::contract::RetryClass;
+use crate::error::failure_class::{allows_retry, classify};
 use crate::error::{Error, Kind, Result};
 use crate::transport::{Body, TransportError};
 use crate::types::Artifact;
@@ -71,7 +72,7 @@ impl ArtifactDownload<'_> {
             furthest = furthest.max(file.len);
             let cause = underlying_error(&error);
             let retry_after = cause.retry_after().unwrap_or_default();
-            let can_retry = retry::allows_retry(RetryClass::Safe, retry::classify(cause))
+            let can_retry = allows_retry(RetryClass::Safe, classify(cause))
                 && attempts_without_progress < MAX_ATTEMPTS_WITHOUT_PROGRESS
                 && retry_after <= MAX_RETRY_AFTER;
             if !can_retry && !self.time_limit.has_passed() {

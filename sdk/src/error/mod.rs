@@ -1,13 +1,13 @@
 //! The error type of the crate.
 
 mod display;
+pub(crate) mod failure_class;
 mod predicates;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::call::Request;
 use crate::call::raw_response::RawResponse;
 use crate::contract::{ErrorCode, JobStatus, NextAction, Operation, PathError, RetryClass};
 use crate::download::downloaded_file::DownloadedFile;
@@ -171,11 +171,9 @@ impl Error {
         Self::new(Kind::RepeatedCursor { cursor }).with_operation(operation)
     }
 
-    /// Adds what is known of the request that failed.
-    pub(crate) fn with_request(mut self, request: &Request) -> Self {
-        self.inner.retry_class = self.inner.retry_class.or(Some(request.retry_class()));
-        self.with_operation(request.operation)
-            .with_key(request.idempotency_key.as_ref())
+    pub(crate) fn with_retry_class(mut self, class: RetryClass) -> Self {
+        self.inner.retry_class = self.inner.retry_class.or(Some(class));
+        self
     }
 
     /// Marks it as the end of a wait.

@@ -1,9 +1,9 @@
 //! Questions that a caller can ask an error.
 
-use crate::call::retry::{self, FailureClass};
 use crate::contract::{ErrorCategory, ErrorCode, JobStatus, RetryClass, RunStatus};
 use crate::types::ErrorBody;
 
+use super::failure_class::{self, FailureClass};
 use super::{Error, Kind};
 
 impl Error {
@@ -78,7 +78,7 @@ impl Error {
             _ => match (self.failure_class(), self.inner.retry_class) {
                 (FailureClass::Ambiguous, None | Some(RetryClass::Key)) => false,
                 (failure, class) => {
-                    retry::allows_retry(class.unwrap_or(RetryClass::Unsent), failure)
+                    failure_class::allows_retry(class.unwrap_or(RetryClass::Unsent), failure)
                 }
             },
         }
@@ -88,7 +88,7 @@ impl Error {
         match self.kind() {
             Kind::Timeout { sent: true, .. } | Kind::Decode { .. } => FailureClass::Ambiguous,
             Kind::Timeout { .. } | Kind::RateLimitExhausted { .. } => FailureClass::NotSent,
-            _ => retry::classify(self),
+            _ => failure_class::classify(self),
         }
     }
 
@@ -340,7 +340,9 @@ mod tests {
             (Operation::SigningSecretRotate, reset(), true, false),
         ];
         for (operation, error, is_ambiguous, is_retryable) in rows {
-            let error = error.with_request(&Request::new::<&str>(operation, &[]).unwrap());
+            let error = Request::new::<&str>(operation, &[])
+                .unwrap()
+                .annotate(error);
             assert_eq!(error.is_ambiguous(), is_ambiguous, "{operation}: {error}");
             assert_eq!(error.is_retryable(), is_retryable, "{operation}: {error}");
         }

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use crate::call::clock::Instant;
-use crate::call::retry::{self, MAX_RETRY_AFTER, RetryPolicy};
+use crate::call::retry::{MAX_RETRY_AFTER, RetryPolicy};
 use crate::contract::RetryClass;
+use crate::error::failure_class::{allows_retry, classify};
 use crate::error::{Error, Kind};
 
 /// The shortest pause after a failed poll.
@@ -51,5 +52,5 @@ fn is_transient(error: &Error) -> bool {
         error.kind(),
         Kind::RateLimitExhausted { .. } | Kind::Timeout { .. }
     );
-    is_local || retry::allows_retry(RetryClass::Safe, retry::classify(error))
+    is_local || allows_retry(RetryClass::Safe, classify(error))
 }
