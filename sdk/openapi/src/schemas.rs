@@ -95,8 +95,16 @@ fn single_field_choices(fields: &Map<String, Value>) -> Option<Map<String, Value
     single.collect()
 }
 
-/// Allows undeclared fields, and makes nullable fields optional.
+/// Allows undeclared fields, makes nullable fields optional, and writes lists of any values so that
+/// client generators can read them: with an empty schema instead of `true`.
 fn refine_response(fields: &mut Map<String, Value>) {
+    if let Some(Value::Object(properties)) = fields.get_mut("properties") {
+        for items in properties.values_mut().filter_map(|it| it.get_mut("items")) {
+            if *items == Value::Bool(true) {
+                *items = Value::Object(Map::new());
+            }
+        }
+    }
     let Some(properties) = fields.get("properties").cloned() else {
         return;
     };

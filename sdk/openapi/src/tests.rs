@@ -109,6 +109,13 @@ fn examples_match_their_schemas() {
 }
 
 #[test]
+fn lists_of_any_values_have_an_empty_schema() {
+    let document = generate();
+    let list = &document["components"]["schemas"]["ErrorDetails"]["properties"]["pending_jobs"];
+    assert_eq!(list["items"], serde_json::json!({}));
+}
+
+#[test]
 fn references_resolve() {
     fn check(document: &Value, value: &Value) {
         match value {
