@@ -52,7 +52,7 @@ pub(crate) const fn command_of(operation: Operation) -> &'static str {
         Op::AliasImage10 => "svc model run image-1.0",
         Op::AliasVideo10 => "svc model run video-1.0",
         Op::AliasMusic10 => "svc model run music-1.0",
-        Op::AvatarsList => "svc avatar list --all",
+        Op::AvatarsList => "svc avatar list --any",
         Op::AvatarsGet => "svc avatar get AVATAR_ID --any",
         Op::AvatarVideosList => "svc avatar-video list",
         Op::AvatarVideosGet => "svc avatar-video get ID",

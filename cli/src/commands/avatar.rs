@@ -25,7 +25,7 @@ pub(crate) enum Avatar {
     List {
         /// Include avatars of others that the key can see
         #[arg(long)]
-        all: bool,
+        any: bool,
     },
     /// Show an avatar
     Get {
@@ -76,9 +76,9 @@ pub(crate) async fn run(session: &Session, avatar: Avatar) -> Result<(), Failure
     match avatar {
         Avatar::Generate(args) => generate(session, &args).await,
         Avatar::TalkingVideo(args) => talking_video(session, &args).await,
-        Avatar::List { all } => {
+        Avatar::List { any } => {
             let client = session.access::<Developer>()?.client;
-            let avatars = match all {
+            let avatars = match any {
                 true => client.avatars().list_any().await?,
                 false => client.avatars().list().await?,
             };

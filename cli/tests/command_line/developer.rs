@@ -158,7 +158,7 @@ fn an_avatar_is_generated_from_a_prompt_an_image_or_properties() {
     }
     let avatars = env.developer(&["avatar", "list"]).assert_exit(0).json();
     assert!(avatars.to_string().contains("\"mia\""), "{avatars}");
-    env.developer(&["avatar", "list", "--all"]).assert_exit(0);
+    env.developer(&["avatar", "list", "--any"]).assert_exit(0);
 }
 
 #[test]
