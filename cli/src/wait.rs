@@ -83,7 +83,7 @@ impl<R: Resource> Waiter<'_, R> {
         loop {
             tokio::select! {
                 files = &mut download => break files,
-                Some(progress) = progress_updates.recv() => live.downloading(progress),
+                Some(progress) = progress_updates.recv() => live.downloading(&progress),
             }
         }
     }

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use svc_sdk::Update;
+use svc_sdk::download::{DownloadEvent, DownloadProgress};
 
 use super::printer::Printer;
 use crate::clock;
@@ -114,10 +115,12 @@ impl<'a> ProgressLine<'a> {
     }
 
     /// Shows the progress of a download.
-    pub(crate) fn downloading(&self, progress: svc_sdk::download::Progress) {
-        if let Some(bar) = &self.bar {
+    pub(crate) fn downloading(&self, progress: &DownloadProgress) {
+        if let (Some(bar), DownloadEvent::Advanced { bytes, total, .. }) =
+            (&self.bar, &progress.event)
+        {
             self.next_poll.set(Duration::ZERO, None);
-            bar.set_message(describe_progress(progress));
+            bar.set_message(describe_progress(progress.index, *bytes, *total));
         }
     }
 
@@ -181,18 +184,13 @@ impl NextPoll {
     }
 }
 
-fn describe_progress(progress: svc_sdk::download::Progress) -> String {
+fn describe_progress(index: usize, bytes: u64, total: Option<u64>) -> String {
     let megabytes =
         |bytes: u64| format!("{}.{} MB", bytes / 1_000_000, bytes % 1_000_000 / 100_000);
-    let total = progress
-        .total
+    let total = total
         .map(|total| format!(" of {}", megabytes(total)))
         .unwrap_or_default();
-    format!(
-        "file {}: {}{total}",
-        progress.index + 1,
-        megabytes(progress.bytes)
-    )
+    format!("file {}: {}{total}", index + 1, megabytes(bytes))
 }
 
 #[cfg(test)]

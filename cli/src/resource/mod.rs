@@ -13,7 +13,7 @@ use serde::Serialize;
 use serde_json::Value;
 use std::sync::Arc;
 
-use svc_sdk::download::{DownloadedFile, Progress};
+use svc_sdk::download::{DownloadProgress, DownloadedFile};
 use svc_sdk::handle::{self, Handle};
 use svc_sdk::types::Usd;
 use svc_sdk::{Client, Update, Updates};
@@ -26,7 +26,7 @@ use crate::session::Session;
 use crate::types::{ResourceId, SubmitRequest};
 
 /// A function that is called with the progress of a download.
-pub(crate) type OnProgress = Arc<dyn Fn(Progress) + Send + Sync>;
+pub(crate) type OnProgress = Arc<dyn Fn(DownloadProgress) + Send + Sync>;
 
 /// A kind of resource that a submit starts and a wait polls.
 pub(crate) trait Resource: handle::Resource {

@@ -7,13 +7,13 @@ const MAX_STEM_CHARS: usize = 100;
 
 /// Returns a file name for an artifact that is valid and visible on every platform.
 pub(super) fn file_name(stem: &str, artifact: &Artifact) -> String {
-    format!("{}.{}", sanitize(stem), extension(artifact))
+    format!("{}.{}", safe_stem(stem), extension(artifact))
 }
 
 /// Removes all characters except ASCII letters, digits, `-` and `_`.
 ///
 /// A stem that is not valid as it is gets a prefix and a hash, which keeps different stems apart.
-fn sanitize(stem: &str) -> String {
+pub(super) fn safe_stem(stem: &str) -> String {
     let is_allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
     let mut sanitized: String = stem
         .chars()
@@ -48,7 +48,7 @@ fn is_reserved_on_windows(name: &str) -> bool {
 }
 
 /// Returns the extension for the artifact's MIME type, URL or kind of media, in this order.
-fn extension(artifact: &Artifact) -> &'static str {
+pub(super) fn extension(artifact: &Artifact) -> &'static str {
     let content_type = artifact.content_type.as_deref().unwrap_or_default();
     let mime_type = content_type.split(';').next().unwrap_or_default();
     let media_type = artifact.media_type.as_deref();

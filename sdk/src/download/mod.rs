@@ -1,17 +1,50 @@
-//! Downloads of artifacts to files.
+//! Downloads of artifacts to files, to writers, and as streams.
 //!
-//! A download is streamed to a hidden partial file next to its target, resumed after
-//! interruptions, and renamed to the target when it is complete. Other files are not replaced. Requests
-//! do not carry credentials, as artifact URLs are public. File names are derived from identifiers and
-//! media types and never taken from a server.
+//! [`Download`] stores all files of a result in a folder, [`ArtifactDownload`] takes a single
+//! artifact anywhere:
+//!
+//! ```no_run
+//! use svc_sdk::download::{DownloadEvent, IfExists, NameTemplate};
+//!
+//! # async fn run(client: svc_sdk::open::Client) -> Result<(), Box<dyn std::error::Error>> {
+//! let job = client.jobs().handle("job_1");
+//! let names: NameTemplate = "{slug}-{index}.{ext}".parse()?;
+//! let files = job
+//!     .download("out")
+//!     .name_template(names.prompt("a red fox in snow"))
+//!     .if_exists(IfExists::Overwrite)
+//!     .concurrency(8)
+//!     .on_progress(|progress| {
+//!         if let DownloadEvent::Advanced { bytes, total, .. } = progress.event {
+//!             println!("{} of {}: {bytes} of {total:?} bytes", progress.index + 1, progress.count);
+//!         }
+//!     })
+//!     .await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! A file is streamed to a hidden partial file next to its target, resumed after interruptions,
+//! checked against what the server and the result say about its length and digest, and renamed to
+//! the target when it is complete. Other files are not replaced unless
+//! [`IfExists::Overwrite`] is set. Requests do not carry credentials, as artifact URLs are public.
 
-mod artifact;
+mod artifact_download;
+mod artifact_file;
 mod artifact_list;
+mod byte_stream;
+mod digest;
 mod disk;
 pub(crate) mod downloaded_file;
 mod file_name;
+mod file_names;
 mod host;
+mod name_template;
+mod options;
 mod partial_file;
+mod progress;
+mod retries;
+mod source;
 mod target;
 
 use std::fmt;
@@ -20,30 +53,30 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::StreamExt;
+use futures_util::stream;
+
+pub use self::artifact_download::ArtifactDownload;
+use self::artifact_file::FileDownload;
 pub(crate) use self::artifact_list::ArtifactList;
-pub use self::downloaded_file::DownloadedFile;
-use self::target::Targets;
-use crate::call::clock::{self, Instant};
-use crate::call::{CallFuture, Core};
-use crate::error::{Error, Kind, ResourceRef, Result};
-use crate::types::{Artifact, IdempotencyKey};
+pub use self::byte_stream::ByteStream;
+pub use self::downloaded_file::{DownloadedFile, FileStatus};
+pub use self::file_names::ArtifactName;
+use self::file_names::FileNames;
+pub use self::name_template::{InvalidNameTemplate, NameTemplate};
+pub use self::options::IfExists;
+pub(crate) use self::options::Options;
+use self::options::{TimeLimit, download_options};
+use self::progress::Reporter;
+pub use self::progress::{DownloadEvent, DownloadProgress};
+use self::source::Source;
+use self::target::{Target, Targets};
+use crate::call::{CallFuture, clock};
+use crate::error::{Error, Kind, Result};
+use crate::types::Artifact;
 
-/// The progress of a download.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Progress {
-    /// The index of the file among the result's artifacts, starting at 0.
-    pub index: usize,
-    /// The number of bytes written so far.
-    pub bytes: u64,
-    /// The size of the file in bytes, if the server announced it.
-    pub total: Option<u64>,
-}
-
-pub(crate) type OnProgress = Arc<dyn Fn(Progress) + Send + Sync>;
-
-/// The default time limit of a download.
-const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60 * 60);
+/// The default number of artifacts that are downloaded at once.
+const DEFAULT_CONCURRENCY: usize = 4;
 
 /// A download of the files of a job or a run.
 ///
@@ -52,7 +85,7 @@ const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60 * 60);
 ///
 /// A download that was interrupted leaves a hidden partial file, from which the next one resumes. An
 /// existing file with the same content is kept. If its content differs, the new file gets another
-/// name, such as `art_1-1.png`, unless [`overwrite`](Self::overwrite) is set.
+/// name, such as `art_1-1.png`, unless [`if_exists`](Self::if_exists) says otherwise.
 ///
 /// ```no_run
 /// use std::time::Duration;
@@ -76,125 +109,141 @@ const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60 * 60);
 /// [`allow_private_artifact_hosts`](crate::client::ClientBuilder::allow_private_artifact_hosts)).
 #[must_use = "a download does nothing unless it is awaited"]
 pub struct Download {
-    resource: ResourceRef,
-    idempotency_key: Option<IdempotencyKey>,
     artifacts: CallFuture<ArtifactList>,
-    timeout: Option<Duration>,
+    folder: PathBuf,
+    concurrency: usize,
+    names: FileNames,
     options: Options,
 }
 
-/// What is the same for all files of a download.
-struct Options {
-    core: Arc<Core>,
-    /// The id of the job or run, which names the files of artifacts that have no id.
-    resource_id: String,
-    folder: PathBuf,
-    overwrite: bool,
-    on_progress: Option<OnProgress>,
-}
+download_options!(Download);
 
 impl Download {
-    /// Creates a download to `folder`. Errors name the resource and the key.
+    /// Creates a download to `folder`.
     pub(crate) fn new(
-        core: Arc<Core>,
-        resource: ResourceRef,
-        resource_id: &str,
-        idempotency_key: Option<IdempotencyKey>,
         folder: &Path,
+        options: Options,
         artifacts: impl Future<Output = Result<ArtifactList>> + Send + 'static,
     ) -> Self {
         Self {
-            resource,
-            idempotency_key,
             artifacts: CallFuture::new(artifacts),
-            timeout: Some(DEFAULT_TIMEOUT),
-            options: Options {
-                core,
-                resource_id: resource_id.to_owned(),
-                folder: folder.to_owned(),
-                overwrite: false,
-                on_progress: None,
-            },
+            folder: folder.to_owned(),
+            concurrency: DEFAULT_CONCURRENCY,
+            names: FileNames::default(),
+            options,
         }
     }
 
-    /// Sets the time limit of the whole download, of all its files. The default is one hour.
+    /// Sets how many artifacts are downloaded at once, at least 1. The default is 4.
+    pub fn concurrency(mut self, concurrency: usize) -> Self {
+        self.concurrency = concurrency.max(1);
+        self
+    }
+
+    /// Names the files by a template. The default is `{id}.{ext}`.
     ///
-    /// A later download resumes the file that was interrupted.
-    pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.timeout = Some(timeout);
+    /// Of several artifacts with the same name, all but the first get a number, such as `fox-1.png`.
+    pub fn name_template(mut self, template: NameTemplate) -> Self {
+        self.names = FileNames::Template(template);
         self
     }
 
-    /// Removes the time limit.
-    pub fn no_timeout(mut self) -> Self {
-        self.timeout = None;
-        self
-    }
-
-    /// Sets whether existing files with other contents are replaced. The default is `false`.
+    /// Names the files by a function, which returns the name with its extension.
     ///
-    /// Files of the same download never replace each other.
-    pub fn overwrite(mut self, overwrite: bool) -> Self {
-        self.options.overwrite = overwrite;
-        self
-    }
-
-    /// Calls a function with the progress, after each piece of a file.
-    pub fn on_progress(mut self, on_progress: impl Fn(Progress) + Send + Sync + 'static) -> Self {
-        self.options.on_progress = Some(Arc::new(on_progress));
+    /// Path separators are replaced, so that no name leads out of the folder. An empty name stands
+    /// for the default.
+    ///
+    /// ```no_run
+    /// # async fn run(client: svc_sdk::open::Client) -> svc_sdk::Result<()> {
+    /// let job = client.jobs().handle("job_1");
+    /// let download = job.download("out");
+    /// let files = download.name_with(|name| format!("frame-{:04}.{}", name.index, name.extension));
+    /// println!("{} files", files.await?.len());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn name_with(
+        mut self,
+        name: impl Fn(&ArtifactName<'_>) -> String + Send + Sync + 'static,
+    ) -> Self {
+        self.names = FileNames::Function(Arc::new(name));
         self
     }
 
     async fn run(self) -> Result<Vec<DownloadedFile>> {
-        let time_limit = TimeLimit::new(self.timeout);
-        let result = match clock::before(time_limit.deadline, self.artifacts).await {
-            Some(Ok(artifacts)) => self.options.save_all(&artifacts.0, time_limit).await,
+        let Self {
+            artifacts,
+            folder,
+            concurrency,
+            names,
+            options,
+        } = self;
+        let time_limit = TimeLimit::new(options.timeout);
+        let result = match clock::before(time_limit.deadline, artifacts).await {
+            Some(Ok(artifacts)) => {
+                let run = DownloadRun {
+                    targets: Targets::new(options.if_exists),
+                    options: &options,
+                    time_limit,
+                    count: artifacts.0.len(),
+                };
+                let targets = run.targets_of(&artifacts.0, &folder, &names);
+                run.save_all(artifacts.0, targets, concurrency).await
+            }
             Some(Err(error)) => Err(error),
             None => Err(time_limit.error()),
         };
-        result.map_err(|error| {
-            error
-                .with_resource(self.resource)
-                .with_key(self.idempotency_key.as_ref())
-        })
+        result.map_err(|error| options.annotate(error))
     }
 }
 
-impl Options {
-    /// Downloads the artifacts one after the other. A failure of one does not stop the others.
-    async fn save_all(
+/// What is the same for all files of a download that has begun.
+struct DownloadRun<'a> {
+    options: &'a Options,
+    targets: Targets,
+    time_limit: TimeLimit,
+    count: usize,
+}
+
+impl DownloadRun<'_> {
+    fn targets_of(
         &self,
         artifacts: &[Option<Artifact>],
-        time_limit: TimeLimit,
-    ) -> Result<Vec<DownloadedFile>> {
-        let mut targets = Targets::new(self.overwrite);
-        let (mut files, mut errors) = (Vec::new(), Vec::new());
-        for (index, artifact) in artifacts.iter().enumerate() {
-            let label = match artifact.as_ref().and_then(|artifact| artifact.id.as_ref()) {
-                Some(id) => format!("artifact {id}"),
-                None => format!("artifact {} of {}", index + 1, artifacts.len()),
-            };
-            let Some(artifact) = artifact else {
-                errors.push(Error::new(Kind::Download {
-                    artifact: label,
-                    url: None,
-                    reason: "it could not be decoded".to_owned(),
-                    source: None,
-                }));
-                continue;
-            };
-            let download = artifact::ArtifactDownload {
-                core: &self.core,
+        folder: &Path,
+        names: &FileNames,
+    ) -> Vec<Target> {
+        let unknown = Artifact::default();
+        let names = artifacts.iter().enumerate().map(|(index, artifact)| {
+            let artifact = artifact.as_ref().unwrap_or(&unknown);
+            names.name(&ArtifactName::new(
                 artifact,
-                label,
                 index,
-                resource_id: &self.resource_id,
-                time_limit,
-                on_progress: self.on_progress.as_ref(),
-            };
-            let target = self.folder.join(self.file_name(artifact, index));
-            match download.save_to(&target, &mut targets).await {
+                &self.options.resource_id,
+            ))
+        });
+        Target::distinct(folder, names)
+    }
+
+    /// Downloads the artifacts. A failure of one does not stop the others.
+    async fn save_all(
+        &self,
+        artifacts: Vec<Option<Artifact>>,
+        targets: Vec<Target>,
+        concurrency: usize,
+    ) -> Result<Vec<DownloadedFile>> {
+        let downloads = artifacts.into_iter().zip(targets).enumerate().map(
+            |(index, (artifact, target))| async move {
+                (index, self.save(index, artifact, &target).await)
+            },
+        );
+        let mut results: Vec<_> = stream::iter(downloads)
+            .buffer_unordered(concurrency)
+            .collect()
+            .await;
+        results.sort_by_key(|(index, _)| *index);
+        let (mut files, mut errors) = (Vec::new(), Vec::new());
+        for (_, result) in results {
+            match result {
                 Ok(file) => files.push(file),
                 Err(error) => errors.push(error),
             }
@@ -206,12 +255,47 @@ impl Options {
         }
     }
 
-    fn file_name(&self, artifact: &Artifact, index: usize) -> String {
-        let stem = match &artifact.id {
-            Some(id) => id.to_string(),
-            None => format!("{}-{}", self.resource_id, index + 1),
+    async fn save(
+        &self,
+        index: usize,
+        artifact: Option<Artifact>,
+        target: &Target,
+    ) -> Result<DownloadedFile> {
+        let id = artifact.as_ref().and_then(|artifact| artifact.id.clone());
+        let label = match &id {
+            Some(id) => format!("artifact {id}"),
+            None => format!("artifact {} of {}", index + 1, self.count),
         };
-        file_name::file_name(&stem, artifact)
+        let reporter = Reporter {
+            on_progress: self.options.on_progress.clone(),
+            index,
+            count: self.count,
+            artifact_id: id,
+        };
+        let Some(artifact) = artifact else {
+            let error = Error::new(Kind::Download {
+                artifact: label,
+                url: None,
+                reason: "it could not be decoded".to_owned(),
+                source: None,
+            });
+            reporter.failed(&error);
+            return Err(error);
+        };
+        let source = Source {
+            core: Arc::clone(&self.options.core),
+            artifact,
+            label,
+            time_limit: self.time_limit,
+            reporter,
+        };
+        let download = FileDownload {
+            source: &source,
+            resource_id: &self.options.resource_id,
+            target,
+            targets: &self.targets,
+        };
+        download.run().await
     }
 }
 
@@ -227,47 +311,13 @@ impl IntoFuture for Download {
 impl fmt::Debug for Download {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Download")
-            .field("folder", &self.options.folder)
-            .field("resource", &self.resource)
+            .field("folder", &self.folder)
             .finish_non_exhaustive()
     }
 }
 
-/// The time limit of a download, which runs from its start.
-#[derive(Clone, Copy, Debug)]
-struct TimeLimit {
-    timeout: Duration,
-    deadline: Option<Instant>,
-}
-
-impl TimeLimit {
-    fn new(timeout: Option<Duration>) -> Self {
-        Self {
-            timeout: timeout.unwrap_or(Duration::MAX),
-            deadline: timeout.map(clock::after),
-        }
-    }
-
-    fn has_passed(&self) -> bool {
-        self.deadline
-            .is_some_and(|deadline| clock::now() >= deadline)
-    }
-
-    /// Returns the time after `span`, or the deadline if it comes first.
-    fn cap(&self, span: Duration) -> Instant {
-        let end = clock::after(span);
-        self.deadline.map_or(end, |deadline| deadline.min(end))
-    }
-
-    fn error(&self) -> Error {
-        Error::new(Kind::Timeout {
-            timeout: self.timeout,
-            sent: true,
-            last: None,
-        })
-    }
-}
-
+#[cfg(test)]
+mod content_tests;
 #[cfg(test)]
 mod storage_tests;
 #[cfg(test)]

@@ -9,9 +9,11 @@ use std::io::{self, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use http::HeaderValue;
+use sha2::{Digest as _, Sha256};
 use tokio::fs::{self, File};
 use tokio::io::{AsyncReadExt, AsyncSeekExt};
 
+use super::digest::FileDigest;
 use super::disk;
 use crate::error::{Error, Kind, Result};
 
@@ -126,11 +128,6 @@ impl PartialFile {
         Ok(())
     }
 
-    /// Returns `true` if content with this `ETag` can be appended.
-    pub(super) fn matches_etag(&self, etag: Option<&str>) -> bool {
-        self.len == 0 || (etag.is_some() && etag == self.etag.as_deref())
-    }
-
     pub(super) async fn write(&mut self, chunk: &[u8]) -> Result<()> {
         disk::write(&mut self.file, chunk)
             .await
@@ -187,13 +184,32 @@ impl PartialFile {
         }
     }
 
-    /// Renames the complete file to `path`, and replaces a file that is there.
-    pub(super) async fn rename_to(self, path: &Path) -> Result<()> {
+    /// Returns the digest of the content.
+    pub(super) async fn digest(&mut self) -> Result<FileDigest> {
+        self.hash().await.map_err(file_error(&self.path))
+    }
+
+    async fn hash(&mut self) -> io::Result<FileDigest> {
+        self.file.seek(SeekFrom::Start(0)).await?;
+        let mut hasher = Sha256::new();
+        let mut buffer = vec![0; COMPARE_BUFFER_BYTES];
+        loop {
+            let length = self.file.read(&mut buffer).await?;
+            match buffer.get(..length) {
+                None | Some([]) => return Ok(hasher.into()),
+                Some(bytes) => hasher.update(bytes),
+            }
+        }
+    }
+
+    /// Renames the complete file to `path`, and returns `true` if it replaced a file there.
+    pub(super) async fn rename_to(self, path: &Path) -> Result<bool> {
+        let replaces = fs::symlink_metadata(path).await.is_ok();
         disk::rename(&self.path, path)
             .await
             .map_err(file_error(path))?;
         drop(disk::remove(&etag_path(&self.path)).await);
-        Ok(())
+        Ok(replaces)
     }
 
     /// Renames the complete file to `path`, and returns `false` if something is already there.

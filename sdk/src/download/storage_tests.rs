@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex};
 use bytes::Bytes;
 use http::header::{IF_RANGE, RANGE};
 
-use super::DownloadedFile;
 use super::disk::crash;
 use super::tests::{BODY, download, files_in, image, image_result, job_result};
+use super::{DownloadedFile, FileStatus, IfExists};
 use crate::surface::Open;
 use crate::transport::scripted::{Script, Step, json, open_client};
 use crate::transport::{ResponseFuture, Transport};
@@ -56,6 +56,13 @@ impl Transport for MediaServer {
             _ => image_result(),
         };
         Box::pin(step.into_result())
+    }
+}
+
+fn if_exists(overwrite: bool) -> IfExists {
+    match overwrite {
+        true => IfExists::Overwrite,
+        false => IfExists::Rename,
     }
 }
 
@@ -179,40 +186,46 @@ async fn partial_file_of_another_artifact_with_the_same_name_is_not_resumed() {
     let files = download(&script, folder.path()).await.unwrap();
     assert_eq!(script.requests()[1].header("range"), None);
     assert_eq!(files_in(folder.path()), ["art_1-1.bin", "art_1.bin"]);
-    assert!(files[0].existed && !files[1].existed);
+    assert_eq!(files[0].status, FileStatus::Unchanged);
+    assert_eq!(files[1].status, FileStatus::Created);
     assert_eq!(std::fs::read(&files[1].path).unwrap(), BODY);
 }
 
 #[tokio::test]
 async fn existing_files_are_kept_unless_overwritten() {
+    use FileStatus::{Created, Replaced, Unchanged};
+
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     let read = |name: &str| std::fs::read(path(name)).unwrap();
     let fetch = async |body: &'static [u8], overwrite: bool| {
         let script = Script::new([image_result(), image(200, body)]);
         let job = open_client(&script).jobs().handle("job_1");
-        let download = job.download(folder.path()).overwrite(overwrite);
+        let download = job.download(folder.path()).if_exists(if_exists(overwrite));
         let file = download.await.unwrap().remove(0);
-        (file.path, file.existed)
+        (file.path, file.status)
     };
-    assert_eq!(fetch(b"one", false).await, (path("art_1.png"), false));
+    assert_eq!(fetch(b"one", false).await, (path("art_1.png"), Created));
     let modified = std::fs::metadata(path("art_1.png"))
         .unwrap()
         .modified()
         .unwrap();
     for overwrite in [false, true] {
-        assert_eq!(fetch(b"one", overwrite).await, (path("art_1.png"), true));
+        assert_eq!(
+            fetch(b"one", overwrite).await,
+            (path("art_1.png"), Unchanged)
+        );
     }
     let metadata = std::fs::metadata(path("art_1.png")).unwrap();
     assert_eq!(metadata.modified().unwrap(), modified);
 
     // The same length does not make the same content.
-    assert_eq!(fetch(b"two", false).await, (path("art_1-1.png"), false));
-    assert_eq!(fetch(b"three", false).await, (path("art_1-2.png"), false));
-    assert_eq!(fetch(b"two", false).await, (path("art_1-1.png"), true));
+    assert_eq!(fetch(b"two", false).await, (path("art_1-1.png"), Created));
+    assert_eq!(fetch(b"three", false).await, (path("art_1-2.png"), Created));
+    assert_eq!(fetch(b"two", false).await, (path("art_1-1.png"), Unchanged));
     assert_eq!(read("art_1.png"), b"one");
 
-    assert_eq!(fetch(b"four", true).await, (path("art_1.png"), false));
+    assert_eq!(fetch(b"four", true).await, (path("art_1.png"), Replaced));
     assert_eq!(read("art_1.png"), b"four");
     let names = ["art_1-1.png", "art_1-2.png", "art_1.png"];
     assert_eq!(files_in(folder.path()), names);
@@ -234,11 +247,15 @@ async fn artifacts_with_the_same_name_are_all_kept() {
                 image(200, b"three"),
             ]);
             let job = open_client(&script).jobs().handle("job_1");
-            let download = job.download(folder.path()).overwrite(overwrite);
-            let files = download.await.unwrap();
+            let download = job.download(folder.path()).if_exists(if_exists(overwrite));
+            let files = download.concurrency(1).await.unwrap();
             for (file, expected) in files.iter().zip([&b"one"[..], b"two", b"three"]) {
                 assert_eq!(std::fs::read(&file.path).unwrap(), expected);
-                assert_eq!(file.existed, is_repeated);
+                let status = match is_repeated {
+                    true => FileStatus::Unchanged,
+                    false => FileStatus::Created,
+                };
+                assert_eq!(file.status, status);
             }
             assert_eq!(files_in(folder.path()).len(), 3);
         }
@@ -255,7 +272,7 @@ async fn symbolic_link_in_place_of_the_target_is_not_followed() {
         std::os::unix::fs::symlink(&linked, folder.path().join("art_1.png")).unwrap();
         let script = Script::new([image_result(), image(200, BODY)]);
         let job = open_client(&script).jobs().handle("job_1");
-        let download = job.download(folder.path()).overwrite(overwrite);
+        let download = job.download(folder.path()).if_exists(if_exists(overwrite));
         let file = download.await.unwrap().remove(0);
         assert_eq!(std::fs::read(&file.path).unwrap(), BODY);
         assert_eq!(std::fs::read(&linked).unwrap(), b"unchanged");

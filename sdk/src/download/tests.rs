@@ -52,12 +52,12 @@ fn range(start: usize, end: usize) -> Step {
     image(206, &BODY[start..end]).header("content-range", content_range)
 }
 
-fn rest(start: usize) -> Step {
+pub(super) fn rest(start: usize) -> Step {
     range(start, BODY.len())
 }
 
 /// A response with another version of the file.
-fn other_version(status: u16, body: &'static [u8]) -> Step {
+pub(super) fn other_version(status: u16, body: &'static [u8]) -> Step {
     let headers = vec![("etag", "\"v2\"".into())];
     Step::Response(status, headers, Bytes::from_static(body))
 }
@@ -75,6 +75,7 @@ pub(super) async fn download(
         .jobs()
         .handle("job_1")
         .download(folder)
+        .concurrency(1)
         .await
 }
 

@@ -116,6 +116,7 @@ impl Error {
                 }
             }
             Kind::File { path, .. } => write!(f, "cannot write {}", path.display()),
+            Kind::Write { .. } => f.write_str("cannot write the downloaded content"),
         }
     }
 
@@ -189,7 +190,7 @@ impl std::error::Error for Error {
                 [error] => error.source(),
                 _ => None,
             },
-            Kind::File { source, .. } => Some(source),
+            Kind::File { source, .. } | Kind::Write { source } => Some(source),
             _ => None,
         }
     }

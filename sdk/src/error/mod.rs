@@ -144,6 +144,8 @@ pub(crate) enum Kind {
         path: PathBuf,
         source: std::io::Error,
     },
+    /// The writer that a download was given failed.
+    Write { source: std::io::Error },
 }
 
 impl Error {

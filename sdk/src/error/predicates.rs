@@ -233,7 +233,10 @@ impl Error {
     pub fn is_download(&self) -> bool {
         matches!(
             self.kind(),
-            Kind::Download { .. } | Kind::IncompleteDownload { .. } | Kind::File { .. }
+            Kind::Download { .. }
+                | Kind::IncompleteDownload { .. }
+                | Kind::File { .. }
+                | Kind::Write { .. }
         )
     }
 

@@ -9,14 +9,14 @@ use serde_json::Value;
 use super::{Handle, QueueResource, Resource, run};
 use crate::call::Call;
 use crate::contract::{JobStatus, Operation};
-use crate::download::{ArtifactList, Download};
+use crate::download::{ArtifactDownload, ArtifactList, Download};
 use crate::error::{Error, Kind, ResourceRef, Result};
 use crate::polling::{PollStatus, ResultRetry};
 use crate::sealed::Sealed;
 use crate::surface::{Developer, Surface};
 use crate::types::{
-    ErrorBody, Job, JobEvent, JobId, JobResult, JobStatusPayload, Page, Redelivery, SubmitReceipt,
-    id_in_url,
+    Artifact, ErrorBody, Job, JobEvent, JobId, JobResult, JobStatusPayload, Page, Redelivery,
+    SubmitReceipt, id_in_url,
 };
 
 /// A job of a surface.
@@ -76,7 +76,7 @@ impl<S: Surface> Handle<JobResource<S>> {
     pub fn download(&self, folder: impl AsRef<Path>) -> Download {
         let handle = self.clone();
         let artifacts = async move { handle.artifacts_of(&handle.result().await?) };
-        self.start_download(folder.as_ref(), artifacts)
+        Download::new(folder.as_ref(), self.download_options(), artifacts)
     }
 
     /// Downloads the files of a result that was already read.
@@ -86,7 +86,14 @@ impl<S: Surface> Handle<JobResource<S>> {
     /// As [`download`](Self::download).
     pub fn download_result(&self, result: &JobResult, folder: impl AsRef<Path>) -> Download {
         let artifacts = std::future::ready(self.artifacts_of(result));
-        self.start_download(folder.as_ref(), artifacts)
+        Download::new(folder.as_ref(), self.download_options(), artifacts)
+    }
+
+    /// Downloads one artifact of the job to a file, to a writer, or as a stream.
+    ///
+    /// The artifact may come from a result or from a webhook event.
+    pub fn download_artifact(&self, artifact: &Artifact) -> ArtifactDownload {
+        ArtifactDownload::new(artifact, self.download_options())
     }
 
     fn artifacts_of(&self, result: &JobResult) -> Result<ArtifactList> {

@@ -18,7 +18,6 @@ mod top_up;
 
 use std::fmt;
 use std::future::Future;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -34,7 +33,7 @@ use crate::call::{Call, Core, DecodeContext, RawResponse, Request};
 use crate::client::Client;
 use crate::contract::Operation;
 use crate::contract::limits::SUGGESTED_VIDEO_TIMEOUT;
-use crate::download::{ArtifactList, Download};
+use crate::download;
 use crate::error::{Error, ResourceRef, Result};
 use crate::polling::{PollStatus, ResultRetry, Updates, Wait};
 use crate::sealed::Sealed;
@@ -210,18 +209,12 @@ impl<R: Resource> Handle<R> {
         Call::new(&self.core, operation, &[self.id.as_ref()]).about(self.resource_ref())
     }
 
-    fn start_download(
-        &self,
-        folder: &Path,
-        artifacts: impl Future<Output = Result<ArtifactList>> + Send + 'static,
-    ) -> Download {
-        Download::new(
+    fn download_options(&self) -> download::Options {
+        download::Options::new(
             Arc::clone(&self.core),
             self.resource_ref(),
             self.id.as_ref(),
             self.idempotency_key().cloned(),
-            folder,
-            artifacts,
         )
     }
 

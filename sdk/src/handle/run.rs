@@ -9,12 +9,14 @@ use serde_json::Value;
 use super::{Handle, Resource};
 use crate::call::{Call, clock};
 use crate::contract::{Operation, RunStatus};
-use crate::download::{ArtifactList, Download};
+use crate::download::{ArtifactDownload, ArtifactList, Download};
 use crate::error::{Error, Kind, ResourceRef, Result};
 use crate::polling::{PollStatus, REPLICA_POLL_INTERVAL, ResultRetry};
 use crate::sealed::Sealed;
 use crate::surface::Developer;
-use crate::types::{Page, Redelivery, RunEvent, RunId, RunKind, RunReceipt, RunStatusPayload};
+use crate::types::{
+    Artifact, Page, Redelivery, RunEvent, RunId, RunKind, RunReceipt, RunStatusPayload,
+};
 
 /// How many times a wait reads a receipt again whose output is not filled in yet.
 const MAX_PENDING_READS: u32 = 5;
@@ -199,17 +201,22 @@ impl<K: RunResource> Handle<K> {
     pub fn download(&self, folder: impl AsRef<Path>) -> Download {
         let handle = self.clone();
         let artifacts = async move { Ok(ArtifactList::of_run(&handle.result().await?)) };
-        self.start_download(folder.as_ref(), artifacts)
+        Download::new(folder.as_ref(), self.download_options(), artifacts)
     }
 
-    /// Downloads the files of a receipt that was already read.
+    /// Downloads the files of a result that was already read.
     ///
     /// # Errors
     ///
     /// As [`download`](Self::download).
-    pub fn download_receipt(&self, receipt: &RunReceipt, folder: impl AsRef<Path>) -> Download {
+    pub fn download_result(&self, receipt: &RunReceipt, folder: impl AsRef<Path>) -> Download {
         let artifacts = std::future::ready(Ok(ArtifactList::of_run(receipt)));
-        self.start_download(folder.as_ref(), artifacts)
+        Download::new(folder.as_ref(), self.download_options(), artifacts)
+    }
+
+    /// Downloads one artifact of the run to a file, to a writer, or as a stream.
+    pub fn download_artifact(&self, artifact: &Artifact) -> ArtifactDownload {
+        ArtifactDownload::new(artifact, self.download_options())
     }
 
     async fn read_output(&self, mut retry: ResultRetry) -> Result<RunReceipt> {

@@ -324,6 +324,8 @@ impl Session {
             ResourceKind::DeveloperJob => self.developer.jobs().handle(&*id).download(&folder),
             _ => return,
         };
+        // The order of concurrent downloads depends on the threads that write the files.
+        let download = download.concurrency(1);
         let outcome = self
             .within("download", DOWNLOAD_LIMIT_MS, download.into_future())
             .await;

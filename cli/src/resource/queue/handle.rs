@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use svc_sdk::contract::RunStatus;
 use svc_sdk::developer::Client;
-use svc_sdk::download::Progress;
+use svc_sdk::download::DownloadProgress;
 use svc_sdk::handle::{FormatRun, Handle, QueueResource};
 use svc_sdk::types::{Queue, RequestId};
 use svc_sdk::{Error, Update, Updates};
@@ -130,7 +130,7 @@ impl Resource for QueueResource {
             let on_progress = Arc::clone(&on_progress);
             let before = done;
             // The files of all items are counted together.
-            let with_offset = move |progress: Progress| {
+            let with_offset = move |progress: DownloadProgress| {
                 let mut all = progress;
                 all.index += before;
                 on_progress(all);
@@ -138,7 +138,7 @@ impl Resource for QueueResource {
             // Artifacts that could not be decoded are reported by the download.
             if !receipt.artifacts.is_empty() || receipt.extra.get("artifacts").is_some() {
                 let into = item.folder(folder);
-                let files = run.download_receipt(receipt, into).on_progress(with_offset);
+                let files = run.download_result(receipt, into).on_progress(with_offset);
                 match files.await {
                     Ok(files) => item.files = Some(files.into_iter().map(Into::into).collect()),
                     // The other items are downloaded all the same.

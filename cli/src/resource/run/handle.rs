@@ -96,7 +96,7 @@ impl<K: RunKind> Resource for K {
         on_progress: OnProgress,
     ) -> Result<(), Failure> {
         let files = handle
-            .download_receipt(&finished.receipt, folder)
+            .download_result(&finished.receipt, folder)
             .on_progress(move |progress| on_progress(progress));
         finished.files = Some(files.await?.into_iter().map(StoredFile::from).collect());
         Ok(())

@@ -1,6 +1,6 @@
-//! The download of one artifact, with resumption after interruptions.
+//! Requests for the content of an artifact.
 
-use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -9,139 +9,113 @@ use http::header::{
 };
 use http::{Response, StatusCode};
 use http_body_util::BodyExt;
+use serde_json::Value;
 use url::Url;
 
-use super::partial_file::{self, PartialFile};
-use super::target::Targets;
-use super::{DownloadedFile, OnProgress, Progress, TimeLimit, host};
+use super::digest::FileDigest;
+use super::options::TimeLimit;
+use super::progress::Reporter;
+use super::{host, partial_file};
 use crate::call::base_url::is_secure;
-use crate::call::retry::{self, MAX_RETRY_AFTER, RetryPolicy};
-use crate::call::{Core, clock};
-use crate::contract::RetryClass;
-use crate::error::failure_class::{allows_retry, classify};
+use crate::call::{Core, clock, retry};
 use crate::error::{Error, Kind, Result};
 use crate::transport::{Body, TransportError};
 use crate::types::Artifact;
 
-/// The maximum number of consecutive attempts that do not get beyond the furthest byte so far.
-const MAX_ATTEMPTS_WITHOUT_PROGRESS: u32 = 8;
 const MAX_REDIRECTS: usize = 5;
 const MAX_ERROR_BODY_BYTES: usize = 64 * 1024;
 /// The maximum time to wait for the response's headers or for the next chunk of its body.
 const READ_TIMEOUT: Duration = Duration::from_secs(30);
 
-pub(super) struct ArtifactDownload<'a> {
-    pub(super) core: &'a Core,
-    pub(super) artifact: &'a Artifact,
+/// An artifact to download, and what its errors name.
+#[derive(Clone)]
+pub(super) struct Source {
+    pub(super) core: Arc<Core>,
+    pub(super) artifact: Artifact,
     /// The artifact's identifier or position, for messages.
     pub(super) label: String,
-    pub(super) index: usize,
-    pub(super) resource_id: &'a str,
     pub(super) time_limit: TimeLimit,
-    pub(super) on_progress: Option<&'a OnProgress>,
+    pub(super) reporter: Reporter,
 }
 
-impl ArtifactDownload<'_> {
-    /// Downloads the artifact to `target` or a name next to it, and resumes after interruptions.
-    pub(super) async fn save_to(
-        &self,
-        target: &Path,
-        targets: &mut Targets,
-    ) -> Result<DownloadedFile> {
-        let url = self.url()?;
-        let source = format!("{} {} {}", self.resource_id, self.index, redact_url(&url));
-        let mut file = PartialFile::open(target, &source).await?;
-        let policy = RetryPolicy::default();
-        // The length is no measure of progress: a server whose file keeps changing makes each
-        // attempt start from the beginning.
-        let mut furthest = file.len;
-        let mut attempts_without_progress = 0;
-        loop {
-            if self.time_limit.has_passed() {
-                file.close().await;
-                return Err(self.timed_out());
-            }
-            let Err(error) = self.attempt(&url, &mut file).await else {
-                break;
-            };
-            attempts_without_progress = if file.len > furthest {
-                0
-            } else {
-                attempts_without_progress + 1
-            };
-            furthest = furthest.max(file.len);
-            let cause = underlying_error(&error);
-            let retry_after = cause.retry_after().unwrap_or_default();
-            let can_retry = allows_retry(RetryClass::Safe, classify(cause))
-                && attempts_without_progress < MAX_ATTEMPTS_WITHOUT_PROGRESS
-                && retry_after <= MAX_RETRY_AFTER;
-            if !can_retry && !self.time_limit.has_passed() {
-                file.close().await;
-                return Err(error);
-            }
-            let delay = policy
-                .backoff_limit(attempts_without_progress)
-                .max(retry_after);
-            clock::sleep_until(self.time_limit.cap(delay)).await;
-        }
-        let (bytes, resumed_from) = (file.len, file.resumed_from);
-        let (path, existed) = targets.store(file, target).await?;
-        Ok(DownloadedFile {
-            path,
-            bytes,
-            resumed_from,
-            existed,
-        })
+/// What of the content is already there.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Present<'a> {
+    /// The number of bytes.
+    pub(super) length: u64,
+    /// The strong `ETag` of the version that they belong to.
+    pub(super) etag: Option<&'a str>,
+}
+
+/// A response with the content, or with what was missing of it.
+pub(super) struct Content {
+    /// The position of the first byte: 0, or the length of what was there.
+    pub(super) start: u64,
+    /// The size of the whole content, if the server announced it.
+    pub(super) total: Option<u64>,
+    /// The strong `ETag`.
+    pub(super) etag: Option<String>,
+    pub(super) digest: Option<FileDigest>,
+    pub(super) body: Body,
+}
+
+impl Source {
+    /// Returns the artifact's URL if a request may be sent to it.
+    pub(super) fn url(&self) -> Result<Url> {
+        let url = match self.artifact.url.as_deref() {
+            None | Some("") => return Err(self.error("the artifact has no URL", None)),
+            Some(url) => Url::parse(url)
+                .map_err(|error| self.error(&format!("invalid URL: {error}"), None))?,
+        };
+        self.check_url(&url)?;
+        Ok(url)
     }
 
-    /// Requests the missing bytes once, and succeeds if the file is complete afterwards.
-    async fn attempt(&self, url: &Url, file: &mut PartialFile) -> Result<()> {
-        let (head, body) = self.send(url, file).await?.into_parts();
+    /// Requests the content from the end of what is present, if the server still has that version.
+    ///
+    /// Returns `None` if the response does not continue what is present, so that it has to be
+    /// discarded.
+    pub(super) async fn request(&self, url: &Url, present: Present<'_>) -> Result<Option<Content>> {
+        let (head, body) = self.send(url, present).await?.into_parts();
         let etag = strong_etag(&head.headers);
         let mut range = None;
         match head.status {
-            StatusCode::OK => file.restart(etag).await?,
+            StatusCode::OK => {}
             StatusCode::PARTIAL_CONTENT | StatusCode::RANGE_NOT_SATISFIABLE => {
                 range = ContentRange::from_headers(&head.headers)
-                    .filter(|range| head.status == 206 && range.start == file.len);
-                if range.is_none() || !file.matches_etag(etag) {
-                    // The server ignored the requested range, or the file has changed.
-                    file.restart(None).await?;
-                    return Err(self.interrupted("the response does not match the partial file"));
-                }
-                if file.len == 0 {
-                    file.restart(etag).await?;
+                    .filter(|range| head.status == 206 && range.start == present.length);
+                let is_same_version =
+                    present.length == 0 || (etag.is_some() && etag == present.etag);
+                if range.is_none() || !is_same_version {
+                    return Ok(None);
                 }
             }
             status => return Err(self.status_error(status, &head.headers, body).await),
         }
         self.check_content_type(&head.headers)?;
+        let start = range.map_or(0, |range| range.start);
         // A server may return less than the rest of the file, so completeness is judged by the
         // total length and not by the end of the body.
         let total = range.and_then(|range| range.total).or_else(|| {
             let length = content_length(&head.headers)?;
-            Some(file.len.saturating_add(length))
+            Some(start.saturating_add(length))
         });
-        self.receive(file, body, total).await?;
-        match total {
-            Some(total) if file.len < total => {
-                Err(self.interrupted("the response ended before the end of the file"))
-            }
-            Some(total) if file.len > total => {
-                file.restart(None).await?;
-                Err(self.interrupted("the response is longer than announced"))
-            }
-            _ => Ok(()),
+        if let (Some(total), Some(size)) = (total, self.announced_size())
+            && total != size
+        {
+            return Err(self.wrong_size(total, size));
         }
+        Ok(Some(Content {
+            start,
+            total,
+            etag: etag.map(str::to_owned),
+            digest: FileDigest::from_headers(head.status, &head.headers),
+            body,
+        }))
     }
 
-    /// Appends the response body to the file.
-    async fn receive(
-        &self,
-        file: &mut PartialFile,
-        mut body: Body,
-        total: Option<u64>,
-    ) -> Result<()> {
+    /// Reads the next chunk of a body, or `None` at its end.
+    pub(super) async fn next_chunk(&self, body: &mut Body) -> Result<Option<Bytes>> {
         loop {
             // A server that always has a chunk ready must not hold the download beyond its time limit.
             if self.time_limit.has_passed() {
@@ -153,31 +127,60 @@ impl ArtifactDownload<'_> {
                 Some(Some(Err(error))) => {
                     return Err(self.error("the connection was lost", Some(error.into())));
                 }
-                Some(None) => return Ok(()),
+                Some(None) => return Ok(None),
                 None => return Err(self.interrupted("timed out while reading the response")),
             };
-            let Ok(chunk) = frame.into_data() else {
-                continue;
-            };
-            file.write(&chunk).await?;
-            if let Some(on_progress) = self.on_progress {
-                on_progress(Progress {
-                    index: self.index,
-                    bytes: file.len,
-                    total,
-                });
+            if let Ok(chunk) = frame.into_data() {
+                return Ok(Some(chunk));
             }
         }
     }
 
+    /// Checks the length of what was received until the end of a response.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error after which the download can be resumed if bytes are missing, and one after
+    /// which it has to begin again if there are too many.
+    pub(super) fn check_length(&self, length: u64, total: Option<u64>) -> Result<()> {
+        match (total.or(self.announced_size()), total) {
+            (Some(end), _) if length < end => {
+                Err(self.interrupted("the response ended before the end of the file"))
+            }
+            (Some(end), Some(_)) if length > end => {
+                Err(self.interrupted("the response is longer than announced"))
+            }
+            (Some(end), None) if length > end => Err(self.wrong_size(length, end)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns the size that the result gives for the artifact.
+    ///
+    /// The specification shows no such field, so that several names are accepted.
+    fn announced_size(&self) -> Option<u64> {
+        const NAMES: [&str; 3] = ["size_bytes", "bytes", "size"];
+
+        let extra = &self.artifact.extra;
+        NAMES
+            .iter()
+            .find_map(|name| extra.get(name).and_then(Value::as_u64))
+    }
+
+    fn wrong_size(&self, actual: u64, expected: u64) -> Error {
+        let reason =
+            format!("the file has {actual} bytes, but the result says that it has {expected}");
+        self.error(&reason, None)
+    }
+
     /// Sends the request without credentials, and follows redirects to secure URLs.
-    async fn send(&self, url: &Url, file: &PartialFile) -> Result<Response<Body>> {
+    async fn send(&self, url: &Url, present: Present<'_>) -> Result<Response<Body>> {
         let mut url = url.clone();
         for _ in 0..=MAX_REDIRECTS {
             let mut request = http::Request::get(url.as_str());
-            if let Some(etag) = file.etag.as_ref().filter(|_| file.len > 0) {
+            if let Some(etag) = present.etag.filter(|_| present.length > 0) {
                 request = request
-                    .header(RANGE, format!("bytes={}-", file.len))
+                    .header(RANGE, format!("bytes={}-", present.length))
                     .header(IF_RANGE, etag);
             }
             let request = request
@@ -215,23 +218,12 @@ impl ArtifactDownload<'_> {
         Err(self.error("too many redirects", None))
     }
 
-    /// Returns the artifact's URL if a request may be sent to it.
-    fn url(&self) -> Result<Url> {
-        let url = match self.artifact.url.as_deref() {
-            None | Some("") => return Err(self.error("the artifact has no URL", None)),
-            Some(url) => Url::parse(url)
-                .map_err(|error| self.error(&format!("invalid URL: {error}"), None))?,
-        };
-        self.check_url(&url)?;
-        Ok(url)
-    }
-
     fn check_url(&self, url: &Url) -> Result<()> {
         if !is_secure(url) {
             let reason = "the URL uses neither https nor http with a loopback address";
             return Err(self.error(reason, None));
         }
-        if !host::is_allowed(self.core, url) {
+        if !host::is_allowed(&self.core, url) {
             let host = host::name(url);
             let reason = format!(
                 "the host `{host}` is a loopback or private address, which the client does not allow"
@@ -278,16 +270,16 @@ impl ArtifactDownload<'_> {
     }
 
     /// Returns an error after which the download can be resumed.
-    fn interrupted(&self, reason: &'static str) -> Error {
+    pub(super) fn interrupted(&self, reason: &'static str) -> Error {
         self.error(reason, Some(TransportError::maybe_sent(reason).into()))
     }
 
-    fn timed_out(&self) -> Error {
+    pub(super) fn timed_out(&self) -> Error {
         let source = self.time_limit.error();
         self.error(&source.to_string(), Some(source))
     }
 
-    fn error(&self, reason: &str, source: Option<Error>) -> Error {
+    pub(super) fn error(&self, reason: &str, source: Option<Error>) -> Error {
         let url = self.artifact.url.as_deref().unwrap_or_default();
         Error::new(Kind::Download {
             artifact: self.label.clone(),
@@ -295,17 +287,6 @@ impl ArtifactDownload<'_> {
             reason: reason.to_owned(),
             source: source.map(Box::new),
         })
-    }
-}
-
-/// Returns the error that decides whether a download can be retried.
-fn underlying_error(error: &Error) -> &Error {
-    match error.kind() {
-        Kind::Download {
-            source: Some(source),
-            ..
-        } => source,
-        _ => error,
     }
 }
 
@@ -334,7 +315,7 @@ impl ContentRange {
 }
 
 /// Returns the URL without the parts that may contain secrets: user info, query and fragment.
-fn redact_url(url: &Url) -> String {
+pub(super) fn redact_url(url: &Url) -> String {
     let Some(host) = url.host_str() else {
         return format!("{}:", url.scheme());
     };

@@ -1,0 +1,186 @@
+//! The download of one artifact to a file, with resumption after interruptions.
+
+use url::Url;
+
+use super::digest::FileDigest;
+use super::downloaded_file::{DownloadedFile, FileStatus};
+use super::options::IfExists;
+use super::partial_file::PartialFile;
+use super::progress::DownloadEvent;
+use super::retries::Retries;
+use super::source::{Present, Source, redact_url};
+use super::target::{Target, Targets};
+use crate::call::clock;
+use crate::error::Result;
+
+/// The download of one artifact to a file.
+pub(super) struct FileDownload<'a> {
+    pub(super) source: &'a Source,
+    pub(super) resource_id: &'a str,
+    pub(super) target: &'a Target,
+    pub(super) targets: &'a Targets,
+}
+
+impl FileDownload<'_> {
+    /// Downloads the artifact, and reports how it ended.
+    pub(super) async fn run(&self) -> Result<DownloadedFile> {
+        let result = self.save().await;
+        let reporter = &self.source.reporter;
+        match &result {
+            Ok(file) => reporter.report(DownloadEvent::Finished { bytes: file.bytes }),
+            Err(error) => reporter.failed(error),
+        }
+        result
+    }
+
+    async fn save(&self) -> Result<DownloadedFile> {
+        let index = self.source.reporter.index;
+        if self.targets.if_exists == IfExists::Skip
+            && let Some(bytes) = self.target.existing_length().await
+        {
+            return Ok(DownloadedFile {
+                index,
+                path: self.target.path(),
+                bytes,
+                resumed_from: 0,
+                status: FileStatus::Skipped,
+            });
+        }
+        let url = self.source.url()?;
+        let origin = format!("{} {index} {}", self.resource_id, redact_url(&url));
+        let file = PartialFile::open(&self.target.path(), &origin).await?;
+        let mut transfer = Transfer {
+            source: self.source,
+            url,
+            retries: Retries::new(file.len),
+            file,
+            total: None,
+            digest: None,
+            has_started: false,
+        };
+        if let Err(error) = transfer.run().await {
+            transfer.file.close().await;
+            return Err(error);
+        }
+        let file = transfer.file;
+        let (bytes, resumed_from) = (file.len, file.resumed_from);
+        let (path, status) = self.targets.store(file, self.target).await?;
+        Ok(DownloadedFile {
+            index,
+            path,
+            bytes,
+            resumed_from,
+            status,
+        })
+    }
+}
+
+/// The transfer of the content to a partial file.
+struct Transfer<'a> {
+    source: &'a Source,
+    url: Url,
+    file: PartialFile,
+    retries: Retries,
+    /// The length of the version that the file holds, if a server announced it.
+    total: Option<u64>,
+    /// The digest of the version that the file holds, if a server announced it.
+    digest: Option<FileDigest>,
+    has_started: bool,
+}
+
+impl Transfer<'_> {
+    /// Completes the file, and resumes after interruptions.
+    async fn run(&mut self) -> Result<()> {
+        let source = self.source;
+        loop {
+            if source.time_limit.has_passed() {
+                return Err(source.timed_out());
+            }
+            let Err(error) = self.attempt().await else {
+                return Ok(());
+            };
+            let Some(delay) = self.retries.next_delay(&error, self.file.len) else {
+                return Err(match source.time_limit.has_passed() {
+                    true => source.timed_out(),
+                    false => error,
+                });
+            };
+            source.reporter.retrying(&error, delay);
+            clock::sleep_until(source.time_limit.cap(delay)).await;
+        }
+    }
+
+    /// Requests the missing bytes once, and succeeds if the file is complete afterwards.
+    async fn attempt(&mut self) -> Result<()> {
+        let source = self.source;
+        let present = Present {
+            length: self.file.len,
+            etag: self.file.etag.as_deref(),
+        };
+        let content = source.request(&self.url, present).await?;
+        // One version of a file has one length.
+        let content = content.filter(|content| {
+            content.start == 0 || self.total.is_none_or(|total| content.total == Some(total))
+        });
+        let Some(mut content) = content else {
+            // The server ignored the requested range, or the file has changed.
+            self.restart(None).await?;
+            return Err(source.interrupted("the response does not match the partial file"));
+        };
+        if content.start == 0 {
+            self.restart(content.etag.as_deref()).await?;
+        }
+        self.total = content.total;
+        self.digest = content.digest.or(self.digest);
+        self.report_start();
+        while let Some(chunk) = source.next_chunk(&mut content.body).await? {
+            self.file.write(&chunk).await?;
+            source.reporter.report(DownloadEvent::Advanced {
+                bytes: self.file.len,
+                total: self.total,
+            });
+            if self.total.is_some_and(|total| self.file.len > total) {
+                break;
+            }
+        }
+        self.check().await
+    }
+
+    /// Checks the length and the digest of the file at the end of a response.
+    async fn check(&mut self) -> Result<()> {
+        let source = self.source;
+        let checked = source.check_length(self.file.len, self.total);
+        if self.total.is_none_or(|total| self.file.len > total) && checked.is_err() {
+            self.restart(None).await?;
+        }
+        checked?;
+        if let Some(digest) = self.digest
+            && self.file.digest().await? != digest
+        {
+            self.retries.count_failed_check();
+            self.restart(None).await?;
+            return Err(source.interrupted("the content does not match its SHA-256 digest"));
+        }
+        Ok(())
+    }
+
+    async fn restart(&mut self, etag: Option<&str>) -> Result<()> {
+        self.total = None;
+        self.digest = None;
+        self.file.restart(etag).await
+    }
+
+    fn report_start(&mut self) {
+        let event = match std::mem::replace(&mut self.has_started, true) {
+            false => DownloadEvent::Started {
+                bytes: self.file.len,
+                total: self.total,
+            },
+            true => DownloadEvent::Advanced {
+                bytes: self.file.len,
+                total: self.total,
+            },
+        };
+        self.source.reporter.report(event);
+    }
+}

@@ -1,0 +1,243 @@
+//! The content of an artifact as a stream.
+
+use std::fmt;
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bytes::{Buf, Bytes};
+use futures_core::Stream;
+use futures_util::stream::try_unfold;
+use sha2::{Digest as _, Sha256};
+use url::Url;
+
+use super::digest::FileDigest;
+use super::options::Options;
+use super::progress::DownloadEvent;
+use super::retries::Retries;
+use super::source::{Content, Present, Source};
+use crate::call::clock;
+use crate::error::Result;
+
+/// The content of an artifact, as a stream of bytes.
+///
+/// Returned by [`ArtifactDownload::stream`](super::ArtifactDownload::stream). It ends after the last
+/// byte, or after the first error. The length and the digest that the server announced are checked
+/// at the end, so that only a stream that ends without an error has delivered the whole content.
+#[must_use = "streams do nothing unless polled"]
+pub struct ByteStream {
+    chunks: Pin<Box<dyn Stream<Item = Result<Bytes>> + Send>>,
+}
+
+impl ByteStream {
+    pub(super) fn new(source: Source, options: Options) -> Self {
+        let transfer = Transfer {
+            source,
+            url: None,
+            retries: Retries::new(0),
+            delivered: 0,
+            to_skip: 0,
+            version: None,
+            content: None,
+            is_complete: false,
+        };
+        let chunks = try_unfold(transfer, move |mut transfer| {
+            let options = options.clone();
+            async move {
+                match transfer.next().await {
+                    Ok(Some(chunk)) => Ok(Some((chunk, transfer))),
+                    Ok(None) => Ok(None),
+                    Err(error) => {
+                        transfer.source.reporter.failed(&error);
+                        Err(options.annotate(error))
+                    }
+                }
+            }
+        });
+        Self {
+            chunks: Box::pin(chunks),
+        }
+    }
+
+    /// Returns the next bytes, or `None` at the end.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error, after which the stream ends, if the content could not be received, or is
+    /// not what the server announced.
+    pub async fn next(&mut self) -> Option<Result<Bytes>> {
+        poll_fn(|context| self.chunks.as_mut().poll_next(context)).await
+    }
+}
+
+impl Stream for ByteStream {
+    type Item = Result<Bytes>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.chunks.as_mut().poll_next(context)
+    }
+}
+
+impl fmt::Debug for ByteStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ByteStream").finish_non_exhaustive()
+    }
+}
+
+/// The transfer of the content to the reader of the stream.
+///
+/// What was delivered cannot be taken back, so an interrupted transfer only continues with the same
+/// version of the content.
+struct Transfer {
+    source: Source,
+    url: Option<Url>,
+    retries: Retries,
+    delivered: u64,
+    /// The number of bytes at the beginning of the body that were delivered already.
+    to_skip: u64,
+    version: Option<Version>,
+    content: Option<Content>,
+    is_complete: bool,
+}
+
+/// What the first response says about the content.
+struct Version {
+    etag: Option<String>,
+    total: Option<u64>,
+    digest: Option<(FileDigest, Sha256)>,
+}
+
+impl Transfer {
+    /// Returns the next bytes, and resumes after interruptions.
+    async fn next(&mut self) -> Result<Option<Bytes>> {
+        if self.is_complete {
+            return Ok(None);
+        }
+        loop {
+            if self.source.time_limit.has_passed() {
+                return Err(self.source.timed_out());
+            }
+            let error = match self.receive().await {
+                Ok(Some(chunk)) => return Ok(Some(chunk)),
+                Ok(None) => {
+                    self.is_complete = true;
+                    let bytes = self.delivered;
+                    let finished = DownloadEvent::Finished { bytes };
+                    self.source.reporter.report(finished);
+                    return Ok(None);
+                }
+                Err(error) => error,
+            };
+            self.content = None;
+            let Some(delay) = self.retries.next_delay(&error, self.delivered) else {
+                return Err(match self.source.time_limit.has_passed() {
+                    true => self.source.timed_out(),
+                    false => error,
+                });
+            };
+            self.source.reporter.retrying(&error, delay);
+            clock::sleep_until(self.source.time_limit.cap(delay)).await;
+        }
+    }
+
+    async fn receive(&mut self) -> Result<Option<Bytes>> {
+        if self.content.is_none() {
+            self.content = Some(self.open().await?);
+        }
+        while let Some(content) = &mut self.content {
+            let Some(mut chunk) = self.source.next_chunk(&mut content.body).await? else {
+                break;
+            };
+            let skipped = chunk
+                .len()
+                .min(usize::try_from(self.to_skip).unwrap_or(usize::MAX));
+            chunk.advance(skipped);
+            self.to_skip -= skipped as u64;
+            if !chunk.is_empty() {
+                self.deliver(&chunk)?;
+                return Ok(Some(chunk));
+            }
+        }
+        self.check()?;
+        Ok(None)
+    }
+
+    /// Requests what was not delivered yet.
+    async fn open(&mut self) -> Result<Content> {
+        let url = match &self.url {
+            Some(url) => url.clone(),
+            None => self.url.insert(self.source.url()?).clone(),
+        };
+        let etag = self.version.as_ref().and_then(|it| it.etag.as_deref());
+        let present = Present {
+            length: self.delivered,
+            etag,
+        };
+        let content = self.source.request(&url, present).await?;
+        let content = content.filter(|content| match &self.version {
+            Some(version) if self.delivered > 0 => {
+                version.etag.is_some()
+                    && version.etag == content.etag
+                    && version.total == content.total
+            }
+            _ => true,
+        });
+        let Some(content) = content else {
+            let reason = "the download was interrupted, and the server does not continue it with \
+                          the same content";
+            return Err(self.source.error(reason, None));
+        };
+        self.to_skip = self.delivered - content.start;
+        if self.delivered == 0 {
+            let is_new = self.version.is_none();
+            self.version = Some(Version {
+                etag: content.etag.clone(),
+                total: content.total,
+                digest: content.digest.map(|digest| (digest, Sha256::new())),
+            });
+            if is_new {
+                self.source.reporter.report(DownloadEvent::Started {
+                    bytes: 0,
+                    total: content.total,
+                });
+            }
+        }
+        Ok(content)
+    }
+
+    fn deliver(&mut self, chunk: &Bytes) -> Result<()> {
+        let delivered = self.delivered + chunk.len() as u64;
+        let total = self.version.as_ref().and_then(|version| version.total);
+        if total.is_some_and(|total| delivered > total) {
+            let reason = "the response is longer than announced";
+            return Err(self.source.error(reason, None));
+        }
+        self.delivered = delivered;
+        if let Some(Version {
+            digest: Some((_, hasher)),
+            ..
+        }) = &mut self.version
+        {
+            hasher.update(chunk);
+        }
+        self.source.reporter.report(DownloadEvent::Advanced {
+            bytes: delivered,
+            total,
+        });
+        Ok(())
+    }
+
+    fn check(&self) -> Result<()> {
+        let Some(version) = &self.version else {
+            return Ok(());
+        };
+        self.source.check_length(self.delivered, version.total)?;
+        if let Some((expected, hasher)) = &version.digest
+            && FileDigest::from(hasher.clone()) != *expected
+        {
+            let reason = "the content does not match its SHA-256 digest";
+            return Err(self.source.error(reason, None));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,243 @@
+//! Templates of file names.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::file_names::ArtifactName;
+
+/// The maximum number of characters of a slug.
+const MAX_SLUG_CHARS: usize = 60;
+
+/// A template of file names, such as `{slug}-{index}.{ext}`.
+///
+/// | placeholder | value |
+/// |---|---|
+/// | `{id}` | the artifact's id |
+/// | `{index}` | the artifact's position in the result, from 1 |
+/// | `{job}` | the id of the job or run |
+/// | `{slug}` | the [prompt](Self::prompt) in lower case with dashes, or else the id of the job or run |
+/// | `{ext}` | the extension for the artifact's media type, such as `png` |
+///
+/// ```
+/// use svc_sdk::download::NameTemplate;
+///
+/// let template: NameTemplate = "{slug}-{index}.{ext}".parse()?;
+/// let template = template.prompt("A red fox, in snow");
+/// assert_eq!(template.to_string(), "{slug}-{index}.{ext}");
+/// assert!("{title}.png".parse::<NameTemplate>().is_err());
+/// assert!("out/{id}.png".parse::<NameTemplate>().is_err());
+/// # Ok::<(), svc_sdk::download::InvalidNameTemplate>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NameTemplate {
+    text: String,
+    parts: Vec<Part>,
+    slug: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Part {
+    Text(String),
+    Id,
+    Index,
+    Job,
+    Slug,
+    Extension,
+}
+
+impl NameTemplate {
+    /// Sets the text that `{slug}` is made from.
+    #[must_use]
+    pub fn prompt(mut self, prompt: &str) -> Self {
+        self.slug = Some(slug(prompt)).filter(|slug| !slug.is_empty());
+        self
+    }
+
+    /// Returns the file name of an artifact.
+    pub(super) fn expand(&self, name: &ArtifactName<'_>) -> String {
+        let parts = self.parts.iter().map(|part| match part {
+            Part::Text(text) => text.clone(),
+            Part::Id => name.stem(),
+            Part::Index => name.index.to_string(),
+            Part::Job => name.safe_resource_id(),
+            Part::Slug => match &self.slug {
+                Some(slug) => slug.clone(),
+                None => name.safe_resource_id(),
+            },
+            Part::Extension => name.extension.to_owned(),
+        });
+        parts.collect()
+    }
+}
+
+impl FromStr for NameTemplate {
+    type Err = InvalidNameTemplate;
+
+    fn from_str(text: &str) -> Result<Self, InvalidNameTemplate> {
+        let invalid = |reason: String| {
+            Err(InvalidNameTemplate {
+                template: text.to_owned(),
+                reason,
+            })
+        };
+        if text.contains(['/', '\\']) {
+            return invalid("expected a file name without path separators".to_owned());
+        }
+        if text.is_empty() || text.starts_with('.') {
+            return invalid("expected a file name that does not begin with a dot".to_owned());
+        }
+        if text.chars().any(char::is_control) {
+            return invalid("expected a file name without control characters".to_owned());
+        }
+        let mut parts = Vec::new();
+        let mut rest = text;
+        while let Some((before, after)) = rest.split_once('{') {
+            if !before.is_empty() {
+                parts.push(Part::Text(before.to_owned()));
+            }
+            let Some((placeholder, after)) = after.split_once('}') else {
+                return invalid(format!("expected `}}` after `{{{after}`"));
+            };
+            parts.push(match placeholder {
+                "id" => Part::Id,
+                "index" => Part::Index,
+                "job" => Part::Job,
+                "slug" => Part::Slug,
+                "ext" => Part::Extension,
+                _ => {
+                    return invalid(format!(
+                        "unknown placeholder `{{{placeholder}}}`, expected {{id}}, {{index}}, \
+                        {{job}}, {{slug}} or {{ext}}"
+                    ));
+                }
+            });
+            rest = after;
+        }
+        if !rest.is_empty() {
+            parts.push(Part::Text(rest.to_owned()));
+        }
+        Ok(Self {
+            text: text.to_owned(),
+            parts,
+            slug: None,
+        })
+    }
+}
+
+impl fmt::Display for NameTemplate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// The error of a [`NameTemplate`] that could not be parsed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InvalidNameTemplate {
+    template: String,
+    reason: String,
+}
+
+impl fmt::Display for InvalidNameTemplate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "invalid name template `{}`: {}",
+            self.template, self.reason
+        )
+    }
+}
+
+impl std::error::Error for InvalidNameTemplate {}
+
+/// Returns the words of a text in lower case, joined by dashes.
+fn slug(text: &str) -> String {
+    let mut slug = String::new();
+    let mut chars = 0;
+    for word in text.split(|c: char| !c.is_alphanumeric()) {
+        let word = word.to_lowercase();
+        let length = word.chars().count();
+        let room = MAX_SLUG_CHARS - chars;
+        match (word.is_empty(), slug.is_empty()) {
+            (true, _) => {}
+            (false, true) => {
+                slug.extend(word.chars().take(room));
+                chars = length.min(room);
+            }
+            (false, false) if length < room => {
+                slug.push('-');
+                slug.push_str(&word);
+                chars += 1 + length;
+            }
+            (false, false) => break,
+        }
+    }
+    slug
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::types::Artifact;
+
+    fn expand(template: &str, prompt: Option<&str>, artifact: &str) -> String {
+        let artifact: Artifact = serde_json::from_str(artifact).unwrap();
+        let template: NameTemplate = template.parse().unwrap();
+        let template = prompt
+            .into_iter()
+            .fold(template, NameTemplate::prompt);
+        template.expand(&ArtifactName::new(&artifact, 1, "job_7"))
+    }
+
+    #[test]
+    fn placeholders_are_replaced() {
+        let artifact = r#"{"id": "art_1", "content_type": "image/png"}"#;
+        for (template, prompt, expected) in [
+            ("{id}.{ext}", None, "art_1.png"),
+            ("{job}-{index}.{ext}", None, "job_7-2.png"),
+            ("{slug}.{ext}", None, "job_7.png"),
+            ("{slug}.{ext}", Some("…"), "job_7.png"),
+            (
+                "{slug}.{ext}",
+                Some(" A red fox,\nin SNOW! "),
+                "a-red-fox-in-snow.png",
+            ),
+            ("{slug}.{ext}", Some("../etc"), "etc.png"),
+            ("{slug}.{ext}", Some("Füchse 狐"), "füchse-狐.png"),
+            ("fox}.jpg", None, "fox}.jpg"),
+        ] {
+            assert_eq!(expand(template, prompt, artifact), expected, "{template}");
+        }
+        assert_eq!(expand("{id}.{ext}", None, "{}"), "job_7-2.bin");
+        let hostile = expand("{id}.{ext}", None, r#"{"id": "../../x"}"#);
+        assert!(!hostile.contains('/') && !hostile.starts_with('.'));
+    }
+
+    #[test]
+    fn slugs_are_short() {
+        let long = slug(&"word ".repeat(40));
+        assert!(
+            long.len() <= MAX_SLUG_CHARS && long.ends_with("-word"),
+            "{long}"
+        );
+        assert_eq!(slug(&"x".repeat(100)).len(), MAX_SLUG_CHARS);
+    }
+
+    #[test]
+    fn invalid_templates_are_rejected() {
+        for (template, expected) in [
+            ("", "dot"),
+            ("..", "dot"),
+            (".{id}", "dot"),
+            ("a/{id}", "separator"),
+            ("a\\{id}", "separator"),
+            ("{id}\n", "control"),
+            ("{title}", "`{title}`"),
+            ("{}", "`{}`"),
+            ("{id", "after `{id`"),
+            ("{Id}", "`{Id}`"),
+        ] {
+            let error = template.parse::<NameTemplate>().unwrap_err();
+            assert!(error.to_string().contains(expected), "{error}");
+        }
+    }
+}
