@@ -182,9 +182,7 @@ mod tests {
     fn expand(template: &str, prompt: Option<&str>, artifact: &str) -> String {
         let artifact: Artifact = serde_json::from_str(artifact).unwrap();
         let template: NameTemplate = template.parse().unwrap();
-        let template = prompt
-            .into_iter()
-            .fold(template, NameTemplate::prompt);
+        let template = prompt.into_iter().fold(template, NameTemplate::prompt);
         template.expand(&ArtifactName::new(&artifact, 1, "job_7"))
     }
 
