@@ -8,19 +8,14 @@ use crate::error::Failure;
 use crate::help;
 use crate::session::Session;
 
-/// Generate images, videos and music, and run agents, from the command line
+/// Generate images, videos and music, and run agents
 #[derive(Debug, Parser)]
-#[command(
-    name = "svc",
-    version,
-    disable_help_subcommand = true,
-    arg_required_else_help = true
-)]
+#[command(name = "svc", version, disable_help_subcommand = true)]
 pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) global: Global,
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: Option<Command>,
 }
 
 /// The top-level commands.
@@ -35,7 +30,7 @@ pub(crate) enum Command {
     /// Generate music
     #[command(subcommand)]
     Music(commands::music::Music),
-    /// Create avatars and videos in which they speak
+    /// Generate avatars, and videos in which they speak
     #[command(subcommand)]
     Avatar(commands::avatar::Avatar),
     /// List and show avatar videos
@@ -50,13 +45,13 @@ pub(crate) enum Command {
     /// List and run Actions (scheduled agent tasks)
     #[command(subcommand)]
     Action(commands::action::Action),
-    /// List and run Formats (reusable agent recipes), one run at a time or in bulk
+    /// List and run Formats (reusable agent recipes), singly or in bulk
     #[command(subcommand)]
     Format(commands::format::Format),
     /// Run the agent with an instruction
     #[command(subcommand)]
     Agent(commands::agent::Agent),
-    /// Show, wait for, download and cancel runs of Actions, Formats and the agent
+    /// Show, wait for, download and cancel runs of agents
     #[command(subcommand)]
     Run(commands::run::Run),
     /// Show and wait for bulk queues of Format runs
@@ -71,26 +66,26 @@ pub(crate) enum Command {
     /// Show prices in US dollars
     #[command(subcommand)]
     Pricing(commands::pricing::Pricing),
-    /// Estimate the price of an image or video; the charge equals the estimate
+    /// Estimate the price of an image or video
     Estimate(Box<commands::estimate::Estimate>),
     /// Add funds to the balance
     #[command(subcommand)]
     TopUp(commands::top_up::TopUp),
-    /// Show the workspace, scopes and limits of the API key, never the key itself
+    /// Show the workspace, scopes and limits of the API key
     Me,
     /// Show the available balance
     Balance,
     /// Show spending by day and kind
     Usage(commands::usage::Usage),
-    /// Show the catalog of the developer surface (no key required)
+    /// Show the catalog of the developer surface (no key)
     Catalog,
-    /// List and pick background music (no key required)
+    /// List and pick background music (no key)
     #[command(subcommand)]
     Bgm(commands::bgm::Bgm),
     /// Search trending videos
     #[command(subcommand)]
     Trending(commands::trending::Trending),
-    /// Check whether the developer surface is up (no key required)
+    /// Check whether the developer surface is up (no key)
     Health,
     /// Receive, verify, sign and test webhooks
     #[command(subcommand)]
@@ -101,7 +96,7 @@ pub(crate) enum Command {
     Mcp(commands::mcp::Mcp),
     /// List requests submitted from this machine, newest first
     History(commands::history::History),
-    /// Fetch the service's OpenAPI schema or compare it with that of this version (no key required)
+    /// Fetch the service's OpenAPI schema, or compare it (no key)
     #[command(subcommand)]
     Schema(commands::schema::Schema),
     /// Send a raw API request
@@ -121,11 +116,18 @@ pub(crate) enum Command {
     Completions(commands::completions::Completions),
     /// Write the manual pages to a directory
     Man(commands::man::Man),
+    /// Show the help of a command, or the options of every command
+    #[command(hide = true)]
+    Help {
+        /// Command, such as `video generate`, or `options`
+        #[arg(value_name = "COMMAND")]
+        topic: Vec<String>,
+    },
 }
 
-/// Returns the parser, with the operations that each command calls in its long help.
+/// Returns the parser, with groups of commands, examples and operations in the help.
 pub(crate) fn command_line() -> clap::Command {
-    help::annotate(Cli::command(), "svc")
+    help::annotate(Cli::command())
 }
 
 /// Runs a command.
@@ -171,6 +173,8 @@ pub(crate) async fn run(session: &Session, command: Command) -> Result<(), Failu
             commands::completions::run(session, &completions, command_line())
         }
         Command::Man(man) => commands::man::run(session, &man, command_line()),
+        // `main` shows the help without a session, so that a wrong configuration does not matter.
+        Command::Help { .. } => Ok(()),
     }
 }
 

@@ -37,7 +37,7 @@ use std::process::ExitCode;
 use clap::FromArgMatches;
 
 use crate::args::{Color, Format};
-use crate::cli::Cli;
+use crate::cli::{Cli, Command};
 use crate::error::{Exit, Failure};
 use crate::output::{Printer, PrinterOptions};
 use crate::session::Session;
@@ -49,6 +49,13 @@ fn main() -> ExitCode {
     {
         Ok(cli) => cli,
         Err(error) => return report_usage_error(&error).into(),
+    };
+    let command = match cli.command {
+        Some(Command::Help { topic }) => {
+            return report_usage_error(&help::topic_page(cli::command_line(), &topic)).into();
+        }
+        Some(command) => command,
+        None => return report_usage_error(&help::welcome_page()).into(),
     };
     let session = match Session::new(cli.global.clone()) {
         Ok(session) => session,
@@ -65,7 +72,7 @@ fn main() -> ExitCode {
             return failure.exit().into();
         }
     };
-    let exit = match runtime.block_on(cli::run(&session, cli.command)) {
+    let exit = match runtime.block_on(cli::run(&session, command)) {
         Ok(()) => Exit::Done,
         Err(failure) => {
             session.printer.print_failure(&failure);

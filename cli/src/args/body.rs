@@ -4,15 +4,31 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{JsonField, Pair};
+use super::{JsonField, Pair, headings};
+
+/// The prompt, as an argument or as a flag.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct PromptArgs {
+    /// Prompt: TEXT, @FILE, or - for stdin (@@TEXT for text that starts with @)
+    #[arg(value_name = "PROMPT", conflicts_with = "prompt")]
+    pub(crate) prompt_argument: Option<String>,
+    /// Prompt, instead of the argument
+    #[arg(long, value_name = "TEXT|@FILE|-", help_heading = headings::INPUT)]
+    pub(crate) prompt: Option<String>,
+}
+
+impl PromptArgs {
+    /// Returns the prompt, in either form.
+    pub(crate) fn given(&self) -> Option<&str> {
+        let given = self.prompt_argument.as_ref().or(self.prompt.as_ref());
+        given.map(String::as_str)
+    }
+}
 
 /// Flags of every command that sends a body.
 #[derive(Args, Clone, Debug, Default)]
-#[command(next_help_heading = "Request body")]
+#[command(next_help_heading = headings::REQUEST)]
 pub(crate) struct BodyArgs {
-    /// Prompt: TEXT, @FILE, or - for stdin (@@TEXT for text that starts with @)
-    #[arg(long, value_name = "TEXT|@FILE|-")]
-    pub(crate) prompt: Option<String>,
     /// Any other field, as JSON; repeatable
     #[arg(long = "param", value_name = "KEY=JSON")]
     pub(crate) params: Vec<JsonField>,
@@ -23,7 +39,7 @@ pub(crate) struct BodyArgs {
 
 /// Flags for how the service responds, and for the caller's own data.
 #[derive(Args, Clone, Debug, Default)]
-#[command(next_help_heading = "Request body")]
+#[command(next_help_heading = headings::REQUEST)]
 pub(crate) struct CommunicationFields {
     /// Your own data, stored with the job and never sent to the model; repeatable
     #[arg(long = "metadata", value_name = "KEY=VALUE")]
@@ -40,14 +56,35 @@ pub(crate) struct CommunicationFields {
     pub(crate) wait_timeout_seconds: Option<u64>,
 }
 
-/// Flags for the fields of a video.
+/// Flags for the media that a video is made from.
 #[derive(Args, Clone, Debug, Default)]
-#[command(next_help_heading = "Request body")]
-pub(crate) struct VideoFields {
-    /// Model id, or auto to let the service choose [default: auto]
-    #[arg(long, value_name = "MODEL_ID")]
-    pub(crate) model: Option<String>,
-    /// Length of the video in seconds, in the range that the model supports
+#[command(next_help_heading = headings::INPUT)]
+pub(crate) struct VideoMedia {
+    /// Image for the first frame (public HTTPS)
+    #[arg(long, value_name = "URL")]
+    pub(crate) image_url: Option<String>,
+    /// Image for the last frame (public HTTPS); requires --image-url
+    #[arg(long, value_name = "URL")]
+    pub(crate) end_image_url: Option<String>,
+    /// Reference image, if the model supports them (public HTTPS); repeatable
+    #[arg(long, value_name = "URL", alias = "reference-image-url")]
+    pub(crate) reference_image_urls: Vec<String>,
+    /// Reference video, if the model supports them (public HTTPS); repeatable
+    #[arg(long, value_name = "URL", alias = "reference-video-url")]
+    pub(crate) reference_video_urls: Vec<String>,
+    /// Source video for video-to-video models (public HTTPS)
+    #[arg(long, value_name = "URL")]
+    pub(crate) video_url: Option<String>,
+    /// Speech for lip-sync models (public HTTPS)
+    #[arg(long, value_name = "URL")]
+    pub(crate) audio_url: Option<String>,
+}
+
+/// Flags for the properties of a video.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = headings::GENERATION)]
+pub(crate) struct VideoProperties {
+    /// Length in seconds, in the range that the model supports
     #[arg(long, value_name = "SECONDS")]
     pub(crate) duration: Option<u64>,
     /// Resolution that the model supports, such as 720p
@@ -56,34 +93,28 @@ pub(crate) struct VideoFields {
     /// Aspect ratio that the model supports, such as 16:9
     #[arg(long, value_name = "RATIO")]
     pub(crate) aspect_ratio: Option<String>,
-    /// Image for the first frame (public HTTPS)
-    #[arg(long, value_name = "URL")]
-    pub(crate) image_url: Option<String>,
-    /// Image for the last frame (public HTTPS); requires --image-url
-    #[arg(long, value_name = "URL")]
-    pub(crate) end_image_url: Option<String>,
-    /// Source video for video-to-video models (public HTTPS)
-    #[arg(long, value_name = "URL")]
-    pub(crate) video_url: Option<String>,
-    /// Speech for lip-sync models (public HTTPS)
-    #[arg(long, value_name = "URL")]
-    pub(crate) audio_url: Option<String>,
-    /// Reference image, if the model supports them (public HTTPS); repeatable
-    #[arg(long, value_name = "URL", alias = "reference-image-url")]
-    pub(crate) reference_image_urls: Vec<String>,
-    /// Reference video, if the model supports them (public HTTPS); repeatable
-    #[arg(long, value_name = "URL", alias = "reference-video-url")]
-    pub(crate) reference_video_urls: Vec<String>,
     /// Generate a soundtrack, if the model supports it
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub(crate) generate_audio: Option<bool>,
 }
 
+/// Flags for the fields of a video.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct VideoFields {
+    #[command(flatten)]
+    pub(crate) media: VideoMedia,
+    /// Model id, or auto to let the service choose [default: auto]
+    #[arg(long, value_name = "MODEL_ID", help_heading = headings::GENERATION)]
+    pub(crate) model: Option<String>,
+    #[command(flatten)]
+    pub(crate) properties: VideoProperties,
+}
+
 /// Flags for the fields of an image.
 #[derive(Args, Clone, Debug, Default)]
-#[command(next_help_heading = "Request body")]
+#[command(next_help_heading = headings::GENERATION)]
 pub(crate) struct ImageFields {
-    /// Model id, from `svc model list --type image`
+    /// Model id, from `svc model list --type image` (required on the open surface)
     #[arg(long, value_name = "MODEL_ID")]
     pub(crate) model: Option<String>,
     /// Aspect ratio that the model supports, such as 1:1

@@ -2,6 +2,8 @@
 
 use clap::{Args, ValueEnum};
 
+use super::headings;
+
 /// Flags of every command.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Global options")]
@@ -82,6 +84,6 @@ impl SurfaceChoice {
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct SurfaceArg {
     /// Surface to call [default: open, or developer if only that one is configured]
-    #[arg(long, value_name = "SURFACE")]
+    #[arg(long, value_name = "SURFACE", help_heading = headings::REQUEST)]
     pub(crate) surface: Option<SurfaceChoice>,
 }

@@ -2,13 +2,13 @@
 
 use clap::Args;
 
-use super::Pair;
+use super::{Pair, headings};
 
 /// The flag for query parameters that have no flag of their own.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct QueryArgs {
     /// Any other query parameter; repeatable
-    #[arg(short, long, value_name = "KEY=VALUE")]
+    #[arg(short, long, value_name = "KEY=VALUE", help_heading = headings::FILTERS)]
     query: Vec<Pair>,
 }
 
@@ -16,7 +16,7 @@ pub(crate) struct QueryArgs {
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct ListArgs {
     /// Maximum number of items
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = headings::PAGES)]
     limit: Option<u64>,
     #[command(flatten)]
     query: QueryArgs,

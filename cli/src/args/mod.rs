@@ -2,6 +2,7 @@
 
 mod body;
 mod global;
+pub(crate) mod headings;
 mod list;
 mod run;
 mod search;
@@ -10,13 +11,16 @@ mod speech;
 mod submit;
 mod values;
 
-pub(crate) use body::{BodyArgs, CommunicationFields, ImageFields, VideoFields};
+pub(crate) use body::{
+    BodyArgs, CommunicationFields, ImageFields, PromptArgs, VideoFields, VideoMedia,
+    VideoProperties,
+};
 pub(crate) use global::{Color, Format, Global, SurfaceArg, SurfaceChoice};
 pub(crate) use list::{ListArgs, QueryArgs};
-pub(crate) use run::{CapArg, FormatFields, ReceiptArgs, RunArgs, RunKindChoice};
+pub(crate) use run::{CapArg, FormatFields, InstructionArgs, ReceiptArgs, RunArgs, RunKindChoice};
 pub(crate) use search::SearchArgs;
 pub(crate) use secret::SecretArgs;
-pub(crate) use speech::SpeechFields;
+pub(crate) use speech::{AvatarFields, SceneFields, SpeechFields};
 pub(crate) use submit::{
     JournalArgs, SpendingArgs, SubmitArgs, SubmitOptions, WaitArgs, parse_usd,
 };

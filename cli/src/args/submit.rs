@@ -5,39 +5,39 @@ use std::path::PathBuf;
 use clap::Args;
 use svc_sdk::types::{IdempotencyKey, Usd};
 
-use super::{BodyArgs, CommunicationFields, SurfaceArg, Timeout};
+use super::{BodyArgs, CommunicationFields, SurfaceArg, Timeout, headings};
 
 /// Flags of every command that submits a job.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct SubmitArgs {
     #[command(flatten)]
-    pub(crate) body: BodyArgs,
+    pub(crate) options: SubmitOptions,
     #[command(flatten)]
     pub(crate) communication: CommunicationFields,
     #[command(flatten)]
-    pub(crate) surface: SurfaceArg,
+    pub(crate) body: BodyArgs,
     #[command(flatten)]
-    pub(crate) options: SubmitOptions,
+    pub(crate) surface: SurfaceArg,
 }
 
 /// Flags of every command that submits a paid request: cost limits, waiting and downloads.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct SubmitOptions {
-    #[command(flatten)]
-    pub(crate) spending: SpendingArgs,
+    /// Directory to download the results to
+    #[arg(long, value_name = "DIR", help_heading = headings::FILES)]
+    pub(crate) download: Option<PathBuf>,
     /// Print the response to the request, with the id of the job or run, and exit without waiting
-    #[arg(long, help_heading = "Waiting", conflicts_with_all = ["timeout", "download", "cancel_on_interrupt"])]
+    #[arg(long, help_heading = headings::WAITING, conflicts_with_all = ["timeout", "download", "cancel_on_interrupt"])]
     pub(crate) no_wait: bool,
     #[command(flatten)]
     pub(crate) wait: WaitArgs,
-    /// Directory to download the results to
-    #[arg(long, value_name = "DIR")]
-    pub(crate) download: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) spending: SpendingArgs,
 }
 
 /// Flags that limit spending and prevent duplicate charges.
 #[derive(Args, Clone, Debug)]
-#[command(next_help_heading = "Cost")]
+#[command(next_help_heading = headings::COST)]
 pub(crate) struct SpendingArgs {
     /// Skip the confirmation prompt
     #[arg(short, long)]
@@ -51,7 +51,7 @@ pub(crate) struct SpendingArgs {
     pub(crate) dry_run: bool,
     /// Idempotency key: for 24 hours, the same key and body return the same job or run, on any
     /// machine [default: generated]
-    #[arg(long, value_name = "KEY")]
+    #[arg(long, value_name = "KEY", help_heading = headings::REPETITION)]
     pub(crate) idempotency_key: Option<IdempotencyKey>,
     #[command(flatten)]
     pub(crate) journal: JournalArgs,
@@ -59,18 +59,19 @@ pub(crate) struct SpendingArgs {
 
 /// Flags for the record of paid requests.
 #[derive(Args, Clone, Copy, Debug)]
+#[command(next_help_heading = headings::REPETITION)]
 pub(crate) struct JournalArgs {
     /// Submit a new request, even if an interrupted run of the same command could be resumed
     #[arg(long)]
     pub(crate) new: bool,
-    /// Do not record the request in the journal; an interrupted command cannot be resumed
+    /// Do not record the request on this machine; an interrupted command cannot be resumed
     #[arg(long, conflicts_with = "new")]
     pub(crate) no_journal: bool,
 }
 
 /// Flags of every command that waits.
 #[derive(Args, Clone, Debug, Default)]
-#[command(next_help_heading = "Waiting")]
+#[command(next_help_heading = headings::WAITING)]
 pub(crate) struct WaitArgs {
     /// Time to wait before giving up, such as 30s, 5m, 1h, a number of seconds, or none; the job or
     /// run continues [default: 20m, or none for a bulk queue]

@@ -6,7 +6,7 @@ use svc_sdk::contract::Operation;
 use svc_sdk::handle::ActionRun;
 use svc_sdk::types::{Action as Entry, ActionTrigger};
 
-use crate::args::{QueryArgs, RunArgs};
+use crate::args::{InstructionArgs, QueryArgs, RunArgs, headings};
 use crate::error::Failure;
 use crate::output::Table;
 use crate::request_body::run as run_body;
@@ -52,13 +52,13 @@ pub(crate) enum Action {
 #[derive(Args, Debug)]
 pub(crate) struct List {
     /// Maximum number of Actions
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = headings::PAGES)]
     limit: Option<u64>,
     /// Only Actions with this status, such as active
-    #[arg(long)]
+    #[arg(long, help_heading = headings::FILTERS)]
     status: Option<String>,
     /// Only Actions with this type of trigger, such as `api_call`
-    #[arg(long, value_name = "TYPE")]
+    #[arg(long, value_name = "TYPE", help_heading = headings::FILTERS)]
     trigger_type: Option<String>,
     #[command(flatten)]
     query: QueryArgs,
@@ -70,6 +70,8 @@ pub(crate) struct Start {
     /// Action id
     #[arg(value_name = "ACTION_ID")]
     id: String,
+    #[command(flatten)]
+    instruction: InstructionArgs,
     #[command(flatten)]
     start: RunArgs,
 }
@@ -90,7 +92,7 @@ pub(crate) async fn run(session: &Session, action: Action) -> Result<(), Failure
             session.printer.print_list(&runs.items, tables::list)
         }
         Action::Run(args) => {
-            let body = run_body::from_args(&args.start)?.finish()?;
+            let body = run_body::from_args(&args.start, &args.instruction)?.finish()?;
             run_body::validate_cap(&body)?;
             let request = SubmitRequest {
                 noun: "Action run",

@@ -6,7 +6,7 @@ use svc_sdk::Developer;
 use svc_sdk::contract::Operation;
 use svc_sdk::handle::AgentRun;
 
-use crate::args::{CapArg, ListArgs, RunArgs};
+use crate::args::{CapArg, InstructionArgs, ListArgs, RunArgs};
 use crate::error::Failure;
 use crate::request_body::run as run_body;
 use crate::resource::run::tables;
@@ -19,7 +19,7 @@ use crate::types::SubmitRequest;
 pub(crate) enum Agent {
     /// Run the agent with an instruction, wait, and print the output
     ///
-    /// Requires --instruction and --cap. Prints the receipt if the run has no output.
+    /// The instruction and --cap are required. Prints the receipt if the run has no output.
     Run(Box<Start>),
     /// List agent runs, newest first
     Runs(ListArgs),
@@ -28,6 +28,8 @@ pub(crate) enum Agent {
 /// The flags of `svc agent run`.
 #[derive(Args, Debug)]
 pub(crate) struct Start {
+    #[command(flatten)]
+    instruction: InstructionArgs,
     #[command(flatten)]
     cap: CapArg,
     #[command(flatten)]
@@ -49,7 +51,7 @@ pub(crate) async fn run(session: &Session, agent: Agent) -> Result<(), Failure> 
 
 async fn start(session: &Session, args: &Start) -> Result<(), Failure> {
     let cap = args.cap.cap.map(run_body::usd_number);
-    let body = run_body::from_args(&args.start)?
+    let body = run_body::from_args(&args.start, &args.instruction)?
         .with("generation_spend_cap_usd", cap)?
         .finish()?;
     if !body.contains_key("generation_spend_cap_usd") {
@@ -59,7 +61,8 @@ async fn start(session: &Session, args: &Start) -> Result<(), Failure> {
     run_body::validate_cap(&body)?;
     let instruction = body.get("instruction").and_then(Value::as_str);
     if instruction.is_none_or(|text| text.trim().is_empty()) {
-        return Err(Failure::usage("--instruction is required"));
+        return Err(Failure::usage("--instruction is required")
+            .hint("pass it as the argument INSTRUCTION, or with --instruction"));
     }
     let request = SubmitRequest {
         noun: "agent run",

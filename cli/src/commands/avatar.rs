@@ -5,9 +5,8 @@ use svc_sdk::Developer;
 use svc_sdk::contract::Operation;
 use svc_sdk::types::Avatar as Entry;
 
-use crate::args::{SearchArgs, SpeechFields, SubmitArgs};
+use crate::args::{PromptArgs, SceneFields, SearchArgs, SpeechFields, SubmitArgs, headings};
 use crate::error::Failure;
-use crate::input::read_json;
 use crate::output::Table;
 use crate::request_body::RequestBody;
 use crate::session::Session;
@@ -17,7 +16,7 @@ use crate::types::SubmitRequest;
 /// The subcommands of `svc avatar`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Avatar {
-    /// Generate an avatar from --prompt, --props or --image-url
+    /// Generate an avatar from a prompt, traits or a photo
     Generate(Box<Generate>),
     /// Generate a video in which an avatar speaks
     TalkingVideo(Box<TalkingVideo>),
@@ -43,14 +42,16 @@ pub(crate) enum Avatar {
 /// The flags of `svc avatar generate`.
 #[derive(Args, Debug)]
 pub(crate) struct Generate {
-    /// Handle of the new avatar
-    #[arg(long, value_name = "HANDLE", help_heading = "Request body")]
+    #[command(flatten)]
+    prompt: PromptArgs,
+    /// Handle of the new avatar (required)
+    #[arg(long, value_name = "HANDLE", help_heading = headings::INPUT)]
     avatar_handle: Option<String>,
     /// Traits (input.props): JSON, @FILE, or - for stdin
-    #[arg(long, value_name = "JSON|@FILE|-", help_heading = "Request body")]
+    #[arg(long, value_name = "JSON|@FILE|-", help_heading = headings::INPUT)]
     props: Option<String>,
     /// Photo (input.image_url; public HTTPS)
-    #[arg(long, value_name = "URL", help_heading = "Request body")]
+    #[arg(long, value_name = "URL", help_heading = headings::INPUT)]
     image_url: Option<String>,
     #[command(flatten)]
     submit: SubmitArgs,
@@ -61,12 +62,8 @@ pub(crate) struct Generate {
 pub(crate) struct TalkingVideo {
     #[command(flatten)]
     speech: SpeechFields,
-    /// Image of a product to show (public HTTPS)
-    #[arg(long, value_name = "URL", help_heading = "Request body")]
-    product_image: Option<String>,
-    /// Image of the scene (scene.image_url; public HTTPS)
-    #[arg(long, value_name = "URL", help_heading = "Request body")]
-    scene_image_url: Option<String>,
+    #[command(flatten)]
+    scene: SceneFields,
     #[command(flatten)]
     submit: SubmitArgs,
 }
@@ -108,14 +105,12 @@ pub(crate) async fn run(session: &Session, avatar: Avatar) -> Result<(), Failure
 }
 
 async fn generate(session: &Session, args: &Generate) -> Result<(), Failure> {
-    let props = args.props.as_ref();
-    let props = props.map(|json| read_json("--props", json)).transpose()?;
-    let body = RequestBody::read(&args.submit.body)?
+    let body = RequestBody::read_with_prompt(&args.submit.body, &args.prompt)?
         .moved_into("prompt", "input")?
         .with("avatar_handle", args.avatar_handle.clone())?
-        .with_nested("input", "props", props)?
+        .props(args.props.as_deref())?
         .with_nested("input", "image_url", args.image_url.clone())?
-        .require_input("--prompt, --props or --image-url")?
+        .require_input("PROMPT (or --prompt), --props or --image-url")?
         .communication(&args.submit.communication)?
         .finish()?;
     let request = SubmitRequest {
@@ -130,9 +125,8 @@ async fn generate(session: &Session, args: &Generate) -> Result<(), Failure> {
 async fn talking_video(session: &Session, args: &TalkingVideo) -> Result<(), Failure> {
     let body = RequestBody::read(&args.submit.body)?
         .speech(&args.speech)?
-        .with("product_image", args.product_image.clone())?
-        .with_nested("scene", "image_url", args.scene_image_url.clone())?
-        .require_input("--script, --video-inputs or --prompt")?
+        .scene(&args.scene)?
+        .require_input("--script or --video-inputs")?
         .communication(&args.submit.communication)?
         .finish()?;
     let request = SubmitRequest {

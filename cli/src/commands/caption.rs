@@ -5,7 +5,7 @@ use svc_sdk::Developer;
 use svc_sdk::contract::Operation;
 use svc_sdk::types::VideoCaptions;
 
-use crate::args::SubmitArgs;
+use crate::args::{SubmitArgs, headings};
 use crate::error::Failure;
 use crate::output::Table;
 use crate::request_body::RequestBody;
@@ -30,11 +30,11 @@ pub(crate) enum Caption {
 /// The flags of `svc caption create`.
 #[derive(Args, Debug)]
 pub(crate) struct Create {
-    /// Video to caption (public HTTPS)
-    #[arg(long, value_name = "URL", help_heading = "Request body")]
+    /// Video to caption (public HTTPS; required)
+    #[arg(long, value_name = "URL", help_heading = headings::INPUT)]
     video_url: Option<String>,
     /// Language of the captions, such as en
-    #[arg(long, help_heading = "Request body")]
+    #[arg(long, help_heading = headings::GENERATION)]
     language: Option<String>,
     #[command(flatten)]
     submit: SubmitArgs,
@@ -47,6 +47,7 @@ pub(crate) async fn run(session: &Session, caption: Caption) -> Result<(), Failu
             let body = RequestBody::read(&args.submit.body)?
                 .with("video_url", args.video_url.clone())?
                 .with("language", args.language.clone())?
+                .require_input("--video-url")?
                 .communication(&args.submit.communication)?
                 .finish()?;
             let request = SubmitRequest {

@@ -3,7 +3,7 @@
 use clap::Args;
 use svc_sdk::Open;
 
-use crate::args::{BodyArgs, VideoFields};
+use crate::args::{BodyArgs, PromptArgs, VideoFields, headings};
 use crate::error::Failure;
 use crate::output::Table;
 use crate::pricing;
@@ -14,9 +14,11 @@ use crate::session::Session;
 #[derive(Args, Debug)]
 pub(crate) struct Estimate {
     #[command(flatten)]
+    prompt: PromptArgs,
+    #[command(flatten)]
     fields: VideoFields,
     /// Number of images
-    #[arg(long, value_name = "N", help_heading = "Request body")]
+    #[arg(long, value_name = "N", help_heading = headings::GENERATION)]
     num_images: Option<u64>,
     #[command(flatten)]
     body: BodyArgs,
@@ -24,7 +26,7 @@ pub(crate) struct Estimate {
 
 /// Runs the command.
 pub(crate) async fn run(session: &Session, args: Estimate) -> Result<(), Failure> {
-    let mut body = RequestBody::read(&args.body)?.video(&args.fields)?;
+    let mut body = RequestBody::read_with_prompt(&args.body, &args.prompt)?.video(&args.fields)?;
     body.set("num_images", args.num_images)?;
     let body = body.with_default("model", "auto").finish()?;
     let client = session.access::<Open>()?.client;

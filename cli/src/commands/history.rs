@@ -14,7 +14,7 @@ pub(crate) struct History {
     /// Maximum number of entries
     #[arg(long, value_name = "N", default_value_t = 50)]
     limit: usize,
-    /// Only requests whose outcome is not yet known
+    /// Only requests whose outcome is unknown: no answer was received, or the wait was interrupted
     #[arg(long)]
     open: bool,
 }

@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 use svc_sdk::contract::Operation;
 
-use crate::args::{ImageFields, SubmitArgs, SurfaceChoice};
+use crate::args::{ImageFields, PromptArgs, SubmitArgs, SurfaceChoice};
 use crate::error::Failure;
 use crate::request_body::RequestBody;
 use crate::session::Session;
@@ -21,6 +21,8 @@ pub(crate) enum Image {
 #[derive(Args, Debug)]
 pub(crate) struct Generate {
     #[command(flatten)]
+    prompt: PromptArgs,
+    #[command(flatten)]
     fields: ImageFields,
     #[command(flatten)]
     submit: SubmitArgs,
@@ -28,9 +30,9 @@ pub(crate) struct Generate {
 
 /// Runs the command.
 pub(crate) async fn run(session: &Session, Image::Generate(args): Image) -> Result<(), Failure> {
-    let body = RequestBody::read(&args.submit.body)?
+    let body = RequestBody::read_with_prompt(&args.submit.body, &args.prompt)?
         .image(&args.fields)?
-        .require_input("--prompt")?
+        .require_input("PROMPT (or --prompt)")?
         .communication(&args.submit.communication)?
         .finish()?;
     let surface = session.surface(args.submit.surface.surface)?;

@@ -1,10 +1,12 @@
 //! `svc model`: models, and compatibility aliases.
 
 use clap::{Args, Subcommand, ValueEnum};
+use serde_json::{Map, Value};
 use svc_sdk::Open;
+use svc_sdk::contract::Operation;
 use svc_sdk::types::Model as Entry;
 
-use crate::args::SubmitArgs;
+use crate::args::{AvatarFields, PromptArgs, SubmitArgs, VideoMedia, VideoProperties, headings};
 use crate::error::Failure;
 use crate::operation_commands::command_of;
 use crate::output::Table;
@@ -41,11 +43,29 @@ pub(crate) struct Run {
     /// Alias, such as image-1.0 or avatar/v1.0
     #[arg(value_name = "ALIAS", value_parser = parse_alias)]
     alias: Alias,
-    /// Owner in the path [env: SVC_FIRST_PARTY_OWNER]
-    #[arg(long)]
-    owner: Option<String>,
+    #[command(flatten)]
+    fields: AliasFields,
     #[command(flatten)]
     submit: SubmitArgs,
+    /// Owner in the path [env: SVC_FIRST_PARTY_OWNER]
+    #[arg(long, help_heading = headings::REQUEST)]
+    owner: Option<String>,
+}
+
+/// Flags for the fields of all aliases. The service rejects those that an alias does not have.
+#[derive(Args, Debug)]
+struct AliasFields {
+    #[command(flatten)]
+    prompt: PromptArgs,
+    #[command(flatten)]
+    media: VideoMedia,
+    #[command(flatten)]
+    avatar: AvatarFields,
+    #[command(flatten)]
+    properties: VideoProperties,
+    /// Number of images
+    #[arg(long, value_name = "N", help_heading = headings::GENERATION)]
+    num_images: Option<u64>,
 }
 
 fn parse_alias(name: &str) -> Result<Alias, String> {
@@ -75,10 +95,7 @@ pub(crate) async fn run(session: &Session, model: Model) -> Result<(), Failure> 
 
 async fn run_alias(session: &Session, args: &Run) -> Result<(), Failure> {
     let owner = session.first_party_owner(args.owner.as_deref())?;
-    let body = RequestBody::read(&args.submit.body)?
-        .require_input("--prompt")?
-        .communication(&args.submit.communication)?
-        .finish()?;
+    let body = alias_body(args)?;
     if let Some(canonical) = args.alias.canonical() {
         let preferred = command_of(canonical);
         session.printer.note(&format!(
@@ -93,6 +110,28 @@ async fn run_alias(session: &Session, args: &Run) -> Result<(), Failure> {
         body,
     };
     submit::developer(session, request, &args.submit).await
+}
+
+fn alias_body(args: &Run) -> Result<Map<String, Value>, Failure> {
+    let fields = &args.fields;
+    if fields.prompt.given().is_some() && !args.alias.has_prompt() {
+        let why = format!("{} does not take a prompt", args.alias.name());
+        return Err(Failure::usage(why));
+    }
+    let body = RequestBody::read_with_prompt(&args.submit.body, &fields.prompt)?
+        .video_media(&fields.media)?
+        .avatar(&fields.avatar)?
+        .video_properties(&fields.properties)?
+        .with("num_images", fields.num_images)?;
+    let body = match args.alias.canonical() {
+        Some(Operation::AvatarGenerate) => body
+            .moved_into("prompt", "input")?
+            .moved_into("image_url", "input")?,
+        _ => body,
+    };
+    body.require_input("PROMPT (or --prompt), or what the alias takes, such as --script")?
+        .communication(&args.submit.communication)?
+        .finish()
 }
 
 async fn list(session: &Session, model_type: Option<ModelType>) -> Result<(), Failure> {

@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 use svc_sdk::contract::Operation;
 
-use crate::args::SubmitArgs;
+use crate::args::{PromptArgs, SubmitArgs, headings};
 use crate::error::Failure;
 use crate::request_body::RequestBody;
 use crate::session::Session;
@@ -20,8 +20,10 @@ pub(crate) enum Music {
 /// The flags of `svc music generate`.
 #[derive(Args, Debug)]
 pub(crate) struct Generate {
+    #[command(flatten)]
+    prompt: PromptArgs,
     /// Length of the track in seconds
-    #[arg(long, value_name = "SECONDS", help_heading = "Request body")]
+    #[arg(long, value_name = "SECONDS", help_heading = headings::GENERATION)]
     duration: Option<u64>,
     #[command(flatten)]
     submit: SubmitArgs,
@@ -29,9 +31,9 @@ pub(crate) struct Generate {
 
 /// Runs the command.
 pub(crate) async fn run(session: &Session, Music::Generate(args): Music) -> Result<(), Failure> {
-    let body = RequestBody::read(&args.submit.body)?
+    let body = RequestBody::read_with_prompt(&args.submit.body, &args.prompt)?
         .with("duration", args.duration)?
-        .require_input("--prompt")?
+        .require_input("PROMPT (or --prompt)")?
         .communication(&args.submit.communication)?
         .finish()?;
     let request = SubmitRequest {

@@ -54,6 +54,7 @@ pub(crate) async fn run(session: &Session, preview: Preview) -> Result<(), Failu
         Preview::Create(args) => {
             let body = RequestBody::read(&args.submit.body)?
                 .speech(&args.speech)?
+                .require_input("--script or --video-inputs")?
                 .communication(&args.submit.communication)?
                 .finish()?;
             let request = SubmitRequest {

@@ -9,7 +9,7 @@ use svc_sdk::handle::{TopUpHandle, TopUpResource};
 use svc_sdk::types::{IdempotencyKey, TopUp as Record, TopUpId};
 use svc_sdk::{Call, Open};
 
-use crate::args::{BodyArgs, JournalArgs, JsonField, SurfaceChoice, Timeout};
+use crate::args::{BodyArgs, JournalArgs, JsonField, SurfaceChoice, Timeout, headings};
 use crate::error::{Exit, Failure};
 use crate::journal::OpenIntent;
 use crate::output::Table;
@@ -48,23 +48,23 @@ pub(crate) enum TopUp {
 /// The flags of `svc top-up create`.
 #[derive(Args, Debug)]
 pub(crate) struct Create {
-    /// Amount in whole US cents, 500 to 1000000
-    #[arg(long, value_name = "N", required_unless_present = "input")]
+    /// Amount in whole US cents, 500 to 1000000 (required)
+    #[arg(long, value_name = "N", required_unless_present = "input", help_heading = headings::INPUT)]
     amount_usd_cents: Option<u64>,
     /// URL to redirect to after the payment (HTTPS)
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", help_heading = headings::REQUEST)]
     success_url: Option<String>,
     /// URL to redirect to if the payment is canceled (HTTPS)
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", help_heading = headings::REQUEST)]
     cancel_url: Option<String>,
     /// Any other field, as JSON; repeatable
-    #[arg(long = "param", value_name = "KEY=JSON")]
+    #[arg(long = "param", value_name = "KEY=JSON", help_heading = headings::REQUEST)]
     params: Vec<JsonField>,
     /// JSON file with the whole body, or - for stdin; flags override its fields
-    #[arg(long, value_name = "FILE|-")]
+    #[arg(long, value_name = "FILE|-", help_heading = headings::REQUEST)]
     input: Option<std::path::PathBuf>,
     /// Idempotency key: the same key returns the same top-up [default: generated]
-    #[arg(long, value_name = "KEY")]
+    #[arg(long, value_name = "KEY", help_heading = headings::REPETITION)]
     idempotency_key: Option<IdempotencyKey>,
     #[command(flatten)]
     journal: JournalArgs,
@@ -90,7 +90,6 @@ pub(crate) async fn run(session: &Session, top_up: TopUp) -> Result<(), Failure>
 
 async fn create(session: &Session, args: Create) -> Result<(), Failure> {
     let common = BodyArgs {
-        prompt: None,
         params: args.params,
         input: args.input,
     };

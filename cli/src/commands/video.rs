@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 use svc_sdk::contract::Operation;
 
-use crate::args::{SubmitArgs, SurfaceChoice, VideoFields};
+use crate::args::{PromptArgs, SubmitArgs, SurfaceChoice, VideoFields};
 use crate::error::Failure;
 use crate::request_body::RequestBody;
 use crate::session::Session;
@@ -21,6 +21,8 @@ pub(crate) enum Video {
 #[derive(Args, Debug)]
 pub(crate) struct Generate {
     #[command(flatten)]
+    prompt: PromptArgs,
+    #[command(flatten)]
     fields: VideoFields,
     #[command(flatten)]
     submit: SubmitArgs,
@@ -28,9 +30,9 @@ pub(crate) struct Generate {
 
 /// Runs the command.
 pub(crate) async fn run(session: &Session, Video::Generate(args): Video) -> Result<(), Failure> {
-    let body = RequestBody::read(&args.submit.body)?
+    let body = RequestBody::read_with_prompt(&args.submit.body, &args.prompt)?
         .video(&args.fields)?
-        .require_input("--prompt, or a media URL such as --image-url")?
+        .require_input("PROMPT (or --prompt), or a media URL such as --image-url")?
         .communication(&args.submit.communication)?;
     let request = |operation, body| SubmitRequest {
         noun: "video",

@@ -5,7 +5,8 @@ use std::path::Path;
 use serde_json::{Map, Value};
 
 use crate::args::{
-    BodyArgs, CommunicationFields, ImageFields, JsonField, SpeechFields, VideoFields,
+    AvatarFields, BodyArgs, CommunicationFields, ImageFields, JsonField, PromptArgs, SceneFields,
+    SpeechFields, VideoFields, VideoMedia, VideoProperties,
 };
 use crate::error::Failure;
 use crate::input::{check_single_stdin_reader, read_file, read_json, read_text};
@@ -39,19 +40,24 @@ pub(crate) struct RequestBody {
 }
 
 impl RequestBody {
-    /// Starts with `--input`, `--prompt` and `--param`.
-    pub(crate) fn read(args: &BodyArgs) -> Result<Self, Failure> {
+    /// Starts with `--input`, the prompt and `--param`.
+    pub(crate) fn read_with_prompt(args: &BodyArgs, prompt: &PromptArgs) -> Result<Self, Failure> {
+        let prompt = prompt.given();
         check_single_stdin_reader(&[
             ("--input", args.input.as_deref().and_then(Path::to_str)),
-            ("--prompt", args.prompt.as_deref()),
+            ("--prompt", prompt),
         ])?;
         let mut body = Self::from_input(args.input.as_deref())?;
         body.has_custom_fields = !body.fields.is_empty() || !args.params.is_empty();
-        if let Some(prompt) = &args.prompt {
-            body.set("prompt", Some(read_text("--prompt", prompt)?))?;
-        }
+        let prompt = prompt.map(|text| read_text("--prompt", text)).transpose()?;
+        body.set("prompt", prompt)?;
         body.params(&args.params)?;
         Ok(body)
+    }
+
+    /// Starts with `--input` and `--param`, for operations without a prompt.
+    pub(crate) fn read(args: &BodyArgs) -> Result<Self, Failure> {
+        Self::read_with_prompt(args, &PromptArgs::default())
     }
 
     /// Starts with `--input`.
@@ -84,25 +90,30 @@ impl RequestBody {
     }
 
     /// Adds the fields of a video.
-    pub(crate) fn video(mut self, args: &VideoFields) -> Result<Self, Failure> {
-        self.set("model", args.model.clone())?;
-        self.set("duration", args.duration)?;
-        self.set("resolution", args.resolution.clone())?;
-        self.set("aspect_ratio", args.aspect_ratio.clone())?;
-        self.set("image_url", args.image_url.clone())?;
-        self.set("end_image_url", args.end_image_url.clone())?;
-        self.set("video_url", args.video_url.clone())?;
-        self.set("audio_url", args.audio_url.clone())?;
-        self.set(
-            "reference_image_urls",
-            non_empty_list(&args.reference_image_urls),
-        )?;
-        self.set(
-            "reference_video_urls",
-            non_empty_list(&args.reference_video_urls),
-        )?;
-        self.set("generate_audio", args.generate_audio)?;
-        Ok(self)
+    pub(crate) fn video(self, args: &VideoFields) -> Result<Self, Failure> {
+        self.with("model", args.model.clone())?
+            .video_media(&args.media)?
+            .video_properties(&args.properties)
+    }
+
+    /// Adds the media that a video is made from.
+    pub(crate) fn video_media(self, args: &VideoMedia) -> Result<Self, Failure> {
+        let reference_images = non_empty_list(&args.reference_image_urls);
+        let reference_videos = non_empty_list(&args.reference_video_urls);
+        self.with("image_url", args.image_url.clone())?
+            .with("end_image_url", args.end_image_url.clone())?
+            .with("reference_image_urls", reference_images)?
+            .with("reference_video_urls", reference_videos)?
+            .with("video_url", args.video_url.clone())?
+            .with("audio_url", args.audio_url.clone())
+    }
+
+    /// Adds the properties of a video.
+    pub(crate) fn video_properties(self, args: &VideoProperties) -> Result<Self, Failure> {
+        self.with("duration", args.duration)?
+            .with("resolution", args.resolution.clone())?
+            .with("aspect_ratio", args.aspect_ratio.clone())?
+            .with("generate_audio", args.generate_audio)
     }
 
     /// Adds the fields of an image.
@@ -126,6 +137,28 @@ impl RequestBody {
             .with("script", script)?
             .with("video_inputs", inputs)?
             .with("quality", args.quality.clone())
+    }
+
+    /// Adds what an avatar video shows besides the avatar.
+    pub(crate) fn scene(self, args: &SceneFields) -> Result<Self, Failure> {
+        let scene = args.scene.as_ref();
+        let scene = scene.map(|json| read_json("--scene", json)).transpose()?;
+        self.with("product_image", args.product_image.clone())?
+            .with("scene", scene)?
+            .with_nested("scene", "image_url", args.scene_image_url.clone())
+    }
+
+    /// Adds the traits of a new avatar.
+    pub(crate) fn props(self, props: Option<&str>) -> Result<Self, Failure> {
+        let props = props.map(|json| read_json("--props", json)).transpose()?;
+        self.with_nested("input", "props", props)
+    }
+
+    /// Adds the fields of all avatar operations.
+    pub(crate) fn avatar(self, args: &AvatarFields) -> Result<Self, Failure> {
+        self.speech(&args.speech)?
+            .scene(&args.scene)?
+            .props(args.props.as_deref())
     }
 
     /// Adds the webhook, the mode and the metadata. A webhook implies `mode`.
@@ -327,6 +360,23 @@ mod tests {
         text.parse().unwrap()
     }
 
+    fn prompt(text: &str) -> PromptArgs {
+        PromptArgs {
+            prompt: Some(text.into()),
+            ..PromptArgs::default()
+        }
+    }
+
+    fn seconds(duration: u64) -> VideoFields {
+        VideoFields {
+            properties: VideoProperties {
+                duration: Some(duration),
+                ..VideoProperties::default()
+            },
+            ..VideoFields::default()
+        }
+    }
+
     fn made(body: BodyArgs, video: VideoFields) -> Result<Value, Failure> {
         RequestBody::read(&body)?
             .video(&video)?
@@ -338,17 +388,24 @@ mod tests {
     #[test]
     fn only_given_flags_become_fields() {
         let body = BodyArgs {
-            prompt: Some("a fox".into()),
             params: vec![param("seed=7"), param("camera={\"pan\": 1.5}")],
             input: None,
         };
         let video = VideoFields {
-            duration: Some(5),
-            reference_image_urls: vec!["https://a/1".into(), "https://a/2".into()],
-            ..VideoFields::default()
+            media: VideoMedia {
+                reference_image_urls: vec!["https://a/1".into(), "https://a/2".into()],
+                ..VideoMedia::default()
+            },
+            ..seconds(5)
         };
+        let made = RequestBody::read_with_prompt(&body, &prompt("a fox"))
+            .unwrap()
+            .video(&video)
+            .unwrap()
+            .with_default("model", "auto")
+            .finish();
         assert_eq!(
-            made(body, video).unwrap(),
+            Value::Object(made.unwrap()),
             json!({
                 "model": "auto", "prompt": "a fox", "seed": 7, "camera": {"pan": 1.5}, "duration": 5,
                 "reference_image_urls": ["https://a/1", "https://a/2"]
@@ -377,10 +434,7 @@ mod tests {
             webhook_url: Some("https://hooks.example/x".into()),
             ..CommunicationFields::default()
         };
-        let video = VideoFields {
-            duration: Some(6),
-            ..VideoFields::default()
-        };
+        let video = seconds(6);
         let body = RequestBody::read(&args)
             .unwrap()
             .video(&video)
@@ -403,13 +457,13 @@ mod tests {
             ..BodyArgs::default()
         };
         let end = VideoFields {
-            end_image_url: Some("https://a/1".into()),
+            media: VideoMedia {
+                end_image_url: Some("https://a/1".into()),
+                ..VideoMedia::default()
+            },
             ..VideoFields::default()
         };
-        let twice = VideoFields {
-            duration: Some(5),
-            ..VideoFields::default()
-        };
+        let twice = seconds(5);
         let rows = [
             (
                 params("prompt=null"),

@@ -7,27 +7,39 @@ use svc_sdk::contract::limits::MAX_SPEND_CAP_USD;
 use svc_sdk::types::{OutputSchema, Usd};
 
 use super::builder::{RequestBody, is_https_url};
-use crate::args::{FormatFields, RunArgs};
+use crate::args::{FormatFields, InstructionArgs, RunArgs};
 use crate::error::Failure;
 use crate::input::{check_single_stdin_reader, read_json_or_file, read_text};
 
 /// Fields of which a Format run needs at least one.
 const CONTENT_FIELDS: [&str; 4] = ["instruction", "input", "previous_run_id", "attachments"];
 
-/// Starts a body with `--input`, `--instruction`, `--param` and `--webhook-url`.
-pub(crate) fn from_args(args: &RunArgs) -> Result<RequestBody, Failure> {
+/// Starts a body with `--input`, the instruction, `--param` and the communication fields.
+pub(crate) fn from_args(
+    args: &RunArgs,
+    instruction: &InstructionArgs,
+) -> Result<RequestBody, Failure> {
+    let instruction = instruction.given();
+    let communication = args.communication.communication.as_deref();
     check_single_stdin_reader(&[
         ("--input", args.input.as_deref().and_then(Path::to_str)),
-        ("--instruction", args.instruction.as_deref()),
+        ("--instruction", instruction),
+        ("--communication", communication),
     ])?;
     let mut body = RequestBody::from_input(args.input.as_deref())?;
-    let instruction = args.instruction.as_ref();
     let instruction = instruction
         .map(|text| read_text("--instruction", text))
         .transpose()?;
     body.set("instruction", instruction)?;
     body.params(&args.params)?;
-    body.with("webhook_url", args.webhook_url.clone())
+    let communication = communication
+        .map(|given| read_json_or_file("--communication", given))
+        .transpose()?;
+    let fields = &args.communication;
+    body.with("webhook_url", fields.webhook_url.clone())?
+        .with("mode", fields.mode.clone())?
+        .with("wait_timeout_seconds", fields.wait_timeout_seconds)?
+        .with("communication", communication)
 }
 
 /// Returns the fields that are set by the flags of a Format run.

@@ -64,6 +64,18 @@ impl Alias {
         }
     }
 
+    /// Returns whether the body has a prompt.
+    pub(crate) const fn has_prompt(self) -> bool {
+        match self {
+            Self::AvatarV1_0
+            | Self::Avatar1_0Generate
+            | Self::Image1_0
+            | Self::Video1_0
+            | Self::Music1_0 => true,
+            Self::Avatar1_0TalkingVideo | Self::AvatarVideoV1_0 | Self::AvatarFaceSwapV1_0 => false,
+        }
+    }
+
     /// Returns the name: the part of the path between the owner and `/runs`.
     pub(crate) fn name(self) -> &'static str {
         let path = self.operation().path();

@@ -148,5 +148,21 @@ fn help_and_version_are_printed_to_stdout() {
             .contains("POST /v1/video-router/generate (video_generate)")
             && run.err.is_empty()
     );
-    CommandOutput::of(&mut env.unconfigured([])).assert_exit(2);
+    for words in [
+        vec![],
+        vec!["help"],
+        vec!["help", "options"],
+        vec!["help", "video"],
+    ] {
+        let run = CommandOutput::of(env.unconfigured([]).args(words)).assert_exit(0);
+        assert!(!run.out.is_empty() && run.err.is_empty(), "{run:?}");
+    }
+    let run = CommandOutput::of(&mut env.unconfigured([])).assert_exit(0);
+    assert_eq!(run.out.matches("\n  svc ").count(), 3, "{}", run.out);
+    CommandOutput::of(&mut env.unconfigured(["help", "vidoe"]))
+        .assert_exit(2)
+        .assert_stderr("'video'");
+    CommandOutput::of(&mut env.unconfigured(["video"]))
+        .assert_exit(2)
+        .assert_stderr("generate");
 }

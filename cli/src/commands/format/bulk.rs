@@ -1,6 +1,6 @@
 //! `svc format bulk`: many runs, submitted as one queue.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::{Map, Value};
@@ -10,7 +10,7 @@ use svc_sdk::handle::QueueResource;
 
 use super::address::operation_of;
 use super::items::{self, Item};
-use crate::args::{FormatFields, JsonField, SubmitOptions};
+use crate::args::{FormatFields, JsonField, SubmitOptions, headings};
 use crate::error::Failure;
 use crate::input::{check_single_stdin_reader, read_text};
 use crate::request_body::RequestBody;
@@ -20,6 +20,9 @@ use crate::session::Session;
 use crate::submit;
 use crate::types::SubmitRequest;
 
+/// The field of the body with the items.
+const ITEMS: &str = "items";
+
 /// The flags of `svc format bulk`.
 #[derive(Args, Debug)]
 pub(crate) struct Bulk {
@@ -27,30 +30,30 @@ pub(crate) struct Bulk {
     #[arg(value_name = "FORMAT_ID|HANDLE/SLUG")]
     format: String,
     /// Items: a .jsonl or .csv file, a .json file with the whole body, or - for JSONL on stdin
+    /// (required, unless --param items=[…])
     #[arg(
         long,
         visible_alias = "from",
         value_name = "FILE|-",
-        required = true,
-        help_heading = "Request body"
+        help_heading = headings::INPUT
     )]
-    input: PathBuf,
+    input: Option<PathBuf>,
     /// Number of concurrent runs, 1 to 16
-    #[arg(long, value_name = "N", help_heading = "Request body")]
+    #[arg(long, value_name = "N", help_heading = headings::GENERATION)]
     concurrency: Option<u64>,
-    /// Instruction: TEXT, @FILE, or - for stdin
-    #[arg(long, value_name = "TEXT|@FILE|-", help_heading = "Request body")]
+    /// Instruction of items without one: TEXT, @FILE, or - for stdin
+    #[arg(long, value_name = "TEXT|@FILE|-", help_heading = headings::INPUT)]
     instruction: Option<String>,
-    /// Any other field of the items, as JSON; repeatable
-    #[arg(long = "param", value_name = "KEY=JSON", help_heading = "Request body")]
-    params: Vec<JsonField>,
-    /// Webhook URL that receives the final receipt of each run (public HTTPS)
-    #[arg(long, value_name = "URL", help_heading = "Request body")]
-    webhook_url: Option<String>,
     #[command(flatten)]
     fields: FormatFields,
     #[command(flatten)]
     options: SubmitOptions,
+    /// Webhook URL that receives the final receipt of each run (public HTTPS)
+    #[arg(long, value_name = "URL", help_heading = headings::REQUEST)]
+    webhook_url: Option<String>,
+    /// The items, as items=[{…}, …], or any other field of all items, as JSON; repeatable
+    #[arg(long = "param", value_name = "KEY=JSON", help_heading = headings::REQUEST)]
+    params: Vec<JsonField>,
 }
 
 /// Runs the command.
@@ -72,18 +75,33 @@ pub(super) async fn run(session: &Session, args: &Bulk) -> Result<(), Failure> {
 /// Returns the body, with the defaults from the flags applied to each item.
 fn body_of(args: &Bulk) -> Result<Map<String, Value>, Failure> {
     check_single_stdin_reader(&[
-        ("--input", args.input.to_str()),
+        ("--input", args.input.as_deref().and_then(Path::to_str)),
         ("--instruction", args.instruction.as_deref()),
         ("--output-schema", args.fields.output_schema.as_deref()),
         ("--response-format", args.fields.response_format.as_deref()),
     ])?;
     let defaults = defaults(args)?;
-    let (mut whole, items) = items::read(&args.input)?;
+    let (mut whole, items) = match (&args.input, items_param(args)) {
+        (Some(path), None) => items::read(path)?,
+        (None, Some(items)) => (Map::new(), items::from_json(items)?),
+        (Some(_), Some(_)) => {
+            return Err(Failure::usage(
+                "--input and --param items=[…] cannot be used together",
+            ));
+        }
+        (None, None) => {
+            return Err(Failure::usage("the queue has no items")
+                .hint("pass --input FILE, or --param 'items=[{…}, …]'"));
+        }
+    };
     if !BULK_ITEMS_RANGE.contains(&items.len()) {
         let (least, most) = (BULK_ITEMS_RANGE.start(), BULK_ITEMS_RANGE.end());
+        let source = args.input.as_ref().map_or_else(
+            || "--param items".to_owned(),
+            |path| path.display().to_string(),
+        );
         return Err(Failure::usage(format!(
-            "invalid number of items in {}: {}, expected {least} to {most}",
-            args.input.display(),
+            "invalid number of items in {source}: {}, expected {least} to {most}",
             items.len()
         )));
     }
@@ -97,7 +115,7 @@ fn body_of(args: &Bulk) -> Result<Map<String, Value>, Failure> {
                 .map_err(|failure| failure.context(format!("item {index} ({location})")))
         })
         .collect();
-    whole.insert("items".to_owned(), items?.into());
+    whole.insert(ITEMS.to_owned(), items?.into());
     let mut body = RequestBody::from_fields(whole);
     body.set("concurrency", args.concurrency)?;
     let body = body.finish()?;
@@ -115,6 +133,12 @@ fn body_of(args: &Bulk) -> Result<Map<String, Value>, Failure> {
     Ok(body)
 }
 
+/// Returns the items that are given with `--param`.
+fn items_param(args: &Bulk) -> Option<&Value> {
+    let param = args.params.iter().find(|param| param.name == ITEMS);
+    param.map(|param| &param.value)
+}
+
 fn defaults(args: &Bulk) -> Result<Map<String, Value>, Failure> {
     let mut body = RequestBody::default();
     let instruction = args.instruction.as_ref();
@@ -123,7 +147,9 @@ fn defaults(args: &Bulk) -> Result<Map<String, Value>, Failure> {
         .transpose()?;
     body.set("instruction", instruction)?;
     body.set("webhook_url", args.webhook_url.clone())?;
-    body.params(&args.params)?;
+    for param in args.params.iter().filter(|param| param.name != ITEMS) {
+        body.set(&param.name, Some(param.value.clone()))?;
+    }
     for (name, value) in run_body::format_fields(&args.fields)? {
         body.set(&name, Some(value))?;
     }

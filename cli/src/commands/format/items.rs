@@ -61,19 +61,30 @@ fn json_body(bytes: &[u8]) -> Result<(Map<String, Value>, Vec<Item>), Failure> {
             "invalid --input: expected a JSON object with an array `items`",
         ));
     };
-    let Some(Value::Array(items)) = body.remove("items") else {
+    let Some(items) = body.remove("items").filter(Value::is_array) else {
         return Err(Failure::usage("invalid --input: expected an array `items`"));
     };
-    let items = items.into_iter().enumerate().map(|(index, item)| {
+    Ok((body, from_json(&items)?))
+}
+
+/// Returns the items in a JSON array.
+pub(super) fn from_json(items: &Value) -> Result<Vec<Item>, Failure> {
+    let Value::Array(items) = items else {
+        return Err(Failure::usage("invalid items: expected a JSON array"));
+    };
+    let items = items.iter().enumerate().map(|(index, item)| {
         let location = format!("items[{index}]");
         match item {
-            Value::Object(fields) => Ok(Item { location, fields }),
+            Value::Object(fields) => Ok(Item {
+                location,
+                fields: fields.clone(),
+            }),
             _ => Err(Failure::usage(format!(
                 "invalid {location}: expected a JSON object"
             ))),
         }
     });
-    Ok((body, items.collect::<Result<_, _>>()?))
+    items.collect()
 }
 
 fn jsonl(bytes: &[u8]) -> Result<Vec<Item>, Failure> {

@@ -13,7 +13,7 @@ use svc_sdk::contract::Operation;
 use svc_sdk::types::Format as Entry;
 
 use self::address::operation_of;
-use crate::args::{FormatFields, ListArgs, RunArgs};
+use crate::args::{FormatFields, InstructionArgs, ListArgs, RunArgs};
 use crate::error::Failure;
 use crate::input::check_single_stdin_reader;
 use crate::output::Table;
@@ -69,6 +69,8 @@ pub(crate) struct Start {
     #[arg(value_name = "FORMAT_ID|HANDLE/SLUG")]
     format: String,
     #[command(flatten)]
+    instruction: InstructionArgs,
+    #[command(flatten)]
     fields: FormatFields,
     #[command(flatten)]
     start: RunArgs,
@@ -105,11 +107,11 @@ async fn start(session: &Session, args: &Start) -> Result<(), Failure> {
             "--input",
             args.start.input.as_deref().and_then(Path::to_str),
         ),
-        ("--instruction", args.start.instruction.as_deref()),
+        ("--instruction", args.instruction.given()),
         ("--output-schema", args.fields.output_schema.as_deref()),
         ("--response-format", args.fields.response_format.as_deref()),
     ])?;
-    let mut body = run_body::from_args(&args.start)?;
+    let mut body = run_body::from_args(&args.start, &args.instruction)?;
     for (name, value) in run_body::format_fields(&args.fields)? {
         body.set(&name, Some(value))?;
     }

@@ -10,7 +10,7 @@ use svc_sdk::types::{JobId, JobResult, JobType};
 use svc_sdk::{Developer, Open, Surface, contract};
 
 use self::wait_all::wait_for_all;
-use crate::args::{QueryArgs, SurfaceArg, SurfaceChoice, WaitArgs};
+use crate::args::{QueryArgs, SurfaceArg, SurfaceChoice, WaitArgs, headings};
 use crate::error::{Exit, Failure};
 use crate::output::Table;
 use crate::pricing::EstimateSource;
@@ -46,10 +46,10 @@ pub(crate) enum Job {
 #[derive(Args, Debug)]
 pub(crate) struct List {
     /// Only jobs with this status: queued, processing, completed, failed or canceled
-    #[arg(long)]
+    #[arg(long, help_heading = headings::FILTERS)]
     status: Option<JobStatus>,
     /// Only jobs of this type, such as `image_generation` or `video_generation`
-    #[arg(long = "type", value_name = "TYPE")]
+    #[arg(long = "type", value_name = "TYPE", help_heading = headings::FILTERS)]
     job_type: Option<JobType>,
     #[command(flatten)]
     query: QueryArgs,

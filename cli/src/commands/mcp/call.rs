@@ -11,7 +11,7 @@ use svc_sdk::mcp::{Client, Tool, ToolResult};
 use svc_sdk::types::{IdempotencyKey, Usd};
 
 use super::endpoint::{EndpointArgs, call_failure, read_failure};
-use crate::args::{Pair, SpendingArgs, SurfaceChoice, parse_usd};
+use crate::args::{Pair, SpendingArgs, SurfaceChoice, headings, parse_usd};
 use crate::clock;
 use crate::error::{Exit, Failure};
 use crate::input::read_json_or_file;
@@ -39,10 +39,10 @@ pub(crate) struct Call {
     #[arg(value_name = "TOOL")]
     tool: String,
     /// Argument: parsed as JSON if valid, otherwise as text; repeatable
-    #[arg(long = "arg", value_name = "KEY=VALUE")]
+    #[arg(long = "arg", value_name = "KEY=VALUE", help_heading = headings::INPUT)]
     arguments: Vec<Pair>,
     /// All arguments: a JSON object, FILE, or - for stdin
-    #[arg(long, value_name = "FILE|-")]
+    #[arg(long, value_name = "FILE|-", help_heading = headings::INPUT)]
     input: Option<String>,
     #[command(flatten)]
     spending: SpendingArgs,

@@ -10,7 +10,7 @@ use crate::error::{Exit, Failure};
 #[derive(Args, Debug)]
 pub(crate) struct EndpointArgs {
     /// URL of the service's MCP endpoint [env: SVC_MCP_URL]
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", help_heading = crate::args::headings::REQUEST)]
     pub(super) mcp_url: Option<String>,
 }
 

@@ -1,0 +1,79 @@
+//! The help: groups of commands, examples, and the options of every command.
+
+mod examples;
+mod groups;
+mod operations;
+mod pages;
+#[cfg(test)]
+mod tests;
+
+use clap::{Arg, ArgAction, Command};
+
+pub(crate) use self::pages::{topic_page, welcome_page};
+
+/// The line that stands in the help of every command for the options that all of them have.
+const GLOBAL_OPTIONS_NOTE: &str = "Options of every command, such as --output, --jq, --quiet and --sandbox, are listed by\n\
+     `svc help options`.";
+
+/// Adds to the parser what the help shows: the groups of commands, examples, operations, and which
+/// arguments are required.
+pub(crate) fn annotate(root: Command) -> Command {
+    let help = Arg::new("help")
+        .short('h')
+        .long("help")
+        .help("Print help")
+        .action(ArgAction::HelpShort)
+        .global(true);
+    let root = root.disable_help_flag(true).arg(help);
+    // They are listed by `svc help options` only.
+    let root = root.mut_args(|arg| match arg.is_global_set() {
+        true => arg.hide_short_help(true),
+        false => arg,
+    });
+    let template = groups::root_template(&root);
+    let root = root.help_template(template);
+    map_subcommands(root, |command| annotate_command(command, "svc"))
+}
+
+fn annotate_command(command: Command, parent: &str) -> Command {
+    let path = format!("{parent} {}", command.get_name());
+    let sections = [
+        examples::section(&path),
+        operations::section(&path),
+        Some(GLOBAL_OPTIONS_NOTE.to_owned()),
+    ];
+    let sections: Vec<String> = sections.into_iter().flatten().collect();
+    // `--help` and `-h` print the same page, in which every option takes few lines. The full
+    // description would otherwise be left out of it.
+    let description = command
+        .get_long_about()
+        .or(command.get_about())
+        .cloned()
+        .unwrap_or_default();
+    let command = command
+        .before_help(description)
+        .help_template("{before-help}{usage-heading} {usage}\n\n{all-args}{after-help}")
+        .after_help(sections.join("\n\n"))
+        .mut_args(mark_required);
+    map_subcommands(command, |sub| annotate_command(sub, &path))
+}
+
+fn mark_required(arg: Arg) -> Arg {
+    match arg.get_help() {
+        Some(help) if arg.is_required_set() => {
+            let help = format!("{help} (required)");
+            arg.help(help)
+        }
+        _ => arg,
+    }
+}
+
+fn map_subcommands(command: Command, map: impl Fn(Command) -> Command) -> Command {
+    let names: Vec<String> = command
+        .get_subcommands()
+        .map(|sub| sub.get_name().to_owned())
+        .collect();
+    names
+        .into_iter()
+        .fold(command, |command, name| command.mut_subcommand(name, &map))
+}

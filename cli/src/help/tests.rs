@@ -1,0 +1,154 @@
+use std::collections::BTreeSet;
+
+use clap::{CommandFactory, FromArgMatches};
+
+use super::*;
+use crate::cli::{Cli, command_line};
+
+/// Returns the paths of all commands without subcommands, such as `svc job get`.
+fn leaves(command: &Command, path: &str) -> Vec<String> {
+    if !command.has_subcommands() {
+        return vec![path.to_owned()];
+    }
+    let visible = command.get_subcommands().filter(|sub| !sub.is_hide_set());
+    visible
+        .flat_map(|sub| leaves(sub, &format!("{path} {}", sub.get_name())))
+        .collect()
+}
+
+/// Returns what `svc WORDS --help` prints.
+fn help_of(words: &str) -> String {
+    let words = words.split(' ').chain(["--help"]);
+    let error = command_line().try_get_matches_from(words).unwrap_err();
+    assert_eq!(error.kind(), clap::error::ErrorKind::DisplayHelp);
+    error.render().to_string()
+}
+
+/// Splits a command line as a shell does. Quotes are the only syntax in examples.
+fn words(line: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut quote = None;
+    for c in line.chars() {
+        match (quote, c) {
+            (None, '\'' | '"') => quote = Some(c),
+            (Some(open), _) if open == c => quote = None,
+            (None, ' ') => words.push(String::new()),
+            _ => words.last_mut().unwrap().push(c),
+        }
+    }
+    words
+}
+
+fn is_command_line(line: &&&str) -> bool {
+    !line.starts_with('#')
+}
+
+#[test]
+fn every_command_has_two_or_three_examples() {
+    for path in leaves(&command_line(), "svc") {
+        let examples = examples::all().filter(|(command, _)| *command == path);
+        let examples: Vec<_> = examples.flat_map(|(_, lines)| *lines).collect();
+        let count = examples.iter().copied().filter(is_command_line).count();
+        assert!((2..=3).contains(&count), "{path}: {count} examples");
+        let help = help_of(&path);
+        for line in examples {
+            assert!(help.contains(line), "{path}: {line}");
+        }
+    }
+}
+
+#[test]
+fn every_example_is_accepted_by_the_parser() {
+    let known: BTreeSet<String> = leaves(&command_line(), "svc").into_iter().collect();
+    for (path, lines) in examples::all().filter(|(path, _)| known.contains(*path)) {
+        for line in lines.iter().filter(is_command_line) {
+            assert!(line.starts_with(path), "{path}: {line}");
+            let parsed = command_line()
+                .try_get_matches_from(words(line))
+                .and_then(|matches| Cli::from_arg_matches(&matches));
+            assert!(parsed.is_ok(), "{line}: {}", parsed.unwrap_err());
+        }
+    }
+}
+
+#[test]
+fn every_visible_command_is_in_one_group() {
+    let root = command_line();
+    let grouped: Vec<&str> = groups::GROUPS
+        .iter()
+        .flat_map(|(_, names)| names.iter().copied())
+        .collect();
+    for command in root
+        .get_subcommands()
+        .filter(|command| !command.is_hide_set())
+    {
+        let times = grouped.iter().filter(|name| **name == command.get_name());
+        assert_eq!(times.count(), 1, "{}", command.get_name());
+    }
+    let help = help_of("svc");
+    for (title, _) in groups::GROUPS {
+        assert!(help.contains(&format!("\n{title}:\n")), "{help}");
+    }
+    assert!(!help.contains(['{', '}']), "{help}");
+}
+
+#[test]
+fn options_of_every_command_are_listed_once() {
+    let page = topic_page(command_line(), &["options".to_owned()]);
+    let page = page.render().to_string();
+    let help = help_of("svc video generate");
+    let root = Cli::command();
+    let global: Vec<_> = root
+        .get_arguments()
+        .filter(|arg| arg.is_global_set())
+        .collect();
+    assert!(global.len() > 5);
+    for option in global.iter().filter_map(|arg| arg.get_long()) {
+        assert!(page.contains(&format!("--{option}")), "{page}");
+        assert!(!help.contains(&format!("\n      --{option}")), "{help}");
+    }
+    assert!(help.contains("svc help options"), "{help}");
+}
+
+#[test]
+fn options_stand_under_a_heading() {
+    fn check(command: &Command, path: &str) {
+        let own: Vec<_> = command
+            .get_arguments()
+            .filter(|arg| !arg.is_positional() && !arg.is_global_set())
+            .collect();
+        // A few options need no headings to be told apart.
+        if own.len() > 6 && path != "svc mock serve" && path != "svc webhook listen" {
+            for arg in own {
+                assert!(arg.get_help_heading().is_some(), "{path}: {}", arg.get_id());
+            }
+        }
+        for sub in command.get_subcommands() {
+            check(sub, &format!("{path} {}", sub.get_name()));
+        }
+    }
+    check(&command_line(), "svc");
+}
+
+#[test]
+fn required_inputs_are_marked() {
+    for (path, input) in [
+        ("svc job get", "<JOB_ID>  Job id (required)"),
+        ("svc top-up create", "500 to 1000000 (required)"),
+        ("svc webhook verify", "x-svc-webhook-timestamp (required)"),
+    ] {
+        let help = help_of(path);
+        assert!(help.contains(input), "{help}");
+    }
+}
+
+#[test]
+fn help_topics_are_commands() {
+    let page = |topic: &[&str]| {
+        let topic: Vec<String> = topic.iter().map(|word| (*word).to_owned()).collect();
+        topic_page(command_line(), &topic).render().to_string()
+    };
+    assert_eq!(page(&["video", "generate"]), help_of("svc video generate"));
+    assert_eq!(page(&[]), help_of("svc"));
+    assert!(page(&["vidoe"]).contains("'video'"));
+}
