@@ -1,0 +1,174 @@
+//! The inbox: a store of events and how they are handled.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::HeaderMap;
+use svc_webhook_verify::Webhook;
+
+use crate::event::{EventId, NewEvent};
+use crate::receive::AcceptError;
+use crate::retry_policy::RetryPolicy;
+use crate::store::{ClaimRequest, ClaimedEvent, Inserted, Outcome, Store, StoreError};
+
+/// The default time for which a worker holds an event without extending its lease.
+const DEFAULT_LEASE: Duration = Duration::from_secs(60);
+
+/// A durable queue of webhook events.
+///
+/// An `Inbox` is cheap to clone. Receivers [`accept`](Inbox::accept) deliveries, and a
+/// [`Worker`](crate::Worker) handles them; both may run in any number of processes that open the
+/// same store.
+#[derive(Clone, Debug)]
+pub struct Inbox {
+    store: Arc<dyn Store>,
+    retry_policy: RetryPolicy,
+    lease: Duration,
+    in_order: bool,
+}
+
+/// The result of accepting a delivery. Answer `2xx` in both cases.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Received {
+    /// The event was stored under this id.
+    Accepted(EventId),
+    /// The event was stored before.
+    Duplicate,
+}
+
+impl Inbox {
+    /// Creates an inbox on a store.
+    pub fn new(store: impl Store + 'static) -> Self {
+        Self::from_arc(Arc::new(store))
+    }
+
+    /// Creates an inbox on a shared store.
+    #[must_use]
+    pub fn from_arc(store: Arc<dyn Store>) -> Self {
+        Self {
+            store,
+            retry_policy: RetryPolicy::default(),
+            lease: DEFAULT_LEASE,
+            in_order: false,
+        }
+    }
+
+    /// Sets how often, and after which delays, a failed event is handled again.
+    #[must_use]
+    pub fn retry_policy(mut self, policy: RetryPolicy) -> Self {
+        self.retry_policy = policy;
+        self
+    }
+
+    /// Sets the time for which an event is leased to a worker. The default is 60 seconds.
+    ///
+    /// A [`Worker`](crate::Worker) extends the lease while its handler runs, so the time only
+    /// decides how soon another worker takes over the events of one that died.
+    #[must_use]
+    pub fn lease(mut self, lease: Duration) -> Self {
+        self.lease = lease;
+        self
+    }
+
+    /// Sets whether the events of one job or run are handled one after the other, oldest first.
+    /// An event that was given up does not hold back the next one.
+    #[must_use]
+    pub fn in_order(mut self, in_order: bool) -> Self {
+        self.in_order = in_order;
+        self
+    }
+
+    /// Returns the store, to list, replay or purge its events.
+    #[must_use]
+    pub fn store(&self) -> &dyn Store {
+        &*self.store
+    }
+
+    /// Stores the event of a verified delivery, unless it is a duplicate.
+    ///
+    /// When this returns `Ok`, the event is stored: answer `2xx`. Otherwise answer with
+    /// [`AcceptError::status`], so that the service delivers again.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the body is not an event, or if the event cannot be stored.
+    pub async fn accept(
+        &self,
+        headers: &HeaderMap,
+        webhook: &Webhook,
+    ) -> Result<Received, AcceptError> {
+        let event = webhook.event().map_err(AcceptError::NotAnEvent)?;
+        let event = NewEvent::new(&event, headers.clone(), webhook.body().clone());
+        match self.store.insert(event).await {
+            Ok(Inserted::New(id)) => Ok(Received::Accepted(id)),
+            Ok(Inserted::Duplicate) => Ok(Received::Duplicate),
+            Err(error) => Err(AcceptError::Store(error)),
+        }
+    }
+
+    /// Claims up to `limit` events for a worker.
+    ///
+    /// Each of them must be [finished](Inbox::finish), or have its lease
+    /// [extended](Inbox::extend), before the lease expires. An event whose attempts are used up,
+    /// because its workers died again and again, is given up instead of being returned.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the store cannot be read or written.
+    pub async fn claim(&self, worker: &str, limit: usize) -> Result<Vec<ClaimedEvent>, StoreError> {
+        let request = ClaimRequest::new(worker, self.lease)
+            .limit(limit)
+            .in_order(self.in_order);
+        let mut claimed = Vec::new();
+        for next in self.store.claim(&request).await? {
+            if next.event.attempts <= self.retry_policy.max_attempts {
+                claimed.push(next);
+                continue;
+            }
+            let attempts = self.retry_policy.max_attempts;
+            let reason = match &next.event.last_error {
+                Some(error) => format!("not handled in {attempts} attempts: {error}"),
+                None => format!("not handled in {attempts} attempts: the lease expired each time"),
+            };
+            self.finish(&next, Outcome::Dead { reason }).await?;
+        }
+        Ok(claimed)
+    }
+
+    /// Extends the lease of a claimed event to the inbox's lease time from now.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the lease is no longer held: another worker may handle the event.
+    pub async fn extend(&self, claimed: &ClaimedEvent) -> Result<(), StoreError> {
+        self.store.extend(&claimed.lease, self.lease).await
+    }
+
+    /// Records what became of a claimed event.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the lease is no longer held, or if the store cannot be written. The
+    /// event may then be handled again.
+    pub async fn finish(&self, claimed: &ClaimedEvent, outcome: Outcome) -> Result<(), StoreError> {
+        self.store.finish(&claimed.lease, outcome).await
+    }
+
+    /// Returns what becomes of an event whose attempt has failed: a retry, or, after the last
+    /// attempt, giving it up.
+    #[must_use]
+    pub fn outcome_of_failure(&self, claimed: &ClaimedEvent, error: String) -> Outcome {
+        match self.retry_policy.delay_after(claimed.event.attempts) {
+            Some(after) => Outcome::Retry { after, error },
+            None => Outcome::Dead { reason: error },
+        }
+    }
+
+    pub(crate) fn lease_time(&self) -> Duration {
+        self.lease
+    }
+
+    pub(crate) async fn wait(&self, timeout: Duration) {
+        self.store.wait(timeout).await;
+    }
+}

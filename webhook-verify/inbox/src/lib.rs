@@ -1,0 +1,71 @@
+//! Durable receiving of svc webhooks.
+//!
+//! A delivery is verified, stored, and only then answered with `2xx`. Workers claim stored events,
+//! handle them, and acknowledge them. An event is stored once however often it is delivered, and is
+//! handled at least once: a worker that dies loses its lease, and another one takes over.
+//!
+//! ```
+//! use std::time::Duration;
+//! use svc_webhook_inbox::{Inbox, MemoryStore, Received, Worker};
+//! use svc_webhook_verify::{KeySet, Signer, Verifier, WebhookReceiver};
+//!
+//! # tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build()?.block_on(async {
+//! let inbox = Inbox::new(MemoryStore::new());
+//!
+//! // In the receiver. `axum::receive` and `tower::ReceiveService` do this for a whole request.
+//! let keys = KeySet::new(["whsec_newest"])?;
+//! # let now = 1_700_000_000;
+//! let body = r#"{"event":"job.completed","job_id":"job_1"}"#;
+//! let headers: http::HeaderMap = Signer::new(keys.clone()).sign(now, body).into();
+//! let receiver = WebhookReceiver::new(Verifier::new(keys));
+//! # let receiver = receiver.clock(move || now);
+//! let body = http_body_util::Full::from(body);
+//! let webhook = receiver.receive(&headers, body).await?;
+//! assert!(matches!(inbox.accept(&headers, &webhook).await?, Received::Accepted(_)));
+//! assert!(matches!(inbox.accept(&headers, &webhook).await?, Received::Duplicate));
+//!
+//! // In a worker, in the same process or in another one that opens the same store.
+//! let worker = Worker::new(inbox.clone(), |event| async move {
+//!     println!("{} {:?}", event.event_type, event.body);
+//!     Ok(())
+//! });
+//! worker.run_until(tokio::time::sleep(Duration::from_secs(1))).await;
+//! assert_eq!(inbox.store().stats().await?.handled, 1);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # }).map_err(|error| error.to_string())?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+#![forbid(unsafe_code)]
+
+#[cfg(feature = "axum")]
+pub mod axum;
+mod clock;
+mod event;
+#[cfg(any(test, feature = "postgres", feature = "redis", feature = "sqlite"))]
+mod headers;
+mod inbox;
+mod receive;
+mod retry_policy;
+mod store;
+mod stores;
+pub mod tower;
+mod worker;
+
+pub use clock::Clock;
+pub use event::{EventId, EventState, NewEvent, StoredEvent};
+pub use inbox::{Inbox, Received};
+pub use receive::AcceptError;
+pub use retry_policy::RetryPolicy;
+pub use store::{
+    ClaimRequest, ClaimedEvent, Inserted, Lease, ListQuery, Outcome, Selection, Stats, Store,
+    StoreError, StoreErrorKind,
+};
+pub use stores::MemoryStore;
+#[cfg(feature = "postgres")]
+pub use stores::PostgresStore;
+#[cfg(feature = "redis")]
+pub use stores::RedisStore;
+#[cfg(feature = "sqlite")]
+pub use stores::SqliteStore;
+pub use worker::{HandlerError, Worker};

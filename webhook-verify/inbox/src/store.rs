@@ -1,0 +1,308 @@
+//! The interface of stores.
+
+use std::error::Error;
+use std::fmt;
+use std::ops::Range;
+use std::time::{Duration, SystemTime};
+
+use async_trait::async_trait;
+
+use crate::event::{EventId, EventState, NewEvent, StoredEvent};
+use svc_webhook_verify::DedupeKey;
+
+/// A store of events.
+///
+/// Every method is one transaction. The trait is dyn-compatible: [`Inbox`](crate::Inbox) holds an
+/// `Arc<dyn Store>`. A store that is shared by several processes must keep two promises: of two
+/// simultaneous insertions of one key only one is [`Inserted::New`], and an event is leased to one
+/// worker at a time.
+#[async_trait]
+pub trait Store: fmt::Debug + Send + Sync {
+    /// Stores an event, unless one with the same key is there already. When this returns, the
+    /// event survives a crash, as far as the store survives crashes at all.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if it is not known that the event has been stored.
+    async fn insert(&self, event: NewEvent) -> Result<Inserted, StoreError>;
+
+    /// Leases events that are due, oldest first. Returns at once if there are none.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the store cannot be read or written.
+    async fn claim(&self, request: &ClaimRequest) -> Result<Vec<ClaimedEvent>, StoreError>;
+
+    /// Extends a lease, so that it expires after the given time from now.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error of kind [`LeaseLost`](StoreErrorKind::LeaseLost) if the lease has expired
+    /// and the event has been claimed again, or if the event is not in progress.
+    async fn extend(&self, lease: &Lease, duration: Duration) -> Result<(), StoreError>;
+
+    /// Records what became of a claimed event, and gives up its lease.
+    ///
+    /// # Errors
+    ///
+    /// As [`extend`](Store::extend).
+    async fn finish(&self, lease: &Lease, outcome: Outcome) -> Result<(), StoreError>;
+
+    /// Makes the next delivery of a finished event count as new. Returns `false` if there is no
+    /// finished event with this key: an event that is still to be handled needs no redelivery.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the store cannot be written.
+    async fn forget(&self, key: &DedupeKey) -> Result<bool, StoreError>;
+
+    /// Returns an event.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the store cannot be read.
+    async fn get(&self, id: &EventId) -> Result<Option<StoredEvent>, StoreError>;
+
+    /// Returns events, newest first.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the store cannot be read.
+    async fn list(&self, query: &ListQuery) -> Result<Vec<StoredEvent>, StoreError>;
+
+    /// Makes finished events pending again, with no attempts. Returns their number.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the store cannot be written.
+    async fn replay(&self, selection: &Selection) -> Result<u64, StoreError>;
+
+    /// Removes events that were handled or given up more than `age` ago. Returns their number.
+    /// Later deliveries of a removed event count as new.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the store cannot be written.
+    async fn purge(&self, age: Duration) -> Result<u64, StoreError>;
+
+    /// Returns how many events are in which state.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the store cannot be read.
+    async fn stats(&self) -> Result<Stats, StoreError>;
+
+    /// Waits until an event may be due, or until the timeout has passed. It may return early.
+    async fn wait(&self, timeout: Duration) {
+        tokio::time::sleep(timeout).await;
+    }
+}
+
+/// The result of inserting an event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Inserted {
+    /// The event was stored under this id.
+    New(EventId),
+    /// An event with the same key is stored already.
+    Duplicate,
+}
+
+/// A request to lease events.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ClaimRequest {
+    /// The name of the worker, for logs and for an operator who looks at the store.
+    pub worker: String,
+    /// The time after which the lease expires unless it is extended.
+    pub lease: Duration,
+    /// The maximum number of events.
+    pub limit: usize,
+    /// Whether to leave out events while an earlier event of the same resource is unfinished.
+    pub in_order: bool,
+}
+
+impl ClaimRequest {
+    /// Creates a request for one event.
+    pub fn new(worker: impl Into<String>, lease: Duration) -> Self {
+        Self {
+            worker: worker.into(),
+            lease,
+            limit: 1,
+            in_order: false,
+        }
+    }
+
+    /// Sets the maximum number of events.
+    #[must_use]
+    pub fn limit(mut self, limit: usize) -> Self {
+        self.limit = limit;
+        self
+    }
+
+    /// Sets whether events of one resource are claimed one after the other, oldest first.
+    #[must_use]
+    pub fn in_order(mut self, in_order: bool) -> Self {
+        self.in_order = in_order;
+        self
+    }
+}
+
+/// An event that was leased to a worker.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ClaimedEvent {
+    /// The event. Its [`attempts`](StoredEvent::attempts) include this one.
+    pub event: StoredEvent,
+    /// The lease.
+    pub lease: Lease,
+}
+
+/// The exclusive right to handle an event for some time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lease {
+    id: EventId,
+    token: String,
+}
+
+impl Lease {
+    /// Creates a lease. The token distinguishes it from other leases of the same event.
+    pub fn new(id: EventId, token: impl Into<String>) -> Self {
+        let token = token.into();
+        Self { id, token }
+    }
+
+    /// Returns the id of the leased event.
+    #[must_use]
+    pub fn id(&self) -> &EventId {
+        &self.id
+    }
+
+    /// Returns the token of the lease.
+    #[must_use]
+    pub fn token(&self) -> &str {
+        &self.token
+    }
+}
+
+/// What became of a claimed event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It was handled.
+    Handled,
+    /// It is to be claimed again.
+    Retry {
+        /// The time before it may be claimed.
+        after: Duration,
+        /// The reason, for the operator.
+        error: String,
+    },
+    /// It is given up.
+    Dead {
+        /// The reason, for the operator.
+        reason: String,
+    },
+}
+
+/// A selection of events to list.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ListQuery {
+    /// Only events in this state.
+    pub state: Option<EventState>,
+    /// Only events that are older than this one.
+    pub before: Option<EventId>,
+    /// The maximum number of events.
+    pub limit: usize,
+}
+
+impl Default for ListQuery {
+    fn default() -> Self {
+        Self {
+            state: None,
+            before: None,
+            limit: 50,
+        }
+    }
+}
+
+/// A selection of finished events to replay.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Selection {
+    /// The event with this id.
+    Id(EventId),
+    /// All events that were given up.
+    Dead,
+    /// All events that were received in this time, whether handled or given up.
+    Received(Range<SystemTime>),
+}
+
+/// The numbers of events by state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Stats {
+    /// Events that wait to be claimed.
+    pub pending: u64,
+    /// Events that are leased to a worker.
+    pub in_progress: u64,
+    /// Events that were handled and not purged.
+    pub handled: u64,
+    /// Events that were given up and not purged.
+    pub dead: u64,
+    /// The age of the oldest event that is not finished.
+    pub oldest_unfinished: Option<Duration>,
+}
+
+/// The reason why a store failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum StoreErrorKind {
+    /// The store cannot be reached, read or written. It may work later.
+    Unavailable,
+    /// The lease has expired, or the event is not in progress.
+    LeaseLost,
+    /// The address of the store or its content is invalid, or the store does not support what was
+    /// asked of it.
+    Invalid,
+}
+
+/// An error of a store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoreError {
+    kind: StoreErrorKind,
+    message: String,
+}
+
+impl StoreError {
+    /// Creates an error with a message that says what failed and why.
+    pub fn new(kind: StoreErrorKind, message: impl Into<String>) -> Self {
+        let message = message.into();
+        Self { kind, message }
+    }
+
+    /// Creates the error of a store that cannot be reached, read or written.
+    pub fn unavailable(what: &str, cause: impl fmt::Display) -> Self {
+        Self::new(StoreErrorKind::Unavailable, format!("{what}: {cause}"))
+    }
+
+    /// Creates the error of a lease that is no longer held.
+    #[must_use]
+    pub fn lease_lost(lease: &Lease) -> Self {
+        let message = format!("the lease of event {} is no longer held", lease.id());
+        Self::new(StoreErrorKind::LeaseLost, message)
+    }
+
+    /// Returns the reason.
+    #[must_use]
+    pub fn kind(&self) -> StoreErrorKind {
+        self.kind
+    }
+}
+
+impl fmt::Display for StoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl Error for StoreError {}

@@ -1,0 +1,443 @@
+//! A store in an SQLite database.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use rusqlite::types::Value;
+use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
+use svc_webhook_verify::DedupeKey;
+
+use crate::clock::{Clock, duration_millis, from_millis, to_millis};
+use crate::event::{EventId, EventState, NewEvent, StoredEvent};
+use crate::headers;
+use crate::store::{
+    ClaimRequest, ClaimedEvent, Inserted, Lease, ListQuery, Outcome, Selection, Stats, Store,
+    StoreError, StoreErrorKind,
+};
+
+/// Times are in milliseconds since the Unix epoch. `due_at` is the end of the lease of a leased
+/// event. An event without `resource_id` is never a duplicate.
+const SCHEMA: &str = "
+    CREATE TABLE IF NOT EXISTS svc_webhook_inbox (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        event_type TEXT NOT NULL,
+        resource_id TEXT,
+        is_forgotten INTEGER NOT NULL DEFAULT FALSE,
+        headers TEXT NOT NULL,
+        body BLOB NOT NULL,
+        received_at INTEGER NOT NULL,
+        state TEXT NOT NULL CHECK (state IN ('pending', 'leased', 'handled', 'dead')),
+        due_at INTEGER,
+        attempts INTEGER NOT NULL DEFAULT 0,
+        claims INTEGER NOT NULL DEFAULT 0,
+        worker TEXT,
+        finished_at INTEGER,
+        last_error TEXT
+    ) STRICT;
+    CREATE UNIQUE INDEX IF NOT EXISTS svc_webhook_inbox_key
+        ON svc_webhook_inbox (event_type, resource_id) WHERE NOT is_forgotten;
+    CREATE INDEX IF NOT EXISTS svc_webhook_inbox_due
+        ON svc_webhook_inbox (due_at, id) WHERE due_at IS NOT NULL;
+    CREATE INDEX IF NOT EXISTS svc_webhook_inbox_unfinished
+        ON svc_webhook_inbox (resource_id, id) WHERE due_at IS NOT NULL;
+";
+
+const INSERT: &str = "
+    INSERT INTO svc_webhook_inbox (event_type, resource_id, headers, body, received_at, state, due_at)
+    VALUES (?1, ?2, ?3, ?4, ?5, 'pending', ?5)
+    ON CONFLICT DO NOTHING
+    RETURNING id
+";
+
+const CLAIM: &str = "
+    UPDATE svc_webhook_inbox
+    SET state = 'leased', due_at = ?2, attempts = attempts + 1, claims = claims + 1, worker = ?3
+    WHERE id IN (
+        SELECT id FROM svc_webhook_inbox AS event
+        WHERE due_at <= ?1 AND NOT (?5 AND EXISTS (
+            SELECT 1 FROM svc_webhook_inbox AS earlier
+            WHERE earlier.resource_id = event.resource_id AND earlier.id < event.id
+                AND earlier.due_at IS NOT NULL
+        ))
+        ORDER BY due_at, id LIMIT ?4
+    )
+    RETURNING *
+";
+
+/// The number of claims is never reset, unlike that of the attempts, so it identifies the lease.
+const EXTEND: &str = "
+    UPDATE svc_webhook_inbox SET due_at = ?3 WHERE id = ?1 AND claims = ?2 AND state = 'leased'
+";
+
+const FINISH: &str = "
+    UPDATE svc_webhook_inbox
+    SET state = ?3, due_at = ?4, finished_at = ?5, last_error = coalesce(?6, last_error), worker = NULL
+    WHERE id = ?1 AND claims = ?2 AND state = 'leased'
+";
+
+const FORGET: &str = "
+    UPDATE svc_webhook_inbox SET is_forgotten = TRUE
+    WHERE event_type = ?1 AND resource_id = ?2 AND NOT is_forgotten AND finished_at IS NOT NULL
+";
+
+const LIST: &str = "
+    SELECT * FROM svc_webhook_inbox
+    WHERE id < ?1 AND (?2 IS NULL OR ?2 = CASE
+        WHEN state = 'leased' AND due_at > ?3 THEN 'in_progress'
+        WHEN state = 'leased' THEN 'pending'
+        ELSE state
+    END)
+    ORDER BY id DESC LIMIT ?4
+";
+
+const REPLAY: &str = "
+    UPDATE svc_webhook_inbox
+    SET state = 'pending', due_at = ?1, attempts = 0, finished_at = NULL
+    WHERE finished_at IS NOT NULL AND
+";
+
+const STATS: &str = "
+    SELECT
+        count(*) FILTER (WHERE state = 'pending' OR state = 'leased' AND due_at <= ?1),
+        count(*) FILTER (WHERE state = 'leased' AND due_at > ?1),
+        count(*) FILTER (WHERE state = 'handled'),
+        count(*) FILTER (WHERE state = 'dead'),
+        min(received_at) FILTER (WHERE due_at IS NOT NULL)
+    FROM svc_webhook_inbox
+";
+
+/// A store in an SQLite database, in the table `svc_webhook_inbox`.
+///
+/// ```no_run
+/// use svc_webhook_inbox::{Inbox, SqliteStore};
+///
+/// let inbox = Inbox::new(SqliteStore::open("webhooks.db")?);
+/// # Ok::<(), svc_webhook_inbox::StoreError>(())
+/// ```
+///
+/// Several processes on one machine can use the same file. An accepted event is on the disk: the
+/// journal mode is WAL, and each commit is synced.
+#[derive(Clone)]
+pub struct SqliteStore {
+    connection: Arc<Mutex<Connection>>,
+    clock: Clock,
+}
+
+impl SqliteStore {
+    /// Opens a database file. Creates the file and the table if they do not exist.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the file cannot be opened or written, or is not a database.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
+        let path = path.as_ref();
+        Connection::open(path)
+            .and_then(Self::prepare)
+            .map_err(|error| {
+                StoreError::unavailable(&format!("cannot open {}", path.display()), error)
+            })
+    }
+
+    /// Creates a store from a connection. Creates the table if it does not exist.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the database cannot be written.
+    pub fn from_connection(connection: Connection) -> Result<Self, StoreError> {
+        Self::prepare(connection).map_err(database_error)
+    }
+
+    fn prepare(connection: Connection) -> rusqlite::Result<Self> {
+        connection.busy_timeout(Duration::from_secs(5))?;
+        connection.pragma_update(None, "journal_mode", "wal")?;
+        connection.pragma_update(None, "synchronous", "full")?;
+        connection.execute_batch(SCHEMA)?;
+        Ok(Self {
+            connection: Arc::new(Mutex::new(connection)),
+            clock: Clock::system(),
+        })
+    }
+
+    /// Sets the clock, for tests.
+    #[must_use]
+    pub fn clock(mut self, clock: Clock) -> Self {
+        self.clock = clock;
+        self
+    }
+
+    /// Runs a transaction on a thread that may block.
+    async fn with_transaction<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let connection = Arc::clone(&self.connection);
+        let run = move || {
+            // After a panic the connection is still usable: the transaction was rolled back.
+            let mut connection = connection.lock().unwrap_or_else(PoisonError::into_inner);
+            // Takes the write lock at once, so that no other process writes in between.
+            let transaction =
+                connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let result = work(&transaction)?;
+            transaction.commit()?;
+            Ok(result)
+        };
+        match tokio::task::spawn_blocking(run).await {
+            Ok(result) => result.map_err(database_error),
+            Err(error) => Err(StoreError::unavailable("the database query failed", error)),
+        }
+    }
+
+    /// Runs a statement for a lease, and returns an error if it is no longer held.
+    async fn with_lease(
+        &self,
+        lease: &Lease,
+        sql: &'static str,
+        values: Vec<Value>,
+    ) -> Result<(), StoreError> {
+        let (Some(id), Ok(claim)) = (row_id(lease.id()), lease.token().parse::<i64>()) else {
+            return Err(StoreError::lease_lost(lease));
+        };
+        let values: Vec<Value> = [Value::Integer(id), Value::Integer(claim)]
+            .into_iter()
+            .chain(values)
+            .collect();
+        let changed = self
+            .with_transaction(move |db| {
+                db.prepare_cached(sql)?
+                    .execute(rusqlite::params_from_iter(values))
+            })
+            .await?;
+        match changed {
+            0 => Err(StoreError::lease_lost(lease)),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[async_trait]
+impl Store for SqliteStore {
+    async fn insert(&self, event: NewEvent) -> Result<Inserted, StoreError> {
+        let now = self.clock.millis();
+        let id = self
+            .with_transaction(move |db| {
+                let resource = event.key.as_ref().map(DedupeKey::resource_id);
+                let headers = headers::to_json(&event.headers);
+                let row = params![event.event_type, resource, headers, &event.body[..], now];
+                let mut insert = db.prepare_cached(INSERT)?;
+                insert.query_row(row, |row| row.get::<_, i64>(0)).optional()
+            })
+            .await?;
+        Ok(id.map_or(Inserted::Duplicate, |id| Inserted::New(event_id(id))))
+    }
+
+    async fn claim(&self, request: &ClaimRequest) -> Result<Vec<ClaimedEvent>, StoreError> {
+        let now = self.clock.millis();
+        let until = now.saturating_add(duration_millis(request.lease));
+        let limit = i64::try_from(request.limit).unwrap_or(i64::MAX);
+        let (worker, in_order) = (request.worker.clone(), request.in_order);
+        let mut claimed = self
+            .with_transaction(move |db| {
+                let mut claim = db.prepare_cached(CLAIM)?;
+                let rows =
+                    claim.query_map(params![now, until, worker, limit, in_order], |row| {
+                        let event = stored_event(row, now)?;
+                        let claims: i64 = row.get("claims")?;
+                        let lease = Lease::new(event.id.clone(), claims.to_string());
+                        Ok(ClaimedEvent { event, lease })
+                    })?;
+                rows.collect::<rusqlite::Result<Vec<_>>>()
+            })
+            .await?;
+        // `RETURNING` does not keep an order.
+        claimed.sort_by_key(|claimed| row_id(&claimed.event.id));
+        Ok(claimed)
+    }
+
+    async fn extend(&self, lease: &Lease, duration: Duration) -> Result<(), StoreError> {
+        let until = self
+            .clock
+            .millis()
+            .saturating_add(duration_millis(duration));
+        self.with_lease(lease, EXTEND, vec![Value::Integer(until)])
+            .await
+    }
+
+    async fn finish(&self, lease: &Lease, outcome: Outcome) -> Result<(), StoreError> {
+        let now = self.clock.millis();
+        let (state, due_at, finished_at, error) = match outcome {
+            Outcome::Handled => ("handled", Value::Null, Value::Integer(now), Value::Null),
+            Outcome::Retry { after, error } => {
+                let due_at = now.saturating_add(duration_millis(after));
+                (
+                    "pending",
+                    Value::Integer(due_at),
+                    Value::Null,
+                    Value::Text(error),
+                )
+            }
+            Outcome::Dead { reason } => (
+                "dead",
+                Value::Null,
+                Value::Integer(now),
+                Value::Text(reason),
+            ),
+        };
+        let state = Value::Text(state.to_owned());
+        self.with_lease(lease, FINISH, vec![state, due_at, finished_at, error])
+            .await
+    }
+
+    async fn forget(&self, key: &DedupeKey) -> Result<bool, StoreError> {
+        let key = key.clone();
+        self.with_transaction(move |db| {
+            let rows = db
+                .prepare_cached(FORGET)?
+                .execute([key.event(), key.resource_id()])?;
+            Ok(rows > 0)
+        })
+        .await
+    }
+
+    async fn get(&self, id: &EventId) -> Result<Option<StoredEvent>, StoreError> {
+        let now = self.clock.millis();
+        let Some(id) = row_id(id) else {
+            return Ok(None);
+        };
+        self.with_transaction(move |db| {
+            let mut get = db.prepare_cached("SELECT * FROM svc_webhook_inbox WHERE id = ?1")?;
+            get.query_row([id], |row| stored_event(row, now)).optional()
+        })
+        .await
+    }
+
+    async fn list(&self, query: &ListQuery) -> Result<Vec<StoredEvent>, StoreError> {
+        let now = self.clock.millis();
+        let before = match &query.before {
+            Some(id) => row_id(id).unwrap_or_default(),
+            None => i64::MAX,
+        };
+        let limit = i64::try_from(query.limit).unwrap_or(i64::MAX);
+        let state = query.state.map(EventState::as_str);
+        self.with_transaction(move |db| {
+            let mut list = db.prepare_cached(LIST)?;
+            let rows = list.query_map(params![before, state, now, limit], |row| {
+                stored_event(row, now)
+            })?;
+            rows.collect()
+        })
+        .await
+    }
+
+    async fn replay(&self, selection: &Selection) -> Result<u64, StoreError> {
+        let now = self.clock.millis();
+        let (condition, from, to) = match selection {
+            Selection::Id(id) => ("id = ?2", row_id(id).unwrap_or_default(), 0),
+            Selection::Dead => ("state = 'dead'", 0, 0),
+            Selection::Received(range) => (
+                "received_at >= ?2 AND received_at < ?3",
+                to_millis(range.start),
+                to_millis(range.end),
+            ),
+        };
+        let sql = format!("{REPLAY} {condition} AND ?2 IS NOT NULL AND ?3 IS NOT NULL");
+        self.with_transaction(move |db| db.prepare_cached(&sql)?.execute([now, from, to]))
+            .await
+            .map(count)
+    }
+
+    async fn purge(&self, age: Duration) -> Result<u64, StoreError> {
+        let oldest = self.clock.millis().saturating_sub(duration_millis(age));
+        self.with_transaction(move |db| {
+            db.prepare_cached("DELETE FROM svc_webhook_inbox WHERE finished_at < ?1")?
+                .execute([oldest])
+        })
+        .await
+        .map(count)
+    }
+
+    async fn stats(&self) -> Result<Stats, StoreError> {
+        let now = self.clock.millis();
+        self.with_transaction(move |db| {
+            db.prepare_cached(STATS)?.query_row([now], |row| {
+                let number = |index| row.get::<_, i64>(index).map(i64::unsigned_abs);
+                let oldest: Option<i64> = row.get(4)?;
+                let age =
+                    oldest.map(|at| Duration::from_millis(now.saturating_sub(at).unsigned_abs()));
+                Ok(Stats {
+                    pending: number(0)?,
+                    in_progress: number(1)?,
+                    handled: number(2)?,
+                    dead: number(3)?,
+                    oldest_unfinished: age,
+                })
+            })
+        })
+        .await
+    }
+}
+
+impl fmt::Debug for SqliteStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SqliteStore").finish_non_exhaustive()
+    }
+}
+
+fn stored_event(row: &Row<'_>, now: i64) -> rusqlite::Result<StoredEvent> {
+    let event_type: String = row.get("event_type")?;
+    let resource_id: Option<String> = row.get("resource_id")?;
+    let is_forgotten: bool = row.get("is_forgotten")?;
+    let headers: String = row.get("headers")?;
+    let body: Vec<u8> = row.get("body")?;
+    let due_at: Option<i64> = row.get("due_at")?;
+    let finished_at: Option<i64> = row.get("finished_at")?;
+    let state: String = row.get("state")?;
+    let state = match state.as_str() {
+        "leased" if due_at.is_some_and(|until| until > now) => EventState::InProgress,
+        "handled" => EventState::Handled,
+        "dead" => EventState::Dead,
+        _ => EventState::Pending,
+    };
+    let resource_id = resource_id.filter(|_| !is_forgotten);
+    Ok(StoredEvent {
+        id: event_id(row.get("id")?),
+        key: resource_id.map(|resource_id| DedupeKey::new(&event_type, resource_id)),
+        event_type,
+        headers: headers::from_json(&headers),
+        body: body.into(),
+        received_at: from_millis(row.get("received_at")?),
+        state,
+        attempts: row.get("attempts")?,
+        due_at: due_at.map(from_millis),
+        finished_at: finished_at.map(from_millis),
+        last_error: row.get("last_error")?,
+    })
+}
+
+fn event_id(id: i64) -> EventId {
+    EventId::new(id.to_string())
+}
+
+fn row_id(id: &EventId) -> Option<i64> {
+    id.as_str().parse().ok()
+}
+
+fn count(rows: usize) -> u64 {
+    u64::try_from(rows).unwrap_or(u64::MAX)
+}
+
+fn database_error(error: rusqlite::Error) -> StoreError {
+    let is_damaged = matches!(
+        error.sqlite_error_code(),
+        Some(rusqlite::ErrorCode::NotADatabase | rusqlite::ErrorCode::DatabaseCorrupt)
+    );
+    match is_damaged {
+        true => StoreError::new(
+            StoreErrorKind::Invalid,
+            format!("not a valid database: {error}"),
+        ),
+        false => StoreError::unavailable("the database failed", error),
+    }
+}

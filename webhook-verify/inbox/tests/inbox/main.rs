@@ -1,0 +1,15 @@
+//! The promises of the inbox, on every store.
+
+#![allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "test code"
+)]
+
+mod conformance;
+mod receiving;
+mod servers;
+mod stores;
+mod worker;

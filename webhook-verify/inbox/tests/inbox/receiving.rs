@@ -1,0 +1,160 @@
+//! Receiving over HTTP: each answer, and what is stored.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{DefaultBodyLimit, FromRef};
+use axum::routing::post;
+use http::{HeaderMap, Request, Response, StatusCode};
+use svc_webhook_inbox::tower::ReceiveService;
+use svc_webhook_inbox::{
+    ClaimRequest, ClaimedEvent, EventId, Inbox, Inserted, Lease, ListQuery, MemoryStore, NewEvent,
+    Outcome, Selection, Stats, Store, StoreError, StoredEvent,
+};
+use svc_webhook_verify::{DedupeKey, KeySet, Signer, Verifier, WebhookReceiver};
+use tower::ServiceExt;
+
+const NOW: u64 = 1_700_000_000;
+const BODY: &str = r#"{"event":"job.completed","job_id":"job_1"}"#;
+
+fn keys() -> KeySet {
+    KeySet::new(["whsec_newest"]).unwrap()
+}
+
+fn receiver() -> WebhookReceiver {
+    WebhookReceiver::new(Verifier::new(keys())).clock(|| NOW)
+}
+
+fn delivery(keys: KeySet, timestamp: u64, body: &str) -> Request<Body> {
+    let headers: HeaderMap = Signer::new(keys).sign(timestamp, body).into();
+    let mut request = Request::post("/webhooks")
+        .body(Body::from(body.to_owned()))
+        .unwrap();
+    *request.headers_mut() = headers;
+    request
+}
+
+#[derive(Clone)]
+struct AppState(Inbox);
+
+impl FromRef<AppState> for Inbox {
+    fn from_ref(state: &AppState) -> Self {
+        state.0.clone()
+    }
+}
+
+impl FromRef<AppState> for WebhookReceiver {
+    fn from_ref(_: &AppState) -> Self {
+        receiver()
+    }
+}
+
+/// The two adapters on one inbox, both with a limit of 1 KiB.
+fn routers(inbox: &Inbox) -> [Router; 2] {
+    let service = ReceiveService::new(inbox.clone(), receiver()).max_body_bytes(1024);
+    let handler = Router::new()
+        .route("/webhooks", post(svc_webhook_inbox::axum::receive))
+        .layer(DefaultBodyLimit::max(1024))
+        .with_state(AppState(inbox.clone()));
+    [Router::new().route_service("/webhooks", service), handler]
+}
+
+async fn send(router: &Router, request: Request<Body>) -> Response<Body> {
+    router.clone().oneshot(request).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_genuine_delivery_is_stored_once_and_answered_200() {
+    let inbox = Inbox::new(MemoryStore::new());
+    for router in routers(&inbox) {
+        for _ in 0..2 {
+            let response = send(&router, delivery(keys(), NOW, BODY)).await;
+            assert_eq!(response.status(), StatusCode::OK);
+        }
+    }
+    let events = inbox.store().list(&ListQuery::default()).await.unwrap();
+    assert_eq!(events.len(), 1);
+    assert_eq!(events[0].body, BODY);
+    assert!(events[0].headers.contains_key("x-svc-webhook-signature"));
+}
+
+#[tokio::test]
+async fn other_deliveries_are_rejected_and_not_stored() {
+    let inbox = Inbox::new(MemoryStore::new());
+    let forged = KeySet::new(["whsec_other"]).unwrap();
+    let large = format!(r#"{{"event":"job.completed","x":"{}"}}"#, "x".repeat(2000));
+    for router in routers(&inbox) {
+        for (request, status) in [
+            (
+                delivery(forged.clone(), NOW, BODY),
+                StatusCode::UNAUTHORIZED,
+            ),
+            (delivery(keys(), NOW - 301, BODY), StatusCode::UNAUTHORIZED),
+            (delivery(keys(), NOW, "[1, 2]"), StatusCode::BAD_REQUEST),
+            (delivery(keys(), NOW, &large), StatusCode::PAYLOAD_TOO_LARGE),
+            (
+                Request::post("/webhooks").body(Body::from(BODY)).unwrap(),
+                StatusCode::BAD_REQUEST,
+            ),
+        ] {
+            assert_eq!(send(&router, request).await.status(), status);
+        }
+    }
+    assert_eq!(inbox.store().stats().await.unwrap(), Stats::default());
+}
+
+#[tokio::test]
+async fn a_failed_store_is_answered_503_with_retry_after() {
+    for router in routers(&Inbox::new(BrokenStore)) {
+        let response = send(&router, delivery(keys(), NOW, BODY)).await;
+        assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);
+        assert_eq!(response.headers()["retry-after"], "30");
+    }
+}
+
+/// A store that cannot be reached.
+#[derive(Debug)]
+struct BrokenStore;
+
+fn broken<T>() -> Result<T, StoreError> {
+    Err(StoreError::unavailable(
+        "cannot connect",
+        "connection refused",
+    ))
+}
+
+#[async_trait]
+impl Store for BrokenStore {
+    async fn insert(&self, _: NewEvent) -> Result<Inserted, StoreError> {
+        broken()
+    }
+    async fn claim(&self, _: &ClaimRequest) -> Result<Vec<ClaimedEvent>, StoreError> {
+        broken()
+    }
+    async fn extend(&self, _: &Lease, _: Duration) -> Result<(), StoreError> {
+        broken()
+    }
+    async fn finish(&self, _: &Lease, _: Outcome) -> Result<(), StoreError> {
+        broken()
+    }
+    async fn forget(&self, _: &DedupeKey) -> Result<bool, StoreError> {
+        broken()
+    }
+    async fn get(&self, _: &EventId) -> Result<Option<StoredEvent>, StoreError> {
+        broken()
+    }
+    async fn list(&self, _: &ListQuery) -> Result<Vec<StoredEvent>, StoreError> {
+        broken()
+    }
+    async fn replay(&self, _: &Selection) -> Result<u64, StoreError> {
+        broken()
+    }
+    async fn purge(&self, _: Duration) -> Result<u64, StoreError> {
+        broken()
+    }
+    async fn stats(&self) -> Result<Stats, StoreError> {
+        broken()
+    }
+}

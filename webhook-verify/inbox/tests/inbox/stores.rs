@@ -1,0 +1,137 @@
+//! The stores under test, with a clock that tests can move.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use svc_webhook_inbox::{
+    Clock, MemoryStore, NewEvent, PostgresStore, RedisStore, SqliteStore, Store,
+};
+use svc_webhook_verify::{DedupeKey, Event};
+
+use crate::servers::{Postgres, Redis};
+
+type Opening = Pin<Box<dyn Future<Output = Arc<dyn Store>> + Send>>;
+type Reopen = Box<dyn Fn() -> Opening + Send + Sync>;
+
+/// A store, and what it takes to move its time and to open it again.
+pub(crate) struct TestStore {
+    pub(crate) store: Arc<dyn Store>,
+    millis: Arc<AtomicU64>,
+    reopen: Option<Reopen>,
+    _folder: Option<tempfile::TempDir>,
+}
+
+impl TestStore {
+    pub(crate) fn advance(&self, duration: Duration) {
+        let millis = u64::try_from(duration.as_millis()).unwrap();
+        self.millis.fetch_add(millis, Ordering::Relaxed);
+    }
+
+    pub(crate) fn now(&self) -> SystemTime {
+        UNIX_EPOCH + Duration::from_millis(self.millis.load(Ordering::Relaxed))
+    }
+
+    /// Opens the store a second time, as another process would. `None` for a store in memory.
+    pub(crate) async fn open_again(&self) -> Option<Arc<dyn Store>> {
+        match &self.reopen {
+            Some(reopen) => Some(reopen().await),
+            None => None,
+        }
+    }
+}
+
+fn test_clock() -> (Clock, Arc<AtomicU64>) {
+    let millis = Arc::new(AtomicU64::new(1_700_000_000_000));
+    let read = Arc::clone(&millis);
+    let now = move || UNIX_EPOCH + Duration::from_millis(read.load(Ordering::Relaxed));
+    (Clock::new(now), millis)
+}
+
+pub(crate) fn memory() -> TestStore {
+    let (clock, millis) = test_clock();
+    TestStore {
+        store: Arc::new(MemoryStore::new().clock(clock)),
+        millis,
+        reopen: None,
+        _folder: None,
+    }
+}
+
+pub(crate) fn sqlite() -> TestStore {
+    let (clock, millis) = test_clock();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("inbox.db");
+    let open = move || -> Arc<dyn Store> {
+        Arc::new(SqliteStore::open(&path).unwrap().clock(clock.clone()))
+    };
+    TestStore {
+        store: open(),
+        millis,
+        reopen: Some(Box::new(move || Box::pin(std::future::ready(open())))),
+        _folder: Some(folder),
+    }
+}
+
+/// A store in a schema of its own.
+pub(crate) async fn postgres(server: &Postgres) -> TestStore {
+    let address = server.new_schema().await;
+    let (clock, millis) = test_clock();
+    let open = move || -> Opening {
+        let (address, clock) = (address.clone(), clock.clone());
+        Box::pin(async move {
+            let store = PostgresStore::connect(&address).await.unwrap();
+            Arc::new(store.clock(clock)) as Arc<dyn Store>
+        })
+    };
+    TestStore {
+        store: open().await,
+        millis,
+        reopen: Some(Box::new(open)),
+        _folder: None,
+    }
+}
+
+/// A store with a prefix of its own.
+pub(crate) async fn redis(server: &Redis) -> TestStore {
+    let (address, prefix) = (server.address(), server.new_prefix());
+    let (clock, millis) = test_clock();
+    let open = move || -> Opening {
+        let (address, prefix, clock) = (address.clone(), prefix.clone(), clock.clone());
+        Box::pin(async move {
+            let store = RedisStore::connect(&address).await.unwrap();
+            Arc::new(store.prefix(prefix).clock(clock)) as Arc<dyn Store>
+        })
+    };
+    TestStore {
+        store: open().await,
+        millis,
+        reopen: Some(Box::new(open)),
+        _folder: None,
+    }
+}
+
+/// An event of a job, with a body of its own.
+pub(crate) fn job_event(event_type: &str, job: &str) -> NewEvent {
+    let body = format!(r#"{{"event":"{event_type}","job_id":"{job}"}}"#);
+    event(&body)
+}
+
+/// An event with the given body.
+pub(crate) fn event(body: &str) -> NewEvent {
+    let mut headers = http::HeaderMap::new();
+    headers.insert(
+        "content-type",
+        http::HeaderValue::from_static("application/json"),
+    );
+    NewEvent::new(
+        &Event::parse(body).unwrap(),
+        headers,
+        body.to_owned().into(),
+    )
+}
+
+pub(crate) fn key(event_type: &str, job: &str) -> DedupeKey {
+    DedupeKey::new(event_type, format!("job:{job}"))
+}
