@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::HeaderMap;
 use http::header::{AUTHORIZATION, HeaderValue, USER_AGENT};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use tokio::sync::{Semaphore, SemaphorePermit};
@@ -13,7 +12,7 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use super::base_url::BaseUrl;
 use super::clock::{self, Instant};
 use super::random::Random;
-use super::rate_limit::RateLimiter;
+use super::rate_limit::{Attempt, RateLimiter};
 use super::raw_response::RawResponse;
 use super::response::Wrapping;
 use super::retry::{self, MAX_RETRY_AFTER, RetryPolicy};
@@ -27,6 +26,9 @@ use crate::types::RequestId;
 
 /// The largest response body that is read. Artifacts are not read this way.
 const MAX_RESPONSE_BYTES: usize = 64 * 1024 * 1024;
+
+/// How long a bucket is closed after a 429 that does not say it.
+const DEFAULT_RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// What the clones of a client share.
 pub(crate) struct Core {
@@ -135,7 +137,7 @@ impl Core {
             headers.insert(AUTHORIZATION, authorization.clone());
         }
         *sent = true;
-        permit.may_have_been_sent = true;
+        permit.sent_at = Some(clock::now());
         let attempt_deadline = clock::after(self.attempt_timeout);
         let response = match clock::before(Some(attempt_deadline), self.exchange(message)).await {
             Some(response) => response,
@@ -144,13 +146,9 @@ impl Core {
         drop(turn);
         if let Err(error) = &response {
             *sent = error.may_have_been_sent();
-            permit.may_have_been_sent = *sent;
+            permit.sent_at = permit.sent_at.filter(|_| *sent);
         }
-        let now = clock::now();
-        permit.release(
-            now,
-            response.as_ref().ok().map(|response| &response.headers),
-        );
+        permit.release(response.as_ref().ok());
         if let Ok(response) = &response {
             tracing::debug!(
                 operation = request.operation.map(Operation::name),
@@ -158,12 +156,6 @@ impl Core {
                 request_id = response.request_id().as_ref().map(RequestId::as_str),
                 "received a response"
             );
-            if response.status == 429 {
-                let delay = retry::retry_after(&response.headers, clock::wall())
-                    .unwrap_or(Duration::from_secs(1));
-                self.rate_limiter
-                    .close_until(bucket, now + delay.min(MAX_RETRY_AFTER));
-            }
         }
         response
     }
@@ -190,7 +182,7 @@ impl Core {
                     core: self,
                     bucket,
                     is_held: true,
-                    may_have_been_sent: false,
+                    sent_at: None,
                 };
                 return Ok((turn, permit));
             };
@@ -237,21 +229,34 @@ struct Permit<'a> {
     core: &'a Core,
     bucket: RateLimitBucket,
     is_held: bool,
-    may_have_been_sent: bool,
+    /// When the request was sent, if it may have been.
+    sent_at: Option<Instant>,
 }
 
 impl Permit<'_> {
-    fn release(&mut self, now: Instant, headers: Option<&HeaderMap>) {
+    fn release(&mut self, response: Option<&RawResponse>) {
         self.is_held = false;
+        let attempt = match (self.sent_at, response) {
+            (None, _) => Attempt::NotSent,
+            (Some(_), None) => Attempt::Unanswered,
+            (Some(sent_at), Some(response)) => Attempt::Answered {
+                sent_at,
+                headers: &response.headers,
+                retry_after: (response.status == 429).then(|| {
+                    let hint = retry::retry_after(&response.headers, clock::wall());
+                    hint.unwrap_or(DEFAULT_RETRY_AFTER).min(MAX_RETRY_AFTER)
+                }),
+            },
+        };
         let limiter = &self.core.rate_limiter;
-        limiter.release(self.bucket, now, headers, self.may_have_been_sent);
+        limiter.release(self.bucket, clock::now(), attempt);
     }
 }
 
 impl Drop for Permit<'_> {
     fn drop(&mut self) {
         if self.is_held {
-            self.release(clock::now(), None);
+            self.release(None);
         }
     }
 }

@@ -495,7 +495,7 @@ async fn an_exhausted_rate_limit_is_waited_for() {
     for _ in 0..3 {
         client.jobs().handle("job_1").get().await.unwrap();
     }
-    assert_eq!(script.request_times(), [0, 0, 30_000]);
+    assert_eq!(script.request_times(), [0, 0, 31_000]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -517,7 +517,7 @@ async fn a_rate_limit_that_resets_after_the_timeout_is_an_error_that_sent_nothin
         error.is_rate_limited() && !error.may_have_been_sent(),
         "{error:?}"
     );
-    assert_eq!(error.retry_after().unwrap().as_secs(), 30);
+    assert_eq!(error.retry_after().unwrap().as_secs(), 31);
     assert_eq!(script.requests().len(), 1);
 }
 

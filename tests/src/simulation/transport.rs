@@ -274,10 +274,6 @@ impl Network {
         }
         if let Some(injected) = injected_before(fault, is_after, &mut rng) {
             self.trace(|| format!("  x {} {} injected", sent.label, injected.status));
-            if fault == Fault::RateLimited {
-                // Its hint is not the end of the service's window.
-                self.taint(&sent);
-            }
             self.world.sleep(slot, rng.between(5, 400)).await;
             drop(reply.send(injected.into_response(&self.world)));
             return;
@@ -290,17 +286,10 @@ impl Network {
         let is_media = request.uri().host() == Some("media.svc.invalid");
         let mut answer = self.arrive(request, &sent, true).await;
         let delay = match fault {
-            // The SDK takes what a late reply reports for the state of a window that began later.
-            Fault::Slow => {
-                self.taint(&sent);
-                rng.between(500, 100_000)
-            }
+            Fault::Slow => rng.between(500, 100_000),
             _ => rng.between(5, 400),
         };
         self.world.sleep(slot, delay).await;
-        if fault == Fault::Slow {
-            self.taint(&sent);
-        }
         if let (Some(answer), false) = (&mut answer, is_media) {
             change_after(fault, answer);
         }

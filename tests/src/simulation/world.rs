@@ -322,15 +322,12 @@ impl World {
             credential.ends_with(&keys.open) || credential.ends_with(&keys.developer)
         };
         let is_shared = self.credentials.iter().filter(|keys| has_key(keys)).count() > 1;
-        // `ratelimit-reset` is in seconds of the service's clock, which the client cannot know.
-        let is_fast = self.plan.speed > 1.0;
-        if is_shared || is_fast {
-            return true;
-        }
-        self.lock()
-            .tainted_until_ms
-            .get(credential)
-            .is_some_and(|until| now < *until)
+        is_shared
+            || self
+                .lock()
+                .tainted_until_ms
+                .get(credential)
+                .is_some_and(|until| now < *until)
     }
 
     /// Changes the record of a call and returns it as it was before.

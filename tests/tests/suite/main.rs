@@ -14,4 +14,5 @@ mod coverage;
 mod deterministic_simulation;
 mod fixtures;
 mod security;
+mod shared_key;
 mod simulation;

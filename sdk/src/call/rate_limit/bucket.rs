@@ -1,0 +1,190 @@
+//! When a request may be sent: one bucket of a key.
+
+use std::time::Duration;
+
+use super::window::{Relation, Report, Window};
+use crate::call::clock::Instant;
+
+/// The pause before another attempt while responses are under way.
+pub(super) const RECHECK_DELAY: Duration = Duration::from_millis(50);
+/// The requests of the read bucket that polls leave to other reads; half of a small bucket.
+const RESERVED_READS: u32 = 20;
+/// How old a report may be to show what the other clients of the key left.
+const FRESH_REPORT: Duration = Duration::from_secs(2);
+/// How often a client sends a request to see what the others left, whatever is under way.
+const PROBE_INTERVAL: Duration = Duration::from_secs(1);
+/// The requests of a shared window that are left, as several clients may send one at the same time;
+/// a sixth of a small window.
+const SHARED_MARGIN: u32 = 20;
+
+/// The requests of a key that are counted together.
+#[derive(Debug, Default)]
+pub(super) struct Bucket {
+    window: Option<Window>,
+    /// The use of the last window of which something was reported.
+    previous: Usage,
+    longest_reset: Duration,
+    /// Until when the service asked to wait, by a 429.
+    closed_until: Option<Instant>,
+    last_acquired: Option<Instant>,
+    in_flight: u32,
+    next_poll: Option<Instant>,
+}
+
+/// Who used a window.
+#[derive(Clone, Copy, Debug, Default)]
+struct Usage {
+    own: u32,
+    others: u32,
+}
+
+impl Bucket {
+    /// Takes a place for a request, or returns when to try again.
+    pub(super) fn acquire(&mut self, now: Instant) -> Result<(), Instant> {
+        if let Some(closed_until) = self.closed_until.filter(|until| now < *until) {
+            return Err(closed_until);
+        }
+        self.begin_next_window(now);
+        if let Some(window) = &self.window {
+            let share = self.share();
+            let margin = share.map_or(0, |_| SHARED_MARGIN.min(window.limit / 6));
+            let spare = window.remaining.saturating_sub(margin);
+            if window.remaining == 0 || spare == 0 && self.in_flight == 0 {
+                return Err(window.latest_end);
+            }
+            // Requests under way may or may not be counted in what remains; their responses will
+            // tell.
+            let is_probe_due = self
+                .last_acquired
+                .is_none_or(|last| now >= last + PROBE_INTERVAL);
+            let allowed = match share {
+                None => spare,
+                Some(_) if is_probe_due => spare,
+                // Half of it, as the others cannot see yet what is under way.
+                Some(share) if window.is_fresh(now) => scale(spare / 2, share),
+                Some(_) => 1,
+            };
+            if self.in_flight >= allowed {
+                return Err(now + RECHECK_DELAY);
+            }
+        }
+        self.in_flight += 1;
+        self.last_acquired = Some(now);
+        Ok(())
+    }
+
+    /// Gives back the place of a request that was not sent.
+    pub(super) fn release(&mut self) {
+        self.in_flight = self.in_flight.saturating_sub(1);
+    }
+
+    /// Gives back the place of a request of which no response tells whether it was counted.
+    pub(super) fn release_unreported(&mut self, now: Instant) {
+        self.release();
+        self.begin_next_window(now);
+        if let Some(window) = &mut self.window {
+            window.count_unreported();
+        }
+    }
+
+    /// Gives back the place of a request whose response reports the window.
+    pub(super) fn release_reported(
+        &mut self,
+        now: Instant,
+        report: &Report,
+        retry_after: Option<Duration>,
+    ) {
+        self.release();
+        self.begin_next_window(now);
+        self.longest_reset = self.longest_reset.max(report.limit.reset_after);
+        // A 429 that contradicts the known window need not come from what counts the requests.
+        let may_replace = retry_after.is_none() && report.is_current;
+        let relation = self.window.map(|window| report.relation_to(&window));
+        match (relation, &mut self.window) {
+            (Some(Relation::Same), Some(window)) => window.merge(report, now),
+            (Some(Relation::Earlier), _) if !may_replace => return,
+            _ => {
+                self.note_usage();
+                self.window = Some(Window::from_report(report, now));
+            }
+        }
+        let Some(window) = &mut self.window else {
+            return;
+        };
+        match retry_after {
+            None => window.count_reported(),
+            Some(retry_after) => window.end_at(now + retry_after),
+        }
+        if self.previous.others > 0 {
+            window.expect_others();
+        }
+    }
+
+    /// Closes the bucket after a 429.
+    pub(super) fn close_until(&mut self, until: Instant) {
+        self.closed_until = self.closed_until.max(Some(until));
+    }
+
+    /// Reserves the time of the next poll.
+    pub(super) fn reserve_poll(&mut self, now: Instant) -> Instant {
+        let slot = self.next_poll.map_or(now, |next| next.max(now));
+        let spacing = match &self.window {
+            Some(window) if slot < window.latest_end => {
+                let reserved = self.in_flight.saturating_add(reserved_reads(window.limit));
+                let polls = window.remaining.saturating_sub(reserved).max(1);
+                (window.latest_end - now) / polls
+            }
+            Some(window) => {
+                let polls = window.limit - reserved_reads(window.limit);
+                Duration::from_secs(60) / polls.max(1)
+            }
+            None => Duration::ZERO,
+        };
+        self.next_poll = Some(slot + spacing);
+        slot
+    }
+
+    /// Replaces a window that has ended.
+    fn begin_next_window(&mut self, now: Instant) {
+        if let Some(window) = self.window.filter(|window| now >= window.latest_end) {
+            self.note_usage();
+            self.window = Some(window.next(self.longest_reset, now));
+        }
+    }
+
+    /// Remembers who used the window.
+    fn note_usage(&mut self) {
+        if let Some(mut window) = self.window.filter(|window| window.reported_at.is_some()) {
+            window.expect_others();
+            self.previous = Usage {
+                own: window.own,
+                others: window.others().saturating_sub(self.in_flight),
+            };
+        }
+    }
+
+    /// Returns this client's share of the requests of the key, or `None` if it is alone.
+    fn share(&self) -> Option<f64> {
+        let window = self.window?;
+        let own = self.previous.own.saturating_add(window.own);
+        let others = self.previous.others.saturating_add(window.others());
+        (others > 0).then(|| f64::from(own) / (f64::from(own) + f64::from(others)))
+    }
+}
+
+impl Window {
+    /// Returns whether the last report shows what other clients left.
+    fn is_fresh(&self, now: Instant) -> bool {
+        let reported_at = self.reported_at;
+        reported_at.is_some_and(|at| now.saturating_duration_since(at) <= FRESH_REPORT)
+    }
+}
+
+/// Returns a share of a number of requests, at least one.
+fn scale(requests: u32, share: f64) -> u32 {
+    ((f64::from(requests) * share) as u32).max(1)
+}
+
+fn reserved_reads(limit: u32) -> u32 {
+    RESERVED_READS.min(limit / 2)
+}

@@ -1,0 +1,122 @@
+//! The key's request budgets per minute, as the `ratelimit-*` headers report them.
+//!
+//! A client alone on its key sends as fast as its callers ask until the window is spent, and then
+//! waits for the next one. If the headers show that others spend from the same key, it leaves them
+//! their share, so that processes that know nothing of each other settle without a `429`.
+
+mod bucket;
+mod window;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use http::HeaderMap;
+
+use self::bucket::Bucket;
+use self::window::Report;
+use super::clock::Instant;
+use crate::contract::RateLimitBucket;
+
+/// The longest window that is believed.
+const MAX_WINDOW_SECONDS: u32 = 3_600;
+
+/// What a response says of the bucket that its request was counted in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RateLimit {
+    /// The number of requests allowed in the current window.
+    pub limit: u32,
+    /// The number of requests left in it.
+    pub remaining: u32,
+    /// The time until the next window begins.
+    pub reset_after: Duration,
+}
+
+impl RateLimit {
+    pub(crate) fn from_headers(headers: &HeaderMap) -> Option<Self> {
+        let number = |name: &str| headers.get(name)?.to_str().ok()?.trim().parse::<u32>().ok();
+        let reset = number("ratelimit-reset")?.min(MAX_WINDOW_SECONDS);
+        Some(Self {
+            limit: number("ratelimit-limit")?,
+            remaining: number("ratelimit-remaining")?,
+            reset_after: Duration::from_secs(reset.into()),
+        })
+    }
+}
+
+/// How a request that had a place in a bucket ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Attempt<'a> {
+    /// It never left.
+    NotSent,
+    /// It may have left, and no response came.
+    Unanswered,
+    /// A response came.
+    Answered {
+        /// When the request was sent. The service counted it between then and now.
+        sent_at: Instant,
+        headers: &'a HeaderMap,
+        /// How long the service asked to wait, if the response was a 429.
+        retry_after: Option<Duration>,
+    },
+}
+
+/// The read and the write bucket of a key, shared by the clones of a client.
+#[derive(Debug, Default)]
+pub(crate) struct RateLimiter {
+    read: Mutex<Bucket>,
+    write: Mutex<Bucket>,
+}
+
+impl RateLimiter {
+    /// Takes a place for a request, or returns when to try again.
+    pub(crate) fn acquire(&self, bucket: RateLimitBucket, now: Instant) -> Result<(), Instant> {
+        self.bucket(bucket).acquire(now)
+    }
+
+    /// Gives the place back, and learns from the response's headers if one came.
+    ///
+    /// A request whose response does not report the window, such as a gateway's, may have been
+    /// counted if it may have been sent.
+    pub(crate) fn release(&self, bucket: RateLimitBucket, now: Instant, attempt: Attempt<'_>) {
+        let mut bucket = self.bucket(bucket);
+        match attempt {
+            Attempt::NotSent => bucket.release(),
+            Attempt::Unanswered => bucket.release_unreported(now),
+            Attempt::Answered {
+                sent_at,
+                headers,
+                retry_after,
+            } => {
+                let limit = RateLimit::from_headers(headers);
+                let report = limit.and_then(|limit| Report::new(limit, sent_at, now));
+                match report {
+                    Some(report) => bucket.release_reported(now, &report, retry_after),
+                    None => bucket.release_unreported(now),
+                }
+                if let Some(retry_after) = retry_after {
+                    bucket.close_until(now + retry_after);
+                }
+            }
+        }
+    }
+
+    /// Reserves the time of the next poll.
+    ///
+    /// The polls of all waiters follow each other at the rate at which what remains of the read
+    /// bucket lasts to the end of the window, and after it at the rate that the next windows allow.
+    pub(crate) fn reserve_poll(&self, now: Instant) -> Instant {
+        self.bucket(RateLimitBucket::Read).reserve_poll(now)
+    }
+
+    fn bucket(&self, bucket: RateLimitBucket) -> MutexGuard<'_, Bucket> {
+        let bucket = match bucket {
+            RateLimitBucket::Write => &self.write,
+            _ => &self.read,
+        };
+        bucket.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests;

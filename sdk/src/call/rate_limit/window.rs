@@ -1,0 +1,162 @@
+//! A window of a bucket, and what a response reports of it.
+
+use std::time::Duration;
+
+use super::RateLimit;
+use crate::call::clock::Instant;
+
+/// How far `ratelimit-reset` may be off, as it is in whole seconds and may be rounded either way.
+const RESET_ROUNDING: Duration = Duration::from_secs(1);
+/// The round trip up to which a report is read even if its window may have ended meanwhile.
+const SHORT_ROUND_TRIP: Duration = Duration::from_secs(2);
+/// The duration of a window of which no report has come yet.
+const DEFAULT_WINDOW: Duration = Duration::from_secs(60);
+
+/// The window in which requests are counted now.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Window {
+    pub(super) limit: u32,
+    /// The number of requests left, at most.
+    pub(super) remaining: u32,
+    /// The requests of this client that were counted in the window, or may have been.
+    pub(super) own: u32,
+    /// The places in the window of the first and the last request that were reported, from 1.
+    reported: Option<(u32, u32)>,
+    /// The window ends at or after this moment.
+    pub(super) earliest_end: Instant,
+    /// The window has ended at this moment.
+    pub(super) latest_end: Instant,
+    /// When the last report came.
+    pub(super) reported_at: Option<Instant>,
+}
+
+/// What a response reports of the window in which its request was counted.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Report {
+    pub(super) limit: RateLimit,
+    pub(super) earliest_end: Instant,
+    pub(super) latest_end: Instant,
+    /// Whether the window cannot have ended before the response came.
+    pub(super) is_current: bool,
+}
+
+/// When the window of a report ends, compared with the known one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Relation {
+    Same,
+    Later,
+    Earlier,
+}
+
+impl Report {
+    /// Returns what a response reports, or `None` if it came too late to say which window it means.
+    ///
+    /// The service read its clock between the moments at which the request was sent and the response
+    /// was received, so that the window ends within as long a span.
+    pub(super) fn new(limit: RateLimit, sent_at: Instant, received_at: Instant) -> Option<Self> {
+        let round_trip = received_at.saturating_duration_since(sent_at);
+        let is_current = round_trip <= limit.reset_after;
+        let earliest_reset = limit.reset_after.saturating_sub(RESET_ROUNDING);
+        (is_current || round_trip <= SHORT_ROUND_TRIP).then(|| Self {
+            limit,
+            earliest_end: sent_at + earliest_reset,
+            latest_end: received_at + limit.reset_after + RESET_ROUNDING,
+            is_current,
+        })
+    }
+
+    pub(super) fn relation_to(&self, known: &Window) -> Relation {
+        if self.earliest_end > known.latest_end {
+            Relation::Later
+        } else if self.latest_end >= known.earliest_end {
+            Relation::Same
+        } else {
+            Relation::Earlier
+        }
+    }
+}
+
+impl Window {
+    pub(super) fn from_report(report: &Report, now: Instant) -> Self {
+        let mut window = Self {
+            limit: report.limit.limit,
+            remaining: report.limit.remaining,
+            own: 0,
+            reported: None,
+            earliest_end: report.earliest_end,
+            latest_end: report.latest_end,
+            reported_at: None,
+        };
+        window.merge(report, now);
+        window
+    }
+
+    /// Returns the window that follows this one, of which nothing was reported yet.
+    ///
+    /// `longest_reset` is the longest time to the end of a window that was reported.
+    pub(super) fn next(&self, longest_reset: Duration, now: Instant) -> Self {
+        let duration = longest_reset.saturating_sub(RESET_ROUNDING);
+        let earliest_end = (self.earliest_end + duration).max(self.latest_end).max(now);
+        Self {
+            limit: self.limit,
+            remaining: self.limit.max(1),
+            own: 0,
+            reported: None,
+            earliest_end,
+            latest_end: (now + longest_reset.max(DEFAULT_WINDOW)).max(earliest_end),
+            reported_at: None,
+        }
+    }
+
+    /// Takes in a report of the window.
+    pub(super) fn merge(&mut self, report: &Report, now: Instant) {
+        let RateLimit {
+            limit, remaining, ..
+        } = report.limit;
+        let raised = limit.saturating_sub(self.limit);
+        self.limit = limit;
+        self.remaining = self.remaining.saturating_add(raised).min(remaining);
+        self.earliest_end = self.earliest_end.max(report.earliest_end);
+        self.latest_end = self
+            .latest_end
+            .min(report.latest_end)
+            .max(self.earliest_end);
+        self.reported_at = Some(now);
+        let used = limit.saturating_sub(remaining);
+        let (first, last) = self.reported.unwrap_or((used, used));
+        self.reported = Some((first.min(used), last.max(used)));
+    }
+
+    /// Counts a request of this client that the service counted.
+    pub(super) fn count_reported(&mut self) {
+        self.own = self.own.saturating_add(1);
+    }
+
+    /// Counts a request of this client of which nothing was reported.
+    pub(super) fn count_unreported(&mut self) {
+        self.own = self.own.saturating_add(1);
+        self.remaining = self.remaining.saturating_sub(1);
+    }
+
+    /// Counts what was used before the first report among what others use, which otherwise is taken
+    /// for the use of processes that have ended.
+    pub(super) fn expect_others(&mut self) {
+        self.reported = self.reported.map(|(_, last)| (1, last));
+    }
+
+    /// Returns the requests of others since the first report. Those of this client that are under
+    /// way may be among them.
+    pub(super) fn others(&self) -> u32 {
+        let (first, last) = self.reported.unwrap_or((1, 0));
+        (last.saturating_add(1))
+            .saturating_sub(first)
+            .saturating_sub(self.own)
+    }
+
+    /// Ends the window when the service says that it takes requests again.
+    pub(super) fn end_at(&mut self, end: Instant) {
+        if end >= self.earliest_end {
+            self.latest_end = self.latest_end.min(end);
+        }
+    }
+}
