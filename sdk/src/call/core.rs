@@ -237,7 +237,9 @@ impl Permit<'_> {
     fn release(&mut self, response: Option<&RawResponse>) {
         self.is_held = false;
         let attempt = match (self.sent_at, response) {
-            (None, _) => Attempt::NotSent,
+            (None, _) => Attempt::NotCounted,
+            // Without a valid key, the service counts the request for the client's address.
+            (Some(_), Some(response)) if response.status == 401 => Attempt::NotCounted,
             (Some(_), None) => Attempt::Unanswered,
             (Some(sent_at), Some(response)) => Attempt::Answered {
                 sent_at,

@@ -499,6 +499,20 @@ async fn an_exhausted_rate_limit_is_waited_for() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_401_says_nothing_of_the_rate_limit_of_the_key() {
+    let refused = r#"{"error": {"code": "unauthorized", "message": "no"}}"#;
+    let refused = json(401, refused)
+        .header("ratelimit-limit", 120)
+        .header("ratelimit-remaining", 0)
+        .header("ratelimit-reset", 30);
+    let script = Script::new([refused, json(200, JOB)]);
+    let client = open_client(&script);
+    client.jobs().handle("job_1").get().await.unwrap_err();
+    client.jobs().handle("job_1").get().await.unwrap();
+    assert_eq!(script.request_times(), [0, 0]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_rate_limit_that_resets_after_the_timeout_is_an_error_that_sent_nothing() {
     let told = json(200, JOB)
         .header("ratelimit-limit", 120)

@@ -51,6 +51,7 @@ impl World {
     pub(super) async fn restore(&self, rng: &mut Rng) {
         let old = self.mock();
         let document = old.snapshot();
+        self.signing_secrets.note(&document);
         let mut imported = document.clone();
         if self.has(Defect::KeysLostOnRestore) {
             imported["state"]["idempotency"] = json!({"uses": [], "expiring": []});

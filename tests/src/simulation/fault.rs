@@ -34,6 +34,7 @@ pub(super) enum Fault {
     ServerError,
     Slow,
     Redirect,
+    WrongKey,
 }
 
 /// A reply before it is put on the wire.
@@ -129,6 +130,7 @@ pub(super) fn draw(rates: &FaultRates, rng: &mut Rng) -> Fault {
         Fault::ServerError,
         Fault::Slow,
         Fault::Redirect,
+        Fault::WrongKey,
     ];
     let drawn = rng.below(1_000);
     let mut sum = 0;
@@ -164,6 +166,19 @@ pub(super) fn injected_before(fault: Fault, is_after: bool, rng: &mut Rng) -> Op
             .insert(RETRY_AFTER, HeaderValue::from(rng.between(1, 20)));
     }
     Some(reply)
+}
+
+/// Changes the reply of the media host on its way back: a page takes the place of the file.
+pub(super) fn change_media(fault: Fault, answer: &mut Reply) {
+    match fault {
+        Fault::Garbage if answer.status.is_success() => {
+            let status = answer.status;
+            *answer = Reply { status, ..page() };
+        }
+        Fault::GatewayPage => *answer = page(),
+        Fault::ServerError => *answer = envelope(500, "internal_error"),
+        _ => {}
+    }
 }
 
 /// Changes a reply on its way back.

@@ -23,6 +23,7 @@ mod rng;
 mod run;
 mod session;
 mod shrink;
+mod signing_secrets;
 mod submit;
 mod transport;
 mod world;

@@ -52,6 +52,8 @@ pub(super) struct FaultRates {
     pub(super) server_error: u64,
     pub(super) slow: u64,
     pub(super) redirect: u64,
+    /// An intermediary that replaces the API key, as while a key is exchanged.
+    pub(super) wrong_key: u64,
 }
 
 /// Who takes a step.
@@ -76,10 +78,12 @@ pub(super) struct Step {
 }
 
 /// The end of a client's process in the middle of a step.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Crash {
     pub(super) after_ms: u64,
     pub(super) down_ms: u64,
+    /// When the processes that recover from it crash as well.
+    pub(super) in_recovery_ms: Vec<u64>,
 }
 
 /// What a step does.
@@ -107,6 +111,8 @@ pub(super) enum Action {
     Burst(u64),
     /// Reads the received webhooks.
     Webhooks,
+    /// Rotates the signing secret of webhooks.
+    RotateSecret,
     /// Resolves the intents of the journal whose outcome is unknown.
     Resolve,
     /// Exports the state into a new mock.
@@ -159,6 +165,9 @@ impl Plan {
         let crash = (matches!(actor, Actor::Client(_)) && rng.per_mille(80)).then(|| Crash {
             after_ms: *rng.pick(&[50, 300, 1_000, 5_000, 30_000]) * rng.between(1, 10) / 10,
             down_ms: rng.between(100, 20_000),
+            in_recovery_ms: (0..rng.below(5).saturating_sub(2))
+                .map(|_| rng.between(1, 3_000))
+                .collect(),
         });
         self.steps.push(Step {
             number: self.steps.len(),
@@ -221,10 +230,10 @@ impl FaultRates {
         // A network that never fails, one that fails now and then, and a very bad one.
         let most = *rng.pick(&[0, 30, 30, 120]);
         let mut rate = || if most == 0 { 0 } else { rng.below(most) };
-        Self {
+        let mut rates = Self {
             refused: rate(),
             lost_request: rate(),
-            lost_reply: rate(),
+            lost_reply: 0,
             late_request: rate(),
             truncated: rate(),
             garbage: rate(),
@@ -234,11 +243,18 @@ impl FaultRates {
             server_error: rate(),
             slow: rate(),
             redirect: rate() / 4,
+            wrong_key: rate() / 4,
+        };
+        // Lost replies are what may be paid for twice: some networks lose two in five.
+        if most > 0 {
+            let most = *rng.pick(&[most, most, 200, 300, 400, 400]);
+            rates.lost_reply = rng.between(most / 2, most);
         }
+        rates
     }
 
     /// Returns the rates one by one, to switch them off while shrinking.
-    pub(super) fn fields(&mut self) -> [(&'static str, &mut u64); 12] {
+    pub(super) fn fields(&mut self) -> [(&'static str, &mut u64); 13] {
         [
             ("refused", &mut self.refused),
             ("lost_request", &mut self.lost_request),
@@ -252,12 +268,13 @@ impl FaultRates {
             ("server_error", &mut self.server_error),
             ("slow", &mut self.slow),
             ("redirect", &mut self.redirect),
+            ("wrong_key", &mut self.wrong_key),
         ]
     }
 }
 
 fn client_action(rng: &mut Rng) -> Action {
-    match rng.weighted(&[300, 60, 120, 30, 80, 60, 100, 40, 40, 16, 40, 60]) {
+    match rng.weighted(&[300, 60, 120, 30, 80, 60, 100, 40, 40, 16, 40, 20, 60]) {
         0 => Action::Submit,
         1 => Action::SubmitMany(rng.between(2, 6)),
         2 => Action::Read,
@@ -269,6 +286,7 @@ fn client_action(rng: &mut Rng) -> Action {
         8 => Action::Download,
         9 => Action::Burst(rng.between(100, 200)),
         10 => Action::Webhooks,
+        11 => Action::RotateSecret,
         _ => Action::Resolve,
     }
 }

@@ -85,23 +85,32 @@ async fn run_client(world: &Arc<World>, client: usize, folder: &Path) {
         session.trace(|| format!("step {} {:?}", step.number, step.action));
         session.begin(&step);
         let action = Box::pin(session.perform(&step));
-        match step.crash {
+        match &step.crash {
             None => action.await,
             Some(crash) => {
                 let limit = Duration::from_millis(crash.after_ms);
                 if tokio::time::timeout(limit, action).await.is_err() {
-                    let slot = session.slot();
-                    drop(session);
-                    incarnation += 1;
-                    world.count(|counts| counts.crashes += 1);
-                    world.taint(&format!("Bearer {}", world.credentials[client].open));
-                    world.taint(&format!("Bearer {}", world.credentials[client].developer));
-                    world.sleep(slot, crash.down_ms).await;
-                    world.trace(slot, || {
-                        format!("step {} restart {incarnation} after a crash", step.number)
-                    });
-                    session = Session::start(world, client, incarnation, folder.to_owned());
-                    Box::pin(session.resolve()).await;
+                    let mut in_recovery = crash.in_recovery_ms.iter();
+                    loop {
+                        let slot = session.slot();
+                        drop(session);
+                        incarnation += 1;
+                        world.note_crash(client);
+                        world.sleep(slot, crash.down_ms).await;
+                        world.trace(slot, || {
+                            format!("step {} restart {incarnation} after a crash", step.number)
+                        });
+                        session = Session::start(world, client, incarnation, folder.to_owned());
+                        let recovery = Box::pin(session.resolve());
+                        let Some(limit) = in_recovery.next() else {
+                            recovery.await;
+                            break;
+                        };
+                        let limit = Duration::from_millis(*limit);
+                        if tokio::time::timeout(limit, recovery).await.is_ok() {
+                            break;
+                        }
+                    }
                 }
             }
         }

@@ -17,7 +17,8 @@ use tokio::sync::oneshot;
 
 use super::defect::Defect;
 use super::fault::{
-    Fault, IsEnvelope, Outcome, Reply, RetryAfter, change_after, draw, injected_before,
+    Fault, IsEnvelope, Outcome, Reply, RetryAfter, change_after, change_media, draw,
+    injected_before,
 };
 use super::oracle::Oracle;
 use super::rng::Rng;
@@ -251,7 +252,7 @@ impl Network {
     /// Carries a request to the mock and its reply back.
     async fn exchange(
         self: Arc<Self>,
-        request: Request<Bytes>,
+        mut request: Request<Bytes>,
         sent: Sent,
         fault: Fault,
         mut rng: Rng,
@@ -284,16 +285,21 @@ impl Network {
             return;
         }
         let is_media = request.uri().host() == Some("media.svc.invalid");
+        if fault == Fault::WrongKey && !is_media {
+            let other = HeaderValue::from_static("Bearer svc_unknown_key");
+            request.headers_mut().insert(AUTHORIZATION, other);
+        }
         let mut answer = self.arrive(request, &sent, true).await;
         let delay = match fault {
             Fault::Slow => rng.between(500, 100_000),
             _ => rng.between(5, 400),
         };
         self.world.sleep(slot, delay).await;
-        if let (Some(answer), false) = (&mut answer, is_media) {
-            change_after(fault, answer);
-        }
         if let Some(answer) = &mut answer {
+            match is_media {
+                true => change_media(fault, answer),
+                false => change_after(fault, answer),
+            }
             answer.is_cut = fault == Fault::Truncated && !answer.body.is_empty();
         }
         match answer.filter(|_| fault != Fault::LostReply) {
@@ -352,6 +358,9 @@ impl Network {
             answer = answer(&mock, request) => answer,
             () = world.mock_replaced(generation) => None,
         };
+        if sent.operation == Some(Operation::SigningSecretRotate) {
+            world.signing_secrets.note(&mock.snapshot());
+        }
         world.sleep(self.slot(), 0).await;
         if let Some(answer) = &answer {
             self.trace(|| format!("  > {} {}", sent.label, answer.status.as_u16()));

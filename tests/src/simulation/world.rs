@@ -17,6 +17,7 @@ use super::journal::{Journal, ResourceKind};
 use super::oracle::{self, Oracle};
 use super::plan::Plan;
 use super::rng::Rng;
+use super::signing_secrets::SigningSecrets;
 
 /// The slots of virtual time. An actor acts only in milliseconds of its own slot, so that the order
 /// of two actors never depends on which of them the runtime happens to poll first.
@@ -81,7 +82,7 @@ pub(super) struct World {
     pub(super) plan: Plan,
     pub(super) defect: Option<Defect>,
     pub(super) credentials: Vec<Credentials>,
-    pub(super) signing_secrets: BTreeMap<String, String>,
+    pub(super) signing_secrets: SigningSecrets,
     pub(super) journals: Vec<Arc<Mutex<Journal>>>,
     started: Instant,
     pub(super) replaced: Notify,
@@ -122,23 +123,11 @@ impl World {
             let keys = shared.cloned();
             credentials.push(keys.unwrap_or_else(|| add_keys(&mock, &client.workspace)));
         }
-        let snapshot = mock.snapshot();
-        let workspaces = snapshot["state"]["workspaces"]
-            .as_object()
-            .cloned()
-            .unwrap_or_default();
-        let signing_secrets = workspaces.into_iter().map(|(id, workspace)| {
-            (
-                id,
-                workspace["signing_secret"]
-                    .as_str()
-                    .unwrap_or_default()
-                    .to_owned(),
-            )
-        });
+        let signing_secrets = SigningSecrets::default();
+        signing_secrets.note(&mock.snapshot());
         Arc::new(Self {
             credentials,
-            signing_secrets: signing_secrets.collect(),
+            signing_secrets,
             journals: plan.clients.iter().map(|_| Arc::default()).collect(),
             started: Instant::now(),
             replaced: Notify::new(),
@@ -312,6 +301,15 @@ impl World {
         self.lock()
             .tainted_until_ms
             .insert(credential.to_owned(), until);
+    }
+
+    /// Notes the end of a process in the middle of a step.
+    pub(super) fn note_crash(&self, client: usize) {
+        self.count(|counts| counts.crashes += 1);
+        let keys = &self.credentials[client];
+        for key in [&keys.open, &keys.developer] {
+            self.taint(&format!("Bearer {key}"));
+        }
     }
 
     /// Returns whether a 429 of a key can be the doing of another client, or of a request that its

@@ -73,7 +73,7 @@ impl Bucket {
         Ok(())
     }
 
-    /// Gives back the place of a request that was not sent.
+    /// Gives back the place of a request that was not counted.
     pub(super) fn release(&mut self) {
         self.in_flight = self.in_flight.saturating_sub(1);
     }

@@ -47,8 +47,8 @@ impl RateLimit {
 /// How a request that had a place in a bucket ended.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Attempt<'a> {
-    /// It never left.
-    NotSent,
+    /// It was not counted for the key: it never left, or the service did not accept the key.
+    NotCounted,
     /// It may have left, and no response came.
     Unanswered,
     /// A response came.
@@ -81,7 +81,7 @@ impl RateLimiter {
     pub(crate) fn release(&self, bucket: RateLimitBucket, now: Instant, attempt: Attempt<'_>) {
         let mut bucket = self.bucket(bucket);
         match attempt {
-            Attempt::NotSent => bucket.release(),
+            Attempt::NotCounted => bucket.release(),
             Attempt::Unanswered => bucket.release_unreported(now),
             Attempt::Answered {
                 sent_at,

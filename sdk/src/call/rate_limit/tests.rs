@@ -89,13 +89,16 @@ fn a_request_without_a_response_counts_if_it_may_have_been_sent() {
     let (limiter, now) = (RateLimiter::default(), clock::now());
     let ends = now + seconds(31);
     round_trip(&limiter, now, &headers(120, 1, 30));
-    for (attempt, next) in [(Attempt::NotSent, Ok(())), (Attempt::Unanswered, Err(ends))] {
+    for (attempt, next) in [
+        (Attempt::NotCounted, Ok(())),
+        (Attempt::Unanswered, Err(ends)),
+    ] {
         limiter.acquire(BUCKET, now).unwrap();
         limiter.release(BUCKET, now, attempt);
         let acquired = limiter.acquire(BUCKET, now);
         assert_eq!(acquired, next);
         if acquired.is_ok() {
-            limiter.release(BUCKET, now, Attempt::NotSent);
+            limiter.release(BUCKET, now, Attempt::NotCounted);
         }
     }
 }
@@ -176,7 +179,7 @@ fn what_others_use_leaves_a_share_and_a_margin() {
     let places_now = places(&limiter, now);
     assert!((8..=15).contains(&places_now), "{places_now} places");
     for _ in 0..places_now {
-        limiter.release(BUCKET, now, Attempt::NotSent);
+        limiter.release(BUCKET, now, Attempt::NotCounted);
     }
     // A minute later it first looks what the others leave.
     let later = now + seconds(61);

@@ -1,5 +1,7 @@
 //! Waits against scripted responses, in virtual time.
 
+mod hints;
+
 use std::time::Duration;
 
 use super::WebhookNotifier;
