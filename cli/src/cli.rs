@@ -76,6 +76,9 @@ pub(crate) enum Command {
     /// Show the available balance
     Balance,
     /// Show spending by day and kind
+    ///
+    /// Totals and charts are computed from the newest 1000 ledger entries, or from as many as --limit
+    /// or --all say.
     Usage(commands::usage::Usage),
     /// Show the catalog of the developer surface (no key)
     Catalog,
@@ -166,7 +169,7 @@ pub(crate) async fn run(session: &Session, command: Command) -> Result<(), Failu
         Command::Api(api) => Box::pin(commands::api::run(session, api)).await,
         Command::Auth(auth) => Box::pin(commands::auth::run(session, auth)).await,
         Command::Mock(mock) => Box::pin(commands::mock::run(session, mock)).await,
-        Command::History(history) => commands::history::run(session, &history),
+        Command::History(history) => Box::pin(commands::history::run(session, &history)).await,
         Command::Operations(operations) => commands::operations::run(session, &operations),
         Command::Config(config) => commands::config::run(session, &config),
         Command::Completions(completions) => {

@@ -17,6 +17,7 @@ mod interrupt;
 mod join_all;
 mod journal;
 mod listen;
+mod listing;
 mod operation_commands;
 mod output;
 mod pricing;

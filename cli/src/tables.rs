@@ -32,7 +32,7 @@ pub(crate) fn add_artifacts<'a>(
 pub(crate) fn avatar_video(video: &AvatarVideo) -> Table {
     let mut table = Table::key_value();
     table.field("id", Some(&video.id));
-    table.field("status", video.status.as_ref());
+    table.status_field("status", video.status.as_ref());
     table.field("avatar", video.avatar_handle.as_ref());
     table.field("job", video.job_id.as_ref());
     add_artifacts(&mut table, &video.artifacts);
@@ -46,7 +46,7 @@ pub(crate) fn redelivery(redelivery: &Redelivery) -> Table {
     table.field("run", redelivery.run_id.as_ref());
     table.field("event", redelivery.event.as_ref());
     if let Some(delivery) = &redelivery.webhook_delivery {
-        table.field("previous delivery", delivery.status.as_ref());
+        table.status_field("previous delivery", delivery.status.as_ref());
         table.field("attempts", delivery.attempts);
         table.field("last status code", delivery.last_status_code);
         table.field("last error", delivery.last_error.as_ref());

@@ -150,6 +150,33 @@ impl<R: Resource> Waiter<'_, R> {
     }
 }
 
+/// Merges the failures of several interrupted waits into one, with a command that resumes all of
+/// them. The command is created from their ids.
+pub(crate) fn merge_interrupted<T>(
+    results: &mut [Result<T, Failure>],
+    ids: &[String],
+    nouns: &str,
+    resume: impl FnOnce(&[&str]) -> String,
+) -> Option<Failure> {
+    let is_interrupted =
+        |failure: &Failure| failure.exit() == Exit::Interrupted && failure.has_resume();
+    let interrupted = results.iter_mut().zip(ids).filter(|(result, _)| {
+        let failure = result.as_ref().err();
+        failure.is_some_and(is_interrupted)
+    });
+    let (interrupted, ids): (Vec<_>, Vec<&str>) = interrupted
+        .map(|(result, id)| (result, id.as_str()))
+        .unzip();
+    if ids.len() < 2 {
+        return None;
+    }
+    for result in interrupted {
+        *result = Err(Failure::already_reported(Exit::Interrupted));
+    }
+    let why = format!("interrupted; {} {nouns} keep running", ids.len());
+    Some(Failure::new(Exit::Interrupted, why).with_resume(resume(&ids)))
+}
+
 /// Removes repeated ids and keeps the first of each.
 pub(crate) fn remove_duplicates(ids: &mut Vec<String>) {
     let mut seen = HashSet::new();

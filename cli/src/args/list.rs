@@ -1,6 +1,9 @@
 //! Flags of commands that list something.
 
+use std::num::NonZeroU64;
+
 use clap::Args;
+use svc_sdk::Call;
 
 use super::{Pair, headings};
 
@@ -12,14 +15,33 @@ pub(crate) struct QueryArgs {
     query: Vec<Pair>,
 }
 
-/// Flags of a list whose length can be limited.
+/// Flags of a list: how many items, and from where.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct PageArgs {
+    /// Maximum number of items, over all pages [default: 50]
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = parse_limit,
+        conflicts_with = "all",
+        help_heading = headings::PAGES
+    )]
+    pub(crate) limit: Option<NonZeroU64>,
+    /// List all items
+    #[arg(long, help_heading = headings::PAGES)]
+    pub(crate) all: bool,
+    /// Continue an earlier list, after the item that its message names
+    #[arg(long, value_name = "CURSOR", help_heading = headings::PAGES)]
+    pub(crate) cursor: Option<String>,
+}
+
+/// Flags of a list of the service.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct ListArgs {
-    /// Maximum number of items
-    #[arg(long, value_name = "N", help_heading = headings::PAGES)]
-    limit: Option<u64>,
     #[command(flatten)]
-    query: QueryArgs,
+    pub(crate) page: PageArgs,
+    #[command(flatten)]
+    pub(crate) query: QueryArgs,
 }
 
 impl QueryArgs {
@@ -28,16 +50,39 @@ impl QueryArgs {
         let pairs = self.query.iter();
         pairs.map(|pair| (pair.name.as_str(), pair.value.as_str()))
     }
-}
 
-impl ListArgs {
-    /// Adds the query parameters to a request.
-    pub(crate) fn apply<T>(&self, call: svc_sdk::Call<T>) -> svc_sdk::Call<T> {
-        let call = match self.limit {
-            Some(limit) => call.query("limit", limit),
-            None => call,
-        };
-        let pairs = self.query.pairs();
+    /// Returns whether a parameter is set.
+    pub(crate) fn contains(&self, name: &str) -> bool {
+        self.pairs().any(|(known, _)| known == name)
+    }
+
+    /// Adds the parameters to a request.
+    pub(crate) fn apply<T>(&self, call: Call<T>) -> Call<T> {
+        let pairs = self.pairs();
         pairs.fold(call, |call, (name, value)| call.query(name, value))
     }
+}
+
+impl PageArgs {
+    /// The maximum number of items if neither `--limit` nor `--all` is given.
+    const DEFAULT_LIMIT: u64 = 50;
+
+    /// Returns the maximum number of items, or `None` for all.
+    pub(crate) fn max_items(&self) -> Option<u64> {
+        self.max_items_or(Some(Self::DEFAULT_LIMIT))
+    }
+
+    /// Returns the maximum number of items, or `None` for all, with another default.
+    pub(crate) fn max_items_or(&self, default: Option<u64>) -> Option<u64> {
+        match self.limit {
+            Some(limit) => Some(limit.get()),
+            None if self.all => None,
+            None => default,
+        }
+    }
+}
+
+fn parse_limit(text: &str) -> Result<NonZeroU64, String> {
+    let limit = text.parse();
+    limit.map_err(|_| "expected an integer of at least 1".to_owned())
 }

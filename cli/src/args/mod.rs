@@ -16,7 +16,7 @@ pub(crate) use body::{
     VideoProperties,
 };
 pub(crate) use global::{Color, Format, Global, SurfaceArg, SurfaceChoice};
-pub(crate) use list::{ListArgs, QueryArgs};
+pub(crate) use list::{ListArgs, PageArgs};
 pub(crate) use run::{CapArg, FormatFields, InstructionArgs, ReceiptArgs, RunArgs, RunKindChoice};
 pub(crate) use search::SearchArgs;
 pub(crate) use secret::SecretArgs;

@@ -3,23 +3,24 @@
 use clap::Args;
 use svc_sdk::types::Search;
 
+use super::ListArgs;
+
 /// Flags of a search command.
 #[derive(Args, Debug)]
 pub(crate) struct SearchArgs {
     /// Search query
     #[arg(value_name = "QUERY")]
     query: String,
-    /// Maximum number of results
-    #[arg(long, value_name = "N")]
-    limit: Option<u64>,
+    #[command(flatten)]
+    pub(crate) list: ListArgs,
 }
 
 impl SearchArgs {
-    /// Converts the flags into a request body.
-    pub(crate) fn into_body(self) -> Search {
-        let search = Search::new(self.query);
-        match self.limit {
-            Some(limit) => search.limit(limit),
+    /// Returns the request body. The limit is a field of it.
+    pub(crate) fn body(&self) -> Search {
+        let search = Search::new(self.query.as_str());
+        match self.list.page.limit {
+            Some(limit) => search.limit(limit.get()),
             None => search,
         }
     }

@@ -6,7 +6,8 @@ use svc_sdk::types::{Me, ServiceCatalog};
 
 use crate::error::Failure;
 use crate::operation_commands::command_of;
-use crate::output::Table;
+use crate::output::values::{money, time_ago_and_date};
+use crate::output::{Column, Table};
 use crate::session::Session;
 
 /// Runs `svc health`.
@@ -15,7 +16,7 @@ pub(crate) async fn health(session: &Session) -> Result<(), Failure> {
     let health = client.catalog().health().await?;
     session.printer.print_item(&health, |health| {
         let mut table = Table::key_value();
-        table.field("status", health.status.as_ref());
+        table.status_field("status", health.status.as_ref());
         for (name, value) in health.extra.iter() {
             table.field(name, Some(value));
         }
@@ -38,7 +39,12 @@ fn catalog_table(catalog: &ServiceCatalog) -> Table {
         table.field("pricing", catalog.pricing.as_ref());
         return table;
     }
-    let mut table = Table::new(["id", "type", "name", "pricing"]);
+    let mut table = Table::new([
+        Column::required("id"),
+        Column::whole("type"),
+        Column::text("name"),
+        Column::text("pricing"),
+    ]);
     for model in &catalog.models {
         table.row([
             &model.id,
@@ -68,7 +74,7 @@ fn me_table(me: &Me) -> Table {
         table.field("key", Some(&key.id));
         table.field("name", key.name.as_ref());
         table.field("prefix", key.prefix.as_ref());
-        table.field("last used", key.last_used_at.as_ref());
+        table.field("last used", time_ago_and_date(key.last_used_at.as_ref()));
     }
     if let Some(workspace) = me.workspace.as_ref() {
         table.field("workspace", Some(&workspace.id));
@@ -126,11 +132,8 @@ pub(crate) async fn balance(session: &Session) -> Result<(), Failure> {
     let balance = client.account().balance().await?;
     session.printer.print_item(&balance, |balance| {
         let mut table = Table::key_value();
-        table.field("available", Some(format!("{} USD", balance.available_usd)));
-        table.field(
-            "reserved",
-            balance.reserved_usd.map(|usd| format!("{usd} USD")),
-        );
+        table.field("available", Some(money(balance.available_usd)));
+        table.field("reserved", balance.reserved_usd.map(money));
         table
     })
 }

@@ -6,9 +6,11 @@ use svc_sdk::contract::Operation;
 use svc_sdk::handle::ActionRun;
 use svc_sdk::types::{Action as Entry, ActionTrigger};
 
-use crate::args::{InstructionArgs, QueryArgs, RunArgs, headings};
+use crate::args::{InstructionArgs, ListArgs, RunArgs, headings};
 use crate::error::Failure;
-use crate::output::Table;
+use crate::listing::Listing;
+use crate::output::values::time_ago_and_date;
+use crate::output::{Column, Table};
 use crate::request_body::run as run_body;
 use crate::resource::run::FinishedRun;
 use crate::resource::run::tables;
@@ -32,6 +34,8 @@ pub(crate) enum Action {
         /// Action id
         #[arg(value_name = "ACTION_ID")]
         id: String,
+        #[command(flatten)]
+        list: ListArgs,
     },
     /// Run an Action that has an `api_call` trigger, wait, and print the output
     ///
@@ -51,9 +55,6 @@ pub(crate) enum Action {
 /// The flags of `svc action list`.
 #[derive(Args, Debug)]
 pub(crate) struct List {
-    /// Maximum number of Actions
-    #[arg(long, value_name = "N", help_heading = headings::PAGES)]
-    limit: Option<u64>,
     /// Only Actions with this status, such as active
     #[arg(long, help_heading = headings::FILTERS)]
     status: Option<String>,
@@ -61,7 +62,7 @@ pub(crate) struct List {
     #[arg(long, value_name = "TYPE", help_heading = headings::FILTERS)]
     trigger_type: Option<String>,
     #[command(flatten)]
-    query: QueryArgs,
+    list: ListArgs,
 }
 
 /// The flags of `svc action run`.
@@ -85,11 +86,11 @@ pub(crate) async fn run(session: &Session, action: Action) -> Result<(), Failure
             let action = client.actions().get(id).await?;
             session.printer.print_item(&action, entry_table)
         }
-        Action::Runs { id } => {
+        Action::Runs { id, list } => {
             let client = session.access::<Developer>()?.client;
-            let runs = client.actions().list_runs(id).await?;
-            session.printer.note_more_pages(&runs, "runs");
-            session.printer.print_list(&runs.items, tables::list)
+            let call = || client.actions().list_runs(id.as_str());
+            let listing = Listing::new(session, &list, "runs");
+            listing.print(call, tables::list).await
         }
         Action::Run(args) => {
             let body = run_body::from_args(&args.start, &args.instruction)?.finish()?;
@@ -116,33 +117,37 @@ pub(crate) async fn run(session: &Session, action: Action) -> Result<(), Failure
 }
 
 async fn list(session: &Session, args: List) -> Result<(), Failure> {
-    let mut call = session.access::<Developer>()?.client.actions().list();
-    if let Some(limit) = args.limit {
-        call = call.limit(limit);
-    }
-    if let Some(status) = &args.status {
-        call = call.status(status);
-    }
-    if let Some(trigger) = &args.trigger_type {
-        call = call.trigger_type(trigger);
-    }
-    for (name, value) in args.query.pairs() {
-        call = call.query(name, value);
-    }
-    let actions = call.await?;
-    session.printer.note_more_pages(&actions, "Actions");
-    session.printer.print_list(&actions.items, |actions| {
-        let mut table = Table::new(["id", "status", "triggers", "name"]);
-        for action in actions {
-            table.row([
-                action.id.as_str(),
-                action.status.as_deref().unwrap_or_default(),
-                &triggers(action),
-                action.name.as_deref().unwrap_or_default(),
-            ]);
+    let client = session.access::<Developer>()?.client;
+    let call = || {
+        let mut call = client.actions().list();
+        if let Some(status) = &args.status {
+            call = call.status(status);
         }
-        table
-    })
+        if let Some(trigger) = &args.trigger_type {
+            call = call.trigger_type(trigger);
+        }
+        call
+    };
+    let listing = Listing::new(session, &args.list, "Actions");
+    listing.print(call, list_table).await
+}
+
+fn list_table(actions: &[Entry]) -> Table {
+    let mut table = Table::new([
+        Column::required("id"),
+        Column::status("status"),
+        Column::text("name"),
+        Column::text("triggers"),
+    ]);
+    for action in actions {
+        table.row([
+            action.id.as_str(),
+            action.status.as_deref().unwrap_or_default(),
+            action.name.as_deref().unwrap_or_default(),
+            &triggers(action),
+        ]);
+    }
+    table
 }
 
 fn triggers(action: &Entry) -> String {
@@ -166,9 +171,9 @@ fn entry_table(action: &Entry) -> Table {
     table.field("id", Some(&action.id));
     table.field("name", action.name.as_ref());
     table.field("description", action.description.as_ref());
-    table.field("status", action.status.as_ref());
+    table.status_field("status", action.status.as_ref());
     table.field("triggers", Some(triggers(action)));
-    table.field("created", action.created_at.as_ref());
-    table.field("updated", action.updated_at.as_ref());
+    table.field("created", time_ago_and_date(action.created_at.as_ref()));
+    table.field("updated", time_ago_and_date(action.updated_at.as_ref()));
     table
 }

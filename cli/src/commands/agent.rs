@@ -8,6 +8,7 @@ use svc_sdk::handle::AgentRun;
 
 use crate::args::{CapArg, InstructionArgs, ListArgs, RunArgs};
 use crate::error::Failure;
+use crate::listing::Listing;
 use crate::request_body::run as run_body;
 use crate::resource::run::tables;
 use crate::session::Session;
@@ -42,9 +43,10 @@ pub(crate) async fn run(session: &Session, agent: Agent) -> Result<(), Failure> 
         Agent::Run(args) => start(session, &args).await,
         Agent::Runs(args) => {
             let client = session.access::<Developer>()?.client;
-            let runs = args.apply(client.agent_runs().list()).await?;
-            session.printer.note_more_pages(&runs, "runs");
-            session.printer.print_list(&runs.items, tables::list)
+            let listing = Listing::new(session, &args, "runs");
+            listing
+                .print(|| client.agent_runs().list(), tables::list)
+                .await
         }
     }
 }

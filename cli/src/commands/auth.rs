@@ -14,7 +14,7 @@ use crate::args::SurfaceChoice;
 use crate::config::{ConfigFile, KeyLocation, KeyStore, Origin, origin_of};
 use crate::error::{Exit, Failure};
 use crate::input::read_file;
-use crate::output::Table;
+use crate::output::{Column, Table};
 use crate::session::Session;
 
 /// The subcommands of `svc auth`.
@@ -201,7 +201,11 @@ fn status(session: &Session) -> Result<(), Failure> {
         });
     }
     session.printer.print_list(&rows, |rows| {
-        let mut table = Table::new(["surface", "url", "key"]);
+        let mut table = Table::new([
+            Column::required("surface"),
+            Column::whole("url"),
+            Column::text("key"),
+        ]);
         for row in rows {
             table.row([
                 row.surface,

@@ -5,9 +5,12 @@ use svc_sdk::Developer;
 use svc_sdk::contract::Operation;
 use svc_sdk::types::Avatar as Entry;
 
-use crate::args::{PromptArgs, SceneFields, SearchArgs, SpeechFields, SubmitArgs, headings};
+use crate::args::{
+    ListArgs, PromptArgs, SceneFields, SearchArgs, SpeechFields, SubmitArgs, headings,
+};
 use crate::error::Failure;
-use crate::output::Table;
+use crate::listing::Listing;
+use crate::output::{Column, Table};
 use crate::request_body::RequestBody;
 use crate::session::Session;
 use crate::submit;
@@ -25,6 +28,8 @@ pub(crate) enum Avatar {
         /// Include avatars of others that the key can see
         #[arg(long)]
         any: bool,
+        #[command(flatten)]
+        list: ListArgs,
     },
     /// Show an avatar
     Get {
@@ -73,13 +78,14 @@ pub(crate) async fn run(session: &Session, avatar: Avatar) -> Result<(), Failure
     match avatar {
         Avatar::Generate(args) => generate(session, &args).await,
         Avatar::TalkingVideo(args) => talking_video(session, &args).await,
-        Avatar::List { any } => {
+        Avatar::List { any, list } => {
             let client = session.access::<Developer>()?.client;
-            let avatars = match any {
-                true => client.avatars().list_any().await?,
-                false => client.avatars().list().await?,
+            let call = || match any {
+                true => client.avatars().list_any(),
+                false => client.avatars().list(),
             };
-            session.printer.print_list(&avatars.items, avatars_table)
+            let listing = Listing::new(session, &list, "avatars");
+            listing.print(call, avatars_table).await
         }
         Avatar::Get { id, any } => {
             let client = session.access::<Developer>()?.client;
@@ -98,8 +104,9 @@ pub(crate) async fn run(session: &Session, avatar: Avatar) -> Result<(), Failure
         }
         Avatar::Search(args) => {
             let client = session.access::<Developer>()?.client;
-            let avatars = client.avatars().search(args.into_body()).await?;
-            session.printer.print_list(&avatars.items, avatars_table)
+            let call = || client.avatars().search(args.body());
+            let listing = Listing::new(session, &args.list, "avatars").without_page_size();
+            listing.print(call, avatars_table).await
         }
     }
 }
@@ -139,7 +146,12 @@ async fn talking_video(session: &Session, args: &TalkingVideo) -> Result<(), Fai
 }
 
 fn avatars_table(avatars: &[Entry]) -> Table {
-    let mut table = Table::new(["id", "handle", "name", "image"]);
+    let mut table = Table::new([
+        Column::required("id"),
+        Column::whole("handle"),
+        Column::text("name"),
+        Column::whole("image"),
+    ]);
     for avatar in avatars {
         table.row([
             &avatar.id,

@@ -2,19 +2,21 @@
 
 use clap::{Args, Subcommand};
 use svc_sdk::Developer;
-use svc_sdk::types::{MusicPick, MusicTrack};
+use svc_sdk::types::{MusicCategory, MusicPick, MusicTrack};
 
+use crate::args::ListArgs;
 use crate::error::Failure;
-use crate::output::Table;
+use crate::listing::Listing;
+use crate::output::{Column, Table};
 use crate::session::Session;
 
 /// The subcommands of `svc bgm`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Bgm {
     /// List tracks
-    List,
+    List(ListArgs),
     /// List categories
-    Categories,
+    Categories(ListArgs),
     /// Let the service choose a track
     Pick(Pick),
 }
@@ -34,36 +36,15 @@ pub(crate) struct Pick {
 pub(crate) async fn run(session: &Session, bgm: Bgm) -> Result<(), Failure> {
     let client = session.access_without_key::<Developer>()?.client;
     match bgm {
-        Bgm::List => {
-            let tracks = client.background_music().list().await?.items;
-            session.printer.print_list(&tracks, |tracks| {
-                let mut table = Table::new(["id", "title", "category", "mood", "seconds"]);
-                for track in tracks {
-                    let text = |field: &Option<String>| field.clone().unwrap_or_default();
-                    table.row([
-                        &text(&track.id),
-                        &text(&track.title),
-                        &text(&track.category),
-                        &text(&track.mood),
-                        &track
-                            .duration
-                            .map(|length| length.as_secs_f64().to_string())
-                            .unwrap_or_default(),
-                    ]);
-                }
-                table
-            })
+        Bgm::List(list) => {
+            let listing = Listing::new(session, &list, "tracks").without_page_size();
+            let call = || client.background_music().list();
+            listing.print(call, tracks_table).await
         }
-        Bgm::Categories => {
-            let categories = client.background_music().categories().await?.items;
-            session.printer.print_list(&categories, |categories| {
-                let mut table = Table::new(["id", "name"]);
-                for category in categories {
-                    let id = category.id.as_deref().unwrap_or_default();
-                    table.row([id, category.name.as_deref().unwrap_or_default()]);
-                }
-                table
-            })
+        Bgm::Categories(list) => {
+            let listing = Listing::new(session, &list, "categories").without_page_size();
+            let call = || client.background_music().categories();
+            listing.print(call, categories_table).await
         }
         Bgm::Pick(args) => {
             let mut body = MusicPick::new();
@@ -77,6 +58,38 @@ pub(crate) async fn run(session: &Session, bgm: Bgm) -> Result<(), Failure> {
             session.printer.print_item(&track, track_table)
         }
     }
+}
+
+fn tracks_table(tracks: &[MusicTrack]) -> Table {
+    let mut table = Table::new([
+        Column::required("id"),
+        Column::text("title"),
+        Column::text("category"),
+        Column::text("mood"),
+        Column::number("seconds"),
+    ]);
+    for track in tracks {
+        table.row([
+            track.id.as_deref().unwrap_or_default(),
+            track.title.as_deref().unwrap_or_default(),
+            track.category.as_deref().unwrap_or_default(),
+            track.mood.as_deref().unwrap_or_default(),
+            &track
+                .duration
+                .map(|length| length.as_secs_f64().to_string())
+                .unwrap_or_default(),
+        ]);
+    }
+    table
+}
+
+fn categories_table(categories: &[MusicCategory]) -> Table {
+    let mut table = Table::new(["id", "name"]);
+    for category in categories {
+        let id = category.id.as_deref().unwrap_or_default();
+        table.row([id, category.name.as_deref().unwrap_or_default()]);
+    }
+    table
 }
 
 fn track_table(track: &MusicTrack) -> Table {

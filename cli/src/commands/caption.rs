@@ -69,7 +69,7 @@ pub(crate) async fn run(session: &Session, caption: Caption) -> Result<(), Failu
 fn captions_table(captions: &VideoCaptions) -> Table {
     let mut table = Table::key_value();
     table.field("id", Some(&captions.id));
-    table.field("status", captions.status.as_ref());
+    table.status_field("status", captions.status.as_ref());
     table.field("video", captions.video_url.as_ref());
     table.field("job", captions.job_id.as_ref());
     add_artifacts(&mut table, &captions.artifacts);

@@ -8,7 +8,7 @@ use svc_sdk::Open;
 use crate::args::SurfaceChoice;
 use crate::config::{ConfigFile, Origin, PROFILE_KEYS, config_file, origin_of, state_dir};
 use crate::error::Failure;
-use crate::output::Table;
+use crate::output::{Column, Table};
 use crate::session::Session;
 use crate::webhook::Secrets;
 
@@ -163,9 +163,9 @@ fn show(session: &Session, with_origin: bool) -> Result<(), Failure> {
     }
     session.printer.print_list(&rows, |rows| {
         let mut table = if with_origin {
-            Table::new(["name", "value", "origin"])
+            Table::new(["name", "value", "origin"].map(Column::required))
         } else {
-            Table::new(["name", "value"])
+            Table::new(["name", "value"].map(Column::required))
         };
         for row in rows {
             let value = row.value.as_deref().unwrap_or("-");

@@ -6,6 +6,7 @@ use svc_sdk::Open;
 use crate::args::{BodyArgs, PromptArgs, VideoFields, headings};
 use crate::error::Failure;
 use crate::output::Table;
+use crate::output::values::money;
 use crate::pricing;
 use crate::request_body::RequestBody;
 use crate::session::Session;
@@ -36,7 +37,13 @@ pub(crate) async fn run(session: &Session, args: Estimate) -> Result<(), Failure
         .await?;
     session.printer.print_item(&estimate, |estimate| {
         let mut table = Table::key_value();
-        table.field("price", Some(pricing::describe_estimate(estimate)));
+        table.field("price", Some(money(estimate.price_usd)));
+        if let (Some(units), Some(price)) = (estimate.units, estimate.unit_price_usd) {
+            let unit = estimate.unit.as_deref().unwrap_or("unit");
+            let text = format!("{units} × {} per {unit}", money(price));
+            table.field("for", Some(text));
+        }
+        table.field("model", estimate.model.as_ref());
         table
     })
 }

@@ -6,10 +6,13 @@ use svc_sdk::Open;
 use svc_sdk::contract::Operation;
 use svc_sdk::types::Model as Entry;
 
-use crate::args::{AvatarFields, PromptArgs, SubmitArgs, VideoMedia, VideoProperties, headings};
+use crate::args::{
+    AvatarFields, ListArgs, PromptArgs, SubmitArgs, VideoMedia, VideoProperties, headings,
+};
 use crate::error::Failure;
+use crate::listing::Listing;
 use crate::operation_commands::command_of;
-use crate::output::Table;
+use crate::output::{Column, Table};
 use crate::request_body::RequestBody;
 use crate::session::Session;
 use crate::submit;
@@ -23,6 +26,8 @@ pub(crate) enum Model {
         /// Only models of this type
         #[arg(long = "type", value_name = "TYPE")]
         model_type: Option<ModelType>,
+        #[command(flatten)]
+        list: ListArgs,
     },
     /// Show a model
     Get {
@@ -87,7 +92,10 @@ pub(crate) enum ModelType {
 /// Runs the command.
 pub(crate) async fn run(session: &Session, model: Model) -> Result<(), Failure> {
     match model {
-        Model::List { model_type } => list(session, model_type).await,
+        Model::List {
+            model_type,
+            list: args,
+        } => list(session, model_type, &args).await,
         Model::Get { id, model_type } => get(session, &id, model_type).await,
         Model::Run(args) => run_alias(session, &args).await,
     }
@@ -134,30 +142,43 @@ fn alias_body(args: &Run) -> Result<Map<String, Value>, Failure> {
         .finish()
 }
 
-async fn list(session: &Session, model_type: Option<ModelType>) -> Result<(), Failure> {
+async fn list(
+    session: &Session,
+    model_type: Option<ModelType>,
+    args: &ListArgs,
+) -> Result<(), Failure> {
     let client = session.access::<Open>()?.client;
-    let mut models = Vec::new();
-    if model_type != Some(ModelType::Video) {
-        models.extend(client.models().list_images().await?.items);
+    let images = || client.models().list_images();
+    let videos = || client.models().list_videos();
+    let listing = Listing::new(session, args, "models").without_page_size();
+    match model_type {
+        Some(ModelType::Image) => listing.print(images, list_table).await,
+        Some(ModelType::Video) => listing.print(videos, list_table).await,
+        None => listing.print_joined(&[&images, &videos], list_table).await,
     }
-    if model_type != Some(ModelType::Image) {
-        models.extend(client.models().list_videos().await?.items);
+}
+
+fn list_table(models: &[Entry]) -> Table {
+    let mut table = Table::new([
+        Column::required("id"),
+        Column::whole("type"),
+        Column::text("name"),
+        Column::number("seconds"),
+        Column::text("resolutions"),
+        Column::text("inputs"),
+    ]);
+    for model in models {
+        let capabilities = model.capabilities.as_ref();
+        table.row([
+            &model.id,
+            model.model_type.as_deref().unwrap_or_default(),
+            model.name.as_deref().unwrap_or_default(),
+            &seconds(model),
+            &capabilities.map_or_else(String::new, |it| it.resolutions.join(", ")),
+            &capabilities.map_or_else(String::new, |it| it.inputs.join(", ")),
+        ]);
     }
-    session.printer.print_list(&models, |models| {
-        let mut table = Table::new(["id", "type", "inputs", "seconds", "resolutions", "name"]);
-        for model in models {
-            let capabilities = model.capabilities.as_ref();
-            table.row([
-                &model.id,
-                model.model_type.as_deref().unwrap_or_default(),
-                &capabilities.map_or_else(String::new, |it| it.inputs.join(", ")),
-                &seconds(model),
-                &capabilities.map_or_else(String::new, |it| it.resolutions.join(", ")),
-                model.name.as_deref().unwrap_or_default(),
-            ]);
-        }
-        table
-    })
+    table
 }
 
 async fn get(session: &Session, id: &str, model_type: Option<ModelType>) -> Result<(), Failure> {

@@ -4,14 +4,19 @@ use clap::Args;
 use serde::Serialize;
 use svc_sdk::contract::Operation;
 
+use crate::args::PageArgs;
 use crate::error::Failure;
+use crate::listing;
 use crate::operation_commands::command_of;
-use crate::output::Table;
+use crate::output::{Column, Table};
 use crate::session::Session;
 
 /// The flags of `svc operations`.
 #[derive(Args, Debug)]
-pub(crate) struct Operations {}
+pub(crate) struct Operations {
+    #[command(flatten)]
+    page: PageArgs,
+}
 
 #[derive(Serialize)]
 struct Row {
@@ -28,25 +33,37 @@ struct Row {
 }
 
 /// Runs the command.
-pub(crate) fn run(session: &Session, _: &Operations) -> Result<(), Failure> {
+pub(crate) fn run(session: &Session, args: &Operations) -> Result<(), Failure> {
     let rows: Vec<Row> = Operation::ALL
         .iter()
         .map(|operation| row(*operation))
         .collect();
+    // The table is fixed, so all of it is one page.
+    let max_items = args.page.max_items_or(None);
+    let (rows, rest) = listing::select(rows, &args.page, max_items, |row| row.name)?;
     session.printer.print_list(&rows, |rows| {
-        let mut table = Table::new(["operation", "method", "path", "surface", "retry", "command"]);
+        let mut table = Table::new([
+            Column::required("operation"),
+            Column::whole("command"),
+            Column::whole("method"),
+            Column::whole("path"),
+            Column::text("surface"),
+            Column::text("retry"),
+        ]);
         for row in rows {
             table.row([
                 row.name,
+                row.cli,
                 row.method,
                 row.path,
                 row.surface,
                 row.retry,
-                row.cli,
             ]);
         }
         table
-    })
+    })?;
+    rest.report(&session.printer, rows.len(), "operations");
+    Ok(())
 }
 
 fn row(operation: Operation) -> Row {

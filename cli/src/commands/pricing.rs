@@ -4,15 +4,18 @@ use clap::Subcommand;
 use svc_sdk::Open;
 use svc_sdk::types::CatalogModel;
 
+use crate::args::ListArgs;
 use crate::error::Failure;
-use crate::output::Table;
+use crate::listing::Listing;
+use crate::output::values::money;
+use crate::output::{Column, Table};
 use crate::session::Session;
 
 /// The subcommands of `svc pricing`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Pricing {
     /// List models of the open surface with their prices
-    List,
+    List(ListArgs),
     /// Show the prices of a model
     Get {
         /// Model id
@@ -25,11 +28,10 @@ pub(crate) enum Pricing {
 pub(crate) async fn run(session: &Session, pricing: Pricing) -> Result<(), Failure> {
     let client = session.access::<Open>()?.client;
     match pricing {
-        Pricing::List => {
-            let models = client.pricing().list().await?.items;
-            session
-                .printer
-                .print_list(&models, |models| rates(models.iter()))
+        Pricing::List(list) => {
+            let listing = Listing::new(session, &list, "models").without_page_size();
+            let call = || client.pricing().list();
+            listing.print(call, |models| rates(models.iter())).await
         }
         Pricing::Get { id } => {
             let model = client.pricing().get(&id).await?;
@@ -41,7 +43,13 @@ pub(crate) async fn run(session: &Session, pricing: Pricing) -> Result<(), Failu
 }
 
 fn rates<'a>(models: impl Iterator<Item = &'a CatalogModel>) -> Table {
-    let mut table = Table::new(["id", "type", "resolution", "usd", "per"]);
+    let mut table = Table::new([
+        Column::required("id"),
+        Column::whole("type"),
+        Column::whole("resolution"),
+        Column::number("price"),
+        Column::text("per"),
+    ]);
     for model in models {
         let kind = model.model_type.as_deref().unwrap_or_default();
         match &model.pricing {
@@ -52,7 +60,7 @@ fn rates<'a>(models: impl Iterator<Item = &'a CatalogModel>) -> Table {
                         &model.id,
                         kind,
                         resolution,
-                        &rate.unit_price_usd.to_string(),
+                        &money(rate.unit_price_usd),
                         &pricing.unit,
                     ]);
                 }

@@ -10,7 +10,7 @@ use svc_sdk::{Client, Developer};
 use url::Url;
 
 use crate::error::Failure;
-use crate::output::Table;
+use crate::output::{Column, Table};
 use crate::session::Session;
 
 /// The subcommands of `svc schema`.
@@ -113,7 +113,14 @@ async fn check(session: &Session, args: Check) -> Result<(), Failure> {
 }
 
 fn table(differences: &[Difference]) -> Table {
-    let mut table = Table::new(["", "what", "where", "detail", "relied on", "operations"]);
+    let mut table = Table::new([
+        Column::required(""),
+        Column::whole("what"),
+        Column::required("where"),
+        Column::whole("relied on"),
+        Column::text("detail"),
+        Column::text("operations"),
+    ]);
     for difference in differences {
         let relied_on = match (difference.breaking, difference.assumed) {
             (true, _) => "yes",
@@ -124,8 +131,8 @@ fn table(differences: &[Difference]) -> Table {
             difference.kind.to_string().as_str(),
             difference.part.to_string().as_str(),
             &difference.location,
-            difference.detail.as_deref().unwrap_or_default(),
             relied_on,
+            difference.detail.as_deref().unwrap_or_default(),
             &first_few(&difference.operations),
         ]);
     }

@@ -6,13 +6,14 @@ use clap::{Args, Subcommand};
 use serde_json::Value;
 use svc_sdk::contract::Operation;
 use svc_sdk::handle::{TopUpHandle, TopUpResource};
-use svc_sdk::types::{IdempotencyKey, TopUp as Record, TopUpId};
+use svc_sdk::types::{IdempotencyKey, TopUp as Record, TopUpId, Usd};
 use svc_sdk::{Call, Open};
 
 use crate::args::{BodyArgs, JournalArgs, JsonField, SurfaceChoice, Timeout, headings};
 use crate::error::{Exit, Failure};
 use crate::journal::OpenIntent;
 use crate::output::Table;
+use crate::output::values::money;
 use crate::request_body::RequestBody;
 use crate::session::{Access, Session};
 use crate::submit::paid_request::{
@@ -264,13 +265,10 @@ async fn wait_until_paid(
 fn table(top_up: &Record) -> Table {
     let mut table = Table::key_value();
     table.field("id", Some(&top_up.id));
-    table.field("status", Some(&top_up.status));
-    table.field(
-        "amount",
-        top_up
-            .amount_usd_cents
-            .map(|cents| format!("{}.{:02} USD", cents / 100, cents % 100)),
-    );
+    table.status_field("status", Some(&top_up.status));
+    let cents = top_up.amount_usd_cents;
+    let amount = cents.and_then(|cents| Usd::from_cents(i64::try_from(cents).ok()?));
+    table.field("amount", amount.map(money));
     table.field("checkout", top_up.checkout_url.as_ref());
     table
 }

@@ -2,10 +2,12 @@
 
 use clap::Subcommand;
 use svc_sdk::Developer;
+use svc_sdk::types::TrendingVideo;
 
 use crate::args::SearchArgs;
 use crate::error::Failure;
-use crate::output::Table;
+use crate::listing::Listing;
+use crate::output::{Column, Table};
 use crate::session::Session;
 
 /// The subcommands of `svc trending`.
@@ -21,20 +23,28 @@ pub(crate) async fn run(
     Trending::Search(args): Trending,
 ) -> Result<(), Failure> {
     let client = session.access::<Developer>()?.client;
-    let videos = client.trending().search(args.into_body()).await?.items;
-    session.printer.print_list(&videos, |videos| {
-        let mut table = Table::new(["id", "title", "views", "url"]);
-        for video in videos {
-            table.row([
-                video.id.as_deref().unwrap_or_default(),
-                video.title.as_deref().unwrap_or_default(),
-                &video
-                    .views
-                    .map(|views| views.to_string())
-                    .unwrap_or_default(),
-                video.url.as_deref().unwrap_or_default(),
-            ]);
-        }
-        table
-    })
+    let call = || client.trending().search(args.body());
+    let listing = Listing::new(session, &args.list, "videos").without_page_size();
+    listing.print(call, table).await
+}
+
+fn table(videos: &[TrendingVideo]) -> Table {
+    let mut table = Table::new([
+        Column::required("id"),
+        Column::text("title"),
+        Column::number("views"),
+        Column::whole("url"),
+    ]);
+    for video in videos {
+        table.row([
+            video.id.as_deref().unwrap_or_default(),
+            video.title.as_deref().unwrap_or_default(),
+            &video
+                .views
+                .map(|views| views.to_string())
+                .unwrap_or_default(),
+            video.url.as_deref().unwrap_or_default(),
+        ]);
+    }
+    table
 }

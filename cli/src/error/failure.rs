@@ -188,6 +188,11 @@ impl Failure {
         self
     }
 
+    /// Returns whether a command resumes the work.
+    pub(crate) fn has_resume(&self) -> bool {
+        self.0.resume.is_some()
+    }
+
     /// Returns the exit status.
     pub(crate) fn exit(&self) -> Exit {
         self.0.exit

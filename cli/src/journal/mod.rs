@@ -14,7 +14,7 @@ mod open_intent;
 mod request_hash;
 mod store;
 
-pub(crate) use entry::Intent;
+pub(crate) use entry::{Entry, Intent};
 pub(crate) use open_intent::OpenIntent;
 pub(crate) use request_hash::{RequestHash, key_fingerprint};
 pub(crate) use store::Journal;

@@ -3,11 +3,16 @@
 //! Commands decide what to print. This module alone decides on the stream, the format and the
 //! colors.
 
+mod column;
 mod jq;
+mod layout;
 mod live;
 mod printer;
+mod status;
 mod table;
+pub(crate) mod values;
 
+pub(crate) use column::Column;
 pub(crate) use live::ProgressLine;
 pub(crate) use printer::{Printer, PrinterOptions, write_stdout};
 pub(crate) use table::Table;

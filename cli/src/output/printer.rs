@@ -7,13 +7,15 @@ use console::style;
 use indicatif::{MultiProgress, ProgressBar};
 use serde::Serialize;
 use svc_sdk::ApiKey;
-use svc_sdk::types::Page;
 
 use super::jq::Filter;
 use super::table::Table;
 use crate::args::{Color, Format};
 use crate::error::Failure;
 use crate::text::{escape_json, sanitize};
+
+/// The width of a terminal that does not report one.
+const DEFAULT_WIDTH: usize = 80;
 
 /// The options of a printer.
 #[derive(Debug, Default)]
@@ -121,12 +123,28 @@ impl Printer {
         }
     }
 
-    /// Prints a note if the service has more pages of a list.
-    pub(crate) fn note_more_pages<T>(&self, list: &Page<T>, what: &str) {
-        let cursor = list.extra.get("next_cursor");
-        if cursor.is_some_and(|cursor| !cursor.is_null()) {
-            self.note(&format!("there are more {what} than listed"));
-        }
+    /// Returns whether JSON is requested, with `--output` or with `--jq`.
+    pub(crate) fn is_json_requested(&self) -> bool {
+        self.filter.is_some() || self.has_json_errors
+    }
+
+    /// Prints text that is rendered for the width of the terminal, given whether it is colored.
+    pub(crate) fn print_text_for_width(
+        &self,
+        render: impl FnOnce(usize, bool) -> String,
+    ) -> Result<(), Failure> {
+        let width = self.width().unwrap_or(DEFAULT_WIDTH);
+        self.write(render(width, self.stdout.colored).as_bytes())
+    }
+
+    /// Returns whether lists are printed as one line of JSON per item.
+    pub(crate) fn prints_lines(&self) -> bool {
+        self.filter.is_none() && self.format == Format::Jsonl
+    }
+
+    /// Returns whether values are printed as tables.
+    pub(crate) fn prints_tables(&self) -> bool {
+        self.filter.is_none() && self.format == Format::Table
     }
 
     /// Formats one line of a stream of values. The caller prints it with [`write_stdout()`].
@@ -260,11 +278,23 @@ impl Printer {
     }
 
     fn table(&self, table: &Table) -> Result<(), Failure> {
-        let width = self
-            .stdout
-            .terminal
-            .then(|| usize::from(console::Term::stdout().size().1));
-        self.write(table.render(width, self.stdout.colored).as_bytes())
+        let text = table.render(self.width(), self.stdout.colored);
+        self.write(text.as_bytes())
+    }
+
+    /// Returns the width of standard output: that of the terminal, or else the variable `COLUMNS`.
+    fn width(&self) -> Option<usize> {
+        let terminal = console::Term::stdout();
+        let size = terminal.size_checked().filter(|_| self.stdout.terminal);
+        match size {
+            Some((_, columns)) if columns > 0 => Some(usize::from(columns)),
+            _ => {
+                let columns = std::env::var("COLUMNS").ok();
+                let columns = columns.and_then(|columns| columns.parse().ok());
+                let columns = columns.filter(|columns| *columns > 0);
+                columns.or_else(|| self.stdout.terminal.then_some(DEFAULT_WIDTH))
+            }
+        }
     }
 
     fn json(&self, json: &str) -> Result<(), Failure> {

@@ -1,25 +1,39 @@
 //! Tables that are fitted to the terminal.
 
-use console::style;
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use console::{Style, style};
+use unicode_width::UnicodeWidthStr;
 
+use super::column::{Column, ColumnKind};
+use super::layout;
+use super::status::status_style;
 use crate::text::sanitize;
 
 const GAP: &str = "  ";
-const MIN_COLUMN_WIDTH: usize = 8;
 
 /// A table with a header, or the fields of a single value.
 #[derive(Debug, Default)]
 pub(crate) struct Table {
-    header: Vec<String>,
-    rows: Vec<Vec<String>>,
+    columns: Vec<Column>,
+    rows: Vec<Vec<Cell>>,
+}
+
+#[derive(Debug)]
+struct Cell {
+    text: String,
+    style: Option<Style>,
 }
 
 impl Table {
-    /// Creates a table with a header. The first column is an identifier and is never truncated.
-    pub(crate) fn new<const N: usize>(header: [&str; N]) -> Self {
+    /// Creates a table with a header. The first column is neither dropped nor truncated.
+    pub(crate) fn new<C: Into<Column>, const N: usize>(columns: [C; N]) -> Self {
+        let mut columns: Vec<Column> = columns.into_iter().map(Into::into).collect();
+        if let Some(first) = columns.first_mut()
+            && first.kind != ColumnKind::Number
+        {
+            first.kind = ColumnKind::Required;
+        }
         Self {
-            header: header.iter().map(|name| name.to_uppercase()).collect(),
+            columns,
             rows: Vec::new(),
         }
     }
@@ -31,8 +45,15 @@ impl Table {
 
     /// Adds a row. Control characters are removed.
     pub(crate) fn row<const N: usize>(&mut self, cells: [&str; N]) {
-        self.rows
-            .push(cells.iter().map(|cell| sanitize(cell)).collect());
+        let cells = cells.iter().enumerate().map(|(index, text)| {
+            let column = self.columns.get(index);
+            let style = column
+                .filter(|column| column.kind == ColumnKind::Status)
+                .and_then(|_| status_style(text));
+            Cell::new(text, style)
+        });
+        let cells = cells.collect();
+        self.rows.push(cells);
     }
 
     /// Adds a field, if there is a value.
@@ -42,82 +63,117 @@ impl Table {
         }
     }
 
+    /// Adds a field whose value is a status, which is colored, if there is one.
+    pub(crate) fn status_field(&mut self, name: &str, status: Option<impl ToString>) {
+        if let Some(status) = status {
+            let status = status.to_string();
+            let style = status_style(&status);
+            self.rows
+                .push(vec![Cell::new(name, None), Cell::new(&status, style)]);
+        }
+    }
+
     /// Renders the table. `width` is the width of the terminal, if there is one.
     pub(crate) fn render(&self, width: Option<usize>, colored: bool) -> String {
-        let mut widths = self.natural_widths();
-        if let Some(width) = width
-            && !self.header.is_empty()
-        {
-            shrink(&mut widths, width);
-        }
+        let natural_widths = self.natural_widths();
+        let widths = match width {
+            Some(width) if !self.columns.is_empty() => {
+                layout::fit(&self.columns, &natural_widths, GAP.len(), width)
+            }
+            _ => natural_widths.into_iter().map(Some).collect(),
+        };
         let mut text = String::new();
-        if !self.header.is_empty() {
-            let line = render_line(&self.header, &widths);
-            let line = style(line).bold().force_styling(colored);
-            text.push_str(&format!("{line}\n"));
+        if !self.columns.is_empty() {
+            let names = self.columns.iter().map(|column| (&*column.name, None));
+            let header = self.render_line(names, &widths, false);
+            let header = style(header).bold().force_styling(colored);
+            text.push_str(&format!("{header}\n"));
         }
         for row in &self.rows {
-            text.push_str(&render_line(row, &widths));
+            let cells = row
+                .iter()
+                .map(|cell| (cell.text.as_str(), cell.style.as_ref()));
+            text.push_str(&self.render_line(cells, &widths, colored));
             text.push('\n');
         }
         text
     }
 
     fn natural_widths(&self) -> Vec<usize> {
-        let mut widths = Vec::new();
-        for row in std::iter::once(&self.header).chain(&self.rows) {
+        let mut widths: Vec<usize> = self.columns.iter().map(|it| it.name.width()).collect();
+        for row in &self.rows {
             widths.resize(widths.len().max(row.len()), 0);
             for (width, cell) in widths.iter_mut().zip(row) {
-                *width = (*width).max(cell.width());
+                *width = (*width).max(cell.text.width());
             }
         }
         widths
     }
-}
 
-/// Shrinks the widest columns until the row fits. The first column keeps its width.
-fn shrink(widths: &mut [usize], available: usize) {
-    let gaps = GAP.len() * widths.len().saturating_sub(1);
-    while widths.iter().sum::<usize>() + gaps > available {
-        let widest = widths
-            .iter_mut()
-            .skip(1)
-            .filter(|width| **width > MIN_COLUMN_WIDTH)
-            .max();
-        match widest {
-            Some(width) => *width -= 1,
-            None => break,
+    /// Renders a line without trailing spaces.
+    fn render_line<'a>(
+        &self,
+        cells: impl Iterator<Item = (&'a str, Option<&'a Style>)>,
+        widths: &[Option<usize>],
+        colored: bool,
+    ) -> String {
+        let mut line = String::new();
+        let mut spaces = 0;
+        let shown = cells.zip(widths).enumerate();
+        let shown = shown.filter_map(|(index, (cell, width))| Some((index, cell, (*width)?)));
+        for (position, (index, (text, style), width)) in shown.enumerate() {
+            if position > 0 {
+                spaces += GAP.len();
+            }
+            let text = truncate(text, width);
+            let padding = width.saturating_sub(text.width());
+            let is_number = self
+                .columns
+                .get(index)
+                .is_some_and(|column| column.kind == ColumnKind::Number);
+            let (before, after) = if is_number {
+                (padding, 0)
+            } else {
+                (0, padding)
+            };
+            spaces += before;
+            if !text.is_empty() {
+                line.extend(std::iter::repeat_n(' ', spaces));
+                spaces = 0;
+                match style.filter(|_| colored) {
+                    Some(style) => {
+                        let styled = style.clone().force_styling(true).apply_to(text);
+                        line.push_str(&styled.to_string());
+                    }
+                    None => line.push_str(&text),
+                }
+            }
+            spaces += after;
         }
+        line
     }
 }
 
-fn render_line(cells: &[String], widths: &[usize]) -> String {
-    let mut line = String::new();
-    for (index, (cell, width)) in cells.iter().zip(widths).enumerate() {
-        if index > 0 {
-            line.push_str(GAP);
-        }
-        let shown = truncate_cell(cell, *width);
-        let padding = width.saturating_sub(shown.width());
-        line.push_str(&shown);
-        line.extend(std::iter::repeat_n(' ', padding));
+impl Cell {
+    fn new(text: &str, style: Option<Style>) -> Self {
+        let text = sanitize(text);
+        Self { text, style }
     }
-    line.truncate(line.trim_end().len());
-    line
 }
 
-fn truncate_cell(cell: &str, width: usize) -> String {
-    if cell.width() <= width {
-        return cell.to_owned();
+/// Truncates text to a number of terminal columns.
+fn truncate(text: &str, width: usize) -> String {
+    if text.width() <= width {
+        return text.to_owned();
     }
     let mut shown = String::new();
-    let mut used = 1;
-    for c in cell.chars() {
-        used += c.width().unwrap_or(0);
-        if used > width {
+    for c in text.chars() {
+        shown.push(c);
+        // The width of a sequence can differ from the sum of the widths of its characters.
+        if shown.width() + 1 > width {
+            shown.pop();
             break;
         }
-        shown.push(c);
     }
     shown.push('…');
     shown
@@ -128,34 +184,41 @@ mod tests {
     use super::*;
 
     fn table() -> Table {
-        let mut table = Table::new(["id", "status", "prompt"]);
-        table.row([
-            "job_00000001",
-            "completed",
-            "a red fox in the snow, at dawn, from above",
+        let mut table = Table::new([
+            Column::required("id"),
+            Column::status("status"),
+            Column::text("prompt"),
+            Column::number("price"),
         ]);
-        table.row(["job_2", "queued", "\u{1b}[31mshort"]);
+        let prompt = "a red fox in the snow, at dawn, from above";
+        table.row(["job_00000001", "completed", prompt, "$0.7035"]);
+        table.row(["job_2", "queued", "\u{1b}[31mshort\nline", "$12.50"]);
         table
     }
 
     #[test]
-    fn columns_are_aligned() {
+    fn text_is_aligned_left_and_numbers_right() {
         assert_eq!(
             table().render(None, false),
-            "ID            STATUS     PROMPT\n\
-             job_00000001  completed  a red fox in the snow, at dawn, from above\n\
-             job_2         queued     [31mshort\n"
+            "ID            STATUS     PROMPT                                        PRICE\n\
+             job_00000001  completed  a red fox in the snow, at dawn, from above  $0.7035\n\
+             job_2         queued     [31mshort line                               $12.50\n"
         );
     }
 
     #[test]
     fn a_table_fits_the_terminal_without_truncated_identifiers() {
-        let text = table().render(Some(40), false);
-        for line in text.lines() {
-            assert!(line.width() <= 40, "{line}");
+        for width in [40, 60, 80, 200] {
+            let text = table().render(Some(width), false);
+            for line in text.lines() {
+                assert!(line.width() <= width, "{width}: {line}");
+            }
+            assert!(text.contains("job_00000001"), "{text}");
+            assert!(text.contains("$0.7035"), "{text}");
         }
-        assert!(text.contains("job_00000001"));
-        assert!(text.contains('…'));
+        assert!(table().render(Some(60), false).contains('…'));
+        assert!(!table().render(Some(40), false).contains("PROMPT"));
+        assert!(table().render(Some(5), false).contains("job_00000001\n"));
     }
 
     #[test]
@@ -163,6 +226,33 @@ mod tests {
         let mut table = Table::new(["id", "name"]);
         table.row(["漢字", "x"]);
         assert_eq!(table.render(None, false), "ID    NAME\n漢字  x\n");
+        let rows = [
+            ("漢字漢字漢字", 8, "漢字漢…"),
+            ("漢字漢字漢字", 7, "漢字漢…"),
+            ("漢字漢字漢字", 6, "漢字…"),
+            ("e\u{301}e\u{301}e\u{301}e\u{301}", 3, "e\u{301}e\u{301}…"),
+            ("🦊🦊🦊", 4, "🦊…"),
+        ];
+        for (text, width, expected) in rows {
+            assert_eq!(truncate(text, width), expected);
+            assert!(expected.width() <= width);
+        }
+    }
+
+    #[test]
+    fn statuses_are_colored_without_their_padding() {
+        let text = table().render(None, true);
+        assert!(
+            text.contains("\u{1b}[32mcompleted\u{1b}[0m  a red"),
+            "{text:?}"
+        );
+        assert!(text.contains("queued     [31m"), "{text:?}");
+        let mut fields = Table::key_value();
+        fields.status_field("status", Some("failed"));
+        assert_eq!(
+            fields.render(None, true),
+            "status  \u{1b}[31mfailed\u{1b}[0m\n"
+        );
     }
 
     #[test]

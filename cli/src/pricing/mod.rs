@@ -4,6 +4,6 @@ mod estimate;
 mod limit;
 mod price;
 
-pub(crate) use estimate::{EstimateSource, describe_estimate, estimate_request, fetch_estimate};
+pub(crate) use estimate::{EstimateSource, estimate_request, fetch_estimate};
 pub(crate) use limit::{check_max_price, confirm};
 pub(crate) use price::{Price, SpendCap};

@@ -20,7 +20,7 @@ use svc_sdk::{Client, Update, Updates};
 
 use crate::args::ReceiptArgs;
 use crate::error::Failure;
-use crate::output::ProgressLine;
+use crate::output::{ProgressLine, Table};
 use crate::pricing::Price;
 use crate::session::Session;
 use crate::types::{ResourceId, SubmitRequest};
@@ -32,6 +32,8 @@ pub(crate) type OnProgress = Arc<dyn Fn(DownloadProgress) + Send + Sync>;
 pub(crate) trait Resource: handle::Resource {
     /// The result, however the resource ended.
     type Finished;
+    /// The receipt, as it is printed.
+    type ShownReceipt: Serialize;
 
     /// The noun in messages, such as `job`.
     const NOUN: &'static str;
@@ -104,12 +106,15 @@ pub(crate) trait Resource: handle::Resource {
         receipt_mode: ReceiptMode,
     ) -> Result<(), Failure>;
 
-    /// Returns the receipt as JSON. It is read from the service if this process has none.
-    #[cfg(feature = "mcp")]
-    async fn receipt_json(handle: &Handle<Self>) -> Result<serde_json::Value, svc_sdk::Error>;
+    /// Returns the receipt. It is read from the service if this process has none.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if it cannot be read.
+    async fn shown_receipt(handle: &Handle<Self>) -> Result<Self::ShownReceipt, svc_sdk::Error>;
 
-    /// Prints the receipt.
-    async fn print_receipt(handle: &Handle<Self>, session: &Session) -> Result<(), Failure>;
+    /// Returns the table of the receipt.
+    fn receipt_table(receipt: &Self::ShownReceipt) -> Table;
 }
 
 /// The status of a resource after a cancelation.
@@ -141,7 +146,7 @@ impl From<ReceiptArgs> for ReceiptMode {
 }
 
 /// Adds `--download FOLDER` to the words of a command, if there is a folder.
-fn with_download_flag(words: &[&str], folder: Option<&Path>) -> Vec<String> {
+pub(crate) fn with_download_flag(words: &[&str], folder: Option<&Path>) -> Vec<String> {
     let mut words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
     if let Some(folder) = folder {
         words.extend(["--download".to_owned(), folder.display().to_string()]);

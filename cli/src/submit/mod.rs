@@ -199,7 +199,9 @@ impl<R: Resource> Submission<'_, R> {
     /// Waits and prints the result, or prints the receipt with `--no-wait`.
     async fn finish(&self, resource: Handle<R>) -> Result<(), Failure> {
         if self.options.no_wait {
-            return R::print_receipt(&resource, self.session).await;
+            let receipt = R::shown_receipt(&resource).await?;
+            let printer = &self.session.printer;
+            return printer.print_item(&receipt, R::receipt_table);
         }
         let waiter = Waiter {
             session: self.session,

@@ -16,6 +16,7 @@ mod errors;
 mod format;
 mod listen;
 mod listen_env;
+mod lists;
 #[cfg(feature = "mcp")]
 mod mcp;
 mod output;

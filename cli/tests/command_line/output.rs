@@ -93,11 +93,11 @@ fn prices_and_estimates_are_exact() {
             "table",
         ])
         .assert_exit(0);
-    assert!(run.out.contains("0.0200 USD"), "{}", run.out);
+    assert!(run.out.contains("$0.02"), "{}", run.out);
     let run = env
         .run(["pricing", "get", "video-l", "-o", "table"])
         .assert_exit(0);
-    assert!(run.out.contains("0.2500"), "{}", run.out);
+    assert!(run.out.contains("$0.25"), "{}", run.out);
     assert_eq!(
         env.run(["model", "get", "image-i"]).assert_exit(0).json()["id"],
         "image-i"

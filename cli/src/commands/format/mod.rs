@@ -16,7 +16,9 @@ use self::address::operation_of;
 use crate::args::{FormatFields, InstructionArgs, ListArgs, RunArgs};
 use crate::error::Failure;
 use crate::input::check_single_stdin_reader;
-use crate::output::Table;
+use crate::listing::Listing;
+use crate::output::values::{money, optional_money, time_ago_and_date};
+use crate::output::{Column, Table};
 use crate::request_body::run as run_body;
 use crate::resource::run::tables;
 use crate::session::Session;
@@ -81,9 +83,8 @@ pub(crate) async fn run(session: &Session, format: Format) -> Result<(), Failure
     match format {
         Format::List(args) => {
             let client = session.access::<Developer>()?.client;
-            let formats = args.apply(client.formats().list()).await?;
-            session.printer.note_more_pages(&formats, "Formats");
-            session.printer.print_list(&formats.items, list_table)
+            let listing = Listing::new(session, &args, "Formats");
+            listing.print(|| client.formats().list(), list_table).await
         }
         Format::Get { format } => {
             let client = session.access::<Developer>()?.client;
@@ -92,9 +93,9 @@ pub(crate) async fn run(session: &Session, format: Format) -> Result<(), Failure
         }
         Format::Runs { format, list } => {
             let client = session.access::<Developer>()?.client;
-            let runs = list.apply(client.formats().list_runs(format)).await?;
-            session.printer.note_more_pages(&runs, "runs");
-            session.printer.print_list(&runs.items, tables::list)
+            let call = || client.formats().list_runs(format.as_str());
+            let listing = Listing::new(session, &list, "runs");
+            listing.print(call, tables::list).await
         }
         Format::Run(args) => start(session, &args).await,
         Format::Bulk(args) => bulk::run(session, &args).await,
@@ -133,7 +134,14 @@ async fn start(session: &Session, args: &Start) -> Result<(), Failure> {
 }
 
 fn list_table(formats: &[Entry]) -> Table {
-    let mut table = Table::new(["id", "address", "status", "output", "cap", "name"]);
+    let mut table = Table::new([
+        Column::required("id"),
+        Column::whole("address"),
+        Column::status("status"),
+        Column::text("name"),
+        Column::text("output"),
+        Column::number("cap"),
+    ]);
     for format in formats {
         let kind = format.io.as_ref().and_then(|io| io.output_kind.as_deref());
         let cap = format.generation_spend_cap();
@@ -141,9 +149,9 @@ fn list_table(formats: &[Entry]) -> Table {
             format.id.as_str(),
             &format.to_ref().to_string(),
             format.status.as_deref().unwrap_or_default(),
-            kind.unwrap_or_default(),
-            &cap.map(|cap| cap.to_string()).unwrap_or_default(),
             format.name.as_deref().unwrap_or_default(),
+            kind.unwrap_or_default(),
+            &optional_money(cap),
         ]);
     }
     table
@@ -155,13 +163,13 @@ fn entry_table(format: &Entry) -> Table {
     table.field("address", Some(format.to_ref()));
     table.field("name", format.name.as_ref());
     table.field("description", format.description.as_ref());
-    table.field("status", format.status.as_ref());
+    table.status_field("status", format.status.as_ref());
     table.field("first party", format.first_party);
     let kind = format.io.as_ref().and_then(|io| io.output_kind.as_ref());
     table.field("output", kind);
     let cap = format.generation_spend_cap();
-    table.field("cap", cap.map(|cap| format!("{cap} USD")));
-    table.field("created", format.created_at.as_ref());
-    table.field("updated", format.updated_at.as_ref());
+    table.field("cap", cap.map(money));
+    table.field("created", time_ago_and_date(format.created_at.as_ref()));
+    table.field("updated", time_ago_and_date(format.updated_at.as_ref()));
     table
 }

@@ -10,8 +10,10 @@ use svc_sdk::types::{JobId, JobResult, JobType};
 use svc_sdk::{Developer, Open, Surface, contract};
 
 use self::wait_all::wait_for_all;
-use crate::args::{QueryArgs, SurfaceArg, SurfaceChoice, WaitArgs, headings};
+use super::history::newest_entry;
+use crate::args::{ListArgs, SurfaceArg, SurfaceChoice, WaitArgs, headings};
 use crate::error::{Exit, Failure};
+use crate::listing::Listing;
 use crate::output::Table;
 use crate::pricing::EstimateSource;
 use crate::resource::job::{FinishedJob, tables};
@@ -22,7 +24,7 @@ use crate::types::{Outcome, ResourceId};
 /// The subcommands of `svc job`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Job {
-    /// List jobs
+    /// List jobs, newest first
     List(List),
     /// Show a job
     Get(JobIdArgs),
@@ -33,7 +35,7 @@ pub(crate) enum Job {
     /// Cancel a job whose generation has not started; the charge is refunded
     Cancel(JobIdArgs),
     /// Show a job's timeline (developer surface only)
-    Events(JobIdArgs),
+    Events(Events),
     /// Redeliver a job's final event to its webhook (developer surface only)
     Redeliver(JobIdArgs),
     /// Wait for jobs, and print their results
@@ -52,9 +54,18 @@ pub(crate) struct List {
     #[arg(long = "type", value_name = "TYPE", help_heading = headings::FILTERS)]
     job_type: Option<JobType>,
     #[command(flatten)]
-    query: QueryArgs,
+    list: ListArgs,
     #[command(flatten)]
     surface: SurfaceArg,
+}
+
+/// The flags of `svc job events`.
+#[derive(Args, Debug)]
+pub(crate) struct Events {
+    #[command(flatten)]
+    job: JobIdArgs,
+    #[command(flatten)]
+    list: ListArgs,
 }
 
 /// The flags of a command that acts on one job.
@@ -71,8 +82,11 @@ pub(crate) struct JobIdArgs {
 #[derive(Args, Debug)]
 pub(crate) struct Wait {
     /// Job ids
-    #[arg(value_name = "JOB_ID", required = true)]
+    #[arg(value_name = "JOB_ID", required_unless_present = "last")]
     ids: Vec<String>,
+    /// Wait for the newest job that this machine submitted
+    #[arg(long, conflicts_with = "ids")]
+    last: bool,
     #[command(flatten)]
     wait: WaitArgs,
     /// Directory to download the results to
@@ -86,8 +100,11 @@ pub(crate) struct Wait {
 #[derive(Args, Debug)]
 pub(crate) struct Download {
     /// Job ids
-    #[arg(value_name = "JOB_ID", required = true)]
+    #[arg(value_name = "JOB_ID", required_unless_present = "last")]
     ids: Vec<String>,
+    /// Download the result of the newest job that this machine submitted
+    #[arg(long, conflicts_with = "ids")]
+    last: bool,
     /// Directory to download to; created if missing
     #[arg(long, value_name = "DIR", default_value = ".")]
     dir: PathBuf,
@@ -104,7 +121,7 @@ impl Job {
             Self::Get(args) | Self::Status(args) | Self::Result(args) | Self::Cancel(args) => {
                 args.surface.surface
             }
-            Self::Events(args) | Self::Redeliver(args) => {
+            Self::Events(Events { job: args, .. }) | Self::Redeliver(args) => {
                 args.surface.surface.or(Some(SurfaceChoice::Developer))
             }
             Self::Wait(args) => args.surface.surface,
@@ -113,8 +130,35 @@ impl Job {
     }
 }
 
+/// Sets the id and the surface of the newest job in the journal.
+fn resolve_last(
+    session: &Session,
+    ids: &mut Vec<String>,
+    surface: &mut SurfaceArg,
+) -> Result<(), Failure> {
+    let (id, entry) = newest_entry(session, "job", |id, entry| {
+        let is_on = |surface: SurfaceChoice| entry.intent.surface == surface.as_str();
+        matches!(id, ResourceId::Job(_)) && surface.surface.is_none_or(is_on)
+    })?;
+    ids.push(id.id().to_owned());
+    let surfaces = [SurfaceChoice::Open, SurfaceChoice::Developer];
+    surface.surface = surfaces
+        .into_iter()
+        .find(|surface| entry.intent.surface == surface.as_str());
+    Ok(())
+}
+
 /// Runs the command.
-pub(crate) async fn run(session: &Session, job: Job) -> Result<(), Failure> {
+pub(crate) async fn run(session: &Session, mut job: Job) -> Result<(), Failure> {
+    match &mut job {
+        Job::Wait(args) if args.last => {
+            resolve_last(session, &mut args.ids, &mut args.surface)?;
+        }
+        Job::Download(args) if args.last => {
+            resolve_last(session, &mut args.ids, &mut args.surface)?;
+        }
+        _ => {}
+    }
     match session.surface(job.surface())? {
         SurfaceChoice::Open => run_on(session, &session.access::<Open>()?, job).await,
         SurfaceChoice::Developer => run_on(session, &session.access::<Developer>()?, job).await,
@@ -140,7 +184,7 @@ async fn run_on<S: EstimateSource>(
             printer.print_item(&status, |status| {
                 let mut table = Table::key_value();
                 table.field("job", status.job_id.as_ref());
-                table.field("status", status.status.as_ref());
+                table.status_field("status", status.status.as_ref());
                 table.field("terminal", status.terminal);
                 table.field("result ready", status.result_ready);
                 table.field(
@@ -193,7 +237,7 @@ async fn run_on<S: EstimateSource>(
             let why = "the open surface does not provide job timelines";
             Err(Failure::usage(why).hint("use --surface developer, or omit --surface"))
         }
-        Job::Events(args) => events(session, &args.id).await,
+        Job::Events(args) => events(session, &args).await,
         Job::Redeliver(_) if S::SURFACE == contract::Surface::Open => {
             let why = "the open surface does not support webhook redelivery";
             Err(Failure::usage(why).hint("use --surface developer, or omit --surface"))
@@ -215,10 +259,11 @@ async fn run_on<S: EstimateSource>(
     }
 }
 
-async fn events(session: &Session, id: &str) -> Result<(), Failure> {
+async fn events(session: &Session, args: &Events) -> Result<(), Failure> {
     let client = session.access::<Developer>()?.client;
-    let events = client.jobs().handle(id).events().await?;
-    session.printer.print_list(&events.items, tables::timeline)
+    let job = client.jobs().handle(args.job.id.as_str());
+    let listing = Listing::new(session, &args.list, "events").without_page_size();
+    listing.print(|| job.events(), tables::timeline).await
 }
 
 async fn redeliver(session: &Session, id: &str) -> Result<(), Failure> {
@@ -238,36 +283,18 @@ async fn list<S: Surface>(
     access: &Access<S>,
     args: List,
 ) -> Result<(), Failure> {
-    let mut call = access.client.jobs().list();
-    if let Some(status) = &args.status {
-        call = call.status(status.as_str());
-    }
-    if let Some(job_type) = &args.job_type {
-        call = call.job_type(job_type.as_str());
-    }
-    for (name, value) in args.query.pairs() {
-        call = call.query(name, value);
-    }
-    let jobs = call.await?;
-    session.printer.note_more_pages(&jobs, "jobs");
-    session.printer.print_list(&jobs.items, |jobs| {
-        let mut table = Table::new(["id", "status", "type", "model", "usd", "created"]);
-        for job in jobs {
-            table.row([
-                job.id.as_str(),
-                job.status.as_str(),
-                job.job_type
-                    .as_ref()
-                    .map_or("", |job_type| job_type.as_str()),
-                job.model.as_deref().unwrap_or_default(),
-                &job.price_usd
-                    .map(|price| price.to_string())
-                    .unwrap_or_default(),
-                job.created_at.as_ref().map_or("", |at| at.as_str()),
-            ]);
+    let call = || {
+        let mut call = access.client.jobs().list();
+        if let Some(status) = &args.status {
+            call = call.status(status.as_str());
         }
-        table
-    })
+        if let Some(job_type) = &args.job_type {
+            call = call.job_type(job_type.as_str());
+        }
+        call
+    };
+    let listing = Listing::new(session, &args.list, "jobs");
+    listing.print(call, tables::list).await
 }
 
 fn final_status(result: &JobResult) -> Option<JobStatus> {

@@ -9,7 +9,8 @@ use crate::error::Failure;
 use crate::join_all::join_all;
 use crate::pricing::EstimateSource;
 use crate::resource::job::tables;
-use crate::session::{Access, Session};
+use crate::resource::with_download_flag;
+use crate::session::{Access, Session, surface_choice};
 use crate::types::{Outcome, ResourceId};
 use crate::wait::{self, Waiter};
 
@@ -42,7 +43,11 @@ pub(super) async fn wait_for_all<S: EstimateSource>(
         };
         Box::pin(async move { waiter.wait().await })
     });
-    let results = join_all(waiters.collect()).await;
+    let mut results = join_all(waiters.collect()).await;
+    let interrupted = wait::merge_interrupted(&mut results, &ids, "jobs", |ids| {
+        let words = with_download_flag(&[&["job", "wait"], ids].concat(), download);
+        session.resume_command_on(surface_choice::<S>(), &words)
+    });
     let outcomes: Vec<Option<Outcome>> = results.iter().map(wait::outcome_of).collect();
     let single = results.len() == 1;
     let mut all_finished = Vec::new();
@@ -56,6 +61,9 @@ pub(super) async fn wait_for_all<S: EstimateSource>(
                 first_failure.get_or_insert(Failure::already_reported(failure.exit()));
             }
         }
+    }
+    if let Some(failure) = &interrupted {
+        session.printer.print_failure(failure);
     }
     match all_finished.as_slice() {
         [] => {}

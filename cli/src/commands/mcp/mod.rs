@@ -60,15 +60,15 @@ async fn tools(session: &Session, endpoint: &EndpointArgs) -> Result<(), Failure
         () = session.interrupts.first() => return Err(Failure::interrupted()),
     };
     session.printer.print_list(&tools, |tools| {
-        let mut table = Table::new(["tool", "arguments", "description"]);
+        let mut table = Table::new(["tool", "description", "arguments"]);
         for tool in tools {
             let properties = tool.input_schema.get("properties");
             let names = properties.and_then(Value::as_object);
             let names: Vec<_> = names.into_iter().flat_map(Map::keys).cloned().collect();
             table.row([
                 tool.name.as_str(),
-                &names.join(", "),
                 tool.description.as_deref().unwrap_or_default(),
+                &names.join(", "),
             ]);
         }
         table

@@ -143,14 +143,8 @@ impl ToolHandler {
         mut arguments: Map<String, Value>,
     ) -> ToolResult {
         let spend_limit = self.spend_limit(&mut arguments)?;
-        let request = SubmitRequest {
-            noun,
-            operation,
-            segments: Vec::new(),
-            body: arguments,
-        };
-        let access = self.open()?;
-        self.submit::<JobResource<Open>>(access, &request, spend_limit)
+        let request = job_request(noun, operation, arguments);
+        self.submit::<JobResource<Open>>(self.open()?, &request, spend_limit)
             .await
     }
 
@@ -163,14 +157,8 @@ impl ToolHandler {
     ) -> ToolResult {
         let spend_limit = self.spend_limit(&mut arguments)?;
         arguments.remove("model");
-        let request = SubmitRequest {
-            noun,
-            operation,
-            segments: Vec::new(),
-            body: arguments,
-        };
-        let access = self.developer()?;
-        self.submit::<JobResource<Developer>>(access, &request, spend_limit)
+        let request = job_request(noun, operation, arguments);
+        self.submit::<JobResource<Developer>>(self.developer()?, &request, spend_limit)
             .await
     }
 
@@ -362,6 +350,20 @@ impl ToolHandler {
     }
 }
 
+/// Returns the request that submits a job.
+fn job_request(
+    noun: &'static str,
+    operation: Operation,
+    body: Map<String, Value>,
+) -> SubmitRequest {
+    SubmitRequest {
+        noun,
+        operation,
+        segments: Vec::new(),
+        body,
+    }
+}
+
 /// Returns the receipt as a tool's structured content, and closes the intent, because the model
 /// receives the id.
 async fn tool_result<R: Resource>(resource: &Handle<R>, intent: Option<OpenIntent>) -> ToolResult {
@@ -373,8 +375,8 @@ async fn tool_result<R: Resource>(resource: &Handle<R>, intent: Option<OpenInten
         // If this fails, the intent stays open, and the same call is sent again with the same key.
         let _ = intent.receipt(id.clone(), R::request_id(resource), R::charge(resource));
     }
-    let receipt = R::receipt_json(resource).await;
-    let mut receipt = receipt.map_err(|error| ToolError::from(&error))?;
+    let receipt = R::shown_receipt(resource).await;
+    let mut receipt = json!(receipt.map_err(|error| ToolError::from(&error))?);
     if let Some(fields) = receipt.as_object_mut() {
         fields.insert(id.field().to_owned(), id.id().into());
     }

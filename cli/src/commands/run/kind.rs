@@ -27,7 +27,7 @@ macro_rules! by_kind {
         }
     };
 }
-pub(super) use by_kind;
+pub(in crate::commands) use by_kind;
 
 /// Returns the kind of a run.
 ///

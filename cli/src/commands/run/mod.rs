@@ -1,6 +1,6 @@
 //! `svc run`: runs of Actions, Formats and Agent Completions.
 
-mod kind;
+pub(super) mod kind;
 mod wait_all;
 
 use std::path::PathBuf;
@@ -12,9 +12,13 @@ use svc_sdk::types::{RunId, RunReceipt};
 
 use self::kind::{by_kind, kind_from_history, resolve_kind};
 use self::wait_all::{WaitRequest, wait_for_all};
-use crate::args::{ReceiptArgs, RunKindChoice, WaitArgs};
+use super::history::newest_entry;
+use crate::args::{ListArgs, ReceiptArgs, RunKindChoice, WaitArgs};
 use crate::error::Failure;
-use crate::resource::run::{FinishedRun, RunKind, outcome_of, spend, tables, terminal_receipt};
+use crate::listing::Listing;
+use crate::resource::run::{
+    FinishedRun, RunKind, kind_of_operation, outcome_of, spend, tables, terminal_receipt,
+};
 use crate::resource::{ReceiptMode, Resource};
 use crate::session::{Access, Session};
 use crate::tables::redelivery as redelivery_table;
@@ -31,7 +35,7 @@ pub(crate) enum Run {
     /// Show the receipt of a run that has ended
     Result(RunIdArgs),
     /// List the phases of a Format run, oldest first
-    Events(RunIdArgs),
+    Events(Events),
     /// Cancel a run; work done until then is billed
     Cancel(RunIdArgs),
     /// Wait for runs, and print their outputs
@@ -62,12 +66,24 @@ pub(crate) struct RunIdArgs {
     kind: KindArg,
 }
 
+/// The flags of `svc run events`.
+#[derive(Args, Debug)]
+pub(crate) struct Events {
+    #[command(flatten)]
+    run: RunIdArgs,
+    #[command(flatten)]
+    list: ListArgs,
+}
+
 /// The flags of `svc run wait`.
 #[derive(Args, Debug)]
 pub(crate) struct Wait {
     /// Run ids
-    #[arg(value_name = "RUN_ID", required = true)]
+    #[arg(value_name = "RUN_ID", required_unless_present = "last")]
     ids: Vec<String>,
+    /// Wait for the newest run that this machine submitted
+    #[arg(long, conflicts_with = "ids")]
+    last: bool,
     #[command(flatten)]
     kind: KindArg,
     #[command(flatten)]
@@ -83,8 +99,11 @@ pub(crate) struct Wait {
 #[derive(Args, Debug)]
 pub(crate) struct Download {
     /// Run ids
-    #[arg(value_name = "RUN_ID", required = true)]
+    #[arg(value_name = "RUN_ID", required_unless_present = "last")]
     ids: Vec<String>,
+    /// Download the files of the newest run that this machine submitted
+    #[arg(long, conflicts_with = "ids")]
+    last: bool,
     /// Directory to download to; created if missing
     #[arg(long, value_name = "DIR", default_value = ".")]
     dir: PathBuf,
@@ -110,15 +129,15 @@ pub(crate) async fn run(session: &Session, run: Run) -> Result<(), Failure> {
         }
         Run::Result(args) => result(session, &access, &args).await,
         Run::Events(args) => {
-            require_format_run(session, &access, &args, "a timeline")?;
-            let id = RunId::from(args.id);
-            let events = access.client.format_runs().handle(&id).events().await?;
-            session.printer.print_list(&events.items, tables::timeline)
+            require_format_run(session, &access, &args.run, "a timeline")?;
+            let run = access.client.format_runs().handle(args.run.id.as_str());
+            let listing = Listing::new(session, &args.list, "events").without_page_size();
+            listing.print(|| run.events(), tables::timeline).await
         }
         Run::Cancel(args) => cancel(session, &access, &args).await,
         Run::Wait(args) => {
             let wait_request = WaitRequest {
-                ids: args.ids,
+                ids: ids_or_last(session, args.ids, args.last, args.kind)?,
                 kind: args.kind.kind,
                 args: &args.wait,
                 download: args.download.as_deref(),
@@ -128,7 +147,7 @@ pub(crate) async fn run(session: &Session, run: Run) -> Result<(), Failure> {
         }
         Run::Download(args) => {
             let wait_request = WaitRequest {
-                ids: args.ids,
+                ids: ids_or_last(session, args.ids, args.last, args.kind)?,
                 kind: args.kind.kind,
                 args: &args.wait,
                 download: Some(&args.dir),
@@ -138,6 +157,23 @@ pub(crate) async fn run(session: &Session, run: Run) -> Result<(), Failure> {
         }
         Run::Redeliver(args) => redeliver(session, &access, args).await,
     }
+}
+
+/// Returns the given ids, or with `--last` the id of the newest run in the journal.
+fn ids_or_last(
+    session: &Session,
+    ids: Vec<String>,
+    is_last: bool,
+    kind: KindArg,
+) -> Result<Vec<String>, Failure> {
+    if !is_last {
+        return Ok(ids);
+    }
+    let (id, _) = newest_entry(session, "run", |id, entry| {
+        let is_kind = |kind| kind_of_operation(&entry.intent.operation) == Some(kind);
+        matches!(id, ResourceId::Run(_)) && kind.kind.is_none_or(is_kind)
+    })?;
+    Ok(vec![id.id().to_owned()])
 }
 
 async fn result(

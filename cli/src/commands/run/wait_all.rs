@@ -5,12 +5,12 @@ use std::path::Path;
 use svc_sdk::Developer;
 
 use super::kind::{by_kind, resolve_kind};
-use crate::args::{RunKindChoice, WaitArgs};
+use crate::args::{RunKindChoice, SurfaceChoice, WaitArgs};
 use crate::error::Failure;
 use crate::join_all::join_all;
 use crate::resource::run::summary::{self, RunSummary};
 use crate::resource::run::{FinishedRun, RunKind, outcome_of, tables};
-use crate::resource::{ReceiptMode, Resource};
+use crate::resource::{ReceiptMode, Resource, with_download_flag};
 use crate::session::{Access, Session};
 use crate::types::{Outcome, ResourceId};
 use crate::wait::{self, Waiter};
@@ -52,7 +52,15 @@ pub(super) async fn wait_for_all(
             })
         })
     });
-    let results = join_all(waiters.collect()).await;
+    let mut results = join_all(waiters.collect()).await;
+    let interrupted = wait::merge_interrupted(&mut results, &wait_request.ids, "runs", |ids| {
+        let mut words = [&["run", "wait"], ids].concat();
+        if let Some(kind) = wait_request.kind {
+            words.extend(["--kind", kind.as_str()]);
+        }
+        let words = with_download_flag(&words, wait_request.download);
+        session.resume_command(SurfaceChoice::Developer, &words)
+    });
     let outcomes: Vec<Option<Outcome>> = results.iter().map(outcome).collect();
     let printed = match (
         <[_; 1]>::try_from(results),
@@ -66,6 +74,9 @@ pub(super) async fn wait_for_all(
         (Ok([Ok(_)]), ..) => Ok(()),
         (Err(results), kinds, _) => print_all(session, results, &wait_request.ids, kinds),
     };
+    if let Some(failure) = &interrupted {
+        session.printer.print_failure(failure);
+    }
     for (id, outcome) in wait_request.ids.into_iter().zip(outcomes) {
         session.close_intent(&access.base_url, &ResourceId::Run(id), outcome);
     }

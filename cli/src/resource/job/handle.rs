@@ -2,23 +2,34 @@
 
 use std::path::Path;
 
-use serde_json::json;
+use serde::Serialize;
 use svc_sdk::contract::JobStatus;
 use svc_sdk::handle::{Handle, JobResource};
-use svc_sdk::types::{JobStatusPayload, RequestId, Usd};
+use svc_sdk::types::{Job, JobStatusPayload, RequestId, SubmitReceipt, Usd};
 use svc_sdk::{Client, Update, Updates};
 
 use super::finished::FinishedJob;
 use super::tables;
 use crate::error::Failure;
-use crate::output::ProgressLine;
+use crate::output::{ProgressLine, Table};
 use crate::pricing::{self, EstimateSource, Price};
 use crate::resource::{OnProgress, ReceiptMode, Resource, Stopped, StoredFile, with_download_flag};
 use crate::session::{Session, surface_choice};
 use crate::types::{ResourceId, SubmitRequest};
 
+/// The receipt of a job.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub(crate) enum JobReceipt {
+    /// The response to the submit.
+    Submitted(SubmitReceipt),
+    /// The job, read by its id.
+    Read { job: Job },
+}
+
 impl<S: EstimateSource> Resource for JobResource<S> {
     type Finished = FinishedJob;
+    type ShownReceipt = JobReceipt;
 
     const NOUN: &'static str = "job";
     const VERB: &'static str = "Submit";
@@ -102,21 +113,19 @@ impl<S: EstimateSource> Resource for JobResource<S> {
         session.printer.print_item(finished, tables::finished)
     }
 
-    #[cfg(feature = "mcp")]
-    async fn receipt_json(handle: &Handle<Self>) -> Result<serde_json::Value, svc_sdk::Error> {
+    async fn shown_receipt(handle: &Handle<Self>) -> Result<JobReceipt, svc_sdk::Error> {
         Ok(match handle.receipt() {
-            Some(receipt) => serde_json::json!(receipt),
-            None => serde_json::json!({ "job": handle.get().await? }),
+            Some(receipt) => JobReceipt::Submitted(receipt.clone()),
+            None => JobReceipt::Read {
+                job: handle.get().await?,
+            },
         })
     }
 
-    async fn print_receipt(handle: &Handle<Self>, session: &Session) -> Result<(), Failure> {
-        if let Some(receipt) = handle.receipt() {
-            return session.printer.print_item(receipt, tables::receipt);
+    fn receipt_table(receipt: &JobReceipt) -> Table {
+        match receipt {
+            JobReceipt::Submitted(receipt) => tables::receipt(receipt),
+            JobReceipt::Read { job } => tables::envelope(job),
         }
-        let envelope = handle.get().await?;
-        session
-            .printer
-            .print_item(&json!({ "job": envelope }), |_| tables::envelope(&envelope))
     }
 }

@@ -1,14 +1,45 @@
 //! Tables of jobs.
 
-use svc_sdk::types::{Job, JobEvent, SubmitReceipt, Usd};
+use svc_sdk::types::{Job, JobEvent, SubmitReceipt};
 
 use super::finished::FinishedJob;
-use crate::output::Table;
+use crate::output::values::{date_and_time, money, optional_money, time_ago, time_ago_and_date};
+use crate::output::{Column, Table};
 use crate::tables::{add_artifacts, artifact_label, error_text};
+
+/// Returns the table of a list of jobs.
+pub(crate) fn list(jobs: &[Job]) -> Table {
+    let mut table = Table::new([
+        Column::required("id"),
+        Column::status("status"),
+        Column::text("model"),
+        Column::text("type"),
+        Column::number("price"),
+        Column::time("created"),
+    ]);
+    for job in jobs {
+        table.row([
+            job.id.as_str(),
+            job.status.as_str(),
+            job.model.as_deref().unwrap_or_default(),
+            job.job_type
+                .as_ref()
+                .map_or("", |job_type| job_type.as_str()),
+            &optional_money(job.price_usd),
+            &time_ago(job.created_at.as_ref()),
+        ]);
+    }
+    table
+}
 
 /// Returns the table of several finished jobs.
 pub(crate) fn finished_list(finished: &[FinishedJob]) -> Table {
-    let mut table = Table::new(["job", "status", "content", "location"]);
+    let mut table = Table::new([
+        Column::required("job"),
+        Column::status("status"),
+        Column::text("content"),
+        Column::required("location"),
+    ]);
     for finished in finished {
         let result = &finished.result;
         let id = result.job_id.as_ref().map_or("", |id| id.as_str());
@@ -34,12 +65,12 @@ pub(crate) fn finished_list(finished: &[FinishedJob]) -> Table {
 pub(crate) fn envelope(job: &Job) -> Table {
     let mut table = Table::key_value();
     table.field("id", Some(&job.id));
-    table.field("status", Some(&job.status));
+    table.status_field("status", Some(&job.status));
     table.field("type", job.job_type.as_ref());
     table.field("model", job.model.as_ref());
-    table.field("price", job.price_usd.map(|price| format!("{price} USD")));
-    table.field("created", job.created_at.as_ref());
-    table.field("updated", job.updated_at.as_ref());
+    table.field("price", job.price_usd.map(money));
+    table.field("created", time_ago_and_date(job.created_at.as_ref()));
+    table.field("updated", time_ago_and_date(job.updated_at.as_ref()));
     add_artifacts(
         &mut table,
         job.result.iter().flat_map(|result| &result.artifacts),
@@ -52,11 +83,17 @@ pub(crate) fn envelope(job: &Job) -> Table {
 
 /// Returns the table of a job's timeline, in the service's order.
 pub(crate) fn timeline(events: &[JobEvent]) -> Table {
-    let mut table = Table::new(["at", "event"]);
+    let mut table = Table::new([
+        Column::time("at (UTC)"),
+        Column::text("event"),
+        Column::time("age"),
+    ]);
     for event in events {
+        let at = event.created_at.as_ref();
         table.row([
-            event.created_at.as_ref().map_or("", |at| at.as_str()),
+            &at.map(date_and_time).unwrap_or_default(),
             event.event_type.as_deref().unwrap_or_default(),
+            &time_ago(at),
         ]);
     }
     table
@@ -67,7 +104,7 @@ pub(crate) fn finished(finished: &FinishedJob) -> Table {
     let result = &finished.result;
     let mut table = Table::key_value();
     table.field("job", result.job_id.as_ref());
-    table.field("status", result.status.as_ref());
+    table.status_field("status", result.status.as_ref());
     add_artifacts(&mut table, result.artifacts());
     for file in finished.files.iter().flatten() {
         table.field("file", Some(file));
@@ -82,14 +119,8 @@ pub(crate) fn finished(finished: &FinishedJob) -> Table {
 pub(crate) fn receipt(receipt: &SubmitReceipt) -> Table {
     let mut table = Table::key_value();
     table.field("job", Some(&receipt.job.id));
-    table.field("status", Some(&receipt.job.status));
-    table.field(
-        "price",
-        receipt
-            .job
-            .price_usd
-            .map(|price: Usd| format!("{price} USD")),
-    );
+    table.status_field("status", Some(&receipt.job.status));
+    table.field("price", receipt.job.price_usd.map(money));
     table.field("status url", receipt.status_url.as_ref());
     table.field("result url", receipt.result_url.as_ref());
     table.field("request", receipt.request_id.as_ref());

@@ -16,7 +16,7 @@ use super::{summary, tables};
 use crate::args::SurfaceChoice;
 use crate::error::Failure;
 use crate::join_all::join_all;
-use crate::output::ProgressLine;
+use crate::output::{ProgressLine, Table};
 use crate::pricing::{Price, SpendCap};
 use crate::resource::run::{RunKind, terminal_receipt};
 use crate::resource::{OnProgress, ReceiptMode, Resource, Stopped, with_download_flag};
@@ -25,6 +25,7 @@ use crate::types::{ResourceId, SubmitRequest};
 
 impl Resource for QueueResource {
     type Finished = FinishedQueue;
+    type ShownReceipt = Queue;
 
     const NOUN: &'static str = "queue";
     const VERB: &'static str = "Start";
@@ -185,19 +186,14 @@ impl Resource for QueueResource {
         summary::summarize(session, handle.id().as_str(), finished).and(printed)
     }
 
-    #[cfg(feature = "mcp")]
-    async fn receipt_json(handle: &Handle<Self>) -> Result<serde_json::Value, svc_sdk::Error> {
-        Ok(match handle.receipt() {
-            Some(receipt) => serde_json::json!(receipt),
-            None => serde_json::json!(handle.get().await?),
-        })
+    async fn shown_receipt(handle: &Handle<Self>) -> Result<Queue, Error> {
+        match handle.receipt() {
+            Some(receipt) => Ok(receipt.clone()),
+            None => handle.get().await,
+        }
     }
 
-    async fn print_receipt(handle: &Handle<Self>, session: &Session) -> Result<(), Failure> {
-        let queue = match handle.receipt() {
-            Some(receipt) => receipt.clone(),
-            None => handle.get().await?,
-        };
-        session.printer.print_item(&queue, tables::queue)
+    fn receipt_table(receipt: &Queue) -> Table {
+        tables::queue(receipt)
     }
 }

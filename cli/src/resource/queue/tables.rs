@@ -4,7 +4,8 @@ use svc_sdk::contract::RunStatus;
 use svc_sdk::types::{Queue, QueueCounts, QueueItem, RunReceipt};
 
 use super::finished::FinishedItem;
-use crate::output::Table;
+use crate::output::values::{money, time_ago_and_date};
+use crate::output::{Column, Table};
 use crate::tables::artifact_label;
 use crate::text::sanitize;
 
@@ -13,10 +14,10 @@ pub(crate) fn queue(queue: &Queue) -> Table {
     let mut table = Table::key_value();
     table.field("queue", queue.id());
     table.field("format", queue.format_id.as_ref());
-    table.field("status", queue.status.as_ref());
+    table.status_field("status", queue.status.as_ref());
     table.field("runs", Some(progress(&queue.counts())));
     table.field("concurrency", queue.concurrency);
-    table.field("created", queue.created_at.as_ref());
+    table.field("created", time_ago_and_date(queue.created_at.as_ref()));
     for (position, item) in queue.items.iter().enumerate() {
         let index = item_index(item, position);
         let run = item.run_id.as_ref().map_or("", |id| id.as_str());
@@ -74,13 +75,20 @@ pub(super) fn rows(items: &[QueueItem]) -> Vec<String> {
 
 /// Returns the table of the finished items.
 pub(super) fn results(items: &[FinishedItem]) -> Table {
-    let mut table = Table::new(["item", "run", "status", "usd", "content", "location"]);
+    let mut table = Table::new([
+        Column::number("item"),
+        Column::whole("run"),
+        Column::status("status"),
+        Column::number("spent"),
+        Column::text("content"),
+        Column::required("location"),
+    ]);
     for item in items {
         let index = item.index.to_string();
         let run = item.item.run_id.as_ref().map_or("", |id| id.as_str());
         let status = item.status().as_str();
         let spent = match item.receipt.as_ref().map(RunReceipt::billable_amount) {
-            Some(Some(spent)) => spent.to_string(),
+            Some(Some(spent)) => money(spent),
             Some(None) => "unknown".to_owned(),
             None => String::new(),
         };

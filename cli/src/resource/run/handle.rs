@@ -14,7 +14,7 @@ use super::summary::{self, RunSummary, download_command};
 use super::tables;
 use crate::args::SurfaceChoice;
 use crate::error::Failure;
-use crate::output::ProgressLine;
+use crate::output::{ProgressLine, Table};
 use crate::pricing::{Price, SpendCap};
 use crate::resource::{OnProgress, ReceiptMode, Resource, Stopped, StoredFile, with_download_flag};
 use crate::session::Session;
@@ -23,6 +23,7 @@ use crate::types::{ResourceId, SubmitRequest};
 
 impl<K: RunKind> Resource for K {
     type Finished = FinishedRun;
+    type ShownReceipt = FinishedRun;
 
     const NOUN: &'static str = "run";
     const VERB: &'static str = "Start";
@@ -155,24 +156,19 @@ impl<K: RunKind> Resource for K {
         printed
     }
 
-    #[cfg(feature = "mcp")]
-    async fn receipt_json(handle: &Handle<Self>) -> Result<serde_json::Value, svc_sdk::Error> {
-        Ok(match handle.receipt() {
-            Some(receipt) => serde_json::json!(receipt),
-            None => serde_json::json!(handle.get().await?),
-        })
-    }
-
-    async fn print_receipt(handle: &Handle<Self>, session: &Session) -> Result<(), Failure> {
+    async fn shown_receipt(handle: &Handle<Self>) -> Result<FinishedRun, Error> {
         let receipt = match handle.receipt() {
             Some(receipt) => receipt.clone(),
             None => handle.get().await?,
         };
-        let finished = FinishedRun {
+        Ok(FinishedRun {
             receipt,
             files: None,
-        };
-        session.printer.print_item(&finished, tables::finished)
+        })
+    }
+
+    fn receipt_table(receipt: &FinishedRun) -> Table {
+        tables::finished(receipt)
     }
 }
 

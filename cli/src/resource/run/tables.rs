@@ -3,21 +3,29 @@
 use svc_sdk::types::{RunEvent, RunReceipt, RunStatusPayload};
 
 use super::finished::{FinishedRun, spend};
-use crate::output::Table;
+use crate::output::values::{date_and_time, money, time_ago, time_ago_and_date};
+use crate::output::{Column, Table};
 use crate::tables::{add_artifacts, artifact_label, error_text};
 
 /// Returns the table of a list of runs.
 pub(crate) fn list(runs: &[RunReceipt]) -> Table {
-    let mut table = Table::new(["run", "status", "usd", "files", "error", "created"]);
+    let mut table = Table::new([
+        Column::required("run"),
+        Column::status("status"),
+        Column::number("spent"),
+        Column::number("files"),
+        Column::time("created"),
+        Column::text("error"),
+    ]);
     for run in runs {
         let spent = run.billable_amount();
         table.row([
             run.id().as_ref().map_or("", |id| id.as_str()),
             run.status.as_str(),
-            &spent.map_or_else(|| "unknown".to_owned(), |spent| spent.to_string()),
+            &spent.map_or_else(|| "unknown".to_owned(), money),
             &run.artifacts.len().to_string(),
+            &time_ago(run.created_at.as_ref()),
             run.error.as_ref().map_or("", |error| error.code.as_str()),
-            run.created_at.as_ref().map_or("", |at| at.as_str()),
         ]);
     }
     table
@@ -25,7 +33,13 @@ pub(crate) fn list(runs: &[RunReceipt]) -> Table {
 
 /// Returns the table of several finished runs.
 pub(crate) fn finished_list(finished: &[FinishedRun]) -> Table {
-    let mut table = Table::new(["run", "status", "usage", "content", "location"]);
+    let mut table = Table::new([
+        Column::required("run"),
+        Column::status("status"),
+        Column::text("usage"),
+        Column::text("content"),
+        Column::required("location"),
+    ]);
     for finished in finished {
         let receipt = &finished.receipt;
         let (id, status) = (receipt.id(), receipt.status.as_str());
@@ -56,7 +70,7 @@ pub(crate) fn status(status: &RunStatusPayload) -> Table {
     let mut table = Table::key_value();
     table.field("run", status.run_id.as_ref());
     table.field("kind", status.kind.as_ref());
-    table.field("status", status.status.as_ref());
+    table.status_field("status", status.status.as_ref());
     table.field("terminal", status.terminal);
     table.field("result ready", status.result_ready);
     let next = status.poll_after;
@@ -69,10 +83,19 @@ pub(crate) fn status(status: &RunStatusPayload) -> Table {
 
 /// Returns the table of a run's phases, oldest first.
 pub(crate) fn timeline(events: &[RunEvent]) -> Table {
-    let mut table = Table::new(["at", "phase", "status", "message"]);
+    let mut table = Table::new([
+        Column::time("at (UTC)"),
+        Column::whole("phase"),
+        Column::status("status"),
+        Column::text("message"),
+    ]);
     for event in events {
         table.row([
-            event.created_at.as_ref().map_or("", |at| at.as_str()),
+            &event
+                .created_at
+                .as_ref()
+                .map(date_and_time)
+                .unwrap_or_default(),
             event.phase.as_deref().unwrap_or_default(),
             event.status.as_deref().unwrap_or_default(),
             event.message.as_deref().unwrap_or_default(),
@@ -87,12 +110,12 @@ pub(crate) fn finished(finished: &FinishedRun) -> Table {
     let mut table = Table::key_value();
     table.field("run", receipt.id());
     table.field("kind", receipt.kind.as_ref());
-    table.field("status", Some(&receipt.status));
+    table.status_field("status", Some(&receipt.status));
     table.field("format", receipt.format_id.as_ref());
     table.field("action", receipt.action_id.as_ref());
     table.field("continues", receipt.previous_run_id.as_ref());
     table.field("queue", receipt.queue_id.as_ref());
-    table.field("created", receipt.created_at.as_ref());
+    table.field("created", time_ago_and_date(receipt.created_at.as_ref()));
     table.field("usage", Some(spend(receipt)));
     table.field("output", receipt.output.as_ref());
     table.field("primary output", receipt.primary_output_url.as_ref());

@@ -1,0 +1,164 @@
+//! `svc usage`: spending by day, kind and model.
+
+mod chart;
+mod models;
+mod net_spend;
+
+use std::collections::BTreeMap;
+
+use clap::Args;
+use serde::Serialize;
+use svc_sdk::Developer;
+use svc_sdk::types::{JobId, RunId, TopUpId, UsageEntry, UsageKind, Usd};
+
+use self::net_spend::{day_of, net_spend};
+use crate::args::ListArgs;
+use crate::error::Failure;
+use crate::listing::Listing;
+use crate::output::values::{money, time_ago};
+use crate::output::{Column, Table};
+use crate::session::Session;
+
+/// The number of ledger entries that totals are computed from if no flag says otherwise.
+const DEFAULT_ENTRIES: u64 = 1000;
+
+/// The flags of `svc usage`.
+#[derive(Args, Debug)]
+pub(crate) struct Usage {
+    /// List ledger entries instead of totals
+    #[arg(long, conflicts_with = "chart")]
+    entries: bool,
+    /// Draw a chart of the net spend by day and by model
+    #[arg(long)]
+    chart: bool,
+    #[command(flatten)]
+    list: ListArgs,
+}
+
+/// The total of one kind of entry on one day.
+#[derive(Debug, PartialEq, Serialize)]
+struct Total {
+    day: String,
+    kind: UsageKind,
+    count: u64,
+    amount_usd: Usd,
+}
+
+/// The JSON output: the totals, and the entries they are computed from.
+#[derive(Debug, Serialize)]
+struct Report {
+    totals: Vec<Total>,
+    entries: Vec<UsageEntry>,
+}
+
+/// Runs the command.
+pub(crate) async fn run(session: &Session, args: &Usage) -> Result<(), Failure> {
+    let client = session.access::<Developer>()?.client;
+    let listing = Listing::new(session, &args.list, "entries");
+    let call = || client.account().usage();
+    if args.entries {
+        return listing.print(call, entry_table).await;
+    }
+    let (entries, rest) = listing.default_limit(DEFAULT_ENTRIES).collect(call).await?;
+    let count = entries.len();
+    let report = Report {
+        totals: totals(&entries),
+        entries,
+    };
+    let printer = &session.printer;
+    if args.chart && !printer.is_json_requested() {
+        let spends = net_spend(&report.entries);
+        let models = models::of_jobs(session, &client, &spends).await;
+        printer.print_text_for_width(|width, colored| {
+            chart::render(&spends, &models, width, colored)
+        })?;
+    } else {
+        printer.print_item(&report, |report| total_table(&report.totals))?;
+    }
+    rest.report_totals(printer, count);
+    Ok(())
+}
+
+fn totals(entries: &[UsageEntry]) -> Vec<Total> {
+    let mut sums: BTreeMap<(String, UsageKind), (u64, Usd)> = BTreeMap::new();
+    for entry in entries {
+        let day = day_of(entry).to_owned();
+        let (count, sum) = sums.entry((day, entry.kind.clone())).or_default();
+        *count += 1;
+        *sum = [*sum, entry.amount_usd].into_iter().sum();
+    }
+    sums.into_iter()
+        .rev()
+        .map(|((day, kind), (count, amount_usd))| Total {
+            day,
+            kind,
+            count,
+            amount_usd,
+        })
+        .collect()
+}
+
+fn total_table(totals: &[Total]) -> Table {
+    let mut table = Table::new([
+        Column::required("day"),
+        Column::whole("kind"),
+        Column::number("count"),
+        Column::number("amount"),
+    ]);
+    for total in totals {
+        table.row([
+            &total.day,
+            total.kind.as_str(),
+            &total.count.to_string(),
+            &money(total.amount_usd),
+        ]);
+    }
+    table
+}
+
+fn entry_table(entries: &[UsageEntry]) -> Table {
+    let mut table = Table::new([
+        Column::required("id"),
+        Column::whole("kind"),
+        Column::number("amount"),
+        Column::time("created"),
+        Column::whole("for"),
+    ]);
+    for entry in entries {
+        let job = entry.job_id.as_ref().map(JobId::as_str);
+        let what = job
+            .or(entry.run_id.as_ref().map(RunId::as_str))
+            .or(entry.top_up_id.as_ref().map(TopUpId::as_str));
+        table.row([
+            entry.id.as_deref().unwrap_or_default(),
+            entry.kind.as_str(),
+            &money(entry.amount_usd),
+            &time_ago(entry.created_at.as_ref()),
+            what.unwrap_or_default(),
+        ]);
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn totals_are_grouped_by_day_and_kind_newest_first() {
+        let entries: Vec<UsageEntry> = serde_json::from_value(serde_json::json!([
+            {"kind": "capture", "amount_usd": "0.5000", "created_at": "2026-01-02T10:00:00Z"},
+            {"kind": "capture", "amount_usd": "0.2500", "created_at": "2026-01-02T09:00:00Z"},
+            {"kind": "refund", "amount_usd": "1.0000", "created_at": "2026-01-02T08:00:00Z"},
+            {"kind": "capture", "amount_usd": "1.5005", "created_at": "2026-01-01T10:00:00Z"},
+        ]))
+        .unwrap();
+        assert_eq!(
+            total_table(&totals(&entries)).render(None, false),
+            "DAY         KIND     COUNT   AMOUNT\n\
+             2026-01-02  refund       1    $1.00\n\
+             2026-01-02  capture      2    $0.75\n\
+             2026-01-01  capture      1  $1.5005\n"
+        );
+    }
+}

@@ -1,0 +1,173 @@
+//! Lists: as many pages as `--limit` needs, and how to get the rest.
+
+mod local;
+mod pages;
+mod rest;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use svc_sdk::Call;
+use svc_sdk::types::Page;
+
+pub(crate) use self::local::select;
+use self::pages::{ListItem, PageReader};
+pub(crate) use self::rest::Rest;
+use crate::args::ListArgs;
+use crate::error::Failure;
+use crate::output::Table;
+use crate::session::Session;
+
+/// A list of the service that a command prints.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Listing<'a> {
+    session: &'a Session,
+    args: &'a ListArgs,
+    nouns: &'static str,
+    max_items: Option<u64>,
+    is_page_size_sent: bool,
+}
+
+impl<'a> Listing<'a> {
+    /// Creates a list of items that messages call `nouns`.
+    pub(crate) fn new(session: &'a Session, args: &'a ListArgs, nouns: &'static str) -> Self {
+        Self {
+            session,
+            args,
+            nouns,
+            max_items: args.page.max_items(),
+            is_page_size_sent: true,
+        }
+    }
+
+    /// Leaves out the query parameter `limit`, which the operation does not have.
+    pub(crate) fn without_page_size(mut self) -> Self {
+        self.is_page_size_sent = false;
+        self
+    }
+
+    /// Sets the maximum number of items if no flag does.
+    pub(crate) fn default_limit(mut self, limit: u64) -> Self {
+        self.max_items = self.args.page.max_items_or(Some(limit));
+        self
+    }
+
+    /// Prints the items of a list.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a page cannot be read, or if its cursor repeats.
+    pub(crate) async fn print<T>(
+        self,
+        call: impl Fn() -> Call<Page<T>>,
+        table: impl FnOnce(&[T]) -> Table,
+    ) -> Result<(), Failure>
+    where
+        T: DeserializeOwned + Serialize + Send + Unpin + 'static,
+    {
+        self.print_joined(&[&call], table).await
+    }
+
+    /// Prints the items of several lists, one after the other.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a page cannot be read, or if its cursor repeats.
+    pub(crate) async fn print_joined<T>(
+        self,
+        calls: &[&dyn Fn() -> Call<Page<T>>],
+        table: impl FnOnce(&[T]) -> Table,
+    ) -> Result<(), Failure>
+    where
+        T: DeserializeOwned + Serialize + Send + Unpin + 'static,
+    {
+        let printer = &self.session.printer;
+        let streams = printer.prints_lines();
+        let mut count = 0;
+        let mut items = Vec::new();
+        let rest = self
+            .read(calls, |page| {
+                count += page.len();
+                match streams {
+                    true => printer.print_list(&page, |_| Table::default()),
+                    false => {
+                        items.extend(page);
+                        Ok(())
+                    }
+                }
+            })
+            .await?;
+        match (streams, printer.prints_tables()) {
+            (true, _) => {}
+            (false, false) => printer.print_list(&items, |_| Table::default())?,
+            (false, true) => {
+                let items = self.readable(items);
+                if !items.is_empty() {
+                    printer.print_list(&items, table)?;
+                }
+            }
+        }
+        rest.report(printer, count, self.nouns);
+        Ok(())
+    }
+
+    /// Reads the items of a list, without those that cannot be decoded.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a page cannot be read, or if its cursor repeats.
+    pub(crate) async fn collect<T>(
+        self,
+        call: impl Fn() -> Call<Page<T>>,
+    ) -> Result<(Vec<T>, Rest), Failure>
+    where
+        T: DeserializeOwned + Send + Unpin + 'static,
+    {
+        let mut items = Vec::new();
+        let rest = self
+            .read(&[&call], |page| {
+                items.extend(page);
+                Ok(())
+            })
+            .await?;
+        Ok((self.readable(items), rest))
+    }
+
+    async fn read<T>(
+        self,
+        calls: &[&dyn Fn() -> Call<Page<T>>],
+        mut on_page: impl FnMut(Vec<ListItem<T>>) -> Result<(), Failure>,
+    ) -> Result<Rest, Failure>
+    where
+        T: DeserializeOwned + Send + Unpin + 'static,
+    {
+        let mut reader = PageReader::new(self.args, self.max_items, self.is_page_size_sent);
+        let mut calls = calls.iter().peekable();
+        let is_joined = calls.len() > 1;
+        while let Some(call) = calls.next() {
+            let rest = reader.read(call, &mut on_page).await?;
+            match rest {
+                Rest::None if calls.peek().is_none() => return Ok(Rest::None),
+                Rest::None if reader.is_full() => return Ok(Rest::WithoutCursor),
+                Rest::None => {}
+                // A cursor belongs to one of the lists.
+                Rest::Cursor(_) if is_joined => return Ok(Rest::WithoutCursor),
+                rest => return Ok(rest),
+            }
+        }
+        Ok(Rest::None)
+    }
+
+    /// Returns the items that could be decoded, and warns about the others.
+    fn readable<T>(&self, items: Vec<ListItem<T>>) -> Vec<T> {
+        let all = items.len();
+        let items: Vec<T> = items.into_iter().filter_map(ListItem::decoded).collect();
+        match all - items.len() {
+            0 => {}
+            count => self.session.printer.warn(&format!(
+                "{count} of {all} {} could not be decoded; -o json shows them",
+                self.nouns
+            )),
+        }
+        items
+    }
+}

@@ -1,0 +1,115 @@
+//! Amounts and points in time as people read them. JSON contains the exact values instead.
+
+use jiff::Timestamp;
+use svc_sdk::types::{self, Usd};
+
+use crate::clock;
+
+const DAY: i64 = 86_400;
+
+/// Formats an amount: `$0.29`, with more digits only where they are needed.
+pub(crate) fn money(amount: Usd) -> String {
+    let micros = amount.micros();
+    let magnitude = micros.unsigned_abs();
+    let (dollars, fraction) = (
+        magnitude / 1_000_000,
+        format!("{:06}", magnitude % 1_000_000),
+    );
+    let significant = fraction.trim_end_matches('0').len().max(2);
+    let sign = if micros < 0 { "-" } else { "" };
+    format!("{sign}${dollars}.{fraction:.significant$}")
+}
+
+/// Formats an amount, or returns an empty text if there is none.
+pub(crate) fn optional_money(amount: Option<Usd>) -> String {
+    amount.map(money).unwrap_or_default()
+}
+
+/// Formats the time since a point in time: `3 min ago`. Empty if there is none.
+pub(crate) fn time_ago(then: Option<&types::Timestamp>) -> String {
+    then.map(|then| seconds_ago(age(then))).unwrap_or_default()
+}
+
+/// Formats the time since a point in time, and the time itself: `3 min ago (2026-01-02 10:00:05 UTC)`.
+pub(crate) fn time_ago_and_date(then: Option<&types::Timestamp>) -> Option<String> {
+    let then = then?;
+    Some(format!(
+        "{} ({} UTC)",
+        seconds_ago(age(then)),
+        date_and_time(then)
+    ))
+}
+
+/// Formats a point in time to the second: `2026-01-02 10:00:05`, in UTC.
+pub(crate) fn date_and_time(at: &types::Timestamp) -> String {
+    match Timestamp::from_second(at.unix_seconds()) {
+        Ok(at) => at.strftime("%Y-%m-%d %H:%M:%S").to_string(),
+        Err(_) => at.to_string(),
+    }
+}
+
+/// Formats a number of seconds: `3 min ago`. Negative ones, from a clock ahead of this one, are 0.
+pub(crate) fn seconds_ago(seconds: i64) -> String {
+    let (count, unit) = match seconds.max(0) {
+        seconds @ ..60 => (seconds, "s"),
+        seconds @ ..3600 => (seconds / 60, "min"),
+        seconds @ ..DAY => (seconds / 3600, "h"),
+        seconds => match seconds / DAY {
+            1 => (1, "day"),
+            days @ ..60 => (days, "days"),
+            days @ ..730 => (days / 30, "months"),
+            days => (days / 365, "years"),
+        },
+    };
+    format!("{count} {unit} ago")
+}
+
+fn age(then: &types::Timestamp) -> i64 {
+    clock::now().as_second().saturating_sub(then.unix_seconds())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn amounts_are_exact_with_at_least_two_decimal_places() {
+        let rows = [
+            (0, "$0.00"),
+            (290_000, "$0.29"),
+            (500_000, "$0.50"),
+            (703_500, "$0.7035"),
+            (120, "$0.00012"),
+            (1, "$0.000001"),
+            (12_000_000, "$12.00"),
+            (-290_000, "-$0.29"),
+            (i64::MIN, "-$9223372036854.775808"),
+        ];
+        for (micros, expected) in rows {
+            assert_eq!(money(Usd::from_micros(micros)), expected);
+        }
+    }
+
+    #[test]
+    fn ages_have_one_unit() {
+        let rows = [
+            (-5, "0 s ago"),
+            (59, "59 s ago"),
+            (185, "3 min ago"),
+            (7199, "1 h ago"),
+            (DAY, "1 day ago"),
+            (5 * DAY, "5 days ago"),
+            (90 * DAY, "3 months ago"),
+            (800 * DAY, "2 years ago"),
+        ];
+        for (seconds, expected) in rows {
+            assert_eq!(seconds_ago(seconds), expected);
+        }
+    }
+
+    #[test]
+    fn dates_have_no_fraction_of_a_second() {
+        let at: types::Timestamp = "2026-01-02T11:00:05.123456+01:00".parse().unwrap();
+        assert_eq!(date_and_time(&at), "2026-01-02 10:00:05");
+    }
+}
