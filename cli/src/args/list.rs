@@ -11,8 +11,13 @@ use super::{Pair, headings};
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct QueryArgs {
     /// Any other query parameter; repeatable
-    #[arg(short, long, value_name = "KEY=VALUE", help_heading = headings::FILTERS)]
-    query: Vec<Pair>,
+    #[arg(
+        short = 'q',
+        long = "query",
+        value_name = "KEY=VALUE",
+        help_heading = headings::FILTERS
+    )]
+    parameters: Vec<Pair>,
 }
 
 /// Flags of a list: how many items, and from where.
@@ -47,7 +52,7 @@ pub(crate) struct ListArgs {
 impl QueryArgs {
     /// Returns the names and values of the parameters.
     pub(crate) fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
-        let pairs = self.query.iter();
+        let pairs = self.parameters.iter();
         pairs.map(|pair| (pair.name.as_str(), pair.value.as_str()))
     }
 

@@ -276,31 +276,6 @@ fn a_second_ctrl_c_exits_at_once() {
 }
 
 #[test]
-fn ctrl_c_keeps_all_jobs_of_a_wait() {
-    let env = TestEnv::new();
-    let ids = ["[mock:stuck]", "[mock:stuck]"].map(|prompt| {
-        let run = env
-            .run(["video", "generate", "--prompt", prompt, "--no-wait"])
-            .assert_exit(0);
-        run.json()["job"]["id"].as_str().unwrap().to_owned()
-    });
-    let child = start(env.open_surface(["job", "wait"]).args(&ids));
-    wait_until("both jobs are polled", || {
-        env.requests("jobs_status").len() >= 2
-    });
-    interrupt(&child);
-    let run = child.end().assert_exit(130);
-    for id in &ids {
-        assert!(
-            run.err
-                .contains(&format!("svc job wait {id} --surface open")),
-            "{}",
-            run.err
-        );
-    }
-}
-
-#[test]
 fn ctrl_c_during_a_paid_request_is_ambiguous() {
     let env = TestEnv::new();
     let rows: [(&str, &[&str], &str); 2] = [

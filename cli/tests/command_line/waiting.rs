@@ -1,6 +1,8 @@
 //! Waiting for jobs and reading them.
 
-use crate::test_env::{CommandOutput, TestEnv};
+use std::collections::BTreeSet;
+
+use crate::test_env::{CommandOutput, TestEnv, interrupt, start, wait_until};
 
 #[test]
 fn several_jobs_are_waited_for_and_printed_in_the_given_order() {
@@ -142,4 +144,24 @@ fn quiet_prints_only_data_and_errors() {
     env.generate_image("[mock:seconds=0.1][mock:fail]", &["--quiet"])
         .assert_exit(7)
         .assert_stderr("error:");
+}
+
+#[test]
+fn several_interrupted_waits_print_one_command_that_resumes_all() {
+    let env = TestEnv::new();
+    let jobs = ["[mock:stuck]", "[mock:stuck] again"].map(|prompt| env.submit_image(prompt));
+    let mut command = env.open_surface(["job", "wait"]);
+    let child = start(command.args(&jobs).args(["-o", "json"]));
+    wait_until("both jobs are polled", || {
+        let requests = env.requests("jobs_status");
+        let paths = requests.iter().map(|it| it["path"].to_string());
+        paths.collect::<BTreeSet<_>>().len() == 2
+    });
+    interrupt(&child);
+    let run = child.end().assert_exit(130);
+    assert_eq!(run.err.matches("\"resume\"").count(), 1, "{}", run.err);
+    let error = run.error();
+    let resume = format!("svc job wait {} {} --surface open", jobs[0], jobs[1]);
+    assert_eq!(error["resume"], resume);
+    assert_eq!(error["message"], "interrupted; 2 jobs keep running");
 }
