@@ -155,7 +155,7 @@ impl<R: Resource> Waiter<'_, R> {
 pub(crate) fn merge_interrupted<T>(
     results: &mut [Result<T, Failure>],
     ids: &[String],
-    nouns: &str,
+    (nouns, args, download): (&str, &WaitArgs, Option<&Path>),
     resume: impl FnOnce(&[&str]) -> String,
 ) -> Option<Failure> {
     let is_interrupted =
@@ -167,13 +167,18 @@ pub(crate) fn merge_interrupted<T>(
     let (interrupted, ids): (Vec<_>, Vec<&str>) = interrupted
         .map(|(result, id)| (result, id.as_str()))
         .unzip();
-    if ids.len() < 2 {
+    // With --cancel-on-interrupt each failure says why it could not be canceled.
+    if ids.len() < 2 || args.cancel_on_interrupt {
         return None;
     }
     for result in interrupted {
         *result = Err(Failure::already_reported(Exit::Interrupted));
     }
-    let why = format!("interrupted; {} {nouns} keep running", ids.len());
+    let count = ids.len();
+    let why = match download {
+        None => format!("interrupted; {count} {nouns} keep running"),
+        Some(_) => format!("interrupted; {count} {nouns} are running or not downloaded"),
+    };
     Some(Failure::new(Exit::Interrupted, why).with_resume(resume(&ids)))
 }
 

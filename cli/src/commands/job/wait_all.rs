@@ -44,10 +44,11 @@ pub(super) async fn wait_for_all<S: EstimateSource>(
         Box::pin(async move { waiter.wait().await })
     });
     let mut results = join_all(waiters.collect()).await;
-    let interrupted = wait::merge_interrupted(&mut results, &ids, "jobs", |ids| {
-        let words = with_download_flag(&[&["job", "wait"], ids].concat(), download);
-        session.resume_command_on(surface_choice::<S>(), &words)
-    });
+    let interrupted =
+        wait::merge_interrupted(&mut results, &ids, ("jobs", args, download), |ids| {
+            let words = with_download_flag(&[&["job", "wait"], ids].concat(), download);
+            session.resume_command_on(surface_choice::<S>(), &words)
+        });
     let outcomes: Vec<Option<Outcome>> = results.iter().map(wait::outcome_of).collect();
     let single = results.len() == 1;
     let mut all_finished = Vec::new();

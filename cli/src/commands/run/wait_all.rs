@@ -53,7 +53,8 @@ pub(super) async fn wait_for_all(
         })
     });
     let mut results = join_all(waiters.collect()).await;
-    let interrupted = wait::merge_interrupted(&mut results, &wait_request.ids, "runs", |ids| {
+    let options = ("runs", wait_request.args, wait_request.download);
+    let interrupted = wait::merge_interrupted(&mut results, &wait_request.ids, options, |ids| {
         let mut words = [&["run", "wait"], ids].concat();
         if let Some(kind) = wait_request.kind {
             words.extend(["--kind", kind.as_str()]);

@@ -6,7 +6,8 @@ pub(super) const EXAMPLES: &[Examples] = &[
     (
         "svc job list",
         &[
-            "svc job list --status processing",
+            "svc job list --status processing --limit 10",
+            "svc job list --all -o jsonl",
             "svc job list --type video_generation --jq '.[].id'",
         ],
     ),
@@ -49,7 +50,7 @@ pub(super) const EXAMPLES: &[Examples] = &[
     (
         "svc job wait",
         &[
-            "svc job wait job_123",
+            "svc job wait --last",
             "svc job wait job_123 job_456 --timeout 5m --download out",
         ],
     ),
@@ -149,7 +150,7 @@ pub(super) const EXAMPLES: &[Examples] = &[
     (
         "svc history",
         &[
-            "svc history --limit 10",
+            "svc history --limit 10 --refresh",
             "# Requests that may have been paid for, but whose answer never arrived",
             "svc history --open",
         ],
