@@ -23,11 +23,11 @@ impl Rest {
             Self::Cursor(cursor) => {
                 let command = command_with_cursor(cursor);
                 printer.note(&format!(
-                    "{count} {nouns} listed; list more with: {command}"
+                    "there are more {nouns}; list them with: {command}"
                 ));
             }
             Self::WithoutCursor => printer.note(&format!(
-                "{count} {nouns} listed; list more with a higher --limit, or all with --all"
+                "there are more {nouns}; list them with a higher --limit, or all with --all"
             )),
         }
     }

@@ -48,7 +48,7 @@ fn ids(list: &Value) -> Vec<&str> {
 
 /// Returns the words of the command that lists more, without the program name.
 fn command_for_more(run: &CommandOutput) -> Vec<&str> {
-    let (_, command) = run.err.split_once("list more with: svc ").unwrap();
+    let (_, command) = run.err.split_once("list them with: svc ").unwrap();
     command.trim().split(' ').collect()
 }
 
@@ -58,7 +58,7 @@ fn limit_counts_all_items_and_the_message_names_the_command_for_more() {
     let jobs = submit_jobs(&env, 5);
     let run = open(&env, &["job", "list", "--limit", "2"]).assert_exit(0);
     assert_eq!(ids(&run.json()), jobs[..2]);
-    let run = run.assert_stderr("2 jobs listed");
+    let run = run.assert_stderr("there are more jobs");
     let next = open(&env, &command_for_more(&run)).assert_exit(0);
     assert_eq!(ids(&next.json()), jobs[2..4]);
     let last = open(&env, &command_for_more(&next)).assert_exit(0);
@@ -70,7 +70,7 @@ fn limit_counts_all_items_and_the_message_names_the_command_for_more() {
     let run = open(&env, &words).assert_exit(0);
     assert_eq!(ids(&run.json()), jobs[..3]);
     assert_eq!(env.requests("jobs_list").len(), before + 2);
-    run.assert_stderr("3 jobs listed; list more with a higher --limit, or all with --all");
+    run.assert_stderr("there are more jobs; list them with a higher --limit, or all with --all");
 
     let words = ["job", "list", "--all", "-q", "limit=2"];
     let run = open(&env, &words).assert_exit(0);
@@ -138,7 +138,7 @@ fn every_list_takes_a_limit_all_and_a_cursor() {
             "{words:?}"
         );
         assert_eq!(
-            one.err.contains("list more"),
+            one.err.contains("list them"),
             all.len() > 1,
             "{words:?}: {}",
             one.err

@@ -31,6 +31,9 @@ pub(in crate::commands) fn newest_entry(
             .filter_map(|surface| settings.url_of(surface));
         urls.any(|url| url.value == entry.intent.base_url)
     };
+    if settings.url_of(SurfaceChoice::Developer).is_none() {
+        settings.require_url(SurfaceChoice::Open)?;
+    }
     let newest = entries.into_iter().find_map(|entry| {
         let id = entry.resource.clone()?;
         (is_match(&id, &entry) && is_configured(&entry)).then_some((id, entry))
