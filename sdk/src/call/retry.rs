@@ -139,6 +139,9 @@ pub(crate) fn retry_after(
 }
 
 #[cfg(test)]
+mod properties;
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::error::Kind;
