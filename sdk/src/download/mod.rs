@@ -319,6 +319,8 @@ impl fmt::Debug for Download {
 #[cfg(test)]
 mod content_tests;
 #[cfg(test)]
+mod properties;
+#[cfg(test)]
 mod storage_tests;
 #[cfg(test)]
 mod tests;

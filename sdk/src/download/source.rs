@@ -96,10 +96,10 @@ impl Source {
         let start = range.map_or(0, |range| range.start);
         // A server may return less than the rest of the file, so completeness is judged by the
         // total length and not by the end of the body.
-        let total = range.and_then(|range| range.total).or_else(|| {
-            let length = content_length(&head.headers)?;
-            Some(start.saturating_add(length))
-        });
+        let total = match range {
+            Some(range) => Some(range.total),
+            None => content_length(&head.headers),
+        };
         if let (Some(total), Some(size)) = (total, self.announced_size())
             && total != size
         {
@@ -296,20 +296,23 @@ fn content_length(headers: &HeaderMap) -> Option<u64> {
 }
 
 /// A `Content-Range: bytes START-END/TOTAL` header.
+///
+/// One without a total length is not used, as it does not say whether the range is the rest of the
+/// file.
 #[derive(Clone, Copy)]
 struct ContentRange {
     start: u64,
-    total: Option<u64>,
+    total: u64,
 }
 
 impl ContentRange {
     fn from_headers(headers: &HeaderMap) -> Option<Self> {
         let range = headers.get(CONTENT_RANGE)?.to_str().ok()?;
         let (start, rest) = range.trim().strip_prefix("bytes ")?.split_once('-')?;
-        let total = rest.split_once('/').map(|(_, total)| total.trim());
+        let (_, total) = rest.split_once('/')?;
         Some(Self {
             start: start.trim().parse().ok()?,
-            total: total.and_then(|total| total.parse().ok()),
+            total: total.trim().parse().ok()?,
         })
     }
 }

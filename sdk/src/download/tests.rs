@@ -373,6 +373,20 @@ async fn range_without_an_etag_is_not_appended() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn range_of_an_unknown_total_length_is_not_taken_for_the_rest() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = Script::new([
+        image_result(),
+        image(200, BODY).truncated_after(5),
+        image(206, &BODY[5..9]).header("content-range", "bytes 5-8/*"),
+        image(200, BODY),
+    ]);
+    let files = download(&script, folder.path()).await.unwrap();
+    assert_eq!(std::fs::read(&files[0].path).unwrap(), BODY);
+    assert_eq!(script.requests()[3].header("range"), None);
+}
+
+#[tokio::test(start_paused = true)]
 async fn download_has_a_time_limit() {
     let artifacts = r#"
         {"id": "art_1", "url": "https://media.example/1"},

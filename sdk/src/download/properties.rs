@@ -1,0 +1,236 @@
+//! Properties of downloads from servers that fail, change the file, and ignore ranges.
+
+use std::collections::VecDeque;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use bytes::Bytes;
+use http::header::{IF_RANGE, RANGE};
+use proptest::prelude::*;
+
+use super::DownloadedFile;
+use super::tests::{files_in, image_result};
+use crate::surface::Open;
+use crate::transport::scripted::{Step, json};
+use crate::transport::{ResponseFuture, Transport};
+
+/// The number of different versions of the file.
+const VERSIONS: u8 = 3;
+
+/// Returns a version of the file. No two versions have a byte in common.
+fn content(version: u8) -> Vec<u8> {
+    let first = version * 80;
+    (first..first + 20 + 7 * version).collect()
+}
+
+/// What a server knows of the file's version.
+#[derive(Clone, Copy, Debug)]
+enum Etag {
+    Strong,
+    Weak,
+    Missing,
+}
+
+/// What a server says of the file's total length.
+#[derive(Clone, Copy, Debug)]
+enum Total {
+    Known,
+    /// `*` in the `Content-Range`.
+    Unknown,
+}
+
+/// How a server answers one request.
+#[derive(Clone, Debug)]
+enum Answer {
+    /// The whole file, or the rest if it was requested.
+    File(Etag),
+    /// The whole file, whatever was requested.
+    WholeFile(Etag),
+    /// At most some bytes of the rest, even if no range was requested.
+    Piece(Etag, Total, usize),
+    /// A range that begins where it was not requested to, and may have another version.
+    OtherRange(Etag, usize),
+    /// The range of the current version, whatever `If-Range` says.
+    RangeOfAnyVersion(Etag),
+    /// A range without a `Content-Range`.
+    UnnamedRange(Etag),
+    NotSatisfiable,
+    Status(u16),
+    ConnectionRefused,
+    ConnectionReset,
+    NoResponse,
+}
+
+/// An answer, the version of the file from then on, and the bytes before the connection is lost.
+#[derive(Clone, Debug)]
+struct Turn {
+    answer: Answer,
+    version: u8,
+    cut: Option<usize>,
+}
+
+fn turn() -> impl Strategy<Value = Turn> {
+    let etag = || {
+        prop_oneof![
+            6 => Just(Etag::Strong),
+            1 => Just(Etag::Weak),
+            1 => Just(Etag::Missing),
+        ]
+    };
+    let total = prop_oneof![3 => Just(Total::Known), 1 => Just(Total::Unknown)];
+    let answer = prop_oneof![
+        6 => etag().prop_map(Answer::File),
+        2 => etag().prop_map(Answer::WholeFile),
+        4 => (etag(), total, 1..20_usize)
+            .prop_map(|(etag, total, bytes)| Answer::Piece(etag, total, bytes)),
+        2 => (etag(), 0..20_usize).prop_map(|(etag, start)| Answer::OtherRange(etag, start)),
+        2 => etag().prop_map(Answer::RangeOfAnyVersion),
+        1 => etag().prop_map(Answer::UnnamedRange),
+        1 => Just(Answer::NotSatisfiable),
+        2 => prop_oneof![Just(503), Just(429), Just(500), Just(404), Just(204)]
+            .prop_map(Answer::Status),
+        1 => Just(Answer::ConnectionRefused),
+        1 => Just(Answer::ConnectionReset),
+        1 => Just(Answer::NoResponse),
+    ];
+    // Versions change rarely, so that most downloads are resumed.
+    let version = prop_oneof![6 => Just(0), 1 => 1..VERSIONS];
+    let cut = proptest::option::weighted(0.6, 0..30_usize);
+    (answer, version, cut).prop_map(|(answer, version, cut)| Turn {
+        answer,
+        version,
+        cut,
+    })
+}
+
+/// A server of one artifact, which answers correctly when its turns are used up.
+struct Server(Mutex<VecDeque<Turn>>);
+
+impl Server {
+    fn answer(&self, request: &http::Request<Bytes>) -> Step {
+        let turn = self.0.lock().unwrap().pop_front();
+        let turn = turn.unwrap_or(Turn {
+            answer: Answer::File(Etag::Strong),
+            version: 0,
+            cut: None,
+        });
+        let file = content(turn.version);
+        let header = |name| request.headers().get(name)?.to_str().ok();
+        let requested: Option<usize> = header(RANGE).map(|range| {
+            let range = range.strip_prefix("bytes=").unwrap();
+            range.strip_suffix('-').unwrap().parse().unwrap()
+        });
+        let is_current = header(IF_RANGE) == Some(&format!("\"v{}\"", turn.version));
+        let rest = requested.filter(|start| is_current && *start < file.len());
+        let whole = |etag| response(200, etag, turn.version, &file);
+        let range = |etag, start: usize, end: usize, total: &str| {
+            let content_range = format!("bytes {start}-{}/{total}", end - 1);
+            response(206, etag, turn.version, &file[start..end])
+                .header("content-range", content_range)
+        };
+        let length = file.len().to_string();
+        let step = match turn.answer {
+            Answer::File(etag) => match rest {
+                Some(start) => range(etag, start, file.len(), &length),
+                None => whole(etag),
+            },
+            Answer::WholeFile(etag) => whole(etag),
+            Answer::Piece(etag, total, bytes) => {
+                let start = rest.unwrap_or(0);
+                let total = match total {
+                    Total::Known => &length,
+                    Total::Unknown => "*",
+                };
+                range(etag, start, file.len().min(start + bytes), total)
+            }
+            Answer::OtherRange(etag, start) => range(etag, start, file.len(), &length),
+            Answer::RangeOfAnyVersion(etag) => {
+                let start = requested.filter(|start| *start < file.len()).unwrap_or(0);
+                range(etag, start, file.len(), &length)
+            }
+            Answer::UnnamedRange(etag) => {
+                response(206, etag, turn.version, &file[rest.unwrap_or(0)..])
+            }
+            Answer::NotSatisfiable => {
+                json(416, "").header("content-range", format!("bytes */{length}"))
+            }
+            Answer::Status(status) => json(status, "{}"),
+            Answer::ConnectionRefused => Step::ConnectionRefused,
+            Answer::ConnectionReset => Step::ConnectionReset,
+            Answer::NoResponse => Step::NoResponse,
+        };
+        match (&step, turn.cut) {
+            (Step::Response(_, _, body), Some(bytes)) => {
+                let bytes = bytes.min(body.len());
+                step.truncated_after(bytes)
+            }
+            _ => step,
+        }
+    }
+}
+
+fn response(status: u16, etag: Etag, version: u8, body: &[u8]) -> Step {
+    let step = Step::Response(status, Vec::new(), Bytes::copy_from_slice(body));
+    match etag {
+        Etag::Strong => step.header("etag", format!("\"v{version}\"")),
+        Etag::Weak => step.header("etag", format!("W/\"v{version}\"")),
+        Etag::Missing => step,
+    }
+}
+
+impl Transport for Server {
+    fn send(&self, request: http::Request<Bytes>) -> ResponseFuture {
+        let step = match request.uri().host() {
+            Some("media.example") => self.answer(&request),
+            _ => image_result(),
+        };
+        Box::pin(step.into_result())
+    }
+}
+
+async fn download(server: &Arc<Server>, folder: &Path) -> crate::Result<Vec<DownloadedFile>> {
+    let client = crate::Client::<Open>::builder()
+        .base_url("https://api.example")
+        .transport(Arc::clone(server) as Arc<dyn Transport>)
+        .seed(1)
+        .build()?;
+    client.jobs().handle("job_1").download(folder).await
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// The file is one version of the artifact, whatever earlier attempts and downloads left.
+    #[test]
+    fn a_file_is_one_version_of_the_artifact_or_an_error(turns in proptest::collection::vec(turn(), 0..14)) {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .start_paused(true)
+            .build()?;
+        runtime.block_on(async {
+            let folder = tempfile::tempdir()?;
+            let server = Arc::new(Server(Mutex::new(turns.into())));
+            loop {
+                let is_last = server.0.lock().unwrap().is_empty();
+                let result = download(&server, folder.path()).await;
+                prop_assert!(!is_last || result.is_ok(), "{:?}", result);
+                if let Ok(files) = result {
+                    let stored = std::fs::read(&files[0].path)?;
+                    prop_assert_eq!(files[0].bytes, stored.len() as u64);
+                    let is_version = (0..VERSIONS).any(|version| content(version) == stored);
+                    prop_assert!(is_version, "{:?}", stored);
+                    let names = files_in(folder.path());
+                    prop_assert!(names.iter().all(|name| !name.starts_with('.')), "{:?}", names);
+                }
+                if is_last {
+                    break;
+                }
+            }
+            for name in files_in(folder.path()) {
+                let stored = std::fs::read(folder.path().join(name))?;
+                prop_assert!((0..VERSIONS).any(|version| content(version) == stored));
+            }
+            Ok(())
+        })?;
+    }
+}
