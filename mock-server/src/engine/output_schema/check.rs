@@ -1,5 +1,7 @@
 //! Validation of schemas against the supported subset.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value};
 
 use super::{MAX_DEPTH, Violation, child_path};
@@ -12,21 +14,21 @@ const TYPES: [&str; 7] = [
     "object", "array", "string", "number", "integer", "boolean", "null",
 ];
 
-/// The supported keywords and the types that each applies to. An empty list means all types.
-const KEYWORDS: [(&str, &[&str]); 13] = [
-    ("type", &[]),
-    ("properties", &["object"]),
-    ("required", &["object"]),
-    ("items", &["array"]),
-    ("enum", &[]),
-    ("const", &[]),
-    ("description", &[]),
-    ("additionalProperties", &["object"]),
-    ("minItems", &["array"]),
-    ("maxItems", &["array"]),
-    ("minimum", &["number", "integer"]),
-    ("maximum", &["number", "integer"]),
-    ("format", &[]),
+/// The supported keywords.
+const KEYWORDS: [&str; 13] = [
+    "type",
+    "properties",
+    "required",
+    "items",
+    "enum",
+    "const",
+    "description",
+    "additionalProperties",
+    "minItems",
+    "maxItems",
+    "minimum",
+    "maximum",
+    "format",
 ];
 
 /// Returns the violations of a schema against the subset; empty if it is supported.
@@ -53,20 +55,13 @@ fn check_schema(schema: &Value, path: &str, depth: usize, violations: &mut Vec<V
         violations.push(Violation::new(path, "schema_not_object", message));
         return;
     };
-    let declared = keywords.get("type").and_then(Value::as_str);
-    let declared = declared.filter(|name| TYPES.contains(name));
     for (keyword, value) in keywords {
         let at = child_path(path, keyword);
-        let known = KEYWORDS.iter().find(|(known, _)| known == keyword);
-        let Some((_, types)) = known else {
+        if KEYWORDS.contains(&keyword.as_str()) {
+            check_keyword(keyword, value, &at, depth, violations);
+        } else {
             let message = format!("`{keyword}` is not supported");
             violations.push(Violation::new(&at, "unsupported_keyword", message));
-            continue;
-        };
-        // A keyword that applies to other types has no effect, so its value is not checked.
-        let is_ignored = !types.is_empty() && declared.is_some_and(|name| !types.contains(&name));
-        if !is_ignored {
-            check_keyword(keyword, value, &at, depth, violations);
         }
     }
     for (min_keyword, max_keyword) in [("minItems", "maxItems"), ("minimum", "maximum")] {
@@ -118,8 +113,12 @@ fn check_keyword(
         "items" => check_schema(value, at, depth + 1, violations),
         "required" => {
             let names = value.as_array();
-            let is_valid = names.is_some_and(|names| names.iter().all(Value::is_string));
-            must_be(is_valid, "an array of strings");
+            let is_valid = names.is_some_and(|names| {
+                let mut seen = HashSet::new();
+                let mut names = names.iter();
+                names.all(|name| name.as_str().is_some_and(|name| seen.insert(name)))
+            });
+            must_be(is_valid, "an array of distinct strings");
         }
         "enum" => {
             let is_valid = value.as_array().is_some_and(|values| !values.is_empty());
@@ -242,6 +241,7 @@ mod tests {
         for (keyword, value) in [
             ("required", json!("a")),
             ("required", json!([1])),
+            ("required", json!(["a", "a"])),
             ("minItems", json!(-1)),
             ("maxItems", json!(1.5)),
             ("additionalProperties", json!({})),
@@ -271,15 +271,11 @@ mod tests {
     }
 
     #[test]
-    fn keywords_of_other_types_are_ignored() {
-        assert_eq!(
-            paths_and_rules(&object_with(json!({"type": "string", "minItems": 1}))),
-            []
-        );
-        assert_eq!(
-            paths_and_rules(&object_with(json!({"type": "string", "minItems": -1}))),
-            []
-        );
+    fn keywords_of_other_types_need_valid_values() {
+        let schema = object_with(json!({"type": "string", "minItems": 1}));
+        assert_eq!(paths_and_rules(&schema), []);
+        let schema = object_with(json!({"type": "string", "minItems": -1}));
+        assert_violation(schema, "/properties/a/minItems", "invalid_keyword_value");
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! Validation of values against schemas of the subset.
 
-use serde_json::{Map, Value};
+use std::cmp::Ordering;
+
+use serde_json::{Map, Number, Value};
 use url::Url;
 
 use super::{Violation, child_path};
@@ -25,22 +27,22 @@ fn fit_at(value: &Value, schema: &Value, path: &str, violations: &mut Vec<Violat
         return;
     }
     if let Some(values) = keywords.get("enum").and_then(Value::as_array)
-        && !values.contains(value)
+        && !values.iter().any(|allowed| is_equal(allowed, value))
     {
         add("enum", "must be one of the values of `enum`".to_owned());
     }
     if keywords
         .get("const")
-        .is_some_and(|expected| expected != value)
+        .is_some_and(|expected| !is_equal(expected, value))
     {
         add("const", "must be the value of `const`".to_owned());
     }
-    if let Some(number) = value.as_f64() {
-        let bound = |name: &str| keywords.get(name).and_then(Value::as_f64);
-        if let Some(min) = bound("minimum").filter(|min| number < *min) {
+    if let Value::Number(number) = value {
+        let bound = |name: &str| keywords.get(name).and_then(Value::as_number);
+        if let Some(min) = bound("minimum").filter(|min| compare(number, min).is_lt()) {
             add("minimum", format!("must be at least {min}"));
         }
-        if let Some(max) = bound("maximum").filter(|max| number > *max) {
+        if let Some(max) = bound("maximum").filter(|max| compare(number, max).is_gt()) {
             add("maximum", format!("must be at most {max}"));
         }
     }
@@ -122,6 +124,50 @@ fn has_type(value: &Value, name: &str) -> bool {
     }
 }
 
+/// Returns `true` if two values are equal. As in JSON Schema, `1` equals `1.0`.
+fn is_equal(one: &Value, other: &Value) -> bool {
+    match (one, other) {
+        (Value::Number(one), Value::Number(other)) => compare(one, other).is_eq(),
+        (Value::Array(one), Value::Array(other)) => {
+            let mut pairs = one.iter().zip(other);
+            one.len() == other.len() && pairs.all(|(one, other)| is_equal(one, other))
+        }
+        (Value::Object(one), Value::Object(other)) => {
+            let is_in_other =
+                |(name, value)| other.get(name).is_some_and(|other| is_equal(value, other));
+            one.len() == other.len() && one.iter().all(is_in_other)
+        }
+        _ => one == other,
+    }
+}
+
+/// Compares two numbers without loss: an `f64` cannot represent all integers.
+fn compare(one: &Number, other: &Number) -> Ordering {
+    match (one.as_i128(), other.as_i128()) {
+        (Some(one), Some(other)) => one.cmp(&other),
+        (Some(one), None) => compare_integer(one, other),
+        (None, Some(other)) => compare_integer(other, one).reverse(),
+        (None, None) => one
+            .as_f64()
+            .partial_cmp(&other.as_f64())
+            .unwrap_or(Ordering::Equal),
+    }
+}
+
+/// Compares an integer with a number that is not stored as one.
+fn compare_integer(integer: i128, number: &Number) -> Ordering {
+    let number = number.as_f64().unwrap_or_default();
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the fraction is compared next, and larger numbers become the nearest integer"
+    )]
+    let whole = number.trunc() as i128;
+    let fraction = number.fract();
+    integer
+        .cmp(&whole)
+        .then_with(|| 0.0.partial_cmp(&fraction).unwrap_or(Ordering::Equal))
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -175,10 +221,42 @@ mod tests {
     }
 
     #[test]
+    fn large_numbers_are_compared_exactly() {
+        let (even, odd) = (9_007_199_254_740_992_u64, 9_007_199_254_740_993_u64);
+        for (property, value, is_fitting) in [
+            (json!({"minimum": odd}), json!(even), false),
+            (json!({"maximum": even}), json!(odd), false),
+            (
+                json!({"maximum": 9_007_199_254_740_992.0}),
+                json!(odd),
+                false,
+            ),
+            (
+                json!({"minimum": odd}),
+                json!(9_007_199_254_740_992.0),
+                false,
+            ),
+            (json!({"const": 9_007_199_254_740_992.0}), json!(odd), false),
+            (json!({"const": 9_007_199_254_740_992.0}), json!(even), true),
+            (json!({"maximum": 1e300}), json!(u64::MAX), true),
+            (json!({"minimum": 1.5}), json!(2), true),
+            (json!({"minimum": -1.5}), json!(-2), false),
+        ] {
+            assert_eq!(
+                fit(&value, &property).is_empty(),
+                is_fitting,
+                "{property} {value}"
+            );
+        }
+    }
+
+    #[test]
     fn fitting_values_have_no_violations() {
         let schema =
             json!({"type": "object", "required": ["a"], "properties": {"a": {"type": "integer"}}});
         assert_eq!(fit(&json!({"a": 1.0, "b": []}), &schema), []);
+        let equal = json!({"enum": [{"a": [1, 2.0]}]});
+        assert_eq!(fit(&json!({"a": [1.0, 2]}), &equal), []);
         assert_eq!(
             fit(
                 &json!({"a": "https://a.example/"}),

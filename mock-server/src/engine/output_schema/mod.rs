@@ -4,6 +4,8 @@
 mod check;
 mod example;
 mod fit;
+#[cfg(test)]
+mod properties;
 
 use serde::{Deserialize, Serialize};
 

@@ -1,5 +1,7 @@
 //! The check of a schema against the supported subset.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value};
 
 use super::SchemaViolation;
@@ -114,7 +116,10 @@ enum Keyword {
 /// Checks a keyword whose value contains no schema and is not a type name.
 fn check_keyword(keyword: &str, value: &Value) -> Keyword {
     let (is_valid, message) = match keyword {
-        "required" => (is_string_array(value), "must be an array of property names"),
+        "required" => (
+            is_array_of_names(value),
+            "must be an array of distinct property names",
+        ),
         "enum" => (
             value.as_array().is_some_and(|values| !values.is_empty()),
             "must be an array with at least one value",
@@ -133,10 +138,12 @@ fn check_keyword(keyword: &str, value: &Value) -> Keyword {
     }
 }
 
-fn is_string_array(value: &Value) -> bool {
-    value
-        .as_array()
-        .is_some_and(|values| values.iter().all(Value::is_string))
+fn is_array_of_names(value: &Value) -> bool {
+    let mut seen = HashSet::new();
+    value.as_array().is_some_and(|names| {
+        let mut names = names.iter();
+        names.all(|name| name.as_str().is_some_and(|name| seen.insert(name)))
+    })
 }
 
 /// Escapes a token of a JSON Pointer.
@@ -226,6 +233,11 @@ mod tests {
             ),
             (
                 json!({"type": "object", "required": "a"}),
+                "/required",
+                "invalid_keyword_value",
+            ),
+            (
+                json!({"type": "object", "required": ["a", "a"]}),
                 "/required",
                 "invalid_keyword_value",
             ),
