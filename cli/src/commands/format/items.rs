@@ -114,7 +114,14 @@ fn jsonl(bytes: &[u8]) -> Result<Vec<Item>, Failure> {
 fn csv(bytes: &[u8]) -> Result<Vec<Item>, Failure> {
     let csv_failure =
         |error: csv::Error| Failure::usage(format!("--input is not valid CSV: {error}"));
-    let mut reader = csv::Reader::from_reader(text(bytes)?.as_bytes());
+    let text = text(bytes)?;
+    if let Some(line) = unterminated_cell(text) {
+        return Err(Failure::usage(format!(
+            "--input, line {line}: unterminated cell: expected a closing quote"
+        )));
+    }
+    let mut lines = LineCounter::new(text);
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
     let header: Vec<String> = reader
         .headers()
         .map_err(csv_failure)?
@@ -144,9 +151,18 @@ fn csv(bytes: &[u8]) -> Result<Vec<Item>, Failure> {
     }
     let mut items = Vec::new();
     for record in reader.records() {
-        let record = record.map_err(csv_failure)?;
-        let line = record.position().map_or(0, csv::Position::line);
-        let location = format!("line {line}");
+        let record = record.map_err(|error| match error.kind() {
+            csv::ErrorKind::UnequalLengths {
+                pos,
+                expected_len,
+                len,
+            } => Failure::usage(format!(
+                "--input, line {}: invalid number of cells {len}: expected {expected_len}, as in the header",
+                lines.line_of(pos.as_ref())
+            )),
+            _ => csv_failure(error),
+        })?;
+        let location = format!("line {}", lines.line_of(record.position()));
         let mut fields = Map::new();
         let mut input = Map::new();
         for (name, cell) in header.iter().zip(&record) {
@@ -181,6 +197,72 @@ fn csv(bytes: &[u8]) -> Result<Vec<Item>, Failure> {
     Ok(items)
 }
 
+/// Returns the line on which a quoted cell begins that does not end, and would contain the rest of
+/// the file.
+fn unterminated_cell(text: &str) -> Option<usize> {
+    enum State {
+        CellStart,
+        Unquoted,
+        Quoted { line: usize },
+        AfterQuote { line: usize },
+    }
+
+    let mut state = State::CellStart;
+    let mut line = 1;
+    for byte in text.bytes() {
+        state = match (state, byte) {
+            (State::CellStart, b'"') => State::Quoted { line },
+            (State::Quoted { line }, b'"') => State::AfterQuote { line },
+            (State::AfterQuote { line }, b'"') | (State::Quoted { line }, _) => {
+                State::Quoted { line }
+            }
+            (_, b',' | b'\r' | b'\n') => State::CellStart,
+            _ => State::Unquoted,
+        };
+        line += usize::from(byte == b'\n');
+    }
+    match state {
+        State::Quoted { line } => Some(line),
+        _ => None,
+    }
+}
+
+/// The line on which each record begins, counted forward through the file.
+///
+/// The positions of the `csv` crate are those at which it begins to read a record, before blank
+/// lines and before the second half of the line ending `\r\n`.
+struct LineCounter<'t> {
+    rest: &'t str,
+    position: usize,
+    line: usize,
+}
+
+impl<'t> LineCounter<'t> {
+    fn new(text: &'t str) -> Self {
+        Self {
+            rest: text,
+            position: 0,
+            line: 1,
+        }
+    }
+
+    fn line_of(&mut self, position: Option<&csv::Position>) -> usize {
+        let position = position.and_then(|it| usize::try_from(it.byte()).ok());
+        let skipped = position.unwrap_or_default().saturating_sub(self.position);
+        let is_line_ending = |byte: &u8| matches!(byte, b'\r' | b'\n');
+        let record = self.rest.as_bytes().iter().skip(skipped);
+        let length = skipped + record.take_while(|byte| is_line_ending(byte)).count();
+        let (before, rest) = self
+            .rest
+            .split_at_checked(length)
+            .unwrap_or((self.rest, ""));
+        self.line += before.matches('\n').count();
+        self.position += length;
+        self.rest = rest;
+        self.line
+    }
+}
+
 /// Decodes the text, without a byte order mark.
 fn text(bytes: &[u8]) -> Result<&str, Failure> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
@@ -190,6 +272,9 @@ fn text(bytes: &[u8]) -> Result<&str, Failure> {
     })?;
     Ok(text.strip_prefix('\u{feff}').unwrap_or(text))
 }
+
+#[cfg(test)]
+mod properties;
 
 #[cfg(test)]
 mod tests {
@@ -224,6 +309,20 @@ mod tests {
     }
 
     #[test]
+    fn lines_of_a_csv_file_are_counted_as_in_an_editor() {
+        for (text, lines) in [
+            ("a\n1\n2\n", [2, 3]),
+            ("a\r\n1\r\n2\r\n", [2, 3]),
+            ("\n\na\n\n\n1\n\n2", [6, 8]),
+            ("\r\na\r\n\r\n\"1\r\n1\"\r\n\r\n2", [4, 7]),
+        ] {
+            let items = csv(text.as_bytes()).unwrap();
+            let found: Vec<_> = items.iter().map(|it| it.location.as_str()).collect();
+            assert_eq!(found, lines.map(|line| format!("line {line}")), "{text:?}");
+        }
+    }
+
+    #[test]
     fn jsonl_skips_blank_lines() {
         let items = jsonl(b"{\"instruction\": \"a\"}\n\n{\"input\": {\"n\": 1}}\r\n").unwrap();
         assert_eq!(
@@ -250,7 +349,17 @@ mod tests {
             (csv(b"a;b\n1;2\n"), "separated by ';'"),
             (csv(b"a,a\n1,2\n"), "duplicate column `a`"),
             (csv(b"a,\n1,2\n"), "empty name"),
-            (csv(b"a,b\n1\n"), "not valid CSV"),
+            (
+                csv(b"a,b\n1\n"),
+                "line 2: invalid number of cells 1: expected 2",
+            ),
+            (
+                csv(b"a,b\r\n1,2\r\n\r\n1\r\n"),
+                "line 4: invalid number of cells 1",
+            ),
+            (csv(b"a\n\"1\n1\"\n\"2\n3\n"), "line 4: unterminated cell"),
+            (csv(b"a\n1\"\n\"\"\"\n\n"), "line 3: unterminated cell"),
+            (csv(b"attachments\n\n[]\n\n[\n"), "line 5, attachments"),
             (
                 csv(b"generation_spend_cap_usd\nmuch\n"),
                 "line 2, generation_spend_cap_usd",
