@@ -180,6 +180,7 @@ mod tests {
                 None,
             )
         };
+        let exhausted = || error(429, r#"{"code": "rate_limited", "retryable": false}"#, None);
         let broken = || error(500, r#"{"code": "brand_new"}"#, None);
         let in_progress = || {
             let json = r#"{"code": "format_run_in_progress", "retryable": true}"#;
@@ -214,6 +215,7 @@ mod tests {
                 &[Safe, Idempotent, Key],
             ),
             ("retryable: false", not_retryable(), &[]),
+            ("429 with retryable: false", exhausted(), &[]),
             ("500 with an envelope", broken(), &[Safe, Idempotent, Key]),
             ("a run in progress", in_progress(), &[]),
             ("still running", running(), &[]),
@@ -228,6 +230,17 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn setting_a_field_of_a_policy_keeps_the_others() {
+        let (short, long) = (Duration::from_secs(1), Duration::from_secs(90));
+        let policy = RetryPolicy::none().initial_backoff(short).max_backoff(long);
+        assert_eq!(policy.max_retries, 0);
+        assert_eq!((policy.initial_backoff, policy.max_backoff), (short, long));
+        let policy = policy.max_retries(3);
+        assert_eq!(policy.max_retries, 3);
+        assert_eq!((policy.initial_backoff, policy.max_backoff), (short, long));
     }
 
     #[test]

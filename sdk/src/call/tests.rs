@@ -409,6 +409,20 @@ async fn a_receipt_that_cannot_be_decoded_still_names_the_job() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_receipt_that_cannot_be_decoded_decides_an_earlier_attempt() {
+    let body = r#"{"data": {"job": {"id": "job_1", "state": "queued"}}}"#;
+    let script = Script::new([Step::ConnectionReset, json(202, body)]);
+    let error = open_client(&script)
+        .videos()
+        .generate(video())
+        .await
+        .unwrap_err();
+    assert_eq!(script.requests().len(), 2);
+    assert!(error.is_decode(), "{error:?}");
+    assert_eq!(error.job_id().unwrap().as_str(), "job_1");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_redirect_is_not_followed_with_the_key() {
     let script = Script::new([Step::Response(
         302,

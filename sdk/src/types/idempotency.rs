@@ -75,6 +75,17 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_key_is_displayed_and_stored_as_it_is() {
+        let key: IdempotencyKey = "order-4711".parse().unwrap();
+        assert_eq!(format!("{key:>12}"), "  order-4711");
+        assert_eq!(String::from(key.clone()), "order-4711");
+        let json = serde_json::to_string(&key).unwrap();
+        assert_eq!(json, "\"order-4711\"");
+        assert_eq!(serde_json::from_str::<IdempotencyKey>(&json).unwrap(), key);
+        assert!(serde_json::from_str::<IdempotencyKey>("\" \"").is_err());
+    }
+
+    #[test]
     fn accepts_1_to_255_printable_ascii_characters() {
         for good in ["a", "~ !", &"k".repeat(255)] {
             assert!(good.parse::<IdempotencyKey>().is_ok(), "{good:?}");
