@@ -135,6 +135,15 @@ mod tests {
     use super::*;
 
     #[test]
+    fn only_a_missing_folder_has_no_entries() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("open");
+        assert!(entry_files(&path).unwrap().is_empty());
+        fs::write(&path, "a file in place of the folder").unwrap();
+        assert!(entry_files(&path).is_err());
+    }
+
+    #[test]
     fn the_history_keeps_a_limited_number_of_entries() {
         let folder = tempfile::tempdir().unwrap();
         for number in 0..MAX_HISTORY_ENTRIES + 3 {

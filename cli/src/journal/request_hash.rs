@@ -134,7 +134,11 @@ mod tests {
             ),
         ] {
             assert_ne!(first, other);
+            assert_ne!(first.short(), other.short());
         }
+        let text = first.to_string();
+        assert!(text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit()));
+        assert_eq!(first.short(), &text[..24]);
     }
 
     #[test]

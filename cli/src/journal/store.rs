@@ -318,15 +318,22 @@ mod tests {
     fn the_oldest_of_several_intents_is_reopened_first() {
         let (_folder, journal) = journal();
         let hash = example("k").request_hash;
-        for (key, second) in [("young", 20), ("old", 10)] {
+        // Enough files that a folder does not list them by chance in the order of their age.
+        for (key, second) in [
+            ("e", 50),
+            ("a", 20),
+            ("d", 40),
+            ("b", 10),
+            ("f", 60),
+            ("c", 30),
+        ] {
             let mut intent = example(key);
             intent.created_at = jiff::Timestamp::from_second(second).unwrap();
             drop(journal.begin(intent).unwrap());
         }
-        let first = journal.reopen(&hash).unwrap().unwrap();
-        let second = journal.reopen(&hash).unwrap().unwrap();
-        assert_eq!(first.entry().intent.id, "old");
-        assert_eq!(second.entry().intent.id, "young");
+        let reopened: Vec<_> = std::iter::from_fn(|| journal.reopen(&hash).unwrap()).collect();
+        let ids = reopened.iter().map(|it| it.entry().intent.id.as_str());
+        assert_eq!(ids.collect::<String>(), "bacdef");
     }
 
     #[test]
