@@ -35,20 +35,22 @@ mod webhook;
 
 use std::process::ExitCode;
 
-use clap::FromArgMatches;
+use clap::{ArgMatches, FromArgMatches};
+use svc_sdk::contract::RetryClass;
 
 use crate::args::{Color, Format};
 use crate::cli::{Cli, Command};
-use crate::error::{Exit, Failure};
+use crate::error::{Exit, Failure, requests_json, usage_failure};
+use crate::operation_commands::command_of;
 use crate::output::{Printer, PrinterOptions};
 use crate::session::Session;
 
 fn main() -> ExitCode {
-    let cli = match cli::command_line()
+    let parsed = cli::command_line()
         .try_get_matches()
-        .and_then(|matches| Cli::from_arg_matches(&matches))
-    {
-        Ok(cli) => cli,
+        .and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, matches)));
+    let (cli, matches) = match parsed {
+        Ok(parsed) => parsed,
         Err(error) => return report_usage_error(&error).into(),
     };
     let command = match cli.command {
@@ -75,14 +77,38 @@ fn main() -> ExitCode {
     };
     let exit = match runtime.block_on(cli::run(&session, command)) {
         Ok(()) => Exit::Done,
-        Err(failure) => {
-            session.printer.print_failure(&failure);
-            failure.exit()
-        }
+        Err(failure) => report_failure(&session, &matches, failure),
     };
     // Do not wait for blocking tasks, such as a keyring that does not respond.
     runtime.shutdown_background();
     exit.into()
+}
+
+/// Prints the failure of a command. A read whose answer does not have the expected fields shows the
+/// answer instead.
+fn report_failure(session: &Session, matches: &ArgMatches, failure: Failure) -> Exit {
+    let root = cli::command_line();
+    let (command, path) = help::given_command(&root, matches);
+    let answer = failure.unexpected_answer().filter(|(operation, _)| {
+        let retry = operation.retry();
+        matches!(retry, RetryClass::Safe | RetryClass::Idempotent)
+            && help::calls(&path, command_of(*operation))
+    });
+    let failure = match answer {
+        Some((_, answer)) => {
+            let printed = session.printer.print_unexpected(answer);
+            session
+                .printer
+                .note("the answer does not have the expected fields; it is shown as received");
+            match printed {
+                Ok(()) => return Exit::Done,
+                Err(failure) => failure,
+            }
+        }
+        None => failure.with_field_flag(|field| help::flag_of_field(command, field)),
+    };
+    session.printer.print_failure(&failure);
+    failure.exit()
 }
 
 /// Prints help to standard output, and usage errors to standard error: as JSON if the arguments
@@ -95,22 +121,8 @@ fn report_usage_error(error: &clap::Error) -> Exit {
             _ => Exit::Done,
         };
     }
-    let mut words =
-        std::env::args().skip_while(|word| word != "-o" && !word.starts_with("--output"));
-    let json = match (words.next().as_deref(), words.next().as_deref()) {
-        (Some("-o" | "--output"), Some("json" | "jsonl"))
-        | (Some("--output=json" | "--output=jsonl"), _) => true,
-        _ => std::env::args().any(|word| word == "-ojson" || word == "-ojsonl"),
-    };
-    if json {
-        let text = error.to_string();
-        let text = text
-            .trim_start_matches("error: ")
-            .lines()
-            .next()
-            .unwrap_or_default()
-            .to_owned();
-        return report_without_session(Some(Format::Json), &Failure::usage(text));
+    if requests_json(std::env::args_os().skip(1)) {
+        return report_without_session(Some(Format::Json), &usage_failure(error));
     }
     let _ = error.print();
     Exit::Usage

@@ -189,7 +189,7 @@ impl Session {
             let url = match flag {
                 Some(url) => url.to_owned(),
                 None => configured()?.map(|url| url.value).ok_or_else(|| {
-                    Failure::usage("no MCP URL is configured")
+                    Failure::configuration("no MCP URL is configured")
                         .hint("pass --mcp-url URL, or set SVC_MCP_URL or the profile's mcp_url")
                 })?,
             };
@@ -228,7 +228,7 @@ impl Session {
         }
         match self.settings()?.get("first_party_owner") {
             Some(owner) => Ok(owner.value.clone()),
-            None => Err(Failure::usage("no first-party owner is configured").hint(
+            None => Err(Failure::configuration("no first-party owner is configured").hint(
                 "pass --owner OWNER, or set SVC_FIRST_PARTY_OWNER or the profile's first_party_owner",
             )),
         }

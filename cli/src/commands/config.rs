@@ -68,7 +68,7 @@ pub(crate) fn run(session: &Session, config: &Config) -> Result<(), Failure> {
             .print_text(&config_file(session.environment())?.display().to_string()),
         Config::Get { key } => match session.settings()?.get(key) {
             Some(sourced) => session.printer.print_text(&sourced.value),
-            None => Err(Failure::usage(format!("{key} is not configured"))
+            None => Err(Failure::configuration(format!("{key} is not configured"))
                 .hint(format!("set it with: svc config set {key} VALUE"))),
         },
         Config::Set { key, value } => {

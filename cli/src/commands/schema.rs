@@ -9,7 +9,7 @@ use svc_sdk::contract::{Method, Operation};
 use svc_sdk::{Client, Developer};
 use url::Url;
 
-use crate::error::Failure;
+use crate::error::{ClientCode, Failure};
 use crate::output::{Column, Table};
 use crate::session::Session;
 
@@ -89,9 +89,8 @@ async fn check(session: &Session, args: Check) -> Result<(), Failure> {
         .and_then(Value::as_object)
         .is_none()
     {
-        return Err(Failure::other(
-            "invalid OpenAPI document: `paths` is missing",
-        ));
+        let why = "invalid OpenAPI document: `paths` is missing";
+        return Err(Failure::other(why).with_client_code(ClientCode::UnreadableResponse));
     }
     let differences =
         svc_openapi::compare(&svc_openapi::document(&Servers::default()), &live_document);
@@ -106,7 +105,9 @@ async fn check(session: &Session, args: Check) -> Result<(), Failure> {
             let why = format!(
                 "the live schema is incompatible with this version: breaking differences: {breaking}"
             );
-            return Err(Failure::other(why).hint("check for a newer version of svc"));
+            return Err(Failure::other(why)
+                .with_client_code(ClientCode::Failed)
+                .hint("check for a newer version of svc"));
         }
     }
     Ok(())
@@ -183,6 +184,8 @@ async fn read(
 }
 
 fn parse(bytes: &[u8], what: &str) -> Result<Value, Failure> {
-    serde_json::from_slice(bytes)
-        .map_err(|error| Failure::other(format!("{what} is not valid JSON: {error}")))
+    serde_json::from_slice(bytes).map_err(|error| {
+        Failure::other(format!("{what} is not valid JSON: {error}"))
+            .with_client_code(ClientCode::UnreadableResponse)
+    })
 }

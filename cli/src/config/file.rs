@@ -32,11 +32,11 @@ impl ConfigFile {
     pub(crate) fn load(path: PathBuf) -> Result<Self, Failure> {
         let shown = path.display();
         let text = read_or_empty(&path).map_err(|error| {
-            Failure::usage(format!("cannot read the configuration {shown}: {error}"))
+            Failure::configuration(format!("cannot read the configuration {shown}: {error}"))
         })?;
         let document = text.parse().map_err(|error: toml_edit::TomlError| {
             let why = error.message();
-            Failure::usage(format!(
+            Failure::configuration(format!(
                 "the configuration {shown} is not valid TOML: {why}"
             ))
             .hint(error.to_string().trim_end().to_owned())
@@ -63,7 +63,7 @@ impl ConfigFile {
 
     fn not_a(&self, part: &str, kind: &str) -> Failure {
         let path = self.path.display();
-        Failure::usage(format!(
+        Failure::configuration(format!(
             "{part} in the configuration {path} is not a {kind}"
         ))
     }

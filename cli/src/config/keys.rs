@@ -170,10 +170,10 @@ impl KeyStore {
     fn load(&self) -> Result<DocumentMut, Failure> {
         let path = self.path.display();
         let text = read_or_empty(&self.path)
-            .map_err(|error| Failure::usage(format!("cannot read {path}: {error}")))?;
+            .map_err(|error| Failure::configuration(format!("cannot read {path}: {error}")))?;
         // The parser's message is left out, because it quotes the file and so possibly a key.
         text.parse().map_err(|_| {
-            Failure::usage(format!("{path} is not valid TOML"))
+            Failure::configuration(format!("{path} is not valid TOML"))
                 .hint("remove the file, and log in again")
         })
     }
@@ -199,7 +199,7 @@ fn subtable<'a>(
         .map(|table| table.entry(name).or_insert_with(implicit_table))
         .and_then(Item::as_table_like_mut)
         .ok_or_else(|| {
-            Failure::usage(format!("{name} in the file of stored keys is not a table"))
+            Failure::configuration(format!("{name} in the file of stored keys is not a table"))
                 .hint("remove the file, and log in again")
         })
 }

@@ -32,7 +32,7 @@ fn strategy(variable: &str) -> Result<impl AppStrategy, Failure> {
         ..AppStrategyArgs::default()
     };
     etcetera::app_strategy::choose_native_strategy(app).map_err(|error| {
-        Failure::usage(format!("cannot find the home directory: {error}"))
+        Failure::configuration(format!("cannot find the home directory: {error}"))
             .hint(format!("set {variable}"))
     })
 }

@@ -156,7 +156,7 @@ impl Settings {
                 SurfaceChoice::Developer => ("SVC_DEVELOPER_BASE_URL", "--developer-base-url"),
             };
             let name = surface.as_str();
-            Failure::usage(format!("no URL of the {name} surface is configured"))
+            Failure::configuration(format!("no URL of the {name} surface is configured"))
                 .hint(format!("set {variable}, or pass {flag} URL"))
                 .hint(format!(
                     "or store it together with a key: svc auth login --surface {name} --base-url URL"
@@ -176,7 +176,7 @@ impl Settings {
             profiles => format!("existing profiles: {}", profiles.join(", ")),
         };
         let path = self.file.path().display();
-        Err(Failure::usage(format!("profile `{name}` not found in {path}: {known}"))
+        Err(Failure::configuration(format!("profile `{name}` not found in {path}: {known}"))
         .hint(format!(
         "create it with svc auth login --profile {name}, or svc config set --profile {name} KEY VALUE"
         )))
@@ -204,10 +204,10 @@ fn flag_or_variable(
 
 /// Returns the origin of a URL: scheme, host and port. A stored key belongs to an origin.
 pub(crate) fn origin_of(url: &str) -> Result<String, Failure> {
-    let parsed =
-        Url::parse(url).map_err(|error| Failure::usage(format!("invalid URL `{url}`: {error}")))?;
+    let parsed = Url::parse(url)
+        .map_err(|error| Failure::configuration(format!("invalid URL `{url}`: {error}")))?;
     if parsed.host_str().is_none() {
-        return Err(Failure::usage(format!(
+        return Err(Failure::configuration(format!(
             "invalid URL `{url}`: it has no host"
         )));
     }

@@ -5,10 +5,10 @@
 use std::io;
 use std::path::Path;
 
-use serde_json::{Map, Value};
-use svc_sdk::contract::NextAction;
+use serde_json::{Map, Value, json};
+use svc_sdk::contract::{NextAction, Operation};
 
-use crate::error::Exit;
+use crate::error::{ClientCode, Exit};
 use crate::text::sanitize;
 use crate::types::{Outcome, ResourceId};
 
@@ -23,7 +23,10 @@ struct Inner {
     context: Option<String>,
     /// Why it failed.
     message: String,
+    /// The service's code.
     code: Option<String>,
+    /// The code without one of the service, if it differs from what the exit status implies.
+    client_code: Option<ClientCode>,
     status: Option<u16>,
     request_id: Option<String>,
     details: Option<Value>,
@@ -34,6 +37,8 @@ struct Inner {
     next_action: Option<String>,
     next: Vec<String>,
     resume: Option<String>,
+    /// The operation whose answer does not have the expected fields, and the answer.
+    unexpected_answer: Option<(Operation, Value)>,
     /// The outcome of the resource, if it differs from what the exit code implies.
     outcome: Option<Outcome>,
     silent: bool,
@@ -47,6 +52,7 @@ impl Failure {
             context: None,
             message: message.into(),
             code: None,
+            client_code: None,
             status: None,
             request_id: None,
             details: None,
@@ -56,14 +62,20 @@ impl Failure {
             next_action: None,
             next: Vec::new(),
             resume: None,
+            unexpected_answer: None,
             outcome: None,
             silent: false,
         }))
     }
 
-    /// Creates a failure for invalid usage or configuration.
+    /// Creates a failure for invalid usage.
     pub(crate) fn usage(message: impl Into<String>) -> Self {
         Self::new(Exit::Usage, message)
+    }
+
+    /// Creates a failure for a configuration that is missing or not valid.
+    pub(crate) fn configuration(message: impl Into<String>) -> Self {
+        Self::new(Exit::Usage, message).with_client_code(ClientCode::Configuration)
     }
 
     /// Creates a failure without a more specific exit status.
@@ -120,6 +132,48 @@ impl Failure {
         self.0.status = status;
         self.0.request_id = request_id;
         self.0.details = details;
+        self
+    }
+
+    /// Sets the code that is reported if the service gave none.
+    pub(crate) fn with_client_code(mut self, code: ClientCode) -> Self {
+        self.0.client_code = Some(code);
+        self
+    }
+
+    /// Sets the answer of an operation that does not have the expected fields.
+    pub(crate) fn with_unexpected_answer(mut self, operation: Operation, answer: Value) -> Self {
+        self.0.unexpected_answer = Some((operation, answer));
+        self
+    }
+
+    /// Returns the operation whose answer does not have the expected fields, and the answer.
+    pub(crate) fn unexpected_answer(&self) -> Option<&(Operation, Value)> {
+        self.0.unexpected_answer.as_ref()
+    }
+
+    /// Names the flag rather than the field, if the service rejected the value of a field. The
+    /// details keep the field.
+    pub(crate) fn with_field_flag(mut self, flag_of: impl Fn(&str) -> Option<String>) -> Self {
+        let inner = &mut *self.0;
+        let field = inner
+            .details
+            .as_ref()
+            .and_then(|it| it.get("field")?.as_str());
+        let Some(flag) = field.and_then(&flag_of) else {
+            return self;
+        };
+        let mut parts = inner.message.split('`');
+        let mut message = parts.next().unwrap_or_default().to_owned();
+        // Every second part is in backticks.
+        while let Some(quoted) = parts.next() {
+            message.push_str(&flag_of(quoted).unwrap_or_else(|| format!("`{quoted}`")));
+            message.push_str(parts.next().unwrap_or_default());
+        }
+        inner.message = match message.contains(&flag) {
+            true => message,
+            false => format!("{flag}: {message}"),
+        };
         self
     }
 
@@ -283,11 +337,17 @@ impl Failure {
         };
         let text = |value: &Option<String>| value.clone().map(Value::from);
         put("what", text(&inner.context));
-        put("code", text(&inner.code));
+        let client_code = inner
+            .client_code
+            .unwrap_or(ClientCode::from_exit(inner.exit));
+        let code = inner.code.as_deref().unwrap_or(client_code.as_str());
+        put("code", Some(code.into()));
         put("message", Some(inner.message.clone().into()));
         put("status", inner.status.map(Value::from));
         put("request_id", text(&inner.request_id));
-        put("details", inner.details.clone());
+        let issues =
+            || Some(json!({ "issues": inner.issues })).filter(|_| !inner.issues.is_empty());
+        put("details", inner.details.clone().or_else(issues));
         put("next_action", text(&inner.next_action));
         put(
             "next",
@@ -335,6 +395,51 @@ mod tests {
                 "request id: req_1",
             ]
         );
+    }
+
+    #[test]
+    fn a_field_error_names_the_flag() {
+        let rejected = |message: &str, field: &str| {
+            let details = json!({ "field": field });
+            let flag = |field: &str| (field != "seed").then(|| format!("--{field}"));
+            Failure::other(message)
+                .with_response(
+                    Some("invalid_request".into()),
+                    Some(400),
+                    None,
+                    Some(details),
+                )
+                .with_field_flag(flag)
+                .to_json()["error"]
+                .take()
+        };
+        let error = rejected("`duration` must be from 4 to 15", "duration");
+        assert_eq!(error["message"], "--duration must be from 4 to 15");
+        assert_eq!(error["details"]["field"], "duration");
+        let error = rejected("`script` or `seed` is required", "script");
+        assert_eq!(error["message"], "--script or `seed` is required");
+        let error = rejected("out of range", "duration");
+        assert_eq!(error["message"], "--duration: out of range");
+        assert_eq!(
+            rejected("`seed` is odd", "seed")["message"],
+            "`seed` is odd"
+        );
+    }
+
+    #[test]
+    fn every_failure_has_a_code() {
+        let code = |failure: Failure| failure.to_json()["error"]["code"].clone();
+        assert_eq!(code(Failure::usage("x")), "usage");
+        assert_eq!(code(Failure::configuration("x")), "configuration");
+        assert_eq!(code(Failure::other("x")), "io");
+        assert_eq!(code(Failure::interrupted()), "interrupted");
+        assert_eq!(code(Failure::interrupted_in_flight()), "ambiguous");
+        assert_eq!(code(Failure::new(Exit::Funds, "x")), "over_budget");
+        assert_eq!(
+            code(Failure::new(Exit::NotAllowed, "x")),
+            "not_authenticated"
+        );
+        assert_eq!(code(failure()), "insufficient_funds");
     }
 
     #[test]

@@ -2,31 +2,38 @@
 
 use std::error::Error as _;
 
+use serde_json::Value;
 use svc_sdk::Error;
-use svc_sdk::contract::{ErrorCode, NextAction};
+use svc_sdk::contract::{ErrorCode, NextAction, Operation};
 use svc_sdk::types::ErrorBody;
 
-use crate::error::{Exit, Failure};
+use crate::error::{ClientCode, Exit, Failure};
 use crate::text::shell_quote;
 use crate::types::ResourceId;
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         let exit = exit_of(&error);
-        let mut failure = Self::new(exit, message(&error)).with_response(
-            error.code().map(|code| code.as_str().to_owned()),
-            error.status(),
-            error.request_id().map(|id| id.as_str().to_owned()),
-            error
-                .body()
-                .and_then(|body| body.details.as_ref())
-                .filter(|details| !details.is_empty())
-                .and_then(|details| serde_json::to_value(details).ok()),
-        );
+        let code = ClientCode::from_sdk(&error, exit);
+        let mut failure = Self::new(exit, message(&error))
+            .with_client_code(code)
+            .with_response(
+                error.code().map(|code| code.as_str().to_owned()),
+                error.status(),
+                error.request_id().map(|id| id.as_str().to_owned()),
+                error
+                    .body()
+                    .and_then(|body| body.details.as_ref())
+                    .filter(|details| !details.is_empty())
+                    .and_then(|details| serde_json::to_value(details).ok()),
+            );
         failure =
             failure.with_next_action(error.next_action().map(|action| action.as_str().to_owned()));
         if let Some(resource) = resource_of(&error) {
             failure = failure.for_resource(resource);
+        }
+        if let Some((operation, answer)) = unexpected_answer(&error) {
+            failure = failure.with_unexpected_answer(operation, answer);
         }
         let issues = error.body().map(issues).unwrap_or_default();
         failure = issues.into_iter().fold(failure, Failure::issue);
@@ -50,6 +57,19 @@ fn resource_of(error: &Error) -> Option<ResourceId> {
             .map(|id| ResourceId::TopUp(id.to_string()))
     };
     job.or_else(run).or_else(queue).or_else(top_up)
+}
+
+/// Returns the JSON of an answer that could not be decoded, without its envelope.
+fn unexpected_answer(error: &Error) -> Option<(Operation, Value)> {
+    let response = error.response().filter(|_| error.is_decode())?;
+    let mut answer: Value = serde_json::from_slice(&response.body).ok()?;
+    match answer.as_object_mut() {
+        Some(envelope) if envelope.len() == 1 && envelope.contains_key("data") => {
+            answer = envelope.remove("data")?;
+        }
+        _ => {}
+    }
+    Some((error.operation()?, answer))
 }
 
 /// Returns the individual problems in an error response.

@@ -1,6 +1,9 @@
 //! The help: groups of commands, examples, and the options of every command.
 
 mod examples;
+#[cfg(test)]
+mod fields_tests;
+mod flags;
 mod groups;
 mod operations;
 mod pages;
@@ -9,6 +12,8 @@ mod tests;
 
 use clap::{Arg, ArgAction, Command};
 
+pub(crate) use self::flags::{flag_of_field, given_command};
+pub(crate) use self::operations::calls;
 pub(crate) use self::pages::{topic_page, welcome_page};
 
 /// The line that stands in the help of every command for the options that all of them have.

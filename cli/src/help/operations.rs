@@ -23,7 +23,7 @@ pub(super) fn section(path: &str) -> Option<String> {
 
 /// Returns whether `cli`, such as `svc job get JOB_ID`, is the command at `path`, such as
 /// `svc job get`.
-pub(super) fn calls(path: &str, cli: &str) -> bool {
+pub(crate) fn calls(path: &str, cli: &str) -> bool {
     cli.split(" | ").any(|cli| {
         let rest = cli
             .strip_prefix(path)

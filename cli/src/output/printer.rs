@@ -172,7 +172,28 @@ impl Printer {
         }
     }
 
-    /// Prints a document of the service: unchanged in a pipe, indented on a terminal.
+    /// Prints an answer of the service whose fields are not the expected ones.
+    pub(crate) fn print_unexpected(&self, answer: &serde_json::Value) -> Result<(), Failure> {
+        if let Some(items) = answer.as_array() {
+            return self.print_list(items, |items| {
+                let mut table = Table::new(["item"]);
+                for item in items {
+                    table.row([&item.to_string()]);
+                }
+                table
+            });
+        }
+        self.print_item(answer, |answer| {
+            let mut table = Table::key_value();
+            for (name, value) in answer.as_object().into_iter().flatten() {
+                table.field(name, Some(value));
+            }
+            table
+        })
+    }
+
+    /// Prints a document of the service: unchanged in a pipe, indented on a terminal. With
+    /// `--output json` it ends with a line break.
     pub(crate) fn print_document(
         &self,
         value: &serde_json::Value,
@@ -182,6 +203,9 @@ impl Printer {
             (Some(filter), _) => self.filtered(filter, value),
             (None, Format::Jsonl) => self.json(&compact(value)?),
             (None, _) if self.stdout.terminal => self.json(&pretty(value)?),
+            (None, _) if self.has_json_errors && !bytes.ends_with(b"\n") => {
+                self.write(&[bytes, b"\n"].concat())
+            }
             (None, _) => self.write(bytes),
         }
     }

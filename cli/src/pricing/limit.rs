@@ -4,7 +4,7 @@ use svc_sdk::types::Usd;
 
 use super::price::Price;
 use crate::args::SpendingArgs;
-use crate::error::{Exit, Failure};
+use crate::error::{ClientCode, Exit, Failure};
 use crate::session::Session;
 
 /// Checks a price against `--max-price`.
@@ -63,9 +63,8 @@ pub(crate) fn confirm(
     if session.printer.confirm(&format!("{what} for {price}?"))? {
         return Ok(());
     }
-    Err(Failure::other(
-        "not confirmed: nothing was submitted and nothing was charged",
-    ))
+    let why = "not confirmed: nothing was submitted and nothing was charged";
+    Err(Failure::other(why).with_client_code(ClientCode::Canceled))
 }
 
 #[cfg(test)]

@@ -68,7 +68,7 @@ impl Secrets {
 
     /// Returns the failure for a missing secret.
     pub(crate) fn missing() -> Failure {
-        Failure::usage("no signing secret is configured")
+        Failure::configuration("no signing secret is configured")
             .hint(format!("set {VARIABLE}, or pass --secret-file FILE"))
             .hint("or fetch it into a file (svc webhook secret show --jq .secret > FILE) and configure the file (svc config set webhook_secret_file FILE)")
     }

@@ -304,3 +304,28 @@ fn a_dry_run_of_a_queue_shows_the_number_of_items_and_the_sum_of_the_caps() {
     assert!(shown.get("cap_usd").is_none(), "{shown}");
     assert!(env.requests("formats_bulk_create").is_empty());
 }
+
+#[test]
+fn items_are_taken_from_a_parameter() {
+    let env = TestEnv::new();
+    let items = r#"items=[{"instruction": "a shoe"}, {"instruction": "a hat"}]"#;
+    let words = [
+        "format",
+        "bulk",
+        "demo/product-shot",
+        "--param",
+        items,
+        "--cap",
+        "1",
+    ];
+    let run = env.developer(&[&words[..], &["--dry-run"]].concat());
+    let body = run.assert_exit(0).json()["request"]["body"].clone();
+    assert_eq!(body["items"][1]["instruction"], "a hat");
+    assert_eq!(body["items"][1]["generation_spend_cap_usd"], 1);
+    env.developer(&["format", "bulk", "demo/product-shot"])
+        .assert_exit(2)
+        .assert_stderr("--input");
+    env.developer(&["format", "bulk", "demo/product-shot", "--param", "items={}"])
+        .assert_exit(2)
+        .assert_stderr("expected a JSON array");
+}

@@ -333,3 +333,87 @@ fn a_redirect_is_an_error_with_a_hint() {
         .assert_stderr("redirects are not followed")
         .assert_stderr("svc config show --origin");
 }
+
+#[test]
+fn every_json_error_has_a_code_and_a_whole_message() {
+    let env = TestEnv::new();
+    let gateway = FakeServer::answering("502 Bad Gateway", "<html>");
+    let html = FakeServer::answering("404 Not Found", "<html>");
+    let text = FakeServer::answering("200 OK", "not json");
+    let closed = "http://127.0.0.1:1";
+    let usage = "the following required arguments were not provided: --amount-usd-cents <N>";
+    let rows = [
+        (
+            env.mock.base_url(),
+            "job get job_none",
+            "job_not_found",
+            4,
+            "",
+        ),
+        (env.mock.base_url(), "top-up create", "usage", 2, usage),
+        (
+            env.mock.base_url(),
+            "video generate",
+            "usage",
+            2,
+            "the request has no input",
+        ),
+        (
+            env.mock.base_url(),
+            "balance",
+            "configuration",
+            2,
+            "no URL of the developer surface",
+        ),
+        (closed, "job list --retries 0", "connection_failed", 10, ""),
+        (&gateway.url, "job list --retries 0", "bad_gateway", 6, ""),
+        (&html.url, "job list --retries 0", "http_error", 4, ""),
+        (
+            &text.url,
+            "job list --retries 0",
+            "unreadable_response",
+            1,
+            "",
+        ),
+        (
+            env.mock.base_url(),
+            "video generate fox --max-price 0",
+            "over_budget",
+            5,
+            "--max-price 0.0000",
+        ),
+    ];
+    for (url, words, code, exit, message) in rows {
+        let mut command = env.open_surface(["-o", "json"]);
+        command.env("SVC_BASE_URL", url).args(words.split(' '));
+        let run = CommandOutput::of(&mut command).assert_exit(exit);
+        let error = run.error();
+        assert_eq!(error["code"], code, "svc {words}: {}", run.err);
+        assert_eq!(error["exit_code"], exit, "svc {words}");
+        let actual = error["message"].as_str().unwrap();
+        assert!(!actual.is_empty() && actual.contains(message), "{actual}");
+    }
+    let mut command = env.unconfigured(["job", "list", "-o", "json"]);
+    let run = CommandOutput::of(command.env("SVC_BASE_URL", closed)).assert_exit(3);
+    assert_eq!(run.error()["code"], "not_authenticated");
+}
+
+#[test]
+fn a_rejected_field_is_reported_by_its_flag() {
+    let env = TestEnv::new();
+    let run = env.developer(&["avatar", "generate", "a chef", "--yes", "-o", "json"]);
+    let error = run.assert_exit(1).error();
+    assert_eq!(error["message"], "--avatar-handle is required");
+    assert_eq!(error["details"]["field"], "avatar_handle");
+    env.run([
+        "video",
+        "generate",
+        "fox",
+        "--model",
+        "video-f",
+        "--duration",
+        "99",
+    ])
+    .assert_exit(1)
+    .assert_stderr("--duration must be from 4 to 15");
+}

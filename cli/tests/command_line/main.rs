@@ -29,6 +29,7 @@ mod submits;
 mod terminal;
 mod test_env;
 mod transfers;
+mod unexpected_answers;
 mod unknown_outcomes;
 mod usage;
 mod waiting;

@@ -424,3 +424,52 @@ fn a_submit_survives_temporary_errors() {
         "{keys:?}"
     );
 }
+
+#[test]
+fn a_prompt_is_an_argument_or_a_flag() {
+    let env = TestEnv::new();
+    std::fs::write(env.path("fox.txt"), "a red fox\n").unwrap();
+    for prompt in [
+        vec!["a red fox"],
+        vec!["@fox.txt"],
+        vec!["--prompt", "a red fox"],
+    ] {
+        let mut command = env.open_surface(["video", "generate", "--dry-run"]);
+        let shown = CommandOutput::of(command.args(&prompt))
+            .assert_exit(0)
+            .json();
+        assert_eq!(
+            shown["request"]["body"]["prompt"], "a red fox",
+            "{prompt:?}"
+        );
+    }
+    env.run([
+        "video",
+        "generate",
+        "a fox",
+        "--prompt",
+        "a wolf",
+        "--dry-run",
+    ])
+    .assert_exit(2)
+    .assert_stderr("cannot be used with");
+    let run = env.developer(&[
+        "format",
+        "run",
+        "demo/product-shot",
+        "a red shoe",
+        "--mode",
+        "async",
+        "--dry-run",
+    ]);
+    let body = run.assert_exit(0).json()["request"]["body"].clone();
+    assert_eq!(body["instruction"], "a red shoe");
+    assert_eq!(body["mode"], "async");
+    let run = env.developer(&["model", "run", "avatar/v1.0", "a chef", "--dry-run"]);
+    let body = run.assert_exit(0).json()["request"]["body"].clone();
+    assert_eq!(body["input"]["prompt"], "a chef");
+    env.developer(&["model", "run", "avatar-video/v1.0", "a chef", "--dry-run"])
+        .assert_exit(2)
+        .assert_stderr("does not take a prompt");
+    assert_eq!(env.job_count(), 0);
+}

@@ -139,7 +139,6 @@ fn a_generate_without_any_input_is_rejected_before_anything_is_sent() {
         &["music", "generate", "--duration", "30"],
         &["avatar", "generate", "--avatar-handle", "mia"],
         &["avatar", "generate", "--prompt", ""],
-        &["avatar", "talking-video", "--avatar-handle", "mia"],
         &["model", "run", "image-1.0"],
     ];
     for words in rows {
@@ -153,6 +152,13 @@ fn a_generate_without_any_input_is_rejected_before_anything_is_sent() {
                 .assert_exit(2)
                 .assert_stderr("--prompt");
         }
+    }
+    for verb in ["avatar talking-video", "preview create"] {
+        let mut words: Vec<&str> = verb.split(' ').collect();
+        words.extend(["--avatar-handle", "mia"]);
+        env.developer(&words)
+            .assert_exit(2)
+            .assert_stderr("--script");
     }
     assert!(env.mock.requests(0).is_empty());
     assert!(env.open_intents().is_empty());

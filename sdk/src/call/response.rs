@@ -100,6 +100,7 @@ impl RawResponse {
             snippet: snippet(&self.body),
         })
         .with_request_id(self.request_id())
+        .with_response(self.clone())
     }
 
     /// The error that a response without success is.

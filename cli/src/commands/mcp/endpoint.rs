@@ -4,7 +4,7 @@ use clap::Args;
 use svc_sdk::contract::ErrorCode;
 use svc_sdk::mcp;
 
-use crate::error::{Exit, Failure};
+use crate::error::{ClientCode, Exit, Failure};
 
 /// The flag `--mcp-url`.
 #[derive(Args, Debug)]
@@ -47,7 +47,7 @@ pub(super) fn call_failure(error: mcp::Error) -> Failure {
             code: -32602,
             message,
         } => Failure::usage(message),
-        other => Failure::other(other.to_string()),
+        other => Failure::other(other.to_string()).with_client_code(ClientCode::UnreadableResponse),
     }
 }
 

@@ -5,7 +5,7 @@ use svc_sdk::Developer;
 use svc_sdk::types::{SigningSecret, Timestamp};
 
 use crate::clock;
-use crate::error::{Exit, Failure};
+use crate::error::{ClientCode, Exit, Failure};
 use crate::output::Table;
 use crate::session::Session;
 
@@ -61,7 +61,8 @@ async fn rotate(session: &Session, args: &Rotate) -> Result<(), Failure> {
         .printer
         .confirm(&format!("{consequence}\nRotate the signing secret?"))?
     {
-        return Err(Failure::other("not confirmed; nothing was rotated"));
+        return Err(Failure::other("not confirmed; nothing was rotated")
+            .with_client_code(ClientCode::Canceled));
     }
     let sent = session
         .send(client.webhooks().rotate_signing_secret())

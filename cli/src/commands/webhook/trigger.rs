@@ -12,7 +12,7 @@ use svc_webhook_verify::{Event, SignatureHeaders, Signer};
 
 use crate::args::SecretArgs;
 use crate::clock;
-use crate::error::{Exit, Failure};
+use crate::error::{ClientCode, Exit, Failure};
 use crate::input::read_file;
 use crate::output::Table;
 use crate::random;
@@ -104,9 +104,10 @@ pub(super) async fn run(session: &Session, args: Trigger) -> Result<(), Failure>
     })?;
     match report.status {
         200..=299 => Ok(()),
-        status => Err(Failure::other(format!(
-            "the receiver returned status {status}"
-        ))),
+        status => Err(
+            Failure::other(format!("the receiver returned status {status}"))
+                .with_client_code(ClientCode::HttpError),
+        ),
     }
 }
 
