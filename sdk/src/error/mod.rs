@@ -280,7 +280,7 @@ impl Error {
         }
     }
 
-    /// Returns the whole response, if one came that was not a success.
+    /// Returns the whole response, if one came that was not a success or could not be decoded.
     #[must_use]
     pub fn response(&self) -> Option<&RawResponse> {
         let own = self.inner.response.as_ref();
