@@ -32,7 +32,7 @@ fn body_fields(document: &Value, operation: Operation) -> Option<&Fields> {
 }
 
 /// Returns the command that calls an operation.
-fn command<'a>(root: &'a Command, operation: Operation) -> &'a Command {
+fn command(root: &Command, operation: Operation) -> &Command {
     let words = command_of(operation).split(' ').skip(1);
     words
         .map_while({
