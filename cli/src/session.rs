@@ -9,7 +9,7 @@ use crate::config::{Environment, KeyLocation, KeyStore, Origin, Settings, origin
 use crate::error::{Exit, Failure};
 use crate::interrupt::Interrupts;
 use crate::journal::{Journal, key_fingerprint};
-use crate::output::{Printer, PrinterOptions};
+use crate::output::{LOG_VARIABLE, LogFilter, Printer, PrinterOptions};
 use crate::sandbox::Sandbox;
 use crate::text::{sanitize, shell_quote};
 use crate::types::{Outcome, ResourceId};
@@ -56,7 +56,7 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// Returns an error if the `--jq` filter is invalid.
+    /// Returns an error if the `--jq` filter or the log filter in `SVC_LOG` is invalid.
     pub(crate) fn new(global: Global) -> Result<Self, Failure> {
         let printer = Printer::new(&PrinterOptions {
             format: global.output,
@@ -64,10 +64,13 @@ impl Session {
             quiet: global.quiet,
             color: global.color,
         })?;
+        let process = Environment::from_process();
+        let filter = LogFilter::new(global.verbose, process.get(LOG_VARIABLE))?;
+        printer.start_logging(filter);
         let environment = if global.sandbox {
             Environment::default()
         } else {
-            Environment::from_process()
+            process
         };
         Ok(Self {
             printer,

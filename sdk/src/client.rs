@@ -16,6 +16,7 @@ use crate::call::rate_limit::RateLimiter;
 use crate::call::retry::RetryPolicy;
 use crate::call::retry_budget::RetryBudget;
 use crate::error::{Error, Result};
+use crate::observe::Observer;
 use crate::surface::{self, Surface};
 use crate::transport::MAX_IN_FLIGHT;
 use crate::transport::Transport;
@@ -63,6 +64,7 @@ impl<S: Surface> Client<S> {
             user_agent: USER_AGENT.to_owned(),
             seed: None,
             allow_private_artifact_hosts: false,
+            observers: Vec::new(),
             surface: PhantomData,
         }
     }
@@ -134,6 +136,7 @@ pub struct ClientBuilder<S> {
     user_agent: String,
     seed: Option<u64>,
     allow_private_artifact_hosts: bool,
+    observers: Vec<Arc<dyn Observer>>,
     surface: PhantomData<S>,
 }
 
@@ -195,6 +198,13 @@ impl<S: Surface> ClientBuilder<S> {
         self
     }
 
+    /// Adds an observer, which follows the calls of the client: for metrics, and for headers such as
+    /// `traceparent`. Observers are called in the order in which they were added.
+    pub fn observer(mut self, observer: impl Observer) -> Self {
+        self.observers.push(Arc::new(observer));
+        self
+    }
+
     /// Makes jitter and idempotency keys repeatable. For tests only: two clients with the same seed
     /// make the same keys.
     pub fn seed(mut self, seed: u64) -> Self {
@@ -238,6 +248,7 @@ impl<S: Surface> ClientBuilder<S> {
                 .seed
                 .map_or_else(Random::from_system, |seed| Ok(Random::from_seed(seed)))?,
             in_flight: Semaphore::new(MAX_IN_FLIGHT),
+            observers: self.observers,
         };
         Ok(Client::from_core(Arc::new(core)))
     }

@@ -28,6 +28,7 @@
 //! - [`types`]: the bodies of requests and responses.
 //! - [`contract`]: the operations of the service, as data. Like [`types`], it needs no runtime
 //!   (`default-features = false`).
+//! - [`observe`]: traces, metrics, and headers for each request.
 //! - [`transport`]: the boundary to the network, for tests and other HTTP clients.
 //!
 //! Every resource is one click away:
@@ -78,6 +79,8 @@ mod error;
 pub mod handle;
 #[cfg(feature = "mcp")]
 pub mod mcp;
+#[cfg(feature = "client")]
+pub mod observe;
 #[cfg(feature = "client")]
 mod polling;
 #[cfg(feature = "client")]

@@ -17,6 +17,9 @@ pub(crate) struct Global {
     /// Suppress progress output, notes and warnings
     #[arg(long, global = true)]
     pub(crate) quiet: bool,
+    /// Log each request to standard error; -vv also headers, -vvv also bodies [env: SVC_LOG]
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub(crate) verbose: u8,
     /// When to color the output
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     pub(crate) color: Color,

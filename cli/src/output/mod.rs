@@ -7,6 +7,9 @@ mod column;
 mod jq;
 mod layout;
 mod live;
+mod log;
+mod log_line;
+mod messages;
 mod printer;
 mod status;
 mod table;
@@ -14,5 +17,6 @@ pub(crate) mod values;
 
 pub(crate) use column::Column;
 pub(crate) use live::ProgressLine;
+pub(crate) use log::{LOG_VARIABLE, LogFilter};
 pub(crate) use printer::{Printer, PrinterOptions, write_stdout};
 pub(crate) use table::Table;

@@ -1,14 +1,16 @@
 //! The printer, which writes all output.
 
-use std::cell::{OnceCell, RefCell};
 use std::io::{self, IsTerminal, Write};
+use std::sync::Arc;
 
 use console::style;
-use indicatif::{MultiProgress, ProgressBar};
+use indicatif::ProgressBar;
 use serde::Serialize;
 use svc_sdk::ApiKey;
 
 use super::jq::Filter;
+use super::log::{self, LogFilter};
+use super::messages::Messages;
 use super::table::Table;
 use crate::args::{Color, Format};
 use crate::error::Failure;
@@ -40,8 +42,7 @@ pub(crate) struct Printer {
     quiet: bool,
     stdout: Stream,
     stderr: Stream,
-    bars: OnceCell<MultiProgress>,
-    secrets: RefCell<Vec<ApiKey>>,
+    messages: Arc<Messages>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -75,8 +76,7 @@ impl Printer {
             quiet: options.quiet,
             stdout,
             stderr: stream(io::stderr().is_terminal()),
-            bars: OnceCell::new(),
-            secrets: RefCell::default(),
+            messages: Arc::default(),
         })
     }
 
@@ -281,7 +281,7 @@ impl Printer {
 
     /// Adds a progress bar at the bottom of the terminal. Messages appear above it.
     pub(crate) fn add_progress_bar(&self, bar: ProgressBar) -> ProgressBar {
-        self.bars.get_or_init(MultiProgress::new).add(bar)
+        self.messages.add_progress_bar(bar)
     }
 
     fn filtered(&self, filter: &Filter, value: &impl Serialize) -> Result<(), Failure> {
@@ -336,35 +336,22 @@ impl Printer {
     }
 
     fn write(&self, bytes: &[u8]) -> Result<(), Failure> {
-        self.suspend_bars(|| write_stdout(bytes))
+        self.messages.above_bars(|| write_stdout(bytes))
     }
 
     fn write_stderr(&self, text: &str) {
-        let text = self.redacted(text);
-        // There is nowhere to report that standard error cannot be written.
-        let _ = self.suspend_bars(|| writeln!(io::stderr().lock(), "{text}"));
+        self.messages.write_line(text);
     }
 
     /// Redacts a key in all messages, because the error page of a proxy may repeat request headers.
     pub(crate) fn redact(&self, secret: &ApiKey) {
-        self.secrets.borrow_mut().push(secret.clone());
+        self.messages.redact(secret);
     }
 
-    fn redacted(&self, text: &str) -> String {
-        let secrets = self.secrets.borrow();
-        // Shorter keys could be part of ordinary words.
-        let long = secrets
-            .iter()
-            .map(ApiKey::expose)
-            .filter(|key| key.len() >= 8);
-        long.fold(text.to_owned(), |text, key| text.replace(key, "[key]"))
-    }
-
-    fn suspend_bars<T>(&self, write: impl FnOnce() -> T) -> T {
-        match self.bars.get() {
-            Some(bars) => bars.suspend(write),
-            None => write(),
-        }
+    /// Starts logging to standard error: requests, as the filter says, and without `--quiet` each
+    /// long pause before a retry.
+    pub(crate) fn start_logging(&self, filter: Option<LogFilter>) {
+        log::start(filter, !self.quiet, Arc::clone(&self.messages));
     }
 }
 

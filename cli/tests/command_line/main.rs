@@ -17,6 +17,7 @@ mod format;
 mod listen;
 mod listen_env;
 mod lists;
+mod logs;
 #[cfg(feature = "mcp")]
 mod mcp;
 mod output;

@@ -10,6 +10,9 @@ use crate::error::{Error, Result};
 #[derive(Clone, Debug)]
 pub(crate) struct BaseUrl {
     text: String,
+    host: String,
+    port: u16,
+    path: String,
 }
 
 impl BaseUrl {
@@ -35,6 +38,9 @@ impl BaseUrl {
         }
         Ok(Self {
             text: url.as_str().trim_end_matches('/').to_owned(),
+            host: url.host_str().unwrap_or_default().to_owned(),
+            port: url.port_or_known_default().unwrap_or_default(),
+            path: url.path().trim_end_matches('/').to_owned(),
         })
     }
 
@@ -45,6 +51,19 @@ impl BaseUrl {
 
     pub(crate) fn as_str(&self) -> &str {
         &self.text
+    }
+
+    pub(crate) fn host(&self) -> &str {
+        &self.host
+    }
+
+    pub(crate) fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Returns the path prefix, without a slash at its end.
+    pub(crate) fn path(&self) -> &str {
+        &self.path
     }
 }
 

@@ -8,6 +8,7 @@ use bytes::Bytes;
 use http::header::{AUTHORIZATION, HeaderValue, USER_AGENT};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use tokio::sync::{Semaphore, SemaphorePermit};
+use tracing::Instrument;
 
 use super::base_url::BaseUrl;
 use super::clock::{self, Instant};
@@ -18,11 +19,13 @@ use super::response::Wrapping;
 use super::retry::{self, MAX_RETRY_AFTER, RetryPolicy};
 use super::retry_budget::RetryBudget;
 use super::{CallOptions, Request};
-use crate::contract::{Operation, RateLimitBucket, RetryClass};
+use crate::contract::{RateLimitBucket, RetryClass};
 use crate::error::failure_class::{FailureClass, classify, is_conclusive};
 use crate::error::{Error, Kind, Result};
+use crate::observe::Observer;
+use crate::observe::call::{ObservedAttempt, ObservedCall};
+use crate::observe::trace;
 use crate::transport::{Transport, TransportError};
-use crate::types::RequestId;
 
 /// The largest response body that is read. Artifacts are not read this way.
 const MAX_RESPONSE_BYTES: usize = 64 * 1024 * 1024;
@@ -45,6 +48,7 @@ pub(crate) struct Core {
     pub(crate) rate_limiter: RateLimiter,
     pub(crate) random: Random,
     pub(crate) in_flight: Semaphore,
+    pub(crate) observers: Vec<Arc<dyn Observer>>,
 }
 
 impl Core {
@@ -55,43 +59,69 @@ impl Core {
         options: &CallOptions,
         decode: impl Fn(RawResponse) -> Result<T>,
     ) -> Result<T> {
-        let timeout = options.timeout.unwrap_or(self.timeout);
-        let deadline = clock::after(timeout);
         let mut policy = self.retry.clone();
         if let Some(max_retries) = options.max_retries {
             policy.max_retries = max_retries;
         }
-        let mut attempt = 0;
-        let mut sent = false;
+        let mut call = ObservedCall::start(self, request, options, policy.max_retries);
+        let span = call.span();
+        async {
+            let timeout = options.timeout.unwrap_or(self.timeout);
+            let result = self
+                .send_until_final(request, timeout, &policy, &mut call, decode)
+                .await;
+            call.finish(result.as_ref().err());
+            result
+        }
+        .instrument(span)
+        .await
+    }
+
+    async fn send_until_final<T>(
+        &self,
+        request: &Request,
+        timeout: Duration,
+        policy: &RetryPolicy,
+        call: &mut ObservedCall<'_>,
+        decode: impl Fn(RawResponse) -> Result<T>,
+    ) -> Result<T> {
+        let deadline = clock::after(timeout);
+        let mut retries = 0;
         let mut ambiguous_error = None;
         let error = loop {
-            let outcome =
-                clock::before(Some(deadline), self.send_once(request, deadline, &mut sent)).await;
+            let mut attempt = ObservedAttempt::default();
+            let sending = self.send_once(request, deadline, call, &mut attempt);
+            let outcome = clock::before(Some(deadline), sending).await;
             let error = match outcome.map(|response| response.and_then(&decode)) {
                 Some(Ok(value)) => {
+                    call.end_attempt(&attempt, None, None);
                     self.retry_budget.refund();
                     return Ok(value);
                 }
                 Some(Err(error)) => error,
                 None => {
-                    let sent = sent || ambiguous_error.is_some();
-                    break Error::new(Kind::Timeout {
+                    let sent = attempt.sent || ambiguous_error.is_some();
+                    let error = Error::new(Kind::Timeout {
                         timeout,
                         sent,
                         last: ambiguous_error.map(Box::new),
                     });
+                    call.end_attempt(&attempt, Some(&error), None);
+                    break error;
                 }
             };
             let remaining = deadline.saturating_duration_since(clock::now());
             let delay = retry::retry_delay(
-                &policy,
+                policy,
                 request.retry_class(),
                 &error,
-                attempt,
+                retries,
                 self.random.fraction(),
                 remaining,
-            );
-            let Some(delay) = delay.filter(|_| self.retry_budget.take()) else {
+            )
+            .filter(|_| self.retry_budget.take());
+            call.end_attempt(&attempt, Some(&error), delay);
+            let Some(delay) = delay else {
                 // An earlier attempt may have been carried out. A later one that was never sent, or
                 // was turned away before the service looked for the key, does not decide what
                 // became of the call. Of a read, the last error says more than the first.
@@ -101,14 +131,8 @@ impl Core {
                     _ => error,
                 };
             };
-            tracing::debug!(
-                operation = request.operation.map(Operation::name),
-                attempt,
-                delay_ms = delay.as_millis(),
-                status = error.status(),
-                "retrying"
-            );
-            attempt += 1;
+            call.retry_after(delay, &error);
+            retries += 1;
             if classify(&error) == FailureClass::Ambiguous {
                 ambiguous_error = Some(error);
             }
@@ -119,16 +143,15 @@ impl Core {
 
     /// Sends the request once, within the rate limit, and returns whatever response comes.
     ///
-    /// `sent` says afterwards whether the request may have left, also if this future is dropped.
+    /// `attempt` says afterwards whether the request may have left, also if this future is dropped.
     async fn send_once(
         &self,
         request: &Request,
         deadline: Instant,
-        sent: &mut bool,
+        call: &mut ObservedCall<'_>,
+        attempt: &mut ObservedAttempt,
     ) -> Result<RawResponse> {
-        *sent = false;
-        let bucket = request.bucket();
-        let (turn, mut permit) = self.wait_for_permit(bucket, deadline).await?;
+        let (turn, mut permit) = self.wait_for_permit(request, deadline).await?;
 
         let mut message = request.to_http(&self.base_url.join(&request.target()))?;
         let headers = message.headers_mut();
@@ -136,26 +159,25 @@ impl Core {
         if let Some(authorization) = &self.authorization {
             headers.insert(AUTHORIZATION, authorization.clone());
         }
-        *sent = true;
+        *attempt = call.start_attempt(&mut message);
         permit.sent_at = Some(clock::now());
+        trace::request_message(&message, Some(request), self.authorization.as_ref());
         let attempt_deadline = clock::after(self.attempt_timeout);
         let response = match clock::before(Some(attempt_deadline), self.exchange(message)).await {
             Some(response) => response,
-            None => Err(TransportError::maybe_sent("the attempt timed out").into()),
+            None => Err(TransportError::timed_out().into()),
         };
         drop(turn);
         if let Err(error) = &response {
-            *sent = error.may_have_been_sent();
-            permit.sent_at = permit.sent_at.filter(|_| *sent);
+            attempt.sent = error.may_have_been_sent();
+            permit.sent_at = permit.sent_at.filter(|_| attempt.sent);
         }
         permit.release(response.as_ref().ok());
         if let Ok(response) = &response {
-            tracing::debug!(
-                operation = request.operation.map(Operation::name),
-                status = response.status,
-                request_id = response.request_id().as_ref().map(RequestId::as_str),
-                "received a response"
-            );
+            call.receive(attempt, response);
+            let key = self.authorization.as_ref();
+            trace::response_headers(response.status, &response.headers, key);
+            trace::response_body(request.operation, &response.body, key);
         }
         response
     }
@@ -167,9 +189,10 @@ impl Core {
     /// can be under way.
     async fn wait_for_permit(
         &self,
-        bucket: RateLimitBucket,
+        request: &Request,
         deadline: Instant,
     ) -> Result<(SemaphorePermit<'_>, Permit<'_>)> {
+        let bucket = request.bucket();
         loop {
             let turn = self
                 .in_flight
@@ -191,6 +214,7 @@ impl Core {
             if next >= deadline || retry_after > MAX_RETRY_AFTER {
                 return Err(Error::new(Kind::RateLimitExhausted { retry_after }));
             }
+            trace::rate_limit(request.operation, retry_after);
             clock::sleep_until(next).await;
         }
     }

@@ -40,7 +40,7 @@ use crate::error::{Error, ResourceRef, Result};
 use crate::types::{IdempotencyKey, InvalidField, Page, Validate};
 
 /// Headers that the client sets itself.
-const RESERVED_HEADERS: [HeaderName; 3] = [
+pub(crate) const RESERVED_HEADERS: [HeaderName; 3] = [
     AUTHORIZATION,
     HeaderName::from_static("x-api-key"),
     HeaderName::from_static("idempotency-key"),
@@ -51,6 +51,8 @@ const RESERVED_HEADERS: [HeaderName; 3] = [
 pub(crate) struct CallOptions {
     pub(crate) timeout: Option<Duration>,
     pub(crate) max_retries: Option<u32>,
+    /// The resource that the call is about.
+    pub(crate) resource: Option<ResourceRef>,
 }
 
 /// What a decoder needs to know of the call that it decodes the response of.
@@ -114,7 +116,6 @@ pub struct Call<T> {
     core: Arc<Core>,
     request: Result<Request>,
     options: CallOptions,
-    resource: Option<ResourceRef>,
     decode: Decoder<T>,
 }
 
@@ -134,14 +135,13 @@ impl<T> Call<T> {
             core: Arc::clone(core),
             request,
             options: CallOptions::default(),
-            resource: None,
             decode,
         }
     }
 
     /// Names the resource that the call is about in its errors.
     pub(crate) fn about(mut self, resource: ResourceRef) -> Self {
-        self.resource = Some(resource);
+        self.options.resource = Some(resource);
         self
     }
 
@@ -244,7 +244,6 @@ impl<T> Call<T> {
             core,
             request,
             options,
-            resource,
             decode,
         } = self;
         let sent = async {
@@ -260,10 +259,11 @@ impl<T> Call<T> {
             })
             .await
         };
-        sent.await.map_err(|error: Error| match resource {
-            Some(resource) => error.with_resource(resource),
-            None => error,
-        })
+        sent.await
+            .map_err(|error: Error| match options.resource.clone() {
+                Some(resource) => error.with_resource(resource),
+                None => error,
+            })
     }
 }
 

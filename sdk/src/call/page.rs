@@ -11,7 +11,7 @@ use futures_core::Stream;
 use serde::de::DeserializeOwned;
 
 use super::{Call, CallFuture, CallOptions, Core, Request};
-use crate::error::{Error, ResourceRef, Result};
+use crate::error::{Error, Result};
 use crate::types::Page;
 
 impl<T: DeserializeOwned + Send + Unpin + 'static> Call<Page<T>> {
@@ -60,7 +60,6 @@ impl<T: DeserializeOwned + Send + Unpin + 'static> Call<Page<T>> {
 pub struct Pages<T> {
     core: Arc<Core>,
     options: CallOptions,
-    resource: Option<ResourceRef>,
     /// The request of the page that is under way.
     request: Option<Request>,
     pending: Option<CallFuture<Page<T>>>,
@@ -71,7 +70,6 @@ impl<T: DeserializeOwned + Send + Unpin + 'static> Pages<T> {
         Self {
             core: Arc::clone(&call.core),
             options: call.options.clone(),
-            resource: call.resource.clone(),
             request: call.request.as_ref().ok().cloned(),
             pending: Some(call.into_future()),
         }
@@ -102,7 +100,6 @@ impl<T: DeserializeOwned + Send + Unpin + 'static> Pages<T> {
                 response.decode_page()
             });
             next.options = self.options.clone();
-            next.resource = self.resource.clone();
             self.pending = Some(next.into_future());
         }
         Poll::Ready(Some(Ok(page)))

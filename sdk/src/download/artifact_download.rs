@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::{AsyncWrite, AsyncWriteExt};
+use tracing::Instrument;
 
 use super::artifact_file::FileDownload;
 use super::byte_stream::ByteStream;
@@ -16,6 +17,7 @@ use super::progress::{DownloadProgress, Reporter};
 use super::source::Source;
 use super::target::{Target, Targets};
 use crate::error::{Error, Kind, Result};
+use crate::observe::trace;
 use crate::types::Artifact;
 
 /// A download of one artifact to a file, to a writer, or as a stream.
@@ -81,7 +83,9 @@ impl ArtifactDownload {
             target: &target,
             targets: &Targets::new(self.options.if_exists),
         };
-        let file = download.run().await;
+        let span = trace::download_span(self.options.resource());
+        let file = download.run().instrument(span.clone()).await;
+        trace::record_download(&span, file.as_ref().map(|_| 1));
         file.map_err(|error| self.options.annotate(error))
     }
 

@@ -117,7 +117,9 @@ impl Transfer<'_> {
             length: self.file.len,
             etag: self.file.etag.as_deref(),
         };
-        let content = source.request(&self.url, present).await?;
+        let content = source
+            .request(&self.url, present, self.retries.attempt())
+            .await?;
         // One version of a file has one length.
         let content = content.filter(|content| {
             content.start == 0 || self.total.is_none_or(|total| content.total == Some(total))

@@ -173,7 +173,8 @@ impl Transfer {
             length: self.delivered,
             etag,
         };
-        let content = self.source.request(&url, present).await?;
+        let attempt = self.retries.attempt();
+        let content = self.source.request(&url, present, attempt).await?;
         let content = content.filter(|content| match &self.version {
             Some(version) if self.delivered > 0 => {
                 version.etag.is_some()

@@ -55,6 +55,7 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use futures_util::stream;
+use tracing::Instrument;
 
 pub use self::artifact_download::ArtifactDownload;
 use self::artifact_file::FileDownload;
@@ -73,6 +74,7 @@ use self::source::Source;
 use self::target::{Target, Targets};
 use crate::call::{CallFuture, clock};
 use crate::error::{Error, Kind, Result};
+use crate::observe::trace;
 use crate::types::Artifact;
 
 /// The default number of artifacts that are downloaded at once.
@@ -171,6 +173,13 @@ impl Download {
     }
 
     async fn run(self) -> Result<Vec<DownloadedFile>> {
+        let span = trace::download_span(self.options.resource());
+        let result = self.save_files().instrument(span.clone()).await;
+        trace::record_download(&span, result.as_ref().map(Vec::len));
+        result
+    }
+
+    async fn save_files(self) -> Result<Vec<DownloadedFile>> {
         let Self {
             artifacts,
             folder,

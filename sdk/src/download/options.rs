@@ -60,6 +60,11 @@ impl Options {
         }
     }
 
+    /// Returns the job or run that the artifacts belong to.
+    pub(super) fn resource(&self) -> &ResourceRef {
+        &self.resource
+    }
+
     /// Adds the job or run and the idempotency key to an error.
     pub(super) fn annotate(&self, error: Error) -> Error {
         error

@@ -6,6 +6,7 @@ use crate::call::retry::{MAX_RETRY_AFTER, RetryPolicy};
 use crate::contract::RetryClass;
 use crate::error::failure_class::{allows_retry, classify};
 use crate::error::{Error, Kind};
+use crate::observe::trace;
 
 /// The maximum number of consecutive attempts that do not get beyond the furthest byte so far.
 const MAX_ATTEMPTS_WITHOUT_PROGRESS: u32 = 8;
@@ -15,6 +16,8 @@ const MAX_FAILED_CHECKS: u32 = 2;
 /// The failed attempts of a download.
 #[derive(Debug)]
 pub(super) struct Retries {
+    /// The current attempt, counted from 1.
+    attempt: u32,
     /// The length is no measure of progress: a server whose file keeps changing makes each attempt
     /// start from the beginning.
     furthest: u64,
@@ -26,10 +29,16 @@ impl Retries {
     /// Begins with the length of what is already present.
     pub(super) fn new(length: u64) -> Self {
         Self {
+            attempt: 1,
             furthest: length,
             attempts_without_progress: 0,
             failed_checks: 0,
         }
+    }
+
+    /// Returns the current attempt, counted from 1.
+    pub(super) fn attempt(&self) -> u32 {
+        self.attempt
     }
 
     /// Counts a complete file that failed its check.
@@ -53,7 +62,15 @@ impl Retries {
             && self.failed_checks < MAX_FAILED_CHECKS
             && retry_after <= MAX_RETRY_AFTER;
         let backoff = RetryPolicy::default().backoff_limit(self.attempts_without_progress);
-        can_retry.then(|| backoff.max(retry_after))
+        if !can_retry {
+            return None;
+        }
+        let delay = backoff.max(retry_after);
+        let left = MAX_ATTEMPTS_WITHOUT_PROGRESS - self.attempts_without_progress;
+        let max_attempts = self.attempt.saturating_add(left);
+        self.attempt = self.attempt.saturating_add(1);
+        trace::retry(None, cause, self.attempt, max_attempts, delay);
+        Some(delay)
     }
 }
 

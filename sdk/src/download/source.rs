@@ -19,6 +19,7 @@ use super::{host, partial_file};
 use crate::call::base_url::is_secure;
 use crate::call::{Core, clock, retry};
 use crate::error::{Error, Kind, Result};
+use crate::observe::trace;
 use crate::transport::{Body, TransportError};
 use crate::types::Artifact;
 
@@ -72,11 +73,17 @@ impl Source {
     }
 
     /// Requests the content from the end of what is present, if the server still has that version.
+    /// `attempt` is counted from 1, for traces.
     ///
     /// Returns `None` if the response does not continue what is present, so that it has to be
     /// discarded.
-    pub(super) async fn request(&self, url: &Url, present: Present<'_>) -> Result<Option<Content>> {
-        let (head, body) = self.send(url, present).await?.into_parts();
+    pub(super) async fn request(
+        &self,
+        url: &Url,
+        present: Present<'_>,
+        attempt: u32,
+    ) -> Result<Option<Content>> {
+        let (head, body) = self.send(url, present, attempt).await?.into_parts();
         let etag = strong_etag(&head.headers);
         let mut range = None;
         match head.status {
@@ -174,7 +181,7 @@ impl Source {
     }
 
     /// Sends the request without credentials, and follows redirects to secure URLs.
-    async fn send(&self, url: &Url, present: Present<'_>) -> Result<Response<Body>> {
+    async fn send(&self, url: &Url, present: Present<'_>, attempt: u32) -> Result<Response<Body>> {
         let mut url = url.clone();
         for _ in 0..=MAX_REDIRECTS {
             let mut request = http::Request::get(url.as_str());
@@ -186,15 +193,18 @@ impl Source {
             let request = request
                 .body(Bytes::new())
                 .map_err(|error| self.error(&format!("invalid URL: {error}"), None))?;
+            trace::request_message(&request, None, None);
+            let began = clock::now();
             let deadline = self.time_limit.cap(READ_TIMEOUT);
             let response =
                 match clock::before(Some(deadline), self.core.transport.send(request)).await {
-                    Some(Ok(response)) => response,
-                    Some(Err(error)) => {
-                        return Err(self.error("the request failed", Some(error.into())));
-                    }
-                    None => return Err(self.interrupted("timed out waiting for a response")),
+                    Some(Ok(response)) => Ok(response),
+                    Some(Err(error)) => Err(self.error("the request failed", Some(error.into()))),
+                    None => Err(self.interrupted("timed out waiting for a response")),
                 };
+            let duration = clock::now().saturating_duration_since(began);
+            trace::download_request(&url, attempt, duration, response.as_ref());
+            let response = response?;
             let status = response.status();
             if !status.is_redirection() || status == StatusCode::NOT_MODIFIED {
                 return Ok(response);

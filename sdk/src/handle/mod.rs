@@ -23,6 +23,7 @@ use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use tracing::Span;
 
 pub use self::job::{JobHandle, JobResource};
 pub use self::queue::{QueueHandle, QueueItemResult, QueueResource};
@@ -35,6 +36,7 @@ use crate::contract::Operation;
 use crate::contract::limits::SUGGESTED_VIDEO_TIMEOUT;
 use crate::download;
 use crate::error::{Error, ResourceRef, Result};
+use crate::observe::trace;
 use crate::polling::{PollStatus, ResultRetry, Updates, Wait};
 use crate::sealed::Sealed;
 use crate::surface::Surface;
@@ -284,6 +286,7 @@ fn decode_handle<R: Resource>(
         }
     })?;
     let id = R::receipt_id(&receipt).ok_or_else(|| response.missing_id())?;
+    trace::record_resource(&Span::current(), &R::resource_ref(&id, None));
     Ok(Handle {
         core: Arc::clone(context.core),
         id,

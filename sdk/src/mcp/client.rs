@@ -19,6 +19,7 @@ use super::transport::McpTransport;
 use crate::call::Core;
 use crate::call::api_key::ApiKey;
 use crate::call::retry::RetryPolicy;
+use crate::observe::Observer;
 use crate::surface::Developer;
 use crate::transport::Transport;
 use crate::types::{IdempotencyKey, InvalidField};
@@ -247,6 +248,12 @@ impl ClientBuilder {
     /// Sets the timeout of a message, including its retries. The default is 150 seconds.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.client = self.client.timeout(timeout);
+        self
+    }
+
+    /// Adds an observer, which follows the messages of the client.
+    pub fn observer(mut self, observer: impl Observer) -> Self {
+        self.client = self.client.observer(observer);
         self
     }
 

@@ -8,6 +8,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use futures_core::Stream;
+use tracing::{Instrument, Span};
 
 use super::failures::PollFailures;
 use super::result_retry::{MAX_REPLICA_LAG, REPLICA_POLL_INTERVAL, ResultRetry};
@@ -15,6 +16,7 @@ use super::{PollStatus, WaitOptions, WebhookNotifier, schedule, wait_options};
 use crate::call::clock::{self, Instant};
 use crate::error::{Error, Kind, Result};
 use crate::handle::{Handle, Resource};
+use crate::observe::trace;
 
 type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
@@ -63,6 +65,7 @@ pub struct Updates<R: Resource> {
     state: State<R::Status>,
     event: Option<BoxFuture<()>>,
     timeout: Option<BoxFuture<()>>,
+    span: Span,
 }
 
 enum State<T> {
@@ -89,6 +92,7 @@ impl<R: Resource> Updates<R> {
             state: State::New,
             event: None,
             timeout: None,
+            span: Span::none(),
         }
     }
 
@@ -110,7 +114,13 @@ impl<R: Resource> Updates<R> {
     /// As [`Handle::wait`](crate::handle::Handle::wait).
     pub async fn result(self) -> Result<R::Output> {
         let retry = ResultRetry::new(&self.options, self.deadline());
-        R::output(&self.handle, self.status, retry).await
+        let result = R::output(&self.handle, self.status, retry)
+            .instrument(self.span.clone())
+            .await;
+        if let Err(error) = &result {
+            trace::record_error(&self.span, error);
+        }
+        result
     }
 
     fn deadline(&self) -> Option<Instant> {
@@ -122,6 +132,7 @@ impl<R: Resource> Updates<R> {
 
     /// Starts the timers, and returns the first update if the receipt has a status.
     fn start(&mut self) -> Option<Update<R::Status>> {
+        self.span = trace::wait_span(&self.handle.resource_ref());
         self.timeout = self
             .deadline()
             .map(|deadline| Box::pin(clock::sleep_until(deadline)) as BoxFuture<()>);
@@ -151,6 +162,7 @@ impl<R: Resource> Updates<R> {
             clock::sleep_until(core.rate_limiter.reserve_poll(clock::now())).await;
             status.await
         };
+        let poll = poll.instrument(self.span.clone());
         self.state = State::Polling(Box::pin(poll), due);
     }
 
@@ -183,6 +195,7 @@ impl<R: Resource> Updates<R> {
                         self.state = State::Finished;
                         let timeout = self.options.timeout.unwrap_or_default();
                         let error = Error::new(Kind::WaitTimeout { timeout });
+                        trace::record_error(&self.span, &error);
                         return Poll::Ready(Some(Err(self.handle.annotate(error))));
                     }
                     return Poll::Pending;
@@ -194,6 +207,7 @@ impl<R: Resource> Updates<R> {
     fn handle_poll(&mut self, status: Result<R::Status>) -> Result<Update<R::Status>> {
         let now = clock::now();
         self.polls += 1;
+        self.span.record("svc.poll_count", self.polls);
         match status {
             Ok(status) => {
                 self.failures.reset();
@@ -207,6 +221,7 @@ impl<R: Resource> Updates<R> {
                     Some(pause) => Ok(self.update(now, Some(Arc::new(error)), Some(pause))),
                     None => {
                         self.state = State::Finished;
+                        trace::record_error(&self.span, &error);
                         Err(self
                             .handle
                             .annotate(error.into_poll_failure())
@@ -224,6 +239,9 @@ impl<R: Resource> Updates<R> {
         poll_error: Option<Arc<Error>>,
         next_poll: Option<Duration>,
     ) -> Update<R::Status> {
+        if self.polls > 0 {
+            trace::poll(&self.span, self.polls, poll_error.as_deref(), next_poll);
+        }
         match next_poll {
             Some(pause) => self.poll_at(now + pause),
             None => self.state = State::Finished,

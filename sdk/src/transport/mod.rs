@@ -76,6 +76,7 @@ pub trait Transport: Send + Sync + 'static {
 #[derive(Debug)]
 pub struct TransportError {
     stage: Stage,
+    has_timed_out: bool,
     source: Box<dyn StdError + Send + Sync>,
 }
 
@@ -91,6 +92,7 @@ impl TransportError {
     fn new(stage: Stage, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         Self {
             stage,
+            has_timed_out: false,
             source: source.into(),
         }
     }
@@ -113,6 +115,19 @@ impl TransportError {
     #[must_use]
     pub fn maybe_sent(source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         Self::new(Stage::MaybeSent, source)
+    }
+
+    /// Creates the error of an attempt that was ended by its time limit.
+    pub(crate) fn timed_out() -> Self {
+        Self {
+            has_timed_out: true,
+            ..Self::maybe_sent("the attempt timed out")
+        }
+    }
+
+    /// Returns `true` if the time limit of the attempt ended it.
+    pub(crate) fn has_timed_out(&self) -> bool {
+        self.has_timed_out
     }
 
     /// Returns `true` if the request may have reached the server.

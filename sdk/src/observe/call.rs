@@ -1,0 +1,191 @@
+//! What is reported of one call: its span, its attempts, its end.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::Request as HttpRequest;
+use tracing::Span;
+
+use super::error_type::error_type;
+use super::observer::{AttemptEnd, AttemptStart, CallEnd, CallOutcome};
+use super::trace;
+use crate::call::clock::{self, Instant};
+use crate::call::{CallOptions, Core, RawResponse, Request};
+use crate::contract::Operation;
+use crate::error::Error;
+use crate::types::RequestId;
+
+/// A call that is reported to the observers and to `tracing`.
+pub(crate) struct ObservedCall<'a> {
+    core: &'a Core,
+    request: &'a Request,
+    span: Span,
+    began: Instant,
+    attempts: u32,
+    max_attempts: u32,
+    is_finished: bool,
+}
+
+/// An attempt, from the moment that it is sent.
+#[derive(Debug, Default)]
+pub(crate) struct ObservedAttempt {
+    /// Whether the request may have left, also if the future of the attempt was dropped.
+    pub(crate) sent: bool,
+    began: Option<Instant>,
+    response: Option<RawResponse>,
+}
+
+impl<'a> ObservedCall<'a> {
+    pub(crate) fn start(
+        core: &'a Core,
+        request: &'a Request,
+        options: &CallOptions,
+        max_retries: u32,
+    ) -> Self {
+        let span = trace::call_span(core, request);
+        if let Some(resource) = &options.resource {
+            trace::record_resource(&span, resource);
+        }
+        Self {
+            core,
+            request,
+            span,
+            began: clock::now(),
+            attempts: 0,
+            max_attempts: max_retries.saturating_add(1),
+            is_finished: false,
+        }
+    }
+
+    pub(crate) fn span(&self) -> Span {
+        self.span.clone()
+    }
+
+    /// Reports that a request is about to be sent. Observers may add headers to it.
+    pub(crate) fn start_attempt(&mut self, message: &mut HttpRequest<Bytes>) -> ObservedAttempt {
+        self.attempts += 1;
+        for observer in &self.core.observers {
+            observer.on_attempt_start(&mut AttemptStart {
+                request: self.request,
+                attempt: self.attempts,
+                headers: message.headers_mut(),
+            });
+        }
+        ObservedAttempt {
+            sent: true,
+            began: Some(clock::now()),
+            response: None,
+        }
+    }
+
+    /// Keeps the response of an attempt until its end, if that is reported.
+    pub(crate) fn receive(&self, attempt: &mut ObservedAttempt, response: &RawResponse) {
+        let is_traced = !self.span.is_disabled()
+            || tracing::enabled!(target: "svc_sdk::attempt", tracing::Level::DEBUG);
+        if is_traced || !self.core.observers.is_empty() {
+            attempt.response = Some(response.clone());
+        }
+    }
+
+    /// Reports the end of an attempt. An error before the attempt was sent is not reported.
+    pub(crate) fn end_attempt(
+        &self,
+        attempt: &ObservedAttempt,
+        error: Option<&Error>,
+        retry_delay: Option<Duration>,
+    ) {
+        let Some(began) = attempt.began else {
+            return;
+        };
+        let end = AttemptEnd {
+            request: self.request,
+            attempt: self.attempts,
+            duration: clock::now().saturating_duration_since(began),
+            response: attempt.response.as_ref(),
+            error,
+            retry_delay,
+        };
+        if !self.span.is_disabled() {
+            self.record_attempt(&end);
+        }
+        self.trace_attempt(&end);
+        for observer in &self.core.observers {
+            observer.on_attempt_end(&end);
+        }
+    }
+
+    /// Reports a pause before the next attempt.
+    pub(crate) fn retry_after(&self, delay: Duration, error: &Error) {
+        let next = self.attempts.saturating_add(1);
+        let operation = self.request.operation;
+        trace::retry(operation, error, next, self.max_attempts, delay);
+    }
+
+    /// Reports the end of the call.
+    pub(crate) fn finish(mut self, error: Option<&Error>) {
+        self.is_finished = true;
+        if let Some(error) = error {
+            trace::record_error(&self.span, error);
+        }
+        self.end(error.map_or(CallOutcome::Success, CallOutcome::Failure));
+    }
+
+    fn record_attempt(&self, end: &AttemptEnd<'_>) {
+        if let Some(status) = end.status() {
+            self.span.record("http.response.status_code", status);
+        }
+        if let Some(retries) = trace::resend_count(end.attempt) {
+            self.span.record("http.request.resend_count", retries);
+        }
+        if let Some(id) = end.request_id() {
+            self.span.record("svc.request_id", id.as_str());
+        }
+    }
+
+    fn trace_attempt(&self, end: &AttemptEnd<'_>) {
+        let base_url = &self.core.base_url;
+        tracing::debug!(
+                    target: "svc_sdk::attempt",
+        {
+                    svc.operation = self.request.operation.map(Operation::name),
+                    http.request.method = self.request.method.as_str(),
+                    url.path = format_args!("{}{}", base_url.path(), self.request.path),
+                    server.address = base_url.host(),
+                    server.port = base_url.port(),
+                    http.response.status_code = end.status(),
+                    http.request.resend_count = trace::resend_count(end.attempt),
+                    http.request.body.size = end.request_bytes(),
+                    http.response.body.size = end.response_bytes(),
+                    "error.type" = end.error.map(error_type).as_deref(),
+                    svc.attempt = end.attempt,
+                    svc.max_attempts = self.max_attempts,
+                    svc.request_id = end.request_id().as_ref().map(RequestId::as_str),
+                    svc.duration_ms = trace::millis(end.duration)},
+        "attempt"
+                );
+    }
+
+    fn end(&self, outcome: CallOutcome<'_>) {
+        if self.core.observers.is_empty() {
+            return;
+        }
+        let end = CallEnd {
+            request: self.request,
+            attempts: self.attempts,
+            duration: clock::now().saturating_duration_since(self.began),
+            outcome,
+        };
+        for observer in &self.core.observers {
+            observer.on_call_end(&end);
+        }
+    }
+}
+
+impl Drop for ObservedCall<'_> {
+    fn drop(&mut self) {
+        if !self.is_finished {
+            trace::record_error_type(&self.span, "canceled");
+            self.end(CallOutcome::Canceled);
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! The trait that a program implements to follow the requests of a client.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use http::HeaderMap;
+use http::header::{HeaderName, HeaderValue};
+
+use super::error_type::error_type;
+use crate::call::{RESERVED_HEADERS, RawResponse, Request};
+use crate::error::Error;
+use crate::types::{InvalidField, RequestId};
+
+/// Follows the calls of a client: for metrics, logs, and headers of requests.
+///
+/// Set it with [`ClientBuilder::observer`](crate::ClientBuilder::observer). Its methods run in the task
+/// that makes the call, between its steps, so that they must not block. Downloads are not observed:
+/// they are requests to other hosts. See the [module](self) for traces.
+pub trait Observer: Send + Sync + 'static {
+    /// Called before an attempt is sent. Can add headers.
+    fn on_attempt_start(&self, attempt: &mut AttemptStart<'_>) {
+        let _ = attempt;
+    }
+
+    /// Called after an attempt, when its response is decoded and it is known whether it is retried.
+    fn on_attempt_end(&self, attempt: &AttemptEnd<'_>) {
+        let _ = attempt;
+    }
+
+    /// Called once for each call that was awaited, at its end, also if its future is dropped.
+    fn on_call_end(&self, call: &CallEnd<'_>) {
+        let _ = call;
+    }
+}
+
+/// An attempt that is about to be sent.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct AttemptStart<'a> {
+    /// The request, without the host and the credential.
+    pub request: &'a Request,
+    /// The attempt, counted from 1.
+    pub attempt: u32,
+    pub(super) headers: &'a mut HeaderMap,
+}
+
+impl AttemptStart<'_> {
+    /// Sets a header of this attempt.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the name or the value is not a valid header, or if the client sets that
+    /// header itself (`Authorization`, `X-Api-Key`, `Idempotency-Key`).
+    pub fn set_header(&mut self, name: &str, value: &str) -> Result<(), InvalidField> {
+        let invalid = |reason: &str| InvalidField::new("header", format!("`{name}`: {reason}"));
+        let header = HeaderName::from_bytes(name.as_bytes())
+            .map_err(|_| invalid("not a valid header name"))?;
+        if RESERVED_HEADERS.contains(&header) {
+            return Err(invalid("set by the client"));
+        }
+        let value =
+            HeaderValue::from_str(value).map_err(|_| invalid("not a valid header value"))?;
+        self.headers.insert(header, value);
+        Ok(())
+    }
+}
+
+/// An attempt that has ended.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct AttemptEnd<'a> {
+    /// The request, without the host and the credential.
+    pub request: &'a Request,
+    /// The attempt, counted from 1.
+    pub attempt: u32,
+    /// The time from sending the request to reading the end of its response.
+    pub duration: Duration,
+    /// The response, if a complete one was received.
+    pub response: Option<&'a RawResponse>,
+    /// The error, if the attempt failed.
+    pub error: Option<&'a Error>,
+    /// The pause before the next attempt, or `None` if this was the last.
+    pub retry_delay: Option<Duration>,
+}
+
+impl AttemptEnd<'_> {
+    /// Returns the HTTP status of the response.
+    #[must_use]
+    pub fn status(&self) -> Option<u16> {
+        self.response.map(|response| response.status)
+    }
+
+    /// Returns the id that the service gave the request.
+    #[must_use]
+    pub fn request_id(&self) -> Option<RequestId> {
+        self.response?.request_id()
+    }
+
+    /// Returns the size of the request's body in bytes.
+    #[must_use]
+    pub fn request_bytes(&self) -> usize {
+        self.request.body.as_ref().map_or(0, bytes::Bytes::len)
+    }
+
+    /// Returns the size of the response's body in bytes.
+    #[must_use]
+    pub fn response_bytes(&self) -> usize {
+        self.response.map_or(0, |response| response.body.len())
+    }
+
+    /// Returns the kind of failure, as one of few values: see the [module](super).
+    #[must_use]
+    pub fn error_type(&self) -> Option<Cow<'static, str>> {
+        self.error.map(error_type)
+    }
+}
+
+/// A call that has ended.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct CallEnd<'a> {
+    /// The request, without the host and the credential.
+    pub request: &'a Request,
+    /// The number of attempts. It is 0 if nothing was sent.
+    pub attempts: u32,
+    /// The time that the call took, with its pauses.
+    pub duration: Duration,
+    /// How the call ended.
+    pub outcome: CallOutcome<'a>,
+}
+
+impl CallEnd<'_> {
+    /// Returns the kind of failure, as one of few values: see the [module](super).
+    #[must_use]
+    pub fn error_type(&self) -> Option<Cow<'static, str>> {
+        match self.outcome {
+            CallOutcome::Success => None,
+            CallOutcome::Failure(error) => Some(error_type(error)),
+            CallOutcome::Canceled => Some(Cow::Borrowed("canceled")),
+        }
+    }
+}
+
+/// How a call ended.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum CallOutcome<'a> {
+    /// With a value.
+    Success,
+    /// With an error.
+    Failure(&'a Error),
+    /// The future was dropped before the call ended.
+    Canceled,
+}

@@ -1,0 +1,233 @@
+//! Removal of secrets from what is traced.
+
+use std::borrow::Cow;
+use std::fmt::Write;
+
+use http::header::{
+    AUTHORIZATION, COOKIE, HeaderMap, HeaderValue, PROXY_AUTHORIZATION, SET_COOKIE,
+};
+use serde_json::Value;
+
+/// The number of bytes of a body that is traced.
+const MAX_BODY_BYTES: usize = 64 * 1024;
+const REDACTED: &str = "[redacted]";
+/// Fields whose values are secrets, if their name contains one of these words.
+const SECRET_FIELDS: [&str; 5] = ["secret", "password", "api_key", "apikey", "token"];
+/// How the service's signing secrets begin.
+const SIGNING_SECRET_PREFIX: &str = "whsec_";
+
+/// Returns the headers as lines, without the values of credentials.
+pub(super) fn headers(headers: &HeaderMap, key: Option<&HeaderValue>) -> String {
+    let mut lines = String::new();
+    for (name, value) in headers {
+        let is_secret = value.is_sensitive()
+            || [AUTHORIZATION, PROXY_AUTHORIZATION, COOKIE, SET_COOKIE].contains(name)
+            || name.as_str() == "x-api-key";
+        let value = match is_secret {
+            true => Cow::Borrowed(REDACTED),
+            false => text(&String::from_utf8_lossy(value.as_bytes()), key).into(),
+        };
+        // Writing to a string does not fail.
+        let _ = writeln!(lines, "{name}: {value}");
+    }
+    lines.truncate(lines.trim_end().len());
+    lines
+}
+
+/// Returns a body as text: as compact JSON without the values of secret fields if it is JSON.
+pub(super) fn body(body: &[u8], key: Option<&HeaderValue>) -> String {
+    if body.len() > MAX_BODY_BYTES {
+        // A part of a JSON document cannot be redacted by its fields.
+        return format!("({} bytes)", body.len());
+    }
+    match serde_json::from_slice(body) {
+        Ok(mut json) => {
+            redact_json(&mut json);
+            without_key(json.to_string(), key)
+        }
+        Err(_) => text(&String::from_utf8_lossy(body), key),
+    }
+}
+
+/// Returns a query, not encoded, without the values of secret parameters.
+pub(super) fn query(parameters: &[(String, String)], key: Option<&HeaderValue>) -> String {
+    let mut query = String::new();
+    for (name, value) in parameters {
+        query.push(if query.is_empty() { '?' } else { '&' });
+        let value = match is_secret_field(name) {
+            true => REDACTED.to_owned(),
+            false => text(value, key),
+        };
+        // Writing to a string does not fail.
+        let _ = write!(query, "{name}={value}");
+    }
+    query
+}
+
+/// Returns text without the key, signing secrets and the queries of URLs.
+pub(super) fn text(text: &str, key: Option<&HeaderValue>) -> String {
+    without_key(redact_text(text), key)
+}
+
+fn without_key(text: String, key: Option<&HeaderValue>) -> String {
+    let key = key.and_then(|key| std::str::from_utf8(key.as_bytes()).ok());
+    match key.and_then(|key| key.strip_prefix("Bearer ")) {
+        // A shorter key could be part of ordinary words.
+        Some(key) if key.len() >= 8 && text.contains(key) => text.replace(key, REDACTED),
+        _ => text,
+    }
+}
+
+fn is_secret_field(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    SECRET_FIELDS.iter().any(|word| name.contains(word)) || name == "x-api-key"
+}
+
+fn redact_json(json: &mut Value) {
+    match json {
+        Value::String(text) => *text = redact_text(text),
+        Value::Array(items) => items.iter_mut().for_each(redact_json),
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                match value {
+                    Value::String(text) if is_secret_field(name) => REDACTED.clone_into(text),
+                    value => redact_json(value),
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+fn redact_text(text: &str) -> String {
+    // Lower-casing ASCII changes no offset.
+    let lower = text.to_ascii_lowercase();
+    let mut redacted = String::with_capacity(text.len());
+    let mut end = 0;
+    while let Some((start, kind)) = next_secret(&lower, end) {
+        redacted.push_str(text.get(end..start).unwrap_or_default());
+        let found = text.get(start..).unwrap_or_default();
+        let length = found.find(ends_word).unwrap_or(found.len());
+        let word = found.get(..length).unwrap_or_default();
+        match kind {
+            Secret::Url => redacted.push_str(&redact_url(word)),
+            Secret::SigningSecret => redacted.push_str("whsec_…"),
+        }
+        end = start + length;
+    }
+    redacted.push_str(text.get(end..).unwrap_or_default());
+    redacted
+}
+
+#[derive(Clone, Copy)]
+enum Secret {
+    Url,
+    SigningSecret,
+}
+
+fn next_secret(lower: &str, from: usize) -> Option<(usize, Secret)> {
+    let rest = lower.get(from..)?;
+    let mut next = None;
+    for (prefix, kind) in [
+        ("http://", Secret::Url),
+        ("https://", Secret::Url),
+        (SIGNING_SECRET_PREFIX, Secret::SigningSecret),
+    ] {
+        if let Some(start) = rest.find(prefix)
+            && next.is_none_or(|(earlier, _)| from + start < earlier)
+        {
+            next = Some((from + start, kind));
+        }
+    }
+    next
+}
+
+fn ends_word(c: char) -> bool {
+    c.is_whitespace() || matches!(c, '"' | '<' | '>' | '`' | '|')
+}
+
+/// Returns a URL without its query, its fragment, and its user name and password.
+fn redact_url(url: &str) -> String {
+    let (url, hidden) = match url.find(['?', '#']) {
+        Some(start) => (url.get(..start).unwrap_or_default(), "?…"),
+        None => (url, ""),
+    };
+    let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
+    let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let (user, host) = match authority.rsplit_once('@') {
+        Some((_, host)) => ("…@", host),
+        None => ("", authority),
+    };
+    let path = match path.contains(SIGNING_SECRET_PREFIX) {
+        true => "/…",
+        false => path,
+    };
+    format!("{scheme}://{user}{host}{path}{hidden}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_traced_without_secrets() {
+        for (given, expected) in [
+            ("plain", "plain"),
+            ("https://a.example/x.png", "https://a.example/x.png"),
+            (
+                "see HTTPS://a.example/x?sig=canary, now",
+                "see HTTPS://a.example/x?… now",
+            ),
+            (
+                "https://a/?canary https://b/#canary",
+                "https://a/?… https://b/?…",
+            ),
+            ("https://user:canary@a.example/x", "https://…@a.example/x"),
+            (
+                r#"{"url":"https://a/x?s=canary","n":1}"#,
+                r#"{"url":"https://a/x?…","n":1}"#,
+            ),
+            (
+                r#"{"url":"https://a/x?s=1\u0026t=canary"}"#,
+                r#"{"url":"https://a/x?…"}"#,
+            ),
+            ("secret whsec_canary.", "secret whsec_…"),
+            ("https://a/whsec_canary", "https://a/…"),
+            ("İ https://a/?canary", "İ https://a/?…"),
+        ] {
+            let shown = text(given, None);
+            assert_eq!(shown, expected);
+            assert!(!shown.contains("canary"), "{shown}");
+        }
+    }
+
+    #[test]
+    fn json_is_traced_without_secrets() {
+        let given = br#"{"data": {"signing_secret": "canary", "previous": ["whsec_canary"], "max_tokens": 7,
+            "artifacts": [{"url": "https:\/\/a.example\/x?s=canary\u0026t=canary"}],
+            "nested": "{\"url\": \"https://a/?canary\"}", "X-Api-Key": "canary"}}"#;
+        let shown = body(given, None);
+        assert!(!shown.contains("canary"), "{shown}");
+        assert!(
+            shown.contains("https://a.example/x?…") && shown.contains("\"max_tokens\":7"),
+            "{shown}"
+        );
+    }
+
+    #[test]
+    fn the_key_is_not_traced_wherever_it_occurs() {
+        let mut key = HeaderValue::from_static("Bearer svc_open_canary");
+        key.set_sensitive(true);
+        let page = b"<html>you sent Authorization: Bearer svc_open_canary</html>";
+        assert!(!body(page, Some(&key)).contains("canary"));
+        let mut map = HeaderMap::new();
+        map.insert(AUTHORIZATION, key.clone());
+        map.insert("x-api-key", HeaderValue::from_static("canary"));
+        map.insert("set-cookie", HeaderValue::from_static("canary"));
+        map.insert("location", HeaderValue::from_static("https://a/?canary"));
+        map.insert("echo", HeaderValue::from_static("svc_open_canary"));
+        let shown = headers(&map, Some(&key));
+        assert!(!shown.contains("canary"), "{shown}");
+        assert!(shown.contains("location: https://a/?…"), "{shown}");
+    }
+}

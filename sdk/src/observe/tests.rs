@@ -1,0 +1,366 @@
+//! What observers and subscribers see of calls, waits and downloads.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Metadata, Subscriber};
+use tracing_core::span::Current;
+
+use super::{AttemptEnd, AttemptStart, CallEnd, CallOutcome, Observer};
+use crate::contract::Method;
+use crate::surface::Open;
+use crate::transport::scripted::{Script, ScriptedTransport, Step, json};
+use crate::types::VideoGenerate;
+use crate::{ApiKey, Client};
+
+const JOB: &str = r#"{"data": {"id": "job_1", "status": "completed"}}"#;
+const RECEIPT: &str = r#"{"data": {"job": {"id": "job_1", "status": "queued"}}}"#;
+const KEY: &str = "svc_open_canary";
+
+fn busy(after: u64) -> Step {
+    json(
+        503,
+        r#"{"error": {"code": "database_busy", "message": "busy"}}"#,
+    )
+    .header("retry-after", after)
+}
+
+fn client(script: &Arc<Script>, log: &Log) -> Client<Open> {
+    Client::builder()
+        .base_url("https://api.example/base")
+        .api_key(ApiKey::new(KEY).unwrap())
+        .transport(Arc::new(ScriptedTransport(Arc::clone(script))))
+        .observer(log.clone())
+        .seed(1)
+        .build()
+        .unwrap()
+}
+
+/// Records what an observer and a subscriber are told, as lines.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<String>>>);
+
+impl Log {
+    fn push(&self, line: String) {
+        self.0.lock().unwrap().push(line);
+    }
+
+    fn lines(&self) -> Vec<String> {
+        self.0.lock().unwrap().clone()
+    }
+}
+
+impl Observer for Log {
+    fn on_attempt_start(&self, attempt: &mut AttemptStart<'_>) {
+        let value = format!("00-trace-{}", attempt.attempt);
+        attempt.set_header("traceparent", &value).unwrap();
+        for reserved in ["Authorization", "x-api-key", "idempotency-key", "no name"] {
+            assert!(attempt.set_header(reserved, "x").is_err(), "{reserved}");
+        }
+        self.push(format!("start {}", attempt.attempt));
+    }
+
+    fn on_attempt_end(&self, attempt: &AttemptEnd<'_>) {
+        self.push(format!(
+            "end {} status {:?} after {} ms, {} B sent, {} B received, error {:?}, retry in {:?}, {:?}",
+            attempt.attempt,
+            attempt.status(),
+            attempt.duration.as_millis(),
+            attempt.request_bytes(),
+            attempt.response_bytes(),
+            attempt.error_type(),
+            attempt.retry_delay.map(|delay| delay.as_secs()),
+            attempt.request_id(),
+        ));
+    }
+
+    fn on_call_end(&self, call: &CallEnd<'_>) {
+        let outcome = match call.outcome {
+            CallOutcome::Success => "success".to_owned(),
+            CallOutcome::Failure(error) => format!("{error}"),
+            CallOutcome::Canceled => "canceled".to_owned(),
+        };
+        let operation = call.request.operation.map(crate::contract::Operation::name);
+        self.push(format!(
+            "call {operation:?} {} attempts in {} s: {outcome}, {:?}",
+            call.attempts,
+            call.duration.as_secs(),
+            call.error_type(),
+        ));
+    }
+}
+
+/// A subscriber that records everything.
+#[derive(Clone, Default)]
+struct Recorder {
+    log: Log,
+    spans: Arc<Mutex<Vec<BTreeMap<&'static str, String>>>>,
+    metadata: Arc<Mutex<Vec<&'static Metadata<'static>>>>,
+    entered: Arc<Mutex<Vec<Id>>>,
+}
+
+impl Recorder {
+    fn span(&self, name: &str) -> BTreeMap<&'static str, String> {
+        let spans = self.spans.lock().unwrap();
+        spans
+            .iter()
+            .find(|span| span["name"] == name)
+            .unwrap()
+            .clone()
+    }
+}
+
+struct Fields<'a>(&'a mut BTreeMap<&'static str, String>);
+
+impl Visit for Fields<'_> {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        self.0.insert(field.name(), format!("{value:?}"));
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.0.insert(field.name(), value.to_owned());
+    }
+}
+
+impl Subscriber for Recorder {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.target().starts_with("svc_sdk")
+    }
+
+    fn new_span(&self, attributes: &Attributes<'_>) -> Id {
+        let mut span = BTreeMap::from([("name", attributes.metadata().name().to_owned())]);
+        attributes.record(&mut Fields(&mut span));
+        self.metadata.lock().unwrap().push(attributes.metadata());
+        let mut spans = self.spans.lock().unwrap();
+        spans.push(span);
+        Id::from_u64(spans.len() as u64)
+    }
+
+    fn record(&self, id: &Id, values: &Record<'_>) {
+        let index = usize::try_from(id.into_u64()).unwrap() - 1;
+        values.record(&mut Fields(&mut self.spans.lock().unwrap()[index]));
+    }
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn event(&self, event: &Event<'_>) {
+        let mut fields = BTreeMap::new();
+        event.record(&mut Fields(&mut fields));
+        let target = event.metadata().target();
+        self.log.push(format!("{target} {fields:?}"));
+    }
+
+    fn enter(&self, id: &Id) {
+        self.entered.lock().unwrap().push(id.clone());
+    }
+
+    fn exit(&self, _: &Id) {
+        self.entered.lock().unwrap().pop();
+    }
+
+    fn current_span(&self) -> Current {
+        let Some(id) = self.entered.lock().unwrap().last().cloned() else {
+            return Current::none();
+        };
+        let index = usize::try_from(id.into_u64()).unwrap() - 1;
+        Current::new(id, self.metadata.lock().unwrap()[index])
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_observer_sees_attempts_and_the_end_of_the_call() {
+    let ok = json(200, JOB).header("x-svc-request-id", "req_7");
+    let script = Script::with_latency(
+        [busy(10), Step::ConnectionRefused, ok],
+        Duration::from_secs(1),
+    );
+    let log = Log::default();
+    let jobs = client(&script, &log);
+    jobs.jobs().handle("job_1").get().await.unwrap();
+    let lines = log.lines();
+    assert_eq!(
+        lines[..4],
+        [
+            "start 1",
+            "end 1 status Some(503) after 1000 ms, 0 B sent, 55 B received, error Some(\"503\"), retry in Some(10), None",
+            "start 2",
+            "end 2 status None after 1000 ms, 0 B sent, 0 B received, error Some(\"connection_failed\"), retry in Some(0), None",
+        ]
+    );
+    assert!(
+        lines[5].starts_with("end 3 status Some(200) after 1000 ms"),
+        "{}",
+        lines[5]
+    );
+    assert!(
+        lines[5].ends_with("error None, retry in None, Some(RequestId(\"req_7\"))"),
+        "{}",
+        lines[5]
+    );
+    assert!(
+        lines[6].starts_with("call Some(\"jobs_get\") 3 attempts in 13 s: success, None"),
+        "{}",
+        lines[6]
+    );
+    assert_eq!(lines.len(), 7);
+    let headers: Vec<_> = script
+        .requests()
+        .iter()
+        .map(|it| it.header("traceparent").unwrap().to_owned())
+        .collect();
+    assert_eq!(headers, ["00-trace-1", "00-trace-2", "00-trace-3"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_observer_sees_calls_that_are_dropped_or_never_sent() {
+    let script = Script::new([Step::NoResponse]);
+    let log = Log::default();
+    let client = client(&script, &log);
+    let dropped = tokio::time::timeout(Duration::from_secs(3), client.jobs().handle("job_1").get());
+    dropped.await.unwrap_err();
+    let last = log.lines().pop().unwrap();
+    assert_eq!(
+        last,
+        "call Some(\"jobs_get\") 1 attempts in 3 s: canceled, Some(\"canceled\")"
+    );
+
+    let call = client
+        .jobs()
+        .handle("job_1")
+        .get()
+        .timeout(Duration::from_secs(5));
+    call.await.unwrap_err();
+    let lines = log.lines();
+    let [.., attempt, end] = lines.as_slice() else {
+        panic!("{lines:?}")
+    };
+    assert!(
+        attempt.contains("status None after 5000 ms") && attempt.contains("Some(\"timeout\")"),
+        "{attempt}"
+    );
+    assert!(end.ends_with("Some(\"timeout\")"), "{end}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn spans_and_events_have_the_documented_fields() {
+    let recorder = Recorder::default();
+    let _guard = tracing::subscriber::set_default(recorder.clone());
+    let script = Script::new([
+        busy(10),
+        json(202, RECEIPT).header("x-svc-request-id", "req_7"),
+        json(200, JOB),
+    ]);
+    let client = client(&script, &Log::default());
+    let job = client
+        .videos()
+        .generate(VideoGenerate::new("auto").prompt("a fox"))
+        .await
+        .unwrap();
+    job.wait().await.unwrap();
+
+    let call = recorder.span("svc.call");
+    for (field, value) in [
+        ("otel.name", "POST /v1/video-router/generate"),
+        ("svc.operation", "video_generate"),
+        ("http.request.method", "POST"),
+        ("url.template", "/v1/video-router/generate"),
+        ("server.address", "api.example"),
+        ("server.port", "443"),
+        ("http.response.status_code", "202"),
+        ("http.request.resend_count", "1"),
+        ("svc.request_id", "req_7"),
+        ("svc.job_id", "job_1"),
+    ] {
+        assert_eq!(
+            call.get(field).map(String::as_str),
+            Some(value),
+            "{field} of {call:?}"
+        );
+    }
+    assert!(!call.contains_key("error.type"), "{call:?}");
+    let wait = recorder.span("svc.wait");
+    assert_eq!(
+        (wait["svc.job_id"].as_str(), wait["svc.poll_count"].as_str()),
+        ("job_1", "1")
+    );
+
+    let lines = recorder.log.lines();
+    let retry = lines
+        .iter()
+        .find(|line| line.starts_with("svc_sdk::retry"))
+        .unwrap();
+    for field in [
+        "\"svc.delay_ms\": \"10000\"",
+        "\"svc.attempt\": \"2\"",
+        "\"svc.max_attempts\": \"6\"",
+        "\"svc.error_code\": \"database_busy\"",
+    ] {
+        assert!(retry.contains(field), "{field} in {retry}");
+    }
+    let attempts = lines
+        .iter()
+        .filter(|line| line.starts_with("svc_sdk::attempt"))
+        .count();
+    assert_eq!(attempts, script.requests().len());
+    assert!(
+        lines
+            .iter()
+            .any(|line| line.contains("\"url.path\": \"/base/v1/video-router/generate\""))
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_level_shows_a_secret() {
+    let recorder = Recorder::default();
+    let _guard = tracing::subscriber::set_default(recorder.clone());
+    let secret = r#"{"data": {"signing_secret": "whsec_canary", "previous_secret": "canary"}}"#;
+    let echo =
+        format!("<html>Authorization: Bearer {KEY}, https://cdn.example/x?sig=canary</html>");
+    let artifacts = r#"{"data": {"id": "job_1", "status": "completed", "artifacts":
+        [{"id": "art_1", "url": "https://cdn.example/canary-free?sig=canary\u0026b=canary"}]}}"#;
+    let script = Script::new([
+        json(200, secret),
+        json(400, &echo),
+        json(200, artifacts).header("location", "https://cdn.example/?canary"),
+        json(403, "canary-free"),
+    ]);
+    let client = client(&script, &Log::default());
+    let secret = client.raw_request(Method::Get, "/v1/webhooks/signing-secret");
+    secret
+        .query("api_key", "canary")
+        .query("next", "https://a/?canary")
+        .await
+        .unwrap();
+    let video = VideoGenerate::new("auto")
+        .prompt("a fox")
+        .image_url("https://a.example/x?sig=canary");
+    client.videos().generate(video).await.unwrap_err();
+    let folder = tempfile::tempdir().unwrap();
+    client
+        .jobs()
+        .handle("job_1")
+        .download(folder.path())
+        .await
+        .unwrap_err();
+
+    let shown = format!(
+        "{:?} {:?}",
+        recorder.log.lines(),
+        recorder.spans.lock().unwrap()
+    );
+    let shown = shown.replace("canary-free", "");
+    assert!(!shown.contains("canary"), "{shown}");
+    for expected in [
+        "svc_sdk::body",
+        "svc_sdk::headers",
+        "[redacted]",
+        "cdn.example/?…",
+        "svc.download",
+    ] {
+        assert!(shown.contains(expected), "{expected} in {shown}");
+    }
+}
