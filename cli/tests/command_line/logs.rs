@@ -1,6 +1,9 @@
 //! `-v`, `SVC_LOG` and the pauses before retries.
 
+use std::collections::BTreeSet;
 use std::process::Command;
+
+use svc_mock_server::{DEVELOPER_API_KEY, OPEN_API_KEY};
 
 use crate::test_env::{CommandOutput, FakeServer, TestEnv};
 
@@ -18,7 +21,7 @@ fn with_log(command: &mut Command, flag: &str, variable: &str) -> CommandOutput 
 #[test]
 fn each_request_is_a_line_with_v() {
     let env = TestEnv::new();
-    env.add_fault("jobs_list", "database_busy", 1);
+    env.add_fault("jobs_list", "status_503", 1);
     for (flag, variable) in [
         ("-v", ""),
         ("", "info"),
@@ -40,7 +43,7 @@ fn each_request_is_a_line_with_v() {
         assert!(!run.err.contains("> "), "{}", run.err);
         run.json();
     }
-    env.add_fault("jobs_list", "database_busy", 1);
+    env.add_fault("jobs_list", "status_503", 1);
     let run = with_log(&mut env.open_surface(["job", "list"]), "-v", "");
     let lines: Vec<_> = run.err.lines().collect();
     let [first, pause, second] = lines.as_slice() else {
@@ -64,7 +67,15 @@ fn each_request_is_a_line_with_v() {
 #[test]
 fn headers_come_with_vv_and_bodies_with_vvv() {
     let env = TestEnv::new();
-    let words = ["estimate", "--model", "video-f", "--duration", "5"];
+    let words = [
+        "estimate",
+        "--model",
+        "video-f",
+        "--duration",
+        "5",
+        "--prompt",
+        "a fox",
+    ];
     for (flag, variable, has_bodies) in [
         ("-vv", "", false),
         ("", "debug", false),
@@ -74,7 +85,7 @@ fn headers_come_with_vv_and_bodies_with_vvv() {
         let run = with_log(&mut env.open_surface(words), flag, variable);
         let url = env.mock.base_url();
         for line in [
-            format!("> POST {url}/v1/video-router/generate/estimate"),
+            format!("> POST {url}/v1/open/estimate"),
             "> authorization: [redacted]".to_owned(),
             "> content-type: application/json".to_owned(),
             "< 200".to_owned(),
@@ -125,19 +136,18 @@ fn a_download_is_a_line_without_its_query() {
 fn a_long_pause_is_a_line_unless_quiet() {
     let env = TestEnv::new();
     let busy = |seconds: u64| {
-        let fault = serde_json::json!({"operation": "jobs_list", "kind": "database_busy", "times": 1, "retry_after_seconds": seconds});
+        let fault = serde_json::json!({"operation": "jobs_list", "kind": "status_503", "times": 1, "retry_after_seconds": seconds});
         env.mock
             .add_fault(serde_json::from_value(fault).unwrap())
             .unwrap();
     };
-    // The mock runs 50 times as fast as real time, and so do the waits in its responses.
-    busy(100);
+    busy(2);
     let run = env.run(["job", "list"]).assert_exit(0);
     assert_eq!(
         run.err,
         "service busy (503 database_busy), retrying in 2 s (attempt 2 of 6)\n"
     );
-    busy(100);
+    busy(2);
     let run = env.run(["job", "list", "--quiet"]).assert_exit(0);
     assert_eq!(run.err, "");
     busy(0);
@@ -172,4 +182,117 @@ fn the_service_cannot_forge_a_log_line() {
         "{:?}",
         run.err
     );
+}
+
+/// The flags without which a command of that operation sends nothing.
+fn flags(operation: &str) -> &'static [&'static str] {
+    match operation {
+        "image_generate" | "video_generate" | "image_1_generate" | "video_1_generate"
+        | "music_1_generate" => &["--prompt", "a fox", "--yes", "--no-wait", "--new"],
+        "avatar_generate" => &["--prompt", "a fox", "--yes", "--no-wait"],
+        "avatar_talking_video" => &[
+            "--avatar-handle",
+            "ada",
+            "--script",
+            "Hello.",
+            "--yes",
+            "--no-wait",
+        ],
+        "open_estimate" => &["--model", "video-f", "--prompt", "a fox"],
+        "top_ups_create" => &["--amount-usd-cents", "2000", "--yes", "--no-wait"],
+        "actions_runs_create" => &["--yes", "--no-wait"],
+        "agent_completions_create" => {
+            &["--instruction", "hello", "--cap", "1", "--yes", "--no-wait"]
+        }
+        "formats_runs_create" | "formats_by_slug_runs_create" => {
+            &["--instruction", "hello", "--cap", "1", "--yes", "--no-wait"]
+        }
+        "formats_bulk_create" | "formats_by_slug_bulk_create" => {
+            &["--input", "items.jsonl", "--cap", "1", "--yes", "--no-wait"]
+        }
+        "avatar_catalog_search" | "trending_videos_search" => &["--query", "fox"],
+        "signing_secret_rotate" => &["--yes"],
+        "hidden_admission_preview" => &["--input", "body.json"],
+        name if name.starts_with("alias_") => {
+            &["--param", "prompt=\"a fox\"", "--yes", "--no-wait"]
+        }
+        _ => &[],
+    }
+}
+
+#[test]
+fn no_command_shows_a_secret_at_any_level() {
+    let env = TestEnv::new();
+    let job = env.submit_image("a fox");
+    std::fs::write(env.path("items.jsonl"), "{\"instruction\": \"a\"}\n").unwrap();
+    std::fs::write(env.path("body.json"), "{\"prompt\": \"a fox\"}").unwrap();
+    let operations = env.run(["operations", "-o", "json"]).json();
+    let secret = env.developer(&["webhook", "secret", "show", "--jq", ".secret"]);
+    assert!(
+        cfg!(not(feature = "jq")) || secret.out.starts_with("whsec_"),
+        "{}",
+        secret.out
+    );
+    for operation in operations.as_array().unwrap() {
+        let name = operation["name"].as_str().unwrap();
+        let command = operation["cli"]
+            .as_str()
+            .unwrap()
+            .split(" | ")
+            .next()
+            .unwrap();
+        let words = command.split(' ').skip(1).map(|word| match word {
+            "JOB_ID" => job.as_str(),
+            "MODEL_ID" => "video-f",
+            "HANDLE/SLUG" => "demo/teaser",
+            "URL" => "https://hooks.example/?token=canary",
+            "ID" | "AVATAR_ID" | "RUN_ID" | "QUEUE_ID" | "TOP_UP_ID" | "ACTION_ID"
+            | "FORMAT_ID" => "id_1",
+            word => word,
+        });
+        let mut command = env.open_surface(["-vvv"]);
+        let run = CommandOutput::of(
+            command
+                .args(words)
+                .args(flags(name))
+                .env("SVC_DEVELOPER_BASE_URL", env.mock.developer_base_url())
+                .env("SVC_DEVELOPER_API_KEY", DEVELOPER_API_KEY)
+                .env("SVC_MCP_URL", env.mock.mcp_url())
+                .env("SVC_FIRST_PARTY_OWNER", "studio"),
+        );
+        // Standard output is the service's data, which includes the URL as it was given.
+        for secret in ["canary", "token="] {
+            assert!(
+                !run.err.contains(secret),
+                "{name} shows {secret}: {}",
+                run.err
+            );
+        }
+        let is_secret_shown = name == "signing_secret_get" || name == "signing_secret_rotate";
+        let shown = match is_secret_shown {
+            true => run.err.clone(),
+            false => format!("{}{}", run.err, run.out),
+        };
+        for secret in [OPEN_API_KEY, DEVELOPER_API_KEY] {
+            assert!(!shown.contains(secret), "{name} shows {secret}: {shown}");
+        }
+        for (start, prefix) in shown.match_indices("whsec_") {
+            let next = shown[start + prefix.len()..].chars().next();
+            assert!(!next.is_some_and(char::is_alphanumeric), "{name}: {shown}");
+        }
+    }
+    let reached: BTreeSet<_> = env
+        .mock
+        .requests(0)
+        .iter()
+        .filter_map(|request| Some(request["operation"].as_str()?.to_owned()))
+        .collect();
+    let missing: Vec<_> = operations
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|operation| operation["name"].as_str())
+        .filter(|name| !reached.contains(*name) && (cfg!(feature = "mcp") || *name != "mcp"))
+        .collect();
+    assert!(missing.is_empty(), "these sent nothing: {missing:?}");
 }

@@ -31,7 +31,7 @@ pub(crate) fn error_type(error: &Error) -> Cow<'static, str> {
         | Kind::NotFinished { .. } => "not_completed",
         Kind::WaitTimeout { .. } => "wait_timeout",
         Kind::Download { source: None, .. } | Kind::IncompleteDownload { .. } => "download_failed",
-        Kind::File { .. } => "file",
+        Kind::File { .. } | Kind::Write { .. } => "file",
     };
     Cow::Borrowed(word)
 }
