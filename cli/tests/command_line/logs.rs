@@ -199,7 +199,7 @@ fn flags(operation: &str) -> &'static [&'static str] {
             "--no-wait",
         ],
         "open_estimate" => &["--model", "video-f", "--prompt", "a fox"],
-        "top_ups_create" => &["--amount-usd-cents", "2000", "--yes", "--no-wait"],
+        "top_ups_create" => &["--amount-usd-cents", "2000"],
         "actions_runs_create" => &["--yes", "--no-wait"],
         "agent_completions_create" => {
             &["--instruction", "hello", "--cap", "1", "--yes", "--no-wait"]
@@ -210,9 +210,14 @@ fn flags(operation: &str) -> &'static [&'static str] {
         "formats_bulk_create" | "formats_by_slug_bulk_create" => {
             &["--input", "items.jsonl", "--cap", "1", "--yes", "--no-wait"]
         }
-        "avatar_catalog_search" | "trending_videos_search" => &["--query", "fox"],
+        "avatar_catalog_search" | "trending_videos_search" => &["fox"],
         "signing_secret_rotate" => &["--yes"],
-        "hidden_admission_preview" => &["--input", "body.json"],
+        "hidden_admission_preview" => &[
+            "--body",
+            "{\"prompt\": \"a fox\"}",
+            "--surface",
+            "developer",
+        ],
         name if name.starts_with("alias_") => {
             &["--param", "prompt=\"a fox\"", "--yes", "--no-wait"]
         }
@@ -225,7 +230,6 @@ fn no_command_shows_a_secret_at_any_level() {
     let env = TestEnv::new();
     let job = env.submit_image("a fox");
     std::fs::write(env.path("items.jsonl"), "{\"instruction\": \"a\"}\n").unwrap();
-    std::fs::write(env.path("body.json"), "{\"prompt\": \"a fox\"}").unwrap();
     let operations = env.run(["operations", "-o", "json"]).json();
     let secret = env.developer(&["webhook", "secret", "show", "--jq", ".secret"]);
     assert!(
@@ -243,6 +247,7 @@ fn no_command_shows_a_secret_at_any_level() {
             .unwrap();
         let words = command.split(' ').skip(1).map(|word| match word {
             "JOB_ID" => job.as_str(),
+            "MODEL_ID" if name == "image_models_get" => "image-i",
             "MODEL_ID" => "video-f",
             "HANDLE/SLUG" => "demo/teaser",
             "URL" => "https://hooks.example/?token=canary",
