@@ -211,6 +211,12 @@ fn flags(operation: &str) -> &'static [&'static str] {
             &["--input", "items.jsonl", "--cap", "1", "--yes", "--no-wait"]
         }
         "avatar_catalog_search" | "trending_videos_search" => &["fox"],
+        "avatar_previews_create" | "video_captions_create" => &[
+            "--param",
+            "video_url=\"https://media.example/x?sig=canary\"",
+            "--yes",
+            "--no-wait",
+        ],
         "signing_secret_rotate" => &["--yes"],
         "hidden_admission_preview" => &[
             "--body",
