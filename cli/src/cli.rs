@@ -57,6 +57,9 @@ pub(crate) enum Command {
     /// Show and wait for bulk queues of Format runs
     #[command(subcommand)]
     Queue(commands::queue::Queue),
+    /// Run the requests of a file, within limits, and resume after interruptions
+    #[command(subcommand)]
+    Batch(commands::batch::Batch),
     /// List, show, wait for, download and cancel jobs
     #[command(subcommand)]
     Job(commands::job::Job),
@@ -150,6 +153,7 @@ pub(crate) async fn run(session: &Session, command: Command) -> Result<(), Failu
         Command::Agent(agent) => Box::pin(commands::agent::run(session, agent)).await,
         Command::Run(run) => Box::pin(commands::run::run(session, run)).await,
         Command::Queue(queue) => Box::pin(commands::queue::run(session, queue)).await,
+        Command::Batch(batch) => Box::pin(commands::batch::run(session, batch)).await,
         Command::Me => Box::pin(commands::account::me(session)).await,
         Command::Balance => Box::pin(commands::account::balance(session)).await,
         Command::Usage(usage) => Box::pin(commands::usage::run(session, &usage)).await,

@@ -10,6 +10,12 @@ pub(crate) fn now() -> Timestamp {
     Timestamp::now()
 }
 
+/// Returns the time on a clock that never goes back.
+#[expect(clippy::disallowed_methods, reason = "this is the clock module")]
+pub(crate) fn monotonic() -> tokio::time::Instant {
+    tokio::time::Instant::now()
+}
+
 /// Returns the current time as Unix seconds, as used in signatures.
 pub(crate) fn unix_seconds() -> u64 {
     u64::try_from(now().as_second()).unwrap_or_default()

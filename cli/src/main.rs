@@ -5,6 +5,7 @@
 //! be resumed.
 
 mod args;
+mod batch;
 mod cli;
 mod clock;
 mod commands;

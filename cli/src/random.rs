@@ -12,6 +12,15 @@ pub(crate) fn hex(bytes: usize) -> Result<String, Failure> {
     Ok(random.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
+/// Returns a random fraction in [0, 1), or 0.5 if the system has no random bytes.
+pub(crate) fn fraction() -> f64 {
+    let mut random = [0; 4];
+    match getrandom::fill(&mut random) {
+        Ok(()) => f64::from(u32::from_le_bytes(random)) / (f64::from(u32::MAX) + 1.0),
+        Err(_) => 0.5,
+    }
+}
+
 /// Returns a new idempotency key.
 pub(crate) fn idempotency_key() -> Result<IdempotencyKey, Failure> {
     hex(16)?

@@ -7,6 +7,7 @@ pub(crate) mod api;
 pub(crate) mod auth;
 pub(crate) mod avatar;
 pub(crate) mod avatar_video;
+pub(crate) mod batch;
 pub(crate) mod bgm;
 pub(crate) mod caption;
 pub(crate) mod completions;

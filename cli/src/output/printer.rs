@@ -163,6 +163,24 @@ impl Printer {
         }
     }
 
+    /// Prints a part of a JSON document.
+    pub(crate) fn print_json_text(&self, text: &str) -> Result<(), Failure> {
+        match self.stdout.terminal {
+            true => self.write(escape_json(text).as_bytes()),
+            false => self.write(text.as_bytes()),
+        }
+    }
+
+    /// Returns whether values are printed as tables.
+    pub(crate) fn is_table(&self) -> bool {
+        self.format == Format::Table && self.filter.is_none()
+    }
+
+    /// Returns whether there is a `--jq` filter.
+    pub(crate) fn has_filter(&self) -> bool {
+        self.filter.is_some()
+    }
+
     /// Prints text: unquoted, unless JSON is requested.
     pub(crate) fn print_text(&self, text: &str) -> Result<(), Failure> {
         match &self.filter {

@@ -9,7 +9,7 @@ pub(crate) mod run;
 
 use std::path::Path;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -155,7 +155,7 @@ pub(crate) fn with_download_flag(words: &[&str], folder: Option<&Path>) -> Vec<S
 }
 
 /// A downloaded file.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct StoredFile {
     pub(crate) path: String,
     pub(crate) bytes: u64,

@@ -22,7 +22,8 @@ use crate::types::{Outcome, ResourceId, SubmitRequest};
 
 /// How long the service is guaranteed to keep an idempotency key. The margin covers clock skew and
 /// the time of retries.
-const KEY_RETENTION: Duration = IDEMPOTENCY_RETENTION.saturating_sub(Duration::from_secs(600));
+pub(crate) const KEY_RETENTION: Duration =
+    IDEMPOTENCY_RETENTION.saturating_sub(Duration::from_secs(600));
 
 /// A request with the account that pays for it.
 #[derive(Clone, Copy, Debug)]

@@ -1,0 +1,411 @@
+//! Manifests: the requests of a batch, one per line of a JSONL file or per record of a CSV file.
+//!
+//! A manifest is read twice: once to check every line before anything is sent, and then line by line,
+//! when a request is about to be submitted. At no time is more than one line in memory.
+
+mod columns;
+mod records;
+
+use std::fs::File;
+use std::io::{self, BufReader, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use svc_sdk::contract::{Auth, Operation, Surface};
+
+use self::columns::Columns;
+use self::records::{RecordFormat, RecordPosition, RecordReader};
+use crate::error::Failure;
+use crate::journal::RequestHash;
+use crate::request_body::RequestBody;
+
+/// The request in a line of a manifest.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Line {
+    /// The id: as given, or the number of the line.
+    pub(super) id: String,
+    pub(super) operation: Operation,
+    pub(super) body: Map<String, Value>,
+}
+
+/// The place of a line in the manifest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct LinePosition(RecordPosition);
+
+/// A manifest.
+#[derive(Debug)]
+pub(super) struct Manifest {
+    path: PathBuf,
+    format: RecordFormat,
+    default_operation: Operation,
+    columns: Option<Columns>,
+    /// The number of lines before the first that counts.
+    header_lines: u32,
+    /// The file and buffer for reading single lines.
+    file: File,
+}
+
+/// A line as it is written in JSONL.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct JsonLine {
+    id: Option<Value>,
+    operation: Option<String>,
+    body: Option<Map<String, Value>>,
+}
+
+impl Manifest {
+    /// Opens a manifest. It is CSV if its name ends in `.csv`, and JSONL otherwise.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the file cannot be read, or if the header of a CSV file is not valid.
+    pub(super) fn open(path: &Path, default_operation: Operation) -> Result<Self, Failure> {
+        let is_csv = path
+            .extension()
+            .is_some_and(|extension| extension.eq_ignore_ascii_case("csv"));
+        let unreadable =
+            |error: io::Error| Failure::usage(format!("cannot read {}: {error}", path.display()));
+        let file = File::open(path).map_err(unreadable)?;
+        if !file.metadata().map_err(unreadable)?.is_file() {
+            return Err(Failure::usage(format!(
+                "{} is not a regular file: a batch reads its manifest more than once",
+                path.display()
+            )));
+        }
+        let mut manifest = Self {
+            path: path.to_owned(),
+            format: match is_csv {
+                true => RecordFormat::Csv,
+                false => RecordFormat::Jsonl,
+            },
+            default_operation,
+            columns: None,
+            header_lines: 0,
+            file,
+        };
+        if is_csv {
+            manifest.read_header()?;
+        }
+        Ok(manifest)
+    }
+
+    /// Calls a function with every line, in order.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a line is not valid, and the first error of the function.
+    pub(super) fn for_each(
+        &mut self,
+        mut visit: impl FnMut(LinePosition, Line) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let mut reader = self.records(RecordPosition { offset: 0, line: 1 })?;
+        let mut record = Vec::new();
+        if self.columns.is_some() {
+            reader.read(&mut record).map_err(|it| self.failure(&it))?;
+        }
+        while let Some(position) = reader.read(&mut record).map_err(|it| self.failure(&it))? {
+            visit(LinePosition(position), self.parse(position, &record)?)?;
+        }
+        Ok(())
+    }
+
+    /// Reads the line at a position.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if there is no valid line.
+    pub(super) fn line_at(
+        &mut self,
+        LinePosition(position): LinePosition,
+    ) -> Result<Line, Failure> {
+        let mut record = Vec::new();
+        let mut reader = self.records(position)?;
+        match reader.read(&mut record).map_err(|it| self.failure(&it))? {
+            Some(found) if found == position => self.parse(position, &record),
+            _ => Err(self.changed(self.number(position))),
+        }
+    }
+
+    /// Returns the number of the line at a position.
+    pub(super) fn number_at(&self, LinePosition(position): LinePosition) -> u32 {
+        self.number(position)
+    }
+
+    /// Returns the failure of a manifest that changes while the batch runs.
+    pub(super) fn changed(&self, line: u32) -> Failure {
+        Failure::usage(format!(
+            "{}: line {line} has changed while the batch was running",
+            self.path.display()
+        ))
+    }
+
+    fn read_header(&mut self) -> Result<(), Failure> {
+        let mut header = Vec::new();
+        let mut reader = self.records(RecordPosition { offset: 0, line: 1 })?;
+        let found = reader.read(&mut header).map_err(|it| self.failure(&it))?;
+        let Some(position) = found else {
+            let path = self.path.display();
+            return Err(Failure::usage(format!("{path} has no header line")));
+        };
+        let columns = Columns::parse(&header, self.default_operation)
+            .map_err(|why| Failure::usage(format!("{}: {why}", self.path.display())))?;
+        let breaks = header.iter().filter(|byte| **byte == b'\n').count();
+        self.header_lines = position.line + u32::try_from(breaks).unwrap_or(u32::MAX);
+        self.columns = Some(columns);
+        Ok(())
+    }
+
+    fn records(&self, start: RecordPosition) -> Result<RecordReader<BufReader<&File>>, Failure> {
+        let mut file = &self.file;
+        file.seek(SeekFrom::Start(start.offset))
+            .map_err(|error| self.failure(&error))?;
+        Ok(RecordReader::new(BufReader::new(file), self.format, start))
+    }
+
+    fn parse(&self, position: RecordPosition, record: &[u8]) -> Result<Line, Failure> {
+        let number = self.number(position);
+        let parsed = match &self.columns {
+            Some(columns) => self.parse_csv(columns, record),
+            None => self.parse_json(record),
+        };
+        let invalid = |why: String| {
+            let path = self.path.display();
+            Failure::usage(format!("{path}: line {number}: {why}"))
+        };
+        let (id, operation, body) = parsed.map_err(invalid)?;
+        let id = id.unwrap_or_else(|| number.to_string());
+        if id.is_empty() {
+            return Err(invalid("`id` is empty".to_owned()));
+        }
+        let body = check_body(operation, body).map_err(invalid)?;
+        Ok(Line {
+            id,
+            operation,
+            body,
+        })
+    }
+
+    fn parse_csv(
+        &self,
+        columns: &Columns,
+        record: &[u8],
+    ) -> Result<(Option<String>, Operation, Map<String, Value>), String> {
+        let (id, body) = columns.record(record)?;
+        Ok((id, self.default_operation, body))
+    }
+
+    fn parse_json(
+        &self,
+        record: &[u8],
+    ) -> Result<(Option<String>, Operation, Map<String, Value>), String> {
+        let line: JsonLine =
+            serde_json::from_slice(record).map_err(|error| format!("invalid line: {error}"))?;
+        let id = match line.id {
+            None => None,
+            Some(Value::String(id)) => Some(id),
+            Some(Value::Number(id)) => Some(id.to_string()),
+            Some(other) => return Err(format!("invalid id {other}: expected a string")),
+        };
+        let operation = match &line.operation {
+            Some(name) => parse_operation(name)?,
+            None => self.default_operation,
+        };
+        let body = line
+            .body
+            .ok_or("`body` is missing: expected {\"id\"?, \"operation\"?, \"body\": {…}}")?;
+        Ok((id, operation, body))
+    }
+
+    fn number(&self, position: RecordPosition) -> u32 {
+        position.line.saturating_sub(self.header_lines)
+    }
+
+    fn failure(&self, error: &io::Error) -> Failure {
+        Failure::usage(format!("cannot read {}: {error}", self.path.display()))
+    }
+}
+
+impl Line {
+    /// Returns a hash of the operation and the body.
+    pub(super) fn hash(&self) -> u64 {
+        let body = Value::Object(self.body.clone());
+        let hash = RequestHash::new("", "", self.operation, &[], &body, None).to_string();
+        hash.get(..16)
+            .and_then(|prefix| u64::from_str_radix(prefix, 16).ok())
+            .unwrap_or_default()
+    }
+}
+
+/// Parses the name of an operation that a batch can submit.
+///
+/// # Errors
+///
+/// Returns a message that lists the operations.
+pub(crate) fn parse_operation(name: &str) -> Result<Operation, String> {
+    match Operation::from_name(name).filter(|operation| is_supported(*operation)) {
+        Some(operation) => Ok(operation),
+        None => {
+            let names: Vec<_> = operations().map(Operation::name).collect();
+            let names = names.join(", ");
+            Err(format!(
+                "invalid operation `{name}`: expected one of {names}"
+            ))
+        }
+    }
+}
+
+/// Returns the operations that a batch can submit.
+pub(crate) fn operations() -> impl Iterator<Item = Operation> {
+    Operation::ALL
+        .iter()
+        .copied()
+        .filter(|it| is_supported(*it))
+}
+
+/// Returns whether an operation submits a job or a run, and takes no path segment. A top-up is paid
+/// for at its checkout page, and is not part of a batch.
+fn is_supported(operation: Operation) -> bool {
+    operation.retry().sends_idempotency_key()
+        && operation.auth() == Auth::Key
+        && operation.placeholders().next().is_none()
+        && matches!(operation.surface(), Surface::Open | Surface::Developer)
+        && !operation.is_hidden()
+        && operation != Operation::TopUpsCreate
+}
+
+/// Checks a body as the commands that submit do.
+fn check_body(
+    operation: Operation,
+    body: Map<String, Value>,
+) -> Result<Map<String, Value>, String> {
+    let is_capped = body.contains_key("generation_spend_cap_usd");
+    if operation == Operation::AgentCompletionsCreate && !is_capped {
+        return Err("`generation_spend_cap_usd` is required (USD)".to_owned());
+    }
+    let body = RequestBody::from_fields(body);
+    let body = match operation {
+        Operation::VideoGenerate => body.with_default("model", "auto"),
+        _ => body,
+    };
+    body.finish().map_err(|failure| failure.headline())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn manifest(name: &str, text: &str) -> (tempfile::TempDir, Result<Manifest, Failure>) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        let manifest = Manifest::open(&path, Operation::VideoGenerate);
+        (folder, manifest)
+    }
+
+    fn lines(name: &str, text: &str) -> Result<Vec<Line>, Failure> {
+        let (_folder, manifest) = manifest(name, text);
+        let mut manifest = manifest?;
+        let (mut positions, mut lines) = (Vec::new(), Vec::new());
+        manifest.for_each(|position, line| {
+            positions.push(position);
+            lines.push(line);
+            Ok(())
+        })?;
+        for (position, line) in positions.iter().zip(&lines) {
+            assert_eq!(manifest.line_at(*position)?, *line);
+        }
+        Ok(lines)
+    }
+
+    #[test]
+    fn a_line_has_an_id_an_operation_and_a_body() {
+        let text = r#"{"body": {"prompt": "a"}}
+
+{"id": "x", "operation": "image_generate", "body": {"model": "image-i"}}
+{"id": 7, "body": {"model": "video-f"}}"#;
+        let lines = lines("m.jsonl", text).unwrap();
+        let ids: Vec<_> = lines.iter().map(|line| line.id.as_str()).collect();
+        assert_eq!(ids, ["1", "x", "7"]);
+        assert_eq!(lines[1].operation, Operation::ImageGenerate);
+        assert_eq!(
+            Value::Object(lines[0].body.clone()),
+            json!({"model": "auto", "prompt": "a"})
+        );
+        let mut other = lines[1].clone();
+        assert_eq!(other.hash(), lines[1].hash());
+        other.operation = Operation::Image1Generate;
+        assert_ne!(other.hash(), lines[1].hash());
+    }
+
+    #[test]
+    fn the_header_of_a_csv_file_does_not_count() {
+        let text = "\nid,model,prompt\n,video-f,one\n\nx,video-f,\"two\nlines\"\n,video-f,three\n";
+        let lines = lines("m.CSV", text).unwrap();
+        let ids: Vec<_> = lines.iter().map(|line| line.id.as_str()).collect();
+        assert_eq!(ids, ["1", "x", "5"]);
+        assert_eq!(lines[1].body["prompt"], "two\nlines");
+    }
+
+    #[test]
+    fn invalid_lines_are_named() {
+        let rows = [
+            ("{\"body\":{}}\n{", "line 2: invalid line"),
+            ("{\"prompt\": \"x\"}", "unknown field `prompt`"),
+            ("{\"id\": \"a\"}", "`body` is missing"),
+            ("{\"id\": \"\", \"body\": {}}", "`id` is empty"),
+            ("{\"id\": [], \"body\": {}}", "invalid id []"),
+            (
+                "{\"operation\": \"jobs_list\", \"body\": {}}",
+                "invalid operation `jobs_list`",
+            ),
+            (
+                "{\"operation\": \"alias_image_1_0\", \"body\": {}}",
+                "invalid operation",
+            ),
+            (
+                "{\"operation\": \"top_ups_create\", \"body\": {}}",
+                "invalid operation",
+            ),
+            (
+                "{\"operation\": \"agent_completions_create\", \"body\": {\"instruction\": \"x\"}}",
+                "`generation_spend_cap_usd` is required",
+            ),
+            (
+                "{\"body\": {\"prompt\": null}}",
+                "`prompt` must not be null",
+            ),
+        ];
+        for (text, expected) in rows {
+            let failure = lines("m.jsonl", text).unwrap_err();
+            assert_eq!(failure.exit(), crate::error::Exit::Usage);
+            let headline = failure.headline();
+            assert!(headline.contains(expected), "{headline}");
+        }
+        let (_folder, empty) = manifest("m.csv", "\n");
+        assert!(empty.unwrap_err().headline().contains("no header line"));
+    }
+
+    #[test]
+    fn batches_submit_jobs_and_agent_runs() {
+        let names: Vec<_> = operations().map(Operation::name).collect();
+        assert_eq!(
+            names,
+            [
+                "image_generate",
+                "video_generate",
+                "avatar_generate",
+                "avatar_talking_video",
+                "image_1_generate",
+                "video_1_generate",
+                "music_1_generate",
+                "avatar_previews_create",
+                "video_captions_create",
+                "agent_completions_create",
+            ]
+        );
+    }
+}

@@ -1,0 +1,272 @@
+//! What is left to do of a batch: the manifest's lines, with what the journal says about them.
+
+use std::collections::{HashMap, HashSet};
+
+use sha2::{Digest, Sha256};
+use svc_sdk::contract::{Operation, Surface};
+use svc_sdk::types::Usd;
+
+use super::journal::{Entry, Record, Status};
+use super::manifest::{Line, LinePosition, Manifest};
+use super::options::BatchOptions;
+use super::scheduler::Lane;
+use crate::error::Failure;
+
+/// The records of a journal, by the hashes of their ids.
+#[derive(Debug, Default)]
+pub(super) struct Records(HashMap<u128, Record>);
+
+impl Records {
+    /// Takes in an entry of the journal.
+    pub(super) fn apply(&mut self, entry: Entry) {
+        let id = match &entry {
+            Entry::Batch { .. } => return,
+            Entry::Intent(intent) => &intent.id,
+            Entry::Released { id } => id,
+            Entry::Receipt(receipt) => &receipt.id,
+            Entry::Outcome(outcome) => &outcome.id,
+        };
+        let hash = hash_id(id);
+        self.0.entry(hash).or_default().apply(entry);
+    }
+}
+
+/// What is to be done with an item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Work {
+    /// Nothing: it is finished.
+    Nothing,
+    /// Submit it.
+    Submit,
+    /// Find out what became of its request, which may have been carried out.
+    Resolve,
+    /// Wait for its result, or download its files.
+    Follow,
+}
+
+/// A line of the manifest, without its text.
+#[derive(Debug)]
+pub(super) struct Item {
+    pub(super) position: LinePosition,
+    /// The hash of the operation and the body.
+    pub(super) hash: u64,
+    pub(super) lane: Lane,
+    /// Whether it is a run, and not a job.
+    pub(super) is_run: bool,
+    pub(super) work: Work,
+    pub(super) record: Record,
+}
+
+/// A batch, as it is before a run.
+#[derive(Debug)]
+pub(super) struct Plan {
+    pub(super) items: Vec<Item>,
+    /// What is spent and reserved by all items in the journal.
+    pub(super) committed: Usd,
+    /// Whether a charge was above its estimate.
+    pub(super) is_overcharged: bool,
+    /// The number of items in the journal that the manifest does not have, and what they spent.
+    pub(super) missing: usize,
+    pub(super) missing_spent: Usd,
+}
+
+impl Plan {
+    /// Reads the whole manifest, and checks it.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a line is not valid, if an id is a duplicate, or if a line has changed
+    /// after it was submitted.
+    pub(super) fn new(
+        manifest: &mut Manifest,
+        mut records: Records,
+        options: &BatchOptions,
+    ) -> Result<Self, Failure> {
+        let (mut items, mut seen) = (Vec::new(), HashSet::new());
+        let mut totals = Totals::default();
+        let path = options.manifest.display().to_string();
+        manifest.for_each(|position, line| {
+            let id_hash = hash_id(&line.id);
+            let number = items.len();
+            if !seen.insert(id_hash) {
+                return Err(duplicate(&path, &line));
+            }
+            if u32::try_from(number).is_err() {
+                return Err(Failure::usage(format!("{path}: too many lines")));
+            }
+            let record = records.0.remove(&id_hash).unwrap_or_default();
+            let hash = line.hash();
+            let work = work_of(&record, options);
+            if record.hash.is_some_and(|submitted| submitted != hash) {
+                return Err(changed(&path, &line));
+            }
+            totals.add(&record);
+            items.push(Item {
+                position,
+                hash,
+                lane: lane_of(line.operation),
+                is_run: line.operation == Operation::AgentCompletionsCreate,
+                work,
+                record,
+            });
+            Ok(())
+        })?;
+        let mut missing_spent = Usd::ZERO;
+        for record in records.0.values() {
+            totals.add(record);
+            missing_spent = missing_spent
+                .checked_add(record.spent())
+                .unwrap_or(missing_spent);
+        }
+        items.shrink_to_fit();
+        Ok(Self {
+            items,
+            committed: totals.committed,
+            is_overcharged: totals.is_overcharged,
+            missing: records.0.len(),
+            missing_spent,
+        })
+    }
+
+    /// Returns the number of items that are to be submitted.
+    pub(super) fn to_submit(&self) -> usize {
+        self.count(|item| item.work == Work::Submit)
+    }
+
+    /// Returns the number of items with a property.
+    pub(super) fn count(&self, is_counted: impl Fn(&Item) -> bool) -> usize {
+        self.items.iter().filter(|item| is_counted(item)).count()
+    }
+}
+
+#[derive(Debug, Default)]
+struct Totals {
+    committed: Usd,
+    is_overcharged: bool,
+}
+
+impl Totals {
+    fn add(&mut self, record: &Record) {
+        let committed = self.committed.checked_add(record.committed());
+        self.committed = committed.unwrap_or(self.committed);
+        self.is_overcharged |= record.is_overcharged;
+    }
+}
+
+/// Returns the key that pays for an operation.
+pub(super) fn lane_of(operation: Operation) -> Lane {
+    match operation.surface() {
+        Surface::Developer => Lane::Developer,
+        _ => Lane::Open,
+    }
+}
+
+fn work_of(record: &Record, options: &BatchOptions) -> Work {
+    let is_accepted = record
+        .attempt
+        .as_ref()
+        .map(|attempt| attempt.resource.is_some());
+    match (record.status, is_accepted) {
+        (Some(Status::Failed | Status::Canceled), _) if options.retry_failed => Work::Submit,
+        (Some(Status::Failed | Status::Canceled), _) | (Some(Status::Completed), None) => {
+            Work::Nothing
+        }
+        // Its files are missing.
+        (Some(Status::Completed), Some(_)) if options.download.is_none() => Work::Nothing,
+        (_, Some(true)) => Work::Follow,
+        (_, Some(false)) => Work::Resolve,
+        (_, None) => Work::Submit,
+    }
+}
+
+fn duplicate(path: &str, line: &Line) -> Failure {
+    Failure::usage(format!("{path}: duplicate id `{}`", line.id))
+        .hint("a line without an id has the number of the line as its id")
+}
+
+fn changed(path: &str, line: &Line) -> Failure {
+    Failure::usage(format!(
+        "{path}: item `{}` has changed after it was submitted",
+        line.id
+    ))
+    .hint("restore the line, or add the new request as a line with another id")
+}
+
+fn hash_id(id: &str) -> u128 {
+    let digest = Sha256::digest(id.as_bytes());
+    let bytes = digest.first_chunk::<16>().copied().unwrap_or_default();
+    u128::from_be_bytes(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::batch::journal::Attempt;
+    use crate::types::ResourceId;
+
+    fn options(retry_failed: bool, download: bool) -> BatchOptions {
+        BatchOptions {
+            manifest: "m.jsonl".into(),
+            operation: None,
+            concurrency: None,
+            max_spend: None,
+            download: download.then(|| "out".into()),
+            retry_failed,
+            journal: None,
+            timeout: None,
+            dry_run: false,
+            yes: true,
+        }
+    }
+
+    fn record(status: Option<Status>, is_accepted: Option<bool>) -> Record {
+        let attempt = is_accepted.map(|is_accepted| {
+            Box::new(Attempt {
+                operation: Some(Operation::VideoGenerate),
+                key: "k".parse().unwrap(),
+                base_url: "https://a".to_owned(),
+                key_fingerprint: "f".to_owned(),
+                at: jiff::Timestamp::UNIX_EPOCH,
+                price: None,
+                charge: None,
+                resource: is_accepted.then(|| ResourceId::Job("job_1".into())),
+                is_unknown: true,
+                is_settled: false,
+            })
+        });
+        Record {
+            status,
+            attempt,
+            ..Record::default()
+        }
+    }
+
+    #[test]
+    fn what_is_left_follows_from_the_journal() {
+        use Status::{Ambiguous, Canceled, Completed, Failed, NotSubmitted, TimedOut};
+
+        let rows = [
+            (None, None, Work::Submit),
+            (None, Some(false), Work::Resolve),
+            (None, Some(true), Work::Follow),
+            (Some(Completed), None, Work::Nothing),
+            (Some(Failed), None, Work::Nothing),
+            (Some(Canceled), None, Work::Nothing),
+            (Some(NotSubmitted), None, Work::Submit),
+            (Some(Ambiguous), Some(false), Work::Resolve),
+            (Some(TimedOut), Some(true), Work::Follow),
+            (Some(Completed), Some(true), Work::Nothing),
+        ];
+        for (status, is_accepted, expected) in rows {
+            let record = record(status, is_accepted);
+            let work = work_of(&record, &options(false, false));
+            assert_eq!(work, expected, "{status:?}, {is_accepted:?}");
+        }
+        let of = |status, accepted, retry, download| {
+            work_of(&record(status, accepted), &options(retry, download))
+        };
+        assert_eq!(of(Some(Failed), None, true, false), Work::Submit);
+        assert_eq!(of(Some(Ambiguous), Some(false), true, false), Work::Resolve);
+        assert_eq!(of(Some(Completed), Some(true), false, true), Work::Follow);
+    }
+}

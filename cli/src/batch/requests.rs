@@ -1,0 +1,472 @@
+//! The requests of a batch, and what their failures mean for it.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+use svc_sdk::contract::{ErrorCode, NextAction, Operation, RetryClass, RunStatus};
+use svc_sdk::download::DownloadedFile;
+use svc_sdk::handle::{AgentRun, Handle, JobResource, RunHandle};
+use svc_sdk::types::{IdempotencyKey, RunReceipt, Usd};
+use svc_sdk::{Client, Developer, Error, JobHandle, Open, RateLimit};
+use tokio::sync::Semaphore;
+
+use super::journal::{DOWNLOAD_FAILED, Status};
+use super::plan::lane_of;
+use super::scheduler::{Lane, PushBack, WriteLimit};
+use crate::error::{Exit, Failure};
+use crate::pricing::{EstimateSource, estimate_request};
+use crate::resource::{Resource, StoredFile};
+use crate::session::Access;
+use crate::types::ResourceId;
+
+/// The maximum number of jobs whose files are downloaded at the same time.
+const MAX_DOWNLOADS: usize = 8;
+
+/// The clients of the surfaces that a batch needs.
+#[derive(Clone, Debug)]
+pub(super) struct Clients {
+    pub(super) open: Option<Arc<Access<Open>>>,
+    pub(super) developer: Option<Arc<Access<Developer>>>,
+    pub(super) download: Option<PathBuf>,
+    downloads: Arc<Semaphore>,
+}
+
+/// A job or run that was submitted.
+#[derive(Clone, Debug)]
+pub(super) enum Submitted {
+    OpenJob(JobHandle<Open>),
+    DeveloperJob(JobHandle<Developer>),
+    Run(RunHandle<AgentRun>),
+}
+
+/// The receipt of a submit.
+#[derive(Debug)]
+pub(super) struct Accepted {
+    pub(super) submitted: Submitted,
+    pub(super) charge: Option<Usd>,
+    pub(super) request_id: Option<String>,
+    pub(super) writes: Option<WriteLimit>,
+}
+
+/// How a job or run ended.
+#[derive(Debug)]
+pub(super) struct Ended {
+    pub(super) status: Status,
+    /// What it cost, or `None` if it is the charge of the receipt.
+    pub(super) cost: Option<Usd>,
+    pub(super) artifacts: Vec<Value>,
+    pub(super) files: Vec<StoredFile>,
+    pub(super) error: Option<Value>,
+}
+
+/// What a failed request means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rejection {
+    /// Nothing ran. The request is sent again.
+    PushedBack(PushBack),
+    /// It may have been carried out.
+    NoAnswer,
+    /// It never left.
+    NotSent,
+    /// No request of the batch will succeed.
+    Stop,
+    /// This request will not succeed.
+    Final,
+}
+
+impl Clients {
+    pub(super) fn new(download: Option<PathBuf>) -> Self {
+        Self {
+            open: None,
+            developer: None,
+            download,
+            downloads: Arc::new(Semaphore::new(MAX_DOWNLOADS)),
+        }
+    }
+
+    /// Returns the base URL and the fingerprint of the API key.
+    pub(super) fn account(&self, lane: Lane) -> Option<(&str, &str)> {
+        match lane {
+            Lane::Open => {
+                let access = self.open.as_ref()?;
+                Some((&access.base_url, &access.key_fingerprint))
+            }
+            Lane::Developer => {
+                let access = self.developer.as_ref()?;
+                Some((&access.base_url, &access.key_fingerprint))
+            }
+        }
+    }
+
+    /// Returns a handle of what an earlier run submitted.
+    pub(super) fn handle(&self, operation: Operation, id: &ResourceId) -> Option<Submitted> {
+        let (lane, id) = (lane_of(operation), id.id());
+        Some(match lane {
+            Lane::Open => Submitted::OpenJob(self.open.as_ref()?.client.jobs().handle(id)),
+            Lane::Developer if operation == Operation::AgentCompletionsCreate => {
+                let client = &self.developer.as_ref()?.client;
+                Submitted::Run(client.agent_runs().handle(id))
+            }
+            Lane::Developer => {
+                Submitted::DeveloperJob(self.developer.as_ref()?.client.jobs().handle(id))
+            }
+        })
+    }
+
+    /// Submits a request, in a single attempt.
+    pub(super) async fn submit(
+        self,
+        operation: Operation,
+        body: Map<String, Value>,
+        key: IdempotencyKey,
+    ) -> Result<Accepted, Failed> {
+        let body = Value::Object(body);
+        match (lane_of(operation), &self.open, &self.developer) {
+            (Lane::Open, Some(access), _) => {
+                let sent = submit::<JobResource<Open>>(&access.client, operation, &body, key);
+                sent.await.map(|it| it.map(Submitted::OpenJob))
+            }
+            (Lane::Developer, _, Some(access))
+                if operation == Operation::AgentCompletionsCreate =>
+            {
+                let sent = submit::<AgentRun>(&access.client, operation, &body, key);
+                sent.await.map(|it| it.map(Submitted::Run))
+            }
+            (Lane::Developer, _, Some(access)) => {
+                let sent = submit::<JobResource<Developer>>(&access.client, operation, &body, key);
+                sent.await.map(|it| it.map(Submitted::DeveloperJob))
+            }
+            _ => Err(Failed::new(
+                Failure::other("no client for this operation"),
+                Rejection::Stop,
+            )),
+        }
+        .map(|accepted| accepted.into_accepted())
+    }
+
+    /// Fetches the estimate of a request, in a single attempt. Returns `None` if there is none.
+    pub(super) async fn estimate(self, body: Map<String, Value>) -> Result<Estimated, Failed> {
+        let access = self.open.as_ref();
+        let call = access.and_then(|it| Open::estimate(&it.client, estimate_request(&body)));
+        let Some(call) = call else {
+            return Ok((None, None));
+        };
+        match call.max_retries(0).with_response().await {
+            Ok(response) => {
+                let writes = response.rate_limit().map(WriteLimit::from);
+                Ok((Some(response.value.price_usd), writes))
+            }
+            Err(error) if error.is_decode() || error.is_not_found() => Ok((None, None)),
+            Err(error) => Err(Failed::of(error)),
+        }
+    }
+
+    /// Waits for the end of a job or run, and downloads its files.
+    pub(super) async fn follow(self, submitted: Submitted) -> Result<Ended, Box<Error>> {
+        match submitted {
+            Submitted::OpenJob(job) => self.follow_job(job).await,
+            Submitted::DeveloperJob(job) => self.follow_job(job).await,
+            Submitted::Run(run) => self.follow_run(run).await,
+        }
+        .map_err(Box::new)
+    }
+
+    async fn follow_job<S: EstimateSource>(self, job: JobHandle<S>) -> Result<Ended, Error> {
+        let result = match job.wait().no_timeout().await {
+            Ok(result) => result,
+            Err(error) if error.is_job_failed() || error.is_job_canceled() => {
+                let status = match error.is_job_canceled() {
+                    true => Status::Canceled,
+                    false => Status::Failed,
+                };
+                let code = error.code().map(|code| code.as_str().to_owned());
+                let code = code.unwrap_or_else(|| status.as_str().to_owned());
+                return Ok(Ended {
+                    status,
+                    // The charge is refunded.
+                    cost: Some(Usd::ZERO),
+                    artifacts: Vec::new(),
+                    files: Vec::new(),
+                    error: Some(error_json(&Failure::from(error), &code)),
+                });
+            }
+            Err(error) => return Err(error),
+        };
+        let artifacts = result.artifacts().iter().map(|it| json!(it)).collect();
+        let (files, error) = match &self.download {
+            Some(folder) => self.download(job.download_result(&result, folder)).await,
+            None => (Vec::new(), None),
+        };
+        Ok(Ended {
+            status: Status::Completed,
+            cost: None,
+            artifacts,
+            files,
+            error,
+        })
+    }
+
+    async fn follow_run(self, run: RunHandle<AgentRun>) -> Result<Ended, Error> {
+        let (receipt, error) = match run.wait().no_timeout().await {
+            Ok(receipt) => (receipt, None),
+            Err(error) => {
+                let ended =
+                    error.is_run_failed() || error.is_run_canceled() || error.is_run_skipped();
+                match error.run_receipt().cloned() {
+                    Some(receipt) if ended => (receipt, Some(error)),
+                    _ => return Err(error),
+                }
+            }
+        };
+        let status = match (&receipt.status, &error) {
+            (RunStatus::Canceled | RunStatus::Skipped, _) => Status::Canceled,
+            (_, Some(_)) => Status::Failed,
+            (_, None) => Status::Completed,
+        };
+        let (files, missing) = match &self.download {
+            Some(folder) if !receipt.artifacts.is_empty() => {
+                self.download(run.download_receipt(&receipt, folder)).await
+            }
+            _ => (Vec::new(), None),
+        };
+        let error = error.map(|error| {
+            let code = run_error_code(&receipt, &error);
+            error_json(&Failure::from(error), &code)
+        });
+        Ok(Ended {
+            status,
+            cost: receipt.billable_amount(),
+            artifacts: receipt.artifacts.iter().map(|it| json!(it)).collect(),
+            files,
+            error: error.or(missing),
+        })
+    }
+
+    /// Downloads files, and returns those that are complete and the error about the others.
+    async fn download(
+        &self,
+        download: impl IntoFuture<Output = Result<Vec<DownloadedFile>, Error>>,
+    ) -> (Vec<StoredFile>, Option<Value>) {
+        // The semaphore is never closed.
+        let _permit = self.downloads.acquire().await;
+        match download.into_future().await {
+            Ok(files) => (files.into_iter().map(StoredFile::from).collect(), None),
+            Err(error) => {
+                let files = error.downloaded_files().iter().cloned();
+                let files = files.map(StoredFile::from).collect();
+                let mut error = error_json(&Failure::from(error), DOWNLOAD_FAILED);
+                if let Some(error) = error.as_object_mut() {
+                    error.insert("code".to_owned(), DOWNLOAD_FAILED.into());
+                }
+                (files, Some(error))
+            }
+        }
+    }
+}
+
+impl Submitted {
+    /// Returns the id.
+    pub(super) fn resource_id(&self) -> ResourceId {
+        match self {
+            Self::OpenJob(job) => <JobResource<Open> as Resource>::resource_id(job),
+            Self::DeveloperJob(job) => <JobResource<Developer> as Resource>::resource_id(job),
+            Self::Run(run) => <AgentRun as Resource>::resource_id(run),
+        }
+    }
+}
+
+/// A failed request.
+#[derive(Debug)]
+pub(super) struct Failed {
+    pub(super) failure: Failure,
+    pub(super) rejection: Rejection,
+    pub(super) retry_after: Option<Duration>,
+    pub(super) writes: Option<WriteLimit>,
+    /// Whether the service says that the idempotency key belongs to another request.
+    pub(super) is_conflict: bool,
+    /// The resource, if only the rest of the receipt could not be read.
+    pub(super) resource: Option<ResourceId>,
+}
+
+impl Failed {
+    fn new(failure: Failure, rejection: Rejection) -> Self {
+        Self {
+            failure,
+            rejection,
+            retry_after: None,
+            writes: None,
+            is_conflict: false,
+            resource: None,
+        }
+    }
+
+    fn of(error: Error) -> Self {
+        let header = |name: &str| error.response()?.header(name)?.trim().parse::<u32>().ok();
+        let writes = || {
+            Some(WriteLimit {
+                limit: header("ratelimit-limit")?,
+                remaining: header("ratelimit-remaining")?,
+                reset_after: Duration::from_secs(header("ratelimit-reset")?.into()),
+            })
+        };
+        let job = error.job_id().map(|id| ResourceId::Job(id.to_string()));
+        let run = || error.run_id().map(|id| ResourceId::Run(id.to_string()));
+        Self {
+            rejection: classify(&error),
+            retry_after: error.retry_after(),
+            writes: writes(),
+            is_conflict: error.is_idempotency_conflict(),
+            resource: job.or_else(run).filter(|_| error.is_decode()),
+            failure: Failure::from(error),
+        }
+    }
+}
+
+/// The price, if there is one, and what is left of the write budget.
+pub(super) type Estimated = (Option<Usd>, Option<WriteLimit>);
+
+impl From<RateLimit> for WriteLimit {
+    fn from(limit: RateLimit) -> Self {
+        Self {
+            limit: limit.limit,
+            remaining: limit.remaining,
+            reset_after: limit.reset_after,
+        }
+    }
+}
+
+struct Sent<T> {
+    handle: T,
+    charge: Option<Usd>,
+    request_id: Option<String>,
+    rate_limit: Option<RateLimit>,
+}
+
+impl<T> Sent<T> {
+    fn map<U>(self, into: impl FnOnce(T) -> U) -> Sent<U> {
+        Sent {
+            handle: into(self.handle),
+            charge: self.charge,
+            request_id: self.request_id,
+            rate_limit: self.rate_limit,
+        }
+    }
+}
+
+impl Sent<Submitted> {
+    fn into_accepted(self) -> Accepted {
+        Accepted {
+            submitted: self.handle,
+            charge: self.charge,
+            request_id: self.request_id,
+            writes: self.rate_limit.map(WriteLimit::from),
+        }
+    }
+}
+
+async fn submit<R: Resource>(
+    client: &Client<R::Surface>,
+    operation: Operation,
+    body: &Value,
+    key: IdempotencyKey,
+) -> Result<Sent<Handle<R>>, Failed> {
+    let call = client
+        .submit_json::<R>(operation, &[], body)
+        .idempotency_key(key)
+        .max_retries(0);
+    match call.with_response().await {
+        Ok(response) => Ok(Sent {
+            rate_limit: response.rate_limit(),
+            charge: R::charge(&response.value),
+            request_id: R::request_id(&response.value).map(str::to_owned),
+            handle: response.value,
+        }),
+        Err(error) => Err(Failed::of(error)),
+    }
+}
+
+/// Returns what a failed submit or estimate means for the batch.
+fn classify(error: &Error) -> Rejection {
+    let is_refused = error
+        .body()
+        .is_some_and(|body| body.retryable == Some(false));
+    if error.is_configuration() || error.is_invalid() {
+        return Rejection::Final;
+    }
+    if error.is_ambiguous() {
+        return Rejection::NoAnswer;
+    }
+    if error.code() == Some(&ErrorCode::ConcurrencyLimitReached) {
+        return Rejection::PushedBack(PushBack::Capacity);
+    }
+    if error.code() == Some(&ErrorCode::IdempotencyKeyInUse) {
+        // Another request with this key is under way.
+        return Rejection::NoAnswer;
+    }
+    if error.is_unauthorized() || error.is_forbidden() || error.is_insufficient_funds() {
+        return Rejection::Stop;
+    }
+    if error.is_rate_limited() && !is_refused {
+        return Rejection::PushedBack(PushBack::RateLimit);
+    }
+    // A 502 for a URL in the body, such as an attachment, is not an overload.
+    let is_correctable = error.next_action() == Some(NextAction::FixInput);
+    if (error.is_overloaded() || error.is_retryable()) && !is_refused && !is_correctable {
+        return match error.may_have_been_sent() {
+            true => Rejection::PushedBack(PushBack::Overload),
+            false => Rejection::NotSent,
+        };
+    }
+    Rejection::Final
+}
+
+/// Returns whether a request of that operation can be sent again with its key.
+pub(super) fn is_idempotent(operation: Operation) -> bool {
+    operation.retry() == RetryClass::Key
+}
+
+/// Returns the error of an item as JSON. It always has a code.
+pub(super) fn error_json(failure: &Failure, code: &str) -> Value {
+    let mut error = match failure.to_json() {
+        Value::Object(mut fields) => fields.remove("error").unwrap_or_default(),
+        _ => Value::Null,
+    };
+    if let Some(fields) = error.as_object_mut() {
+        for name in ["exit_code", "resume", "job_id", "run_id", "what"] {
+            fields.remove(name);
+        }
+        fields
+            .entry("code")
+            .or_insert_with(|| Value::String(code.to_owned()));
+    }
+    error
+}
+
+/// Returns the code of a failure that is not the service's.
+pub(super) fn default_code(exit: Exit) -> &'static str {
+    match exit {
+        Exit::Ambiguous => "ambiguous",
+        Exit::Unreachable => "connection_failed",
+        Exit::Overloaded => "bad_gateway",
+        Exit::Usage => "usage",
+        Exit::StillRunning => "timed_out",
+        Exit::Funds => "over_budget",
+        Exit::NotFound => "not_found",
+        _ => "http_error",
+    }
+}
+
+fn run_error_code(receipt: &RunReceipt, error: &Error) -> String {
+    if error.is_run_canceled() {
+        return "canceled".to_owned();
+    }
+    if error.is_run_skipped() {
+        return "skipped".to_owned();
+    }
+    match &receipt.error {
+        Some(error) => error.code.as_str().to_owned(),
+        None => "failed".to_owned(),
+    }
+}

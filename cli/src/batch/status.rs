@@ -1,0 +1,173 @@
+//! `svc batch status`: how far a batch is, from its journal alone.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use serde_json::{Map, Value, json};
+use svc_sdk::contract::{Operation, Surface};
+use svc_sdk::types::Usd;
+
+use super::journal::{self, Entry, Record, Status};
+use super::report::items_table;
+use crate::error::Failure;
+use crate::output::Table;
+use crate::resource::StoredFile;
+use crate::session::Session;
+use crate::types::ResourceId;
+
+/// The maximum number of items in the table. Items that are not completed come first.
+const MAX_TABLE_ROWS: usize = 50;
+
+/// An item, as the journal describes it.
+#[derive(Debug, Default)]
+struct JournalItem {
+    id: String,
+    record: Record,
+    is_run: bool,
+    resource: Option<ResourceId>,
+    files: Vec<StoredFile>,
+    error: Option<Value>,
+}
+
+/// Prints the status of a batch.
+///
+/// # Errors
+///
+/// Returns an error if there is no journal, or if it cannot be read.
+pub(crate) fn status(
+    session: &Session,
+    manifest: &Path,
+    journal: Option<&Path>,
+) -> Result<(), Failure> {
+    let path = journal.map_or_else(|| journal::default_path(manifest), Path::to_owned);
+    let (mut total, mut items) = (0_usize, Vec::<JournalItem>::new());
+    let mut places = HashMap::new();
+    journal::read(&path, |entry| {
+        let id = match &entry {
+            Entry::Batch { total: now, .. } => {
+                total = usize::try_from(*now).unwrap_or(usize::MAX);
+                return;
+            }
+            Entry::Intent(intent) => &intent.id,
+            Entry::Released { id } => id,
+            Entry::Receipt(receipt) => &receipt.id,
+            Entry::Outcome(outcome) => &outcome.id,
+        };
+        let place = *places.entry(id.clone()).or_insert_with(|| {
+            items.push(JournalItem {
+                id: id.clone(),
+                ..JournalItem::default()
+            });
+            items.len() - 1
+        });
+        if let Some(item) = items.get_mut(place) {
+            item.apply(entry);
+        }
+    })?;
+    print(session, total.max(items.len()), &items)
+}
+
+fn print(session: &Session, total: usize, items: &[JournalItem]) -> Result<(), Failure> {
+    let mut by_status = Map::new();
+    let mut spent = Usd::ZERO;
+    let mut add = |status: &str, count: usize| {
+        let before = by_status.get(status).and_then(Value::as_u64).unwrap_or(0);
+        let count = u64::try_from(count).unwrap_or(u64::MAX);
+        by_status.insert(status.to_owned(), json!(before + count));
+    };
+    for item in items {
+        add(item.status(), 1);
+        spent = spent.checked_add(item.record.spent()).unwrap_or(spent);
+    }
+    if total > items.len() {
+        add(Status::NotSubmitted.as_str(), total - items.len());
+    }
+    let shown = json!({
+        "total": total,
+        "by_status": by_status,
+        "spent_usd": spent,
+        "items": items.iter().map(JournalItem::to_json).collect::<Vec<_>>(),
+    });
+    let printer = &session.printer;
+    if !printer.is_table() {
+        return printer.print_item(&shown, |_| Table::default());
+    }
+    printer.print_item(&shown, |_| {
+        let mut table = Table::key_value();
+        table.field("items", Some(total));
+        for (status, count) in &by_status {
+            table.field(&status.replace('_', " "), Some(count));
+        }
+        table.field("spent", Some(format!("{spent} USD")));
+        table
+    })?;
+    let unfinished = items
+        .iter()
+        .filter(|item| item.record.status != Some(Status::Completed) || item.error.is_some());
+    let rows: Vec<Value> = unfinished
+        .take(MAX_TABLE_ROWS)
+        .map(JournalItem::to_json)
+        .collect();
+    if rows.is_empty() {
+        return Ok(());
+    }
+    printer.print_bytes(b"\n")?;
+    printer.print_list(&rows, items_table)
+}
+
+impl JournalItem {
+    fn apply(&mut self, entry: Entry) {
+        match &entry {
+            Entry::Intent(intent) => {
+                let operation = Operation::from_name(&intent.operation);
+                self.is_run = operation == Some(Operation::AgentCompletionsCreate)
+                    && operation.map(Operation::surface) == Some(Surface::Developer);
+                self.resource = None;
+                self.files.clear();
+                self.error = None;
+            }
+            Entry::Receipt(receipt) => self.resource = Some(receipt.resource.clone()),
+            Entry::Outcome(outcome) => {
+                self.files.clone_from(&outcome.files);
+                self.error.clone_from(&outcome.error);
+            }
+            Entry::Batch { .. } | Entry::Released { .. } => {}
+        }
+        self.record.apply(entry);
+    }
+
+    fn status(&self) -> &'static str {
+        match (&self.record.status, &self.record.attempt) {
+            (Some(status), _) => status.as_str(),
+            (None, Some(attempt)) if attempt.resource.is_some() => "submitted",
+            (None, Some(_)) => Status::Ambiguous.as_str(),
+            (None, None) => Status::NotSubmitted.as_str(),
+        }
+    }
+
+    fn to_json(&self) -> Value {
+        let attempt = self.record.attempt.as_ref();
+        let unknown = attempt.filter(|it| it.resource.is_none());
+        let is_known = self.record.status.is_some() || self.resource.is_some();
+        let mut item = json!({
+            "id": self.id,
+            "status": self.status(),
+            "price_usd": is_known.then(|| self.record.spent()),
+            "files": self.files,
+            "error": self.error,
+        });
+        if let Some(fields) = item.as_object_mut() {
+            let field = match &self.resource {
+                Some(resource) => resource.field(),
+                None if self.is_run => "run_id",
+                None => "job_id",
+            };
+            let id = self.resource.as_ref().map(ResourceId::id);
+            fields.insert(field.to_owned(), json!(id));
+            if let Some(attempt) = unknown {
+                fields.insert("idempotency_key".to_owned(), json!(attempt.key));
+            }
+        }
+        item
+    }
+}

@@ -1,0 +1,122 @@
+//! `svc batch`: the requests of a file.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use svc_sdk::contract::Operation;
+use svc_sdk::types::Usd;
+
+use crate::args::{Timeout, parse_usd};
+use crate::batch::{self, BatchOptions};
+use crate::error::Failure;
+use crate::session::Session;
+
+const RUN_EXAMPLES: &str = "\
+Examples:
+  svc batch run prompts.jsonl --max-spend 50 --download out
+  svc batch run prompts.csv --operation image_generate --concurrency 20
+  svc batch run prompts.jsonl --retry-failed
+
+A line of a JSONL file is {\"id\"?, \"operation\"?, \"body\": {…}}. In a CSV file the columns are the
+fields of the body, and `id`. An interrupted batch continues with the same command.";
+
+const STATUS_EXAMPLES: &str = "\
+Examples:
+  svc batch status prompts.jsonl
+  svc batch status prompts.jsonl -o json --jq '.items[] | select(.status == \"failed\") | .id'";
+
+/// The subcommands of `svc batch`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Batch {
+    /// Submit the requests of a file, wait for all results, and print them as they end
+    ///
+    /// What was sent is recorded in a journal next to the file. If the command is interrupted, the same
+    /// command continues: nothing is submitted twice, and finished items are not asked for again.
+    ///
+    /// The exit code is 0 if all items completed; otherwise 11 if the outcome of some is unknown, 7 if
+    /// some failed, 5 if some did not fit into --max-spend, 9 after --timeout, and 1 if files could not
+    /// be downloaded.
+    #[command(after_help = RUN_EXAMPLES)]
+    Run(Box<Run>),
+    /// Show how far a batch is, from its journal alone
+    #[command(after_help = STATUS_EXAMPLES)]
+    Status(Status),
+}
+
+/// The flags of `svc batch run`.
+#[derive(Args, Debug)]
+pub(crate) struct Run {
+    /// JSONL or CSV file with one request per line
+    #[arg(value_name = "MANIFEST")]
+    manifest: PathBuf,
+    /// Operation of lines that name none [default: video_generate]
+    #[arg(long, value_name = "OPERATION", value_parser = batch::parse_operation)]
+    operation: Option<Operation>,
+    /// Maximum number of jobs in flight [default: as many as the service accepts, up to 500]
+    #[arg(long, value_name = "N", value_parser = parse_concurrency)]
+    concurrency: Option<usize>,
+    /// Directory to download the results to [default: the current directory]
+    #[arg(long, value_name = "DIR", num_args = 0..=1, default_missing_value = ".")]
+    download: Option<PathBuf>,
+    /// Submit failed and canceled items again
+    #[arg(long)]
+    retry_failed: bool,
+    /// Journal of the batch [default: MANIFEST.journal.jsonl]
+    #[arg(long, value_name = "FILE")]
+    journal: Option<PathBuf>,
+    /// Time for the whole batch, such as 30m, 2h, or a number of seconds; jobs that are running then
+    /// continue [default: none]
+    #[arg(long, value_name = "TIME", help_heading = "Waiting")]
+    timeout: Option<Timeout>,
+    /// Maximum amount in USD that the batch may spend, over all its runs: what does not fit is not
+    /// submitted
+    #[arg(long, value_name = "USD", value_parser = parse_usd, allow_negative_numbers = true, help_heading = "Cost")]
+    max_spend: Option<Usd>,
+    /// Show what would be submitted and its price, without submitting it
+    #[arg(long, help_heading = "Cost")]
+    dry_run: bool,
+    /// Skip the confirmation prompt
+    #[arg(short, long, help_heading = "Cost")]
+    yes: bool,
+}
+
+/// The flags of `svc batch status`.
+#[derive(Args, Debug)]
+pub(crate) struct Status {
+    /// File of the batch
+    #[arg(value_name = "MANIFEST")]
+    manifest: PathBuf,
+    /// Journal of the batch [default: MANIFEST.journal.jsonl]
+    #[arg(long, value_name = "FILE")]
+    journal: Option<PathBuf>,
+}
+
+/// Runs the command.
+pub(crate) async fn run(session: &Session, batch: Batch) -> Result<(), Failure> {
+    match batch {
+        Batch::Run(args) => {
+            let args = *args;
+            let options = BatchOptions {
+                manifest: args.manifest,
+                operation: args.operation,
+                concurrency: args.concurrency,
+                max_spend: args.max_spend,
+                download: args.download,
+                retry_failed: args.retry_failed,
+                journal: args.journal,
+                timeout: args.timeout,
+                dry_run: args.dry_run,
+                yes: args.yes,
+            };
+            batch::run(session, options).await
+        }
+        Batch::Status(args) => batch::status(session, &args.manifest, args.journal.as_deref()),
+    }
+}
+
+fn parse_concurrency(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(number @ 1..=10_000) => Ok(number),
+        _ => Err(format!("invalid number `{text}`: expected 1 to 10000 jobs")),
+    }
+}
