@@ -122,8 +122,12 @@ mod tests {
             json!({"model": "video-f", "duration": 5}),
             json!({"model": "video-f", "prompt": "a", "duration": 5, "image_url": "https://a/1"}),
         ];
-        same.map(|body| assert_eq!(video(body), first));
-        others.map(|body| assert_ne!(video(body), first));
+        for body in same {
+            assert_eq!(video(body), first);
+        }
+        for body in others {
+            assert_ne!(video(body), first);
+        }
     }
 
     #[test]

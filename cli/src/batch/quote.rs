@@ -26,6 +26,8 @@ pub(super) struct Quote {
     pub(super) total: Usd,
     /// The number of items whose price is unknown.
     pub(super) unpriced: usize,
+    /// The number of items that the service rejects. They cost nothing.
+    rejected: usize,
     by_operation: Map<String, Value>,
 }
 
@@ -76,8 +78,7 @@ impl Quote {
                 match fetch_estimate(&access.client, &body).await {
                     Ok(Some(estimate)) => quote.add(estimate.price_usd, count),
                     Ok(None) => quote.unpriced += count,
-                    // The service rejects the body. The item will fail, and costs nothing.
-                    Err(failure) if failure.exit() == Exit::Failure => quote.unpriced += count,
+                    Err(failure) if failure.exit() == Exit::Failure => quote.rejected += count,
                     Err(failure) => return Err(failure),
                 }
             }
@@ -126,6 +127,7 @@ impl Quote {
             "by_operation": self.by_operation,
             "estimate_usd": self.total,
             "unpriced": self.unpriced,
+            "rejected": self.rejected,
             "committed_usd": plan.committed,
             "max_spend_usd": options.max_spend,
         });

@@ -143,7 +143,7 @@ impl Clients {
                 Rejection::Stop,
             )),
         }
-        .map(|accepted| accepted.into_accepted())
+        .map(Sent::into_accepted)
     }
 
     /// Fetches the estimate of a request, in a single attempt. Returns `None` if there is none.
@@ -434,7 +434,14 @@ pub(super) fn error_json(failure: &Failure, code: &str) -> Value {
         _ => Value::Null,
     };
     if let Some(fields) = error.as_object_mut() {
-        for name in ["exit_code", "resume", "job_id", "run_id", "what"] {
+        for name in [
+            "exit_code",
+            "resume",
+            "job_id",
+            "run_id",
+            "what",
+            "idempotency_key",
+        ] {
             fields.remove(name);
         }
         fields

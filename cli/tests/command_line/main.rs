@@ -9,6 +9,7 @@
 )]
 
 mod accounts;
+mod batch;
 mod bulk;
 mod developer;
 mod environment;

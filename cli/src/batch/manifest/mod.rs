@@ -46,6 +46,9 @@ pub(super) struct Manifest {
     file: File,
 }
 
+/// The id of a line, if it has one, its operation and its body.
+type Parsed = (Option<String>, Operation, Map<String, Value>);
+
 /// A line as it is written in JSONL.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -187,19 +190,12 @@ impl Manifest {
         })
     }
 
-    fn parse_csv(
-        &self,
-        columns: &Columns,
-        record: &[u8],
-    ) -> Result<(Option<String>, Operation, Map<String, Value>), String> {
+    fn parse_csv(&self, columns: &Columns, record: &[u8]) -> Result<Parsed, String> {
         let (id, body) = columns.record(record)?;
         Ok((id, self.default_operation, body))
     }
 
-    fn parse_json(
-        &self,
-        record: &[u8],
-    ) -> Result<(Option<String>, Operation, Map<String, Value>), String> {
+    fn parse_json(&self, record: &[u8]) -> Result<Parsed, String> {
         let line: JsonLine =
             serde_json::from_slice(record).map_err(|error| format!("invalid line: {error}"))?;
         let id = match line.id {

@@ -4,6 +4,7 @@
 //! and returns actions. An item is submitted again only after an event has said that it may be.
 
 mod budget;
+mod event;
 mod window;
 mod write_quota;
 
@@ -14,6 +15,7 @@ use std::time::Duration;
 use svc_sdk::types::Usd;
 
 use self::budget::Budget;
+pub(super) use self::event::{Action, DropReason, Event, Index, Lane, Limits, PushBack};
 use self::window::{AdaptiveWindow, Pause, backoff};
 pub(super) use self::write_quota::WriteLimit;
 use self::write_quota::WriteQuota;
@@ -24,102 +26,6 @@ const MAX_REQUESTS: usize = 16;
 /// of the batch ends before.
 const CAPACITY_DELAY: Duration = Duration::from_secs(2);
 const MAX_CAPACITY_DELAY: Duration = Duration::from_secs(30);
-
-/// The index of an item.
-pub(super) type Index = u32;
-
-/// The key that pays for an item.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Lane {
-    Open,
-    Developer,
-}
-
-/// The limits of a batch.
-#[derive(Clone, Debug)]
-pub(super) struct Limits {
-    /// The maximum number of jobs in flight.
-    pub(super) concurrency: usize,
-    /// The maximum amount, of which `committed` is spent or reserved by earlier runs.
-    pub(super) max_spend: Option<Usd>,
-    pub(super) committed: Usd,
-    /// The time at which the batch gives up.
-    pub(super) deadline: Option<Duration>,
-    /// The number of attempts of a request that the service does not answer.
-    pub(super) max_attempts: u32,
-    /// The number of attempts of a request that cannot be sent.
-    pub(super) max_unreachable: u32,
-}
-
-/// How the service pushes back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum PushBack {
-    /// The workspace is at its limit of jobs in flight.
-    Capacity,
-    /// There were too many requests.
-    RateLimit,
-    /// The service is overloaded.
-    Overload,
-}
-
-/// What happened to an item.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Event {
-    /// Its price is known, or that there is none.
-    Priced {
-        price: Option<Usd>,
-        writes: Option<WriteLimit>,
-    },
-    /// It was accepted.
-    Accepted {
-        charge: Option<Usd>,
-        writes: Option<WriteLimit>,
-    },
-    /// It was turned away, and is to be sent again.
-    PushedBack {
-        reason: PushBack,
-        retry_after: Option<Duration>,
-        writes: Option<WriteLimit>,
-    },
-    /// There was no answer, and it can be sent again with the same key.
-    NoAnswer,
-    /// It could not be sent.
-    NotSent,
-    /// It is finished, and cost that much, or what is reserved if that is unknown.
-    Finished { cost: Option<Usd> },
-    /// Its status cannot be read now.
-    FollowLater { retry_after: Option<Duration> },
-}
-
-/// What to do with an item.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Action {
-    /// Find out its price.
-    Price(Index),
-    /// Submit it.
-    Submit(Index),
-    /// Wait for its result.
-    Follow(Index),
-    /// Give it up.
-    Drop(Index, DropReason),
-}
-
-/// Why an item is given up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum DropReason {
-    /// It does not fit into the budget.
-    OverBudget,
-    /// Its price is unknown, so that it may not fit.
-    Unpriced,
-    /// The batch was stopped.
-    Stopped,
-    /// The service does not answer.
-    NoAnswer,
-    /// The service cannot be reached.
-    Unreachable,
-    /// The time of the batch is over.
-    TimedOut,
-}
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Phase {
@@ -315,11 +221,18 @@ impl Scheduler {
     }
 
     fn handle_price(&mut self, index: Index, event: Event, now: Duration, jitter: f64) {
-        let writes = match &event {
-            Event::Priced { writes, .. } | Event::PushedBack { writes, .. } => *writes,
-            _ => None,
-        };
-        self.end_request(index, now, writes);
+        match &event {
+            // The estimate was known already.
+            Event::Priced { writes: None, .. } => {
+                self.starting -= 1;
+                let is_developer = self.item(index).is_some_and(|item| item.is_developer);
+                self.writes(is_developer).cancel();
+            }
+            Event::Priced { writes, .. } | Event::PushedBack { writes, .. } => {
+                self.end_request(index, now, *writes);
+            }
+            _ => self.end_request(index, now, None),
+        }
         match event {
             Event::Priced {
                 price: Some(price), ..
@@ -484,7 +397,7 @@ impl Scheduler {
                 self.hold(index, item.held.unwrap_or(reserved));
                 self.actions.push_back(Action::Submit(index));
             } else {
-                self.writes(item.is_developer).release(now, None);
+                self.writes(item.is_developer).cancel();
                 self.set_unfunded(turn, index);
                 continue;
             }

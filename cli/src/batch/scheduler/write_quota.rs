@@ -49,11 +49,22 @@ impl WriteQuota {
         Ok(())
     }
 
+    /// Gives back the place of a request that was not sent.
+    pub(super) fn cancel(&mut self) {
+        self.in_flight = self.in_flight.saturating_sub(1);
+    }
+
     /// Gives a place back, and learns from the response if there was one.
     pub(super) fn release(&mut self, now: Duration, reported: Option<WriteLimit>) {
         self.is_probed = true;
         self.in_flight = self.in_flight.saturating_sub(1);
-        let Some(reported) = reported else { return };
+        let Some(reported) = reported else {
+            // It may have been counted.
+            if let Some((window, _)) = &mut self.window {
+                window.remaining = window.remaining.saturating_sub(1);
+            }
+            return;
+        };
         let ends = now + reported.reset_after;
         let remaining = match self.window {
             // Responses may arrive in another order than their requests.

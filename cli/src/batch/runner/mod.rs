@@ -1,0 +1,460 @@
+//! The run of a batch: the loop between the scheduler, the service, the journal and the output.
+
+mod actions;
+mod answers;
+mod endings;
+mod setup;
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::time::Duration;
+
+use serde_json::Value;
+use svc_sdk::Error;
+use svc_sdk::contract::Operation;
+use svc_sdk::types::Usd;
+use tokio::task::{AbortHandle, JoinSet};
+use tokio::time::Instant;
+
+use crate::batch::journal::{self, Attempt, Journal, Status};
+use crate::batch::manifest::{Line, Manifest};
+use crate::batch::options::BatchOptions;
+use crate::batch::plan::{Item, Plan, Records, Work};
+use crate::batch::prices::{Estimates, Shape};
+use crate::batch::progress::{Counts, Progress};
+use crate::batch::quote::Quote;
+use crate::batch::report::Report;
+use crate::batch::requests::{
+    Accepted, Clients, Ended, Estimated, Failed, Submitted, is_idempotent,
+};
+use crate::batch::scheduler::{Action, DropReason, Event, Index, Limits, Scheduler};
+use crate::batch::summary::Summary;
+use crate::clock;
+use crate::error::{Exit, Failure};
+use crate::random;
+use crate::session::Session;
+use crate::submit::paid_request::KEY_RETENTION;
+use crate::wait;
+
+/// The attempts of a request without an answer, unless `--retries` sets another number.
+const MAX_ATTEMPTS: u32 = 10;
+/// The attempts of a request that cannot be sent.
+const MAX_UNREACHABLE: u32 = 6;
+/// The time that requests under way get to be answered when the batch ends early.
+const ANSWER_GRACE: Duration = Duration::from_secs(5);
+
+/// Runs a batch.
+///
+/// # Errors
+///
+/// Returns an error if the batch cannot start, and unless all items completed.
+pub(crate) async fn run(session: &Session, options: BatchOptions) -> Result<(), Failure> {
+    let mut manifest = Manifest::open(&options.manifest, options.default_operation())?;
+    let path = options.journal_path();
+    let has_journal = !session.is_sandbox() && path.exists();
+    if options.dry_run || !has_journal {
+        let mut records = Records::default();
+        if has_journal {
+            journal::read(&path, |entry| records.apply(entry))?;
+        }
+        // Without a journal this only checks the manifest, before a journal is created.
+        let plan = Plan::new(&mut manifest, records, &options)?;
+        if options.dry_run {
+            let quote = Quote::new(session, &mut manifest, &plan).await?;
+            return quote.print(session, &plan, &options);
+        }
+    }
+    if let Some(folder) = &options.download {
+        wait::check_writable(folder).map_err(|failure| failure.context("not submitted"))?;
+    }
+    let mut records = Records::default();
+    let journal = match session.is_sandbox() {
+        true => Journal::temporary()?,
+        false => Journal::open(&path, |entry| records.apply(entry))?,
+    };
+    let plan = Plan::new(&mut manifest, records, &options)?;
+    let clients = setup::clients(session, &plan, &options)?;
+    setup::check_account(&plan, &clients)?;
+    setup::confirm(session, &mut manifest, &plan, &options).await?;
+    setup::note_start(session, &plan, &options);
+    let runner = Runner::new(session, &options, manifest, plan, journal, clients)?;
+    runner.run().await
+}
+
+/// What a task has found out.
+#[derive(Debug)]
+enum Done {
+    Priced(Shape, Result<Estimated, Failed>),
+    Submitted(Index, Operation, Result<Accepted, Failed>),
+    Followed(Index, Result<Ended, Box<Error>>),
+}
+
+/// A batch that is running.
+struct Runner<'a> {
+    session: &'a Session,
+    options: &'a BatchOptions,
+    manifest: Manifest,
+    items: Vec<Item>,
+    journal: Journal,
+    clients: Clients,
+    scheduler: Scheduler,
+    events: VecDeque<(Index, Event)>,
+    tasks: JoinSet<Done>,
+    estimates: Estimates,
+    /// The ids of the items that are under way.
+    ids: HashMap<Index, String>,
+    /// What was submitted in this run, until it is followed.
+    submitted: HashMap<Index, Submitted>,
+    submitting: HashSet<Index>,
+    following: HashMap<Index, AbortHandle>,
+    /// The latest failure of items that are to be submitted again.
+    failures: HashMap<Index, Failure>,
+    report: Report<'a>,
+    is_output_closed: bool,
+    /// The items that ended and are not printed yet, because the journal is written first.
+    ended: Vec<Value>,
+    progress: Progress,
+    summary: Summary,
+    counts: Counts,
+    stopped: Option<Failure>,
+    started: Instant,
+}
+
+impl<'a> Runner<'a> {
+    fn new(
+        session: &'a Session,
+        options: &'a BatchOptions,
+        manifest: Manifest,
+        plan: Plan,
+        journal: Journal,
+        clients: Clients,
+    ) -> Result<Self, Failure> {
+        let retries = session
+            .global
+            .retries
+            .map(|retries| retries.saturating_add(1));
+        let limits = Limits {
+            concurrency: options.max_in_flight(),
+            max_spend: options.max_spend,
+            committed: plan.committed,
+            deadline: options.timeout.and_then(|timeout| timeout.0),
+            max_attempts: retries.unwrap_or(MAX_ATTEMPTS),
+            max_unreachable: retries.unwrap_or(MAX_UNREACHABLE),
+        };
+        let mut scheduler = Scheduler::new(plan.items.len(), limits);
+        if plan.is_overcharged && options.max_spend.is_some() {
+            session.printer.warn(
+                "an item was charged more than its estimate, so no further items are submitted",
+            );
+            scheduler.stop(DropReason::OverBudget);
+        }
+        let mut spent = plan.missing_spent;
+        for item in &plan.items {
+            spent = spent.checked_add(item.record.spent()).unwrap_or(spent);
+        }
+        let mut counts = Counts {
+            spent,
+            ..Counts::default()
+        };
+        for item in plan.items.iter().filter(|it| it.work == Work::Nothing) {
+            counts.ended += 1;
+            let is_failed = matches!(item.record.status, Some(Status::Failed | Status::Canceled));
+            counts.failed += usize::from(is_failed);
+        }
+        Ok(Self {
+            progress: Progress::new(&session.printer, plan.items.len()),
+            report: Report::new(session)?,
+            is_output_closed: false,
+            session,
+            options,
+            manifest,
+            items: plan.items,
+            journal,
+            clients,
+            scheduler,
+            events: VecDeque::new(),
+            tasks: JoinSet::new(),
+            estimates: Estimates::default(),
+            ids: HashMap::new(),
+            submitted: HashMap::new(),
+            submitting: HashSet::new(),
+            following: HashMap::new(),
+            failures: HashMap::new(),
+            ended: Vec::new(),
+            summary: Summary::default(),
+            counts,
+            stopped: None,
+            started: clock::monotonic(),
+        })
+    }
+
+    async fn run(mut self) -> Result<(), Failure> {
+        self.journal
+            .begin(u32::try_from(self.items.len()).unwrap_or(u32::MAX));
+        self.enqueue()?;
+        let finished = self.drive().await;
+        self.tasks.abort_all();
+        self.progress.clear();
+        let is_interrupted = finished?;
+        if is_interrupted {
+            self.flush()?;
+            self.report.finish()?;
+            let again = self.options.command(self.session, &[]);
+            let why = "interrupted; what was submitted keeps running";
+            let code = Some("interrupted".to_owned());
+            return Err(Failure::new(Exit::Interrupted, why)
+                .with_response(code, None, None, None)
+                .with_resume(again));
+        }
+        self.conclude()
+    }
+
+    /// Adds the items to the scheduler.
+    fn enqueue(&mut self) -> Result<(), Failure> {
+        // The requests that may have been carried out come first: their keys expire.
+        for work in [Work::Resolve, Work::Follow, Work::Submit] {
+            for index in 0..u32::try_from(self.items.len()).unwrap_or(u32::MAX) {
+                let Some(item) = self.item(index).filter(|item| item.work == work) else {
+                    continue;
+                };
+                let lane = item.lane;
+                let attempt = item.record.attempt.as_deref();
+                match work {
+                    Work::Submit => self.scheduler.add(index, lane),
+                    Work::Follow => {
+                        let held = attempt.and_then(Attempt::held);
+                        self.scheduler.add_submitted(index, lane, held);
+                    }
+                    Work::Resolve => {
+                        if attempt.is_some_and(|it| can_resend(it, self.clients.account(lane))) {
+                            let price = attempt.and_then(|it| it.price);
+                            self.scheduler.add_resend(index, lane, price);
+                        } else {
+                            self.leave_ambiguous(index)?;
+                        }
+                    }
+                    Work::Nothing => {}
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs until nothing is left to do. Returns whether it was interrupted.
+    async fn drive(&mut self) -> Result<bool, Failure> {
+        loop {
+            while let Some((index, event)) = self.events.pop_front() {
+                let now = self.now();
+                self.scheduler.handle(index, event, now, random::fraction());
+            }
+            let now = self.now();
+            let mut submits = Vec::new();
+            for action in self.scheduler.next(now) {
+                match action {
+                    Action::Price(index) => self.price(index)?,
+                    Action::Submit(index) => submits.push(self.begin_submit(index)?),
+                    Action::Follow(index) => self.follow(index)?,
+                    Action::Drop(index, reason) => self.drop_item(index, reason)?,
+                }
+            }
+            self.flush()?;
+            for (index, line, attempt) in submits {
+                self.send(index, line, &attempt);
+            }
+            self.show_progress();
+            if !self.events.is_empty() {
+                continue;
+            }
+            if self.scheduler.is_done() {
+                return Ok(false);
+            }
+            let is_timed_out = self.is_past_deadline();
+            let wake_at = match is_timed_out {
+                true => Some(self.now() + ANSWER_GRACE),
+                false => self.scheduler.wake_at(now),
+            };
+            tokio::select! {
+                biased;
+                () = self.session.interrupts.first() => {
+                    self.await_answers().await?;
+                    return Ok(true);
+                }
+                Some(done) = self.tasks.join_next() => {
+                    self.take_in(done)?;
+                    while let Some(done) = self.tasks.try_join_next() {
+                        self.take_in(done)?;
+                    }
+                }
+                () = sleep_until(self.started, wake_at) => {
+                    if is_timed_out {
+                        self.give_up_answers()?;
+                        return Ok(false);
+                    }
+                }
+            }
+        }
+    }
+
+    fn is_past_deadline(&self) -> bool {
+        let deadline = self.options.timeout.and_then(|timeout| timeout.0);
+        deadline.is_some_and(|deadline| self.now() >= deadline)
+    }
+
+    /// Gives requests under way a moment to be answered, so that their outcomes are known.
+    async fn await_answers(&mut self) -> Result<(), Failure> {
+        let until = clock::monotonic() + ANSWER_GRACE;
+        if !self.submitting.is_empty() {
+            self.session.printer.note("Waiting for open requests…");
+        }
+        while !self.submitting.is_empty() {
+            tokio::select! {
+                Some(done) = self.tasks.join_next() => self.take_in(done)?,
+                () = tokio::time::sleep_until(until) => break,
+                else => break,
+            }
+        }
+        self.flush()
+    }
+
+    /// Reports the requests that were not answered in time.
+    fn give_up_answers(&mut self) -> Result<(), Failure> {
+        let open: Vec<Index> = self.submitting.drain().collect();
+        for index in open {
+            self.summary.drop_item(DropReason::TimedOut);
+            self.end_ambiguous(index, None)?;
+        }
+        for index in self.estimates.take_all_waiting() {
+            self.drop_item(index, DropReason::TimedOut)?;
+        }
+        self.flush()
+    }
+
+    /// Writes the journal, and then prints the items that ended.
+    fn flush(&mut self) -> Result<(), Failure> {
+        self.journal.sync()?;
+        for item in self.ended.drain(..) {
+            if self.is_output_closed {
+                continue;
+            }
+            match self.report.add(&item) {
+                // The batch goes on when its output is closed, as by `head`.
+                Err(failure) if failure.exit() == Exit::Done => self.is_output_closed = true,
+                added => added?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Prints the end of the batch, and returns its failure.
+    fn conclude(mut self) -> Result<(), Failure> {
+        self.flush()?;
+        let mut ambiguous = Vec::new();
+        for (item, index) in self.items.iter().zip(0..) {
+            let status = item.record.status;
+            *self.summary.counts.entry(status).or_default() += 1;
+            let attempt = item.record.attempt.as_ref();
+            match (status, attempt) {
+                (Some(Status::Ambiguous), Some(attempt)) => {
+                    ambiguous.push((index, attempt.key.to_string()));
+                }
+                (Some(Status::Completed), Some(_)) => self.summary.missing_files += 1,
+                _ => {}
+            }
+        }
+        for (index, key) in ambiguous {
+            let id = self.load(index)?.id;
+            self.summary.add_ambiguous(id, key);
+        }
+        self.summary.spent = self.counts.spent;
+        self.report.finish()?;
+        match self
+            .summary
+            .failure(self.session, self.options, self.stopped)
+        {
+            Some(failure) => Err(failure),
+            None => {
+                self.session.printer.note(&self.summary.sentence());
+                Ok(())
+            }
+        }
+    }
+
+    fn show_progress(&mut self) {
+        self.counts.in_flight = self.scheduler.in_flight();
+        self.counts.is_slowed = self.scheduler.is_slowed(self.now());
+        self.progress.update(self.counts);
+    }
+
+    fn spend(&mut self, after: Usd, before: Usd) {
+        let spent = self
+            .counts
+            .spent
+            .checked_add(after)
+            .and_then(|spent| spent.checked_sub(before));
+        self.counts.spent = spent.unwrap_or(self.counts.spent);
+    }
+
+    /// Stops the batch: no further request would succeed.
+    fn stop(&mut self, failure: Failure) {
+        self.scheduler.stop(DropReason::Stopped);
+        self.stopped.get_or_insert(failure);
+    }
+
+    /// Reads the line of an item, and checks that it has not changed.
+    fn load(&mut self, index: Index) -> Result<Line, Failure> {
+        let Some(item) = self.items.get(place(index)) else {
+            return Err(Failure::other("no such item"));
+        };
+        let line = self.manifest.line_at(item.position)?;
+        if line.hash() != item.hash {
+            let number = self.manifest.number_at(item.position);
+            return Err(self.manifest.changed(number));
+        }
+        self.ids.insert(index, line.id.clone());
+        Ok(line)
+    }
+
+    fn price_event(&mut self, index: Index, price: Option<Usd>) {
+        let writes = None;
+        self.event(index, Event::Priced { price, writes });
+    }
+
+    fn event(&mut self, index: Index, event: Event) {
+        self.events.push_back((index, event));
+    }
+
+    fn item(&self, index: Index) -> Option<&Item> {
+        self.items.get(place(index))
+    }
+
+    fn attempt(&self, index: Index) -> Option<&Attempt> {
+        self.item(index)?.record.attempt.as_deref()
+    }
+
+    fn id(&self, index: Index) -> String {
+        self.ids.get(&index).cloned().unwrap_or_default()
+    }
+
+    /// Returns the time since the batch was started.
+    fn now(&self) -> Duration {
+        clock::monotonic().saturating_duration_since(self.started)
+    }
+}
+
+fn place(index: Index) -> usize {
+    usize::try_from(index).unwrap_or(usize::MAX)
+}
+
+/// Returns whether a request that may have been carried out can be sent again without paying twice.
+fn can_resend(attempt: &Attempt, account: Option<(&str, &str)>) -> bool {
+    let age = clock::elapsed(clock::now(), attempt.at);
+    attempt.operation.is_some_and(is_idempotent)
+        && account == Some((&attempt.base_url, &attempt.key_fingerprint))
+        && age < KEY_RETENTION
+}
+
+async fn sleep_until(started: Instant, at: Option<Duration>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(started + at).await,
+        None => std::future::pending().await,
+    }
+}

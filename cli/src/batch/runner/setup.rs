@@ -1,0 +1,99 @@
+//! What happens before a batch runs: clients, checks and the confirmation prompt.
+
+use std::sync::Arc;
+
+use svc_sdk::{Developer, Open};
+
+use crate::batch::manifest::Manifest;
+use crate::batch::options::BatchOptions;
+use crate::batch::plan::{Plan, Work};
+use crate::batch::quote::Quote;
+use crate::batch::requests::Clients;
+use crate::batch::scheduler::Lane;
+use crate::error::Failure;
+use crate::session::Session;
+
+/// Creates the clients of the surfaces that are needed.
+pub(super) fn clients(
+    session: &Session,
+    plan: &Plan,
+    options: &BatchOptions,
+) -> Result<Clients, Failure> {
+    let is_needed = |lane| {
+        let mut items = plan.items.iter();
+        items.any(|item| item.lane == lane && item.work != Work::Nothing)
+    };
+    let mut clients = Clients::new(options.download.clone());
+    if is_needed(Lane::Open) {
+        clients.open = Some(Arc::new(session.access::<Open>()?));
+    }
+    if is_needed(Lane::Developer) {
+        clients.developer = Some(Arc::new(session.access::<Developer>()?));
+    }
+    Ok(clients)
+}
+
+/// Checks that the jobs in flight belong to the service that is configured now.
+pub(super) fn check_account(plan: &Plan, clients: &Clients) -> Result<(), Failure> {
+    for item in plan.items.iter().filter(|item| item.work == Work::Follow) {
+        let attempt = item.record.attempt.as_ref();
+        if let (Some(attempt), Some((base_url, _))) = (attempt, clients.account(item.lane))
+            && attempt.base_url != base_url
+        {
+            return Err(Failure::usage(format!(
+                "the batch was submitted to {}, but {base_url} is configured",
+                attempt.base_url
+            ))
+            .hint("configure that URL, or choose another journal with --journal FILE"));
+        }
+    }
+    Ok(())
+}
+
+/// Asks for confirmation on a terminal.
+pub(super) async fn confirm(
+    session: &Session,
+    manifest: &mut Manifest,
+    plan: &Plan,
+    options: &BatchOptions,
+) -> Result<(), Failure> {
+    let printer = &session.printer;
+    if plan.to_submit() == 0 || options.yes || session.is_sandbox() || !printer.can_prompt() {
+        return Ok(());
+    }
+    let quote = Quote::new(session, manifest, plan).await?;
+    let items = quote.items;
+    let question = match options.max_spend {
+        Some(limit) => format!(
+            "Submit {items} items for {}, within a limit of {limit} USD?",
+            quote.describe()
+        ),
+        None => format!("Submit {items} items for {}?", quote.describe()),
+    };
+    match printer.confirm(&question)? {
+        true => Ok(()),
+        false => Err(Failure::other(
+            "not confirmed: nothing was submitted and nothing was charged",
+        )),
+    }
+}
+
+pub(super) fn note_start(session: &Session, plan: &Plan, options: &BatchOptions) {
+    let printer = &session.printer;
+    let finished = plan.count(|item| item.work == Work::Nothing);
+    let in_flight = plan.count(|item| matches!(item.work, Work::Follow | Work::Resolve));
+    if finished + in_flight > 0 {
+        printer.note(&format!(
+            "Resuming {}: {finished} of {} items are finished, {in_flight} were submitted",
+            options.manifest.display(),
+            plan.items.len()
+        ));
+    }
+    if plan.missing > 0 {
+        printer.warn(&format!(
+            "{} items of the journal are not in the manifest any more; what they spent counts, but \
+            their results are not fetched",
+            plan.missing
+        ));
+    }
+}
