@@ -227,7 +227,7 @@ impl Clients {
         };
         let (files, missing) = match &self.download {
             Some(folder) if !receipt.artifacts.is_empty() => {
-                self.download(run.download_receipt(&receipt, folder)).await
+                self.download(run.download_result(&receipt, folder)).await
             }
             _ => (Vec::new(), None),
         };

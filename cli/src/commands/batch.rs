@@ -6,29 +6,18 @@ use clap::{Args, Subcommand};
 use svc_sdk::contract::Operation;
 use svc_sdk::types::Usd;
 
-use crate::args::{Timeout, parse_usd};
+use crate::args::{Timeout, headings, parse_usd};
 use crate::batch::{self, BatchOptions};
 use crate::error::Failure;
 use crate::session::Session;
-
-const RUN_EXAMPLES: &str = "\
-Examples:
-  svc batch run prompts.jsonl --max-spend 50 --download out
-  svc batch run prompts.csv --operation image_generate --concurrency 20
-  svc batch run prompts.jsonl --retry-failed
-
-A line of a JSONL file is {\"id\"?, \"operation\"?, \"body\": {…}}. In a CSV file the columns are the
-fields of the body, and `id`. An interrupted batch continues with the same command.";
-
-const STATUS_EXAMPLES: &str = "\
-Examples:
-  svc batch status prompts.jsonl
-  svc batch status prompts.jsonl -o json --jq '.items[] | select(.status == \"failed\") | .id'";
 
 /// The subcommands of `svc batch`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Batch {
     /// Submit the requests of a file, wait for all results, and print them as they end
+    ///
+    /// A line of a JSONL file is {"id"?, "operation"?, "body": {…}}. In a CSV file the columns are the
+    /// fields of the body, and `id`.
     ///
     /// What was sent is recorded in a journal next to the file. If the command is interrupted, the same
     /// command continues: nothing is submitted twice, and finished items are not asked for again.
@@ -36,10 +25,8 @@ pub(crate) enum Batch {
     /// The exit code is 0 if all items completed; otherwise 11 if the outcome of some is unknown, 7 if
     /// some failed, 5 if some did not fit into --max-spend, 9 after --timeout, and 1 if files could not
     /// be downloaded.
-    #[command(after_help = RUN_EXAMPLES)]
     Run(Box<Run>),
     /// Show how far a batch is, from its journal alone
-    #[command(after_help = STATUS_EXAMPLES)]
     Status(Status),
 }
 
@@ -56,27 +43,27 @@ pub(crate) struct Run {
     #[arg(long, value_name = "N", value_parser = parse_concurrency)]
     concurrency: Option<usize>,
     /// Directory to download the results to [default: the current directory]
-    #[arg(long, value_name = "DIR", num_args = 0..=1, default_missing_value = ".")]
+    #[arg(long, value_name = "DIR", num_args = 0..=1, default_missing_value = ".", help_heading = headings::FILES)]
     download: Option<PathBuf>,
     /// Submit failed and canceled items again
-    #[arg(long)]
+    #[arg(long, help_heading = headings::REPETITION)]
     retry_failed: bool,
     /// Journal of the batch [default: MANIFEST.journal.jsonl]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = headings::REPETITION)]
     journal: Option<PathBuf>,
     /// Time for the whole batch, such as 30m, 2h, or a number of seconds; jobs that are running then
     /// continue [default: none]
-    #[arg(long, value_name = "TIME", help_heading = "Waiting")]
+    #[arg(long, value_name = "TIME", help_heading = headings::WAITING)]
     timeout: Option<Timeout>,
     /// Maximum amount in USD that the batch may spend, over all its runs: what does not fit is not
     /// submitted
-    #[arg(long, value_name = "USD", value_parser = parse_usd, allow_negative_numbers = true, help_heading = "Cost")]
+    #[arg(long, value_name = "USD", value_parser = parse_usd, allow_negative_numbers = true, help_heading = headings::COST)]
     max_spend: Option<Usd>,
     /// Show what would be submitted and its price, without submitting it
-    #[arg(long, help_heading = "Cost")]
+    #[arg(long, help_heading = headings::COST)]
     dry_run: bool,
     /// Skip the confirmation prompt
-    #[arg(short, long, help_heading = "Cost")]
+    #[arg(short, long, help_heading = headings::COST)]
     yes: bool,
 }
 
