@@ -37,10 +37,10 @@ pub(crate) struct Run {
     #[arg(value_name = "MANIFEST")]
     manifest: PathBuf,
     /// Operation of lines that name none [default: video_generate]
-    #[arg(long, value_name = "OPERATION", value_parser = batch::parse_operation)]
+    #[arg(long, value_name = "OPERATION", value_parser = batch::parse_operation, help_heading = headings::INPUT)]
     operation: Option<Operation>,
     /// Maximum number of jobs in flight [default: as many as the service accepts, up to 500]
-    #[arg(long, value_name = "N", value_parser = parse_concurrency)]
+    #[arg(long, value_name = "N", value_parser = parse_concurrency, help_heading = headings::WAITING)]
     concurrency: Option<usize>,
     /// Directory to download the results to [default: the current directory]
     #[arg(long, value_name = "DIR", num_args = 0..=1, default_missing_value = ".", help_heading = headings::FILES)]
@@ -74,7 +74,7 @@ pub(crate) struct Status {
     #[arg(value_name = "MANIFEST")]
     manifest: PathBuf,
     /// Journal of the batch [default: MANIFEST.journal.jsonl]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = headings::INPUT)]
     journal: Option<PathBuf>,
 }
 
