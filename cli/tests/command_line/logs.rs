@@ -21,21 +21,29 @@ fn with_log(command: &mut Command, flag: &str, variable: &str) -> CommandOutput 
 #[test]
 fn each_request_is_a_line_with_v() {
     let env = TestEnv::new();
-    env.add_fault("jobs_list", "status_503", 1);
+    env.add_fault("open_catalog_get", "status_503", 1);
     for (flag, variable) in [
         ("-v", ""),
         ("", "info"),
         ("-v", "off"),
         ("", "svc_sdk=info"),
     ] {
-        let run = with_log(&mut env.open_surface(["job", "list"]), flag, variable);
+        let run = with_log(
+            &mut env.open_surface(["pricing", "get", "video-f"]),
+            flag,
+            variable,
+        );
         let lines: Vec<_> = run
             .err
             .lines()
             .filter(|line| line.starts_with("GET "))
             .collect();
         let last = lines.last().unwrap();
-        assert!(last.starts_with("GET /v1/jobs 200 in "), "{}", run.err);
+        assert!(
+            last.starts_with("GET /v1/open/catalog/video-f 200 in "),
+            "{}",
+            run.err
+        );
         assert!(
             last.contains("(attempt ") && last.contains(", request req_"),
             "{last}"
@@ -43,14 +51,18 @@ fn each_request_is_a_line_with_v() {
         assert!(!run.err.contains("> "), "{}", run.err);
         run.json();
     }
-    env.add_fault("jobs_list", "status_503", 1);
-    let run = with_log(&mut env.open_surface(["job", "list"]), "-v", "");
+    env.add_fault("open_catalog_get", "status_503", 1);
+    let run = with_log(
+        &mut env.open_surface(["pricing", "get", "video-f"]),
+        "-v",
+        "",
+    );
     let lines: Vec<_> = run.err.lines().collect();
     let [first, pause, second] = lines.as_slice() else {
         panic!("{}", run.err)
     };
     assert!(
-        first.starts_with("GET /v1/jobs 503 in ") && first.contains("(attempt 1"),
+        first.starts_with("GET /v1/open/catalog/video-f 503 in ") && first.contains("(attempt 1"),
         "{first}"
     );
     assert!(
@@ -59,7 +71,7 @@ fn each_request_is_a_line_with_v() {
     );
     assert!(pause.ends_with("(attempt 2 of 6)"), "{pause}");
     assert!(
-        second.starts_with("GET /v1/jobs 200 in ") && second.contains("(attempt 2"),
+        second.starts_with("GET /v1/open/catalog/video-f 200 in ") && second.contains("(attempt 2"),
         "{second}"
     );
 }
@@ -136,22 +148,24 @@ fn a_download_is_a_line_without_its_query() {
 fn a_long_pause_is_a_line_unless_quiet() {
     let env = TestEnv::new();
     let busy = |seconds: u64| {
-        let fault = serde_json::json!({"operation": "jobs_list", "kind": "status_503", "times": 1, "retry_after_seconds": seconds});
+        let fault = serde_json::json!({"operation": "open_catalog_get", "kind": "status_503", "times": 1, "retry_after_seconds": seconds});
         env.mock
             .add_fault(serde_json::from_value(fault).unwrap())
             .unwrap();
     };
     busy(2);
-    let run = env.run(["job", "list"]).assert_exit(0);
+    let run = env.run(["pricing", "get", "video-f"]).assert_exit(0);
     assert_eq!(
         run.err,
         "service busy (503 database_busy), retrying in 2 s (attempt 2 of 6)\n"
     );
     busy(2);
-    let run = env.run(["job", "list", "--quiet"]).assert_exit(0);
+    let run = env
+        .run(["pricing", "get", "video-f", "--quiet"])
+        .assert_exit(0);
     assert_eq!(run.err, "");
     busy(0);
-    let run = env.run(["job", "list"]).assert_exit(0);
+    let run = env.run(["pricing", "get", "video-f"]).assert_exit(0);
     assert_eq!(run.err, "");
 }
 
