@@ -32,6 +32,7 @@ mod tables;
 mod text;
 mod types;
 mod wait;
+mod watch;
 mod webhook;
 
 use std::process::ExitCode;

@@ -292,6 +292,20 @@ impl Printer {
         Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
     }
 
+    /// Returns whether a full screen can be shown and controlled: all three streams are terminals, and
+    /// no other output than a table is asked for.
+    pub(crate) fn can_show_screen(&self) -> bool {
+        self.stdout.terminal
+            && self.can_prompt()
+            && self.format == Format::Table
+            && self.filter.is_none()
+    }
+
+    /// Returns whether standard output is colored.
+    pub(crate) fn is_colored(&self) -> bool {
+        self.stdout.colored
+    }
+
     /// Returns whether live progress is shown: standard error is a terminal, and not `--quiet`.
     pub(crate) fn shows_progress(&self) -> bool {
         self.stderr.terminal && !self.quiet

@@ -52,6 +52,51 @@ fn the_first_job_without_a_result_decides_the_exit_code() {
 }
 
 #[test]
+fn watch_prints_a_line_for_each_change_of_status() {
+    let env = TestEnv::new();
+    let ids = ["[mock:seconds=0.5]", "[mock:seconds=0.2][mock:fail]"]
+        .map(|prompt| env.submit_image(prompt));
+    let run = CommandOutput::of(env.open_surface(["job", "watch"]).args(&ids)).assert_exit(7);
+    for (id, last) in ids.iter().zip(["completed", "failed"]) {
+        let lines = run
+            .out
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap());
+        let statuses: Vec<(String, bool)> = lines
+            .filter(|line: &serde_json::Value| line["job_id"] == id.as_str())
+            .map(|line| {
+                assert!(line["at"].is_string(), "{line}");
+                let status = line["status"].as_str().unwrap().to_owned();
+                (status, line["terminal"].as_bool().unwrap())
+            })
+            .collect();
+        let (end, earlier) = statuses.split_last().unwrap();
+        assert_eq!(*end, (last.to_owned(), true));
+        assert!(
+            earlier.iter().all(|(_, is_terminal)| !is_terminal),
+            "{statuses:?}"
+        );
+    }
+    assert!(run.err.contains(&ids[1]), "{}", run.err);
+}
+
+#[test]
+fn watch_ends_by_its_time_limit_and_says_how_to_continue() {
+    let env = TestEnv::new();
+    let id = env.submit_image("[mock:stuck]");
+    let run = env
+        .run(["job", "watch", "--timeout", "1", &id])
+        .assert_exit(9);
+    assert!(
+        run.err.contains(&format!("svc job watch {id}")),
+        "{}",
+        run.err
+    );
+    // Without a terminal, a watch without ids would never end.
+    env.run(["job", "watch"]).assert_exit(2);
+}
+
+#[test]
 fn a_job_is_read_by_all_job_commands() {
     let env = TestEnv::new();
     let id = env.submit_image("[mock:seconds=0.1]");

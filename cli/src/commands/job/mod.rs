@@ -11,7 +11,7 @@ use svc_sdk::{Developer, Open, Surface, contract};
 
 use self::wait_all::wait_for_all;
 use super::history::newest_entry;
-use crate::args::{ListArgs, SurfaceArg, SurfaceChoice, WaitArgs, headings};
+use crate::args::{ListArgs, SurfaceArg, SurfaceChoice, Timeout, WaitArgs, headings};
 use crate::error::{Exit, Failure};
 use crate::listing::Listing;
 use crate::output::Table;
@@ -20,6 +20,8 @@ use crate::resource::job::{FinishedJob, tables};
 use crate::session::{Access, Session};
 use crate::tables::redelivery as redelivery_table;
 use crate::types::{Outcome, ResourceId};
+use crate::wait;
+use crate::watch::{WatchOptions, watch};
 
 /// The subcommands of `svc job`.
 #[derive(Debug, Subcommand)]
@@ -42,6 +44,8 @@ pub(crate) enum Job {
     Wait(Wait),
     /// Wait for jobs, and download their results
     Download(Download),
+    /// Watch jobs on a live screen, or print a line for each change of status
+    Watch(Watch),
 }
 
 /// The flags of `svc job list`.
@@ -114,6 +118,22 @@ pub(crate) struct Download {
     surface: SurfaceArg,
 }
 
+/// The flags of `svc job watch`.
+#[derive(Args, Debug)]
+pub(crate) struct Watch {
+    /// Job ids [default: all jobs of the API key, newest first]
+    #[arg(value_name = "JOB_ID")]
+    ids: Vec<String>,
+    /// How long to watch: `30s`, `5m`, a number of seconds, or `none` [default: none]
+    #[arg(long, value_name = "TIME", help_heading = headings::WAITING)]
+    timeout: Option<Timeout>,
+    /// Directory that the key `d` downloads to; created if missing
+    #[arg(long, value_name = "DIR", default_value = ".", help_heading = headings::FILES)]
+    dir: PathBuf,
+    #[command(flatten)]
+    surface: SurfaceArg,
+}
+
 impl Job {
     fn surface(&self) -> Option<SurfaceChoice> {
         match self {
@@ -126,6 +146,7 @@ impl Job {
             }
             Self::Wait(args) => args.surface.surface,
             Self::Download(args) => args.surface.surface,
+            Self::Watch(args) => args.surface.surface,
         }
     }
 }
@@ -255,6 +276,17 @@ async fn run_on<S: EstimateSource>(
         }
         Job::Download(args) => {
             wait_for_all(session, access, args.ids, &args.wait, Some(&args.dir)).await
+        }
+        Job::Watch(args) => {
+            let mut ids = args.ids;
+            wait::remove_duplicates(&mut ids);
+            wait_all::check_ids(&ids)?;
+            let options = WatchOptions {
+                ids,
+                timeout: args.timeout.and_then(|timeout| timeout.0),
+                folder: args.dir,
+            };
+            watch(session, access, options).await
         }
     }
 }

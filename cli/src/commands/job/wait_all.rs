@@ -14,6 +14,19 @@ use crate::session::{Access, Session, surface_choice};
 use crate::types::{Outcome, ResourceId};
 use crate::wait::{self, Waiter};
 
+/// Checks that ids can be part of a path.
+///
+/// # Errors
+///
+/// Returns an error that names the first id that cannot.
+pub(super) fn check_ids(ids: &[String]) -> Result<(), Failure> {
+    for id in ids {
+        let path = Operation::JobsStatus.expand(&[id]);
+        path.map_err(|error| Failure::usage(error.to_string()))?;
+    }
+    Ok(())
+}
+
 /// Waits for jobs concurrently, and prints their results.
 ///
 /// # Errors
@@ -27,10 +40,7 @@ pub(super) async fn wait_for_all<S: EstimateSource>(
     download: Option<&Path>,
 ) -> Result<(), Failure> {
     wait::remove_duplicates(&mut ids);
-    for id in &ids {
-        let path = Operation::JobsStatus.expand(&[id]);
-        path.map_err(|error| Failure::usage(error.to_string()))?;
-    }
+    check_ids(&ids)?;
     if let Some(folder) = download {
         wait::check_writable(folder)?;
     }

@@ -1,0 +1,121 @@
+//! A line for each change of a job's status.
+
+use std::collections::HashMap;
+
+use serde::Serialize;
+use svc_sdk::Surface;
+use svc_sdk::contract::JobStatus;
+use svc_sdk::types::{Job, JobId};
+
+use super::WatchOptions;
+use super::feed::{Feed, FeedEvent};
+use crate::clock;
+use crate::error::{Exit, Failure};
+use crate::output::write_stdout;
+use crate::session::{Access, Session, surface_choice};
+use crate::tables::error_text;
+
+/// A change of a job's status.
+#[derive(Debug, Serialize)]
+struct StatusLine<'a> {
+    job_id: &'a JobId,
+    status: &'a JobStatus,
+    at: String,
+    terminal: bool,
+}
+
+/// Prints a line for each change, until all jobs have ended.
+///
+/// # Errors
+///
+/// Returns the failure of the first job, in the given order, that did not complete.
+pub(super) async fn run<S: Surface>(
+    session: &Session,
+    access: &Access<S>,
+    options: WatchOptions,
+) -> Result<(), Failure> {
+    let mut feed = Feed::of_jobs(&access.client, &options.ids, options.timeout);
+    let mut statuses: HashMap<String, JobStatus> = HashMap::new();
+    let mut failures: HashMap<String, Failure> = HashMap::new();
+    loop {
+        let event = tokio::select! {
+            biased;
+            event = feed.events.recv() => event,
+            () = session.interrupts.first() => {
+                let failure = Failure::interrupted();
+                return Err(failure.with_resume(resume_command::<S>(session, &options.ids, &statuses)));
+            }
+        };
+        match event {
+            // All polls have ended.
+            None => break,
+            Some(FeedEvent::Job(job)) => {
+                let previous = statuses.insert(job.id.to_string(), job.status.clone());
+                if previous.as_ref() != Some(&job.status) {
+                    print_line(session, &job)?;
+                }
+                if let Some(failure) = failure_of(&job) {
+                    failures.insert(job.id.to_string(), failure);
+                }
+            }
+            Some(FeedEvent::JobError(id, error)) => {
+                let mut failure = Failure::from(*error).for_job(id.as_str());
+                if failure.exit() == Exit::StillRunning {
+                    failure =
+                        failure.with_resume(resume_command::<S>(session, &options.ids, &statuses));
+                }
+                failures.insert(id.to_string(), failure);
+            }
+            Some(FeedEvent::ListError(error)) => return Err(Failure::from(*error)),
+        }
+    }
+    let in_order = options.ids.iter().filter_map(|id| failures.remove(id));
+    let mut in_order: Vec<Failure> = in_order.collect();
+    if in_order.len() <= 1 {
+        return in_order.pop().map_or(Ok(()), Err);
+    }
+    for failure in &in_order {
+        session.printer.print_failure(failure);
+    }
+    let first = in_order.first().map_or(Exit::Failure, Failure::exit);
+    Err(Failure::already_reported(first))
+}
+
+fn print_line(session: &Session, job: &Job) -> Result<(), Failure> {
+    let line = StatusLine {
+        job_id: &job.id,
+        status: &job.status,
+        at: format!("{:.3}", clock::now()),
+        terminal: job.status.is_terminal(),
+    };
+    let text = session
+        .printer
+        .format_line(&line, |line| format!("{}  {}", line.job_id, line.status))?;
+    write_stdout(text.as_bytes())
+}
+
+fn failure_of(job: &Job) -> Option<Failure> {
+    let (exit, what) = match job.status {
+        JobStatus::Failed => (Exit::JobFailed, "failed"),
+        JobStatus::Canceled => (Exit::JobCanceled, "was canceled"),
+        _ => return None,
+    };
+    let reason = job
+        .error
+        .as_ref()
+        .map(|error| format!(": {}", error_text(error)));
+    let message = format!("{} {what}{}", job.id, reason.unwrap_or_default());
+    Some(Failure::new(exit, message).for_job(job.id.as_str()))
+}
+
+/// Returns the command that watches the jobs that have not ended.
+pub(super) fn resume_command<S: Surface>(
+    session: &Session,
+    ids: &[String],
+    statuses: &HashMap<String, JobStatus>,
+) -> String {
+    let has_ended = |id: &&String| statuses.get(*id).is_some_and(JobStatus::is_terminal);
+    let mut words = vec!["job", "watch"];
+    words.extend(ids.iter().filter(|id| !has_ended(id)).map(String::as_str));
+    session.resume_command_on(surface_choice::<S>(), &words)
+}

@@ -1,0 +1,373 @@
+//! What the screen shows, and what the keys do to it. No I/O, no terminal.
+
+use std::collections::HashMap;
+
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use svc_sdk::types::{Job, JobId, Usd};
+
+/// The state of the screen.
+#[derive(Debug, Default)]
+pub(super) struct Model {
+    rows: Vec<Row>,
+    by_id: HashMap<JobId, usize>,
+    /// Whether the order is that of the command line, and not newest first.
+    keeps_order: bool,
+    selected: usize,
+    /// Whether the details of the selected job are shown.
+    pub(super) shows_details: bool,
+    /// The job that the user is asked about before it is canceled.
+    pub(super) confirming: Option<JobId>,
+    /// The last message, shown in the bottom line.
+    pub(super) message: Option<Message>,
+}
+
+/// A job on the screen.
+#[derive(Debug)]
+pub(super) struct Row {
+    pub(super) id: JobId,
+    /// The job as it was last read, or `None` before that.
+    pub(super) job: Option<Job>,
+    pub(super) download: DownloadState,
+    /// Why its status is not known.
+    pub(super) error: Option<String>,
+}
+
+/// How far the download of a job's files is.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) enum DownloadState {
+    #[default]
+    None,
+    Running {
+        bytes: u64,
+        total: Option<u64>,
+    },
+    Done {
+        files: Vec<std::path::PathBuf>,
+    },
+    Failed,
+}
+
+/// A message in the bottom line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Message {
+    pub(super) text: String,
+    pub(super) is_error: bool,
+}
+
+/// What is to be done after a key.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Action {
+    None,
+    /// Leave the screen.
+    Quit,
+    /// Leave the screen as an interrupt does.
+    Interrupt,
+    Cancel(JobId),
+    Download(JobId),
+    /// Open the files of a job, after downloading them if necessary.
+    Open(JobId),
+}
+
+impl Model {
+    /// Creates a screen that shows given jobs, or the newest ones if none are given.
+    pub(super) fn new(ids: &[String]) -> Self {
+        let mut model = Self {
+            keeps_order: !ids.is_empty(),
+            ..Self::default()
+        };
+        for id in ids {
+            model.add_row(JobId::from(id.clone()));
+        }
+        model
+    }
+
+    /// Returns the rows in the order in which they are shown.
+    pub(super) fn rows(&self) -> &[Row] {
+        &self.rows
+    }
+
+    /// Returns the index of the selected row.
+    pub(super) fn selected(&self) -> usize {
+        self.selected
+    }
+
+    /// Returns the selected row.
+    pub(super) fn selected_row(&self) -> Option<&Row> {
+        self.rows.get(self.selected)
+    }
+
+    /// Returns the row of a job.
+    pub(super) fn row_mut(&mut self, id: &JobId) -> Option<&mut Row> {
+        let index = *self.by_id.get(id)?;
+        self.rows.get_mut(index)
+    }
+
+    /// Returns the sum of the prices, without those of failed and canceled jobs, which are refunded.
+    pub(super) fn total_spent(&self) -> Usd {
+        let jobs = self.rows.iter().filter_map(|row| row.job.as_ref());
+        let charged = jobs.filter(|job| !is_refunded(job));
+        charged
+            .filter_map(|job| job.price_usd)
+            .fold(Usd::ZERO, |sum, price| {
+                sum.checked_add(price).unwrap_or(sum)
+            })
+    }
+
+    /// Shows a job as it was read.
+    pub(super) fn update(&mut self, job: Job) {
+        if !self.by_id.contains_key(&job.id) {
+            self.add_row(job.id.clone());
+        }
+        let has_time = job.created_at.is_some();
+        if let Some(row) = self.row_mut(&job.id) {
+            row.job = Some(job);
+            row.error = None;
+        }
+        if has_time && !self.keeps_order {
+            self.sort_newest_first();
+        }
+    }
+
+    /// Shows a message in the bottom line.
+    pub(super) fn say(&mut self, text: impl Into<String>, is_error: bool) {
+        let text = text.into();
+        self.message = Some(Message { text, is_error });
+    }
+
+    /// Handles a key. `page` is the number of rows on the screen.
+    pub(super) fn press(&mut self, key: KeyEvent, page: usize) -> Action {
+        if key.modifiers.contains(KeyModifiers::CONTROL) {
+            return match key.code {
+                KeyCode::Char('c') => Action::Interrupt,
+                _ => Action::None,
+            };
+        }
+        if let Some(id) = self.confirming.take() {
+            return match key.code {
+                KeyCode::Char('y' | 'Y') => Action::Cancel(id),
+                _ => {
+                    self.message = None;
+                    Action::None
+                }
+            };
+        }
+        self.message = None;
+        match key.code {
+            KeyCode::Up | KeyCode::Char('k') => self.select(self.selected.saturating_sub(1)),
+            KeyCode::Down | KeyCode::Char('j') => self.select(self.selected + 1),
+            KeyCode::PageUp => self.select(self.selected.saturating_sub(page.max(1))),
+            KeyCode::PageDown => self.select(self.selected + page.max(1)),
+            KeyCode::Home => self.select(0),
+            KeyCode::End => self.select(usize::MAX),
+            KeyCode::Enter => self.shows_details = !self.shows_details,
+            KeyCode::Esc if self.shows_details => self.shows_details = false,
+            KeyCode::Esc | KeyCode::Char('q') => return Action::Quit,
+            KeyCode::Char('c') => self.ask_to_cancel(),
+            KeyCode::Char('d') => return self.with_completed(Action::Download),
+            KeyCode::Char('o') => return self.with_completed(Action::Open),
+            _ => {}
+        }
+        Action::None
+    }
+
+    fn add_row(&mut self, id: JobId) {
+        self.by_id.insert(id.clone(), self.rows.len());
+        self.rows.push(Row {
+            id,
+            job: None,
+            download: DownloadState::None,
+            error: None,
+        });
+    }
+
+    /// Sorts the rows, and keeps the selection on its job.
+    fn sort_newest_first(&mut self) {
+        let selected = self.selected_row().map(|row| row.id.clone());
+        let is_at_top = self.selected == 0;
+        // Timestamps of the service are in UTC, so their texts compare as the times do.
+        let created = |row: &Row| {
+            let job = row.job.as_ref();
+            job.and_then(|job| job.created_at.as_ref().map(|at| at.as_str().to_owned()))
+        };
+        self.rows
+            .sort_by_cached_key(|row| std::cmp::Reverse(created(row)));
+        let positions = self.rows.iter().enumerate();
+        self.by_id = positions
+            .map(|(index, row)| (row.id.clone(), index))
+            .collect();
+        // A user who has not moved sees new jobs as they come.
+        if let (false, Some(id)) = (is_at_top, selected) {
+            self.selected = self.by_id.get(&id).copied().unwrap_or_default();
+        }
+    }
+
+    fn select(&mut self, index: usize) {
+        self.selected = index.min(self.rows.len().saturating_sub(1));
+    }
+
+    fn ask_to_cancel(&mut self) {
+        let Some(row) = self.selected_row() else {
+            return;
+        };
+        let id = row.id.clone();
+        match &row.job {
+            Some(job) if job.status.is_terminal() => {
+                let status = job.status.clone();
+                self.say(format!("{id} cannot be canceled: it is {status}"), true);
+            }
+            _ => self.confirming = Some(id),
+        }
+    }
+
+    fn with_completed(&mut self, action: impl FnOnce(JobId) -> Action) -> Action {
+        let Some(row) = self.selected_row() else {
+            return Action::None;
+        };
+        let id = row.id.clone();
+        let is_running = matches!(row.download, DownloadState::Running { .. });
+        let status = row.job.as_ref().map(|job| job.status.clone());
+        match status {
+            _ if is_running => {
+                self.say(format!("{id} is being downloaded"), false);
+                Action::None
+            }
+            Some(svc_sdk::contract::JobStatus::Completed) => action(id),
+            Some(status) => {
+                self.say(format!("{id} has no files: it is {status}"), true);
+                Action::None
+            }
+            None => Action::None,
+        }
+    }
+}
+
+fn is_refunded(job: &Job) -> bool {
+    use svc_sdk::contract::JobStatus;
+    matches!(job.status, JobStatus::Failed | JobStatus::Canceled)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    pub(crate) fn job(id: &str, status: &str, created_at: &str, price: &str) -> Job {
+        serde_json::from_value(json!({
+            "id": id, "status": status, "type": "video_generation", "model": "video-h",
+            "created_at": created_at, "price_usd": price,
+        }))
+        .unwrap()
+    }
+
+    fn ids(model: &Model) -> Vec<&str> {
+        model.rows().iter().map(|row| row.id.as_str()).collect()
+    }
+
+    fn press(model: &mut Model, code: KeyCode) -> Action {
+        model.press(KeyEvent::from(code), 10)
+    }
+
+    #[test]
+    fn new_jobs_appear_at_the_top_and_the_selection_stays_on_its_job() {
+        let mut model = Model::new(&[]);
+        model.update(job("job_1", "completed", "2026-01-01T00:00:01Z", "0.1000"));
+        model.update(job("job_2", "queued", "2026-01-01T00:00:02Z", "0.1000"));
+        assert_eq!(ids(&model), ["job_2", "job_1"]);
+        press(&mut model, KeyCode::Down);
+        model.update(job("job_3", "queued", "2026-01-01T00:00:03Z", "0.1000"));
+        assert_eq!(ids(&model), ["job_3", "job_2", "job_1"]);
+        assert_eq!(model.selected_row().unwrap().id.as_str(), "job_1");
+    }
+
+    #[test]
+    fn given_jobs_keep_their_order() {
+        let mut model = Model::new(&["job_2".into(), "job_1".into()]);
+        model.update(job("job_1", "queued", "2026-01-01T00:00:09Z", "0.1000"));
+        assert_eq!(ids(&model), ["job_2", "job_1"]);
+    }
+
+    #[test]
+    fn refunded_jobs_do_not_count_as_spent() {
+        let mut model = Model::new(&[]);
+        for (id, status) in [
+            ("job_1", "completed"),
+            ("job_2", "failed"),
+            ("job_3", "processing"),
+        ] {
+            model.update(job(id, status, "2026-01-01T00:00:01Z", "0.2890"));
+        }
+        assert_eq!(model.total_spent().to_string(), "0.5780");
+    }
+
+    #[test]
+    fn a_cancelation_is_confirmed_first() {
+        let mut model = Model::new(&[]);
+        model.update(job("job_1", "queued", "2026-01-01T00:00:01Z", "0.1000"));
+        assert_eq!(press(&mut model, KeyCode::Char('c')), Action::None);
+        assert_eq!(press(&mut model, KeyCode::Char('n')), Action::None);
+        assert_eq!(model.confirming, None);
+        press(&mut model, KeyCode::Char('c'));
+        assert_eq!(
+            press(&mut model, KeyCode::Char('y')),
+            Action::Cancel("job_1".to_owned().into())
+        );
+        model.update(job("job_1", "completed", "2026-01-01T00:00:01Z", "0.1000"));
+        press(&mut model, KeyCode::Char('c'));
+        assert_eq!(model.confirming, None);
+        assert!(model.message.unwrap().is_error);
+    }
+
+    #[test]
+    fn only_completed_jobs_are_downloaded_and_opened() {
+        let mut model = Model::new(&[]);
+        model.update(job("job_1", "processing", "2026-01-01T00:00:01Z", "0.1000"));
+        assert_eq!(press(&mut model, KeyCode::Char('d')), Action::None);
+        model.update(job("job_1", "completed", "2026-01-01T00:00:01Z", "0.1000"));
+        let id = JobId::from("job_1".to_owned());
+        assert_eq!(
+            press(&mut model, KeyCode::Char('d')),
+            Action::Download(id.clone())
+        );
+        assert_eq!(
+            press(&mut model, KeyCode::Char('o')),
+            Action::Open(id.clone())
+        );
+        let running = DownloadState::Running {
+            bytes: 1,
+            total: None,
+        };
+        model.row_mut(&id).unwrap().download = running;
+        assert_eq!(press(&mut model, KeyCode::Char('d')), Action::None);
+    }
+
+    #[test]
+    fn the_selection_stays_within_the_list() {
+        let mut model = Model::new(&[]);
+        for code in [KeyCode::Down, KeyCode::End, KeyCode::Up, KeyCode::PageDown] {
+            press(&mut model, code);
+            assert_eq!(model.selected(), 0);
+        }
+        for number in 0..25 {
+            let at = format!("2026-01-01T00:00:{number:02}Z");
+            model.update(job(&format!("job_{number}"), "queued", &at, "0.1000"));
+        }
+        press(&mut model, KeyCode::PageDown);
+        assert_eq!(model.selected(), 10);
+        press(&mut model, KeyCode::End);
+        assert_eq!(model.selected(), 24);
+        press(&mut model, KeyCode::Home);
+        assert_eq!(model.selected(), 0);
+    }
+
+    #[test]
+    fn keys_leave_the_details_before_the_screen() {
+        let mut model = Model::new(&[]);
+        press(&mut model, KeyCode::Enter);
+        assert!(model.shows_details);
+        assert_eq!(press(&mut model, KeyCode::Esc), Action::None);
+        assert_eq!(press(&mut model, KeyCode::Esc), Action::Quit);
+        let ctrl_c = KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL);
+        assert_eq!(model.press(ctrl_c, 10), Action::Interrupt);
+    }
+}

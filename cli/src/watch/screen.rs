@@ -1,0 +1,233 @@
+//! The live screen: the terminal, the keys, and the loop between them.
+
+use std::io;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use ratatui::DefaultTerminal;
+use ratatui::crossterm::event::{self, Event, KeyEventKind};
+use ratatui::widgets::TableState;
+use svc_sdk::Surface;
+use svc_sdk::types::JobId;
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::task::JoinSet;
+use tokio::time::{MissedTickBehavior, interval, sleep};
+
+use super::WatchOptions;
+use super::feed::{Feed, FeedEvent};
+use super::model::{Action, DownloadState, Model, Row};
+use super::tasks;
+use super::view::{self, Context};
+use crate::error::{Exit, Failure};
+use crate::interrupt::terminated;
+use crate::output::values::time_ago;
+use crate::session::{Access, Session, surface_choice};
+
+/// The time between two drawings while nothing but the ages changes.
+const REDRAW: Duration = Duration::from_secs(1);
+/// The time after which the thread that reads keys notices that the screen is closed.
+const KEY_POLL: Duration = Duration::from_millis(100);
+
+/// Shows the screen until the user leaves it.
+///
+/// # Errors
+///
+/// Returns an error if the terminal cannot be used, if the time is over, or after an interrupt.
+pub(super) async fn run<S: Surface>(
+    session: &Session,
+    access: &Access<S>,
+    options: WatchOptions,
+) -> Result<(), Failure> {
+    let terminal_failure =
+        |error: io::Error| Failure::other(format!("cannot use the terminal: {error}"));
+    let mut terminated = pin!(terminated().map_err(terminal_failure)?);
+    let mut interrupted = pin!(session.interrupts.first());
+    let mut timeout = pin!(async {
+        match options.timeout {
+            Some(timeout) => sleep(timeout).await,
+            None => std::future::pending().await,
+        }
+    });
+    let mut feed = match options.ids.is_empty() {
+        true => Feed::of_newest(&access.client),
+        false => Feed::of_jobs(&access.client, &options.ids, None),
+    };
+    let mut model = Model::new(&options.ids);
+    let context = Context {
+        age: Box::new(|row: &Row| {
+            let created = row.job.as_ref().and_then(|job| job.created_at.as_ref());
+            time_ago(created)
+        }),
+        is_colored: session.printer.is_colored(),
+        folder: options.folder.display().to_string(),
+    };
+    let (reports, mut task_events) = unbounded_channel();
+    let mut running = JoinSet::new();
+    let mut redraw = interval(REDRAW);
+    redraw.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut table = TableState::new();
+    let mut is_feed_open = true;
+
+    let mut screen = Screen::open().map_err(terminal_failure)?;
+    let mut keys = screen.keys();
+    loop {
+        let drawn = screen
+            .terminal
+            .draw(|frame| view::draw(frame, &model, &mut table, &context));
+        let height = drawn.map_err(terminal_failure)?.area.height;
+        tokio::select! {
+            biased;
+            () = &mut interrupted => return Err(interrupted_failure::<S>(session, &options)),
+            () = &mut terminated => return Err(Failure::already_reported(Exit::Interrupted)),
+            () = &mut timeout => return Err(timed_out::<S>(session, &options)),
+            event = keys.recv() => {
+                let action = match event {
+                    Some(Event::Key(key)) if key.kind != KeyEventKind::Release => {
+                        model.press(key, view::page_size(height))
+                    }
+                    // Drawing follows the size of the terminal.
+                    Some(_) => Action::None,
+                    // The terminal was closed.
+                    None => Action::Quit,
+                };
+                match action {
+                    Action::None => {}
+                    Action::Quit => return Ok(()),
+                    Action::Interrupt => return Err(interrupted_failure::<S>(session, &options)),
+                    Action::Cancel(id) => {
+                        model.say(format!("canceling {id}…"), false);
+                        running.spawn(tasks::cancel(access.client.clone(), id, reports.clone()));
+                    }
+                    Action::Download(id) => {
+                        start_download(&mut model, &id);
+                        let folder = options.folder.clone();
+                        running.spawn(tasks::download(access.client.clone(), id, folder, false, reports.clone()));
+                    }
+                    Action::Open(id) => match downloaded_files(&mut model, &id) {
+                        Some(files) => for file in files {
+                            running.spawn(tasks::open(file, reports.clone()));
+                        },
+                        None => {
+                            start_download(&mut model, &id);
+                            let folder = options.folder.clone();
+                            running.spawn(tasks::download(access.client.clone(), id, folder, true, reports.clone()));
+                        }
+                    },
+                }
+            }
+            Some(event) = task_events.recv() => {
+                for file in tasks::show(&mut model, event, &options.folder) {
+                    running.spawn(tasks::open(file, reports.clone()));
+                }
+            }
+            event = feed.events.recv(), if is_feed_open => match event {
+                Some(event) => {
+                    show(&mut model, event);
+                    // Hundreds of jobs arrive at once: they are drawn once.
+                    while let Ok(event) = feed.events.try_recv() {
+                        show(&mut model, event);
+                    }
+                }
+                None => is_feed_open = false,
+            },
+            _ = redraw.tick() => {}
+        }
+        while running.try_join_next().is_some() {}
+    }
+}
+
+fn start_download(model: &mut Model, id: &JobId) {
+    if let Some(row) = model.row_mut(id) {
+        row.download = DownloadState::Running {
+            bytes: 0,
+            total: None,
+        };
+    }
+}
+
+fn downloaded_files(model: &mut Model, id: &JobId) -> Option<Vec<std::path::PathBuf>> {
+    match &model.row_mut(id)?.download {
+        DownloadState::Done { files } => Some(files.clone()),
+        _ => None,
+    }
+}
+
+fn show(model: &mut Model, event: FeedEvent) {
+    match event {
+        FeedEvent::Job(job) => model.update(*job),
+        FeedEvent::JobError(id, error) => {
+            if let Some(row) = model.row_mut(&id) {
+                row.error = Some(error.to_string());
+            }
+            model.say(format!("cannot read the status of {id}: {error}"), true);
+        }
+        FeedEvent::ListError(error) => model.say(format!("cannot list jobs: {error}"), true),
+    }
+}
+
+fn interrupted_failure<S: Surface>(session: &Session, options: &WatchOptions) -> Failure {
+    Failure::interrupted().with_resume(resume_command::<S>(session, options))
+}
+
+fn timed_out<S: Surface>(session: &Session, options: &WatchOptions) -> Failure {
+    let failure = Failure::new(
+        Exit::StillRunning,
+        "the time to watch is over; the jobs continue",
+    );
+    failure.with_resume(resume_command::<S>(session, options))
+}
+
+fn resume_command<S: Surface>(session: &Session, options: &WatchOptions) -> String {
+    let mut words = vec!["job", "watch"];
+    words.extend(options.ids.iter().map(String::as_str));
+    session.resume_command_on(surface_choice::<S>(), &words)
+}
+
+/// The terminal in raw mode on its alternate screen. It is restored when this is dropped, and by
+/// a panic.
+struct Screen {
+    terminal: DefaultTerminal,
+    is_closed: Arc<AtomicBool>,
+}
+
+impl Screen {
+    fn open() -> io::Result<Self> {
+        Ok(Self {
+            terminal: ratatui::try_init()?,
+            is_closed: Arc::default(),
+        })
+    }
+
+    /// Starts the thread that reads the keys, as reading them blocks.
+    fn keys(&self) -> UnboundedReceiver<Event> {
+        let (sender, keys) = unbounded_channel();
+        let is_closed = Arc::clone(&self.is_closed);
+        thread::spawn(move || {
+            while !is_closed.load(Ordering::Relaxed) {
+                match event::poll(KEY_POLL) {
+                    Ok(false) => {}
+                    Ok(true) => match event::read() {
+                        Ok(event) => {
+                            if sender.send(event).is_err() {
+                                return;
+                            }
+                        }
+                        Err(_) => return,
+                    },
+                    Err(_) => return,
+                }
+            }
+        });
+        keys
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        self.is_closed.store(true, Ordering::Relaxed);
+        ratatui::restore();
+    }
+}

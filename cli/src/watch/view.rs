@@ -1,0 +1,471 @@
+//! Drawing of the screen.
+
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::style::{Color, Modifier, Style};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{
+    Block, Borders, Cell, Clear, Paragraph, Row as TableRow, Table, TableState, Wrap,
+};
+use svc_sdk::contract::JobStatus;
+use unicode_width::UnicodeWidthStr;
+
+use super::model::{DownloadState, Model, Row};
+use crate::tables::error_text;
+use crate::text::sanitize;
+
+/// The keys, from the most to the least important one, as the bottom line shows them.
+const KEYS: [&str; 6] = [
+    "q quit",
+    "enter details",
+    "d download",
+    "o open",
+    "c cancel",
+    "↑↓ move",
+];
+
+/// The width from which the details stand beside the list.
+const WIDE: u16 = 120;
+
+/// A column: its heading, its content, and the least width of the screen at which it is shown.
+struct Column {
+    heading: &'static str,
+    text: fn(&Row, &Context) -> String,
+    min_screen: u16,
+    is_right_aligned: bool,
+}
+
+const COLUMNS: [Column; 7] = [
+    column("JOB", |row, _| sanitize(row.id.as_str()), 0, false),
+    column("STATUS", |row, _| status(row), 0, false),
+    column("PRICE", |row, _| price(row), 60, true),
+    column("AGE", |row, context| (context.age)(row), 72, true),
+    column("MODEL", |row, _| model(row), 84, false),
+    column("KIND", |row, _| kind(row), 104, false),
+    column("FILES", |row, _| files(row), 116, false),
+];
+
+const fn column(
+    heading: &'static str,
+    text: fn(&Row, &Context) -> String,
+    min_screen: u16,
+    is_right_aligned: bool,
+) -> Column {
+    Column {
+        heading,
+        text,
+        min_screen,
+        is_right_aligned,
+    }
+}
+
+/// What the screen shows besides the model.
+pub(super) struct Context {
+    /// Returns the age of a row's job.
+    pub(super) age: Box<dyn Fn(&Row) -> String>,
+    /// Whether colors are used.
+    pub(super) is_colored: bool,
+    /// The folder that the key `d` downloads to.
+    pub(super) folder: String,
+}
+
+/// Draws the screen.
+pub(super) fn draw(
+    frame: &mut Frame<'_>,
+    model: &Model,
+    table: &mut TableState,
+    context: &Context,
+) {
+    let [title, body, bottom] = Layout::vertical([
+        Constraint::Length(1),
+        Constraint::Min(1),
+        Constraint::Length(1),
+    ])
+    .areas(frame.area());
+    frame.render_widget(Line::from(title_text(model)).style(bold()), title);
+    let (list, details) = split(body, model.shows_details);
+    draw_list(frame, list, model, table, context);
+    if let Some(area) = details {
+        draw_details(frame, area, model, context);
+    }
+    frame.render_widget(bottom_line(model, context, bottom.width), bottom);
+}
+
+/// Returns the number of rows that fit on a screen of that height.
+pub(super) fn page_size(height: u16) -> usize {
+    usize::from(height.saturating_sub(3))
+}
+
+fn split(body: Rect, shows_details: bool) -> (Rect, Option<Rect>) {
+    if !shows_details {
+        return (body, None);
+    }
+    let halves = [Constraint::Percentage(50), Constraint::Percentage(50)];
+    let [list, details] = match body.width >= WIDE {
+        true => Layout::horizontal(halves).areas(body),
+        false => Layout::vertical(halves).areas(body),
+    };
+    (list, Some(details))
+}
+
+fn title_text(model: &Model) -> String {
+    let count = |is_counted: fn(&JobStatus) -> bool| {
+        let jobs = model.rows().iter().filter_map(|row| row.job.as_ref());
+        jobs.filter(|job| is_counted(&job.status)).count()
+    };
+    let active = count(|status| !status.is_terminal());
+    let completed = count(|status| *status == JobStatus::Completed);
+    let failed = count(|status| matches!(status, JobStatus::Failed | JobStatus::Canceled));
+    format!(
+        "{} jobs  ${} spent  {active} active  {completed} completed  {failed} failed or canceled",
+        model.rows().len(),
+        model.total_spent(),
+    )
+}
+
+fn draw_list(
+    frame: &mut Frame<'_>,
+    area: Rect,
+    model: &Model,
+    table: &mut TableState,
+    context: &Context,
+) {
+    if model.rows().is_empty() {
+        let text = "No jobs yet. New ones appear here.";
+        frame.render_widget(Paragraph::new(text), area);
+        return;
+    }
+    let columns: Vec<&Column> = COLUMNS
+        .iter()
+        .filter(|column| area.width >= column.min_screen)
+        .collect();
+    let texts: Vec<Vec<String>> = model
+        .rows()
+        .iter()
+        .map(|row| {
+            columns
+                .iter()
+                .map(|column| (column.text)(row, context))
+                .collect()
+        })
+        .collect();
+    let width_of = |index: usize, column: &Column| {
+        let cells = texts.iter().filter_map(|row| row.get(index));
+        let widest = cells.map(|text| text.width()).max().unwrap_or_default();
+        widest.max(column.heading.len())
+    };
+    let widths: Vec<usize> = columns
+        .iter()
+        .enumerate()
+        .map(|(index, column)| width_of(index, column))
+        .collect();
+    let aligned = |index: usize, text: &str| match columns.get(index) {
+        Some(column) if column.is_right_aligned => {
+            let width = widths.get(index).copied().unwrap_or_default();
+            format!("{}{text}", " ".repeat(width.saturating_sub(text.width())))
+        }
+        _ => text.to_owned(),
+    };
+    let header = columns
+        .iter()
+        .enumerate()
+        .map(|(index, column)| aligned(index, column.heading));
+    let rows = model.rows().iter().zip(&texts).map(|(row, texts)| {
+        let cells = texts.iter().enumerate().map(|(index, text)| {
+            let cell = Cell::from(aligned(index, text));
+            match columns
+                .get(index)
+                .is_some_and(|column| column.heading == "STATUS")
+            {
+                true => cell.style(status_style(row, context)),
+                false => cell,
+            }
+        });
+        TableRow::new(cells.collect::<Vec<_>>())
+    });
+    let constraints = widths
+        .iter()
+        .map(|width| Constraint::Length(u16::try_from(*width).unwrap_or(u16::MAX)));
+    table.select(Some(model.selected()));
+    let widget = Table::new(rows, constraints)
+        .header(TableRow::new(header.collect::<Vec<_>>()).style(bold()))
+        .column_spacing(2)
+        .row_highlight_style(Style::new().add_modifier(Modifier::REVERSED));
+    frame.render_stateful_widget(widget, area, table);
+}
+
+fn draw_details(frame: &mut Frame<'_>, area: Rect, model: &Model, context: &Context) {
+    let Some(row) = model.selected_row() else {
+        return;
+    };
+    let mut lines = vec![
+        detail("job", sanitize(row.id.as_str())),
+        detail("status", status(row)),
+    ];
+    if let Some(job) = &row.job {
+        let fields = [
+            ("kind", kind(row)),
+            ("model", model_name(row)),
+            ("price", price(row)),
+            ("age", (context.age)(row)),
+            (
+                "created",
+                job.created_at
+                    .as_ref()
+                    .map(|at| at.as_str().to_owned())
+                    .unwrap_or_default(),
+            ),
+        ];
+        let present = fields.into_iter().filter(|(_, text)| !text.is_empty());
+        lines.extend(present.map(|(name, text)| detail(name, text)));
+        lines.extend(
+            job.error
+                .as_ref()
+                .map(|error| detail("error", sanitize(&error_text(error)))),
+        );
+        let artifacts = job.result.iter().flat_map(|result| &result.artifacts);
+        for artifact in artifacts {
+            let url = artifact.url.as_deref().unwrap_or("no URL");
+            lines.push(detail("file", sanitize(url)));
+        }
+    }
+    if let DownloadState::Done { files } = &row.download {
+        for file in files {
+            lines.push(detail("saved", sanitize(&file.display().to_string())));
+        }
+    }
+    lines.extend(
+        row.error
+            .as_ref()
+            .map(|error| detail("problem", sanitize(error))),
+    );
+    let border = match area.width >= frame.area().width {
+        true => Borders::TOP,
+        false => Borders::LEFT,
+    };
+    let details = Paragraph::new(lines)
+        .wrap(Wrap { trim: false })
+        .block(Block::new().borders(border));
+    frame.render_widget(Clear, area);
+    frame.render_widget(details, area);
+}
+
+fn detail(name: &str, text: String) -> Line<'static> {
+    Line::from(vec![
+        Span::styled(format!("{name:<9}"), bold()),
+        Span::raw(text),
+    ])
+}
+
+fn bottom_line(model: &Model, context: &Context, width: u16) -> Line<'static> {
+    if let Some(id) = &model.confirming {
+        let text = format!("Cancel {}? y/n", sanitize(id.as_str()));
+        return Line::from(text).style(bold());
+    }
+    if let Some(message) = &model.message {
+        let style = match (message.is_error, context.is_colored) {
+            (true, true) => Style::new().fg(Color::Red),
+            _ => Style::new(),
+        };
+        return Line::from(sanitize(&message.text)).style(style);
+    }
+    let mut text = String::new();
+    for key in KEYS {
+        let separator = if text.is_empty() { "" } else { "  " };
+        if text.width() + separator.len() + key.width() > usize::from(width) {
+            break;
+        }
+        text.push_str(separator);
+        text.push_str(key);
+    }
+    let folder = format!("  downloads to {}", context.folder);
+    if text.width() + folder.width() <= usize::from(width) {
+        text.push_str(&folder);
+    }
+    Line::from(text).style(Style::new().add_modifier(Modifier::DIM))
+}
+
+fn bold() -> Style {
+    Style::new().add_modifier(Modifier::BOLD)
+}
+
+fn status(row: &Row) -> String {
+    match (&row.job, &row.error) {
+        (_, Some(_)) => "unknown".to_owned(),
+        (Some(job), None) => sanitize(job.status.as_str()),
+        (None, None) => "…".to_owned(),
+    }
+}
+
+fn status_style(row: &Row, context: &Context) -> Style {
+    let status = row.job.as_ref().map(|job| &job.status);
+    if !context.is_colored {
+        return Style::new();
+    }
+    match status {
+        _ if row.error.is_some() => Style::new().fg(Color::Red),
+        Some(JobStatus::Completed) => Style::new().fg(Color::Green),
+        Some(JobStatus::Failed) => Style::new().fg(Color::Red),
+        Some(JobStatus::Canceled) => Style::new().fg(Color::Yellow),
+        _ => Style::new().fg(Color::Cyan),
+    }
+}
+
+fn kind(row: &Row) -> String {
+    let kind = row.job.as_ref().and_then(|job| job.job_type.as_ref());
+    kind.map(|kind| sanitize(kind.as_str())).unwrap_or_default()
+}
+
+fn model(row: &Row) -> String {
+    model_name(row)
+}
+
+fn model_name(row: &Row) -> String {
+    let model = row.job.as_ref().and_then(|job| job.model.as_deref());
+    model.map(sanitize).unwrap_or_default()
+}
+
+fn price(row: &Row) -> String {
+    let price = row.job.as_ref().and_then(|job| job.price_usd);
+    price.map(|price| format!("${price}")).unwrap_or_default()
+}
+
+fn files(row: &Row) -> String {
+    match &row.download {
+        DownloadState::None => String::new(),
+        DownloadState::Running {
+            bytes,
+            total: Some(total),
+        } if *total > 0 => {
+            format!("{} %", bytes.saturating_mul(100) / total)
+        }
+        DownloadState::Running { bytes, .. } => format!("{bytes} bytes"),
+        DownloadState::Done { files } => match files.len() {
+            1 => "1 file".to_owned(),
+            count => format!("{count} files"),
+        },
+        DownloadState::Failed => "download failed".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ratatui::Terminal;
+    use ratatui::backend::TestBackend;
+    use serde_json::json;
+
+    use super::*;
+
+    fn model(count: usize) -> Model {
+        let mut model = Model::new(&[]);
+        for number in 0..count {
+            let status = ["completed", "processing", "queued", "failed"][number % 4];
+            let job = json!({
+                "id": format!("job_{number:020}"), "status": status, "type": "video_generation",
+                "model": "video-h", "price_usd": "0.2890",
+                "created_at": format!("2026-01-01T00:{:02}:{:02}Z", number / 60, number % 60),
+            });
+            model.update(serde_json::from_value(job).unwrap());
+        }
+        model
+    }
+
+    fn screen(model: &Model, width: u16, height: u16) -> Vec<String> {
+        let context = Context {
+            age: Box::new(|_| "3 min ago".to_owned()),
+            is_colored: true,
+            folder: ".".to_owned(),
+        };
+        let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+        let mut table = TableState::new();
+        terminal
+            .draw(|frame| draw(frame, model, &mut table, &context))
+            .unwrap();
+        let buffer = terminal.backend().buffer().clone();
+        let lines = buffer.content.chunks(usize::from(width));
+        lines
+            .map(|cells| {
+                let line: String = cells.iter().map(ratatui::buffer::Cell::symbol).collect();
+                line.trim_end().to_owned()
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_narrow_screen_shows_whole_ids_and_statuses() {
+        assert_eq!(
+            screen(&model(3), 40, 6),
+            [
+                "3 jobs  $0.8670 spent  2 active  1 compl",
+                "JOB                       STATUS",
+                "job_00000000000000000002  queued",
+                "job_00000000000000000001  processing",
+                "job_00000000000000000000  completed",
+                "q quit  enter details  d download  o",
+            ]
+            .map(|line| line.replace("  o", ""))
+        );
+    }
+
+    #[test]
+    fn a_wide_screen_shows_all_columns() {
+        let lines = screen(&model(2), 200, 5);
+        assert_eq!(
+            lines[1],
+            "JOB                       STATUS        PRICE        AGE  MODEL    KIND              FILES"
+        );
+        assert_eq!(
+            lines[2],
+            "job_00000000000000000001  processing  $0.2890  3 min ago  video-h  video_generation"
+        );
+        assert!(
+            lines[0].starts_with("2 jobs  $0.5780 spent"),
+            "{}",
+            lines[0]
+        );
+    }
+
+    #[test]
+    fn the_selected_job_of_500_is_on_the_screen() {
+        let mut model = model(500);
+        model.press(ratatui::crossterm::event::KeyCode::End.into(), 10);
+        let lines = screen(&model, 80, 24);
+        assert!(
+            lines
+                .iter()
+                .any(|line| line.starts_with("job_00000000000000000000")),
+            "{lines:#?}"
+        );
+    }
+
+    #[test]
+    fn details_stand_below_the_list_or_beside_it() {
+        let mut model = model(1);
+        model.shows_details = true;
+        for (width, height) in [(40, 30), (200, 12)] {
+            let lines = screen(&model, width, height).join("\n");
+            assert!(lines.contains("created"), "{lines}");
+            assert!(lines.contains("2026-01-01T00:00:00Z"), "{lines}");
+        }
+    }
+
+    #[test]
+    fn any_size_is_drawn() {
+        let mut model = model(5);
+        for shows_details in [false, true] {
+            model.shows_details = shows_details;
+            for (width, height) in [(1, 1), (2, 2), (5, 3), (39, 1), (1, 50)] {
+                screen(&model, width, height);
+            }
+        }
+    }
+
+    #[test]
+    fn text_of_the_service_cannot_control_the_terminal() {
+        let mut model = Model::new(&[]);
+        let job = json!({"id": "job_1", "status": "\u{1b}[2Jqueued", "model": "a\u{7}b"});
+        model.update(serde_json::from_value(job).unwrap());
+        let lines = screen(&model, 100, 4).join("\n");
+        assert!(!lines.contains(['\u{1b}', '\u{7}']), "{lines:?}");
+    }
+}
