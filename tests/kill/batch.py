@@ -129,7 +129,8 @@ def kill_batch(options, folder, report):
         check(len(charges) == options.items, f"{len(charges)} charges")
         check({it.stem for it in files} == artifacts, f"{len(files)} files, {len(artifacts)} artifacts")
         check(statuses[429] == 0, f"{statuses[429]} requests above the rate limit: {statuses}")
-        # A line is printed again only if it was killed before it knew that it was printed.
+        printed = {json.loads(it)["id"] for it in ended if it.endswith(b"}")}
+        check(len(printed) == options.items, f"{len(printed)} of the items were printed")
         status = subprocess.run([options.svc, "batch", "status", "m.jsonl", "-o", "json"], cwd=folder,
                                 capture_output=True, check=True, env=environment(folder, mock))
         by_status = json.loads(status.stdout)["by_status"]

@@ -52,6 +52,7 @@ impl Runner<'_> {
     pub(super) fn end_rejected(&mut self, index: Index, error: Value) -> Result<(), Failure> {
         let cost = Some(Usd::ZERO);
         self.event(index, Event::Finished { cost });
+        self.release(index);
         self.end(
             index,
             Status::Failed,
@@ -171,10 +172,10 @@ impl Runner<'_> {
             error,
             at: clock::now(),
         }));
+        item.record.apply(outcome.clone());
         if !is_repeated {
-            self.journal.add(&outcome);
+            self.outcomes.push(outcome);
         }
-        item.record.apply(outcome);
         let after = item.record.spent();
         self.ended.push(ended.to_json(item.is_run));
         self.spend(after, before);

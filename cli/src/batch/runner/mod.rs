@@ -15,7 +15,7 @@ use svc_sdk::types::Usd;
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::Instant;
 
-use crate::batch::journal::{self, Attempt, Journal, Status};
+use crate::batch::journal::{self, Attempt, Entry, Journal, Status};
 use crate::batch::manifest::{Line, Manifest};
 use crate::batch::options::BatchOptions;
 use crate::batch::plan::{Item, Plan, Records, Work};
@@ -110,8 +110,9 @@ struct Runner<'a> {
     failures: HashMap<Index, Failure>,
     report: Report<'a>,
     is_output_closed: bool,
-    /// The items that ended and are not printed yet, because the journal is written first.
+    /// The items that ended and are not printed yet, and what the journal records of them after that.
     ended: Vec<Value>,
+    outcomes: Vec<Entry>,
     progress: Progress,
     summary: Summary,
     counts: Counts,
@@ -180,6 +181,7 @@ impl<'a> Runner<'a> {
             following: HashMap::new(),
             failures: HashMap::new(),
             ended: Vec::new(),
+            outcomes: Vec::new(),
             summary: Summary::default(),
             counts,
             stopped: None,
@@ -328,7 +330,9 @@ impl<'a> Runner<'a> {
         self.flush()
     }
 
-    /// Writes the journal, and then prints the items that ended.
+    /// Writes the journal, prints the items that ended, and records that they did.
+    ///
+    /// If the process is killed in between, the next run prints the items again.
     fn flush(&mut self) -> Result<(), Failure> {
         self.journal.sync()?;
         for item in self.ended.drain(..) {
@@ -341,7 +345,10 @@ impl<'a> Runner<'a> {
                 added => added?,
             }
         }
-        Ok(())
+        for outcome in self.outcomes.drain(..) {
+            self.journal.add(&outcome);
+        }
+        self.journal.sync()
     }
 
     /// Prints the end of the batch, and returns its failure.
