@@ -10,6 +10,7 @@ mod cli;
 mod clock;
 mod commands;
 mod config;
+mod download;
 mod error;
 mod files;
 mod help;

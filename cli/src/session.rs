@@ -162,6 +162,7 @@ impl Session {
     ) -> Result<Access<S>, Failure> {
         let mut builder = Client::<S>::builder()
             .base_url(base_url.clone())
+            .allow_private_artifact_hosts(self.global.allow_private_artifact_hosts)
             .user_agent(concat!("svc-cli/", env!("CARGO_PKG_VERSION")));
         if let Some(key) = key {
             self.printer.redact(key);

@@ -4,16 +4,16 @@
 //! continue after a wait that ended without a result.
 
 use std::collections::HashSet;
-use std::path::Path;
 use std::sync::Arc;
 
 use svc_sdk::handle::Handle;
 use tokio::sync::mpsc;
 
 use crate::args::{Timeout, WaitArgs};
+use crate::download::DownloadPlan;
 use crate::error::{Exit, Failure};
 use crate::output::ProgressLine;
-use crate::resource::{Resource, Stopped};
+use crate::resource::{Resource, Stopped, with_retry_command};
 use crate::session::Session;
 use crate::text::sanitize;
 use crate::types::Outcome;
@@ -24,16 +24,17 @@ pub(crate) struct Waiter<'a, R: Resource> {
     pub(crate) session: &'a Session,
     pub(crate) resource: Handle<R>,
     pub(crate) args: &'a WaitArgs,
-    pub(crate) download: Option<&'a Path>,
+    pub(crate) download: Option<&'a DownloadPlan>,
 }
 
 impl<R: Resource> Waiter<'_, R> {
-    /// Waits for the result, then downloads the files if a folder is given.
+    /// Waits for the result, then downloads the files if there is a plan for that. A failed download
+    /// is part of the result.
     ///
     /// # Errors
     ///
-    /// Returns an error if the wait fails, times out or is interrupted, or if a download fails. It
-    /// contains the command that continues, if there is one.
+    /// Returns an error if the wait fails, times out or is interrupted. It contains the command that
+    /// continues, if there is one.
     pub(crate) async fn wait(&self) -> Result<R::Finished, Failure> {
         let live = ProgressLine::new(&self.session.printer, R::resource_id(&self.resource).id());
         let mut finished = tokio::select! {
@@ -41,17 +42,13 @@ impl<R: Resource> Waiter<'_, R> {
             finished = self.finished(&live) => finished.map_err(|failure| self.with_resume(failure)),
             () = self.session.interrupts.first() => Err(self.interrupted().await),
         }?;
-        let Some(folder) = self.download else {
+        let Some(plan) = self.download else {
             return Ok(finished);
         };
-        let files = tokio::select! {
+        tokio::select! {
             biased;
-            files = self.files(&mut finished, folder, &live) => files,
-            () = self.session.interrupts.first() => Err(Failure::interrupted()),
-        };
-        match files {
-            Ok(()) => Ok(finished),
-            Err(failure) => Err(self.with_download(failure, folder)),
+            () = self.download(&mut finished, plan, &live) => Ok(finished),
+            () = self.session.interrupts.first() => Err(self.with_download(Failure::interrupted(), plan)),
         }
     }
 
@@ -68,23 +65,33 @@ impl<R: Resource> Waiter<'_, R> {
         R::result(&self.resource, updates).await
     }
 
-    async fn files(
+    async fn download(
         &self,
         finished: &mut R::Finished,
-        folder: &Path,
+        plan: &DownloadPlan,
         live: &ProgressLine<'_>,
-    ) -> Result<(), Failure> {
+    ) {
         let (sender, mut progress_updates) = mpsc::unbounded_channel();
         let on_progress = Arc::new(move |progress| {
             // The receiver is gone only after the download was interrupted.
             let _ = sender.send(progress);
         });
-        let mut download = Box::pin(R::download(&self.resource, finished, folder, on_progress));
+        let session = self.session;
+        let mut download = Box::pin(R::download(
+            &self.resource,
+            session,
+            finished,
+            plan,
+            on_progress,
+        ));
         loop {
             tokio::select! {
-                files = &mut download => break files,
+                () = &mut download => break,
                 Some(progress) = progress_updates.recv() => live.downloading(&progress),
             }
+        }
+        while let Ok(progress) = progress_updates.try_recv() {
+            live.downloading(&progress);
         }
     }
 
@@ -141,12 +148,8 @@ impl<R: Resource> Waiter<'_, R> {
     }
 
     /// Adds the command that retries the download.
-    fn with_download(&self, failure: Failure, folder: &Path) -> Failure {
-        let failure = failure.for_resource(R::resource_id(&self.resource));
-        if self.session.is_sandbox() {
-            return failure;
-        }
-        failure.with_resume(R::download_command(&self.resource, self.session, folder))
+    fn with_download(&self, failure: Failure, plan: &DownloadPlan) -> Failure {
+        with_retry_command(failure, &self.resource, self.session, plan)
     }
 }
 
@@ -155,7 +158,7 @@ impl<R: Resource> Waiter<'_, R> {
 pub(crate) fn merge_interrupted<T>(
     results: &mut [Result<T, Failure>],
     ids: &[String],
-    (nouns, args, download): (&str, &WaitArgs, Option<&Path>),
+    (nouns, args, download): (&str, &WaitArgs, Option<&DownloadPlan>),
     resume: impl FnOnce(&[&str]) -> String,
 ) -> Option<Failure> {
     let is_interrupted =
@@ -186,21 +189,6 @@ pub(crate) fn merge_interrupted<T>(
 pub(crate) fn remove_duplicates(ids: &mut Vec<String>) {
     let mut seen = HashSet::new();
     ids.retain(|id| seen.insert(id.clone()));
-}
-
-/// Checks that files can be created in a folder, before anything is paid for or waited for. Leaves
-/// nothing behind.
-pub(crate) fn check_writable(folder: &Path) -> Result<(), Failure> {
-    let absolute = std::path::absolute(folder)
-        .map_err(|error| Failure::file("cannot write to", folder, &error))?;
-    let existing = absolute
-        .ancestors()
-        .find(|path| path.exists())
-        .unwrap_or(&absolute);
-    match tempfile::tempfile_in(existing) {
-        Ok(_) => Ok(()),
-        Err(error) => Err(Failure::file("cannot write to", folder, &error)),
-    }
 }
 
 /// Returns the outcome that the journal records for the result of a command.

@@ -36,6 +36,9 @@ pub(crate) struct Global {
     /// twice are retried: reads, and requests with an idempotency key
     #[arg(long, global = true, value_name = "N")]
     pub(crate) retries: Option<u32>,
+    /// Allow downloads from loopback, private and link-local addresses
+    #[arg(long, global = true)]
+    pub(crate) allow_private_artifact_hosts: bool,
     /// Run the command against an in-process mock of the service; requires no configuration
     #[arg(long, global = true)]
     pub(crate) sandbox: bool,

@@ -1,6 +1,7 @@
 //! Flags that several commands share. Flags of a single command are defined with that command.
 
 mod body;
+mod download;
 mod global;
 pub(crate) mod headings;
 mod list;
@@ -15,6 +16,7 @@ pub(crate) use body::{
     BodyArgs, CommunicationFields, ImageFields, PromptArgs, VideoFields, VideoMedia,
     VideoProperties,
 };
+pub(crate) use download::{DownloadArgs, FileArgs};
 pub(crate) use global::{Color, Format, Global, SurfaceArg, SurfaceChoice};
 pub(crate) use list::{ListArgs, PageArgs};
 pub(crate) use run::{CapArg, FormatFields, InstructionArgs, ReceiptArgs, RunArgs, RunKindChoice};

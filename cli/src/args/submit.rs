@@ -1,11 +1,9 @@
 //! Flags of commands that submit requests or wait for results.
 
-use std::path::PathBuf;
-
 use clap::Args;
 use svc_sdk::types::{IdempotencyKey, Usd};
 
-use super::{BodyArgs, CommunicationFields, SurfaceArg, Timeout, headings};
+use super::{BodyArgs, CommunicationFields, DownloadArgs, SurfaceArg, Timeout, headings};
 
 /// Flags of every command that submits a job.
 #[derive(Args, Clone, Debug)]
@@ -23,11 +21,10 @@ pub(crate) struct SubmitArgs {
 /// Flags of every command that submits a paid request: cost limits, waiting and downloads.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct SubmitOptions {
-    /// Directory to download the results to
-    #[arg(long, value_name = "DIR", help_heading = headings::FILES)]
-    pub(crate) download: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) download: DownloadArgs,
     /// Print the response to the request, with the id of the job or run, and exit without waiting
-    #[arg(long, help_heading = headings::WAITING, conflicts_with_all = ["timeout", "download", "cancel_on_interrupt"])]
+    #[arg(long, help_heading = headings::WAITING, conflicts_with_all = ["timeout", "download", "preview", "cancel_on_interrupt"])]
     pub(crate) no_wait: bool,
     #[command(flatten)]
     pub(crate) wait: WaitArgs,

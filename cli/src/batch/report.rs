@@ -8,9 +8,9 @@ use svc_sdk::types::Usd;
 
 use super::journal::{DOWNLOAD_FAILED, Status};
 use crate::args::Format;
+use crate::download::StoredFile;
 use crate::error::Failure;
 use crate::output::{Printer, Table};
-use crate::resource::StoredFile;
 use crate::session::Session;
 use crate::types::ResourceId;
 

@@ -15,9 +15,10 @@ use tokio::sync::Semaphore;
 use super::journal::{DOWNLOAD_FAILED, Status};
 use super::plan::lane_of;
 use super::scheduler::{Lane, PushBack, WriteLimit};
+use crate::download::StoredFile;
 use crate::error::{Exit, Failure};
 use crate::pricing::{EstimateSource, estimate_request};
-use crate::resource::{Resource, StoredFile};
+use crate::resource::Resource;
 use crate::session::Access;
 use crate::types::ResourceId;
 

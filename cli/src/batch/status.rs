@@ -9,9 +9,9 @@ use svc_sdk::types::Usd;
 
 use super::journal::{self, Entry, Record, Status};
 use super::report::items_table;
+use crate::download::StoredFile;
 use crate::error::Failure;
 use crate::output::Table;
-use crate::resource::StoredFile;
 use crate::session::Session;
 use crate::types::ResourceId;
 

@@ -107,10 +107,7 @@ pub(crate) async fn run(session: &Session, action: Action) -> Result<(), Failure
         Action::RunGet { id, run_id } => {
             let client = session.access::<Developer>()?.client;
             let call = client.actions().get_run(id, run_id);
-            let finished = FinishedRun {
-                receipt: call.await?,
-                files: None,
-            };
+            let finished = FinishedRun::new(call.await?);
             session.printer.print_item(&finished, tables::finished)
         }
     }

@@ -1,12 +1,11 @@
 //! `svc queue`: bulk queues of Format runs.
 
-use std::path::PathBuf;
-
 use clap::{Args, Subcommand};
 use svc_sdk::Developer;
 use svc_sdk::handle::QueueResource;
 
-use crate::args::WaitArgs;
+use crate::args::{DownloadArgs, WaitArgs};
+use crate::download::DownloadPlan;
 use crate::error::Failure;
 use crate::resource::queue::tables;
 use crate::resource::{ReceiptMode, Resource};
@@ -24,7 +23,8 @@ pub(crate) enum Queue {
     },
     /// Wait until all items have ended, and print their results
     ///
-    /// The exit code is 7 if an item failed, or else 8 if one was canceled or skipped.
+    /// With --download, the files of each item are stored in a subdirectory named by its index. The
+    /// exit code is 7 if an item failed, or else 8 if one was canceled or skipped.
     Wait(Wait),
 }
 
@@ -36,9 +36,8 @@ pub(crate) struct Wait {
     id: String,
     #[command(flatten)]
     wait: WaitArgs,
-    /// Directory to download the results to, with a subdirectory for each item, named by its index
-    #[arg(long, value_name = "DIR")]
-    download: Option<PathBuf>,
+    #[command(flatten)]
+    download: DownloadArgs,
 }
 
 /// Runs the command.
@@ -50,20 +49,18 @@ pub(crate) async fn run(session: &Session, queue: Queue) -> Result<(), Failure> 
             session.printer.print_item(&call.await?, tables::queue)
         }
         Queue::Wait(args) => {
-            if let Some(folder) = &args.download {
-                wait::check_writable(folder)?;
-            }
+            let plan = DownloadPlan::from_args(session, &args.download)?;
             let waiter = Waiter {
                 session,
                 resource: access.client.queues().handle(args.id),
                 args: &args.wait,
-                download: args.download.as_deref(),
+                download: plan.as_ref(),
             };
             let printed = match waiter.wait().await {
                 Ok(finished) => QueueResource::print_result(
                     &waiter.resource,
                     session,
-                    &finished,
+                    finished,
                     ReceiptMode::default(),
                 ),
                 Err(failure) => Err(failure),

@@ -30,6 +30,8 @@ struct Inner {
     status: Option<u16>,
     request_id: Option<String>,
     details: Option<Value>,
+    /// The files that were delivered although others were not.
+    files: Option<Value>,
     /// The individual problems, one line each.
     issues: Vec<String>,
     resource: Option<ResourceId>,
@@ -56,6 +58,7 @@ impl Failure {
             status: None,
             request_id: None,
             details: None,
+            files: None,
             issues: Vec::new(),
             resource: None,
             idempotency_key: None,
@@ -174,6 +177,13 @@ impl Failure {
             true => message,
             false => format!("{flag}: {message}"),
         };
+        self
+    }
+
+    /// Sets the files that were delivered although others were not. For programs only, as the result
+    /// shows them to people.
+    pub(crate) fn with_files(mut self, files: Value) -> Self {
+        self.0.files = Some(files);
         self
     }
 
@@ -348,6 +358,7 @@ impl Failure {
         let issues =
             || Some(json!({ "issues": inner.issues })).filter(|_| !inner.issues.is_empty());
         put("details", inner.details.clone().or_else(issues));
+        put("files", inner.files.clone());
         put("next_action", text(&inner.next_action));
         put(
             "next",

@@ -2,9 +2,10 @@
 
 use std::error::Error as _;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use svc_sdk::Error;
 use svc_sdk::contract::{ErrorCode, NextAction, Operation};
+use svc_sdk::download::DownloadedFile;
 use svc_sdk::types::ErrorBody;
 
 use crate::error::{ClientCode, Exit, Failure};
@@ -40,11 +41,18 @@ impl From<Error> for Failure {
         if let Some(key) = error.idempotency_key() {
             failure = failure.with_idempotency_key(key.as_str());
         }
+        if error.is_download() {
+            failure = failure.with_files(error.downloaded_files().iter().map(file_json).collect());
+        }
         match hint_for(&error, exit) {
             Some(hint) => failure.hint(hint),
             None => failure,
         }
     }
+}
+
+fn file_json(file: &DownloadedFile) -> Value {
+    json!({"path": file.path.display().to_string(), "bytes": file.bytes})
 }
 
 fn resource_of(error: &Error) -> Option<ResourceId> {

@@ -8,8 +8,9 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use svc_sdk::Update;
-use svc_sdk::download::{DownloadEvent, DownloadProgress};
+use svc_sdk::download::DownloadProgress;
 
+use super::download_bars::DownloadBars;
 use super::printer::Printer;
 use crate::clock;
 use crate::text::sanitize;
@@ -24,6 +25,7 @@ pub(crate) struct ProgressLine<'a> {
     name: String,
     bar: Option<ProgressBar>,
     rows: RefCell<Vec<ProgressBar>>,
+    downloads: RefCell<DownloadBars>,
     next_poll: NextPoll,
     last_shown: RefCell<String>,
     last_shown_at: Cell<Duration>,
@@ -53,6 +55,7 @@ impl<'a> ProgressLine<'a> {
             name: sanitize(name),
             bar,
             rows: RefCell::default(),
+            downloads: RefCell::default(),
             next_poll,
             last_shown: RefCell::default(),
             last_shown_at: Cell::default(),
@@ -114,14 +117,15 @@ impl<'a> ProgressLine<'a> {
         }
     }
 
-    /// Shows the progress of a download.
+    /// Shows the progress of a download: on this line how many files there are, and below it a bar
+    /// for each file that is under way.
     pub(crate) fn downloading(&self, progress: &DownloadProgress) {
-        if let (Some(bar), DownloadEvent::Advanced { bytes, total, .. }) =
-            (&self.bar, &progress.event)
-        {
-            self.next_poll.set(Duration::ZERO, None);
-            bar.set_message(describe_progress(progress.index, *bytes, *total));
-        }
+        let Some(line) = &self.bar else { return };
+        self.next_poll.set(Duration::ZERO, None);
+        let mut downloads = self.downloads.borrow_mut();
+        let add_bar = |bar| self.printer.add_progress_bar(bar);
+        let done = downloads.update(progress, add_bar);
+        line.set_message(format!("downloaded {done} of {}", progress.count));
     }
 
     fn plain(&self, status: &str, next: &str, waited: Duration) {
@@ -140,6 +144,7 @@ impl<'a> ProgressLine<'a> {
 
 impl Drop for ProgressLine<'_> {
     fn drop(&mut self) {
+        self.downloads.borrow().clear();
         for bar in self.rows.borrow().iter().chain(&self.bar) {
             bar.finish_and_clear();
         }
@@ -182,15 +187,6 @@ impl NextPoll {
             false => format!(", next poll in {}", clock::format_duration(whole)),
         }
     }
-}
-
-fn describe_progress(index: usize, bytes: u64, total: Option<u64>) -> String {
-    let megabytes =
-        |bytes: u64| format!("{}.{} MB", bytes / 1_000_000, bytes % 1_000_000 / 100_000);
-    let total = total
-        .map(|total| format!(" of {}", megabytes(total)))
-        .unwrap_or_default();
-    format!("file {}: {}{total}", index + 1, megabytes(bytes))
 }
 
 #[cfg(test)]

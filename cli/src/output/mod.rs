@@ -4,6 +4,7 @@
 //! colors.
 
 mod column;
+mod download_bars;
 mod jq;
 mod layout;
 mod live;

@@ -385,6 +385,16 @@ impl Printer {
     pub(crate) fn start_logging(&self, filter: Option<LogFilter>) {
         log::start(filter, !self.quiet, Arc::clone(&self.messages));
     }
+
+    /// Returns whether standard output and standard error are terminals.
+    pub(crate) fn is_terminal(&self) -> bool {
+        self.stdout.terminal && self.stderr.terminal
+    }
+
+    /// Writes the escape sequences of an image to the terminal.
+    pub(crate) fn print_image(&self, sequences: &str) -> Result<(), Failure> {
+        self.write(sequences.as_bytes())
+    }
 }
 
 /// Writes to standard output. Blocks while the reader of a pipe is slow.

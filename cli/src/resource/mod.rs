@@ -7,18 +7,17 @@ pub(crate) mod job;
 pub(crate) mod queue;
 pub(crate) mod run;
 
-use std::path::Path;
-
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use std::sync::Arc;
 
-use svc_sdk::download::{DownloadProgress, DownloadedFile};
+use serde::Serialize;
+use serde_json::Value;
+use svc_sdk::download::DownloadProgress;
 use svc_sdk::handle::{self, Handle};
 use svc_sdk::types::Usd;
 use svc_sdk::{Client, Update, Updates};
 
 use crate::args::ReceiptArgs;
+use crate::download::DownloadPlan;
 use crate::error::Failure;
 use crate::output::{ProgressLine, Table};
 use crate::pricing::Price;
@@ -72,11 +71,15 @@ pub(crate) trait Resource: handle::Resource {
     /// Returns the command that lists such resources.
     fn list_command(session: &Session, request: &SubmitRequest) -> String;
 
-    /// Returns the command that waits for it.
-    fn wait_command(handle: &Handle<Self>, session: &Session, folder: Option<&Path>) -> String;
+    /// Returns the command that waits for it, and downloads its files if there is a plan for that.
+    fn wait_command(
+        handle: &Handle<Self>,
+        session: &Session,
+        download: Option<&DownloadPlan>,
+    ) -> String;
 
     /// Returns the command that downloads its files.
-    fn download_command(handle: &Handle<Self>, session: &Session, folder: &Path) -> String;
+    fn download_command(handle: &Handle<Self>, session: &Session, plan: &DownloadPlan) -> String;
 
     /// Shows its status on the progress line.
     fn show_status(live: &ProgressLine<'_>, update: &Update<Self::Status>);
@@ -87,22 +90,25 @@ pub(crate) trait Resource: handle::Resource {
         updates: Updates<Self>,
     ) -> Result<Self::Finished, Failure>;
 
-    /// Downloads the files of the result.
+    /// Downloads the files of the result, and adds them to it. A failure becomes part of the result,
+    /// so that both can be printed.
     async fn download(
         handle: &Handle<Self>,
+        session: &Session,
         finished: &mut Self::Finished,
-        folder: &Path,
+        plan: &DownloadPlan,
         on_progress: OnProgress,
-    ) -> Result<(), Failure>;
+    );
 
     /// Cancels it, and returns its status afterwards.
     async fn stop(handle: &Handle<Self>) -> Result<Stopped, svc_sdk::Error>;
 
-    /// Prints the result. The failure of a resource that did not complete is an error.
+    /// Prints the result. The failure of a resource that did not complete is an error, and so is that
+    /// of the download.
     fn print_result(
         handle: &Handle<Self>,
         session: &Session,
-        finished: &Self::Finished,
+        finished: Self::Finished,
         receipt_mode: ReceiptMode,
     ) -> Result<(), Failure>;
 
@@ -145,33 +151,28 @@ impl From<ReceiptArgs> for ReceiptMode {
     }
 }
 
-/// Adds `--download FOLDER` to the words of a command, if there is a folder.
-pub(crate) fn with_download_flag(words: &[&str], folder: Option<&Path>) -> Vec<String> {
-    let mut words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-    if let Some(folder) = folder {
-        words.extend(["--download".to_owned(), folder.display().to_string()]);
-    }
-    words
+/// Adds the flags that download to the words of a command, if there is a plan for that.
+pub(crate) fn with_download_flags(
+    words: &[&str],
+    folder_flag: &str,
+    plan: Option<&DownloadPlan>,
+) -> Vec<String> {
+    let flags = plan.map(|plan| plan.words(folder_flag));
+    let words = words.iter().map(|word| (*word).to_owned());
+    words.chain(flags.into_iter().flatten()).collect()
 }
 
-/// A downloaded file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct StoredFile {
-    pub(crate) path: String,
-    pub(crate) bytes: u64,
-}
-
-impl std::fmt::Display for StoredFile {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} ({} bytes)", self.path, self.bytes)
+/// Adds to the failure of a download the resource and the command that retries it.
+pub(crate) fn with_retry_command<R: Resource>(
+    failure: Failure,
+    handle: &Handle<R>,
+    session: &Session,
+    plan: &DownloadPlan,
+) -> Failure {
+    let failure = failure.for_resource(R::resource_id(handle));
+    // The sandbox ends with the process, so nothing can be downloaded later.
+    if session.is_sandbox() {
+        return failure;
     }
-}
-
-impl From<DownloadedFile> for StoredFile {
-    fn from(file: DownloadedFile) -> Self {
-        Self {
-            path: file.path.display().to_string(),
-            bytes: file.bytes,
-        }
-    }
+    failure.with_resume(R::download_command(handle, session, plan))
 }

@@ -12,6 +12,7 @@ use svc_sdk::handle::{Handle, JobResource};
 use svc_sdk::{Developer, Open};
 
 use crate::args::{SubmitArgs, SubmitOptions, SurfaceChoice};
+use crate::download::DownloadPlan;
 use crate::error::{Exit, Failure};
 use crate::output::Table;
 use crate::pricing::{self, Price};
@@ -66,21 +67,22 @@ pub(crate) async fn run<R: Resource>(
     if options.spending.dry_run {
         return submit.dry_run().await;
     }
-    if let Some(folder) = &options.download {
-        wait::check_writable(folder).map_err(|failure| failure.context("not submitted"))?;
-    }
+    let download = DownloadPlan::from_args(session, &options.download)
+        .map_err(|failure| failure.context("not submitted"))?
+        .map(|plan| plan.with_prompts_of(&request.body));
     let journal = session.journal_for(options.spending.journal)?;
     let (resource, intent) = submit.send(journal.as_ref()).await?;
     let noun = R::NOUN;
-    let finished = submit
-        .finish(resource)
-        .await
-        .map_err(|failure| match failure.exit() {
-            Exit::NotFound => failure.hint(format!(
-                "if the service has lost the {noun}, submit a new one with --new"
-            )),
-            _ => failure,
-        });
+    let finished =
+        submit
+            .finish(resource, download.as_ref())
+            .await
+            .map_err(|failure| match failure.exit() {
+                Exit::NotFound => failure.hint(format!(
+                    "if the service has lost the {noun}, submit a new one with --new"
+                )),
+                _ => failure,
+            });
     let outcome = match wait::outcome_of(&finished) {
         Some(Outcome::Completed) if options.no_wait => Some(Outcome::Submitted),
         outcome => outcome,
@@ -197,7 +199,11 @@ impl<R: Resource> Submission<'_, R> {
     }
 
     /// Waits and prints the result, or prints the receipt with `--no-wait`.
-    async fn finish(&self, resource: Handle<R>) -> Result<(), Failure> {
+    async fn finish(
+        &self,
+        resource: Handle<R>,
+        download: Option<&DownloadPlan>,
+    ) -> Result<(), Failure> {
         if self.options.no_wait {
             let receipt = R::shown_receipt(&resource).await?;
             let printer = &self.session.printer;
@@ -207,11 +213,11 @@ impl<R: Resource> Submission<'_, R> {
             session: self.session,
             resource,
             args: &self.options.wait,
-            download: self.options.download.as_deref(),
+            download,
         };
         let finished = waiter.wait().await?;
         let resource = &waiter.resource;
-        R::print_result(resource, self.session, &finished, self.receipt_mode)
+        R::print_result(resource, self.session, finished, self.receipt_mode)
             .map_err(|failure| failure.for_resource(R::resource_id(resource)))
     }
 }

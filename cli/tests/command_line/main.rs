@@ -14,6 +14,7 @@ mod bulk;
 mod developer;
 mod environment;
 mod errors;
+mod files;
 mod format;
 mod listen;
 mod listen_env;

@@ -6,14 +6,8 @@ use std::time::Duration;
 
 use crate::test_env::{CommandOutput, FakeServer, TestEnv, sleep, start, wait_until};
 
-/// Runs a command on a terminal, and types after the prompt.
-fn at_a_terminal(
-    env: &TestEnv,
-    words: &str,
-    prompt: &str,
-    typed: &str,
-    url: &str,
-) -> CommandOutput {
+/// Creates a command that runs `svc` on a terminal.
+fn terminal_command(env: &TestEnv, words: &str, url: &str) -> Command {
     let line = format!("'{}' {words}", env!("CARGO_BIN_EXE_svc"));
     let shown = env.path("shown");
     let mut command = Command::new("script");
@@ -41,7 +35,19 @@ fn at_a_terminal(
         .env("SVC_DEVELOPER_BASE_URL", env.mock.developer_base_url())
         .env("SVC_DEVELOPER_API_KEY", svc_mock_server::DEVELOPER_API_KEY)
         .stdin(Stdio::piped());
-    let mut child = start(&mut command);
+    command
+}
+
+/// Runs a command on a terminal, and types after the prompt.
+fn at_a_terminal(
+    env: &TestEnv,
+    words: &str,
+    prompt: &str,
+    typed: &str,
+    url: &str,
+) -> CommandOutput {
+    let shown = env.path("shown");
+    let mut child = start(&mut terminal_command(env, words, url));
     if !prompt.is_empty() {
         // Input before the prompt is discarded.
         wait_until(prompt, || {
@@ -162,4 +168,50 @@ fn a_typed_api_key_is_not_echoed() {
         "{}",
         run.out
     );
+}
+
+#[cfg(feature = "preview")]
+#[test]
+fn images_are_shown_on_a_terminal_only() {
+    let env = TestEnv::new();
+    let words = "--sandbox image generate 'a fox' --model image-i --preview --yes --color never";
+    let url = env.mock.base_url();
+    let shown = CommandOutput::of(&mut terminal_command(&env, words, url)).assert_exit(0);
+    assert!(
+        shown.out.contains('▄') || shown.out.contains('▀'),
+        "{}",
+        shown.out
+    );
+    let mut command = terminal_command(&env, words, url);
+    let shown = CommandOutput::of(command.env("TERM_PROGRAM", "iTerm.app")).assert_exit(0);
+    assert!(shown.out.contains("\u{1b}]1337;File="), "{}", shown.out);
+    // Nothing is stored without --download.
+    let mut names = std::fs::read_dir(env.path("")).unwrap();
+    assert!(names.all(|entry| entry.unwrap().file_name() == "shown"));
+
+    let words = [
+        "--sandbox",
+        "image",
+        "generate",
+        "a fox",
+        "--model",
+        "image-i",
+        "--preview",
+        "--yes",
+    ];
+    let piped = CommandOutput::of(&mut env.unconfigured(words)).assert_exit(0);
+    assert!(piped.json().get("files").is_none());
+    assert!(!piped.err.contains('\u{1b}'), "{}", piped.err);
+}
+
+#[test]
+fn a_terminal_shows_the_progress_of_each_file() {
+    let env = TestEnv::new();
+    env.add_fault("artifact", "truncate", 1);
+    let words =
+        "image generate '[mock:seconds=0.1]' --model image-i --num-images 2 --download out --yes";
+    let run = at_a_terminal(&env, words, "", "", env.mock.base_url()).assert_exit(0);
+    assert!(run.out.contains("downloaded 2 of 2"), "{}", run.out);
+    assert!(run.out.contains("retrying in"), "{}", run.out);
+    assert_eq!(std::fs::read_dir(env.path("out")).unwrap().count(), 2);
 }

@@ -132,7 +132,7 @@ async fn artifact_is_stored_at_a_path() {
     let rows = [
         (&b"one"[..], IfExists::Rename, &path, FileStatus::Created, 1),
         (b"one", IfExists::Rename, &path, FileStatus::Unchanged, 1),
-        (b"two", IfExists::Rename, &other, FileStatus::Created, 1),
+        (b"two", IfExists::Rename, &other, FileStatus::Renamed, 1),
         (b"two", IfExists::Skip, &path, FileStatus::Skipped, 0),
         (b"two", IfExists::Overwrite, &path, FileStatus::Replaced, 1),
     ];

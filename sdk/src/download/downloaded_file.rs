@@ -24,6 +24,8 @@ pub struct DownloadedFile {
 pub enum FileStatus {
     /// The file is new.
     Created,
+    /// The file is new, and has another name than intended, as another file has that one.
+    Renamed,
     /// The file replaced one with another content ([`IfExists::Overwrite`](super::IfExists)).
     Replaced,
     /// A file with the same content was already there. It was not changed.

@@ -18,12 +18,14 @@ const MAX_SLUG_CHARS: usize = 60;
 /// | `{slug}` | the [prompt](Self::prompt) in lower case with dashes, or else the id of the job or run |
 /// | `{ext}` | the extension for the artifact's media type, such as `png` |
 ///
+/// Its text form is the template, with the slug of the prompt if there is one.
+///
 /// ```
 /// use svc_sdk::download::NameTemplate;
 ///
 /// let template: NameTemplate = "{slug}-{index}.{ext}".parse()?;
 /// let template = template.prompt("A red fox, in snow");
-/// assert_eq!(template.to_string(), "{slug}-{index}.{ext}");
+/// assert_eq!(template.to_string(), "a-red-fox-in-snow-{index}.{ext}");
 /// assert!("{title}.png".parse::<NameTemplate>().is_err());
 /// assert!("out/{id}.png".parse::<NameTemplate>().is_err());
 /// # Ok::<(), svc_sdk::download::InvalidNameTemplate>(())
@@ -126,7 +128,10 @@ impl FromStr for NameTemplate {
 
 impl fmt::Display for NameTemplate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
+        match &self.slug {
+            Some(slug) => f.write_str(&self.text.replace("{slug}", slug)),
+            None => f.write_str(&self.text),
+        }
     }
 }
 
@@ -135,6 +140,14 @@ impl fmt::Display for NameTemplate {
 pub struct InvalidNameTemplate {
     template: String,
     reason: String,
+}
+
+impl InvalidNameTemplate {
+    /// Returns what is wrong with the template, without the template itself.
+    #[must_use]
+    pub fn reason(&self) -> &str {
+        &self.reason
+    }
 }
 
 impl fmt::Display for InvalidNameTemplate {

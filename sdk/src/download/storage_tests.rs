@@ -193,7 +193,7 @@ async fn partial_file_of_another_artifact_with_the_same_name_is_not_resumed() {
 
 #[tokio::test]
 async fn existing_files_are_kept_unless_overwritten() {
-    use FileStatus::{Created, Replaced, Unchanged};
+    use FileStatus::{Created, Renamed, Replaced, Unchanged};
 
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
@@ -220,8 +220,8 @@ async fn existing_files_are_kept_unless_overwritten() {
     assert_eq!(metadata.modified().unwrap(), modified);
 
     // The same length does not make the same content.
-    assert_eq!(fetch(b"two", false).await, (path("art_1-1.png"), Created));
-    assert_eq!(fetch(b"three", false).await, (path("art_1-2.png"), Created));
+    assert_eq!(fetch(b"two", false).await, (path("art_1-1.png"), Renamed));
+    assert_eq!(fetch(b"three", false).await, (path("art_1-2.png"), Renamed));
     assert_eq!(fetch(b"two", false).await, (path("art_1-1.png"), Unchanged));
     assert_eq!(read("art_1.png"), b"one");
 

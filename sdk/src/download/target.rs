@@ -104,7 +104,10 @@ impl Targets {
                     false => FileStatus::Created,
                 }
             } else if file.rename_to_new(&path).await? {
-                FileStatus::Created
+                match path == target.path() {
+                    true => FileStatus::Created,
+                    false => FileStatus::Renamed,
+                }
             } else {
                 continue;
             };

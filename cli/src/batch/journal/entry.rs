@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use svc_sdk::types::{IdempotencyKey, Usd};
 
-use crate::resource::StoredFile;
+use crate::download::StoredFile;
 use crate::types::ResourceId;
 
 /// How an item ended.

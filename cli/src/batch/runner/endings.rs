@@ -9,8 +9,8 @@ use crate::batch::report::EndedItem;
 use crate::batch::requests::{default_code, error_json};
 use crate::batch::scheduler::{DropReason, Event, Index};
 use crate::clock;
+use crate::download::StoredFile;
 use crate::error::{Exit, Failure};
-use crate::resource::StoredFile;
 
 impl Runner<'_> {
     pub(super) fn drop_item(&mut self, index: Index, reason: DropReason) -> Result<(), Failure> {

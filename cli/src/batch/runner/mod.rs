@@ -29,11 +29,11 @@ use crate::batch::requests::{
 use crate::batch::scheduler::{Action, DropReason, Event, Index, Limits, Scheduler};
 use crate::batch::summary::Summary;
 use crate::clock;
+use crate::download::check_writable;
 use crate::error::{Exit, Failure};
 use crate::random;
 use crate::session::Session;
 use crate::submit::paid_request::KEY_RETENTION;
-use crate::wait;
 
 /// The attempts of a request without an answer, unless `--retries` sets another number.
 const MAX_ATTEMPTS: u32 = 10;
@@ -64,7 +64,7 @@ pub(crate) async fn run(session: &Session, options: BatchOptions) -> Result<(), 
         }
     }
     if let Some(folder) = &options.download {
-        wait::check_writable(folder).map_err(|failure| failure.context("not submitted"))?;
+        check_writable(folder).map_err(|failure| failure.context("not submitted"))?;
     }
     let mut records = Records::default();
     let journal = match session.is_sandbox() {

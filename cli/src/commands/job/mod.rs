@@ -11,7 +11,10 @@ use svc_sdk::{Developer, Open, Surface, contract};
 
 use self::wait_all::wait_for_all;
 use super::history::newest_entry;
-use crate::args::{ListArgs, SurfaceArg, SurfaceChoice, Timeout, WaitArgs, headings};
+use crate::args::{
+    DownloadArgs, FileArgs, ListArgs, SurfaceArg, SurfaceChoice, Timeout, WaitArgs, headings,
+};
+use crate::download::DownloadPlan;
 use crate::error::{Exit, Failure};
 use crate::listing::Listing;
 use crate::output::Table;
@@ -89,13 +92,12 @@ pub(crate) struct Wait {
     #[arg(value_name = "JOB_ID", required_unless_present = "last")]
     ids: Vec<String>,
     /// Wait for the newest job that this machine submitted
-    #[arg(long, conflicts_with = "ids")]
+    #[arg(long, conflicts_with = "ids", help_heading = headings::REQUEST)]
     last: bool,
     #[command(flatten)]
     wait: WaitArgs,
-    /// Directory to download the results to
-    #[arg(long, value_name = "DIR")]
-    download: Option<PathBuf>,
+    #[command(flatten)]
+    download: DownloadArgs,
     #[command(flatten)]
     surface: SurfaceArg,
 }
@@ -107,11 +109,13 @@ pub(crate) struct Download {
     #[arg(value_name = "JOB_ID", required_unless_present = "last")]
     ids: Vec<String>,
     /// Download the result of the newest job that this machine submitted
-    #[arg(long, conflicts_with = "ids")]
+    #[arg(long, conflicts_with = "ids", help_heading = headings::REQUEST)]
     last: bool,
     /// Directory to download to; created if missing
-    #[arg(long, value_name = "DIR", default_value = ".")]
+    #[arg(long, value_name = "DIR", default_value = ".", help_heading = headings::FILES)]
     dir: PathBuf,
+    #[command(flatten)]
+    files: FileArgs,
     #[command(flatten)]
     wait: WaitArgs,
     #[command(flatten)]
@@ -221,13 +225,7 @@ async fn run_on<S: EstimateSource>(
             let id = JobId::from(args.id);
             let result = access.client.jobs().handle(&id).result().await?;
             let ended = final_status(&result);
-            printer.print_item(
-                &FinishedJob {
-                    result,
-                    files: None,
-                },
-                tables::finished,
-            )?;
+            printer.print_item(&FinishedJob::new(result), tables::finished)?;
             if let Some(status) = &ended {
                 close_intent(session, access, id.as_str(), status);
             }
@@ -265,17 +263,12 @@ async fn run_on<S: EstimateSource>(
         }
         Job::Redeliver(args) => redeliver(session, &args.id).await,
         Job::Wait(args) => {
-            wait_for_all(
-                session,
-                access,
-                args.ids,
-                &args.wait,
-                args.download.as_deref(),
-            )
-            .await
+            let plan = DownloadPlan::from_args(session, &args.download)?;
+            wait_for_all(session, access, args.ids, &args.wait, plan.as_ref()).await
         }
         Job::Download(args) => {
-            wait_for_all(session, access, args.ids, &args.wait, Some(&args.dir)).await
+            let plan = DownloadPlan::to_folder(session, &args.dir, &args.files)?;
+            wait_for_all(session, access, args.ids, &args.wait, Some(&plan)).await
         }
         Job::Watch(args) => {
             let mut ids = args.ids;

@@ -1,15 +1,14 @@
 //! Waiting for several jobs concurrently.
 
-use std::path::Path;
-
 use svc_sdk::contract::Operation;
 
 use crate::args::WaitArgs;
+use crate::download::DownloadPlan;
 use crate::error::Failure;
 use crate::join_all::join_all;
 use crate::pricing::EstimateSource;
-use crate::resource::job::tables;
-use crate::resource::with_download_flag;
+use crate::resource::job::{FinishedJob, tables};
+use crate::resource::with_download_flags;
 use crate::session::{Access, Session, surface_choice};
 use crate::types::{Outcome, ResourceId};
 use crate::wait::{self, Waiter};
@@ -37,12 +36,12 @@ pub(super) async fn wait_for_all<S: EstimateSource>(
     access: &Access<S>,
     mut ids: Vec<String>,
     args: &WaitArgs,
-    download: Option<&Path>,
+    download: Option<&DownloadPlan>,
 ) -> Result<(), Failure> {
     wait::remove_duplicates(&mut ids);
     check_ids(&ids)?;
-    if let Some(folder) = download {
-        wait::check_writable(folder)?;
+    if let Some(plan) = download {
+        plan.check_names_of(&ids)?;
     }
     let waiters = ids.iter().map(|id| {
         let waiter = Waiter {
@@ -56,21 +55,21 @@ pub(super) async fn wait_for_all<S: EstimateSource>(
     let mut results = join_all(waiters.collect()).await;
     let interrupted =
         wait::merge_interrupted(&mut results, &ids, ("jobs", args, download), |ids| {
-            let words = with_download_flag(&[&["job", "wait"], ids].concat(), download);
+            let words = [&["job", "wait"], ids].concat();
+            let words = with_download_flags(&words, "--download", download);
             session.resume_command_on(surface_choice::<S>(), &words)
         });
-    let outcomes: Vec<Option<Outcome>> = results.iter().map(wait::outcome_of).collect();
+    let outcomes: Vec<Option<Outcome>> = results.iter().map(outcome_of).collect();
     let single = results.len() == 1;
     let mut all_finished = Vec::new();
-    let mut first_failure = None;
+    let mut failures = Vec::new();
     for result in results {
         match result {
-            Ok(finished) => all_finished.push(finished),
-            Err(failure) if single => first_failure = Some(failure),
-            Err(failure) => {
-                session.printer.print_failure(&failure);
-                first_failure.get_or_insert(Failure::already_reported(failure.exit()));
+            Ok(mut finished) => {
+                failures.extend(finished.failure.take());
+                all_finished.push(finished);
             }
+            Err(failure) => failures.push(failure),
         }
     }
     if let Some(failure) = &interrupted {
@@ -86,5 +85,24 @@ pub(super) async fn wait_for_all<S: EstimateSource>(
     for (id, outcome) in ids.into_iter().zip(outcomes) {
         session.close_intent(&access.base_url, &ResourceId::Job(id), outcome);
     }
-    first_failure.map_or(Ok(()), Err)
+    let first = failures.first().map(Failure::exit);
+    match (first, failures.pop()) {
+        (Some(_), Some(failure)) if single => Err(failure),
+        (Some(exit), Some(last)) => {
+            failures.push(last);
+            for failure in &failures {
+                session.printer.print_failure(failure);
+            }
+            Err(Failure::already_reported(exit))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Returns the outcome to record in the journal. It stays open while files are missing.
+fn outcome_of(result: &Result<FinishedJob, Failure>) -> Option<Outcome> {
+    match result {
+        Ok(finished) if finished.failure.is_some() => None,
+        result => wait::outcome_of(result),
+    }
 }

@@ -13,7 +13,10 @@ use svc_sdk::types::{RunId, RunReceipt};
 use self::kind::{by_kind, kind_from_history, resolve_kind};
 use self::wait_all::{WaitRequest, wait_for_all};
 use super::history::newest_entry;
-use crate::args::{ListArgs, ReceiptArgs, RunKindChoice, WaitArgs};
+use crate::args::{
+    DownloadArgs, FileArgs, ListArgs, ReceiptArgs, RunKindChoice, WaitArgs, headings,
+};
+use crate::download::DownloadPlan;
 use crate::error::Failure;
 use crate::listing::Listing;
 use crate::resource::run::{
@@ -52,7 +55,7 @@ pub(crate) enum Run {
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct KindArg {
     /// Kind of run [default: from the local history, or else by asking the service]
-    #[arg(long, value_name = "KIND")]
+    #[arg(long, value_name = "KIND", help_heading = headings::REQUEST)]
     kind: Option<RunKindChoice>,
 }
 
@@ -82,7 +85,7 @@ pub(crate) struct Wait {
     #[arg(value_name = "RUN_ID", required_unless_present = "last")]
     ids: Vec<String>,
     /// Wait for the newest run that this machine submitted
-    #[arg(long, conflicts_with = "ids")]
+    #[arg(long, conflicts_with = "ids", help_heading = headings::REQUEST)]
     last: bool,
     #[command(flatten)]
     kind: KindArg,
@@ -90,9 +93,8 @@ pub(crate) struct Wait {
     receipt_mode: ReceiptArgs,
     #[command(flatten)]
     wait: WaitArgs,
-    /// Directory to download the results to
-    #[arg(long, value_name = "DIR")]
-    download: Option<PathBuf>,
+    #[command(flatten)]
+    download: DownloadArgs,
 }
 
 /// The flags of `svc run download`.
@@ -102,11 +104,13 @@ pub(crate) struct Download {
     #[arg(value_name = "RUN_ID", required_unless_present = "last")]
     ids: Vec<String>,
     /// Download the files of the newest run that this machine submitted
-    #[arg(long, conflicts_with = "ids")]
+    #[arg(long, conflicts_with = "ids", help_heading = headings::REQUEST)]
     last: bool,
     /// Directory to download to; created if missing
-    #[arg(long, value_name = "DIR", default_value = ".")]
+    #[arg(long, value_name = "DIR", default_value = ".", help_heading = headings::FILES)]
     dir: PathBuf,
+    #[command(flatten)]
+    files: FileArgs,
     #[command(flatten)]
     kind: KindArg,
     #[command(flatten)]
@@ -136,21 +140,23 @@ pub(crate) async fn run(session: &Session, run: Run) -> Result<(), Failure> {
         }
         Run::Cancel(args) => cancel(session, &access, &args).await,
         Run::Wait(args) => {
+            let plan = DownloadPlan::from_args(session, &args.download)?;
             let wait_request = WaitRequest {
                 ids: ids_or_last(session, args.ids, args.last, args.kind)?,
                 kind: args.kind.kind,
                 args: &args.wait,
-                download: args.download.as_deref(),
+                download: plan.as_ref(),
                 receipt_mode: args.receipt_mode.into(),
             };
             wait_for_all(session, &access, wait_request).await
         }
         Run::Download(args) => {
+            let plan = DownloadPlan::to_folder(session, &args.dir, &args.files)?;
             let wait_request = WaitRequest {
                 ids: ids_or_last(session, args.ids, args.last, args.kind)?,
                 kind: args.kind.kind,
                 args: &args.wait,
-                download: Some(&args.dir),
+                download: Some(&plan),
                 receipt_mode: ReceiptMode::Full,
             };
             wait_for_all(session, &access, wait_request).await
@@ -191,8 +197,8 @@ async fn result(
             false => receipt,
         };
         close_intent(session, access, &args.id, &receipt);
-        let finished = FinishedRun { receipt, files: None };
-        K::print_result(&run, session, &finished, ReceiptMode::Full)
+        let finished = FinishedRun::new(receipt);
+        K::print_result(&run, session, finished, ReceiptMode::Full)
     })
 }
 
@@ -261,10 +267,7 @@ fn print(
     id: &str,
     receipt: RunReceipt,
 ) -> Result<(), Failure> {
-    let finished = FinishedRun {
-        receipt,
-        files: None,
-    };
+    let finished = FinishedRun::new(receipt);
     session.printer.print_item(&finished, tables::finished)?;
     close_intent(session, access, id, &finished.receipt);
     Ok(())

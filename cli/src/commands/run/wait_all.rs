@@ -1,16 +1,15 @@
 //! Waiting for several runs concurrently.
 
-use std::path::Path;
-
 use svc_sdk::Developer;
 
 use super::kind::{by_kind, resolve_kind};
 use crate::args::{RunKindChoice, SurfaceChoice, WaitArgs};
+use crate::download::DownloadPlan;
 use crate::error::Failure;
 use crate::join_all::join_all;
 use crate::resource::run::summary::{self, RunSummary};
 use crate::resource::run::{FinishedRun, RunKind, outcome_of, tables};
-use crate::resource::{ReceiptMode, Resource, with_download_flag};
+use crate::resource::{ReceiptMode, Resource, with_download_flags};
 use crate::session::{Access, Session};
 use crate::types::{Outcome, ResourceId};
 use crate::wait::{self, Waiter};
@@ -21,7 +20,7 @@ pub(super) struct WaitRequest<'a> {
     pub(super) ids: Vec<String>,
     pub(super) kind: Option<RunKindChoice>,
     pub(super) args: &'a WaitArgs,
-    pub(super) download: Option<&'a Path>,
+    pub(super) download: Option<&'a DownloadPlan>,
     pub(super) receipt_mode: ReceiptMode,
 }
 
@@ -36,8 +35,8 @@ pub(super) async fn wait_for_all(
     mut wait_request: WaitRequest<'_>,
 ) -> Result<(), Failure> {
     wait::remove_duplicates(&mut wait_request.ids);
-    if let Some(folder) = wait_request.download {
-        wait::check_writable(folder)?;
+    if let Some(plan) = wait_request.download {
+        plan.check_names_of(&wait_request.ids)?;
     }
     let mut kinds = Vec::new();
     for id in &wait_request.ids {
@@ -59,7 +58,7 @@ pub(super) async fn wait_for_all(
         if let Some(kind) = wait_request.kind {
             words.extend(["--kind", kind.as_str()]);
         }
-        let words = with_download_flag(&words, wait_request.download);
+        let words = with_download_flags(&words, "--download", wait_request.download);
         session.resume_command(SurfaceChoice::Developer, &words)
     });
     let outcomes: Vec<Option<Outcome>> = results.iter().map(outcome).collect();
@@ -69,7 +68,7 @@ pub(super) async fn wait_for_all(
         &*wait_request.ids,
     ) {
         (Ok([Ok(finished)]), [kind], [id]) => {
-            by_kind!(*kind, K => K::print_result(&K::handle(&access.client, id), session, &finished, wait_request.receipt_mode))
+            by_kind!(*kind, K => K::print_result(&K::handle(&access.client, id), session, finished, wait_request.receipt_mode))
         }
         (Ok([Err(failure)]), ..) => Err(failure),
         (Ok([Ok(_)]), ..) => Ok(()),
@@ -94,7 +93,8 @@ fn print_all(
     let mut failures = Vec::new();
     for ((result, id), kind) in results.into_iter().zip(ids).zip(kinds) {
         match result {
-            Ok(finished) => {
+            Ok(mut finished) => {
+                failures.extend(finished.failure.take());
                 let stored = finished.files.is_some();
                 match summary::summarize(session, id, &finished.receipt, kind.as_str(), stored) {
                     RunSummary::Completed(sentence) => session.printer.note(&sentence),
@@ -123,6 +123,8 @@ fn print_all(
 /// Returns the outcome to record in the journal.
 fn outcome(result: &Result<FinishedRun, Failure>) -> Option<Outcome> {
     match result {
+        // The intent stays open while files are missing.
+        Ok(finished) if finished.failure.is_some() => None,
         Ok(finished) => outcome_of(&finished.receipt.status),
         Err(failure) => failure.outcome(),
     }

@@ -3,7 +3,8 @@
 use serde::Serialize;
 use svc_sdk::types::JobResult;
 
-use crate::resource::StoredFile;
+use crate::download::{Delivery, StoredFile};
+use crate::error::Failure;
 
 /// The result of a job, with its files if they were downloaded.
 #[derive(Debug, Serialize)]
@@ -12,4 +13,23 @@ pub(crate) struct FinishedJob {
     pub(crate) result: JobResult,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) files: Option<Vec<StoredFile>>,
+    /// Why not all of its files were downloaded.
+    #[serde(skip)]
+    pub(crate) failure: Option<Failure>,
+}
+
+impl FinishedJob {
+    pub(crate) fn new(result: JobResult) -> Self {
+        Self {
+            result,
+            files: None,
+            failure: None,
+        }
+    }
+
+    /// Adds what was downloaded.
+    pub(super) fn set_delivery(&mut self, delivery: Delivery) {
+        self.files = delivery.files;
+        self.failure = delivery.failure;
+    }
 }

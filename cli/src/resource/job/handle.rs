@@ -1,7 +1,5 @@
 //! Handles of jobs, as resources.
 
-use std::path::Path;
-
 use serde::Serialize;
 use svc_sdk::contract::JobStatus;
 use svc_sdk::handle::{Handle, JobResource};
@@ -10,10 +8,13 @@ use svc_sdk::{Client, Update, Updates};
 
 use super::finished::FinishedJob;
 use super::tables;
+use crate::download::DownloadPlan;
 use crate::error::Failure;
 use crate::output::{ProgressLine, Table};
 use crate::pricing::{self, EstimateSource, Price};
-use crate::resource::{OnProgress, ReceiptMode, Resource, Stopped, StoredFile, with_download_flag};
+use crate::resource::{
+    OnProgress, ReceiptMode, Resource, Stopped, with_download_flags, with_retry_command,
+};
 use crate::session::{Session, surface_choice};
 use crate::types::{ResourceId, SubmitRequest};
 
@@ -60,14 +61,19 @@ impl<S: EstimateSource> Resource for JobResource<S> {
         session.resume_command_on(surface_choice::<S>(), &["job", "list"])
     }
 
-    fn wait_command(handle: &Handle<Self>, session: &Session, folder: Option<&Path>) -> String {
-        let words = with_download_flag(&["job", "wait", handle.id().as_str()], folder);
+    fn wait_command(
+        handle: &Handle<Self>,
+        session: &Session,
+        download: Option<&DownloadPlan>,
+    ) -> String {
+        let words = ["job", "wait", handle.id().as_str()];
+        let words = with_download_flags(&words, "--download", download);
         session.resume_command_on(surface_choice::<S>(), &words)
     }
 
-    fn download_command(handle: &Handle<Self>, session: &Session, folder: &Path) -> String {
-        let folder = folder.display().to_string();
-        let words = ["job", "download", handle.id().as_str(), "--dir", &folder];
+    fn download_command(handle: &Handle<Self>, session: &Session, plan: &DownloadPlan) -> String {
+        let words = ["job", "download", handle.id().as_str()];
+        let words = with_download_flags(&words, "--dir", Some(plan));
         session.resume_command_on(surface_choice::<S>(), &words)
     }
 
@@ -77,23 +83,24 @@ impl<S: EstimateSource> Resource for JobResource<S> {
 
     async fn result(_: &Handle<Self>, updates: Updates<Self>) -> Result<FinishedJob, Failure> {
         let result = updates.result().await?;
-        Ok(FinishedJob {
-            result,
-            files: None,
-        })
+        Ok(FinishedJob::new(result))
     }
 
     async fn download(
         handle: &Handle<Self>,
+        session: &Session,
         finished: &mut FinishedJob,
-        folder: &Path,
+        plan: &DownloadPlan,
         on_progress: OnProgress,
-    ) -> Result<(), Failure> {
-        let files = handle
-            .download_result(&finished.result, folder)
-            .on_progress(move |progress| on_progress(progress));
-        finished.files = Some(files.await?.into_iter().map(StoredFile::from).collect());
-        Ok(())
+    ) {
+        let download = handle.download_result(&finished.result, plan.folder());
+        let download = download.on_progress(move |progress| on_progress(progress));
+        let files = plan.configure(0, download).await;
+        let mut delivery = plan.deliver(session, files).await;
+        delivery.failure = delivery
+            .failure
+            .map(|failure| with_retry_command(failure, handle, session, plan));
+        finished.set_delivery(delivery);
     }
 
     async fn stop(handle: &Handle<Self>) -> Result<Stopped, svc_sdk::Error> {
@@ -107,10 +114,11 @@ impl<S: EstimateSource> Resource for JobResource<S> {
     fn print_result(
         _: &Handle<Self>,
         session: &Session,
-        finished: &FinishedJob,
+        finished: FinishedJob,
         _: ReceiptMode,
     ) -> Result<(), Failure> {
-        session.printer.print_item(finished, tables::finished)
+        let printed = session.printer.print_item(&finished, tables::finished);
+        finished.failure.map_or(printed, Err)
     }
 
     async fn shown_receipt(handle: &Handle<Self>) -> Result<JobReceipt, svc_sdk::Error> {

@@ -7,8 +7,8 @@ use serde_json::json;
 use svc_sdk::contract::RunStatus;
 use svc_sdk::types::{QueueCounts, QueueItem, RunReceipt};
 
+use crate::download::StoredFile;
 use crate::error::Failure;
-use crate::resource::StoredFile;
 use crate::tables::error_text;
 
 /// The result of a queue: its items, in order.
@@ -104,6 +104,7 @@ mod tests {
             files: Some(vec![StoredFile {
                 path: "out/3/a.png".into(),
                 bytes: 7,
+                status: "created".into(),
             }]),
             failure: None,
         };
@@ -111,7 +112,7 @@ mod tests {
             serde_json::to_value(&item).unwrap(),
             json!({
                 "index": 3, "run_id": "run_1", "status": "failed", "output": null, "item_index": 3,
-                "files": [{"path": "out/3/a.png", "bytes": 7}]
+                "files": [{"path": "out/3/a.png", "bytes": 7, "status": "created"}]
             })
         );
     }

@@ -1,6 +1,5 @@
 //! Handles of bulk queues, as resources.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -14,12 +13,13 @@ use svc_sdk::{Error, Update, Updates};
 use super::finished::{FinishedItem, FinishedQueue};
 use super::{summary, tables};
 use crate::args::SurfaceChoice;
+use crate::download::DownloadPlan;
 use crate::error::Failure;
 use crate::join_all::join_all;
 use crate::output::{ProgressLine, Table};
 use crate::pricing::{Price, SpendCap};
 use crate::resource::run::{RunKind, terminal_receipt};
-use crate::resource::{OnProgress, ReceiptMode, Resource, Stopped, with_download_flag};
+use crate::resource::{OnProgress, ReceiptMode, Resource, Stopped, with_download_flags};
 use crate::session::Session;
 use crate::types::{ResourceId, SubmitRequest};
 
@@ -62,13 +62,18 @@ impl Resource for QueueResource {
         session.resume_command(SurfaceChoice::Developer, &["format", "runs", &format])
     }
 
-    fn wait_command(handle: &Handle<Self>, session: &Session, folder: Option<&Path>) -> String {
-        let words = with_download_flag(&["queue", "wait", handle.id().as_str()], folder);
+    fn wait_command(
+        handle: &Handle<Self>,
+        session: &Session,
+        download: Option<&DownloadPlan>,
+    ) -> String {
+        let words = ["queue", "wait", handle.id().as_str()];
+        let words = with_download_flags(&words, "--download", download);
         session.resume_command(SurfaceChoice::Developer, &words)
     }
 
-    fn download_command(handle: &Handle<Self>, session: &Session, folder: &Path) -> String {
-        Self::wait_command(handle, session, Some(folder))
+    fn download_command(handle: &Handle<Self>, session: &Session, plan: &DownloadPlan) -> String {
+        Self::wait_command(handle, session, Some(plan))
     }
 
     fn show_status(live: &ProgressLine<'_>, update: &Update<Queue>) {
@@ -118,10 +123,14 @@ impl Resource for QueueResource {
 
     async fn download(
         handle: &Handle<Self>,
+        session: &Session,
         finished: &mut FinishedQueue,
-        folder: &Path,
+        plan: &DownloadPlan,
         on_progress: OnProgress,
-    ) -> Result<(), Failure> {
+    ) {
+        let artifacts =
+            |item: &FinishedItem| item.receipt.as_ref().map_or(0, |it| it.artifacts.len());
+        let count = finished.items.iter().map(artifacts).sum();
         let mut done = 0;
         for item in &mut finished.items {
             let Some((run, receipt)) = handle.item_run(&item.item).zip(item.receipt.as_ref())
@@ -134,21 +143,22 @@ impl Resource for QueueResource {
             let with_offset = move |progress: DownloadProgress| {
                 let mut all = progress;
                 all.index += before;
+                all.count = count;
                 on_progress(all);
             };
             // Artifacts that could not be decoded are reported by the download.
             if !receipt.artifacts.is_empty() || receipt.extra.get("artifacts").is_some() {
-                let into = item.folder(folder);
-                let files = run.download_result(receipt, into).on_progress(with_offset);
-                match files.await {
-                    Ok(files) => item.files = Some(files.into_iter().map(Into::into).collect()),
-                    // The other items are downloaded all the same.
-                    Err(error) => item.failure = Some(error.into()),
-                }
+                let into = item.folder(plan.folder());
+                let download = run.download_result(receipt, into).on_progress(with_offset);
+                let index = usize::try_from(item.index).unwrap_or(usize::MAX);
+                let files = plan.configure(index, download).await;
+                let delivery = plan.deliver(session, files).await;
+                item.files = delivery.files;
+                // The other items are downloaded all the same.
+                item.failure = delivery.failure;
             }
             done += receipt.artifacts.len();
         }
-        Ok(())
     }
 
     /// Cancels the runs of the queue, including those that start in the meantime.
@@ -178,12 +188,12 @@ impl Resource for QueueResource {
     fn print_result(
         handle: &Handle<Self>,
         session: &Session,
-        finished: &FinishedQueue,
+        finished: FinishedQueue,
         _: ReceiptMode,
     ) -> Result<(), Failure> {
         let printed = session.printer.print_list(&finished.items, tables::results);
         // The result of the queue decides the exit code, even if printing failed.
-        summary::summarize(session, handle.id().as_str(), finished).and(printed)
+        summary::summarize(session, handle.id().as_str(), &finished).and(printed)
     }
 
     async fn shown_receipt(handle: &Handle<Self>) -> Result<Queue, Error> {

@@ -102,7 +102,7 @@ pub(super) fn summarize(
             .receipt
             .as_ref()
             .is_some_and(|it| !it.artifacts.is_empty());
-        has_files && item.files.is_none() && item.failure.is_some()
+        has_files && item.failure.is_some()
     });
     if let Some(item) = not_downloaded
         && let Some(id) = &item.item.run_id

@@ -1,7 +1,5 @@
 //! Handles of runs, as resources.
 
-use std::path::Path;
-
 use svc_sdk::contract::RunStatus;
 use svc_sdk::developer::Client;
 use svc_sdk::handle::Handle;
@@ -10,13 +8,16 @@ use svc_sdk::{Error, Update, Updates};
 
 use super::finished::FinishedRun;
 use super::kind::RunKind;
-use super::summary::{self, RunSummary, download_command};
+use super::summary::{self, RunSummary};
 use super::tables;
 use crate::args::SurfaceChoice;
+use crate::download::DownloadPlan;
 use crate::error::Failure;
 use crate::output::{ProgressLine, Table};
 use crate::pricing::{Price, SpendCap};
-use crate::resource::{OnProgress, ReceiptMode, Resource, Stopped, StoredFile, with_download_flag};
+use crate::resource::{
+    OnProgress, ReceiptMode, Resource, Stopped, with_download_flags, with_retry_command,
+};
 use crate::session::Session;
 use crate::text::sanitize;
 use crate::types::{ResourceId, SubmitRequest};
@@ -54,15 +55,28 @@ impl<K: RunKind> Resource for K {
         session.resume_command(SurfaceChoice::Developer, &words)
     }
 
-    fn wait_command(handle: &Handle<Self>, session: &Session, folder: Option<&Path>) -> String {
+    fn wait_command(
+        handle: &Handle<Self>,
+        session: &Session,
+        download: Option<&DownloadPlan>,
+    ) -> String {
         let kind = K::KIND;
         let words = ["run", "wait", handle.id().as_str(), "--kind", kind.as_str()];
-        let words = with_download_flag(&words, folder);
+        let words = with_download_flags(&words, "--download", download);
         session.resume_command(SurfaceChoice::Developer, &words)
     }
 
-    fn download_command(handle: &Handle<Self>, session: &Session, folder: &Path) -> String {
-        download_command(session, handle.id().as_str(), K::KIND.as_str(), folder)
+    fn download_command(handle: &Handle<Self>, session: &Session, plan: &DownloadPlan) -> String {
+        let kind = K::KIND;
+        let words = [
+            "run",
+            "download",
+            handle.id().as_str(),
+            "--kind",
+            kind.as_str(),
+        ];
+        let words = with_download_flags(&words, "--dir", Some(plan));
+        session.resume_command(SurfaceChoice::Developer, &words)
     }
 
     fn show_status(live: &ProgressLine<'_>, update: &Update<RunStatusPayload>) {
@@ -84,23 +98,24 @@ impl<K: RunKind> Resource for K {
 
     async fn result(_: &Handle<Self>, updates: Updates<Self>) -> Result<FinishedRun, Failure> {
         let receipt = terminal_receipt(updates).await?;
-        Ok(FinishedRun {
-            receipt,
-            files: None,
-        })
+        Ok(FinishedRun::new(receipt))
     }
 
     async fn download(
         handle: &Handle<Self>,
+        session: &Session,
         finished: &mut FinishedRun,
-        folder: &Path,
+        plan: &DownloadPlan,
         on_progress: OnProgress,
-    ) -> Result<(), Failure> {
-        let files = handle
-            .download_result(&finished.receipt, folder)
-            .on_progress(move |progress| on_progress(progress));
-        finished.files = Some(files.await?.into_iter().map(StoredFile::from).collect());
-        Ok(())
+    ) {
+        let download = handle.download_result(&finished.receipt, plan.folder());
+        let download = download.on_progress(move |progress| on_progress(progress));
+        let files = plan.configure(0, download).await;
+        let mut delivery = plan.deliver(session, files).await;
+        delivery.failure = delivery
+            .failure
+            .map(|failure| with_retry_command(failure, handle, session, plan));
+        finished.set_delivery(delivery);
     }
 
     async fn stop(handle: &Handle<Self>) -> Result<Stopped, Error> {
@@ -118,7 +133,7 @@ impl<K: RunKind> Resource for K {
     fn print_result(
         handle: &Handle<Self>,
         session: &Session,
-        finished: &FinishedRun,
+        finished: FinishedRun,
         receipt_mode: ReceiptMode,
     ) -> Result<(), Failure> {
         let printer = &session.printer;
@@ -128,13 +143,13 @@ impl<K: RunKind> Resource for K {
                 if receipt.status == RunStatus::Completed
                     && receipt_mode == ReceiptMode::OutputOnly =>
             {
-                let printed = printer.print_value(output, || tables::finished(finished));
+                let printed = printer.print_value(output, || tables::finished(&finished));
                 for file in finished.files.iter().flatten() {
                     printer.note(&format!("downloaded {file}"));
                 }
                 printed
             }
-            _ => printer.print_item(finished, tables::finished),
+            _ => printer.print_item(&finished, tables::finished),
         };
         match summary::summarize(
             session,
@@ -151,9 +166,14 @@ impl<K: RunKind> Resource for K {
                     .for_each(|issue| printer.note(&format!("  {}", sanitize(issue))));
             }
             // The result of the run decides the exit code, even if printing failed.
-            RunSummary::Failed(failure) => return Err(failure),
+            RunSummary::Failed(failure) => {
+                if let Some(download) = &finished.failure {
+                    printer.print_failure(download);
+                }
+                return Err(failure);
+            }
         }
-        printed
+        finished.failure.map_or(printed, Err)
     }
 
     async fn shown_receipt(handle: &Handle<Self>) -> Result<FinishedRun, Error> {
@@ -161,10 +181,7 @@ impl<K: RunKind> Resource for K {
             Some(receipt) => receipt.clone(),
             None => handle.get().await?,
         };
-        Ok(FinishedRun {
-            receipt,
-            files: None,
-        })
+        Ok(FinishedRun::new(receipt))
     }
 
     fn receipt_table(receipt: &FinishedRun) -> Table {

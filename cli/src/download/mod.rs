@@ -1,0 +1,315 @@
+//! Downloads: the folder, the names, and what is done with the files.
+
+mod open;
+mod preview;
+#[cfg(feature = "preview")]
+mod terminal_image;
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use svc_sdk::Error;
+use svc_sdk::download::{Download, DownloadedFile, FileStatus, IfExists, NameTemplate};
+use tempfile::TempDir;
+
+use crate::args::{DownloadArgs, FileArgs, Timeout};
+use crate::error::Failure;
+use crate::session::Session;
+use crate::text::sanitize;
+
+/// Where files are downloaded to, how they are named, and what is done with them.
+#[derive(Debug)]
+pub(crate) struct DownloadPlan {
+    folder: PathBuf,
+    args: FileArgs,
+    /// The folder of files that are only shown.
+    temporary: Option<TempDir>,
+    /// The prompt of the request, or those of its items.
+    prompts: Vec<Option<String>>,
+}
+
+/// What a download delivered.
+#[derive(Debug)]
+pub(crate) struct Delivery {
+    /// The files, unless they were only shown.
+    pub(crate) files: Option<Vec<StoredFile>>,
+    /// Why others are missing.
+    pub(crate) failure: Option<Failure>,
+}
+
+impl DownloadPlan {
+    /// Returns the plan for the flags of a command, or `None` if nothing is downloaded.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a flag requires `--download`, or if no file can be created in the folder.
+    pub(crate) fn from_args(
+        session: &Session,
+        args: &DownloadArgs,
+    ) -> Result<Option<Self>, Failure> {
+        if let Some(folder) = &args.download {
+            return Self::to_folder(session, folder, &args.files).map(Some);
+        }
+        let files = &args.files;
+        let without_download = [
+            ("--name", files.name.is_some()),
+            ("--overwrite", files.overwrite),
+            ("--open", files.open),
+            (
+                "--download-timeout",
+                files.download_timeout.is_some() && !files.preview,
+            ),
+        ];
+        if let Some((flag, _)) = without_download.iter().find(|(_, is_given)| *is_given) {
+            return Err(Failure::usage(format!("{flag} requires --download")));
+        }
+        if !files.preview || !preview::is_possible(session)? {
+            return Ok(None);
+        }
+        let temporary = tempfile::tempdir().map_err(|error| {
+            Failure::other(format!("cannot create a temporary folder: {error}"))
+        })?;
+        Ok(Some(Self {
+            folder: temporary.path().to_owned(),
+            args: files.clone(),
+            temporary: Some(temporary),
+            prompts: Vec::new(),
+        }))
+    }
+
+    /// Returns the plan of a download to a folder.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if no file can be created in the folder.
+    pub(crate) fn to_folder(
+        session: &Session,
+        folder: &Path,
+        args: &FileArgs,
+    ) -> Result<Self, Failure> {
+        check_writable(folder)?;
+        let mut args = args.clone();
+        args.preview = args.preview && preview::is_possible(session)?;
+        Ok(Self {
+            folder: folder.to_owned(),
+            args,
+            temporary: None,
+            prompts: Vec::new(),
+        })
+    }
+
+    /// Checks that the names of several jobs or runs do not clash.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the files of one would replace those of another.
+    pub(crate) fn check_names_of(&self, ids: &[String]) -> Result<(), Failure> {
+        let Some(template) = self.args.name.as_ref().filter(|_| self.args.overwrite) else {
+            return Ok(());
+        };
+        let text = template.to_string();
+        let is_unique = ["{id}", "{job}", "{slug}"]
+            .iter()
+            .any(|placeholder| text.contains(placeholder));
+        if ids.len() < 2 || is_unique {
+            return Ok(());
+        }
+        Err(Failure::usage(format!(
+            "invalid --name `{text}` with --overwrite: expected {{id}}, {{job}} or {{slug}}, \
+            because several are downloaded"
+        )))
+    }
+
+    /// Sets the prompts that `{slug}` is made from: that of the request body, or of each of its items.
+    pub(crate) fn with_prompts_of(mut self, body: &Map<String, Value>) -> Self {
+        self.prompts = match body.get("items").and_then(Value::as_array) {
+            Some(items) => items
+                .iter()
+                .map(|item| item.as_object().and_then(prompt_of))
+                .collect(),
+            None => vec![prompt_of(body)],
+        };
+        self
+    }
+
+    /// Returns the folder.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Returns the flags that repeat the download, with the folder as the value of `folder_flag`.
+    pub(crate) fn words(&self, folder_flag: &str) -> Vec<String> {
+        if self.temporary.is_some() {
+            return vec!["--preview".to_owned()];
+        }
+        let mut words = vec![folder_flag.to_owned(), self.folder.display().to_string()];
+        if let Some(template) = self.template(0) {
+            words.extend(["--name".to_owned(), template.to_string()]);
+        }
+        if self.args.overwrite {
+            words.push("--overwrite".to_owned());
+        }
+        words
+    }
+
+    /// Applies the options to a download of the item with that index.
+    pub(crate) fn configure(&self, item: usize, download: Download) -> Download {
+        let download = match self.template(item) {
+            Some(template) => download.name_template(template),
+            None => download,
+        };
+        let download = match self.args.overwrite {
+            true => download.if_exists(IfExists::Overwrite),
+            false => download,
+        };
+        match self.args.download_timeout {
+            None => download,
+            Some(Timeout(Some(timeout))) => download.timeout(timeout),
+            Some(Timeout(None)) => download.no_timeout(),
+        }
+    }
+
+    fn template(&self, item: usize) -> Option<NameTemplate> {
+        let template = self.args.name.clone()?;
+        let prompt = match self.prompts.as_slice() {
+            [prompt] => prompt.as_deref(),
+            prompts => prompts.get(item).and_then(Option::as_deref),
+        };
+        Some(match prompt {
+            Some(prompt) => template.prompt(prompt),
+            None => template,
+        })
+    }
+
+    /// Reports, shows and opens what a download delivered.
+    pub(crate) async fn deliver(
+        &self,
+        session: &Session,
+        result: Result<Vec<DownloadedFile>, Error>,
+    ) -> Delivery {
+        let (files, failure) = match result {
+            Ok(files) => (files, None),
+            Err(error) => (
+                error.downloaded_files().to_vec(),
+                Some(Failure::from(error)),
+            ),
+        };
+        if self.temporary.is_none() {
+            files.iter().for_each(|file| note_status(session, file));
+        }
+        for file in &files {
+            if self.args.preview {
+                preview::show(session, &file.path);
+            }
+            if self.args.open {
+                open::open(session, &file.path).await;
+            }
+        }
+        let stored = files.into_iter().map(StoredFile::from);
+        Delivery {
+            files: self.temporary.is_none().then(|| stored.collect()),
+            failure,
+        }
+    }
+}
+
+/// Tells about files that were not simply created.
+fn note_status(session: &Session, file: &DownloadedFile) {
+    let path = sanitize(&file.path.display().to_string());
+    let note = match file.status {
+        FileStatus::Unchanged => format!("kept {path}: it already has this content"),
+        FileStatus::Renamed => format!("saved as {path}: another file has the intended name"),
+        FileStatus::Replaced => format!("replaced {path}"),
+        _ => return,
+    };
+    session.printer.note(&note);
+}
+
+/// Returns the prompt of a request body.
+fn prompt_of(body: &Map<String, Value>) -> Option<String> {
+    let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
+    text(body.get("prompt"))
+        .or_else(|| text(body.get("input").and_then(|input| input.get("prompt"))))
+        .or_else(|| text(body.get("instruction")))
+}
+
+/// Checks that files can be created in a folder, before anything is paid for or waited for. Leaves
+/// nothing behind.
+pub(crate) fn check_writable(folder: &Path) -> Result<(), Failure> {
+    let absolute = std::path::absolute(folder)
+        .map_err(|error| Failure::file("cannot write to", folder, &error))?;
+    let existing = absolute
+        .ancestors()
+        .find(|path| path.exists())
+        .unwrap_or(&absolute);
+    match tempfile::tempfile_in(existing) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(Failure::file("cannot write to", folder, &error)),
+    }
+}
+
+/// A downloaded file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct StoredFile {
+    pub(crate) path: String,
+    pub(crate) bytes: u64,
+    /// What happened to the file: `created`, `unchanged`, `renamed`, `replaced` or `skipped`. Journals
+    /// of earlier versions have none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(crate) status: String,
+}
+
+impl std::fmt::Display for StoredFile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} ({} bytes)", self.path, self.bytes)
+    }
+}
+
+impl From<DownloadedFile> for StoredFile {
+    fn from(file: DownloadedFile) -> Self {
+        Self {
+            path: file.path.display().to_string(),
+            bytes: file.bytes,
+            status: match file.status {
+                FileStatus::Unchanged => "unchanged",
+                FileStatus::Renamed => "renamed",
+                FileStatus::Replaced => "replaced",
+                FileStatus::Skipped => "skipped",
+                _ => "created",
+            }
+            .to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn prompts_are_found_in_request_bodies() {
+        for (body, expected) in [
+            (json!({"prompt": "a fox"}), vec![Some("a fox")]),
+            (json!({"input": {"prompt": "a fox"}}), vec![Some("a fox")]),
+            (json!({"instruction": "a fox"}), vec![Some("a fox")]),
+            (json!({"prompt": 7}), vec![None]),
+            (
+                json!({"items": [{"instruction": "a"}, {}, {"instruction": "b"}]}),
+                vec![Some("a"), None, Some("b")],
+            ),
+        ] {
+            let plan = DownloadPlan {
+                folder: PathBuf::from("out"),
+                args: FileArgs::default(),
+                temporary: None,
+                prompts: Vec::new(),
+            };
+            let plan = plan.with_prompts_of(body.as_object().unwrap());
+            let prompts: Vec<_> = plan.prompts.iter().map(Option::as_deref).collect();
+            assert_eq!(prompts, expected, "{body}");
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! Images as the escape sequences of terminals.
+//!
+//! The protocol follows from the environment. Asking the terminal would wait for an answer that some
+//! never give, and could take input that is meant for another program.
+
+use std::io::Cursor;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use image::{DynamicImage, ImageFormat};
+
+/// The maximum length of the data in one sequence of the kitty protocol.
+const KITTY_CHUNK_BYTES: usize = 4096;
+/// The size of a cell in pixels, for images that are smaller than the terminal.
+const CELL: (u32, u32) = (8, 16);
+
+/// How a terminal shows images.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Protocol {
+    Kitty,
+    Iterm,
+    Sixel,
+    /// Each cell shows two pixels, in 24-bit or in 256 colors.
+    HalfBlocks {
+        is_true_color: bool,
+    },
+}
+
+impl Protocol {
+    fn detect(variable: impl Fn(&str) -> Option<String>) -> Self {
+        let contains = |name: &str, words: &[&str]| {
+            let value = variable(name).unwrap_or_default();
+            words.iter().any(|word| value.contains(word))
+        };
+        let is_multiplexed = contains("TERM", &["tmux", "screen"]);
+        let is_true_color = contains("COLORTERM", &["truecolor", "24bit"]);
+        if is_multiplexed {
+            return Self::HalfBlocks { is_true_color };
+        }
+        let is_iterm = contains(
+            "TERM_PROGRAM",
+            &["iTerm", "WezTerm", "mintty", "rio", "WarpTerminal"],
+        ) || contains("LC_TERMINAL", &["iTerm"]);
+        let is_kitty = contains("TERM", &["kitty", "ghostty"])
+            || contains("TERM_PROGRAM", &["ghostty"])
+            || variable("KITTY_WINDOW_ID").is_some_and(|id| !id.is_empty());
+        if is_iterm {
+            Self::Iterm
+        } else if is_kitty {
+            Self::Kitty
+        } else if contains("TERM", &["sixel", "foot", "mlterm", "contour"]) {
+            Self::Sixel
+        } else {
+            Self::HalfBlocks { is_true_color }
+        }
+    }
+}
+
+/// Returns the sequences that show an image in this terminal, and end its line.
+///
+/// # Errors
+///
+/// Returns an error if the image cannot be encoded.
+pub(super) fn encode(image: &DynamicImage) -> Result<String, String> {
+    let protocol = Protocol::detect(|name| std::env::var(name).ok());
+    let (rows, columns) = console::Term::stdout().size();
+    // The last line is left for the prompt.
+    let rows = rows.saturating_sub(1).max(1);
+    encode_for(protocol, image, columns.into(), rows.into())
+}
+
+fn encode_for(
+    protocol: Protocol,
+    image: &DynamicImage,
+    columns: u32,
+    rows: u32,
+) -> Result<String, String> {
+    match protocol {
+        Protocol::Kitty => Ok(kitty(&png(&shrink(image, columns, rows))?)),
+        Protocol::Iterm => {
+            let png = png(&shrink(image, columns, rows))?;
+            let (length, data) = (png.len(), STANDARD.encode(&png));
+            Ok(format!(
+                "\x1b]1337;File=inline=1;size={length};preserveAspectRatio=1:{data}\x07\n"
+            ))
+        }
+        Protocol::Sixel => sixel(&shrink(image, columns, rows)),
+        Protocol::HalfBlocks { is_true_color } => {
+            Ok(half_blocks(image, columns, rows, is_true_color))
+        }
+    }
+}
+
+/// Makes an image fit into the terminal.
+fn shrink(image: &DynamicImage, columns: u32, rows: u32) -> DynamicImage {
+    let (width, height) = (columns * CELL.0, rows * CELL.1);
+    if image.width() <= width && image.height() <= height {
+        return image.clone();
+    }
+    image.thumbnail(width, height)
+}
+
+fn png(image: &DynamicImage) -> Result<Vec<u8>, String> {
+    let mut png = Cursor::new(Vec::new());
+    image
+        .write_to(&mut png, ImageFormat::Png)
+        .map_err(|error| error.to_string())?;
+    Ok(png.into_inner())
+}
+
+fn kitty(png: &[u8]) -> String {
+    let data = STANDARD.encode(png);
+    let mut text = String::new();
+    let mut rest = data.as_str();
+    let mut control = "a=T,f=100,";
+    loop {
+        let (chunk, more) = rest
+            .split_at_checked(KITTY_CHUNK_BYTES)
+            .unwrap_or((rest, ""));
+        let has_more = u8::from(!more.is_empty());
+        text.push_str(&format!("\x1b_G{control}m={has_more};{chunk}\x1b\\"));
+        if more.is_empty() {
+            return text + "\n";
+        }
+        rest = more;
+        control = "";
+    }
+}
+
+fn sixel(image: &DynamicImage) -> Result<String, String> {
+    let pixels = image.to_rgba8();
+    let size = |length: u32| usize::try_from(length).map_err(|error| error.to_string());
+    let (width, height) = (size(pixels.width())?, size(pixels.height())?);
+    icy_sixel::SixelImage::try_from_rgba(pixels.into_raw(), width, height)
+        .and_then(|image| image.encode())
+        .map(|text| text + "\n")
+        .map_err(|error| error.to_string())
+}
+
+/// Shows two pixels in each cell: the upper one as the color of a half block, the lower one as that
+/// of the background.
+fn half_blocks(image: &DynamicImage, columns: u32, rows: u32, is_true_color: bool) -> String {
+    let fits = image.width() <= columns && image.height() <= rows * 2;
+    let pixels = match fits {
+        true => image.to_rgba8(),
+        false => image.thumbnail(columns, rows * 2).to_rgba8(),
+    };
+    let color = |x: u32, y: u32| {
+        let [red, green, blue, alpha] = pixels.get_pixel_checked(x, y)?.0;
+        let blend = |part: u8| u16::from(part) * u16::from(alpha) / 255;
+        let (red, green, blue) = (blend(red), blend(green), blend(blue));
+        Some(match is_true_color {
+            true => format!("2;{red};{green};{blue}"),
+            false => format!("5;{}", 16 + 36 * (red / 43) + 6 * (green / 43) + blue / 43),
+        })
+    };
+    let mut text = String::new();
+    for y in (0..pixels.height()).step_by(2) {
+        for x in 0..pixels.width() {
+            if let Some(upper) = color(x, y) {
+                text.push_str(&format!("\x1b[38;{upper}m"));
+            }
+            if let Some(lower) = color(x, y + 1) {
+                text.push_str(&format!("\x1b[48;{lower}m"));
+            }
+            text.push('▀');
+        }
+        text.push_str("\x1b[0m\n");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn protocol_follows_from_the_environment() {
+        let half_blocks = |is_true_color| Protocol::HalfBlocks { is_true_color };
+        for (variables, expected) in [
+            (&[("TERM", "xterm-256color")][..], half_blocks(false)),
+            (&[("COLORTERM", "truecolor")], half_blocks(true)),
+            (&[("TERM", "xterm-kitty")], Protocol::Kitty),
+            (&[("KITTY_WINDOW_ID", "1")], Protocol::Kitty),
+            (
+                &[("KITTY_WINDOW_ID", "1"), ("TERM", "tmux")],
+                half_blocks(false),
+            ),
+            (&[("TERM_PROGRAM", "iTerm.app")], Protocol::Iterm),
+            (&[("TERM", "foot")], Protocol::Sixel),
+        ] {
+            let detected = Protocol::detect(|name| {
+                let variable = variables.iter().find(|(known, _)| *known == name);
+                variable.map(|(_, value)| (*value).to_owned())
+            });
+            assert_eq!(detected, expected, "{variables:?}");
+        }
+    }
+
+    #[test]
+    fn images_are_encoded_for_each_protocol() {
+        let mut image = image::RgbaImage::new(64, 64);
+        for (x, y, pixel) in image.enumerate_pixels_mut() {
+            // Noise, so that the data does not fit into one sequence.
+            let noise = (x * 7919 + y * 104_729).to_le_bytes();
+            *pixel = image::Rgba([noise[0], noise[1], noise[0] ^ noise[1], 255]);
+        }
+        let image = DynamicImage::ImageRgba8(image);
+        let encode = |protocol| encode_for(protocol, &image, 40, 10).unwrap();
+
+        let kitty = encode(Protocol::Kitty);
+        let mut data = String::new();
+        for sequence in kitty.trim_end().split_terminator("\x1b\\") {
+            let (control, chunk) = sequence.split_once(';').unwrap();
+            assert!(control.starts_with("\x1b_G") && chunk.len() <= KITTY_CHUNK_BYTES);
+            data.push_str(chunk);
+        }
+        let decoded = image::load_from_memory(&STANDARD.decode(data).unwrap()).unwrap();
+        assert_eq!(decoded, image);
+
+        let iterm = encode(Protocol::Iterm);
+        assert!(iterm.starts_with("\x1b]1337;File=inline=1") && iterm.ends_with("\x07\n"));
+        assert!(encode(Protocol::Sixel).starts_with("\x1bP"));
+
+        let is_true_color = true;
+        let blocks = encode(Protocol::HalfBlocks { is_true_color });
+        assert_eq!(blocks.lines().count(), 10);
+        assert!(blocks.lines().all(|line| line.matches('▀').count() == 20));
+    }
+}
