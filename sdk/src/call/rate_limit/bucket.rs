@@ -83,7 +83,7 @@ impl Bucket {
         self.release();
         self.begin_next_window(now);
         if let Some(window) = &mut self.window {
-            window.count_unreported();
+            window.count_unreported(self.longest_reset, now);
         }
     }
 

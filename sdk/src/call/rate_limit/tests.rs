@@ -113,6 +113,38 @@ fn a_new_window_replaces_the_old_one() {
 }
 
 #[test]
+fn a_window_begins_when_its_first_request_arrives() {
+    let (limiter, began) = (RateLimiter::default(), clock::now());
+    round_trip(&limiter, began, &headers(2, 1, 60));
+    let sent_at = began + seconds(90);
+    limiter.acquire(BUCKET, sent_at).unwrap();
+    let received_at = sent_at + Duration::from_millis(600);
+    answer(&limiter, BUCKET, (sent_at, received_at), &headers(2, 0, 60));
+    let ends = received_at + seconds(61);
+    for now in [received_at, sent_at + seconds(60)] {
+        assert_eq!(limiter.acquire(BUCKET, now), Err(ends));
+    }
+    assert_eq!(limiter.acquire(BUCKET, ends), Ok(()));
+}
+
+#[test]
+fn a_window_may_have_begun_with_a_request_that_was_not_answered() {
+    let (limiter, began) = (RateLimiter::default(), clock::now());
+    round_trip(&limiter, began, &headers(2, 1, 60));
+    let sent_at = began + seconds(90);
+    for _ in 0..2 {
+        limiter.acquire(BUCKET, sent_at).unwrap();
+    }
+    let failed_at = sent_at + seconds(10);
+    limiter.release(BUCKET, failed_at, Attempt::Unanswered);
+    limiter.release(BUCKET, sent_at + seconds(30), Attempt::Unanswered);
+    let ends = failed_at + seconds(60);
+    let now = sent_at + seconds(60);
+    assert_eq!(limiter.acquire(BUCKET, now), Err(ends));
+    assert_eq!(limiter.acquire(BUCKET, ends), Ok(()));
+}
+
+#[test]
 fn a_reply_that_comes_late_does_not_open_the_window_again() {
     // Each reply was counted right after it was sent, a second after the window began.
     for delay in [2, 5, 20, 45, 58] {

@@ -24,7 +24,8 @@ pub(super) struct Window {
     reported: Option<(u32, u32)>,
     /// The window ends at or after this moment.
     pub(super) earliest_end: Instant,
-    /// The window has ended at this moment.
+    /// The window has ended at this moment. Before the first report, it is the end of a window that
+    /// begins as soon as the first request is sent.
     pub(super) latest_end: Instant,
     /// When the last report came.
     pub(super) reported_at: Option<Instant>,
@@ -97,13 +98,14 @@ impl Window {
     pub(super) fn next(&self, longest_reset: Duration, now: Instant) -> Self {
         let duration = longest_reset.saturating_sub(RESET_ROUNDING);
         let earliest_end = (self.earliest_end + duration).max(self.latest_end).max(now);
+        let latest_end = longest_end(now, longest_reset).max(earliest_end);
         Self {
             limit: self.limit,
             remaining: self.limit.max(1),
             own: 0,
             reported: None,
             earliest_end,
-            latest_end: (now + longest_reset.max(DEFAULT_WINDOW)).max(earliest_end),
+            latest_end,
             reported_at: None,
         }
     }
@@ -117,9 +119,11 @@ impl Window {
         self.limit = limit;
         self.remaining = self.remaining.saturating_add(raised).min(remaining);
         self.earliest_end = self.earliest_end.max(report.earliest_end);
-        self.latest_end = self
-            .latest_end
-            .min(report.latest_end)
+        // A window may begin as late as its first request arrives, so that only reports say by when
+        // it has ended.
+        let known = self.reported_at.map(|_| self.latest_end);
+        self.latest_end = known
+            .map_or(report.latest_end, |end| end.min(report.latest_end))
             .max(self.earliest_end);
         self.reported_at = Some(now);
         let used = limit.saturating_sub(remaining);
@@ -133,7 +137,11 @@ impl Window {
     }
 
     /// Counts a request of this client of which nothing was reported.
-    pub(super) fn count_unreported(&mut self) {
+    pub(super) fn count_unreported(&mut self, longest_reset: Duration, now: Instant) {
+        if self.reported_at.is_none() && self.own == 0 {
+            // It may have begun the window at any moment until now.
+            self.latest_end = self.latest_end.max(longest_end(now, longest_reset));
+        }
         self.own = self.own.saturating_add(1);
         self.remaining = self.remaining.saturating_sub(1);
     }
@@ -159,4 +167,9 @@ impl Window {
             self.latest_end = self.latest_end.min(end);
         }
     }
+}
+
+/// Returns when a window that began by `now` has ended, if no report tells.
+fn longest_end(now: Instant, longest_reset: Duration) -> Instant {
+    now + longest_reset.max(DEFAULT_WINDOW)
 }
