@@ -1,0 +1,171 @@
+//! What requests carry, and what their responses are decoded to.
+
+use super::{JOB, RECEIPT, video};
+use crate::contract::{Method, Operation};
+use crate::handle::JobResource;
+use crate::surface::Open;
+use crate::transport::scripted::{Script, Step, json, open_client};
+use crate::types::TopUpCreate;
+
+#[tokio::test(start_paused = true)]
+async fn every_call_has_a_key_of_its_own() {
+    let script = Script::new([json(202, RECEIPT)]);
+    let client = open_client(&script);
+    client.videos().generate(video()).await.unwrap();
+    client.clone().videos().generate(video()).await.unwrap();
+    let seen = script.requests();
+    assert_ne!(
+        seen[0].header("idempotency-key"),
+        seen[1].header("idempotency-key")
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_receipt_that_cannot_be_decoded_still_names_the_job() {
+    for body in [
+        r#"{"data": {"job": {"id": "job_1", "state": "queued"}}}"#,
+        r#"{"data": {"job_id": "job_1"}}"#,
+        r#"{"id": "job_1", "status": "queued"}"#,
+    ] {
+        let error = open_client(&Script::new([json(202, body)]))
+            .videos()
+            .generate(video())
+            .await
+            .unwrap_err();
+        assert!(error.is_decode() && error.idempotency_key().is_some());
+        assert_eq!(error.job_id().unwrap().as_str(), "job_1", "{body}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_redirect_is_not_followed_with_the_key() {
+    let script = Script::new([Step::Response(
+        302,
+        vec![("location", "https://evil.example/".into())],
+        "".into(),
+    )]);
+    let error = open_client(&script)
+        .jobs()
+        .handle("job_1")
+        .get()
+        .await
+        .unwrap_err();
+    assert_eq!(script.requests().len(), 1);
+    assert_eq!(error.status(), Some(302));
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_identifier_changes_the_path() {
+    let script = Script::new([json(200, JOB)]);
+    for id in [
+        "../../evil",
+        "https://evil.example",
+        "a/b",
+        "a?b#c",
+        "%2e%2e",
+        "\\evil",
+        "@evil.example",
+    ] {
+        let _ = open_client(&script).jobs().handle(id).get().await;
+    }
+    for seen in script.requests() {
+        let rest = seen
+            .url
+            .strip_prefix("https://api.example/base/v1/jobs/")
+            .unwrap();
+        assert!(!rest.contains(['/', '?', '#']), "{rest}");
+    }
+    for id in ["", ".", ".."] {
+        let error = open_client(&script)
+            .jobs()
+            .handle(id)
+            .get()
+            .await
+            .unwrap_err();
+        assert!(error.is_invalid() && !error.may_have_been_sent());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_invalid_request_is_not_sent() {
+    let script = Script::new([json(202, RECEIPT)]);
+    let client = open_client(&script);
+    let error = client
+        .videos()
+        .generate(video().image_url("http://a.example/x.png"))
+        .await
+        .unwrap_err();
+    assert!(error.is_invalid(), "{error}");
+    assert!(error.to_string().contains("image_url"), "{error}");
+    let error = client
+        .top_ups()
+        .create(TopUpCreate::new(2_000).success_url("x"))
+        .await
+        .unwrap_err();
+    assert!(error.is_invalid());
+    let error = client
+        .submit_json::<JobResource<Open>>(Operation::Music1Generate, &[], &serde_json::json!({}))
+        .await
+        .unwrap_err();
+    assert!(error.is_invalid());
+    assert!(script.requests().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_raw_request_returns_the_response_of_an_error() {
+    let script = Script::new([json(
+        404,
+        r#"{"error": {"code": "not_found", "message": "no"}}"#,
+    )]);
+    let error = open_client(&script)
+        .raw_request(Method::Get, "/v1/nothing")
+        .query("a", "b c")
+        .await
+        .unwrap_err();
+    assert!(error.is_not_found());
+    let response = error.response().unwrap();
+    assert_eq!(response.status, 404);
+    assert!(response.body.starts_with(b"{\"error\""));
+    assert_eq!(
+        script.requests()[0].url,
+        "https://api.example/base/v1/nothing?a=b+c"
+    );
+}
+
+#[test]
+fn building_a_request_needs_no_runtime() {
+    let client = crate::open::Client::builder()
+        .base_url("https://api.example")
+        .transport(std::sync::Arc::new(Unreachable))
+        .seed(1)
+        .build()
+        .unwrap();
+    let submit = client.videos().generate(video());
+    let request = submit.request().unwrap();
+    assert_eq!(request.target(), "/v1/video-router/generate");
+    assert!(request.idempotency_key.is_some());
+}
+
+struct Unreachable;
+
+impl crate::transport::Transport for Unreachable {
+    fn send(&self, _: http::Request<bytes::Bytes>) -> crate::transport::ResponseFuture {
+        panic!("a request was sent")
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_api_key_is_not_in_debug_output_or_errors() {
+    let echo = json(
+        401,
+        r#"{"error": {"code": "unauthorized", "message": "no"}}"#,
+    );
+    let script = Script::new([echo]);
+    let client = open_client(&script);
+    let submit = client.videos().generate(video());
+    let shown = format!("{client:?} {submit:?}");
+    let error = submit.await.unwrap_err();
+    let all = format!("{shown} {error} {error:?} {:?}", client.core);
+    assert!(!all.contains("canary"), "{all}");
+    assert!(error.is_unauthorized());
+}
