@@ -13,6 +13,7 @@
 
 mod actions;
 mod body;
+mod checks;
 mod defect;
 mod environment;
 mod fault;

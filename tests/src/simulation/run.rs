@@ -155,6 +155,8 @@ async fn drain(world: &Arc<World>, folder: &Path) {
     }
     world.settle_top_ups(&mut Rng::new(0), true);
     for client in 0..world.plan.clients.len() {
+        // The client may have spent its window with its last step.
+        world.note_process_end(client);
         let session = Session::start(
             world,
             client,

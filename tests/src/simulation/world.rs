@@ -4,17 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use svc_mock_server::engine::{Delivery, DeliveryOutcome, KeyKind, NewKey, Time};
 use svc_mock_server::{InProcess, Setup, Speed};
 use svc_sdk::contract::Operation;
-use svc_sdk::types::Usd;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::defect::Defect;
 use super::journal::{Journal, ResourceKind};
-use super::oracle::{self, Oracle};
+use super::oracle::Oracle;
 use super::plan::Plan;
 use super::rng::Rng;
 use super::signing_secrets::SigningSecrets;
@@ -106,7 +105,7 @@ pub(super) struct State {
     calls: BTreeMap<String, CallRecord>,
     used_keys: BTreeSet<(String, String)>,
     tainted_until_ms: BTreeMap<String, u64>,
-    runs_of_queues: BTreeMap<String, String>,
+    pub(super) runs_of_queues: BTreeMap<String, String>,
 }
 
 impl World {
@@ -306,6 +305,12 @@ impl World {
     /// Notes the end of a process in the middle of a step.
     pub(super) fn note_crash(&self, client: usize) {
         self.count(|counts| counts.crashes += 1);
+        self.note_process_end(client);
+    }
+
+    /// Notes the end of a process. The next one does not know what this one spent, so that the first
+    /// window of its keys may be overdrawn.
+    pub(super) fn note_process_end(&self, client: usize) {
         let keys = &self.credentials[client];
         for key in [&keys.open, &keys.developer] {
             self.taint(&format!("Bearer {key}"));
@@ -354,7 +359,7 @@ impl World {
     }
 
     /// Notes the jobs that exist. A job whose submit is still to be answered names its intent.
-    fn note_jobs(&self, jobs: &[Value]) {
+    pub(super) fn note_jobs(&self, jobs: &[Value]) {
         for job in jobs {
             if let (Some(id), Some(intent)) =
                 (job["id"].as_str(), job["metadata"]["intent"].as_str())
@@ -394,127 +399,6 @@ impl World {
             .unwrap_or_else(PoisonError::into_inner);
         mailboxes.remove(&format!("c{client}")).unwrap_or_default()
     }
-}
-
-/// The checks after each step.
-impl World {
-    pub(super) fn check(&self, is_final: bool) {
-        let mock = self.mock();
-        let ledger = self.ledger(&mock);
-        let jobs = mock.jobs();
-        self.note_jobs(&jobs);
-        for message in oracle::check_ledger(&ledger, &jobs) {
-            self.violate(Oracle::Ledger, message);
-        }
-        let created = self.lock().created.clone();
-        let journals: Vec<Journal> = self
-            .journals
-            .iter()
-            .map(|journal| {
-                journal
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .clone()
-            })
-            .collect();
-        for message in oracle::check_journals(journals.iter(), &created, is_final) {
-            self.violate(Oracle::NothingLost, message);
-        }
-        for entry in ledger["data"].as_array().into_iter().flatten() {
-            let id = oracle::subject(entry);
-            if !created.contains_key(id) && !self.is_run_of_queue(id, &mock, &created) {
-                self.violate(
-                    Oracle::NothingLost,
-                    format!("{id} was charged, but no request created it"),
-                );
-            }
-        }
-        if is_final {
-            for (workspace, balance) in ledger["workspaces"].as_object().into_iter().flatten() {
-                if balance["reserved_usd"] != "0.0000" {
-                    let reserved = &balance["reserved_usd"];
-                    self.violate(
-                        Oracle::Ledger,
-                        format!("{workspace} still has {reserved} reserved"),
-                    );
-                }
-            }
-        }
-    }
-
-    /// Returns whether a bulk queue that was created started the run.
-    fn is_run_of_queue(
-        &self,
-        run: &str,
-        mock: &InProcess,
-        created: &BTreeMap<String, Creation>,
-    ) -> bool {
-        if !self.lock().runs_of_queues.contains_key(run) {
-            let runs = runs_of_queues(&mock.snapshot()["state"]["queues"]);
-            self.lock().runs_of_queues.extend(runs);
-        }
-        let state = self.lock();
-        state
-            .runs_of_queues
-            .get(run)
-            .is_some_and(|queue| created.contains_key(queue))
-    }
-
-    fn ledger(&self, mock: &InProcess) -> Value {
-        let mut ledger = mock.ledger();
-        let Some(entries) = ledger["data"].as_array_mut() else {
-            return ledger;
-        };
-        let position =
-            |kind: &str, entries: &[Value]| entries.iter().position(|entry| entry["kind"] == kind);
-        match self.defect {
-            Some(Defect::RefundLost) => {
-                if let Some(index) = position("refund", entries) {
-                    entries.remove(index);
-                }
-            }
-            Some(Defect::DoubleCapture) => {
-                if let Some(index) = position("capture", entries) {
-                    entries.push(entries[index].clone());
-                }
-            }
-            Some(Defect::ChargeRoundedUp) => {
-                if let Some(index) = position("capture", entries) {
-                    let amount: Usd = entries[index]["amount_usd"]
-                        .as_str()
-                        .unwrap_or_default()
-                        .parse()
-                        .unwrap();
-                    let amount = Usd::from_micros(amount.micros() + 10_000);
-                    entries[index]["amount_usd"] = json!(amount);
-                }
-            }
-            _ => {}
-        }
-        ledger
-    }
-}
-
-/// Returns the queue of each run that a queue has started.
-fn runs_of_queues(queues: &Value) -> Vec<(String, String)> {
-    let mut found = Vec::new();
-    let mut visit = vec![queues];
-    while let Some(value) = visit.pop() {
-        match value {
-            Value::Object(fields) => {
-                let items = fields.get("items").and_then(Value::as_array);
-                if let (Some(id), Some(items)) = (fields.get("id").and_then(Value::as_str), items) {
-                    let runs = items.iter().filter_map(|item| item["run_id"].as_str());
-                    found.extend(runs.map(|run| (run.to_owned(), id.to_owned())));
-                } else {
-                    visit.extend(fields.values());
-                }
-            }
-            Value::Array(items) => visit.extend(items),
-            _ => {}
-        }
-    }
-    found
 }
 
 /// Creates the keys of a client, and its workspace.
