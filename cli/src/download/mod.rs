@@ -13,6 +13,7 @@ use svc_sdk::Error;
 use svc_sdk::download::{Download, DownloadedFile, FileStatus, IfExists, NameTemplate};
 use tempfile::TempDir;
 
+pub(crate) use self::open::open_file;
 use crate::args::{DownloadArgs, FileArgs, Timeout};
 use crate::error::Failure;
 use crate::session::Session;

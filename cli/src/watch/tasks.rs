@@ -7,6 +7,8 @@ use svc_sdk::types::{Job, JobId};
 use svc_sdk::{Client, Surface};
 use tokio::sync::mpsc::UnboundedSender;
 
+use crate::download::open_file;
+
 use super::model::{DownloadState, Model};
 
 /// What a task reports to the screen.
@@ -77,9 +79,7 @@ pub(super) async fn download<S: Surface>(
 
 /// Opens a file with the platform's application for it.
 pub(super) async fn open(path: PathBuf, sender: UnboundedSender<TaskEvent>) {
-    let target = path.clone();
-    let opened = tokio::task::spawn_blocking(move || open::that_detached(target)).await;
-    if let Ok(Err(reason)) = opened {
+    if let Err(reason) = open_file(&path).await {
         let message = format!("cannot open {}: {reason}", path.display());
         let _ = sender.send(TaskEvent::Failed(message));
     }
