@@ -10,7 +10,7 @@ use svc_sdk::contract::Plan;
 use svc_sdk::types::Usd;
 
 use crate::clock::{ClockMode, Speed};
-use crate::engine::UndocumentedKeys;
+use crate::engine::{Settings, UndocumentedKeys};
 use crate::serve::{BindError, Log, Server};
 use crate::service::Service;
 use crate::setup::Setup;
@@ -24,6 +24,27 @@ pub struct Options {
     #[arg(long, value_name = "PORT", default_value_t = 4010)]
     pub port_base: u16,
 
+    /// The options of the mock itself.
+    #[command(flatten)]
+    pub mock: MockOptions,
+
+    /// Print the addresses and keys as shell exports
+    #[arg(long, conflicts_with = "json")]
+    pub env: bool,
+
+    /// Print the addresses and keys as one line of JSON (default if standard output is not a
+    /// terminal)
+    #[arg(long)]
+    pub json: bool,
+
+    /// Whether standard output is a terminal.
+    #[arg(skip = io::stdout().is_terminal())]
+    pub terminal: bool,
+}
+
+/// The options of the mock itself, for command lines that choose its ports and output on their own.
+#[derive(Args, Clone, Debug)]
+pub struct MockOptions {
     /// Clock: `real` follows real time, `manual` stands still until the control API advances it
     #[arg(long, value_name = "KIND", value_enum, default_value_t = ClockKind::Real)]
     pub clock: ClockKind,
@@ -55,18 +76,9 @@ pub struct Options {
     #[arg(long, value_name = "TREATMENT", value_enum, default_value_t = UndocumentedKeys::Ignore)]
     pub undocumented_keys: UndocumentedKeys,
 
-    /// Print the addresses and keys as shell exports
-    #[arg(long, conflicts_with = "json")]
-    pub env: bool,
-
-    /// Print the addresses and keys as one line of JSON (default if standard output is not a
-    /// terminal)
-    #[arg(long)]
-    pub json: bool,
-
-    /// Whether standard output is a terminal.
-    #[arg(skip = io::stdout().is_terminal())]
-    pub terminal: bool,
+    /// Number of reads that the rate limit of a key allows for each write
+    #[arg(long, value_name = "N", default_value_t = Settings::default().read_multiple, value_parser = clap::value_parser!(u32).range(1..))]
+    pub read_multiple: u32,
 }
 
 /// The kinds of clock.
@@ -97,8 +109,9 @@ fn balance(text: &str) -> Result<Usd, String> {
     })
 }
 
-impl Options {
-    fn setup(&self) -> Setup {
+impl MockOptions {
+    /// Returns the configuration of a mock with these options.
+    pub fn setup(&self) -> Setup {
         let clock_mode = match self.clock {
             ClockKind::Real => ClockMode::Real(self.speed),
             ClockKind::Manual => ClockMode::Manual,
@@ -108,13 +121,16 @@ impl Options {
             .plan(self.plan.clone())
             .balance(self.balance_usd)
             .clock_mode(clock_mode)
-            .undocumented_keys(self.undocumented_keys);
+            .undocumented_keys(self.undocumented_keys)
+            .read_multiple(self.read_multiple);
         self.webhook_routes
             .iter()
             .cloned()
             .fold(setup, Setup::route_webhooks)
     }
+}
 
+impl Options {
     fn print_addresses(&self, service: &Service, out: &mut impl Write) -> io::Result<()> {
         let environment = service.environment();
         if self.env {
@@ -147,7 +163,7 @@ pub async fn run(
     log: Log,
     shutdown: impl Future<Output = ()>,
 ) -> Result<(), Error> {
-    let server = Server::bind(options.setup(), options.port_base, log).await?;
+    let server = Server::bind(options.mock.setup(), options.port_base, log).await?;
     options
         .print_addresses(&server, stdout)
         .map_err(Error::Output)?;

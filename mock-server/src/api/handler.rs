@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Method, Response};
+use serde_json::Value;
 use svc_sdk::contract::{ErrorCode, Operation};
 
 use super::api_error::ApiError;
@@ -65,6 +66,7 @@ pub(crate) fn handle(state: &mut State, hosts: &Hosts, call: &Call) -> Reply {
         headers: journal::redact_headers(call.request.headers()),
         request_id,
         status: apply_fault::status_of(predicted.as_ref().unwrap_or(&reply)),
+        code: error_code(&reply.response),
         fault: kind,
     };
     let seq = state.journal.write(entry);
@@ -162,6 +164,16 @@ fn success(host: Host, request_id: &str, headers: Headers, response: ApiResponse
         },
     );
     reply
+}
+
+/// Returns the error code in the body of an error response.
+fn error_code(response: &Response<Bytes>) -> Option<String> {
+    if response.status().is_success() {
+        return None;
+    }
+    let body: Value = serde_json::from_slice(response.body()).ok()?;
+    let code = body.get("error")?.get("code")?.as_str()?;
+    Some(code.to_owned())
 }
 
 /// Removes the body and keeps its length in `content-length`, as `HEAD` requires.

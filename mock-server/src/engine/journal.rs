@@ -32,6 +32,9 @@ pub(crate) struct Entry {
     pub(crate) request_id: String,
     /// The status of the response; `None` if none was sent.
     pub(crate) status: Option<u16>,
+    /// The error code of the response.
+    #[serde(default)]
+    pub(crate) code: Option<String>,
     pub(crate) fault: Option<FaultKind>,
 }
 
@@ -56,6 +59,7 @@ impl Entry {
             "headers": headers,
             "request_id": self.request_id,
             "status": self.status,
+            "code": self.code,
             "idempotency_key": key.map(|(_, value)| value),
             "fault": self.fault,
         })
@@ -141,6 +145,7 @@ mod tests {
             headers: vec![("idempotency-key".to_owned(), "order-1".to_owned())],
             request_id: "req_1".to_owned(),
             status: Some(202),
+            code: None,
             fault: None,
         }
     }
@@ -152,7 +157,8 @@ mod tests {
         let expected = json!([{
             "seq": 1, "at": "1970-01-01T00:00:00Z", "method": "POST", "path": "/v1/video-router/generate",
             "surface": "open", "operation": "video_generate", "headers": {"idempotency-key": "order-1"},
-            "request_id": "req_1", "status": 202, "idempotency_key": "order-1", "fault": null
+            "request_id": "req_1", "status": 202, "code": null,
+            "idempotency_key": "order-1", "fault": null
         }]);
         assert_eq!(json!(journal.since(0)), expected);
     }

@@ -34,13 +34,14 @@ fn the_command_line_definition_is_valid() {
 fn options_have_the_documented_defaults() {
     let options = parse("").unwrap();
     assert_eq!(options.port_base, 4010);
-    assert_eq!(options.clock, ClockKind::Real);
-    assert_eq!(options.speed, Speed::default());
-    assert_eq!(options.seed, 1);
-    assert_eq!(options.plan, Plan::Free);
-    assert_eq!(options.balance_usd.to_string(), "100.0000");
-    assert!(options.webhook_routes.is_empty());
-    assert_eq!(options.undocumented_keys, UndocumentedKeys::Ignore);
+    assert_eq!(options.mock.clock, ClockKind::Real);
+    assert_eq!(options.mock.speed, Speed::default());
+    assert_eq!(options.mock.seed, 1);
+    assert_eq!(options.mock.plan, Plan::Free);
+    assert_eq!(options.mock.balance_usd.to_string(), "100.0000");
+    assert!(options.mock.webhook_routes.is_empty());
+    assert_eq!(options.mock.undocumented_keys, UndocumentedKeys::Ignore);
+    assert_eq!(options.mock.read_multiple, 40);
 }
 
 #[test]
@@ -48,13 +49,15 @@ fn parses_every_option() {
     let options = parse(
         "--port-base 5000 --clock manual --speed 20 --seed 7 --plan scale --balance-usd 0.5 \
          --webhook-route https://a.example=http://127.0.0.1:1 \
-         --webhook-route https://b.example=http://localhost:2 --undocumented-keys honor --env",
+         --webhook-route https://b.example=http://localhost:2 --undocumented-keys honor \
+         --read-multiple 2 --env",
     );
     let options = options.unwrap();
-    assert_eq!(options.clock, ClockKind::Manual);
-    assert_eq!(options.plan, Plan::Scale);
-    assert_eq!(options.undocumented_keys, UndocumentedKeys::Honor);
-    assert_eq!(options.webhook_routes.len(), 2);
+    assert_eq!(options.mock.clock, ClockKind::Manual);
+    assert_eq!(options.mock.plan, Plan::Scale);
+    assert_eq!(options.mock.undocumented_keys, UndocumentedKeys::Honor);
+    assert_eq!(options.mock.webhook_routes.len(), 2);
+    assert_eq!(options.mock.read_multiple, 2);
     assert!(options.env);
 }
 

@@ -87,7 +87,7 @@ fn a_journal_entry_has_every_field() {
         "headers": {
             "authorization": "[redacted]", "content-type": "application/json", "idempotency-key": "order-1"
         },
-        "status": 202, "idempotency_key": "order-1", "fault": null
+        "status": 202, "code": null, "idempotency_key": "order-1", "fault": null
     });
     assert_eq!(entries[0], expected);
     assert_eq!(
