@@ -109,12 +109,16 @@ pub(crate) enum Command {
     Api(commands::api::Api),
     /// List API operations and the commands that call them
     Operations(commands::operations::Operations),
+    /// Set up URLs and API keys: ask for them, verify and store them
+    Init(commands::init::Init),
     /// Store, show and remove API keys
     #[command(subcommand)]
     Auth(commands::auth::Auth),
     /// Show and change the configuration
     #[command(subcommand)]
     Config(commands::config::Config),
+    /// Check the configuration, the API keys, the network and the journal
+    Doctor,
     /// Run a local mock of the service
     #[command(subcommand)]
     Mock(commands::mock::Mock),
@@ -171,14 +175,14 @@ pub(crate) async fn run(session: &Session, command: Command) -> Result<(), Failu
         #[cfg(feature = "mcp")]
         Command::Mcp(mcp) => Box::pin(commands::mcp::run(session, mcp)).await,
         Command::Api(api) => Box::pin(commands::api::run(session, api)).await,
+        Command::Init(init) => Box::pin(commands::init::run(session, init)).await,
+        Command::Doctor => Box::pin(commands::doctor::run(session)).await,
         Command::Auth(auth) => Box::pin(commands::auth::run(session, auth)).await,
         Command::Mock(mock) => Box::pin(commands::mock::run(session, mock)).await,
         Command::History(history) => Box::pin(commands::history::run(session, &history)).await,
         Command::Operations(operations) => commands::operations::run(session, &operations),
         Command::Config(config) => commands::config::run(session, &config),
-        Command::Completions(completions) => {
-            commands::completions::run(session, &completions, command_line())
-        }
+        Command::Completions(completions) => commands::completions::run(session, &completions),
         Command::Man(man) => commands::man::run(session, &man, command_line()),
         // `main` shows the help without a session, so that a wrong configuration does not matter.
         Command::Help { .. } => Ok(()),

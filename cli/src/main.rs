@@ -9,6 +9,7 @@ mod batch;
 mod cli;
 mod clock;
 mod commands;
+mod completion;
 mod config;
 mod download;
 mod error;
@@ -28,6 +29,7 @@ mod request_body;
 mod resource;
 mod sandbox;
 mod session;
+mod setup;
 mod submit;
 mod tables;
 mod text;
@@ -49,6 +51,9 @@ use crate::output::{Printer, PrinterOptions};
 use crate::session::Session;
 
 fn main() -> ExitCode {
+    if let Some(exit) = completion::complete(cli::command_line) {
+        return exit.into();
+    }
     let parsed = cli::command_line()
         .try_get_matches()
         .and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, matches)));
@@ -80,7 +85,7 @@ fn main() -> ExitCode {
     };
     let exit = match runtime.block_on(cli::run(&session, command)) {
         Ok(()) => Exit::Done,
-        Err(failure) => report_failure(&session, &matches, failure),
+        Err(failure) => report_failure(&session, &matches, session.explain_rejected_key(failure)),
     };
     // Do not wait for blocking tasks, such as a keyring that does not respond.
     runtime.shutdown_background();

@@ -50,6 +50,11 @@ impl Sandbox {
         self.mock.mcp_url().to_owned()
     }
 
+    /// Returns the signing secret of webhooks.
+    pub(crate) fn webhook_secret(&self) -> String {
+        self.mock.webhook_secret()
+    }
+
     /// Returns an API key of a surface.
     ///
     /// # Errors

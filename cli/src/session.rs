@@ -1,11 +1,13 @@
 //! The session of a command: the printer, the configuration and the clients.
 
-use std::cell::OnceCell;
+mod keys;
+
+use std::cell::{OnceCell, RefCell};
 
 use svc_sdk::{ApiKey, Client, RetryPolicy, Surface, contract};
 
 use crate::args::{Global, JournalArgs, SurfaceChoice};
-use crate::config::{Environment, KeyLocation, KeyStore, Origin, Settings, origin_of, state_dir};
+use crate::config::{ConfiguredKey, Environment, Settings, state_dir};
 use crate::error::{Exit, Failure};
 use crate::interrupt::Interrupts;
 use crate::journal::{Journal, key_fingerprint};
@@ -13,6 +15,8 @@ use crate::output::{LOG_VARIABLE, LogFilter, Printer, PrinterOptions};
 use crate::sandbox::Sandbox;
 use crate::text::{sanitize, shell_quote};
 use crate::types::{Outcome, ResourceId};
+
+pub(crate) use self::keys::key_variable;
 
 /// The state that is shared by all parts of a command.
 #[derive(Debug)]
@@ -26,6 +30,8 @@ pub(crate) struct Session {
     environment: Environment,
     settings: OnceCell<Settings>,
     sandbox: OnceCell<Sandbox>,
+    /// The API keys that this command used.
+    used_keys: RefCell<Vec<ConfiguredKey>>,
 }
 
 /// A client, with the values that the journal records.
@@ -58,19 +64,29 @@ impl Session {
     ///
     /// Returns an error if the `--jq` filter or the log filter in `SVC_LOG` is invalid.
     pub(crate) fn new(global: Global) -> Result<Self, Failure> {
+        let session = Self::without_logging(global)?;
+        let process = Environment::from_process();
+        let filter = LogFilter::new(session.global.verbose, process.get(LOG_VARIABLE))?;
+        session.printer.start_logging(filter);
+        Ok(session)
+    }
+
+    /// Creates a session that logs nothing by itself, such as that of a completion.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the `--jq` filter is invalid.
+    pub(crate) fn without_logging(global: Global) -> Result<Self, Failure> {
         let printer = Printer::new(&PrinterOptions {
             format: global.output,
             jq: global.jq.as_deref(),
             quiet: global.quiet,
             color: global.color,
         })?;
-        let process = Environment::from_process();
-        let filter = LogFilter::new(global.verbose, process.get(LOG_VARIABLE))?;
-        printer.start_logging(filter);
         let environment = if global.sandbox {
             Environment::default()
         } else {
-            process
+            Environment::from_process()
         };
         Ok(Self {
             printer,
@@ -79,6 +95,7 @@ impl Session {
             environment,
             settings: OnceCell::new(),
             sandbox: OnceCell::new(),
+            used_keys: RefCell::default(),
         })
     }
 
@@ -141,7 +158,9 @@ impl Session {
                 Exit::NotAllowed,
                 format!("no API key for the {name} surface is configured"),
             )
-            .hint(format!("store one with svc auth login --surface {name}"))
+            .hint(format!(
+                "set up URLs and keys with svc init, or store this key with svc auth login --surface {name}"
+            ))
             .hint(format!("or set {}", key_variable(surface)))
         })?;
         self.access_with(base_url, Some(&key))
@@ -195,15 +214,23 @@ impl Session {
                 None => configured()?.map(|url| url.value).ok_or_else(|| {
                     Failure::configuration("no MCP URL is configured")
                         .hint("pass --mcp-url URL, or set SVC_MCP_URL or the profile's mcp_url")
+                        .hint("or set up URLs and keys with svc init")
                 })?,
             };
             let key = self.key(SurfaceChoice::Developer, &url)?.ok_or_else(|| {
                 let why = "no API key for the developer surface is configured";
                 Failure::new(Exit::NotAllowed, why)
-                    .hint(format!("set {}", key_variable(SurfaceChoice::Developer)))
+                    .hint("set up URLs and keys with svc init")
+                    .hint(format!("or set {}", key_variable(SurfaceChoice::Developer)))
             })?;
             (url, key)
         };
+        Ok(self.mcp_with(url, key))
+    }
+
+    /// Returns a client of the MCP endpoint with the given URL and API key, not connected yet.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn mcp_with(&self, url: String, key: ApiKey) -> McpAccess {
         self.printer.redact(&key);
         let key_fingerprint = key_fingerprint(&key);
         let mut builder = svc_sdk::mcp::Client::builder()
@@ -215,11 +242,11 @@ impl Session {
         if self.is_sandbox() {
             builder = builder.transport(self.sandbox().transport());
         }
-        Ok(McpAccess {
+        McpAccess {
             builder,
             url,
             key_fingerprint,
-        })
+        }
     }
 
     /// Returns the owner in the paths of the compatibility aliases.
@@ -322,80 +349,26 @@ impl Session {
         Some(RetryPolicy::default().max_retries(retries))
     }
 
-    fn base_url(&self, surface: SurfaceChoice) -> Result<String, Failure> {
+    /// Returns the URL of a surface.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if no URL is configured.
+    pub(crate) fn base_url(&self, surface: SurfaceChoice) -> Result<String, Failure> {
         if self.is_sandbox() {
             return Ok(self.sandbox().base_url(surface));
         }
         Ok(self.settings()?.require_url(surface)?.value.clone())
     }
 
-    fn key(&self, surface: SurfaceChoice, base_url: &str) -> Result<Option<ApiKey>, Failure> {
-        if self.is_sandbox() {
-            return Sandbox::key(surface).map(Some);
-        }
-        let variable = key_variable(surface);
-        if let Some(key) = self.environment.get(variable) {
-            return ApiKey::new(key)
-                .map(Some)
-                .map_err(|error| Failure::new(Exit::NotAllowed, format!("{variable}: {error}")));
-        }
-        let settings = self.settings()?;
-        let store = KeyStore::next_to(settings.file.path());
-        let profile = &settings.profile.value;
-        let Some(stored) = store.find(profile, surface)? else {
-            return Ok(None);
-        };
-        let origin = origin_of(base_url)?;
-        if stored.origin != origin {
-            let name = surface.as_str();
-            return Err(Failure::new(
-                Exit::NotAllowed,
-                format!(
-                    "the stored key belongs to {} and is not sent to {origin}",
-                    stored.origin
-                ),
-            )
-            .hint(format!(
-                "store a key for that host: svc auth login --surface {name} --base-url {base_url}"
-            ))
-            .hint(format!("or set {variable}")));
-        }
-        if let Some(permission_warning) = store.permission_warning() {
-            self.printer.warn(&permission_warning);
-        }
-        store.read(profile, surface)
-    }
-
-    /// Returns the origin of a surface's API key, if there is one.
-    pub(crate) fn key_origin(&self, surface: SurfaceChoice) -> Result<Option<String>, Failure> {
-        let variable = key_variable(surface);
-        if self.environment.get(variable).is_some() {
-            return Ok(Some(Origin::Variable(variable).to_string()));
-        }
-        let settings = self.settings()?;
-        let store = KeyStore::next_to(settings.file.path());
-        let stored = store.find(&settings.profile.value, surface)?;
-        Ok(stored.map(|stored| match stored.location {
-            KeyLocation::Keyring => format!("keyring, for {}", stored.origin),
-            KeyLocation::File => format!("file {}, for {}", store.path().display(), stored.origin),
-        }))
-    }
-
-    fn sandbox(&self) -> &Sandbox {
+    /// Returns the sandbox, which is started on first use.
+    pub(crate) fn sandbox(&self) -> &Sandbox {
         self.sandbox.get_or_init(|| {
             self.printer.note(
                 "Using the sandbox: a mock of the service in this process, which charges nothing",
             );
             Sandbox::start()
         })
-    }
-}
-
-/// Returns the variable of a surface's API key.
-const fn key_variable(surface: SurfaceChoice) -> &'static str {
-    match surface {
-        SurfaceChoice::Open => "SVC_OPEN_API_KEY",
-        SurfaceChoice::Developer => "SVC_DEVELOPER_API_KEY",
     }
 }
 

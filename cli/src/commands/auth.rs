@@ -5,17 +5,15 @@ use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use dialoguer::{Input, Password};
+use dialoguer::Input;
 use serde::Serialize;
-use svc_sdk::contract::Method;
-use svc_sdk::{ApiKey, Developer, Open};
 
 use crate::args::SurfaceChoice;
-use crate::config::{ConfigFile, KeyLocation, KeyStore, Origin, origin_of};
+use crate::config::{ConfigFile, ConfiguredKey, Origin, origin_of};
 use crate::error::{Exit, Failure};
-use crate::input::read_file;
 use crate::output::{Column, Table};
 use crate::session::Session;
+use crate::setup::{self, prompt_failure};
 
 /// The subcommands of `svc auth`.
 #[derive(Debug, Subcommand)]
@@ -50,7 +48,10 @@ pub(crate) struct Login {
 struct Row {
     surface: &'static str,
     url: Option<String>,
+    /// The origin of the key.
     key: Option<String>,
+    /// The redacted form of the key, unless the keyring does not return it.
+    redacted: Option<String>,
 }
 
 /// Runs the command.
@@ -69,32 +70,26 @@ pub(crate) async fn run(session: &Session, auth: Auth) -> Result<(), Failure> {
 
 async fn login(session: &Session, args: Login) -> Result<(), Failure> {
     let surface = args.surface.unwrap_or(SurfaceChoice::Open);
-    let settings = session.settings()?;
-    let profile = settings.profile.value.clone();
     let (url, is_new_url) = url_for(session, surface)?;
-    let origin = origin_of(&url)?;
+    let host = origin_of(&url)?;
     let key = read_key(session, surface, args.key_file.as_deref())?;
-    verify(session, surface, &url, &key).await?;
+    setup::verify(session, surface, &url, &key)
+        .await
+        .map_err(|failure| failure.context("could not verify the key; nothing was stored"))?;
 
-    let store = KeyStore::next_to(settings.file.path());
-    let (location, why_not) = store.write(&profile, surface, &key, &origin)?;
+    let stored = setup::store_key(session, surface, &key.key, &url)?;
+    let settings = session.settings()?;
+    let profile = &settings.profile.value;
     if is_new_url {
         let mut file = ConfigFile::load(settings.file.path().to_owned())?;
-        file.set(&profile, url_name(surface), &url)?;
+        file.set(profile, setup::url_setting(surface), &url)?;
         file.save()?;
     }
-    let location = match location {
-        KeyLocation::Keyring => "in the keyring".to_owned(),
-        KeyLocation::File => format!("in {}", store.path().display()),
-    };
-    if let Some(why_not) = why_not {
-        session
-            .printer
-            .note(&format!("the keyring was not used: {why_not}"));
-    }
     session.printer.note(&format!(
-        "the key is valid; stored {location} for {origin} (profile {profile})"
+        "the key is valid; stored {} for {host} (profile {profile})",
+        stored.stored_location()
     ));
+    setup::warn_of_overrides(session, surface, &key.key, &url);
     Ok(())
 }
 
@@ -131,73 +126,35 @@ fn read_key(
     session: &Session,
     surface: SurfaceChoice,
     file: Option<&Path>,
-) -> Result<ApiKey, Failure> {
-    let text = match file {
-        Some(path) => key_text(read_file("--key-file", path)?)?,
+) -> Result<ConfiguredKey, Failure> {
+    let empty = || Failure::usage("no API key was given: expected it at the prompt or on stdin");
+    match file {
+        Some(path) => setup::key_from_file("--key-file", path),
         None if session.printer.can_prompt() => {
             let prompt = format!("API key of the {} surface", surface.as_str());
-            Password::new()
-                .with_prompt(prompt)
-                .interact()
-                .map_err(prompt_failure)?
+            setup::prompt_for_key(&prompt)?.ok_or_else(empty)
         }
-        None if io::stdin().is_terminal() => {
-            return Err(
-                Failure::usage("cannot prompt for the key: stderr is not a terminal")
-                    .hint("pass --key-file FILE, or the key on stdin"),
-            );
-        }
-        None => key_text(read_file("standard input", Path::new("-"))?)?,
-    };
-    ApiKey::new(text).map_err(|error| Failure::usage(error.to_string()))
-}
-
-fn key_text(bytes: Vec<u8>) -> Result<String, Failure> {
-    String::from_utf8(bytes).map_err(|_| Failure::usage("invalid key: expected UTF-8 text"))
-}
-
-fn prompt_failure(error: dialoguer::Error) -> Failure {
-    let dialoguer::Error::IO(error) = error;
-    match error.kind() {
-        io::ErrorKind::Interrupted => Failure::interrupted(),
-        _ => Failure::other(format!("cannot prompt: {error}")),
+        None if io::stdin().is_terminal() => Err(Failure::usage(
+            "cannot prompt for the key: stderr is not a terminal",
+        )
+        .hint("pass --key-file FILE, or the key on stdin")),
+        None => setup::key_from_stdin()?
+            .ok_or_else(|| empty().hint("pass --key-file FILE, or the key on stdin")),
     }
-}
-
-/// Verifies the key with a request that is free of charge.
-async fn verify(
-    session: &Session,
-    surface: SurfaceChoice,
-    url: &str,
-    key: &ApiKey,
-) -> Result<(), Failure> {
-    let requested = match surface {
-        SurfaceChoice::Open => {
-            let client = session
-                .access_with::<Open>(url.to_owned(), Some(key))?
-                .client;
-            client.pricing().list().await.map(drop)
-        }
-        SurfaceChoice::Developer => {
-            let client = session
-                .access_with::<Developer>(url.to_owned(), Some(key))?
-                .client;
-            client.raw_request(Method::Get, "/v1/me").await.map(drop)
-        }
-    };
-    requested.map_err(|error| {
-        Failure::from(error).context("could not verify the key; nothing was stored")
-    })
 }
 
 fn status(session: &Session) -> Result<(), Failure> {
     let settings = session.settings()?;
     let mut rows = Vec::new();
     for surface in [SurfaceChoice::Open, SurfaceChoice::Developer] {
+        let key = session.configured_key(surface).ok().flatten();
         rows.push(Row {
             surface: surface.as_str(),
             url: settings.url_of(surface).map(|url| url.value.clone()),
-            key: session.key_origin(surface)?,
+            key: session
+                .key_origin(surface)?
+                .map(|origin| origin.to_string()),
+            redacted: key.map(|key| key.redacted()),
         });
     }
     session.printer.print_list(&rows, |rows| {
@@ -205,11 +162,13 @@ fn status(session: &Session) -> Result<(), Failure> {
             Column::required("surface"),
             Column::whole("url"),
             Column::text("key"),
+            Column::text("origin"),
         ]);
         for row in rows {
             table.row([
                 row.surface,
                 row.url.as_deref().unwrap_or("-"),
+                row.redacted.as_deref().unwrap_or("-"),
                 row.key.as_deref().unwrap_or("-"),
             ]);
         }
@@ -217,14 +176,14 @@ fn status(session: &Session) -> Result<(), Failure> {
     })?;
     if rows.iter().all(|row| row.key.is_none()) {
         return Err(Failure::new(Exit::NotAllowed, "no API key is configured")
-            .hint("store one with: svc auth login"));
+            .hint("set up URLs and keys with svc init, or store one key with svc auth login"));
     }
     Ok(())
 }
 
 fn logout(session: &Session, requested: Option<SurfaceChoice>) -> Result<(), Failure> {
     let settings = session.settings()?;
-    let store = KeyStore::next_to(settings.file.path());
+    let store = session.key_store()?;
     let profile = &settings.profile.value;
     let surfaces = requested.map_or(
         vec![SurfaceChoice::Open, SurfaceChoice::Developer],
@@ -244,11 +203,4 @@ fn logout(session: &Session, requested: Option<SurfaceChoice>) -> Result<(), Fai
         ),
     });
     Ok(())
-}
-
-const fn url_name(surface: SurfaceChoice) -> &'static str {
-    match surface {
-        SurfaceChoice::Open => "base_url",
-        SurfaceChoice::Developer => "developer_base_url",
-    }
 }

@@ -68,8 +68,11 @@ pub(crate) fn run(session: &Session, config: &Config) -> Result<(), Failure> {
             .print_text(&config_file(session.environment())?.display().to_string()),
         Config::Get { key } => match session.settings()?.get(key) {
             Some(sourced) => session.printer.print_text(&sourced.value),
-            None => Err(Failure::configuration(format!("{key} is not configured"))
-                .hint(format!("set it with: svc config set {key} VALUE"))),
+            None => Err(
+                Failure::configuration(format!("{key} is not configured")).hint(format!(
+                    "set it with svc config set {key} VALUE, or set up URLs and keys with svc init"
+                )),
+            ),
         },
         Config::Set { key, value } => {
             if key.ends_with("_url") {
@@ -128,7 +131,7 @@ fn show(session: &Session, with_origin: bool) -> Result<(), Failure> {
         rows.push(Row {
             name: format!("{}_api_key", surface.as_str()),
             value: origin.as_ref().map(|_| "(set, not shown)".to_owned()),
-            origin,
+            origin: origin.map(|origin| origin.to_string()),
         });
     }
     let secret = Secrets::origin(session)?;
@@ -158,6 +161,13 @@ fn show(session: &Session, with_origin: bool) -> Result<(), Failure> {
         state_dir(session.environment())?.display().to_string(),
         "SVC_STATE_DIR",
     ));
+    if ["base_url", "developer_base_url"]
+        .iter()
+        .all(|name| settings.get(name).is_none())
+    {
+        let hint = "no URL is configured: set up URLs and keys with svc init";
+        session.printer.note(hint);
+    }
     if !with_origin {
         rows.iter_mut().for_each(|row| row.origin = None);
     }

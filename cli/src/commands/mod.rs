@@ -12,10 +12,12 @@ pub(crate) mod bgm;
 pub(crate) mod caption;
 pub(crate) mod completions;
 pub(crate) mod config;
+pub(crate) mod doctor;
 pub(crate) mod estimate;
 pub(crate) mod format;
 pub(crate) mod history;
 pub(crate) mod image;
+pub(crate) mod init;
 pub(crate) mod job;
 pub(crate) mod man;
 #[cfg(feature = "mcp")]

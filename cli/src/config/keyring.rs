@@ -29,6 +29,15 @@ pub(super) fn read(account: &str) -> Result<String, String> {
     with_timeout(move || platform::read(&at))
 }
 
+/// Checks that the keyring responds, without changing it.
+///
+/// # Errors
+///
+/// Returns an error that says why the keyring cannot be used.
+pub(crate) fn probe() -> Result<(), String> {
+    with_timeout(platform::probe)
+}
+
 /// Removes a key.
 pub(super) fn remove(account: &str) -> Result<(), String> {
     let at = account.to_owned();
@@ -66,13 +75,32 @@ mod platform {
         run(&["clear"], account, "").map(drop)
     }
 
+    /// A lookup that finds nothing fails without a message; a lookup without a keyring has one.
+    pub(super) fn probe() -> Result<(), String> {
+        let output = output(&["lookup"], "doctor", "")?;
+        let message = String::from_utf8_lossy(&output.stderr);
+        match message.trim().lines().next() {
+            Some(line) if !output.status.success() => Err(line.to_owned()),
+            _ => Ok(()),
+        }
+    }
+
     fn run(verb: &[&str], account: &str, input: &str) -> Result<Output, String> {
+        let output = output(verb, account, input)?;
+        if output.status.success() {
+            Ok(output)
+        } else {
+            Err(format!("`secret-tool` failed ({})", output.status))
+        }
+    }
+
+    fn output(verb: &[&str], account: &str, input: &str) -> Result<Output, String> {
         let mut child = Command::new("secret-tool")
             .args(verb)
             .args(["service", super::SERVICE, "account", account])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
+            .stderr(Stdio::piped())
             .spawn()
             .map_err(|error| match error.kind() {
                 io::ErrorKind::NotFound => "`secret-tool` is not installed".to_owned(),
@@ -82,14 +110,7 @@ mod platform {
             // Commands that read nothing may have closed the pipe already.
             let _ = stdin.write_all(input.as_bytes());
         }
-        let output = child
-            .wait_with_output()
-            .map_err(|error| error.to_string())?;
-        if output.status.success() {
-            Ok(output)
-        } else {
-            Err(format!("`secret-tool` failed ({})", output.status))
-        }
+        child.wait_with_output().map_err(|error| error.to_string())
     }
 }
 
@@ -115,6 +136,13 @@ mod platform {
             .map_err(|error| error.to_string())
     }
 
+    pub(super) fn probe() -> Result<(), String> {
+        match entry("doctor")?.get_password() {
+            Ok(_) | Err(keyring_core::Error::NoEntry) => Ok(()),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
     fn entry(account: &str) -> Result<Entry, String> {
         #[cfg(target_os = "macos")]
         let store = apple_native_keyring_store::keychain::Store::new();
@@ -138,6 +166,10 @@ mod platform {
     }
 
     pub(super) fn remove(_: &str) -> Result<(), String> {
+        Err(UNSUPPORTED.to_owned())
+    }
+
+    pub(super) fn probe() -> Result<(), String> {
         Err(UNSUPPORTED.to_owned())
     }
 }

@@ -159,7 +159,7 @@ impl Settings {
             Failure::configuration(format!("no URL of the {name} surface is configured"))
                 .hint(format!("set {variable}, or pass {flag} URL"))
                 .hint(format!(
-                    "or store it together with a key: svc auth login --surface {name} --base-url URL"
+                    "or store it together with a key: svc init, or svc auth login --surface {name} --base-url URL"
                 ))
                 .hint("or try it without the service: pass --sandbox, or run `svc mock serve`")
         })
@@ -178,7 +178,7 @@ impl Settings {
         let path = self.file.path().display();
         Err(Failure::configuration(format!("profile `{name}` not found in {path}: {known}"))
         .hint(format!(
-        "create it with svc auth login --profile {name}, or svc config set --profile {name} KEY VALUE"
+        "create it with svc init --profile {name}, or svc config set --profile {name} KEY VALUE"
         )))
     }
 }
@@ -266,6 +266,7 @@ mod tests {
         for word in [
             "SVC_BASE_URL",
             "--base-url",
+            "svc init",
             "auth login",
             "--sandbox",
             "svc mock serve",

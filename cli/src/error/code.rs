@@ -85,7 +85,7 @@ impl ClientCode {
             Exit::Unreachable => Self::ConnectionFailed,
             Exit::Ambiguous => Self::Ambiguous,
             Exit::Interrupted => Self::Interrupted,
-            Exit::Done | Exit::Failure => Self::Io,
+            Exit::Done | Exit::Failure | Exit::Command(_) => Self::Io,
         }
     }
 

@@ -33,6 +33,8 @@ pub(crate) enum Exit {
     Ambiguous,
     /// Interrupted by Ctrl-C.
     Interrupted,
+    /// The exit code of a command that `svc mock exec` ran.
+    Command(u8),
 }
 
 impl Exit {
@@ -52,6 +54,7 @@ impl Exit {
             Self::Unreachable => 10,
             Self::Ambiguous => 11,
             Self::Interrupted => 130,
+            Self::Command(code) => code,
         }
     }
 

@@ -35,6 +35,10 @@ struct Inner {
     /// The individual problems, one line each.
     issues: Vec<String>,
     resource: Option<ResourceId>,
+    /// Whether the service rejected the API key of the request.
+    key_rejected: bool,
+    /// The API keys that the command used: the redacted form and the origin.
+    api_keys: Vec<(String, String)>,
     idempotency_key: Option<String>,
     next_action: Option<String>,
     next: Vec<String>,
@@ -61,6 +65,8 @@ impl Failure {
             files: None,
             issues: Vec::new(),
             resource: None,
+            key_rejected: false,
+            api_keys: Vec::new(),
             idempotency_key: None,
             next_action: None,
             next: Vec::new(),
@@ -184,6 +190,23 @@ impl Failure {
     /// shows them to people.
     pub(crate) fn with_files(mut self, files: Value) -> Self {
         self.0.files = Some(files);
+        self
+    }
+
+    /// Marks the failure as the service's rejection of the API key.
+    pub(crate) fn with_key_rejected(mut self, rejected: bool) -> Self {
+        self.0.key_rejected = rejected;
+        self
+    }
+
+    /// Returns whether the service rejected the API key of the request.
+    pub(crate) fn is_key_rejected(&self) -> bool {
+        self.0.key_rejected
+    }
+
+    /// Adds an API key that the command used, in its redacted form, with its origin.
+    pub(crate) fn with_api_key(mut self, redacted: String, origin: String) -> Self {
+        self.0.api_keys.push((redacted, origin));
         self
     }
 
@@ -321,8 +344,13 @@ impl Failure {
             .as_ref()
             .map(|resource| format!("{}: {}", resource.noun(), sanitize(resource.id())));
         let issues = inner.issues.iter().map(|issue| sanitize(issue));
+        let api_keys = inner
+            .api_keys
+            .iter()
+            .map(|(redacted, origin)| format!("API key: {redacted} from {}", sanitize(origin)));
         issues
             .chain(details)
+            .chain(api_keys)
             .chain(
                 inner
                     .next
@@ -359,6 +387,14 @@ impl Failure {
             || Some(json!({ "issues": inner.issues })).filter(|_| !inner.issues.is_empty());
         put("details", inner.details.clone().or_else(issues));
         put("files", inner.files.clone());
+        let api_keys = inner
+            .api_keys
+            .iter()
+            .map(|(redacted, origin)| json!({"redacted": redacted, "origin": origin}));
+        put(
+            "api_keys",
+            Some(api_keys.collect()).filter(|_| !inner.api_keys.is_empty()),
+        );
         put("next_action", text(&inner.next_action));
         put(
             "next",

@@ -28,6 +28,8 @@ impl From<Error> for Failure {
                     .filter(|details| !details.is_empty())
                     .and_then(|details| serde_json::to_value(details).ok()),
             );
+        // Files are downloaded without a key.
+        failure = failure.with_key_rejected(error.is_unauthorized() && !error.is_download());
         failure =
             failure.with_next_action(error.next_action().map(|action| action.as_str().to_owned()));
         if let Some(resource) = resource_of(&error) {

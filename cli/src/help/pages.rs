@@ -9,7 +9,7 @@ svc generates images, videos and music, and runs agents.
 
 Three commands to try:
   svc --sandbox video generate \"a red fox in snow\" --yes   # on a built-in mock: no account, no cost
-  svc auth login                                           # verify and store an API key
+  svc init                                                 # verify and store URLs and API keys
   svc video generate \"a red fox in snow\" --download .      # show the price, ask, generate, download
 
 List all commands with `svc --help`, and show examples of one with `svc help video generate`.

@@ -39,13 +39,20 @@ pub(crate) enum Source {
 }
 
 impl Secrets {
-    /// Returns the configured secrets.
+    /// Returns the configured secrets, or in the sandbox the secret of its mock.
     ///
     /// # Errors
     ///
     /// Returns an error if no secret is configured, or if the secrets cannot be read.
     pub(crate) fn require(session: &Session, file: Option<&Path>) -> Result<Self, Failure> {
-        Self::find(session, file)?.ok_or_else(Self::missing)
+        match Self::find(session, file)? {
+            Some(secrets) => Ok(secrets),
+            None if session.is_sandbox() => {
+                let secret = session.sandbox().webhook_secret();
+                Self::from_text(&secret, Source::Fixed("the sandbox".to_owned()))
+            }
+            None => Err(Self::missing()),
+        }
     }
 
     /// Returns the configured secrets, if any: flag, then environment, then profile.

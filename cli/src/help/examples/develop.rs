@@ -110,7 +110,8 @@ pub(super) const EXAMPLES: &[Examples] = &[
     (
         "svc mock exec",
         &[
-            "svc mock exec -- npm test",
+            "svc mock exec -- cargo test",
+            "svc mock exec --seed 7 --balance-usd 5 -- npm test",
             "svc mock exec --speed 60 -- svc video generate \"a fox\" --yes",
         ],
     ),

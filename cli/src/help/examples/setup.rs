@@ -3,7 +3,15 @@
 use super::Examples;
 
 pub(super) const EXAMPLES: &[Examples] = &[
-    ("svc init", &["svc init", "svc init --profile work"]),
+    (
+        "svc init",
+        &[
+            "svc init",
+            "svc init --profile work",
+            "# Without a terminal; the other URLs and keys from the environment, if they are set",
+            "svc init --base-url https://api.example.com --open-key-file key.txt",
+        ],
+    ),
     (
         "svc auth login",
         &[
@@ -48,10 +56,21 @@ pub(super) const EXAMPLES: &[Examples] = &[
             "svc config unset base_url --profile work",
         ],
     ),
-    ("svc doctor", &["svc doctor", "svc doctor -o json"]),
+    (
+        "svc doctor",
+        &[
+            "svc doctor",
+            "svc doctor --profile work",
+            "svc doctor --jq '.[] | select(.status == \"failed\")'",
+        ],
+    ),
     (
         "svc completions",
-        &["svc completions bash", "svc completions zsh"],
+        &[
+            "# In ~/.bashrc: source <(svc completions bash)",
+            "svc completions bash",
+            "svc completions zsh",
+        ],
     ),
     (
         "svc man",

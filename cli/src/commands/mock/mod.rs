@@ -1,5 +1,8 @@
 //! `svc mock`: the mock server, built into this program.
 
+mod child;
+mod exec;
+
 use std::error::Error as _;
 use std::io::{self, Write};
 
@@ -16,14 +19,28 @@ pub(crate) enum Mock {
     ///
     /// Prints its URLs and API keys when it is ready.
     Serve(Box<program::Options>),
+    /// Run a command against a mock of the service, and stop the mock when it ends
+    ///
+    /// Starts the mock on free ports, and puts its URLs, API keys and signing secret into the
+    /// environment of the command. The exit code is that of the command, 126 if it cannot be
+    /// executed, 127 if it is not found, or 128 plus the number of the signal that ended it. If it
+    /// fails, the last 20 requests to the mock are listed on stderr.
+    Exec(Box<exec::Exec>),
 }
 
 /// Runs the command.
-pub(crate) async fn run(_: &Session, Mock::Serve(options): Mock) -> Result<(), Failure> {
+pub(crate) async fn run(session: &Session, mock: Mock) -> Result<(), Failure> {
+    match mock {
+        Mock::Serve(options) => serve(*options).await,
+        Mock::Exec(args) => exec::run(session, *args).await,
+    }
+}
+
+async fn serve(options: program::Options) -> Result<(), Failure> {
     // Installed before the first line is printed: a reader of that line may send a signal at once.
     let end = program::shutdown_signal()
         .map_err(|error| Failure::other(format!("cannot install signal handlers: {error}")))?;
-    program::run(*options, &mut io::stdout(), log, end)
+    program::run(options, &mut io::stdout(), log, end)
         .await
         .map_err(|error| {
             let cause = error

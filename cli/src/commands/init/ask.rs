@@ -1,0 +1,184 @@
+//! The setup with prompts.
+
+use dialoguer::{Confirm, Input};
+
+use super::{Init, Plan, SURFACES, SurfaceSetup, given, try_mcp, verified};
+use crate::args::SurfaceChoice;
+use crate::config::{ConfiguredKey, Setting, origin_of};
+use crate::error::{Exit, Failure};
+use crate::session::Session;
+use crate::setup::{self, prompt_failure};
+
+/// How often a URL and key that do not work can be corrected.
+const MAX_ATTEMPTS: usize = 3;
+/// The answer that skips a URL that has a default.
+const SKIP: &str = "-";
+
+/// Asks for the URLs and keys. What is returned is verified.
+pub(super) async fn plan(session: &Session, args: &Init) -> Result<Plan, Failure> {
+    let settings = session.settings()?;
+    session.printer.note(&format!(
+        "Setting up profile {} in {}",
+        settings.profile.value,
+        settings.file.path().display()
+    ));
+    if offers_mock(session)? {
+        return given::from_environment(session, args).await;
+    }
+    let mut surfaces = Vec::new();
+    for surface in SURFACES {
+        surfaces.extend(ask_for_surface(session, args, surface).await?);
+    }
+    let developer_key = surfaces
+        .iter()
+        .find(|setup: &&SurfaceSetup| setup.surface == SurfaceChoice::Developer)
+        .map(|setup| &setup.key);
+    let mcp = ask_for_mcp(session, args, developer_key).await?;
+    Ok(Plan { surfaces, mcp })
+}
+
+/// Offers the environment of a mock server, which is the only one with a control API.
+fn offers_mock(session: &Session) -> Result<bool, Failure> {
+    let environment = session.environment();
+    if environment.get("SVC_CONTROL_URL").is_none() {
+        return Ok(false);
+    }
+    let url = environment
+        .get("SVC_BASE_URL")
+        .or_else(|| environment.get("SVC_DEVELOPER_BASE_URL"));
+    let Some(url) = url else {
+        return Ok(false);
+    };
+    Confirm::new()
+        .with_prompt(format!(
+            "The environment is that of a mock server ({url}). Use its URLs and keys?"
+        ))
+        .default(true)
+        .wait_for_newline(true)
+        .interact()
+        .map_err(prompt_failure)
+}
+
+/// Asks for the URL and the key of a surface until they work. Returns `None` if it is skipped.
+async fn ask_for_surface(
+    session: &Session,
+    args: &Init,
+    surface: SurfaceChoice,
+) -> Result<Option<SurfaceSetup>, Failure> {
+    let name = surface.as_str();
+    let configured = session.settings()?.url_of(surface);
+    for attempt in 1.. {
+        let what = format!("URL of the {name} surface ({})", purpose(surface));
+        let Some(url) = ask_for_url(session, &what, configured)? else {
+            return Ok(None);
+        };
+        let Some(key) = ask_for_key(session, args, surface, &url)? else {
+            return Ok(None);
+        };
+        match verified(session, surface, url, key).await {
+            Ok(setup) => {
+                let redacted = setup.key.redacted();
+                let note = format!("The key {redacted} works on the {name} surface.");
+                session.printer.note(&note);
+                return Ok(Some(setup));
+            }
+            Err(failure) if attempt == MAX_ATTEMPTS || failure.exit() == Exit::Interrupted => {
+                return Err(failure);
+            }
+            Err(failure) => {
+                let failure = session.explain_rejected_key(failure);
+                session.printer.warn(&failure.headline());
+                for line in failure.detail_lines() {
+                    session.printer.note(&format!("  {line}"));
+                }
+            }
+        }
+    }
+    Ok(None)
+}
+
+const fn purpose(surface: SurfaceChoice) -> &'static str {
+    match surface {
+        SurfaceChoice::Open => "images, videos, estimates, jobs",
+        SurfaceChoice::Developer => "also music, avatars, agent runs, the account",
+    }
+}
+
+/// Asks for a URL until it is valid. Returns `None` if it is skipped.
+fn ask_for_url(
+    session: &Session,
+    what: &str,
+    configured: Option<&Setting>,
+) -> Result<Option<String>, Failure> {
+    loop {
+        let input = Input::<String>::new().allow_empty(true);
+        let input = match configured {
+            Some(url) => input
+                .with_prompt(format!("{what}, {SKIP} to skip"))
+                .default(url.value.clone()),
+            None => input.with_prompt(format!("{what}, Enter to skip")),
+        };
+        let answer = input.interact_text().map_err(prompt_failure)?;
+        let url = answer.trim();
+        if url.is_empty() || url == SKIP {
+            return Ok(None);
+        }
+        match check_url(session, url) {
+            Ok(()) => return Ok(Some(url.to_owned())),
+            Err(failure) => session.printer.warn(&failure.headline()),
+        }
+    }
+}
+
+/// Checks that a client accepts the URL, which excludes plain http to other hosts.
+fn check_url(session: &Session, url: &str) -> Result<(), Failure> {
+    origin_of(url)?;
+    session.access_with::<svc_sdk::Open>(url.to_owned(), None)?;
+    Ok(())
+}
+
+/// Asks for the key of a surface. An empty answer takes the configured key, or skips the surface.
+fn ask_for_key(
+    session: &Session,
+    args: &Init,
+    surface: SurfaceChoice,
+    url: &str,
+) -> Result<Option<ConfiguredKey>, Failure> {
+    if let Some(path) = args.key_file(surface) {
+        return setup::key_from_file(super::key_flag(surface), path).map(Some);
+    }
+    let configured = session.find_key(surface, url).ok().flatten();
+    let name = surface.as_str();
+    let prompt = match &configured {
+        Some(key) => format!(
+            "API key of the {name} surface, Enter for {} from {}",
+            key.redacted(),
+            key.origin
+        ),
+        None => format!("API key of the {name} surface, Enter to skip"),
+    };
+    Ok(setup::prompt_for_key(&prompt)?.or(configured))
+}
+
+async fn ask_for_mcp(
+    session: &Session,
+    args: &Init,
+    key: Option<&ConfiguredKey>,
+) -> Result<Option<super::McpSetup>, Failure> {
+    let configured = match &args.mcp_url {
+        Some(url) => return try_mcp(session, url.clone(), key).await.map(Some),
+        None => session.settings()?.get("mcp_url"),
+    };
+    for attempt in 1.. {
+        let Some(url) = ask_for_url(session, "URL of the MCP endpoint", configured)? else {
+            return Ok(None);
+        };
+        match try_mcp(session, url, key).await {
+            Err(failure) if attempt < MAX_ATTEMPTS && failure.exit() != Exit::Interrupted => {
+                session.printer.warn(&failure.headline());
+            }
+            tried => return tried.map(Some),
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,170 @@
+//! Lists of the service, fetched within the time that a person waits for a completion.
+
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use svc_sdk::{Developer, Open};
+
+use super::cache::Cache;
+use super::values::Value;
+use crate::args::{Global, SurfaceChoice};
+use crate::config::state_dir;
+use crate::error::Failure;
+use crate::session::{Access, Session};
+
+/// The time limit of all requests of a completion.
+const NETWORK_TIMEOUT: Duration = Duration::from_millis(300);
+/// The time limit of a completion, with reading the key from a keyring.
+const TIMEOUT: Duration = Duration::from_millis(600);
+
+/// The kind of the id of a Format that has no address.
+pub(super) const ONLY_ID: &str = "only_id";
+
+/// A list of the service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum List {
+    /// The models.
+    Models,
+    /// The Formats.
+    Formats,
+}
+
+impl List {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Models => "models",
+            Self::Formats => "formats",
+        }
+    }
+}
+
+/// Returns a list of the service, or nothing if it does not arrive in time.
+pub(super) fn fetch(global: &Global, list: List) -> Vec<Value> {
+    let (sender, receiver) = mpsc::channel();
+    let global = Global {
+        retries: Some(0),
+        ..global.clone()
+    };
+    // The thread ends with the process if a keyring or a name server does not respond.
+    thread::spawn(move || sender.send(fetch_here(global, list).unwrap_or_default()));
+    receiver.recv_timeout(TIMEOUT).unwrap_or_default()
+}
+
+fn fetch_here(global: Global, list: List) -> Option<Vec<Value>> {
+    let session = Session::without_logging(global).ok()?;
+    let source = Source::of(&session, list).ok()?;
+    let cache = match session.is_sandbox() {
+        true => None,
+        false => Some(Cache::new(
+            &state_dir(session.environment()).ok()?,
+            list.name(),
+            source.identity(),
+        )),
+    };
+    if let Some(values) = cache.as_ref().and_then(Cache::fresh) {
+        return Some(values);
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .ok()?;
+    let fetched = runtime.block_on(async {
+        let fetched = tokio::time::timeout(NETWORK_TIMEOUT, source.fetch(list)).await;
+        fetched.ok()?.ok()
+    });
+    runtime.shutdown_background();
+    match (fetched, cache) {
+        (Some(values), Some(cache)) => {
+            cache.store(&values);
+            Some(values)
+        }
+        (Some(values), None) => Some(values),
+        (None, cache) => cache?.stale(),
+    }
+}
+
+/// Where a list comes from. The clients send a stored key only to the host it belongs to.
+enum Source {
+    Open(Access<Open>),
+    Developer(Access<Developer>),
+}
+
+impl Source {
+    fn of(session: &Session, list: List) -> Result<Self, Failure> {
+        let surface = match list {
+            List::Models => session.surface(None)?,
+            List::Formats => SurfaceChoice::Developer,
+        };
+        // The catalog needs no key; without one the other lists are refused.
+        let url = session.base_url(surface)?;
+        let key = session.find_key(surface, &url)?.map(|found| found.key);
+        match surface {
+            SurfaceChoice::Open => session.access_with(url, key.as_ref()).map(Self::Open),
+            SurfaceChoice::Developer => session.access_with(url, key.as_ref()).map(Self::Developer),
+        }
+    }
+
+    /// Returns what the list depends on: the URL and the fingerprint of the key.
+    fn identity(&self) -> [&str; 2] {
+        match self {
+            Self::Open(access) => [&access.base_url, &access.key_fingerprint],
+            Self::Developer(access) => [&access.base_url, &access.key_fingerprint],
+        }
+    }
+
+    async fn fetch(&self, list: List) -> Result<Vec<Value>, svc_sdk::Error> {
+        match (self, list) {
+            (Self::Open(access), _) => {
+                let models = access.client.models();
+                let (images, videos) = tokio::try_join!(
+                    models.list_images().into_future(),
+                    models.list_videos().into_future()
+                )?;
+                let images = images.items.into_iter().map(|model| (model, "image"));
+                let videos = videos.items.into_iter().map(|model| (model, "video"));
+                Ok(images
+                    .chain(videos)
+                    .map(|(model, kind)| Value {
+                        value: model.id,
+                        help: model.name.unwrap_or_default(),
+                        kind: kind.to_owned(),
+                    })
+                    .collect())
+            }
+            (Self::Developer(access), List::Models) => {
+                let catalog = access.client.catalog().get().await?;
+                Ok(catalog
+                    .models
+                    .into_iter()
+                    .map(|model| Value {
+                        value: model.id,
+                        help: model.name.unwrap_or_default(),
+                        kind: model.model_type.unwrap_or_default(),
+                    })
+                    .collect())
+            }
+            (Self::Developer(access), List::Formats) => {
+                let formats = access.client.formats().list().await?;
+                Ok(formats.items.into_iter().flat_map(format_values).collect())
+            }
+        }
+    }
+}
+
+/// Returns the address of a Format and its id, or its id alone.
+fn format_values(format: svc_sdk::types::Format) -> Vec<Value> {
+    let help = format.name.unwrap_or_default();
+    let value = |value: String, kind: &str| Value {
+        value,
+        help: help.clone(),
+        kind: kind.to_owned(),
+    };
+    let id = format.id.to_string();
+    match (format.handle, format.slug) {
+        (Some(handle), Some(slug)) => {
+            vec![value(format!("{handle}/{slug}"), ""), value(id, "")]
+        }
+        _ => vec![value(id, ONLY_ID)],
+    }
+}

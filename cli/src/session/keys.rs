@@ -1,0 +1,164 @@
+//! The API keys of a session: where they come from, and which host they are sent to.
+
+use svc_sdk::ApiKey;
+
+use super::Session;
+use crate::args::SurfaceChoice;
+use crate::config::{ConfiguredKey, KeyOrigin, KeyStore, origin_of};
+use crate::error::{Exit, Failure};
+use crate::sandbox::Sandbox;
+
+impl Session {
+    /// Returns the API key for requests to a URL, if there is one, and remembers that it was used.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the key cannot be read, or if it was stored for another host.
+    pub(super) fn key(
+        &self,
+        surface: SurfaceChoice,
+        base_url: &str,
+    ) -> Result<Option<ApiKey>, Failure> {
+        let Some(found) = self.find_key(surface, base_url)? else {
+            return Ok(None);
+        };
+        if matches!(found.origin, KeyOrigin::Stored { .. })
+            && let Some(warning) = self.key_store()?.permission_warning()
+        {
+            self.printer.warn(&warning);
+        }
+        let key = found.key.clone();
+        self.record_key(found);
+        Ok(Some(key))
+    }
+
+    /// Returns the API key for requests to a URL and its origin, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the key cannot be read, or if it was stored for another host.
+    pub(crate) fn find_key(
+        &self,
+        surface: SurfaceChoice,
+        base_url: &str,
+    ) -> Result<Option<ConfiguredKey>, Failure> {
+        let Some(origin) = self.key_origin(surface)? else {
+            return Ok(None);
+        };
+        if let KeyOrigin::Stored { host, .. } = &origin {
+            let requested = origin_of(base_url)?;
+            if *host != requested {
+                let name = surface.as_str();
+                return Err(Failure::new(
+                    Exit::NotAllowed,
+                    format!("the stored key belongs to {host} and is not sent to {requested}"),
+                )
+                .hint(format!(
+                    "store a key for that host: svc auth login --surface {name} --base-url {base_url}"
+                ))
+                .hint(format!("or set {}", key_variable(surface))));
+            }
+        }
+        self.read_key(surface, origin)
+    }
+
+    /// Returns the configured API key of a surface and its origin, whichever host it belongs to.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the key cannot be read.
+    pub(crate) fn configured_key(
+        &self,
+        surface: SurfaceChoice,
+    ) -> Result<Option<ConfiguredKey>, Failure> {
+        match self.key_origin(surface)? {
+            Some(origin) => self.read_key(surface, origin),
+            None => Ok(None),
+        }
+    }
+
+    /// Returns the origin of a surface's API key, if there is one. The keyring is not asked.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the configuration or the file of stored keys is invalid.
+    pub(crate) fn key_origin(&self, surface: SurfaceChoice) -> Result<Option<KeyOrigin>, Failure> {
+        if self.is_sandbox() {
+            return Ok(Some(KeyOrigin::Sandbox));
+        }
+        let variable = key_variable(surface);
+        if self.environment().get(variable).is_some() {
+            return Ok(Some(KeyOrigin::Variable(variable)));
+        }
+        let profile = self.settings()?.profile.value.clone();
+        let store = self.key_store()?;
+        let stored = store.find(&profile, surface)?;
+        Ok(stored.map(|stored| KeyOrigin::Stored {
+            profile,
+            location: stored.location,
+            path: store.path().to_owned(),
+            host: stored.origin,
+        }))
+    }
+
+    fn read_key(
+        &self,
+        surface: SurfaceChoice,
+        origin: KeyOrigin,
+    ) -> Result<Option<ConfiguredKey>, Failure> {
+        let key = match &origin {
+            KeyOrigin::Sandbox => Some(Sandbox::key(surface)?),
+            KeyOrigin::Variable(name) => {
+                let text = self.environment().get(name).unwrap_or_default();
+                let key = ApiKey::new(text)
+                    .map_err(|error| Failure::new(Exit::NotAllowed, format!("{name}: {error}")))?;
+                Some(key)
+            }
+            KeyOrigin::Stored { profile, .. } => self.key_store()?.read(profile, surface)?,
+            KeyOrigin::Input(_) => None,
+        };
+        Ok(key.map(|key| ConfiguredKey { key, origin }))
+    }
+
+    /// Returns the stored keys of the configuration.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the configuration is invalid.
+    pub(crate) fn key_store(&self) -> Result<KeyStore, Failure> {
+        Ok(KeyStore::next_to(self.settings()?.file.path()))
+    }
+
+    /// Remembers that the command used a key.
+    pub(crate) fn record_key(&self, used: ConfiguredKey) {
+        let mut used_keys = self.used_keys.borrow_mut();
+        if used_keys.iter().all(|it| it.origin != used.origin) {
+            used_keys.push(used);
+        }
+    }
+
+    /// Adds to the failure of a rejected key which key was used, and where it came from.
+    pub(crate) fn explain_rejected_key(&self, failure: Failure) -> Failure {
+        if !failure.is_key_rejected() {
+            return failure;
+        }
+        let used_keys = self.used_keys.borrow();
+        used_keys.iter().fold(failure, |failure, used| {
+            let failure = failure.with_api_key(used.redacted(), used.origin.to_string());
+            match used.origin {
+                KeyOrigin::Variable(name) => failure.hint(format!(
+                    "correct or unset {name}, which overrides a stored key"
+                )),
+                _ => failure,
+            }
+        })
+    }
+}
+
+/// Returns the variable of a surface's API key.
+pub(crate) const fn key_variable(surface: SurfaceChoice) -> &'static str {
+    match surface {
+        SurfaceChoice::Open => "SVC_OPEN_API_KEY",
+        SurfaceChoice::Developer => "SVC_DEVELOPER_API_KEY",
+    }
+}
