@@ -23,7 +23,7 @@ fn login(env: &TestEnv, words: &[&str], key: &str) -> CommandOutput {
 }
 
 /// Returns a `PATH` without the keyring program.
-fn without_keyring(env: &TestEnv) -> String {
+pub(crate) fn without_keyring(env: &TestEnv) -> String {
     let empty = env.path("no-programs");
     fs::create_dir_all(&empty).unwrap();
     empty.display().to_string()
@@ -95,6 +95,67 @@ fn login_does_not_store_an_invalid_key() {
         .assert_stderr("nothing was stored");
     login(&env, &["--base-url", &url], "").assert_exit(2);
     assert!(!env.path("config").exists());
+}
+
+#[test]
+fn login_warns_of_variables_that_override_what_it_stores() {
+    let env = TestEnv::new();
+    let path = without_keyring(&env);
+    fs::write(env.path("key"), "svc_open_demo").unwrap();
+    let login = |variables: &[(&str, &str)]| {
+        let words = ["auth", "login", "--key-file", "key", "--base-url"];
+        let mut command = env.unconfigured(words);
+        command.arg(env.mock.base_url()).env("PATH", &path);
+        CommandOutput::of(command.envs(variables.iter().copied())).assert_exit(0)
+    };
+    assert!(!login(&[]).err.contains("overrides"));
+    let run = login(&[("SVC_OPEN_API_KEY", "svc_open_other")]);
+    run.assert_stderr("SVC_OPEN_API_KEY overrides the stored key");
+    let run = login(&[("SVC_BASE_URL", "http://127.0.0.1:9")]);
+    run.assert_stderr("SVC_BASE_URL overrides the stored URL");
+    let run = login(&[("SVC_DEVELOPER_API_KEY", "svc_dev_other")]);
+    assert!(!run.err.contains("overrides"), "{}", run.err);
+}
+
+#[test]
+fn a_rejected_key_is_named_in_redacted_form_with_its_origin() {
+    let env = TestEnv::new();
+    let path = without_keyring(&env);
+    let run = CommandOutput::of(
+        env.open_surface(["job", "list"])
+            .env("SVC_OPEN_API_KEY", "svc_open_0123456789abcdef"),
+    )
+    .assert_exit(3)
+    .assert_stderr("svc_open_…cdef from environment SVC_OPEN_API_KEY")
+    .assert_stderr("correct or unset SVC_OPEN_API_KEY");
+    assert!(!run.err.contains("0123456789"), "{}", run.err);
+
+    let service = FakeServer::answering("200 OK", r#"{"data":[]}"#);
+    let words = ["auth", "login", "--base-url", &service.url];
+    let mut child = start(
+        env.unconfigured(words)
+            .env("PATH", path)
+            .stdin(Stdio::piped()),
+    );
+    let mut stdin = child.0.stdin.take().unwrap();
+    stdin.write_all(b"svc_open_stored").unwrap();
+    drop(stdin);
+    child.end().assert_exit(0);
+    service.answer(
+        "401 Unauthorized",
+        r#"{"error":{"code":"unauthorized","message":"unknown key"}}"#,
+    );
+    let words = ["job", "list", "-o", "json"];
+    let error = CommandOutput::of(&mut env.unconfigured(words))
+        .assert_exit(3)
+        .error();
+    let used = &error["api_keys"][0];
+    assert_eq!(used["redacted"], "svc_open_…");
+    let origin = used["origin"].as_str().unwrap();
+    assert!(
+        origin.starts_with("profile default (file ") && origin.contains("credentials.toml"),
+        "{origin}"
+    );
 }
 
 #[test]

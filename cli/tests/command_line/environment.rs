@@ -125,7 +125,11 @@ fn completions_and_manual_pages_are_generated() {
     let env = TestEnv::new();
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         let run = CommandOutput::of(&mut env.unconfigured(["completions", shell])).assert_exit(0);
-        assert!(run.out.contains("top-up"), "{shell}");
+        let script = run.out;
+        assert!(
+            script.contains("COMPLETE") && script.contains("svc"),
+            "{shell}: {script}"
+        );
     }
     CommandOutput::of(&mut env.unconfigured(["man", "pages"])).assert_exit(0);
     let page = fs::read_to_string(env.path("pages/svc-video-generate.1")).unwrap();

@@ -11,17 +11,22 @@
 mod accounts;
 mod batch;
 mod bulk;
+mod completion;
 mod developer;
+mod doctor;
 mod environment;
 mod errors;
 mod files;
 mod format;
+mod init;
 mod listen;
 mod listen_env;
 mod lists;
 mod logs;
 #[cfg(feature = "mcp")]
 mod mcp;
+#[cfg(unix)]
+mod mock_exec;
 mod output;
 mod run;
 

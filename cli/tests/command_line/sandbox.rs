@@ -124,6 +124,8 @@ fn the_sandbox_neither_reads_nor_changes_the_configuration_and_the_state() {
         &["balance"],
         &["catalog"],
         &["health"],
+        &["doctor"],
+        &["webhook", "sign", "config/config.toml"],
         &["schema", "fetch"],
         &["webhook", "secret", "show"],
         &["api", "get", "/v1/me"],
@@ -147,6 +149,7 @@ fn commands_for_the_configuration_are_rejected_in_the_sandbox() {
     let rows: &[&[&str]] = &[
         &["auth", "status"],
         &["auth", "logout"],
+        &["init"],
         &["config", "show"],
         &["config", "path"],
         &["config", "get", "base_url"],

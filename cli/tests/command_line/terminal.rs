@@ -68,6 +68,55 @@ fn at_a_terminal(
     child.end()
 }
 
+/// Runs a command on a terminal, and answers its prompts in their order. `variables` are added to an
+/// environment without URLs and keys.
+pub(crate) fn dialogue(
+    env: &TestEnv,
+    words: &str,
+    answers: &[(&str, String)],
+    variables: &[(&str, String)],
+) -> CommandOutput {
+    let line = format!("'{}' {words}", env!("CARGO_BIN_EXE_svc"));
+    let shown = env.path("shown");
+    let mut command = Command::new("script");
+    command
+        .args(["--quiet", "--return", "--flush", "--echo", "never"])
+        .args(["--command", &line])
+        .arg(&shown)
+        .current_dir(env.path(""))
+        .env_clear()
+        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+        .env("TERM", "xterm")
+        .env("HOME", env.path(""))
+        .env("SVC_CONFIG", env.path("config/config.toml"))
+        .env("SVC_STATE_DIR", env.path("state"))
+        .envs(variables.iter().map(|(name, value)| (name, value)))
+        .stdin(Stdio::piped());
+    let mut child = start(&mut command);
+    let mut stdin = child.0.stdin.take().unwrap();
+    let mut seen = 0;
+    for (prompt, answer) in answers {
+        let text = || std::fs::read(&shown).unwrap_or_default();
+        wait_until(prompt, || find(&text(), prompt, seen).is_some());
+        seen = find(&text(), prompt, seen).unwrap();
+        // Input is discarded while a prompt changes the mode of the terminal.
+        sleep(Duration::from_millis(300));
+        stdin.write_all(answer.as_bytes()).unwrap();
+    }
+    let output = child.end();
+    drop(stdin);
+    output
+}
+
+/// Returns the position after a text that begins at `from` or later.
+fn find(shown: &[u8], text: &str, from: usize) -> Option<usize> {
+    let rest = shown.get(from..)?;
+    let found = rest
+        .windows(text.len())
+        .position(|it| it == text.as_bytes())?;
+    Some(from + found + text.len())
+}
+
 #[test]
 fn a_submit_prompts_with_the_price() {
     let env = TestEnv::new();

@@ -477,3 +477,28 @@ fn the_secret_and_the_body_cannot_both_be_read_from_standard_input() {
             .assert_stderr("cannot both read standard input");
     }
 }
+
+#[test]
+fn the_sandbox_signs_and_verifies_with_its_own_secret() {
+    let env = TestEnv::new();
+    std::fs::write(env.path("body"), "{\"event\":\"webhook.test\"}").unwrap();
+    let sign = ["--sandbox", "webhook", "sign", "body", "-o", "json"];
+    let signed = CommandOutput::of(&mut env.unconfigured(sign))
+        .assert_exit(0)
+        .json();
+    let text = |name: &str| signed[name].as_str().unwrap().to_owned();
+    let (timestamp, signature) = (text("timestamp"), text("signature"));
+    let verify = |flags: &[&str]| {
+        let words = ["webhook", "verify", "--timestamp", &timestamp];
+        let mut command = env.unconfigured(words);
+        CommandOutput::of(
+            command
+                .args(["--signature", &signature, "body"])
+                .args(flags),
+        )
+    };
+    verify(&["--sandbox"]).assert_exit(0);
+    verify(&[])
+        .assert_exit(2)
+        .assert_stderr("no signing secret");
+}
