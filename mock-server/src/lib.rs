@@ -52,7 +52,7 @@
 //! ```text
 //! svc-mock-server [--port-base 4010] [--clock real|manual] [--speed 1] [--seed 1] [--plan free]
 //!                 [--balance-usd 100] [--webhook-route HTTPS_ORIGIN=HTTP_ORIGIN]…
-//!                 [--undocumented-keys ignore|honor] [--env|--json]
+//!                 [--undocumented-keys ignore|honor] [--read-multiple 40] [--env|--json]
 //! ```
 //!
 //! The program listens on four ports of 127.0.0.1: the open surface (4010), the developer surface
