@@ -24,6 +24,7 @@
 //! - [`Call`]: the options of a call, and the response beside its value.
 //! - [`JobHandle`], [`RunHandle`], [`QueueHandle`], [`TopUpHandle`]: wait for what was submitted,
 //!   cancel it, download its files.
+//! - [`ClientBuilder`]: the configuration of a client, for production.
 //! - [`Error`]: what failed, whether it may have been carried out, what to do.
 //! - [`types`]: the bodies of requests and responses.
 //! - [`contract`]: the operations of the service, as data. Like [`types`], it needs no runtime
@@ -58,6 +59,7 @@
 //! |---|---|---|
 //! | `client` | yes | the async client, over any [`transport::Transport`] |
 //! | `reqwest` | yes | the default transport |
+//! | `reqwest-client` | no | [`transport`]`::from_reqwest_client`: a `reqwest::Client` of your own. With this feature alone, reqwest 0.13 is part of the public API |
 //! | `rustls` | yes | TLS by rustls with ring and the platform's certificates |
 //! | `rustls-aws-lc` | no | TLS by rustls with aws-lc-rs |
 //! | `mcp` | no | `mcp::Client`, on the official `rmcp` |
@@ -95,6 +97,7 @@ pub mod transport;
 #[cfg(feature = "client")]
 pub use self::{
     call::api_key::ApiKey,
+    call::credentials::{KeyError, KeyFuture, KeyProvider},
     call::retry::RetryPolicy,
     call::{
         Call, CallFuture, CallWithResponse, Items, Pages, RateLimit, RawResponse, Request, Response,
@@ -128,6 +131,8 @@ pub mod open {
     /// # }
     /// ```
     pub type Client = crate::Client<crate::Open>;
+    /// The configuration of a client of the open surface.
+    pub type ClientBuilder = crate::ClientBuilder<crate::Open>;
 }
 
 /// The developer surface: the account, generation, avatars, agent runs, webhooks, jobs.
@@ -162,4 +167,6 @@ pub mod developer {
     /// # }
     /// ```
     pub type Client = crate::Client<crate::Developer>;
+    /// The configuration of a client of the developer surface.
+    pub type ClientBuilder = crate::ClientBuilder<crate::Developer>;
 }

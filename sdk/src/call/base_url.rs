@@ -16,7 +16,7 @@ pub(crate) struct BaseUrl {
 }
 
 impl BaseUrl {
-    pub(crate) fn parse(text: &str) -> Result<Self> {
+    pub(crate) fn parse(text: &str, http_hosts: &HttpHosts) -> Result<Self> {
         // The text is not shown before it is known to hold no credential: it may even be a key that
         // was set in the wrong place.
         let url = Url::parse(text)
@@ -31,7 +31,7 @@ impl BaseUrl {
                 "invalid base URL: it must not contain a query or a fragment",
             ));
         }
-        if !is_secure(&url) {
+        if !http_hosts.permits(&url) {
             return Err(Error::configuration(format!(
                 "invalid base URL `{text}`: expected https:// (http:// is accepted for loopback hosts only)"
             )));
@@ -67,12 +67,45 @@ impl BaseUrl {
     }
 }
 
-/// Whether traffic to that URL cannot be read on the way: https, or http on the loopback interface.
-pub(crate) fn is_secure(url: &Url) -> bool {
-    match url.scheme() {
-        "https" => url.has_host(),
-        "http" => is_loopback(url),
-        _ => false,
+/// The hosts that plain http is allowed to, beside loopback hosts.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct HttpHosts(Vec<Host>);
+
+impl HttpHosts {
+    pub(crate) fn parse(names: &[String]) -> Result<Self> {
+        let invalid = |name: &str| {
+            Error::configuration(format!(
+                "invalid host `{name}` of allow_http(): expected a host without scheme and port, such as `mock`"
+            ))
+        };
+        let hosts = names.iter().map(|name| match Host::parse(name) {
+            // A URL may contain this character too, which would not stand for other hosts.
+            Ok(Host::Domain(host)) if !host.contains('*') => {
+                Ok(Host::Domain(host.trim_end_matches('.').to_owned()))
+            }
+            Ok(host @ (Host::Ipv4(_) | Host::Ipv6(_))) => Ok(host),
+            _ => Err(invalid(name)),
+        });
+        Ok(Self(hosts.collect::<Result<_>>()?))
+    }
+
+    /// Returns whether requests may be sent to that URL: by https, or by http to a loopback host or
+    /// one that was allowed.
+    pub(crate) fn permits(&self, url: &Url) -> bool {
+        match url.scheme() {
+            "https" => url.has_host(),
+            "http" => is_loopback(url) || self.contains(url),
+            _ => false,
+        }
+    }
+
+    fn contains(&self, url: &Url) -> bool {
+        let host = match url.host() {
+            Some(Host::Domain(name)) => Host::Domain(name.trim_end_matches('.')),
+            Some(host) => host,
+            None => return false,
+        };
+        self.0.iter().any(|allowed| *allowed == host)
     }
 }
 
@@ -92,6 +125,15 @@ fn is_loopback(url: &Url) -> bool {
 mod tests {
     use super::*;
 
+    fn parse(text: &str) -> Result<BaseUrl> {
+        BaseUrl::parse(text, &HttpHosts::default())
+    }
+
+    fn http_hosts(names: &[&str]) -> Result<HttpHosts> {
+        let names: Vec<String> = names.iter().map(ToString::to_string).collect();
+        HttpHosts::parse(&names)
+    }
+
     #[test]
     fn plain_http_is_accepted_for_loopback_hosts_only() {
         for valid in [
@@ -101,7 +143,7 @@ mod tests {
             "http://[::1]:1",
             "http://a.localhost",
         ] {
-            assert!(BaseUrl::parse(valid).is_ok(), "{valid}");
+            assert!(parse(valid).is_ok(), "{valid}");
         }
         for invalid in [
             "http://api.example",
@@ -113,13 +155,13 @@ mod tests {
             "https://a.example/?x",
             "http://127.0.0.1.evil.example",
         ] {
-            assert!(BaseUrl::parse(invalid).is_err(), "{invalid}");
+            assert!(parse(invalid).is_err(), "{invalid}");
         }
     }
 
     #[test]
     fn a_path_prefix_is_kept() {
-        let base = BaseUrl::parse("https://api.example/prefix/").unwrap();
+        let base = parse("https://api.example/prefix/").unwrap();
         assert_eq!(base.join("/v1/jobs"), "https://api.example/prefix/v1/jobs");
     }
 
@@ -132,8 +174,49 @@ mod tests {
             "https://a.example/#canary",
             "svc_open_canary",
         ] {
-            let error = BaseUrl::parse(text).unwrap_err();
+            let error = parse(text).unwrap_err();
             assert!(!format!("{error} {error:?}").contains("canary"), "{text}");
+        }
+    }
+
+    #[test]
+    fn plain_http_is_accepted_for_named_hosts() {
+        let hosts = http_hosts(&["Mock", "svc.default.svc.cluster.local.", "10.0.0.5"]).unwrap();
+        for valid in [
+            "http://mock:4010/prefix",
+            "http://MOCK.:4010",
+            "http://svc.default.svc.cluster.local",
+            "http://10.0.0.5:80",
+            "http://127.0.0.1",
+            "https://api.example",
+        ] {
+            assert!(BaseUrl::parse(valid, &hosts).is_ok(), "{valid}");
+        }
+        for invalid in [
+            "http://a.mock",
+            "http://mock.example",
+            "http://mock@api.example",
+            "http://10.0.0.6",
+            "http://api.example",
+            "ftp://mock",
+        ] {
+            assert!(BaseUrl::parse(invalid, &hosts).is_err(), "{invalid}");
+        }
+    }
+
+    #[test]
+    fn an_allowed_host_is_a_host_alone() {
+        for invalid in [
+            "",
+            "mock:4010",
+            "http://mock",
+            "mock/x",
+            "*",
+            "*.example",
+            "a b",
+        ] {
+            let error = http_hosts(&[invalid]).unwrap_err();
+            assert!(error.is_configuration(), "{invalid}: {error}");
         }
     }
 }

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{AUTHORIZATION, HeaderValue, USER_AGENT};
+use http::header::{AUTHORIZATION, HeaderMap, HeaderValue, USER_AGENT};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tracing::Instrument;
 
-use super::base_url::BaseUrl;
+use super::base_url::{BaseUrl, HttpHosts};
 use super::clock::{self, Instant};
+use super::credentials::Credentials;
 use super::random::Random;
 use super::rate_limit::{Attempt, RateLimiter};
 use super::raw_response::RawResponse;
@@ -37,8 +38,11 @@ const DEFAULT_RETRY_AFTER: Duration = Duration::from_secs(1);
 pub(crate) struct Core {
     pub(crate) transport: Arc<dyn Transport>,
     pub(crate) base_url: BaseUrl,
-    pub(crate) authorization: Option<HeaderValue>,
+    pub(crate) http_hosts: HttpHosts,
+    pub(crate) credentials: Credentials,
     pub(crate) user_agent: HeaderValue,
+    /// Headers of every request that does not set them itself.
+    pub(crate) default_headers: HeaderMap,
     pub(crate) wrapping: Wrapping,
     pub(crate) retry: RetryPolicy,
     pub(crate) timeout: Duration,
@@ -88,11 +92,13 @@ impl Core {
         let deadline = clock::after(timeout);
         let mut retries = 0;
         let mut ambiguous_error = None;
+        let mut may_replace_key = true;
         let error = loop {
             let mut attempt = ObservedAttempt::default();
-            let sending = self.send_once(request, deadline, call, &mut attempt);
+            let mut key = None;
+            let sending = self.send_once(request, deadline, call, &mut attempt, &mut key);
             let outcome = clock::before(Some(deadline), sending).await;
-            let error = match outcome.map(|response| response.and_then(&decode)) {
+            let mut error = match outcome.map(|response| response.and_then(&decode)) {
                 Some(Ok(value)) => {
                     call.end_attempt(&attempt, None, None);
                     self.retry_budget.refund();
@@ -110,6 +116,20 @@ impl Core {
                     break error;
                 }
             };
+            // The service rejects a key before it does anything else.
+            if let Some(rejected) = key.filter(|_| may_replace_key && is_rejected_key(&error)) {
+                may_replace_key = false;
+                let replacing = self.credentials.replace(&rejected);
+                match clock::before(Some(deadline), replacing).await {
+                    Some(Ok(true)) => {
+                        call.end_attempt(&attempt, Some(&error), Some(Duration::ZERO));
+                        call.retry_after(Duration::ZERO, &error);
+                        continue;
+                    }
+                    Some(Ok(false)) | None => {}
+                    Some(Err(provider_error)) => error = provider_error,
+                }
+            }
             let remaining = deadline.saturating_duration_since(clock::now());
             let delay = retry::retry_delay(
                 policy,
@@ -144,24 +164,32 @@ impl Core {
     /// Sends the request once, within the rate limit, and returns whatever response comes.
     ///
     /// `attempt` says afterwards whether the request may have left, also if this future is dropped.
+    /// `key` is the `Authorization` header that was sent.
     async fn send_once(
         &self,
         request: &Request,
         deadline: Instant,
         call: &mut ObservedCall<'_>,
         attempt: &mut ObservedAttempt,
+        key: &mut Option<HeaderValue>,
     ) -> Result<RawResponse> {
+        *key = self.credentials.header().await?;
         let (turn, mut permit) = self.wait_for_permit(request, deadline).await?;
 
         let mut message = request.to_http(&self.base_url.join(&request.target()))?;
         let headers = message.headers_mut();
+        for (name, value) in &self.default_headers {
+            if !request.headers.contains_key(name) {
+                headers.insert(name, value.clone());
+            }
+        }
         headers.insert(USER_AGENT, self.user_agent.clone());
-        if let Some(authorization) = &self.authorization {
-            headers.insert(AUTHORIZATION, authorization.clone());
+        if let Some(key) = key.as_ref() {
+            headers.insert(AUTHORIZATION, key.clone());
         }
         *attempt = call.start_attempt(&mut message);
         permit.sent_at = Some(clock::now());
-        trace::request_message(&message, Some(request), self.authorization.as_ref());
+        trace::request_message(&message, Some(request), key.as_ref());
         let attempt_deadline = clock::after(self.attempt_timeout);
         let response = match clock::before(Some(attempt_deadline), self.exchange(message)).await {
             Some(response) => response,
@@ -175,7 +203,7 @@ impl Core {
         permit.release(response.as_ref().ok());
         if let Ok(response) = &response {
             call.receive(attempt, response);
-            let key = self.authorization.as_ref();
+            let key = key.as_ref();
             trace::response_headers(response.status, &response.headers, key);
             trace::response_body(request.operation, &response.body, key);
         }
@@ -237,6 +265,11 @@ impl Core {
             body.to_bytes(),
         ))
     }
+}
+
+/// Whether the service itself rejected the API key, not a proxy in front of it.
+fn is_rejected_key(error: &Error) -> bool {
+    matches!(error.kind(), Kind::Api { status: 401, .. })
 }
 
 impl fmt::Debug for Core {

@@ -7,6 +7,7 @@ pub(crate) mod api_key;
 pub(crate) mod base_url;
 pub(crate) mod clock;
 pub(crate) mod core;
+pub(crate) mod credentials;
 pub(crate) mod lenient_json;
 mod page;
 pub(crate) mod random;
@@ -40,11 +41,26 @@ use crate::error::{Error, ResourceRef, Result};
 use crate::types::{IdempotencyKey, InvalidField, Page, Validate};
 
 /// Headers that the client sets itself.
-pub(crate) const RESERVED_HEADERS: [HeaderName; 3] = [
+const RESERVED_HEADERS: [HeaderName; 3] = [
     AUTHORIZATION,
     HeaderName::from_static("x-api-key"),
     HeaderName::from_static("idempotency-key"),
 ];
+
+/// Reads a header that a caller sets.
+pub(crate) fn parse_header(
+    name: &str,
+    value: &str,
+) -> Result<(HeaderName, HeaderValue), InvalidField> {
+    let invalid = |reason: &str| InvalidField::new("header", format!("`{name}`: {reason}"));
+    let header =
+        HeaderName::from_bytes(name.as_bytes()).map_err(|_| invalid("not a valid header name"))?;
+    if RESERVED_HEADERS.contains(&header) {
+        return Err(invalid("set by the client"));
+    }
+    let value = HeaderValue::from_str(value).map_err(|_| invalid("not a valid header value"))?;
+    Ok((header, value))
+}
 
 /// The limits of one call, where they differ from those of its client.
 #[derive(Clone, Debug, Default)]
@@ -191,16 +207,7 @@ impl<T> Call<T> {
     /// client sets that header itself (`Authorization`, `X-Api-Key`, `Idempotency-Key`).
     pub fn header(mut self, name: &str, value: &str) -> Self {
         self.request = self.request.and_then(|mut request| {
-            let invalid = |reason: &str| {
-                Error::from(InvalidField::new("header", format!("`{name}`: {reason}")))
-            };
-            let header = HeaderName::from_bytes(name.as_bytes())
-                .map_err(|_| invalid("not a valid header name"))?;
-            if RESERVED_HEADERS.contains(&header) {
-                return Err(invalid("set by the client"));
-            }
-            let value =
-                HeaderValue::from_str(value).map_err(|_| invalid("not a valid header value"))?;
+            let (header, value) = parse_header(name, value)?;
             request.headers.insert(header, value);
             Ok(request)
         });

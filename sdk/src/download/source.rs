@@ -16,7 +16,6 @@ use super::digest::FileDigest;
 use super::options::TimeLimit;
 use super::progress::Reporter;
 use super::{host, partial_file};
-use crate::call::base_url::is_secure;
 use crate::call::{Core, clock, retry};
 use crate::error::{Error, Kind, Result};
 use crate::observe::trace;
@@ -229,8 +228,9 @@ impl Source {
     }
 
     fn check_url(&self, url: &Url) -> Result<()> {
-        if !is_secure(url) {
-            let reason = "the URL uses neither https nor http with a loopback address";
+        if !self.core.http_hosts.permits(url) {
+            let reason =
+                "the URL uses neither https nor http with a loopback address or an allowed host";
             return Err(self.error(reason, None));
         }
         if !host::is_allowed(&self.core, url) {

@@ -21,6 +21,7 @@ impl Error {
         }
         match self.kind() {
             Kind::Configuration(reason) => f.write_str(reason),
+            Kind::KeyProvider { .. } => f.write_str("the API key could not be read"),
             Kind::Invalid(field) => write!(f, "{field}"),
             Kind::Schema(error) => write!(f, "{error}"),
             Kind::Transport(error) => write!(f, "{error}"),
@@ -177,6 +178,7 @@ impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self.kind() {
             Kind::Transport(error) => std::error::Error::source(error),
+            Kind::KeyProvider { source } => Some(source.as_ref()),
             Kind::Timeout {
                 last: Some(last), ..
             } => Some(last.as_ref()),

@@ -25,6 +25,7 @@ pub(crate) fn classify(error: &Error) -> FailureClass {
         Kind::Transport(error) if error.may_have_been_sent() => FailureClass::Ambiguous,
         Kind::Transport(error) if error.is_setup() => FailureClass::Final,
         Kind::Transport(_) => FailureClass::NotSent,
+        Kind::KeyProvider { .. } => FailureClass::NotSent,
         Kind::NotJson { .. } => FailureClass::Ambiguous,
         Kind::NoEnvelope { status: 429, .. } => FailureClass::RateLimited,
         Kind::NoEnvelope { status: 500.., .. } => FailureClass::Ambiguous,

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::call::credentials::KeyError;
 use crate::call::raw_response::RawResponse;
 use crate::contract::{ErrorCode, JobStatus, NextAction, Operation, PathError, RetryClass};
 use crate::download::downloaded_file::DownloadedFile;
@@ -73,6 +74,8 @@ pub enum ResourceRef {
 pub(crate) enum Kind {
     /// The configuration of the client is not valid.
     Configuration(String),
+    /// The API key could not be read; nothing was sent with it.
+    KeyProvider { source: KeyError },
     /// A field is not valid; nothing was sent.
     Invalid(InvalidField),
     /// The output schema is outside the supported subset; nothing was sent.

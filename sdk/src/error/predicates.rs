@@ -29,6 +29,7 @@ impl Error {
     pub fn may_have_been_sent(&self) -> bool {
         match self.kind() {
             Kind::Configuration(_)
+            | Kind::KeyProvider { .. }
             | Kind::Invalid(_)
             | Kind::Schema(_)
             | Kind::RateLimitExhausted { .. } => false,

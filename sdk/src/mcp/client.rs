@@ -18,6 +18,7 @@ use super::tool::{Tool, ToolCache, ToolResult};
 use super::transport::McpTransport;
 use crate::call::Core;
 use crate::call::api_key::ApiKey;
+use crate::call::credentials::KeyProvider;
 use crate::call::retry::RetryPolicy;
 use crate::observe::Observer;
 use crate::surface::Developer;
@@ -230,6 +231,26 @@ impl ClientBuilder {
     /// Sets the API key, which must be one of the developer surface.
     pub fn api_key(mut self, key: ApiKey) -> Self {
         self.client = self.client.api_key(key);
+        self
+    }
+
+    /// Sets where the API key comes from, in place of a fixed one.
+    pub fn key_provider(mut self, provider: impl KeyProvider) -> Self {
+        self.client = self.client.key_provider(provider);
+        self
+    }
+
+    /// Allows plain http to a host, as
+    /// [`ClientBuilder::allow_http`](crate::ClientBuilder::allow_http) does.
+    pub fn allow_http(mut self, host: impl Into<String>) -> Self {
+        self.client = self.client.allow_http(host);
+        self
+    }
+
+    /// Sets a header of every request, as
+    /// [`ClientBuilder::default_header`](crate::ClientBuilder::default_header) does.
+    pub fn default_header(mut self, name: &str, value: &str) -> Self {
+        self.client = self.client.default_header(name, value);
         self
     }
 

@@ -15,6 +15,7 @@ pub(crate) fn error_type(error: &Error) -> Cow<'static, str> {
             ..
         } => return error_type(source),
         Kind::Configuration(_) => "configuration",
+        Kind::KeyProvider { .. } => "key_unavailable",
         Kind::Invalid(_) | Kind::Schema(_) => "invalid_request",
         Kind::Transport(error) if error.is_setup() => "configuration",
         Kind::Transport(error) if error.has_timed_out() => "timeout",

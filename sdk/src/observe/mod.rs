@@ -45,7 +45,7 @@
 //!
 //! The words of `error.type` are `timeout`, `connection_failed` (nothing was sent),
 //! `connection_lost`, `invalid_response`, `rate_limit_exhausted`, `invalid_request`, `configuration`,
-//! `canceled` (the future was dropped), and for waits and downloads `not_completed`, `wait_timeout`,
+//! `key_unavailable` (the key provider failed), `canceled` (the future was dropped), and for waits and downloads `not_completed`, `wait_timeout`,
 //! `download_failed` and `file`.
 //!
 //! # Metrics and headers

@@ -4,10 +4,9 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use http::HeaderMap;
-use http::header::{HeaderName, HeaderValue};
 
 use super::error_type::error_type;
-use crate::call::{RESERVED_HEADERS, RawResponse, Request};
+use crate::call::{RawResponse, Request, parse_header};
 use crate::error::Error;
 use crate::types::{InvalidField, RequestId};
 
@@ -52,14 +51,7 @@ impl AttemptStart<'_> {
     /// Returns an error if the name or the value is not a valid header, or if the client sets that
     /// header itself (`Authorization`, `X-Api-Key`, `Idempotency-Key`).
     pub fn set_header(&mut self, name: &str, value: &str) -> Result<(), InvalidField> {
-        let invalid = |reason: &str| InvalidField::new("header", format!("`{name}`: {reason}"));
-        let header = HeaderName::from_bytes(name.as_bytes())
-            .map_err(|_| invalid("not a valid header name"))?;
-        if RESERVED_HEADERS.contains(&header) {
-            return Err(invalid("set by the client"));
-        }
-        let value =
-            HeaderValue::from_str(value).map_err(|_| invalid("not a valid header value"))?;
+        let (header, value) = parse_header(name, value)?;
         self.headers.insert(header, value);
         Ok(())
     }

@@ -13,22 +13,49 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http_body_util::combinators::UnsyncBoxBody;
 
-/// The maximum number of requests of a client that are under way at once.
+/// The default of [`ClientBuilder::max_in_flight`](crate::ClientBuilder::max_in_flight).
 pub(crate) const MAX_IN_FLIGHT: usize = 64;
 
 #[cfg(feature = "reqwest")]
 mod reqwest;
+#[cfg(feature = "reqwest-client")]
+mod reqwest_client;
 #[cfg(test)]
 pub(crate) mod scripted;
 
 /// Returns the transport that clients use by default, which is based on reqwest.
 ///
 /// It does not follow redirects. Requests to `http` URLs, which are allowed for loopback addresses
-/// only, bypass proxies and do not initialize TLS.
+/// and the hosts of [`ClientBuilder::allow_http`](crate::ClientBuilder::allow_http) only, bypass
+/// proxies and do not initialize TLS.
 #[cfg(feature = "reqwest")]
 #[must_use]
 pub fn reqwest() -> Arc<dyn Transport> {
-    Arc::new(reqwest::ReqwestTransport::default())
+    reqwest_with(&ConnectionOptions::default(), MAX_IN_FLIGHT)
+}
+
+#[cfg(feature = "reqwest")]
+pub(crate) fn reqwest_with(
+    options: &ConnectionOptions,
+    max_idle_connections: usize,
+) -> Arc<dyn Transport> {
+    let options = options.clone();
+    Arc::new(reqwest::ReqwestTransport::new(
+        options,
+        max_idle_connections,
+    ))
+}
+
+#[cfg(feature = "reqwest-client")]
+pub use self::reqwest_client::from_reqwest_client;
+
+/// The settings of the default transport, where they differ from its own.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct ConnectionOptions {
+    #[cfg(feature = "reqwest")]
+    pub(crate) connect_timeout: Option<std::time::Duration>,
+    #[cfg(feature = "reqwest")]
+    pub(crate) read_timeout: Option<std::time::Duration>,
 }
 
 /// A streamed response body.

@@ -1,7 +1,7 @@
 //! The default transport, based on reqwest.
 //!
-//! It keeps two connection pools, one without TLS for loopback addresses and one with TLS, and
-//! creates each on its first use.
+//! It keeps two connection pools, one without TLS for http and one with TLS, and creates each on its
+//! first use.
 
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -9,14 +9,70 @@ use std::time::Duration;
 use bytes::Bytes;
 use http_body_util::BodyExt;
 
-use super::{ResponseFuture, Transport, TransportError};
+use super::{ConnectionOptions, ResponseFuture, Transport, TransportError};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-#[derive(Default)]
 pub(crate) struct ReqwestTransport {
+    options: ConnectionOptions,
+    max_idle_connections: usize,
     http: OnceLock<Result<reqwest::Client, String>>,
     https: OnceLock<Result<reqwest::Client, String>>,
+}
+
+impl ReqwestTransport {
+    pub(crate) fn new(options: ConnectionOptions, max_idle_connections: usize) -> Self {
+        Self {
+            options,
+            max_idle_connections,
+            http: OnceLock::new(),
+            https: OnceLock::new(),
+        }
+    }
+
+    fn client_builder(&self) -> reqwest::ClientBuilder {
+        let builder = reqwest::Client::builder()
+            .redirect(reqwest::redirect::Policy::none())
+            .retry(reqwest::retry::never())
+            .connect_timeout(self.options.connect_timeout.unwrap_or(CONNECT_TIMEOUT))
+            .pool_max_idle_per_host(self.max_idle_connections);
+        match self.options.read_timeout {
+            Some(timeout) => builder.read_timeout(timeout),
+            None => builder,
+        }
+    }
+
+    /// Builds the client for http, which uses neither a proxy nor TLS.
+    fn http_client(&self) -> reqwest::Result<reqwest::Client> {
+        with_empty_root_store(self.client_builder())
+            .no_proxy()
+            .build()
+    }
+
+    #[cfg(feature = "_tls")]
+    fn https_client(&self) -> Result<reqwest::Client, String> {
+        use rustls_platform_verifier::BuilderVerifierExt;
+
+        let setup_failed = |error: &dyn std::fmt::Display| {
+            format!(
+                "TLS setup failed ({error}): install the system's CA certificates (usually the package ca-certificates)"
+            )
+        };
+        let config = tls_config()
+            .and_then(BuilderVerifierExt::with_platform_verifier)
+            .map_err(|error| setup_failed(&error))?
+            .with_no_client_auth();
+        self.client_builder()
+            .tls_backend_preconfigured(config)
+            .build()
+            .map_err(|error| setup_failed(&error))
+    }
+
+    #[cfg(not(feature = "_tls"))]
+    #[expect(clippy::unused_self, reason = "a build with TLS uses its settings")]
+    fn https_client(&self) -> Result<reqwest::Client, String> {
+        Err("this build does not support TLS: enable the feature `rustls`".to_owned())
+    }
 }
 
 impl Transport for ReqwestTransport {
@@ -24,38 +80,48 @@ impl Transport for ReqwestTransport {
         let client = match request.uri().scheme_str() {
             Some("http") => self
                 .http
-                .get_or_init(|| http_client().map_err(|error| error.to_string())),
-            _ => self.https.get_or_init(https_client),
+                .get_or_init(|| self.http_client().map_err(|error| error.to_string())),
+            _ => self.https.get_or_init(|| self.https_client()),
         };
-        let prepared = match client {
-            Ok(client) => reqwest::Request::try_from(request)
-                .map(|request| (client.clone(), request))
-                .map_err(TransportError::not_sent),
-            Err(reason) => Err(TransportError::setup(reason.clone())),
-        };
-        Box::pin(async move {
-            let (client, request) = prepared?;
-            let response = client
-                .execute(request)
-                .await
-                .map_err(into_transport_error)?;
-            Ok(http::Response::from(response)
-                .map(|body| body.map_err(TransportError::maybe_sent).boxed_unsync()))
-        })
+        match client {
+            Ok(client) => execute(client, request),
+            Err(reason) => {
+                let error = TransportError::setup(reason.clone());
+                Box::pin(async move { Err(error) })
+            }
+        }
     }
 }
 
-/// Builds the client for loopback addresses, which uses neither a proxy nor TLS.
-fn http_client() -> reqwest::Result<reqwest::Client> {
-    with_empty_root_store(client_builder()).no_proxy().build()
+/// Sends a request with a client that does not follow redirects.
+///
+/// A response to another URL is an error, as a client of the program's own may follow them.
+pub(super) fn execute(client: &reqwest::Client, request: http::Request<Bytes>) -> ResponseFuture {
+    let client = client.clone();
+    let request = reqwest::Request::try_from(request);
+    Box::pin(async move {
+        let request = request.map_err(TransportError::not_sent)?;
+        let is_read = request.method() == http::Method::GET;
+        let url = request.url().clone();
+        let response = client
+            .execute(request)
+            .await
+            .map_err(into_transport_error)?;
+        if *response.url() != url {
+            return Err(redirected(is_read));
+        }
+        Ok(http::Response::from(response)
+            .map(|body| body.map_err(TransportError::maybe_sent).boxed_unsync()))
+    })
 }
 
-fn client_builder() -> reqwest::ClientBuilder {
-    reqwest::Client::builder()
-        .redirect(reqwest::redirect::Policy::none())
-        .retry(reqwest::retry::never())
-        .connect_timeout(CONNECT_TIMEOUT)
-        .pool_max_idle_per_host(crate::transport::MAX_IN_FLIGHT)
+fn redirected(is_read: bool) -> TransportError {
+    let reason = "the reqwest client followed a redirect: build it with redirect::Policy::none()";
+    match is_read {
+        // It would be redirected again.
+        true => TransportError::setup(reason),
+        false => TransportError::maybe_sent(reason),
+    }
 }
 
 #[cfg(feature = "_tls")]
@@ -72,7 +138,7 @@ fn tls_config()
 /// Configures TLS without root certificates, so that reqwest does not load those of the platform
 /// for a client that never uses them.
 #[cfg(feature = "_tls")]
-fn with_empty_root_store(builder: reqwest::ClientBuilder) -> reqwest::ClientBuilder {
+pub(super) fn with_empty_root_store(builder: reqwest::ClientBuilder) -> reqwest::ClientBuilder {
     match tls_config() {
         Ok(config) => {
             let roots = rustls::RootCertStore::empty();
@@ -85,35 +151,11 @@ fn with_empty_root_store(builder: reqwest::ClientBuilder) -> reqwest::ClientBuil
 }
 
 #[cfg(not(feature = "_tls"))]
-fn with_empty_root_store(builder: reqwest::ClientBuilder) -> reqwest::ClientBuilder {
+pub(super) fn with_empty_root_store(builder: reqwest::ClientBuilder) -> reqwest::ClientBuilder {
     builder
 }
 
-#[cfg(feature = "_tls")]
-fn https_client() -> Result<reqwest::Client, String> {
-    use rustls_platform_verifier::BuilderVerifierExt;
-
-    let setup_failed = |error: &dyn std::fmt::Display| {
-        format!(
-            "TLS setup failed ({error}): install the system's CA certificates (usually the package ca-certificates)"
-        )
-    };
-    let config = tls_config()
-        .and_then(BuilderVerifierExt::with_platform_verifier)
-        .map_err(|error| setup_failed(&error))?
-        .with_no_client_auth();
-    client_builder()
-        .tls_backend_preconfigured(config)
-        .build()
-        .map_err(|error| setup_failed(&error))
-}
-
-#[cfg(not(feature = "_tls"))]
-fn https_client() -> Result<reqwest::Client, String> {
-    Err("this build does not support TLS: enable the feature `rustls`".to_owned())
-}
-
-fn into_transport_error(error: reqwest::Error) -> TransportError {
+pub(super) fn into_transport_error(error: reqwest::Error) -> TransportError {
     if error.is_builder() {
         TransportError::setup(error.without_url())
     } else if error.is_connect() {
@@ -127,9 +169,13 @@ fn into_transport_error(error: reqwest::Error) -> TransportError {
 mod tests {
     use super::*;
 
+    fn transport() -> ReqwestTransport {
+        ReqwestTransport::new(ConnectionOptions::default(), 1)
+    }
+
     #[test]
     fn http_client_is_built_without_certificates() {
-        http_client().unwrap();
+        transport().http_client().unwrap();
     }
 
     #[tokio::test]
@@ -138,7 +184,7 @@ mod tests {
         let url = format!("http://{}/", listener.local_addr().unwrap());
         drop(listener);
         let request = http::Request::get(url).body(Bytes::new()).unwrap();
-        let error = ReqwestTransport::default().send(request).await.unwrap_err();
+        let error = transport().send(request).await.unwrap_err();
         assert!(!error.may_have_been_sent(), "{error:?}");
     }
 
@@ -148,7 +194,7 @@ mod tests {
         let request = http::Request::get("https://127.0.0.1:1/")
             .body(Bytes::new())
             .unwrap();
-        let error = ReqwestTransport::default().send(request).await.unwrap_err();
+        let error = transport().send(request).await.unwrap_err();
         assert!(!error.may_have_been_sent(), "{error:?}");
     }
 }

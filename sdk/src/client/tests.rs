@@ -1,0 +1,380 @@
+//! Configuration of clients, against scripted responses in virtual time.
+
+use std::future::IntoFuture;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use crate::call::clock;
+use crate::call::credentials::KeyError;
+use crate::contract::Operation;
+use crate::handle::JobResource;
+use crate::surface::{Developer, Open};
+use crate::transport::scripted::{Script, ScriptedTransport, Step, json};
+use crate::{ApiKey, Client, ClientBuilder, Error, RetryPolicy};
+
+const JOB: &str = r#"{"data": {"id": "job_1", "status": "queued"}}"#;
+const RECEIPT: &str =
+    r#"{"data": {"job": {"id": "job_1", "status": "queued"}, "next_poll_after_seconds": 2}}"#;
+
+fn builder(script: &Arc<Script>) -> ClientBuilder<Open> {
+    Client::builder()
+        .base_url("https://api.example")
+        .transport(Arc::new(ScriptedTransport(Arc::clone(script))))
+        .seed(7)
+}
+
+fn rejected() -> Step {
+    let body = r#"{"error": {"code": "unauthorized", "message": "revoked key"}}"#;
+    json(401, body)
+}
+
+async fn get_job(client: &Client<Open>) -> Result<(), Error> {
+    client.jobs().handle("job_1").get().await.map(drop)
+}
+
+fn sent_keys(script: &Script) -> Vec<String> {
+    let requests = script.requests();
+    let keys = requests
+        .iter()
+        .map(|request| request.header("authorization").unwrap_or("none").to_owned());
+    keys.collect()
+}
+
+/// Returns a provider whose keys are the items in order, the last repeatedly, and the number of
+/// times that it was asked.
+fn provider(
+    keys: &[Result<&'static str, &'static str>],
+) -> (impl crate::KeyProvider + use<>, Arc<AtomicUsize>) {
+    let keys = keys.to_vec();
+    let count = Arc::new(AtomicUsize::new(0));
+    let asked = Arc::clone(&count);
+    let provider = move || {
+        let index = asked.fetch_add(1, Ordering::SeqCst).min(keys.len() - 1);
+        let key = keys[index];
+        async move {
+            clock::sleep(Duration::from_secs(1)).await;
+            let key: Result<ApiKey, KeyError> = match key {
+                Ok(key) => Ok(ApiKey::new(key)?),
+                Err(reason) => Err(reason.into()),
+            };
+            key
+        }
+    };
+    (provider, count)
+}
+
+#[test]
+fn the_environment_needs_a_url_and_a_key() {
+    let from = |url: &'static str, key: &'static str| {
+        ClientBuilder::<Developer>::from_variables(move |name| match name {
+            "SVC_DEVELOPER_BASE_URL" => Some(url.to_owned()),
+            "SVC_DEVELOPER_API_KEY" => Some(key.to_owned()),
+            _ => None,
+        })
+    };
+    for (url, key, expected) in [
+        (
+            "",
+            "",
+            "SVC_DEVELOPER_BASE_URL and SVC_DEVELOPER_API_KEY are not set",
+        ),
+        ("", "key", "SVC_DEVELOPER_BASE_URL is not set"),
+        (
+            "https://api.example",
+            "",
+            "SVC_DEVELOPER_API_KEY is not set",
+        ),
+        (
+            "https://api.example",
+            "a b",
+            "API key must consist of visible ASCII characters",
+        ),
+    ] {
+        let error = from(url, key).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_environment_can_be_overridden_before_the_client_is_built() {
+    let script = Script::new([json(200, JOB)]);
+    let client = ClientBuilder::<Open>::from_variables(|_| Some("from-the-environment".into()))
+        .unwrap()
+        .base_url("http://mock:4010")
+        .allow_http("mock")
+        .transport(Arc::new(ScriptedTransport(Arc::clone(&script))))
+        .build()
+        .unwrap();
+    get_job(&client).await.unwrap();
+    assert_eq!(sent_keys(&script), ["Bearer from-the-environment"]);
+    assert_eq!(script.requests()[0].url, "http://mock:4010/v1/jobs/job_1");
+}
+
+#[tokio::test(start_paused = true)]
+async fn plain_http_needs_to_be_allowed() {
+    let script = Script::new([json(200, JOB)]);
+    let build = |builder: ClientBuilder<Open>| builder.base_url("http://mock:4010").build();
+    assert!(build(builder(&script)).is_err());
+    assert!(build(builder(&script).allow_http("other")).is_err());
+    assert!(build(builder(&script).allow_http("mock:4010")).is_err());
+    assert!(build(builder(&script).allow_http("other").allow_http("mock")).is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn artifacts_are_downloaded_by_http_from_allowed_hosts_only() {
+    let result = |host: &str| {
+        let body = serde_json::json!({"data": {
+            "id": "job_1", "status": "completed", "terminal": true,
+            "artifacts": [{"id": "art_1", "url": format!("http://{host}/fox.png"), "content_type": "image/png"}],
+        }});
+        json(200, &body.to_string())
+    };
+    for (host, is_allowed) in [("mock:4010", true), ("other:4010", false)] {
+        let image = Step::Response(
+            200,
+            vec![("content-type", "image/png".into())],
+            "png".into(),
+        );
+        let script = Script::new([result(host), image]);
+        let client = builder(&script)
+            .base_url("http://mock:4010")
+            .allow_http("mock")
+            .api_key(ApiKey::new("canary-key").unwrap())
+            .default_header("x-gateway", "canary-token")
+            .build()
+            .unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let downloaded = client
+            .jobs()
+            .handle("job_1")
+            .download(directory.path())
+            .await;
+        assert_eq!(downloaded.is_ok(), is_allowed, "{downloaded:?}");
+        let downloads: Vec<_> = script.requests().split_off(1);
+        assert_eq!(downloads.len(), usize::from(is_allowed));
+        for request in downloads {
+            assert_eq!(request.url, "http://mock:4010/fox.png");
+            assert!(!format!("{:?}", request.headers).contains("canary"));
+            assert_eq!(request.header("x-gateway"), None);
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn default_headers_are_sent_unless_the_call_sets_them() {
+    let script = Script::new([json(200, JOB)]);
+    let client = builder(&script)
+        .default_header("X-Tenant", "a")
+        .default_header("x-region", "eu")
+        .user_agent_suffix("my-service/1.2")
+        .build()
+        .unwrap();
+    let call = client.jobs().handle("job_1").get();
+    call.header("x-tenant", "b").await.unwrap();
+    let request = &script.requests()[0];
+    assert_eq!(request.header("x-tenant"), Some("b"));
+    assert_eq!(request.header("x-region"), Some("eu"));
+    assert!(request.headers["x-region"].is_sensitive());
+    let user_agent = concat!("svc-sdk/", env!("CARGO_PKG_VERSION"), " my-service/1.2");
+    assert_eq!(request.header("user-agent"), Some(user_agent));
+}
+
+#[tokio::test]
+async fn invalid_settings_are_reported_when_the_client_is_built() {
+    let script = Script::new([json(200, JOB)]);
+    for (name, value, reason) in [
+        ("Authorization", "Bearer canary", "set by the client"),
+        ("x-api-key", "canary", "set by the client"),
+        ("Idempotency-Key", "canary", "set by the client"),
+        ("User-Agent", "canary", "set by user_agent()"),
+        ("a b", "canary", "not a valid header name"),
+        ("a", "canary\n", "not a valid header value"),
+    ] {
+        let error = builder(&script).default_header(name, value).build();
+        let error = error.unwrap_err().to_string();
+        assert!(
+            error.contains(reason) && !error.contains("canary"),
+            "{error}"
+        );
+    }
+    assert!(builder(&script).max_in_flight(0).build().is_err());
+    assert!(builder(&script).max_in_flight(usize::MAX).build().is_ok());
+    assert!(builder(&script).user_agent_suffix("a\nb").build().is_err());
+    #[cfg(feature = "reqwest")]
+    for builder in [
+        builder(&script).connect_timeout(Duration::from_secs(1)),
+        builder(&script).read_timeout(Duration::from_secs(1)),
+    ] {
+        let error = builder.build().unwrap_err();
+        assert!(error.is_configuration(), "{error}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_requests_in_flight_are_bounded_as_configured() {
+    let script = Script::with_latency([json(200, JOB)], Duration::from_secs(1));
+    let client = builder(&script).max_in_flight(3).build().unwrap();
+    let mut tasks = tokio::task::JoinSet::new();
+    for _ in 0..12 {
+        let client = client.clone();
+        tasks.spawn(async move { get_job(&client).await });
+    }
+    while let Some(task) = tasks.join_next().await {
+        task.unwrap().unwrap();
+    }
+    assert_eq!(script.max_in_flight(), 3);
+    assert_eq!(script.request_times().last(), Some(&3_000));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_provided_key_is_requested_once() {
+    let script = Script::new([json(200, JOB)]);
+    let (provider, asked) = provider(&[Ok("first-key")]);
+    let client = builder(&script).key_provider(provider).build().unwrap();
+    let mut tasks = tokio::task::JoinSet::new();
+    for _ in 0..5 {
+        let client = client.clone();
+        tasks.spawn(async move { get_job(&client).await });
+    }
+    while let Some(task) = tasks.join_next().await {
+        task.unwrap().unwrap();
+    }
+    assert_eq!(asked.load(Ordering::SeqCst), 1);
+    assert_eq!(sent_keys(&script), ["Bearer first-key"; 5]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_rejected_key_is_replaced_without_a_retry() {
+    let script = Script::new([rejected(), json(202, RECEIPT)]);
+    let (provider, asked) = provider(&[Ok("first-key"), Ok("second-key")]);
+    let client = Client::<Developer>::builder()
+        .base_url("https://api.example")
+        .transport(Arc::new(ScriptedTransport(Arc::clone(&script))))
+        .key_provider(provider)
+        .retry(RetryPolicy::none())
+        .build()
+        .unwrap();
+    let body = serde_json::json!({"prompt": "p"});
+    client
+        .submit_json::<JobResource<Developer>>(Operation::Music1Generate, &[], &body)
+        .await
+        .unwrap();
+    assert_eq!(asked.load(Ordering::SeqCst), 2);
+    assert_eq!(
+        sent_keys(&script),
+        ["Bearer first-key", "Bearer second-key"]
+    );
+    let requests = script.requests();
+    assert_eq!(
+        requests[0].header("idempotency-key"),
+        requests[1].header("idempotency-key")
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_rejected_key_is_requested_again_once_per_call() {
+    let script = Script::new([rejected()]);
+    let (same, asked) = provider(&[Ok("first-key")]);
+    let client = builder(&script).key_provider(same).build().unwrap();
+    assert!(get_job(&client).await.unwrap_err().is_unauthorized());
+    assert_eq!(asked.load(Ordering::SeqCst), 2);
+    // The same key would be rejected again.
+    assert_eq!(script.requests().len(), 1);
+
+    let script = Script::new([rejected()]);
+    let (other, asked) = provider(&[Ok("first-key"), Ok("second-key"), Ok("third-key")]);
+    let client = builder(&script).key_provider(other).build().unwrap();
+    assert!(get_job(&client).await.unwrap_err().is_unauthorized());
+    assert_eq!(asked.load(Ordering::SeqCst), 2);
+    assert_eq!(script.requests().len(), 2);
+
+    let script = Script::new([rejected()]);
+    let key = ApiKey::new("fixed-key").unwrap();
+    let client = builder(&script).api_key(key).build().unwrap();
+    assert!(get_job(&client).await.unwrap_err().is_unauthorized());
+    assert_eq!(script.requests().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_whose_key_is_rejected_at_the_same_time_share_the_new_key() {
+    let steps = [rejected(), rejected(), rejected(), json(200, JOB)];
+    let script = Script::with_latency(steps, Duration::from_secs(1));
+    let (provider, asked) = provider(&[Ok("first-key"), Ok("second-key")]);
+    let client = builder(&script).key_provider(provider).build().unwrap();
+    let calls = futures_util::future::join_all((0..3).map(|_| get_job(&client))).await;
+    assert!(calls.iter().all(Result::is_ok), "{calls:?}");
+    assert_eq!(asked.load(Ordering::SeqCst), 2);
+    assert_eq!(script.requests().len(), 6);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_401_that_is_not_of_the_service_is_returned() {
+    let page = Step::Response(401, vec![("content-type", "text/html".into())], "no".into());
+    let script = Script::new([page]);
+    let (provider, asked) = provider(&[Ok("first-key"), Ok("second-key")]);
+    let client = builder(&script).key_provider(provider).build().unwrap();
+    assert!(get_job(&client).await.unwrap_err().is_unauthorized());
+    assert_eq!(asked.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_provider_that_fails_is_retried_before_anything_is_sent() {
+    let script = Script::new([rejected(), json(200, JOB)]);
+    let (provider, _) = provider(&[
+        Err("sealed"),
+        Ok("first-key"),
+        Err("sealed"),
+        Ok("second-key"),
+    ]);
+    let client = builder(&script).key_provider(provider).build().unwrap();
+    get_job(&client).await.unwrap();
+    assert_eq!(
+        sent_keys(&script),
+        ["Bearer first-key", "Bearer second-key"]
+    );
+
+    let script = Script::new([json(200, JOB)]);
+    let (provider, asked) = self::provider(&[Err("sealed")]);
+    let client = builder(&script).key_provider(provider).build().unwrap();
+    let call = client.jobs().handle("job_1").get().max_retries(2);
+    let error = call.await.unwrap_err();
+    assert!(
+        !error.may_have_been_sent() && error.is_retryable(),
+        "{error:?}"
+    );
+    assert!(
+        error.to_string().ends_with("the API key could not be read"),
+        "{error}"
+    );
+    let source = std::error::Error::source(&error).unwrap();
+    assert_eq!(source.to_string(), "sealed");
+    assert_eq!(asked.load(Ordering::SeqCst), 3);
+    assert!(script.requests().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_provider_that_hangs_ends_with_the_call() {
+    let script = Script::new([json(200, JOB)]);
+    let is_first = Mutex::new(true);
+    let client = builder(&script)
+        .key_provider(move || {
+            let is_first = std::mem::take(&mut *is_first.lock().unwrap());
+            async move {
+                if is_first {
+                    std::future::pending::<()>().await;
+                }
+                ApiKey::new("first-key")
+            }
+        })
+        .build()
+        .unwrap();
+    let call = client.jobs().handle("job_1").get();
+    let hanging = tokio::spawn(call.timeout(Duration::from_secs(5)).into_future());
+    let error = hanging.await.unwrap().unwrap_err();
+    assert!(
+        error.is_timeout() && !error.may_have_been_sent(),
+        "{error:?}"
+    );
+    get_job(&client).await.unwrap();
+}

@@ -1,0 +1,113 @@
+//! A transport on a reqwest client of the program's own.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::reqwest::execute;
+use super::{ResponseFuture, Transport};
+
+/// Returns a transport that sends all requests with a reqwest client of your own: for a proxy, a
+/// client certificate, a private certificate authority, or settings of the connection pool.
+///
+/// **The client must not follow redirects**: build it with `redirect::Policy::none()`, as reqwest
+/// follows them by default. A response that was redirected is an error. The service does not redirect,
+/// and downloads follow redirects themselves. The client needs no timeouts: the
+/// [`ClientBuilder`](crate::ClientBuilder) has them. It uses its own TLS, whatever features of this
+/// crate are enabled.
+///
+/// This function is what the feature `reqwest-client` adds, and with it reqwest 0.13 is part of the
+/// public API of this crate: a newer reqwest can then need another major version. Without the feature
+/// it is not.
+///
+/// # Examples
+///
+/// ```no_run
+/// use svc_sdk::{open, transport};
+///
+/// # fn run() -> Result<(), Box<dyn std::error::Error>> {
+/// let http = reqwest::Client::builder()
+///     .redirect(reqwest::redirect::Policy::none())
+///     .proxy(reqwest::Proxy::https("http://proxy.internal:3128")?)
+///     .build()?;
+/// let client = open::ClientBuilder::from_env()?
+///     .transport(transport::from_reqwest_client(http))
+///     .build()?;
+/// # Ok(())
+/// # }
+/// ```
+#[must_use]
+pub fn from_reqwest_client(client: reqwest::Client) -> Arc<dyn Transport> {
+    Arc::new(ReqwestClientTransport(client))
+}
+
+struct ReqwestClientTransport(reqwest::Client);
+
+impl Transport for ReqwestClientTransport {
+    fn send(&self, request: http::Request<Bytes>) -> ResponseFuture {
+        execute(&self.0, request)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+
+    use http_body_util::BodyExt;
+
+    use super::*;
+    use crate::transport::TransportError;
+    use crate::transport::reqwest::with_empty_root_store;
+
+    /// Answers `/old` with a redirect to `/new`, and everything else with `ok`.
+    fn start_server() -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let mut stream = stream.unwrap();
+                let mut request = [0; 4096];
+                let length = stream.read(&mut request).unwrap();
+                let is_old = String::from_utf8_lossy(&request[..length]).contains(" /old ");
+                let response: &[u8] = match is_old {
+                    true => b"HTTP/1.1 307 Moved\r\nlocation: /new\r\ncontent-length: 0\r\nconnection: close\r\n\r\n",
+                    false => b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\nok",
+                };
+                stream.write_all(response).unwrap();
+            }
+        });
+        url
+    }
+
+    async fn send(
+        policy: reqwest::redirect::Policy,
+        request: http::request::Builder,
+    ) -> Result<(u16, Bytes), TransportError> {
+        let builder = reqwest::Client::builder().redirect(policy).no_proxy();
+        let client = with_empty_root_store(builder).build().unwrap();
+        let request = request.body(Bytes::new()).unwrap();
+        let response = from_reqwest_client(client).send(request).await?;
+        let status = response.status().as_u16();
+        Ok((status, response.into_body().collect().await?.to_bytes()))
+    }
+
+    #[tokio::test]
+    async fn a_client_that_follows_redirects_is_an_error() {
+        let url = start_server();
+        let none = reqwest::redirect::Policy::none;
+        let follow = reqwest::redirect::Policy::default;
+        let (old, new) = (format!("{url}/old"), format!("{url}/new"));
+
+        let (status, body) = send(follow(), http::Request::get(&new)).await.unwrap();
+        assert_eq!((status, &body[..]), (200, &b"ok"[..]));
+        let (status, _) = send(none(), http::Request::get(&old)).await.unwrap();
+        assert_eq!(status, 307);
+
+        let error = send(follow(), http::Request::get(&old)).await.unwrap_err();
+        assert!(error.is_setup(), "{error:?}");
+        // A submit may have been carried out on its way.
+        let error = send(follow(), http::Request::post(&old)).await.unwrap_err();
+        assert!(error.may_have_been_sent(), "{error:?}");
+    }
+}
