@@ -97,7 +97,7 @@ pub mod transport;
 #[cfg(feature = "client")]
 pub use self::{
     call::api_key::ApiKey,
-    call::credentials::{KeyError, KeyFuture, KeyProvider},
+    call::key_provider::{KeyError, KeyFuture, KeyProvider},
     call::retry::RetryPolicy,
     call::{
         Call, CallFuture, CallWithResponse, Items, Pages, RateLimit, RawResponse, Request, Response,

@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use clap::{Arg, Command};
 use clap_complete::engine::{ArgValueCandidates, ArgValueCompleter};
 
-use super::values::{self, ModelKind};
+use super::candidates::{self, ModelKind};
 use crate::args::Global;
 
 /// The values of an argument.
@@ -64,7 +64,7 @@ fn values_of(arg: &Arg, kind: ModelKind) -> Option<Values> {
 fn add(arg: Arg, values: Values, global: Global) -> Arg {
     let history = |field| {
         let global = global.clone();
-        ArgValueCandidates::new(move || values::history(&global, field))
+        ArgValueCandidates::new(move || candidates::history(&global, field))
     };
     match values {
         Values::Jobs => arg.add(history("job_id")),
@@ -72,12 +72,14 @@ fn add(arg: Arg, values: Values, global: Global) -> Arg {
         Values::Queues => arg.add(history("queue_id")),
         Values::TopUps => arg.add(history("top_up_id")),
         Values::Models(kind) => arg.add(ArgValueCandidates::new(move || {
-            values::models(&global, kind)
+            candidates::models(&global, kind)
         })),
         Values::Formats => arg.add(ArgValueCompleter::new(move |current: &OsStr| {
-            values::formats(&global, current)
+            candidates::formats(&global, current)
         })),
-        Values::Profiles => arg.add(ArgValueCandidates::new(move || values::profiles(&global))),
+        Values::Profiles => arg.add(ArgValueCandidates::new(move || {
+            candidates::profiles(&global)
+        })),
     }
 }
 

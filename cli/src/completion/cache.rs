@@ -7,7 +7,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 
-use super::values::Value;
+use super::value::Value;
 use crate::clock;
 use crate::files::write_private;
 

@@ -5,8 +5,9 @@
 
 mod attach;
 mod cache;
+mod candidates;
 mod remote;
-mod values;
+mod value;
 
 use std::ffi::OsString;
 use std::panic::{self, AssertUnwindSafe};

@@ -7,7 +7,7 @@ use std::time::Duration;
 use svc_sdk::{Developer, Open};
 
 use super::cache::Cache;
-use super::values::Value;
+use super::value::Value;
 use crate::args::{Global, SurfaceChoice};
 use crate::config::state_dir;
 use crate::error::Failure;

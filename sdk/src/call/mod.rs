@@ -8,6 +8,7 @@ pub(crate) mod base_url;
 pub(crate) mod clock;
 pub(crate) mod core;
 pub(crate) mod credentials;
+pub(crate) mod key_provider;
 pub(crate) mod lenient_json;
 mod page;
 pub(crate) mod random;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::call::clock;
-use crate::call::credentials::KeyError;
+use crate::call::key_provider::KeyError;
 use crate::contract::Operation;
 use crate::handle::JobResource;
 use crate::surface::{Developer, Open};

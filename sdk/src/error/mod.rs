@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::call::credentials::KeyError;
+use crate::call::key_provider::KeyError;
 use crate::call::raw_response::RawResponse;
 use crate::contract::{ErrorCode, JobStatus, NextAction, Operation, PathError, RetryClass};
 use crate::download::downloaded_file::DownloadedFile;

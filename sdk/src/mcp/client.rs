@@ -18,7 +18,7 @@ use super::tool::{Tool, ToolCache, ToolResult};
 use super::transport::McpTransport;
 use crate::call::Core;
 use crate::call::api_key::ApiKey;
-use crate::call::credentials::KeyProvider;
+use crate::call::key_provider::KeyProvider;
 use crate::call::retry::RetryPolicy;
 use crate::observe::Observer;
 use crate::surface::Developer;

@@ -3,9 +3,9 @@
 use std::ffi::OsStr;
 
 use clap_complete::engine::CompletionCandidate;
-use serde::{Deserialize, Serialize};
 
 use super::remote;
+use super::value::Value;
 use crate::args::Global;
 use crate::session::Session;
 use crate::text::sanitize;
@@ -23,17 +23,6 @@ pub(super) enum ModelKind {
     Video,
     /// All models.
     Any,
-}
-
-/// A value with a description.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Value {
-    pub(super) value: String,
-    #[serde(default)]
-    pub(super) help: String,
-    /// The type of a model, or whether a Format has only an id.
-    #[serde(default)]
-    pub(super) kind: String,
 }
 
 /// Returns the ids in the history of this machine, newest first. `field` selects jobs or runs.
