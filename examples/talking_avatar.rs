@@ -2,7 +2,7 @@
 
 #![allow(clippy::print_stdout, reason = "an example that prints")]
 
-use svc_sdk::types::{AvatarTalkingVideo, Search};
+use svc_sdk::types::{AvatarTalkingVideo, SearchQuery};
 use svc_sdk::{Result, developer};
 
 #[tokio::main(flavor = "current_thread")]
@@ -10,7 +10,7 @@ async fn main() -> Result<()> {
     let client = developer::Client::from_env()?;
     let avatars = client
         .avatars()
-        .search(Search::new("presenter").limit(1))
+        .search(SearchQuery::new("presenter").limit(1))
         .await?;
     let handle = avatars
         .items

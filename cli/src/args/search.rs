@@ -1,7 +1,7 @@
 //! Flags of search commands.
 
 use clap::Args;
-use svc_sdk::types::Search;
+use svc_sdk::types::SearchQuery;
 
 use super::ListArgs;
 
@@ -17,8 +17,8 @@ pub(crate) struct SearchArgs {
 
 impl SearchArgs {
     /// Returns the request body. The limit is a field of it.
-    pub(crate) fn body(&self) -> Search {
-        let search = Search::new(self.query.as_str());
+    pub(crate) fn body(&self) -> SearchQuery {
+        let search = SearchQuery::new(self.query.as_str());
         match self.list.page.limit {
             Some(limit) => search.limit(limit.get()),
             None => search,

@@ -221,7 +221,7 @@ fn private_hosts_are_allowed_on_request() {
         let mut command = env.open_surface(words);
         CommandOutput::of(command.env("SVC_BASE_URL", &service.url).args(flags))
     };
-    let refused = "loopback or private address";
+    let refused = "private or loopback address";
     assert!(fetch(&[]).err.contains(refused));
     let allowed = fetch(&["--allow-private-artifact-hosts"]);
     assert!(!allowed.err.contains(refused), "{}", allowed.err);

@@ -123,7 +123,7 @@ impl Core {
                 match clock::before(Some(deadline), replacing).await {
                     Some(Ok(true)) => {
                         call.end_attempt(&attempt, Some(&error), Some(Duration::ZERO));
-                        call.retry_after(Duration::ZERO, &error);
+                        call.trace_retry(Duration::ZERO, &error);
                         continue;
                     }
                     Some(Ok(false)) | None => {}
@@ -151,7 +151,7 @@ impl Core {
                     _ => error,
                 };
             };
-            call.retry_after(delay, &error);
+            call.trace_retry(delay, &error);
             retries += 1;
             if classify(&error) == FailureClass::Ambiguous {
                 ambiguous_error = Some(error);
@@ -202,7 +202,7 @@ impl Core {
         }
         permit.release(response.as_ref().ok());
         if let Ok(response) = &response {
-            call.receive(attempt, response);
+            call.record_response(attempt, response);
             let key = key.as_ref();
             trace::response_headers(response.status, &response.headers, key);
             trace::response_body(request.operation, &response.body, key);

@@ -9,13 +9,13 @@ use std::time::Duration;
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tracing::Instrument;
 
-use super::artifact_file::FileDownload;
 use super::byte_stream::ByteStream;
 use super::downloaded_file::DownloadedFile;
+use super::file_download::FileDownload;
 use super::options::{IfExists, Options, TimeLimit, download_options};
 use super::progress::{DownloadProgress, Reporter};
-use super::source::Source;
-use super::target::{Target, Targets};
+use super::source::ArtifactSource;
+use super::target::{StoredFiles, Target};
 use crate::error::{Error, Kind, Result};
 use crate::observe::trace;
 use crate::types::Artifact;
@@ -81,7 +81,7 @@ impl ArtifactDownload {
             source: &self.source(),
             resource_id: &self.options.resource_id,
             target: &target,
-            targets: &Targets::new(self.options.if_exists),
+            stored_files: &StoredFiles::new(self.options.if_exists),
         };
         let span = trace::download_span(self.options.resource());
         let file = download.run().instrument(span.clone()).await;
@@ -134,12 +134,12 @@ impl ArtifactDownload {
         ByteStream::new(self.source(), self.options)
     }
 
-    fn source(&self) -> Source {
+    fn source(&self) -> ArtifactSource {
         let label = match &self.artifact.id {
             Some(id) => format!("artifact {id}"),
             None => "the artifact".to_owned(),
         };
-        Source {
+        ArtifactSource {
             core: Arc::clone(&self.options.core),
             label,
             time_limit: TimeLimit::new(self.options.timeout),

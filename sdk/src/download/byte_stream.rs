@@ -15,7 +15,7 @@ use super::digest::FileDigest;
 use super::options::Options;
 use super::progress::DownloadEvent;
 use super::retries::Retries;
-use super::source::{Content, Present, Source};
+use super::source::{ArtifactSource, Content, ResumePoint};
 use crate::call::clock;
 use crate::error::Result;
 
@@ -30,7 +30,7 @@ pub struct ByteStream {
 }
 
 impl ByteStream {
-    pub(super) fn new(source: Source, options: Options) -> Self {
+    pub(super) fn new(source: ArtifactSource, options: Options) -> Self {
         let transfer = Transfer {
             source,
             url: None,
@@ -89,7 +89,7 @@ impl fmt::Debug for ByteStream {
 /// What was delivered cannot be taken back, so an interrupted transfer only continues with the same
 /// version of the content.
 struct Transfer {
-    source: Source,
+    source: ArtifactSource,
     url: Option<Url>,
     retries: Retries,
     delivered: u64,
@@ -169,12 +169,12 @@ impl Transfer {
             None => self.url.insert(self.source.url()?).clone(),
         };
         let etag = self.version.as_ref().and_then(|it| it.etag.as_deref());
-        let present = Present {
+        let resume_point = ResumePoint {
             length: self.delivered,
             etag,
         };
         let attempt = self.retries.attempt();
-        let content = self.source.request(&url, present, attempt).await?;
+        let content = self.source.request(&url, resume_point, attempt).await?;
         let content = content.filter(|content| match &self.version {
             Some(version) if self.delivered > 0 => {
                 version.etag.is_some()

@@ -299,7 +299,7 @@ async fn files_are_named_by_templates_and_functions() {
     let script = Script::new(steps());
     let job = open_client(&script).jobs().handle("job_1");
     let download = job.download(folder.path()).concurrency(1);
-    let files = download.name_with(|name| format!("../{}.{}", name.index, name.extension));
+    let files = download.name_with(|name| format!("../{}.{}", name.number, name.extension));
     files.await.unwrap();
     assert_eq!(files_in(folder.path()), ["-1.png", "-2.png"]);
 }

@@ -15,8 +15,8 @@ const MAX_NAME_BYTES: usize = 200;
 pub struct ArtifactName<'a> {
     /// The artifact, as the service describes it.
     pub artifact: &'a Artifact,
-    /// The artifact's position in the result, starting at 1.
-    pub index: usize,
+    /// The artifact's number in the result, counted from 1 (`{index}` in a template).
+    pub number: usize,
     /// The id of the job or run.
     pub resource_id: &'a str,
     /// The extension for the artifact's media type, such as `png`.
@@ -28,7 +28,7 @@ impl<'a> ArtifactName<'a> {
     pub(super) fn new(artifact: &'a Artifact, position: usize, resource_id: &'a str) -> Self {
         Self {
             artifact,
-            index: position + 1,
+            number: position + 1,
             resource_id,
             extension: extension(artifact),
         }
@@ -37,7 +37,7 @@ impl<'a> ArtifactName<'a> {
     fn id(&self) -> String {
         match &self.artifact.id {
             Some(id) => id.to_string(),
-            None => format!("{}-{}", self.resource_id, self.index),
+            None => format!("{}-{}", self.resource_id, self.number),
         }
     }
 

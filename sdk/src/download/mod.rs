@@ -30,12 +30,12 @@
 //! [`IfExists::Overwrite`] is set. Requests do not carry credentials, as artifact URLs are public.
 
 mod artifact_download;
-mod artifact_file;
 mod artifact_list;
 mod byte_stream;
 mod digest;
 mod disk;
 pub(crate) mod downloaded_file;
+mod file_download;
 mod file_name;
 mod file_names;
 mod host;
@@ -58,10 +58,10 @@ use futures_util::stream;
 use tracing::Instrument;
 
 pub use self::artifact_download::ArtifactDownload;
-use self::artifact_file::FileDownload;
 pub(crate) use self::artifact_list::ArtifactList;
 pub use self::byte_stream::ByteStream;
 pub use self::downloaded_file::{DownloadedFile, FileStatus};
+use self::file_download::FileDownload;
 pub use self::file_names::ArtifactName;
 use self::file_names::FileNames;
 pub use self::name_template::{InvalidNameTemplate, NameTemplate};
@@ -70,8 +70,8 @@ pub(crate) use self::options::Options;
 use self::options::{TimeLimit, download_options};
 use self::progress::Reporter;
 pub use self::progress::{DownloadEvent, DownloadProgress};
-use self::source::Source;
-use self::target::{Target, Targets};
+use self::source::ArtifactSource;
+use self::target::{StoredFiles, Target};
 use crate::call::{CallFuture, clock};
 use crate::error::{Error, Kind, Result};
 use crate::observe::trace;
@@ -191,7 +191,7 @@ impl Download {
         let result = match clock::before(time_limit.deadline, artifacts).await {
             Some(Ok(artifacts)) => {
                 let run = DownloadRun {
-                    targets: Targets::new(options.if_exists),
+                    stored_files: StoredFiles::new(options.if_exists),
                     options: &options,
                     time_limit,
                     count: artifacts.0.len(),
@@ -209,7 +209,7 @@ impl Download {
 /// What is the same for all files of a download that has begun.
 struct DownloadRun<'a> {
     options: &'a Options,
-    targets: Targets,
+    stored_files: StoredFiles,
     time_limit: TimeLimit,
     count: usize,
 }
@@ -291,7 +291,7 @@ impl DownloadRun<'_> {
             reporter.failed(&error);
             return Err(error);
         };
-        let source = Source {
+        let source = ArtifactSource {
             core: Arc::clone(&self.options.core),
             artifact,
             label,
@@ -302,7 +302,7 @@ impl DownloadRun<'_> {
             source: &source,
             resource_id: &self.options.resource_id,
             target,
-            targets: &self.targets,
+            stored_files: &self.stored_files,
         };
         download.run().await
     }
@@ -328,7 +328,7 @@ impl fmt::Debug for Download {
 #[cfg(test)]
 mod content_tests;
 #[cfg(test)]
-mod properties;
+mod property_tests;
 #[cfg(test)]
 mod storage_tests;
 #[cfg(test)]

@@ -13,7 +13,7 @@ const MAX_SLUG_CHARS: usize = 60;
 /// | placeholder | value |
 /// |---|---|
 /// | `{id}` | the artifact's id |
-/// | `{index}` | the artifact's position in the result, from 1 |
+/// | `{index}` | the artifact's number in the result, from 1 |
 /// | `{job}` | the id of the job or run |
 /// | `{slug}` | the [prompt](Self::prompt) in lower case with dashes, or else the id of the job or run |
 /// | `{ext}` | the extension for the artifact's media type, such as `png` |
@@ -60,7 +60,7 @@ impl NameTemplate {
         let parts = self.parts.iter().map(|part| match part {
             Part::Text(text) => text.clone(),
             Part::Id => name.stem(),
-            Part::Index => name.index.to_string(),
+            Part::Index => name.number.to_string(),
             Part::Job => name.safe_resource_id(),
             Part::Slug => match &self.slug {
                 Some(slug) => slug.clone(),

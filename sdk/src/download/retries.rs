@@ -18,7 +18,7 @@ const MAX_FAILED_CHECKS: u32 = 2;
 pub(super) struct Retries {
     /// The current attempt, counted from 1.
     attempt: u32,
-    /// The length is no measure of progress: a server whose file keeps changing makes each attempt
+    /// The length does not measure progress: a server whose file keeps changing makes each attempt
     /// start from the beginning.
     furthest: u64,
     attempts_without_progress: u32,

@@ -29,7 +29,7 @@ const READ_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// An artifact to download, and what its errors name.
 #[derive(Clone)]
-pub(super) struct Source {
+pub(super) struct ArtifactSource {
     pub(super) core: Arc<Core>,
     pub(super) artifact: Artifact,
     /// The artifact's identifier or position, for messages.
@@ -38,18 +38,18 @@ pub(super) struct Source {
     pub(super) reporter: Reporter,
 }
 
-/// What of the content is already there.
+/// The bytes that an earlier attempt stored.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Present<'a> {
+pub(super) struct ResumePoint<'a> {
     /// The number of bytes.
     pub(super) length: u64,
     /// The strong `ETag` of the version that they belong to.
     pub(super) etag: Option<&'a str>,
 }
 
-/// A response with the content, or with what was missing of it.
+/// A response with the whole content, or with its rest from the resume point on.
 pub(super) struct Content {
-    /// The position of the first byte: 0, or the length of what was there.
+    /// The position of the first byte: 0, or the resume point.
     pub(super) start: u64,
     /// The size of the whole content, if the server announced it.
     pub(super) total: Option<u64>,
@@ -59,7 +59,7 @@ pub(super) struct Content {
     pub(super) body: Body,
 }
 
-impl Source {
+impl ArtifactSource {
     /// Returns the artifact's URL if a request may be sent to it.
     pub(super) fn url(&self) -> Result<Url> {
         let url = match self.artifact.url.as_deref() {
@@ -71,27 +71,27 @@ impl Source {
         Ok(url)
     }
 
-    /// Requests the content from the end of what is present, if the server still has that version.
+    /// Requests the content from the resume point on, if the server still has that version.
     /// `attempt` is counted from 1, for traces.
     ///
-    /// Returns `None` if the response does not continue what is present, so that it has to be
-    /// discarded.
+    /// Returns `None` if the response does not continue at the resume point, so that the stored bytes
+    /// have to be discarded.
     pub(super) async fn request(
         &self,
         url: &Url,
-        present: Present<'_>,
+        resume_point: ResumePoint<'_>,
         attempt: u32,
     ) -> Result<Option<Content>> {
-        let (head, body) = self.send(url, present, attempt).await?.into_parts();
+        let (head, body) = self.send(url, resume_point, attempt).await?.into_parts();
         let etag = strong_etag(&head.headers);
         let mut range = None;
         match head.status {
             StatusCode::OK => {}
             StatusCode::PARTIAL_CONTENT | StatusCode::RANGE_NOT_SATISFIABLE => {
                 range = ContentRange::from_headers(&head.headers)
-                    .filter(|range| head.status == 206 && range.start == present.length);
+                    .filter(|range| head.status == 206 && range.start == resume_point.length);
                 let is_same_version =
-                    present.length == 0 || (etag.is_some() && etag == present.etag);
+                    resume_point.length == 0 || (etag.is_some() && etag == resume_point.etag);
                 if range.is_none() || !is_same_version {
                     return Ok(None);
                 }
@@ -180,13 +180,18 @@ impl Source {
     }
 
     /// Sends the request without credentials, and follows redirects to secure URLs.
-    async fn send(&self, url: &Url, present: Present<'_>, attempt: u32) -> Result<Response<Body>> {
+    async fn send(
+        &self,
+        url: &Url,
+        resume_point: ResumePoint<'_>,
+        attempt: u32,
+    ) -> Result<Response<Body>> {
         let mut url = url.clone();
         for _ in 0..=MAX_REDIRECTS {
             let mut request = http::Request::get(url.as_str());
-            if let Some(etag) = present.etag.filter(|_| present.length > 0) {
+            if let Some(etag) = resume_point.etag.filter(|_| resume_point.length > 0) {
                 request = request
-                    .header(RANGE, format!("bytes={}-", present.length))
+                    .header(RANGE, format!("bytes={}-", resume_point.length))
                     .header(IF_RANGE, etag);
             }
             let request = request
@@ -229,14 +234,15 @@ impl Source {
 
     fn check_url(&self, url: &Url) -> Result<()> {
         if !self.core.http_hosts.permits(url) {
-            let reason =
-                "the URL uses neither https nor http with a loopback address or an allowed host";
+            let reason = "unsupported URL scheme: expected https (http only for loopback addresses \
+                          and allowed hosts)";
             return Err(self.error(reason, None));
         }
         if !host::is_allowed(&self.core, url) {
             let host = host::name(url);
             let reason = format!(
-                "the host `{host}` is a loopback or private address, which the client does not allow"
+                "the host `{host}` has a private or loopback address; to allow it, set \
+                 `allow_private_artifact_hosts` (svc: --allow-private-artifact-hosts)"
             );
             return Err(self.error(&reason, None));
         }

@@ -65,13 +65,13 @@ impl Target {
 
 /// The files that one download has stored.
 #[derive(Debug)]
-pub(super) struct Targets {
+pub(super) struct StoredFiles {
     pub(super) if_exists: IfExists,
     /// The comparable names of the stored files.
     stored: Mutex<HashSet<String>>,
 }
 
-impl Targets {
+impl StoredFiles {
     pub(super) fn new(if_exists: IfExists) -> Self {
         Self {
             if_exists,

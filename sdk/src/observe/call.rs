@@ -79,7 +79,7 @@ impl<'a> ObservedCall<'a> {
     }
 
     /// Keeps the response of an attempt until its end, if that is reported.
-    pub(crate) fn receive(&self, attempt: &mut ObservedAttempt, response: &RawResponse) {
+    pub(crate) fn record_response(&self, attempt: &mut ObservedAttempt, response: &RawResponse) {
         let is_traced = !self.span.is_disabled()
             || tracing::enabled!(target: "svc_sdk::attempt", tracing::Level::DEBUG);
         if is_traced || !self.core.observers.is_empty() {
@@ -115,7 +115,7 @@ impl<'a> ObservedCall<'a> {
     }
 
     /// Reports a pause before the next attempt.
-    pub(crate) fn retry_after(&self, delay: Duration, error: &Error) {
+    pub(crate) fn trace_retry(&self, delay: Duration, error: &Error) {
         let next = self.attempts.saturating_add(1);
         let operation = self.request.operation;
         trace::retry(operation, error, next, self.max_attempts, delay);

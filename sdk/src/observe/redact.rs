@@ -8,7 +8,7 @@ use http::header::{
 };
 use serde_json::Value;
 
-/// The number of bytes of a body that is traced.
+/// The maximum size of a body that is traced; of a larger one only the size is.
 const MAX_BODY_BYTES: usize = 64 * 1024;
 const REDACTED: &str = "[redacted]";
 /// Fields whose values are secrets, if their name contains one of these words.
@@ -17,7 +17,7 @@ const SECRET_FIELDS: [&str; 5] = ["secret", "password", "api_key", "apikey", "to
 const SIGNING_SECRET_PREFIX: &str = "whsec_";
 
 /// Returns the headers as lines, without the values of credentials.
-pub(super) fn headers(headers: &HeaderMap, key: Option<&HeaderValue>) -> String {
+pub(super) fn format_headers(headers: &HeaderMap, key: Option<&HeaderValue>) -> String {
     let mut lines = String::new();
     for (name, value) in headers {
         let is_secret = value.is_sensitive()
@@ -25,7 +25,7 @@ pub(super) fn headers(headers: &HeaderMap, key: Option<&HeaderValue>) -> String 
             || name.as_str() == "x-api-key";
         let value = match is_secret {
             true => Cow::Borrowed(REDACTED),
-            false => text(&String::from_utf8_lossy(value.as_bytes()), key).into(),
+            false => redact(&String::from_utf8_lossy(value.as_bytes()), key).into(),
         };
         // Writing to a string does not fail.
         let _ = writeln!(lines, "{name}: {value}");
@@ -35,7 +35,7 @@ pub(super) fn headers(headers: &HeaderMap, key: Option<&HeaderValue>) -> String 
 }
 
 /// Returns a body as text: as compact JSON without the values of secret fields if it is JSON.
-pub(super) fn body(body: &[u8], key: Option<&HeaderValue>) -> String {
+pub(super) fn format_body(body: &[u8], key: Option<&HeaderValue>) -> String {
     if body.len() > MAX_BODY_BYTES {
         // A part of a JSON document cannot be redacted by its fields.
         return format!("({} bytes)", body.len());
@@ -45,18 +45,18 @@ pub(super) fn body(body: &[u8], key: Option<&HeaderValue>) -> String {
             redact_json(&mut json);
             without_key(json.to_string(), key)
         }
-        Err(_) => text(&String::from_utf8_lossy(body), key),
+        Err(_) => redact(&String::from_utf8_lossy(body), key),
     }
 }
 
 /// Returns a query, not encoded, without the values of secret parameters.
-pub(super) fn query(parameters: &[(String, String)], key: Option<&HeaderValue>) -> String {
+pub(super) fn format_query(parameters: &[(String, String)], key: Option<&HeaderValue>) -> String {
     let mut query = String::new();
     for (name, value) in parameters {
         query.push(if query.is_empty() { '?' } else { '&' });
         let value = match is_secret_field(name) {
             true => REDACTED.to_owned(),
-            false => text(value, key),
+            false => redact(value, key),
         };
         // Writing to a string does not fail.
         let _ = write!(query, "{name}={value}");
@@ -65,8 +65,8 @@ pub(super) fn query(parameters: &[(String, String)], key: Option<&HeaderValue>) 
 }
 
 /// Returns text without the key, signing secrets and the queries of URLs.
-pub(super) fn text(text: &str, key: Option<&HeaderValue>) -> String {
-    without_key(redact_text(text), key)
+pub(super) fn redact(text: &str, key: Option<&HeaderValue>) -> String {
+    without_key(redact_urls_and_signing_secrets(text), key)
 }
 
 fn without_key(text: String, key: Option<&HeaderValue>) -> String {
@@ -85,7 +85,7 @@ fn is_secret_field(name: &str) -> bool {
 
 fn redact_json(json: &mut Value) {
     match json {
-        Value::String(text) => *text = redact_text(text),
+        Value::String(text) => *text = redact_urls_and_signing_secrets(text),
         Value::Array(items) => items.iter_mut().for_each(redact_json),
         Value::Object(fields) => {
             for (name, value) in fields {
@@ -99,7 +99,7 @@ fn redact_json(json: &mut Value) {
     }
 }
 
-fn redact_text(text: &str) -> String {
+fn redact_urls_and_signing_secrets(text: &str) -> String {
     // Lower-casing ASCII changes no offset.
     let lower = text.to_ascii_lowercase();
     let mut redacted = String::with_capacity(text.len());
@@ -195,7 +195,7 @@ mod tests {
             ("https://a/whsec_canary", "https://a/…"),
             ("İ https://a/?canary", "İ https://a/?…"),
         ] {
-            let shown = text(given, None);
+            let shown = redact(given, None);
             assert_eq!(shown, expected);
             assert!(!shown.contains("canary"), "{shown}");
         }
@@ -206,7 +206,7 @@ mod tests {
         let given = br#"{"data": {"signing_secret": "canary", "previous": ["whsec_canary"], "max_tokens": 7,
             "artifacts": [{"url": "https:\/\/a.example\/x?s=canary\u0026t=canary"}],
             "nested": "{\"url\": \"https://a/?canary\"}", "X-Api-Key": "canary"}}"#;
-        let shown = body(given, None);
+        let shown = format_body(given, None);
         assert!(!shown.contains("canary"), "{shown}");
         assert!(
             shown.contains("https://a.example/x?…") && shown.contains("\"max_tokens\":7"),
@@ -219,14 +219,14 @@ mod tests {
         let mut key = HeaderValue::from_static("Bearer svc_open_canary");
         key.set_sensitive(true);
         let page = b"<html>you sent Authorization: Bearer svc_open_canary</html>";
-        assert!(!body(page, Some(&key)).contains("canary"));
+        assert!(!format_body(page, Some(&key)).contains("canary"));
         let mut map = HeaderMap::new();
         map.insert(AUTHORIZATION, key.clone());
         map.insert("x-api-key", HeaderValue::from_static("canary"));
         map.insert("set-cookie", HeaderValue::from_static("canary"));
         map.insert("location", HeaderValue::from_static("https://a/?canary"));
         map.insert("echo", HeaderValue::from_static("svc_open_canary"));
-        let shown = headers(&map, Some(&key));
+        let shown = format_headers(&map, Some(&key));
         assert!(!shown.contains("canary"), "{shown}");
         assert!(shown.contains("location: https://a/?…"), "{shown}");
     }

@@ -9,7 +9,7 @@ use tracing::Span;
 use url::Url;
 
 use super::error_type::error_type;
-use super::redact;
+use super::redact::{format_body, format_headers, format_query, redact};
 use crate::call::{Core, Request};
 use crate::contract::Operation;
 use crate::error::{Error, ResourceRef};
@@ -137,7 +137,7 @@ pub(crate) fn retry(
             svc.operation = operation.map(Operation::name),
             http.response.status_code = error.status(),
             "error.type" = &*error_type(error),
-            svc.error_code = error.code().map(|code| redact::text(code.as_str(), None)).as_deref(),
+            svc.error_code = error.code().map(|code| redact(code.as_str(), None)).as_deref(),
             svc.attempt = attempt,
             svc.max_attempts = max_attempts,
             svc.delay_ms = millis(delay)},
@@ -163,17 +163,17 @@ pub(crate) fn request_message(
     key: Option<&HeaderValue>,
 ) {
     if tracing::enabled!(target: "svc_sdk::headers", tracing::Level::TRACE) {
-        let mut url = redact::text(&message.uri().to_string(), key);
+        let mut url = redact(&message.uri().to_string(), key);
         if let Some(request) = request.filter(|request| !request.query.is_empty()) {
             url.truncate(url.find('?').unwrap_or(url.len()));
-            url.push_str(&redact::query(&request.query, key));
+            url.push_str(&format_query(&request.query, key));
         }
         tracing::trace!(
             target: "svc_sdk::headers",
             {
                 http.request.method = message.method().as_str(),
                 url.full = url,
-                svc.headers = redact::headers(message.headers(), key)
+                svc.headers = format_headers(message.headers(), key)
             },
             "request headers"
         );
@@ -181,7 +181,7 @@ pub(crate) fn request_message(
     if !message.body().is_empty()
         && tracing::enabled!(target: "svc_sdk::body", tracing::Level::TRACE)
     {
-        let body = redact::body(message.body(), key);
+        let body = format_body(message.body(), key);
         tracing::trace!(target: "svc_sdk::body", { svc.body = body }, "request body");
     }
 }
@@ -193,7 +193,7 @@ pub(crate) fn response_headers(status: u16, headers: &HeaderMap, key: Option<&He
                     target: "svc_sdk::headers",
         {
                     http.response.status_code = status,
-                    svc.headers = redact::headers(headers, key)},
+                    svc.headers = format_headers(headers, key)},
         "response headers"
                 );
     }
@@ -208,7 +208,7 @@ pub(crate) fn response_body(operation: Option<Operation>, body: &[u8], key: Opti
         );
         let body = match is_secret {
             true => "[redacted]".to_owned(),
-            false => redact::body(body, key),
+            false => format_body(body, key),
         };
         tracing::trace!(target: "svc_sdk::body",
 { svc.body = body},
@@ -230,7 +230,7 @@ pub(crate) fn download_request(
             target: "svc_sdk::attempt",
     {
             http.request.method = "GET",
-            url.full = redact::text(url.as_str(), None),
+            url.full = redact(url.as_str(), None),
             server.address = url.host_str(),
             server.port = url.port_or_known_default(),
             http.response.status_code = response.ok().map(|response| response.status().as_u16()),

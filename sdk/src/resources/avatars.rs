@@ -7,7 +7,7 @@ use crate::call::Call;
 use crate::contract::Operation;
 use crate::handle::JobHandle;
 use crate::surface::Developer;
-use crate::types::{Avatar, AvatarGenerate, AvatarTalkingVideo, Page, Search};
+use crate::types::{Avatar, AvatarGenerate, AvatarTalkingVideo, Page, SearchQuery};
 
 resource! {
     /// Avatars, and the videos that they speak in.
@@ -64,7 +64,7 @@ impl Avatars<'_> {
     }
 
     /// Searches the avatar catalog: `POST /v1/avatar-catalog/search`.
-    pub fn search(&self, body: impl Borrow<Search>) -> Call<Page<Avatar>> {
+    pub fn search(&self, body: impl Borrow<SearchQuery>) -> Call<Page<Avatar>> {
         Call::list::<&str>(&self.client.core, Operation::AvatarCatalogSearch, &[])
             .json(body.borrow())
     }

@@ -6,7 +6,7 @@ use super::resource;
 use crate::call::Call;
 use crate::contract::Operation;
 use crate::surface::Developer;
-use crate::types::{Page, Search, TrendingVideo};
+use crate::types::{Page, SearchQuery, TrendingVideo};
 
 resource! {
     /// Trending videos.
@@ -16,7 +16,7 @@ resource! {
 
 impl Trending<'_> {
     /// Searches trending videos: `POST /v1/trending-videos/search`.
-    pub fn search(&self, body: impl Borrow<Search>) -> Call<Page<TrendingVideo>> {
+    pub fn search(&self, body: impl Borrow<SearchQuery>) -> Call<Page<TrendingVideo>> {
         Call::list::<&str>(&self.client.core, Operation::TrendingVideosSearch, &[])
             .json(body.borrow())
     }

@@ -78,13 +78,13 @@ request_body! {
     /// Its fields are assumed.
     ///
     /// ```
-    /// use svc_sdk::types::Search;
+    /// use svc_sdk::types::SearchQuery;
     ///
-    /// let body = Search::new("presenter").limit(5);
+    /// let body = SearchQuery::new("presenter").limit(5);
     /// assert_eq!(serde_json::to_value(&body)?, serde_json::json!({"query": "presenter", "limit": 5}));
     /// # Ok::<(), serde_json::Error>(())
     /// ```
-    pub struct Search (
+    pub struct SearchQuery (
         /// The search terms.
         query: text,
     ) {
@@ -125,7 +125,7 @@ impl Validate for MusicPick {
     }
 }
 
-impl Validate for Search {
+impl Validate for SearchQuery {
     fn validate(&self) -> Result<(), InvalidField> {
         Ok(())
     }

@@ -43,7 +43,7 @@ pub use avatar::{
 };
 pub use billing::{Estimate, EstimateRequest, TopUp, TopUpCreate};
 pub use catalog::{
-    JobEvent, MusicCategory, MusicPick, MusicTrack, Search, ServiceCatalog, TrendingVideo,
+    JobEvent, MusicCategory, MusicPick, MusicTrack, SearchQuery, ServiceCatalog, TrendingVideo,
 };
 pub use communication::{Communication, Mode};
 pub use developer_generate::{Image1Generate, Music1Generate, Video1Generate};
@@ -63,7 +63,7 @@ pub use job::{
     Artifact, Job, JobOutput, JobResult, JobStatusPayload, JobType, Redelivery, SubmitReceipt,
     WebhookDelivery,
 };
-pub use model::{Bounds, Capabilities, CatalogModel, CatalogPricing, CatalogRate, Model};
+pub use model::{Capabilities, CatalogModel, CatalogPricing, CatalogRate, Model, NumberRange};
 pub use money::{ParseUsdError, Usd};
 pub use output_schema::{OutputSchema, OutputSchemaError, SchemaViolation};
 pub use page::{Page, UnreadableItem};

@@ -27,7 +27,7 @@ response_body! {
         /// The accepted inputs, by their field names in generate requests.
         list inputs: String,
         /// The range of the duration in seconds.
-        optional duration_seconds: Bounds,
+        optional duration_seconds: NumberRange,
         /// The supported resolutions.
         list resolutions: String,
         /// The supported aspect ratios. Assumed.
@@ -37,7 +37,7 @@ response_body! {
 
 response_body! {
     /// An inclusive range and its default.
-    pub struct Bounds {
+    pub struct NumberRange {
         /// The minimum.
         required min: u64,
         /// The maximum.

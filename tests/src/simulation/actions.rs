@@ -7,7 +7,7 @@ use serde_json::Value;
 use svc_sdk::contract::{Method, Operation, Surface};
 use svc_sdk::handle::{Handle, Resource};
 use svc_sdk::transport::Transport;
-use svc_sdk::types::{MusicPick, Search, TestDeliveryCreate, VideoGenerate, WebhookEvent};
+use svc_sdk::types::{MusicPick, SearchQuery, TestDeliveryCreate, VideoGenerate, WebhookEvent};
 use svc_sdk::{Result, RunHandle};
 use tokio::task::JoinSet;
 
@@ -188,11 +188,11 @@ impl Session {
                 .await
                 .map(|it| it.map(drop)),
             2 => self
-                .call(self.developer.trending().search(Search::new("dance")))
+                .call(self.developer.trending().search(SearchQuery::new("dance")))
                 .await
                 .map(|it| it.map(drop)),
             3 => self
-                .call(self.developer.avatars().search(Search::new("ada")))
+                .call(self.developer.avatars().search(SearchQuery::new("ada")))
                 .await
                 .map(|it| it.map(drop)),
             4 => {

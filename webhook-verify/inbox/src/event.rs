@@ -13,7 +13,7 @@ use svc_webhook_verify::{DedupeKey, Event, EventType};
 #[non_exhaustive]
 pub struct NewEvent {
     /// The key that all deliveries of the event share. An event without one is never a duplicate.
-    pub key: Option<DedupeKey>,
+    pub dedupe_key: Option<DedupeKey>,
     /// The name of the event, such as `job.completed`.
     pub event_type: String,
     /// The headers of the delivery.
@@ -31,7 +31,7 @@ impl NewEvent {
     #[must_use]
     pub fn new(event: &Event, headers: HeaderMap, body: Bytes) -> Self {
         Self {
-            key: dedupe_key(event, &body),
+            dedupe_key: dedupe_key(event, &body),
             event_type: event.event_type().as_str().to_owned(),
             headers,
             body,
@@ -119,7 +119,7 @@ pub struct StoredEvent {
     /// The id of the event in its store.
     pub id: EventId,
     /// The key that all deliveries of the event share.
-    pub key: Option<DedupeKey>,
+    pub dedupe_key: Option<DedupeKey>,
     /// The name of the event, such as `job.completed`.
     pub event_type: String,
     /// The headers of the delivery that was stored.

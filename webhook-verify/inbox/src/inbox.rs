@@ -9,10 +9,10 @@ use svc_webhook_verify::Webhook;
 use crate::event::{EventId, NewEvent};
 use crate::receive::AcceptError;
 use crate::retry_policy::RetryPolicy;
-use crate::store::{ClaimRequest, ClaimedEvent, Inserted, Outcome, Store, StoreError};
+use crate::store::{ClaimRequest, ClaimedEvent, HandlingOutcome, InsertOutcome, Store, StoreError};
 
 /// The default time for which a worker holds an event without extending its lease.
-const DEFAULT_LEASE: Duration = Duration::from_secs(60);
+const DEFAULT_LEASE_DURATION: Duration = Duration::from_secs(60);
 
 /// A durable queue of webhook events.
 ///
@@ -23,15 +23,15 @@ const DEFAULT_LEASE: Duration = Duration::from_secs(60);
 pub struct Inbox {
     store: Arc<dyn Store>,
     retry_policy: RetryPolicy,
-    lease: Duration,
+    lease_duration: Duration,
     in_order: bool,
 }
 
 /// The result of accepting a delivery. Answer `2xx` in both cases.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Received {
+pub enum AcceptOutcome {
     /// The event was stored under this id.
-    Accepted(EventId),
+    Stored(EventId),
     /// The event was stored before.
     Duplicate,
 }
@@ -48,7 +48,7 @@ impl Inbox {
         Self {
             store,
             retry_policy: RetryPolicy::default(),
-            lease: DEFAULT_LEASE,
+            lease_duration: DEFAULT_LEASE_DURATION,
             in_order: false,
         }
     }
@@ -65,8 +65,8 @@ impl Inbox {
     /// A [`Worker`](crate::Worker) extends the lease while its handler runs, so the time only
     /// decides how soon another worker takes over the events of one that died.
     #[must_use]
-    pub fn lease(mut self, lease: Duration) -> Self {
-        self.lease = lease;
+    pub fn lease_duration(mut self, duration: Duration) -> Self {
+        self.lease_duration = duration;
         self
     }
 
@@ -87,7 +87,8 @@ impl Inbox {
     /// Stores the event of a verified delivery, unless it is a duplicate.
     ///
     /// When this returns `Ok`, the event is stored: answer `2xx`. Otherwise answer with
-    /// [`AcceptError::status`], so that the service delivers again.
+    /// [`AcceptError::status`]: `503` if the store failed, so that the service delivers again, and
+    /// `400` if the body is not an event.
     ///
     /// # Errors
     ///
@@ -96,12 +97,12 @@ impl Inbox {
         &self,
         headers: &HeaderMap,
         webhook: &Webhook,
-    ) -> Result<Received, AcceptError> {
+    ) -> Result<AcceptOutcome, AcceptError> {
         let event = webhook.event().map_err(AcceptError::NotAnEvent)?;
         let event = NewEvent::new(&event, headers.clone(), webhook.body().clone());
         match self.store.insert(event).await {
-            Ok(Inserted::New(id)) => Ok(Received::Accepted(id)),
-            Ok(Inserted::Duplicate) => Ok(Received::Duplicate),
+            Ok(InsertOutcome::Inserted(id)) => Ok(AcceptOutcome::Stored(id)),
+            Ok(InsertOutcome::Duplicate) => Ok(AcceptOutcome::Duplicate),
             Err(error) => Err(AcceptError::Store(error)),
         }
     }
@@ -116,7 +117,7 @@ impl Inbox {
     ///
     /// Returns an error if the store cannot be read or written.
     pub async fn claim(&self, worker: &str, limit: usize) -> Result<Vec<ClaimedEvent>, StoreError> {
-        let request = ClaimRequest::new(worker, self.lease)
+        let request = ClaimRequest::new(worker, self.lease_duration)
             .limit(limit)
             .in_order(self.in_order);
         let mut claimed = Vec::new();
@@ -130,18 +131,18 @@ impl Inbox {
                 Some(error) => format!("not handled in {attempts} attempts: {error}"),
                 None => format!("not handled in {attempts} attempts: the lease expired each time"),
             };
-            self.finish(&next, Outcome::Dead { reason }).await?;
+            self.finish(&next, HandlingOutcome::Dead { reason }).await?;
         }
         Ok(claimed)
     }
 
-    /// Extends the lease of a claimed event to the inbox's lease time from now.
+    /// Extends the lease of a claimed event to the inbox's lease duration from now.
     ///
     /// # Errors
     ///
     /// Returns an error if the lease is no longer held: another worker may handle the event.
     pub async fn extend(&self, claimed: &ClaimedEvent) -> Result<(), StoreError> {
-        self.store.extend(&claimed.lease, self.lease).await
+        self.store.extend(&claimed.lease, self.lease_duration).await
     }
 
     /// Records what became of a claimed event.
@@ -150,25 +151,30 @@ impl Inbox {
     ///
     /// Returns an error if the lease is no longer held, or if the store cannot be written. The
     /// event may then be handled again.
-    pub async fn finish(&self, claimed: &ClaimedEvent, outcome: Outcome) -> Result<(), StoreError> {
+    pub async fn finish(
+        &self,
+        claimed: &ClaimedEvent,
+        outcome: HandlingOutcome,
+    ) -> Result<(), StoreError> {
         self.store.finish(&claimed.lease, outcome).await
     }
 
     /// Returns what becomes of an event whose attempt has failed: a retry, or, after the last
     /// attempt, giving it up.
     #[must_use]
-    pub fn outcome_of_failure(&self, claimed: &ClaimedEvent, error: String) -> Outcome {
+    pub fn failure_outcome(&self, claimed: &ClaimedEvent, error: String) -> HandlingOutcome {
         match self.retry_policy.delay_after(claimed.event.attempts) {
-            Some(after) => Outcome::Retry { after, error },
-            None => Outcome::Dead { reason: error },
+            Some(after) => HandlingOutcome::Retry { after, error },
+            None => HandlingOutcome::Dead { reason: error },
         }
     }
 
-    pub(crate) fn lease_time(&self) -> Duration {
-        self.lease
+    /// Returns the time after which the lease of a running handler is extended.
+    pub(crate) fn extension_interval(&self) -> Duration {
+        self.lease_duration / 3
     }
 
-    pub(crate) async fn wait(&self, timeout: Duration) {
-        self.store.wait(timeout).await;
+    pub(crate) async fn wait_for_events(&self, timeout: Duration) {
+        self.store.wait_for_events(timeout).await;
     }
 }

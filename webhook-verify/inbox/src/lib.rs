@@ -6,7 +6,7 @@
 //!
 //! ```
 //! use std::time::Duration;
-//! use svc_webhook_inbox::{Inbox, MemoryStore, Received, Worker};
+//! use svc_webhook_inbox::{Inbox, MemoryStore, AcceptOutcome, Worker};
 //! use svc_webhook_verify::{KeySet, Signer, Verifier, WebhookReceiver};
 //!
 //! # tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build()?.block_on(async {
@@ -21,8 +21,8 @@
 //! # let receiver = receiver.clock(move || now);
 //! let body = http_body_util::Full::from(body);
 //! let webhook = receiver.receive(&headers, body).await?;
-//! assert!(matches!(inbox.accept(&headers, &webhook).await?, Received::Accepted(_)));
-//! assert!(matches!(inbox.accept(&headers, &webhook).await?, Received::Duplicate));
+//! assert!(matches!(inbox.accept(&headers, &webhook).await?, AcceptOutcome::Stored(_)));
+//! assert!(matches!(inbox.accept(&headers, &webhook).await?, AcceptOutcome::Duplicate));
 //!
 //! // In a worker, in the same process or in another one that opens the same store.
 //! let worker = Worker::new(inbox.clone(), |event| async move {
@@ -54,12 +54,12 @@ mod worker;
 
 pub use clock::Clock;
 pub use event::{EventId, EventState, NewEvent, StoredEvent};
-pub use inbox::{Inbox, Received};
+pub use inbox::{AcceptOutcome, Inbox};
 pub use receive::AcceptError;
 pub use retry_policy::RetryPolicy;
 pub use store::{
-    ClaimRequest, ClaimedEvent, Inserted, Lease, ListQuery, Outcome, Selection, Stats, Store,
-    StoreError, StoreErrorKind,
+    ClaimRequest, ClaimedEvent, HandlingOutcome, InsertOutcome, Lease, ListQuery, ReplayFilter,
+    Store, StoreError, StoreErrorKind, StoreStats,
 };
 pub use stores::MemoryStore;
 #[cfg(feature = "postgres")]

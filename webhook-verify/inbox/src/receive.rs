@@ -10,7 +10,7 @@ use http_body::Body;
 use http_body_util::Limited;
 use svc_webhook_verify::{EventError, ReceiveError, WebhookReceiver};
 
-use crate::inbox::{Inbox, Received};
+use crate::inbox::{AcceptOutcome, Inbox};
 use crate::store::StoreError;
 
 /// The same as axum's default, and twice the size of the largest receipt.
@@ -91,8 +91,8 @@ where
     match accepted.await {
         Ok(received) => {
             match received {
-                Received::Accepted(id) => tracing::debug!(%id, "stored a webhook event"),
-                Received::Duplicate => tracing::debug!("received a webhook event again"),
+                AcceptOutcome::Stored(id) => tracing::debug!(%id, "stored a webhook event"),
+                AcceptOutcome::Duplicate => tracing::debug!("received a webhook event again"),
             }
             empty_response(StatusCode::OK)
         }

@@ -14,8 +14,8 @@ use svc_webhook_verify::DedupeKey;
 ///
 /// Every method is one transaction. The trait is dyn-compatible: [`Inbox`](crate::Inbox) holds an
 /// `Arc<dyn Store>`. A store that is shared by several processes must keep two promises: of two
-/// simultaneous insertions of one key only one is [`Inserted::New`], and an event is leased to one
-/// worker at a time.
+/// simultaneous insertions of one key only one is [`InsertOutcome::Inserted`], and an event is leased
+/// to one worker at a time.
 #[async_trait]
 pub trait Store: fmt::Debug + Send + Sync {
     /// Stores an event, unless one with the same key is there already. When this returns, the
@@ -23,8 +23,8 @@ pub trait Store: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// Returns an error if it is not known that the event has been stored.
-    async fn insert(&self, event: NewEvent) -> Result<Inserted, StoreError>;
+    /// Returns an error if the event may not have been stored.
+    async fn insert(&self, event: NewEvent) -> Result<InsertOutcome, StoreError>;
 
     /// Leases events that are due, oldest first. Returns at once if there are none.
     ///
@@ -45,8 +45,9 @@ pub trait Store: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// As [`extend`](Store::extend).
-    async fn finish(&self, lease: &Lease, outcome: Outcome) -> Result<(), StoreError>;
+    /// Returns the same errors as [`extend`](Store::extend), and an error if the store cannot be
+    /// written.
+    async fn finish(&self, lease: &Lease, outcome: HandlingOutcome) -> Result<(), StoreError>;
 
     /// Makes the next delivery of a finished event count as new. Returns `false` if there is no
     /// finished event with this key: an event that is still to be handled needs no redelivery.
@@ -56,7 +57,7 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// Returns an error if the store cannot be written.
     async fn forget(&self, key: &DedupeKey) -> Result<bool, StoreError>;
 
-    /// Returns an event.
+    /// Returns the event with this id, or `None` if there is none.
     ///
     /// # Errors
     ///
@@ -75,7 +76,7 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// # Errors
     ///
     /// Returns an error if the store cannot be written.
-    async fn replay(&self, selection: &Selection) -> Result<u64, StoreError>;
+    async fn replay(&self, filter: &ReplayFilter) -> Result<u64, StoreError>;
 
     /// Removes events that were handled or given up more than `age` ago. Returns their number.
     /// Later deliveries of a removed event count as new.
@@ -90,19 +91,19 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// # Errors
     ///
     /// Returns an error if the store cannot be read.
-    async fn stats(&self) -> Result<Stats, StoreError>;
+    async fn stats(&self) -> Result<StoreStats, StoreError>;
 
     /// Waits until an event may be due, or until the timeout has passed. It may return early.
-    async fn wait(&self, timeout: Duration) {
+    async fn wait_for_events(&self, timeout: Duration) {
         tokio::time::sleep(timeout).await;
     }
 }
 
 /// The result of inserting an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Inserted {
+pub enum InsertOutcome {
     /// The event was stored under this id.
-    New(EventId),
+    Inserted(EventId),
     /// An event with the same key is stored already.
     Duplicate,
 }
@@ -114,7 +115,7 @@ pub struct ClaimRequest {
     /// The name of the worker, for logs and for an operator who looks at the store.
     pub worker: String,
     /// The time after which the lease expires unless it is extended.
-    pub lease: Duration,
+    pub lease_duration: Duration,
     /// The maximum number of events.
     pub limit: usize,
     /// Whether to leave out events while an earlier event of the same resource is unfinished.
@@ -123,10 +124,10 @@ pub struct ClaimRequest {
 
 impl ClaimRequest {
     /// Creates a request for one event.
-    pub fn new(worker: impl Into<String>, lease: Duration) -> Self {
+    pub fn new(worker: impl Into<String>, lease_duration: Duration) -> Self {
         Self {
             worker: worker.into(),
-            lease,
+            lease_duration,
             limit: 1,
             in_order: false,
         }
@@ -186,7 +187,7 @@ impl Lease {
 
 /// What became of a claimed event.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum HandlingOutcome {
     /// It was handled.
     Handled,
     /// It is to be claimed again.
@@ -228,19 +229,19 @@ impl Default for ListQuery {
 /// A selection of finished events to replay.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub enum Selection {
+pub enum ReplayFilter {
     /// The event with this id.
     Id(EventId),
     /// All events that were given up.
     Dead,
     /// All events that were received in this time, whether handled or given up.
-    Received(Range<SystemTime>),
+    ReceivedIn(Range<SystemTime>),
 }
 
 /// The numbers of events by state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Stats {
+pub struct StoreStats {
     /// Events that wait to be claimed.
     pub pending: u64,
     /// Events that are leased to a worker.
@@ -250,7 +251,7 @@ pub struct Stats {
     /// Events that were given up and not purged.
     pub dead: u64,
     /// The age of the oldest event that is not finished.
-    pub oldest_unfinished: Option<Duration>,
+    pub oldest_unfinished_age: Option<Duration>,
 }
 
 /// The reason why a store failed.

@@ -13,11 +13,11 @@ use tracing::Instrument;
 
 use crate::event::StoredEvent;
 use crate::inbox::Inbox;
-use crate::store::{ClaimedEvent, Outcome, StoreErrorKind};
+use crate::store::{ClaimedEvent, HandlingOutcome, StoreErrorKind};
 
 /// The default number of events that a worker handles at the same time.
 const DEFAULT_CONCURRENCY: usize = 8;
-/// The time between two looks at a store that has not announced anything.
+/// The time between polls of a store that does not notify its workers.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// The time between two purges.
 const PURGE_INTERVAL: Duration = Duration::from_secs(60 * 60);
@@ -46,8 +46,9 @@ type Handler = dyn Fn(StoredEvent) -> BoxFuture<'static, Result<(), HandlerError
 /// ```
 ///
 /// An event is handled **at least once**: if the process dies after the handler has returned and
-/// before the store has recorded it, the event is handled again. Make the effect of the handler
-/// depend on the event's key, or store it in the same database transaction as the key.
+/// before the store has recorded it, the event is handled again. Make the handler
+/// idempotent: for example, store [`StoredEvent::dedupe_key`] in the same database transaction as
+/// its effect.
 pub struct Worker {
     inbox: Inbox,
     handler: Arc<Handler>,
@@ -136,7 +137,7 @@ impl Worker {
             // Not part of a `select!`: events that were claimed must not be dropped.
             let pause = match self.inbox.claim(&self.name, free).await {
                 Ok(claimed) if claimed.is_empty() => {
-                    Box::pin(self.inbox.wait(POLL_INTERVAL)) as BoxFuture<'_, ()>
+                    Box::pin(self.inbox.wait_for_events(POLL_INTERVAL)) as BoxFuture<'_, ()>
                 }
                 Ok(claimed) => {
                     for next in claimed {
@@ -188,7 +189,7 @@ impl Worker {
                 select! {
                     biased;
                     Some(result) = handling.join_next() => break result,
-                    () = sleep(inbox.lease_time() / 3) => {
+                    () = sleep(inbox.extension_interval()) => {
                         if let Err(error) = inbox.extend(&claimed).await {
                             tracing::warn!("cannot extend the lease: {error}");
                             if error.kind() == StoreErrorKind::LeaseLost {
@@ -200,16 +201,18 @@ impl Worker {
                 }
             };
             let outcome = match result {
-                Ok(Ok(())) => Outcome::Handled,
+                Ok(Ok(())) => HandlingOutcome::Handled,
                 Ok(Err(error)) => error.into_outcome(&inbox, &claimed),
-                Err(error) => inbox.outcome_of_failure(&claimed, format!("handler: {error}")),
+                Err(error) => inbox.failure_outcome(&claimed, format!("handler: {error}")),
             };
             match &outcome {
-                Outcome::Handled => tracing::debug!("handled a webhook event"),
-                Outcome::Retry { error, after } => {
+                HandlingOutcome::Handled => tracing::debug!("handled a webhook event"),
+                HandlingOutcome::Retry { error, after } => {
                     tracing::warn!(?after, "webhook handler failed, trying again: {error}");
                 }
-                Outcome::Dead { reason } => tracing::error!("gave up a webhook event: {reason}"),
+                HandlingOutcome::Dead { reason } => {
+                    tracing::error!("gave up a webhook event: {reason}");
+                }
             }
             if let Err(error) = inbox.finish(&claimed, outcome).await {
                 tracing::warn!(
@@ -271,15 +274,17 @@ impl HandlerError {
         }
     }
 
-    fn into_outcome(self, inbox: &Inbox, claimed: &ClaimedEvent) -> Outcome {
+    fn into_outcome(self, inbox: &Inbox, claimed: &ClaimedEvent) -> HandlingOutcome {
         match (
-            inbox.outcome_of_failure(claimed, self.message),
+            inbox.failure_outcome(claimed, self.message),
             self.disposition,
         ) {
-            (Outcome::Retry { error, .. }, Disposition::RetryAfter(after)) => {
-                Outcome::Retry { after, error }
+            (HandlingOutcome::Retry { error, .. }, Disposition::RetryAfter(after)) => {
+                HandlingOutcome::Retry { after, error }
             }
-            (Outcome::Retry { error, .. }, Disposition::GiveUp) => Outcome::Dead { reason: error },
+            (HandlingOutcome::Retry { error, .. }, Disposition::GiveUp) => {
+                HandlingOutcome::Dead { reason: error }
+            }
             (outcome, _) => outcome,
         }
     }

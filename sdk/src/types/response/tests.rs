@@ -86,7 +86,7 @@ const BODIES: &[(&str, RoundTrip, &str, &[&str])] = table! {
     JobResult {"job_id": "j"} ["id", "status", "artifacts", "result", "error"],
     Model {"id": "m"} ["name", "type", "capabilities", "pricing"],
     Capabilities {} ["inputs", "duration_seconds", "resolutions", "aspect_ratios"],
-    Bounds {"min": 1, "max": 2} ["default"],
+    NumberRange {"min": 1, "max": 2} ["default"],
     CatalogModel {"id": "m"} ["name", "type", "pricing", "model", "model_id"],
     CatalogPricing {"unit": "second"} ["currency", "rates"],
     CatalogRate {"unit_price_usd": "0.1000"} ["resolution"],

@@ -13,8 +13,8 @@ use svc_mock_server::InProcess;
 use svc_sdk::contract::{Method, Operation, Surface};
 use svc_sdk::types::{
     AvatarFaceSwap, AvatarGenerate, AvatarInput, AvatarPreviewCreate, AvatarTalkingVideo,
-    Image1Generate, ImageGenerate, JobId, Music1Generate, MusicPick, Search, TopUpCreate, TopUpId,
-    Video1Generate, VideoCaptionsCreate, VideoGenerate,
+    Image1Generate, ImageGenerate, JobId, Music1Generate, MusicPick, SearchQuery, TopUpCreate,
+    TopUpId, Video1Generate, VideoCaptionsCreate, VideoGenerate,
 };
 use svc_sdk::{ApiKey, Call, Developer, JobHandle, Result, developer, open};
 
@@ -143,7 +143,7 @@ impl World {
             Op::JobsEvents => developer.jobs().handle(job).events().await.map(drop),
             Op::TrendingVideosSearch => developer
                 .trending()
-                .search(Search::new("dance"))
+                .search(SearchQuery::new("dance"))
                 .await
                 .map(drop),
             Op::AvatarGenerate => {
@@ -176,7 +176,7 @@ impl World {
             Op::AvatarsGet => developer.avatars().get_any("ava_lin").await.map(drop),
             Op::AvatarCatalogSearch => developer
                 .avatars()
-                .search(Search::new("ada"))
+                .search(SearchQuery::new("ada"))
                 .await
                 .map(drop),
             Op::AvatarVideosList => developer.avatar_videos().list().await.map(drop),

@@ -11,8 +11,8 @@ use tokio::sync::Notify;
 use crate::clock::{Clock, duration_millis, from_millis};
 use crate::event::{EventId, EventState, NewEvent, StoredEvent};
 use crate::store::{
-    ClaimRequest, ClaimedEvent, Inserted, Lease, ListQuery, Outcome, Selection, Stats, Store,
-    StoreError,
+    ClaimRequest, ClaimedEvent, HandlingOutcome, InsertOutcome, Lease, ListQuery, ReplayFilter,
+    Store, StoreError, StoreStats,
 };
 
 /// A store in memory, for tests. Its events are lost when the process ends.
@@ -72,17 +72,17 @@ impl MemoryStore {
 
 #[async_trait]
 impl Store for MemoryStore {
-    async fn insert(&self, event: NewEvent) -> Result<Inserted, StoreError> {
+    async fn insert(&self, event: NewEvent) -> Result<InsertOutcome, StoreError> {
         let now = self.clock.millis();
         let mut events = self.events();
-        if let Some(key) = &event.key
+        if let Some(key) = &event.dedupe_key
             && events.by_key.contains_key(key)
         {
-            return Ok(Inserted::Duplicate);
+            return Ok(InsertOutcome::Duplicate);
         }
         events.last_number += 1;
         let number = events.last_number;
-        if let Some(key) = event.key.clone() {
+        if let Some(key) = event.dedupe_key.clone() {
             events.by_key.insert(key, number);
         }
         let entry = Entry {
@@ -96,12 +96,12 @@ impl Store for MemoryStore {
         events.by_number.insert(number, entry);
         drop(events);
         self.inserted.notify_one();
-        Ok(Inserted::New(id(number)))
+        Ok(InsertOutcome::Inserted(id(number)))
     }
 
     async fn claim(&self, request: &ClaimRequest) -> Result<Vec<ClaimedEvent>, StoreError> {
         let now = self.clock.millis();
-        let until = now.saturating_add(duration_millis(request.lease));
+        let until = now.saturating_add(duration_millis(request.lease_duration));
         let mut events = self.events();
         let due: Vec<u64> = events
             .by_number
@@ -134,18 +134,18 @@ impl Store for MemoryStore {
         Ok(())
     }
 
-    async fn finish(&self, lease: &Lease, outcome: Outcome) -> Result<(), StoreError> {
+    async fn finish(&self, lease: &Lease, outcome: HandlingOutcome) -> Result<(), StoreError> {
         let now = self.clock.millis();
         let mut events = self.events();
         let entry = events.leased(lease)?;
         match outcome {
-            Outcome::Handled => entry.state = State::Handled { at: now },
-            Outcome::Retry { after, error } => {
+            HandlingOutcome::Handled => entry.state = State::Handled { at: now },
+            HandlingOutcome::Retry { after, error } => {
                 let due_at = now.saturating_add(duration_millis(after));
                 entry.state = State::Pending { due_at };
                 entry.last_error = Some(error);
             }
-            Outcome::Dead { reason } => {
+            HandlingOutcome::Dead { reason } => {
                 entry.state = State::Dead { at: now };
                 entry.last_error = Some(reason);
             }
@@ -162,7 +162,7 @@ impl Store for MemoryStore {
         let Some(entry) = entry.filter(|entry| entry.finished_at().is_some()) else {
             return Ok(false);
         };
-        entry.event.key = None;
+        entry.event.dedupe_key = None;
         events.by_key.remove(key);
         Ok(true)
     }
@@ -190,14 +190,14 @@ impl Store for MemoryStore {
             .collect())
     }
 
-    async fn replay(&self, selection: &Selection) -> Result<u64, StoreError> {
+    async fn replay(&self, filter: &ReplayFilter) -> Result<u64, StoreError> {
         let now = self.clock.millis();
         let mut count = 0;
         for (number, entry) in &mut self.events().by_number {
-            let selected = match selection {
-                Selection::Id(selected) => *selected == id(*number),
-                Selection::Dead => matches!(entry.state, State::Dead { .. }),
-                Selection::Received(range) => range.contains(&from_millis(entry.received_at)),
+            let selected = match filter {
+                ReplayFilter::Id(selected) => *selected == id(*number),
+                ReplayFilter::Dead => matches!(entry.state, State::Dead { .. }),
+                ReplayFilter::ReceivedIn(range) => range.contains(&from_millis(entry.received_at)),
             };
             if selected && entry.finished_at().is_some() {
                 entry.state = State::Pending { due_at: now };
@@ -218,7 +218,7 @@ impl Store for MemoryStore {
         let before = by_number.len();
         by_number.retain(|_, entry| {
             let is_kept = entry.finished_at().is_none_or(|at| at >= oldest);
-            if let (false, Some(key)) = (is_kept, &entry.event.key) {
+            if let (false, Some(key)) = (is_kept, &entry.event.dedupe_key) {
                 by_key.remove(key);
             }
             is_kept
@@ -226,9 +226,9 @@ impl Store for MemoryStore {
         Ok(u64::try_from(before - by_number.len()).unwrap_or(u64::MAX))
     }
 
-    async fn stats(&self) -> Result<Stats, StoreError> {
+    async fn stats(&self) -> Result<StoreStats, StoreError> {
         let now = self.clock.millis();
-        let mut stats = Stats::default();
+        let mut stats = StoreStats::default();
         for entry in self.events().by_number.values() {
             match entry.state(now) {
                 EventState::Pending => stats.pending += 1,
@@ -236,15 +236,15 @@ impl Store for MemoryStore {
                 EventState::Handled => stats.handled += 1,
                 EventState::Dead => stats.dead += 1,
             }
-            if entry.finished_at().is_none() && stats.oldest_unfinished.is_none() {
+            if entry.finished_at().is_none() && stats.oldest_unfinished_age.is_none() {
                 let age = now.saturating_sub(entry.received_at).unsigned_abs();
-                stats.oldest_unfinished = Some(Duration::from_millis(age));
+                stats.oldest_unfinished_age = Some(Duration::from_millis(age));
             }
         }
         Ok(stats)
     }
 
-    async fn wait(&self, timeout: Duration) {
+    async fn wait_for_events(&self, timeout: Duration) {
         let _ = tokio::time::timeout(timeout, self.inserted.notified()).await;
     }
 }
@@ -263,11 +263,15 @@ impl Events {
 
     /// Returns whether no earlier event of the same resource is unfinished.
     fn is_first(&self, number: u64, entry: &Entry) -> bool {
-        let Some(resource) = entry.event.key.as_ref().map(DedupeKey::resource_id) else {
+        let Some(resource) = entry.event.dedupe_key.as_ref().map(DedupeKey::resource_id) else {
             return true;
         };
         !self.by_number.range(..number).any(|(_, earlier)| {
-            let earlier_resource = earlier.event.key.as_ref().map(DedupeKey::resource_id);
+            let earlier_resource = earlier
+                .event
+                .dedupe_key
+                .as_ref()
+                .map(DedupeKey::resource_id);
             earlier.finished_at().is_none() && earlier_resource == Some(resource)
         })
     }
@@ -306,7 +310,7 @@ impl Entry {
         };
         StoredEvent {
             id: id(number),
-            key: self.event.key.clone(),
+            dedupe_key: self.event.dedupe_key.clone(),
             event_type: self.event.event_type.clone(),
             headers: self.event.headers.clone(),
             body: self.event.body.clone(),

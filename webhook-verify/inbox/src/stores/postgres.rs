@@ -18,8 +18,8 @@ use crate::clock::Clock;
 use crate::event::{EventId, EventState, NewEvent, StoredEvent};
 use crate::headers;
 use crate::store::{
-    ClaimRequest, ClaimedEvent, Inserted, Lease, ListQuery, Outcome, Selection, Stats, Store,
-    StoreError,
+    ClaimRequest, ClaimedEvent, HandlingOutcome, InsertOutcome, Lease, ListQuery, ReplayFilter,
+    Store, StoreError, StoreStats,
 };
 
 /// The statements that create the table. `due_at` is the end of the lease of a leased event. An
@@ -243,14 +243,14 @@ impl PostgresStore {
 
 #[async_trait]
 impl Store for PostgresStore {
-    async fn insert(&self, event: NewEvent) -> Result<Inserted, StoreError> {
-        let resource = event.key.as_ref().map(DedupeKey::resource_id);
+    async fn insert(&self, event: NewEvent) -> Result<InsertOutcome, StoreError> {
+        let resource = event.dedupe_key.as_ref().map(DedupeKey::resource_id);
         let headers = headers::to_json(&event.headers);
         let body: &[u8] = &event.body;
         let values: [&(dyn ToSql + Sync); 4] = [&event.event_type, &resource, &headers, &body];
         let rows = self.query(INSERT, &values).await?;
         let Some(row) = rows.first() else {
-            return Ok(Inserted::Duplicate);
+            return Ok(InsertOutcome::Duplicate);
         };
         let id = event_id(row.try_get(0).map_err(query_error)?);
         // The event is stored: a worker that is not woken finds it at its next look.
@@ -259,11 +259,11 @@ impl Store for PostgresStore {
         {
             let _ = connection.batch_execute(wake_up::NOTIFY).await;
         }
-        Ok(Inserted::New(id))
+        Ok(InsertOutcome::Inserted(id))
     }
 
     async fn claim(&self, request: &ClaimRequest) -> Result<Vec<ClaimedEvent>, StoreError> {
-        let lease = milliseconds(request.lease);
+        let lease = milliseconds(request.lease_duration);
         let limit = i64::try_from(request.limit).unwrap_or(i64::MAX);
         let values: [&(dyn ToSql + Sync); 4] = [&lease, &request.worker, &limit, &request.in_order];
         let mut claimed = Vec::new();
@@ -287,12 +287,14 @@ impl Store for PostgresStore {
         }
     }
 
-    async fn finish(&self, lease: &Lease, outcome: Outcome) -> Result<(), StoreError> {
+    async fn finish(&self, lease: &Lease, outcome: HandlingOutcome) -> Result<(), StoreError> {
         let (id, claim) = lease_numbers(lease)?;
         let (state, after, error) = match outcome {
-            Outcome::Handled => ("handled", None, None),
-            Outcome::Retry { after, error } => ("pending", Some(milliseconds(after)), Some(error)),
-            Outcome::Dead { reason } => ("dead", None, Some(reason)),
+            HandlingOutcome::Handled => ("handled", None, None),
+            HandlingOutcome::Retry { after, error } => {
+                ("pending", Some(milliseconds(after)), Some(error))
+            }
+            HandlingOutcome::Dead { reason } => ("dead", None, Some(reason)),
         };
         match self
             .execute(FINISH, &[&id, &claim, &state, &after, &error])
@@ -333,17 +335,17 @@ impl Store for PostgresStore {
         events.collect::<Result<_, _>>().map_err(query_error)
     }
 
-    async fn replay(&self, selection: &Selection) -> Result<u64, StoreError> {
-        let count = match selection {
-            Selection::Id(id) => {
+    async fn replay(&self, filter: &ReplayFilter) -> Result<u64, StoreError> {
+        let count = match filter {
+            ReplayFilter::Id(id) => {
                 let Some(id) = row_id(id) else { return Ok(0) };
                 self.execute(&format!("{REPLAY} id = $2"), &[&id]).await?
             }
-            Selection::Dead => {
+            ReplayFilter::Dead => {
                 self.execute(&format!("{REPLAY} state = 'dead'"), &[])
                     .await?
             }
-            Selection::Received(range) => {
+            ReplayFilter::ReceivedIn(range) => {
                 let sql = format!("{REPLAY} received_at >= $2 AND received_at < $3");
                 self.execute(&sql, &[&range.start, &range.end]).await?
             }
@@ -355,27 +357,27 @@ impl Store for PostgresStore {
         self.execute(PURGE, &[&milliseconds(age)]).await
     }
 
-    async fn stats(&self) -> Result<Stats, StoreError> {
+    async fn stats(&self) -> Result<StoreStats, StoreError> {
         let rows = self.query(STATS, &[]).await?;
         let Some(row) = rows.first() else {
-            return Ok(Stats::default());
+            return Ok(StoreStats::default());
         };
         let number = |index: usize| -> Result<u64, StoreError> {
             let number: i64 = row.try_get(index).map_err(query_error)?;
             Ok(number.unsigned_abs())
         };
         let oldest: Option<i64> = row.try_get(4).map_err(query_error)?;
-        Ok(Stats {
+        Ok(StoreStats {
             pending: number(0)?,
             in_progress: number(1)?,
             handled: number(2)?,
             dead: number(3)?,
-            oldest_unfinished: oldest
+            oldest_unfinished_age: oldest
                 .map(|millis| Duration::from_millis(u64::try_from(millis).unwrap_or_default())),
         })
     }
 
-    async fn wait(&self, timeout: Duration) {
+    async fn wait_for_events(&self, timeout: Duration) {
         self.wake_up.wait(timeout).await;
     }
 }
@@ -405,7 +407,7 @@ fn stored_event(row: &Row) -> Result<StoredEvent, tokio_postgres::Error> {
     let resource_id = resource_id.filter(|_| !is_forgotten);
     Ok(StoredEvent {
         id: event_id(row.try_get("id")?),
-        key: resource_id.map(|resource_id| DedupeKey::new(&event_type, resource_id)),
+        dedupe_key: resource_id.map(|resource_id| DedupeKey::new(&event_type, resource_id)),
         event_type,
         headers: headers::from_json(&headers),
         body: Bytes::from(body),

@@ -17,8 +17,8 @@ use crate::clock::{Clock, duration_millis, from_millis, to_millis};
 use crate::event::{EventId, EventState, NewEvent, StoredEvent};
 use crate::headers;
 use crate::store::{
-    ClaimRequest, ClaimedEvent, Inserted, Lease, ListQuery, Outcome, Selection, Stats, Store,
-    StoreError, StoreErrorKind,
+    ClaimRequest, ClaimedEvent, HandlingOutcome, InsertOutcome, Lease, ListQuery, ReplayFilter,
+    Store, StoreError, StoreErrorKind, StoreStats,
 };
 
 /// The prefix of all keys.
@@ -194,20 +194,22 @@ impl RedisStore {
 
 #[async_trait]
 impl Store for RedisStore {
-    async fn insert(&self, event: NewEvent) -> Result<Inserted, StoreError> {
-        let key = event.key.as_ref().map(key_text).unwrap_or_default();
-        let resource = event.key.as_ref().map_or("", DedupeKey::resource_id);
+    async fn insert(&self, event: NewEvent) -> Result<InsertOutcome, StoreError> {
+        let key = event.dedupe_key.as_ref().map(key_text).unwrap_or_default();
+        let resource = event.dedupe_key.as_ref().map_or("", DedupeKey::resource_id);
         let mut call = self.call(&self.scripts.insert);
         call.arg(key).arg(&event.event_type).arg(resource);
         call.arg(headers::to_json(&event.headers))
             .arg(&event.body[..]);
         let id: Option<String> = self.run(&call).await?;
-        Ok(id.map_or(Inserted::Duplicate, |id| Inserted::New(EventId::new(id))))
+        Ok(id.map_or(InsertOutcome::Duplicate, |id| {
+            InsertOutcome::Inserted(EventId::new(id))
+        }))
     }
 
     async fn claim(&self, request: &ClaimRequest) -> Result<Vec<ClaimedEvent>, StoreError> {
         let mut call = self.call(&self.scripts.claim);
-        call.arg(duration_millis(request.lease))
+        call.arg(duration_millis(request.lease_duration))
             .arg(&request.worker);
         call.arg(request.limit).arg(u8::from(request.in_order));
         let (now, claimed): (i64, Vec<Fields>) = self.run(&call).await?;
@@ -230,11 +232,11 @@ impl Store for RedisStore {
         }
     }
 
-    async fn finish(&self, lease: &Lease, outcome: Outcome) -> Result<(), StoreError> {
+    async fn finish(&self, lease: &Lease, outcome: HandlingOutcome) -> Result<(), StoreError> {
         let (state, after, error) = match outcome {
-            Outcome::Handled => ("handled", 0, String::new()),
-            Outcome::Retry { after, error } => ("pending", duration_millis(after), error),
-            Outcome::Dead { reason } => ("dead", 0, reason),
+            HandlingOutcome::Handled => ("handled", 0, String::new()),
+            HandlingOutcome::Retry { after, error } => ("pending", duration_millis(after), error),
+            HandlingOutcome::Dead { reason } => ("dead", 0, reason),
         };
         let mut call = self.call(&self.scripts.finish);
         call.arg(lease.id().as_str()).arg(lease.token());
@@ -286,12 +288,12 @@ impl Store for RedisStore {
         Ok(events)
     }
 
-    async fn replay(&self, selection: &Selection) -> Result<u64, StoreError> {
+    async fn replay(&self, filter: &ReplayFilter) -> Result<u64, StoreError> {
         let mut connection = self.connection.clone();
-        let ids: Result<Vec<String>, RedisError> = match selection {
-            Selection::Id(id) => Ok(vec![id.as_str().to_owned()]),
-            Selection::Dead => connection.zrange(self.key("dead"), 0, -1).await,
-            Selection::Received(range) => {
+        let ids: Result<Vec<String>, RedisError> = match filter {
+            ReplayFilter::Id(id) => Ok(vec![id.as_str().to_owned()]),
+            ReplayFilter::Dead => connection.zrange(self.key("dead"), 0, -1).await,
+            ReplayFilter::ReceivedIn(range) => {
                 let to = format!("({}", to_millis(range.end));
                 let key = self.key("received");
                 connection
@@ -314,20 +316,20 @@ impl Store for RedisStore {
         }
     }
 
-    async fn stats(&self) -> Result<Stats, StoreError> {
+    async fn stats(&self) -> Result<StoreStats, StoreError> {
         let call = self.call(&self.scripts.stats);
         let (pending, in_progress, handled, dead, oldest): (u64, u64, u64, u64, i64) =
             self.run(&call).await?;
-        Ok(Stats {
+        Ok(StoreStats {
             pending,
             in_progress,
             handled,
             dead,
-            oldest_unfinished: u64::try_from(oldest).ok().map(Duration::from_millis),
+            oldest_unfinished_age: u64::try_from(oldest).ok().map(Duration::from_millis),
         })
     }
 
-    async fn wait(&self, timeout: Duration) {
+    async fn wait_for_events(&self, timeout: Duration) {
         let waited = async {
             let mut waiting = self.waiting.lock().await;
             if waiting.is_none() {
@@ -379,7 +381,7 @@ fn stored_event(fields: &Fields, now: i64) -> StoredEvent {
     let has_key = !text(fields, "key").is_empty();
     StoredEvent {
         id: EventId::new(text(fields, "id")),
-        key: has_key.then(|| DedupeKey::new(&event_type, resource_id)),
+        dedupe_key: has_key.then(|| DedupeKey::new(&event_type, resource_id)),
         event_type,
         headers: headers::from_json(&text(fields, "headers")),
         body: fields

@@ -14,8 +14,8 @@ use crate::clock::{Clock, duration_millis, from_millis, to_millis};
 use crate::event::{EventId, EventState, NewEvent, StoredEvent};
 use crate::headers;
 use crate::store::{
-    ClaimRequest, ClaimedEvent, Inserted, Lease, ListQuery, Outcome, Selection, Stats, Store,
-    StoreError, StoreErrorKind,
+    ClaimRequest, ClaimedEvent, HandlingOutcome, InsertOutcome, Lease, ListQuery, ReplayFilter,
+    Store, StoreError, StoreErrorKind, StoreStats,
 };
 
 /// Times are in milliseconds since the Unix epoch. `due_at` is the end of the lease of a leased
@@ -219,23 +219,25 @@ impl SqliteStore {
 
 #[async_trait]
 impl Store for SqliteStore {
-    async fn insert(&self, event: NewEvent) -> Result<Inserted, StoreError> {
+    async fn insert(&self, event: NewEvent) -> Result<InsertOutcome, StoreError> {
         let now = self.clock.millis();
         let id = self
             .with_transaction(move |db| {
-                let resource = event.key.as_ref().map(DedupeKey::resource_id);
+                let resource = event.dedupe_key.as_ref().map(DedupeKey::resource_id);
                 let headers = headers::to_json(&event.headers);
                 let row = params![event.event_type, resource, headers, &event.body[..], now];
                 let mut insert = db.prepare_cached(INSERT)?;
                 insert.query_row(row, |row| row.get::<_, i64>(0)).optional()
             })
             .await?;
-        Ok(id.map_or(Inserted::Duplicate, |id| Inserted::New(event_id(id))))
+        Ok(id.map_or(InsertOutcome::Duplicate, |id| {
+            InsertOutcome::Inserted(event_id(id))
+        }))
     }
 
     async fn claim(&self, request: &ClaimRequest) -> Result<Vec<ClaimedEvent>, StoreError> {
         let now = self.clock.millis();
-        let until = now.saturating_add(duration_millis(request.lease));
+        let until = now.saturating_add(duration_millis(request.lease_duration));
         let limit = i64::try_from(request.limit).unwrap_or(i64::MAX);
         let (worker, in_order) = (request.worker.clone(), request.in_order);
         let mut claimed = self
@@ -265,11 +267,11 @@ impl Store for SqliteStore {
             .await
     }
 
-    async fn finish(&self, lease: &Lease, outcome: Outcome) -> Result<(), StoreError> {
+    async fn finish(&self, lease: &Lease, outcome: HandlingOutcome) -> Result<(), StoreError> {
         let now = self.clock.millis();
         let (state, due_at, finished_at, error) = match outcome {
-            Outcome::Handled => ("handled", Value::Null, Value::Integer(now), Value::Null),
-            Outcome::Retry { after, error } => {
+            HandlingOutcome::Handled => ("handled", Value::Null, Value::Integer(now), Value::Null),
+            HandlingOutcome::Retry { after, error } => {
                 let due_at = now.saturating_add(duration_millis(after));
                 (
                     "pending",
@@ -278,7 +280,7 @@ impl Store for SqliteStore {
                     Value::Text(error),
                 )
             }
-            Outcome::Dead { reason } => (
+            HandlingOutcome::Dead { reason } => (
                 "dead",
                 Value::Null,
                 Value::Integer(now),
@@ -331,12 +333,12 @@ impl Store for SqliteStore {
         .await
     }
 
-    async fn replay(&self, selection: &Selection) -> Result<u64, StoreError> {
+    async fn replay(&self, filter: &ReplayFilter) -> Result<u64, StoreError> {
         let now = self.clock.millis();
-        let (condition, from, to) = match selection {
-            Selection::Id(id) => ("id = ?2", row_id(id).unwrap_or_default(), 0),
-            Selection::Dead => ("state = 'dead'", 0, 0),
-            Selection::Received(range) => (
+        let (condition, from, to) = match filter {
+            ReplayFilter::Id(id) => ("id = ?2", row_id(id).unwrap_or_default(), 0),
+            ReplayFilter::Dead => ("state = 'dead'", 0, 0),
+            ReplayFilter::ReceivedIn(range) => (
                 "received_at >= ?2 AND received_at < ?3",
                 to_millis(range.start),
                 to_millis(range.end),
@@ -358,7 +360,7 @@ impl Store for SqliteStore {
         .map(count)
     }
 
-    async fn stats(&self) -> Result<Stats, StoreError> {
+    async fn stats(&self) -> Result<StoreStats, StoreError> {
         let now = self.clock.millis();
         self.with_transaction(move |db| {
             db.prepare_cached(STATS)?.query_row([now], |row| {
@@ -366,12 +368,12 @@ impl Store for SqliteStore {
                 let oldest: Option<i64> = row.get(4)?;
                 let age =
                     oldest.map(|at| Duration::from_millis(now.saturating_sub(at).unsigned_abs()));
-                Ok(Stats {
+                Ok(StoreStats {
                     pending: number(0)?,
                     in_progress: number(1)?,
                     handled: number(2)?,
                     dead: number(3)?,
-                    oldest_unfinished: age,
+                    oldest_unfinished_age: age,
                 })
             })
         })
@@ -403,7 +405,7 @@ fn stored_event(row: &Row<'_>, now: i64) -> rusqlite::Result<StoredEvent> {
     let resource_id = resource_id.filter(|_| !is_forgotten);
     Ok(StoredEvent {
         id: event_id(row.get("id")?),
-        key: resource_id.map(|resource_id| DedupeKey::new(&event_type, resource_id)),
+        dedupe_key: resource_id.map(|resource_id| DedupeKey::new(&event_type, resource_id)),
         event_type,
         headers: headers::from_json(&headers),
         body: body.into(),

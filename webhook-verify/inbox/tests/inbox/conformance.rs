@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use svc_webhook_inbox::{
-    ClaimRequest, ClaimedEvent, EventId, EventState, Inserted, ListQuery, NewEvent, Outcome,
-    Selection, Store, StoreErrorKind,
+    ClaimRequest, ClaimedEvent, EventId, EventState, HandlingOutcome, InsertOutcome, ListQuery,
+    NewEvent, ReplayFilter, Store, StoreErrorKind,
 };
 
 use crate::servers::{Postgres, Redis};
@@ -74,8 +74,8 @@ on_every_store!(
 
 async fn insert(store: &dyn Store, event: NewEvent) -> EventId {
     match store.insert(event).await.unwrap() {
-        Inserted::New(id) => id,
-        Inserted::Duplicate => panic!("unexpected duplicate"),
+        InsertOutcome::Inserted(id) => id,
+        InsertOutcome::Duplicate => panic!("unexpected duplicate"),
     }
 }
 
@@ -95,7 +95,7 @@ async fn an_event_is_stored_once(test: TestStore) {
     let id = insert(store, event.clone()).await;
     assert_eq!(
         store.insert(event.clone()).await.unwrap(),
-        Inserted::Duplicate
+        InsertOutcome::Duplicate
     );
     // Another event of the same job is not a duplicate.
     insert(store, job_event("job.failed", "job_1")).await;
@@ -104,13 +104,13 @@ async fn an_event_is_stored_once(test: TestStore) {
     assert_eq!(claimed.event.id, id);
     assert_eq!(
         store.insert(event.clone()).await.unwrap(),
-        Inserted::Duplicate
+        InsertOutcome::Duplicate
     );
     store
-        .finish(&claimed.lease, Outcome::Handled)
+        .finish(&claimed.lease, HandlingOutcome::Handled)
         .await
         .unwrap();
-    assert_eq!(store.insert(event).await.unwrap(), Inserted::Duplicate);
+    assert_eq!(store.insert(event).await.unwrap(), InsertOutcome::Duplicate);
     assert_eq!(store.list(&ListQuery::default()).await.unwrap().len(), 2);
 }
 
@@ -126,7 +126,7 @@ async fn events_of_unknown_types_are_told_apart_by_their_bodies(test: TestStore)
     insert(&*test.store, event(&body(1))).await;
     insert(&*test.store, event(&body(2))).await;
     let again = test.store.insert(event(&body(1))).await.unwrap();
-    assert_eq!(again, Inserted::Duplicate);
+    assert_eq!(again, InsertOutcome::Duplicate);
 }
 
 async fn a_stored_event_is_returned_unchanged(test: TestStore) {
@@ -136,7 +136,7 @@ async fn a_stored_event_is_returned_unchanged(test: TestStore) {
         .append("x-odd", http::HeaderValue::from_bytes(b"\xff\x80").unwrap());
     let id = insert(&*test.store, new.clone()).await;
     let stored = test.store.get(&id).await.unwrap().unwrap();
-    assert_eq!((stored.id, stored.key), (id, new.key));
+    assert_eq!((stored.id, stored.dedupe_key), (id, new.dedupe_key));
     assert_eq!(
         (stored.event_type, stored.headers, stored.body),
         (new.event_type, new.headers, new.body)
@@ -169,7 +169,7 @@ async fn events_are_claimed_oldest_first_and_once(test: TestStore) {
     let jobs = |claimed: &[ClaimedEvent]| -> Vec<String> {
         let keys = claimed
             .iter()
-            .map(|claimed| claimed.event.key.as_ref().unwrap());
+            .map(|claimed| claimed.event.dedupe_key.as_ref().unwrap());
         keys.map(|key| key.resource_id().to_owned()).collect()
     };
     assert_eq!(jobs(&first), ["job:job_1", "job:job_2"]);
@@ -203,7 +203,7 @@ async fn simultaneous_inserts_of_one_key_store_one_event(test: TestStore) {
     let inserted = tasks.join_all().await;
     let new = inserted
         .iter()
-        .filter(|inserted| matches!(inserted, Inserted::New(_)));
+        .filter(|inserted| matches!(inserted, InsertOutcome::Inserted(_)));
     assert_eq!(new.count(), 1);
 }
 
@@ -242,7 +242,7 @@ async fn a_retried_event_is_claimed_after_its_delay(test: TestStore) {
     let store = &*test.store;
     let id = insert(store, job_event("job.completed", "job_1")).await;
     let claimed = claim_one(store).await.unwrap();
-    let outcome = Outcome::Retry {
+    let outcome = HandlingOutcome::Retry {
         after: Duration::from_secs(30),
         error: "busy".into(),
     };
@@ -276,7 +276,7 @@ async fn an_extended_lease_does_not_expire(test: TestStore) {
     test.advance(LEASE - SECOND);
     assert!(claim_one(store).await.is_none());
     store
-        .finish(&claimed.lease, Outcome::Handled)
+        .finish(&claimed.lease, HandlingOutcome::Handled)
         .await
         .unwrap();
 }
@@ -287,13 +287,19 @@ async fn a_lost_lease_cannot_finish_the_event(test: TestStore) {
     let lost = claim_one(store).await.unwrap().lease;
     test.advance(LEASE);
     let held = claim_one(store).await.unwrap().lease;
-    let error = store.finish(&lost, Outcome::Handled).await.unwrap_err();
+    let error = store
+        .finish(&lost, HandlingOutcome::Handled)
+        .await
+        .unwrap_err();
     assert_eq!(error.kind(), StoreErrorKind::LeaseLost);
     let error = store.extend(&lost, LEASE).await.unwrap_err();
     assert_eq!(error.kind(), StoreErrorKind::LeaseLost);
     assert_eq!(state(store, &id).await, EventState::InProgress);
-    store.finish(&held, Outcome::Handled).await.unwrap();
-    let error = store.finish(&held, Outcome::Handled).await.unwrap_err();
+    store.finish(&held, HandlingOutcome::Handled).await.unwrap();
+    let error = store
+        .finish(&held, HandlingOutcome::Handled)
+        .await
+        .unwrap_err();
     assert_eq!(error.kind(), StoreErrorKind::LeaseLost);
     assert_eq!(state(store, &id).await, EventState::Handled);
 }
@@ -304,10 +310,16 @@ async fn a_lease_from_before_a_replay_is_lost(test: TestStore) {
     let lost = claim_one(store).await.unwrap().lease;
     test.advance(LEASE);
     let second = claim_one(store).await.unwrap().lease;
-    store.finish(&second, Outcome::Handled).await.unwrap();
-    assert_eq!(store.replay(&Selection::Id(id.clone())).await.unwrap(), 1);
+    store
+        .finish(&second, HandlingOutcome::Handled)
+        .await
+        .unwrap();
+    assert_eq!(
+        store.replay(&ReplayFilter::Id(id.clone())).await.unwrap(),
+        1
+    );
     claim_one(store).await.unwrap();
-    assert!(store.finish(&lost, Outcome::Handled).await.is_err());
+    assert!(store.finish(&lost, HandlingOutcome::Handled).await.is_err());
     assert_eq!(state(store, &id).await, EventState::InProgress);
 }
 
@@ -322,13 +334,16 @@ async fn events_of_one_resource_are_claimed_in_order(test: TestStore) {
     assert_eq!(first.len(), 2, "the second event of job_1 waits");
     assert!(store.claim(&request).await.unwrap().is_empty());
     for claimed in first {
-        let outcome = Outcome::Dead {
+        let outcome = HandlingOutcome::Dead {
             reason: "broken".into(),
         };
         store.finish(&claimed.lease, outcome).await.unwrap();
     }
     let second = store.claim(&request).await.unwrap();
-    assert_eq!(second[0].event.key, Some(key("job.completed", "job_1")));
+    assert_eq!(
+        second[0].event.dedupe_key,
+        Some(key("job.completed", "job_1"))
+    );
 }
 
 async fn a_forgotten_event_is_accepted_again(test: TestStore) {
@@ -343,7 +358,7 @@ async fn a_forgotten_event_is_accepted_again(test: TestStore) {
     let claimed = claim_one(store).await.unwrap();
     assert!(!store.forget(&key).await.unwrap(), "it is being handled");
     store
-        .finish(&claimed.lease, Outcome::Handled)
+        .finish(&claimed.lease, HandlingOutcome::Handled)
         .await
         .unwrap();
     assert!(store.forget(&key).await.unwrap());
@@ -356,16 +371,16 @@ async fn finished_events_are_replayed(test: TestStore) {
     let store = &*test.store;
     let mut ids = Vec::new();
     for (job, outcome) in [
-        ("job_1", Outcome::Handled),
+        ("job_1", HandlingOutcome::Handled),
         (
             "job_2",
-            Outcome::Dead {
+            HandlingOutcome::Dead {
                 reason: "broken".into(),
             },
         ),
         (
             "job_3",
-            Outcome::Dead {
+            HandlingOutcome::Dead {
                 reason: "broken".into(),
             },
         ),
@@ -376,9 +391,12 @@ async fn finished_events_are_replayed(test: TestStore) {
         test.advance(SECOND);
     }
     let pending = insert(store, job_event("job.completed", "job_4")).await;
-    assert_eq!(store.replay(&Selection::Id(pending)).await.unwrap(), 0);
+    assert_eq!(store.replay(&ReplayFilter::Id(pending)).await.unwrap(), 0);
     assert_eq!(
-        store.replay(&Selection::Id(ids[1].clone())).await.unwrap(),
+        store
+            .replay(&ReplayFilter::Id(ids[1].clone()))
+            .await
+            .unwrap(),
         1
     );
     let replayed = store.get(&ids[1]).await.unwrap().unwrap();
@@ -386,18 +404,24 @@ async fn finished_events_are_replayed(test: TestStore) {
         (replayed.state, replayed.attempts),
         (EventState::Pending, 0)
     );
-    assert_eq!(store.replay(&Selection::Dead).await.unwrap(), 1);
+    assert_eq!(store.replay(&ReplayFilter::Dead).await.unwrap(), 1);
     assert_eq!(state(store, &ids[2]).await, EventState::Pending);
     let start = test.now() - SECOND * 3;
     let range = start..start + SECOND;
-    assert_eq!(store.replay(&Selection::Received(range)).await.unwrap(), 1);
+    assert_eq!(
+        store
+            .replay(&ReplayFilter::ReceivedIn(range))
+            .await
+            .unwrap(),
+        1
+    );
     assert_eq!(state(store, &ids[0]).await, EventState::Pending);
     // A replayed event is still known.
     let duplicate = store
         .insert(job_event("job.completed", "job_1"))
         .await
         .unwrap();
-    assert_eq!(duplicate, Inserted::Duplicate);
+    assert_eq!(duplicate, InsertOutcome::Duplicate);
 }
 
 async fn purged_events_are_gone(test: TestStore) {
@@ -405,7 +429,7 @@ async fn purged_events_are_gone(test: TestStore) {
     let old = insert(store, job_event("job.completed", "job_1")).await;
     let claimed = claim_one(store).await.unwrap();
     store
-        .finish(&claimed.lease, Outcome::Handled)
+        .finish(&claimed.lease, HandlingOutcome::Handled)
         .await
         .unwrap();
     let unfinished = insert(store, job_event("job.completed", "job_2")).await;
@@ -443,12 +467,12 @@ async fn stats_count_states_and_the_oldest_age(test: TestStore) {
     let store = &*test.store;
     assert_eq!(
         store.stats().await.unwrap(),
-        svc_webhook_inbox::Stats::default()
+        svc_webhook_inbox::StoreStats::default()
     );
-    let dead = Outcome::Dead {
+    let dead = HandlingOutcome::Dead {
         reason: "broken".into(),
     };
-    for (job, outcome) in [("job_1", Outcome::Handled), ("job_2", dead)] {
+    for (job, outcome) in [("job_1", HandlingOutcome::Handled), ("job_2", dead)] {
         insert(store, job_event("job.completed", job)).await;
         let claimed = claim_one(store).await.unwrap();
         store.finish(&claimed.lease, outcome).await.unwrap();
@@ -462,7 +486,7 @@ async fn stats_count_states_and_the_oldest_age(test: TestStore) {
         (stats.pending, stats.in_progress, stats.handled, stats.dead),
         (1, 1, 1, 1)
     );
-    assert_eq!(stats.oldest_unfinished, Some(Duration::from_secs(10)));
+    assert_eq!(stats.oldest_unfinished_age, Some(Duration::from_secs(10)));
     test.advance(LEASE);
     let stats = store.stats().await.unwrap();
     assert_eq!((stats.pending, stats.in_progress), (2, 0));
@@ -477,11 +501,11 @@ async fn another_process_sees_the_same_events(test: TestStore) {
         .insert(job_event("job.completed", "job_1"))
         .await
         .unwrap();
-    assert_eq!(duplicate, Inserted::Duplicate);
+    assert_eq!(duplicate, InsertOutcome::Duplicate);
     let claimed = claim_one(&*other).await.unwrap();
     assert_eq!(state(&*test.store, &id).await, EventState::InProgress);
     test.store
-        .finish(&claimed.lease, Outcome::Handled)
+        .finish(&claimed.lease, HandlingOutcome::Handled)
         .await
         .unwrap();
     assert_eq!(state(&*other, &id).await, EventState::Handled);
@@ -520,7 +544,7 @@ mod crashes {
         }
         let claimed = claim_one(&*test.store).await.unwrap();
         test.store
-            .finish(&claimed.lease, Outcome::Handled)
+            .finish(&claimed.lease, HandlingOutcome::Handled)
             .await
             .unwrap();
     }
@@ -535,6 +559,9 @@ mod crashes {
         let stats = test.store.stats().await.unwrap();
         assert_eq!((stats.handled, stats.pending), (1, 19));
         let event = job_event("job.completed", "job_7");
-        assert_eq!(test.store.insert(event).await.unwrap(), Inserted::Duplicate);
+        assert_eq!(
+            test.store.insert(event).await.unwrap(),
+            InsertOutcome::Duplicate
+        );
     }
 }

@@ -10,8 +10,8 @@ use axum::routing::post;
 use http::{HeaderMap, Request, Response, StatusCode};
 use svc_webhook_inbox::tower::ReceiveService;
 use svc_webhook_inbox::{
-    ClaimRequest, ClaimedEvent, EventId, Inbox, Inserted, Lease, ListQuery, MemoryStore, NewEvent,
-    Outcome, Selection, Stats, Store, StoreError, StoredEvent,
+    ClaimRequest, ClaimedEvent, EventId, HandlingOutcome, Inbox, InsertOutcome, Lease, ListQuery,
+    MemoryStore, NewEvent, ReplayFilter, Store, StoreError, StoreStats, StoredEvent,
 };
 use svc_webhook_verify::{DedupeKey, KeySet, Signer, Verifier, WebhookReceiver};
 use tower::ServiceExt;
@@ -102,7 +102,7 @@ async fn other_deliveries_are_rejected_and_not_stored() {
             assert_eq!(send(&router, request).await.status(), status);
         }
     }
-    assert_eq!(inbox.store().stats().await.unwrap(), Stats::default());
+    assert_eq!(inbox.store().stats().await.unwrap(), StoreStats::default());
 }
 
 #[tokio::test]
@@ -127,7 +127,7 @@ fn broken<T>() -> Result<T, StoreError> {
 
 #[async_trait]
 impl Store for BrokenStore {
-    async fn insert(&self, _: NewEvent) -> Result<Inserted, StoreError> {
+    async fn insert(&self, _: NewEvent) -> Result<InsertOutcome, StoreError> {
         broken()
     }
     async fn claim(&self, _: &ClaimRequest) -> Result<Vec<ClaimedEvent>, StoreError> {
@@ -136,7 +136,7 @@ impl Store for BrokenStore {
     async fn extend(&self, _: &Lease, _: Duration) -> Result<(), StoreError> {
         broken()
     }
-    async fn finish(&self, _: &Lease, _: Outcome) -> Result<(), StoreError> {
+    async fn finish(&self, _: &Lease, _: HandlingOutcome) -> Result<(), StoreError> {
         broken()
     }
     async fn forget(&self, _: &DedupeKey) -> Result<bool, StoreError> {
@@ -148,13 +148,13 @@ impl Store for BrokenStore {
     async fn list(&self, _: &ListQuery) -> Result<Vec<StoredEvent>, StoreError> {
         broken()
     }
-    async fn replay(&self, _: &Selection) -> Result<u64, StoreError> {
+    async fn replay(&self, _: &ReplayFilter) -> Result<u64, StoreError> {
         broken()
     }
     async fn purge(&self, _: Duration) -> Result<u64, StoreError> {
         broken()
     }
-    async fn stats(&self) -> Result<Stats, StoreError> {
+    async fn stats(&self) -> Result<StoreStats, StoreError> {
         broken()
     }
 }

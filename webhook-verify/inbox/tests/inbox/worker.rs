@@ -116,7 +116,7 @@ async fn a_panicking_handler_is_a_failed_attempt() {
 
 #[tokio::test(start_paused = true)]
 async fn the_lease_of_a_slow_handler_is_extended() {
-    let inbox = inbox(1).await.lease(Duration::from_secs(30));
+    let inbox = inbox(1).await.lease_duration(Duration::from_secs(30));
     Worker::new(inbox.clone(), |_| async {
         sleep(Duration::from_secs(100)).await;
         Ok(())
@@ -146,7 +146,7 @@ async fn a_shutdown_waits_for_running_handlers() {
 
 #[tokio::test(start_paused = true)]
 async fn an_event_whose_workers_die_is_given_up_after_its_attempts() {
-    let inbox = inbox(1).await.lease(Duration::from_secs(30));
+    let inbox = inbox(1).await.lease_duration(Duration::from_secs(30));
     let policy = RetryPolicy {
         max_attempts: 2,
         ..RetryPolicy::default()

@@ -8,17 +8,17 @@ use super::options::IfExists;
 use super::partial_file::PartialFile;
 use super::progress::DownloadEvent;
 use super::retries::Retries;
-use super::source::{Present, Source, redact_url};
-use super::target::{Target, Targets};
+use super::source::{ArtifactSource, ResumePoint, redact_url};
+use super::target::{StoredFiles, Target};
 use crate::call::clock;
 use crate::error::Result;
 
 /// The download of one artifact to a file.
 pub(super) struct FileDownload<'a> {
-    pub(super) source: &'a Source,
+    pub(super) source: &'a ArtifactSource,
     pub(super) resource_id: &'a str,
     pub(super) target: &'a Target,
-    pub(super) targets: &'a Targets,
+    pub(super) stored_files: &'a StoredFiles,
 }
 
 impl FileDownload<'_> {
@@ -35,7 +35,7 @@ impl FileDownload<'_> {
 
     async fn save(&self) -> Result<DownloadedFile> {
         let index = self.source.reporter.index;
-        if self.targets.if_exists == IfExists::Skip
+        if self.stored_files.if_exists == IfExists::Skip
             && let Some(bytes) = self.target.existing_length().await
         {
             return Ok(DownloadedFile {
@@ -64,7 +64,7 @@ impl FileDownload<'_> {
         }
         let file = transfer.file;
         let (bytes, resumed_from) = (file.len, file.resumed_from);
-        let (path, status) = self.targets.store(file, self.target).await?;
+        let (path, status) = self.stored_files.store(file, self.target).await?;
         Ok(DownloadedFile {
             index,
             path,
@@ -77,7 +77,7 @@ impl FileDownload<'_> {
 
 /// The transfer of the content to a partial file.
 struct Transfer<'a> {
-    source: &'a Source,
+    source: &'a ArtifactSource,
     url: Url,
     file: PartialFile,
     retries: Retries,
@@ -113,12 +113,12 @@ impl Transfer<'_> {
     /// Requests the missing bytes once, and succeeds if the file is complete afterwards.
     async fn attempt(&mut self) -> Result<()> {
         let source = self.source;
-        let present = Present {
+        let resume_point = ResumePoint {
             length: self.file.len,
             etag: self.file.etag.as_deref(),
         };
         let content = source
-            .request(&self.url, present, self.retries.attempt())
+            .request(&self.url, resume_point, self.retries.attempt())
             .await?;
         // One version of a file has one length.
         let content = content.filter(|content| {
