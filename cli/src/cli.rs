@@ -126,10 +126,10 @@ pub(crate) enum Command {
     Completions(commands::completions::Completions),
     /// Write the manual pages to a directory
     Man(commands::man::Man),
-    /// Show the help of a command, or the options of every command
+    /// Show the help of a command or of a topic
     #[command(hide = true)]
     Help {
-        /// Command, such as `video generate`, or `options`
+        /// Command, such as `video generate`, or a topic: options, surfaces, exit-codes or environment
         #[arg(value_name = "COMMAND")]
         topic: Vec<String>,
     },

@@ -185,6 +185,13 @@ pub(crate) fn merge_interrupted<T>(
     Some(Failure::new(Exit::Interrupted, why).with_resume(resume(&ids)))
 }
 
+/// Returns the failure of a wait for jobs or runs without ids.
+pub(crate) fn no_ids(noun: &str) -> Failure {
+    Failure::usage(format!("no {noun} ids given")).hint(format!(
+        "pass one or more {noun} ids, or --last for the newest {noun} submitted from this machine"
+    ))
+}
+
 /// Removes repeated ids and keeps the first of each.
 pub(crate) fn remove_duplicates(ids: &mut Vec<String>) {
     let mut seen = HashSet::new();

@@ -71,8 +71,8 @@ pub struct MockOptions {
     #[arg(long = "webhook-route", value_name = "HTTPS_ORIGIN=HTTP_ORIGIN")]
     pub webhook_routes: Vec<WebhookRoute>,
 
-    /// Whether submits whose idempotency is not documented ignore or honor the idempotency key.
-    /// If it is ignored, a repeated submit is charged again
+    /// How to treat an `Idempotency-Key` on operations that do not document one: ignore (a repeated
+    /// submit is charged again) or honor
     #[arg(long, value_name = "TREATMENT", value_enum, default_value_t = UndocumentedKeys::Ignore)]
     pub undocumented_keys: UndocumentedKeys,
 

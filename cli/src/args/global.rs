@@ -17,7 +17,8 @@ pub(crate) struct Global {
     /// Suppress progress output, notes and warnings
     #[arg(long, global = true)]
     pub(crate) quiet: bool,
-    /// Log each request to standard error; -vv also headers, -vvv also bodies [env: SVC_LOG]
+    /// Log each request to standard error; -vv adds headers and polls, -vvv adds bodies
+    /// [env: SVC_LOG=info|debug|trace, or a tracing filter]
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,
     /// When to color the output
@@ -89,7 +90,8 @@ impl SurfaceChoice {
 /// The flag `--surface`, of commands whose operations exist on both surfaces.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct SurfaceArg {
-    /// Surface to call [default: open, or developer if only that one is configured]
+    /// Surface (API) to call, see `svc help surfaces` [default: open, or developer if only that one is
+    /// configured]
     #[arg(long, value_name = "SURFACE", help_heading = headings::REQUEST)]
     pub(crate) surface: Option<SurfaceChoice>,
 }

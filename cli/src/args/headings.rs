@@ -15,6 +15,6 @@ pub(crate) const WAITING: &str = "Waiting";
 /// What a request may cost.
 pub(crate) const COST: &str = "Cost";
 /// What happens if the same request is submitted again.
-pub(crate) const REPETITION: &str = "Repetition";
+pub(crate) const REPETITION: &str = "Resuming and retries";
 /// Where the request goes, and fields without a flag of their own.
 pub(crate) const REQUEST: &str = "Request";

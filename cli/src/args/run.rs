@@ -57,7 +57,8 @@ pub(crate) struct RunCommunicationFields {
     /// Time that the service waits before it answers, 0 to 30 seconds
     #[arg(long, value_name = "SECONDS")]
     pub(crate) wait_timeout_seconds: Option<u64>,
-    /// The fields above as one object: JSON, @FILE, FILE, or - for stdin
+    /// webhook_url, mode and wait_timeout_seconds as one object, instead of the flags: JSON, @FILE,
+    /// FILE, or - for stdin
     #[arg(long, value_name = "JSON|FILE|-")]
     pub(crate) communication: Option<String>,
 }
@@ -101,7 +102,8 @@ pub(crate) struct FormatFields {
     /// Model id from the catalog
     #[arg(long, value_name = "MODEL_ID", help_heading = headings::GENERATION)]
     pub(crate) model: Option<String>,
-    /// `reject` fails if a run of the Format is already active
+    /// What to do if a run of the Format is active: reject, to fail with format_run_in_progress
+    /// [default: start another run]
     #[arg(long, value_name = "POLICY", help_heading = headings::REPETITION)]
     pub(crate) on_active_run: Option<String>,
 }

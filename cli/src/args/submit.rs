@@ -36,7 +36,8 @@ pub(crate) struct SubmitOptions {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = headings::COST)]
 pub(crate) struct SpendingArgs {
-    /// Skip the confirmation prompt
+    /// Skip the confirmation prompt; without a terminal there is no prompt, so limit the cost with
+    /// --max-price
     #[arg(short, long)]
     pub(crate) yes: bool,
     /// Maximum price in USD: fail without submitting if the price is higher or unknown. The price of
@@ -70,8 +71,8 @@ pub(crate) struct JournalArgs {
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = headings::WAITING)]
 pub(crate) struct WaitArgs {
-    /// Time to wait before giving up, such as 30s, 5m, 1h, a number of seconds, or none; the job or
-    /// run continues [default: 20m, or none for a bulk queue]
+    /// Time to wait, such as 30s, 5m, 1h, a number of seconds, or none; the job or run continues
+    /// after it [default: 20m; bulk queues: none]
     #[arg(long, value_name = "TIME")]
     pub(crate) timeout: Option<Timeout>,
     /// Cancel the job or run on Ctrl-C instead of leaving it running

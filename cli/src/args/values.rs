@@ -54,7 +54,7 @@ impl FromStr for JsonField {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let (name, json) = split(text)?;
+        let (name, json) = split(text, "KEY=JSON, such as 'style=\"film\"'")?;
         let value = serde_json::from_str(json).map_err(|error| {
             format!("invalid JSON `{json}`: {error}; quote text as '{name}=\"…\"'")
         })?;
@@ -73,7 +73,7 @@ impl FromStr for Pair {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let (name, value) = split(text)?;
+        let (name, value) = split(text, "KEY=VALUE")?;
         Ok(Self {
             name,
             value: value.to_owned(),
@@ -81,10 +81,10 @@ impl FromStr for Pair {
     }
 }
 
-fn split(text: &str) -> Result<(String, &str), String> {
+fn split<'a>(text: &'a str, expected: &str) -> Result<(String, &'a str), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value)),
-        _ => Err("expected KEY=VALUE".to_owned()),
+        _ => Err(format!("expected {expected}")),
     }
 }
 

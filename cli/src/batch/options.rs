@@ -28,7 +28,7 @@ pub(crate) struct BatchOptions {
 }
 
 impl BatchOptions {
-    /// Returns the operation of lines that name none.
+    /// Returns the operation of lines without an `operation`.
     pub(super) fn default_operation(&self) -> Operation {
         self.operation.unwrap_or(Operation::VideoGenerate)
     }

@@ -157,11 +157,11 @@ impl Quote {
         }
         let why = match self.unpriced {
             0 => format!(
-                "the batch costs {}, which does not fit into --max-spend {limit}",
+                "the batch costs {}, above what --max-spend {limit} leaves",
                 self.describe()
             ),
             count => format!(
-                "the price of {count} items is unknown, so --max-spend {limit} is not guaranteed"
+                "the price of {count} items is unknown, and --max-spend requires known prices"
             ),
         };
         let code = Some("over_budget".to_owned());

@@ -119,8 +119,17 @@ impl Summary {
         if over_budget > 0 {
             let failure = new(Exit::Funds, "over_budget");
             let hint = match self.dropped(DropReason::Unpriced) {
-                0 => "pass a higher --max-spend to submit the rest",
-                _ => "the price of some items is unknown, so that --max-spend is not guaranteed",
+                0 => {
+                    let unlimited = BatchOptions {
+                        max_spend: None,
+                        ..options.clone()
+                    };
+                    let command = unlimited.command(session, &["--max-spend", "USD"]);
+                    format!("submit the rest with a higher limit: {command}")
+                }
+                _ => "the price of some items is unknown: run these items in a batch without \
+                    --max-spend, or with a model whose price is known"
+                    .to_owned(),
             };
             return Some(failure.hint(hint));
         }
@@ -156,8 +165,8 @@ impl Summary {
         }
         failure
             .hint(format!(
-                "run the batch again: {again}; requests that the service recognizes by their key are \
-                sent again with it, all others are not"
+                "resume with: {again} (only requests whose idempotency key the service honors are \
+                 sent again)"
             ))
             .hint("check the jobs with svc job list, and submit what is missing in another batch")
     }

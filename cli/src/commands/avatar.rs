@@ -117,7 +117,10 @@ async fn generate(session: &Session, args: &Generate) -> Result<(), Failure> {
         .with("avatar_handle", args.avatar_handle.clone())?
         .props(args.props.as_deref())?
         .with_nested("input", "image_url", args.image_url.clone())?
-        .require_input("PROMPT (or --prompt), --props or --image-url")?
+        .require_prompt(
+            "PROMPT (or --prompt), --props or --image-url",
+            &args.submit.options.download,
+        )?
         .communication(&args.submit.communication)?
         .finish()?;
     let request = SubmitRequest {

@@ -20,13 +20,14 @@ pub(crate) enum Batch {
     /// fields of the body, and `id`.
     ///
     /// What was sent is recorded in a journal next to the file. If the command is interrupted, the same
-    /// command continues: nothing is submitted twice, and finished items are not asked for again.
+    /// command continues: nothing is submitted twice, and finished items are neither submitted nor
+    /// polled again.
     ///
-    /// The exit code is 0 if all items completed; otherwise 11 if the outcome of some is unknown, 7 if
-    /// some failed, 5 if some did not fit into --max-spend, 9 after --timeout, and 1 if files could not
-    /// be downloaded.
+    /// The exit code is 0 if all items completed; otherwise the first that applies: 130 interrupted,
+    /// 11 ambiguous, 3 or 10 stopped (API key rejected, service unreachable), 7 failed, 5 over
+    /// --max-spend or out of funds, 9 timed out, 1 files missing.
     Run(Box<Run>),
-    /// Show how far a batch is, from its journal alone
+    /// Show the progress of a batch from its journal, without contacting the service
     Status(Status),
 }
 
@@ -36,7 +37,8 @@ pub(crate) struct Run {
     /// JSONL or CSV file with one request per line
     #[arg(value_name = "MANIFEST")]
     manifest: PathBuf,
-    /// Operation of lines that name none [default: video_generate]
+    /// Operation of lines without an `operation`: video_generate, image_generate, … [default:
+    /// video_generate]
     #[arg(long, value_name = "OPERATION", value_parser = batch::parse_operation, help_heading = headings::INPUT)]
     operation: Option<Operation>,
     /// Maximum number of jobs in flight [default: as many as the service accepts, up to 500]
@@ -62,7 +64,8 @@ pub(crate) struct Run {
     /// Show what would be submitted and its price, without submitting it
     #[arg(long, help_heading = headings::COST)]
     dry_run: bool,
-    /// Skip the confirmation prompt
+    /// Skip the confirmation prompt; without a terminal there is no prompt, so limit the cost with
+    /// --max-spend
     #[arg(short, long, help_heading = headings::COST)]
     yes: bool,
 }

@@ -32,7 +32,7 @@ pub(crate) struct Generate {
 pub(crate) async fn run(session: &Session, Image::Generate(args): Image) -> Result<(), Failure> {
     let body = RequestBody::read_with_prompt(&args.submit.body, &args.prompt)?
         .image(&args.fields)?
-        .require_input("PROMPT (or --prompt)")?
+        .require_prompt("PROMPT (or --prompt)", &args.submit.options.download)?
         .communication(&args.submit.communication)?
         .finish()?;
     let surface = session.surface(args.submit.surface.surface)?;

@@ -33,7 +33,7 @@ pub(crate) struct Generate {
 pub(crate) async fn run(session: &Session, Music::Generate(args): Music) -> Result<(), Failure> {
     let body = RequestBody::read_with_prompt(&args.submit.body, &args.prompt)?
         .with("duration", args.duration)?
-        .require_input("PROMPT (or --prompt)")?
+        .require_prompt("PROMPT (or --prompt)", &args.submit.options.download)?
         .communication(&args.submit.communication)?
         .finish()?;
     let request = SubmitRequest {

@@ -32,7 +32,10 @@ pub(crate) struct Generate {
 pub(crate) async fn run(session: &Session, Video::Generate(args): Video) -> Result<(), Failure> {
     let body = RequestBody::read_with_prompt(&args.submit.body, &args.prompt)?
         .video(&args.fields)?
-        .require_input("PROMPT (or --prompt), or a media URL such as --image-url")?
+        .require_prompt(
+            "PROMPT (or --prompt), or a media URL such as --image-url",
+            &args.submit.options.download,
+        )?
         .communication(&args.submit.communication)?;
     let request = |operation, body| SubmitRequest {
         noun: "video",

@@ -30,6 +30,8 @@ struct Inner {
     status: Option<u16>,
     request_id: Option<String>,
     details: Option<Value>,
+    /// The field of the request that is not valid, if the service was not asked.
+    field: Option<String>,
     /// The files that were delivered although others were not.
     files: Option<Value>,
     /// The individual problems, one line each.
@@ -62,6 +64,7 @@ impl Failure {
             status: None,
             request_id: None,
             details: None,
+            field: None,
             files: None,
             issues: Vec::new(),
             resource: None,
@@ -161,14 +164,21 @@ impl Failure {
         self.0.unexpected_answer.as_ref()
     }
 
-    /// Names the flag rather than the field, if the service rejected the value of a field. The
-    /// details keep the field.
+    /// Sets the field of the request that is not valid.
+    pub(crate) fn for_field(mut self, field: impl Into<String>) -> Self {
+        self.0.field = Some(field.into());
+        self
+    }
+
+    /// Names the flag rather than the field, if the value of a field was rejected. The details keep
+    /// the field.
     pub(crate) fn with_field_flag(mut self, flag_of: impl Fn(&str) -> Option<String>) -> Self {
         let inner = &mut *self.0;
         let field = inner
             .details
             .as_ref()
-            .and_then(|it| it.get("field")?.as_str());
+            .and_then(|it| it.get("field")?.as_str())
+            .or(inner.field.as_deref());
         let Some(flag) = field.and_then(&flag_of) else {
             return self;
         };

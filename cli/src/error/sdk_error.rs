@@ -191,6 +191,11 @@ fn message(error: &Error) -> String {
     text
 }
 
+fn is_about_model(error: &Error) -> bool {
+    let details = error.body().and_then(|body| body.details.as_ref());
+    details.is_some_and(|details| details.field.as_deref() == Some("model"))
+}
+
 /// Returns what to do about an error.
 fn hint_for(error: &Error, exit: Exit) -> Option<String> {
     let wait = error.retry_after().map(|after| after.as_secs().max(1));
@@ -222,6 +227,15 @@ fn hint_for(error: &Error, exit: Exit) -> Option<String> {
         (Exit::NotFound, Some(NextAction::FixInput)) if !is_write(error) => {
             "check the id, and that the API key belongs to the same workspace"
         }
+        (_, Some(NextAction::FixInput)) if is_about_model(error) => match error.operation() {
+            Some(Operation::ImageGenerate) => {
+                "list the models with: svc model list --type image; nothing was charged"
+            }
+            Some(Operation::VideoGenerate) => {
+                "list the models with: svc model list --type video; nothing was charged"
+            }
+            _ => "correct the input; nothing was charged",
+        },
         (_, Some(NextAction::FixInput)) => "correct the input; nothing was charged",
         (_, Some(NextAction::RetryLater)) => {
             return Some(match wait {

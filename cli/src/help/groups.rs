@@ -43,9 +43,12 @@ pub(super) const GROUPS: [(&str, &[&str]); 8] = [
 ];
 
 /// The end of `svc --help`.
-const FOOTER: &str = "  svc help COMMAND   Show the options and examples of a command
-  svc help options   List the options of every command
-  svc --version      Print the version
+const FOOTER: &str = "  svc help COMMAND      Show the options and examples of a command
+  svc help options      List the options of every command
+  svc help surfaces     Explain the two APIs of the service
+  svc help exit-codes   List the exit codes
+  svc help environment  List the environment variables
+  svc --version         Print the version
 ";
 
 /// Returns the template of `svc --help`. clap shows subcommands as one list, so the groups are

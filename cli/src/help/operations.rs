@@ -1,17 +1,26 @@
 //! The API operations in the help of each command.
 
-use svc_sdk::contract::Operation;
+use svc_sdk::contract::{Operation, Surface};
 
 use crate::operation_commands::command_of;
 
 /// Returns the section that lists the operations that a command calls, if it calls any.
 pub(super) fn section(path: &str) -> Option<String> {
-    let operations: Vec<String> = Operation::ALL
-        .iter()
-        .filter(|operation| calls(path, command_of(**operation)))
+    let operations = || {
+        let all = Operation::ALL.iter();
+        all.filter(|operation| calls(path, command_of(**operation)))
+    };
+    // The flag decides which of the operations is called.
+    let is_by_surface = operations().any(|it| command_of(*it).contains(" --surface "));
+    let operations: Vec<String> = operations()
         .map(|operation| {
+            let flag = match (is_by_surface, operation.surface()) {
+                (true, Surface::Open) => ", --surface open",
+                (true, Surface::Developer) => ", --surface developer",
+                _ => "",
+            };
             format!(
-                "  {} {} ({})",
+                "  {} {} ({}{flag})",
                 operation.method().as_str(),
                 operation.path(),
                 operation.name()

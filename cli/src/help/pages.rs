@@ -10,7 +10,7 @@ svc generates images, videos and music, and runs agents.
 Three commands to try:
   svc --sandbox video generate \"a red fox in snow\" --yes   # on a built-in mock: no account, no cost
   svc init                                                 # verify and store URLs and API keys
-  svc video generate \"a red fox in snow\" --download .      # show the price, ask, generate, download
+  svc video generate \"a red fox in snow\" --download        # show the price, ask, generate, download
 
 List all commands with `svc --help`, and show examples of one with `svc help video generate`.
 ";
@@ -18,22 +18,96 @@ List all commands with `svc --help`, and show examples of one with `svc help vid
 /// The topic of `svc help` that lists the options of every command.
 const OPTIONS_TOPIC: &str = "options";
 
+/// The other topics of `svc help` that are not commands, and their pages.
+pub(super) const TOPICS: [(&str, &str); 3] = [
+    ("surfaces", SURFACES),
+    ("exit-codes", EXIT_CODES),
+    ("environment", ENVIRONMENT),
+];
+
+const SURFACES: &str = "\
+The service has two APIs, called surfaces, each with its own base URL and API key.
+
+  open       images, videos, prices, top-ups, jobs
+  developer  the account, generation, music, avatars, agent runs, webhooks, jobs
+
+Most commands belong to one surface. Those with --surface can call either: by
+default the open surface, or the developer surface if only that one is
+configured.
+
+             base URL                                       API key
+  open       --base-url, SVC_BASE_URL                       SVC_OPEN_API_KEY
+  developer  --developer-base-url, SVC_DEVELOPER_BASE_URL   SVC_DEVELOPER_API_KEY
+
+Store them with `svc init`; show them with `svc config show --origin`. The MCP
+endpoint has a URL of its own, and takes the developer surface's key.
+";
+
+const EXIT_CODES: &str = "\
+  0    success
+  1    any other failure
+  2    invalid usage or configuration
+  3    not authenticated, or not permitted
+  4    not found
+  5    insufficient funds, or over --max-price or --max-spend
+  6    rate limited or overloaded until the retries were used up
+  7    the job or run failed
+  8    the job or run was canceled or skipped
+  9    the wait timed out (--timeout); the job or run is still in progress
+  10   the service could not be reached
+  11   ambiguous: the request may have been carried out
+  130  interrupted
+";
+
+const ENVIRONMENT: &str = "\
+A flag overrides the environment, and the environment overrides the profile.
+
+  SVC_BASE_URL             base URL of the open surface
+  SVC_OPEN_API_KEY         API key of the open surface
+  SVC_DEVELOPER_BASE_URL   base URL of the developer surface
+  SVC_DEVELOPER_API_KEY    API key of the developer surface
+  SVC_MCP_URL              URL of the MCP endpoint
+  SVC_WEBHOOK_SECRET       signing secret of webhooks; several one per line,
+                           newest first
+  SVC_WEBHOOK_SECRET_FILE  file that contains it
+  SVC_FIRST_PARTY_OWNER    owner in the paths of `svc model run`
+  SVC_PROFILE              profile of the configuration file
+  SVC_CONFIG               path of the configuration file
+  SVC_STATE_DIR            directory of the journal
+  SVC_LOG                  info, debug or trace (as -v, -vv and -vvv), or a
+                           tracing filter
+  NO_COLOR                 no colors, if not empty
+  CLICOLOR_FORCE           colors, also without a terminal
+  COLUMNS                  width of tables, without a terminal
+";
+
 /// Returns the page that `svc` shows without arguments.
 pub(crate) fn welcome_page() -> clap::Error {
-    let page = Command::new("svc")
-        .disable_help_flag(true)
-        .arg(help_flag())
-        .help_template(WELCOME);
-    request_help(page, &[])
+    request_help(page(WELCOME), &[])
 }
 
-/// Returns the page of a topic of `svc help`: a command, or `options`. It is a clap error, like the
-/// result of `--help`; for an unknown command it is the usage error.
+/// Returns the page of a topic of `svc help`: a command, `options` or one of [`TOPICS`]. It
+/// is a clap error, like the result of `--help`; for an unknown command it is the usage error.
 pub(crate) fn topic_page(command_line: Command, topic: &[String]) -> clap::Error {
-    match topic {
-        [topic] if topic == OPTIONS_TOPIC => request_help(options_page(&command_line), &[]),
-        path => request_help(command_line, path),
+    let text = match topic {
+        [topic] if topic == OPTIONS_TOPIC => {
+            return request_help(options_page(&command_line), &[]);
+        }
+        [topic] => TOPICS.iter().find(|(name, _)| name == topic),
+        _ => None,
+    };
+    match text {
+        Some((_, text)) => request_help(page(text), &[]),
+        None => request_help(command_line, topic),
     }
+}
+
+/// Returns a command whose help is a text.
+fn page(text: &'static str) -> Command {
+    Command::new("svc")
+        .disable_help_flag(true)
+        .arg(help_flag())
+        .help_template(text)
 }
 
 /// Returns a command whose help lists the options of every command.

@@ -151,4 +151,9 @@ fn help_topics_are_commands() {
     assert_eq!(page(&["video", "generate"]), help_of("svc video generate"));
     assert_eq!(page(&[]), help_of("svc"));
     assert!(page(&["vidoe"]).contains("'video'"));
+    let root = page(&[]);
+    for (topic, text) in pages::TOPICS {
+        assert_eq!(page(&[topic]), text);
+        assert!(root.contains(&format!("svc help {topic} ")), "{root}");
+    }
 }

@@ -119,7 +119,9 @@ impl<'a> PageReader<'a> {
 }
 
 fn repeated_cursor(cursor: &str) -> Failure {
-    let why = format!("the service named the cursor `{cursor}` twice: the list does not end");
+    let why = format!(
+        "the service returned the cursor `{cursor}` twice; stopped, because the list would never end"
+    );
     let code = Some("unreadable_response".to_owned());
     Failure::other(why).with_response(code, None, None, None)
 }

@@ -17,31 +17,29 @@ pub(crate) fn check_max_price(price: &Price, limit: Option<Usd>) -> Result<(), F
     let (why, next) = match (price, price.upper_bound()) {
         (_, Some(max_usd)) if max_usd <= limit => return Ok(()),
         (Price::SpendCap(_), Some(max_usd)) => (
-            format!("it may cost up to {max_usd} USD, which is above --max-price {limit}"),
-            Some("pass a lower --cap"),
+            format!("it may cost up to {max_usd} USD, above --max-price {limit}"),
+            "pass a lower --cap, or a higher --max-price",
         ),
         (_, Some(max_usd)) => (
-            format!("it costs {max_usd} USD, which is above --max-price {limit}"),
-            None,
+            format!("the price is {max_usd} USD, above --max-price {limit}"),
+            "pass a higher --max-price, or request less: a cheaper model (svc pricing list), fewer \
+             seconds or fewer images",
         ),
         (Price::OwnerCap(..), None) => (
             format!(
-                "its only cap is set by its owner ({}) and may change, so --max-price {limit} is not guaranteed",
+                "the only cap is set by the Format's owner ({}) and may change, and --max-price \
+                 requires a fixed one",
                 price.describe()
             ),
-            Some("pass --cap USD, the maximum cost of a run's generations"),
+            "pass --cap USD, the maximum cost of a run's generations",
         ),
         (_, None) => (
-            format!("its price is unknown, so --max-price {limit} is not guaranteed"),
-            None,
+            "the price is unknown, and --max-price requires a known price".to_owned(),
+            "omit --max-price to submit at any price",
         ),
     };
-    let failure = Failure::new(Exit::Funds, why).context("not submitted");
-    let failure = match next {
-        Some(next) => failure.hint(next),
-        None => failure,
-    };
-    Err(failure.hint("nothing was submitted and nothing was charged"))
+    let failure = Failure::new(Exit::Funds, format!("{why}; nothing was charged"));
+    Err(failure.context("not submitted").hint(next))
 }
 
 /// Prints the price, and asks for confirmation if the user can be prompted.

@@ -5,8 +5,8 @@ use std::path::Path;
 use serde_json::{Map, Value};
 
 use crate::args::{
-    AvatarFields, BodyArgs, CommunicationFields, ImageFields, JsonField, PromptArgs, SceneFields,
-    SpeechFields, VideoFields, VideoMedia, VideoProperties,
+    AvatarFields, BodyArgs, CommunicationFields, DownloadArgs, ImageFields, JsonField, PromptArgs,
+    SceneFields, SpeechFields, VideoFields, VideoMedia, VideoProperties,
 };
 use crate::error::Failure;
 use crate::input::{check_single_stdin_reader, read_file, read_json, read_text};
@@ -265,6 +265,28 @@ impl RequestBody {
         )
     }
 
+    /// Checks that the body says what to generate, as [`require_input`](Self::require_input) does, in
+    /// a command whose prompt can be an argument: `--download` may have taken it as its directory.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if there is no input.
+    pub(crate) fn require_prompt(
+        self,
+        flags: &str,
+        download: &DownloadArgs,
+    ) -> Result<Self, Failure> {
+        self.require_input(flags)
+            .map_err(|failure| match &download.download {
+                Some(folder) if folder != Path::new(".") => failure.hint(format!(
+                    "--download took `{}` as its directory: put the prompt first, or write \
+                     --download=DIR",
+                    folder.display()
+                )),
+                _ => failure,
+            })
+    }
+
     /// Validates and returns the body.
     ///
     /// # Errors
@@ -339,8 +361,12 @@ fn check_urls(name: &str, value: &Value) -> Result<(), Failure> {
     for url in urls {
         let text = url.as_str().unwrap_or_default();
         if !is_https_url(text) {
-            let why = format!("invalid `{name}` {url}: expected an https:// URL");
-            return Err(Failure::usage(why));
+            let given = match url {
+                Value::String(text) => text.clone(),
+                other => other.to_string(),
+            };
+            let why = format!("invalid `{name}` `{given}`: expected an https:// URL");
+            return Err(Failure::usage(why).for_field(name));
         }
     }
     Ok(())

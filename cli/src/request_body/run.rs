@@ -11,6 +11,8 @@ use crate::args::{FormatFields, InstructionArgs, RunArgs};
 use crate::error::Failure;
 use crate::input::{check_single_stdin_reader, read_json_or_file, read_text};
 
+/// The field of the spend cap.
+const CAP_FIELD: &str = "generation_spend_cap_usd";
 /// Fields of which a Format run needs at least one.
 const CONTENT_FIELDS: [&str; 4] = ["instruction", "input", "previous_run_id", "attachments"];
 
@@ -124,7 +126,7 @@ pub(crate) fn validate_format(body: &Map<String, Value>) -> Result<(), Failure> 
 ///
 /// Returns an error if the cap is out of range or not a number.
 pub(crate) fn validate_cap(body: &Map<String, Value>) -> Result<(), Failure> {
-    let Some(cap) = body.get("generation_spend_cap_usd") else {
+    let Some(cap) = body.get(CAP_FIELD) else {
         return Ok(());
     };
     let max_cap = i64::try_from(MAX_SPEND_CAP_USD).unwrap_or(i64::MAX);
@@ -138,8 +140,10 @@ pub(crate) fn validate_cap(body: &Map<String, Value>) -> Result<(), Failure> {
     match amount {
         Some(amount) if amount > Usd::ZERO && amount <= max_cap => Ok(()),
         _ => Err(Failure::usage(format!(
-            "invalid spend cap {cap}: expected a number above 0 and at most {MAX_SPEND_CAP_USD}"
-        ))),
+            "invalid `{CAP_FIELD}` `{cap}`: expected a number of dollars above 0 and at most \
+             {MAX_SPEND_CAP_USD}, such as 2.50"
+        ))
+        .for_field(CAP_FIELD)),
     }
 }
 

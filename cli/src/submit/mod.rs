@@ -72,6 +72,11 @@ pub(crate) async fn run<R: Resource>(
         .map(|plan| plan.with_prompts_of(&request.body));
     let journal = session.journal_for(options.spending.journal)?;
     let (resource, intent) = submit.send(journal.as_ref()).await?;
+    if options.no_wait && session.is_sandbox() {
+        session.printer.note(
+            "The sandbox and its jobs are gone when this command exits; to keep jobs, use `svc mock serve`",
+        );
+    }
     let noun = R::NOUN;
     let finished =
         submit

@@ -44,8 +44,10 @@ pub(crate) async fn watch<S: EstimateSource>(
         return screen::run(session, access, options).await;
     }
     if options.ids.is_empty() {
-        return Err(Failure::usage("no job ids given")
-            .hint("pass the ids of the jobs: without a terminal, svc job watch ends when all of them have ended"));
+        let why = "no job ids given: without a terminal, svc job watch needs to know which jobs to \
+            wait for";
+        let hint = "pass job ids (list them with: svc job list --status processing)";
+        return Err(Failure::usage(why).hint(hint));
     }
     lines::run(session, access, options).await
 }

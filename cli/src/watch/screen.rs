@@ -173,10 +173,7 @@ fn interrupted_failure<S: Surface>(session: &Session, options: &WatchOptions) ->
 }
 
 fn timed_out<S: Surface>(session: &Session, options: &WatchOptions) -> Failure {
-    let failure = Failure::new(
-        Exit::StillRunning,
-        "the time to watch is over; the jobs continue",
-    );
+    let failure = Failure::new(Exit::StillRunning, "timed out; the jobs continue");
     failure.with_resume(resume_command::<S>(session, options))
 }
 

@@ -661,7 +661,7 @@ fn the_whole_manifest_is_checked_first() {
     .unwrap();
     run(&env, &[])
         .assert_exit(2)
-        .assert_stderr("m.jsonl: line 2:");
+        .assert_stderr("m.jsonl: line 2, column 10: invalid type");
     std::fs::remove_file(env.path("m.jsonl")).unwrap();
     run(&env, &[])
         .assert_exit(2)

@@ -204,7 +204,7 @@ fn max_price_is_rejected_if_the_surface_has_no_estimates() {
     ];
     env.developer(&words)
         .assert_exit(5)
-        .assert_stderr("its price is unknown");
+        .assert_stderr("the price is unknown");
     assert_eq!(env.job_count(), 0);
     env.developer(&[
         "music",

@@ -149,7 +149,7 @@ fn help_and_version_are_printed_to_stdout() {
         CommandOutput::of(&mut env.unconfigured(["video", "generate", "--help"])).assert_exit(0);
     assert!(
         run.out
-            .contains("POST /v1/video-router/generate (video_generate)")
+            .contains("POST /v1/video-router/generate (video_generate, --surface open)")
             && run.err.is_empty()
     );
     for words in [

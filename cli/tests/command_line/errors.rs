@@ -88,9 +88,13 @@ fn a_rejected_request_exits_with_1_and_is_not_charged() {
         )
         .assert_exit(1);
         assert_eq!(run.error()["code"], "invalid_request", "{words:?}");
+        let next = match words[1] {
+            "no-such-model" => "list the models with: svc model list --type video",
+            _ => "correct the input",
+        };
         assert_eq!(
             run.error()["next"][0],
-            "correct the input; nothing was charged"
+            format!("{next}; nothing was charged")
         );
     }
     assert_eq!(env.charge_count(), 0);
@@ -128,7 +132,7 @@ fn a_price_that_is_unknown_or_above_the_limit_exits_with_5() {
     env.add_fault("open_estimate", "garbage", 1);
     CommandOutput::of(env.open_surface(words).args(["1000", "--retries", "0"]))
         .assert_exit(5)
-        .assert_stderr("its price is unknown");
+        .assert_stderr("not submitted: the price is unknown, and --max-price requires");
     assert_eq!(env.job_count(), 0);
     CommandOutput::of(env.open_surface(words).args(["0.7035", "--no-wait"])).assert_exit(0);
     assert_eq!(env.job_count(), 1);

@@ -356,7 +356,7 @@ fn max_price_is_compared_with_the_spend_cap() {
     let action = ["action", "run", "act_daily", "--max-price", "500"];
     env.developer(&action)
         .assert_exit(5)
-        .assert_stderr("its price is unknown");
+        .assert_stderr("the price is unknown");
     assert!(env.requests("actions_runs_create").is_empty());
 }
 

@@ -307,7 +307,14 @@ fn the_newest_job_and_run_of_the_history_are_taken_with_last() {
     env.run(["job", "wait", "--last"])
         .assert_exit(4)
         .assert_stderr("this machine has not submitted a job");
-    env.run(["job", "wait"]).assert_exit(2);
+    for words in [
+        ["job", "wait"],
+        ["job", "download"],
+        ["run", "wait"],
+        ["run", "download"],
+    ] {
+        env.run(words).assert_exit(2).assert_stderr("--last");
+    }
     env.run(["job", "wait", "job_1", "--last"]).assert_exit(2);
     let jobs = submit_jobs(&env, 2);
     let run = env.run(["job", "wait", "--last"]).assert_exit(0);

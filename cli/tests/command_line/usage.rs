@@ -220,11 +220,13 @@ fn negative_amounts_are_rejected() {
     env.developer(&["top-up", "create", "--amount-usd-cents", "-500"])
         .assert_exit(2);
     for cap in ["-1", "0"] {
-        let cap = format!("generation_spend_cap_usd={cap}");
+        let param = format!("generation_spend_cap_usd={cap}");
         let words = ["format", "run", "fmt_demo", "--instruction", "x"];
-        env.developer(&[&words[..], &["--param", &cap]].concat())
+        env.developer(&[&words[..], &["--param", &param]].concat())
             .assert_exit(2)
-            .assert_stderr("invalid spend cap");
+            .assert_stderr(&format!(
+                "invalid --cap `{cap}`: expected a number of dollars above 0"
+            ));
     }
     assert!(env.mock.requests(0).is_empty());
     // A limit of zero is valid, and everything is above it.

@@ -12,6 +12,9 @@ use crate::engine::directives::Directives;
 use crate::engine::models::{self, Model, Router};
 use crate::engine::profiles::Range;
 
+/// The maximum number of characters of an invalid model id that an error shows.
+const MAX_SHOWN_CHARS: usize = 64;
+
 /// The validated parameters of a generation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Generation {
@@ -45,9 +48,11 @@ pub(super) fn read(
     let generation = match model {
         "auto" if router == Router::Video => cheapest_generation(fields, has_model)?,
         _ => {
-            let model = models::for_router(router).find(|known| known.id == model);
-            let model =
-                model.ok_or_else(|| ApiError::field("model", "is not a model of this router"))?;
+            let known = models::for_router(router).find(|known| known.id == model);
+            let model = known.ok_or_else(|| {
+                let given: String = model.chars().take(MAX_SHOWN_CHARS).collect();
+                ApiError::field("model", format!("`{given}` is not a model of this router"))
+            })?;
             validate(model, fields, has_model, false)?
         }
     };

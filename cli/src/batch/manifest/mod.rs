@@ -51,7 +51,7 @@ type Parsed = (Option<String>, Operation, Map<String, Value>);
 
 /// A line as it is written in JSONL.
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object")]
 struct JsonLine {
     id: Option<Value>,
     operation: Option<String>,
@@ -169,13 +169,17 @@ impl Manifest {
 
     fn parse(&self, position: RecordPosition, record: &[u8]) -> Result<Line, Failure> {
         let number = self.number(position);
+        let path = self.path.display();
+        let invalid = |why: String| Failure::usage(format!("{path}: line {number}: {why}"));
         let parsed = match &self.columns {
             Some(columns) => self.parse_csv(columns, record),
-            None => self.parse_json(record),
-        };
-        let invalid = |why: String| {
-            let path = self.path.display();
-            Failure::usage(format!("{path}: line {number}: {why}"))
+            None => {
+                let line: JsonLine = serde_json::from_slice(record).map_err(|error| {
+                    let (column, why) = (error.column(), json_problem(&error));
+                    Failure::usage(format!("{path}: line {number}, column {column}: {why}"))
+                })?;
+                self.parse_json(line)
+            }
         };
         let (id, operation, body) = parsed.map_err(invalid)?;
         let id = id.unwrap_or_else(|| number.to_string());
@@ -195,9 +199,7 @@ impl Manifest {
         Ok((id, self.default_operation, body))
     }
 
-    fn parse_json(&self, record: &[u8]) -> Result<Parsed, String> {
-        let line: JsonLine =
-            serde_json::from_slice(record).map_err(|error| format!("invalid line: {error}"))?;
+    fn parse_json(&self, line: JsonLine) -> Result<Parsed, String> {
         let id = match line.id {
             None => None,
             Some(Value::String(id)) => Some(id),
@@ -232,6 +234,14 @@ impl Line {
             .and_then(|prefix| u64::from_str_radix(prefix, 16).ok())
             .unwrap_or_default()
     }
+}
+
+/// Returns what is wrong with a JSON text, without the position, which is relative to the record.
+fn json_problem(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let position = format!(" at line {} column {}", error.line(), error.column());
+    let text = text.strip_suffix(&position).unwrap_or(&text);
+    text.replacen(", expected ", ": expected ", 1)
 }
 
 /// Parses the name of an operation that a batch can submit.
@@ -349,8 +359,18 @@ mod tests {
     #[test]
     fn invalid_lines_are_named() {
         let rows = [
-            ("{\"body\":{}}\n{", "line 2: invalid line"),
-            ("{\"prompt\": \"x\"}", "unknown field `prompt`"),
+            (
+                "{\"body\":{}}\n{",
+                "line 2, column 1: EOF while parsing an object",
+            ),
+            (
+                "{\"prompt\": \"x\"}",
+                "line 1, column 9: unknown field `prompt`: expected one of",
+            ),
+            (
+                "7",
+                "line 1, column 1: invalid type: integer `7`: expected an object",
+            ),
             ("{\"id\": \"a\"}", "`body` is missing"),
             ("{\"id\": \"\", \"body\": {}}", "`id` is empty"),
             ("{\"id\": [], \"body\": {}}", "invalid id []"),

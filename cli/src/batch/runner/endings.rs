@@ -24,7 +24,7 @@ impl Runner<'_> {
         let failure = self.failures.remove(&index);
         self.summary.drop_item(reason);
         if is_accepted {
-            let message = "the job was still running when the time of the batch was over";
+            let message = "the batch timed out while the job was running";
             let error = json!({"code": "timed_out", "message": message});
             let (artifacts, files) = (Vec::new(), Vec::new());
             return self.end(
@@ -208,11 +208,11 @@ impl Runner<'_> {
             ),
             DropReason::Unpriced => (
                 "over_budget",
-                format!("its price is unknown, so --max-spend {limit} is not guaranteed"),
+                "the price is unknown, and --max-spend requires a known price".to_owned(),
             ),
             DropReason::TimedOut => (
                 "timed_out",
-                "the time of the batch was over before it was submitted".to_owned(),
+                "the batch timed out before the item was submitted".to_owned(),
             ),
             DropReason::Stopped | DropReason::NoAnswer | DropReason::Unreachable => {
                 let stopped = self.stopped.as_ref();

@@ -201,7 +201,7 @@ impl<'a> Runner<'a> {
             self.flush()?;
             self.report.finish()?;
             let again = self.options.command(self.session, &[]);
-            let why = "interrupted; what was submitted keeps running";
+            let why = "interrupted; submitted jobs and runs continue";
             let code = Some("interrupted".to_owned());
             return Err(Failure::new(Exit::Interrupted, why)
                 .with_response(code, None, None, None)
@@ -305,7 +305,9 @@ impl<'a> Runner<'a> {
     async fn await_answers(&mut self) -> Result<(), Failure> {
         let until = clock::monotonic() + ANSWER_GRACE;
         if !self.submitting.is_empty() {
-            self.session.printer.note("Waiting for open requests…");
+            self.session
+                .printer
+                .note("Waiting for responses to requests in flight…");
         }
         while !self.submitting.is_empty() {
             tokio::select! {

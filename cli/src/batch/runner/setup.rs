@@ -40,11 +40,18 @@ pub(super) fn check_account(plan: &Plan, clients: &Clients) -> Result<(), Failur
         if let (Some(attempt), Some((base_url, _))) = (attempt, clients.account(item.lane))
             && attempt.base_url != base_url
         {
+            let flag = match item.lane {
+                Lane::Open => "--base-url",
+                Lane::Developer => "--developer-base-url",
+            };
             return Err(Failure::usage(format!(
                 "the batch was submitted to {}, but {base_url} is configured",
                 attempt.base_url
             ))
-            .hint("configure that URL, or choose another journal with --journal FILE"));
+            .hint(format!(
+                "set {flag} {}, or start over, and pay again, with another --journal FILE",
+                attempt.base_url
+            )));
         }
     }
     Ok(())
@@ -91,8 +98,8 @@ pub(super) fn note_start(session: &Session, plan: &Plan, options: &BatchOptions)
     }
     if plan.missing > 0 {
         printer.warn(&format!(
-            "{} items of the journal are not in the manifest any more; what they spent counts, but \
-            their results are not fetched",
+            "{} items in the journal are no longer in the manifest: their cost counts towards \
+            --max-spend, but their results are not fetched",
             plan.missing
         ));
     }

@@ -19,7 +19,7 @@ use crate::types::{Outcome, ResourceId};
 /// The flags of `svc history`.
 #[derive(Args, Debug)]
 pub(crate) struct History {
-    /// Only requests whose outcome is unknown: no answer was received, or the wait was interrupted
+    /// Only requests whose outcome is unknown: no response was received, or the wait was interrupted
     #[arg(long)]
     open: bool,
     /// Ask the service for the current status of each listed job, run, queue and top-up

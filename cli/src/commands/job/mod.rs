@@ -48,6 +48,11 @@ pub(crate) enum Job {
     /// Wait for jobs, and download their results
     Download(Download),
     /// Watch jobs on a live screen, or print a line for each change of status
+    ///
+    /// Keys: ↑↓ move, enter details, d download, o open, c cancel, q quit.
+    ///
+    /// Without a terminal, prints a line for each change of status, and exits when all given jobs have
+    /// ended: with 7 if one failed, or 8 if one was canceled.
     Watch(Watch),
 }
 
@@ -88,8 +93,8 @@ pub(crate) struct JobIdArgs {
 /// The flags of `svc job wait`.
 #[derive(Args, Debug)]
 pub(crate) struct Wait {
-    /// Job ids
-    #[arg(value_name = "JOB_ID", required_unless_present = "last")]
+    /// Job ids, such as job_123 (required unless --last)
+    #[arg(value_name = "JOB_ID")]
     ids: Vec<String>,
     /// Wait for the newest job that this machine submitted
     #[arg(long, conflicts_with = "ids", help_heading = headings::REQUEST)]
@@ -105,8 +110,8 @@ pub(crate) struct Wait {
 /// The flags of `svc job download`.
 #[derive(Args, Debug)]
 pub(crate) struct Download {
-    /// Job ids
-    #[arg(value_name = "JOB_ID", required_unless_present = "last")]
+    /// Job ids, such as job_123 (required unless --last)
+    #[arg(value_name = "JOB_ID")]
     ids: Vec<String>,
     /// Download the result of the newest job that this machine submitted
     #[arg(long, conflicts_with = "ids", help_heading = headings::REQUEST)]
@@ -181,6 +186,9 @@ pub(crate) async fn run(session: &Session, mut job: Job) -> Result<(), Failure> 
         }
         Job::Download(args) if args.last => {
             resolve_last(session, &mut args.ids, &mut args.surface)?;
+        }
+        Job::Wait(Wait { ids, .. }) | Job::Download(Download { ids, .. }) if ids.is_empty() => {
+            return Err(wait::no_ids("job"));
         }
         _ => {}
     }

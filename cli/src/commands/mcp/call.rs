@@ -29,11 +29,14 @@ use crate::wait;
 
 /// The name of the argument for the idempotency key.
 const KEY: &str = "idempotency_key";
+/// The help of `--yes`: unlike a submit, a call without a terminal is rejected if its cost has no limit.
+const YES_HELP: &str = "Skip the confirmation prompt; without a terminal, a paid call requires this, --max-price or --arg max_spend_usd=USD";
 /// The name of the argument that limits the cost of a call. Every paid tool has it.
 const MAX_SPEND: &str = "max_spend_usd";
 
 /// The flags of `svc mcp call`.
 #[derive(Args, Debug)]
+#[command(mut_arg("yes", |arg| arg.help(YES_HELP)))]
 pub(crate) struct Call {
     /// Name of the tool
     #[arg(value_name = "TOOL")]

@@ -27,6 +27,7 @@ use crate::session::{Access, Session};
 use crate::tables::redelivery as redelivery_table;
 use crate::text::sanitize;
 use crate::types::ResourceId;
+use crate::wait;
 
 /// The subcommands of `svc run`.
 #[derive(Debug, Subcommand)]
@@ -81,8 +82,8 @@ pub(crate) struct Events {
 /// The flags of `svc run wait`.
 #[derive(Args, Debug)]
 pub(crate) struct Wait {
-    /// Run ids
-    #[arg(value_name = "RUN_ID", required_unless_present = "last")]
+    /// Run ids, such as run_123 (required unless --last)
+    #[arg(value_name = "RUN_ID")]
     ids: Vec<String>,
     /// Wait for the newest run that this machine submitted
     #[arg(long, conflicts_with = "ids", help_heading = headings::REQUEST)]
@@ -100,8 +101,8 @@ pub(crate) struct Wait {
 /// The flags of `svc run download`.
 #[derive(Args, Debug)]
 pub(crate) struct Download {
-    /// Run ids
-    #[arg(value_name = "RUN_ID", required_unless_present = "last")]
+    /// Run ids, such as run_123 (required unless --last)
+    #[arg(value_name = "RUN_ID")]
     ids: Vec<String>,
     /// Download the files of the newest run that this machine submitted
     #[arg(long, conflicts_with = "ids", help_heading = headings::REQUEST)]
@@ -119,6 +120,17 @@ pub(crate) struct Download {
 
 /// Runs the command.
 pub(crate) async fn run(session: &Session, run: Run) -> Result<(), Failure> {
+    match &run {
+        Run::Wait(Wait {
+            ids, last: false, ..
+        })
+        | Run::Download(Download {
+            ids, last: false, ..
+        }) if ids.is_empty() => {
+            return Err(wait::no_ids("run"));
+        }
+        _ => {}
+    }
     let access = session.access::<Developer>()?;
     match run {
         Run::Get(args) => {

@@ -22,8 +22,12 @@ use crate::session::Session;
 /// The number of ledger entries that totals are computed from if no flag says otherwise.
 const DEFAULT_ENTRIES: u64 = 1000;
 
+/// The help of `--limit`, whose default differs from that of other lists.
+const LIMIT_HELP: &str = "Maximum number of ledger entries to read [default: 50 with --entries, or else the newest 1000]";
+
 /// The flags of `svc usage`.
 #[derive(Args, Debug)]
+#[command(mut_arg("limit", |arg| arg.help(LIMIT_HELP)))]
 pub(crate) struct Usage {
     /// List ledger entries instead of totals
     #[arg(long, conflicts_with = "chart")]

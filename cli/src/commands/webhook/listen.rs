@@ -32,8 +32,8 @@ pub(crate) struct Listen {
     /// Maximum difference between a timestamp and the current time; 0 disables the check
     #[arg(long, value_name = "SECONDS", default_value_t = Verifier::DEFAULT_TOLERANCE.as_secs())]
     tolerance: u64,
-    /// Give an event up after the target has refused it N times with a 3xx or 4xx status; while
-    /// the target is unreachable or answers 5xx or 429, forwarding is retried without a limit
+    /// Stop forwarding an event after the target rejected it N times with 3xx or 4xx; 5xx, 429 and
+    /// connection failures are retried without a limit
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
     refusals: u32,
     /// Include the signing secret in the first line of the output, for a target that verifies signatures
