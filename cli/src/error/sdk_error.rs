@@ -234,6 +234,9 @@ fn hint_for(error: &Error, exit: Exit) -> Option<String> {
             Some(Operation::VideoGenerate) => {
                 "list the models with: svc model list --type video; nothing was charged"
             }
+            Some(Operation::OpenEstimate) => {
+                "list the models with: svc model list; nothing was charged"
+            }
             _ => "correct the input; nothing was charged",
         },
         (_, Some(NextAction::FixInput)) => "correct the input; nothing was charged",

@@ -44,6 +44,8 @@ endpoint has a URL of its own, and takes the developer surface's key.
 ";
 
 const EXIT_CODES: &str = "\
+The exit codes of all commands:
+
   0    success
   1    any other failure
   2    invalid usage or configuration
