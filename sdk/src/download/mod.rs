@@ -31,6 +31,7 @@
 
 mod artifact_download;
 mod artifact_list;
+mod artifact_name;
 mod byte_stream;
 mod digest;
 mod disk;
@@ -59,10 +60,10 @@ use tracing::Instrument;
 
 pub use self::artifact_download::ArtifactDownload;
 pub(crate) use self::artifact_list::ArtifactList;
+pub use self::artifact_name::ArtifactName;
 pub use self::byte_stream::ByteStream;
 pub use self::downloaded_file::{DownloadedFile, FileStatus};
 use self::file_download::FileDownload;
-pub use self::file_names::ArtifactName;
 use self::file_names::FileNames;
 pub use self::name_template::{InvalidNameTemplate, NameTemplate};
 pub use self::options::IfExists;

@@ -1,8 +1,9 @@
 //! Observability: traces, metrics, and headers for each request.
 //!
-//! A client reports what it does in two ways. Neither costs anything while it is not used, and neither
-//! shows a secret: API keys, signing secrets and the queries of URLs (which sign downloads) are
-//! removed at every level.
+//! A client reports what it does in two ways. Neither costs anything while it is not used. Traces never
+//! contain secrets: API keys, signing secrets and the queries of URLs (which sign downloads) are
+//! redacted at every level. An [`Observer`] sees requests without their credentials, but bodies and
+//! responses as they are: do not log them unredacted.
 //!
 //! # Traces
 //!

@@ -14,7 +14,7 @@ use crate::types::{InvalidField, RequestId};
 ///
 /// Set it with [`ClientBuilder::observer`](crate::ClientBuilder::observer). Its methods run in the task
 /// that makes the call, between its steps, so that they must not block. Downloads are not observed:
-/// they are requests to other hosts. See the [module](self) for traces.
+/// they are requests to other hosts. See the [module](super) for traces.
 pub trait Observer: Send + Sync + 'static {
     /// Called before an attempt is sent. Can add headers.
     fn on_attempt_start(&self, attempt: &mut AttemptStart<'_>) {

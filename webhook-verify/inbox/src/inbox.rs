@@ -6,8 +6,8 @@ use std::time::Duration;
 use http::HeaderMap;
 use svc_webhook_verify::Webhook;
 
+use crate::accept_error::AcceptError;
 use crate::event::{EventId, NewEvent};
-use crate::receive::AcceptError;
 use crate::retry_policy::RetryPolicy;
 use crate::store::{ClaimRequest, ClaimedEvent, HandlingOutcome, InsertOutcome, Store, StoreError};
 

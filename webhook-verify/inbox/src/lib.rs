@@ -38,6 +38,7 @@
 
 #![forbid(unsafe_code)]
 
+mod accept_error;
 #[cfg(feature = "axum")]
 pub mod axum;
 mod clock;
@@ -46,16 +47,17 @@ mod event;
 mod headers;
 mod inbox;
 mod receive;
+mod response;
 mod retry_policy;
 mod store;
 mod stores;
 pub mod tower;
 mod worker;
 
+pub use accept_error::AcceptError;
 pub use clock::Clock;
 pub use event::{EventId, EventState, NewEvent, StoredEvent};
 pub use inbox::{AcceptOutcome, Inbox};
-pub use receive::AcceptError;
 pub use retry_policy::RetryPolicy;
 pub use store::{
     ClaimRequest, ClaimedEvent, HandlingOutcome, InsertOutcome, Lease, ListQuery, ReplayFilter,
