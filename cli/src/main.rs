@@ -11,6 +11,7 @@ mod clock;
 mod commands;
 mod completion;
 mod config;
+mod deferred;
 mod download;
 mod error;
 mod files;
@@ -51,7 +52,7 @@ use crate::output::{Printer, PrinterOptions};
 use crate::session::Session;
 
 fn main() -> ExitCode {
-    if let Some(exit) = completion::complete(cli::command_line) {
+    if let Some(exit) = completion::complete(cli::full_command_line) {
         return exit.into();
     }
     let parsed = cli::command_line()
@@ -95,7 +96,7 @@ fn main() -> ExitCode {
 /// Prints the failure of a command. A read whose answer does not have the expected fields shows the
 /// answer instead.
 fn report_failure(session: &Session, matches: &ArgMatches, failure: Failure) -> Exit {
-    let root = cli::command_line();
+    let root = cli::full_command_line();
     let (command, path) = help::given_command(&root, matches);
     let answer = failure.unexpected_answer().filter(|(operation, _)| {
         let retry = operation.retry();

@@ -10,7 +10,8 @@ use super::journal::{DOWNLOAD_FAILED, Status};
 use crate::args::Format;
 use crate::download::StoredFile;
 use crate::error::Failure;
-use crate::output::{Printer, Table};
+use crate::output::values::optional_money;
+use crate::output::{Column, Printer, Table};
 use crate::session::Session;
 use crate::types::ResourceId;
 
@@ -196,15 +197,22 @@ impl<'a> Report<'a> {
 
 /// Returns the table of items.
 pub(super) fn items_table(items: &[Value]) -> Table {
-    let mut table = Table::new(["id", "status", "job", "usd", "result"]);
+    let mut table = Table::new([
+        Column::required("id"),
+        Column::status("status"),
+        Column::whole("job"),
+        Column::number("price"),
+        Column::text("result"),
+    ]);
     for item in items {
         let text = |name: &str| item.get(name).and_then(Value::as_str).unwrap_or_default();
         let job = [text("job_id"), text("run_id")].concat();
+        let price = text("price_usd").parse().ok();
         table.row([
             text("id"),
             text("status"),
             &job,
-            text("price_usd"),
+            &optional_money(price),
             &result_of(item),
         ]);
     }

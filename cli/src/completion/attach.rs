@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn the_parser_is_valid_with_completions() {
-        let command = attach(crate::cli::command_line(), &Global::default());
+        let command = attach(crate::cli::full_command_line(), &Global::default());
         command.debug_assert();
     }
 }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use svc_openapi::{Servers, document};
 use svc_sdk::contract::Operation;
 
-use crate::cli::command_line;
+use crate::cli::full_command_line;
 use crate::operation_commands::command_of;
 
 /// The fields of a request body.
@@ -84,7 +84,7 @@ fn missing_flags(
 #[test]
 fn every_field_of_a_request_has_a_flag() {
     let document = document(&Servers::default());
-    let root = command_line();
+    let root = full_command_line();
     let mut bodies = 0;
     let mut missing = Vec::new();
     for operation in Operation::ALL
@@ -104,7 +104,7 @@ fn every_field_of_a_request_has_a_flag() {
 #[test]
 fn only_operations_with_a_prompt_have_the_flag() {
     let document = document(&Servers::default());
-    let root = command_line();
+    let root = full_command_line();
     let has_prompt = |operation: Operation| {
         body_fields(&document, operation).is_some_and(|fields| {
             let input = fields

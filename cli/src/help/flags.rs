@@ -45,11 +45,11 @@ pub(crate) fn flag_of_field(command: &Command, field: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::command_line;
+    use crate::cli::full_command_line;
 
     #[test]
     fn fields_have_flags() {
-        let root = command_line();
+        let root = full_command_line();
         let flag = |words: &str, field: &str| {
             let names = words.split(' ');
             let command = names.fold(&root, |command, name| {

@@ -37,10 +37,15 @@ pub(crate) fn annotate(root: Command) -> Command {
     });
     let template = groups::root_template(&root);
     let root = root.help_template(template);
-    map_subcommands(root, |command| annotate_command(command, "svc"))
+    // Those with subcommands are annotated when these are added.
+    root.mut_subcommands(|command| match command.is_subcommand_required_set() {
+        true => command,
+        false => annotate_command(command, "svc"),
+    })
 }
 
-fn annotate_command(command: Command, parent: &str) -> Command {
+/// Adds to a command, and to its subcommands, what its help shows.
+pub(crate) fn annotate_command(command: Command, parent: &str) -> Command {
     let path = format!("{parent} {}", command.get_name());
     let sections = [
         examples::section(&path),
@@ -60,7 +65,7 @@ fn annotate_command(command: Command, parent: &str) -> Command {
         .help_template("{before-help}{usage-heading} {usage}\n\n{all-args}{after-help}")
         .after_help(sections.join("\n\n"))
         .mut_args(mark_required);
-    map_subcommands(command, |sub| annotate_command(sub, &path))
+    command.mut_subcommands(|sub| annotate_command(sub, &path))
 }
 
 fn mark_required(arg: Arg) -> Arg {
@@ -71,14 +76,4 @@ fn mark_required(arg: Arg) -> Arg {
         }
         _ => arg,
     }
-}
-
-fn map_subcommands(command: Command, map: impl Fn(Command) -> Command) -> Command {
-    let names: Vec<String> = command
-        .get_subcommands()
-        .map(|sub| sub.get_name().to_owned())
-        .collect();
-    names
-        .into_iter()
-        .fold(command, |command, name| command.mut_subcommand(name, &map))
 }

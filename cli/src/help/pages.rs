@@ -8,11 +8,15 @@ const WELCOME: &str = "\
 svc generates images, videos and music, and runs agents.
 
 Three commands to try:
-  svc --sandbox video generate \"a red fox in snow\" --yes   # on a built-in mock: no account, no cost
-  svc init                                                 # verify and store URLs and API keys
-  svc video generate \"a red fox in snow\" --download        # show the price, ask, generate, download
+  # On a built-in mock of the service: no account, no cost
+  svc --sandbox video generate \"a red fox in snow\" --download out --yes
+  # Ask for URLs and API keys, verify and store them
+  svc init
+  # Show the price, ask, generate, download
+  svc video generate \"a red fox in snow\" --download out
 
-List all commands with `svc --help`, and show examples of one with `svc help video generate`.
+List all commands with `svc --help`.
+Show the options and examples of one with `svc help video generate`.
 ";
 
 /// The topic of `svc help` that lists the options of every command.

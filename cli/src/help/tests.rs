@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use clap::{CommandFactory, FromArgMatches};
 
 use super::*;
-use crate::cli::{Cli, command_line};
+use crate::cli::{Cli, command_line, full_command_line};
 
 /// Returns the paths of all commands without subcommands, such as `svc job get`.
 fn leaves(command: &Command, path: &str) -> Vec<String> {
@@ -45,7 +45,7 @@ fn is_command_line(line: &&&str) -> bool {
 
 #[test]
 fn every_command_has_two_or_three_examples() {
-    for path in leaves(&command_line(), "svc") {
+    for path in leaves(&full_command_line(), "svc") {
         let examples = examples::all().filter(|(command, _)| *command == path);
         let examples: Vec<_> = examples.flat_map(|(_, lines)| *lines).collect();
         let count = examples.iter().copied().filter(is_command_line).count();
@@ -59,7 +59,7 @@ fn every_command_has_two_or_three_examples() {
 
 #[test]
 fn every_example_is_accepted_by_the_parser() {
-    let known: BTreeSet<String> = leaves(&command_line(), "svc").into_iter().collect();
+    let known: BTreeSet<String> = leaves(&full_command_line(), "svc").into_iter().collect();
     for (path, lines) in examples::all().filter(|(path, _)| known.contains(*path)) {
         for line in lines.iter().filter(is_command_line) {
             assert!(line.starts_with(path), "{path}: {line}");
@@ -127,7 +127,7 @@ fn options_stand_under_a_heading() {
             check(sub, &format!("{path} {}", sub.get_name()));
         }
     }
-    check(&command_line(), "svc");
+    check(&full_command_line(), "svc");
 }
 
 #[test]

@@ -130,7 +130,7 @@ fn nothing_is_stored_if_a_key_does_not_work() {
     assert!(!env.path("config").exists());
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(unix)]
 mod terminal {
     use crate::terminal::dialogue;
     use crate::test_env::{CommandOutput, TestEnv};

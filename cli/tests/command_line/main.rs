@@ -28,14 +28,22 @@ mod mcp;
 #[cfg(unix)]
 mod mock_exec;
 mod output;
+#[cfg(unix)]
+mod pty;
 mod run;
 
 mod sandbox;
 mod schema;
+#[cfg(unix)]
+mod screens;
 mod submits;
-#[cfg(target_os = "linux")]
+#[cfg(unix)]
+mod svg;
+#[cfg(unix)]
 mod terminal;
 mod test_env;
+#[cfg(unix)]
+mod tour;
 mod transfers;
 mod unexpected_answers;
 mod unknown_outcomes;

@@ -1,42 +1,7 @@
-//! Interactive use, on a terminal that `script` provides.
+//! Prompts and progress on a terminal.
 
-use std::io::Write;
-use std::process::{Command, Stdio};
-use std::time::Duration;
-
-use crate::test_env::{CommandOutput, FakeServer, TestEnv, sleep, start, wait_until};
-
-/// Creates a command that runs `svc` on a terminal.
-fn terminal_command(env: &TestEnv, words: &str, url: &str) -> Command {
-    let line = format!("'{}' {words}", env!("CARGO_BIN_EXE_svc"));
-    let shown = env.path("shown");
-    let mut command = Command::new("script");
-    command
-        .args([
-            "--quiet",
-            "--return",
-            "--flush",
-            "--echo",
-            "never",
-            "--command",
-            &line,
-        ])
-        .arg(&shown);
-    command
-        .current_dir(env.path(""))
-        .env_clear()
-        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-        .env("TERM", "xterm")
-        .env("HOME", env.path(""))
-        .env("SVC_CONFIG", env.path("config/config.toml"))
-        .env("SVC_STATE_DIR", env.path("state"))
-        .env("SVC_BASE_URL", url)
-        .env("SVC_OPEN_API_KEY", svc_mock_server::OPEN_API_KEY)
-        .env("SVC_DEVELOPER_BASE_URL", env.mock.developer_base_url())
-        .env("SVC_DEVELOPER_API_KEY", svc_mock_server::DEVELOPER_API_KEY)
-        .stdin(Stdio::piped());
-    command
-}
+use crate::pty::{Terminal, configured_svc, svc};
+use crate::test_env::{CommandOutput, FakeServer, TestEnv};
 
 /// Runs a command on a terminal, and types after the prompt.
 fn at_a_terminal(
@@ -46,26 +11,14 @@ fn at_a_terminal(
     typed: &str,
     url: &str,
 ) -> CommandOutput {
-    let shown = env.path("shown");
-    let mut child = start(&mut terminal_command(env, words, url));
+    let mut command = configured_svc(env, words);
+    command.env("SVC_BASE_URL", url);
+    let mut terminal = Terminal::start(command, 80);
     if !prompt.is_empty() {
-        // Input before the prompt is discarded.
-        wait_until(prompt, || {
-            std::fs::read(&shown).is_ok_and(|text| String::from_utf8_lossy(&text).contains(prompt))
-        });
-        // Input is also discarded while the prompt turns off the echo, so it is typed repeatedly.
-        let mut stdin = child.0.stdin.take().unwrap();
-        for _ in 0..20 {
-            let _ = stdin.write_all(typed.as_bytes());
-            for _ in 0..30 {
-                if child.0.try_wait().unwrap().is_some() {
-                    return child.end();
-                }
-                sleep(Duration::from_millis(100));
-            }
-        }
+        terminal.wait_for(prompt);
+        terminal.type_text(typed);
     }
-    child.end()
+    terminal.end()
 }
 
 /// Runs a command on a terminal, and answers its prompts in their order. `variables` are added to an
@@ -76,45 +29,19 @@ pub(crate) fn dialogue(
     answers: &[(&str, String)],
     variables: &[(&str, String)],
 ) -> CommandOutput {
-    let line = format!("'{}' {words}", env!("CARGO_BIN_EXE_svc"));
-    let shown = env.path("shown");
-    let mut command = Command::new("script");
-    command
-        .args(["--quiet", "--return", "--flush", "--echo", "never"])
-        .args(["--command", &line])
-        .arg(&shown)
-        .current_dir(env.path(""))
-        .env_clear()
-        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-        .env("TERM", "xterm")
-        .env("HOME", env.path(""))
-        .env("SVC_CONFIG", env.path("config/config.toml"))
-        .env("SVC_STATE_DIR", env.path("state"))
-        .envs(variables.iter().map(|(name, value)| (name, value)))
-        .stdin(Stdio::piped());
-    let mut child = start(&mut command);
-    let mut stdin = child.0.stdin.take().unwrap();
+    let mut command = svc(env, words);
+    command.envs(variables.iter().map(|(name, value)| (name, value)));
+    let mut terminal = Terminal::start(command, 200);
     let mut seen = 0;
     for (prompt, answer) in answers {
-        let text = || std::fs::read(&shown).unwrap_or_default();
-        wait_until(prompt, || find(&text(), prompt, seen).is_some());
-        seen = find(&text(), prompt, seen).unwrap();
-        // Input is discarded while a prompt changes the mode of the terminal.
-        sleep(Duration::from_millis(300));
-        stdin.write_all(answer.as_bytes()).unwrap();
+        // A prompt is written again when it is answered.
+        seen += terminal.wait_for_output(prompt, seen);
+        if prompt.starts_with("API key") {
+            terminal.wait_for_hidden_input();
+        }
+        terminal.type_text(answer);
     }
-    let output = child.end();
-    drop(stdin);
-    output
-}
-
-/// Returns the position after a text that begins at `from` or later.
-fn find(shown: &[u8], text: &str, from: usize) -> Option<usize> {
-    let rest = shown.get(from..)?;
-    let found = rest
-        .windows(text.len())
-        .position(|it| it == text.as_bytes())?;
-    Some(from + found + text.len())
+    terminal.end()
 }
 
 #[test]
@@ -211,7 +138,13 @@ fn control_characters_in_json_are_escaped_on_a_terminal() {
 fn a_typed_api_key_is_not_echoed() {
     let env = TestEnv::new();
     let url = env.mock.base_url().to_owned();
-    let run = at_a_terminal(&env, "auth login", "API key", "svc_open_demo\n", &url).assert_exit(0);
+    let mut command = configured_svc(&env, "auth login");
+    command.env("SVC_BASE_URL", &url);
+    let mut terminal = Terminal::start(command, 80);
+    terminal.wait_for("API key");
+    terminal.wait_for_hidden_input();
+    terminal.type_text("svc_open_demo\n");
+    let run = terminal.end().assert_exit(0);
     assert!(
         run.out.contains("API key of the open surface") && !run.out.contains("svc_open_demo"),
         "{}",
@@ -224,19 +157,20 @@ fn a_typed_api_key_is_not_echoed() {
 fn images_are_shown_on_a_terminal_only() {
     let env = TestEnv::new();
     let words = "--sandbox image generate 'a fox' --model image-i --preview --yes --color never";
-    let url = env.mock.base_url();
-    let shown = CommandOutput::of(&mut terminal_command(&env, words, url)).assert_exit(0);
+    let shown = Terminal::start(configured_svc(&env, words), 80)
+        .end()
+        .assert_exit(0);
     assert!(
         shown.out.contains('▄') || shown.out.contains('▀'),
         "{}",
         shown.out
     );
-    let mut command = terminal_command(&env, words, url);
-    let shown = CommandOutput::of(command.env("TERM_PROGRAM", "iTerm.app")).assert_exit(0);
+    let mut command = configured_svc(&env, words);
+    command.env("TERM_PROGRAM", "iTerm.app");
+    let shown = Terminal::start(command, 80).end().assert_exit(0);
     assert!(shown.out.contains("\u{1b}]1337;File="), "{}", shown.out);
     // Nothing is stored without --download.
-    let mut names = std::fs::read_dir(env.path("")).unwrap();
-    assert!(names.all(|entry| entry.unwrap().file_name() == "shown"));
+    assert_eq!(std::fs::read_dir(env.path("")).unwrap().count(), 0);
 
     let words = [
         "--sandbox",

@@ -1,0 +1,168 @@
+//! The session in the README, as text and as an image: run here, and compared with what is stored.
+//! `UPDATE=1 cargo test -p svc-cli tour` stores it anew.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use svc_mock_server::Setup;
+
+use crate::pty::{Run, Style, Terminal, configured_svc, svc};
+use crate::screens::ago;
+use crate::svg;
+use crate::test_env::TestEnv;
+
+const COLUMNS: u16 = 88;
+const BEGIN: &str =
+    "<!-- The output of the commands, from cli/tests/command_line/tour.rs -->\n```console\n";
+const END: &str = "```\n";
+
+/// What is shown of a command.
+enum Shown {
+    /// Its output.
+    Output,
+    /// The screen as soon as it contains some words. Then `q` is typed.
+    Screen(&'static [&'static str]),
+}
+
+/// The commands of the tour. The first two need no configuration.
+const STEPS: [(&str, i32, Shown); 9] = [
+    (
+        "--sandbox video generate \"a red fox in snow\" --duration 5 --download out --yes",
+        0,
+        Shown::Output,
+    ),
+    ("balance", 2, Shown::Output),
+    ("model list --type video", 0, Shown::Output),
+    (
+        "estimate \"a red fox in snow\" --model video-f --duration 5",
+        0,
+        Shown::Output,
+    ),
+    (
+        "image generate \"a red fox\" --model image-i --max-price 0.01 --download out --yes",
+        0,
+        Shown::Output,
+    ),
+    (
+        "batch run foxes.jsonl --concurrency 1 --max-spend 1 --yes",
+        7,
+        Shown::Output,
+    ),
+    (
+        "job watch",
+        0,
+        Shown::Screen(&["4 jobs", "failed", "$0.015", "q quit"]),
+    ),
+    ("job list --status failed --jq \".[].id\"", 0, Shown::Output),
+    ("api GET /v1/jobs/job_unknown", 4, Shown::Output),
+];
+
+fn session(env: &TestEnv) -> Vec<Vec<Run>> {
+    let lines = ["a red fox", "a blue fox", "[mock:fail]"].map(|prompt| {
+        let body = serde_json::json!({"model": "image-i", "prompt": prompt});
+        format!(
+            "{}\n",
+            serde_json::json!({"operation": "image_generate", "body": body})
+        )
+    });
+    fs::write(env.path("foxes.jsonl"), lines.concat()).unwrap();
+    let mut session = Vec::new();
+    for (index, (words, code, what)) in STEPS.iter().enumerate() {
+        let command = match index {
+            0 | 1 => svc(env, words),
+            _ => configured_svc(env, words),
+        };
+        if index > 0 {
+            session.push(Vec::new());
+        }
+        session.extend(typed(&format!("svc {words}")));
+        session.extend(run(command, *code, what));
+    }
+    for run in session.iter_mut().flatten() {
+        run.text = normalized(&run.text, env);
+    }
+    session
+}
+
+fn run(command: std::process::Command, code: i32, what: &Shown) -> Vec<Vec<Run>> {
+    match what {
+        Shown::Output => {
+            let mut terminal = Terminal::start(command, COLUMNS);
+            terminal.end().assert_exit(code);
+            terminal.styled_lines()
+        }
+        Shown::Screen(words) => {
+            let mut terminal = Terminal::with_size(command, 12, COLUMNS);
+            terminal.wait_until_screen("the words", |screen| {
+                words.iter().all(|word| screen.contains(word))
+            });
+            let lines = terminal.styled_lines();
+            terminal.type_text("q");
+            terminal.end().assert_exit(code);
+            lines
+        }
+    }
+}
+
+/// Returns a prompt and a command, on as many lines as it needs.
+fn typed(command: &str) -> Vec<Vec<Run>> {
+    let run = |text: &str, is_bold| Run {
+        style: Style {
+            is_bold,
+            ..Style::default()
+        },
+        text: text.to_owned(),
+    };
+    let prompt = Run {
+        style: Style {
+            foreground: vt100::Color::Idx(2),
+            ..Style::default()
+        },
+        text: "$ ".to_owned(),
+    };
+    vec![vec![prompt, run(command, true)]]
+}
+
+/// Replaces what differs from run to run.
+fn normalized(text: &str, env: &TestEnv) -> String {
+    text.replace(env.mock.base_url(), "http://127.0.0.1:4010")
+        .replace(env.mock.developer_base_url(), "http://127.0.0.1:4011")
+        .replace(env.mock.media_url(), "http://127.0.0.1:4012")
+}
+
+fn plain_text(lines: &[Vec<Run>]) -> String {
+    let text = |line: &Vec<Run>| -> String {
+        let line: String = line.iter().map(|run| run.text.as_str()).collect();
+        format!("{}\n", line.trim_end())
+    };
+    lines.iter().map(text).collect()
+}
+
+#[test]
+fn the_tour_in_the_readme_is_current() {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    let (image, readme) = (root.join("tour.svg"), root.join("../README.md"));
+    // The mock catches up with the real time only after minutes, so that ages are always the same.
+    let setup = Setup::default()
+        .speed("20".parse().unwrap())
+        .epoch(ago(Duration::from_secs(3 * 3600 + 50 * 60)));
+    let session = session(&TestEnv::with(setup));
+    let drawn = svg::image(&session, COLUMNS, "A session with svc");
+    let stored = fs::read_to_string(&readme).unwrap();
+    let (before, rest) = stored.split_once(BEGIN).expect("the README has a session");
+    let (text, after) = rest.split_once(END).unwrap();
+    let shown = plain_text(&session);
+    if std::env::var_os("UPDATE").is_some() {
+        fs::write(&image, drawn).unwrap();
+        fs::write(&readme, format!("{before}{BEGIN}{shown}{END}{after}")).unwrap();
+        return;
+    }
+    let hint = "run `UPDATE=1 cargo test -p svc-cli tour`";
+    assert_eq!(text, shown, "the README is not current: {hint}");
+    assert_eq!(
+        fs::read_to_string(&image).unwrap(),
+        drawn,
+        "cli/tour.svg is not current: {hint}"
+    );
+}
