@@ -234,6 +234,7 @@ fn result_of(item: &Value) -> String {
         let text = |name: &str| error.get(name).and_then(Value::as_str).unwrap_or_default();
         let (code, message) = (text("code"), text("message"));
         return match (code, text("idempotency_key")) {
+            (_, "") if message.contains(code) => message.to_owned(),
             (DOWNLOAD_FAILED, _) | (_, "") => format!("{message} ({code})"),
             (_, key) => format!("{message} (idempotency key {key})"),
         };

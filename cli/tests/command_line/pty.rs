@@ -55,7 +55,7 @@ pub(crate) struct Style {
 pub(crate) fn svc(env: &TestEnv, words: &str) -> Command {
     let svc = env!("CARGO_BIN_EXE_svc");
     let configured = unconfigured(&env.path(""), &[]);
-    let mut command = Command::new("sh");
+    let mut command = Command::new("/bin/sh");
     command
         .args(["-c", &format!("exec '{svc}' {words}")])
         .current_dir(env.path(""))

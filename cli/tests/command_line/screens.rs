@@ -11,12 +11,13 @@ use crate::test_env::TestEnv;
 
 /// What differs from run to run, and what stands for it. Ids keep their length, so that lines are
 /// wrapped as before.
-const FILTERS: [(&str, &str); 8] = [
+const FILTERS: [(&str, &str); 9] = [
     (
         r"\b(job|art|req|run|evt)_[0-9a-z]{20}\b",
         "${1}_00000000000000000000",
     ),
     (r"127\.0\.0\.1:\d+", "127.0.0.1:PORT"),
+    (r"\d+ (ms|trusted certificates)", "1 $1"),
     (r"[⠀-⣿] ", "⠿ "),
     (r"(?m)  \d+s(  |$)", "  0s$1"),
     (
@@ -308,4 +309,34 @@ fn a_watched_terminal_is_restored_after_signals() {
     terminal.end().assert_exit(130);
     assert!(terminal.is_restored());
     assert_screen!("watch_terminated_80", terminal.screen());
+}
+
+// Elsewhere the keyring of the platform would be used.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_first_run() {
+    let env = still();
+    let home = env.path("").display().to_string();
+    let svc = |words: &str| {
+        let mut command = svc(&env, words);
+        command.env("PATH", "/nonexistent");
+        command
+    };
+    let mut init = Terminal::start(svc("init"), 200);
+    init.wait_for("URL of the open surface");
+    init.type_text(&format!("{}\n", env.mock.base_url()));
+    init.wait_for("API key of the open surface");
+    init.wait_for_hidden_input();
+    init.type_text("svc_open_demo\n");
+    for prompt in ["URL of the developer surface", "URL of the MCP endpoint"] {
+        init.wait_for(prompt);
+        init.type_text("\n");
+    }
+    init.end().assert_exit(0);
+    assert!(init.is_restored());
+    assert_screen!("init_200", init.screen().replace(&home, "HOME/"));
+    let mut doctor = Terminal::start(svc("doctor"), 200);
+    doctor.end().assert_exit(0);
+    let lines = markup(&doctor.styled_lines());
+    assert_screen!("doctor_200_color", lines.replace(&home, "HOME/"));
 }

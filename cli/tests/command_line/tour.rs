@@ -25,8 +25,9 @@ enum Shown {
     Screen(&'static [&'static str]),
 }
 
-/// The commands of the tour. The first two need no configuration.
-const STEPS: [(&str, i32, Shown); 9] = [
+/// The commands of the tour. The first three need no configuration.
+const STEPS: [(&str, i32, Shown); 10] = [
+    ("", 0, Shown::Output),
     (
         "--sandbox video generate \"a red fox in snow\" --duration 5 --download out --yes",
         0,
@@ -55,7 +56,7 @@ const STEPS: [(&str, i32, Shown); 9] = [
         Shown::Screen(&["4 jobs", "failed", "$0.015", "q quit"]),
     ),
     ("job list --status failed --jq \".[].id\"", 0, Shown::Output),
-    ("api GET /v1/jobs/job_unknown", 4, Shown::Output),
+    ("job get job_unknown", 4, Shown::Output),
 ];
 
 fn session(env: &TestEnv) -> Vec<Vec<Run>> {
@@ -70,13 +71,13 @@ fn session(env: &TestEnv) -> Vec<Vec<Run>> {
     let mut session = Vec::new();
     for (index, (words, code, what)) in STEPS.iter().enumerate() {
         let command = match index {
-            0 | 1 => svc(env, words),
+            0..=2 => svc(env, words),
             _ => configured_svc(env, words),
         };
         if index > 0 {
             session.push(Vec::new());
         }
-        session.extend(typed(&format!("svc {words}")));
+        session.extend(typed(format!("svc {words}").trim_end()));
         session.extend(run(command, *code, what));
     }
     for run in session.iter_mut().flatten() {

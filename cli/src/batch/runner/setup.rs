@@ -90,8 +90,12 @@ pub(super) fn note_start(session: &Session, plan: &Plan, options: &BatchOptions)
     let finished = plan.count(|item| item.work == Work::Nothing);
     let in_flight = plan.count(|item| matches!(item.work, Work::Follow | Work::Resolve));
     if finished + in_flight > 0 {
+        let submitted = match in_flight {
+            0 => String::new(),
+            count => format!(", {count} are submitted"),
+        };
         printer.note(&format!(
-            "Resuming {}: {finished} of {} items are finished, {in_flight} were submitted",
+            "Resuming {}: {finished} of {} items are finished{submitted}",
             options.manifest.display(),
             plan.items.len()
         ));
