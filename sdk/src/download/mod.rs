@@ -160,7 +160,7 @@ impl Download {
     /// # async fn run(client: svc_sdk::open::Client) -> svc_sdk::Result<()> {
     /// let job = client.jobs().handle("job_1");
     /// let download = job.download("out");
-    /// let files = download.name_with(|name| format!("frame-{:04}.{}", name.index, name.extension));
+    /// let files = download.name_with(|name| format!("frame-{:04}.{}", name.number, name.extension));
     /// println!("{} files", files.await?.len());
     /// # Ok(())
     /// # }
