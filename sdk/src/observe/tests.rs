@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Once};
 use std::time::Duration;
 
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
+use tracing::subscriber::{DefaultGuard, Interest};
 use tracing::{Event, Metadata, Subscriber};
 use tracing_core::span::Current;
 
@@ -104,6 +105,15 @@ struct Recorder {
 }
 
 impl Recorder {
+    /// Records what this thread traces, until the guard is dropped.
+    fn install() -> (Self, DefaultGuard) {
+        static ONCE: Once = Once::new();
+        ONCE.call_once(|| tracing::subscriber::set_global_default(Disabled).unwrap());
+        let recorder = Self::default();
+        let guard = tracing::subscriber::set_default(recorder.clone());
+        (recorder, guard)
+    }
+
     fn span(&self, name: &str) -> BTreeMap<&'static str, String> {
         let spans = self.spans.lock().unwrap();
         spans
@@ -169,6 +179,34 @@ impl Subscriber for Recorder {
         let index = usize::try_from(id.into_u64()).unwrap() - 1;
         Current::new(id, self.metadata.lock().unwrap()[index])
     }
+}
+
+/// The subscriber of all other threads. It records nothing, but without it a call on another thread
+/// could cache, for the whole process, that no subscriber is interested in a span or event.
+struct Disabled;
+
+impl Subscriber for Disabled {
+    fn register_callsite(&self, _: &'static Metadata<'static>) -> Interest {
+        Interest::sometimes()
+    }
+
+    fn enabled(&self, _: &Metadata<'_>) -> bool {
+        false
+    }
+
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn event(&self, _: &Event<'_>) {}
+
+    fn enter(&self, _: &Id) {}
+
+    fn exit(&self, _: &Id) {}
 }
 
 #[tokio::test(start_paused = true)]
@@ -247,8 +285,7 @@ async fn an_observer_sees_calls_that_are_dropped_or_never_sent() {
 
 #[tokio::test(start_paused = true)]
 async fn spans_and_events_have_the_documented_fields() {
-    let recorder = Recorder::default();
-    let _guard = tracing::subscriber::set_default(recorder.clone());
+    let (recorder, _guard) = Recorder::install();
     let script = Script::new([
         busy(10),
         json(202, RECEIPT).header("x-svc-request-id", "req_7"),
@@ -315,8 +352,7 @@ async fn spans_and_events_have_the_documented_fields() {
 
 #[tokio::test(start_paused = true)]
 async fn no_level_shows_a_secret() {
-    let recorder = Recorder::default();
-    let _guard = tracing::subscriber::set_default(recorder.clone());
+    let (recorder, _guard) = Recorder::install();
     let secret = r#"{"data": {"signing_secret": "whsec_canary", "previous_secret": "canary"}}"#;
     let echo =
         format!("<html>Authorization: Bearer {KEY}, https://cdn.example/x?sig=canary</html>");
