@@ -257,6 +257,8 @@
 //!
 //! The kinds from `status_403` on apply only to downloads.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 #[cfg(feature = "frontend")]
 mod addresses;
 mod api;

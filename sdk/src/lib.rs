@@ -53,6 +53,15 @@
 //! - **The API key's rate limit is respected.** Requests are delayed to avoid a `429`, and all waits of
 //!   a client share one poll schedule.
 //!
+//! # What it does not do
+//!
+//! - **No blocking client.** In a synchronous program, call `block_on` of a tokio runtime.
+//! - **No WebAssembly, no other runtime than tokio.** Timers and files are tokio's. `types` and `contract` need
+//!   no runtime (`default-features = false`).
+//! - **No uploads.** Media are given as public HTTPS URLs, as the service takes them.
+//! - **No storage of its own.** The id of a job and its idempotency key are the caller's to store; `svc` does so
+//!   in its journal.
+//!
 //! # Features
 //!
 //! | feature | default | what it adds |
@@ -64,6 +73,8 @@
 //! | `rustls-aws-lc` | no | TLS by rustls with aws-lc-rs |
 //! | `mcp` | no | `mcp::Client`, on the official `rmcp` |
 //! | `schemars` | no | `types::OutputSchema::for_type`, and `schemars::JsonSchema` for the bodies |
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod contract;
 mod open_enum;

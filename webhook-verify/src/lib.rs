@@ -108,6 +108,7 @@
 
 #![no_std]
 #![forbid(unsafe_code)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 // Without all features, links to optional items cannot be resolved.
 #![cfg_attr(
     not(all(feature = "axum", feature = "sqlite")),
