@@ -3,6 +3,7 @@
 use std::fmt;
 use std::future::Future;
 use std::io::{self, IsTerminal, Write};
+use std::num::NonZeroU32;
 
 use clap::{Args, ValueEnum};
 use serde::Serializer;
@@ -79,6 +80,11 @@ pub struct MockOptions {
     /// Number of reads that the rate limit of a key allows for each write
     #[arg(long, value_name = "N", default_value_t = Settings::default().read_multiple, value_parser = clap::value_parser!(u32).range(1..))]
     pub read_multiple: u32,
+
+    /// Days of service time after which jobs, runs and webhook deliveries that have ended are
+    /// dropped, with their ledger entries (the sum stays). Without it, everything is kept
+    #[arg(long = "retain", value_name = "DAYS")]
+    pub retain_days: Option<NonZeroU32>,
 }
 
 /// The kinds of clock.
@@ -123,6 +129,10 @@ impl MockOptions {
             .clock_mode(clock_mode)
             .undocumented_keys(self.undocumented_keys)
             .read_multiple(self.read_multiple);
+        let setup = match self.retain_days {
+            Some(days) => setup.retain_days(days),
+            None => setup,
+        };
         self.webhook_routes
             .iter()
             .cloned()

@@ -1,5 +1,6 @@
 //! The configuration of a mock.
 
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 use svc_sdk::contract::Plan;
@@ -12,6 +13,8 @@ use crate::engine::{Settings, Time, UndocumentedKeys};
 use crate::service::Service;
 use crate::simulator::Simulator;
 use crate::webhook_route::WebhookRoute;
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The configuration of a mock.
 ///
@@ -33,6 +36,7 @@ pub struct Setup {
     epoch: Option<Time>,
     read_multiple: u32,
     undocumented_keys: UndocumentedKeys,
+    retain_days: Option<NonZeroU32>,
     webhook_routes: Vec<WebhookRoute>,
     webhook_timeout: Duration,
 }
@@ -56,6 +60,7 @@ impl Default for Setup {
             epoch: None,
             read_multiple,
             undocumented_keys,
+            retain_days: None,
             webhook_routes: Vec::new(),
             webhook_timeout: WEBHOOK_TIMEOUT,
         }
@@ -129,6 +134,24 @@ impl Setup {
         self
     }
 
+    /// Sets the days of service time after which jobs, runs and webhook deliveries that have ended
+    /// are dropped, with their ledger entries. The default is to keep everything.
+    ///
+    /// The sum of the dropped ledger entries of a workspace stays in the ledger, in an entry with
+    /// the kind `carried_forward`. Balances do not change.
+    ///
+    /// ```
+    /// use std::num::NonZeroU32;
+    ///
+    /// use svc_mock_server::Setup;
+    ///
+    /// let setup = Setup::default().retain_days(NonZeroU32::MIN);
+    /// ```
+    pub fn retain_days(mut self, days: NonZeroU32) -> Self {
+        self.retain_days = Some(days);
+        self
+    }
+
     /// Adds a route that delivers the webhooks of one origin to another.
     pub fn route_webhooks(mut self, route: WebhookRoute) -> Self {
         self.webhook_routes.push(route);
@@ -158,6 +181,7 @@ impl Setup {
             hosts: addresses.hosts.clone(),
             read_multiple: self.read_multiple,
             undocumented_keys: self.undocumented_keys,
+            retain: self.retain_days.map(|days| DAY * days.get()),
         });
         let clock = Clock::start(self.clock_mode, time_source, epoch);
         Service::new(

@@ -7,7 +7,9 @@ use crate::api;
 use crate::engine::timers::TimerEvent;
 use crate::engine::{
     AddedKey, Call, ControlError, Delivery, DeliveryId, DeliveryOutcome, Fault, Hosts, NewKey,
-    PendingReply, Reply, RestoreError, Settings, State, Time, jobs, ledger, snapshot,
+    PendingReply, Reply, RestoreError, Settings, State, Time, jobs,
+    ledger::{self, ControlEntry},
+    snapshot::{self, Snapshot},
 };
 
 /// An in-memory simulation of the service.
@@ -107,9 +109,18 @@ impl Simulator {
     /// The base URLs of the hosts are not part of it.
     #[must_use]
     pub fn snapshot(&self, now: Time) -> Value {
+        if now <= self.state.now && self.next_due().is_none_or(|due| due > now) {
+            return Snapshot::of(&self.state).to_value();
+        }
         let mut state = self.state.clone();
         advance(&mut state, now);
-        snapshot::take(&state)
+        Snapshot::of(&state).to_value()
+    }
+
+    /// Returns a copy of the current state to be written.
+    #[cfg(feature = "frontend")]
+    pub(crate) fn snapshot_to_write(&self) -> Snapshot {
+        Snapshot::of(&self.state)
     }
 
     /// Restores a state returned by [`snapshot`](Self::snapshot) and returns its time.
@@ -118,9 +129,15 @@ impl Simulator {
     ///
     /// Returns an error, and changes nothing, if the document is not a valid state.
     pub fn restore(&mut self, document: Value) -> Result<Time, RestoreError> {
-        self.state = snapshot::read(document)?;
+        Ok(self.replace_state(snapshot::from_value(document)?))
+    }
+
+    /// Continues from a state, and returns its time.
+    pub(crate) fn replace_state(&mut self, state: State) -> Time {
+        self.state = state;
+        self.state.set_retention(self.settings.retain);
         self.generation = self.generation.wrapping_add(1);
-        Ok(self.state.now)
+        self.state.now
     }
 
     /// Handles everything that is due up to `now`, but stops at the time of the next webhook
@@ -286,12 +303,17 @@ impl Simulator {
 
     /// Returns all ledger entries with their workspaces, oldest first. Opening balances are not
     /// entries.
+    ///
+    /// The first entries are those with the kind `carried_forward`, one for each workspace whose
+    /// old entries were dropped. Their amount is what the dropped entries added to the balance of
+    /// the workspace, negative if they reduced it.
     #[must_use]
     pub fn ledger(&self) -> Vec<Value> {
-        let entries = self.state.ledger.entries().into_iter();
-        entries
-            .map(|(workspace, entry)| with_workspace(entry.view(), workspace))
-            .collect()
+        let ledger = &self.state.ledger;
+        let entries = ledger.entries_from(0);
+        let entries = entries.map(|(_, entry)| ControlEntry::Entry(entry));
+        let all = ledger.closing_entries().chain(entries);
+        all.map(|entry| json!(entry)).collect()
     }
 
     /// Returns the balance of every workspace: `opening_usd`, `available_usd`, `reserved_usd`.
@@ -312,13 +334,18 @@ impl Simulator {
     /// Returns all jobs with their workspaces, oldest first.
     #[must_use]
     pub fn jobs(&self) -> Vec<Value> {
-        let jobs = self.state.jobs.all().iter();
+        let jobs = self.state.jobs.all();
         jobs.map(|job| with_workspace(self.view(job), &job.workspace))
             .collect()
     }
 
     fn view(&self, job: &jobs::Job) -> Value {
-        api::job_view(&self.state, job, job.surface, &self.settings.hosts)
+        json!(api::JobView::new(
+            &self.state,
+            job,
+            job.surface,
+            &self.settings.hosts
+        ))
     }
 
     /// Returns the webhook signing secret of a workspace, such as `ws_demo`.

@@ -6,7 +6,7 @@ use super::pagination;
 use super::request::Request;
 use super::response::{ApiResponse, ApiResult};
 use crate::engine::keys::ApiKey;
-use crate::engine::ledger::Entry;
+use crate::engine::ledger::LedgerView;
 use crate::engine::workspaces::{Workspace, WorkspaceKind, concurrent_jobs};
 use crate::engine::{KeyKind, Time};
 
@@ -85,7 +85,7 @@ pub(super) fn usage(request: &mut Request<'_>) -> ApiResult {
         }
     };
     let (entries, next) = pagination::page(ledger.newest_first(request.workspace(), before), limit);
-    let next_cursor = next.map(|entry| entry.seq.to_string());
-    let items = entries.into_iter().map(Entry::view).collect();
+    let next_cursor = next.map(|(seq, _)| seq.to_string());
+    let items = entries.iter().map(|(_, entry)| LedgerView(entry)).collect();
     Ok(ApiResponse::page(items, next_cursor.as_deref()))
 }

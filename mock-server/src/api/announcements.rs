@@ -7,6 +7,7 @@ use super::job_view::{artifacts, error_of};
 use super::json_object::set_field;
 use super::runs::{operations, receipt};
 use crate::engine::jobs::Job;
+use crate::engine::json_text::JsonText;
 use crate::engine::runs::{PlannedOutcome, Run};
 use crate::engine::url_placeholders::placeholder_hosts;
 use crate::engine::webhooks::queue::Announcement;
@@ -28,7 +29,7 @@ pub(crate) fn announce_ended(state: &mut State) {
 /// Returns the webhook of a job that has ended, or `None` if the job is still running or has no
 /// webhook URL.
 fn job_announcement(job: &Job) -> Option<Announcement> {
-    let url = job.webhook_url.clone()?;
+    let url = job.webhook_url.as_deref()?.to_owned();
     let event = match job.status {
         JobStatus::Completed => "job.completed",
         JobStatus::Failed => "job.failed",
@@ -50,11 +51,11 @@ fn job_announcement(job: &Job) -> Option<Announcement> {
     set_field(&mut body, "error", error_of(job));
     let path = Operation::JobsResult.expand(&[&job.id]);
     Some(Announcement {
-        workspace: job.workspace.clone(),
-        subject_id: job.id.clone(),
+        workspace: job.workspace.to_string(),
+        subject_id: job.id.to_string(),
         event: event.to_owned(),
         url,
-        body,
+        body: JsonText::from(&body),
         result_url: format!("{}{}", hosts.base(job.surface), path.unwrap_or_default()),
     })
 }
@@ -105,7 +106,7 @@ fn run_announcement(run: &Run) -> Option<Announcement> {
         subject_id: run.id.clone(),
         event,
         url,
-        body,
+        body: JsonText::from(&body),
         result_url: format!("{}{path}", hosts.base(Host::Developer)),
     })
 }

@@ -145,7 +145,7 @@ fn success(host: Host, request_id: &str, headers: Headers, response: ApiResponse
         response.status,
         request_id,
         &headers,
-        &response.body,
+        response.body,
     ));
     reply.pending = response.wait.map(
         |JobWait {

@@ -2,13 +2,11 @@
 
 use std::time::Duration;
 
-use serde_json::json;
 use svc_sdk::contract::{ErrorCode, JobStatus};
 
 use super::announcements::announce_ended;
-use super::api_error::{ApiError, seconds};
-use super::job_view::{artifacts, error_of, with_delivery};
-use super::json_object::set_field;
+use super::api_error::ApiError;
+use super::job_view::{JobResult, JobStatusView, JobView};
 use super::pagination;
 use super::request::Request;
 use super::response::{ApiResponse, ApiResult};
@@ -28,14 +26,14 @@ pub(super) fn list(request: &mut Request<'_>) -> ApiResult {
             .find(|job_type| job_type.as_str() == name)
     });
     let limit = pagination::limit(request)?;
-    let workspace = request.workspace().to_owned();
+    let workspace = request.workspace();
     let jobs = &request.state.jobs;
     let before = match request.parameter("cursor")? {
         None => None,
         Some(id) => {
             let is_listed = jobs
                 .by_id(&id)
-                .is_some_and(|job| job.workspace == workspace);
+                .is_some_and(|job| *job.workspace == *workspace);
             let number = jobs.number(&id).filter(|_| is_listed);
             Some(number.ok_or_else(pagination::invalid_cursor)?)
         }
@@ -46,10 +44,10 @@ pub(super) fn list(request: &mut Request<'_>) -> ApiResult {
         job_type,
     };
     let (page, next) = pagination::page(jobs.newest_first(&filter, before), limit);
-    let next_cursor = next.map(|job| job.id.as_str());
+    let next_cursor = next.map(|job| &*job.id);
     let items = page
         .iter()
-        .map(|job| with_delivery(request.state, job, request.host, request.hosts))
+        .map(|job| JobView::new(request.state, job, request.host, request.hosts))
         .collect();
     Ok(ApiResponse::page(items, next_cursor))
 }
@@ -57,21 +55,15 @@ pub(super) fn list(request: &mut Request<'_>) -> ApiResult {
 /// `GET /v1/jobs/{id}`.
 pub(super) fn get(request: &mut Request<'_>) -> ApiResult {
     let job = find(request)?;
-    let view = with_delivery(request.state, job, request.host, request.hosts);
+    let view = JobView::new(request.state, job, request.host, request.hosts);
     Ok(ApiResponse::data(200, view))
 }
 
 /// `GET /v1/jobs/{id}/status`.
 pub(super) fn status(request: &mut Request<'_>) -> ApiResult {
     let job = find(request)?;
-    let payload = json!({
-        "job_id": job.id,
-        "status": job.status,
-        "terminal": job.status.is_terminal(),
-        "result_ready": job.status.is_terminal(),
-        "next_poll_after_seconds": seconds(next_poll(request, job)),
-    });
-    Ok(ApiResponse::data(200, payload))
+    let view = JobStatusView::new(job, request.hosts, request.now());
+    Ok(ApiResponse::data(200, view))
 }
 
 /// `GET /v1/jobs/{id}/result`.
@@ -86,13 +78,7 @@ pub(super) fn result(request: &mut Request<'_>) -> ApiResult {
             wait,
         ));
     }
-    let mut result = json!({
-        "job_id": job.id,
-        "status": job.status,
-        "artifacts": artifacts(job, request.hosts),
-    });
-    set_field(&mut result, "error", error_of(job));
-    Ok(ApiResponse::data(200, result))
+    Ok(ApiResponse::data(200, JobResult::new(job, request.hosts)))
 }
 
 /// `POST /v1/jobs/{id}/cancel`.
@@ -130,6 +116,6 @@ pub(super) fn next_poll(request: &Request<'_>, job: &Job) -> Duration {
 /// Returns the job that the path names, if it is in the key's workspace.
 pub(super) fn find<'r>(request: &'r Request<'_>) -> Result<&'r Job, ApiError> {
     let job = request.state.jobs.by_id(request.id());
-    let job = job.filter(|job| job.workspace == request.workspace());
+    let job = job.filter(|job| *job.workspace == *request.workspace());
     job.ok_or_else(|| ApiError::new(ErrorCode::JobNotFound, "job not found in this workspace"))
 }

@@ -53,6 +53,6 @@ mod webhooks;
 
 pub(crate) use self::announcements::announce_ended;
 pub(crate) use self::handler::handle;
-pub(crate) use self::job_view::with_delivery as job_view;
+pub(crate) use self::job_view::JobView;
 pub(crate) use self::pending_reply::{predict, resume};
 pub(crate) use self::top_ups::view as top_up_view;

@@ -2,9 +2,10 @@
 
 use serde_json::json;
 
+use super::job_view::JobView;
 use super::json_object::set_field;
 use super::response::{ApiResponse, json_response};
-use super::{apply_fault, job_view, resources};
+use super::{apply_fault, resources};
 use crate::engine::jobs::Job;
 use crate::engine::{Hosts, PendingReply, Reply, State};
 
@@ -14,7 +15,7 @@ pub(crate) fn resume(state: &mut State, hosts: &Hosts, pending: &PendingReply) -
     let job = state.jobs.by_id(&pending.job_id);
     // After a reset the job no longer exists, and there is nothing to wait for.
     let is_waiting = job.is_some_and(|job| !job.status.is_terminal()) && state.now < pending.until;
-    let mut reply = reply(pending, &respond(state, job, hosts, pending));
+    let mut reply = reply(pending, respond(state, job, hosts, pending));
     if is_waiting {
         reply.pending = Some(pending.clone());
     } else {
@@ -31,7 +32,7 @@ pub(crate) fn predict(state: &State, hosts: &Hosts, pending: &PendingReply) -> R
         .jobs
         .by_id(&pending.job_id)
         .map(|job| job.predicted_at(pending.until));
-    let mut reply = reply(pending, &respond(state, job.as_ref(), hosts, pending));
+    let mut reply = reply(pending, respond(state, job.as_ref(), hosts, pending));
     apply_fault::apply_fault(&mut reply, pending.fault);
     reply
 }
@@ -44,7 +45,7 @@ fn respond(state: &State, job: Option<&Job>, hosts: &Hosts, pending: &PendingRep
         set_field(
             &mut receipt,
             "job",
-            job_view::view(job, pending.host, hosts),
+            json!(JobView::without_delivery(job, pending.host, hosts)),
         );
         set_field(&mut receipt, "next_poll_after_seconds", json!(0));
         if let Some((field, view)) = resources::receipt_field(state, job, hosts) {
@@ -54,12 +55,12 @@ fn respond(state: &State, job: Option<&Job>, hosts: &Hosts, pending: &PendingRep
     ApiResponse::data(if ended.is_some() { 200 } else { 202 }, receipt)
 }
 
-fn reply(pending: &PendingReply, api_response: &ApiResponse) -> Reply {
+fn reply(pending: &PendingReply, api_response: ApiResponse) -> Reply {
     let response = json_response(
         api_response.status,
         &pending.request_id,
         &pending.headers,
-        &api_response.body,
+        api_response.body,
     );
     Reply::immediate(response)
 }

@@ -67,7 +67,8 @@ pub(super) fn create(request: &mut Request<'_>) -> ApiResult {
         None => Value::Null,
     };
     set_field(&mut receipt, "request_id", json!(request.request_id));
-    request.store_receipt(slot, &receipt);
+    let stored = request.receipt_to_store(&receipt);
+    request.store_receipt(slot, stored);
     Ok(ApiResponse::data(202, receipt))
 }
 

@@ -8,8 +8,11 @@ use svc_sdk::types::Usd;
 
 use super::api_error::ApiError;
 use super::fields::Fields;
+use super::job_view::JobReceipt;
 use super::strict_json;
-use crate::engine::idempotency::{IdempotencyKey, KeyLookup};
+use crate::engine::idempotency::{BodyDigest, IdempotencyKey, KeyLookup, StoredReceipt};
+use crate::engine::jobs::Job;
+use crate::engine::json_text::JsonText;
 use crate::engine::keys::ApiKey;
 use crate::engine::url_placeholders::{insert_placeholders, resolve_placeholders};
 use crate::engine::{Host, Hosts, State, Time, UndocumentedKeys};
@@ -47,7 +50,7 @@ pub(super) enum Idempotency {
 /// The place for the receipt of a create. Empty if the request has no idempotency key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct IdempotencySlot {
-    entry: Option<(IdempotencyKey, String)>,
+    entry: Option<(IdempotencyKey, BodyDigest)>,
 }
 
 impl Request<'_> {
@@ -120,7 +123,7 @@ impl Request<'_> {
     pub(super) fn check_idempotency_for(
         &self,
         scope: &str,
-        digest: String,
+        digest: BodyDigest,
     ) -> Result<Idempotency, ApiError> {
         let is_used = match self.operation.retry() {
             RetryClass::Key => true,
@@ -133,21 +136,16 @@ impl Request<'_> {
         let Some(key) = idempotency_key(self.headers)? else {
             return Ok(Idempotency::New(IdempotencySlot { entry: None }));
         };
-        let key = IdempotencyKey {
-            workspace: self.workspace().to_owned(),
-            operation: scope.to_owned(),
-            key,
-        };
+        let key = IdempotencyKey::new(self.workspace(), scope, &key);
         match self.state.idempotency.look_up(&key, &digest) {
             KeyLookup::Unused => Ok(Idempotency::New(IdempotencySlot {
                 entry: Some((key, digest)),
             })),
-            KeyLookup::Replay(receipt) => Ok(Idempotency::Replay(resolve_placeholders(
-                receipt, self.hosts,
-            ))),
-            KeyLookup::Conflict(original) => {
+            KeyLookup::Replay(receipt) => Ok(Idempotency::Replay(self.stored_receipt(receipt))),
+            KeyLookup::Conflict(receipt) => {
                 let message = "this Idempotency-Key was already used for a different request";
                 let error = ApiError::new(ErrorCode::IdempotencyConflict, message);
+                let original = self.stored_receipt(receipt);
                 Err(match original.get("queue_id") {
                     // The conflict with a bulk create names the queue.
                     Some(id) if original.get("items").is_some() => {
@@ -156,6 +154,20 @@ impl Request<'_> {
                     _ => error,
                 })
             }
+        }
+    }
+
+    /// Returns a stored receipt as it was at the time of its request.
+    fn stored_receipt(&self, receipt: &StoredReceipt) -> Value {
+        match receipt {
+            StoredReceipt::Text(text) => resolve_placeholders(text.to_value(), self.hosts),
+            StoredReceipt::Job(id) => match self.state.jobs.by_id(id).map(Job::as_submitted) {
+                Some(job) => {
+                    let now = job.timeline.created_at();
+                    json!(JobReceipt::new(&job, self.hosts, now))
+                }
+                None => Value::Null,
+            },
         }
     }
 
@@ -172,11 +184,16 @@ impl Request<'_> {
             .detail("max_spend_usd", json!(max_spend)))
     }
 
+    /// Returns a receipt as it is stored for repeated requests.
+    pub(super) fn receipt_to_store(&self, receipt: &Value) -> StoredReceipt {
+        let receipt = insert_placeholders(receipt.clone(), self.hosts);
+        StoredReceipt::Text(JsonText::from(&receipt))
+    }
+
     /// Stores the receipt of a create for repeated requests.
-    pub(super) fn store_receipt(&mut self, slot: IdempotencySlot, receipt: &Value) {
+    pub(super) fn store_receipt(&mut self, slot: IdempotencySlot, receipt: StoredReceipt) {
         if let Some((key, digest)) = slot.entry {
             let now = self.now();
-            let receipt = insert_placeholders(receipt.clone(), self.hosts);
             self.state.idempotency.store(key, digest, receipt, now);
         }
     }

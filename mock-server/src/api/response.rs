@@ -2,7 +2,8 @@
 
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Response, StatusCode};
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 
 use super::api_error::{ApiError, whole_seconds};
 use crate::engine::rate_limit::RateLimitStatus;
@@ -12,7 +13,8 @@ use crate::engine::{Host, Hosts, Time};
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ApiResponse {
     pub(super) status: u16,
-    pub(super) body: Value,
+    /// The body as JSON text.
+    pub(super) body: Bytes,
     /// The job that the response waits for.
     pub(super) wait: Option<JobWait>,
 }
@@ -30,25 +32,43 @@ pub(super) type ApiResult = Result<ApiResponse, ApiError>;
 
 impl ApiResponse {
     /// Creates a response whose body wraps a value in `data`.
-    pub(super) fn data(status: u16, data: Value) -> Self {
-        Self {
-            status,
-            body: json!({"data": data}),
-            wait: None,
+    pub(super) fn data(status: u16, data: impl Serialize) -> Self {
+        #[derive(Serialize)]
+        struct Body<D> {
+            data: D,
         }
+        Self::body(status, &Body { data })
     }
 
     /// Creates a response with a complete list.
     pub(super) fn list(items: Vec<Value>) -> Self {
-        Self::data(200, Value::Array(items))
+        Self::data(200, items)
     }
 
     /// Creates a response with a page of a list, and the cursor of the next page if there is one.
-    pub(super) fn page(items: Vec<Value>, next_cursor: Option<&str>) -> Self {
-        let body = json!({"data": items, "next_cursor": next_cursor});
+    pub(super) fn page(items: Vec<impl Serialize>, next_cursor: Option<&str>) -> Self {
+        #[derive(Serialize)]
+        struct Body<'c, I> {
+            data: Vec<I>,
+            next_cursor: Option<&'c str>,
+        }
+        let data = items;
+        Self::body(200, &Body { data, next_cursor })
+    }
+
+    /// Returns the value of `data`.
+    pub(super) fn data_value(&self) -> Value {
+        let body = serde_json::from_slice::<Value>(&self.body).ok();
+        let data = body.as_ref().and_then(|body| body.get("data"));
+        data.cloned().unwrap_or_default()
+    }
+
+    /// Creates a response with a body that is not wrapped.
+    pub(super) fn body(status: u16, body: &impl Serialize) -> Self {
         Self {
-            status: 200,
-            body,
+            status,
+            // Writing to memory does not fail, and all maps have texts as keys.
+            body: serde_json::to_vec(body).unwrap_or_default().into(),
             wait: None,
         }
     }
@@ -72,15 +92,9 @@ pub(super) fn json_response(
     status: u16,
     request_id: &str,
     headers: &Headers,
-    body: &Value,
+    body: impl Into<Bytes>,
 ) -> Response<Bytes> {
-    response(
-        status,
-        request_id,
-        headers,
-        "application/json",
-        body.to_string(),
-    )
+    response(status, request_id, headers, "application/json", body)
 }
 
 /// Creates the response for an error.
@@ -96,7 +110,7 @@ pub(super) fn error_response(
         error.status(),
         request_id,
         &headers,
-        &error.body(host, request_id),
+        error.body(host, request_id).to_string(),
     )
 }
 

@@ -2,7 +2,6 @@
 
 use std::sync::Mutex;
 
-use serde_json::Value;
 use svc_openapi::{Servers, document};
 
 use super::request::Request;
@@ -11,18 +10,14 @@ use crate::engine::Hosts;
 
 /// The document for the most recent hosts. A running mock has the same hosts all the time, so the
 /// document is only built once.
-static LAST: Mutex<Option<(Servers, Value)>> = Mutex::new(None);
+static LAST: Mutex<Option<(Servers, ApiResponse)>> = Mutex::new(None);
 
 /// Responds with the document itself, without an envelope.
 pub(super) fn get(request: &mut Request<'_>) -> ApiResult {
-    Ok(ApiResponse {
-        status: 200,
-        body: cached_document(request.hosts),
-        wait: None,
-    })
+    Ok(cached_document(request.hosts))
 }
 
-fn cached_document(hosts: &Hosts) -> Value {
+fn cached_document(hosts: &Hosts) -> ApiResponse {
     let servers = Servers::new(&hosts.open, &hosts.developer, &hosts.mcp);
     // The value is replaced as a whole, so it is valid even if a thread panicked.
     let mut last = LAST
@@ -31,7 +26,7 @@ fn cached_document(hosts: &Hosts) -> Value {
     match &*last {
         Some((cached, document)) if *cached == servers => document.clone(),
         _ => {
-            let document = document(&servers);
+            let document = ApiResponse::body(200, &document(&servers));
             *last = Some((servers, document.clone()));
             document
         }

@@ -5,7 +5,8 @@ use std::fmt;
 use serde::Deserialize;
 use serde::de::{self, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
-use sha2::{Digest, Sha256};
+
+use crate::engine::idempotency::BodyDigest;
 
 /// Parses a single JSON text.
 ///
@@ -18,11 +19,10 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Value, serde_json::Error> {
 
 /// Returns a digest that is the same for values that differ only in formatting and in the order of
 /// fields.
-pub(crate) fn digest(value: &Value) -> String {
+pub(crate) fn digest(value: &Value) -> BodyDigest {
     let mut canonical = String::new();
     write_canonical(value, &mut canonical);
-    let digest = Sha256::digest(canonical);
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    BodyDigest::of(&canonical)
 }
 
 fn write_canonical(value: &Value, out: &mut String) {

@@ -8,12 +8,14 @@ use super::api_error::ApiError;
 use super::communication::CommunicationOptions;
 use super::fields::Fields;
 use super::generation::{self, Generation};
+use super::job_view::JobReceipt;
 use super::json_object::set_field;
 use super::request::{Idempotency, IdempotencySlot, Request};
 use super::requested_error::requested_error;
+use super::resources;
 use super::response::{ApiResponse, ApiResult, JobWait};
-use super::{job_view, resources};
 use crate::engine::directives::Directives;
+use crate::engine::idempotency::StoredReceipt;
 use crate::engine::jobs::{Artifact, Job, JobType};
 use crate::engine::models::Router;
 use crate::engine::resources::{Resource, ResourceDetails};
@@ -139,22 +141,36 @@ fn accept(
     })?;
     record_resource(request, &id, change);
     let now = request.now();
-    let receipt = match request.state.jobs.get(accepted) {
-        Some(job) => submit_receipt(request, job),
-        None => Value::Null,
+    let Some(job) = request.state.jobs.get(accepted) else {
+        return Ok(ApiResponse::data(202, Value::Null));
     };
-    request.store_receipt(slot, &receipt);
-    let mut response = ApiResponse::data(202, receipt.clone());
-    response.wait = wait.map(|wait| {
+    let receipt = JobReceipt::new(job, request.hosts, now);
+    let (response, stored) = match resources::receipt_field(request.state, job, request.hosts) {
+        // The receipt of a job without a resource can be made again from the job.
+        None => (
+            ApiResponse::data(202, receipt),
+            StoredReceipt::Job(id.clone()),
+        ),
+        Some((field, view)) => {
+            let mut receipt = json!(receipt);
+            set_field(&mut receipt, field, view);
+            (
+                ApiResponse::data(202, &receipt),
+                request.receipt_to_store(&receipt),
+            )
+        }
+    };
+    request.store_receipt(slot, stored);
+    let wait = wait.map(|wait| {
         let deadline = now.after(request.hosts.service_time(wait));
         let until = timeline.ends_at().map_or(deadline, |end| end.min(deadline));
         JobWait {
-            job_id: id,
+            job_id: id.to_string(),
             until,
-            receipt,
+            receipt: response.data_value(),
         }
     });
-    Ok(response)
+    Ok(ApiResponse { wait, ..response })
 }
 
 /// Creates the resource of a job, or assigns an existing one to it.
@@ -172,15 +188,6 @@ fn record_resource(request: &mut Request<'_>, job_id: &str, change: ResourceChan
         }
         ResourceChange::Regenerate(id) => request.state.resources.reassign_job(&id, job_id),
     }
-}
-
-/// Returns the receipt of a job, with the resource that it creates.
-fn submit_receipt(request: &Request<'_>, job: &Job) -> Value {
-    let mut receipt = job_view::receipt(job, request.hosts, request.now());
-    if let Some((field, view)) = resources::receipt_field(request.state, job, request.hosts) {
-        set_field(&mut receipt, field, view);
-    }
-    receipt
 }
 
 fn check_funds(request: &Request<'_>, price: Option<Usd>) -> Result<(), ApiError> {
@@ -219,31 +226,31 @@ fn new_job(request: &mut Request<'_>, draft: JobDraft, communication: Communicat
         .duration
         .unwrap_or(draft.job_type.duration());
     let rng = &mut request.state.rng;
-    let id = rng.id("job");
+    let id = rng.id("job").into();
     let artifacts = (0..draft.files).map(|_| {
         let seed = rng.next();
         Artifact {
-            id: rng.id("art"),
-            token: rng.token(32),
+            id: rng.id("art").into(),
+            token: rng.token(32).into(),
             spec: draft.spec.clone().seeded(seed),
         }
     });
     let artifacts = artifacts.collect();
     Job {
         id,
-        request_id: request.request_id.to_owned(),
-        workspace: request.workspace().to_owned(),
+        request_id: request.request_id.into(),
+        workspace: request.workspace().into(),
         surface: request.host,
         job_type: draft.job_type,
-        model: draft.model.to_owned(),
+        model: draft.model.into(),
         status: JobStatus::Queued,
         updated_at: now,
         timeline: Timeline::new(now, duration, draft.directives.stuck),
         planned_error: draft.directives.fail,
         error: None,
         price: draft.price,
-        metadata: communication.metadata,
-        webhook_url: communication.webhook_url,
+        metadata: communication.metadata.into(),
+        webhook_url: communication.webhook_url.map(String::into),
         artifacts,
     }
 }

@@ -45,7 +45,8 @@ pub(super) fn create(request: &mut Request<'_>) -> ApiResult {
     };
     let receipt = view(&top_up, request.hosts);
     request.state.top_ups.add(top_up);
-    request.store_receipt(slot, &receipt);
+    let stored = request.receipt_to_store(&receipt);
+    request.store_receipt(slot, stored);
     Ok(ApiResponse::data(201, receipt))
 }
 

@@ -1,16 +1,23 @@
-//! Jobs and their indexes.
+//! Jobs.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod index;
+mod metadata;
+
+use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 use svc_sdk::contract::{ErrorCode, JobStatus};
 use svc_sdk::types::Usd;
 
+pub(crate) use self::index::JobFilter;
+use self::index::JobIndex;
+pub(crate) use self::metadata::Metadata;
 use super::serde_list::serialize_as_list;
+use super::shared_list::SharedList;
 use super::timeline::Timeline;
 use super::{Host, Time};
+use crate::engine::shared::SharedText;
 use crate::media;
 
 /// The type of a job.
@@ -65,45 +72,65 @@ impl JobType {
 }
 
 /// A job.
+///
+/// A mock may store a million jobs, so their texts are as small as possible, and those that many
+/// jobs have in common are shared.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Job {
-    pub(crate) id: String,
+    pub(crate) id: SharedText,
     /// The id of the request that submitted the job.
-    pub(crate) request_id: String,
-    pub(crate) workspace: String,
+    pub(crate) request_id: Box<str>,
+    pub(crate) workspace: SharedText,
     /// The surface on which the job was submitted.
     pub(crate) surface: Host,
     pub(crate) job_type: JobType,
-    pub(crate) model: String,
+    pub(crate) model: SharedText,
     pub(crate) status: JobStatus,
     pub(crate) updated_at: Time,
     #[serde(rename = "course")]
     pub(crate) timeline: Timeline,
     /// The error that the job will end with, if it is going to fail.
-    #[serde(rename = "fails_with")]
+    #[serde(
+        rename = "fails_with",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
     pub(crate) planned_error: Option<ErrorCode>,
     /// The error that the job failed with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) error: Option<ErrorCode>,
     /// The price charged to the workspace; `None` for free jobs.
     pub(crate) price: Option<Usd>,
-    pub(crate) metadata: Map<String, Value>,
-    pub(crate) webhook_url: Option<String>,
+    #[serde(default, skip_serializing_if = "Metadata::is_empty")]
+    pub(crate) metadata: Metadata,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) webhook_url: Option<Box<str>>,
     /// The files, which are determined at the submit and shown when the job completes.
-    pub(crate) artifacts: Vec<Artifact>,
+    pub(crate) artifacts: Box<[Artifact]>,
 }
 
 /// A generated file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Artifact {
-    pub(crate) id: String,
+    pub(crate) id: Box<str>,
     /// The unguessable part of the URL path.
-    pub(crate) token: String,
+    pub(crate) token: SharedText,
     pub(crate) spec: media::Spec,
 }
 
 impl Job {
+    /// Returns the job as it was when it was submitted.
+    pub(crate) fn as_submitted(&self) -> Self {
+        Self {
+            status: JobStatus::Queued,
+            error: None,
+            updated_at: self.timeline.created_at(),
+            ..self.clone()
+        }
+    }
+
     /// Returns the job as it will be at `then` if nothing intervenes.
     pub(crate) fn predicted_at(&self, then: Time) -> Self {
         let mut job = self.clone();
@@ -133,34 +160,28 @@ impl Job {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Jobs {
     /// The jobs in the order of their submits.
-    jobs: Vec<Job>,
-    by_id: BTreeMap<String, usize>,
-    by_token: BTreeMap<String, (usize, usize)>,
-    index: BTreeMap<JobFilter, BTreeSet<usize>>,
-}
-
-/// A filter for the jobs of a workspace, optionally by status and type.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct JobFilter {
-    pub(crate) workspace: String,
-    pub(crate) status: Option<JobStatus>,
-    pub(crate) job_type: Option<JobType>,
+    jobs: SharedList<Job>,
+    by_id: HashMap<SharedText, usize>,
+    by_token: HashMap<SharedText, usize>,
+    by_workspace: BTreeMap<SharedText, JobIndex>,
+    /// The model names, so that each is in memory once.
+    models: BTreeMap<SharedText, ()>,
 }
 
 impl Jobs {
-    /// Adds a job and returns its index.
-    pub(crate) fn add(&mut self, job: Job) -> usize {
-        let number = self.jobs.len();
+    /// Adds a job and returns its number.
+    pub(crate) fn add(&mut self, mut job: Job) -> usize {
+        let number = self.jobs.next_number();
+        job.workspace = shared_key(&self.by_workspace, &job.workspace);
+        job.model = shared_key(&self.models, &job.model);
+        self.models.insert(job.model.clone(), ());
         self.by_id.insert(job.id.clone(), number);
-        for (index, artifact) in job.artifacts.iter().enumerate() {
-            self.by_token
-                .insert(artifact.token.clone(), (number, index));
+        for artifact in &job.artifacts {
+            self.by_token.insert(artifact.token.clone(), number);
         }
-        for filter in index_keys(&job) {
-            self.index.entry(filter).or_default().insert(number);
-        }
-        self.jobs.push(job);
-        number
+        let index = self.by_workspace.entry(job.workspace.clone());
+        index.or_default().insert(&job, number);
+        self.jobs.push(job)
     }
 
     pub(crate) fn get(&self, number: usize) -> Option<&Job> {
@@ -176,9 +197,9 @@ impl Jobs {
     }
 
     pub(crate) fn by_token(&self, token: &str) -> Option<(&Job, &Artifact)> {
-        let (number, index) = self.by_token.get(token)?;
-        let job = self.get(*number)?;
-        Some((job, job.artifacts.get(*index)?))
+        let job = self.get(*self.by_token.get(token)?)?;
+        let mut artifacts = job.artifacts.iter();
+        Some((job, artifacts.find(|artifact| *artifact.token == *token)?))
     }
 
     /// Sets the status of a job and updates the indexes.
@@ -192,29 +213,34 @@ impl Jobs {
         let Some(job) = self.jobs.get_mut(number) else {
             return;
         };
-        let before = index_keys(job);
-        (job.status, job.error, job.updated_at) = (status, error, at);
-        let after = index_keys(job);
-        for filter in before {
-            if let Some(numbers) = self.index.get_mut(&filter) {
-                numbers.remove(&number);
-                if numbers.is_empty() {
-                    self.index.remove(&filter);
-                }
-            }
+        let before = std::mem::replace(&mut job.status, status);
+        (job.error, job.updated_at) = (error, at);
+        if let Some(index) = self.by_workspace.get_mut(&job.workspace) {
+            index.change_status(job, &before, number);
         }
-        for filter in after {
-            self.index.entry(filter).or_default().insert(number);
+    }
+
+    /// Removes a job.
+    pub(crate) fn remove(&mut self, number: usize) -> Option<Job> {
+        let job = self.jobs.remove(number)?;
+        self.by_id.remove(&job.id);
+        for artifact in &job.artifacts {
+            self.by_token.remove(&artifact.token);
         }
+        if let Some(index) = self.by_workspace.get_mut(&job.workspace) {
+            index.remove(&job, number);
+        }
+        Some(job)
     }
 
     /// Returns the jobs that match a filter and are older than `before`, newest first.
     pub(crate) fn newest_first(
         &self,
-        filter: &JobFilter,
+        filter: &JobFilter<'_>,
         before: Option<usize>,
     ) -> impl Iterator<Item = &Job> {
-        let numbers = self.index.get(filter).into_iter();
+        let index = self.by_workspace.get(filter.workspace);
+        let numbers = index.and_then(|index| index.matching(filter)).into_iter();
         let before = before.unwrap_or(usize::MAX);
         numbers
             .flat_map(move |numbers| numbers.range(..before).rev())
@@ -223,38 +249,44 @@ impl Jobs {
 
     /// Returns the number of jobs of a workspace that have not ended.
     pub(crate) fn in_flight(&self, workspace: &str) -> usize {
-        let count = |status| {
-            let filter = JobFilter {
-                workspace: workspace.to_owned(),
-                status: Some(status),
-                job_type: None,
-            };
-            self.index.get(&filter).map_or(0, BTreeSet::len)
-        };
-        count(JobStatus::Queued) + count(JobStatus::Processing)
+        self.by_workspace
+            .get(workspace)
+            .map_or(0, JobIndex::in_flight)
     }
 
     /// Returns all jobs, oldest first.
-    pub(crate) fn all(&self) -> &[Job] {
-        &self.jobs
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Job> {
+        self.jobs.iter()
+    }
+
+    /// Returns all jobs with their numbers, oldest first.
+    pub(crate) fn numbered(&self) -> impl Iterator<Item = (usize, &Job)> {
+        self.jobs.numbered()
+    }
+
+    /// Returns the jobs from a number on, with their numbers, oldest first.
+    pub(crate) fn numbered_from(&self, number: usize) -> impl Iterator<Item = (usize, &Job)> {
+        self.jobs.numbered_from(number)
+    }
+
+    /// Returns the positions in a document of the jobs with these numbers.
+    pub(crate) fn positions(&self, numbers: Vec<usize>) -> BTreeMap<usize, usize> {
+        self.jobs.positions(numbers)
+    }
+
+    /// Returns a copy without indexes, which shares the jobs.
+    pub(crate) fn without_indexes(&self) -> Self {
+        Self {
+            jobs: self.jobs.clone(),
+            ..Self::default()
+        }
     }
 }
 
-/// Returns all filters that match a job.
-fn index_keys(job: &Job) -> [JobFilter; 4] {
-    let status = Some(job.status.clone());
-    let job_type = Some(job.job_type);
-    [
-        (None, None),
-        (status.clone(), None),
-        (None, job_type),
-        (status, job_type),
-    ]
-    .map(|(status, job_type)| JobFilter {
-        workspace: job.workspace.clone(),
-        status,
-        job_type,
-    })
+/// Returns the key of a map that equals `text`, or else `text` itself.
+fn shared_key<V>(map: &BTreeMap<SharedText, V>, text: &SharedText) -> SharedText {
+    let key = map.get_key_value(text).map_or(text, |(key, _)| key);
+    key.clone()
 }
 
 serialize_as_list!(Jobs, Job);
@@ -266,29 +298,29 @@ mod tests {
     fn job(id: &str, workspace: &str, job_type: JobType) -> Job {
         let created_at = Time::from_micros(1_000_000);
         Job {
-            id: id.to_owned(),
-            request_id: "req_1".to_owned(),
-            workspace: workspace.to_owned(),
+            id: id.into(),
+            request_id: "req_1".into(),
+            workspace: workspace.into(),
             surface: Host::Open,
             job_type,
-            model: "video-f".to_owned(),
+            model: "video-f".into(),
             status: JobStatus::Queued,
             updated_at: created_at,
             timeline: Timeline::new(created_at, job_type.duration(), false),
             planned_error: None,
             error: None,
             price: None,
-            metadata: Map::new(),
+            metadata: Metadata::default(),
             webhook_url: None,
-            artifacts: vec![Artifact {
-                id: format!("art_{id}"),
-                token: format!("token-{id}"),
+            artifacts: Box::new([Artifact {
+                id: format!("art_{id}").into(),
+                token: format!("token-{id}").into(),
                 spec: media::Spec::Image {
                     width: 2,
                     height: 2,
                     seed: 1,
                 },
-            }],
+            }]),
         }
     }
 
@@ -307,12 +339,12 @@ mod tests {
 
     fn matching_ids(jobs: &Jobs, status: Option<JobStatus>, job_type: Option<JobType>) -> String {
         let filter = JobFilter {
-            workspace: "ws_1".to_owned(),
+            workspace: "ws_1",
             status,
             job_type,
         };
         jobs.newest_first(&filter, None)
-            .map(|job| job.id.as_str())
+            .map(|job| &*job.id)
             .collect()
     }
 
@@ -344,14 +376,27 @@ mod tests {
     fn the_next_page_starts_after_the_last_item() {
         let jobs = some_jobs();
         let filter = JobFilter {
-            workspace: "ws_1".to_owned(),
+            workspace: "ws_1",
             status: None,
             job_type: None,
         };
         let rest = jobs
             .newest_first(&filter, jobs.number("d"))
-            .map(|job| job.id.as_str());
+            .map(|job| &*job.id);
         assert_eq!(rest.collect::<String>(), "ba");
+    }
+
+    #[test]
+    fn a_removed_job_is_in_no_index() {
+        let mut jobs = some_jobs();
+        jobs.set_status(1, JobStatus::Completed, None, Time::from_micros(5));
+        assert_eq!(&*jobs.remove(1).unwrap().id, "b");
+        assert!(jobs.remove(1).is_none());
+        assert_eq!(matching_ids(&jobs, None, None), "da");
+        assert_eq!(matching_ids(&jobs, Some(JobStatus::Completed), None), "");
+        assert!(jobs.by_id("b").is_none() && jobs.by_token("token-b").is_none());
+        assert_eq!(jobs.add(job("e", "ws_1", JobType::MusicGeneration)), 4);
+        assert_eq!(matching_ids(&jobs, None, None), "eda");
     }
 
     #[test]
@@ -365,7 +410,7 @@ mod tests {
         );
         let document = serde_json::to_value(&jobs).unwrap();
         assert_eq!(serde_json::from_value::<Jobs>(document).unwrap(), jobs);
-        assert_eq!(jobs.by_token("token-c").unwrap().1.id, "art_c");
+        assert_eq!(&*jobs.by_token("token-c").unwrap().1.id, "art_c");
     }
 
     #[test]

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{FaultKind, Host, Time};
+use crate::engine::shared::Shared;
 
 /// The maximum number of stored requests.
 const MAX_ENTRIES: usize = 10_000;
@@ -66,11 +67,11 @@ impl Entry {
     }
 }
 
-/// The newest requests, up to a limit.
+/// The newest requests, up to a limit. Clones share them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Journal {
-    entries: VecDeque<Entry>,
+    entries: VecDeque<Shared<Entry>>,
     last_seq: u64,
 }
 
@@ -82,7 +83,7 @@ impl Journal {
         while self.entries.len() >= MAX_ENTRIES {
             self.entries.pop_front();
         }
-        self.entries.push_back(entry);
+        self.entries.push_back(Shared::new(entry));
         self.last_seq
     }
 
@@ -90,14 +91,24 @@ impl Journal {
     pub(crate) fn answered(&mut self, seq: u64, status: Option<u16>) {
         let index = self.entries.binary_search_by_key(&seq, |entry| entry.seq);
         if let Some(entry) = index.ok().and_then(|index| self.entries.get_mut(index)) {
-            entry.status = status;
+            entry.make_mut().status = status;
+        }
+    }
+
+    /// Removes the requests up to a time.
+    pub(crate) fn remove_until(&mut self, until: Time) {
+        while self.entries.front().is_some_and(|entry| entry.at <= until) {
+            self.entries.pop_front();
         }
     }
 
     /// Returns the requests after the sequence number, oldest first.
     pub(crate) fn since(&self, seq: u64) -> Vec<Value> {
         let start = self.entries.partition_point(|entry| entry.seq <= seq);
-        self.entries.range(start..).map(Entry::view).collect()
+        self.entries
+            .range(start..)
+            .map(|entry| entry.view())
+            .collect()
     }
 }
 

@@ -1,15 +1,22 @@
 //! The ledger: the balance of each workspace and the entries that changed it.
 //!
 //! The amount of an entry is never negative; its kind determines the direction. The opening
-//! balance is not an entry.
+//! balance is not an entry. Entries that are dropped are summed up in `carried_forward`.
 
-use std::collections::BTreeMap;
+mod carried_forward;
+mod entries;
+mod view;
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 use svc_sdk::types::Usd;
 
+use self::carried_forward::CarriedForward;
+use self::entries::Entries;
+pub(crate) use self::view::{ControlEntry, LedgerView};
 use super::Time;
+use crate::engine::shared::SharedText;
 
 /// The kind of a ledger entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,55 +37,48 @@ pub(crate) enum EntryKind {
 pub(crate) enum Subject {
     /// A job, by id.
     #[serde(rename = "job_id")]
-    Job(String),
+    Job(SharedText),
     /// A run, by id.
     #[serde(rename = "run_id")]
-    Run(String),
+    Run(SharedText),
     /// A top-up, by id.
     #[serde(rename = "top_up_id")]
-    TopUp(String),
+    TopUp(SharedText),
+}
+
+impl Subject {
+    pub(crate) fn into_id(self) -> SharedText {
+        match self {
+            Self::Job(id) | Self::Run(id) | Self::TopUp(id) => id,
+        }
+    }
 }
 
 /// A ledger entry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Entry {
-    pub(crate) id: String,
-    /// The sequence number among the entries of all workspaces.
-    pub(crate) seq: u64,
+    pub(crate) id: Box<str>,
+    pub(crate) workspace: SharedText,
     pub(crate) kind: EntryKind,
     pub(crate) amount: Usd,
     pub(crate) subject: Subject,
     pub(crate) created_at: Time,
 }
 
-impl Entry {
-    /// Returns the JSON representation of the entry.
-    pub(crate) fn view(&self) -> Value {
-        let (field, id) = match &self.subject {
-            Subject::Job(id) => ("job_id", id),
-            Subject::Run(id) => ("run_id", id),
-            Subject::TopUp(id) => ("top_up_id", id),
-        };
-        json!({
-            "id": self.id,
-            "kind": self.kind,
-            "amount_usd": self.amount,
-            "created_at": self.created_at.to_string(),
-            field: id,
-        })
-    }
-}
-
-/// The balance and entries of a workspace.
+/// The balance of a workspace.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Account {
     pub(crate) opening: Usd,
     pub(crate) available: Usd,
     pub(crate) reserved: Usd,
-    /// The entries, oldest first.
-    pub(crate) entries: Vec<Entry>,
+    /// The sum of the entries that were dropped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    carried_forward: Option<CarriedForward>,
+    /// The sequence numbers of the workspace's entries.
+    #[serde(skip)]
+    entries: BTreeSet<usize>,
 }
 
 /// The error for an entry that the balance does not cover, or that would overflow it.
@@ -87,12 +87,49 @@ pub(crate) struct InsufficientBalance {
     pub(crate) available: Usd,
 }
 
-/// All accounts, by workspace.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+/// All accounts, by workspace, and their entries.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, try_from = "LedgerDocument")]
 pub(crate) struct Ledger {
-    accounts: BTreeMap<String, Account>,
-    next_seq: u64,
+    accounts: BTreeMap<SharedText, Account>,
+    entries: Entries,
+    /// The sequence number of the next entry, counted over all workspaces.
+    next_seq: usize,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LedgerDocument {
+    accounts: BTreeMap<SharedText, Account>,
+    entries: Entries,
+    next_seq: usize,
+}
+
+impl TryFrom<LedgerDocument> for Ledger {
+    type Error = String;
+
+    fn try_from(document: LedgerDocument) -> Result<Self, String> {
+        let LedgerDocument {
+            mut accounts,
+            mut entries,
+            next_seq,
+        } = document;
+        if entries.next_seq() > next_seq {
+            return Err("the next sequence number of the ledger is in use".to_owned());
+        }
+        for (seq, entry) in entries.numbered() {
+            let account = accounts.get_mut(&entry.workspace);
+            let account = account
+                .ok_or_else(|| format!("{}: unknown workspace {:?}", entry.id, entry.workspace))?;
+            account.entries.insert(seq);
+        }
+        entries.share_workspaces(&accounts);
+        Ok(Self {
+            accounts,
+            entries,
+            next_seq,
+        })
+    }
 }
 
 impl Ledger {
@@ -103,7 +140,7 @@ impl Ledger {
             available: opening,
             ..Account::default()
         };
-        self.accounts.insert(workspace.to_owned(), account);
+        self.accounts.insert(workspace.into(), account);
     }
 
     pub(crate) fn account(&self, workspace: &str) -> Option<&Account> {
@@ -113,7 +150,7 @@ impl Ledger {
     pub(crate) fn accounts(&self) -> impl Iterator<Item = (&str, &Account)> {
         self.accounts
             .iter()
-            .map(|(workspace, account)| (workspace.as_str(), account))
+            .map(|(workspace, account)| (workspace.as_ref(), account))
     }
 
     /// Returns the available balance of a workspace.
@@ -150,61 +187,77 @@ impl Ledger {
         subject: Subject,
         created_at: Time,
     ) -> Result<(), InsufficientBalance> {
-        let account = self.accounts.entry(workspace.to_owned()).or_default();
+        let seq = self.next_seq;
+        let (workspace, account) = self.account_mut(workspace);
         let available = account.available;
         let (available, reserved) = account
             .balance_after(kind, amount)
             .ok_or(InsufficientBalance { available })?;
         (account.available, account.reserved) = (available, reserved);
-        let seq = self.next_seq;
-        self.next_seq = self.next_seq.saturating_add(1);
-        account.entries.push(Entry {
-            id,
-            seq,
+        account.entries.insert(seq);
+        self.next_seq = seq.saturating_add(1);
+        let entry = Entry {
+            id: id.into(),
+            workspace,
             kind,
             amount,
             subject,
             created_at,
-        });
+        };
+        self.entries.insert(seq, entry);
         Ok(())
     }
 
-    /// Returns `true` if the workspace has an entry with the sequence number.
-    pub(crate) fn has(&self, workspace: &str, seq: u64) -> bool {
-        let account = self.account(workspace);
-        account.is_some_and(|account| {
-            let entries = &account.entries;
-            entries
-                .binary_search_by_key(&seq, |entry| entry.seq)
-                .is_ok()
-        })
+    /// Returns the account of a workspace, which is opened without a balance if there is none.
+    fn account_mut(&mut self, workspace: &str) -> (SharedText, &mut Account) {
+        let known = self.accounts.get_key_value(workspace);
+        let name = known.map_or_else(|| workspace.into(), |(name, _)| name.clone());
+        let account = self.accounts.entry(name.clone()).or_default();
+        (name, account)
     }
 
-    /// Returns the entries of a workspace, newest first, from before the sequence number.
+    /// Returns `true` if the workspace has an entry with the sequence number.
+    pub(crate) fn has(&self, workspace: &str, seq: usize) -> bool {
+        let account = self.account(workspace);
+        account.is_some_and(|account| account.entries.contains(&seq))
+    }
+
+    /// Returns the entries of a workspace with their sequence numbers, newest first, from before
+    /// the sequence number.
     pub(crate) fn newest_first(
         &self,
         workspace: &str,
-        before: Option<u64>,
-    ) -> impl Iterator<Item = &Entry> {
-        let entries = self
-            .account(workspace)
-            .map_or(&[][..], |account| &account.entries);
-        let older = before.map_or(entries.len(), |seq| {
-            entries.partition_point(|entry| entry.seq < seq)
-        });
-        entries.get(..older).unwrap_or_default().iter().rev()
+        before: Option<usize>,
+    ) -> impl Iterator<Item = (usize, &Entry)> {
+        let before = before.unwrap_or(usize::MAX);
+        let numbers = self.account(workspace).into_iter();
+        numbers
+            .flat_map(move |account| account.entries.range(..before).rev())
+            .filter_map(|seq| Some((*seq, self.entries.get(*seq)?)))
     }
 
-    /// Returns all entries with their workspaces, oldest first.
-    pub(crate) fn entries(&self) -> Vec<(&str, &Entry)> {
-        let mut all: Vec<_> = self
-            .accounts()
-            .flat_map(|(workspace, account)| {
-                account.entries.iter().map(move |entry| (workspace, entry))
-            })
-            .collect();
-        all.sort_by_key(|(_, entry)| entry.seq);
-        all
+    /// Returns the entries of all workspaces from a sequence number on, oldest first.
+    pub(crate) fn entries_from(&self, seq: usize) -> impl Iterator<Item = (usize, &Entry)> {
+        self.entries.numbered_from(seq)
+    }
+
+    /// Returns a copy without indexes, which shares the entries.
+    pub(crate) fn without_indexes(&self) -> Self {
+        let accounts = self.accounts.iter().map(|(workspace, account)| {
+            let account = Account {
+                opening: account.opening,
+                available: account.available,
+                reserved: account.reserved,
+                carried_forward: account.carried_forward,
+                entries: BTreeSet::new(),
+            };
+            (workspace.clone(), account)
+        });
+        Self {
+            accounts: accounts.collect(),
+            entries: self.entries.clone(),
+            next_seq: self.next_seq,
+        }
     }
 
     /// Checks that replaying the entries from the opening balances gives the current balances.
@@ -213,21 +266,34 @@ impl Ledger {
     ///
     /// Returns a description of the first mismatch.
     pub(crate) fn audit(&self) -> Result<(), String> {
-        for (workspace, account) in self.accounts() {
-            let mut replayed = Account {
-                available: account.opening,
+        let mut replayed = BTreeMap::new();
+        for (workspace, account) in &self.accounts {
+            let available = account.opening_of_entries();
+            let available =
+                available.ok_or_else(|| format!("{workspace}: the balance overflows"))?;
+            let start = Account {
+                available,
                 ..Account::default()
             };
-            for entry in &account.entries {
-                let moved = replayed.balance_after(entry.kind, entry.amount);
-                (replayed.available, replayed.reserved) = moved.ok_or_else(|| {
-                    format!(
-                        "{workspace}: the balance does not cover the entry {}",
-                        entry.id
-                    )
-                })?;
-            }
-            if (replayed.available, replayed.reserved) != (account.available, account.reserved) {
+            replayed.insert(workspace, start);
+        }
+        for (_, entry) in self.entries.numbered() {
+            let moved = replayed.get_mut(&entry.workspace).and_then(|account| {
+                let moved = account.balance_after(entry.kind, entry.amount)?;
+                (account.available, account.reserved) = moved;
+                Some(())
+            });
+            moved.ok_or_else(|| {
+                let Entry { id, workspace, .. } = entry;
+                format!("{workspace}: the balance does not cover the entry {id}")
+            })?;
+        }
+        for (workspace, account) in replayed {
+            let current = self.account(workspace);
+            let matches = current.is_some_and(|current| {
+                (current.available, current.reserved) == (account.available, account.reserved)
+            });
+            if !matches {
                 return Err(format!(
                     "{workspace}: the balance does not match the entries"
                 ));
@@ -277,8 +343,8 @@ mod tests {
 
     fn book(ledger: &mut Ledger, kind: EntryKind, amount: &str) -> Result<(), InsufficientBalance> {
         let subject = match kind {
-            EntryKind::TopUp => Subject::TopUp("top_1".to_owned()),
-            _ => Subject::Job("job_1".to_owned()),
+            EntryKind::TopUp => Subject::TopUp("top_1".into()),
+            _ => Subject::Job("job_1".into()),
         };
         ledger.book(
             "ws_a",
@@ -324,7 +390,7 @@ mod tests {
         );
         assert!(book(&mut ledger, EntryKind::Capture, "0.0001").is_err());
         assert!(book(&mut ledger, EntryKind::TopUp, "-5").is_err());
-        assert!(ledger.entries().is_empty());
+        assert!(ledger.entries_from(0).next().is_none());
     }
 
     #[test]
@@ -336,19 +402,5 @@ mod tests {
             ledger.audit(),
             Err("ws_a: the balance does not match the entries".to_owned())
         );
-    }
-
-    #[test]
-    fn an_entry_names_its_subject() {
-        let mut ledger = Ledger::default();
-        ledger.open("ws_a", usd("1.0000"));
-        book(&mut ledger, EntryKind::Reservation, "0.7035").unwrap();
-        let (workspace, entry) = ledger.entries()[0];
-        assert_eq!(workspace, "ws_a");
-        let expected = json!({
-            "id": "ent_1", "kind": "reservation", "amount_usd": "0.7035", "job_id": "job_1",
-            "created_at": "1970-01-01T00:00:00Z"
-        });
-        assert_eq!(entry.view(), expected);
     }
 }

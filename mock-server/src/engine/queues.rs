@@ -8,6 +8,7 @@ use svc_sdk::contract::limits::BULK_CONCURRENCY_RANGE;
 
 use super::runs::{QueuePosition, RunConfig};
 use super::serde_list::serialize_as_list;
+use super::shared_list::SharedList;
 use super::{State, Time};
 
 /// A bulk queue.
@@ -37,26 +38,39 @@ pub(crate) struct Item {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Queues {
     /// The queues in the order of their submits.
-    all: Vec<Queue>,
+    queues: SharedList<Queue>,
     by_id: BTreeMap<String, usize>,
 }
 
 impl Queues {
     fn add(&mut self, queue: Queue) {
-        self.by_id.insert(queue.id.clone(), self.all.len());
-        self.all.push(queue);
+        self.by_id
+            .insert(queue.id.clone(), self.queues.next_number());
+        self.queues.push(queue);
+    }
+
+    pub(crate) fn remove(&mut self, id: &str) -> Option<Queue> {
+        self.queues.remove(self.by_id.remove(id)?)
     }
 
     pub(crate) fn by_id(&self, id: &str) -> Option<&Queue> {
-        self.all.get(*self.by_id.get(id)?)
+        self.queues.get(*self.by_id.get(id)?)
     }
 
-    fn all(&self) -> &[Queue] {
-        &self.all
+    fn all(&self) -> impl Iterator<Item = &Queue> {
+        self.queues.iter()
+    }
+
+    /// Returns a copy without indexes, which shares the queues.
+    pub(crate) fn without_indexes(&self) -> Self {
+        Self {
+            queues: self.queues.clone(),
+            ..Self::default()
+        }
     }
 
     fn by_id_mut(&mut self, id: &str) -> Option<&mut Queue> {
-        self.all.get_mut(*self.by_id.get(id)?)
+        self.queues.get_mut(*self.by_id.get(id)?)
     }
 }
 
@@ -108,7 +122,7 @@ impl State {
     ///
     /// Returns a description of the first inconsistency.
     pub(crate) fn check_queues(&self) -> Result<(), String> {
-        for (number, queue) in self.queues.all.iter().enumerate() {
+        for (number, queue) in self.queues.queues.numbered() {
             let id = &queue.id;
             if self.queues.by_id.get(id) != Some(&number) {
                 return Err(format!("duplicate queue {id}"));

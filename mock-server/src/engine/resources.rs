@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::serde_list::serialize_as_list;
+use super::shared_list::SharedList;
 use super::speech::Speech;
 
 /// The kind of a resource.
@@ -91,7 +92,7 @@ pub(crate) struct Resource {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Resources {
     /// The resources in the order of their submits.
-    all: Vec<Resource>,
+    resources: SharedList<Resource>,
     by_id: BTreeMap<String, usize>,
     by_job: BTreeMap<String, usize>,
     index: BTreeMap<(String, Kind), BTreeSet<usize>>,
@@ -101,7 +102,7 @@ pub(crate) struct Resources {
 
 impl Resources {
     pub(crate) fn add(&mut self, resource: Resource) {
-        let number = self.all.len();
+        let number = self.resources.next_number();
         self.by_id.insert(resource.id.clone(), number);
         self.by_job.insert(resource.job_id.clone(), number);
         let workspace = resource.workspace.clone();
@@ -114,7 +115,7 @@ impl Resources {
         if is_listed {
             self.index.entry(key).or_default().insert(number);
         }
-        self.all.push(resource);
+        self.resources.push(resource);
     }
 
     /// Records that a job completed. If it created an avatar, the avatar is listed from now on.
@@ -122,7 +123,7 @@ impl Resources {
         let Some(number) = self.by_job.get(job_id).copied() else {
             return;
         };
-        let Some(resource) = self.all.get_mut(number) else {
+        let Some(resource) = self.resources.get_mut(number) else {
             return;
         };
         if let ResourceDetails::Avatar { is_ready, .. } = &mut resource.details {
@@ -137,7 +138,7 @@ impl Resources {
         let Some(number) = self.number(id) else {
             return;
         };
-        if let Some(resource) = self.all.get_mut(number) {
+        if let Some(resource) = self.resources.get_mut(number) {
             self.by_job.remove(&resource.job_id);
             job_id.clone_into(&mut resource.job_id);
             self.by_job.insert(job_id.to_owned(), number);
@@ -149,17 +150,17 @@ impl Resources {
     }
 
     pub(crate) fn by_id(&self, id: &str) -> Option<&Resource> {
-        self.all.get(self.number(id)?)
+        self.resources.get(self.number(id)?)
     }
 
     pub(crate) fn by_job(&self, job_id: &str) -> Option<&Resource> {
-        self.all.get(*self.by_job.get(job_id)?)
+        self.resources.get(*self.by_job.get(job_id)?)
     }
 
     /// Returns the newest avatar with the handle in a workspace, whatever its status.
     pub(crate) fn by_handle(&self, workspace: &str, handle: &str) -> Option<&Resource> {
         let handle = (workspace.to_owned(), handle.to_owned());
-        self.all.get(*self.by_handle.get(&handle)?)
+        self.resources.get(*self.by_handle.get(&handle)?)
     }
 
     /// Returns the listed resources of a kind in a workspace that are older than `before`, newest
@@ -174,12 +175,47 @@ impl Resources {
         let before = before.unwrap_or(usize::MAX);
         numbers
             .flat_map(move |numbers| numbers.range(..before).rev())
-            .filter_map(|number| self.all.get(*number))
+            .filter_map(|number| self.resources.get(*number))
+    }
+
+    /// Removes the resource of a job, if there is one.
+    pub(crate) fn remove_of_job(&mut self, job_id: &str) {
+        let Some(number) = self.by_job.remove(job_id) else {
+            return;
+        };
+        let Some(resource) = self.resources.remove(number) else {
+            return;
+        };
+        self.by_id.remove(&resource.id);
+        let key = (resource.workspace.clone(), resource.details.kind());
+        if let Some(numbers) = self.index.get_mut(&key) {
+            numbers.remove(&number);
+        }
+        if let ResourceDetails::Avatar { handle, .. } = resource.details {
+            let key = (resource.workspace, handle);
+            // A newer avatar may have taken the handle.
+            if self.by_handle.get(&key) == Some(&number) {
+                self.by_handle.remove(&key);
+            }
+        }
     }
 
     /// Returns all resources, oldest first.
-    pub(crate) fn all(&self) -> &[Resource] {
-        &self.all
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Resource> {
+        self.resources.iter()
+    }
+
+    /// Returns all resources with their numbers, oldest first.
+    pub(crate) fn numbered(&self) -> impl Iterator<Item = (usize, &Resource)> {
+        self.resources.numbered()
+    }
+
+    /// Returns a copy without indexes, which shares the resources.
+    pub(crate) fn without_indexes(&self) -> Self {
+        Self {
+            resources: self.resources.clone(),
+            ..Self::default()
+        }
     }
 }
 
@@ -220,6 +256,21 @@ mod tests {
         assert_eq!(resources.by_handle("ws_b", "mia"), None);
         let text = serde_json::to_string(&resources).unwrap();
         assert_eq!(serde_json::from_str::<Resources>(&text).unwrap(), resources);
+    }
+
+    #[test]
+    fn a_removed_resource_is_in_no_index() {
+        let mut resources = Resources::default();
+        for (id, handle) in [("ava_1", "mia"), ("ava_2", "leo"), ("ava_3", "mia")] {
+            resources.add(avatar(id, handle));
+            resources.mark_completed(&format!("job_{id}"));
+        }
+        resources.remove_of_job("job_ava_1");
+        resources.remove_of_job("job_ava_2");
+        assert_eq!(listed(&resources), ["ava_3"]);
+        assert_eq!(resources.by_handle("ws_a", "leo"), None);
+        assert_eq!(resources.by_handle("ws_a", "mia").unwrap().id, "ava_3");
+        assert!(resources.by_id("ava_1").is_none() && resources.by_job("job_ava_1").is_none());
     }
 
     #[test]

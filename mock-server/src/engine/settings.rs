@@ -27,6 +27,9 @@ pub struct Settings {
     pub read_multiple: u32,
     /// The treatment of idempotency keys of operations that do not document them.
     pub undocumented_keys: UndocumentedKeys,
+    /// The service time after their end for which jobs, runs and what belongs to them are kept, of
+    /// at least a day; `None` for ever.
+    pub retain: Option<Duration>,
 }
 
 impl Default for Settings {
@@ -39,6 +42,7 @@ impl Default for Settings {
             hosts: Hosts::default(),
             read_multiple: READS_PER_WRITE,
             undocumented_keys: UndocumentedKeys::default(),
+            retain: None,
         }
     }
 }

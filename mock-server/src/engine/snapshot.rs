@@ -1,27 +1,87 @@
 //! Snapshots: the complete state as one JSON document.
 
+use std::io;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::timers::TimerEvent;
 use super::{RestoreError, State};
 
 /// The version of the document format, incremented when it changes.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
-#[derive(Serialize, Deserialize)]
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Document<S> {
-    version: u32,
-    state: S,
+struct Document {
+    version: Version,
+    state: State,
 }
 
-/// Returns the document of a state.
-pub(crate) fn take(state: &State) -> Value {
-    serde_json::to_value(Document {
-        version: VERSION,
-        state,
-    })
-    .unwrap_or_default()
+/// The version of a document, which must be the current one.
+#[derive(Deserialize)]
+#[serde(try_from = "u64")]
+struct Version;
+
+impl TryFrom<u64> for Version {
+    type Error = String;
+
+    fn try_from(version: u64) -> Result<Self, String> {
+        if version == u64::from(VERSION) {
+            Ok(Self)
+        } else {
+            Err(format!("the version must be {VERSION}"))
+        }
+    }
+}
+
+/// A copy of a state to be written. It shares jobs, runs, ledger entries and the other parts that
+/// grow, so that it is made quickly, takes little memory, and can be written while the state is
+/// used.
+#[derive(Debug, Serialize)]
+pub(crate) struct Snapshot {
+    version: u32,
+    state: State,
+}
+
+impl Snapshot {
+    /// Copies a state. Its jobs and runs are numbered anew, without gaps, as those of a state that
+    /// is read from the document.
+    pub(crate) fn of(state: &State) -> Self {
+        let (mut jobs, mut runs) = (Vec::new(), Vec::new());
+        for (_, event) in state.timers.all() {
+            match event {
+                TimerEvent::JobStarts(number) | TimerEvent::JobEnds(number) => jobs.push(*number),
+                TimerEvent::RunStarts(number)
+                | TimerEvent::RunWorks(number, _)
+                | TimerEvent::RunEnds(number) => runs.push(*number),
+                TimerEvent::WebhookAttempt(_) => {}
+            }
+        }
+        jobs.sort_unstable();
+        runs.sort_unstable();
+        let jobs = state.jobs.positions(jobs);
+        let runs = state.runs.positions(runs);
+        let mut copy = state.without_indexes();
+        copy.timers = state.timers.renumbered(&jobs, &runs);
+        Self {
+            version: VERSION,
+            state: copy,
+        }
+    }
+
+    pub(crate) fn to_value(&self) -> Value {
+        serde_json::to_value(self).unwrap_or_default()
+    }
+
+    /// Writes the document.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if `writer` fails.
+    pub(crate) fn write(&self, writer: impl io::Write) -> io::Result<()> {
+        serde_json::to_writer(writer, self).map_err(io::Error::from)
+    }
 }
 
 /// Reads and checks the state of a document.
@@ -29,13 +89,30 @@ pub(crate) fn take(state: &State) -> Value {
 /// # Errors
 ///
 /// Returns an error if the document has another version, or is not a consistent state.
-pub(crate) fn read(document: Value) -> Result<State, RestoreError> {
-    let version = document.get("version").and_then(Value::as_u64);
-    if version != Some(u64::from(VERSION)) {
-        return Err(RestoreError(format!("the version must be {VERSION}")));
-    }
-    let document: Document<State> =
-        serde_json::from_value(document).map_err(|error| RestoreError(error.to_string()))?;
-    document.state.check().map_err(RestoreError)?;
-    Ok(document.state)
+pub(crate) fn from_value(document: Value) -> Result<State, RestoreError> {
+    // The fields of the state may differ between versions, so the version is checked first.
+    let version = document.get("version").cloned().unwrap_or_default();
+    let version = serde_json::from_value(version);
+    let Version = version.map_err(|error| RestoreError(error.to_string()))?;
+    checked(serde_json::from_value(document))
+}
+
+/// Reads and checks the state of a document, item by item.
+///
+/// # Errors
+///
+/// Returns an error if `reader` fails, or if the document has another version or is not a
+/// consistent state.
+pub(crate) fn read(reader: impl io::Read) -> Result<State, RestoreError> {
+    checked(serde_json::from_reader(reader))
+}
+
+fn checked(document: Result<Document, serde_json::Error>) -> Result<State, RestoreError> {
+    let document = document.map_err(|error| RestoreError(error.to_string()))?;
+    let Document {
+        version: Version,
+        state,
+    } = document;
+    state.check().map_err(RestoreError)?;
+    Ok(state)
 }

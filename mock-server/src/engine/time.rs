@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 /// A time of the service clock, in microseconds since the Unix epoch.
 #[derive(
@@ -40,6 +40,12 @@ impl Time {
         )
     }
 
+    /// Returns the time that is `span` earlier; `None` if that is before the Unix epoch.
+    pub(crate) fn before(self, span: Duration) -> Option<Self> {
+        let micros = u64::try_from(span.as_micros()).ok()?;
+        self.0.checked_sub(micros).map(Self)
+    }
+
     /// Returns the duration since `earlier`, or zero if `earlier` is later than this time.
     #[must_use]
     pub const fn since(self, earlier: Self) -> Duration {
@@ -55,6 +61,16 @@ impl fmt::Display for Time {
             Ok(timestamp) => timestamp.fmt(f),
             Err(_) => write!(f, "{micros}us"),
         }
+    }
+}
+
+/// A time that is serialized as text.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TimeText(pub(crate) Time);
+
+impl Serialize for TimeText {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
     }
 }
 

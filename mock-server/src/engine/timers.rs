@@ -1,6 +1,6 @@
 //! The timer queue of the simulation.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -53,6 +53,29 @@ impl Timers {
         } else {
             None
         }
+    }
+
+    /// Returns the timers with other numbers of jobs and runs. Those without a new number are left
+    /// out.
+    pub(crate) fn renumbered(
+        &self,
+        jobs: &BTreeMap<usize, usize>,
+        runs: &BTreeMap<usize, usize>,
+    ) -> Self {
+        let renumbered = self.0.iter().filter_map(|(at, event)| {
+            let job = |number| jobs.get(number).copied();
+            let run = |number| runs.get(number).copied();
+            let event = match event {
+                TimerEvent::JobStarts(number) => TimerEvent::JobStarts(job(number)?),
+                TimerEvent::JobEnds(number) => TimerEvent::JobEnds(job(number)?),
+                TimerEvent::RunStarts(number) => TimerEvent::RunStarts(run(number)?),
+                TimerEvent::RunWorks(number, tenths) => TimerEvent::RunWorks(run(number)?, *tenths),
+                TimerEvent::RunEnds(number) => TimerEvent::RunEnds(run(number)?),
+                TimerEvent::WebhookAttempt(number) => TimerEvent::WebhookAttempt(*number),
+            };
+            Some((*at, event))
+        });
+        Self(renumbered.collect())
     }
 
     pub(crate) fn contains(&self, at: Time, event: TimerEvent) -> bool {

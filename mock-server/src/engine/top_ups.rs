@@ -50,6 +50,8 @@ pub(crate) struct TopUps {
     by_token: BTreeMap<String, String>,
     /// The pending top-ups in the order in which they expire.
     expiring: BTreeSet<(Time, String)>,
+    /// The top-ups in the order in which they were created.
+    by_age: BTreeSet<(Time, String)>,
 }
 
 impl TopUps {
@@ -59,6 +61,7 @@ impl TopUps {
         if top_up.status == TopUpStatus::Pending {
             self.expiring.insert(expiry(&top_up));
         }
+        self.by_age.insert((top_up.created_at, top_up.id.clone()));
         self.by_id.insert(top_up.id.clone(), top_up);
     }
 
@@ -90,6 +93,23 @@ impl TopUps {
                 return;
             }
             self.settle(&id, TopUpStatus::Expired);
+        }
+    }
+
+    /// Removes the top-ups that were created up to a time and are settled.
+    pub(crate) fn remove_settled_until(&mut self, until: Time) {
+        while let Some((created_at, id)) = self.by_age.first().filter(|(at, _)| *at <= until) {
+            let is_pending = self
+                .get(id)
+                .is_some_and(|top_up| top_up.status == TopUpStatus::Pending);
+            if is_pending {
+                return;
+            }
+            let key = (*created_at, id.clone());
+            if let Some(top_up) = self.by_id.remove(id) {
+                self.by_token.remove(&top_up.token);
+            }
+            self.by_age.remove(&key);
         }
     }
 
@@ -141,9 +161,13 @@ mod tests {
             |top_ups: &TopUps| top_ups.all().map(|t| t.status.clone()).collect::<Vec<_>>();
         use TopUpStatus::{Expired, Paid, Pending};
         assert_eq!(statuses(&top_ups), [Pending, Expired, Paid]);
+        top_ups.remove_settled_until(later);
+        assert_eq!(statuses(&top_ups), [Pending, Paid]);
         top_ups.expire(later.after(PAYMENT_PERIOD));
-        assert_eq!(statuses(&top_ups), [Expired, Expired, Paid]);
+        assert_eq!(statuses(&top_ups), [Expired, Paid]);
         assert_eq!(top_ups.next_expiry(), None);
+        top_ups.remove_settled_until(later);
+        assert_eq!(top_ups, TopUps::default());
     }
 
     #[test]

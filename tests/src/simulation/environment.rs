@@ -54,7 +54,7 @@ impl World {
         self.signing_secrets.note(&document);
         let mut imported = document.clone();
         if self.has(Defect::KeysLostOnRestore) {
-            imported["state"]["idempotency"] = json!({"uses": [], "expiring": []});
+            imported["state"]["idempotency"] = json!({"expiring": [], "lasting": []});
         }
         let older = self.lock().older_snapshot.replace(document.clone());
         if let Some(older) = older.filter(|_| self.has(Defect::OldSnapshotRestored)) {

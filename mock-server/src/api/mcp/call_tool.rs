@@ -85,7 +85,8 @@ pub(super) fn call_tool(
         undocumented_keys: UndocumentedKeys::Honor,
         max_spend: operation_call.max_spend,
     })?;
-    Ok(structured_content(tool.action, response.body))
+    let body = serde_json::from_slice(&response.body).unwrap_or_default();
+    Ok(structured_content(tool.action, body))
 }
 
 /// Returns the operation of a tool call with the parts of its request.

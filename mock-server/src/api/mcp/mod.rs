@@ -37,12 +37,22 @@ pub(super) fn respond(request: &mut McpRequest<'_>, headers: &Headers) -> Respon
     let http_request = &request.call.request;
     if let Err(rejected) = transport::check(http_request.headers(), request.hosts) {
         let body = rejected.error.body(&Value::Null);
-        return json_response(rejected.status, request.request_id, headers, &body);
+        return json_response(
+            rejected.status,
+            request.request_id,
+            headers,
+            body.to_string(),
+        );
     }
     let message = match message::read(http_request.body()) {
         Ok(message) => message,
         Err((id, error)) => {
-            return json_response(400, request.request_id, headers, &error.body(&id));
+            return json_response(
+                400,
+                request.request_id,
+                headers,
+                error.body(&id).to_string(),
+            );
         }
     };
     let rpc_request = match message {
@@ -63,7 +73,7 @@ pub(super) fn respond(request: &mut McpRequest<'_>, headers: &Headers) -> Respon
         Ok(result) => (200, message::result(&rpc_request.id, result)),
         Err(error) => (status_of(&error), error.body(&rpc_request.id)),
     };
-    json_response(status, request.request_id, headers, &body)
+    json_response(status, request.request_id, headers, body.to_string())
 }
 
 /// Creates a `202` response without a body.

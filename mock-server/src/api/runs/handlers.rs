@@ -33,7 +33,8 @@ pub(in crate::api) fn start(
         Some(run) => receipt(run, request.hosts, now),
         None => Value::Null,
     };
-    request.store_receipt(slot, &receipt);
+    let stored = request.receipt_to_store(&receipt);
+    request.store_receipt(slot, stored);
     Ok(ApiResponse::data(202, receipt))
 }
 

@@ -64,13 +64,13 @@ proptest! {
             let expected = expected(available, reserved, kind, amount.into());
             let id = format!("ent_{number}");
             let amount = Usd::from_micros(amount);
-            let subject = Subject::Job("job_1".to_owned());
+            let subject = Subject::Job("job_1".into());
             let result = ledger.book(workspace, id.clone(), kind, amount, subject, Time::default());
             match expected {
                 Some(expected) => {
                     prop_assert_eq!(result, Ok(()));
                     prop_assert_eq!(balances(ledger.account(workspace).unwrap()), expected);
-                    booked.push((workspace, id));
+                    booked.push((workspace.to_owned(), id));
                 }
                 None => {
                     prop_assert_eq!(result.map_err(|it| it.available), Err(account.available));
@@ -79,7 +79,10 @@ proptest! {
             }
             prop_assert_eq!(ledger.audit(), Ok(()));
         }
-        let all: Vec<_> = ledger.entries().into_iter().map(|(it, entry)| (it, entry.id.clone())).collect();
+        let all: Vec<_> = ledger
+            .entries_from(0)
+            .map(|(_, entry)| (entry.workspace.to_string(), entry.id.to_string()))
+            .collect();
         prop_assert_eq!(&all, &booked);
         for workspace in workspaces {
             check_pages(&ledger, workspace)?;
@@ -90,20 +93,17 @@ proptest! {
 /// Checks that pages of entries, newest first, have every entry of the workspace once.
 fn check_pages(ledger: &Ledger, workspace: &str) -> Result<(), TestCaseError> {
     let account = ledger.account(workspace).unwrap();
-    let mut expected: Vec<_> = account.entries.iter().map(|entry| entry.seq).collect();
+    let mut expected: Vec<_> = account.entries.iter().copied().collect();
     expected.reverse();
     let (mut before, mut seen) = (None, Vec::new());
-    while let Some(entry) = ledger.newest_first(workspace, before).next() {
-        prop_assert!(ledger.has(workspace, entry.seq));
-        before = Some(entry.seq);
-        seen.push(entry.seq);
+    while let Some((seq, _)) = ledger.newest_first(workspace, before).next() {
+        prop_assert!(ledger.has(workspace, seq));
+        before = Some(seq);
+        seen.push(seq);
     }
     prop_assert_eq!(seen, expected);
     let other = if workspace == "ws_a" { "ws_b" } else { "ws_a" };
-    let is_shared = account
-        .entries
-        .iter()
-        .any(|entry| ledger.has(other, entry.seq));
+    let is_shared = account.entries.iter().any(|seq| ledger.has(other, *seq));
     prop_assert!(!is_shared);
     Ok(())
 }

@@ -14,7 +14,7 @@ impl State {
     ///
     /// Returns a description of the first inconsistency.
     pub(crate) fn check_runs(&self) -> Result<(), String> {
-        for (number, run) in self.runs.all().iter().enumerate() {
+        for (number, run) in self.runs.numbered() {
             let id = &run.id;
             self.check_run_config(&run.config)
                 .map_err(|problem| format!("{id}: {problem}"))?;

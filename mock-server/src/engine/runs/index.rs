@@ -8,14 +8,16 @@ use super::{Run, RunError, RunKind};
 use crate::engine::Time;
 use crate::engine::jobs::Artifact;
 use crate::engine::serde_list::serialize_as_list;
+use crate::engine::shared::SharedText;
+use crate::engine::shared_list::SharedList;
 
 /// All runs, indexed by id, by artifact token and by kind and subject.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Runs {
     /// The runs in the order in which they were created.
-    runs: Vec<Run>,
+    runs: SharedList<Run>,
     by_id: BTreeMap<String, usize>,
-    by_token: BTreeMap<String, (usize, usize)>,
+    by_token: BTreeMap<SharedText, (usize, usize)>,
     index: BTreeMap<RunFilter, BTreeSet<usize>>,
     in_flight: BTreeSet<usize>,
 }
@@ -41,7 +43,7 @@ impl RunFilter {
 impl Runs {
     /// Adds a run and returns its index.
     pub(super) fn add(&mut self, run: Run) -> usize {
-        let number = self.runs.len();
+        let number = self.runs.next_number();
         self.by_id.insert(run.id.clone(), number);
         for (index, artifact) in run.artifacts.iter().enumerate() {
             self.by_token
@@ -54,8 +56,7 @@ impl Runs {
         if !run.status.is_terminal() {
             self.in_flight.insert(number);
         }
-        self.runs.push(run);
-        number
+        self.runs.push(run)
     }
 
     pub(crate) fn get(&self, number: usize) -> Option<&Run> {
@@ -119,9 +120,45 @@ impl Runs {
         running.any(|run| RunFilter::of_run(run) == *filter)
     }
 
+    /// Removes a run.
+    pub(crate) fn remove(&mut self, number: usize) -> Option<Run> {
+        let run = self.runs.remove(number)?;
+        self.by_id.remove(&run.id);
+        for artifact in &run.artifacts {
+            self.by_token.remove(&artifact.token);
+        }
+        let filter = RunFilter::of_run(&run);
+        if let Some(numbers) = self.index.get_mut(&filter) {
+            numbers.remove(&number);
+            if numbers.is_empty() {
+                self.index.remove(&filter);
+            }
+        }
+        self.in_flight.remove(&number);
+        Some(run)
+    }
+
     /// Returns all runs, oldest first.
-    pub(crate) fn all(&self) -> &[Run] {
-        &self.runs
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Run> {
+        self.runs.iter()
+    }
+
+    /// Returns all runs with their numbers, oldest first.
+    pub(crate) fn numbered(&self) -> impl Iterator<Item = (usize, &Run)> {
+        self.runs.numbered()
+    }
+
+    /// Returns the positions in a document of the runs with these numbers.
+    pub(crate) fn positions(&self, numbers: Vec<usize>) -> BTreeMap<usize, usize> {
+        self.runs.positions(numbers)
+    }
+
+    /// Returns a copy without indexes, which shares the runs.
+    pub(crate) fn without_indexes(&self) -> Self {
+        Self {
+            runs: self.runs.clone(),
+            ..Self::default()
+        }
     }
 
     /// Records that the output can be read from now on.

@@ -83,8 +83,8 @@ impl State {
         let artifacts = (0..files).map(|_| {
             let seed = self.rng.next();
             Artifact {
-                id: self.rng.id("art"),
-                token: self.rng.token(32),
+                id: self.rng.id("art").into(),
+                token: self.rng.token(32).into(),
                 spec: media::Spec::Image {
                     width,
                     height,
@@ -240,7 +240,7 @@ impl State {
             run.output_pending &= status == RunStatus::Completed;
         }
         self.runs.set_status(number, status, run_error, at);
-        self.note_ended(Ended::Run(number));
+        self.note_ended(at, Ended::Run(number));
         if let Some(position) = position {
             self.start_queued_runs(&position.queue_id, at);
         }
@@ -256,7 +256,7 @@ impl State {
         let Some(run) = self.runs.get(number) else {
             return Ok(());
         };
-        let subject = Subject::Run(run.id.clone());
+        let subject = Subject::Run(run.id.as_str().into());
         let id = self.rng.id("ent");
         self.ledger
             .book(&run.config.workspace, id, kind, amount, subject, at)

@@ -28,7 +28,7 @@ impl State {
         self.check_reservations()?;
         self.check_timers()?;
         self.webhook_queue.check()?;
-        self.idempotency.check()?;
+        self.check_idempotency()?;
         for fault in self.fault_rules.all() {
             fault.check().map_err(|error| error.to_string())?;
         }
@@ -42,8 +42,8 @@ impl State {
         let keys = keys.map(|key| (key.workspace.as_str(), key.id.as_str()));
         let top_ups = self.top_ups.all();
         let top_ups = top_ups.map(|top_up| (top_up.workspace.as_str(), top_up.id.as_str()));
-        let jobs = self.jobs.all().iter();
-        let jobs = jobs.map(|job| (job.workspace.as_str(), job.id.as_str()));
+        let jobs = self.jobs.all();
+        let jobs = jobs.map(|job| (&*job.workspace, &*job.id));
         let references = workspaces.chain(keys).chain(top_ups).chain(jobs);
         for (workspace, source) in references.chain(self.webhook_queue.workspaces()) {
             if self.workspaces.get(workspace).is_none() || self.ledger.account(workspace).is_none()
@@ -55,7 +55,7 @@ impl State {
     }
 
     fn check_jobs(&self) -> Result<(), String> {
-        for (number, job) in self.jobs.all().iter().enumerate() {
+        for (number, job) in self.jobs.numbered() {
             if matches!(job.status, JobStatus::Other(_)) {
                 return Err(format!("{}: unknown status", job.id));
             }
@@ -70,9 +70,9 @@ impl State {
     }
 
     fn check_resources(&self) -> Result<(), String> {
-        for (number, resource) in self.resources.all().iter().enumerate() {
+        for (number, resource) in self.resources.numbered() {
             let job = self.jobs.by_id(&resource.job_id);
-            if job.is_none_or(|job| job.workspace != resource.workspace) {
+            if job.is_none_or(|job| *job.workspace != *resource.workspace) {
                 return Err(format!("{}: unknown job", resource.id));
             }
             if self.resources.number(&resource.id) != Some(number) {
@@ -98,7 +98,7 @@ impl State {
     /// Returns the total of job prices and pending run amounts in flight for each workspace.
     fn outstanding_amounts(&self) -> Result<BTreeMap<&str, Usd>, String> {
         let mut totals: BTreeMap<&str, Usd> = BTreeMap::new();
-        let jobs = self.jobs.all().iter();
+        let jobs = self.jobs.all();
         for job in jobs.filter(|job| !job.status.is_terminal()) {
             let total = totals.entry(&job.workspace).or_default();
             let sum = total.checked_add(job.price.unwrap_or_default());
@@ -149,11 +149,11 @@ impl State {
 
     /// Returns `true` if a job or run in flight lacks a timer and would never progress.
     fn has_missing_timer(&self) -> bool {
-        let jobs = self.jobs.all().iter().enumerate();
+        let jobs = self.jobs.numbered();
         let jobs = jobs
             .filter(|(_, job)| !job.status.is_terminal())
             .flat_map(|(number, job)| job_timers(number, job.timeline));
-        let runs = self.runs.all().iter().enumerate();
+        let runs = self.runs.numbered();
         let runs = runs
             .filter(|(_, run)| !run.status.is_terminal())
             .flat_map(|(number, run)| run_timers(number, run.timeline));

@@ -40,7 +40,7 @@ impl State {
             if status == TopUpStatus::Paid {
                 let (workspace, amount) = (top_up.workspace.clone(), top_up.amount());
                 let entry = self.rng.id("ent");
-                let subject = Subject::TopUp(id.to_owned());
+                let subject = Subject::TopUp(id.into());
                 let booked = self.ledger.book(
                     &workspace,
                     entry,

@@ -75,7 +75,7 @@ impl State {
             self.resources.mark_completed(&job.id);
         }
         self.jobs.set_status(number, status, error, at);
-        self.note_ended(Ended::Job(number));
+        self.note_ended(at, Ended::Job(number));
     }
 
     fn post_job_entry(

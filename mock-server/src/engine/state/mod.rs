@@ -17,6 +17,7 @@ use super::ledger::Ledger;
 use super::queues::Queues;
 use super::rate_limit::RateLimits;
 use super::resources::Resources;
+use super::retention::Retention;
 use super::rng::Rng;
 use super::runs::Runs;
 use super::timers::{TimerEvent, Timers};
@@ -62,6 +63,10 @@ pub(crate) struct State {
     pub(crate) webhook_queue: WebhookQueue,
     #[serde(rename = "deliveries")]
     pub(crate) delivery_log: DeliveryLog,
+    /// What retention needs; `None` if everything is kept for ever. It is a setting of the mock
+    /// that runs, not of the state that it restores.
+    #[serde(skip)]
+    pub(super) retention: Option<Retention>,
     /// The jobs and runs that have ended and whose webhooks are not queued yet, in order.
     #[serde(skip)]
     ended: Vec<Ended>,
@@ -101,12 +106,46 @@ impl State {
             journal: Journal::default(),
             webhook_queue: WebhookQueue::default(),
             delivery_log: DeliveryLog::default(),
+            retention: None,
             ended: Vec::new(),
         };
+        state.set_retention(settings.retain);
         for (workspace, kind) in workspaces::INITIAL {
             state.add_workspace(workspace, kind, settings.plan.clone());
         }
         state
+    }
+
+    /// Returns a copy to be written, which shares the parts that grow and lacks what is not part of
+    /// a snapshot.
+    pub(crate) fn without_indexes(&self) -> Self {
+        Self {
+            now: self.now,
+            seed: self.seed,
+            plan: self.plan.clone(),
+            balance: self.balance,
+            read_multiple: self.read_multiple,
+            undocumented_keys: self.undocumented_keys,
+            rng: self.rng.clone(),
+            fault_rng: self.fault_rng.clone(),
+            workspaces: self.workspaces.clone(),
+            keys: self.keys.clone(),
+            limits: self.limits.clone(),
+            idempotency: self.idempotency.without_indexes(),
+            ledger: self.ledger.without_indexes(),
+            jobs: self.jobs.without_indexes(),
+            resources: self.resources.without_indexes(),
+            runs: self.runs.without_indexes(),
+            queues: self.queues.without_indexes(),
+            timers: self.timers.clone(),
+            top_ups: self.top_ups.clone(),
+            fault_rules: self.fault_rules.clone(),
+            journal: self.journal.clone(),
+            webhook_queue: self.webhook_queue.clone(),
+            delivery_log: self.delivery_log.clone(),
+            retention: None,
+            ended: Vec::new(),
+        }
     }
 
     fn add_workspace(&mut self, id: &str, kind: WorkspaceKind, plan: Plan) {
@@ -126,10 +165,14 @@ impl State {
         self.now = self.now.max(now);
         self.idempotency.expire(self.now);
         self.top_ups.expire(self.now);
+        self.drop_expired();
     }
 
     /// Records that a job or run has ended, so that its webhook gets queued.
-    pub(super) fn note_ended(&mut self, ended: Ended) {
+    pub(super) fn note_ended(&mut self, at: Time, ended: Ended) {
+        if let Some(retention) = &mut self.retention {
+            retention.note_ended(at, ended);
+        }
         self.ended.push(ended);
     }
 

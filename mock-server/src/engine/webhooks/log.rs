@@ -2,12 +2,13 @@
 
 use std::collections::VecDeque;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
 use super::{Delivery, DeliveryOutcome};
 use crate::engine::Time;
 use crate::engine::base64::base64;
+use crate::engine::shared::Shared;
 
 /// The maximum number of stored attempts.
 const MAX_ENTRIES: usize = 10_000;
@@ -68,25 +69,60 @@ impl DeliveryRecord {
     }
 }
 
-/// The newest attempts, oldest first.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub(crate) struct DeliveryLog(VecDeque<DeliveryRecord>);
+/// The newest attempts, oldest first. Clones share them.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(from = "VecDeque<Shared<DeliveryRecord>>")]
+pub(crate) struct DeliveryLog {
+    attempts: VecDeque<Shared<DeliveryRecord>>,
+    /// The total size of their bodies.
+    body_bytes: usize,
+}
+
+impl From<VecDeque<Shared<DeliveryRecord>>> for DeliveryLog {
+    fn from(attempts: VecDeque<Shared<DeliveryRecord>>) -> Self {
+        let sizes = attempts.iter().map(|attempt| attempt.body.len());
+        Self {
+            body_bytes: sizes.sum(),
+            attempts,
+        }
+    }
+}
+
+impl Serialize for DeliveryLog {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.attempts.serialize(serializer)
+    }
+}
 
 impl DeliveryLog {
     pub(crate) fn record(&mut self, attempt: DeliveryRecord) {
-        let Self(attempts) = self;
-        attempts.push_back(attempt);
-        let mut bytes: usize = attempts.iter().map(|attempt| attempt.body.len()).sum();
-        while attempts.len() > MAX_ENTRIES || bytes > MAX_BODY_BYTES {
-            let dropped = attempts.pop_front();
-            bytes -= dropped.map_or(bytes, |attempt| attempt.body.len());
+        self.body_bytes += attempt.body.len();
+        self.attempts.push_back(Shared::new(attempt));
+        while self.attempts.len() > MAX_ENTRIES || self.body_bytes > MAX_BODY_BYTES {
+            self.remove_oldest();
+        }
+    }
+
+    fn remove_oldest(&mut self) {
+        let removed = self.attempts.pop_front();
+        let size = removed.map_or(self.body_bytes, |attempt| attempt.body.len());
+        self.body_bytes -= size;
+    }
+
+    /// Removes the attempts up to a time.
+    pub(crate) fn remove_until(&mut self, until: Time) {
+        while self
+            .attempts
+            .front()
+            .is_some_and(|attempt| attempt.at <= until)
+        {
+            self.remove_oldest();
         }
     }
 
     /// Returns the stored attempts as JSON, oldest first.
     pub(crate) fn all(&self) -> Vec<Value> {
-        self.0.iter().map(DeliveryRecord::view).collect()
+        self.attempts.iter().map(|attempt| attempt.view()).collect()
     }
 }
 
@@ -134,6 +170,6 @@ mod tests {
         for _ in 0..70 {
             log.record(attempt(1024 * 1024));
         }
-        assert_eq!(log.0.len(), 64);
+        assert_eq!(log.attempts.len(), 64);
     }
 }

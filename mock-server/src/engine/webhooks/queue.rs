@@ -9,6 +9,8 @@ use serde_json::{Value, json};
 
 use super::Delivery;
 use crate::engine::Time;
+use crate::engine::json_text::JsonText;
+use crate::engine::shared::{Shared, SharedText};
 
 /// The maximum number of attempts stored for an entry.
 const MAX_STORED_ATTEMPTS: usize = 100;
@@ -24,7 +26,7 @@ pub(crate) struct Announcement {
     pub(crate) event: String,
     pub(crate) url: String,
     /// The complete body, with placeholders for base URLs (see `url_placeholders`).
-    pub(crate) body: Value,
+    pub(crate) body: JsonText,
     /// The URL of the result, for a payload that is too large, with a placeholder.
     pub(crate) result_url: String,
 }
@@ -125,8 +127,8 @@ impl DeliveryTask {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WebhookQueue {
-    /// The announcements by subject.
-    entries: BTreeMap<String, Entry>,
+    /// The announcements by subject. Clones share them.
+    entries: BTreeMap<SharedText, Shared<Entry>>,
     /// The pending tasks by number.
     #[serde(rename = "errands")]
     tasks: BTreeMap<u64, DeliveryTask>,
@@ -171,7 +173,7 @@ impl WebhookQueue {
         at: Time,
     ) -> Option<u64> {
         let subject = announcement.subject_id.clone();
-        if self.entries.contains_key(&subject) {
+        if self.entries.contains_key(subject.as_str()) {
             return None;
         }
         let number = self.schedule(DeliveryTask::Attempt(subject.clone()));
@@ -183,15 +185,13 @@ impl WebhookQueue {
             fingerprint,
             attempts: 0,
         };
-        self.entries.insert(
-            subject,
-            Entry {
-                announcement,
-                state: delivery_state,
-                next: Some((at, number)),
-                attempts: VecDeque::new(),
-            },
-        );
+        let entry = Entry {
+            announcement,
+            state: delivery_state,
+            next: Some((at, number)),
+            attempts: VecDeque::new(),
+        };
+        self.entries.insert(subject.into(), Shared::new(entry));
         Some(number)
     }
 
@@ -211,11 +211,27 @@ impl WebhookQueue {
     }
 
     pub(crate) fn entry(&self, subject_id: &str) -> Option<&Entry> {
-        self.entries.get(subject_id)
+        self.entries.get(subject_id).map(|entry| &**entry)
     }
 
     pub(crate) fn entry_mut(&mut self, subject_id: &str) -> Option<&mut Entry> {
-        self.entries.get_mut(subject_id)
+        self.entries.get_mut(subject_id).map(Shared::make_mut)
+    }
+
+    /// Removes the announcement of a subject and its tasks. Returns the time and number of a
+    /// scheduled attempt.
+    pub(crate) fn forget(&mut self, subject_id: &str) -> Option<(Time, u64)> {
+        let entry = self.entries.remove(subject_id)?;
+        let is_about = |number: &u64| {
+            let task = self.tasks.get(number);
+            task.and_then(DeliveryTask::subject) == Some(subject_id)
+        };
+        let due: Vec<u64> = self.due.iter().copied().filter(is_about).collect();
+        let next = entry.next;
+        for number in due.into_iter().chain(next.map(|(_, number)| number)) {
+            self.remove(number);
+        }
+        next
     }
 
     /// Returns the tasks that are due and not in flight, in order.
@@ -281,7 +297,7 @@ impl WebhookQueue {
     /// Returns a description of the first inconsistency.
     pub(crate) fn check(&self) -> Result<(), String> {
         for (subject, entry) in &self.entries {
-            if *subject != entry.announcement.subject_id {
+            if **subject != *entry.announcement.subject_id {
                 return Err(format!("{subject}: the announcement has another subject"));
             }
             let is_unfinished = matches!(
@@ -290,7 +306,7 @@ impl WebhookQueue {
             );
             let task = entry.next.and_then(|(_, number)| self.task(number));
             let has_attempt =
-                matches!(task, Some(DeliveryTask::Attempt(target)) if target == subject);
+                matches!(task, Some(DeliveryTask::Attempt(target)) if **target == **subject);
             if is_unfinished != has_attempt {
                 return Err(format!(
                     "{subject}: the next webhook attempt does not match the status"

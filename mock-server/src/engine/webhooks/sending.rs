@@ -215,7 +215,7 @@ fn fingerprint_of(delivery: &Delivery) -> String {
 /// Returns the body to send. A payload that is too large is replaced by an error with the URL of
 /// the result; the status is not changed.
 fn body_within_limit(announcement: &Announcement, hosts: &Hosts) -> String {
-    let mut body = resolve_placeholders(announcement.body.clone(), hosts);
+    let mut body = resolve_placeholders(announcement.body.to_value(), hosts);
     let payload = body.get("payload").map(Value::to_string);
     if payload.is_none_or(|payload| payload.len() <= MAX_WEBHOOK_RECEIPT_BYTES) {
         return body.to_string();

@@ -3,6 +3,7 @@
 
 mod faults;
 mod money;
+mod retention;
 mod snapshots;
 mod waiting;
 mod webhooks;

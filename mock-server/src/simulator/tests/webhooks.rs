@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::{IMAGE, Mock, VIDEO};
+use crate::engine::json_text::JsonText;
 use crate::engine::webhooks::queue::Announcement;
 use crate::engine::{Delivery, DeliveryOutcome, Settings};
 
@@ -54,7 +55,7 @@ impl Mock {
             subject_id: "run_1".to_owned(),
             event: "format.run.terminal".to_owned(),
             url: url.to_owned(),
-            body,
+            body: JsonText::from(&body),
             result_url: "\u{0}developer/v1/format-runs/run_1/result".to_owned(),
         });
     }
