@@ -117,12 +117,6 @@ impl Simulator {
         Snapshot::of(&state).to_value()
     }
 
-    /// Returns a copy of the current state to be written.
-    #[cfg(feature = "frontend")]
-    pub(crate) fn snapshot_to_write(&self) -> Snapshot {
-        Snapshot::of(&self.state)
-    }
-
     /// Restores a state returned by [`snapshot`](Self::snapshot) and returns its time.
     ///
     /// # Errors

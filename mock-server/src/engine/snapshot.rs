@@ -1,7 +1,5 @@
 //! Snapshots: the complete state as one JSON document.
 
-use std::io;
-
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -73,15 +71,6 @@ impl Snapshot {
     pub(crate) fn to_value(&self) -> Value {
         serde_json::to_value(self).unwrap_or_default()
     }
-
-    /// Writes the document.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if `writer` fails.
-    pub(crate) fn write(&self, writer: impl io::Write) -> io::Result<()> {
-        serde_json::to_writer(writer, self).map_err(io::Error::from)
-    }
 }
 
 /// Reads and checks the state of a document.
@@ -95,16 +84,6 @@ pub(crate) fn from_value(document: Value) -> Result<State, RestoreError> {
     let version = serde_json::from_value(version);
     let Version = version.map_err(|error| RestoreError(error.to_string()))?;
     checked(serde_json::from_value(document))
-}
-
-/// Reads and checks the state of a document, item by item.
-///
-/// # Errors
-///
-/// Returns an error if `reader` fails, or if the document has another version or is not a
-/// consistent state.
-pub(crate) fn read(reader: impl io::Read) -> Result<State, RestoreError> {
-    checked(serde_json::from_reader(reader))
 }
 
 fn checked(document: Result<Document, serde_json::Error>) -> Result<State, RestoreError> {
