@@ -178,6 +178,22 @@
 //! the window of a rate limit is three real seconds long. `wait_timeout_seconds` counts real seconds
 //! as well.
 //!
+//! # Retention
+//!
+//! A mock keeps everything, unless it is started with `--retain DAYS` ([`Setup::retain_days`]). Then
+//! what ended more than so many days of service time ago is dropped, oldest first:
+//!
+//! - jobs, with their files and the avatars, videos, previews and captions that they made, and runs;
+//!   the runs of a bulk queue together, when the last of them is old enough;
+//! - their webhooks, the attempts in `GET /deliveries`, and the requests in `GET /requests`;
+//! - top-ups, with their idempotency keys (all other keys expire after a day);
+//! - the ledger entries of all of these. The balance does not change: the control API's ledger has
+//!   one entry a workspace with the kind `carried_forward`, whose `amount_usd` is what the dropped
+//!   `entries` added to the balance (negative if they reduced it). `GET /v1/usage` does not show it.
+//!
+//! Jobs and runs that have not ended are kept, with their entries. The period is a setting of the
+//! mock, not of its state: a state continues with the period of the mock that restores it.
+//!
 //! # Directives
 //!
 //! A directive in any text field controls the outcome, through any client:
