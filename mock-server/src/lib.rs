@@ -52,7 +52,8 @@
 //! ```text
 //! svc-mock-server [--port-base 4010] [--clock real|manual] [--speed 1] [--seed 1] [--plan free]
 //!                 [--balance-usd 100] [--webhook-route HTTPS_ORIGIN=HTTP_ORIGIN]…
-//!                 [--undocumented-keys ignore|honor] [--read-multiple 40] [--env|--json]
+//!                 [--undocumented-keys ignore|honor] [--read-multiple 40] [--writes-per-minute PLAN=N]…
+//!                 [--concurrent-jobs PLAN=N]… [--env|--json]
 //! ```
 //!
 //! The program listens on four ports of 127.0.0.1: the open surface (4010), the developer surface
@@ -120,9 +121,26 @@
 //!   the schema, the run fails with `output_schema_unsatisfied`. `response_format` is
 //!   `{"type": "text"}`, `{"type": "json_object"}` or
 //!   `{"type": "json_schema", "json_schema": {"schema": …}}`.
-//! - Attachments are never fetched. The assets are `asset_logo`, `asset_photo`, `asset_poster` (an
-//!   image that is too large) and `asset_reel` (two of them exceed the total limit); a URL with a
-//!   host below `.invalid` cannot be fetched. A run has at most 50 attachments.
+//! - Attachments are never fetched. The assets that every workspace has are `asset_logo`,
+//!   `asset_photo`, `asset_poster` (an image that is too large) and `asset_reel` (two of them exceed
+//!   the total limit). A run has at most 50 attachments.
+//! - A run that continues another carries its thread: `thread_id` is the same in all runs of the
+//!   thread, and an output without a schema tells the turn. A run that continues a thread has it
+//!   even if the agent never started; a skipped run has none.
+//! - `act_daily` runs every day at 09:00 UTC of the service clock (`schedule`). `trigger_type` of
+//!   its runs is `schedule` or `api`. A scheduled run that the wallet cannot fund is skipped.
+//! - Runs are paid by the wallet of the workspace's organization, if it has one; jobs are not.
+//!
+//! # URLs
+//!
+//! Inputs, attachments and webhooks need public HTTPS URLs. Nothing is fetched, and host names are
+//! not resolved: `POST /dns` of the control API sets the address of one. A URL with a host below
+//! `.invalid` cannot be fetched.
+//!
+//! The mock's own media URLs count as public HTTPS URLs, so that the artifact of one job can be the
+//! input of the next or be attached to a run. They are judged by what they lead to: a video is not
+//! an image, a silent video is not speech, and the file of a job that has not completed cannot be
+//! fetched.
 //! - `mode` is `async` or `webhook`; `webhook_url` does not require a `mode`.
 //! - The default `concurrency` of a bulk queue is 4.
 //!
@@ -194,25 +212,6 @@
 //! Jobs and runs that have not ended are kept, with their entries. The period is a setting of the
 //! mock, not of its state: a state continues with the period of the mock that restores it.
 //!
-//! # Directives
-//!
-//! A directive in any text field controls the outcome, through any client:
-//!
-//! | directive | effect |
-//! |---|---|
-//! | `[mock:fail]`, `[mock:fail=CODE]` | ends `failed` with that code and its details; the default code of a run is `format_run_failed` |
-//! | `[mock:refuse=CODE]` | rejects the create with that code and its status |
-//! | `[mock:seconds=N]` | takes N service seconds |
-//! | `[mock:stuck]` | never ends |
-//! | `[mock:skip]` | a run ends `skipped` |
-//! | `[mock:degraded]` | a run completes with media and with `output` null |
-//! | `[mock:cost=USD]` | sets what a run spends; above its cap, the run fails |
-//! | `[mock:usage-unreadable]` | the `usage` of a run is null |
-//! | `[mock:harvest-unavailable]` | the `output` of a run cannot be read on completion, but at the next read |
-//! | `[mock:outage]`, `[mock:outage=N]` | the first N reads of a run (default 1) respond with `503 studio_agent_upstream_unavailable`; the run continues |
-//!
-//! A run's directives are in its `instruction`, its `input` or its attachments.
-//!
 //! # MCP
 //!
 //! The endpoint takes JSON-RPC messages by `POST` and responds with JSON. It supports the revisions
@@ -233,46 +232,7 @@
 //!   errors are used only for checks that precede the message: `401`, `403` for the `Origin` of
 //!   another site, `405`, `406`, `413`, `415`, `429`.
 //!
-//! # The control API
-//!
-//! The control API has its own port, requires no key, and is not part of the service. `GET /` lists
-//! its endpoints.
-//!
-//! | request | effect |
-//! |---|---|
-//! | `POST /reset` | restores the initial state and secrets and removes added keys and faults; the clock continues |
-//! | `GET /clock` | returns the service time and when the next timer is due |
-//! | `POST /clock/advance {"seconds": N}` | advances the manual clock and runs everything that is due, in order |
-//! | `POST /faults {"surface"?, "operation"?, "kind", "code"?, "times"?, "probability"?, "retry_after_seconds"?, "delay_ms"?}` | makes the next matching requests fail |
-//! | `GET /faults`, `DELETE /faults` | lists or removes the remaining faults |
-//! | `POST /keys {"kind", "workspace"?, "plan"?, "scopes"?}` | adds a key and, if necessary, its workspace |
-//! | `POST /top-ups/{id} {"status"}` | settles a top-up: `paid`, `failed`, `expired` |
-//! | `POST /jobs/{id} {"status", "code"?}` | ends a job |
-//! | `GET /requests?since=N` | returns the request journal after sequence number N, at most the newest 10,000 entries |
-//! | `GET /deliveries` | returns each attempt to deliver a webhook: `event`, `subject_id`, `url`, `headers`, `body` (base64), `status`, `error`, `at`; at most the newest 10,000, with at most 64 MiB of bodies |
-//! | `GET /ledger`, `GET /jobs` | returns every ledger entry with the balance of each workspace, or every job |
-//! | `GET /state`, `PUT /state` | exports or restores the whole state: the same requests then get the same responses |
-//!
-//! The surface of a fault is `open`, `developer`, `mcp` or `media`. Its operation is the name of an
-//! operation (`svc operations` lists them); `artifact` stands for downloads from the media host and
-//! `checkout` for its checkout pages. `retry_after_seconds` is sent as it is, at any speed.
-//!
-//! | kind | effect |
-//! |---|---|
-//! | `error` | responds with `code` and its status, category and details; the operation must be able to respond with the code |
-//! | `status_503`, `status_429` | responds with `database_busy` or `rate_limited` |
-//! | `status_502_html` | responds with the HTML page of a proxy |
-//! | `drop_before`, `drop_after` | closes the connection before or after the request is processed |
-//! | `truncate` | closes the connection after half of the response body |
-//! | `stall` | pauses after half of the response body, for `delay_ms` (default 300000) |
-//! | `garbage` | responds with `200` and a body that is not JSON |
-//! | `delay` | delays the response by `delay_ms` (default 1000) |
-//! | `status_403`, `status_404`, `status_416` | responds to a download with that status |
-//! | `wrong_length` | responds to a download with half of the bytes, and with their number as `Content-Length` |
-//! | `changed_etag` | serves a download as if the file had another `ETag` |
-//!
-//! The kinds from `status_403` on apply only to downloads.
-
+#![doc = include_str!("../CONTROL.md")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(feature = "frontend")]

@@ -85,6 +85,14 @@ pub struct MockOptions {
     /// dropped, with their ledger entries (the sum stays). Without it, everything is kept
     #[arg(long = "retain", value_name = "DAYS")]
     pub retain_days: Option<NonZeroU32>,
+
+    /// Number of writes per minute of a plan, for example `enterprise=5000`. Can be repeated
+    #[arg(long, value_name = "PLAN=N", value_parser = plan_limit)]
+    pub writes_per_minute: Vec<(Plan, u32)>,
+
+    /// Maximum number of jobs in flight of a plan, for example `free=4`. Can be repeated
+    #[arg(long, value_name = "PLAN=N", value_parser = plan_limit)]
+    pub concurrent_jobs: Vec<(Plan, u32)>,
 }
 
 /// The kinds of clock.
@@ -106,6 +114,16 @@ fn plan(text: &str) -> Result<Plan, String> {
     ];
     let known = plans.into_iter().find(|plan| plan.to_string() == text);
     known.ok_or_else(|| "expected free, pro, startup, scale or enterprise".to_owned())
+}
+
+fn plan_limit(text: &str) -> Result<(Plan, u32), String> {
+    let (name, limit) = text
+        .split_once('=')
+        .ok_or_else(|| format!("invalid limit `{text}`: expected PLAN=N, such as free=4"))?;
+    let limit = limit.parse().ok().filter(|limit| *limit > 0);
+    let limit =
+        limit.ok_or_else(|| format!("invalid limit `{text}`: expected a number of at least 1"))?;
+    Ok((plan(name)?, limit))
 }
 
 fn balance(text: &str) -> Result<Usd, String> {
@@ -133,6 +151,20 @@ impl MockOptions {
             Some(days) => setup.retain_days(days),
             None => setup,
         };
+        let setup = self
+            .writes_per_minute
+            .iter()
+            .cloned()
+            .fold(setup, |setup, (plan, writes)| {
+                setup.writes_per_minute(plan, writes)
+            });
+        let setup = self
+            .concurrent_jobs
+            .iter()
+            .cloned()
+            .fold(setup, |setup, (plan, jobs)| {
+                setup.concurrent_jobs(plan, jobs)
+            });
         self.webhook_routes
             .iter()
             .cloned()

@@ -9,7 +9,7 @@ use svc_sdk::types::Usd;
 
 use crate::addresses::Addresses;
 use crate::clock::{Clock, ClockMode, Speed, TimeSource, wall_clock_now};
-use crate::engine::{Settings, Time, UndocumentedKeys};
+use crate::engine::{PlanLimits, Settings, Time, UndocumentedKeys};
 use crate::service::Service;
 use crate::simulator::Simulator;
 use crate::webhook_route::WebhookRoute;
@@ -35,6 +35,7 @@ pub struct Setup {
     clock_mode: ClockMode,
     epoch: Option<Time>,
     read_multiple: u32,
+    plan_limits: PlanLimits,
     undocumented_keys: UndocumentedKeys,
     retain_days: Option<NonZeroU32>,
     webhook_routes: Vec<WebhookRoute>,
@@ -48,6 +49,7 @@ impl Default for Setup {
             plan,
             balance,
             read_multiple,
+            plan_limits,
             undocumented_keys,
             ..
         } = Settings::default();
@@ -59,6 +61,7 @@ impl Default for Setup {
             clock_mode,
             epoch: None,
             read_multiple,
+            plan_limits,
             undocumented_keys,
             retain_days: None,
             webhook_routes: Vec::new(),
@@ -121,6 +124,25 @@ impl Setup {
         self
     }
 
+    /// Sets the number of writes per minute of a plan.
+    ///
+    /// ```
+    /// use svc_mock_server::Setup;
+    /// use svc_sdk::contract::Plan;
+    ///
+    /// let setup = Setup::default().plan(Plan::Enterprise).writes_per_minute(Plan::Enterprise, 5000);
+    /// ```
+    pub fn writes_per_minute(mut self, plan: Plan, writes: u32) -> Self {
+        self.plan_limits.set_writes_per_minute(plan, writes);
+        self
+    }
+
+    /// Sets the maximum number of jobs in flight of a plan.
+    pub fn concurrent_jobs(mut self, plan: Plan, jobs: u32) -> Self {
+        self.plan_limits.set_concurrent_jobs(plan, jobs);
+        self
+    }
+
     /// Sets the treatment of idempotency keys by submits whose idempotency is not documented. The
     /// default is to ignore them, so that a client that repeats such a submit is charged twice.
     ///
@@ -180,6 +202,7 @@ impl Setup {
             epoch,
             hosts: addresses.hosts.clone(),
             read_multiple: self.read_multiple,
+            plan_limits: self.plan_limits,
             undocumented_keys: self.undocumented_keys,
             retain: self.retain_days.map(|days| DAY * days.get()),
         });

@@ -12,6 +12,8 @@ use crate::engine::{
     snapshot::{self, Snapshot},
 };
 
+mod workspaces;
+
 /// An in-memory simulation of the service.
 ///
 /// It takes requests and the current time, and returns responses and webhook deliveries. Every
@@ -71,6 +73,14 @@ impl Simulator {
     pub fn next_due(&self) -> Option<Time> {
         let next = [self.state.timers.next(), self.state.top_ups.next_expiry()];
         next.into_iter().flatten().min()
+    }
+
+    /// Returns the time of the next event that may lead to a webhook.
+    #[cfg(feature = "webhook-sender")]
+    pub(crate) fn next_webhook_due(&self) -> Option<Time> {
+        let mut timers = self.state.timers.all();
+        let next = timers.find(|(_, event)| !matches!(event, TimerEvent::ActionScheduled(_)));
+        next.map(|(at, _)| *at)
     }
 
     /// Returns the current service time.
@@ -310,27 +320,52 @@ impl Simulator {
         all.map(|entry| json!(entry)).collect()
     }
 
-    /// Returns the balance of every workspace: `opening_usd`, `available_usd`, `reserved_usd`.
+    /// Returns the balance of every workspace: `opening_usd`, `available_usd`, `reserved_usd`. The
+    /// wallet of its organization, if it has one, is in `organization`.
     #[must_use]
     pub fn balances(&self) -> Vec<Value> {
-        let accounts = self.state.ledger.accounts();
-        let view = |(workspace, account): (&str, &ledger::Account)| {
-            let view = json!({
+        let ledger = &self.state.ledger;
+        let view = |account: &ledger::Account| {
+            json!({
                 "opening_usd": account.opening,
                 "available_usd": account.available,
                 "reserved_usd": account.reserved,
-            });
-            with_workspace(view, workspace)
+            })
         };
-        accounts.map(view).collect()
+        let own = ledger.accounts();
+        own.filter(|(name, _)| !ledger::account_owner(name).1)
+            .map(|(workspace, account)| {
+                let mut balance = with_workspace(view(account), workspace);
+                let organization = ledger.account(&ledger::organization_account(workspace));
+                if let (Some(account), Some(fields)) = (organization, balance.as_object_mut()) {
+                    fields.insert("organization".to_owned(), view(account));
+                }
+                balance
+            })
+            .collect()
     }
 
-    /// Returns all jobs with their workspaces, oldest first.
+    /// Returns all jobs with their workspaces, oldest first. The generation jobs that runs with
+    /// `incomplete_assembly` left unfinished are included, with their `run_id`.
     #[must_use]
     pub fn jobs(&self) -> Vec<Value> {
         let jobs = self.state.jobs.all();
-        jobs.map(|job| with_workspace(self.view(job), &job.workspace))
-            .collect()
+        let jobs = jobs.map(|job| {
+            let view = with_workspace(self.view(job), &job.workspace);
+            (job.timeline.created_at(), view)
+        });
+        let runs = self.state.runs.all();
+        let of_runs = runs.filter_map(|run| {
+            let job = run.unfinished_job(self.state.now)?;
+            let mut view = api::generation_job_view(&job);
+            if let Some(fields) = view.as_object_mut() {
+                fields.insert("run_id".to_owned(), json!(run.id));
+            }
+            Some((job.started_at, with_workspace(view, &run.config.workspace)))
+        });
+        let mut all: Vec<_> = jobs.chain(of_runs).collect();
+        all.sort_by_key(|(created_at, _)| *created_at);
+        all.into_iter().map(|(_, view)| view).collect()
     }
 
     fn view(&self, job: &jobs::Job) -> Value {

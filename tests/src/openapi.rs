@@ -1,17 +1,42 @@
-//! Checks of responses against the service's OpenAPI document.
+//! Checks of requests and responses against the service's OpenAPI document.
 
-use std::sync::LazyLock;
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, Mutex};
 
-use serde_json::Value;
-use svc_openapi::{Servers, document, error_codes};
+use jsonschema::{Draft, Registry, Validator};
+use serde_json::{Value, json};
+use svc_openapi::{Servers, document};
 use svc_sdk::contract::{Operation, Surface};
 
 use crate::frontend::Host;
 use crate::response::Response;
 
-static DOCUMENT: LazyLock<Value> = LazyLock::new(|| document(&Servers::default()));
+/// The URI of the document in references.
+const DOCUMENT_URI: &str = "urn:svc:openapi";
 
-/// Asserts that the document lists the response's status and error code for the operation.
+/// The document, without the list of the codes that jobs and runs fail with: it is open, and the
+/// directive `[mock:fail=…]` accepts any code. The codes of responses stay listed for each operation.
+static DOCUMENT: LazyLock<Value> = LazyLock::new(|| {
+    let mut document = document(&Servers::default());
+    let code = document.pointer_mut("/components/schemas/ErrorCode");
+    let code = code.and_then(Value::as_object_mut);
+    let listed = code.and_then(|code| code.remove("enum"));
+    assert!(listed.is_some(), "the document lists the error codes");
+    document
+});
+
+static REGISTRY: LazyLock<Registry<'static>> = LazyLock::new(|| {
+    let registry = Registry::new().draft(Draft::Draft202012);
+    let registry = registry.add(DOCUMENT_URI, DOCUMENT.clone());
+    let registry = registry.expect("a URI").prepare();
+    registry.expect("references of the document")
+});
+
+/// The validators by the pointer to their schema.
+static VALIDATORS: LazyLock<Mutex<HashMap<String, Arc<Validator>>>> = LazyLock::new(Mutex::default);
+
+/// Asserts that the response is as the document describes it for the operation: its status, its
+/// body and its error code. If the request was accepted, its body is checked as well.
 ///
 /// Errors that a `[mock:refuse=…]` directive requests are exempt: it accepts any code.
 #[track_caller]
@@ -28,21 +53,62 @@ pub(crate) fn check(host: Host, method: &str, path: &str, body: &[u8], response:
     if operation.is_hidden() || !response.is_json() || has_refuse_directive(body) {
         return;
     }
-    let documented = &DOCUMENT["paths"][operation.path()][method.to_ascii_lowercase()]["responses"];
+    let method = method.to_ascii_lowercase();
+    let operation_pointer = format!("/paths/{}/{method}", escaped(operation.path()));
     let status = response.status();
-    assert!(
-        documented.get(status.to_string()).is_some(),
-        "the document of {operation} does not list {status}:\n{response:?}"
-    );
-    if status >= 300 {
-        let code = response.code();
-        assert!(
-            error_codes(operation)
-                .iter()
-                .any(|known| known.as_str() == code),
-            "the document of {operation} does not list {code}:\n{response:?}"
-        );
+    let pointer = resolve(&format!("{operation_pointer}/responses/{status}"));
+    let Some(pointer) = pointer else {
+        panic!("the document of {operation} does not list {status}:\n{response:?}");
+    };
+    let schema = format!("{pointer}/content/application~1json/schema");
+    if let Some(problem) = first_violation(&schema, &response.json()) {
+        panic!("the document of {operation} does not match: {problem}\n{response:?}");
     }
+    let request = format!("{operation_pointer}/requestBody/content/application~1json/schema");
+    if (200..300).contains(&status)
+        && DOCUMENT.pointer(&request).is_some()
+        && let Ok(body) = serde_json::from_slice(body)
+        && let Some(problem) = first_violation(&request, &body)
+    {
+        panic!("the document of {operation} does not allow the request: {problem}\n{body}");
+    }
+}
+
+/// Returns the first violation of the schema at a pointer into the document.
+fn first_violation(pointer: &str, instance: &Value) -> Option<String> {
+    let validator = validator(pointer);
+    let error = validator.validate(instance).err()?;
+    let (at, keyword) = (error.instance_path(), error.schema_path());
+    Some(format!("`{at}`: {error} ({keyword})"))
+}
+
+fn validator(pointer: &str) -> Arc<Validator> {
+    let mut validators = VALIDATORS.lock().expect("no test panics while it compiles");
+    let compile = || {
+        let fragment = pointer.replace('{', "%7B").replace('}', "%7D");
+        let schema = json!({"$ref": format!("{DOCUMENT_URI}#{fragment}")});
+        let options = jsonschema::options().with_draft(Draft::Draft202012);
+        let options = options
+            .should_validate_formats(true)
+            .with_registry(&REGISTRY);
+        Arc::new(options.build(&schema).expect("a valid schema"))
+    };
+    let validator = validators.entry(pointer.to_owned()).or_insert_with(compile);
+    Arc::clone(validator)
+}
+
+/// Returns the pointer to what is at a pointer, which may be a reference.
+fn resolve(pointer: &str) -> Option<String> {
+    let object = DOCUMENT.pointer(pointer)?;
+    Some(match object["$ref"].as_str() {
+        Some(reference) => reference.trim_start_matches('#').to_owned(),
+        None => pointer.to_owned(),
+    })
+}
+
+/// Escapes a path for use in a JSON pointer, in a URI fragment.
+fn escaped(path: &str) -> String {
+    path.replace('~', "~0").replace('/', "~1")
 }
 
 fn has_refuse_directive(body: &[u8]) -> bool {

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use svc_sdk::contract::limits::MAX_SPEND_CAP_USD;
 use svc_sdk::types::{OutputSchema, Usd};
 
-use super::builder::{RequestBody, is_https_url};
+use super::builder::{RequestBody, is_media_url};
 use crate::args::{FormatFields, InstructionArgs, RunArgs};
 use crate::error::Failure;
 use crate::input::{check_single_stdin_reader, read_json_or_file, read_text};
@@ -152,7 +152,7 @@ fn validate_attachment(attachment: &Value) -> Result<(), Failure> {
     let url = attachment.get("url").and_then(Value::as_str);
     match (asset, url) {
         (Some(id), None) if !id.is_empty() => Ok(()),
-        (None, Some(url)) if is_https_url(url) => Ok(()),
+        (None, Some(url)) if is_media_url(url) => Ok(()),
         _ => Err(Failure::usage(format!(
             "invalid attachment {attachment}: expected an https:// URL or asset:ID"
         ))),

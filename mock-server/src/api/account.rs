@@ -7,7 +7,7 @@ use super::request::Request;
 use super::response::{ApiResponse, ApiResult};
 use crate::engine::keys::ApiKey;
 use crate::engine::ledger::LedgerView;
-use crate::engine::workspaces::{Workspace, WorkspaceKind, concurrent_jobs};
+use crate::engine::workspaces::{Workspace, WorkspaceKind};
 use crate::engine::{KeyKind, Time};
 
 /// `GET /v1/me`: the key, its owner and its workspace. The response never contains the secret of the
@@ -28,7 +28,7 @@ pub(super) fn me(request: &mut Request<'_>) -> ApiResult {
             "plan": workspace.plan,
         },
         "generation_limits": {
-            "concurrent_jobs": concurrent_jobs(&workspace.plan),
+            "concurrent_jobs": request.state.plan_limits.concurrent_jobs(&workspace.plan),
             "in_flight": request.state.jobs.in_flight(id),
         },
     });

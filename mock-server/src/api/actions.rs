@@ -4,7 +4,6 @@ use serde_json::{Value, json};
 use svc_sdk::contract::ErrorCode;
 
 use super::api_error::ApiError;
-use super::fields::Fields;
 use super::pagination;
 use super::request::{Idempotency, Request};
 use super::response::{ApiResponse, ApiResult};
@@ -69,7 +68,7 @@ pub(super) fn run(request: &mut Request<'_>) -> ApiResult {
         Idempotency::Replay(receipt) => return Ok(ApiResponse::data(200, receipt)),
         Idempotency::New(slot) => slot,
     };
-    let fields = Fields::of_optional_body(request.body.as_ref())?;
+    let fields = request.optional_fields()?;
     let known = [&["instruction", "input"], COMMUNICATION_FIELDS.as_slice()].concat();
     runs::deny_unknown(fields, &known, "an Action run")?;
     let run_request = RunRequest::parse(fields)?;
@@ -99,7 +98,9 @@ fn find(request: &Request<'_>) -> Result<&'static Action, ApiError> {
 /// Returns the JSON view of an Action.
 fn view(action: &Action) -> Value {
     let trigger = |trigger: &Trigger| match trigger {
-        Trigger::Schedule(schedule) => json!({"type": trigger.as_str(), "schedule": schedule}),
+        Trigger::Schedule(schedule) => {
+            json!({"type": trigger.as_str(), "schedule": schedule.cron()})
+        }
         Trigger::ApiCall => json!({"type": trigger.as_str()}),
     };
     json!({
@@ -107,6 +108,9 @@ fn view(action: &Action) -> Value {
         "name": action.name,
         "description": action.description,
         "status": "active",
+        "schedule": action
+            .schedule()
+            .map(|schedule| json!({"cron": schedule.cron(), "timezone": "UTC"})),
         "triggers": action.triggers.iter().map(trigger).collect::<Vec<_>>(),
         "created_at": CREATED_AT,
         "updated_at": CREATED_AT,

@@ -9,7 +9,6 @@ use super::request::Request;
 use super::response::{ApiResponse, ApiResult};
 use super::submit::JobDraft;
 use super::versioned_models::{read_image, read_music, read_video};
-use crate::engine::workspaces::concurrent_jobs;
 
 /// A function that validates the fields of a submit.
 type Reader = fn(Fields<'_>) -> Result<JobDraft, ApiError>;
@@ -24,7 +23,7 @@ const MODEL_READERS: [(&str, Reader); 3] = [
 /// `POST /v1/generation/admission-preview`: `model`, and the body of the submit as `input`, which is
 /// validated like the submit itself.
 pub(super) fn preview(request: &mut Request<'_>) -> ApiResult {
-    let fields = Fields::of_body(request.body()?)?;
+    let fields = request.fields()?;
     fields.deny_unknown(
         |name| matches!(name, "model" | "input"),
         "an admission preview",
@@ -38,14 +37,14 @@ pub(super) fn preview(request: &mut Request<'_>) -> ApiResult {
         .ok_or_else(|| fields.error("input", "is required"))?;
     let reader = MODEL_READERS.iter().find(|(known, _)| *known == model);
     let price = match reader {
-        Some((_, read)) => read(Fields::within("input.", input))?.price,
+        Some((_, read)) => read(fields.within("input.", input))?.price,
         None => None,
     };
     let workspace = request.workspace();
     let price = price.unwrap_or_default();
     let state = &*request.state;
     let in_flight = state.jobs.in_flight(workspace);
-    let limit = concurrent_jobs(&state.workspaces.plan(workspace));
+    let limit = state.concurrent_jobs(workspace);
     let reason = if state.ledger.covers(workspace, price).is_err() {
         Some(ErrorCode::InsufficientCredits)
     } else if in_flight >= limit {

@@ -1,6 +1,5 @@
 //! Agent Completions: runs of the agent from an instruction alone, without a saved Format.
 
-use super::fields::Fields;
 use super::request::{Idempotency, Request};
 use super::response::{ApiResponse, ApiResult};
 use super::runs::{self, COMMUNICATION_FIELDS, RunDefaults, RunRequest};
@@ -8,12 +7,12 @@ use crate::engine::runs::{RunFilter, RunKind};
 
 /// `POST /v1/agent/completions`.
 pub(super) fn create(request: &mut Request<'_>) -> ApiResult {
-    let body = request.body()?;
+    request.body()?;
     let slot = match request.check_idempotency()? {
         Idempotency::Replay(receipt) => return Ok(ApiResponse::data(200, receipt)),
         Idempotency::New(slot) => slot,
     };
-    let fields = Fields::of_body(body)?;
+    let fields = request.fields()?;
     let known = [
         &["instruction", "generation_spend_cap_usd"],
         COMMUNICATION_FIELDS.as_slice(),

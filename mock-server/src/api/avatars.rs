@@ -49,7 +49,7 @@ fn read(request: &Request<'_>, fields: Fields<'_>) -> Result<(JobDraft, Resource
         .object("input")?
         .ok_or_else(|| fields.error("input", "is required"))?;
     let inputs = ["prompt", "props", "image_url", "photo"];
-    let input_fields = Fields::within("input.", input);
+    let input_fields = fields.within("input.", input);
     input_fields.deny_unknown(|name| inputs.contains(&name), "an avatar's input")?;
     if input.len() != 1 {
         let problem = "must have exactly one of `prompt`, `props` and `image_url`";

@@ -4,7 +4,6 @@ use serde_json::{Value, json};
 use svc_sdk::contract::ErrorCode;
 
 use super::api_error::ApiError;
-use super::fields::Fields;
 use super::request::Request;
 use super::response::{ApiResponse, ApiResult};
 use crate::catalog_data::music::{CATEGORIES, TRACKS, Track};
@@ -28,7 +27,7 @@ pub(super) fn categories(_: &mut Request<'_>) -> ApiResult {
 /// `POST /v1/bgm/pick`: a random track of this `category` and `mood`. Responds with `404` if there
 /// is none.
 pub(super) fn pick(request: &mut Request<'_>) -> ApiResult {
-    let fields = Fields::of_optional_body(request.body.as_ref())?;
+    let fields = request.optional_fields()?;
     fields.deny_unknown(|name| matches!(name, "category" | "mood"), "a pick")?;
     let category = fields.text("category")?;
     let mood = fields.text("mood")?;

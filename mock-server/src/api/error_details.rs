@@ -1,27 +1,36 @@
 //! Error details of failed jobs and runs: the `details` that the specification defines for a code.
 
 use serde_json::{Value, json};
-use svc_sdk::contract::ErrorCode;
+use svc_sdk::contract::{ErrorCode, JobStatus};
 
 use super::json_object::set_field;
+use crate::engine::Time;
 use crate::engine::output_schema::Violation;
+use crate::engine::runs::GenerationJob;
 
 /// The job or run that failed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct ErrorContext {
-    /// The ID of the job or run.
-    pub(super) id: String,
     /// The number of images that were generated.
     pub(super) images: usize,
     /// The URLs that the output should have contained.
     pub(super) rejected_urls: Vec<String>,
     pub(super) violations: Vec<Violation>,
+    /// The generation jobs that are unfinished.
+    pub(super) pending_jobs: Vec<GenerationJob>,
 }
 
 impl ErrorContext {
     pub(super) fn for_job(id: &str) -> Self {
-        Self {
+        // The job itself is what the service waited for in vain.
+        let job = GenerationJob {
             id: id.to_owned(),
+            status: JobStatus::Processing,
+            started_at: Time::default(),
+            updated_at: Time::default(),
+        };
+        Self {
+            pending_jobs: vec![job],
             ..Self::default()
         }
     }
@@ -44,13 +53,9 @@ pub(super) fn details(code: &ErrorCode, context: &ErrorContext) -> Option<Value>
             json!({"reason": "failure requested by a magic word"})
         }
         ErrorCode::IncompleteAssembly => {
-            let token = context.id.split_once('_').map_or("", |(_, token)| token);
-            let job = json!({
-                "id": format!("job_{token}"),
-                "type": "image_generation",
-                "status": "processing",
-            });
-            json!({"pending_job_count": 1, "pending_jobs": [job]})
+            let jobs = context.pending_jobs.iter();
+            let jobs: Vec<Value> = jobs.map(GenerationJob::view).collect();
+            json!({"pending_job_count": jobs.len(), "pending_jobs": jobs})
         }
         ErrorCode::OutputExtractionFailed => json!({"reason": "harvest_threw"}),
         ErrorCode::McpUnavailable => json!({"retryable": true, "charged": false}),

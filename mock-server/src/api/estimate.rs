@@ -2,7 +2,6 @@
 
 use serde_json::json;
 
-use super::fields::Fields;
 use super::generation;
 use super::request::Request;
 use super::response::{ApiResponse, ApiResult};
@@ -10,7 +9,7 @@ use crate::engine::models::{self, Router};
 
 /// `POST /v1/open/estimate`.
 pub(super) fn estimate(request: &mut Request<'_>) -> ApiResult {
-    let fields = Fields::of_body(request.body()?)?;
+    let fields = request.fields()?;
     fields.deny_unknown(|name| matches!(name, "model" | "input"), "an estimate")?;
     let model = fields.required_text("model")?;
     let input = fields
@@ -18,7 +17,7 @@ pub(super) fn estimate(request: &mut Request<'_>) -> ApiResult {
         .ok_or_else(|| fields.error("input", "is required"))?;
     // Only the video router has the model `auto`.
     let router = models::by_id(model).map_or(Router::Video, |model| model.router);
-    let (generation, _) = generation::read(router, model, Fields::within("input.", input), false)?;
+    let (generation, _) = generation::read(router, model, fields.within("input.", input), false)?;
     let estimate = json!({
         "model": generation.model.id,
         "price_usd": generation.price.total,

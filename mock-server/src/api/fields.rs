@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::api_error::ApiError;
 use super::media_kind::MediaKind;
-use crate::engine::destination;
+use super::references::{MediaFile, References};
 
 /// Values that are determined by the API key and must not be in a body.
 const KEY_FIELDS: [&str; 3] = ["workspace_id", "owner_user_id", "user_id"];
@@ -22,13 +22,18 @@ pub(super) struct Fields<'b> {
     /// The prefix of field names in errors, such as `input.`.
     path: &'static str,
     fields: &'b Map<String, Value>,
+    references: References<'b>,
 }
 
 impl<'b> Fields<'b> {
     /// Returns the fields of a body, which must be an object.
-    pub(super) fn of_body(body: &'b Value) -> Result<Self, ApiError> {
+    pub(super) fn of_body(body: &'b Value, references: References<'b>) -> Result<Self, ApiError> {
         match body.as_object() {
-            Some(fields) => Ok(Self { path: "", fields }),
+            Some(fields) => Ok(Self {
+                path: "",
+                fields,
+                references,
+            }),
             None => Err(ApiError::field(
                 "body",
                 format!("must be a JSON object, not {}", type_name(body)),
@@ -36,18 +41,42 @@ impl<'b> Fields<'b> {
         }
     }
 
+    /// Returns the fields of a body that can refer to the initial state only.
+    #[cfg(test)]
+    pub(super) fn of_test_body(body: &'b Value) -> Result<Self, ApiError> {
+        use crate::engine::{Hosts, Settings, State};
+
+        static INITIAL: LazyLock<(State, Hosts)> =
+            LazyLock::new(|| (State::initial(&Settings::default()), Hosts::default()));
+        let references = References {
+            state: &INITIAL.0,
+            hosts: &INITIAL.1,
+            workspace: "ws_demo",
+        };
+        Self::of_body(body, references)
+    }
+
     /// Returns the fields of a body that may be absent. An absent body is an empty object.
-    pub(super) fn of_optional_body(body: Option<&'b Value>) -> Result<Self, ApiError> {
-        static EMPTY: LazyLock<Map<String, Value>> = LazyLock::new(Map::new);
-        match body {
-            Some(body) => Self::of_body(body),
-            None => Ok(Self::within("", &EMPTY)),
-        }
+    pub(super) fn of_optional_body(
+        body: Option<&'b Value>,
+        references: References<'b>,
+    ) -> Result<Self, ApiError> {
+        static EMPTY: LazyLock<Value> = LazyLock::new(|| json!({}));
+        Self::of_body(body.unwrap_or(&EMPTY), references)
     }
 
     /// Returns the fields of an object inside the body. `path` ends with a dot.
-    pub(super) fn within(path: &'static str, fields: &'b Map<String, Value>) -> Self {
-        Self { path, fields }
+    pub(super) fn within(&self, path: &'static str, fields: &'b Map<String, Value>) -> Self {
+        Self {
+            path,
+            fields,
+            references: self.references,
+        }
+    }
+
+    /// Returns what the request can refer to.
+    pub(super) fn references(&self) -> References<'b> {
+        self.references
     }
 
     /// Returns an error if there is a field that is not known. `owner` is what the fields belong to.
@@ -245,12 +274,29 @@ impl<'b> Fields<'b> {
         }
     }
 
-    fn validate_url(&self, name: &str, url: &str, media_kind: MediaKind) -> Result<(), ApiError> {
-        let url = destination::public_https(url).map_err(|problem| self.error(name, problem))?;
-        if media_kind.excludes(url.path()) {
-            return Err(self.error(name, &format!("must be the URL of {}", media_kind.as_str())));
+    /// Reads the URL of a webhook.
+    pub(super) fn webhook_url(&self, name: &str) -> Result<Option<&'b str>, ApiError> {
+        let url = self.text(name)?;
+        match url.map(|url| self.references.check_webhook(url)) {
+            Some(Err(problem)) => Err(self.error(name, &problem)),
+            _ => Ok(url),
         }
-        Ok(())
+    }
+
+    fn validate_url(&self, name: &str, url: &str, media_kind: MediaKind) -> Result<(), ApiError> {
+        let file = self.references.media_file(url);
+        let is_accepted = match file.map_err(|problem| self.error(name, problem))? {
+            MediaFile::Own(spec) => media_kind.includes(&spec),
+            MediaFile::Elsewhere(url) => !media_kind.excludes(url.path()),
+            MediaFile::Unreachable => return Err(self.error(name, "cannot be fetched")),
+        };
+        match is_accepted {
+            true => Ok(()),
+            false => {
+                let problem = format!("must be the URL of {}", media_kind.as_str());
+                Err(self.error(name, &problem))
+            }
+        }
     }
 
     fn typed<T>(
@@ -314,7 +360,7 @@ mod tests {
         body: Value,
         read: impl Fn(Fields<'_>) -> Result<T, ApiError>,
     ) -> String {
-        let fields = Fields::of_body(&body).unwrap();
+        let fields = Fields::of_test_body(&body).unwrap();
         let error = read(fields).unwrap_err();
         let envelope = error.body(crate::engine::Host::Open, "req_1");
         assert!(
@@ -350,7 +396,7 @@ mod tests {
     #[test]
     fn null_is_not_an_absent_field() {
         let body = json!({"a": null});
-        let fields = Fields::of_body(&body).unwrap();
+        let fields = Fields::of_test_body(&body).unwrap();
         assert!(
             fields.text("a").is_err() && fields.flag("a").is_err() && fields.object("a").is_err()
         );

@@ -11,7 +11,6 @@ use super::runs::{self, COMMUNICATION_FIELDS, RunDefaults, RunRequest};
 use super::{pagination, strict_json};
 use crate::engine::formats::{CREATED_AT, FORMATS, Format, FormatState, NotCallable, Owner};
 use crate::engine::runs::{RunFilter, RunKind};
-use crate::engine::workspaces::WorkspaceKind;
 
 /// The fields of a run besides the communication fields.
 const FIELDS: [&str; 9] = [
@@ -33,7 +32,7 @@ pub(super) fn list(request: &mut Request<'_>) -> ApiResult {
     let visible = || {
         FORMATS
             .iter()
-            .filter(|format| format.is_visible_to(workspace))
+            .filter(|format| format.is_visible_to(workspace, &request.state.grants))
     };
     let offset = pagination::offset(request, visible().map(|format| format.id))?;
     let (page, next) = pagination::page(visible().skip(offset), limit);
@@ -59,7 +58,7 @@ pub(super) fn run(request: &mut Request<'_>) -> ApiResult {
         Idempotency::Replay(receipt) => return Ok(ApiResponse::data(200, receipt)),
         Idempotency::New(slot) => slot,
     };
-    let (run_request, reject_if_active) = read(request, format, Fields::of_body(request.body()?)?)?;
+    let (run_request, reject_if_active) = read(request, format, request.fields()?)?;
     check_state(format)?;
     check_previous_run_ended(request, &run_request)?;
     if reject_if_active {
@@ -106,17 +105,17 @@ pub(super) fn defaults(format: &Format) -> RunDefaults {
 
 /// Returns the Format that the path names, if the key can read it.
 fn find_visible(request: &Request<'_>) -> Result<&'static Format, ApiError> {
-    let format = find_named(request).filter(|format| format.is_visible_to(request.workspace()));
+    let grants = &request.state.grants;
+    let format =
+        find_named(request).filter(|format| format.is_visible_to(request.workspace(), grants));
     format.ok_or_else(not_found)
 }
 
 /// Returns the Format that the path names, if the key can run it.
 pub(super) fn find_callable(request: &Request<'_>) -> Result<&'static Format, ApiError> {
     let format = find_named(request).ok_or_else(not_found)?;
-    let workspace = request.workspace();
-    let kind = request.state.workspaces.get(workspace);
-    let kind = kind.map_or(WorkspaceKind::Personal, |workspace| workspace.kind);
-    match format.check_callable(workspace, kind) {
+    let state = &request.state;
+    match format.check_callable(request.workspace(), &state.workspaces, &state.grants) {
         Ok(()) => Ok(format),
         Err(NotCallable::Unknown) => Err(not_found()),
         Err(NotCallable::NeedsTeamKey) => Err(ApiError::new(
@@ -159,7 +158,7 @@ fn validate_previous_run(
         let error = ApiError::new(ErrorCode::PreviousRunFormatMismatch, message);
         return Err(error.detail("previous_format_id", json!(run.config.subject)));
     }
-    let (has_thread, artifacts) = (run.has_thread(), run.ready_artifacts().len());
+    let (has_thread, artifacts) = (run.thread().is_some(), run.ready_artifacts().len());
     if run.status.is_terminal() && !has_thread && artifacts == 0 {
         let message = "previous run has no thread and no artifacts to continue from";
         let error = ApiError::new(ErrorCode::PreviousRunNotResumable, message);

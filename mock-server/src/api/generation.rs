@@ -183,7 +183,7 @@ mod tests {
 
     fn generation(router: Router, body: &Value) -> Result<Generation, ApiError> {
         let model = body["model"].as_str().unwrap();
-        let (generation, _) = read(router, model, Fields::of_body(body).unwrap(), true)?;
+        let (generation, _) = read(router, model, Fields::of_test_body(body).unwrap(), true)?;
         Ok(generation)
     }
 

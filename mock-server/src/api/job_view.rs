@@ -9,6 +9,7 @@ use super::api_error::seconds;
 use super::error_details::{ErrorContext, details};
 use super::json_object::set_field;
 use crate::engine::jobs::{Artifact, Job, Metadata};
+use crate::engine::runs::GenerationJob;
 use crate::engine::time::TimeText;
 use crate::engine::{Host, Hosts, State, Time};
 use crate::media;
@@ -99,6 +100,14 @@ impl<'j> ArtifactView<'j> {
         };
         artifacts.iter().map(view).collect()
     }
+}
+
+/// Returns the view of a generation job of a run.
+pub(crate) fn generation_job(job: &GenerationJob) -> Value {
+    let mut view = job.view();
+    set_field(&mut view, "created_at", json!(job.started_at.to_string()));
+    set_field(&mut view, "updated_at", json!(job.updated_at.to_string()));
+    view
 }
 
 /// The status of a job.

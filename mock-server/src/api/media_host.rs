@@ -44,7 +44,7 @@ pub(super) fn respond(
 }
 
 /// Returns the specification of a file: an artifact of a job or run, or a file of the catalog.
-fn find_file(state: &State, file: &str) -> Option<media::Spec> {
+pub(super) fn find_file(state: &State, file: &str) -> Option<media::Spec> {
     let (name, extension) = file.split_once('.')?;
     let artifact = job_view::artifact(state, name).cloned();
     artifact

@@ -1,5 +1,7 @@
 //! Kinds of media, and their file extensions.
 
+use crate::media::Spec;
+
 /// The kind of media that a URL must lead to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MediaKind {
@@ -15,6 +17,19 @@ impl MediaKind {
             Self::Image => "an image",
             Self::Video => "a video",
             Self::Audio => "audio",
+        }
+    }
+
+    /// Returns whether a file is of this kind.
+    pub(super) fn includes(self, spec: &Spec) -> bool {
+        match self {
+            Self::Image => spec.media_type() == "image",
+            Self::Video => spec.media_type() == "video",
+            // A video may have a sound track.
+            Self::Audio => match spec {
+                Spec::Video { with_audio, .. } => *with_audio,
+                _ => spec.media_type() == "audio",
+            },
         }
     }
 

@@ -35,6 +35,7 @@ mod pagination;
 mod pending_reply;
 mod previews;
 mod queues;
+mod references;
 mod request;
 mod request_checks;
 mod requested_error;
@@ -53,6 +54,6 @@ mod webhooks;
 
 pub(crate) use self::announcements::announce_ended;
 pub(crate) use self::handler::handle;
-pub(crate) use self::job_view::JobView;
+pub(crate) use self::job_view::{JobView, generation_job as generation_job_view};
 pub(crate) use self::pending_reply::{predict, resume};
 pub(crate) use self::top_ups::view as top_up_view;

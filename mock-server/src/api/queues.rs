@@ -28,7 +28,7 @@ pub(super) fn create(request: &mut Request<'_>) -> ApiResult {
         Idempotency::Replay(receipt) => return Ok(ApiResponse::data(200, receipt)),
         Idempotency::New(slot) => slot,
     };
-    let fields = Fields::of_body(request.body()?)?;
+    let fields = request.fields()?;
     let (concurrency, run_requests) = read_items(request, format, fields)?;
     check_state(format)?;
     for (index, (run_request, reject_if_active)) in run_requests.iter().enumerate() {
@@ -103,7 +103,7 @@ fn read_items(
     let items = fields.objects("items", BULK_ITEMS_RANGE)?;
     let items = items.ok_or_else(|| fields.error("items", "is required"))?;
     let read_item = |item: &Value| {
-        let (mut run_request, reject_if_active) = read(request, format, Fields::of_body(item)?)?;
+        let (mut run_request, reject_if_active) = read(request, format, request.fields_of(item)?)?;
         run_request.webhook_url = run_request.webhook_url.or_else(|| webhook_url.clone());
         Ok((run_request, reject_if_active))
     };

@@ -9,6 +9,7 @@ use svc_sdk::types::Usd;
 use super::api_error::ApiError;
 use super::fields::Fields;
 use super::job_view::JobReceipt;
+use super::references::References;
 use super::strict_json;
 use crate::engine::idempotency::{BodyDigest, IdempotencyKey, KeyLookup, StoredReceipt};
 use crate::engine::jobs::Job;
@@ -77,9 +78,33 @@ impl Request<'_> {
             .ok_or_else(|| ApiError::field("body", "is required: a JSON object"))
     }
 
+    /// Returns the fields of the required body.
+    pub(super) fn fields(&self) -> Result<Fields<'_>, ApiError> {
+        self.fields_of(self.body()?)
+    }
+
+    /// Returns the fields of a body that may be absent.
+    pub(super) fn optional_fields(&self) -> Result<Fields<'_>, ApiError> {
+        Fields::of_optional_body(self.body.as_ref(), self.references())
+    }
+
+    /// Returns the fields of a part of the body.
+    pub(super) fn fields_of<'s>(&'s self, part: &'s Value) -> Result<Fields<'s>, ApiError> {
+        Fields::of_body(part, self.references())
+    }
+
+    fn references(&self) -> References<'_> {
+        References {
+            state: self.state,
+            hosts: self.hosts,
+            workspace: self.workspace(),
+        }
+    }
+
     /// Returns an error if the body has any field.
     pub(super) fn deny_body_fields(&self) -> Result<(), ApiError> {
-        Fields::of_optional_body(self.body.as_ref())?.deny_unknown(|_| false, "this operation")
+        self.optional_fields()?
+            .deny_unknown(|_| false, "this operation")
     }
 
     /// Returns a query parameter, which must not be repeated.

@@ -59,7 +59,7 @@ pub(super) fn check_caller(
         Some(key) => acquire_for_key(state, key, bucket),
         None => {
             let limit_key = RateLimitKey::Address(call.peer);
-            let limit = address_limit(bucket);
+            let limit = address_limit(&state.plan_limits, bucket);
             state.limits.acquire(limit_key, bucket, limit, state.now)
         }
     };
@@ -94,7 +94,7 @@ pub(super) fn acquire(
 
 fn acquire_for_key(state: &mut State, key: &ApiKey, bucket: RateLimitBucket) -> RateLimitStatus {
     let plan = state.workspaces.plan(&key.workspace);
-    let limit = key_limit(&plan, bucket, state.read_multiple);
+    let limit = key_limit(&state.plan_limits, &plan, bucket, state.read_multiple);
     let limit_key = RateLimitKey::Key(key.id.clone());
     state.limits.acquire(limit_key, bucket, limit, state.now)
 }

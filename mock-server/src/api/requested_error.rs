@@ -8,8 +8,7 @@ use svc_sdk::contract::{ErrorCode, JobStatus, Operation, Plan, RateLimitBucket, 
 use svc_sdk::types::Usd;
 
 use super::api_error::ApiError;
-use crate::engine::Hosts;
-use crate::engine::workspaces::concurrent_jobs;
+use crate::engine::{Hosts, PlanLimits};
 
 /// How long to wait before a retryable request is repeated.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
@@ -74,7 +73,10 @@ fn example_details(code: &ErrorCode, operation: Option<Operation>) -> Vec<(&'sta
         }
         ErrorCode::RateLimited => vec![("scope", json!(bucket.as_str()))],
         ErrorCode::ConcurrencyLimitReached => {
-            vec![("limit", json!(concurrent_jobs(&Plan::Free)))]
+            vec![(
+                "limit",
+                json!(PlanLimits::default().concurrent_jobs(&Plan::Free)),
+            )]
         }
         ErrorCode::JobNotCompleted | ErrorCode::JobNotTerminal => {
             vec![("status", json!(JobStatus::Processing))]

@@ -1,7 +1,6 @@
 //! Fields that all searches share: `query` and `limit`.
 
 use super::api_error::ApiError;
-use super::fields::Fields;
 use super::request::Request;
 use crate::catalog_data;
 
@@ -19,7 +18,7 @@ pub(super) struct SearchQuery {
 
 /// Reads the body of a search.
 pub(super) fn read_query(request: &Request<'_>) -> Result<SearchQuery, ApiError> {
-    let fields = Fields::of_body(request.body()?)?;
+    let fields = request.fields()?;
     fields.deny_unknown(|name| matches!(name, "query" | "limit"), "a search")?;
     let query = fields.non_blank_text("query")?;
     let query = query.ok_or_else(|| fields.error("query", "is required"))?;

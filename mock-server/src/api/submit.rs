@@ -19,7 +19,6 @@ use crate::engine::idempotency::StoredReceipt;
 use crate::engine::jobs::{Artifact, Job, JobType};
 use crate::engine::models::Router;
 use crate::engine::resources::{Resource, ResourceDetails};
-use crate::engine::workspaces::concurrent_jobs;
 use crate::engine::{Host, Timeline};
 use crate::media;
 
@@ -85,12 +84,12 @@ impl JobDraft {
 
 /// Handles a submit to a router.
 pub(super) fn submit(request: &mut Request<'_>, router: Router) -> ApiResult {
-    let body = request.body()?;
+    request.body()?;
     let slot = match request.check_idempotency()? {
         Idempotency::Replay(receipt) => return Ok(ApiResponse::data(200, receipt)),
         Idempotency::New(slot) => slot,
     };
-    let fields = Fields::of_body(body)?;
+    let fields = request.fields()?;
     let model = fields.required_text("model")?;
     let (generation, communication) = generation::read(router, model, fields, true)?;
     accept(
@@ -112,7 +111,7 @@ pub(super) fn submit_versioned(
         Idempotency::Replay(receipt) => return Ok(ApiResponse::data(200, receipt)),
         Idempotency::New(slot) => slot,
     };
-    let fields = Fields::of_optional_body(request.body.as_ref())?;
+    let fields = request.optional_fields()?;
     let (draft, change) = read(request, fields)?;
     let communication = CommunicationOptions::parse(fields)?;
     accept(request, slot, draft, change, communication)
@@ -211,7 +210,7 @@ pub(super) fn insufficient_funds(surface: Host, required: Usd, available: Usd) -
 
 fn check_concurrency(request: &Request<'_>) -> Result<(), ApiError> {
     let workspace = request.workspace();
-    let limit = concurrent_jobs(&request.state.workspaces.plan(workspace));
+    let limit = request.state.concurrent_jobs(workspace);
     if request.state.jobs.in_flight(workspace) < limit {
         return Ok(());
     }

@@ -21,7 +21,7 @@ pub(super) fn create(request: &mut Request<'_>) -> ApiResult {
         Idempotency::Replay(receipt) => return Ok(ApiResponse::data(200, receipt)),
         Idempotency::New(slot) => slot,
     };
-    let fields = Fields::of_body(body)?;
+    let fields = request.fields()?;
     let is_known = |name: &str| matches!(name, "amount_usd_cents" | "success_url" | "cancel_url");
     fields.deny_unknown(is_known, "a top-up")?;
     let cents = amount(body)?;

@@ -4,11 +4,9 @@ use serde_json::{Value, json};
 use svc_sdk::contract::ErrorCode;
 
 use super::api_error::ApiError;
-use super::fields::Fields;
 use super::jobs::{find, next_poll};
 use super::request::Request;
 use super::response::{ApiResponse, ApiResult};
-use crate::engine::destination;
 use crate::engine::webhooks::signature;
 
 /// `POST /v1/jobs/{job_id}/webhook/redeliver`.
@@ -73,10 +71,11 @@ fn secret(request: &Request<'_>) -> Value {
 
 /// `POST /v1/webhooks/test-deliveries`: a single attempt, which is never retried.
 pub(super) fn test(request: &mut Request<'_>) -> ApiResult {
-    let fields = Fields::of_body(request.body()?)?;
+    let fields = request.fields()?;
     fields.deny_unknown(|name| name == "url", "a test delivery")?;
-    let url = fields.required_text("url")?.to_owned();
-    destination::webhook(&url).map_err(|problem| fields.error("url", &problem))?;
+    let url = fields.webhook_url("url")?;
+    let url = url.ok_or_else(|| fields.error("url", "is required"))?;
+    let url = url.to_owned();
     let body = json!({
         "event": "webhook.test",
         "request_id": request.request_id,

@@ -16,11 +16,11 @@ use crate::mock_state::MockState;
 /// The maximum span of a single advance: a hundred years.
 const MAX_ADVANCE_SECONDS: f64 = 3_155_760_000.0;
 
-fn ok(value: Value) -> ControlResult {
+pub(super) fn ok(value: Value) -> ControlResult {
     Ok((StatusCode::OK, value))
 }
 
-fn list<T: serde::Serialize>(items: &[T]) -> ControlResult {
+pub(super) fn list<T: serde::Serialize>(items: &[T]) -> ControlResult {
     ok(json!({"data": items}))
 }
 

@@ -6,6 +6,7 @@
 mod actions;
 mod error;
 mod request;
+mod workspaces;
 
 #[cfg(any(feature = "serve", feature = "in-process"))]
 use std::time::Duration;
@@ -94,6 +95,64 @@ const ENDPOINTS: &[Endpoint] = &[
         description: "create a key, and its workspace if that does not exist",
         body: r#"{"kind", "workspace"?, "plan"?, "scopes"?}"#,
         handler: actions::add_key,
+    },
+    Endpoint {
+        method: Method::DELETE,
+        path: "/keys/{id}",
+        description: "revoke a key by its id",
+        body: "",
+        handler: workspaces::revoke_key,
+    },
+    Endpoint {
+        method: Method::POST,
+        path: "/workspaces/{id}",
+        description: "change a workspace, and create it if it does not exist; organization_wallet is \
+            none, missing or provisioned",
+        body: r#"{"plan"?, "balance_usd"?, "organization_wallet"?, "organization_balance_usd"?, "team"?}"#,
+        handler: workspaces::update_workspace,
+    },
+    Endpoint {
+        method: Method::GET,
+        path: "/grants",
+        description: "list the Formats that are granted to workspaces",
+        body: "",
+        handler: workspaces::grants,
+    },
+    Endpoint {
+        method: Method::POST,
+        path: "/grants",
+        description: "grant a Format to a workspace",
+        body: r#"{"format", "workspace"}"#,
+        handler: workspaces::grant_format,
+    },
+    Endpoint {
+        method: Method::POST,
+        path: "/assets",
+        description: "create an asset that only one workspace can attach to runs; bytes is its size",
+        body: r#"{"workspace", "content_type", "bytes"}"#,
+        handler: workspaces::add_asset,
+    },
+    Endpoint {
+        method: Method::GET,
+        path: "/dns",
+        description: "list the host names whose addresses were set",
+        body: "",
+        handler: workspaces::host_addresses,
+    },
+    Endpoint {
+        method: Method::POST,
+        path: "/dns",
+        description: "set the address that a host name resolves to; URLs must lead to public \
+            addresses, webhooks also when they are delivered",
+        body: r#"{"host", "address"}"#,
+        handler: workspaces::set_host_address,
+    },
+    Endpoint {
+        method: Method::DELETE,
+        path: "/dns",
+        description: "remove all addresses of host names",
+        body: "",
+        handler: workspaces::clear_host_addresses,
     },
     Endpoint {
         method: Method::POST,

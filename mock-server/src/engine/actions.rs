@@ -1,10 +1,17 @@
-//! The seeded Actions. They cannot be created or changed through the API, and the mock does not
-//! run their schedules, only their API-call triggers.
+//! The seeded Actions, which cannot be created or changed through the API, and their schedules.
+
+use std::time::Duration;
 
 use super::formats::Owner;
+use super::runs::{RunConfig, RunKind};
+use super::timers::TimerEvent;
+use super::workspaces::OrganizationWallet;
+use super::{State, Time};
 
 /// The creation time of the seeded Actions.
 pub(crate) const CREATED_AT: &str = "2025-06-02T09:00:00Z";
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A scheduled agent task.
 #[derive(Debug, PartialEq, Eq)]
@@ -19,10 +26,17 @@ pub(crate) struct Action {
 /// A trigger of an Action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Trigger {
-    /// A schedule, as a cron expression.
-    Schedule(&'static str),
+    /// A schedule.
+    Schedule(DailySchedule),
     /// An API call.
     ApiCall,
+}
+
+/// A time of day in UTC at which an Action runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct DailySchedule {
+    hour: u8,
+    minute: u8,
 }
 
 /// All Actions.
@@ -32,14 +46,17 @@ pub(crate) static ACTIONS: [Action; 2] = [
         name: "Daily clip",
         description: "Makes a clip of the day.",
         owner: Owner::Workspace("ws_demo"),
-        triggers: &[Trigger::Schedule("0 9 * * *"), Trigger::ApiCall],
+        triggers: &[
+            Trigger::Schedule(DailySchedule { hour: 9, minute: 0 }),
+            Trigger::ApiCall,
+        ],
     },
     Action {
         id: "act_no_trigger",
         name: "Weekly digest",
-        description: "Runs by its schedule only.",
+        description: "Has its triggers turned off.",
         owner: Owner::Workspace("ws_demo"),
-        triggers: &[Trigger::Schedule("0 9 * * 1")],
+        triggers: &[],
     },
 ];
 
@@ -50,6 +67,22 @@ impl Trigger {
             Self::Schedule(_) => "schedule",
             Self::ApiCall => "api_call",
         }
+    }
+}
+
+impl DailySchedule {
+    /// Returns the schedule as a cron expression.
+    pub(crate) fn cron(self) -> String {
+        format!("{} {} * * *", self.minute, self.hour)
+    }
+
+    /// Returns the first time of the schedule after `now`.
+    pub(crate) fn next_after(self, now: Time) -> Time {
+        let minutes = u64::from(self.hour) * 60 + u64::from(self.minute);
+        let days = now.as_secs() / DAY.as_secs();
+        let today = Duration::from_secs(days * DAY.as_secs() + minutes * 60);
+        let today = Time::default().after(today);
+        if today > now { today } else { today.after(DAY) }
     }
 }
 
@@ -65,5 +98,83 @@ impl Action {
     /// Returns `true` if the API can start the Action.
     pub(crate) fn has_api_trigger(&self) -> bool {
         self.triggers.contains(&Trigger::ApiCall)
+    }
+
+    /// Returns the schedule of the Action.
+    pub(crate) fn schedule(&self) -> Option<DailySchedule> {
+        self.triggers.iter().find_map(|trigger| match trigger {
+            Trigger::Schedule(schedule) => Some(*schedule),
+            Trigger::ApiCall => None,
+        })
+    }
+}
+
+impl State {
+    /// Sets the timers of the schedules that have none.
+    pub(crate) fn schedule_actions(&mut self) {
+        let is_scheduled = |number: usize| {
+            let mut timers = self.timers.all();
+            timers.any(|(_, event)| *event == TimerEvent::ActionScheduled(number))
+        };
+        let actions = ACTIONS.iter().enumerate();
+        let missing: Vec<_> = actions
+            .filter_map(|(number, action)| Some((number, action.schedule()?)))
+            .filter(|(number, _)| !is_scheduled(*number))
+            .collect();
+        for (number, schedule) in missing {
+            let at = schedule.next_after(self.now);
+            self.timers.set(at, TimerEvent::ActionScheduled(number));
+        }
+    }
+
+    /// Starts a run of an Action by its schedule. If the workspace cannot fund it, it is skipped.
+    pub(super) fn start_scheduled_run(&mut self, number: usize, at: Time) {
+        let Some(action) = ACTIONS.get(number) else {
+            return;
+        };
+        if let Some(schedule) = action.schedule() {
+            let next = schedule.next_after(at);
+            self.timers.set(next, TimerEvent::ActionScheduled(number));
+        }
+        let Owner::Workspace(workspace) = action.owner else {
+            return;
+        };
+        let wallet = self.organization_wallet(workspace);
+        let config = RunConfig {
+            request_id: self.rng.id("req"),
+            kind: RunKind::Action,
+            subject: Some(action.id.to_owned()),
+            scheduled: true,
+            makes_image: true,
+            paid_by_organization: wallet == OrganizationWallet::Provisioned,
+            ..RunConfig::new(workspace)
+        };
+        let covered = self.ledger.covers(&config.account(), config.max_cost());
+        let is_funded = wallet != OrganizationWallet::Missing && covered.is_ok();
+        let config = match is_funded {
+            true => config,
+            false => config.skipped(),
+        };
+        self.start_new_run(config, None, at);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_schedule_is_due_once_a_day() {
+        let schedule = DailySchedule {
+            hour: 9,
+            minute: 30,
+        };
+        assert_eq!(schedule.cron(), "30 9 * * *");
+        let at = |seconds: u64| Time::default().after(Duration::from_secs(seconds));
+        let (today, tomorrow) = (at(9 * 3600 + 1800), at(33 * 3600 + 1800));
+        assert_eq!(schedule.next_after(at(0)), today);
+        assert_eq!(schedule.next_after(at(9 * 3600 + 1799)), today);
+        assert_eq!(schedule.next_after(today), tomorrow);
+        assert_eq!(schedule.next_after(at(23 * 3600)), tomorrow);
     }
 }

@@ -1,41 +1,75 @@
-//! Seeded assets that any workspace can attach to runs. The upload endpoints are not part of the mock.
+//! Assets: uploaded files that can be attached to runs. The upload endpoints are not part of the mock.
 
-/// An uploaded file that can be attached to runs.
-#[derive(Debug, PartialEq, Eq)]
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// An asset to create.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NewAsset {
+    /// The workspace that owns the asset. No other workspace can attach it.
+    pub workspace: String,
+    /// The media type, such as `image/png`.
+    pub content_type: String,
+    /// The size in bytes.
+    pub bytes: u64,
+}
+
+/// A stored asset.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Asset {
-    pub(crate) id: &'static str,
+    /// The workspace that owns the asset; `None` for seeded assets, which every workspace has.
+    pub(crate) workspace: Option<String>,
+    pub(crate) content_type: String,
     pub(crate) bytes: u64,
-    pub(crate) is_image: bool,
+}
+
+impl Asset {
+    pub(crate) fn is_image(&self) -> bool {
+        self.content_type.starts_with("image/")
+    }
 }
 
 /// The seeded assets: two within the limits, an image that is too large, and a video that exceeds
-/// the total limit when attached twice.
-pub(crate) static ASSETS: [Asset; 4] = [
-    Asset {
-        id: "asset_logo",
-        bytes: 48_000,
-        is_image: true,
-    },
-    Asset {
-        id: "asset_photo",
-        bytes: 2_400_000,
-        is_image: true,
-    },
-    Asset {
-        id: "asset_poster",
-        bytes: 31_000_000,
-        is_image: true,
-    },
-    Asset {
-        id: "asset_reel",
-        bytes: 260_000_000,
-        is_image: false,
-    },
+/// the total limit when it is attached twice.
+const SEEDED: [(&str, &str, u64); 4] = [
+    ("asset_logo", "image/png", 48_000),
+    ("asset_photo", "image/jpeg", 2_400_000),
+    ("asset_poster", "image/png", 31_000_000),
+    ("asset_reel", "video/mp4", 260_000_000),
 ];
 
-impl Asset {
-    /// Returns the asset with the given id.
-    pub(crate) fn by_id(id: &str) -> Option<&'static Self> {
-        ASSETS.iter().find(|asset| asset.id == id)
+/// The assets that were added, by id.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct Assets(BTreeMap<String, Asset>);
+
+impl Assets {
+    pub(crate) fn add(&mut self, id: &str, asset: Asset) {
+        self.0.insert(id.to_owned(), asset);
+    }
+
+    /// Returns an asset that the workspace can attach.
+    pub(crate) fn get(&self, id: &str, workspace: &str) -> Option<Asset> {
+        let seeded = SEEDED.iter().find(|(seeded, _, _)| *seeded == id);
+        let seeded = seeded.map(|(_, content_type, bytes)| Asset {
+            workspace: None,
+            content_type: (*content_type).to_owned(),
+            bytes: *bytes,
+        });
+        let own = |asset: &&Asset| asset.workspace.as_deref() == Some(workspace);
+        seeded.or_else(|| self.0.get(id).filter(own).cloned())
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Returns the ids of the assets with the workspaces that own them.
+    pub(crate) fn workspaces(&self) -> impl Iterator<Item = (&str, &str)> {
+        let assets = self.0.iter();
+        assets.map(|(id, asset)| (asset.workspace.as_deref().unwrap_or_default(), id.as_str()))
     }
 }

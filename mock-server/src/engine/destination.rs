@@ -1,18 +1,21 @@
 //! Validation of URLs that callers provide.
 //!
-//! Host names are not resolved: a name is checked as text, an address literal by its range.
+//! An address literal is checked by its range. A host name is checked as text, and by the address
+//! that was set for it.
 
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use svc_sdk::contract::limits::MAX_WEBHOOK_URL_LENGTH;
 use url::{Host, Url};
+
+use super::host_addresses::HostAddresses;
 
 /// Parses an HTTPS URL on a public host.
 ///
 /// # Errors
 ///
 /// Returns what the URL must be, such as `must be an https URL`, if it is not accepted.
-pub(crate) fn public_https(text: &str) -> Result<Url, &'static str> {
+pub(crate) fn public_https(text: &str, addresses: &HostAddresses) -> Result<Url, &'static str> {
     let url = https(text)?;
     let authority = authority(text);
     if authority.contains('@') || !url.username().is_empty() || url.password().is_some() {
@@ -20,7 +23,9 @@ pub(crate) fn public_https(text: &str) -> Result<Url, &'static str> {
     }
     let public = match url.host() {
         None => false,
-        Some(Host::Domain(name)) => !is_local_name(name),
+        Some(Host::Domain(name)) => {
+            !is_local_name(name) && addresses.get(name).is_none_or(is_public)
+        }
         // The parser also accepts octal, hexadecimal and shortened notations of IPv4 addresses,
         // which serve mostly to disguise an address. Only the dotted-decimal form is accepted.
         Some(Host::Ipv4(address)) => {
@@ -40,13 +45,13 @@ pub(crate) fn public_https(text: &str) -> Result<Url, &'static str> {
 /// # Errors
 ///
 /// Returns what the URL must be if it is not accepted.
-pub(crate) fn webhook(text: &str) -> Result<(), String> {
+pub(crate) fn webhook(text: &str, addresses: &HostAddresses) -> Result<(), String> {
     if text.chars().count() > MAX_WEBHOOK_URL_LENGTH {
         return Err(format!(
             "must have at most {MAX_WEBHOOK_URL_LENGTH} characters"
         ));
     }
-    public_https(text)?;
+    public_https(text, addresses)?;
     Ok(())
 }
 
@@ -133,6 +138,20 @@ const SPECIAL_V6: [([u16; 8], u32); 5] = [
     ([0x3fff, 0, 0, 0, 0, 0, 0, 0], 20),
 ];
 
+/// Returns `true` if nothing can be fetched from the host of a URL: a name below `.invalid`.
+pub(crate) fn is_unreachable(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default();
+    let host = host.strip_suffix('.').unwrap_or(host);
+    host == "invalid" || host.ends_with(".invalid")
+}
+
+fn is_public(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(address) => is_public_v4(address),
+        IpAddr::V6(address) => is_public_v6(address),
+    }
+}
+
 fn is_public_v4(address: Ipv4Addr) -> bool {
     let bits = address.to_bits();
     !SPECIAL_V4.iter().any(|(first, length)| {
@@ -153,6 +172,35 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn public_https(text: &str) -> Result<Url, &'static str> {
+        super::public_https(text, &HostAddresses::default())
+    }
+
+    #[test]
+    fn a_name_is_as_public_as_its_address() {
+        let mut addresses = HostAddresses::default();
+        addresses.set("Hooks.Example.com.", [10, 0, 0, 7].into());
+        addresses.set("cdn.example.com", [93, 184, 215, 14].into());
+        let is_accepted = |url| super::public_https(url, &addresses).is_ok();
+        assert!(!is_accepted("https://hooks.example.com/in"));
+        assert!(!is_accepted("https://HOOKS.example.com.:8443/in"));
+        assert!(is_accepted("https://cdn.example.com/a.png"));
+        assert!(is_accepted("https://other.example.com/"));
+    }
+
+    #[test]
+    fn names_below_invalid_are_unreachable() {
+        for (url, expected) in [
+            ("https://cdn.invalid/a.png", true),
+            ("https://CDN.invalid./a.png", true),
+            ("https://invalid/", true),
+            ("https://invalid.example/", false),
+            ("https://notinvalid/", false),
+        ] {
+            assert_eq!(is_unreachable(&https(url).unwrap()), expected, "{url}");
+        }
+    }
 
     #[test]
     fn public_https_urls_are_accepted() {

@@ -111,6 +111,44 @@ fn seconds(text: &str) -> Option<Duration> {
 mod tests {
     use super::*;
 
+    /// Every directive, with a value if it takes one.
+    const ALL: [&str; 12] = [
+        "fail",
+        "fail=CODE",
+        "refuse=CODE",
+        "seconds=N",
+        "stuck",
+        "skip",
+        "degraded",
+        "cost=USD",
+        "usage-unreadable",
+        "harvest-unavailable",
+        "outage",
+        "outage=N",
+    ];
+
+    #[test]
+    fn every_directive_is_documented() {
+        let page = include_str!("../../CONTROL.md");
+        for directive in ALL {
+            let (name, value) = directive.split_once('=').unwrap_or((directive, ""));
+            let example = match value {
+                "" => format!("[mock:{name}]"),
+                "CODE" => format!("[mock:{name}=stripe_error]"),
+                _ => format!("[mock:{name}=2]"),
+            };
+            assert_ne!(
+                Directives::parse([example.as_str()]),
+                Directives::default(),
+                "{example}"
+            );
+            let heading = page.lines().any(|line| {
+                line.starts_with("### ") && line.contains(&format!("`[mock:{directive}]`"))
+            });
+            assert!(heading, "no section about {directive}");
+        }
+    }
+
     #[test]
     fn directives_are_found_anywhere_in_a_text() {
         let directives = Directives::parse([

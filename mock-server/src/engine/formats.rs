@@ -2,7 +2,8 @@
 
 use svc_sdk::types::Usd;
 
-use super::workspaces::WorkspaceKind;
+use super::grants::Grants;
+use super::workspaces::{WorkspaceKind, Workspaces};
 
 /// The creation time of the seeded Formats.
 pub(crate) const CREATED_AT: &str = "2025-06-02T09:00:00Z";
@@ -104,11 +105,12 @@ impl Format {
             .find(|format| format.handle == handle && format.slug == slug)
     }
 
-    /// Returns `true` if the Format is in the workspace's catalog: its own and first-party ones.
-    pub(crate) fn is_visible_to(&self, workspace: &str) -> bool {
+    /// Returns `true` if the Format is in the workspace's catalog: its own, granted and first-party
+    /// ones.
+    pub(crate) fn is_visible_to(&self, workspace: &str, grants: &Grants) -> bool {
         let is_accessible = match self.owner {
             Owner::FirstParty => true,
-            Owner::Workspace(owner) => owner == workspace,
+            Owner::Workspace(owner) => owner == workspace || grants.contains(self.id, workspace),
         };
         is_accessible && !matches!(self.state, FormatState::Archived | FormatState::BuiltIn)
     }
@@ -122,7 +124,8 @@ impl Format {
     pub(crate) fn check_callable(
         &self,
         workspace: &str,
-        kind: WorkspaceKind,
+        workspaces: &Workspaces,
+        grants: &Grants,
     ) -> Result<(), NotCallable> {
         let Owner::Workspace(owner) = self.owner else {
             return Ok(());
@@ -130,31 +133,33 @@ impl Format {
         if self.state == FormatState::Archived {
             return Err(NotCallable::Unknown);
         }
-        match kind {
-            _ if owner == workspace => Ok(()),
-            WorkspaceKind::Personal if self.is_team_owned() => Err(NotCallable::NeedsTeamKey),
-            // The mock has no access grants between workspaces.
-            _ => Err(NotCallable::Unknown),
+        if owner == workspace {
+            return Ok(());
         }
-    }
-
-    fn is_team_owned(&self) -> bool {
-        super::workspaces::INITIAL
-            .iter()
-            .any(|(id, kind)| self.owner == Owner::Workspace(id) && *kind == WorkspaceKind::Team)
+        // A grant does not replace the key of a team.
+        if workspaces.kind(owner) == WorkspaceKind::Team
+            && workspaces.kind(workspace) == WorkspaceKind::Personal
+        {
+            return Err(NotCallable::NeedsTeamKey);
+        }
+        match grants.contains(self.id, workspace) {
+            true => Ok(()),
+            false => Err(NotCallable::Unknown),
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::{Grant, Settings, State};
 
     #[test]
     fn a_workspace_sees_its_own_and_first_party_formats() {
         let visible_ids = |workspace: &str| {
             let visible = FORMATS
                 .iter()
-                .filter(|format| format.is_visible_to(workspace));
+                .filter(|format| format.is_visible_to(workspace, &Grants::default()));
             visible.map(|format| format.id).collect::<Vec<_>>()
         };
         assert_eq!(visible_ids("ws_team"), ["fmt_team", "fmt_storyboard"]);
@@ -164,25 +169,33 @@ mod tests {
 
     #[test]
     fn calls_are_restricted_by_workspace() {
-        let call = |id: &str, workspace: &str, kind| {
-            Format::by_id(id).unwrap().check_callable(workspace, kind)
+        let state = State::initial(&Settings::default());
+        let call = |id: &str, workspace: &str| {
+            let format = Format::by_id(id).unwrap();
+            format.check_callable(workspace, &state.workspaces, &state.grants)
         };
-        let (personal, team) = (WorkspaceKind::Personal, WorkspaceKind::Team);
-        assert_eq!(call("fmt_team", "ws_team", team), Ok(()));
-        assert_eq!(
-            call("fmt_team", "ws_demo", personal),
-            Err(NotCallable::NeedsTeamKey)
-        );
-        assert_eq!(call("fmt_team", "ws_b", team), Err(NotCallable::Unknown));
-        assert_eq!(
-            call("fmt_demo", "ws_other", personal),
-            Err(NotCallable::Unknown)
-        );
-        assert_eq!(
-            call("fmt_archived", "ws_demo", personal),
-            Err(NotCallable::Unknown)
-        );
-        assert_eq!(call("fmt_builtin", "ws_other", personal), Ok(()));
+        assert_eq!(call("fmt_team", "ws_team"), Ok(()));
+        assert_eq!(call("fmt_team", "ws_demo"), Err(NotCallable::NeedsTeamKey));
+        assert_eq!(call("fmt_demo", "ws_team"), Err(NotCallable::Unknown));
+        assert_eq!(call("fmt_demo", "ws_other"), Err(NotCallable::Unknown));
+        assert_eq!(call("fmt_archived", "ws_demo"), Err(NotCallable::Unknown));
+        assert_eq!(call("fmt_builtin", "ws_other"), Ok(()));
+    }
+
+    #[test]
+    fn a_grant_makes_a_format_visible_and_callable() {
+        let mut state = State::initial(&Settings::default());
+        for (format, workspace) in [("fmt_demo", "ws_other"), ("fmt_team", "ws_demo")] {
+            let (format, workspace) = (format.to_owned(), workspace.to_owned());
+            state.grants.add(Grant { format, workspace });
+        }
+        let call = |id: &str, workspace: &str| {
+            let format = Format::by_id(id).unwrap();
+            assert!(format.is_visible_to(workspace, &state.grants), "{id}");
+            format.check_callable(workspace, &state.workspaces, &state.grants)
+        };
+        assert_eq!(call("fmt_demo", "ws_other"), Ok(()));
+        assert_eq!(call("fmt_team", "ws_demo"), Err(NotCallable::NeedsTeamKey));
     }
 
     #[test]

@@ -152,6 +152,13 @@ impl Keys {
         secret
     }
 
+    /// Revokes the key with an id and returns it. Revoking it again changes nothing.
+    pub(crate) fn revoke(&mut self, id: &str) -> Option<&ApiKey> {
+        let key = self.0.values_mut().find(|key| key.id == id)?;
+        key.revoked = true;
+        Some(key)
+    }
+
     pub(crate) fn all(&self) -> impl Iterator<Item = &ApiKey> {
         self.0.values()
     }

@@ -87,6 +87,23 @@ pub(crate) struct InsufficientBalance {
     pub(crate) available: Usd,
 }
 
+/// Returns the name of the account that the wallet of a workspace's organization has in the ledger.
+///
+/// It contains a space, which no workspace id does.
+pub(crate) fn organization_account(workspace: &str) -> String {
+    format!("{workspace}{ORGANIZATION_SUFFIX}")
+}
+
+/// Returns the workspace of an account, and whether it is the wallet of its organization.
+pub(crate) fn account_owner(account: &str) -> (&str, bool) {
+    match account.strip_suffix(ORGANIZATION_SUFFIX) {
+        Some(workspace) => (workspace, true),
+        None => (account, false),
+    }
+}
+
+const ORGANIZATION_SUFFIX: &str = " organization";
+
 /// All accounts, by workspace, and their entries.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, try_from = "LedgerDocument")]
@@ -141,6 +158,22 @@ impl Ledger {
             ..Account::default()
         };
         self.accounts.insert(workspace.into(), account);
+    }
+
+    /// Returns `true` if the available balance of an account can be set without an overflow.
+    pub(crate) fn can_set_available(&self, account: &str, available: Usd) -> bool {
+        let account = self.account(account);
+        account.is_none_or(|account| account.opening_for(available).is_some())
+    }
+
+    /// Sets the available balance of an account as if it had been opened with another balance.
+    /// Nothing changes if a balance would overflow.
+    pub(crate) fn set_available(&mut self, account: &str, available: Usd) {
+        if let Some(account) = self.accounts.get_mut(account)
+            && let Some(opening) = account.opening_for(available)
+        {
+            (account.opening, account.available) = (opening, available);
+        }
     }
 
     pub(crate) fn account(&self, workspace: &str) -> Option<&Account> {
@@ -216,24 +249,40 @@ impl Ledger {
         (name, account)
     }
 
-    /// Returns `true` if the workspace has an entry with the sequence number.
+    /// Returns `true` if the workspace, or its organization, has an entry with the sequence number.
     pub(crate) fn has(&self, workspace: &str, seq: usize) -> bool {
-        let account = self.account(workspace);
-        account.is_some_and(|account| account.entries.contains(&seq))
+        let accounts = self.accounts_of(workspace);
+        let mut accounts = accounts.into_iter().flatten();
+        accounts.any(|account| account.entries.contains(&seq))
     }
 
     /// Returns the entries of a workspace with their sequence numbers, newest first, from before
-    /// the sequence number.
+    /// the sequence number. Those of the wallet of its organization are included.
     pub(crate) fn newest_first(
         &self,
         workspace: &str,
         before: Option<usize>,
     ) -> impl Iterator<Item = (usize, &Entry)> {
         let before = before.unwrap_or(usize::MAX);
-        let numbers = self.account(workspace).into_iter();
-        numbers
-            .flat_map(move |account| account.entries.range(..before).rev())
-            .filter_map(|seq| Some((*seq, self.entries.get(*seq)?)))
+        let [mut own, mut organization] = self.accounts_of(workspace).map(|account| {
+            let account = account.into_iter();
+            account
+                .flat_map(move |account| account.entries.range(..before).rev().copied())
+                .peekable()
+        });
+        let newest = std::iter::from_fn(move || match own.peek() >= organization.peek() {
+            true => own.next(),
+            false => organization.next(),
+        });
+        newest.filter_map(|seq| Some((seq, self.entries.get(seq)?)))
+    }
+
+    /// Returns the account of a workspace and that of the wallet of its organization.
+    fn accounts_of(&self, workspace: &str) -> [Option<&Account>; 2] {
+        [
+            self.account(workspace),
+            self.account(&organization_account(workspace)),
+        ]
     }
 
     /// Returns the entries of all workspaces from a sequence number on, oldest first.
@@ -266,37 +315,40 @@ impl Ledger {
     ///
     /// Returns a description of the first mismatch.
     pub(crate) fn audit(&self) -> Result<(), String> {
+        let wide = |amount: Usd| i128::from(amount.micros());
         let mut replayed = BTreeMap::new();
-        for (workspace, account) in &self.accounts {
+        for (name, account) in &self.accounts {
             let available = account.opening_of_entries();
-            let available =
-                available.ok_or_else(|| format!("{workspace}: the balance overflows"))?;
-            let start = Account {
-                available,
-                ..Account::default()
-            };
-            replayed.insert(workspace, start);
+            let available = available.ok_or_else(|| format!("{name}: the balance overflows"))?;
+            replayed.insert(name, (wide(available), 0));
         }
         for (_, entry) in self.entries.numbered() {
-            let moved = replayed.get_mut(&entry.workspace).and_then(|account| {
-                let moved = account.balance_after(entry.kind, entry.amount)?;
-                (account.available, account.reserved) = moved;
-                Some(())
+            let amount = wide(entry.amount);
+            let balance = replayed.get_mut(&entry.workspace);
+            let reserved = balance.map(|(available, reserved)| {
+                (*available, *reserved) = match entry.kind {
+                    EntryKind::Reservation => (*available - amount, *reserved + amount),
+                    EntryKind::Capture => (*available, *reserved - amount),
+                    EntryKind::Refund => (*available + amount, *reserved - amount),
+                    EntryKind::TopUp => (*available + amount, *reserved),
+                };
+                *reserved
             });
-            moved.ok_or_else(|| {
+            if amount < 0 || reserved.is_none_or(|reserved| reserved < 0) {
                 let Entry { id, workspace, .. } = entry;
-                format!("{workspace}: the balance does not cover the entry {id}")
-            })?;
-        }
-        for (workspace, account) in replayed {
-            let current = self.account(workspace);
-            let matches = current.is_some_and(|current| {
-                (current.available, current.reserved) == (account.available, account.reserved)
-            });
-            if !matches {
                 return Err(format!(
-                    "{workspace}: the balance does not match the entries"
+                    "{workspace}: the balance does not cover the entry {id}"
                 ));
+            }
+        }
+        for (name, (available, reserved)) in replayed {
+            // Only the current balance must not be negative: one that was set later changes the
+            // opening balance, and thereby those in between.
+            let matches = self.account(name).is_some_and(|current| {
+                (available, reserved) == (wide(current.available), wide(current.reserved))
+            });
+            if !matches || available < 0 {
+                return Err(format!("{name}: the balance does not match the entries"));
             }
         }
         Ok(())
@@ -304,6 +356,15 @@ impl Ledger {
 }
 
 impl Account {
+    /// Returns the opening balance with which the available balance would be another one; `None` if
+    /// a balance would overflow.
+    fn opening_for(&self, available: Usd) -> Option<Usd> {
+        // The reserved amount may be refunded, which must not overflow either.
+        available.checked_add(self.reserved)?;
+        let change = available.checked_sub(self.available)?;
+        self.opening.checked_add(change)
+    }
+
     /// Returns the available and reserved balance after an entry; `None` if the entry is invalid.
     fn balance_after(&self, kind: EntryKind, amount: Usd) -> Option<(Usd, Usd)> {
         if amount < Usd::ZERO {
@@ -391,6 +452,56 @@ mod tests {
         assert!(book(&mut ledger, EntryKind::Capture, "0.0001").is_err());
         assert!(book(&mut ledger, EntryKind::TopUp, "-5").is_err());
         assert!(ledger.entries_from(0).next().is_none());
+    }
+
+    #[test]
+    fn a_balance_can_be_set_at_any_time() {
+        let mut ledger = Ledger::default();
+        ledger.open("ws_a", usd("10.0000"));
+        book(&mut ledger, EntryKind::Reservation, "9").unwrap();
+        book(&mut ledger, EntryKind::Capture, "4").unwrap();
+        ledger.set_available("ws_a", usd("0.5000"));
+        let account = ledger.account("ws_a").unwrap();
+        let balances = [account.opening, account.available, account.reserved];
+        assert_eq!(balances, [usd("9.5"), usd("0.5"), usd("5")]);
+        ledger.audit().unwrap();
+        book(&mut ledger, EntryKind::Refund, "5").unwrap();
+        ledger.set_available("ws_a", Usd::ZERO);
+        ledger.audit().unwrap();
+        book(&mut ledger, EntryKind::Reservation, "0.0001").unwrap_err();
+        book(&mut ledger, EntryKind::TopUp, "5").unwrap();
+        let largest = Usd::from_micros(i64::MAX);
+        assert!(ledger.can_set_available("ws_a", usd("7")));
+        assert!(!ledger.can_set_available("ws_a", largest));
+        assert!(ledger.can_set_available("ws_b", largest));
+    }
+
+    #[test]
+    fn entries_of_the_organization_are_listed_in_order() {
+        let mut ledger = Ledger::default();
+        let organization = organization_account("ws_a");
+        assert_eq!(account_owner(&organization), ("ws_a", true));
+        assert_eq!(account_owner("ws_a"), ("ws_a", false));
+        for account in ["ws_a", &organization] {
+            ledger.open(account, usd("10"));
+        }
+        for (number, account) in ["ws_a", &organization, &organization, "ws_a"]
+            .iter()
+            .enumerate()
+        {
+            let (kind, subject) = (EntryKind::Reservation, Subject::Run("run_1".into()));
+            let id = format!("ent_{number}");
+            ledger
+                .book(account, id, kind, usd("1"), subject, Time::default())
+                .unwrap();
+        }
+        let numbers = |before| {
+            let entries = ledger.newest_first("ws_a", before);
+            entries.map(|(seq, _)| seq).collect::<Vec<_>>()
+        };
+        assert_eq!(numbers(None), [3, 2, 1, 0]);
+        assert_eq!(numbers(Some(2)), [1, 0]);
+        assert!(ledger.has("ws_a", 1) && !ledger.has("ws_b", 1));
     }
 
     #[test]

@@ -7,8 +7,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use svc_sdk::contract::{Plan, RateLimitBucket};
 
-use super::plans::{UNAUTHENTICATED_READS_PER_WRITE, writes_per_minute};
-use super::{Time, serde_pairs};
+use super::plans::UNAUTHENTICATED_READS_PER_WRITE;
+use super::{PlanLimits, Time, serde_pairs};
 
 /// The duration of a window in service time. A window starts with its first request.
 const WINDOW: Duration = Duration::from_secs(60);
@@ -52,8 +52,13 @@ struct Window {
 }
 
 /// Returns the requests per minute of a key on a plan.
-pub(crate) fn key_limit(plan: &Plan, bucket: RateLimitBucket, read_multiple: u32) -> u32 {
-    let writes = writes_per_minute(plan);
+pub(crate) fn key_limit(
+    plan_limits: &PlanLimits,
+    plan: &Plan,
+    bucket: RateLimitBucket,
+    read_multiple: u32,
+) -> u32 {
+    let writes = plan_limits.writes_per_minute(plan);
     match bucket {
         RateLimitBucket::Read => writes.saturating_mul(read_multiple),
         _ => writes,
@@ -61,8 +66,9 @@ pub(crate) fn key_limit(plan: &Plan, bucket: RateLimitBucket, read_multiple: u32
 }
 
 /// Returns the requests per minute of an address.
-pub(crate) fn address_limit(bucket: RateLimitBucket) -> u32 {
-    key_limit(&Plan::Free, bucket, UNAUTHENTICATED_READS_PER_WRITE)
+pub(crate) fn address_limit(plan_limits: &PlanLimits, bucket: RateLimitBucket) -> u32 {
+    let multiple = UNAUTHENTICATED_READS_PER_WRITE;
+    key_limit(plan_limits, &Plan::Free, bucket, multiple)
 }
 
 impl RateLimits {
@@ -182,6 +188,7 @@ mod tests {
 
     #[test]
     fn limits_match_the_specification() {
+        let limits = PlanLimits::default();
         for (plan, writes, reads) in [
             (Plan::Free, 120, 4800),
             (Plan::Pro, 300, 12_000),
@@ -189,13 +196,14 @@ mod tests {
             (Plan::Scale, 1200, 48_000),
             (Plan::Enterprise, 1200, 48_000),
         ] {
-            let limit = |bucket| key_limit(&plan, bucket, READS_PER_WRITE);
+            let limit = |bucket| key_limit(&limits, &plan, bucket, READS_PER_WRITE);
             assert_eq!(limit(RateLimitBucket::Write), writes, "{plan}");
             assert_eq!(limit(RateLimitBucket::Read), reads, "{plan}");
         }
-        assert_eq!(key_limit(&Plan::Scale, RateLimitBucket::Read, 10), 12_000);
-        assert_eq!(address_limit(RateLimitBucket::Write), 120);
-        assert_eq!(address_limit(RateLimitBucket::Read), 480);
+        let reads = key_limit(&limits, &Plan::Scale, RateLimitBucket::Read, 10);
+        assert_eq!(reads, 12_000);
+        assert_eq!(address_limit(&limits, RateLimitBucket::Write), 120);
+        assert_eq!(address_limit(&limits, RateLimitBucket::Read), 480);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use svc_sdk::contract::Plan;
 use svc_sdk::types::Usd;
 
 use super::plans::READS_PER_WRITE;
-use super::{Host, Time};
+use super::{Host, PlanLimits, Time};
 
 /// The initial settings of a mock.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,6 +25,8 @@ pub struct Settings {
     pub hosts: Hosts,
     /// The number of reads that the rate limit of a key allows for each write.
     pub read_multiple: u32,
+    /// The limits of each plan.
+    pub plan_limits: PlanLimits,
     /// The treatment of idempotency keys of operations that do not document them.
     pub undocumented_keys: UndocumentedKeys,
     /// The service time after their end for which jobs, runs and what belongs to them are kept, of
@@ -41,6 +43,7 @@ impl Default for Settings {
             epoch: Time::from_micros(1_767_225_600_000_000),
             hosts: Hosts::default(),
             read_multiple: READS_PER_WRITE,
+            plan_limits: PlanLimits::default(),
             undocumented_keys: UndocumentedKeys::default(),
             retain: None,
         }

@@ -53,7 +53,7 @@ impl Snapshot {
                 TimerEvent::RunStarts(number)
                 | TimerEvent::RunWorks(number, _)
                 | TimerEvent::RunEnds(number) => runs.push(*number),
-                TimerEvent::WebhookAttempt(_) => {}
+                TimerEvent::WebhookAttempt(_) | TimerEvent::ActionScheduled(_) => {}
             }
         }
         jobs.sort_unstable();
@@ -90,8 +90,9 @@ fn checked(document: Result<Document, serde_json::Error>) -> Result<State, Resto
     let document = document.map_err(|error| RestoreError(error.to_string()))?;
     let Document {
         version: Version,
-        state,
+        mut state,
     } = document;
     state.check().map_err(RestoreError)?;
+    state.schedule_actions();
     Ok(state)
 }

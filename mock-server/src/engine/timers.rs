@@ -25,6 +25,8 @@ pub(crate) enum TimerEvent {
     RunEnds(usize),
     /// A webhook is due, by its number in the webhook queue.
     WebhookAttempt(u64),
+    /// The schedule of an Action starts a run, by the index of the Action.
+    ActionScheduled(usize),
 }
 
 /// The scheduled events, in order.
@@ -71,7 +73,7 @@ impl Timers {
                 TimerEvent::RunStarts(number) => TimerEvent::RunStarts(run(number)?),
                 TimerEvent::RunWorks(number, tenths) => TimerEvent::RunWorks(run(number)?, *tenths),
                 TimerEvent::RunEnds(number) => TimerEvent::RunEnds(run(number)?),
-                TimerEvent::WebhookAttempt(number) => TimerEvent::WebhookAttempt(*number),
+                TimerEvent::WebhookAttempt(_) | TimerEvent::ActionScheduled(_) => *event,
             };
             Some((*at, event))
         });

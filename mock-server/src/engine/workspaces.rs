@@ -2,10 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 use svc_sdk::contract::Plan;
 use svc_sdk::contract::limits::ROTATION_OVERLAP;
+use svc_sdk::types::Usd;
 
 use super::Time;
 use super::webhooks::signature::{fingerprint, hex};
@@ -20,6 +23,62 @@ pub(crate) enum WorkspaceKind {
     Team,
 }
 
+/// How the runs of a workspace are funded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OrganizationWallet {
+    /// The workspace does not belong to an organization: it pays for its runs.
+    #[default]
+    None,
+    /// The workspace belongs to an organization without a wallet: runs are rejected.
+    Missing,
+    /// The wallet of the organization pays for the runs.
+    Provisioned,
+}
+
+impl OrganizationWallet {
+    fn is_none(&self) -> bool {
+        *self == Self::None
+    }
+}
+
+/// Changes to a workspace. Fields that are absent stay as they are.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WorkspaceUpdate {
+    /// The plan. The default of a new workspace is the plan of the mock.
+    #[serde(default)]
+    pub plan: Option<Plan>,
+    /// The available balance. The default of a new workspace is that of the mock.
+    #[serde(default, deserialize_with = "amount")]
+    pub balance_usd: Option<Usd>,
+    /// How runs are funded.
+    #[serde(default)]
+    pub organization_wallet: Option<OrganizationWallet>,
+    /// The available balance of the organization's wallet. The default of a new wallet is 100 USD.
+    #[serde(default, deserialize_with = "amount")]
+    pub organization_balance_usd: Option<Usd>,
+    /// Whether the workspace belongs to a team.
+    #[serde(default)]
+    pub team: Option<bool>,
+}
+
+/// Deserializes an amount of dollars: a number or a decimal string.
+fn amount<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Usd>, D::Error> {
+    let text = match Value::deserialize(deserializer)? {
+        Value::Number(number) => number.to_string(),
+        Value::String(text) => text,
+        other => other.to_string(),
+    };
+    let amount = text.parse().ok().filter(|amount| *amount >= Usd::ZERO);
+    let invalid = || {
+        D::Error::custom(format!(
+            "invalid amount `{text}`: expected dollars of at least 0, such as 0.50"
+        ))
+    };
+    amount.map(Some).ok_or_else(invalid)
+}
+
 /// A workspace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -27,6 +86,8 @@ pub(crate) struct Workspace {
     pub(crate) name: String,
     pub(crate) kind: WorkspaceKind,
     pub(crate) plan: Plan,
+    #[serde(default, skip_serializing_if = "OrganizationWallet::is_none")]
+    pub(crate) organization_wallet: OrganizationWallet,
     /// The secret that signs webhook deliveries.
     pub(crate) signing_secret: String,
     pub(crate) secret_created_at: Time,
@@ -82,6 +143,10 @@ impl Workspaces {
         self.0.get(id)
     }
 
+    pub(crate) fn get_mut(&mut self, id: &str) -> Option<&mut Workspace> {
+        self.0.get_mut(id)
+    }
+
     pub(crate) fn ids(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)
     }
@@ -95,6 +160,7 @@ impl Workspaces {
                 name,
                 kind,
                 plan,
+                organization_wallet: OrganizationWallet::None,
                 signing_secret,
                 secret_created_at: now,
                 rotations: 0,
@@ -118,20 +184,16 @@ impl Workspaces {
         workspace.secret_created_at = now;
     }
 
+    /// Returns the kind of a workspace.
+    pub(crate) fn kind(&self, id: &str) -> WorkspaceKind {
+        self.get(id)
+            .map_or(WorkspaceKind::Personal, |workspace| workspace.kind)
+    }
+
     /// Returns the plan of a workspace.
     pub(crate) fn plan(&self, id: &str) -> Plan {
         self.get(id)
             .map_or(Plan::Free, |workspace| workspace.plan.clone())
-    }
-}
-
-/// Returns the maximum number of jobs in flight on a plan. The numbers are the mock's own.
-pub(crate) fn concurrent_jobs(plan: &Plan) -> usize {
-    match plan {
-        Plan::Pro => 200,
-        Plan::Startup => 400,
-        Plan::Scale | Plan::Enterprise => 800,
-        _ => 100,
     }
 }
 
@@ -156,20 +218,5 @@ mod tests {
         assert_ne!(secret, signing_secret(1, "ws_team", 0));
         assert_ne!(secret, signing_secret(2, "ws_demo", 0));
         assert_ne!(secret, signing_secret(1, "ws_demo", 1));
-    }
-
-    #[test]
-    fn concurrent_jobs_depend_on_the_plan() {
-        let plans = [
-            Plan::Free,
-            Plan::Pro,
-            Plan::Startup,
-            Plan::Scale,
-            Plan::Enterprise,
-        ];
-        assert_eq!(
-            plans.map(|plan| concurrent_jobs(&plan)),
-            [100, 200, 400, 800, 800]
-        );
     }
 }

@@ -9,7 +9,10 @@ use super::Service;
 use crate::addresses::DEMO_WORKSPACE;
 use crate::clock::NotManual;
 use crate::control;
-use crate::engine::{AddedKey, ControlError, Fault, NewKey, RestoreError, Time};
+use crate::engine::{
+    AddedKey, ControlError, Fault, Grant, HostAddress, NewAsset, NewKey, RestoreError, Time,
+    WorkspaceUpdate,
+};
 
 /// The operations of the control API, for tests in the same process.
 impl Service {
@@ -69,6 +72,62 @@ impl Service {
     /// is on another plan.
     pub fn add_key(&self, key: NewKey) -> Result<AddedKey, ControlError> {
         self.change(|simulator, now| simulator.add_key(now, key))
+    }
+
+    /// Revokes a key by its id and returns it.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the key does not exist.
+    pub fn revoke_key(&self, id: &str) -> Result<Value, ControlError> {
+        self.change(|simulator, now| simulator.revoke_key(now, id))
+    }
+
+    /// Changes a workspace, or creates it if it does not exist, and returns it.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the id or the plan is invalid, if there is a balance for a wallet that
+    /// the organization does not have, or if a balance would overflow.
+    pub fn update_workspace(
+        &self,
+        id: &str,
+        update: WorkspaceUpdate,
+    ) -> Result<Value, ControlError> {
+        self.change(|simulator, now| simulator.update_workspace(now, id, update))
+    }
+
+    /// Grants a Format, by id or by `handle/slug`, to a workspace, and returns the grant.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the Format or the workspace does not exist.
+    pub fn grant_format(&self, grant: Grant) -> Result<Grant, ControlError> {
+        self.change(|simulator, _| simulator.grant_format(grant))
+    }
+
+    /// Creates an asset that only its workspace can attach to runs, and returns its id.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the workspace does not exist, or if the content type is invalid.
+    pub fn add_asset(&self, asset: NewAsset) -> Result<String, ControlError> {
+        self.change(|simulator, _| simulator.add_asset(asset))
+    }
+
+    /// Sets the address that a host name resolves to. URLs with a host that does not resolve to a
+    /// public address are rejected, and webhooks are not delivered to them.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the host is not a name.
+    pub fn set_host_address(&self, entry: &HostAddress) -> Result<(), ControlError> {
+        self.change(|simulator, _| simulator.set_host_address(entry))
+    }
+
+    /// Removes all addresses of host names.
+    pub fn clear_host_addresses(&self) {
+        self.change(|simulator, _| simulator.clear_host_addresses());
     }
 
     /// Settles a top-up as `paid`, `failed` or `expired`, and returns it.

@@ -116,7 +116,9 @@ impl Service {
             Some((delivery, target))
         });
         let to_send = to_send.collect();
-        let next = simulator.next_due().filter(|_| !dispatch.routes.is_empty());
+        let next = simulator
+            .next_webhook_due()
+            .filter(|_| !dispatch.routes.is_empty());
         (to_send, next.and_then(|due| clock.real_time_until(due)))
     }
 

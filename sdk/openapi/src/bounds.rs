@@ -22,7 +22,9 @@ pub(crate) fn set(name: &str, field: &mut Value) {
             json!({"exclusiveMinimum": 0, "maximum": limits::MAX_SPEND_CAP_USD})
         }
         "webhook_url" => json!({"format": "uri", "maxLength": limits::MAX_WEBHOOK_URL_LENGTH}),
-        name if name.ends_with("_url") || name == "url" => json!({"format": "uri"}),
+        name if name.ends_with("_url") || matches!(name, "url" | "photo") => {
+            json!({"format": "uri"})
+        }
         _ => return,
     };
     if let Value::Object(bounds) = bounds {

@@ -143,7 +143,12 @@ fn specific_codes(operation: Operation) -> &'static [ErrorCode] {
             Code::ConcurrencyLimitReached,
             Code::ModelNotFound,
         ],
-        Op::ActionsGet | Op::ActionsRunsList => &[Code::ActionNotFound],
+        Op::ActionsList | Op::FormatsList | Op::AgentRunsList => {
+            &[Code::StudioAgentUpstreamUnavailable]
+        }
+        Op::ActionsGet | Op::ActionsRunsList => {
+            &[Code::ActionNotFound, Code::StudioAgentUpstreamUnavailable]
+        }
         Op::ActionsRunsCreate => &[
             Code::ActionNotFound,
             Code::ActionApiTriggerDisabled,
@@ -231,9 +236,6 @@ fn specific_codes(operation: Operation) -> &'static [ErrorCode] {
         | Op::AvatarPreviewsGet
         | Op::VideoCaptionsGet
         | Op::TrendingVideosSearch
-        | Op::ActionsList
-        | Op::FormatsList
-        | Op::AgentRunsList
         | Op::SigningSecretGet
         | Op::SigningSecretRotate
         | Op::TestDeliveriesCreate

@@ -61,12 +61,20 @@ fn reachable(components: &Map<String, Value>, from: &[Value]) -> BTreeSet<String
     names
 }
 
-/// Forbids nulls and undeclared fields, which requests do not have, and sets the bounds.
+/// Forbids undeclared fields, which requests do not have, and nulls that stand for absent fields, and
+/// sets the bounds.
 fn refine_request(fields: &mut Map<String, Value>) {
     if fields.contains_key("properties") {
         fields.insert("additionalProperties".to_owned(), false.into());
     }
-    if let Some(properties) = single_field_choices(fields) {
+    if let Some(mut properties) = single_field_choices(fields) {
+        // The specification names the photo of an avatar in two ways.
+        if let (Some(url), false) = (
+            properties.get("image_url"),
+            properties.contains_key("photo"),
+        ) {
+            properties.insert("photo".to_owned(), url.clone());
+        }
         fields.remove("anyOf");
         fields.insert("type".to_owned(), "object".into());
         fields.insert("properties".to_owned(), Value::Object(properties));
@@ -76,7 +84,9 @@ fn refine_request(fields: &mut Map<String, Value>) {
     }
     if let Some(Value::Object(properties)) = fields.get_mut("properties") {
         for (name, property) in properties {
-            remove_null(property);
+            if !take_nullable_mark(property) {
+                remove_null(property);
+            }
             bounds::set(name, property);
         }
     }
@@ -120,6 +130,12 @@ fn is_nullable(property: &Value) -> bool {
     let choices = property.get("anyOf").and_then(Value::as_array);
     types.is_some_and(|types| types.iter().any(|it| it == "null"))
         || choices.is_some_and(|choices| choices.iter().any(|it| it["type"] == "null"))
+}
+
+/// Removes the mark of a field whose `null` has a meaning, and returns whether it was there.
+fn take_nullable_mark(property: &mut Value) -> bool {
+    let fields = property.as_object_mut();
+    fields.is_some_and(|fields| fields.remove("x-nullable").is_some())
 }
 
 fn remove_null(property: &mut Value) {

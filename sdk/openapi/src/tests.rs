@@ -116,6 +116,38 @@ fn lists_of_any_values_have_an_empty_schema() {
 }
 
 #[test]
+fn runs_list_what_they_accept() {
+    let document = generate();
+    let schemas = &document["components"]["schemas"];
+    for name in [
+        "FormatRunCreate",
+        "AgentCompletionCreate",
+        "ActionRunCreate",
+    ] {
+        let fields = &schemas[name]["properties"];
+        for field in [
+            "mode",
+            "webhook_url",
+            "wait_timeout_seconds",
+            "communication",
+        ] {
+            assert!(fields.get(field).is_some(), "{name}: {field}");
+        }
+    }
+    let cap = |name: &str| &schemas[name]["properties"]["generation_spend_cap_usd"];
+    let null_means_the_maximum = cap("FormatRunCreate");
+    assert_eq!(
+        null_means_the_maximum["type"],
+        serde_json::json!(["number", "null"])
+    );
+    assert_eq!(null_means_the_maximum["maximum"], 500);
+    assert_eq!(null_means_the_maximum.get("x-nullable"), None);
+    assert_eq!(cap("AgentCompletionCreate")["type"], "number");
+    let avatar = &schemas["AvatarInput"]["properties"];
+    assert!(avatar.get("photo").is_some() && avatar.get("image_url").is_some());
+}
+
+#[test]
 fn references_resolve() {
     fn check(document: &Value, value: &Value) {
         match value {

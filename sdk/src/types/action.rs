@@ -15,12 +15,25 @@ response_body! {
         optional description: String,
         /// The Action's status, for example `active`.
         optional status: String,
+        /// The schedule by which runs start. It is null if there is none.
+        optional schedule: ActionSchedule,
         /// The triggers that start a run.
         list triggers: ActionTrigger,
         /// When the Action was created.
         optional created_at: Timestamp,
         /// When the Action was last changed.
         optional updated_at: Timestamp,
+    }
+}
+
+response_body! {
+    /// The schedule of an Action. Assumed.
+    #[derive(Default)]
+    pub struct ActionSchedule {
+        /// The times, as a cron expression.
+        optional cron: String,
+        /// The time zone of the expression.
+        optional timezone: String,
     }
 }
 

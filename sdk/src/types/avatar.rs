@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use super::request::request_body;
 use super::response::response_body;
-use super::validation::{https_url, webhook_url};
+use super::validation::{media_url, webhook_url};
 use super::{Artifact, InvalidField, JobId, Validate};
 use crate::open_enum::open_enum;
 
@@ -224,7 +224,7 @@ request_body! {
 impl Validate for AvatarGenerate {
     fn validate(&self) -> Result<(), InvalidField> {
         if let Some(AvatarInput::Photo { image_url }) = &self.input {
-            https_url("input.image_url", Some(image_url))?;
+            media_url("input.image_url", Some(image_url))?;
         }
         webhook_url(self.webhook_url.as_ref())
     }
@@ -245,8 +245,8 @@ impl Validate for AvatarFaceSwap {
                 "or image_url is required, and not both",
             ));
         }
-        https_url("video_url", self.video_url.as_ref())?;
-        https_url("image_url", self.image_url.as_ref())?;
+        media_url("video_url", self.video_url.as_ref())?;
+        media_url("image_url", self.image_url.as_ref())?;
         webhook_url(self.webhook_url.as_ref())
     }
 }
@@ -260,7 +260,7 @@ impl Validate for AvatarPreviewCreate {
 
 impl Validate for VideoCaptionsCreate {
     fn validate(&self) -> Result<(), InvalidField> {
-        https_url("video_url", Some(&self.video_url))?;
+        media_url("video_url", Some(&self.video_url))?;
         webhook_url(self.webhook_url.as_ref())
     }
 }

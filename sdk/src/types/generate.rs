@@ -1,7 +1,7 @@
 //! Bodies of the open surface's generation requests.
 
 use super::request::request_body;
-use super::validation::{https_url, video_inputs, webhook_url};
+use super::validation::{media_url, video_inputs, webhook_url};
 use super::{InvalidField, Validate};
 
 request_body! {
@@ -82,8 +82,8 @@ impl Validate for VideoGenerate {
             &self.reference_image_urls,
             &self.reference_video_urls,
         )?;
-        https_url("video_url", self.video_url.as_ref())?;
-        https_url("audio_url", self.audio_url.as_ref())?;
+        media_url("video_url", self.video_url.as_ref())?;
+        media_url("audio_url", self.audio_url.as_ref())?;
         webhook_url(self.webhook_url.as_ref())
     }
 }

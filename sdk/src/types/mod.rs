@@ -35,7 +35,7 @@ mod webhook;
 pub use account::{
     Balance, GenerationLimits, Health, KeyMetadata, Me, UsageEntry, UsageKind, Workspace,
 };
-pub use action::{Action, ActionRunCreate, ActionTrigger};
+pub use action::{Action, ActionRunCreate, ActionSchedule, ActionTrigger};
 pub use agent::AgentCompletionCreate;
 pub use avatar::{
     Avatar, AvatarFaceSwap, AvatarGenerate, AvatarInput, AvatarPreview, AvatarPreviewCreate,

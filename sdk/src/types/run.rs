@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::id::id_in_url;
 use super::response::response_body;
 use super::{
-    ActionId, Artifact, ErrorBody, FormatId, QueueId, RequestId, RunId, Timestamp, Usd,
+    ActionId, Artifact, ErrorBody, FormatId, JobId, QueueId, RequestId, RunId, Timestamp, Usd,
     WebhookDelivery,
 };
 use crate::contract::{ErrorCode, RunStatus};
@@ -81,8 +81,12 @@ response_body! {
         optional format_id: FormatId,
         /// The Action of the run. Assumed.
         optional action_id: ActionId,
+        /// What started a run of an Action: `api` or `schedule`. Assumed.
+        optional trigger_type: String,
         /// The run that this run continues. Assumed.
         optional previous_run_id: RunId,
+        /// The conversation with the agent, which a continued run shares. Assumed.
+        optional thread_id: String,
         /// The bulk queue that the run belongs to. Assumed.
         optional queue_id: QueueId,
     }
@@ -210,6 +214,8 @@ response_body! {
         optional status: String,
         /// When the event happened.
         optional created_at: Timestamp,
+        /// The generation job that the event is about.
+        optional job_id: JobId,
         /// A description for people.
         optional message: String,
     }

@@ -82,6 +82,25 @@ pub(crate) fn https_url(field: &'static str, url: Option<&String>) -> Result<(),
     Ok(())
 }
 
+/// Checks the URL of a medium. Plain http is accepted for loopback hosts only, which is how a mock of
+/// the service serves the artifacts of earlier jobs.
+pub(crate) fn media_url(field: &'static str, url: Option<&String>) -> Result<(), InvalidField> {
+    let is_loopback = |url: &String| {
+        let host = url.strip_prefix("http://");
+        let host = host.and_then(|rest| rest.split(['/', '?', '#']).next());
+        let is_host = |name: &str| {
+            let port = host.and_then(|host| host.strip_prefix(name));
+            port.is_some_and(|port| port.is_empty() || port.starts_with(':'))
+        };
+        ["127.0.0.1", "localhost", "[::1]"].into_iter().any(is_host)
+            && !url.chars().any(|c| c.is_whitespace() || c.is_control())
+    };
+    if url.is_some_and(is_loopback) {
+        return Ok(());
+    }
+    https_url(field, url)
+}
+
 pub(crate) fn webhook_url(url: Option<&String>) -> Result<(), InvalidField> {
     https_url("webhook_url", url)?;
     if url.is_some_and(|url| url.chars().count() > MAX_WEBHOOK_URL_LENGTH) {
@@ -93,7 +112,7 @@ pub(crate) fn webhook_url(url: Option<&String>) -> Result<(), InvalidField> {
     Ok(())
 }
 
-fn https_urls(
+fn media_urls(
     field: &'static str,
     urls: &[String],
     count: RangeInclusive<usize>,
@@ -102,7 +121,7 @@ fn https_urls(
         let reason = format!("must have {} to {} items", count.start(), count.end());
         return Err(InvalidField::new(field, reason));
     }
-    urls.iter().try_for_each(|url| https_url(field, Some(url)))
+    urls.iter().try_for_each(|url| media_url(field, Some(url)))
 }
 
 /// Checks the input URLs of a video generation.
@@ -112,14 +131,14 @@ pub(crate) fn video_inputs(
     reference_image_urls: &[String],
     reference_video_urls: &[String],
 ) -> Result<(), InvalidField> {
-    https_url("image_url", image_url)?;
-    https_url("end_image_url", end_image_url)?;
-    https_urls(
+    media_url("image_url", image_url)?;
+    media_url("end_image_url", end_image_url)?;
+    media_urls(
         "reference_image_urls",
         reference_image_urls,
         REFERENCE_IMAGE_URLS_RANGE,
     )?;
-    https_urls(
+    media_urls(
         "reference_video_urls",
         reference_video_urls,
         REFERENCE_VIDEO_URLS_RANGE,
@@ -129,6 +148,25 @@ pub(crate) fn video_inputs(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn media_urls_may_be_on_a_loopback_host() {
+        for (url, is_accepted) in [
+            ("https://a.example/x.png", true),
+            ("http://127.0.0.1:4012/artifacts/x.png", true),
+            ("http://localhost/x.png", true),
+            ("http://[::1]:4012/x.png", true),
+            ("http://a.example/x.png", false),
+            ("http://127.0.0.1.example/x.png", false),
+            ("http://localhost@a.example/x.png", false),
+            ("http://127.0.0.1/x y", false),
+            ("ftp://127.0.0.1/x.png", false),
+        ] {
+            let result = media_url("image_url", Some(&url.to_owned()));
+            assert_eq!(result.is_ok(), is_accepted, "{url}");
+        }
+        assert!(webhook_url(Some(&"http://127.0.0.1/hook".to_owned())).is_err());
+    }
 
     #[test]
     fn accepts_https_urls_with_a_host() {

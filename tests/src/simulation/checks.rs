@@ -37,7 +37,7 @@ impl World {
         }
         for entry in ledger["data"].as_array().into_iter().flatten() {
             let id = oracle::subject(entry);
-            if !created.contains_key(id) && !self.is_run_of_queue(id, &mock, &created) {
+            if !created.contains_key(id) && !self.was_started_by_service(id, &mock, &created) {
                 self.violate(
                     Oracle::NothingLost,
                     format!("{id} was charged, but no request created it"),
@@ -57,22 +57,31 @@ impl World {
         }
     }
 
-    /// Returns whether a bulk queue that was created started the run.
-    fn is_run_of_queue(
+    /// Returns whether the schedule of an Action, or a bulk queue that was created, started the run.
+    fn was_started_by_service(
         &self,
         run: &str,
         mock: &InProcess,
         created: &BTreeMap<String, Creation>,
     ) -> bool {
-        if !self.lock().runs_of_queues.contains_key(run) {
-            let runs = runs_of_queues(&mock.snapshot()["state"]["queues"]);
-            self.lock().runs_of_queues.extend(runs);
+        let is_known = || {
+            let state = self.lock();
+            state.runs_of_queues.contains_key(run) || state.scheduled_runs.contains(run)
+        };
+        if !is_known() {
+            let snapshot = mock.snapshot();
+            let mut state = self.lock();
+            let runs = runs_of_queues(&snapshot["state"]["queues"]);
+            state.runs_of_queues.extend(runs);
+            let runs = scheduled_runs(&snapshot["state"]["runs"]);
+            state.scheduled_runs.extend(runs);
         }
         let state = self.lock();
-        state
-            .runs_of_queues
-            .get(run)
-            .is_some_and(|queue| created.contains_key(queue))
+        state.scheduled_runs.contains(run)
+            || state
+                .runs_of_queues
+                .get(run)
+                .is_some_and(|queue| created.contains_key(queue))
     }
 
     fn ledger(&self, mock: &InProcess) -> Value {
@@ -108,6 +117,15 @@ impl World {
         }
         ledger
     }
+}
+
+/// Returns the runs that the schedule of an Action has started.
+fn scheduled_runs(runs: &Value) -> Vec<String> {
+    let runs = runs.as_array().into_iter().flatten();
+    let scheduled = runs.filter(|run| run["order"]["scheduled"] == true);
+    scheduled
+        .filter_map(|run| run["id"].as_str().map(str::to_owned))
+        .collect()
 }
 
 /// Returns the queue of each run that a queue has started.

@@ -106,6 +106,7 @@ pub(super) struct State {
     used_keys: BTreeSet<(String, String)>,
     tainted_until_ms: BTreeMap<String, u64>,
     pub(super) runs_of_queues: BTreeMap<String, String>,
+    pub(super) scheduled_runs: BTreeSet<String>,
 }
 
 impl World {
@@ -147,6 +148,7 @@ impl World {
                 used_keys: BTreeSet::new(),
                 tainted_until_ms: BTreeMap::new(),
                 runs_of_queues: BTreeMap::new(),
+                scheduled_runs: BTreeSet::new(),
             }),
             plan,
             defect,

@@ -10,6 +10,7 @@
 
 mod agent;
 mod conformance;
+mod control_page;
 mod coverage;
 mod deterministic_simulation;
 mod fixtures;

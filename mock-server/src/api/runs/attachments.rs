@@ -1,5 +1,6 @@
-//! Attachments of runs: assets, or public HTTPS URLs. The mock does not fetch URLs: all of them
-//! count as reachable, except those with a host below `.invalid`.
+//! Attachments of runs: assets, artifacts, or other public HTTPS URLs. The mock fetches nothing: all
+//! URLs count as reachable, except those with a host below `.invalid` and those of files that its
+//! media host does not have.
 
 use serde_json::{Value, json};
 use svc_sdk::contract::ErrorCode;
@@ -7,8 +8,8 @@ use svc_sdk::contract::limits::{MAX_ATTACHMENT_IMAGE_BYTES, MAX_ATTACHMENTS_TOTA
 
 use crate::api::api_error::ApiError;
 use crate::api::fields::Fields;
+use crate::api::references::{MediaFile, References};
 use crate::engine::assets::Asset;
-use crate::engine::destination;
 
 /// The fields of an item.
 const FIELDS: [&str; 5] = ["asset_id", "url", "type", "media_type", "name"];
@@ -41,7 +42,7 @@ impl Attachments {
         let mut bytes = 0_u64;
         let mut unreachable = None;
         for (index, item) in items.iter().enumerate() {
-            match validate(item).map_err(|error| with_index(error, index))? {
+            match validate(item, fields.references()).map_err(|error| with_index(error, index))? {
                 Attachment::Asset(asset) => bytes = bytes.saturating_add(asset.bytes),
                 Attachment::Unreachable => {
                     unreachable.get_or_insert(index);
@@ -73,12 +74,12 @@ impl Attachments {
 }
 
 enum Attachment {
-    Asset(&'static Asset),
+    Asset(Asset),
     Reachable,
     Unreachable,
 }
 
-fn validate(item: &Value) -> Result<Attachment, ApiError> {
+fn validate(item: &Value, references: References<'_>) -> Result<Attachment, ApiError> {
     let invalid = |problem: &str| {
         let message = format!("attachment {problem}");
         ApiError::new(ErrorCode::InvalidAttachment, message)
@@ -97,8 +98,8 @@ fn validate(item: &Value) -> Result<Attachment, ApiError> {
                 let id: String = id.chars().take(100).collect();
                 ApiError::new(ErrorCode::AttachmentNotFound, message).detail("asset_id", json!(id))
             };
-            let asset = Asset::by_id(id).ok_or_else(unknown)?;
-            if asset.is_image && asset.bytes > MAX_ATTACHMENT_IMAGE_BYTES {
+            let asset = references.asset(id).ok_or_else(unknown)?;
+            if asset.is_image() && asset.bytes > MAX_ATTACHMENT_IMAGE_BYTES {
                 let message = format!("image exceeds {MAX_ATTACHMENT_IMAGE_BYTES} bytes");
                 let error = ApiError::new(ErrorCode::AttachmentTooLarge, message);
                 return Err(error.detail("limit_bytes", json!(MAX_ATTACHMENT_IMAGE_BYTES)));
@@ -106,14 +107,13 @@ fn validate(item: &Value) -> Result<Attachment, ApiError> {
             Ok(Attachment::Asset(asset))
         }
         (None, Some(Value::String(url))) => {
-            let url = destination::public_https(url)
+            let file = references
+                .media_file(url)
                 .map_err(|problem| invalid(&format!("has a `url` that {problem}")))?;
-            let host = url.host_str().unwrap_or_default().trim_end_matches('.');
-            if host == "invalid" || host.ends_with(".invalid") {
-                Ok(Attachment::Unreachable)
-            } else {
-                Ok(Attachment::Reachable)
-            }
+            Ok(match file {
+                MediaFile::Own(_) | MediaFile::Elsewhere(_) => Attachment::Reachable,
+                MediaFile::Unreachable => Attachment::Unreachable,
+            })
         }
         (None, None) => Err(invalid("must have `asset_id` or `url`")),
         (Some(_), Some(_)) => Err(invalid("must not have both `asset_id` and `url`")),

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use svc_sdk::contract::RunStatus;
 
-use super::handlers::find;
+use super::handlers::{check_outage, find};
 use crate::api::json_object::set_field;
 use crate::api::request::Request;
 use crate::api::response::{ApiResponse, ApiResult};
@@ -22,6 +22,8 @@ const PHASES: [(&str, u64); 5] = [
 /// `GET /v1/format-runs/{run_id}/events`: oldest first.
 pub(in crate::api) fn list(request: &mut Request<'_>) -> ApiResult {
     let now = request.now();
+    let id = find(request, RunKind::Format)?.id.clone();
+    check_outage(request, &id)?;
     let run = find(request, RunKind::Format)?;
     let mut events = phase_events(run, now);
     for (at, delivery) in request.state.webhook_queue.attempts(&run.id) {
@@ -56,6 +58,14 @@ fn phase_events(run: &Run, now: Time) -> Vec<Value> {
         };
         let at = run.timeline.after_tenths(*tenths);
         events.push(event(run, events.len(), phase, &json!(status), at));
+        if *phase == "generating"
+            && let Some(job) = run.unfinished_job(now)
+        {
+            let status = json!(job.status);
+            let mut event = event(run, events.len(), "generation_job", &status, job.started_at);
+            set_field(&mut event, "job_id", json!(job.id));
+            events.push(event);
+        }
     }
     if ended {
         let mut last = event(

@@ -177,7 +177,7 @@ fn read(request: &mut Request<'_>, kind: RunKind) -> ApiResult {
 
 /// Returns an error if a magic word requested an outage for this read. The run itself is not
 /// affected.
-fn check_outage(request: &mut Request<'_>, id: &str) -> Result<(), ApiError> {
+pub(super) fn check_outage(request: &mut Request<'_>, id: &str) -> Result<(), ApiError> {
     if !request.state.runs.take_outage(id) {
         return Ok(());
     }

@@ -72,6 +72,18 @@ pub(in crate::api) fn receipt(run: &Run, hosts: &Hosts, now: Time) -> Value {
     if let Some(name) = subject {
         set_field(&mut receipt, name, json!(run.config.subject));
     }
+    if run.config.continued_thread.is_some() {
+        let thread = run.thread().map(|thread| thread.id);
+        set_field(&mut receipt, "thread_id", json!(thread));
+    }
+    if run.config.kind == RunKind::Action {
+        let trigger_type = if run.config.scheduled {
+            "schedule"
+        } else {
+            "api"
+        };
+        set_field(&mut receipt, "trigger_type", json!(trigger_type));
+    }
     receipt
 }
 
@@ -108,10 +120,10 @@ fn usage(run: &Run) -> Option<Value> {
 fn context(run: &Run, run_output: &RunOutput, url: Option<&String>) -> ErrorContext {
     let wants_urls = run.config.schema.as_ref().is_some_and(asks_for_a_url);
     ErrorContext {
-        id: run.id.clone(),
         images: run.ready_artifacts().len(),
         rejected_urls: url.filter(|_| wants_urls).into_iter().cloned().collect(),
         violations: run_output.violations.clone(),
+        pending_jobs: run.unfinished_job(run.updated_at).into_iter().collect(),
     }
 }
 

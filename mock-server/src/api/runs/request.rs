@@ -1,7 +1,5 @@
 //! Run requests: the fields that runs of all kinds share, and the checks that follow them.
 
-use std::time::Duration;
-
 use serde_json::{Map, Value, json};
 use svc_sdk::contract::ErrorCode;
 use svc_sdk::contract::limits::{MAX_RUN_INPUT_BYTES, MAX_RUN_INPUT_KEYS, MAX_SPEND_CAP_USD};
@@ -19,12 +17,10 @@ use crate::engine::Hosts;
 use crate::engine::directives::Directives;
 use crate::engine::models::{self, Router};
 use crate::engine::output_schema::{asks_for_a_url, check};
-use crate::engine::runs::{PlannedOutcome, RunConfig, RunKind};
-
-/// The duration of a run, in the time of the mock.
-const DEFAULT_DURATION: Duration = Duration::from_secs(10);
-/// The amount that a run spends, unless a magic word sets another one.
-const DEFAULT_COST: Usd = Usd::from_micros(50_000);
+use crate::engine::runs::{
+    DEFAULT_COST, DEFAULT_DURATION, PlannedOutcome, Run, RunConfig, RunKind, Thread,
+};
+use crate::engine::workspaces::OrganizationWallet;
 
 /// The kind and subject of a run, and the defaults for fields that its body does not have.
 #[derive(Clone, Debug)]
@@ -109,8 +105,15 @@ impl RunRequest {
         RunConfig {
             request_id: request.request_id.to_owned(),
             workspace: request.workspace().to_owned(),
+            paid_by_organization: request.state.organization_wallet(request.workspace())
+                == OrganizationWallet::Provisioned,
             kind: defaults.kind,
             subject: defaults.subject,
+            scheduled: false,
+            continued_thread: self.previous_run_id.as_deref().and_then(|id| {
+                let previous = request.state.runs.by_id(id);
+                previous.and_then(Run::thread).map(Thread::next_turn)
+            }),
             previous_run_id: self.previous_run_id,
             makes_image: defaults.makes_image
                 || wants_url
@@ -129,13 +132,22 @@ impl RunRequest {
     }
 }
 
-/// Checks that the balance covers the maximum cost of the runs.
+/// Checks that the wallet of the workspace covers the maximum cost of the runs.
 pub(in crate::api) fn check_funds(
     request: &Request<'_>,
     configs: &[RunConfig],
 ) -> Result<(), ApiError> {
+    if request.state.organization_wallet(request.workspace()) == OrganizationWallet::Missing {
+        let message = "the organization of this workspace has no wallet";
+        let code = ErrorCode::OrganizationWalletNotProvisioned;
+        let error = ApiError::new(code, message);
+        return Err(error.detail("workspace_id", json!(request.workspace())));
+    }
+    let Some(first) = configs.first() else {
+        return Ok(());
+    };
     let required: Usd = configs.iter().map(RunConfig::max_cost).sum();
-    let covered = request.state.ledger.covers(request.workspace(), required);
+    let covered = request.state.ledger.covers(&first.account(), required);
     covered.map_err(|shortfall| insufficient_funds(request.host, required, shortfall.available))
 }
 
@@ -214,7 +226,7 @@ fn schema(fields: Fields<'_>) -> Result<Option<Value>, ApiError> {
         }
         (Some(schema), None) => schema,
         (None, None) => return Ok(None),
-        (None, Some(format)) => match schema_of_format(format)? {
+        (None, Some(format)) => match schema_of_format(fields, format)? {
             None => return Ok(None),
             Some(schema) => schema,
         },
@@ -228,8 +240,11 @@ fn schema(fields: Fields<'_>) -> Result<Option<Value>, ApiError> {
     Err(error.detail("violations", json!(violations)))
 }
 
-fn schema_of_format(format: &Map<String, Value>) -> Result<Option<&Value>, ApiError> {
-    let fields = Fields::within("response_format.", format);
+fn schema_of_format<'b>(
+    fields: Fields<'b>,
+    format: &'b Map<String, Value>,
+) -> Result<Option<&'b Value>, ApiError> {
+    let fields = fields.within("response_format.", format);
     fields.deny_unknown(
         |name| matches!(name, "type" | "json_schema"),
         "a response_format",

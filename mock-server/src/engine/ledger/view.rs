@@ -3,7 +3,7 @@
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::carried_forward::CarriedForward;
-use super::{Entry, Ledger, Subject};
+use super::{Entry, Ledger, Subject, account_owner};
 use crate::engine::time::TimeText;
 
 impl Entry {
@@ -36,6 +36,16 @@ impl Serialize for LedgerView<'_> {
     }
 }
 
+/// Adds the workspace of an account to an object, and that the account is the wallet of its
+/// organization.
+fn write_owner<M: SerializeMap>(fields: &mut M, account: &str) -> Result<(), M::Error> {
+    let (workspace, is_organization) = account_owner(account);
+    if is_organization {
+        fields.serialize_entry("wallet", "organization")?;
+    }
+    fields.serialize_entry("workspace", workspace)
+}
+
 /// An entry as the control API shows it, with its workspace.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ControlEntry<'l> {
@@ -52,15 +62,16 @@ impl Serialize for ControlEntry<'_> {
         match self {
             Self::Entry(entry) => {
                 entry.write_fields(&mut fields)?;
-                fields.serialize_entry("workspace", &entry.workspace)?;
+                write_owner(&mut fields, &entry.workspace)?;
             }
             Self::CarriedForward(workspace, carried) => {
                 fields.serialize_entry("amount_usd", &carried.amount)?;
                 fields.serialize_entry("created_at", &TimeText(carried.until))?;
                 fields.serialize_entry("entries", &carried.count)?;
-                fields.serialize_entry("id", &format_args!("ent_carried_forward_{workspace}"))?;
+                let name = workspace.replace(' ', "_");
+                fields.serialize_entry("id", &format_args!("ent_carried_forward_{name}"))?;
                 fields.serialize_entry("kind", "carried_forward")?;
-                fields.serialize_entry("workspace", workspace)?;
+                write_owner(&mut fields, workspace)?;
             }
         }
         fields.end()
@@ -83,7 +94,7 @@ mod tests {
 
     use super::*;
     use crate::engine::Time;
-    use crate::engine::ledger::EntryKind;
+    use crate::engine::ledger::{EntryKind, organization_account};
 
     fn entry(kind: EntryKind, subject: Subject) -> Entry {
         Entry {
@@ -106,6 +117,12 @@ mod tests {
         assert_eq!(json!(LedgerView(&reservation)), expected);
         expected["workspace"] = json!("ws_a");
         assert_eq!(json!(ControlEntry::Entry(&reservation)), expected);
+        let by_organization = Entry {
+            workspace: organization_account("ws_a").as_str().into(),
+            ..reservation
+        };
+        expected["wallet"] = json!("organization");
+        assert_eq!(json!(ControlEntry::Entry(&by_organization)), expected);
         let top_up = entry(EntryKind::TopUp, Subject::TopUp("top_1".into()));
         assert_eq!(json!(LedgerView(&top_up))["top_up_id"], "top_1");
     }

@@ -44,7 +44,8 @@ impl State {
     ///
     /// Returns a description of the first problem.
     pub(crate) fn check_run_config(&self, config: &RunConfig) -> Result<(), &'static str> {
-        if self.ledger.account(&config.workspace).is_none() {
+        let has_account = self.ledger.account(&config.account()).is_some();
+        if self.workspaces.get(&config.workspace).is_none() || !has_account {
             return Err("unknown workspace");
         }
         let format = config.subject.as_deref().and_then(Format::by_id);

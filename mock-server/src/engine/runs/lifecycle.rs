@@ -8,7 +8,7 @@ use svc_sdk::types::Usd;
 use super::output::can_satisfy_schema;
 use super::{PlannedOutcome, QueuePosition, Run, RunConfig, RunError, Spend};
 use crate::engine::jobs::Artifact;
-use crate::engine::ledger::{EntryKind, InsufficientBalance, Subject};
+use crate::engine::ledger::{EntryKind, InsufficientBalance, Subject, organization_account};
 use crate::engine::timers::TimerEvent;
 use crate::engine::{Ended, State, Time, Timeline};
 use crate::media;
@@ -27,6 +27,14 @@ impl RunConfig {
             self.cost.min(self.cap)
         } else {
             Usd::ZERO
+        }
+    }
+
+    /// Returns the ledger account that the run is paid from.
+    pub(crate) fn account(&self) -> String {
+        match self.paid_by_organization {
+            true => organization_account(&self.workspace),
+            false => self.workspace.clone(),
         }
     }
 
@@ -259,7 +267,7 @@ impl State {
         let subject = Subject::Run(run.id.as_str().into());
         let id = self.rng.id("ent");
         self.ledger
-            .book(&run.config.workspace, id, kind, amount, subject, at)
+            .book(&run.config.account(), id, kind, amount, subject, at)
     }
 }
 

@@ -1,26 +1,38 @@
 //! Runs of Actions, Formats and Agent Completions.
 //!
 //! `index` stores them, `lifecycle` changes their status, `spend` splits their cost into pieces and
-//! `output` builds their results.
+//! `output` builds their results. `thread` tells which conversation they belong to.
 
 mod checks;
+mod generation_job;
 mod index;
 mod lifecycle;
 mod output;
 mod spend;
+mod thread;
+
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use svc_sdk::contract::{ErrorCode, RunStatus};
 use svc_sdk::types::Usd;
 
+pub(crate) use generation_job::GenerationJob;
 pub(crate) use index::{RunFilter, Runs};
 pub(crate) use lifecycle::run_timers;
 pub(crate) use output::RunOutput;
 pub(crate) use spend::Spend;
+pub(crate) use thread::Thread;
 
+use super::formats::DEFAULT_CAP;
 use super::jobs::Artifact;
 use super::{Time, Timeline};
+
+/// The duration of a run in service time, unless a directive sets another one.
+pub(crate) const DEFAULT_DURATION: Duration = Duration::from_secs(10);
+/// The amount that a run spends, unless a directive sets another one.
+pub(crate) const DEFAULT_COST: Usd = Usd::from_micros(50_000);
 
 /// The kind of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -59,10 +71,19 @@ pub(crate) struct RunConfig {
     /// The id of the request that created the run.
     pub(crate) request_id: String,
     pub(crate) workspace: String,
+    /// Whether the wallet of the workspace's organization pays for the run.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub(crate) paid_by_organization: bool,
     pub(crate) kind: RunKind,
     /// The id of the Format or Action.
     pub(crate) subject: Option<String>,
+    /// Whether the schedule of the Action started the run.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub(crate) scheduled: bool,
     pub(crate) previous_run_id: Option<String>,
+    /// The thread of the previous run, which this run continues.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) continued_thread: Option<Thread>,
     #[serde(rename = "fate")]
     pub(crate) planned_outcome: PlannedOutcome,
     /// The microseconds from the start to the end.
@@ -84,6 +105,41 @@ pub(crate) struct RunConfig {
     /// Whether the run creates an image.
     pub(crate) makes_image: bool,
     pub(crate) webhook_url: Option<String>,
+}
+
+impl RunConfig {
+    /// Returns the configuration of an Agent Completion without request, schema and webhook.
+    pub(crate) fn new(workspace: &str) -> Self {
+        Self {
+            request_id: String::new(),
+            workspace: workspace.to_owned(),
+            paid_by_organization: false,
+            kind: RunKind::Agent,
+            subject: None,
+            scheduled: false,
+            previous_run_id: None,
+            continued_thread: None,
+            planned_outcome: PlannedOutcome::Completes,
+            duration_micros: u64::try_from(DEFAULT_DURATION.as_micros()).unwrap_or(u64::MAX),
+            stuck: false,
+            cost: DEFAULT_COST,
+            cap: DEFAULT_CAP,
+            usage_unreadable: false,
+            harvest_unavailable: false,
+            outages: 0,
+            schema: None,
+            makes_image: false,
+            webhook_url: None,
+        }
+    }
+
+    /// Returns the configuration of a run that is skipped.
+    pub(crate) fn skipped(self) -> Self {
+        Self {
+            planned_outcome: PlannedOutcome::Skipped,
+            ..self
+        }
+    }
 }
 
 /// The position of a run in a bulk queue.
@@ -142,10 +198,12 @@ impl Run {
             &[]
         }
     }
+}
 
-    /// Returns `true` if the run has a conversation that another run can continue.
-    pub(crate) fn has_thread(&self) -> bool {
-        let tools_missing = |run_error: &RunError| run_error.code == ErrorCode::McpUnavailable;
-        self.started && !self.error.as_ref().is_some_and(tools_missing)
-    }
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes fields by reference"
+)]
+fn is_false(value: &bool) -> bool {
+    !value
 }

@@ -79,8 +79,15 @@ fn full_output(run: &Run, url: Option<&str>) -> Value {
     if let Some(schema) = &run.config.schema {
         return example(schema, url.unwrap_or_default());
     }
-    let mut output =
-        json!({"summary": format!("The output of the {} run.", run.config.kind.as_str())});
+    let kind = run.config.kind.as_str();
+    let summary = match &run.config.continued_thread {
+        Some(thread) => format!(
+            "The output of the {kind} run, turn {} of its thread.",
+            thread.turn
+        ),
+        None => format!("The output of the {kind} run."),
+    };
+    let mut output = json!({"summary": summary});
     if let (Some(url), Some(fields)) = (url, output.as_object_mut()) {
         fields.insert(IMAGE.to_owned(), json!(url));
     }

@@ -7,6 +7,7 @@ use svc_sdk::types::Usd;
 
 use super::State;
 use super::job_lifecycle::job_timers;
+use crate::engine::actions::ACTIONS;
 use crate::engine::runs::run_timers;
 use crate::engine::timers::TimerEvent;
 
@@ -44,7 +45,10 @@ impl State {
         let top_ups = top_ups.map(|top_up| (top_up.workspace.as_str(), top_up.id.as_str()));
         let jobs = self.jobs.all();
         let jobs = jobs.map(|job| (&*job.workspace, &*job.id));
+        let grants = self.grants.all();
+        let grants = grants.map(|grant| (grant.workspace.as_str(), grant.format.as_str()));
         let references = workspaces.chain(keys).chain(top_ups).chain(jobs);
+        let references = references.chain(grants).chain(self.assets.workspaces());
         for (workspace, source) in references.chain(self.webhook_queue.workspaces()) {
             if self.workspaces.get(workspace).is_none() || self.ledger.account(workspace).is_none()
             {
@@ -84,28 +88,28 @@ impl State {
 
     /// Checks that the reserved amounts cover the jobs and runs in flight.
     fn check_reservations(&self) -> Result<(), String> {
-        for (workspace, outstanding) in self.outstanding_amounts()? {
-            let account = self.ledger.account(workspace);
+        for (name, outstanding) in self.outstanding_amounts()? {
+            let account = self.ledger.account(&name);
             if account.is_none_or(|account| account.reserved < outstanding) {
                 return Err(format!(
-                    "{workspace}: the reserved amount does not cover the jobs and runs in flight"
+                    "{name}: the reserved amount does not cover the jobs and runs in flight"
                 ));
             }
         }
         Ok(())
     }
 
-    /// Returns the total of job prices and pending run amounts in flight for each workspace.
-    fn outstanding_amounts(&self) -> Result<BTreeMap<&str, Usd>, String> {
-        let mut totals: BTreeMap<&str, Usd> = BTreeMap::new();
+    /// Returns the total of job prices and pending run amounts in flight for each account.
+    fn outstanding_amounts(&self) -> Result<BTreeMap<String, Usd>, String> {
+        let mut totals: BTreeMap<String, Usd> = BTreeMap::new();
         let jobs = self.jobs.all();
         for job in jobs.filter(|job| !job.status.is_terminal()) {
-            let total = totals.entry(&job.workspace).or_default();
+            let total = totals.entry(job.workspace.to_string()).or_default();
             let sum = total.checked_add(job.price.unwrap_or_default());
             *total = sum.ok_or_else(|| format!("{}: the price overflows", job.id))?;
         }
         for run in self.runs.all() {
-            let total = totals.entry(&run.config.workspace).or_default();
+            let total = totals.entry(run.config.account()).or_default();
             let sum = run
                 .spend
                 .pending()
@@ -129,6 +133,10 @@ impl State {
                     .runs
                     .get(*number)
                     .is_some_and(|run| !run.status.is_terminal()),
+                TimerEvent::ActionScheduled(number) => {
+                    let action = ACTIONS.get(*number);
+                    action.is_some_and(|action| action.schedule().is_some())
+                }
                 TimerEvent::WebhookAttempt(number) => {
                     webhooks += 1;
                     self.webhook_queue.is_scheduled(*number)

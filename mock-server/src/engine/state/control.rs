@@ -1,8 +1,9 @@
 //! Changes that the control API makes: adding keys, settling top-ups and ending jobs.
 
-use svc_sdk::contract::{ErrorCode, JobStatus, Plan, Scope, TopUpStatus};
+use svc_sdk::contract::{ErrorCode, JobStatus, Scope, TopUpStatus};
 
 use super::State;
+use super::workspace_control::{check_plan, check_workspace_id};
 use crate::engine::keys::ApiKey;
 use crate::engine::ledger::{EntryKind, Subject};
 use crate::engine::top_ups::TopUp;
@@ -99,16 +100,8 @@ impl State {
     /// exists on another plan.
     pub(crate) fn add_key(&mut self, new: NewKey) -> Result<AddedKey, ControlError> {
         let workspace = new.workspace.unwrap_or_else(|| "ws_demo".to_owned());
-        if workspace.is_empty()
-            || workspace.len() > 255
-            || !workspace.bytes().all(|b| b.is_ascii_graphic())
-        {
-            let text = "workspace: must be 1 to 255 printable ASCII characters without spaces";
-            return Err(invalid(text));
-        }
-        if let Some(Plan::Other(plan)) = &new.plan {
-            return Err(invalid(format!("plan: unknown plan {plan:?}")));
-        }
+        check_workspace_id(&workspace)?;
+        check_plan(new.plan.as_ref())?;
         let scopes = match (new.kind, new.scopes) {
             (KeyKind::Open, None) => Vec::new(),
             (KeyKind::Open, Some(scopes)) if scopes.is_empty() => scopes,

@@ -3,12 +3,16 @@
 mod checks;
 mod control;
 mod job_lifecycle;
+mod workspace_control;
 
 use serde::{Deserialize, Serialize};
 use svc_sdk::contract::Plan;
 use svc_sdk::types::Usd;
 
+use super::assets::Assets;
 use super::fault_rules::FaultRules;
+use super::grants::Grants;
+use super::host_addresses::HostAddresses;
 use super::idempotency::Idempotency;
 use super::jobs::Jobs;
 use super::journal::Journal;
@@ -24,8 +28,8 @@ use super::timers::{TimerEvent, Timers};
 use super::top_ups::TopUps;
 use super::webhooks::log::DeliveryLog;
 use super::webhooks::queue::WebhookQueue;
-use super::workspaces::{self, WorkspaceKind, Workspaces};
-use super::{Settings, Time, UndocumentedKeys};
+use super::workspaces::{self, OrganizationWallet, WorkspaceKind, Workspaces};
+use super::{PlanLimits, Settings, Time, UndocumentedKeys};
 
 /// The state of the service, including the settings that a restored snapshot depends on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -38,6 +42,8 @@ pub(crate) struct State {
     /// The opening balance of a new workspace.
     pub(crate) balance: Usd,
     pub(crate) read_multiple: u32,
+    #[serde(default, skip_serializing_if = "PlanLimits::is_default")]
+    pub(crate) plan_limits: PlanLimits,
     #[serde(default, skip_serializing_if = "UndocumentedKeys::is_default")]
     pub(crate) undocumented_keys: UndocumentedKeys,
     #[serde(rename = "chance")]
@@ -47,6 +53,12 @@ pub(crate) struct State {
     pub(crate) fault_rng: Rng,
     pub(crate) workspaces: Workspaces,
     pub(crate) keys: Keys,
+    #[serde(default, skip_serializing_if = "Grants::is_empty")]
+    pub(crate) grants: Grants,
+    #[serde(default, skip_serializing_if = "Assets::is_empty")]
+    pub(crate) assets: Assets,
+    #[serde(default, skip_serializing_if = "HostAddresses::is_empty")]
+    pub(crate) host_addresses: HostAddresses,
     pub(crate) limits: RateLimits,
     pub(crate) idempotency: Idempotency,
     pub(crate) ledger: Ledger,
@@ -88,11 +100,15 @@ impl State {
             plan: settings.plan.clone(),
             balance: settings.balance,
             read_multiple: settings.read_multiple,
+            plan_limits: settings.plan_limits.clone(),
             undocumented_keys: settings.undocumented_keys,
             rng: Rng::new(settings.seed),
             fault_rng: Rng::new(!settings.seed),
             workspaces: Workspaces::default(),
             keys: Keys::initial(),
+            grants: Grants::default(),
+            assets: Assets::default(),
+            host_addresses: HostAddresses::default(),
             limits: RateLimits::default(),
             idempotency: Idempotency::default(),
             ledger: Ledger::default(),
@@ -113,6 +129,7 @@ impl State {
         for (workspace, kind) in workspaces::INITIAL {
             state.add_workspace(workspace, kind, settings.plan.clone());
         }
+        state.schedule_actions();
         state
     }
 
@@ -125,11 +142,15 @@ impl State {
             plan: self.plan.clone(),
             balance: self.balance,
             read_multiple: self.read_multiple,
+            plan_limits: self.plan_limits.clone(),
             undocumented_keys: self.undocumented_keys,
             rng: self.rng.clone(),
             fault_rng: self.fault_rng.clone(),
             workspaces: self.workspaces.clone(),
             keys: self.keys.clone(),
+            grants: self.grants.clone(),
+            assets: self.assets.clone(),
+            host_addresses: self.host_addresses.clone(),
             limits: self.limits.clone(),
             idempotency: self.idempotency.without_indexes(),
             ledger: self.ledger.without_indexes(),
@@ -151,6 +172,21 @@ impl State {
     fn add_workspace(&mut self, id: &str, kind: WorkspaceKind, plan: Plan) {
         self.workspaces.add(id, kind, plan, self.seed, self.now);
         self.ledger.open(id, self.balance);
+    }
+
+    /// Returns the maximum number of jobs in flight of a workspace.
+    pub(crate) fn concurrent_jobs(&self, workspace: &str) -> usize {
+        let plan = self.workspaces.plan(workspace);
+        let limit = self.plan_limits.concurrent_jobs(&plan);
+        usize::try_from(limit).unwrap_or(usize::MAX)
+    }
+
+    /// Returns how the runs of a workspace are funded.
+    pub(crate) fn organization_wallet(&self, workspace: &str) -> OrganizationWallet {
+        let workspace = self.workspaces.get(workspace);
+        workspace.map_or(OrganizationWallet::None, |workspace| {
+            workspace.organization_wallet
+        })
     }
 
     /// Handles the first timer event that is due by `now`, at its own time, and returns it.
@@ -190,6 +226,7 @@ impl State {
             TimerEvent::RunWorks(number, tenths) => self.advance_run(number, tenths, at),
             TimerEvent::RunEnds(number) => self.finish_run(number, at),
             TimerEvent::WebhookAttempt(number) => self.webhook_queue.mark_due(number),
+            TimerEvent::ActionScheduled(number) => self.start_scheduled_run(number, at),
         }
     }
 }

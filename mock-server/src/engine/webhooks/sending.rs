@@ -73,7 +73,7 @@ impl State {
                 continue;
             };
             self.webhook_queue.start_attempt(delivery.clone());
-            if destination::webhook(&delivery.url).is_ok() {
+            if destination::webhook(&delivery.url, &self.host_addresses).is_ok() {
                 deliveries.push(delivery);
             } else {
                 self.record_outcome(number, &DeliveryOutcome::failed(URL_NOT_PUBLIC), hosts);
@@ -182,6 +182,12 @@ impl State {
                 retry_at = Some(now.after(retry::wait(attempts, outcome, now, hosts)));
                 delivery_state.next_attempt_at = retry_at;
             }
+        }
+        if !automatic
+            && delivery_state.status == DeliveryStatus::Exhausted
+            && *outcome == DeliveryOutcome::failed(URL_NOT_PUBLIC)
+        {
+            delivery_state.status = DeliveryStatus::Failed;
         }
         if let Some(at) = retry_at {
             let next = self

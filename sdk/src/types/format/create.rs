@@ -7,7 +7,7 @@ use super::ResponseFormat;
 use crate::contract::limits::{MAX_RUN_INPUT_BYTES, MAX_RUN_INPUT_KEYS, MAX_SPEND_CAP_USD};
 use crate::open_enum::open_enum;
 use crate::types::request::{request_body, run_options};
-use crate::types::validation::https_url;
+use crate::types::validation::media_url;
 use crate::types::{InvalidField, OutputSchema, RunId, Usd, Validate};
 
 open_enum! {
@@ -129,7 +129,8 @@ impl schemars::JsonSchema for SpendCap {
     }
 
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({"type": ["number", "null"]})
+        // The mark keeps the `null`, which in other requests stands for an absent field.
+        schemars::json_schema!({"type": ["number", "null"], "x-nullable": true})
     }
 }
 
@@ -198,7 +199,7 @@ impl Validate for FormatRunCreate {
                 let reason = "must have asset_id or url, and not both";
                 return Err(InvalidField::new("attachments", reason));
             }
-            https_url("attachments", attachment.url.as_ref())?;
+            media_url("attachments", attachment.url.as_ref())?;
         }
         if let Some(SpendCap::Amount(cap)) = self.generation_spend_cap_usd {
             validate_spend_cap(cap)?;

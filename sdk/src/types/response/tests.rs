@@ -35,7 +35,10 @@ const BODIES: &[(&str, RoundTrip, &str, &[&str])] = table! {
     Balance {"available_usd": "1.0000"} ["reserved_usd", "currency"],
     UsageEntry {"kind": "capture", "amount_usd": "1.0000"}
         ["id", "job_id", "run_id", "top_up_id", "created_at"],
-    Action {"id": "a"} ["name", "description", "status", "triggers", "created_at", "updated_at"],
+    Action {"id": "a"} [
+        "name", "description", "status", "schedule", "triggers", "created_at", "updated_at",
+    ],
+    ActionSchedule {} ["cron", "timezone"],
     ActionTrigger {} ["type", "schedule"],
     Avatar {"id": "a"} ["avatar_handle", "name", "image_url"],
     AvatarVideo {"id": "a"} ["status", "avatar_handle", "job_id", "artifacts"],
@@ -94,13 +97,13 @@ const BODIES: &[(&str, RoundTrip, &str, &[&str])] = table! {
         "run_id", "request_id", "kind", "status_url", "result_url", "events_url", "error",
         "output_error", "output", "artifacts", "primary_output_url", "primary_output_key", "usage",
         "webhook_delivery", "next_poll_after_seconds", "created_at", "format_id", "action_id",
-        "previous_run_id", "queue_id",
+        "trigger_type", "previous_run_id", "thread_id", "queue_id",
     ],
     RunUsage {} ["billable_amount_usd_micros", "generation_spend_cap_usd_micros"],
     RunStatusPayload {} [
         "run_id", "kind", "status", "terminal", "result_ready", "next_poll_after_seconds", "usage",
     ],
-    RunEvent {} ["id", "phase", "status", "created_at", "message"],
+    RunEvent {} ["id", "phase", "status", "created_at", "job_id", "message"],
     WebhookEvent {"event": "job.completed"} [
         "request_id", "job_id", "run_id", "status", "outcome", "payload", "error", "created_at",
     ],

@@ -132,7 +132,7 @@ async fn formats_and_actions_are_listed_for_their_owner(mock: Mock) {
         (
             mock.developer(),
             "/v1/actions?trigger_type=schedule&status=active",
-            &["act_daily", "act_no_trigger"],
+            &["act_daily"],
         ),
         (mock.developer(), "/v1/actions?status=inactive", &[]),
     ] {

@@ -338,6 +338,21 @@ async fn pending_jobs_are_named_and_not_billed(mock: Mock) {
     assert_eq!(details["pending_job_count"], 1);
     let job = text(&details["pending_jobs"][0]["id"]);
     assert!(job.starts_with("job_"), "{job}");
+    let jobs = mock.jobs().await;
+    let listed = jobs.iter().find(|listed| listed["id"] == *job);
+    let listed = listed.unwrap_or_else(|| panic!("{job} in {jobs:?}"));
+    assert_eq!(listed["run_id"], run["run_id"]);
+    for field in ["type", "status"] {
+        assert_eq!(listed[field], details["pending_jobs"][0][field]);
+    }
+    // Runs and what they generate are not jobs of the workspace.
+    assert!(mock.developer().get_items("/v1/jobs").await.is_empty());
+    let events = format!("/v1/format-runs/{}/events", text(&run["run_id"]));
+    let events = mock.developer().get_items(&events).await;
+    assert!(
+        events.iter().any(|event| event["job_id"] == *job),
+        "{events:?}"
+    );
     assert_eq!(billed(&run), 2_000_000);
     let entries = get(&mock.developer(), "/v1/usage").await;
     assert_eq!(entries[0]["kind"], "refund");

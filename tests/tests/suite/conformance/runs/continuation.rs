@@ -1,11 +1,11 @@
 //! `previous_run_id` and `on_active_run`.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use svc_tests::{Mock, on_every_face};
 
 use super::{
     BULK, Kind, MEDIA_RUNS, RUNS, RUNS_BY_SLUG, cancel_run, instruction, receipt, run_to_end,
-    start, start_demo, start_run, with,
+    start, start_demo, start_run, text, with,
 };
 
 on_every_face! {
@@ -14,6 +14,67 @@ on_every_face! {
     runs_are_concurrent_by_default,
     on_active_run_considers_only_the_same_format,
     on_active_run_considers_runs_of_queues,
+    a_continued_run_carries_the_thread,
+    a_run_that_never_started_carries_the_thread_it_continues,
+    a_skipped_run_has_no_thread,
+}
+
+/// Continues a run, advances the clock to its end, and returns its receipt.
+async fn continue_run(mock: &Mock, id: &str, prompt: &str) -> Value {
+    let body = with(instruction(prompt), json!({"previous_run_id": id}));
+    let next = start_demo(mock, body).await;
+    mock.advance(10).await;
+    receipt(mock, Kind::Format, &next).await
+}
+
+async fn a_continued_run_carries_the_thread(mock: Mock) {
+    let first = run_to_end(&mock, "x").await;
+    let second = continue_run(&mock, &first, "and in blue").await;
+    let third = continue_run(&mock, &text(&second["run_id"]), "and in red").await;
+    assert!(text(&second["thread_id"]).starts_with("thr_"));
+    assert_eq!(third["thread_id"], second["thread_id"]);
+    for (run, turn) in [(&second, 2), (&third, 3)] {
+        let summary = format!("The output of the format run, turn {turn} of its thread.");
+        assert_eq!(run["output"]["summary"], *summary);
+    }
+    // Another run starts its own thread.
+    let other = run_to_end(&mock, "x").await;
+    let receipt = receipt(&mock, Kind::Format, &other).await;
+    assert_eq!(
+        receipt["output"]["summary"],
+        "The output of the format run."
+    );
+    let continued = continue_run(&mock, &other, "x").await;
+    assert_ne!(continued["thread_id"], second["thread_id"]);
+}
+
+async fn a_run_that_never_started_carries_the_thread_it_continues(mock: Mock) {
+    let first = run_to_end(&mock, "x").await;
+    let failed = continue_run(&mock, &first, "[mock:fail=mcp_unavailable]").await;
+    let thread = text(&failed["thread_id"]);
+    let body = json!({"previous_run_id": failed["run_id"]});
+    let canceled = start_demo(&mock, body).await;
+    cancel_run(&mock.developer(), Kind::Format, &canceled)
+        .await
+        .expect(200);
+    let resumed = continue_run(&mock, &canceled, "x").await;
+    assert_eq!(resumed["thread_id"], *thread);
+    assert_eq!(
+        resumed["output"]["summary"],
+        "The output of the format run, turn 4 of its thread."
+    );
+}
+
+async fn a_skipped_run_has_no_thread(mock: Mock) {
+    let first = run_to_end(&mock, "x").await;
+    let skipped = continue_run(&mock, &first, "[mock:skip]").await;
+    assert_eq!(skipped["thread_id"], json!(null));
+    let body = json!({"previous_run_id": skipped["run_id"]});
+    let error = mock
+        .developer()
+        .post_error(RUNS, body, 400, "previous_run_not_resumable")
+        .await;
+    assert_eq!(error["details"]["has_thread"], false);
 }
 
 async fn completed_and_failed_runs_can_be_continued(mock: Mock) {

@@ -35,7 +35,7 @@ pub(super) const RUNS: &str = "/v1/formats/fmt_demo/runs";
 const RUNS_BY_SLUG: &str = "/v1/formats/demo/teaser/runs";
 const MEDIA_RUNS: &str = "/v1/formats/fmt_media/runs";
 const STORYBOARD_RUNS: &str = "/v1/formats/studio/storyboard/runs";
-const BULK: &str = "/v1/formats/fmt_demo/bulk-runs";
+pub(super) const BULK: &str = "/v1/formats/fmt_demo/bulk-runs";
 const COMPLETIONS: &str = "/v1/agent/completions";
 
 /// The kind of a run.

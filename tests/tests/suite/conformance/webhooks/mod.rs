@@ -43,7 +43,7 @@ async fn secret_of(client: &Client) -> String {
 /// Waits until `count` attempts have an outcome in the mock's list of deliveries.
 ///
 /// The mock schedules the next attempt only after it has received the response to the last one.
-async fn wait_for_outcomes(mock: &Mock, count: usize) -> Vec<Value> {
+pub(super) async fn wait_for_outcomes(mock: &Mock, count: usize) -> Vec<Value> {
     let has_outcome =
         |attempt: &&Value| !attempt["status"].is_null() || !attempt["error"].is_null();
     let mut attempts = Vec::new();

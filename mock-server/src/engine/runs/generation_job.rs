@@ -1,0 +1,56 @@
+//! Generation jobs of runs. A run waits for its own, except for the one that is unfinished when the
+//! run ends with `incomplete_assembly`.
+
+use serde_json::{Value, json};
+use svc_sdk::contract::{ErrorCode, JobStatus, RunStatus};
+
+use super::{PlannedOutcome, Run};
+use crate::engine::Time;
+use crate::engine::jobs::JobType;
+
+/// A generation job that a run has started.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct GenerationJob {
+    pub(crate) id: String,
+    pub(crate) status: JobStatus,
+    pub(crate) started_at: Time,
+    pub(crate) updated_at: Time,
+}
+
+impl GenerationJob {
+    /// The type of the job.
+    pub(crate) const JOB_TYPE: JobType = JobType::ImageGeneration;
+
+    /// Returns the job as `pending_jobs` lists it.
+    pub(crate) fn view(&self) -> Value {
+        json!({"id": self.id, "type": Self::JOB_TYPE.as_str(), "status": self.status})
+    }
+}
+
+impl Run {
+    /// Returns the generation job that the run does not wait for, once it has started.
+    pub(crate) fn unfinished_job(&self, now: Time) -> Option<GenerationJob> {
+        let incomplete = PlannedOutcome::Fails(ErrorCode::IncompleteAssembly);
+        let started_at = self.timeline.generation_starts_at();
+        let has_ended = self.status.is_terminal();
+        let until = if has_ended { self.updated_at } else { now };
+        if self.config.planned_outcome != incomplete || !self.started || started_at > until {
+            return None;
+        }
+        // A run that ended for another reason canceled its job.
+        let is_pending = |error: &super::RunError| error.code == ErrorCode::IncompleteAssembly;
+        let is_canceled = match self.status {
+            RunStatus::Failed => !self.error.as_ref().is_some_and(is_pending),
+            _ => has_ended,
+        };
+        Some(GenerationJob {
+            id: self.id.replacen("run", "job", 1),
+            status: match is_canceled {
+                true => JobStatus::Canceled,
+                false => JobStatus::Processing,
+            },
+            started_at,
+            updated_at: if is_canceled { until } else { started_at },
+        })
+    }
+}

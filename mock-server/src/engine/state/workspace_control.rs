@@ -1,0 +1,213 @@
+//! Changes that the control API makes to workspaces and to what they have access to.
+
+use svc_sdk::contract::Plan;
+use svc_sdk::types::Usd;
+
+use super::State;
+use crate::engine::assets::Asset;
+use crate::engine::formats::Format;
+use crate::engine::keys::ApiKey;
+use crate::engine::ledger::organization_account;
+use crate::engine::workspaces::{OrganizationWallet, WorkspaceKind};
+use crate::engine::{ControlError, Grant, HostAddress, NewAsset, WorkspaceUpdate};
+
+/// The opening balance of an organization's wallet.
+const ORGANIZATION_BALANCE: Usd = Usd::from_micros(100_000_000);
+/// The maximum length of a workspace id or host name.
+const MAX_NAME_LENGTH: usize = 255;
+
+fn invalid(message: impl Into<String>) -> ControlError {
+    ControlError::Invalid(message.into())
+}
+
+impl State {
+    /// Changes a workspace, or creates it if it does not exist.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the id or the plan is invalid, if there is a balance for a wallet that
+    /// the organization does not have, or if a balance would overflow.
+    pub(crate) fn update_workspace(
+        &mut self,
+        id: &str,
+        update: WorkspaceUpdate,
+    ) -> Result<(), ControlError> {
+        check_workspace_id(id)?;
+        check_plan(update.plan.as_ref())?;
+        let known = self.workspaces.get(id);
+        let wallet = update.organization_wallet.unwrap_or_else(|| {
+            known.map_or(OrganizationWallet::None, |known| known.organization_wallet)
+        });
+        if update.organization_balance_usd.is_some() && wallet != OrganizationWallet::Provisioned {
+            let text = "organization_balance_usd: requires the organization_wallet `provisioned`";
+            return Err(invalid(text));
+        }
+        let organization = organization_account(id);
+        let balances = [
+            ("balance_usd", id, update.balance_usd),
+            (
+                "organization_balance_usd",
+                &organization,
+                update.organization_balance_usd,
+            ),
+        ];
+        for (field, account, balance) in balances {
+            if let Some(balance) = balance
+                && !self.ledger.can_set_available(account, balance)
+            {
+                return Err(invalid(format!("{field}: {balance} is too large")));
+            }
+        }
+        if self.workspaces.get(id).is_none() {
+            self.add_workspace(id, WorkspaceKind::Personal, self.plan.clone());
+        }
+        if wallet == OrganizationWallet::Provisioned && self.ledger.account(&organization).is_none()
+        {
+            self.ledger.open(&organization, ORGANIZATION_BALANCE);
+        }
+        for (_, account, balance) in balances {
+            if let Some(balance) = balance {
+                self.ledger.set_available(account, balance);
+            }
+        }
+        if let Some(workspace) = self.workspaces.get_mut(id) {
+            workspace.organization_wallet = wallet;
+            if let Some(plan) = update.plan {
+                workspace.plan = plan;
+            }
+            workspace.kind = match update.team {
+                Some(true) => WorkspaceKind::Team,
+                Some(false) => WorkspaceKind::Personal,
+                None => workspace.kind,
+            };
+        }
+        Ok(())
+    }
+
+    /// Revokes a key and returns it.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the key does not exist.
+    pub(crate) fn revoke_key(&mut self, id: &str) -> Result<&ApiKey, ControlError> {
+        let not_found = || ControlError::NotFound(format!("key {id:?} not found"));
+        self.keys.revoke(id).ok_or_else(not_found)
+    }
+
+    /// Grants a Format, by id or by `handle/slug`, to a workspace, and returns the grant.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the Format or the workspace does not exist.
+    pub(crate) fn grant_format(&mut self, grant: Grant) -> Result<Grant, ControlError> {
+        let name = &grant.format;
+        let by_slug = || Format::by_slug(name.split_once('/')?.0, name.split_once('/')?.1);
+        let Some(format) = Format::by_id(name).or_else(by_slug) else {
+            let text = format!("format: Format {name:?} not found");
+            return Err(ControlError::NotFound(text));
+        };
+        self.check_has_workspace(&grant.workspace)?;
+        let grant = Grant {
+            format: format.id.to_owned(),
+            workspace: grant.workspace,
+        };
+        self.grants.add(grant.clone());
+        Ok(grant)
+    }
+
+    /// Creates an asset that only its workspace can attach, and returns its id.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the workspace does not exist, or if the content type is invalid.
+    pub(crate) fn add_asset(&mut self, new: NewAsset) -> Result<String, ControlError> {
+        self.check_has_workspace(&new.workspace)?;
+        if !is_media_type(&new.content_type) {
+            let text = format!(
+                "content_type: invalid media type `{}`: expected a type such as image/png",
+                new.content_type
+            );
+            return Err(invalid(text));
+        }
+        let id = self.rng.id("asset");
+        let asset = Asset {
+            workspace: Some(new.workspace),
+            content_type: new.content_type.to_ascii_lowercase(),
+            bytes: new.bytes,
+        };
+        self.assets.add(&id, asset);
+        Ok(id)
+    }
+
+    /// Sets the address that a host name resolves to.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the host is not a name.
+    pub(crate) fn set_host_address(&mut self, entry: &HostAddress) -> Result<(), ControlError> {
+        let host = &entry.host;
+        let is_name_char = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
+        let is_name = !host.is_empty()
+            && host.len() <= MAX_NAME_LENGTH
+            && host.chars().all(is_name_char)
+            && host.parse::<std::net::IpAddr>().is_err();
+        if !is_name {
+            let text = format!(
+                "host: invalid host name `{host}`: expected a name such as hooks.example.com"
+            );
+            return Err(invalid(text));
+        }
+        self.host_addresses.set(host, entry.address);
+        Ok(())
+    }
+
+    fn check_has_workspace(&self, id: &str) -> Result<(), ControlError> {
+        match self.workspaces.get(id) {
+            Some(_) => Ok(()),
+            None => Err(ControlError::NotFound(format!(
+                "workspace: workspace {id:?} not found"
+            ))),
+        }
+    }
+}
+
+/// Checks that a workspace id consists of 1 to 255 printable characters.
+///
+/// # Errors
+///
+/// Returns an error that names the field.
+pub(super) fn check_workspace_id(id: &str) -> Result<(), ControlError> {
+    let is_valid =
+        (1..=MAX_NAME_LENGTH).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_graphic());
+    match is_valid {
+        true => Ok(()),
+        false => Err(invalid(
+            "workspace: must be 1 to 255 printable ASCII characters without spaces",
+        )),
+    }
+}
+
+/// Checks that a plan is one of the known plans.
+///
+/// # Errors
+///
+/// Returns an error that names the field.
+pub(super) fn check_plan(plan: Option<&Plan>) -> Result<(), ControlError> {
+    match plan {
+        Some(Plan::Other(plan)) => Err(invalid(format!("plan: unknown plan {plan:?}"))),
+        _ => Ok(()),
+    }
+}
+
+/// Returns `true` if the text has the form `type/subtype`.
+fn is_media_type(text: &str) -> bool {
+    let is_token = |part: &str| {
+        !part.is_empty()
+            && part
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || b"!#$&-^_.+".contains(&byte))
+    };
+    let parts = text.split_once('/');
+    text.len() <= MAX_NAME_LENGTH
+        && parts.is_some_and(|(kind, subtype)| is_token(kind) && is_token(subtype))
+}

@@ -1,0 +1,165 @@
+//! Conformance on a clock that follows real time, twenty times as fast and as fast as it.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use svc_tests::{Client, Mock, Receiver};
+
+use super::runs::{BULK, Kind, instruction, start};
+use super::{
+    IMAGE, NO_AMOUNTS, VIDEO, cancel, job, job_result, ledger_amounts, submit, text, with,
+};
+
+mod at_speed_20 {
+    use svc_tests::{on_every_face, on_every_socket_face};
+
+    use super::{
+        a_canceled_job_is_refunded, a_failed_job_is_refunded, a_job_completes_and_is_charged,
+        a_queue_completes, a_webhook_is_delivered, runs_complete,
+    };
+
+    on_every_face! {
+        a_job_completes_and_is_charged: speed(20.0),
+        a_failed_job_is_refunded: speed(20.0),
+        a_canceled_job_is_refunded: speed(20.0),
+        runs_complete: speed(20.0),
+        a_queue_completes: speed(20.0),
+    }
+
+    on_every_socket_face! {
+        a_webhook_is_delivered: speed(20.0),
+    }
+}
+
+mod in_real_time {
+    use svc_tests::{on_every_face, on_every_socket_face};
+
+    use super::{
+        a_canceled_job_is_refunded, a_failed_job_is_refunded, a_job_completes_and_is_charged,
+        a_queue_completes, a_webhook_is_delivered, runs_complete,
+    };
+
+    on_every_face! {
+        a_job_completes_and_is_charged: speed(1.0),
+        a_failed_job_is_refunded: speed(1.0),
+        a_canceled_job_is_refunded: speed(1.0),
+        runs_complete: speed(1.0),
+        a_queue_completes: speed(1.0),
+    }
+
+    on_every_socket_face! {
+        a_webhook_is_delivered: speed(1.0),
+    }
+}
+
+/// Polls a status as its hints say until it is terminal, and returns it.
+async fn wait_until_terminal(client: &Client, path: &str) -> Value {
+    for _ in 0..100 {
+        let status = client.get_data(&format!("{path}/status")).await;
+        if status["terminal"] == true {
+            return status;
+        }
+        let hint = status["next_poll_after_seconds"].as_f64().expect("a hint");
+        // The hint may be zero between the end of a job and the moment at which it is noticed.
+        let wait = Duration::from_secs_f64(hint).max(Duration::from_millis(5));
+        tokio::time::sleep(wait).await;
+    }
+    panic!("{path} is not terminal");
+}
+
+fn image(prompt: &str) -> Value {
+    json!({"model": "image-i", "prompt": prompt})
+}
+
+async fn a_job_completes_and_is_charged(mock: Mock) {
+    let open = mock.open();
+    let id = submit(&open, IMAGE, image("[mock:seconds=1]")).await;
+    let status = wait_until_terminal(&open, &format!("/v1/jobs/{id}")).await;
+    assert_eq!(status["status"], "completed");
+    assert_eq!(status["result_ready"], true);
+    let result = job_result(&open, &id).await;
+    let file = mock.download(&result["artifacts"][0]["url"]).await;
+    assert_eq!(file.header("content-type"), Some("image/png"));
+    assert_eq!(svc_tests::png_size(file.body()), (720, 720));
+    assert_eq!(ledger_amounts(&mock, "reservation", &id).await, [50]);
+    assert_eq!(ledger_amounts(&mock, "capture", &id).await, [50]);
+}
+
+async fn a_failed_job_is_refunded(mock: Mock) {
+    let open = mock.open();
+    let id = submit(
+        &open,
+        IMAGE,
+        image("[mock:seconds=1][mock:fail=provider_unavailable]"),
+    )
+    .await;
+    let status = wait_until_terminal(&open, &format!("/v1/jobs/{id}")).await;
+    assert_eq!(status["status"], "failed");
+    assert_eq!(
+        job(&open, &id).await["error"]["code"],
+        "provider_unavailable"
+    );
+    assert_eq!(ledger_amounts(&mock, "refund", &id).await, [50]);
+    assert_eq!(ledger_amounts(&mock, "capture", &id).await, NO_AMOUNTS);
+}
+
+async fn a_canceled_job_is_refunded(mock: Mock) {
+    let open = mock.open();
+    // Generation starts after three tenths of the duration.
+    let body = json!({"model": "video-l", "prompt": "[mock:seconds=100000]", "duration": 2});
+    let id = submit(&open, VIDEO, body).await;
+    cancel(&open, &id).await.expect(200);
+    assert_eq!(job(&open, &id).await["status"], "canceled");
+    cancel(&open, &id).await.expect(200);
+    assert_eq!(ledger_amounts(&mock, "refund", &id).await, [1250]);
+}
+
+async fn runs_complete(mock: Mock) {
+    let developer = mock.developer();
+    let mut ids = Vec::new();
+    for kind in Kind::ALL {
+        let body = kind.body("[mock:seconds=1][mock:cost=0.3]");
+        ids.push((kind, start(&developer, kind.start(), body).await));
+    }
+    for (kind, id) in ids {
+        let status = wait_until_terminal(&developer, &kind.run(&id)).await;
+        assert_eq!(status["status"], "completed", "{kind:?}");
+        let result = format!("{}/result", kind.run(&id));
+        let receipt = developer.get_data(&result).await;
+        assert_eq!(receipt["usage"]["billable_amount_usd_micros"], 300_000);
+    }
+}
+
+async fn a_queue_completes(mock: Mock) {
+    let developer = mock.developer();
+    let items = vec![instruction("[mock:seconds=0.5]"); 3];
+    let body = json!({"items": items, "concurrency": 2});
+    let queue = developer.post_data(BULK, body, 202).await;
+    let path = format!("/v1/format-run-queues/{}", text(&queue["queue_id"]));
+    for _ in 0..1_000 {
+        let progress = developer.get_data(&path).await;
+        if progress["status"] == "completed" {
+            assert_eq!(progress["counts"]["completed"], 3);
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    panic!("the queue did not complete");
+}
+
+async fn a_webhook_is_delivered(mock: Mock, receiver: Receiver) {
+    let hook = json!({"mode": "webhook", "webhook_url": "https://hooks.example.com/in"});
+    let id = submit(&mock.open(), IMAGE, with(image("[mock:seconds=1]"), hook)).await;
+    // Nothing but the clock makes the mock send it.
+    let deliveries = receiver.wait_for(1).await;
+    let event = deliveries[0].json();
+    assert_eq!(
+        (&event["event"], &event["job_id"]),
+        (&json!("job.completed"), &json!(id))
+    );
+    let secret = mock
+        .developer()
+        .get_data("/v1/webhooks/signing-secret")
+        .await;
+    deliveries[0].assert_signed_with(&[&text(&secret["secret"])]);
+}
