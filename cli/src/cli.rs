@@ -61,7 +61,7 @@ pub(crate) enum Command {
     /// Run a file of requests, and resume it after interruptions
     #[command(subcommand)]
     Batch(Deferred<commands::batch::Batch>),
-    /// List, show, wait for, download and cancel jobs
+    /// List, show, watch, wait for, download and cancel jobs
     #[command(subcommand)]
     Job(Deferred<commands::job::Job>),
     /// List and show models, or run a compatibility alias

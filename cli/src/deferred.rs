@@ -1,5 +1,6 @@
 //! Subcommands that are defined only when they are used.
 
+use clap::builder::Resettable;
 use clap::{ArgMatches, Command, Error, FromArgMatches, Subcommand};
 
 use crate::help;
@@ -11,7 +12,18 @@ pub(crate) struct Deferred<T>(pub(crate) T);
 
 impl<T: Subcommand> Subcommand for Deferred<T> {
     fn augment_subcommands(command: Command) -> Command {
-        command.defer(|command| help::annotate_command(T::augment_subcommands(command), "svc"))
+        command.defer(|command| {
+            // The definition of the subcommands would replace the description by its own.
+            let about = command.get_about().cloned();
+            let long_about = command.get_long_about().cloned();
+            let command = T::augment_subcommands(command);
+            help::annotate_command(
+                command
+                    .about(Resettable::from(about))
+                    .long_about(Resettable::from(long_about)),
+                "svc",
+            )
+        })
     }
 
     fn augment_subcommands_for_update(command: Command) -> Command {

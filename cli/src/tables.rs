@@ -14,6 +14,7 @@ pub(crate) fn artifact_label(artifact: &Artifact) -> &str {
 pub(crate) fn error_text(error: &ErrorBody) -> String {
     match error.message.as_str() {
         "" => sanitize(error.code.as_str()),
+        message if message.contains(error.code.as_str()) => sanitize(message),
         message => sanitize(&format!("{message} ({})", error.code)),
     }
 }

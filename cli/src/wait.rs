@@ -153,36 +153,47 @@ impl<R: Resource> Waiter<'_, R> {
     }
 }
 
-/// Merges the failures of several interrupted waits into one, with a command that resumes all of
-/// them. The command is created from their ids.
-pub(crate) fn merge_interrupted<T>(
+/// Merges the failures of several waits that were interrupted or timed out into one, with a command
+/// that resumes all of them. The command is created from their ids.
+pub(crate) fn merge_unfinished<T>(
     results: &mut [Result<T, Failure>],
     ids: &[String],
     (nouns, args, download): (&str, &WaitArgs, Option<&DownloadPlan>),
     resume: impl FnOnce(&[&str]) -> String,
 ) -> Option<Failure> {
-    let is_interrupted =
-        |failure: &Failure| failure.exit() == Exit::Interrupted && failure.has_resume();
-    let interrupted = results.iter_mut().zip(ids).filter(|(result, _)| {
-        let failure = result.as_ref().err();
-        failure.is_some_and(is_interrupted)
+    let exit_of = |result: &Result<T, Failure>| {
+        let failure = result.as_ref().err().filter(|failure| failure.has_resume());
+        let exit = failure.map(Failure::exit);
+        exit.filter(|exit| matches!(exit, Exit::Interrupted | Exit::StillRunning))
+    };
+    // An interrupt ends all waits that have not timed out before.
+    let is_interrupted = results
+        .iter()
+        .any(|it| exit_of(it) == Some(Exit::Interrupted));
+    let unfinished = results.iter_mut().zip(ids).filter_map(|(result, id)| {
+        let exit = exit_of(result)?;
+        Some((result, exit, id.as_str()))
     });
-    let (interrupted, ids): (Vec<_>, Vec<&str>) = interrupted
-        .map(|(result, id)| (result, id.as_str()))
-        .unzip();
+    let unfinished: Vec<_> = unfinished.collect();
     // With --cancel-on-interrupt each failure says why it could not be canceled.
-    if ids.len() < 2 || args.cancel_on_interrupt {
+    if unfinished.len() < 2 || (is_interrupted && args.cancel_on_interrupt) {
         return None;
     }
-    for result in interrupted {
-        *result = Err(Failure::already_reported(Exit::Interrupted));
+    let (count, mut ids) = (unfinished.len(), Vec::with_capacity(unfinished.len()));
+    for (result, exit, id) in unfinished {
+        *result = Err(Failure::already_reported(exit));
+        ids.push(id);
     }
-    let count = ids.len();
-    let why = match download {
-        None => format!("interrupted; {count} {nouns} keep running"),
-        Some(_) => format!("interrupted; {count} {nouns} are running or not downloaded"),
+    let (exit, what) = match is_interrupted {
+        true => (Exit::Interrupted, "interrupted"),
+        false => (Exit::StillRunning, "timed out"),
     };
-    Some(Failure::new(Exit::Interrupted, why).with_resume(resume(&ids)))
+    let why = match download {
+        None if is_interrupted => format!("{what}; {count} {nouns} keep running"),
+        None => format!("{what}; {count} {nouns} have not ended"),
+        Some(_) => format!("{what}; {count} {nouns} are running or not downloaded"),
+    };
+    Some(Failure::new(exit, why).with_resume(resume(&ids)))
 }
 
 /// Returns the failure of a wait for jobs or runs without ids.

@@ -6,7 +6,7 @@ use svc_sdk::contract::Operation;
 use svc_sdk::types::Usd;
 
 use super::journal;
-use crate::args::{SurfaceChoice, Timeout};
+use crate::args::{DownloadArgs, SurfaceChoice, Timeout};
 use crate::session::Session;
 
 /// The maximum number of jobs in flight, unless `--concurrency` sets another.
@@ -19,7 +19,7 @@ pub(crate) struct BatchOptions {
     pub(crate) operation: Option<Operation>,
     pub(crate) concurrency: Option<usize>,
     pub(crate) max_spend: Option<Usd>,
-    pub(crate) download: Option<PathBuf>,
+    pub(crate) download: DownloadArgs,
     pub(crate) retry_failed: bool,
     pub(crate) journal: Option<PathBuf>,
     pub(crate) timeout: Option<Timeout>,
@@ -57,8 +57,13 @@ impl BatchOptions {
         flag("--concurrency", self.concurrency.map(|it| it.to_string()));
         flag("--max-spend", self.max_spend.map(|it| it.to_string()));
         let path = |path: &PathBuf| path.display().to_string();
-        flag("--download", self.download.as_ref().map(path));
+        flag("--download", self.download.download.as_ref().map(path));
+        let name = self.download.files.name.as_ref();
+        flag("--name", name.map(ToString::to_string));
         flag("--journal", self.journal.as_ref().map(path));
+        if self.download.files.overwrite {
+            words.push("--overwrite".to_owned());
+        }
         words.extend(flags.iter().map(|flag| (*flag).to_owned()));
         let surface = match self.default_operation().surface() {
             svc_sdk::contract::Surface::Developer => SurfaceChoice::Developer,

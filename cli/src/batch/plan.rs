@@ -9,7 +9,7 @@ use svc_sdk::types::Usd;
 use super::journal::{Entry, Record, Status};
 use super::manifest::{Line, LinePosition, Manifest};
 use super::options::BatchOptions;
-use super::scheduler::Lane;
+use super::scheduler::Account;
 use crate::error::Failure;
 
 /// The records of a journal, by the hashes of their ids.
@@ -33,15 +33,15 @@ impl Records {
 
 /// What is to be done with an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Work {
-    /// Nothing: it is finished.
-    Nothing,
+pub(super) enum NextStep {
+    /// It is finished.
+    Done,
     /// Submit it.
     Submit,
     /// Find out what became of its request, which may have been carried out.
     Resolve,
     /// Wait for its result, or download its files.
-    Follow,
+    Wait,
 }
 
 /// A line of the manifest, without its text.
@@ -50,10 +50,10 @@ pub(super) struct Item {
     pub(super) position: LinePosition,
     /// The hash of the operation and the body.
     pub(super) hash: u64,
-    pub(super) lane: Lane,
+    pub(super) account: Account,
     /// Whether it is a run, and not a job.
     pub(super) is_run: bool,
-    pub(super) work: Work,
+    pub(super) next_step: NextStep,
     pub(super) record: Record,
 }
 
@@ -85,18 +85,20 @@ impl Plan {
         let (mut items, mut seen) = (Vec::new(), HashSet::new());
         let mut totals = Totals::default();
         let path = options.manifest.display().to_string();
-        manifest.for_each(|position, line| {
+        let mut duplicate = None;
+        let read = manifest.for_each(|position, line| {
             let id_hash = hash_id(&line.id);
             let number = items.len();
             if !seen.insert(id_hash) {
-                return Err(duplicate(&path, &line));
+                duplicate = Some(position);
+                return Err(Failure::usage("duplicate id"));
             }
             if u32::try_from(number).is_err() {
                 return Err(Failure::usage(format!("{path}: too many lines")));
             }
             let record = records.0.remove(&id_hash).unwrap_or_default();
             let hash = line.hash();
-            let work = work_of(&record, options);
+            let next_step = next_step(&record, options);
             if record.hash.is_some_and(|submitted| submitted != hash) {
                 return Err(changed(&path, &line));
             }
@@ -104,13 +106,18 @@ impl Plan {
             items.push(Item {
                 position,
                 hash,
-                lane: lane_of(line.operation),
+                account: account_of(line.operation),
                 is_run: line.operation == Operation::AgentCompletionsCreate,
-                work,
+                next_step,
                 record,
             });
             Ok(())
-        })?;
+        });
+        if let Some(position) = duplicate {
+            let line = manifest.line_at(position)?;
+            return Err(duplicate_id(&path, manifest.number_at(position), &line));
+        }
+        read?;
         let mut missing_spent = Usd::ZERO;
         for record in records.0.values() {
             totals.add(record);
@@ -130,7 +137,7 @@ impl Plan {
 
     /// Returns the number of items that are to be submitted.
     pub(super) fn to_submit(&self) -> usize {
-        self.count(|item| item.work == Work::Submit)
+        self.count(|item| item.next_step == NextStep::Submit)
     }
 
     /// Returns the number of items with a property.
@@ -154,33 +161,33 @@ impl Totals {
 }
 
 /// Returns the key that pays for an operation.
-pub(super) fn lane_of(operation: Operation) -> Lane {
+pub(super) fn account_of(operation: Operation) -> Account {
     match operation.surface() {
-        Surface::Developer => Lane::Developer,
-        _ => Lane::Open,
+        Surface::Developer => Account::Developer,
+        _ => Account::Open,
     }
 }
 
-fn work_of(record: &Record, options: &BatchOptions) -> Work {
+fn next_step(record: &Record, options: &BatchOptions) -> NextStep {
     let is_accepted = record
         .attempt
         .as_ref()
         .map(|attempt| attempt.resource.is_some());
     match (record.status, is_accepted) {
-        (Some(Status::Failed | Status::Canceled), _) if options.retry_failed => Work::Submit,
+        (Some(Status::Failed | Status::Canceled), _) if options.retry_failed => NextStep::Submit,
         (Some(Status::Failed | Status::Canceled), _) | (Some(Status::Completed), None) => {
-            Work::Nothing
+            NextStep::Done
         }
         // Its files are missing.
-        (Some(Status::Completed), Some(_)) if options.download.is_none() => Work::Nothing,
-        (_, Some(true)) => Work::Follow,
-        (_, Some(false)) => Work::Resolve,
-        (_, None) => Work::Submit,
+        (Some(Status::Completed), Some(_)) if options.download.download.is_none() => NextStep::Done,
+        (_, Some(true)) => NextStep::Wait,
+        (_, Some(false)) => NextStep::Resolve,
+        (_, None) => NextStep::Submit,
     }
 }
 
-fn duplicate(path: &str, line: &Line) -> Failure {
-    Failure::usage(format!("{path}: duplicate id `{}`", line.id))
+fn duplicate_id(path: &str, number: u32, line: &Line) -> Failure {
+    Failure::usage(format!("{path}: line {number}: duplicate id `{}`", line.id))
         .hint("a line without an id has the number of the line as its id")
 }
 
@@ -201,6 +208,7 @@ fn hash_id(id: &str) -> u128 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::args::DownloadArgs;
     use crate::batch::journal::Attempt;
     use crate::types::ResourceId;
 
@@ -210,7 +218,10 @@ mod tests {
             operation: None,
             concurrency: None,
             max_spend: None,
-            download: download.then(|| "out".into()),
+            download: DownloadArgs {
+                download: download.then(|| "out".into()),
+                ..DownloadArgs::default()
+            },
             retry_failed,
             journal: None,
             timeout: None,
@@ -231,7 +242,7 @@ mod tests {
                 charge: None,
                 resource: is_accepted.then(|| ResourceId::Job("job_1".into())),
                 is_unknown: true,
-                is_settled: false,
+                is_cost_counted: false,
             })
         });
         Record {
@@ -246,27 +257,30 @@ mod tests {
         use Status::{Ambiguous, Canceled, Completed, Failed, NotSubmitted, TimedOut};
 
         let rows = [
-            (None, None, Work::Submit),
-            (None, Some(false), Work::Resolve),
-            (None, Some(true), Work::Follow),
-            (Some(Completed), None, Work::Nothing),
-            (Some(Failed), None, Work::Nothing),
-            (Some(Canceled), None, Work::Nothing),
-            (Some(NotSubmitted), None, Work::Submit),
-            (Some(Ambiguous), Some(false), Work::Resolve),
-            (Some(TimedOut), Some(true), Work::Follow),
-            (Some(Completed), Some(true), Work::Nothing),
+            (None, None, NextStep::Submit),
+            (None, Some(false), NextStep::Resolve),
+            (None, Some(true), NextStep::Wait),
+            (Some(Completed), None, NextStep::Done),
+            (Some(Failed), None, NextStep::Done),
+            (Some(Canceled), None, NextStep::Done),
+            (Some(NotSubmitted), None, NextStep::Submit),
+            (Some(Ambiguous), Some(false), NextStep::Resolve),
+            (Some(TimedOut), Some(true), NextStep::Wait),
+            (Some(Completed), Some(true), NextStep::Done),
         ];
         for (status, is_accepted, expected) in rows {
             let record = record(status, is_accepted);
-            let work = work_of(&record, &options(false, false));
-            assert_eq!(work, expected, "{status:?}, {is_accepted:?}");
+            let step = next_step(&record, &options(false, false));
+            assert_eq!(step, expected, "{status:?}, {is_accepted:?}");
         }
         let of = |status, accepted, retry, download| {
-            work_of(&record(status, accepted), &options(retry, download))
+            next_step(&record(status, accepted), &options(retry, download))
         };
-        assert_eq!(of(Some(Failed), None, true, false), Work::Submit);
-        assert_eq!(of(Some(Ambiguous), Some(false), true, false), Work::Resolve);
-        assert_eq!(of(Some(Completed), Some(true), false, true), Work::Follow);
+        assert_eq!(of(Some(Failed), None, true, false), NextStep::Submit);
+        assert_eq!(
+            of(Some(Ambiguous), Some(false), true, false),
+            NextStep::Resolve
+        );
+        assert_eq!(of(Some(Completed), Some(true), false, true), NextStep::Wait);
     }
 }

@@ -6,8 +6,8 @@ use serde_json::{Map, Value};
 use svc_sdk::contract::Operation;
 use svc_sdk::types::Usd;
 
-use super::plan::lane_of;
-use super::scheduler::{Index, Lane};
+use super::plan::account_of;
+use super::scheduler::{Account, Index};
 use crate::journal::RequestHash;
 use crate::pricing::{SpendCap, estimate_request};
 
@@ -37,13 +37,13 @@ pub(super) struct Estimates {
 
 /// Returns how the price of a request is found.
 pub(super) fn price_source(operation: Operation, body: &Map<String, Value>) -> PriceSource {
-    match lane_of(operation) {
-        Lane::Open => PriceSource::Estimate(shape(body)),
-        Lane::Developer if operation == Operation::AgentCompletionsCreate => {
+    match account_of(operation) {
+        Account::Open => PriceSource::Estimate(shape(body)),
+        Account::Developer if operation == Operation::AgentCompletionsCreate => {
             let cap = SpendCap::from_body(body);
             cap.map_or(PriceSource::Unknown, |cap| PriceSource::Known(cap.max_usd))
         }
-        Lane::Developer => PriceSource::Unknown,
+        Account::Developer => PriceSource::Unknown,
     }
 }
 

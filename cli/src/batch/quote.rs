@@ -8,7 +8,7 @@ use svc_sdk::types::Usd;
 
 use super::manifest::Manifest;
 use super::options::BatchOptions;
-use super::plan::{Plan, Work};
+use super::plan::{NextStep, Plan};
 use super::prices::{PriceSource, Shape, price_source};
 use crate::error::{Exit, Failure};
 use crate::output::Table;
@@ -49,7 +49,7 @@ impl Quote {
             let Some(item) = items.next() else {
                 return Ok(());
             };
-            if item.work != Work::Submit {
+            if item.next_step != NextStep::Submit {
                 return Ok(());
             }
             quote.items += 1;
@@ -122,8 +122,8 @@ impl Quote {
             "dry_run": true,
             "total": plan.items.len(),
             "to_submit": self.items,
-            "in_flight": plan.count(|item| matches!(item.work, Work::Follow | Work::Resolve)),
-            "finished": plan.count(|item| item.work == Work::Nothing),
+            "in_flight": plan.count(|item| matches!(item.next_step, NextStep::Wait | NextStep::Resolve)),
+            "finished": plan.count(|item| item.next_step == NextStep::Done),
             "by_operation": self.by_operation,
             "estimate_usd": self.total,
             "unpriced": self.unpriced,

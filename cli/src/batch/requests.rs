@@ -1,21 +1,20 @@
 //! The requests of a batch, and what their failures mean for it.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 use svc_sdk::contract::{ErrorCode, NextAction, Operation, RetryClass, RunStatus};
-use svc_sdk::download::DownloadedFile;
+use svc_sdk::download::Download;
 use svc_sdk::handle::{AgentRun, Handle, JobResource, RunHandle};
 use svc_sdk::types::{IdempotencyKey, RunReceipt, Usd};
 use svc_sdk::{Client, Developer, Error, JobHandle, Open, RateLimit};
 use tokio::sync::Semaphore;
 
 use super::journal::{DOWNLOAD_FAILED, Status};
-use super::plan::lane_of;
-use super::scheduler::{Lane, PushBack, WriteLimit};
-use crate::download::StoredFile;
+use super::plan::account_of;
+use super::scheduler::{Account, Backpressure, WriteLimit};
+use crate::download::{DownloadPlan, StoredFile};
 use crate::error::{Exit, Failure};
 use crate::pricing::{EstimateSource, estimate_request};
 use crate::resource::Resource;
@@ -30,13 +29,13 @@ const MAX_DOWNLOADS: usize = 8;
 pub(super) struct Clients {
     pub(super) open: Option<Arc<Access<Open>>>,
     pub(super) developer: Option<Arc<Access<Developer>>>,
-    pub(super) download: Option<PathBuf>,
+    pub(super) download: Option<Arc<DownloadPlan>>,
     downloads: Arc<Semaphore>,
 }
 
 /// A job or run that was submitted.
 #[derive(Clone, Debug)]
-pub(super) enum Submitted {
+pub(super) enum SubmittedHandle {
     OpenJob(JobHandle<Open>),
     DeveloperJob(JobHandle<Developer>),
     Run(RunHandle<AgentRun>),
@@ -44,8 +43,8 @@ pub(super) enum Submitted {
 
 /// The receipt of a submit.
 #[derive(Debug)]
-pub(super) struct Accepted {
-    pub(super) submitted: Submitted,
+pub(super) struct SubmitReceipt {
+    pub(super) submitted: SubmittedHandle,
     pub(super) charge: Option<Usd>,
     pub(super) request_id: Option<String>,
     pub(super) writes: Option<WriteLimit>,
@@ -53,7 +52,7 @@ pub(super) struct Accepted {
 
 /// How a job or run ended.
 #[derive(Debug)]
-pub(super) struct Ended {
+pub(super) struct ItemResult {
     pub(super) status: Status,
     /// What it cost, or `None` if it is the charge of the receipt.
     pub(super) cost: Option<Usd>,
@@ -64,21 +63,21 @@ pub(super) struct Ended {
 
 /// What a failed request means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Rejection {
+pub(super) enum FailureClass {
     /// Nothing ran. The request is sent again.
-    PushedBack(PushBack),
+    Backpressure(Backpressure),
     /// It may have been carried out.
-    NoAnswer,
+    Ambiguous,
     /// It never left.
     NotSent,
     /// No request of the batch will succeed.
-    Stop,
+    StopsBatch,
     /// This request will not succeed.
-    Final,
+    Permanent,
 }
 
 impl Clients {
-    pub(super) fn new(download: Option<PathBuf>) -> Self {
+    pub(super) fn new(download: Option<Arc<DownloadPlan>>) -> Self {
         Self {
             open: None,
             developer: None,
@@ -88,13 +87,13 @@ impl Clients {
     }
 
     /// Returns the base URL and the fingerprint of the API key.
-    pub(super) fn account(&self, lane: Lane) -> Option<(&str, &str)> {
-        match lane {
-            Lane::Open => {
+    pub(super) fn url_and_fingerprint(&self, account: Account) -> Option<(&str, &str)> {
+        match account {
+            Account::Open => {
                 let access = self.open.as_ref()?;
                 Some((&access.base_url, &access.key_fingerprint))
             }
-            Lane::Developer => {
+            Account::Developer => {
                 let access = self.developer.as_ref()?;
                 Some((&access.base_url, &access.key_fingerprint))
             }
@@ -102,16 +101,16 @@ impl Clients {
     }
 
     /// Returns a handle of what an earlier run submitted.
-    pub(super) fn handle(&self, operation: Operation, id: &ResourceId) -> Option<Submitted> {
-        let (lane, id) = (lane_of(operation), id.id());
-        Some(match lane {
-            Lane::Open => Submitted::OpenJob(self.open.as_ref()?.client.jobs().handle(id)),
-            Lane::Developer if operation == Operation::AgentCompletionsCreate => {
+    pub(super) fn handle(&self, operation: Operation, id: &ResourceId) -> Option<SubmittedHandle> {
+        let (account, id) = (account_of(operation), id.id());
+        Some(match account {
+            Account::Open => SubmittedHandle::OpenJob(self.open.as_ref()?.client.jobs().handle(id)),
+            Account::Developer if operation == Operation::AgentCompletionsCreate => {
                 let client = &self.developer.as_ref()?.client;
-                Submitted::Run(client.agent_runs().handle(id))
+                SubmittedHandle::Run(client.agent_runs().handle(id))
             }
-            Lane::Developer => {
-                Submitted::DeveloperJob(self.developer.as_ref()?.client.jobs().handle(id))
+            Account::Developer => {
+                SubmittedHandle::DeveloperJob(self.developer.as_ref()?.client.jobs().handle(id))
             }
         })
     }
@@ -122,33 +121,36 @@ impl Clients {
         operation: Operation,
         body: Map<String, Value>,
         key: IdempotencyKey,
-    ) -> Result<Accepted, Failed> {
+    ) -> Result<SubmitReceipt, RequestFailure> {
         let body = Value::Object(body);
-        match (lane_of(operation), &self.open, &self.developer) {
-            (Lane::Open, Some(access), _) => {
+        match (account_of(operation), &self.open, &self.developer) {
+            (Account::Open, Some(access), _) => {
                 let sent = submit::<JobResource<Open>>(&access.client, operation, &body, key);
-                sent.await.map(|it| it.map(Submitted::OpenJob))
+                sent.await.map(|it| it.map(SubmittedHandle::OpenJob))
             }
-            (Lane::Developer, _, Some(access))
+            (Account::Developer, _, Some(access))
                 if operation == Operation::AgentCompletionsCreate =>
             {
                 let sent = submit::<AgentRun>(&access.client, operation, &body, key);
-                sent.await.map(|it| it.map(Submitted::Run))
+                sent.await.map(|it| it.map(SubmittedHandle::Run))
             }
-            (Lane::Developer, _, Some(access)) => {
+            (Account::Developer, _, Some(access)) => {
                 let sent = submit::<JobResource<Developer>>(&access.client, operation, &body, key);
-                sent.await.map(|it| it.map(Submitted::DeveloperJob))
+                sent.await.map(|it| it.map(SubmittedHandle::DeveloperJob))
             }
-            _ => Err(Failed::new(
+            _ => Err(RequestFailure::new(
                 Failure::other("no client for this operation"),
-                Rejection::Stop,
+                FailureClass::StopsBatch,
             )),
         }
-        .map(Sent::into_accepted)
+        .map(ResponseWithQuota::into_receipt)
     }
 
     /// Fetches the estimate of a request, in a single attempt. Returns `None` if there is none.
-    pub(super) async fn estimate(self, body: Map<String, Value>) -> Result<Estimated, Failed> {
+    pub(super) async fn estimate(
+        self,
+        body: Map<String, Value>,
+    ) -> Result<EstimateResult, RequestFailure> {
         let access = self.open.as_ref();
         let call = access.and_then(|it| Open::estimate(&it.client, estimate_request(&body)));
         let Some(call) = call else {
@@ -160,21 +162,31 @@ impl Clients {
                 Ok((Some(response.value.price_usd), writes))
             }
             Err(error) if error.is_decode() || error.is_not_found() => Ok((None, None)),
-            Err(error) => Err(Failed::of(error)),
+            Err(error) => Err(RequestFailure::of(error)),
         }
     }
 
-    /// Waits for the end of a job or run, and downloads its files.
-    pub(super) async fn follow(self, submitted: Submitted) -> Result<Ended, Box<Error>> {
+    /// Waits for the end of a job or run, and downloads its files, whose names may contain the
+    /// prompt.
+    pub(super) async fn follow(
+        self,
+        submitted: SubmittedHandle,
+        prompt: Option<String>,
+    ) -> Result<ItemResult, Box<Error>> {
+        let prompt = prompt.as_deref();
         match submitted {
-            Submitted::OpenJob(job) => self.follow_job(job).await,
-            Submitted::DeveloperJob(job) => self.follow_job(job).await,
-            Submitted::Run(run) => self.follow_run(run).await,
+            SubmittedHandle::OpenJob(job) => self.follow_job(job, prompt).await,
+            SubmittedHandle::DeveloperJob(job) => self.follow_job(job, prompt).await,
+            SubmittedHandle::Run(run) => self.follow_run(run, prompt).await,
         }
         .map_err(Box::new)
     }
 
-    async fn follow_job<S: EstimateSource>(self, job: JobHandle<S>) -> Result<Ended, Error> {
+    async fn follow_job<S: EstimateSource>(
+        self,
+        job: JobHandle<S>,
+        prompt: Option<&str>,
+    ) -> Result<ItemResult, Error> {
         let result = match job.wait().no_timeout().await {
             Ok(result) => result,
             Err(error) if error.is_job_failed() || error.is_job_canceled() => {
@@ -184,7 +196,7 @@ impl Clients {
                 };
                 let code = error.code().map(|code| code.as_str().to_owned());
                 let code = code.unwrap_or_else(|| status.as_str().to_owned());
-                return Ok(Ended {
+                return Ok(ItemResult {
                     status,
                     // The charge is refunded.
                     cost: Some(Usd::ZERO),
@@ -197,10 +209,13 @@ impl Clients {
         };
         let artifacts = result.artifacts().iter().map(|it| json!(it)).collect();
         let (files, error) = match &self.download {
-            Some(folder) => self.download(job.download_result(&result, folder)).await,
+            Some(plan) => {
+                let download = job.download_result(&result, plan.folder());
+                self.download(plan, prompt, download).await
+            }
             None => (Vec::new(), None),
         };
-        Ok(Ended {
+        Ok(ItemResult {
             status: Status::Completed,
             cost: None,
             artifacts,
@@ -209,7 +224,11 @@ impl Clients {
         })
     }
 
-    async fn follow_run(self, run: RunHandle<AgentRun>) -> Result<Ended, Error> {
+    async fn follow_run(
+        self,
+        run: RunHandle<AgentRun>,
+        prompt: Option<&str>,
+    ) -> Result<ItemResult, Error> {
         let (receipt, error) = match run.wait().no_timeout().await {
             Ok(receipt) => (receipt, None),
             Err(error) => {
@@ -227,8 +246,9 @@ impl Clients {
             (_, None) => Status::Completed,
         };
         let (files, missing) = match &self.download {
-            Some(folder) if !receipt.artifacts.is_empty() => {
-                self.download(run.download_result(&receipt, folder)).await
+            Some(plan) if !receipt.artifacts.is_empty() => {
+                let download = run.download_result(&receipt, plan.folder());
+                self.download(plan, prompt, download).await
             }
             _ => (Vec::new(), None),
         };
@@ -236,7 +256,7 @@ impl Clients {
             let code = run_error_code(&receipt, &error);
             error_json(&Failure::from(error), &code)
         });
-        Ok(Ended {
+        Ok(ItemResult {
             status,
             cost: receipt.billable_amount(),
             artifacts: receipt.artifacts.iter().map(|it| json!(it)).collect(),
@@ -248,11 +268,13 @@ impl Clients {
     /// Downloads files, and returns those that are complete and the error about the others.
     async fn download(
         &self,
-        download: impl IntoFuture<Output = Result<Vec<DownloadedFile>, Error>>,
+        plan: &DownloadPlan,
+        prompt: Option<&str>,
+        download: Download,
     ) -> (Vec<StoredFile>, Option<Value>) {
         // The semaphore is never closed.
         let _permit = self.downloads.acquire().await;
-        match download.into_future().await {
+        match plan.configure_with_prompt(prompt, download).await {
             Ok(files) => (files.into_iter().map(StoredFile::from).collect(), None),
             Err(error) => {
                 let files = error.downloaded_files().iter().cloned();
@@ -267,7 +289,7 @@ impl Clients {
     }
 }
 
-impl Submitted {
+impl SubmittedHandle {
     /// Returns the id.
     pub(super) fn resource_id(&self) -> ResourceId {
         match self {
@@ -280,9 +302,9 @@ impl Submitted {
 
 /// A failed request.
 #[derive(Debug)]
-pub(super) struct Failed {
+pub(super) struct RequestFailure {
     pub(super) failure: Failure,
-    pub(super) rejection: Rejection,
+    pub(super) class: FailureClass,
     pub(super) retry_after: Option<Duration>,
     pub(super) writes: Option<WriteLimit>,
     /// Whether the service says that the idempotency key belongs to another request.
@@ -291,11 +313,11 @@ pub(super) struct Failed {
     pub(super) resource: Option<ResourceId>,
 }
 
-impl Failed {
-    fn new(failure: Failure, rejection: Rejection) -> Self {
+impl RequestFailure {
+    fn new(failure: Failure, class: FailureClass) -> Self {
         Self {
             failure,
-            rejection,
+            class,
             retry_after: None,
             writes: None,
             is_conflict: false,
@@ -315,7 +337,7 @@ impl Failed {
         let job = error.job_id().map(|id| ResourceId::Job(id.to_string()));
         let run = || error.run_id().map(|id| ResourceId::Run(id.to_string()));
         Self {
-            rejection: classify(&error),
+            class: classify(&error),
             retry_after: error.retry_after(),
             writes: writes(),
             is_conflict: error.is_idempotency_conflict(),
@@ -325,8 +347,8 @@ impl Failed {
     }
 }
 
-/// The price, if there is one, and what is left of the write budget.
-pub(super) type Estimated = (Option<Usd>, Option<WriteLimit>);
+/// The price, if there is one, and what is left of the write quota.
+pub(super) type EstimateResult = (Option<Usd>, Option<WriteLimit>);
 
 impl From<RateLimit> for WriteLimit {
     fn from(limit: RateLimit) -> Self {
@@ -338,16 +360,16 @@ impl From<RateLimit> for WriteLimit {
     }
 }
 
-struct Sent<T> {
+struct ResponseWithQuota<T> {
     handle: T,
     charge: Option<Usd>,
     request_id: Option<String>,
     rate_limit: Option<RateLimit>,
 }
 
-impl<T> Sent<T> {
-    fn map<U>(self, into: impl FnOnce(T) -> U) -> Sent<U> {
-        Sent {
+impl<T> ResponseWithQuota<T> {
+    fn map<U>(self, into: impl FnOnce(T) -> U) -> ResponseWithQuota<U> {
+        ResponseWithQuota {
             handle: into(self.handle),
             charge: self.charge,
             request_id: self.request_id,
@@ -356,9 +378,9 @@ impl<T> Sent<T> {
     }
 }
 
-impl Sent<Submitted> {
-    fn into_accepted(self) -> Accepted {
-        Accepted {
+impl ResponseWithQuota<SubmittedHandle> {
+    fn into_receipt(self) -> SubmitReceipt {
+        SubmitReceipt {
             submitted: self.handle,
             charge: self.charge,
             request_id: self.request_id,
@@ -372,55 +394,55 @@ async fn submit<R: Resource>(
     operation: Operation,
     body: &Value,
     key: IdempotencyKey,
-) -> Result<Sent<Handle<R>>, Failed> {
+) -> Result<ResponseWithQuota<Handle<R>>, RequestFailure> {
     let call = client
         .submit_json::<R>(operation, &[], body)
         .idempotency_key(key)
         .max_retries(0);
     match call.with_response().await {
-        Ok(response) => Ok(Sent {
+        Ok(response) => Ok(ResponseWithQuota {
             rate_limit: response.rate_limit(),
             charge: R::charge(&response.value),
             request_id: R::request_id(&response.value).map(str::to_owned),
             handle: response.value,
         }),
-        Err(error) => Err(Failed::of(error)),
+        Err(error) => Err(RequestFailure::of(error)),
     }
 }
 
 /// Returns what a failed submit or estimate means for the batch.
-fn classify(error: &Error) -> Rejection {
+fn classify(error: &Error) -> FailureClass {
     let is_refused = error
         .body()
         .is_some_and(|body| body.retryable == Some(false));
     if error.is_configuration() || error.is_invalid() {
-        return Rejection::Final;
+        return FailureClass::Permanent;
     }
     if error.is_ambiguous() {
-        return Rejection::NoAnswer;
+        return FailureClass::Ambiguous;
     }
     if error.code() == Some(&ErrorCode::ConcurrencyLimitReached) {
-        return Rejection::PushedBack(PushBack::Capacity);
+        return FailureClass::Backpressure(Backpressure::Capacity);
     }
     if error.code() == Some(&ErrorCode::IdempotencyKeyInUse) {
         // Another request with this key is under way.
-        return Rejection::NoAnswer;
+        return FailureClass::Ambiguous;
     }
     if error.is_unauthorized() || error.is_forbidden() || error.is_insufficient_funds() {
-        return Rejection::Stop;
+        return FailureClass::StopsBatch;
     }
     if error.is_rate_limited() && !is_refused {
-        return Rejection::PushedBack(PushBack::RateLimit);
+        return FailureClass::Backpressure(Backpressure::RateLimit);
     }
     // A 502 for a URL in the body, such as an attachment, is not an overload.
     let is_correctable = error.next_action() == Some(NextAction::FixInput);
     if (error.is_overloaded() || error.is_retryable()) && !is_refused && !is_correctable {
         return match error.may_have_been_sent() {
-            true => Rejection::PushedBack(PushBack::Overload),
-            false => Rejection::NotSent,
+            true => FailureClass::Backpressure(Backpressure::Overload),
+            false => FailureClass::NotSent,
         };
     }
-    Rejection::Final
+    FailureClass::Permanent
 }
 
 /// Returns whether a request of that operation can be sent again with its key.

@@ -13,6 +13,7 @@ use crate::download::StoredFile;
 use crate::error::Failure;
 use crate::output::Table;
 use crate::session::Session;
+use crate::text::shell_quote;
 use crate::types::ResourceId;
 
 /// The maximum number of items in the table. Items that are not completed come first.
@@ -42,6 +43,11 @@ pub(crate) fn status(
     let path = journal.map_or_else(|| journal::default_path(manifest), Path::to_owned);
     let (mut total, mut items) = (0_usize, Vec::<JournalItem>::new());
     let mut places = HashMap::new();
+    if !path.exists() {
+        let manifest = shell_quote(&manifest.display().to_string()).into_owned();
+        return Err(Failure::usage(format!("{} does not exist", path.display()))
+            .hint(format!("start the batch with: svc batch run {manifest}")));
+    }
     journal::read(&path, |entry| {
         let id = match &entry {
             Entry::Batch { total: now, .. } => {

@@ -139,7 +139,7 @@ impl Summary {
         let is_missing = self.missing_files > 0;
         is_missing.then(|| {
             let failure = new(Exit::Failure, "download_failed");
-            match options.download {
+            match &options.download.download {
                 Some(_) => failure.hint(format!("download the missing files with: {again}")),
                 None => failure.hint("pass --download to download the missing files"),
             }

@@ -105,7 +105,7 @@ pub(crate) async fn run(session: &Session, avatar: Avatar) -> Result<(), Failure
         Avatar::Search(args) => {
             let client = session.access::<Developer>()?.client;
             let call = || client.avatars().search(args.body());
-            let listing = Listing::new(session, &args.list, "avatars").without_page_size();
+            let listing = Listing::new(session, &args.list, "avatars").without_limit_parameter();
             listing.print(call, avatars_table).await
         }
     }

@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use svc_sdk::contract::Operation;
 use svc_sdk::types::Usd;
 
-use crate::args::{Timeout, headings, parse_usd};
+use crate::args::{DownloadArgs, Timeout, headings, parse_usd};
 use crate::batch::{self, BatchOptions};
 use crate::error::Failure;
 use crate::session::Session;
@@ -44,9 +44,8 @@ pub(crate) struct Run {
     /// Maximum number of jobs in flight [default: as many as the service accepts, up to 500]
     #[arg(long, value_name = "N", value_parser = parse_concurrency, help_heading = headings::WAITING)]
     concurrency: Option<usize>,
-    /// Directory to download the results to [default: the current directory]
-    #[arg(long, value_name = "DIR", num_args = 0..=1, default_missing_value = ".", help_heading = headings::FILES)]
-    download: Option<PathBuf>,
+    #[command(flatten)]
+    download: DownloadArgs,
     /// Submit failed and canceled items again
     #[arg(long, help_heading = headings::REPETITION)]
     retry_failed: bool,

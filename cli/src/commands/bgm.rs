@@ -37,12 +37,12 @@ pub(crate) async fn run(session: &Session, bgm: Bgm) -> Result<(), Failure> {
     let client = session.access_without_key::<Developer>()?.client;
     match bgm {
         Bgm::List(list) => {
-            let listing = Listing::new(session, &list, "tracks").without_page_size();
+            let listing = Listing::new(session, &list, "tracks").without_limit_parameter();
             let call = || client.background_music().list();
             listing.print(call, tracks_table).await
         }
         Bgm::Categories(list) => {
-            let listing = Listing::new(session, &list, "categories").without_page_size();
+            let listing = Listing::new(session, &list, "categories").without_limit_parameter();
             let call = || client.background_music().categories();
             listing.print(call, categories_table).await
         }

@@ -151,7 +151,7 @@ async fn list(
     let client = session.access::<Open>()?.client;
     let images = || client.models().list_images();
     let videos = || client.models().list_videos();
-    let listing = Listing::new(session, args, "models").without_page_size();
+    let listing = Listing::new(session, args, "models").without_limit_parameter();
     match model_type {
         Some(ModelType::Image) => listing.print(images, list_table).await,
         Some(ModelType::Video) => listing.print(videos, list_table).await,

@@ -29,7 +29,7 @@ pub(crate) async fn run(session: &Session, pricing: Pricing) -> Result<(), Failu
     let client = session.access::<Open>()?.client;
     match pricing {
         Pricing::List(list) => {
-            let listing = Listing::new(session, &list, "models").without_page_size();
+            let listing = Listing::new(session, &list, "models").without_limit_parameter();
             let call = || client.pricing().list();
             listing.print(call, |models| rates(models.iter())).await
         }

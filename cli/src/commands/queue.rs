@@ -4,12 +4,14 @@ use clap::{Args, Subcommand};
 use svc_sdk::Developer;
 use svc_sdk::handle::QueueResource;
 
-use crate::args::{DownloadArgs, WaitArgs};
+use super::history::newest_entry;
+use crate::args::{DownloadArgs, WaitArgs, headings};
 use crate::download::DownloadPlan;
 use crate::error::Failure;
 use crate::resource::queue::tables;
 use crate::resource::{ReceiptMode, Resource};
 use crate::session::Session;
+use crate::types::ResourceId;
 use crate::wait::{self, Waiter};
 
 /// The subcommands of `svc queue`.
@@ -31,9 +33,12 @@ pub(crate) enum Queue {
 /// The flags of `svc queue wait`.
 #[derive(Args, Debug)]
 pub(crate) struct Wait {
-    /// Queue id
+    /// Queue id, such as frq_123 (required unless --last)
     #[arg(value_name = "QUEUE_ID")]
-    id: String,
+    id: Option<String>,
+    /// Wait for the newest queue that this machine submitted
+    #[arg(long, conflicts_with = "id", help_heading = headings::REQUEST)]
+    last: bool,
     #[command(flatten)]
     wait: WaitArgs,
     #[command(flatten)]
@@ -42,6 +47,14 @@ pub(crate) struct Wait {
 
 /// Runs the command.
 pub(crate) async fn run(session: &Session, queue: Queue) -> Result<(), Failure> {
+    if let Queue::Wait(Wait {
+        id: None,
+        last: false,
+        ..
+    }) = &queue
+    {
+        return Err(wait::no_ids("queue"));
+    }
     let access = session.access::<Developer>()?;
     match queue {
         Queue::Get { id } => {
@@ -50,9 +63,13 @@ pub(crate) async fn run(session: &Session, queue: Queue) -> Result<(), Failure> 
         }
         Queue::Wait(args) => {
             let plan = DownloadPlan::from_args(session, &args.download)?;
+            let id = match args.id {
+                Some(id) => id,
+                None => newest_queue(session)?,
+            };
             let waiter = Waiter {
                 session,
-                resource: access.client.queues().handle(args.id),
+                resource: access.client.queues().handle(id),
                 args: &args.wait,
                 download: plan.as_ref(),
             };
@@ -70,4 +87,11 @@ pub(crate) async fn run(session: &Session, queue: Queue) -> Result<(), Failure> 
             printed
         }
     }
+}
+
+/// Returns the id of the newest queue in the journal.
+fn newest_queue(session: &Session) -> Result<String, Failure> {
+    let is_queue = |id: &ResourceId, _: &_| matches!(id, ResourceId::Queue(_));
+    let (id, _) = newest_entry(session, "queue", is_queue)?;
+    Ok(id.id().to_owned())
 }

@@ -24,7 +24,7 @@ pub(crate) async fn run(
 ) -> Result<(), Failure> {
     let client = session.access::<Developer>()?.client;
     let call = || client.trending().search(args.body());
-    let listing = Listing::new(session, &args.list, "videos").without_page_size();
+    let listing = Listing::new(session, &args.list, "videos").without_limit_parameter();
     listing.print(call, table).await
 }
 

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use svc_sdk::Error;
-use svc_sdk::download::{Download, DownloadedFile, FileStatus, IfExists, NameTemplate};
+use svc_sdk::download::{Download, DownloadedFile, FileStatus, IfExists};
 use tempfile::TempDir;
 
 pub(crate) use self::open::open_file;
@@ -105,7 +105,7 @@ impl DownloadPlan {
     /// # Errors
     ///
     /// Returns an error if the files of one would replace those of another.
-    pub(crate) fn check_names_of(&self, ids: &[String]) -> Result<(), Failure> {
+    pub(crate) fn check_names_of(&self, count: usize) -> Result<(), Failure> {
         let Some(template) = self.args.name.as_ref().filter(|_| self.args.overwrite) else {
             return Ok(());
         };
@@ -113,7 +113,7 @@ impl DownloadPlan {
         let is_unique = ["{id}", "{job}", "{slug}"]
             .iter()
             .any(|placeholder| text.contains(placeholder));
-        if ids.len() < 2 || is_unique {
+        if count < 2 || is_unique {
             return Ok(());
         }
         Err(Failure::usage(format!(
@@ -145,7 +145,7 @@ impl DownloadPlan {
             return vec!["--preview".to_owned()];
         }
         let mut words = vec![folder_flag.to_owned(), self.folder.display().to_string()];
-        if let Some(template) = self.template(0) {
+        if let Some(template) = &self.args.name {
             words.extend(["--name".to_owned(), template.to_string()]);
         }
         if self.args.overwrite {
@@ -156,7 +156,25 @@ impl DownloadPlan {
 
     /// Applies the options to a download of the item with that index.
     pub(crate) fn configure(&self, item: usize, download: Download) -> Download {
-        let download = match self.template(item) {
+        let prompt = match self.prompts.as_slice() {
+            [prompt] => prompt.as_deref(),
+            prompts => prompts.get(item).and_then(Option::as_deref),
+        };
+        self.configure_with_prompt(prompt, download)
+    }
+
+    /// Applies the options to a download of what was made from a prompt.
+    pub(crate) fn configure_with_prompt(
+        &self,
+        prompt: Option<&str>,
+        download: Download,
+    ) -> Download {
+        let template = self.args.name.clone();
+        let template = template.map(|template| match prompt {
+            Some(prompt) => template.prompt(prompt),
+            None => template,
+        });
+        let download = match template {
             Some(template) => download.name_template(template),
             None => download,
         };
@@ -171,16 +189,26 @@ impl DownloadPlan {
         }
     }
 
-    fn template(&self, item: usize) -> Option<NameTemplate> {
-        let template = self.args.name.clone()?;
-        let prompt = match self.prompts.as_slice() {
-            [prompt] => prompt.as_deref(),
-            prompts => prompts.get(item).and_then(Option::as_deref),
-        };
-        Some(match prompt {
-            Some(prompt) => template.prompt(prompt),
-            None => template,
-        })
+    /// Returns whether files are named by a template, which may contain the prompt.
+    pub(crate) fn has_template(&self) -> bool {
+        self.args.name.is_some()
+    }
+
+    /// Returns whether files are only shown, and removed afterwards.
+    pub(crate) fn is_temporary(&self) -> bool {
+        self.temporary.is_some()
+    }
+
+    /// Returns whether files are opened.
+    pub(crate) fn opens_files(&self) -> bool {
+        self.args.open
+    }
+
+    /// Shows a file in the terminal, if images are to be shown and it is one.
+    pub(crate) fn preview(&self, session: &Session, path: &Path) {
+        if self.args.preview {
+            preview::show(session, path);
+        }
     }
 
     /// Reports, shows and opens what a download delivered.
@@ -200,9 +228,7 @@ impl DownloadPlan {
             files.iter().for_each(|file| note_status(session, file));
         }
         for file in &files {
-            if self.args.preview {
-                preview::show(session, &file.path);
-            }
+            self.preview(session, &file.path);
             if self.args.open {
                 open::open(session, &file.path).await;
             }
@@ -228,7 +254,7 @@ fn note_status(session: &Session, file: &DownloadedFile) {
 }
 
 /// Returns the prompt of a request body.
-fn prompt_of(body: &Map<String, Value>) -> Option<String> {
+pub(crate) fn prompt_of(body: &Map<String, Value>) -> Option<String> {
     let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
     text(body.get("prompt"))
         .or_else(|| text(body.get("input").and_then(|input| input.get("prompt"))))
@@ -237,7 +263,7 @@ fn prompt_of(body: &Map<String, Value>) -> Option<String> {
 
 /// Checks that files can be created in a folder, before anything is paid for or waited for. Leaves
 /// nothing behind.
-pub(crate) fn check_writable(folder: &Path) -> Result<(), Failure> {
+fn check_writable(folder: &Path) -> Result<(), Failure> {
     let absolute = std::path::absolute(folder)
         .map_err(|error| Failure::file("cannot write to", folder, &error))?;
     let existing = absolute

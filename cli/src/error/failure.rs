@@ -2,14 +2,17 @@
 //!
 //! The conversion from SDK errors is in `sdk_error`.
 
+mod rendering;
+#[cfg(test)]
+mod tests;
+
 use std::io;
 use std::path::Path;
 
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 use svc_sdk::contract::{NextAction, Operation};
 
 use crate::error::{ClientCode, Exit};
-use crate::text::sanitize;
 use crate::types::{Outcome, ResourceId};
 
 /// The failure of a command.
@@ -314,201 +317,5 @@ impl Failure {
     /// Returns whether the failure is not reported.
     pub(crate) fn is_silent(&self) -> bool {
         self.0.silent
-    }
-
-    /// Returns the first line: what failed and why.
-    pub(crate) fn headline(&self) -> String {
-        let inner = &*self.0;
-        let mut line = match &inner.context {
-            Some(context) => format!("{context}: {}", sanitize(&inner.message)),
-            None => sanitize(&inner.message),
-        };
-        if let Some(code) = &inner.code
-            && !inner.message.contains(code.as_str())
-        {
-            line.push_str(&format!(" ({})", sanitize(code)));
-        }
-        line
-    }
-
-    /// Returns the lines below the headline.
-    pub(crate) fn detail_lines(&self) -> Vec<String> {
-        let inner = &*self.0;
-        let named = |name: &str, value: &Option<String>| {
-            value
-                .as_ref()
-                .map(|value| format!("{name}: {}", sanitize(value)))
-        };
-        // The issues contain the same information as the details.
-        let details = inner
-            .details
-            .as_ref()
-            .filter(|_| inner.issues.is_empty())
-            .map(|details| format!("details: {}", sanitize(&details.to_string())));
-        let resume = inner
-            .resume
-            .as_ref()
-            .map(|command| format!("resume with: {command}"));
-        let resource = inner
-            .resource
-            .as_ref()
-            .map(|resource| format!("{}: {}", resource.noun(), sanitize(resource.id())));
-        let issues = inner.issues.iter().map(|issue| sanitize(issue));
-        let api_keys = inner
-            .api_keys
-            .iter()
-            .map(|(redacted, origin)| format!("API key: {redacted} from {}", sanitize(origin)));
-        issues
-            .chain(details)
-            .chain(api_keys)
-            .chain(
-                inner
-                    .next
-                    .iter()
-                    .map(|hint| format!("next: {}", sanitize(hint))),
-            )
-            .chain(resume)
-            .chain(resource)
-            .chain(named("idempotency key", &inner.idempotency_key))
-            .chain(named("request id", &inner.request_id))
-            .collect()
-    }
-
-    /// Returns the failure as a JSON object.
-    pub(crate) fn to_json(&self) -> Value {
-        let inner = &*self.0;
-        let mut error = Map::new();
-        let mut put = |name: &str, value: Option<Value>| {
-            if let Some(value) = value {
-                error.insert(name.to_owned(), value);
-            }
-        };
-        let text = |value: &Option<String>| value.clone().map(Value::from);
-        put("what", text(&inner.context));
-        let client_code = inner
-            .client_code
-            .unwrap_or(ClientCode::from_exit(inner.exit));
-        let code = inner.code.as_deref().unwrap_or(client_code.as_str());
-        put("code", Some(code.into()));
-        put("message", Some(inner.message.clone().into()));
-        put("status", inner.status.map(Value::from));
-        put("request_id", text(&inner.request_id));
-        let issues =
-            || Some(json!({ "issues": inner.issues })).filter(|_| !inner.issues.is_empty());
-        put("details", inner.details.clone().or_else(issues));
-        put("files", inner.files.clone());
-        let api_keys = inner
-            .api_keys
-            .iter()
-            .map(|(redacted, origin)| json!({"redacted": redacted, "origin": origin}));
-        put(
-            "api_keys",
-            Some(api_keys.collect()).filter(|_| !inner.api_keys.is_empty()),
-        );
-        put("next_action", text(&inner.next_action));
-        put(
-            "next",
-            Some(inner.next.clone().into()).filter(|_| !inner.next.is_empty()),
-        );
-        if let Some(resource) = &inner.resource {
-            put(resource.field(), Some(resource.id().into()));
-        }
-        put("idempotency_key", text(&inner.idempotency_key));
-        put("resume", text(&inner.resume));
-        put("exit_code", Some(inner.exit.code().into()));
-        Value::Object(Map::from_iter([("error".to_owned(), Value::Object(error))]))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn failure() -> Failure {
-        Failure::new(Exit::Funds, "the balance\u{1b}[2J is too small")
-            .context("cannot submit the video")
-            .with_response(
-                Some("insufficient_funds".into()),
-                Some(402),
-                Some("req_1".into()),
-                Some(serde_json::json!({"required_usd": "0.7035"})),
-            )
-            .hint("add funds with `svc top-up create`")
-            .with_idempotency_key("k-1")
-    }
-
-    #[test]
-    fn a_failure_shows_what_failed_why_and_what_to_do() {
-        assert_eq!(
-            failure().headline(),
-            "cannot submit the video: the balance[2J is too small (insufficient_funds)"
-        );
-        assert_eq!(
-            failure().detail_lines(),
-            [
-                "details: {\"required_usd\":\"0.7035\"}",
-                "next: add funds with `svc top-up create`",
-                "idempotency key: k-1",
-                "request id: req_1",
-            ]
-        );
-    }
-
-    #[test]
-    fn a_field_error_names_the_flag() {
-        let rejected = |message: &str, field: &str| {
-            let details = json!({ "field": field });
-            let flag = |field: &str| (field != "seed").then(|| format!("--{field}"));
-            Failure::other(message)
-                .with_response(
-                    Some("invalid_request".into()),
-                    Some(400),
-                    None,
-                    Some(details),
-                )
-                .with_field_flag(flag)
-                .to_json()["error"]
-                .take()
-        };
-        let error = rejected("`duration` must be from 4 to 15", "duration");
-        assert_eq!(error["message"], "--duration must be from 4 to 15");
-        assert_eq!(error["details"]["field"], "duration");
-        let error = rejected("`script` or `seed` is required", "script");
-        assert_eq!(error["message"], "--script or `seed` is required");
-        let error = rejected("out of range", "duration");
-        assert_eq!(error["message"], "--duration: out of range");
-        assert_eq!(
-            rejected("`seed` is odd", "seed")["message"],
-            "`seed` is odd"
-        );
-    }
-
-    #[test]
-    fn every_failure_has_a_code() {
-        let code = |failure: Failure| failure.to_json()["error"]["code"].clone();
-        assert_eq!(code(Failure::usage("x")), "usage");
-        assert_eq!(code(Failure::configuration("x")), "configuration");
-        assert_eq!(code(Failure::other("x")), "io");
-        assert_eq!(code(Failure::interrupted()), "interrupted");
-        assert_eq!(code(Failure::interrupted_in_flight()), "ambiguous");
-        assert_eq!(code(Failure::new(Exit::Funds, "x")), "over_budget");
-        assert_eq!(
-            code(Failure::new(Exit::NotAllowed, "x")),
-            "not_authenticated"
-        );
-        assert_eq!(code(failure()), "insufficient_funds");
-    }
-
-    #[test]
-    fn json_contains_the_unmodified_message() {
-        assert_eq!(
-            failure().to_json(),
-            serde_json::json!({"error": {
-                "what": "cannot submit the video", "code": "insufficient_funds",
-                "message": "the balance\u{1b}[2J is too small", "status": 402, "request_id": "req_1",
-                "details": {"required_usd": "0.7035"}, "next": ["add funds with `svc top-up create`"],
-                "idempotency_key": "k-1", "exit_code": 5
-            }})
-        );
     }
 }

@@ -1,6 +1,6 @@
 //! Lists that are not read from the service.
 
-use super::rest::Rest;
+use super::continuation::Continuation;
 use crate::args::PageArgs;
 use crate::error::Failure;
 
@@ -14,7 +14,7 @@ pub(crate) fn select<T>(
     page: &PageArgs,
     max_items: Option<u64>,
     key: impl Fn(&T) -> &str,
-) -> Result<(Vec<T>, Rest), Failure> {
+) -> Result<(Vec<T>, Continuation), Failure> {
     if let Some(cursor) = &page.cursor {
         let position = items.iter().position(|item| key(item) == cursor);
         let position = position.ok_or_else(|| {
@@ -26,11 +26,14 @@ pub(crate) fn select<T>(
     }
     let max_items = max_items.and_then(|max_items| usize::try_from(max_items).ok());
     let Some(max_items) = max_items.filter(|max_items| items.len() > *max_items) else {
-        return Ok((items, Rest::None));
+        return Ok((items, Continuation::None));
     };
     items.truncate(max_items);
     let cursor = items.last().map(|item| key(item).to_owned());
-    Ok((items, cursor.map_or(Rest::WithoutCursor, Rest::Cursor)))
+    Ok((
+        items,
+        cursor.map_or(Continuation::WithoutCursor, Continuation::Cursor),
+    ))
 }
 
 #[cfg(test)]
@@ -46,13 +49,19 @@ mod tests {
             };
             select(vec!["a", "b", "c"], &page, max_items, |it| it)
         };
-        let cursor = |name: &str| Rest::Cursor(name.to_owned());
+        let cursor = |name: &str| Continuation::Cursor(name.to_owned());
         assert_eq!(
             select(None, Some(2)).unwrap(),
             (vec!["a", "b"], cursor("b"))
         );
-        assert_eq!(select(Some("b"), Some(2)).unwrap(), (vec!["c"], Rest::None));
-        assert_eq!(select(Some("c"), None).unwrap(), (vec![], Rest::None));
+        assert_eq!(
+            select(Some("b"), Some(2)).unwrap(),
+            (vec!["c"], Continuation::None)
+        );
+        assert_eq!(
+            select(Some("c"), None).unwrap(),
+            (vec![], Continuation::None)
+        );
         assert_eq!(select(Some("x"), None).unwrap_err().exit().code(), 2);
     }
 }

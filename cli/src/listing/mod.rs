@@ -1,17 +1,17 @@
 //! Lists: as many pages as `--limit` needs, and how to get the rest.
 
+mod continuation;
 mod local;
 mod pages;
-mod rest;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use svc_sdk::Call;
 use svc_sdk::types::Page;
 
+pub(crate) use self::continuation::Continuation;
 pub(crate) use self::local::select;
 use self::pages::{ListItem, PageReader};
-pub(crate) use self::rest::Rest;
 use crate::args::ListArgs;
 use crate::error::Failure;
 use crate::output::Table;
@@ -40,7 +40,7 @@ impl<'a> Listing<'a> {
     }
 
     /// Leaves out the query parameter `limit`, which the operation does not have.
-    pub(crate) fn without_page_size(mut self) -> Self {
+    pub(crate) fn without_limit_parameter(mut self) -> Self {
         self.is_page_size_sent = false;
         self
     }
@@ -84,7 +84,7 @@ impl<'a> Listing<'a> {
         let streams = printer.prints_lines();
         let mut count = 0;
         let mut items = Vec::new();
-        let rest = self
+        let continuation = self
             .read(calls, |page| {
                 count += page.len();
                 match streams {
@@ -100,13 +100,13 @@ impl<'a> Listing<'a> {
             (true, _) => {}
             (false, false) => printer.print_list(&items, |_| Table::default())?,
             (false, true) => {
-                let items = self.readable(items);
+                let items = self.decoded_items(items);
                 if !items.is_empty() {
                     printer.print_list(&items, table)?;
                 }
             }
         }
-        rest.report(printer, count, self.nouns);
+        continuation.report(printer, count, self.nouns);
         Ok(())
     }
 
@@ -118,25 +118,25 @@ impl<'a> Listing<'a> {
     pub(crate) async fn collect<T>(
         self,
         call: impl Fn() -> Call<Page<T>>,
-    ) -> Result<(Vec<T>, Rest), Failure>
+    ) -> Result<(Vec<T>, Continuation), Failure>
     where
         T: DeserializeOwned + Send + Unpin + 'static,
     {
         let mut items = Vec::new();
-        let rest = self
+        let continuation = self
             .read(&[&call], |page| {
                 items.extend(page);
                 Ok(())
             })
             .await?;
-        Ok((self.readable(items), rest))
+        Ok((self.decoded_items(items), continuation))
     }
 
     async fn read<T>(
         self,
         calls: &[&dyn Fn() -> Call<Page<T>>],
         mut on_page: impl FnMut(Vec<ListItem<T>>) -> Result<(), Failure>,
-    ) -> Result<Rest, Failure>
+    ) -> Result<Continuation, Failure>
     where
         T: DeserializeOwned + Send + Unpin + 'static,
     {
@@ -144,21 +144,21 @@ impl<'a> Listing<'a> {
         let mut calls = calls.iter().peekable();
         let is_joined = calls.len() > 1;
         while let Some(call) = calls.next() {
-            let rest = reader.read(call, &mut on_page).await?;
-            match rest {
-                Rest::None if calls.peek().is_none() => return Ok(Rest::None),
-                Rest::None if reader.is_full() => return Ok(Rest::WithoutCursor),
-                Rest::None => {}
+            let continuation = reader.read(call, &mut on_page).await?;
+            match continuation {
+                Continuation::None if calls.peek().is_none() => return Ok(Continuation::None),
+                Continuation::None if reader.is_full() => return Ok(Continuation::WithoutCursor),
+                Continuation::None => {}
                 // A cursor belongs to one of the lists.
-                Rest::Cursor(_) if is_joined => return Ok(Rest::WithoutCursor),
-                rest => return Ok(rest),
+                Continuation::Cursor(_) if is_joined => return Ok(Continuation::WithoutCursor),
+                continuation => return Ok(continuation),
             }
         }
-        Ok(Rest::None)
+        Ok(Continuation::None)
     }
 
     /// Returns the items that could be decoded, and warns about the others.
-    fn readable<T>(&self, items: Vec<ListItem<T>>) -> Vec<T> {
+    fn decoded_items<T>(&self, items: Vec<ListItem<T>>) -> Vec<T> {
         let all = items.len();
         let items: Vec<T> = items.into_iter().filter_map(ListItem::decoded).collect();
         match all - items.len() {

@@ -8,7 +8,7 @@ use serde_json::Value;
 use svc_sdk::Call;
 use svc_sdk::types::Page;
 
-use super::rest::{Rest, command_with_cursor};
+use super::continuation::{Continuation, command_with_cursor};
 use crate::args::ListArgs;
 use crate::error::Failure;
 
@@ -62,7 +62,7 @@ impl<'a> PageReader<'a> {
         &mut self,
         call: impl Fn() -> Call<Page<T>>,
         on_page: &mut impl FnMut(Vec<ListItem<T>>) -> Result<(), Failure>,
-    ) -> Result<Rest, Failure>
+    ) -> Result<Continuation, Failure>
     where
         T: DeserializeOwned + Send + Unpin + 'static,
     {
@@ -92,12 +92,12 @@ impl<'a> PageReader<'a> {
             }
             on_page(items)?;
             match next {
-                _ if is_cut => return Ok(Rest::WithoutCursor),
-                None => return Ok(Rest::None),
+                _ if is_cut => return Ok(Continuation::WithoutCursor),
+                None => return Ok(Continuation::None),
                 Some(next) if !seen.insert(next.clone()) => {
                     return Err(repeated_cursor(&next));
                 }
-                Some(next) if self.is_full() => return Ok(Rest::Cursor(next)),
+                Some(next) if self.is_full() => return Ok(Continuation::Cursor(next)),
                 Some(next) => cursor = Some(next),
             }
         }

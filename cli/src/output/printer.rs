@@ -10,7 +10,7 @@ use svc_sdk::ApiKey;
 
 use super::jq::Filter;
 use super::log::{self, LogFilter};
-use super::messages::Messages;
+use super::messages::{HeldMessages, Messages};
 use super::table::Table;
 use crate::args::{Color, Format};
 use crate::error::Failure;
@@ -309,6 +309,11 @@ impl Printer {
     /// Returns whether live progress is shown: standard error is a terminal, and not `--quiet`.
     pub(crate) fn shows_progress(&self) -> bool {
         self.stderr.terminal && !self.quiet
+    }
+
+    /// Holds messages for the terminal back, while a screen covers it, until the result is dropped.
+    pub(crate) fn hold_messages(&self) -> HeldMessages {
+        self.messages.hold()
     }
 
     /// Adds a progress bar at the bottom of the terminal. Messages appear above it.

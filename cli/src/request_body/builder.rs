@@ -5,38 +5,19 @@ use std::path::Path;
 use serde_json::{Map, Value};
 
 use crate::args::{
-    AvatarFields, BodyArgs, CommunicationFields, DownloadArgs, ImageFields, JsonField, PromptArgs,
-    SceneFields, SpeechFields, VideoFields, VideoMedia, VideoProperties,
+    AvatarFields, BodyArgs, CommunicationFields, ImageFields, JsonField, PromptArgs, SceneFields,
+    SpeechFields, VideoFields, VideoMedia, VideoProperties,
 };
 use crate::error::Failure;
 use crate::input::{check_single_stdin_reader, read_file, read_json, read_text};
 
-/// Fields that the service derives from the API key. A body must not contain them.
-const OWNER_FIELDS: [&str; 3] = ["workspace_id", "owner_user_id", "user_id"];
-
-/// Fields that describe what to generate, rather than how.
-const INPUT_FIELDS: [&str; 12] = [
-    "prompt",
-    "input",
-    "script",
-    "video_inputs",
-    "scene",
-    "product_image",
-    "image_url",
-    "end_image_url",
-    "video_url",
-    "audio_url",
-    "reference_image_urls",
-    "reference_video_urls",
-];
-
 /// A request body that is being built.
 #[derive(Debug, Default)]
 pub(crate) struct RequestBody {
-    fields: Map<String, Value>,
+    pub(super) fields: Map<String, Value>,
     set_fields: Vec<String>,
     /// Whether the caller has given fields with `--input` or `--param`.
-    has_custom_fields: bool,
+    pub(super) has_custom_fields: bool,
 }
 
 impl RequestBody {
@@ -246,144 +227,10 @@ impl RequestBody {
         self.fields.entry(name).or_insert_with(|| value.into());
         self
     }
-
-    /// Checks that the body says what to generate, because a generation of nothing in particular
-    /// would be paid for as well.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if there is no input. The hint names `flags`, which set one.
-    pub(crate) fn require_input(self, flags: &str) -> Result<Self, Failure> {
-        let is_given = |name: &&str| self.fields.get(*name).is_some_and(has_content);
-        if self.has_custom_fields || INPUT_FIELDS.iter().any(is_given) {
-            return Ok(self);
-        }
-        Err(
-            Failure::usage("the request has no input; nothing was sent").hint(format!(
-                "pass {flags}, or the fields with --param KEY=JSON or --input FILE"
-            )),
-        )
-    }
-
-    /// Checks that the body says what to generate, as [`require_input`](Self::require_input) does, in
-    /// a command whose prompt can be an argument: `--download` may have taken it as its directory.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if there is no input.
-    pub(crate) fn require_prompt(
-        self,
-        flags: &str,
-        download: &DownloadArgs,
-    ) -> Result<Self, Failure> {
-        self.require_input(flags)
-            .map_err(|failure| match &download.download {
-                Some(folder) if folder != Path::new(".") => failure.hint(format!(
-                    "--download took `{}` as its directory: put the prompt first, or write \
-                     --download=DIR",
-                    folder.display()
-                )),
-                _ => failure,
-            })
-    }
-
-    /// Validates and returns the body.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if a field is null, if a URL is not https, or if a field is not allowed.
-    pub(crate) fn finish(self) -> Result<Map<String, Value>, Failure> {
-        for owner in OWNER_FIELDS {
-            if self.fields.contains_key(owner) {
-                return Err(Failure::usage(format!(
-                    "`{owner}` must not be set: it follows from the API key"
-                )));
-            }
-        }
-        for (name, value) in &self.fields {
-            // A schema may contain null values.
-            let path = (name != "output_schema").then(|| find_null(name, value));
-            if let Some(path) = path.flatten() {
-                return Err(Failure::usage(format!(
-                    "`{path}` must not be null: omit it"
-                )));
-            }
-            check_urls(name, value)?;
-        }
-        if self.fields.contains_key("end_image_url") && !self.fields.contains_key("image_url") {
-            return Err(Failure::usage("`end_image_url` requires `image_url`"));
-        }
-        Ok(self.fields)
-    }
-}
-
-/// Returns whether a text is an https URL with a host.
-fn is_https_url(text: &str) -> bool {
-    url::Url::parse(text).is_ok_and(|url| url.scheme() == "https" && url.has_host())
-}
-
-/// Returns whether a text is the URL of a medium: by https, or by http on a loopback host, where a mock
-/// of the service serves its artifacts.
-pub(super) fn is_media_url(text: &str) -> bool {
-    let is_loopback = |url: url::Url| {
-        let host = url.host_str().unwrap_or_default();
-        url.scheme() == "http" && matches!(host, "127.0.0.1" | "localhost" | "[::1]")
-    };
-    is_https_url(text) || url::Url::parse(text).is_ok_and(is_loopback)
 }
 
 fn non_empty_list(items: &[String]) -> Option<Value> {
     (!items.is_empty()).then(|| items.into())
-}
-
-/// Returns whether a value contains anything but blank text.
-fn has_content(value: &Value) -> bool {
-    match value {
-        Value::Null => false,
-        Value::String(text) => !text.trim().is_empty(),
-        Value::Array(items) => items.iter().any(has_content),
-        Value::Object(fields) => fields.values().any(has_content),
-        Value::Bool(_) | Value::Number(_) => true,
-    }
-}
-
-fn find_null(path: &str, value: &Value) -> Option<String> {
-    match value {
-        Value::Null => Some(path.to_owned()),
-        Value::Array(items) => items
-            .iter()
-            .enumerate()
-            .find_map(|(index, item)| find_null(&format!("{path}[{index}]"), item)),
-        Value::Object(fields) => fields
-            .iter()
-            .find_map(|(name, value)| find_null(&format!("{path}.{name}"), value)),
-        _ => None,
-    }
-}
-
-/// Checks that media URLs are https.
-fn check_urls(name: &str, value: &Value) -> Result<(), Failure> {
-    let urls: Vec<&Value> = match value {
-        url if name.ends_with("_url") => vec![url],
-        Value::Array(urls) if name.ends_with("_urls") => urls.iter().collect(),
-        _ => return Ok(()),
-    };
-    for url in urls {
-        let text = url.as_str().unwrap_or_default();
-        let is_valid = match name {
-            "webhook_url" => is_https_url(text),
-            _ => is_media_url(text),
-        };
-        if !is_valid {
-            let given = match url {
-                Value::String(text) => text.clone(),
-                other => other.to_string(),
-            };
-            let why = format!("invalid `{name}` `{given}`: expected an https:// URL");
-            return Err(Failure::usage(why).for_field(name));
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -2,5 +2,6 @@
 
 mod builder;
 pub(crate) mod run;
+mod validation;
 
 pub(crate) use builder::RequestBody;

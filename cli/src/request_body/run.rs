@@ -6,7 +6,8 @@ use serde_json::{Map, Value, json};
 use svc_sdk::contract::limits::MAX_SPEND_CAP_USD;
 use svc_sdk::types::{OutputSchema, Usd};
 
-use super::builder::{RequestBody, is_media_url};
+use super::builder::RequestBody;
+use super::validation::is_media_url;
 use crate::args::{FormatFields, InstructionArgs, RunArgs};
 use crate::error::Failure;
 use crate::input::{check_single_stdin_reader, read_json_or_file, read_text};

@@ -12,7 +12,7 @@ use tokio::time::sleep;
 /// The time between two reads of the list of jobs.
 const LIST_INTERVAL: Duration = Duration::from_secs(2);
 /// The number of jobs of one page.
-const PAGE: u64 = 100;
+const PAGE_SIZE: u64 = 100;
 /// The maximum number of jobs that are shown without ids.
 const MAX_JOBS: usize = 500;
 
@@ -130,7 +130,7 @@ async fn read_newest<S: Surface>(
 ) -> Result<HashSet<JobId>, Error> {
     let mut missing = active.cloned();
     let mut still_active = HashSet::new();
-    let mut pages = client.jobs().list().limit(PAGE).pages();
+    let mut pages = client.jobs().list().limit(PAGE_SIZE).pages();
     let mut count = 0;
     while count < MAX_JOBS
         && let Some(page) = pages.next().await

@@ -70,7 +70,9 @@ pub(super) async fn run<S: Surface>(
         }
     }
     let in_order = options.ids.iter().filter_map(|id| failures.remove(id));
-    let mut in_order: Vec<Failure> = in_order.collect();
+    let in_order: Vec<Failure> = in_order.collect();
+    let resume = || resume_command::<S>(session, &options.ids, &statuses);
+    let mut in_order = merge_timed_out(in_order, resume);
     if in_order.len() <= 1 {
         return in_order.pop().map_or(Ok(()), Err);
     }
@@ -79,6 +81,25 @@ pub(super) async fn run<S: Surface>(
     }
     let first = in_order.first().map_or(Exit::Failure, Failure::exit);
     Err(Failure::already_reported(first))
+}
+
+/// Replaces the failures of several jobs that have not ended in time by one, in the place of the
+/// first.
+fn merge_timed_out(failures: Vec<Failure>, resume: impl FnOnce() -> String) -> Vec<Failure> {
+    let is_timed_out = |failure: &Failure| failure.exit() == Exit::StillRunning;
+    let count = failures.iter().filter(|it| is_timed_out(it)).count();
+    if count < 2 {
+        return failures;
+    }
+    let why = format!("timed out; {count} jobs have not ended");
+    let mut merged = Some(Failure::new(Exit::StillRunning, why).with_resume(resume()));
+    let failures = failures.into_iter();
+    failures
+        .filter_map(|failure| match is_timed_out(&failure) {
+            true => merged.take(),
+            false => Some(failure),
+        })
+        .collect()
 }
 
 fn print_line(session: &Session, job: &Job) -> Result<(), Failure> {

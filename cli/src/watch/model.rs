@@ -129,7 +129,7 @@ impl Model {
     }
 
     /// Shows a message in the bottom line.
-    pub(super) fn say(&mut self, text: impl Into<String>, is_error: bool) {
+    pub(super) fn set_message(&mut self, text: impl Into<String>, is_error: bool) {
         let text = text.into();
         self.message = Some(Message { text, is_error });
     }
@@ -213,7 +213,7 @@ impl Model {
         match &row.job {
             Some(job) if job.status.is_terminal() => {
                 let status = job.status.clone();
-                self.say(format!("{id} cannot be canceled: it is {status}"), true);
+                self.set_message(format!("{id} cannot be canceled: it is {status}"), true);
             }
             _ => self.confirming = Some(id),
         }
@@ -228,12 +228,12 @@ impl Model {
         let status = row.job.as_ref().map(|job| job.status.clone());
         match status {
             _ if is_running => {
-                self.say(format!("{id} is being downloaded"), false);
+                self.set_message(format!("{id} is being downloaded"), false);
                 Action::None
             }
             Some(svc_sdk::contract::JobStatus::Completed) => action(id),
             Some(status) => {
-                self.say(format!("{id} has no files: it is {status}"), true);
+                self.set_message(format!("{id} has no files: it is {status}"), true);
                 Action::None
             }
             None => Action::None,

@@ -27,7 +27,7 @@ use crate::output::values::time_ago;
 use crate::session::{Access, Session, surface_choice};
 
 /// The time between two drawings while nothing but the ages changes.
-const REDRAW: Duration = Duration::from_secs(1);
+const REDRAW_INTERVAL: Duration = Duration::from_secs(1);
 /// The time after which the thread that reads keys notices that the screen is closed.
 const KEY_POLL: Duration = Duration::from_millis(100);
 
@@ -66,11 +66,13 @@ pub(super) async fn run<S: Surface>(
     };
     let (reports, mut task_events) = unbounded_channel();
     let mut running = JoinSet::new();
-    let mut redraw = interval(REDRAW);
+    let mut redraw = interval(REDRAW_INTERVAL);
     redraw.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut table = TableState::new();
     let mut is_feed_open = true;
 
+    // Dropped after the screen, so that the lines appear below what it covered.
+    let _held = session.printer.hold_messages();
     let mut screen = Screen::open().map_err(terminal_failure)?;
     let mut keys = screen.keys();
     loop {
@@ -98,7 +100,7 @@ pub(super) async fn run<S: Surface>(
                     Action::Quit => return Ok(()),
                     Action::Interrupt => return Err(interrupted_failure::<S>(session, &options)),
                     Action::Cancel(id) => {
-                        model.say(format!("canceling {id}…"), false);
+                        model.set_message(format!("canceling {id}…"), false);
                         running.spawn(tasks::cancel(access.client.clone(), id, reports.clone()));
                     }
                     Action::Download(id) => {
@@ -119,16 +121,16 @@ pub(super) async fn run<S: Surface>(
                 }
             }
             Some(event) = task_events.recv() => {
-                for file in tasks::show(&mut model, event, &options.folder) {
+                for file in tasks::apply_task_event(&mut model, event, &options.folder) {
                     running.spawn(tasks::open(file, reports.clone()));
                 }
             }
             event = feed.events.recv(), if is_feed_open => match event {
                 Some(event) => {
-                    show(&mut model, event);
+                    apply_feed_event(&mut model, event);
                     // Hundreds of jobs arrive at once: they are drawn once.
                     while let Ok(event) = feed.events.try_recv() {
-                        show(&mut model, event);
+                        apply_feed_event(&mut model, event);
                     }
                 }
                 None => is_feed_open = false,
@@ -155,16 +157,18 @@ fn downloaded_files(model: &mut Model, id: &JobId) -> Option<Vec<std::path::Path
     }
 }
 
-fn show(model: &mut Model, event: FeedEvent) {
+fn apply_feed_event(model: &mut Model, event: FeedEvent) {
     match event {
         FeedEvent::Job(job) => model.update(*job),
         FeedEvent::JobError(id, error) => {
             if let Some(row) = model.row_mut(&id) {
                 row.error = Some(error.to_string());
             }
-            model.say(format!("cannot read the status of {id}: {error}"), true);
+            model.set_message(format!("cannot read the status of {id}: {error}"), true);
         }
-        FeedEvent::ListError(error) => model.say(format!("cannot list jobs: {error}"), true),
+        FeedEvent::ListError(error) => {
+            model.set_message(format!("cannot list jobs: {error}"), true)
+        }
     }
 }
 

@@ -86,10 +86,10 @@ pub(super) async fn open(path: PathBuf, sender: UnboundedSender<TaskEvent>) {
 }
 
 /// Shows on the screen what a task reports. Returns the files that are to be opened.
-pub(super) fn show(model: &mut Model, event: TaskEvent, folder: &Path) -> Vec<PathBuf> {
+pub(super) fn apply_task_event(model: &mut Model, event: TaskEvent, folder: &Path) -> Vec<PathBuf> {
     match event {
         TaskEvent::Canceled(job) => {
-            model.say(format!("{} is {}", job.id, job.status), false);
+            model.set_message(format!("{} is {}", job.id, job.status), false);
             model.update(*job);
         }
         TaskEvent::Downloading { id, bytes, total } => {
@@ -99,7 +99,7 @@ pub(super) fn show(model: &mut Model, event: TaskEvent, folder: &Path) -> Vec<Pa
         }
         TaskEvent::Downloaded { id, files, opens } => {
             let folder = folder.display();
-            model.say(
+            model.set_message(
                 format!("downloaded {} files of {id} to {folder}", files.len()),
                 false,
             );
@@ -113,12 +113,12 @@ pub(super) fn show(model: &mut Model, event: TaskEvent, folder: &Path) -> Vec<Pa
             }
         }
         TaskEvent::DownloadFailed { id, reason } => {
-            model.say(format!("could not download {id}: {reason}"), true);
+            model.set_message(format!("could not download {id}: {reason}"), true);
             if let Some(row) = model.row_mut(&id) {
                 row.download = DownloadState::Failed;
             }
         }
-        TaskEvent::Failed(message) => model.say(message, true),
+        TaskEvent::Failed(message) => model.set_message(message, true),
     }
     Vec::new()
 }

@@ -25,7 +25,7 @@ const KEYS: [&str; 6] = [
 ];
 
 /// The width from which the details stand beside the list.
-const WIDE: u16 = 120;
+const MIN_WIDTH_FOR_SIDE_PANEL: u16 = 120;
 
 /// A column: its heading, its content, and the least width of the screen at which it is shown.
 struct Column {
@@ -101,7 +101,7 @@ fn split(body: Rect, shows_details: bool) -> (Rect, Option<Rect>) {
         return (body, None);
     }
     let halves = [Constraint::Percentage(50), Constraint::Percentage(50)];
-    let [list, details] = match body.width >= WIDE {
+    let [list, details] = match body.width >= MIN_WIDTH_FOR_SIDE_PANEL {
         true => Layout::horizontal(halves).areas(body),
         false => Layout::vertical(halves).areas(body),
     };

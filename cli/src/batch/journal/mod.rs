@@ -122,8 +122,7 @@ impl Journal {
 /// Returns an error if the file is missing, is not a journal, or cannot be read.
 pub(super) fn read(path: &Path, visit: impl FnMut(Entry)) -> Result<(), Failure> {
     let file = File::open(path).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => Failure::usage(format!("{} does not exist", path.display()))
-            .hint("start the batch with svc batch run MANIFEST"),
+        io::ErrorKind::NotFound => Failure::usage(format!("{} does not exist", path.display())),
         _ => Failure::usage(format!("cannot read {}: {error}", path.display())),
     })?;
     let mut reader = BufReader::new(&file);

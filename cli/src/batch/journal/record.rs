@@ -17,7 +17,7 @@ pub(in crate::batch) struct Record {
     /// The hash of the body that was submitted.
     pub(in crate::batch) hash: Option<u64>,
     /// What the finished attempts cost.
-    pub(in crate::batch) settled: Usd,
+    pub(in crate::batch) finished_cost: Usd,
     /// Whether a receipt was above its estimate.
     pub(in crate::batch) is_overcharged: bool,
 }
@@ -38,8 +38,8 @@ pub(in crate::batch) struct Attempt {
     pub(in crate::batch) resource: Option<ResourceId>,
     /// Whether an earlier request with the key may have been carried out.
     pub(in crate::batch) is_unknown: bool,
-    /// Whether the costs are part of [`Record::settled`], and only the files are missing.
-    pub(in crate::batch) is_settled: bool,
+    /// Whether the costs are part of [`Record::finished_cost`], and only the files are missing.
+    pub(in crate::batch) is_cost_counted: bool,
 }
 
 impl Attempt {
@@ -54,13 +54,13 @@ impl Attempt {
             charge: None,
             resource: None,
             is_unknown: true,
-            is_settled: false,
+            is_cost_counted: false,
         }
     }
 
     /// Returns the amount that is reserved or charged, if it is known.
-    pub(in crate::batch) fn held(&self) -> Option<Usd> {
-        match self.is_settled {
+    pub(in crate::batch) fn reserved_or_charged(&self) -> Option<Usd> {
+        match self.is_cost_counted {
             true => None,
             false => self.charge.or(self.price),
         }
@@ -95,7 +95,10 @@ impl Record {
                 self.status = Some(outcome.status);
                 match outcome.status {
                     Status::Completed | Status::Failed | Status::Canceled => {
-                        self.settle(outcome.price_usd, has_missing_files(outcome.error.as_ref()));
+                        self.finish_attempt(
+                            outcome.price_usd,
+                            has_missing_files(outcome.error.as_ref()),
+                        );
                     }
                     Status::Ambiguous | Status::NotSubmitted | Status::TimedOut => {}
                 }
@@ -103,39 +106,44 @@ impl Record {
         }
     }
 
-    fn settle(&mut self, cost: Option<Usd>, has_missing_files: bool) {
+    fn finish_attempt(&mut self, cost: Option<Usd>, has_missing_files: bool) {
         let Some(mut attempt) = self.attempt.take() else {
             return;
         };
-        let cost = match attempt.is_settled {
+        let cost = match attempt.is_cost_counted {
             true => None,
-            false => cost.or(attempt.held()),
+            false => cost.or(attempt.reserved_or_charged()),
         };
-        let settled = self.settled.checked_add(cost.unwrap_or(Usd::ZERO));
-        self.settled = settled.unwrap_or(self.settled);
+        let finished_cost = self.finished_cost.checked_add(cost.unwrap_or(Usd::ZERO));
+        self.finished_cost = finished_cost.unwrap_or(self.finished_cost);
         if attempt.resource.is_none() {
             // The service rejected the request. The line may be corrected.
             self.hash = None;
         }
         if has_missing_files {
-            attempt.is_settled = true;
+            attempt.is_cost_counted = true;
             self.attempt = Some(attempt);
         }
     }
 
     /// Returns what is spent and reserved.
     pub(in crate::batch) fn committed(&self) -> Usd {
-        let held = self.attempt.as_ref().and_then(|it| it.held());
-        self.settled
-            .checked_add(held.unwrap_or(Usd::ZERO))
-            .unwrap_or(self.settled)
+        let reserved_or_charged = self
+            .attempt
+            .as_ref()
+            .and_then(|it| it.reserved_or_charged());
+        self.finished_cost
+            .checked_add(reserved_or_charged.unwrap_or(Usd::ZERO))
+            .unwrap_or(self.finished_cost)
     }
 
     /// Returns what is spent, as far as the service has said so.
     pub(in crate::batch) fn spent(&self) -> Usd {
-        let attempt = self.attempt.as_ref().filter(|it| !it.is_settled);
+        let attempt = self.attempt.as_ref().filter(|it| !it.is_cost_counted);
         let charge = attempt.and_then(|it| it.charge).unwrap_or(Usd::ZERO);
-        self.settled.checked_add(charge).unwrap_or(self.settled)
+        self.finished_cost
+            .checked_add(charge)
+            .unwrap_or(self.finished_cost)
     }
 }
 

@@ -1,11 +1,12 @@
 //! The actions of the scheduler, carried out.
 
-use super::{Done, Runner, place};
+use super::{Runner, TaskResult, to_usize};
 use crate::batch::journal::{Attempt, Entry, Intent};
 use crate::batch::manifest::Line;
 use crate::batch::prices::{PriceSource, price_source};
 use crate::batch::scheduler::Index;
 use crate::clock;
+use crate::download::prompt_of;
 use crate::error::Failure;
 use crate::random;
 
@@ -22,7 +23,7 @@ impl Runner<'_> {
                     if self.estimates.wait(shape, index) {
                         let estimate = self.clients.clone().estimate(line.body);
                         self.tasks
-                            .spawn(async move { Done::Priced(shape, estimate.await) });
+                            .spawn(async move { TaskResult::Priced(shape, estimate.await) });
                     }
                 }
             },
@@ -38,10 +39,13 @@ impl Runner<'_> {
             PriceSource::Known(cap) => Some(cap),
             PriceSource::Estimate(_) | PriceSource::Unknown => self.scheduler.price(index),
         };
-        let Some(item) = self.items.get_mut(place(index)) else {
+        let Some(item) = self.items.get_mut(to_usize(index)) else {
             return Err(Failure::other("no such item"));
         };
-        let (base_url, fingerprint) = self.clients.account(item.lane).unwrap_or_default();
+        let (base_url, fingerprint) = self
+            .clients
+            .url_and_fingerprint(item.account)
+            .unwrap_or_default();
         // A request that may have been carried out keeps its key, and the time of its first use.
         let earlier = item.record.attempt.take();
         let (key, at, is_unknown) = match earlier.filter(|it| it.resource.is_none()) {
@@ -78,7 +82,7 @@ impl Runner<'_> {
             .clone()
             .submit(operation, line.body, attempt.key.clone());
         self.tasks
-            .spawn(async move { Done::Submitted(index, operation, submit.await) });
+            .spawn(async move { TaskResult::Submitted(index, operation, submit.await) });
     }
 
     /// Waits for the result of an item.
@@ -99,10 +103,19 @@ impl Runner<'_> {
         let Some(submitted) = submitted else {
             return Err(Failure::other("no client for this item"));
         };
-        let follow = self.clients.clone().follow(submitted);
+        let has_template = self
+            .clients
+            .download
+            .as_ref()
+            .is_some_and(|it| it.has_template());
+        let prompt = match has_template {
+            true => prompt_of(&self.load(index)?.body),
+            false => None,
+        };
+        let follow = self.clients.clone().follow(submitted, prompt);
         let task = self
             .tasks
-            .spawn(async move { Done::Followed(index, follow.await) });
+            .spawn(async move { TaskResult::Followed(index, follow.await) });
         self.following.insert(index, task);
         Ok(())
     }

@@ -1,11 +1,13 @@
 //! The run of a batch: the loop between the scheduler, the service, the journal and the output.
 
 mod actions;
-mod answers;
-mod endings;
+mod item_results;
 mod setup;
+mod task_results;
 
 use std::collections::{HashMap, HashSet, VecDeque};
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -18,22 +20,24 @@ use tokio::time::Instant;
 use crate::batch::journal::{self, Attempt, Entry, Journal, Status};
 use crate::batch::manifest::{Line, Manifest};
 use crate::batch::options::BatchOptions;
-use crate::batch::plan::{Item, Plan, Records, Work};
+use crate::batch::plan::{Item, NextStep, Plan, Records};
 use crate::batch::prices::{Estimates, Shape};
 use crate::batch::progress::{Counts, Progress};
 use crate::batch::quote::Quote;
 use crate::batch::report::Report;
 use crate::batch::requests::{
-    Accepted, Clients, Ended, Estimated, Failed, Submitted, is_idempotent,
+    Clients, EstimateResult, ItemResult, RequestFailure, SubmitReceipt, SubmittedHandle,
+    is_idempotent,
 };
 use crate::batch::scheduler::{Action, DropReason, Event, Index, Limits, Scheduler};
 use crate::batch::summary::Summary;
 use crate::clock;
-use crate::download::check_writable;
+use crate::download::{DownloadPlan, StoredFile, open_file};
 use crate::error::{Exit, Failure};
 use crate::random;
 use crate::session::Session;
 use crate::submit::paid_request::KEY_RETENTION;
+use crate::text::sanitize;
 
 /// The attempts of a request without an answer, unless `--retries` sets another number.
 const MAX_ATTEMPTS: u32 = 10;
@@ -49,6 +53,9 @@ const ANSWER_GRACE: Duration = Duration::from_secs(5);
 /// Returns an error if the batch cannot start, and unless all items completed.
 pub(crate) async fn run(session: &Session, options: BatchOptions) -> Result<(), Failure> {
     let mut manifest = Manifest::open(&options.manifest, options.default_operation())?;
+    let downloads = DownloadPlan::from_args(session, &options.download)
+        .map_err(|failure| failure.context("not submitted"))?
+        .map(Arc::new);
     let path = options.journal_path();
     let has_journal = !session.is_sandbox() && path.exists();
     if options.dry_run || !has_journal {
@@ -63,16 +70,16 @@ pub(crate) async fn run(session: &Session, options: BatchOptions) -> Result<(), 
             return quote.print(session, &plan, &options);
         }
     }
-    if let Some(folder) = &options.download {
-        check_writable(folder).map_err(|failure| failure.context("not submitted"))?;
-    }
     let mut records = Records::default();
     let journal = match session.is_sandbox() {
         true => Journal::temporary()?,
         false => Journal::open(&path, |entry| records.apply(entry))?,
     };
     let plan = Plan::new(&mut manifest, records, &options)?;
-    let clients = setup::clients(session, &plan, &options)?;
+    if let Some(downloads) = &downloads {
+        downloads.check_names_of(plan.items.len())?;
+    }
+    let clients = setup::clients(session, &plan, downloads)?;
     setup::check_account(&plan, &clients)?;
     setup::confirm(session, &mut manifest, &plan, &options).await?;
     setup::note_start(session, &plan, &options);
@@ -82,10 +89,10 @@ pub(crate) async fn run(session: &Session, options: BatchOptions) -> Result<(), 
 
 /// What a task has found out.
 #[derive(Debug)]
-enum Done {
-    Priced(Shape, Result<Estimated, Failed>),
-    Submitted(Index, Operation, Result<Accepted, Failed>),
-    Followed(Index, Result<Ended, Box<Error>>),
+enum TaskResult {
+    Priced(Shape, Result<EstimateResult, RequestFailure>),
+    Submitted(Index, Operation, Result<SubmitReceipt, RequestFailure>),
+    Followed(Index, Result<ItemResult, Box<Error>>),
 }
 
 /// A batch that is running.
@@ -98,12 +105,12 @@ struct Runner<'a> {
     clients: Clients,
     scheduler: Scheduler,
     events: VecDeque<(Index, Event)>,
-    tasks: JoinSet<Done>,
+    tasks: JoinSet<TaskResult>,
     estimates: Estimates,
     /// The ids of the items that are under way.
     ids: HashMap<Index, String>,
     /// What was submitted in this run, until it is followed.
-    submitted: HashMap<Index, Submitted>,
+    submitted: HashMap<Index, SubmittedHandle>,
     submitting: HashSet<Index>,
     following: HashMap<Index, AbortHandle>,
     /// The latest failure of items that are to be submitted again.
@@ -113,6 +120,8 @@ struct Runner<'a> {
     /// The items that ended and are not printed yet, and what the journal records of them after that.
     ended: Vec<Value>,
     outcomes: Vec<Entry>,
+    /// The files that are being opened, and why some could not be.
+    opening: JoinSet<(String, Result<(), String>)>,
     progress: Progress,
     summary: Summary,
     counts: Counts,
@@ -156,7 +165,11 @@ impl<'a> Runner<'a> {
             spent,
             ..Counts::default()
         };
-        for item in plan.items.iter().filter(|it| it.work == Work::Nothing) {
+        for item in plan
+            .items
+            .iter()
+            .filter(|it| it.next_step == NextStep::Done)
+        {
             counts.ended += 1;
             let is_failed = matches!(item.record.status, Some(Status::Failed | Status::Canceled));
             counts.failed += usize::from(is_failed);
@@ -182,6 +195,7 @@ impl<'a> Runner<'a> {
             failures: HashMap::new(),
             ended: Vec::new(),
             outcomes: Vec::new(),
+            opening: JoinSet::new(),
             summary: Summary::default(),
             counts,
             stopped: None,
@@ -196,6 +210,7 @@ impl<'a> Runner<'a> {
         let finished = self.drive().await;
         self.tasks.abort_all();
         self.progress.clear();
+        self.report_unopened_files().await;
         let is_interrupted = finished?;
         if is_interrupted {
             self.flush()?;
@@ -210,31 +225,60 @@ impl<'a> Runner<'a> {
         self.conclude()
     }
 
+    /// Shows and opens files, if that is asked for.
+    fn show_files(&mut self, files: &[StoredFile]) {
+        let Some(plan) = &self.clients.download else {
+            return;
+        };
+        for file in files {
+            let path = PathBuf::from(&file.path);
+            plan.preview(self.session, &path);
+            if plan.opens_files() {
+                let shown = file.path.clone();
+                self.opening
+                    .spawn(async move { (shown, open_file(&path).await) });
+            }
+        }
+    }
+
+    /// Waits until files are opened, and warns about those that are not.
+    async fn report_unopened_files(&mut self) {
+        while let Some(opened) = self.opening.join_next().await {
+            if let Ok((path, Err(reason))) = opened {
+                let warning = format!("cannot open {}: {}", sanitize(&path), sanitize(&reason));
+                self.session.printer.warn(&warning);
+            }
+        }
+    }
+
     /// Adds the items to the scheduler.
     fn enqueue(&mut self) -> Result<(), Failure> {
         // The requests that may have been carried out come first: their keys expire.
-        for work in [Work::Resolve, Work::Follow, Work::Submit] {
+        for step in [NextStep::Resolve, NextStep::Wait, NextStep::Submit] {
             for index in 0..u32::try_from(self.items.len()).unwrap_or(u32::MAX) {
-                let Some(item) = self.item(index).filter(|item| item.work == work) else {
+                let Some(item) = self.item(index).filter(|item| item.next_step == step) else {
                     continue;
                 };
-                let lane = item.lane;
+                let account = item.account;
                 let attempt = item.record.attempt.as_deref();
-                match work {
-                    Work::Submit => self.scheduler.add(index, lane),
-                    Work::Follow => {
-                        let held = attempt.and_then(Attempt::held);
-                        self.scheduler.add_submitted(index, lane, held);
+                match step {
+                    NextStep::Submit => self.scheduler.add(index, account),
+                    NextStep::Wait => {
+                        let reserved_or_charged = attempt.and_then(Attempt::reserved_or_charged);
+                        self.scheduler
+                            .add_submitted(index, account, reserved_or_charged);
                     }
-                    Work::Resolve => {
-                        if attempt.is_some_and(|it| can_resend(it, self.clients.account(lane))) {
+                    NextStep::Resolve => {
+                        if attempt.is_some_and(|it| {
+                            can_resend(it, self.clients.url_and_fingerprint(account))
+                        }) {
                             let price = attempt.and_then(|it| it.price);
-                            self.scheduler.add_resend(index, lane, price);
+                            self.scheduler.add_resend(index, account, price);
                         } else {
                             self.leave_ambiguous(index)?;
                         }
                     }
-                    Work::Nothing => {}
+                    NextStep::Done => {}
                 }
             }
         }
@@ -281,9 +325,9 @@ impl<'a> Runner<'a> {
                     return Ok(true);
                 }
                 Some(done) = self.tasks.join_next() => {
-                    self.take_in(done)?;
+                    self.handle_task_result(done)?;
                     while let Some(done) = self.tasks.try_join_next() {
-                        self.take_in(done)?;
+                        self.handle_task_result(done)?;
                     }
                 }
                 () = sleep_until(self.started, wake_at) => {
@@ -311,7 +355,7 @@ impl<'a> Runner<'a> {
         }
         while !self.submitting.is_empty() {
             tokio::select! {
-                Some(done) = self.tasks.join_next() => self.take_in(done)?,
+                Some(done) = self.tasks.join_next() => self.handle_task_result(done)?,
                 () = tokio::time::sleep_until(until) => break,
                 else => break,
             }
@@ -393,7 +437,7 @@ impl<'a> Runner<'a> {
         self.progress.update(self.counts);
     }
 
-    fn spend(&mut self, after: Usd, before: Usd) {
+    fn add_spend_change(&mut self, after: Usd, before: Usd) {
         let spent = self
             .counts
             .spent
@@ -410,7 +454,7 @@ impl<'a> Runner<'a> {
 
     /// Reads the line of an item, and checks that it has not changed.
     fn load(&mut self, index: Index) -> Result<Line, Failure> {
-        let Some(item) = self.items.get(place(index)) else {
+        let Some(item) = self.items.get(to_usize(index)) else {
             return Err(Failure::other("no such item"));
         };
         let line = self.manifest.line_at(item.position)?;
@@ -432,7 +476,7 @@ impl<'a> Runner<'a> {
     }
 
     fn item(&self, index: Index) -> Option<&Item> {
-        self.items.get(place(index))
+        self.items.get(to_usize(index))
     }
 
     fn attempt(&self, index: Index) -> Option<&Attempt> {
@@ -449,7 +493,7 @@ impl<'a> Runner<'a> {
     }
 }
 
-fn place(index: Index) -> usize {
+fn to_usize(index: Index) -> usize {
     usize::try_from(index).unwrap_or(usize::MAX)
 }
 

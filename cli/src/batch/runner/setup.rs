@@ -6,10 +6,11 @@ use svc_sdk::{Developer, Open};
 
 use crate::batch::manifest::Manifest;
 use crate::batch::options::BatchOptions;
-use crate::batch::plan::{Plan, Work};
+use crate::batch::plan::{NextStep, Plan};
 use crate::batch::quote::Quote;
 use crate::batch::requests::Clients;
-use crate::batch::scheduler::Lane;
+use crate::batch::scheduler::Account;
+use crate::download::DownloadPlan;
 use crate::error::Failure;
 use crate::session::Session;
 
@@ -17,17 +18,17 @@ use crate::session::Session;
 pub(super) fn clients(
     session: &Session,
     plan: &Plan,
-    options: &BatchOptions,
+    download: Option<Arc<DownloadPlan>>,
 ) -> Result<Clients, Failure> {
-    let is_needed = |lane| {
+    let is_needed = |account| {
         let mut items = plan.items.iter();
-        items.any(|item| item.lane == lane && item.work != Work::Nothing)
+        items.any(|item| item.account == account && item.next_step != NextStep::Done)
     };
-    let mut clients = Clients::new(options.download.clone());
-    if is_needed(Lane::Open) {
+    let mut clients = Clients::new(download);
+    if is_needed(Account::Open) {
         clients.open = Some(Arc::new(session.access::<Open>()?));
     }
-    if is_needed(Lane::Developer) {
+    if is_needed(Account::Developer) {
         clients.developer = Some(Arc::new(session.access::<Developer>()?));
     }
     Ok(clients)
@@ -35,14 +36,19 @@ pub(super) fn clients(
 
 /// Checks that the jobs in flight belong to the service that is configured now.
 pub(super) fn check_account(plan: &Plan, clients: &Clients) -> Result<(), Failure> {
-    for item in plan.items.iter().filter(|item| item.work == Work::Follow) {
+    for item in plan
+        .items
+        .iter()
+        .filter(|item| item.next_step == NextStep::Wait)
+    {
         let attempt = item.record.attempt.as_ref();
-        if let (Some(attempt), Some((base_url, _))) = (attempt, clients.account(item.lane))
+        if let (Some(attempt), Some((base_url, _))) =
+            (attempt, clients.url_and_fingerprint(item.account))
             && attempt.base_url != base_url
         {
-            let flag = match item.lane {
-                Lane::Open => "--base-url",
-                Lane::Developer => "--developer-base-url",
+            let flag = match item.account {
+                Account::Open => "--base-url",
+                Account::Developer => "--developer-base-url",
             };
             return Err(Failure::usage(format!(
                 "the batch was submitted to {}, but {base_url} is configured",
@@ -87,8 +93,8 @@ pub(super) async fn confirm(
 
 pub(super) fn note_start(session: &Session, plan: &Plan, options: &BatchOptions) {
     let printer = &session.printer;
-    let finished = plan.count(|item| item.work == Work::Nothing);
-    let in_flight = plan.count(|item| matches!(item.work, Work::Follow | Work::Resolve));
+    let finished = plan.count(|item| item.next_step == NextStep::Done);
+    let in_flight = plan.count(|item| matches!(item.next_step, NextStep::Wait | NextStep::Resolve));
     if finished + in_flight > 0 {
         let submitted = match in_flight {
             0 => String::new(),
@@ -99,6 +105,9 @@ pub(super) fn note_start(session: &Session, plan: &Plan, options: &BatchOptions)
             options.manifest.display(),
             plan.items.len()
         ));
+    }
+    if printer.shows_progress() && !session.is_sandbox() && plan.to_submit() + in_flight > 0 {
+        printer.note("Watch the jobs in another terminal with: svc job watch");
     }
     if plan.missing > 0 {
         printer.warn(&format!(

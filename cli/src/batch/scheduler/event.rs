@@ -11,7 +11,7 @@ pub(in crate::batch) type Index = u32;
 
 /// The key that pays for an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(in crate::batch) enum Lane {
+pub(in crate::batch) enum Account {
     Open,
     Developer,
 }
@@ -34,7 +34,7 @@ pub(in crate::batch) struct Limits {
 
 /// How the service pushes back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::batch) enum PushBack {
+pub(in crate::batch) enum Backpressure {
     /// The workspace is at its limit of jobs in flight.
     Capacity,
     /// There were too many requests.
@@ -57,8 +57,8 @@ pub(in crate::batch) enum Event {
         writes: Option<WriteLimit>,
     },
     /// It was turned away, and is to be sent again.
-    PushedBack {
-        reason: PushBack,
+    Backpressure {
+        reason: Backpressure,
         retry_after: Option<Duration>,
         writes: Option<WriteLimit>,
     },

@@ -57,7 +57,7 @@ impl Service {
         Usd::from_micros(100_000 * (i64::from(index) % 7 + 1))
     }
 
-    /// Takes a place in the write budget.
+    /// Takes a place in the write quota.
     fn write(&mut self, now: Duration) -> Option<WriteLimit> {
         let minute = now.as_secs() / 60;
         if self.window.0 != minute {
@@ -75,8 +75,8 @@ impl Service {
         })
     }
 
-    fn pushed_back(reason: PushBack, writes: Option<WriteLimit>) -> Event {
-        Event::PushedBack {
+    fn pushed_back(reason: Backpressure, writes: Option<WriteLimit>) -> Event {
+        Event::Backpressure {
             reason,
             retry_after: None,
             writes,
@@ -85,9 +85,9 @@ impl Service {
 
     fn estimate(&mut self, index: Index, now: Duration) -> Event {
         match self.write(now) {
-            None => Self::pushed_back(PushBack::RateLimit, None),
+            None => Self::pushed_back(Backpressure::RateLimit, None),
             writes if self.rng.chance(self.fault_percent) => {
-                Self::pushed_back(PushBack::Overload, writes)
+                Self::pushed_back(Backpressure::Overload, writes)
             }
             writes => Event::Priced {
                 price: Some(Self::price(index)),
@@ -99,18 +99,18 @@ impl Service {
     /// Carries out a submit. A key is charged once.
     fn submit(&mut self, index: Index, now: Duration) -> Event {
         let Some(writes) = self.write(now) else {
-            return Self::pushed_back(PushBack::RateLimit, None);
+            return Self::pushed_back(Backpressure::RateLimit, None);
         };
         let fault = self.rng.chance(self.fault_percent);
         let kind = self.rng.below(4);
         match (fault, kind) {
-            (true, 0) => return Self::pushed_back(PushBack::Overload, Some(writes)),
+            (true, 0) => return Self::pushed_back(Backpressure::Overload, Some(writes)),
             (true, 1) => return Event::NotSent,
             (true, 2) => return Event::NoAnswer,
             _ => {}
         }
         if !self.jobs.contains_key(&index) && self.running.len() >= self.capacity {
-            return Self::pushed_back(PushBack::Capacity, Some(writes));
+            return Self::pushed_back(Backpressure::Capacity, Some(writes));
         }
         if self.jobs.insert(index, Self::price(index)).is_none() {
             self.running.insert(index);
@@ -193,12 +193,12 @@ impl Simulation {
         self.unfunded.clear();
         for (known, index) in self.known.iter().zip(0..) {
             match *known {
-                Known::Nothing => scheduler.add(index, Lane::Open),
+                Known::Nothing => scheduler.add(index, Account::Open),
                 Known::Sent(usd) | Known::Ambiguous(usd) => {
-                    let held = self.limits.max_spend.map(|_| usd);
-                    scheduler.add_resend(index, Lane::Open, held);
+                    let reserved_or_charged = self.limits.max_spend.map(|_| usd);
+                    scheduler.add_resend(index, Account::Open, reserved_or_charged);
                 }
-                Known::Running(usd) => scheduler.add_submitted(index, Lane::Open, Some(usd)),
+                Known::Running(usd) => scheduler.add_submitted(index, Account::Open, Some(usd)),
                 Known::Ended(_) => {}
             }
         }
@@ -257,7 +257,7 @@ impl Simulation {
         *known = match &event {
             Event::Accepted { charge, .. } => Known::Running(charge.unwrap()),
             // Nothing ran, so what was known before still holds.
-            Event::PushedBack { .. } | Event::NotSent => before,
+            Event::Backpressure { .. } | Event::NotSent => before,
             _ => Known::Sent(price),
         };
         if self.service.rng.chance(50) {
@@ -360,7 +360,7 @@ fn nothing_is_submitted_twice_or_above_the_budget() {
         crashes > 100 && unfunded > 100,
         "{crashes} crashes, {unfunded} without funds"
     );
-    // A run does not know what the run before it, which was killed, left of the write budget.
+    // A run does not know what the run before it, which was killed, left of the write quota.
     assert!(
         u64::from(limited) <= crashes * 16,
         "{limited} requests above the rate limit"

@@ -17,7 +17,7 @@ pub(super) fn limits(concurrency: usize, max_spend: Option<&str>) -> Limits {
 
 fn scheduler(items: u32, limits: Limits) -> Scheduler {
     let mut scheduler = Scheduler::new(items as usize, limits);
-    (0..items).for_each(|index| scheduler.add(index, Lane::Open));
+    (0..items).for_each(|index| scheduler.add(index, Account::Open));
     scheduler
 }
 
@@ -38,7 +38,7 @@ fn probe(scheduler: &mut Scheduler) {
     assert_eq!(started.len(), 1, "{started:?}");
     scheduler.handle(
         0,
-        pushed_back(PushBack::Capacity, None),
+        pushed_back(Backpressure::Capacity, None),
         Duration::ZERO,
         0.0,
     );
@@ -53,8 +53,8 @@ fn accepted(charge: Option<&str>) -> Event {
     }
 }
 
-fn pushed_back(reason: PushBack, retry_after: Option<u64>) -> Event {
-    Event::PushedBack {
+fn pushed_back(reason: Backpressure, retry_after: Option<u64>) -> Event {
+    Event::Backpressure {
         reason,
         retry_after: retry_after.map(seconds),
         writes: None,
@@ -163,7 +163,7 @@ fn at_the_limit_of_jobs_the_next_submit_follows_an_end() {
         scheduler.handle(index, accepted(None), now, 0.0);
     }
     for index in 3..8 {
-        scheduler.handle(index, pushed_back(PushBack::Capacity, None), now, 0.0);
+        scheduler.handle(index, pushed_back(Backpressure::Capacity, None), now, 0.0);
     }
     assert!(submits(&scheduler.next(now)).is_empty());
     assert!(scheduler.is_slowed(now));
@@ -178,7 +178,7 @@ fn capacity_that_others_use_is_asked_for_at_growing_intervals() {
     let mut pauses = Vec::new();
     for _ in 0..6 {
         assert_eq!(submits(&scheduler.next(now)), [0]);
-        scheduler.handle(0, pushed_back(PushBack::Capacity, None), now, 0.0);
+        scheduler.handle(0, pushed_back(Backpressure::Capacity, None), now, 0.0);
         assert!(scheduler.next(now).is_empty());
         let next = scheduler.wake_at(now).unwrap();
         pauses.push((next - now).as_secs());
@@ -194,8 +194,8 @@ fn a_push_back_never_gives_an_item_up() {
     for round in 0..1000 {
         assert_eq!(submits(&scheduler.next(now)), [0], "round {round}");
         let reason = match round % 2 {
-            0 => PushBack::Overload,
-            _ => PushBack::RateLimit,
+            0 => Backpressure::Overload,
+            _ => Backpressure::RateLimit,
         };
         scheduler.handle(0, pushed_back(reason, Some(1)), now, 0.5);
         assert!(scheduler.next(now).is_empty());

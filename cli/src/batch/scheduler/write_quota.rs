@@ -1,8 +1,8 @@
-//! What is left of a key's write budget, as the responses report it.
+//! What is left of a key's write quota, as the responses report it.
 
 use std::time::Duration;
 
-/// What a response says of the key's write budget.
+/// What a response says of the key's write quota.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::batch) struct WriteLimit {
     /// The requests allowed in a window.
@@ -13,7 +13,7 @@ pub(in crate::batch) struct WriteLimit {
     pub(in crate::batch) reset_after: Duration,
 }
 
-/// The write budget of a key.
+/// The write quota of a key.
 ///
 /// The SDK's client keeps requests within the budget as well. The scheduler starts none that would
 /// wait there: its intent would be in the journal long before it is sent.
@@ -26,7 +26,7 @@ pub(super) struct WriteQuota {
 }
 
 impl WriteQuota {
-    /// Takes a place, or returns when to try again. `None` is after the next response.
+    /// Takes a to_usize, or returns when to try again. `None` is after the next response.
     ///
     /// The first request is sent alone: another process may have used the budget up.
     pub(super) fn acquire(&mut self, now: Duration) -> Result<(), Option<Duration>> {

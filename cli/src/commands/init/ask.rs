@@ -4,7 +4,7 @@ use dialoguer::{Confirm, Input};
 
 use super::{Init, Plan, SURFACES, SurfaceSetup, given, try_mcp, verified};
 use crate::args::SurfaceChoice;
-use crate::config::{ConfiguredKey, Setting, origin_of};
+use crate::config::{ConfiguredKey, origin_of};
 use crate::error::{Exit, Failure};
 use crate::session::Session;
 use crate::setup::{self, prompt_failure};
@@ -67,14 +67,20 @@ async fn ask_for_surface(
 ) -> Result<Option<SurfaceSetup>, Failure> {
     let name = surface.as_str();
     let configured = session.settings()?.url_of(surface);
+    let mut default = configured.map(|url| url.value.clone());
     for attempt in 1.. {
-        let what = format!("URL of the {name} surface ({})", purpose(surface));
-        let Some(url) = ask_for_url(session, &what, configured)? else {
+        session.printer.note(&format!(
+            "The {name} surface: {}. Press Enter to skip it.",
+            purpose(surface)
+        ));
+        let what = format!("URL of the {name} surface");
+        let Some(url) = ask_for_url(session, &what, default.as_deref())? else {
             return Ok(None);
         };
         let Some(key) = ask_for_key(session, args, surface, &url)? else {
             return Ok(None);
         };
+        default = Some(url.clone());
         match verified(session, surface, url, key).await {
             Ok(setup) => {
                 let redacted = setup.key.redacted();
@@ -86,11 +92,8 @@ async fn ask_for_surface(
                 return Err(failure);
             }
             Err(failure) => {
-                let failure = session.explain_rejected_key(failure);
+                // The question comes again, so that no other command has to be named.
                 session.printer.warn(&failure.headline());
-                for line in failure.detail_lines() {
-                    session.printer.note(&format!("  {line}"));
-                }
             }
         }
     }
@@ -99,7 +102,7 @@ async fn ask_for_surface(
 
 const fn purpose(surface: SurfaceChoice) -> &'static str {
     match surface {
-        SurfaceChoice::Open => "images, videos, estimates, jobs",
+        SurfaceChoice::Open => "images, videos, prices, jobs",
         SurfaceChoice::Developer => "also music, avatars, agent runs, the account",
     }
 }
@@ -108,15 +111,15 @@ const fn purpose(surface: SurfaceChoice) -> &'static str {
 fn ask_for_url(
     session: &Session,
     what: &str,
-    configured: Option<&Setting>,
+    default: Option<&str>,
 ) -> Result<Option<String>, Failure> {
     loop {
         let input = Input::<String>::new().allow_empty(true);
-        let input = match configured {
+        let input = match default {
             Some(url) => input
                 .with_prompt(format!("{what}, {SKIP} to skip"))
-                .default(url.value.clone()),
-            None => input.with_prompt(format!("{what}, Enter to skip")),
+                .default(url.to_owned()),
+            None => input.with_prompt(what),
         };
         let answer = input.interact_text().map_err(prompt_failure)?;
         let url = answer.trim();
@@ -167,8 +170,14 @@ async fn ask_for_mcp(
 ) -> Result<Option<super::McpSetup>, Failure> {
     let configured = match &args.mcp_url {
         Some(url) => return try_mcp(session, url.clone(), key).await.map(Some),
-        None => session.settings()?.get("mcp_url"),
+        None => session
+            .settings()?
+            .get("mcp_url")
+            .map(|url| url.value.as_str()),
     };
+    session.printer.note(
+        "The MCP endpoint: tools for agents, with the developer surface's key. Press Enter to skip it.",
+    );
     for attempt in 1.. {
         let Some(url) = ask_for_url(session, "URL of the MCP endpoint", configured)? else {
             return Ok(None);

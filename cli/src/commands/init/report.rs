@@ -81,9 +81,13 @@ impl Report {
     /// Prints the report, and then the commands to try next.
     pub(super) fn print(mut self, session: &Session) -> Result<(), Failure> {
         self.next = self.next_commands(session)?;
-        session.printer.print_item(&self, Self::table)?;
-        if self.endpoints.is_empty() {
+        if self.endpoints.is_empty() && session.printer.prints_tables() {
             session.printer.note("nothing was set up");
+            session.printer.note(
+                "next: run svc mock serve in another terminal, and answer with its URLs and keys",
+            );
+        } else {
+            session.printer.print_item(&self, Self::table)?;
         }
         for command in &self.next {
             session.printer.note(&format!("next: {command}"));

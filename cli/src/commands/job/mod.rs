@@ -295,7 +295,7 @@ async fn run_on<S: EstimateSource>(
 async fn events(session: &Session, args: &Events) -> Result<(), Failure> {
     let client = session.access::<Developer>()?.client;
     let job = client.jobs().handle(args.job.id.as_str());
-    let listing = Listing::new(session, &args.list, "events").without_page_size();
+    let listing = Listing::new(session, &args.list, "events").without_limit_parameter();
     listing.print(|| job.events(), tables::timeline).await
 }
 

@@ -41,7 +41,7 @@ pub(super) async fn wait_for_all<S: EstimateSource>(
     wait::remove_duplicates(&mut ids);
     check_ids(&ids)?;
     if let Some(plan) = download {
-        plan.check_names_of(&ids)?;
+        plan.check_names_of(ids.len())?;
     }
     let waiters = ids.iter().map(|id| {
         let waiter = Waiter {
@@ -53,12 +53,11 @@ pub(super) async fn wait_for_all<S: EstimateSource>(
         Box::pin(async move { waiter.wait().await })
     });
     let mut results = join_all(waiters.collect()).await;
-    let interrupted =
-        wait::merge_interrupted(&mut results, &ids, ("jobs", args, download), |ids| {
-            let words = [&["job", "wait"], ids].concat();
-            let words = with_download_flags(&words, "--download", download);
-            session.resume_command_on(surface_choice::<S>(), &words)
-        });
+    let unfinished = wait::merge_unfinished(&mut results, &ids, ("jobs", args, download), |ids| {
+        let words = [&["job", "wait"], ids].concat();
+        let words = with_download_flags(&words, "--download", download);
+        session.resume_command_on(surface_choice::<S>(), &words)
+    });
     let outcomes: Vec<Option<Outcome>> = results.iter().map(outcome_of).collect();
     let single = results.len() == 1;
     let mut all_finished = Vec::new();
@@ -72,7 +71,7 @@ pub(super) async fn wait_for_all<S: EstimateSource>(
             Err(failure) => failures.push(failure),
         }
     }
-    if let Some(failure) = &interrupted {
+    if let Some(failure) = &unfinished {
         session.printer.print_failure(failure);
     }
     match all_finished.as_slice() {

@@ -147,7 +147,7 @@ pub(crate) async fn run(session: &Session, run: Run) -> Result<(), Failure> {
         Run::Events(args) => {
             require_format_run(session, &access, &args.run, "a timeline")?;
             let run = access.client.format_runs().handle(args.run.id.as_str());
-            let listing = Listing::new(session, &args.list, "events").without_page_size();
+            let listing = Listing::new(session, &args.list, "events").without_limit_parameter();
             listing.print(|| run.events(), tables::timeline).await
         }
         Run::Cancel(args) => cancel(session, &access, &args).await,

@@ -36,7 +36,7 @@ pub(super) async fn wait_for_all(
 ) -> Result<(), Failure> {
     wait::remove_duplicates(&mut wait_request.ids);
     if let Some(plan) = wait_request.download {
-        plan.check_names_of(&wait_request.ids)?;
+        plan.check_names_of(wait_request.ids.len())?;
     }
     let mut kinds = Vec::new();
     for id in &wait_request.ids {
@@ -53,7 +53,7 @@ pub(super) async fn wait_for_all(
     });
     let mut results = join_all(waiters.collect()).await;
     let options = ("runs", wait_request.args, wait_request.download);
-    let interrupted = wait::merge_interrupted(&mut results, &wait_request.ids, options, |ids| {
+    let unfinished = wait::merge_unfinished(&mut results, &wait_request.ids, options, |ids| {
         let mut words = [&["run", "wait"], ids].concat();
         if let Some(kind) = wait_request.kind {
             words.extend(["--kind", kind.as_str()]);
@@ -74,7 +74,7 @@ pub(super) async fn wait_for_all(
         (Ok([Ok(_)]), ..) => Ok(()),
         (Err(results), kinds, _) => print_all(session, results, &wait_request.ids, kinds),
     };
-    if let Some(failure) = &interrupted {
+    if let Some(failure) = &unfinished {
         session.printer.print_failure(failure);
     }
     for (id, outcome) in wait_request.ids.into_iter().zip(outcomes) {

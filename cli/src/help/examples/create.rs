@@ -40,8 +40,8 @@ pub(super) const EXAMPLES: &[Examples] = &[
     (
         "svc avatar talking-video",
         &[
-            "svc avatar talking-video --avatar-handle chef --script \"Good morning!\" --download out",
-            "svc avatar talking-video --avatar-handle chef --script @script.txt --quality max",
+            "svc avatar talking-video --avatar-handle ada --script \"Good morning!\" --download out",
+            "svc avatar talking-video --avatar-handle ada --script @script.txt --quality max",
         ],
     ),
     (
@@ -54,8 +54,8 @@ pub(super) const EXAMPLES: &[Examples] = &[
     (
         "svc avatar get",
         &[
-            "svc avatar get ava_chef",
-            "svc avatar get ava_chef --any --jq .image_url",
+            "svc avatar get ava_ada",
+            "svc avatar get ava_ada --any --jq .image_url",
         ],
     ),
     (
@@ -82,8 +82,8 @@ pub(super) const EXAMPLES: &[Examples] = &[
     (
         "svc preview create",
         &[
-            "svc preview create --avatar-handle chef --script \"Good morning!\"",
-            "svc preview create --avatar-handle chef --script @script.txt --no-wait",
+            "svc preview create --avatar-handle ada --script \"Good morning!\"",
+            "svc preview create --avatar-handle ada --script @script.txt --no-wait",
         ],
     ),
     (

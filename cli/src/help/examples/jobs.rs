@@ -129,7 +129,7 @@ pub(super) const EXAMPLES: &[Examples] = &[
         "svc queue wait",
         &[
             "svc queue wait frq_123 --download out",
-            "svc queue wait frq_123 --timeout 1h",
+            "svc queue wait --last --timeout 1h",
         ],
     ),
     (

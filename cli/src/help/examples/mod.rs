@@ -24,9 +24,29 @@ pub(super) fn all() -> impl Iterator<Item = &'static Examples> {
     .flatten()
 }
 
-/// Returns the section with the examples of the command at a path, such as `svc job get`.
+/// The number of subcommands of which the help of a group shows an example.
+const GROUP_EXAMPLES: usize = 3;
+
+/// Returns the section with the examples of the command at a path, such as `svc job get`. A group of
+/// commands shows the first example of its first commands.
 pub(super) fn section(path: &str) -> Option<String> {
-    let (_, lines) = all().find(|(command, _)| *command == path)?;
+    let lines: Vec<&str> = match all().find(|(command, _)| *command == path) {
+        Some((_, lines)) => lines.to_vec(),
+        None => {
+            let is_subcommand = |command: &str| {
+                command
+                    .strip_prefix(path)
+                    .is_some_and(|rest| rest.starts_with(' '))
+            };
+            let commands = all().filter(|(command, _)| is_subcommand(command));
+            let first = |lines: &'static [&str]| lines.iter().find(|line| !line.starts_with('#'));
+            let examples = commands.filter_map(|(_, lines)| first(lines).copied());
+            examples.take(GROUP_EXAMPLES).collect()
+        }
+    };
+    if lines.is_empty() {
+        return None;
+    }
     let lines: Vec<String> = lines.iter().map(|line| format!("  {line}")).collect();
     Some(format!("Examples:\n{}", lines.join("\n")))
 }

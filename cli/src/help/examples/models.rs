@@ -39,7 +39,7 @@ pub(super) const EXAMPLES: &[Examples] = &[
         "svc estimate",
         &[
             "svc estimate \"a red fox\" --model video-f --duration 5 --resolution 720p",
-            "svc estimate --model image-i --num-images 4 --jq .price_usd",
+            "svc estimate \"a red fox\" --model image-i --num-images 4 --jq .price_usd",
         ],
     ),
     (

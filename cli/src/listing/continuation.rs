@@ -5,7 +5,7 @@ use crate::text::{sanitize, shell_quote};
 
 /// Whether a list continues after the items that were read.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Rest {
+pub(crate) enum Continuation {
     /// It has ended.
     None,
     /// It continues after the cursor.
@@ -14,7 +14,7 @@ pub(crate) enum Rest {
     WithoutCursor,
 }
 
-impl Rest {
+impl Continuation {
     /// Says on standard error that the list is empty, or how to get more of it.
     pub(crate) fn report(&self, printer: &Printer, count: usize, nouns: &str) {
         match self {

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use svc_sdk::types::Usd;
 
-use super::{Runner, place};
+use super::{Runner, to_usize};
 use crate::batch::journal::{Entry, Outcome, Status};
 use crate::batch::report::EndedItem;
 use crate::batch::requests::{default_code, error_json};
@@ -144,7 +144,7 @@ impl Runner<'_> {
         }
         let id = self.ids.remove(&index).unwrap_or_default();
         self.failures.remove(&index);
-        let Some(item) = self.items.get_mut(place(index)) else {
+        let Some(item) = self.items.get_mut(to_usize(index)) else {
             return Ok(());
         };
         let before = item.record.spent();
@@ -178,7 +178,7 @@ impl Runner<'_> {
         }
         let after = item.record.spent();
         self.ended.push(ended.to_json(item.is_run));
-        self.spend(after, before);
+        self.add_spend_change(after, before);
         self.counts.ended += 1;
         match status {
             Status::Failed | Status::Canceled => self.counts.failed += 1,
@@ -193,7 +193,7 @@ impl Runner<'_> {
         if self.attempt(index).is_some_and(|it| !it.is_unknown) {
             let entry = Entry::Released { id: self.id(index) };
             self.journal.add(&entry);
-            if let Some(item) = self.items.get_mut(place(index)) {
+            if let Some(item) = self.items.get_mut(to_usize(index)) {
                 item.record.apply(entry);
             }
         }
@@ -204,7 +204,7 @@ impl Runner<'_> {
         let (code, message) = match reason {
             DropReason::OverBudget => (
                 "over_budget",
-                format!("it does not fit into --max-spend {limit}"),
+                format!("the price does not fit into --max-spend {limit}"),
             ),
             DropReason::Unpriced => (
                 "over_budget",

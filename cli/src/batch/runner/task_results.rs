@@ -4,37 +4,38 @@ use svc_sdk::Error;
 use svc_sdk::contract::Operation;
 use svc_sdk::types::Usd;
 
-use super::{Done, Runner, place};
+use super::{Runner, TaskResult, to_usize};
 use crate::batch::journal::{Entry, Receipt, Status};
 use crate::batch::prices::Shape;
 use crate::batch::requests::{
-    Accepted, Ended, Estimated, Failed, Rejection, default_code, error_json, is_idempotent,
+    EstimateResult, FailureClass, ItemResult, RequestFailure, SubmitReceipt, default_code,
+    error_json, is_idempotent,
 };
 use crate::batch::scheduler::{DropReason, Event, Index};
 use crate::error::Failure;
 
 impl Runner<'_> {
     /// Takes in what a task has found out.
-    pub(super) fn take_in(
+    pub(super) fn handle_task_result(
         &mut self,
-        done: Result<Done, tokio::task::JoinError>,
+        done: Result<TaskResult, tokio::task::JoinError>,
     ) -> Result<(), Failure> {
         match done {
-            Ok(Done::Priced(shape, priced)) => self.priced(shape, priced),
-            Ok(Done::Submitted(index, operation, Ok(accepted))) => {
+            Ok(TaskResult::Priced(shape, priced)) => self.on_priced(shape, priced),
+            Ok(TaskResult::Submitted(index, operation, Ok(accepted))) => {
                 self.submitting.remove(&index);
-                self.accepted(index, operation, accepted);
+                self.on_accepted(index, operation, accepted);
                 Ok(())
             }
-            Ok(Done::Submitted(index, operation, Err(failed))) => {
+            Ok(TaskResult::Submitted(index, operation, Err(failed))) => {
                 self.submitting.remove(&index);
-                self.rejected(index, operation, failed)
+                self.on_rejected(index, operation, failed)
             }
-            Ok(Done::Followed(index, ended)) => {
+            Ok(TaskResult::Followed(index, ended)) => {
                 self.following.remove(&index);
                 match ended {
-                    Ok(ended) => self.ended(index, ended),
-                    Err(error) => self.not_followed(index, *error),
+                    Ok(ended) => self.on_ended(index, ended),
+                    Err(error) => self.on_poll_failed(index, *error),
                 }
             }
             // The task of an item that was given up.
@@ -43,10 +44,10 @@ impl Runner<'_> {
         }
     }
 
-    pub(super) fn priced(
+    pub(super) fn on_priced(
         &mut self,
         shape: Shape,
-        priced: Result<Estimated, Failed>,
+        priced: Result<EstimateResult, RequestFailure>,
     ) -> Result<(), Failure> {
         let waiting = self.estimates.take_waiting(shape);
         match priced {
@@ -57,35 +58,35 @@ impl Runner<'_> {
                 }
             }
             Err(failed) => {
-                let Failed {
+                let RequestFailure {
                     failure,
-                    rejection,
+                    class,
                     retry_after,
                     writes,
                     ..
                 } = failed;
                 let first = waiting.first().copied();
                 for index in waiting {
-                    match rejection {
-                        Rejection::PushedBack(reason) => self.event(
+                    match class {
+                        FailureClass::Backpressure(reason) => self.event(
                             index,
-                            Event::PushedBack {
+                            Event::Backpressure {
                                 reason,
                                 retry_after,
                                 writes,
                             },
                         ),
-                        Rejection::NoAnswer | Rejection::NotSent => {
+                        FailureClass::Ambiguous | FailureClass::NotSent => {
                             self.event(index, Event::NotSent);
                         }
-                        Rejection::Stop | Rejection::Final => {
-                            self.end_unpriced(index, &failure, rejection)?;
+                        FailureClass::StopsBatch | FailureClass::Permanent => {
+                            self.end_unpriced(index, &failure, class)?;
                         }
                     }
                 }
-                match (rejection, first) {
-                    (Rejection::Stop, _) => self.stop(failure),
-                    (Rejection::NotSent | Rejection::NoAnswer, Some(first)) => {
+                match (class, first) {
+                    (FailureClass::StopsBatch, _) => self.stop(failure),
+                    (FailureClass::NotSent | FailureClass::Ambiguous, Some(first)) => {
                         self.failures.insert(first, failure);
                     }
                     _ => {}
@@ -100,20 +101,27 @@ impl Runner<'_> {
         &mut self,
         index: Index,
         failure: &Failure,
-        rejection: Rejection,
+        class: FailureClass,
     ) -> Result<(), Failure> {
         let error = error_json(failure, default_code(failure.exit()));
         if self.attempt(index).is_some_and(|it| it.is_unknown) {
             return self.end_ambiguous(index, Some(failure));
         }
-        match rejection {
-            Rejection::Stop => self.end_not_submitted(index, DropReason::Stopped, Some(error)),
+        match class {
+            FailureClass::StopsBatch => {
+                self.end_not_submitted(index, DropReason::Stopped, Some(error))
+            }
             _ => self.end_rejected(index, error),
         }
     }
 
-    pub(super) fn accepted(&mut self, index: Index, operation: Operation, accepted: Accepted) {
-        let Accepted {
+    pub(super) fn on_accepted(
+        &mut self,
+        index: Index,
+        operation: Operation,
+        accepted: SubmitReceipt,
+    ) {
+        let SubmitReceipt {
             submitted,
             charge,
             request_id,
@@ -129,11 +137,11 @@ impl Runner<'_> {
         }));
         self.journal.add(&receipt);
         let price = self.attempt(index).and_then(|it| it.price);
-        if let Some(item) = self.items.get_mut(place(index)) {
+        if let Some(item) = self.items.get_mut(to_usize(index)) {
             item.record.apply(receipt);
         }
         self.failures.remove(&index);
-        self.spend(charge.unwrap_or(Usd::ZERO), Usd::ZERO);
+        self.add_spend_change(charge.unwrap_or(Usd::ZERO), Usd::ZERO);
         if let (Some(charge), Some(price), Some(_)) = (charge, price, self.options.max_spend)
             && charge > price
         {
@@ -147,45 +155,45 @@ impl Runner<'_> {
         self.event(index, Event::Accepted { charge, writes });
     }
 
-    pub(super) fn rejected(
+    pub(super) fn on_rejected(
         &mut self,
         index: Index,
         operation: Operation,
-        failed: Failed,
+        failed: RequestFailure,
     ) -> Result<(), Failure> {
         if let Some(resource) = &failed.resource
             && let Some(submitted) = self.clients.handle(operation, resource)
         {
-            let accepted = Accepted {
+            let accepted = SubmitReceipt {
                 submitted,
                 charge: None,
                 request_id: None,
                 writes: failed.writes,
             };
-            self.accepted(index, operation, accepted);
+            self.on_accepted(index, operation, accepted);
             return Ok(());
         }
         let is_unknown = self.attempt(index).is_some_and(|it| it.is_unknown);
         let failure = failed.failure;
-        match failed.rejection {
-            Rejection::PushedBack(reason) => {
+        match failed.class {
+            FailureClass::Backpressure(reason) => {
                 self.release(index);
                 self.event(
                     index,
-                    Event::PushedBack {
+                    Event::Backpressure {
                         reason,
                         retry_after: failed.retry_after,
                         writes: failed.writes,
                     },
                 );
             }
-            Rejection::NotSent => {
+            FailureClass::NotSent => {
                 self.release(index);
                 self.failures.insert(index, failure);
                 self.event(index, Event::NotSent);
             }
-            Rejection::NoAnswer if is_idempotent(operation) => {
-                if let Some(item) = self.items.get_mut(place(index))
+            FailureClass::Ambiguous if is_idempotent(operation) => {
+                if let Some(item) = self.items.get_mut(to_usize(index))
                     && let Some(attempt) = &mut item.record.attempt
                 {
                     attempt.is_unknown = true;
@@ -193,8 +201,8 @@ impl Runner<'_> {
                 self.failures.insert(index, failure);
                 self.event(index, Event::NoAnswer);
             }
-            Rejection::NoAnswer => self.end_ambiguous(index, Some(&failure))?,
-            Rejection::Stop => {
+            FailureClass::Ambiguous => self.end_ambiguous(index, Some(&failure))?,
+            FailureClass::StopsBatch => {
                 if is_unknown {
                     self.end_ambiguous(index, Some(&failure))?;
                 } else {
@@ -204,10 +212,10 @@ impl Runner<'_> {
                 }
                 self.stop(failure);
             }
-            Rejection::Final if is_unknown && !failed.is_conflict => {
+            FailureClass::Permanent if is_unknown && !failed.is_conflict => {
                 self.end_ambiguous(index, Some(&failure))?;
             }
-            Rejection::Final => {
+            FailureClass::Permanent => {
                 let error = error_json(&failure, default_code(failure.exit()));
                 self.end_rejected(index, error)?;
             }
@@ -215,7 +223,16 @@ impl Runner<'_> {
         Ok(())
     }
 
-    pub(super) fn ended(&mut self, index: Index, ended: Ended) -> Result<(), Failure> {
+    pub(super) fn on_ended(&mut self, index: Index, mut ended: ItemResult) -> Result<(), Failure> {
+        self.show_files(&ended.files);
+        if self
+            .clients
+            .download
+            .as_ref()
+            .is_some_and(|it| it.is_temporary())
+        {
+            ended.files.clear();
+        }
         let attempt = self.attempt(index);
         let known = attempt.and_then(|it| it.charge.or(it.price));
         let is_run = self.item(index).is_some_and(|it| it.is_run);
@@ -236,7 +253,7 @@ impl Runner<'_> {
     }
 
     /// Handles a job or run whose result could not be read.
-    pub(super) fn not_followed(&mut self, index: Index, error: Error) -> Result<(), Failure> {
+    pub(super) fn on_poll_failed(&mut self, index: Index, error: Error) -> Result<(), Failure> {
         let is_lost = error.is_not_found();
         let is_fatal = error.is_unauthorized() || error.is_forbidden() || error.is_unreachable();
         let retry_after = error.retry_after();

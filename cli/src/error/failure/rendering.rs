@@ -1,0 +1,112 @@
+//! A failure as text for people, and as JSON for programs.
+
+use serde_json::{Map, Value, json};
+
+use super::Failure;
+use crate::error::ClientCode;
+use crate::text::sanitize;
+
+impl Failure {
+    /// Returns the first line: what failed and why.
+    pub(crate) fn headline(&self) -> String {
+        let inner = &*self.0;
+        let mut line = match &inner.context {
+            Some(context) => format!("{context}: {}", sanitize(&inner.message)),
+            None => sanitize(&inner.message),
+        };
+        if let Some(code) = &inner.code
+            && !inner.message.contains(code.as_str())
+        {
+            line.push_str(&format!(" ({})", sanitize(code)));
+        }
+        line
+    }
+
+    /// Returns the lines below the headline.
+    pub(crate) fn detail_lines(&self) -> Vec<String> {
+        let inner = &*self.0;
+        let named = |name: &str, value: &Option<String>| {
+            value
+                .as_ref()
+                .map(|value| format!("{name}: {}", sanitize(value)))
+        };
+        // The issues contain the same information as the details.
+        let details = inner
+            .details
+            .as_ref()
+            .filter(|_| inner.issues.is_empty())
+            .map(|details| format!("details: {}", sanitize(&details.to_string())));
+        let resume = inner
+            .resume
+            .as_ref()
+            .map(|command| format!("resume with: {command}"));
+        let resource = inner
+            .resource
+            .as_ref()
+            .map(|resource| format!("{}: {}", resource.noun(), sanitize(resource.id())));
+        let issues = inner.issues.iter().map(|issue| sanitize(issue));
+        let api_keys = inner
+            .api_keys
+            .iter()
+            .map(|(redacted, origin)| format!("API key: {redacted} from {}", sanitize(origin)));
+        issues
+            .chain(details)
+            .chain(api_keys)
+            .chain(
+                inner
+                    .next
+                    .iter()
+                    .map(|hint| format!("next: {}", sanitize(hint))),
+            )
+            .chain(resume)
+            .chain(resource)
+            .chain(named("idempotency key", &inner.idempotency_key))
+            .chain(named("request id", &inner.request_id))
+            .collect()
+    }
+
+    /// Returns the failure as a JSON object.
+    pub(crate) fn to_json(&self) -> Value {
+        let inner = &*self.0;
+        let mut error = Map::new();
+        let mut put = |name: &str, value: Option<Value>| {
+            if let Some(value) = value {
+                error.insert(name.to_owned(), value);
+            }
+        };
+        let text = |value: &Option<String>| value.clone().map(Value::from);
+        put("what", text(&inner.context));
+        let client_code = inner
+            .client_code
+            .unwrap_or(ClientCode::from_exit(inner.exit));
+        let code = inner.code.as_deref().unwrap_or(client_code.as_str());
+        put("code", Some(code.into()));
+        put("message", Some(inner.message.clone().into()));
+        put("status", inner.status.map(Value::from));
+        put("request_id", text(&inner.request_id));
+        let issues =
+            || Some(json!({ "issues": inner.issues })).filter(|_| !inner.issues.is_empty());
+        put("details", inner.details.clone().or_else(issues));
+        put("files", inner.files.clone());
+        let api_keys = inner
+            .api_keys
+            .iter()
+            .map(|(redacted, origin)| json!({"redacted": redacted, "origin": origin}));
+        put(
+            "api_keys",
+            Some(api_keys.collect()).filter(|_| !inner.api_keys.is_empty()),
+        );
+        put("next_action", text(&inner.next_action));
+        put(
+            "next",
+            Some(inner.next.clone().into()).filter(|_| !inner.next.is_empty()),
+        );
+        if let Some(resource) = &inner.resource {
+            put(resource.field(), Some(resource.id().into()));
+        }
+        put("idempotency_key", text(&inner.idempotency_key));
+        put("resume", text(&inner.resume));
+        put("exit_code", Some(inner.exit.code().into()));
+        Value::Object(Map::from_iter([("error".to_owned(), Value::Object(error))]))
+    }
+}
