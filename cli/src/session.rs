@@ -7,7 +7,7 @@ use std::cell::{OnceCell, RefCell};
 use svc_sdk::{ApiKey, Client, RetryPolicy, Surface, contract};
 
 use crate::args::{Global, JournalArgs, SurfaceChoice};
-use crate::config::{ConfiguredKey, Environment, Settings, state_dir};
+use crate::config::{ConfiguredKey, Environment, Settings, config_file, state_dir};
 use crate::error::{Exit, Failure};
 use crate::interrupt::Interrupts;
 use crate::journal::{Journal, key_fingerprint};
@@ -361,12 +361,26 @@ impl Session {
         Ok(self.settings()?.require_url(surface)?.value.clone())
     }
 
+    /// Returns whether a person uses this program, and has not configured the service.
+    fn is_first_run(&self) -> bool {
+        let process = Environment::from_process();
+        let has_url = ["SVC_BASE_URL", "SVC_DEVELOPER_BASE_URL"]
+            .iter()
+            .any(|variable| process.get(variable).is_some());
+        let has_file = config_file(&process).is_ok_and(|path| path.exists());
+        self.printer.shows_progress() && !has_url && !has_file
+    }
+
     /// Returns the sandbox, which is started on first use.
     pub(crate) fn sandbox(&self) -> &Sandbox {
         self.sandbox.get_or_init(|| {
             self.printer.note(
                 "Using the sandbox: a mock of the service in this process, which charges nothing",
             );
+            if self.is_first_run() {
+                self.printer
+                    .note("To use the service, set it up with: svc init");
+            }
             Sandbox::start()
         })
     }

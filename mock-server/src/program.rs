@@ -183,6 +183,10 @@ impl Options {
             for (name, value) in environment {
                 writeln!(out, "{name:<23}  {value}")?;
             }
+            writeln!(
+                out,
+                "\nRunning until Ctrl-C. Try it in another terminal: svc init asks for these URLs and keys."
+            )?;
         } else {
             serde_json::Serializer::new(&mut *out).collect_map(environment)?;
             writeln!(out)?;

@@ -77,7 +77,8 @@ async fn login(session: &Session, args: Login) -> Result<(), Failure> {
         .await
         .map_err(|failure| failure.context("could not verify the key; nothing was stored"))?;
 
-    let stored = setup::store_key(session, surface, &key.key, &url)?;
+    let (stored, why_no_keyring) = setup::store_key(session, surface, &key.key, &url)?;
+    setup::note_unused_keyring(session, why_no_keyring.as_deref());
     let settings = session.settings()?;
     let profile = &settings.profile.value;
     if is_new_url {

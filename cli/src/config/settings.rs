@@ -204,8 +204,11 @@ fn flag_or_variable(
 
 /// Returns the origin of a URL: scheme, host and port. A stored key belongs to an origin.
 pub(crate) fn origin_of(url: &str) -> Result<String, Failure> {
-    let parsed = Url::parse(url)
-        .map_err(|error| Failure::configuration(format!("invalid URL `{url}`: {error}")))?;
+    let parsed = Url::parse(url).map_err(|_| {
+        Failure::configuration(format!(
+            "invalid URL `{url}`: expected https://HOST, or http:// for this machine"
+        ))
+    })?;
     if parsed.host_str().is_none() {
         return Err(Failure::configuration(format!(
             "invalid URL `{url}`: it has no host"

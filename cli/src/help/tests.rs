@@ -58,6 +58,23 @@ fn every_command_has_two_or_three_examples() {
 }
 
 #[test]
+fn a_group_of_commands_has_its_description_and_examples() {
+    for command in command_line()
+        .get_subcommands()
+        .filter(|it| !it.is_hide_set())
+    {
+        let path = format!("svc {}", command.get_name());
+        let help = help_of(&path);
+        let about = command.get_about().unwrap().to_string();
+        assert!(help.starts_with(&about), "{path}: {help}");
+        assert!(
+            help.contains(&format!("Examples:\n  {path} ")) || !help.contains("Commands:"),
+            "{help}"
+        );
+    }
+}
+
+#[test]
 fn every_example_is_accepted_by_the_parser() {
     let known: BTreeSet<String> = leaves(&full_command_line(), "svc").into_iter().collect();
     for (path, lines) in examples::all().filter(|(path, _)| known.contains(*path)) {

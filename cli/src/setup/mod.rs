@@ -9,4 +9,4 @@ pub(crate) use input::{key_from_file, key_from_stdin, prompt_failure, prompt_for
 #[cfg(feature = "mcp")]
 pub(crate) use probe::count_tools;
 pub(crate) use probe::{probe, verify};
-pub(crate) use store::{store_key, url_setting, warn_of_overrides};
+pub(crate) use store::{note_unused_keyring, store_key, url_setting, warn_of_overrides};

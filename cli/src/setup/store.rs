@@ -7,8 +7,8 @@ use crate::config::{KeyLocation, KeyOrigin, origin_of};
 use crate::error::Failure;
 use crate::session::{Session, key_variable};
 
-/// Stores a key in the keyring, or else in a file, and notes why the keyring was not used. Returns
-/// where the key is stored.
+/// Stores a key in the keyring, or else in a file. Returns where it is stored, and why not in the
+/// keyring.
 ///
 /// # Errors
 ///
@@ -18,22 +18,27 @@ pub(crate) fn store_key(
     surface: SurfaceChoice,
     key: &ApiKey,
     url: &str,
-) -> Result<KeyOrigin, Failure> {
+) -> Result<(KeyOrigin, Option<String>), Failure> {
     let profile = session.settings()?.profile.value.clone();
     let store = session.key_store()?;
     let host = origin_of(url)?;
     let (location, why_not) = store.write(&profile, surface, key, &host)?;
+    let origin = KeyOrigin::Stored {
+        profile,
+        location,
+        path: store.path().to_owned(),
+        host,
+    };
+    Ok((origin, why_not))
+}
+
+/// Notes why the keyring was not used, if it was not.
+pub(crate) fn note_unused_keyring(session: &Session, why_not: Option<&str>) {
     if let Some(why_not) = why_not {
         session
             .printer
             .note(&format!("the keyring was not used: {why_not}"));
     }
-    Ok(KeyOrigin::Stored {
-        profile,
-        location,
-        path: store.path().to_owned(),
-        host,
-    })
 }
 
 impl KeyOrigin {

@@ -119,6 +119,40 @@ fn a_batch_submits_each_line_once_and_prints_it_when_it_ends() {
 }
 
 #[test]
+fn files_of_a_batch_are_named_and_replaced_as_those_of_a_download() {
+    let env = TestEnv::new();
+    write(&env, "m.jsonl", &[image("a red fox"), image("a blue fox")]);
+    let names = || {
+        let files = std::fs::read_dir(env.path("out")).unwrap();
+        let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
+        names.collect::<std::collections::BTreeSet<_>>()
+    };
+    let flags = ["--download", "out", "--name", "{slug}.{ext}"];
+    let output = run(&env, &flags).assert_exit(0);
+    assert_eq!(items(&output)["1"]["files"][0]["path"], "out/a-red-fox.png");
+    let expected = ["a-blue-fox.png", "a-red-fox.png"].map(str::to_owned);
+    assert_eq!(names(), expected.into());
+
+    // Another file is in the way of one of them.
+    std::fs::write(env.path("out/a-blue-fox.png"), "mine").unwrap();
+    std::fs::remove_file(env.path("m.jsonl.journal.jsonl")).unwrap();
+    let output = run(&env, &[&flags[..], &["--overwrite"]].concat()).assert_exit(0);
+    assert_eq!(items(&output)["2"]["files"][0]["status"], "replaced");
+    assert_eq!(names().len(), 2);
+
+    for (flags, message) in [
+        (&["--name", "{id}.{ext}"][..], "--name requires --download"),
+        (&["--open"], "--open requires --download"),
+        (
+            &["--download", "out", "--overwrite", "--name", "fox.{ext}"],
+            "expected {id}, {job} or {slug}",
+        ),
+    ] {
+        run(&env, flags).assert_exit(2).assert_stderr(message);
+    }
+}
+
+#[test]
 fn a_duplicate_id_is_rejected_before_anything_is_sent() {
     let env = TestEnv::new();
     for lines in [

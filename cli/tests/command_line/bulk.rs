@@ -168,6 +168,12 @@ fn a_queue_is_resumed_by_its_id() {
     env.developer(&["queue", "wait", id, "--timeout", "1"])
         .assert_exit(9)
         .assert_stderr("svc queue wait");
+    env.developer(&["queue", "wait", "--last", "--timeout", "1"])
+        .assert_exit(9)
+        .assert_stderr(&format!("Using {id} "));
+    env.developer(&["queue", "wait"])
+        .assert_exit(2)
+        .assert_stderr("--last for the newest queue");
     let stuck = queue["items"][0]["run_id"].as_str().unwrap();
     env.developer(&["run", "cancel", stuck, "--kind", "format"])
         .assert_exit(0);

@@ -16,6 +16,7 @@ mod developer;
 mod doctor;
 mod environment;
 mod errors;
+mod examples;
 mod files;
 mod format;
 mod init;

@@ -192,6 +192,23 @@ fn quiet_prints_only_data_and_errors() {
 }
 
 #[test]
+fn several_waits_that_time_out_print_one_command_that_resumes_all() {
+    let env = TestEnv::new();
+    let jobs = ["[mock:stuck]", "[mock:stuck] again"].map(|prompt| env.submit_image(prompt));
+    let ids = format!("{} {} --surface open", jobs[0], jobs[1]);
+    for verb in ["wait", "watch"] {
+        let mut command = env.open_surface(["job", verb]);
+        command.args(&jobs).args(["--timeout", "1", "-o", "json"]);
+        let run = CommandOutput::of(&mut command).assert_exit(9);
+        assert_eq!(run.err.matches("\"resume\"").count(), 1, "{}", run.err);
+        let error = run.error();
+        assert_eq!(error["resume"], format!("svc job {verb} {ids}"));
+        assert_eq!(error["message"], "timed out; 2 jobs have not ended");
+        assert_eq!(error["code"], "timed_out");
+    }
+}
+
+#[test]
 fn several_interrupted_waits_print_one_command_that_resumes_all() {
     let env = TestEnv::new();
     let jobs = ["[mock:stuck]", "[mock:stuck] again"].map(|prompt| env.submit_image(prompt));

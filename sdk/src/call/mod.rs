@@ -10,6 +10,7 @@ pub(crate) mod core;
 pub(crate) mod credentials;
 pub(crate) mod key_provider;
 pub(crate) mod lenient_json;
+mod long_decimals;
 mod page;
 pub(crate) mod random;
 pub(crate) mod rate_limit;

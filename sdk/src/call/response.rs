@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
+use super::long_decimals::quote_long_decimals;
 use super::rate_limit::RateLimit;
 use super::raw_response::{RawResponse, request_id};
 use super::{clock, retry};
@@ -75,7 +76,8 @@ impl RawResponse {
     }
 
     fn decode_at<T: DeserializeOwned>(&self, json: &[u8], prefix: &str) -> Result<T> {
-        let mut deserializer = serde_json::Deserializer::from_slice(json);
+        let json = quote_long_decimals(json);
+        let mut deserializer = serde_json::Deserializer::from_slice(&json);
         serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
             let path = match (prefix, error.path().to_string().as_str()) {
                 ("", path) => path.to_owned(),

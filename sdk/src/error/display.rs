@@ -31,7 +31,7 @@ impl Error {
             Kind::NoEnvelope {
                 status, snippet, ..
             } => {
-                let body = quote(snippet);
+                let body = html_page(snippet).unwrap_or_else(|| quote(snippet));
                 write!(f, "unexpected response with status {status}: {body}")
             }
             Kind::NotJson { status, snippet } => {
@@ -225,6 +225,19 @@ fn quote(snippet: &str) -> String {
     }
 }
 
+/// Describes an HTML page by its title, such as that of a proxy. Returns `None` if it is none, or has
+/// no title.
+fn html_page(snippet: &str) -> Option<String> {
+    let page = snippet.trim_start();
+    let lower = page.to_ascii_lowercase();
+    if !lower.starts_with("<!doctype html") && !lower.starts_with("<html") {
+        return None;
+    }
+    let start = lower.find("<title>")? + "<title>".len();
+    let title = page.get(start..)?.split('<').next()?;
+    Some(format!("an HTML page, {}", quote(title.trim())))
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::tests::api;
@@ -239,6 +252,26 @@ mod tests {
         assert_eq!(
             error.to_string(),
             "bad ERROR all is lost [2J (400 invalid_request)"
+        );
+    }
+
+    #[test]
+    fn a_page_of_a_proxy_is_named_by_its_title() {
+        let message = |snippet: &str| {
+            let error = Error::new(Kind::NoEnvelope {
+                status: 502,
+                snippet: snippet.to_owned(),
+                retry_after: None,
+            });
+            error.to_string()
+        };
+        assert_eq!(
+            message("<!DOCTYPE html>\n<html><head><TITLE> 502 Bad Gateway</TITLE></head>"),
+            "unexpected response with status 502: an HTML page, \"502 Bad Gateway\""
+        );
+        assert_eq!(
+            message("<html>busy</html>"),
+            "unexpected response with status 502: \"<html>busy</html>\""
         );
     }
 

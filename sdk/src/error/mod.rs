@@ -450,7 +450,14 @@ impl From<OutputSchemaError> for Error {
 
 impl From<PathError> for Error {
     fn from(error: PathError) -> Self {
-        Self::new(Kind::Invalid(InvalidField::new("path", error.to_string())))
+        let invalid = match &error {
+            PathError::InvalidSegment { name, value } => {
+                let reason = format!("must not be {value:?}, but one segment of a path");
+                InvalidField::new(*name, reason)
+            }
+            other => InvalidField::new("path", other.to_string()),
+        };
+        Self::new(Kind::Invalid(invalid))
     }
 }
 

@@ -66,13 +66,12 @@ async fn ask_for_surface(
     surface: SurfaceChoice,
 ) -> Result<Option<SurfaceSetup>, Failure> {
     let name = surface.as_str();
+    session
+        .printer
+        .note(&format!("The {name} surface: {}", purpose(surface)));
     let configured = session.settings()?.url_of(surface);
     let mut default = configured.map(|url| url.value.clone());
     for attempt in 1.. {
-        session.printer.note(&format!(
-            "The {name} surface: {}. Press Enter to skip it.",
-            purpose(surface)
-        ));
         let what = format!("URL of the {name} surface");
         let Some(url) = ask_for_url(session, &what, default.as_deref())? else {
             return Ok(None);
@@ -119,7 +118,7 @@ fn ask_for_url(
             Some(url) => input
                 .with_prompt(format!("{what}, {SKIP} to skip"))
                 .default(url.to_owned()),
-            None => input.with_prompt(what),
+            None => input.with_prompt(format!("{what}, Enter to skip")),
         };
         let answer = input.interact_text().map_err(prompt_failure)?;
         let url = answer.trim();
@@ -175,9 +174,7 @@ async fn ask_for_mcp(
             .get("mcp_url")
             .map(|url| url.value.as_str()),
     };
-    session.printer.note(
-        "The MCP endpoint: tools for agents, with the developer surface's key. Press Enter to skip it.",
-    );
+    session.printer.note("The MCP endpoint: tools for agents");
     for attempt in 1.. {
         let Some(url) = ask_for_url(session, "URL of the MCP endpoint", configured)? else {
             return Ok(None);

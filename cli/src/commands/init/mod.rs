@@ -103,13 +103,19 @@ fn store(session: &Session, plan: Plan) -> Result<Report, Failure> {
     }
     // The keys are stored first: without its URL a key is unused, but a URL without its key would
     // make commands fail.
+    let mut why_no_keyring = None;
     for SurfaceSetup { surface, url, key } in &plan.surfaces {
         let stored = match &key.origin {
             stored @ KeyOrigin::Stored { .. } => stored.clone(),
-            _ => setup::store_key(session, *surface, &key.key, url)?,
+            _ => {
+                let (origin, why_not) = setup::store_key(session, *surface, &key.key, url)?;
+                why_no_keyring = why_no_keyring.or(why_not);
+                origin
+            }
         };
         report.add_surface(*surface, url, key, &stored);
     }
+    setup::note_unused_keyring(session, why_no_keyring.as_deref());
     if changed {
         file.save()?;
     }

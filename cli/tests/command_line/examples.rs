@@ -1,0 +1,131 @@
+//! The examples in the help, run against the sandbox.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Mutex;
+use std::thread;
+
+use crate::test_env::{CommandOutput, TestEnv};
+
+/// The number of examples that run at the same time. Most of their time they wait.
+const THREADS: usize = 8;
+
+/// What an example needs besides the sandbox, as words in it: something that was submitted before, a
+/// terminal, a server, a signature, another program, a configuration, or an answer.
+const NEEDS_MORE: [&str; 16] = [
+    "_123",
+    "--last",
+    "svc job watch",
+    "svc batch status",
+    "svc mock serve",
+    "svc mock exec -- cargo",
+    "-- npm",
+    "svc mcp serve",
+    "svc webhook listen",
+    "svc webhook trigger",
+    "svc webhook verify",
+    "svc webhook secret rotate",
+    "svc schema check --against",
+    "svc init",
+    "svc auth",
+    "svc config",
+];
+
+/// The files that examples read.
+const FILES: [(&str, &str); 9] = [
+    ("prompt.txt", "a red fox"),
+    ("script.txt", "Good morning!"),
+    ("brief.txt", "A teaser for a bakery"),
+    ("secret.txt", "whsec_of_an_example"),
+    ("body.json", "{}"),
+    (
+        "shot.json",
+        r#"{"type": "object", "properties": {"title": {"type": "string"}}, "required": ["title"]}"#,
+    ),
+    (
+        "prompts.jsonl",
+        r#"{"body": {"model": "video-h", "prompt": "a fox", "duration": 5}}"#,
+    ),
+    ("prompts.csv", "prompt,model\na fox,image-i\n"),
+    ("shoes.csv", "instruction\na red shoe\na blue shoe\n"),
+];
+
+/// Returns the names of the subcommands in a page of help.
+fn subcommands(page: &str) -> Vec<String> {
+    let commands = page.split("\nCommands:\n").nth(1).unwrap_or_default();
+    let lines = commands.lines().take_while(|line| !line.is_empty());
+    // The lines of a long description are indented further.
+    let names = lines.filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
+    let names = names.filter(|name| !name.is_empty());
+    names.map(str::to_owned).collect()
+}
+
+fn examples(env: &TestEnv, words: &[String], found: &mut Vec<String>) {
+    let mut command = env.unconfigured([]);
+    command.args(words);
+    // Examples on lines of their own, however long they are.
+    let page = CommandOutput::of(command.arg("--help").env("COLUMNS", "400")).assert_exit(0);
+    let subcommands = subcommands(&page.out);
+    for name in &subcommands {
+        examples(env, &[words, std::slice::from_ref(name)].concat(), found);
+    }
+    if subcommands.is_empty() {
+        let section = page.out.split("\nExamples:\n").nth(1).unwrap_or_default();
+        let lines = section.lines().take_while(|line| !line.is_empty());
+        let commands = lines.map(str::trim).filter(|line| line.starts_with("svc "));
+        found.extend(commands.map(str::to_owned));
+    }
+}
+
+/// Splits a command line as a shell does. Quotes are the only syntax in examples.
+fn words(line: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut quote = None;
+    for c in line.chars() {
+        match (quote, c) {
+            (None, '\'' | '"') => quote = Some(c),
+            (Some(open), _) if open == c => quote = None,
+            (None, ' ') => words.push(String::new()),
+            _ => words.last_mut().unwrap().push(c),
+        }
+    }
+    words
+}
+
+#[test]
+fn examples_work_in_the_sandbox() {
+    let env = TestEnv::new();
+    let root = CommandOutput::of(&mut env.unconfigured(["--help"])).assert_exit(0);
+    let mut found = Vec::new();
+    for line in root.out.split("\nHelp:\n").next().unwrap().lines() {
+        if let Some(line) = line.strip_prefix("  ") {
+            let name = line.split(' ').next().unwrap().to_owned();
+            examples(&env, &[name], &mut found);
+        }
+    }
+    assert!(found.len() > 150, "{found:?}");
+    found.retain(|line| !NEEDS_MORE.iter().any(|words| line.contains(words)));
+    assert!(found.len() > 80, "{found:?}");
+    let run = |line: &str, folder: &Path| {
+        fs::create_dir(folder).unwrap();
+        for (name, text) in FILES {
+            fs::write(folder.join(name), text).unwrap();
+        }
+        let mut command = env.unconfigured(["--sandbox"]);
+        command.current_dir(folder).args(&words(line)[1..]);
+        let output = CommandOutput::of(&mut command);
+        assert_eq!(output.code, Some(0), "{line}: {}", output.err);
+    };
+    let queue = Mutex::new(found.into_iter().enumerate());
+    thread::scope(|scope| {
+        for _ in 0..THREADS {
+            scope.spawn(|| {
+                loop {
+                    let next = queue.lock().unwrap().next();
+                    let Some((number, line)) = next else { break };
+                    run(&line, &env.path(&number.to_string()));
+                }
+            });
+        }
+    });
+}
