@@ -297,6 +297,20 @@ fn a_watched_list_follows_the_width() {
 }
 
 #[test]
+fn a_log_is_printed_when_the_watched_screen_is_closed() {
+    let env = three_jobs();
+    let mut terminal = Terminal::with_size(configured_svc(&env, "-v job watch"), 16, 80);
+    terminal.wait_until_screen("the screen", |screen| screen.contains("q quit"));
+    assert!(!terminal.screen().contains("GET /v1/jobs"));
+    terminal.type_text("q");
+    terminal.end().assert_exit(0);
+    assert!(terminal.is_restored());
+    let screen = terminal.screen();
+    assert!(screen.contains("GET /v1/jobs 200 in "), "{screen}");
+    assert!(!screen.contains("q quit"), "{screen}");
+}
+
+#[test]
 fn a_watched_terminal_is_restored_after_signals() {
     let env = three_jobs();
     let mut terminal = watch(&env, 80);

@@ -6,7 +6,7 @@ use svc_sdk::{Developer, Open};
 
 use crate::batch::manifest::Manifest;
 use crate::batch::options::BatchOptions;
-use crate::batch::plan::{NextStep, Plan};
+use crate::batch::plan::{Item, NextStep, Plan};
 use crate::batch::quote::Quote;
 use crate::batch::requests::Clients;
 use crate::batch::scheduler::Account;
@@ -106,8 +106,16 @@ pub(super) fn note_start(session: &Session, plan: &Plan, options: &BatchOptions)
             plan.items.len()
         ));
     }
-    if printer.shows_progress() && !session.is_sandbox() && plan.to_submit() + in_flight > 0 {
-        printer.note("Watch the jobs in another terminal with: svc job watch");
+    let is_watched = |item: &&Item| item.next_step != NextStep::Done && !item.is_run;
+    let watched: Vec<&Item> = plan.items.iter().filter(is_watched).collect();
+    if printer.shows_progress() && !session.is_sandbox() && !watched.is_empty() {
+        let surface = match watched.iter().any(|item| item.account == Account::Open) {
+            true => "",
+            false => " --surface developer",
+        };
+        printer.note(&format!(
+            "Watch the jobs in another terminal with: svc job watch{surface}"
+        ));
     }
     if plan.missing > 0 {
         printer.warn(&format!(

@@ -49,7 +49,8 @@ pub(crate) enum Job {
     Download(Download),
     /// Watch jobs on a live screen, or print a line for each change of status
     ///
-    /// Keys: ↑↓ move, enter details, d download, o open, c cancel, q quit.
+    /// Keys: ↑↓ move, enter details, d download, o open, c cancel, q quit. What -v logs is printed
+    /// when the screen is closed.
     ///
     /// Without a terminal, prints a line for each change of status, and exits when all given jobs have
     /// ended: with 7 if one failed, or 8 if one was canceled.
