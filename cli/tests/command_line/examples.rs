@@ -113,6 +113,15 @@ fn examples_work_in_the_sandbox() {
         }
         let mut command = env.unconfigured(["--sandbox"]);
         command.current_dir(folder).args(&words(line)[1..]);
+        // An example of `svc mock exec` runs `svc`.
+        let program = Path::new(env!("CARGO_BIN_EXE_svc"));
+        let paths = std::env::var_os("PATH").unwrap_or_default();
+        let paths = program
+            .parent()
+            .map(Path::to_owned)
+            .into_iter()
+            .chain(std::env::split_paths(&paths));
+        command.env("PATH", std::env::join_paths(paths).unwrap());
         let output = CommandOutput::of(&mut command);
         assert_eq!(output.code, Some(0), "{line}: {}", output.err);
     };
