@@ -17,7 +17,9 @@ pub(super) fn quote_long_decimals(json: &[u8]) -> Cow<'_, [u8]> {
             b'"' => {
                 while let Some((_, byte)) = rest.next() {
                     match byte {
-                        b'\\' => drop(rest.next()),
+                        b'\\' => {
+                            rest.next();
+                        }
                         b'"' => break,
                         _ => {}
                     }
