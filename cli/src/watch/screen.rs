@@ -167,7 +167,7 @@ fn apply_feed_event(model: &mut Model, event: FeedEvent) {
             model.set_message(format!("cannot read the status of {id}: {error}"), true);
         }
         FeedEvent::ListError(error) => {
-            model.set_message(format!("cannot list jobs: {error}"), true)
+            model.set_message(format!("cannot list jobs: {error}"), true);
         }
     }
 }
