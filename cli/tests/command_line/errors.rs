@@ -339,6 +339,31 @@ fn a_redirect_is_an_error_with_a_hint() {
 }
 
 #[test]
+fn a_failed_tls_handshake_and_an_invalid_proxy_are_configuration_errors() {
+    let env = TestEnv::new();
+    let plain = FakeServer::answering("200 OK", "{}");
+    let url = plain.url.replace("http://", "https://");
+    let mut no_tls = env.open_surface(["job", "list", "-o", "json"]);
+    no_tls.env("SVC_BASE_URL", &url);
+    let error = CommandOutput::of(&mut no_tls).assert_exit(2).error();
+    assert_eq!(error["code"], "configuration");
+    let message = error["message"].as_str().unwrap();
+    assert!(message.contains("TLS failed"), "{message}");
+
+    let mut no_proxy = env.open_surface(["job", "list", "-o", "json"]);
+    no_proxy
+        .env("SVC_BASE_URL", &url)
+        .env("HTTPS_PROXY", "http://user:canary@[");
+    let failed = CommandOutput::of(&mut no_proxy).assert_exit(2);
+    assert!(!failed.err.contains("canary"), "{}", failed.err);
+    let message = failed.error()["message"].to_string();
+    assert!(
+        message.contains("invalid proxy URL in HTTPS_PROXY"),
+        "{message}"
+    );
+}
+
+#[test]
 fn every_json_error_has_a_code_and_a_whole_message() {
     let env = TestEnv::new();
     let gateway = FakeServer::answering("502 Bad Gateway", "<html>");

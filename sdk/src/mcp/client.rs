@@ -126,9 +126,10 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// Returns [`Error::Tool`] if the service rejected the call, and another error if the call was
-    /// not sent or did not receive a valid response. If the error
-    /// [is ambiguous](Error::is_ambiguous), repeat the call with the error's idempotency key.
+    /// Returns [`Error::Tool`] if the tool rejected the call, and another error if the call was not
+    /// sent or did not receive a response that says what became of it. If the error
+    /// [is ambiguous](Error::is_ambiguous) and has an idempotency key, repeat the call with that key;
+    /// without one, the tool may run twice.
     pub async fn call(&self, tool: &str, arguments: Value) -> Result<ToolResult, Error> {
         let mut arguments = match arguments {
             Value::Object(arguments) => arguments,
@@ -269,6 +270,19 @@ impl ClientBuilder {
     /// Sets the timeout of a message, including its retries. The default is 150 seconds.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.client = self.client.timeout(timeout);
+        self
+    }
+
+    /// Sets the time limit of one attempt to send a message. The default is 60 seconds.
+    pub fn attempt_timeout(mut self, timeout: Duration) -> Self {
+        self.client = self.client.attempt_timeout(timeout);
+        self
+    }
+
+    /// Makes jitter and idempotency keys repeatable, as
+    /// [`ClientBuilder::seed`](crate::ClientBuilder::seed) does. For tests only.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.client = self.client.seed(seed);
         self
     }
 

@@ -4,8 +4,8 @@ use std::fmt;
 
 use rmcp::service::{ClientInitializeError, ServiceError};
 use rmcp::transport::streamable_http_client::StreamableHttpError;
-use serde::Deserialize;
 
+use super::response::Envelope;
 use crate::contract::ErrorCode;
 use crate::transport::TransportError;
 use crate::types::{ErrorBody, IdempotencyKey};
@@ -14,9 +14,13 @@ use crate::types::{ErrorBody, IdempotencyKey};
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// The tool reported an error: the service rejected the call and did not run it.
+    /// The tool rejected the call and did not run.
+    ///
+    /// A tool that reports an error of the server, or no error of the service's, may have run: that
+    /// is a [`Request`](Self::Request) error, and [ambiguous](Self::is_ambiguous).
     Tool(Box<ToolError>),
-    /// The endpoint returned a JSON-RPC error, for example because the tool does not exist.
+    /// The endpoint rejected the message with a JSON-RPC error, for example because the tool does
+    /// not exist.
     Protocol {
         /// The JSON-RPC error code.
         code: i32,
@@ -162,11 +166,6 @@ impl ToolError {
         texts: &[String],
         idempotency_key: Option<IdempotencyKey>,
     ) -> Self {
-        #[derive(Deserialize)]
-        struct Envelope {
-            error: ErrorBody,
-        }
-
         let message = texts.join("\n");
         let body = serde_json::from_str::<Envelope>(&message)
             .ok()

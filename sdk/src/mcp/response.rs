@@ -4,16 +4,39 @@ use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderName};
 use rmcp::model::ServerJsonRpcMessage;
 use rmcp::transport::streamable_http_client::StreamableHttpPostResponse;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::call::RawResponse;
 use crate::call::response::snippet;
+use crate::contract::ErrorCategory;
 use crate::error::{Error, Kind, Result};
+use crate::types::ErrorBody;
 
 pub(super) const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 
+/// The JSON-RPC errors that are reported before a tool runs: the message or its headers are not
+/// valid, the method or the tool is unknown, or the protocol revision is not supported.
+const REJECTIONS: [i64; 8] = [
+    -32700, -32600, -32601, -32602, -32002, -32020, -32021, -32022,
+];
+
+/// The error of a tool, as the service's other endpoints send it.
+#[derive(Deserialize)]
+pub(super) struct Envelope {
+    pub(super) error: ErrorBody,
+}
+
 /// Decodes the HTTP response to `message`.
-pub(super) fn decode(message: &Value, response: RawResponse) -> Result<StreamableHttpPostResponse> {
+///
+/// If the message calls a tool that has effects, an error that the reply reports is an error here,
+/// so that it is judged like that of any other submit: whether the call ran, whether it may be
+/// repeated, and whether it settles an earlier attempt. [`into_reply`] makes a reply of it again.
+pub(super) fn decode(
+    message: &Value,
+    has_effects: bool,
+    response: RawResponse,
+) -> Result<StreamableHttpPostResponse> {
     let is_request = message.get("id").is_some() && message.get("method").is_some();
     if response.is_success() && !is_request {
         return Ok(StreamableHttpPostResponse::Accepted);
@@ -23,6 +46,13 @@ pub(super) fn decode(message: &Value, response: RawResponse) -> Result<Streamabl
     let is_probe = message.get("method") == Some(&json!("server/discover"));
     if is_probe && matches!(response.status, 400 | 404 | 405) {
         replies = vec![probe_error(message, replies.pop())];
+    }
+    if let Some(error) = replies
+        .iter()
+        .filter(|_| has_effects)
+        .find_map(|reply| call_error(reply, &response))
+    {
+        return Err(error);
     }
     let reply = replies
         .into_iter()
@@ -38,6 +68,71 @@ pub(super) fn decode(message: &Value, response: RawResponse) -> Result<Streamabl
     };
     let request_id = response.request_id();
     Err(Error::new(kind).with_request_id(request_id))
+}
+
+/// Returns the reply of a tool that rejected its call, or the error if it does not say so.
+pub(super) fn into_reply(error: Error) -> Result<StreamableHttpPostResponse> {
+    let is_rejection = matches!(error.kind(), Kind::Api { .. }) && !error.is_ambiguous();
+    let response = error.response().filter(|_| is_rejection);
+    let reply = response.filter(|it| it.is_success()).and_then(|response| {
+        let reply = replies(&response.headers, &response.body).pop()?;
+        let reply = serde_json::from_value(reply).ok()?;
+        let session_id = header(&response.headers, &SESSION_ID);
+        Some(StreamableHttpPostResponse::Json(reply, session_id))
+    });
+    reply.ok_or(error)
+}
+
+/// Returns the error that the reply to a tool call reports.
+fn call_error(reply: &Value, response: &RawResponse) -> Option<Error> {
+    if let Some(error) = reply.get("error") {
+        let code = error.get("code").and_then(Value::as_i64);
+        // Without effects; the caller gets the reply.
+        if code.is_some_and(|code| REJECTIONS.contains(&code)) {
+            return None;
+        }
+        return Some(unclear(response, "error", "the endpoint failed"));
+    }
+    let result = reply.get("result")?;
+    if result.get("isError") != Some(&Value::Bool(true)) {
+        return None;
+    }
+    let envelope = result
+        .pointer("/content/0/text")
+        .and_then(Value::as_str)
+        .and_then(|text| serde_json::from_str::<Envelope>(text).ok());
+    let Some(Envelope { error }) = envelope else {
+        let reason = "the tool failed without an error envelope";
+        return Some(unclear(response, "result.content", reason));
+    };
+    let error = Error::new(Kind::Api {
+        status: status_of(&error),
+        retry_after: error.retry_after,
+        body: Box::new(error),
+    });
+    Some(error.with_response(response.clone()))
+}
+
+/// Returns the HTTP status that the error would have outside of a tool's result.
+fn status_of(error: &ErrorBody) -> u16 {
+    let documented = error.code.defaults().and_then(|defaults| defaults.status);
+    documented.unwrap_or(match error.category {
+        Some(ErrorCategory::Upstream) => 500,
+        _ => 400,
+    })
+}
+
+/// Returns the error of a reply that does not say whether the tool ran.
+fn unclear(response: &RawResponse, path: &str, reason: &str) -> Error {
+    let error = Error::new(Kind::Decode {
+        status: response.status,
+        path: path.to_owned(),
+        reason: reason.to_owned(),
+        snippet: snippet(&response.body),
+    });
+    error
+        .with_request_id(response.request_id())
+        .with_response(response.clone())
 }
 
 /// Returns the JSON-RPC error for a `server/discover` request that the endpoint rejected.
@@ -112,7 +207,7 @@ mod tests {
             ("application/json", json_body),
             ("text/event-stream", event_stream),
         ] {
-            let result = decode(&request("ping"), response(200, content_type, body));
+            let result = decode(&request("ping"), false, response(200, content_type, body));
             assert!(is_json(&result), "{content_type}");
         }
     }
@@ -120,7 +215,7 @@ mod tests {
     #[test]
     fn notification_is_accepted_without_a_reply() {
         let notification = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
-        let result = decode(&notification, response(202, "text/plain", ""));
+        let result = decode(&notification, false, response(202, "text/plain", ""));
         assert!(matches!(result, Ok(StreamableHttpPostResponse::Accepted)));
     }
 
@@ -129,12 +224,16 @@ mod tests {
         let request = request("tools/list");
         let envelope =
             r#"{"error": {"code": "unauthorized", "message": "No key.", "request_id": "req_1"}}"#;
-        let error = decode(&request, response(401, "application/json", envelope));
+        let error = decode(&request, false, response(401, "application/json", envelope));
         assert!(error.err().unwrap().is_unauthorized());
-        let html_page = decode(&request, response(200, "text/html", "<html>"));
+        let html_page = decode(&request, false, response(200, "text/html", "<html>"));
         assert!(html_page.err().unwrap().is_ambiguous());
         let rpc_error = r#"{"jsonrpc": "2.0", "id": 1, "error": {"code": -32022, "message": "x"}}"#;
-        let result = decode(&request, response(400, "application/json", rpc_error));
+        let result = decode(
+            &request,
+            false,
+            response(400, "application/json", rpc_error),
+        );
         assert!(is_json(&result));
     }
 
@@ -144,11 +243,62 @@ mod tests {
         for status in [400, 404, 405] {
             assert!(is_json(&decode(
                 &probe,
+                false,
                 response(status, "text/plain", "?")
             )));
-            let list = decode(&request("tools/list"), response(status, "text/plain", "?"));
+            let list = decode(
+                &request("tools/list"),
+                false,
+                response(status, "text/plain", "?"),
+            );
             assert!(list.is_err(), "{status}");
         }
-        assert!(decode(&probe, response(503, "text/plain", "?")).is_err());
+        assert!(decode(&probe, false, response(503, "text/plain", "?")).is_err());
+    }
+
+    #[test]
+    fn errors_of_tools_with_effects_are_judged_like_those_of_a_submit() {
+        let call = request("tools/call");
+        let tool_error = |text: &str| {
+            let content = json!([{"type": "text", "text": text}]);
+            json!({"jsonrpc": "2.0", "id": 1, "result": {"content": content, "isError": true}})
+        };
+        let envelope = |code: &str, category: &str| {
+            let error = json!({"code": code, "message": "x", "category": category});
+            tool_error(&json!({ "error": error }).to_string())
+        };
+        let rpc_error =
+            |code: i64| json!({"jsonrpc": "2.0", "id": 1, "error": {"code": code, "message": "x"}});
+        // (reply, is ambiguous)
+        let rows = [
+            (envelope("insufficient_credits", "funds"), false),
+            (envelope("database_busy", "overload"), false),
+            (envelope("max_spend_exceeded", "funds"), false),
+            (envelope("format_run_failed_to_start", "upstream"), true),
+            (envelope("brand_new", "upstream"), true),
+            (tool_error("went wrong"), true),
+            (rpc_error(-32602), false),
+            (rpc_error(-32603), true),
+            (rpc_error(-32000), true),
+        ];
+        for (reply, is_ambiguous) in rows {
+            let body = reply.to_string();
+            let reply = || {
+                let body = Box::leak(body.clone().into_boxed_str());
+                response(200, "application/json", body)
+            };
+            let judged = decode(&call, true, reply()).or_else(|error| {
+                let error = error.with_retry_class(crate::contract::RetryClass::Never);
+                into_reply(error)
+            });
+            match judged {
+                Ok(_) => assert!(!is_ambiguous, "{body}"),
+                Err(error) => {
+                    assert!(is_ambiguous && error.is_ambiguous(), "{body}: {error}");
+                }
+            }
+            // A tool that only reads can be called again.
+            assert!(is_json(&decode(&call, false, reply())), "{body}");
+        }
     }
 }

@@ -15,7 +15,7 @@ use rmcp::transport::streamable_http_client::{
 use serde_json::Value;
 use sse_stream::Sse;
 
-use super::response::{SESSION_ID, decode};
+use super::response::{SESSION_ID, decode, into_reply};
 use super::tool::ToolCache;
 use crate::call::{CallOptions, Core, Request};
 use crate::contract::{Operation, RetryClass};
@@ -82,7 +82,9 @@ impl McpTransport {
         let operation = Operation::Mcp;
         let request = Request::raw(Some(operation), operation.method(), String::new());
         let mut request = request.with_body(message)?;
-        request.retry_class = Some(self.retry_class(message));
+        let retry_class = self.retry_class(message);
+        let has_effects = matches!(retry_class, RetryClass::Key | RetryClass::Never);
+        request.retry_class = Some(retry_class);
         request.headers = headers.into_iter().collect();
         let accept = HeaderValue::from_static("application/json, text/event-stream");
         request.headers.insert(ACCEPT, accept);
@@ -91,8 +93,11 @@ impl McpTransport {
         }
         let options = CallOptions::default();
         self.core
-            .execute(&request, &options, |response| decode(message, response))
+            .execute(&request, &options, |response| {
+                decode(message, has_effects, response)
+            })
             .await
+            .or_else(into_reply)
             .map_err(|error| error.with_key(idempotency_key(message).as_ref()))
     }
 

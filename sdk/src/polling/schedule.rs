@@ -6,6 +6,8 @@ use std::time::Duration;
 const MAX_PAUSE: Duration = Duration::from_secs(60);
 /// The shortest pause between two polls, whatever the hint.
 const MIN_PAUSE: Duration = Duration::from_millis(250);
+/// How long before the time limit of a wait the last poll is due at the latest.
+const LAST_POLL_MARGIN: Duration = Duration::from_secs(1);
 /// How much later than hinted a poll may come, so that waiters do not poll in step.
 const JITTER: f64 = 0.1;
 
@@ -25,6 +27,17 @@ pub(crate) fn pause(hint: Option<Duration>, waited: Duration, jitter: f64) -> Du
     pause
         .max(floor)
         .mul_f64(1.0 + JITTER * jitter.clamp(0.0, 1.0))
+}
+
+/// Returns the pause, shortened so that what ends before the time limit of the wait is still seen.
+///
+/// `remaining` is the time until the limit.
+pub(crate) fn in_time(pause: Duration, remaining: Duration) -> Duration {
+    let last = remaining.saturating_sub(LAST_POLL_MARGIN);
+    match pause < remaining || last < MIN_PAUSE {
+        true => pause,
+        false => last,
+    }
 }
 
 #[cfg(test)]
@@ -50,6 +63,24 @@ mod tests {
                 (pause.as_secs_f64() - expected).abs() < 1e-6,
                 "{hint:?} after {waited} s: {pause:?}"
             );
+        }
+    }
+
+    #[test]
+    fn a_pause_beyond_the_time_limit_leaves_room_for_a_last_poll() {
+        let rows = [
+            (5.0, 20.0, 5.0),
+            (19.9, 20.0, 19.9),
+            (20.0, 20.0, 19.0),
+            (66.0, 20.0, 19.0),
+            (66.0, 1.25, 0.25),
+            (66.0, 1.0, 66.0),
+            (66.0, 0.0, 66.0),
+        ];
+        for (pause, remaining, expected) in rows {
+            let [pause, remaining] = [pause, remaining].map(Duration::from_secs_f64);
+            let shortened = in_time(pause, remaining).as_secs_f64();
+            assert_eq!(shortened, expected, "{pause:?} of {remaining:?}");
         }
     }
 }

@@ -262,7 +262,10 @@ impl<R: Resource> Updates<R> {
         }
         let waited = now.saturating_duration_since(self.started);
         let jitter = self.handle.core.random.fraction();
-        let pause = schedule::pause(self.status.poll_after(), waited, jitter);
+        let mut pause = schedule::pause(self.status.poll_after(), waited, jitter);
+        if let Some(deadline) = self.deadline() {
+            pause = schedule::in_time(pause, deadline.saturating_duration_since(now));
+        }
         match self.hurry_until {
             Some(until) if now < until => Some(pause.min(REPLICA_POLL_INTERVAL)),
             _ => Some(pause),

@@ -16,6 +16,8 @@ use http_body_util::combinators::UnsyncBoxBody;
 /// The default of [`ClientBuilder::max_in_flight`](crate::ClientBuilder::max_in_flight).
 pub(crate) const MAX_IN_FLIGHT: usize = 64;
 
+#[cfg(feature = "_tls")]
+mod proxy;
 #[cfg(feature = "reqwest")]
 mod reqwest;
 #[cfg(feature = "reqwest-client")]
@@ -125,7 +127,7 @@ impl TransportError {
     }
 
     /// Creates an error for a transport that cannot send requests as it is configured, for example
-    /// because TLS cannot be initialized. The client reports it as a configuration error and does
+    /// because TLS cannot be initialized or the server's certificate is not trusted. The client reports it as a configuration error and does
     /// not retry.
     #[must_use]
     pub fn setup(source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
@@ -172,7 +174,7 @@ impl TransportError {
 impl fmt::Display for TransportError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.stage {
-            Stage::Setup => "the HTTP client could not be set up",
+            Stage::Setup => "the connection could not be set up",
             Stage::NotSent => "could not connect to the service",
             Stage::MaybeSent => "the connection failed before the complete response was received",
         })

@@ -58,6 +58,7 @@ impl ReqwestTransport {
                 "TLS setup failed ({error}): install the system's CA certificates (usually the package ca-certificates)"
             )
         };
+        super::proxy::check_environment(|name| std::env::var(name).ok())?;
         let config = tls_config()
             .and_then(BuilderVerifierExt::with_platform_verifier)
             .map_err(|error| setup_failed(&error))?
@@ -158,11 +159,51 @@ pub(super) fn with_empty_root_store(builder: reqwest::ClientBuilder) -> reqwest:
 pub(super) fn into_transport_error(error: reqwest::Error) -> TransportError {
     if error.is_builder() {
         TransportError::setup(error.without_url())
+    } else if let Some(reason) = tls_failure(&error).filter(|_| error.is_connect()) {
+        TransportError::setup(reason)
     } else if error.is_connect() {
         TransportError::not_sent(error.without_url())
     } else {
         TransportError::maybe_sent(error.without_url())
     }
+}
+
+/// Describes a TLS handshake that failed by what either side said or showed, such as a certificate
+/// that is not trusted. The next one would fail too.
+#[cfg(feature = "_tls")]
+fn tls_failure(error: &(dyn std::error::Error + 'static)) -> Option<String> {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        // An `io::Error` names the source of what it wraps in place of what it wraps.
+        let wrapped = error
+            .downcast_ref::<std::io::Error>()
+            .and_then(std::io::Error::get_ref);
+        let tls = wrapped.map_or_else(
+            || error.downcast_ref::<rustls::Error>(),
+            |wrapped| wrapped.downcast_ref::<rustls::Error>(),
+        );
+        if let Some(tls) = tls {
+            return Some(match tls {
+                rustls::Error::InvalidCertificate(_) => {
+                    format!("TLS failed ({tls}): the system must trust the server's certificate")
+                }
+                rustls::Error::InvalidMessage(_) => {
+                    format!("TLS failed ({tls}): the server does not use TLS at this port")
+                }
+                _ => format!("TLS failed ({tls})"),
+            });
+        }
+        next = match wrapped {
+            Some(wrapped) => Some(wrapped),
+            None => error.source(),
+        };
+    }
+    None
+}
+
+#[cfg(not(feature = "_tls"))]
+fn tls_failure(_: &(dyn std::error::Error + 'static)) -> Option<String> {
+    None
 }
 
 #[cfg(test)]
@@ -186,6 +227,26 @@ mod tests {
         let request = http::Request::get(url).body(Bytes::new()).unwrap();
         let error = transport().send(request).await.unwrap_err();
         assert!(!error.may_have_been_sent(), "{error:?}");
+    }
+
+    #[cfg(feature = "_tls")]
+    #[tokio::test]
+    async fn failed_tls_handshake_is_a_setup_error() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("https://{}/", listener.local_addr().unwrap());
+        tokio::spawn(async move {
+            use tokio::io::AsyncWriteExt;
+
+            let (mut connection, _) = listener.accept().await.unwrap();
+            connection
+                .write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+                .await
+                .unwrap();
+            connection.readable().await.unwrap();
+        });
+        let request = http::Request::get(url).body(Bytes::new()).unwrap();
+        let error = transport().send(request).await.unwrap_err();
+        assert!(error.is_setup() && !error.may_have_been_sent(), "{error:?}");
     }
 
     #[cfg(feature = "_tls")]
