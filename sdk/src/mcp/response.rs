@@ -85,13 +85,10 @@ pub(super) fn into_reply(error: Error) -> Result<StreamableHttpPostResponse> {
 
 /// Returns the error that the reply to a tool call reports.
 fn call_error(reply: &Value, response: &RawResponse) -> Option<Error> {
-    if let Some(error) = reply.get("error") {
-        let code = error.get("code").and_then(Value::as_i64);
-        // Without effects; the caller gets the reply.
-        if code.is_some_and(|code| REJECTIONS.contains(&code)) {
-            return None;
-        }
-        return Some(unclear(response, "error", "the endpoint failed"));
+    // The error of an HTTP response that is no JSON-RPC reply has a code of another type.
+    if let Some(code) = reply.pointer("/error/code").and_then(Value::as_i64) {
+        let is_rejection = REJECTIONS.contains(&code);
+        return (!is_rejection).then(|| unclear(response, "error", "the endpoint failed"));
     }
     let result = reply.get("result")?;
     if result.get("isError") != Some(&Value::Bool(true)) {
@@ -299,6 +296,13 @@ mod tests {
             }
             // A tool that only reads can be called again.
             assert!(is_json(&decode(&call, false, reply())), "{body}");
+        }
+        for status in [401, 429, 503] {
+            let envelope = r#"{"error": {"code": "brand_new", "message": "x"}}"#;
+            let error = decode(&call, true, response(status, "application/json", envelope));
+            let error = error.err().unwrap();
+            assert_eq!(error.status(), Some(status));
+            assert!(error.code().is_some() && !error.is_ambiguous(), "{error}");
         }
     }
 }

@@ -49,6 +49,11 @@ impl Session {
                     self.wait(kind, &id, limit).await;
                 }
             }
+            Action::CallTool => {
+                if let Some(intent) = self.new_tool_intent(&mut rng) {
+                    self.submit(intent).await;
+                }
+            }
             Action::Cancel => self.cancel(&mut rng).await,
             Action::Download => self.download(&mut rng).await,
             Action::Burst(count) => self.burst(&mut rng, count).await,

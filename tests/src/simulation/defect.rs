@@ -31,8 +31,12 @@ pub enum Defect {
     UnsentResubmitted,
     /// The application takes a replayed receipt for a stale one, and submits again.
     ReplayTakenAsStale,
+    /// A call of a tool that may have run is sent again without an idempotency key.
+    ToolCallRepeated,
     /// The service carries out a repeated submit a second time.
     ReplayExecuted,
+    /// The tools document an idempotency key that the service does not recognize.
+    ToolKeyIgnored,
     /// A restored service has forgotten its idempotency keys.
     KeysLostOnRestore,
     /// A service is restored from an older snapshot.
@@ -51,7 +55,7 @@ pub enum Defect {
 
 impl Defect {
     /// All defects.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 23] = [
         Self::NewKeyOnRetry,
         Self::KeyDropped,
         Self::RetryAfterAmbiguousFailure,
@@ -65,7 +69,9 @@ impl Defect {
         Self::NewKeyOnResubmit,
         Self::UnsentResubmitted,
         Self::ReplayTakenAsStale,
+        Self::ToolCallRepeated,
         Self::ReplayExecuted,
+        Self::ToolKeyIgnored,
         Self::KeysLostOnRestore,
         Self::OldSnapshotRestored,
         Self::RefundLost,
@@ -85,7 +91,9 @@ impl Defect {
             | Self::NewKeyOnResubmit
             | Self::UnsentResubmitted
             | Self::ReplayTakenAsStale
-            | Self::ReplayExecuted => Oracle::Once,
+            | Self::ToolCallRepeated
+            | Self::ReplayExecuted
+            | Self::ToolKeyIgnored => Oracle::Once,
             Self::TimeoutIgnored => Oracle::Timeout,
             Self::RetryAfterIgnored | Self::RateLimitIgnored => Oracle::RateLimit,
             Self::CredentialSentToMedia | Self::CredentialSentOnRedirect => Oracle::Credential,

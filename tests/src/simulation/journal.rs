@@ -1,7 +1,9 @@
 //! What an application stores, and keeps when its process ends.
 
 use serde_json::Value;
-use svc_sdk::contract::{Operation, RetryClass};
+use svc_sdk::contract::Operation;
+
+use super::tools::PaidTool;
 
 /// What is submitted, as the application stores it before the call.
 #[derive(Clone, Debug)]
@@ -9,8 +11,13 @@ pub(super) struct Intent {
     /// Its identifier, which every request of it carries in a header.
     pub(super) id: String,
     pub(super) operation: Operation,
+    /// The tool of the MCP endpoint that is called in place of the operation's own path.
+    pub(super) tool: Option<&'static PaidTool>,
     pub(super) segments: Vec<String>,
+    /// The body of the request, or the arguments of the tool.
     pub(super) body: Value,
+    /// Whether the service promises to recognize the key.
+    pub(super) is_key_honoured: bool,
     pub(super) key: String,
     /// How many calls were made for it.
     pub(super) calls: u32,
@@ -38,7 +45,7 @@ pub(super) enum IntentState {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Journal {
     pub(super) intents: Vec<Intent>,
-    pub(super) next: u64,
+    next: u64,
 }
 
 impl Journal {
@@ -48,6 +55,12 @@ impl Journal {
 
     pub(super) fn get_mut(&mut self, id: &str) -> Option<&mut Intent> {
         self.intents.iter_mut().find(|intent| intent.id == id)
+    }
+
+    /// Returns the identifier of a new intent of a client.
+    pub(super) fn next_id(&mut self, client: usize) -> String {
+        self.next += 1;
+        format!("c{client}i{}", self.next)
     }
 
     /// Returns the intents that have a resource, with its id.
@@ -69,13 +82,11 @@ impl Journal {
 }
 
 impl Intent {
-    /// Returns whether the service promises to recognize the intent's key.
-    pub(super) fn is_key_honoured(&self) -> bool {
-        self.operation.retry() == RetryClass::Key
-    }
-
     pub(super) fn kind(&self) -> ResourceKind {
-        ResourceKind::of(self.operation)
+        match self.tool {
+            Some(tool) => tool.kind,
+            None => ResourceKind::of(self.operation),
+        }
     }
 }
 

@@ -18,14 +18,17 @@ mod defect;
 mod environment;
 mod fault;
 mod journal;
+mod mcp_message;
 mod oracle;
 mod plan;
+mod recorder;
 mod rng;
 mod run;
 mod session;
 mod shrink;
 mod signing_secrets;
 mod submit;
+mod tools;
 mod transport;
 mod world;
 

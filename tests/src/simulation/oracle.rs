@@ -212,7 +212,7 @@ pub(super) fn check_journals<'a>(
                     "{id} was created for {name}, which is journaled as rejected"
                 ));
             }
-            IntentState::Open if is_final && intent.is_key_honoured() => {
+            IntentState::Open if is_final && intent.is_key_honoured => {
                 found.push(format!(
                     "{id} was created for {name}, which was never resolved"
                 ));

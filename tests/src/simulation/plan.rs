@@ -22,8 +22,20 @@ pub(super) struct Plan {
     /// How many times as fast as virtual time the service's clock passes.
     pub(super) speed: f64,
     pub(super) faults: FaultRates,
+    pub(super) tools: Tools,
     pub(super) clients: Vec<ClientPlan>,
     pub(super) steps: Vec<Step>,
+}
+
+/// Whether the clients call tools of the MCP endpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tools {
+    /// They do not, so that each is alone on its key.
+    Unused,
+    /// The tools recognize a repeated call by its argument `idempotency_key`, and document it.
+    WithKeys,
+    /// The tools do not recognize a repeated call.
+    WithoutKeys,
 }
 
 /// A client, with two API keys of its own.
@@ -103,6 +115,8 @@ pub(super) enum Action {
     Post,
     /// Waits for a known resource.
     Wait,
+    /// Calls a paid tool of the MCP endpoint.
+    CallTool,
     /// Cancels a known resource.
     Cancel,
     /// Downloads the files of a known job.
@@ -143,6 +157,12 @@ impl Plan {
             read_multiple: *rng.pick(&[1, 1, 4, 40]),
             speed: *rng.pick(&[1.0, 1.0, 1.0, 5.0]),
             faults: FaultRates::generate(&mut rng),
+            tools: *rng.pick(&[
+                Tools::Unused,
+                Tools::Unused,
+                Tools::WithKeys,
+                Tools::WithoutKeys,
+            ]),
             clients,
             steps: Vec::new(),
         };
@@ -188,11 +208,12 @@ impl fmt::Display for Plan {
             balance_usd,
             read_multiple,
             speed,
+            tools,
             ..
         } = self;
         write!(
             f,
-            "seed {seed}: plan {tier}, {balance_usd} USD, {read_multiple} reads per write, {speed} times as fast"
+            "seed {seed}: plan {tier}, {balance_usd} USD, {read_multiple} reads per write, {speed} times as fast, tools {tools:?}"
         )?;
         for client in &self.clients {
             let ClientPlan {
@@ -274,7 +295,7 @@ impl FaultRates {
 }
 
 fn client_action(rng: &mut Rng) -> Action {
-    match rng.weighted(&[300, 60, 120, 30, 80, 60, 100, 40, 40, 16, 40, 20, 60]) {
+    match rng.weighted(&[300, 60, 120, 30, 80, 60, 100, 40, 40, 16, 40, 20, 60, 150]) {
         0 => Action::Submit,
         1 => Action::SubmitMany(rng.between(2, 6)),
         2 => Action::Read,
@@ -287,7 +308,8 @@ fn client_action(rng: &mut Rng) -> Action {
         9 => Action::Burst(rng.between(100, 200)),
         10 => Action::Webhooks,
         11 => Action::RotateSecret,
-        _ => Action::Resolve,
+        12 => Action::Resolve,
+        _ => Action::CallTool,
     }
 }
 

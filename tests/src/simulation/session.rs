@@ -1,12 +1,13 @@
 //! One process of a client: an application that uses the SDK and keeps a journal.
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use serde_json::Value;
-use svc_sdk::contract::Operation;
-use svc_sdk::handle::{Handle, Resource};
+use svc_sdk::contract::{Operation, RetryClass};
+use svc_sdk::handle::{Handle, JobResource, QueueResource, Resource, TopUpResource};
 use svc_sdk::{ApiKey, Call, Client, Error, Result, RetryPolicy, Surface, WebhookNotifier};
 use svc_sdk::{developer, open};
 use tokio::task::JoinSet;
@@ -31,8 +32,8 @@ pub(super) struct Session {
     pub(super) developer: developer::Client,
     pub(super) events: WebhookNotifier,
     pub(super) folder: PathBuf,
-    network: Arc<Network>,
-    plan: ClientPlan,
+    pub(super) network: Arc<Network>,
+    pub(super) plan: ClientPlan,
     incarnation: u64,
     calls: Mutex<u64>,
 }
@@ -50,6 +51,7 @@ impl Session {
             world: Arc::clone(world),
             client,
             rng: Mutex::new(Rng::new(seed)),
+            is_process_ended: AtomicBool::new(false),
         });
         let plan = world.plan.clients[client].clone();
         let keys = &world.credentials[client];
@@ -166,6 +168,13 @@ impl Session {
     }
 }
 
+impl Drop for Session {
+    /// Ends the process: tasks in its background send nothing any more.
+    fn drop(&mut self) {
+        self.network.is_process_ended.store(true, Ordering::Relaxed);
+    }
+}
+
 /// Submitting, and resolving what was submitted.
 impl Session {
     /// Creates an intent and stores it. Returns `None` if the operation is not possible now.
@@ -179,13 +188,14 @@ impl Session {
             .collect();
         let preview = (!previews.is_empty()).then(|| rng.pick(&previews).clone());
         let segments = submit::segments(operation, self.workspace(), preview.as_deref())?;
-        journal.next += 1;
-        let id = format!("c{}i{}", self.client, journal.next);
+        let id = journal.next_id(self.client);
         let hook = format!("https://hooks.example.com/c{}/{id}", self.client);
         let intent = Intent {
             operation,
+            tool: None,
             segments,
             body: submit::body(operation, &id, &hook, rng),
+            is_key_honoured: operation.retry() == RetryClass::Key,
             key: format!("{id}-{:08x}", rng.next() >> 32),
             id,
             calls: 0,
@@ -193,45 +203,52 @@ impl Session {
             preview: None,
             ended: false,
         };
-        if !self.world.has(Defect::IntentStoredAfterCall) {
-            journal.intents.push(intent.clone());
-        }
+        drop(journal);
+        self.store_intent(&intent);
         Some(intent)
+    }
+
+    /// Stores an intent before its first call.
+    pub(super) fn store_intent(&self, intent: &Intent) {
+        if !self.world.has(Defect::IntentStoredAfterCall) {
+            self.journal().intents.push(intent.clone());
+        }
     }
 
     /// Submits an intent, and stores what became of it.
     pub(super) async fn submit(&self, mut intent: Intent) {
-        let Some(mut result) = self.submit_once(&mut intent).await else {
+        let Some(mut submitted) = self.submit_once(&mut intent).await else {
             return;
         };
-        if result.as_ref().is_ok_and(|receipt| receipt.is_replay) {
+        if matches!(&submitted, Submitted::Accepted(receipt) if receipt.is_replay) {
             self.trace(|| format!("  = {} is a replay", intent.id));
             if self.world.has(Defect::ReplayTakenAsStale) {
                 intent.key.push_str("-again");
                 let Some(again) = self.submit_once(&mut intent).await else {
                     return;
                 };
-                result = again;
+                submitted = again;
             }
         }
-        self.store(&intent, result);
+        self.store(&intent, submitted);
     }
 
-    async fn submit_once(&self, intent: &mut Intent) -> Option<Result<Receipt>> {
+    async fn submit_once(&self, intent: &mut Intent) -> Option<Submitted> {
         intent.calls += 1;
         if let Some(stored) = self.journal().get_mut(&intent.id) {
             stored.calls = intent.calls;
         }
         let name = format!("{}#{}", intent.id, intent.calls);
-        match intent.kind() {
+        if let Some(tool) = intent.tool {
+            return self.call_tool(tool, intent, &name).await;
+        }
+        let result = match intent.kind() {
             ResourceKind::OpenJob => {
-                self.submit_to::<svc_sdk::handle::JobResource<svc_sdk::Open>>(
-                    &self.open, intent, &name,
-                )
-                .await
+                self.submit_to::<JobResource<svc_sdk::Open>>(&self.open, intent, &name)
+                    .await
             }
             ResourceKind::TopUp => {
-                self.submit_to::<svc_sdk::handle::TopUpResource>(&self.open, intent, &name)
+                self.submit_to::<TopUpResource>(&self.open, intent, &name)
                     .await
             }
             ResourceKind::ActionRun => {
@@ -247,27 +264,28 @@ impl Session {
                     .await
             }
             ResourceKind::Queue => {
-                self.submit_to::<svc_sdk::handle::QueueResource>(&self.developer, intent, &name)
+                self.submit_to::<QueueResource>(&self.developer, intent, &name)
                     .await
             }
-            ResourceKind::DeveloperJob => {
-                let call = submit_call(&self.developer, intent);
-                let handle: svc_sdk::JobHandle<svc_sdk::Developer> =
-                    match self.named_call(&name, call).await? {
-                        Ok(handle) => handle,
-                        Err(error) => return Some(Err(error)),
-                    };
-                let preview = handle
-                    .receipt()
-                    .and_then(|it| it.extra.get_as::<Value>("preview"));
-                let preview = preview.and_then(|it| it["id"].as_str().map(str::to_owned));
-                Some(Ok(Receipt {
-                    id: handle.id().to_string(),
-                    is_replay: handle.is_replay(),
-                    preview,
-                }))
+            ResourceKind::DeveloperJob => self.submit_developer_job(intent, &name).await,
+        };
+        Some(result?.map_or_else(Submitted::from, Submitted::Accepted))
+    }
+
+    async fn submit_developer_job(&self, intent: &Intent, name: &str) -> Option<Result<Receipt>> {
+        let call = submit_call(&self.developer, intent);
+        let handle: Result<svc_sdk::JobHandle<svc_sdk::Developer>> =
+            self.named_call(name, call).await?;
+        Some(handle.map(|handle| {
+            let preview = handle
+                .receipt()
+                .and_then(|it| it.extra.get_as::<Value>("preview"));
+            Receipt {
+                id: handle.id().to_string(),
+                is_replay: handle.is_replay(),
+                preview: preview.and_then(|it| it["id"].as_str().map(str::to_owned)),
             }
-        }
+        }))
     }
 
     async fn submit_to<R: Resource>(
@@ -286,7 +304,7 @@ impl Session {
     }
 
     /// Stores the outcome of a submit.
-    fn store(&self, intent: &Intent, result: Result<Receipt>) {
+    fn store(&self, intent: &Intent, submitted: Submitted) {
         let mut journal = self.journal();
         if journal.get(&intent.id).is_none() {
             journal.intents.push(intent.clone());
@@ -294,23 +312,19 @@ impl Session {
         let Some(stored) = journal.get_mut(&intent.id) else {
             return;
         };
-        stored.state = match result {
-            Ok(receipt) => {
+        stored.state = match submitted {
+            Submitted::Accepted(receipt) => {
                 stored.preview = receipt.preview;
                 IntentState::Accepted(receipt.id)
             }
-            Err(error) => match id_of(&error) {
-                Some(id) => IntentState::Accepted(id),
-                None if error.is_ambiguous()
-                    && self.world.has(Defect::AmbiguousErrorAsRejection) =>
-                {
-                    IntentState::Rejected
-                }
-                None if error.is_ambiguous() && !intent.is_key_honoured() => IntentState::Unknown,
-                // An earlier call may have been carried out, which this error does not decide.
-                None if error.is_ambiguous() || intent.calls > 1 => IntentState::Open,
-                None => IntentState::Rejected,
-            },
+            Submitted::Ambiguous if self.world.has(Defect::AmbiguousErrorAsRejection) => {
+                IntentState::Rejected
+            }
+            Submitted::Ambiguous if !intent.is_key_honoured => IntentState::Unknown,
+            Submitted::Ambiguous => IntentState::Open,
+            // An earlier call may have been carried out, which this error does not decide.
+            Submitted::Rejected if intent.calls > 1 => IntentState::Open,
+            Submitted::Rejected => IntentState::Rejected,
         };
         let state = stored.state.clone();
         drop(journal);
@@ -328,7 +342,7 @@ impl Session {
             open.cloned().collect()
         };
         for mut intent in open {
-            if intent.is_key_honoured() || self.world.has(Defect::UnsentResubmitted) {
+            if intent.is_key_honoured || self.world.has(Defect::UnsentResubmitted) {
                 if self.world.has(Defect::NewKeyOnResubmit) {
                     intent.key.push_str(&format!("-{}", intent.calls));
                 }
@@ -385,11 +399,34 @@ impl Session {
     }
 }
 
+/// What became of a submit.
+pub(super) enum Submitted {
+    Accepted(Receipt),
+    /// It may have been carried out.
+    Ambiguous,
+    /// Nothing was carried out by this call.
+    Rejected,
+}
+
 /// What a submit was answered with.
-struct Receipt {
-    id: String,
-    is_replay: bool,
-    preview: Option<String>,
+pub(super) struct Receipt {
+    pub(super) id: String,
+    pub(super) is_replay: bool,
+    pub(super) preview: Option<String>,
+}
+
+impl From<Error> for Submitted {
+    fn from(error: Error) -> Self {
+        match id_of(&error) {
+            Some(id) => Self::Accepted(Receipt {
+                id,
+                is_replay: false,
+                preview: None,
+            }),
+            None if error.is_ambiguous() => Self::Ambiguous,
+            None => Self::Rejected,
+        }
+    }
 }
 
 fn submit_call<R: Resource>(client: &Client<R::Surface>, intent: &Intent) -> Call<Handle<R>> {

@@ -104,7 +104,7 @@ fn communication(operation: Operation, id: &str, hook: &str, rng: &mut Rng, body
 }
 
 /// Returns words that make the mock fail, refuse or take its time.
-fn directives(rng: &mut Rng) -> String {
+pub(super) fn directives(rng: &mut Rng) -> String {
     let mut text = format!(" [mock:seconds={}]", rng.between(0, 120));
     match rng.below(100) {
         0..12 => text.push_str(" [mock:fail]"),

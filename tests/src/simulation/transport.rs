@@ -3,24 +3,23 @@
 //! Each request of the SDK becomes a task of its own: a client that gives up, or whose process ends,
 //! does not call back what it has sent.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, HeaderValue, LOCATION};
 use http::{HeaderMap, Request};
 use http_body_util::BodyExt;
-use serde_json::Value;
 use svc_mock_server::InProcess;
-use svc_sdk::contract::{Operation, RetryClass, Surface};
+use svc_sdk::contract::{Operation, RetryClass};
 use svc_sdk::transport::{ResponseFuture, Transport, TransportError};
 use tokio::sync::oneshot;
 
 use super::defect::Defect;
-use super::fault::{
-    Fault, IsEnvelope, Outcome, Reply, RetryAfter, change_after, change_media, draw,
-    injected_before,
-};
-use super::oracle::Oracle;
+use super::fault::{Fault, Outcome, Reply, change_after, change_media, draw, injected_before};
+use super::mcp_message::{self, McpMessage};
+use super::plan::Tools;
+use super::recorder::{Abandoned, Sent};
 use super::rng::Rng;
 use super::world::World;
 
@@ -35,6 +34,7 @@ pub(super) struct Network {
     pub(super) client: usize,
     /// The source of faults, which each step replaces.
     pub(super) rng: Mutex<Rng>,
+    pub(super) is_process_ended: AtomicBool,
 }
 
 /// The [`Transport`] of the SDK's clients.
@@ -43,19 +43,13 @@ pub(super) struct FaultyTransport(pub(super) Arc<Network>);
 impl Transport for FaultyTransport {
     fn send(&self, request: Request<Bytes>) -> ResponseFuture {
         let network = Arc::clone(&self.0);
-        Box::pin(async move { network.send(request).await })
+        Box::pin(async move {
+            if network.is_process_ended.load(Ordering::Relaxed) {
+                return std::future::pending().await;
+            }
+            network.send(request).await
+        })
     }
-}
-
-/// What the recorder knows of a request.
-#[derive(Clone, Debug)]
-struct Sent {
-    operation: Option<Operation>,
-    call: Option<String>,
-    /// What its attempts are recorded under: the call, or the intent if no later call may repeat it.
-    record: Option<String>,
-    credential: Option<String>,
-    label: String,
 }
 
 impl Network {
@@ -87,6 +81,10 @@ impl Network {
                 let is_submit = request.headers().contains_key("idempotency-key");
                 (is_submit && error.may_have_been_sent()).then_some(request)
             }
+            (Defect::ToolCallRepeated, Err(error)) => {
+                let message = McpMessage::read(request.body())?;
+                (message.is_paid && error.may_have_been_sent()).then_some(request)
+            }
             (Defect::CredentialSentOnRedirect, Ok(response)) => {
                 let location = response.headers().get(LOCATION)?.to_str().ok()?;
                 *request.uri_mut() = location.parse().ok()?;
@@ -116,7 +114,7 @@ impl Network {
         request
     }
 
-    fn rng(&self) -> std::sync::MutexGuard<'_, Rng> {
+    pub(super) fn rng(&self) -> std::sync::MutexGuard<'_, Rng> {
         self.rng.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -147,106 +145,6 @@ impl Network {
         abandoned.is_armed = false;
         self.observe(&sent, &outcome);
         outcome
-    }
-
-    /// Records a request, and checks what its client may send.
-    fn record(&self, request: &Request<Bytes>) -> Sent {
-        let world = &self.world;
-        let (host, path) = (
-            request.uri().host().unwrap_or_default(),
-            request.uri().path(),
-        );
-        let surface = match host {
-            "open.svc.invalid" => Some(Surface::Open),
-            "developer.svc.invalid" => Some(Surface::Developer),
-            _ => None,
-        };
-        let method = request.method().as_str();
-        let operation = surface.and_then(|surface| Operation::route(surface, method, path));
-        let operation = operation.map(|(operation, _)| operation);
-        let header = |name: &str| Some(request.headers().get(name)?.to_str().ok()?.to_owned());
-        let credential = header("authorization").or_else(|| header("x-api-key"));
-        let keys = &world.credentials[self.client];
-        let own = match surface {
-            Some(Surface::Open) => Some(&keys.open),
-            Some(_) => Some(&keys.developer),
-            None => None,
-        };
-        let is_own = own.map(|key| format!("Bearer {key}")) == credential;
-        let is_in_text = [&keys.open, &keys.developer].iter().any(|key| {
-            request.uri().to_string().contains(key.as_str())
-                || String::from_utf8_lossy(request.body()).contains(key.as_str())
-        });
-        if (credential.is_some() && !is_own) || is_in_text {
-            world.violate(
-                Oracle::Credential,
-                format!("a request to {host} carries an API key"),
-            );
-        }
-        let call = header(CALL_HEADER);
-        if let (Some(call), Some(operation)) = (&call, operation) {
-            let now = world.now_ms();
-            let record = world.update_call(&record_name(call, operation), |_| {});
-            let is_repeatable =
-                !matches!(operation.retry(), RetryClass::Unsent | RetryClass::Never);
-            if record.is_ambiguous && !is_repeatable {
-                world.violate(
-                    Oracle::Once,
-                    format!("{call} ({operation}) was sent again after an ambiguous failure"),
-                );
-            }
-            if now < record.closed_until_ms {
-                let early = record.closed_until_ms - now;
-                world.violate(
-                    Oracle::RateLimit,
-                    format!("{call} ({operation}) was sent again {early} ms too early"),
-                );
-            }
-        }
-        world.count(|counts| counts.requests += 1);
-        let name = operation.map_or_else(|| format!("{method} {host}"), |it| it.name().to_owned());
-        let label = match &call {
-            Some(call) => format!("{name} {call}"),
-            None => format!("{name} {path}"),
-        };
-        let record = call.as_deref().zip(operation);
-        Sent {
-            operation,
-            record: record.map(|(call, operation)| record_name(call, operation)),
-            call,
-            credential,
-            label,
-        }
-    }
-
-    /// Records what the SDK is given.
-    fn observe(&self, sent: &Sent, outcome: &Outcome) {
-        let Some(record) = &sent.record else { return };
-        let class = sent.operation.map(Operation::retry);
-        let (is_ambiguous, wait_ms) = match outcome {
-            Err(error) => (error.may_have_been_sent(), 0),
-            Ok(response) => {
-                let status = response.status().as_u16();
-                let hint = response
-                    .extensions()
-                    .get::<RetryAfter>()
-                    .map_or(0, |hint| hint.0);
-                let is_envelope = response.extensions().get::<IsEnvelope>().is_some();
-                let is_conclusive = match status {
-                    429 => is_envelope,
-                    502 | 503 => is_envelope && class != Some(RetryClass::Never),
-                    500.. => false,
-                    200..300 => is_envelope,
-                    _ => true,
-                };
-                (!is_conclusive, hint)
-            }
-        };
-        let closed_until_ms = self.world.now_ms() + wait_ms;
-        self.world.update_call(record, |record| {
-            record.is_ambiguous |= is_ambiguous;
-            record.closed_until_ms = record.closed_until_ms.max(closed_until_ms);
-        });
     }
 
     /// Carries a request to the mock and its reply back.
@@ -334,7 +232,7 @@ impl Network {
         }
     }
 
-    fn taint(&self, sent: &Sent) {
+    pub(super) fn taint(&self, sent: &Sent) {
         if let Some(credential) = &sent.credential {
             self.world.taint(credential);
         }
@@ -352,12 +250,22 @@ impl Network {
             self.taint(sent);
         }
         self.inject_into_key(sent.operation, request.headers_mut());
+        let has_tool_keys = self.world.plan.tools == Tools::WithKeys;
+        if sent.message.is_some() && (!has_tool_keys || world.has(Defect::ToolKeyIgnored)) {
+            *request.body_mut() = mcp_message::without_key(request.body());
+        }
         let (mock, generation) = world.mock_and_generation();
-        let answer = tokio::select! {
+        let mut answer = tokio::select! {
             biased;
             answer = answer(&mock, request) => answer,
             () = world.mock_replaced(generation) => None,
         };
+        if let Some(answer) = answer
+            .as_mut()
+            .filter(|_| sent.message.is_some() && !has_tool_keys)
+        {
+            answer.body = mcp_message::without_documented_keys(&answer.body);
+        }
         if sent.operation == Some(Operation::SigningSecretRotate) {
             world.signing_secrets.note(&mock.snapshot());
         }
@@ -385,67 +293,6 @@ impl Network {
             headers.insert("idempotency-key", HeaderValue::from_str(&other).unwrap());
         }
     }
-
-    /// Records what the service did.
-    fn inspect(&self, sent: &Sent, answer: &Reply) {
-        let world = &self.world;
-        let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
-        if answer.status == 429 && body["error"]["code"] == "rate_limited" {
-            let credential = sent.credential.as_deref().unwrap_or_default();
-            if !world.is_tainted(credential) {
-                world.violate(
-                    Oracle::RateLimit,
-                    format!("{} met a 429 that it could have foreseen", sent.label),
-                );
-            }
-        }
-        let Some(operation) = sent
-            .operation
-            .filter(|it| it.retry().sends_idempotency_key())
-        else {
-            return;
-        };
-        if answer.status.is_success() {
-            let intent = sent.call.as_deref().and_then(|call| call.split('#').next());
-            match resource_id(&body) {
-                Some(id) => world.note_receipt(operation, intent, &id),
-                None => world.violate(
-                    Oracle::NothingLost,
-                    format!("{} has a receipt without an id", sent.label),
-                ),
-            }
-        }
-    }
-}
-
-/// Returns what the attempts of a call are recorded under.
-///
-/// The service does not promise to recognize the key of an operation of class `unsent`, so that not
-/// even another call may send it again.
-fn record_name(call: &str, operation: Operation) -> String {
-    let is_unsent = operation.retry() == RetryClass::Unsent;
-    let intent = call.split('#').next().filter(|_| is_unsent);
-    intent.unwrap_or(call).to_owned()
-}
-
-/// Notes that the SDK gave up on a request whose outcome it does not know.
-struct Abandoned<'a> {
-    network: &'a Network,
-    sent: &'a Sent,
-    is_armed: bool,
-}
-
-impl Drop for Abandoned<'_> {
-    fn drop(&mut self) {
-        if self.is_armed {
-            self.network.taint(self.sent);
-            if let Some(record) = &self.sent.record {
-                self.network
-                    .world
-                    .update_call(record, |record| record.is_ambiguous = true);
-            }
-        }
-    }
 }
 
 fn lost() -> TransportError {
@@ -461,17 +308,4 @@ async fn answer(mock: &InProcess, request: Request<Bytes>) -> Option<Reply> {
         body,
         is_cut: false,
     })
-}
-
-/// Returns the id in the receipt of a submit.
-fn resource_id(body: &Value) -> Option<String> {
-    let receipt = body.get("data").unwrap_or(body);
-    let ids = [
-        &receipt["job"]["id"],
-        &receipt["run_id"],
-        &receipt["queue_id"],
-        &receipt["id"],
-    ];
-    ids.into_iter()
-        .find_map(|id| id.as_str().map(str::to_owned))
 }

@@ -173,6 +173,30 @@ fn a_reply_from_the_window_before_does_not_close_the_new_one() {
 }
 
 #[test]
+fn a_reply_from_the_end_of_the_window_before_does_not_close_the_new_one() {
+    let (limiter, began) = (RateLimiter::default(), clock::now());
+    round_trip(&limiter, began, &headers(120, 119, 60));
+    let sent_at = began + seconds(60);
+    limiter.acquire(BUCKET, sent_at).unwrap();
+    let now = began + seconds(62);
+    answer(&limiter, BUCKET, (sent_at, now), &headers(120, 0, 1));
+    assert_eq!(places(&limiter, now), 120);
+}
+
+#[test]
+fn a_report_of_a_later_end_is_one_of_another_window() {
+    // The known window ends at most 11 s after the first report.
+    for (reset, ends) in [(11, 11), (12, 14)] {
+        let (limiter, now) = (RateLimiter::default(), clock::now());
+        round_trip(&limiter, now, &headers(120, 1, 10));
+        let later = now + seconds(1);
+        round_trip(&limiter, later, &headers(120, 0, reset));
+        let ends = now + seconds(ends);
+        assert_eq!(limiter.acquire(BUCKET, later), Err(ends), "{reset} s");
+    }
+}
+
+#[test]
 fn the_replies_of_a_window_narrow_down_its_end() {
     let (limiter, began) = (RateLimiter::default(), clock::now());
     limiter.acquire(BUCKET, began).unwrap();
@@ -219,6 +243,17 @@ fn what_others_use_leaves_a_share_and_a_margin() {
     answer(&limiter, BUCKET, (later, later), &headers(120, 117, 60));
     let places_later = places(&limiter, later);
     assert!((5..=12).contains(&places_later), "{places_later} places");
+}
+
+#[test]
+fn what_others_used_before_the_first_report_of_a_shared_window_counts() {
+    let (limiter, now) = (RateLimiter::default(), clock::now());
+    for remaining in [119, 117] {
+        round_trip(&limiter, now, &headers(120, remaining, 60));
+    }
+    let later = now + seconds(61);
+    round_trip(&limiter, later, &headers(120, 60, 60));
+    assert_eq!(places(&limiter, later), 1);
 }
 
 #[test]
@@ -285,6 +320,16 @@ fn polls_after_the_window_follow_at_the_rate_of_the_next() {
         "1,000 waiters on a limit of 4,800 wait {:?}",
         last - now
     );
+}
+
+#[test]
+fn polls_leave_half_of_a_small_limit_to_other_reads() {
+    let (limiter, now) = (RateLimiter::default(), clock::now());
+    reads(&limiter, now, &headers(30, 3, 49));
+    let ends = now + seconds(50);
+    for next in [now, ends, ends + seconds(4), ends + seconds(8)] {
+        assert_eq!(limiter.reserve_poll(now), next);
+    }
 }
 
 #[test]

@@ -1,0 +1,233 @@
+//! What is observed of requests, and what their client may send.
+
+use bytes::Bytes;
+use http::Request;
+use serde_json::Value;
+use svc_sdk::contract::{Operation, RetryClass, Surface};
+
+use super::fault::{IsEnvelope, Outcome, Reply, RetryAfter};
+use super::mcp_message::{self, McpMessage};
+use super::oracle::Oracle;
+use super::transport::{CALL_HEADER, Network};
+
+/// What the recorder knows of a request.
+#[derive(Clone, Debug)]
+pub(super) struct Sent {
+    pub(super) operation: Option<Operation>,
+    /// The message, if the request goes to the MCP endpoint.
+    pub(super) message: Option<McpMessage>,
+    /// When its client may send it again.
+    class: Option<RetryClass>,
+    call: Option<String>,
+    /// What its attempts are recorded under: the call, or the intent if no later call may repeat it.
+    record: Option<String>,
+    pub(super) credential: Option<String>,
+    pub(super) label: String,
+}
+
+impl Network {
+    /// Records a request, and checks what its client may send.
+    pub(super) fn record(&self, request: &Request<Bytes>) -> Sent {
+        let world = &self.world;
+        let (host, path) = (
+            request.uri().host().unwrap_or_default(),
+            request.uri().path(),
+        );
+        let surface = match host {
+            "open.svc.invalid" => Some(Surface::Open),
+            "developer.svc.invalid" => Some(Surface::Developer),
+            _ => None,
+        };
+        let method = request.method().as_str();
+        let is_mcp = surface == Some(Surface::Developer) && path == "/mcp";
+        let message = McpMessage::read(request.body()).filter(|_| is_mcp);
+        let operation = match is_mcp {
+            true => Some(Operation::Mcp),
+            false => surface
+                .and_then(|surface| Operation::route(surface, method, path))
+                .map(|(operation, _)| operation),
+        };
+        let class = match &message {
+            Some(message) => Some(message.retry_class()),
+            None => operation.map(Operation::retry),
+        };
+        let header = |name: &str| Some(request.headers().get(name)?.to_str().ok()?.to_owned());
+        let credential = header("authorization").or_else(|| header("x-api-key"));
+        let keys = &world.credentials[self.client];
+        let own = match surface {
+            Some(Surface::Open) => Some(&keys.open),
+            Some(_) => Some(&keys.developer),
+            None => None,
+        };
+        let is_own = own.map(|key| format!("Bearer {key}")) == credential;
+        let is_in_text = [&keys.open, &keys.developer].iter().any(|key| {
+            request.uri().to_string().contains(key.as_str())
+                || String::from_utf8_lossy(request.body()).contains(key.as_str())
+        });
+        if (credential.is_some() && !is_own) || is_in_text {
+            world.violate(
+                Oracle::Credential,
+                format!("a request to {host} carries an API key"),
+            );
+        }
+        if let Some(credential) = credential.as_deref().filter(|_| is_mcp) {
+            // Each call of a tool has a client of its own, which does not know what others spent.
+            world.taint(credential);
+        }
+        let call = header(CALL_HEADER);
+        let record = call
+            .as_deref()
+            .zip(class)
+            .map(|(call, class)| record_name(call, class, message.as_ref()));
+        if let (Some(call), Some(record), Some(operation)) = (&call, &record, operation) {
+            let now = world.now_ms();
+            let record = world.update_call(record, |_| {});
+            let is_repeatable = !matches!(class, Some(RetryClass::Unsent | RetryClass::Never));
+            if record.is_ambiguous && !is_repeatable {
+                world.violate(
+                    Oracle::Once,
+                    format!("{call} ({operation}) was sent again after an ambiguous failure"),
+                );
+            }
+            if now < record.closed_until_ms {
+                let early = record.closed_until_ms - now;
+                world.violate(
+                    Oracle::RateLimit,
+                    format!("{call} ({operation}) was sent again {early} ms too early"),
+                );
+            }
+        }
+        world.count(|counts| counts.requests += 1);
+        let name = match (&message, operation) {
+            (Some(message), _) => format!("mcp {}", message.method),
+            (None, Some(operation)) => operation.name().to_owned(),
+            (None, None) => format!("{method} {host}"),
+        };
+        let label = match &call {
+            Some(call) => format!("{name} {call}"),
+            None => format!("{name} {path}"),
+        };
+        Sent {
+            operation,
+            message,
+            class,
+            record,
+            call,
+            credential,
+            label,
+        }
+    }
+
+    /// Records what the SDK is given.
+    pub(super) fn observe(&self, sent: &Sent, outcome: &Outcome) {
+        let Some(record) = &sent.record else { return };
+        let class = sent.class;
+        let (is_ambiguous, wait_ms) = match outcome {
+            Err(error) => (error.may_have_been_sent(), 0),
+            Ok(response) => {
+                let status = response.status().as_u16();
+                let hint = response
+                    .extensions()
+                    .get::<RetryAfter>()
+                    .map_or(0, |hint| hint.0);
+                let is_envelope = response.extensions().get::<IsEnvelope>().is_some();
+                let is_conclusive = match status {
+                    429 => is_envelope,
+                    502 | 503 => is_envelope && class != Some(RetryClass::Never),
+                    500.. => false,
+                    200..300 => is_envelope,
+                    _ => true,
+                };
+                (!is_conclusive, hint)
+            }
+        };
+        let closed_until_ms = self.world.now_ms() + wait_ms;
+        self.world.update_call(record, |record| {
+            record.is_ambiguous |= is_ambiguous;
+            record.closed_until_ms = record.closed_until_ms.max(closed_until_ms);
+        });
+    }
+
+    /// Records what the service did.
+    pub(super) fn inspect(&self, sent: &Sent, answer: &Reply) {
+        let world = &self.world;
+        let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+        if answer.status == 429 && body["error"]["code"] == "rate_limited" {
+            let credential = sent.credential.as_deref().unwrap_or_default();
+            if !world.is_tainted(credential) {
+                world.violate(
+                    Oracle::RateLimit,
+                    format!("{} met a 429 that it could have foreseen", sent.label),
+                );
+            }
+        }
+        let Some(operation) = sent.operation else {
+            return;
+        };
+        let intent = sent.call.as_deref().and_then(|call| call.split('#').next());
+        if let Some(message) = &sent.message {
+            // A tool that rejects its call names nothing.
+            if let Some(id) = mcp_message::created_id(&body).filter(|_| message.is_paid) {
+                world.note_receipt(operation, intent, &id);
+            }
+        } else if operation.retry().sends_idempotency_key() && answer.status.is_success() {
+            match resource_id(&body) {
+                Some(id) => world.note_receipt(operation, intent, &id),
+                None => world.violate(
+                    Oracle::NothingLost,
+                    format!("{} has a receipt without an id", sent.label),
+                ),
+            }
+        }
+    }
+}
+
+/// Returns what the attempts of a call are recorded under.
+///
+/// The service does not promise to recognize the key of an operation of class `unsent`, nor a tool
+/// its call without a key, so that not even another call may send them again.
+fn record_name(call: &str, class: RetryClass, message: Option<&McpMessage>) -> String {
+    let is_once = match message {
+        Some(message) => message.is_paid && class == RetryClass::Never,
+        None => class == RetryClass::Unsent,
+    };
+    match (call.split('#').next().filter(|_| is_once), message) {
+        (Some(intent), _) => intent.to_owned(),
+        // The messages of a handshake bear the name of the call that they precede.
+        (None, Some(message)) => format!("{call} {}", message.method),
+        (None, None) => call.to_owned(),
+    }
+}
+
+/// Notes that the SDK gave up on a request whose outcome it does not know.
+pub(super) struct Abandoned<'a> {
+    pub(super) network: &'a Network,
+    pub(super) sent: &'a Sent,
+    pub(super) is_armed: bool,
+}
+
+impl Drop for Abandoned<'_> {
+    fn drop(&mut self) {
+        if self.is_armed {
+            self.network.taint(self.sent);
+            if let Some(record) = &self.sent.record {
+                self.network
+                    .world
+                    .update_call(record, |record| record.is_ambiguous = true);
+            }
+        }
+    }
+}
+
+/// Returns the id in the receipt of a submit.
+fn resource_id(body: &Value) -> Option<String> {
+    let receipt = body.get("data").unwrap_or(body);
+    let ids = [
+        &receipt["job"]["id"],
+        &receipt["run_id"],
+        &receipt["queue_id"],
+        &receipt["id"],
+    ];
+    ids.into_iter()
+        .find_map(|id| id.as_str().map(str::to_owned))
+}
