@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Arc, Mutex};
@@ -179,21 +179,35 @@ pub(crate) struct FakeServer {
 
 impl FakeServer {
     pub(crate) fn answering(status: &str, body: &str) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
         let response = Arc::new(Mutex::new(response(status, body)));
         let current = Arc::clone(&response);
+        Self::start(response, move |_| current.lock().unwrap().clone())
+    }
+
+    /// Answers each request with the status and the body that a function returns for its body.
+    pub(crate) fn answering_each(
+        respond: impl Fn(&str) -> (&'static str, String) + Send + 'static,
+    ) -> Self {
+        Self::start(Arc::default(), move |request| {
+            let body = request.split_once("\r\n\r\n").map_or("", |(_, body)| body);
+            let (status, body) = respond(body);
+            response(status, &body)
+        })
+    }
+
+    fn start(
+        response: Arc<Mutex<String>>,
+        respond: impl Fn(&str) -> String + Send + 'static,
+    ) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
         let heads = Arc::new(Mutex::new(Vec::new()));
         let received = Arc::clone(&heads);
         thread::spawn(move || {
             while let Ok((mut stream, _)) = listener.accept() {
-                let mut request = [0; 4096];
-                let length = stream.read(&mut request).unwrap_or_default();
-                received
-                    .lock()
-                    .unwrap()
-                    .push(String::from_utf8_lossy(&request[..length]).into_owned());
-                let response = current.lock().unwrap().clone();
+                let request = read_request(&mut stream);
+                let response = respond(&request);
+                received.lock().unwrap().push(request);
                 let _ = stream.write_all(response.as_bytes());
             }
         });
@@ -221,6 +235,28 @@ impl FakeServer {
             line.unwrap_or_default()
         };
         heads.iter().map(key).collect()
+    }
+}
+
+/// Reads a request with its body, or as much as arrives of it.
+fn read_request(stream: &mut TcpStream) -> String {
+    let mut request = Vec::new();
+    let mut buffer = [0; 4096];
+    loop {
+        let length = stream.read(&mut buffer).unwrap_or_default();
+        request.extend_from_slice(&buffer[..length]);
+        let text = String::from_utf8_lossy(&request);
+        let is_whole = text.split_once("\r\n\r\n").is_some_and(|(head, body)| {
+            let announced = head.lines().find_map(|line| {
+                let (name, value) = line.split_once(": ")?;
+                name.eq_ignore_ascii_case("content-length")
+                    .then(|| value.parse::<usize>().unwrap())
+            });
+            body.len() >= announced.unwrap_or_default()
+        });
+        if length == 0 || is_whole {
+            return text.into_owned();
+        }
     }
 }
 

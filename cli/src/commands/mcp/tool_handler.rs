@@ -33,6 +33,8 @@ pub(super) struct ToolHandler {
 
 type ToolResult = Result<Value, ToolError>;
 
+/// What to do about a call whose outcome is unknown, and that cannot be sent again.
+const ASK_USER: &str = "ask the user to check whether it was executed";
 /// The field of a run that limits its spending.
 const CAP: &str = "generation_spend_cap_usd";
 
@@ -225,16 +227,17 @@ impl ToolHandler {
                 return tool_result(&resource, Some(intent)).await;
             }
             if !paid.can_resend(&intent) {
-                let hint = "ask the user to check whether it was executed";
                 let error = ToolError::from(paid.unresolved(&intent));
-                return Err(error.with("next", json!(hint)));
+                return Err(error.with("next", json!(ASK_USER)));
             }
             let key = entry.intent.idempotency_key.clone();
             let price = R::price(&access.client, request).await?;
             let cost = self.cost(&price)?;
             let (submit, key) = prepare::<R>(&access.client, request, Some(key))?;
             self.limits.reserve(&key, cost, spend_limit)?;
-            return self.post(submit, &key, Some(intent), true).await;
+            return self
+                .post(submit, &key, Some(intent), true, paid.is_idempotent)
+                .await;
         }
         let price = R::price(&access.client, request).await?;
         let cost = self.cost(&price)?;
@@ -248,7 +251,8 @@ impl ToolHandler {
             }
             None => None,
         };
-        self.post(submit, &key, intent, false).await
+        self.post(submit, &key, intent, false, paid.is_idempotent)
+            .await
     }
 
     async fn post<R: Resource>(
@@ -257,6 +261,7 @@ impl ToolHandler {
         key: &IdempotencyKey,
         intent: Option<OpenIntent>,
         is_retry: bool,
+        is_idempotent: bool,
     ) -> ToolResult {
         match submit.await {
             Ok(resource) => {
@@ -267,8 +272,13 @@ impl ToolHandler {
                 let mut tool_error = ToolError::from(&error);
                 let failure = ambiguous_if_key_in_use(Failure::from(error));
                 if failure.exit() == Exit::Ambiguous {
-                    let next = "the outcome is unknown: repeat exactly the same call, which is not \
-                                charged twice";
+                    let next = match is_idempotent {
+                        true => {
+                            "the outcome is unknown: repeat exactly the same call, which is not \
+                             charged twice"
+                        }
+                        false => ASK_USER,
+                    };
                     tool_error = tool_error.with("next", json!(next));
                 }
                 if let Some(outcome) = failed_outcome(&failure, is_retry) {

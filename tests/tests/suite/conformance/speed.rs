@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use svc_tests::{Mock, Receiver, Reply, Response, on_every_face, on_every_socket_face};
+use svc_tests::{
+    FrontendKind, Mock, Receiver, Reply, Response, Setup, on_every_face, on_every_socket_face,
+};
 
 use super::{IMAGE, VIDEO, image, job, submit, text, video, video_with_prompt, with};
 
 on_every_face! {
     the_rate_limit_reset_is_in_client_seconds: speed(20.0),
-    a_request_succeeds_after_the_wait_of_a_rate_limit: speed(30.0),
     poll_hints_are_in_client_seconds: speed(20.0),
     a_pending_result_tells_client_seconds: speed(20.0),
     the_wait_of_a_fault_does_not_depend_on_the_speed: speed(20.0),
@@ -48,7 +49,14 @@ async fn the_rate_limit_reset_is_in_client_seconds(mock: Mock) {
     assert_eq!(reset.int_header("ratelimit-limit"), 4_800);
 }
 
-async fn a_request_succeeds_after_the_wait_of_a_rate_limit(mock: Mock) {
+/// Starts a mock on the clock of the runtime, which is paused: waits take no real time.
+async fn start_on_paused_clock(speed: f64) -> Mock {
+    Mock::start(FrontendKind::InProcess, Setup::default().speed(speed)).await
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_succeeds_after_the_wait_of_a_rate_limit() {
+    let mock = start_on_paused_clock(30.0).await;
     let limited = exhaust_writes(&mock).await;
     let wait = limited.error()["retry_after_seconds"].take();
     assert_seconds(&wait, 2.0);
@@ -69,15 +77,21 @@ async fn poll_hints_are_in_client_seconds(mock: Mock) {
     assert_seconds(&receipt["next_poll_after_seconds"], 5.0);
     let image = mock.open().post_data(IMAGE, image(), 202).await;
     assert_seconds(&image["next_poll_after_seconds"], 0.1);
-    let id = text(&image["job"]["id"]);
-    tokio::time::sleep(Duration::from_millis(101)).await;
-    assert_eq!(job(&mock.open(), &id).await["status"], "completed");
     let run = json!({"instruction": "x"});
     let run = mock
         .developer()
         .post_data(super::runs::RUNS, run, 202)
         .await;
     assert_seconds(&run["next_poll_after_seconds"], 0.5);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_job_ends_after_the_hint_for_its_receipt() {
+    let mock = start_on_paused_clock(20.0).await;
+    let id = submit(&mock.open(), IMAGE, image()).await;
+    assert_eq!(job(&mock.open(), &id).await["status"], "queued");
+    tokio::time::sleep(Duration::from_millis(101)).await;
+    assert_eq!(job(&mock.open(), &id).await["status"], "completed");
 }
 
 async fn a_pending_result_tells_client_seconds(mock: Mock) {
