@@ -278,6 +278,19 @@ mod tests {
     }
 
     #[test]
+    fn a_file_that_cannot_be_read_is_an_error_and_one_that_is_gone_is_not() {
+        let (_folder, journal) = journal();
+        let intent = example("k1");
+        let hash = intent.request_hash.clone();
+        journal.begin(intent).unwrap();
+        let moved = journal.open.join("moved-by-its-process.jsonl");
+        assert!(journal.lock_open(moved).unwrap().is_none());
+        // What cannot be read may be the intent of the same request.
+        fs::create_dir(journal.open.join(format!("{}-x.jsonl", hash.short()))).unwrap();
+        assert!(journal.reopen(&hash).is_err());
+    }
+
+    #[test]
     fn a_file_that_was_not_moved_after_its_outcome_keeps_that_outcome() {
         let (_folder, journal) = journal();
         for is_waited_for in [false, true] {
