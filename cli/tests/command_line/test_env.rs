@@ -238,7 +238,7 @@ impl FakeServer {
     }
 }
 
-/// Reads a request with its body, or as much as arrives of it.
+/// Reads a request with its body, or as much as arrives of it. A TLS handshake is read once.
 fn read_request(stream: &mut TcpStream) -> String {
     let mut request = Vec::new();
     let mut buffer = [0; 4096];
@@ -254,7 +254,8 @@ fn read_request(stream: &mut TcpStream) -> String {
             });
             body.len() >= announced.unwrap_or_default()
         });
-        if length == 0 || is_whole {
+        let is_http = request.first().is_some_and(u8::is_ascii_uppercase);
+        if length == 0 || is_whole || !is_http {
             return text.into_owned();
         }
     }
