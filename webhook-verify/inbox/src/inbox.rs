@@ -25,6 +25,7 @@ pub struct Inbox {
     retry_policy: RetryPolicy,
     lease_duration: Duration,
     in_order: bool,
+    forget_dead: bool,
 }
 
 /// The result of accepting a delivery. Answer `2xx` in both cases.
@@ -50,6 +51,7 @@ impl Inbox {
             retry_policy: RetryPolicy::default(),
             lease_duration: DEFAULT_LEASE_DURATION,
             in_order: false,
+            forget_dead: false,
         }
     }
 
@@ -75,6 +77,14 @@ impl Inbox {
     #[must_use]
     pub fn in_order(mut self, in_order: bool) -> Self {
         self.in_order = in_order;
+        self
+    }
+
+    /// Sets whether the next delivery of an event that was given up counts as new. By default it
+    /// is a duplicate, and the event is handled again only if it is replayed.
+    #[must_use]
+    pub fn forget_dead(mut self, forget_dead: bool) -> Self {
+        self.forget_dead = forget_dead;
         self
     }
 
@@ -156,7 +166,15 @@ impl Inbox {
         claimed: &ClaimedEvent,
         outcome: HandlingOutcome,
     ) -> Result<(), StoreError> {
-        self.store.finish(&claimed.lease, outcome).await
+        let is_dead = matches!(outcome, HandlingOutcome::Dead { .. });
+        self.store.finish(&claimed.lease, outcome).await?;
+        if let Some(key) = &claimed.event.dedupe_key
+            && is_dead
+            && self.forget_dead
+        {
+            self.store.forget(key).await?;
+        }
+        Ok(())
     }
 
     /// Returns what becomes of an event whose attempt has failed: a retry, or, after the last

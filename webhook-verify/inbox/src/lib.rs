@@ -64,7 +64,7 @@ pub use store::{
     ClaimRequest, ClaimedEvent, HandlingOutcome, InsertOutcome, Lease, ListQuery, ReplayFilter,
     Store, StoreError, StoreErrorKind, StoreStats,
 };
-pub use stores::MemoryStore;
+pub use stores::{FileStore, MemoryStore};
 #[cfg(feature = "postgres")]
 pub use stores::PostgresStore;
 #[cfg(feature = "redis")]

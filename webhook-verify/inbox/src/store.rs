@@ -265,6 +265,13 @@ pub enum StoreErrorKind {
     /// The address of the store or its content is invalid, or the store does not support what was
     /// asked of it.
     Invalid,
+    /// The store has no room for the event until others are finished.
+    Full,
+    /// Another process uses the store, which is for one process only.
+    Locked,
+    /// A failure has left the store in a state in which it cannot be written until it is opened
+    /// again.
+    Broken,
 }
 
 /// An error of a store.

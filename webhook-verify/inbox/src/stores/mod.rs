@@ -1,5 +1,7 @@
 //! The stores of this crate.
 
+mod event_table;
+mod file;
 mod memory;
 #[cfg(feature = "postgres")]
 mod postgres;
@@ -8,6 +10,7 @@ mod redis;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 
+pub use file::FileStore;
 pub use memory::MemoryStore;
 #[cfg(feature = "postgres")]
 pub use postgres::PostgresStore;

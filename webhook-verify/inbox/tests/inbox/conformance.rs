@@ -25,6 +25,12 @@ macro_rules! on_every_store {
                 super::$test(super::stores::memory()).await;
             })*
         }
+        mod file {
+            $(#[tokio::test]
+            async fn $test() {
+                super::$test(super::stores::file()).await;
+            })*
+        }
         mod sqlite {
             $(#[tokio::test]
             async fn $test() {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use svc_webhook_inbox::{
-    Clock, MemoryStore, NewEvent, PostgresStore, RedisStore, SqliteStore, Store,
+    Clock, FileStore, MemoryStore, NewEvent, PostgresStore, RedisStore, SqliteStore, Store,
 };
 use svc_webhook_verify::{DedupeKey, Event};
 
@@ -56,6 +56,19 @@ pub(crate) fn memory() -> TestStore {
         millis,
         reopen: None,
         _folder: None,
+    }
+}
+
+/// A store that only one process can open.
+pub(crate) fn file() -> TestStore {
+    let (clock, millis) = test_clock();
+    let folder = tempfile::tempdir().unwrap();
+    let store = FileStore::open(folder.path().join("inbox")).unwrap();
+    TestStore {
+        store: Arc::new(store.clock(clock)),
+        millis,
+        reopen: None,
+        _folder: Some(folder),
     }
 }
 

@@ -1,0 +1,454 @@
+//! The events of a store that one process uses alone: their states, leases and keys, in memory.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::HeaderMap;
+use svc_webhook_verify::DedupeKey;
+
+use crate::clock::{duration_millis, from_millis};
+use crate::event::{EventId, EventState, StoredEvent};
+use crate::store::{
+    ClaimRequest, HandlingOutcome, Lease, ListQuery, ReplayFilter, StoreError, StoreStats,
+};
+
+/// The maximum number of keys of evicted events, to bound the memory.
+const MAX_EVICTED_KEYS: usize = 1_000_000;
+
+/// The time in which an event that may be claimed is expected to be claimed.
+const MAX_CLAIM_DELAY_MILLIS: i64 = 100;
+/// The minimum time to wait for an event.
+const MIN_WAIT_MILLIS: i64 = 10;
+
+/// Events by number, with a payload each: the headers and the body, or where they are.
+///
+/// Times are in milliseconds since the Unix epoch.
+#[derive(Debug)]
+pub(super) struct EventTable<P> {
+    by_number: BTreeMap<u64, Entry<P>>,
+    by_key: HashMap<DedupeKey, u64>,
+    /// The unfinished events by the time at which they may be claimed.
+    due: BTreeSet<(i64, u64)>,
+    /// The unfinished events of each resource.
+    unfinished: HashMap<String, BTreeSet<u64>>,
+    evicted: EvictedKeys,
+    last_number: u64,
+}
+
+/// An event without its headers and body.
+#[derive(Debug)]
+pub(super) struct Entry<P> {
+    pub(super) key: Option<DedupeKey>,
+    pub(super) event_type: String,
+    pub(super) received_at: i64,
+    pub(super) state: State,
+    pub(super) attempts: u32,
+    /// The number of claims. Unlike the attempts it is never reset, so that it identifies a lease.
+    pub(super) claims: u64,
+    pub(super) last_error: Option<String>,
+    /// Whether the next delivery of the event counts as new.
+    pub(super) is_forgotten: bool,
+    pub(super) payload: P,
+}
+
+/// The state of an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    Pending { due_at: i64 },
+    Leased { until: i64 },
+    Handled { at: i64 },
+    Dead { at: i64 },
+}
+
+/// The keys of handled events that were evicted, in the order of their eviction.
+#[derive(Debug, Default)]
+struct EvictedKeys {
+    finished_at: HashMap<DedupeKey, i64>,
+    order: VecDeque<(i64, DedupeKey)>,
+}
+
+impl<P> Default for EventTable<P> {
+    fn default() -> Self {
+        Self {
+            by_number: BTreeMap::new(),
+            by_key: HashMap::new(),
+            due: BTreeSet::new(),
+            unfinished: HashMap::new(),
+            evicted: EvictedKeys::default(),
+            last_number: 0,
+        }
+    }
+}
+
+impl<P> EventTable<P> {
+    /// Returns the number of the next event.
+    pub(super) fn next_number(&self) -> u64 {
+        self.last_number.saturating_add(1)
+    }
+
+    /// Returns whether a delivery with this key is a duplicate.
+    pub(super) fn is_known(&self, key: &DedupeKey) -> bool {
+        self.by_key.contains_key(key) || self.evicted.finished_at.contains_key(key)
+    }
+
+    /// Adds an event. Its number must be higher than all others.
+    pub(super) fn insert(&mut self, number: u64, entry: Entry<P>) {
+        self.last_number = self.last_number.max(number);
+        if let Some(key) = entry.key.as_ref().filter(|_| !entry.is_forgotten) {
+            self.by_key.insert(key.clone(), number);
+        }
+        self.by_number.insert(number, entry);
+        self.index(number);
+    }
+
+    /// Returns an event.
+    pub(super) fn get(&self, number: u64) -> Option<&Entry<P>> {
+        self.by_number.get(&number)
+    }
+
+    /// Returns all events, oldest first.
+    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = (u64, &Entry<P>)> {
+        self.by_number.iter().map(|(number, entry)| (*number, entry))
+    }
+
+    /// Returns all events, oldest first.
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = (u64, &mut Entry<P>)> {
+        let entries = self.by_number.iter_mut();
+        entries.map(|(number, entry)| (*number, entry))
+    }
+
+    /// Changes an event, if it exists.
+    pub(super) fn update(&mut self, number: u64, change: impl FnOnce(&mut Entry<P>)) {
+        self.unindex(number);
+        if let Some(entry) = self.by_number.get_mut(&number) {
+            change(entry);
+        }
+        self.index(number);
+    }
+
+    /// Leases the events that are due, oldest first, and returns them with their leases.
+    pub(super) fn claim(&mut self, request: &ClaimRequest, now: i64) -> Vec<(u64, Lease)> {
+        let until = now.saturating_add(duration_millis(request.lease_duration));
+        let due = self.due.range(..=(now, u64::MAX)).map(|(_, number)| *number);
+        let due: Vec<u64> = due
+            .filter(|number| !request.in_order || self.is_first(*number))
+            .take(request.limit)
+            .collect();
+        let lease = |number: u64| {
+            let mut token = String::new();
+            self.update(number, |entry| {
+                entry.attempts = entry.attempts.saturating_add(1);
+                entry.claims = entry.claims.saturating_add(1);
+                entry.state = State::Leased { until };
+                token = entry.claims.to_string();
+            });
+            (number, Lease::new(id(number), token))
+        };
+        due.into_iter().map(lease).collect()
+    }
+
+    /// Returns the number of a leased event.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the lease is no longer held.
+    pub(super) fn leased(&self, lease: &Lease) -> Result<u64, StoreError> {
+        let number = number(lease.id());
+        let held = number.filter(|number| {
+            self.get(*number).is_some_and(|entry| {
+                matches!(entry.state, State::Leased { .. })
+                    && entry.claims.to_string() == lease.token()
+            })
+        });
+        held.ok_or_else(|| StoreError::lease_lost(lease))
+    }
+
+    /// Extends the lease of an event.
+    pub(super) fn extend(&mut self, number: u64, until: i64) {
+        self.update(number, |entry| entry.state = State::Leased { until });
+    }
+
+    /// Records what became of an event.
+    pub(super) fn finish(&mut self, number: u64, outcome: HandlingOutcome, now: i64) {
+        self.update(number, |entry| match outcome {
+            HandlingOutcome::Handled => entry.state = State::Handled { at: now },
+            HandlingOutcome::Retry { after, error } => {
+                let due_at = now.saturating_add(duration_millis(after));
+                entry.state = State::Pending { due_at };
+                entry.last_error = Some(error);
+            }
+            HandlingOutcome::Dead { reason } => {
+                entry.state = State::Dead { at: now };
+                entry.last_error = Some(reason);
+            }
+        });
+    }
+
+    /// Returns the finished event with a key.
+    pub(super) fn finished_with_key(&self, key: &DedupeKey) -> Option<u64> {
+        let number = self.by_key.get(key).copied()?;
+        self.get(number)?.finished_at().map(|_| number)
+    }
+
+    /// Makes the next delivery of an event count as new.
+    pub(super) fn forget(&mut self, number: u64) {
+        if let Some(entry) = self.by_number.get_mut(&number) {
+            entry.is_forgotten = true;
+            if let Some(key) = &entry.key
+                && self.by_key.get(key) == Some(&number)
+            {
+                self.by_key.remove(key);
+            }
+        }
+    }
+
+    /// Makes the next delivery of an evicted event count as new. Returns `false` if there is none.
+    pub(super) fn forget_evicted(&mut self, key: &DedupeKey) -> bool {
+        self.evicted.finished_at.remove(key).is_some()
+    }
+
+    /// Returns the events that a query selects, newest first.
+    pub(super) fn list(&self, query: &ListQuery, now: i64) -> Vec<u64> {
+        let before = match &query.before {
+            Some(id) => number(id).unwrap_or_default(),
+            None => u64::MAX,
+        };
+        let newest_first = self.by_number.range(..before).rev();
+        newest_first
+            .filter(|(_, entry)| query.state.is_none_or(|state| entry.state(now) == state))
+            .take(query.limit)
+            .map(|(number, _)| *number)
+            .collect()
+    }
+
+    /// Returns the finished events that a filter selects.
+    pub(super) fn finished(&self, filter: &ReplayFilter) -> Vec<u64> {
+        let is_selected = |number: u64, entry: &Entry<P>| match filter {
+            ReplayFilter::Id(selected) => *selected == id(number),
+            ReplayFilter::Dead => matches!(entry.state, State::Dead { .. }),
+            ReplayFilter::ReceivedIn(range) => range.contains(&from_millis(entry.received_at)),
+        };
+        self.iter()
+            .filter(|(number, entry)| entry.finished_at().is_some() && is_selected(*number, entry))
+            .map(|(number, _)| number)
+            .collect()
+    }
+
+    /// Makes an event pending, with no attempts.
+    pub(super) fn replay(&mut self, number: u64, now: i64) {
+        self.update(number, |entry| {
+            entry.state = State::Pending { due_at: now };
+            entry.attempts = 0;
+        });
+    }
+
+    /// Returns the events that were finished before a time.
+    pub(super) fn finished_before(&self, time: i64) -> Vec<u64> {
+        self.iter()
+            .filter(|(_, entry)| entry.finished_at().is_some_and(|at| at < time))
+            .map(|(number, _)| number)
+            .collect()
+    }
+
+    /// Removes an event, and its key.
+    pub(super) fn remove(&mut self, number: u64) -> Option<Entry<P>> {
+        self.forget(number);
+        self.unindex(number);
+        self.by_number.remove(&number)
+    }
+
+    /// Removes an event, but keeps its key, so that further deliveries are duplicates.
+    pub(super) fn evict(&mut self, number: u64) -> Option<Entry<P>> {
+        let is_forgotten = self.get(number)?.is_forgotten;
+        let entry = self.remove(number)?;
+        if let (Some(at), Some(key), false) = (entry.finished_at(), &entry.key, is_forgotten) {
+            self.add_evicted(key.clone(), at);
+        }
+        Some(entry)
+    }
+
+    /// Adds the key of an evicted event.
+    pub(super) fn add_evicted(&mut self, key: DedupeKey, finished_at: i64) {
+        self.evicted.finished_at.insert(key.clone(), finished_at);
+        self.evicted.order.push_back((finished_at, key));
+        while self.evicted.order.len() > MAX_EVICTED_KEYS {
+            self.evicted.remove_first();
+        }
+    }
+
+    /// Returns the keys of evicted events, and when the events were finished.
+    pub(super) fn evicted(&self) -> impl Iterator<Item = (&DedupeKey, i64)> {
+        let known = &self.evicted.finished_at;
+        let order = self.evicted.order.iter();
+        order
+            .filter(|(at, key)| known.get(key) == Some(at))
+            .map(|(at, key)| (key, *at))
+    }
+
+    /// Removes the keys of events that were finished before a time.
+    pub(super) fn remove_evicted_before(&mut self, time: i64) {
+        while self.evicted.order.front().is_some_and(|(at, _)| *at < time) {
+            self.evicted.remove_first();
+        }
+    }
+
+    pub(super) fn stats(&self, now: i64) -> StoreStats {
+        let mut stats = StoreStats::default();
+        for (_, entry) in self.iter() {
+            match entry.state(now) {
+                EventState::Pending => stats.pending += 1,
+                EventState::InProgress => stats.in_progress += 1,
+                EventState::Handled => stats.handled += 1,
+                EventState::Dead => stats.dead += 1,
+            }
+            if entry.finished_at().is_none() && stats.oldest_unfinished_age.is_none() {
+                let age = now.saturating_sub(entry.received_at).unsigned_abs();
+                stats.oldest_unfinished_age = Some(Duration::from_millis(age));
+            }
+        }
+        stats
+    }
+
+    /// Returns the time until the next event may be claimed. An event that could have been claimed
+    /// before waits for another one of its resource.
+    pub(super) fn time_until_due(&self, now: i64) -> Option<Duration> {
+        let recently = now.saturating_sub(MAX_CLAIM_DELAY_MILLIS);
+        let (due_at, _) = self.due.range((recently, 0)..).next()?;
+        let millis = due_at.saturating_sub(now).max(MIN_WAIT_MILLIS);
+        Some(Duration::from_millis(millis.unsigned_abs()))
+    }
+
+    /// Returns whether no earlier event of the same resource is unfinished.
+    fn is_first(&self, number: u64) -> bool {
+        let resource = self.get(number).and_then(Entry::resource_id);
+        let unfinished = resource.and_then(|resource| self.unfinished.get(resource));
+        unfinished.is_none_or(|numbers| numbers.first() == Some(&number))
+    }
+
+    fn index(&mut self, number: u64) {
+        let Some(entry) = self.by_number.get(&number) else {
+            return;
+        };
+        if let Some(due_at) = entry.due_at() {
+            self.due.insert((due_at, number));
+            if let Some(resource) = entry.resource_id() {
+                let numbers = self.unfinished.entry(resource.to_owned());
+                numbers.or_default().insert(number);
+            }
+        }
+    }
+
+    fn unindex(&mut self, number: u64) {
+        let Some(entry) = self.by_number.get(&number) else {
+            return;
+        };
+        if let Some(due_at) = entry.due_at() {
+            self.due.remove(&(due_at, number));
+        }
+        if let Some(resource) = entry.resource_id()
+            && let Some(numbers) = self.unfinished.get_mut(resource)
+        {
+            numbers.remove(&number);
+            if numbers.is_empty() {
+                self.unfinished.remove(resource);
+            }
+        }
+    }
+}
+
+impl<P> Entry<P> {
+    /// Creates the entry of a new event.
+    pub(super) fn new(
+        key: Option<DedupeKey>,
+        event_type: String,
+        received_at: i64,
+        payload: P,
+    ) -> Self {
+        Self {
+            key,
+            event_type,
+            received_at,
+            state: State::Pending {
+                due_at: received_at,
+            },
+            attempts: 0,
+            claims: 0,
+            last_error: None,
+            is_forgotten: false,
+            payload,
+        }
+    }
+
+    /// Returns the time at which the event was handled or given up.
+    pub(super) fn finished_at(&self) -> Option<i64> {
+        match self.state {
+            State::Pending { .. } | State::Leased { .. } => None,
+            State::Handled { at } | State::Dead { at } => Some(at),
+        }
+    }
+
+    fn due_at(&self) -> Option<i64> {
+        match self.state {
+            State::Pending { due_at } => Some(due_at),
+            State::Leased { until } => Some(until),
+            State::Handled { .. } | State::Dead { .. } => None,
+        }
+    }
+
+    fn resource_id(&self) -> Option<&str> {
+        self.key.as_ref().map(DedupeKey::resource_id)
+    }
+
+    fn state(&self, now: i64) -> EventState {
+        match self.state {
+            State::Leased { until } if until > now => EventState::InProgress,
+            State::Pending { .. } | State::Leased { .. } => EventState::Pending,
+            State::Handled { .. } => EventState::Handled,
+            State::Dead { .. } => EventState::Dead,
+        }
+    }
+
+    /// Returns the event with its headers and body.
+    pub(super) fn to_stored(
+        &self,
+        number: u64,
+        now: i64,
+        headers: HeaderMap,
+        body: Bytes,
+    ) -> StoredEvent {
+        StoredEvent {
+            id: id(number),
+            dedupe_key: self.key.clone(),
+            event_type: self.event_type.clone(),
+            headers,
+            body,
+            received_at: from_millis(self.received_at),
+            state: self.state(now),
+            attempts: self.attempts,
+            due_at: self.due_at().map(from_millis),
+            finished_at: self.finished_at().map(from_millis),
+            last_error: self.last_error.clone(),
+        }
+    }
+}
+
+impl EvictedKeys {
+    fn remove_first(&mut self) {
+        if let Some((at, key)) = self.order.pop_front()
+            && self.finished_at.get(&key) == Some(&at)
+        {
+            self.finished_at.remove(&key);
+        }
+    }
+}
+
+/// Returns the id of the event with a number.
+pub(super) fn id(number: u64) -> EventId {
+    EventId::new(number.to_string())
+}
+
+/// Returns the number of the event with an id.
+pub(super) fn number(id: &EventId) -> Option<u64> {
+    id.as_str().parse().ok()
+}

@@ -1,0 +1,221 @@
+//! The lines of the store's file, each a JSON object.
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue};
+use serde::{Deserialize, Serialize};
+use svc_webhook_verify::DedupeKey;
+
+/// The version of the format, in the first line.
+pub(super) const FORMAT: u64 = 1;
+
+/// One line of the file. Times are in milliseconds since the Unix epoch if their name does not say
+/// otherwise.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Line {
+    /// The first line, with the version of the format.
+    SvcWebhookStore(u64),
+    /// An event was received.
+    Received { id: u64, delivery: Delivery },
+    /// Events were claimed.
+    Claimed { ids: Vec<u64> },
+    /// An event is to be claimed again.
+    Retried { id: u64, due_at: i64, error: String },
+    /// An event was handled. Earlier versions did not store when.
+    Forwarded {
+        id: u64,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        at: Option<i64>,
+    },
+    /// An event was given up. Earlier versions stored neither when nor why, and counted the next
+    /// delivery as new.
+    GivenUp {
+        id: u64,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        at: Option<i64>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    },
+    /// Finished events are pending again.
+    Replayed { ids: Vec<u64>, at: i64 },
+    /// The next delivery of an event counts as new.
+    Forgotten { id: u64 },
+    /// The same, for an event of which only the key was left.
+    ForgottenKey {
+        #[serde(with = "key")]
+        key: Option<DedupeKey>,
+    },
+    /// Events were removed.
+    Purged { ids: Vec<u64> },
+    /// The attempts of an event, written when the file is compacted.
+    Attempts {
+        id: u64,
+        attempts: u32,
+        claims: u64,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        due_at: Option<i64>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<String>,
+    },
+    /// A handled event of which only the key is kept, with the Unix time in seconds.
+    Known {
+        at: u64,
+        #[serde(with = "key")]
+        key: Option<DedupeKey>,
+    },
+}
+
+/// A delivery that was received.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Delivery {
+    /// The Unix time of its arrival, in seconds.
+    at: u64,
+    /// The milliseconds of the time.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    ms: u16,
+    /// The key that identifies duplicates. Test deliveries have none.
+    #[serde(default, with = "key", skip_serializing_if = "Option::is_none")]
+    pub(super) key: Option<DedupeKey>,
+    /// The type of the event. Earlier versions stored a name, such as `job.completed job_1`.
+    #[serde(default)]
+    event: String,
+    #[serde(default, skip_serializing)]
+    name: String,
+    /// Names and values. Each byte of a value is one character.
+    headers: Vec<(String, String)>,
+    body: Body,
+}
+
+/// A body: text, or hexadecimal digits if it is not valid UTF-8.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+enum Body {
+    Text(String),
+    Hex { hex: String },
+}
+
+impl Delivery {
+    /// Creates a delivery that arrived at a time in milliseconds since the Unix epoch.
+    pub(super) fn new(
+        at: i64,
+        key: Option<DedupeKey>,
+        event: &str,
+        headers: &HeaderMap,
+        body: &Bytes,
+    ) -> Self {
+        let body = match std::str::from_utf8(body) {
+            Ok(text) => Body::Text(text.to_owned()),
+            Err(_) => Body::Hex {
+                hex: body.iter().map(|byte| format!("{byte:02x}")).collect(),
+            },
+        };
+        let headers = headers.iter().map(|(name, value)| {
+            let value = value.as_bytes().iter().copied().map(char::from);
+            (name.as_str().to_owned(), value.collect())
+        });
+        Self {
+            at: at.unsigned_abs() / 1000,
+            ms: u16::try_from(at.unsigned_abs() % 1000).unwrap_or_default(),
+            key,
+            event: event.to_owned(),
+            name: String::new(),
+            headers: headers.collect(),
+            body,
+        }
+    }
+
+    /// Returns the time of arrival in milliseconds since the Unix epoch.
+    pub(super) fn received_at(&self) -> i64 {
+        let millis = self.at.saturating_mul(1000);
+        i64::try_from(millis.saturating_add(u64::from(self.ms))).unwrap_or(i64::MAX)
+    }
+
+    /// Returns the type of the event.
+    pub(super) fn event_type(&self) -> &str {
+        match self.event.as_str() {
+            "" => self.name.split(' ').next().unwrap_or_default(),
+            event => event,
+        }
+    }
+
+    /// Returns the headers.
+    pub(super) fn headers(&self) -> HeaderMap {
+        let pairs = self.headers.iter().filter_map(|(name, value)| {
+            let bytes: Option<Vec<u8>> = value.chars().map(|c| u8::try_from(c).ok()).collect();
+            let value = HeaderValue::from_bytes(&bytes?).ok()?;
+            Some((HeaderName::try_from(name).ok()?, value))
+        });
+        let mut headers = HeaderMap::new();
+        for (name, value) in pairs {
+            headers.append(name, value);
+        }
+        headers
+    }
+
+    /// Returns the raw body, or `None` if the stored hexadecimal digits are invalid.
+    pub(super) fn body(&self) -> Option<Bytes> {
+        match &self.body {
+            Body::Text(text) => Some(Bytes::copy_from_slice(text.as_bytes())),
+            Body::Hex { hex } => {
+                let digits = hex.as_bytes().chunks(2);
+                let bytes: Option<Vec<u8>> = digits
+                    .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok())
+                    .collect();
+                bytes.map(Bytes::from)
+            }
+        }
+    }
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde expects")]
+fn is_zero(number: &u16) -> bool {
+    *number == 0
+}
+
+/// Serialization of a deduplication key as a pair of strings.
+mod key {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use svc_webhook_verify::DedupeKey;
+
+    pub(super) fn serialize<S: Serializer>(
+        key: &Option<DedupeKey>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        let pair = key.as_ref().map(|key| (key.event(), key.resource_id()));
+        pair.serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<DedupeKey>, D::Error> {
+        let pair = Option::<(String, String)>::deserialize(deserializer)?;
+        Ok(pair.map(|(event, id)| DedupeKey::new(event, id)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_delivery_survives_a_round_trip() {
+        let mut headers = HeaderMap::new();
+        headers.insert("content-type", HeaderValue::from_static("application/json"));
+        headers.append("x-svc-odd", HeaderValue::from_bytes(b"\xff\x80a").unwrap());
+        headers.append("x-svc-odd", HeaderValue::from_static("b"));
+        let key = DedupeKey::new("job.completed", "job:job_1");
+        for body in [
+            &b"{\"a\": \"\\u00e9 \xc3\xa9\"}"[..],
+            b"\x00\xff\xfe\x80",
+            b"",
+        ] {
+            let body = Bytes::copy_from_slice(body);
+            let delivery = Delivery::new(5_007, Some(key.clone()), "job.completed", &headers, &body);
+            let text = serde_json::to_string(&delivery).unwrap();
+            let back: Delivery = serde_json::from_str(&text).unwrap();
+            assert_eq!(back, delivery);
+            assert_eq!((back.received_at(), back.event_type()), (5_007, "job.completed"));
+            assert_eq!((back.headers(), back.body()), (headers.clone(), Some(body)));
+        }
+    }
+}
