@@ -4,7 +4,7 @@ use core::fmt;
 use core::pin::pin;
 use std::boxed::Box;
 use std::error::Error;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use bytes::{Bytes, BytesMut};
 use http::HeaderMap;
@@ -13,6 +13,7 @@ use http_body_util::BodyExt;
 
 use crate::clock;
 use crate::event::{Event, EventError};
+use crate::key::KeySet;
 use crate::receive_error::ReceiveError;
 use crate::verify::{VerifiedSignature, Verifier};
 
@@ -20,10 +21,11 @@ use crate::verify::{VerifiedSignature, Verifier};
 ///
 /// A `WebhookReceiver` is cheap to clone. The axum extractor takes it from the state of the
 /// router, and the tower layer is created from it. Other servers call
-/// [`receive`](WebhookReceiver::receive).
+/// [`receive`](WebhookReceiver::receive). Clones share their keys, which can be
+/// [replaced](WebhookReceiver::set_keys) while the server runs.
 #[derive(Clone)]
 pub struct WebhookReceiver {
-    verifier: Arc<Verifier>,
+    verifier: Arc<RwLock<Arc<Verifier>>>,
     clock: Arc<dyn Fn() -> u64 + Send + Sync>,
 }
 
@@ -32,7 +34,7 @@ impl WebhookReceiver {
     #[must_use]
     pub fn new(verifier: Verifier) -> Self {
         Self {
-            verifier: Arc::new(verifier),
+            verifier: Arc::new(RwLock::new(Arc::new(verifier))),
             clock: Arc::new(clock::unix_seconds),
         }
     }
@@ -44,10 +46,22 @@ impl WebhookReceiver {
         self
     }
 
-    /// Returns the verifier.
+    /// Returns the current verifier.
     #[must_use]
-    pub fn verifier(&self) -> &Verifier {
-        &self.verifier
+    pub fn verifier(&self) -> Arc<Verifier> {
+        let verifier = self.verifier.read();
+        Arc::clone(&verifier.unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Replaces the keys of this receiver and of all its clones, such as after a rotation of
+    /// the secret. Deliveries that are being received are verified with the keys that they
+    /// began with.
+    pub fn set_keys(&self, keys: KeySet) {
+        let mut verifier = self
+            .verifier
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        *verifier = Arc::new(verifier.with_keys(keys));
     }
 
     /// Reads the body of a request and verifies the delivery.
@@ -85,7 +99,7 @@ impl WebhookReceiver {
         B::Error: Into<Box<dyn Error + Send + Sync>>,
     {
         let received_at = (self.clock)();
-        let mut stream = self.verifier.begin_with_headers(headers)?;
+        let mut stream = self.verifier().begin_with_headers(headers)?;
         stream.check_timestamp(received_at)?;
         let mut body = pin!(body);
         let mut buffer = BodyBuffer::default();
@@ -108,7 +122,7 @@ impl WebhookReceiver {
 impl fmt::Debug for WebhookReceiver {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("WebhookReceiver")
-            .field("verifier", &self.verifier)
+            .field("verifier", &self.verifier())
             .finish_non_exhaustive()
     }
 }

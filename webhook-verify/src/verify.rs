@@ -100,6 +100,15 @@ impl Verifier {
         self
     }
 
+    /// Returns a verifier with other keys and the same tolerance.
+    #[must_use]
+    pub fn with_keys(&self, keys: impl Into<KeySet>) -> Self {
+        Self {
+            keys: keys.into(),
+            tolerance: self.tolerance,
+        }
+    }
+
     /// Returns the keys of this verifier.
     #[must_use]
     pub fn keys(&self) -> &KeySet {

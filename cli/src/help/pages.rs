@@ -76,6 +76,7 @@ A flag overrides the environment, and the environment overrides the profile.
   SVC_WEBHOOK_SECRET       signing secret of webhooks; several one per line,
                            newest first
   SVC_WEBHOOK_SECRET_FILE  file that contains it
+  SVC_WEBHOOK_STORE        store of received webhook events
   SVC_FIRST_PARTY_OWNER    owner in the paths of `svc model run`
   SVC_PROFILE              profile of the configuration file
   SVC_CONFIG               path of the configuration file

@@ -114,10 +114,10 @@ async fn serve(stream: TcpStream, receiver: Arc<Receiver>, mut stop: watch::Rece
 mod tests {
     use std::sync::Mutex;
 
+    use svc_webhook_inbox::{Inbox, MemoryStore};
     use tokio::sync::mpsc;
 
     use super::super::keys::Keys;
-    use super::super::store::{self, Store};
     use super::*;
     use crate::webhook::{Secrets, Source};
 
@@ -145,8 +145,8 @@ mod tests {
         let secrets = Secrets::from_text("whsec_newest", Source::Service).unwrap();
         let keys = Arc::new(Keys::new(&secrets, Duration::from_secs(300), None));
         let (events, _received) = mpsc::channel(1);
-        let store = store::shared(Store::in_memory(false));
-        let receiver = Arc::new(Receiver::new(keys, store, None, events));
+        let inbox = Inbox::new(MemoryStore::new());
+        let receiver = Arc::new(Receiver::new(keys, inbox, events));
         let (_stop, stopped) = watch::channel(false);
         let failures = Mutex::new(failures);
         let accepting = accept(FailingListener { failures, kind }, receiver, stopped);

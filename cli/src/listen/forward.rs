@@ -1,28 +1,25 @@
-//! Forwarding of stored deliveries to the target, unchanged and with retries.
+//! Forwarding of stored events to the target, unchanged and with retries.
 
 use std::fmt;
-use std::future::Future;
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, UNIX_EPOCH};
 
 use http::header::{HeaderMap, RETRY_AFTER};
 use http::{HeaderName, StatusCode};
 use svc_sdk::transport::Transport;
+use svc_webhook_inbox::{HandlerError, Inbox, RetryPolicy, StoredEvent, Worker};
 use svc_webhook_verify::{Signer, header};
-use tokio::select;
-use tokio::sync::{Semaphore, mpsc, watch};
-use tokio::time::{sleep, timeout};
+use tokio::sync::mpsc;
+use tokio::time::timeout;
 
-use super::delivery::Delivery;
 use super::event::ListenEvent;
 use super::keys::Keys;
-use super::shutdown::stopped;
-use super::store::{self, Shared};
+use super::{RETENTION, SHUTDOWN_GRACE};
 use crate::clock;
 use crate::webhook::Target;
 
 /// The maximum number of concurrent attempts.
-const MAX_CONCURRENT: u32 = 8;
+const MAX_CONCURRENT: usize = 8;
 /// The timeout of one attempt.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(30);
 /// The delay before the second attempt. It doubles with each attempt.
@@ -32,18 +29,19 @@ const MAX_BACKOFF: Duration = Duration::from_secs(30);
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(120);
 /// The age at which a delivery is signed again, because the target would reject it as stale.
 const RESIGN_AFTER_SECONDS: u64 = 240;
+/// Precedes the number of rejections in the error of an event.
+const REJECTION_COUNT: &str = "; rejected ";
 
-/// Forwards stored deliveries.
+/// Forwards stored events.
 pub(super) struct Forwarder {
     target: Target,
     transport: Arc<dyn Transport>,
-    store: Shared,
     keys: Arc<Keys>,
     /// The number of times that the target may reject an event.
     max_rejections: u32,
     events: mpsc::Sender<ListenEvent>,
-    stop: watch::Receiver<bool>,
-    slots: Semaphore,
+    /// The last error of the store that was reported.
+    store_error: Mutex<Option<String>>,
 }
 
 /// The outcome of an attempt.
@@ -57,147 +55,117 @@ enum Attempt {
     Retry(String, Option<Duration>),
 }
 
+/// Returns the policy of an inbox whose events are retried until the forwarder gives them up.
+pub(super) fn unlimited_retries() -> RetryPolicy {
+    RetryPolicy {
+        max_attempts: u32::MAX,
+        initial_delay: INITIAL_BACKOFF,
+        max_delay: MAX_BACKOFF,
+    }
+}
+
 impl Forwarder {
     pub(super) fn new(
         target: Target,
         transport: Arc<dyn Transport>,
-        store: Shared,
         keys: Arc<Keys>,
         max_rejections: u32,
         events: mpsc::Sender<ListenEvent>,
-        stop: watch::Receiver<bool>,
     ) -> Self {
         Self {
             target,
             transport,
-            store,
             keys,
             max_rejections,
             events,
-            stop,
-            slots: Semaphore::new(MAX_CONCURRENT as usize),
+            store_error: Mutex::default(),
         }
     }
 
-    /// Spawns a task that forwards a delivery. It ends with the last attempt or with the listener.
-    pub(super) fn spawn(self: &Arc<Self>, id: u64) {
-        let forwarder = Arc::clone(self);
-        tokio::spawn(async move {
-            let mut stop = forwarder.stop.clone();
-            let mut retries = RetryState::default();
-            loop {
-                let pause = select! {
-                    biased;
-                    () = stopped(&mut stop) => return,
-                    // A running attempt is not aborted, because the target may have received it.
-                    slot = forwarder.slots.acquire() => match slot {
-                        Ok(_slot) => forwarder.attempt_once(id, &mut retries).await,
-                        Err(_) => return,
-                    },
-                };
-                let Some(pause) = pause else { return };
-                select! {
-                    biased;
-                    () = stopped(&mut stop) => return,
-                    () = sleep(pause) => {}
-                }
-            }
-        });
+    /// Returns the worker that forwards the events of an inbox.
+    pub(super) fn worker(self, inbox: Inbox) -> Worker {
+        let forwarder = Arc::new(self);
+        let reporter = Arc::clone(&forwarder);
+        Worker::new(inbox, move |event| {
+            let forwarder = Arc::clone(&forwarder);
+            async move { forwarder.forward(event).await }
+        })
+        .name(format!("svc-webhook-listen-{}", std::process::id()))
+        .concurrency(MAX_CONCURRENT)
+        .shutdown_grace(SHUTDOWN_GRACE)
+        .purge_after(RETENTION)
+        .on_store_error(move |error| reporter.report_store_error(&error.to_string()))
     }
 
-    /// Waits for the running attempts.
-    pub(super) async fn wait_idle(&self) {
-        let _ = self.slots.acquire_many(MAX_CONCURRENT).await;
-    }
-
-    /// Makes one attempt. Returns the delay before the next one, unless this was the last.
-    async fn attempt_once(&self, id: u64, retries: &mut RetryState) -> Option<Duration> {
-        let read = self.with_store(move |store| store.delivery(id)).await;
-        let delivery = match read {
-            Ok(delivery) => delivery?,
-            Err(error) => {
-                self.emit(ListenEvent::Warning(format!(
-                    "cannot forward an event: reading it from the store failed: {error}"
-                )));
-                return None;
-            }
-        };
-        let name = delivery.name.clone();
-        let attempt = self.send(delivery).await;
-        let pause = retries.next_pause(&attempt, self.max_rejections);
-        match (attempt, pause) {
-            (Attempt::Delivered, _) => {
-                self.record_outcome(id, true).await;
-                if retries.failed > 0 {
-                    let times = retries.failed + 1;
+    /// Makes one attempt, and says what becomes of the event.
+    async fn forward(&self, event: StoredEvent) -> Result<(), HandlerError> {
+        *self.lock_store_error() = None;
+        let name = name(&event);
+        let attempts = event.attempts;
+        let mut rejections = earlier_rejections(&event);
+        match self.send(&event).await {
+            Attempt::Delivered => {
+                if attempts > 1 {
                     self.emit(ListenEvent::Note(format!(
-                        "forwarded {name} at attempt {times}"
+                        "forwarded {name} at attempt {attempts}"
                     )));
                 }
+                Ok(())
             }
-            (Attempt::Rejected(reason), None) => {
-                self.record_outcome(id, false).await;
-                let times = retries.failed;
-                self.emit(ListenEvent::Warning(format!(
-                    "gave up forwarding {name} after {times} attempts: {reason}"
-                )));
+            Attempt::Rejected(reason) => {
+                rejections = rejections.saturating_add(1);
+                if rejections >= self.max_rejections {
+                    self.emit(ListenEvent::Warning(format!(
+                        "gave up forwarding {name} after {attempts} attempts: {reason}"
+                    )));
+                    return Err(HandlerError::permanent(reason));
+                }
+                Err(self.retry(&name, attempts, &reason, rejections, None))
             }
-            (Attempt::Rejected(reason) | Attempt::Retry(reason, _), _) if retries.failed == 1 => {
-                self.emit(ListenEvent::Note(format!(
-                    "cannot forward {name} ({reason}); retrying"
-                )));
+            Attempt::Retry(reason, retry_after) => {
+                Err(self.retry(&name, attempts, &reason, rejections, retry_after))
             }
-            _ => {}
         }
-        pause
     }
 
-    async fn record_outcome(&self, id: u64, forwarded: bool) {
-        let now = clock::unix_seconds();
-        let recorded = self
-            .with_store(move |store| store.settle(id, forwarded, now))
-            .await;
-        if let Err(error) = recorded {
-            self.emit(ListenEvent::Warning(format!(
-                "cannot write to the store: {error}; the next run will forward an event again"
+    fn retry(
+        &self,
+        name: &str,
+        attempts: u32,
+        reason: &str,
+        rejections: u32,
+        retry_after: Option<Duration>,
+    ) -> HandlerError {
+        if attempts == 1 {
+            self.emit(ListenEvent::Note(format!(
+                "cannot forward {name} ({reason}); retrying"
             )));
         }
+        // The number is stored with the event, for the next attempt may be that of another process.
+        let error = match rejections {
+            0 => reason.to_owned(),
+            times => format!("{reason}{REJECTION_COUNT}{times} times"),
+        };
+        HandlerError::retry_after(delay(attempts, retry_after), error)
     }
 
-    async fn with_store<T: Send + 'static>(
-        &self,
-        work: impl FnOnce(&mut store::Store) -> std::io::Result<T> + Send + 'static,
-    ) -> std::io::Result<T> {
-        let shared = Arc::clone(&self.store);
-        let done = tokio::task::spawn_blocking(move || work(&mut store::lock(&shared)));
-        done.await
-            .unwrap_or_else(|error| Err(std::io::Error::other(error)))
-    }
-
-    fn send(&self, delivery: Delivery) -> impl Future<Output = Attempt> + Send + use<> {
-        let request = delivery.body().map(|body| {
-            let mut headers = delivery.headers();
-            let now = clock::unix_seconds();
-            if now.saturating_sub(delivery.at) > RESIGN_AFTER_SECONDS {
-                self.sign_again(&mut headers, now, &body);
+    async fn send(&self, event: &StoredEvent) -> Attempt {
+        let mut headers = event.headers.clone();
+        let now = clock::unix_seconds();
+        let received_at = event.received_at.duration_since(UNIX_EPOCH);
+        let received_at = received_at.unwrap_or_default().as_secs();
+        if now.saturating_sub(received_at) > RESIGN_AFTER_SECONDS {
+            self.sign_again(&mut headers, now, &event.body);
+        }
+        let mut request = self.target.post(event.body.clone());
+        *request.headers_mut() = headers;
+        match timeout(ATTEMPT_TIMEOUT, self.transport.send(request)).await {
+            Ok(Ok(response)) => Attempt::from_response(response.status(), response.headers()),
+            Ok(Err(error)) => {
+                let cause = std::error::Error::source(&error).map(ToString::to_string);
+                Attempt::Retry(cause.unwrap_or_else(|| error.to_string()), None)
             }
-            let mut request = self.target.post(body);
-            *request.headers_mut() = headers;
-            request
-        });
-        let sending = request.map(|request| self.transport.send(request));
-        async move {
-            let Some(sending) = sending else {
-                return Attempt::Rejected("the stored body is damaged".to_owned());
-            };
-            match timeout(ATTEMPT_TIMEOUT, sending).await {
-                Ok(Ok(response)) => Attempt::from_response(response.status(), response.headers()),
-                Ok(Err(error)) => {
-                    let cause = std::error::Error::source(&error).map(ToString::to_string);
-                    Attempt::Retry(cause.unwrap_or_else(|| error.to_string()), None)
-                }
-                Err(_) => Attempt::Retry("the request timed out".to_owned(), None),
-            }
+            Err(_) => Attempt::Retry("the request timed out".to_owned(), None),
         }
     }
 
@@ -214,6 +182,22 @@ impl Forwarder {
                 .into_iter()
                 .filter_map(|(name, value)| with_name((name?, value))),
         );
+    }
+
+    /// Reports an error of the store, unless it is the same as the one before.
+    fn report_store_error(&self, error: &str) {
+        let mut last = self.lock_store_error();
+        if last.as_deref() != Some(error) {
+            *last = Some(error.to_owned());
+            self.emit(ListenEvent::Warning(format!(
+                "the store failed: {error}; events are forwarded when it works again"
+            )));
+        }
+    }
+
+    fn lock_store_error(&self) -> std::sync::MutexGuard<'_, Option<String>> {
+        let error = self.store_error.lock();
+        error.unwrap_or_else(PoisonError::into_inner)
     }
 
     fn emit(&self, event: ListenEvent) {
@@ -246,176 +230,32 @@ impl Attempt {
     }
 }
 
-/// The attempts of one delivery.
-#[derive(Debug, Default)]
-struct RetryState {
-    failed: u32,
-    rejected: u32,
+/// Returns the name of an event in messages, such as `job.completed job_1`.
+fn name(event: &StoredEvent) -> String {
+    let parsed = event.parse().ok();
+    let id = parsed
+        .as_ref()
+        .and_then(|parsed| parsed.job_id().or_else(|| parsed.run_id()));
+    format!("{} {}", event.event_type, id.unwrap_or("-"))
 }
 
-impl RetryState {
-    /// Counts an attempt. Returns the delay before the next one, unless this was the last.
-    fn next_pause(&mut self, attempt: &Attempt, max_rejections: u32) -> Option<Duration> {
-        let doubled = 2_u32.saturating_pow(self.failed);
-        let pause = INITIAL_BACKOFF.saturating_mul(doubled).min(MAX_BACKOFF);
-        match attempt {
-            Attempt::Delivered => None,
-            Attempt::Rejected(_) => {
-                self.failed = self.failed.saturating_add(1);
-                self.rejected = self.rejected.saturating_add(1);
-                (self.rejected < max_rejections).then_some(pause)
-            }
-            Attempt::Retry(_, retry_after) => {
-                self.failed = self.failed.saturating_add(1);
-                Some(pause.max(retry_after.unwrap_or_default().min(MAX_RETRY_AFTER)))
-            }
-        }
-    }
+/// Returns the number of times that the target has rejected an event.
+fn earlier_rejections(event: &StoredEvent) -> u32 {
+    // The error of an earlier life is kept when an event is replayed.
+    let error = event.last_error.as_deref().filter(|_| event.attempts > 1);
+    let count = error
+        .and_then(|error| error.rsplit_once(REJECTION_COUNT)?.1.split(' ').next())
+        .and_then(|count| count.parse().ok());
+    count.unwrap_or_default()
+}
+
+/// Returns the delay after an attempt.
+fn delay(attempts: u32, retry_after: Option<Duration>) -> Duration {
+    let backoff = unlimited_retries()
+        .delay_after(attempts)
+        .unwrap_or(MAX_BACKOFF);
+    backoff.max(retry_after.unwrap_or_default().min(MAX_RETRY_AFTER))
 }
 
 #[cfg(test)]
-mod tests {
-    use std::collections::VecDeque;
-    use std::sync::Mutex;
-
-    use bytes::Bytes;
-    use http::{HeaderValue, Request, Response};
-    use http_body_util::{BodyExt, Empty};
-    use svc_sdk::transport::{ResponseFuture, TransportError};
-    use svc_webhook_verify::Verifier;
-
-    use super::super::store::Store;
-    use super::*;
-    use crate::webhook::{Secrets, Source};
-
-    /// A target that responds with a list of statuses, then with 200. Status 0 is a failed
-    /// connection.
-    #[derive(Clone, Default)]
-    struct Scripted {
-        statuses: Arc<Mutex<VecDeque<u16>>>,
-        seen: Arc<Mutex<Vec<Request<Bytes>>>>,
-    }
-
-    impl Transport for Scripted {
-        fn send(&self, request: Request<Bytes>) -> ResponseFuture {
-            self.seen.lock().unwrap().push(request);
-            let status = self.statuses.lock().unwrap().pop_front().unwrap_or(200);
-            Box::pin(async move {
-                if status == 0 {
-                    return Err(TransportError::not_sent("connection refused"));
-                }
-                let body = Empty::new().map_err(|never| match never {}).boxed_unsync();
-                let mut response = Response::new(body);
-                *response.status_mut() = StatusCode::from_u16(status).unwrap();
-                Ok(response)
-            })
-        }
-    }
-
-    struct Sent {
-        target: Scripted,
-        store: Shared,
-        events: Vec<ListenEvent>,
-    }
-
-    /// Forwards a delivery of the given age for an hour, and returns what the target received.
-    async fn forward(statuses: &[u16], age: u64) -> Sent {
-        let target = Scripted::default();
-        target.statuses.lock().unwrap().extend(statuses);
-        let at = clock::unix_seconds() - age;
-        let mut store = Store::in_memory(true);
-        let mut headers = HeaderMap::new();
-        headers.insert(header::TIMESTAMP, HeaderValue::from(at));
-        headers.insert(header::SIGNATURE, HeaderValue::from_static("original"));
-        let body = Bytes::from_static(b"{ \"event\" : 1 }");
-        store
-            .insert(Delivery::new(at, None, "a test".into(), &headers, &body))
-            .unwrap();
-        let store = store::shared(store);
-        let secrets = Secrets::from_text("whsec_newest", Source::Service).unwrap();
-        let (events, mut received) = mpsc::channel(100);
-        let (_stop, stopped) = watch::channel(false);
-        let forwarder = Arc::new(Forwarder::new(
-            "http://127.0.0.1:1/in?a=b".parse().unwrap(),
-            Arc::new(target.clone()),
-            Arc::clone(&store),
-            Arc::new(Keys::new(&secrets, Duration::from_secs(300), None)),
-            3,
-            events,
-            stopped,
-        ));
-        forwarder.spawn(1);
-        // Advances one second at a time, to wait for blocking tasks as well.
-        for _ in 0..3600 {
-            sleep(Duration::from_secs(1)).await;
-            tokio::task::spawn_blocking(|| {}).await.unwrap();
-        }
-        let events = std::iter::from_fn(|| received.try_recv().ok()).collect();
-        Sent {
-            target,
-            store,
-            events,
-        }
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn an_unavailable_target_is_retried_until_it_accepts() {
-        let sent = forward(&[0, 0, 503, 429, 500, 408, 0, 0, 0, 0, 0], 0).await;
-        let seen = sent.target.seen.lock().unwrap();
-        assert_eq!(seen.len(), 12);
-        for request in seen.iter() {
-            assert_eq!(request.uri(), "http://127.0.0.1:1/in?a=b");
-            assert_eq!(request.body(), "{ \"event\" : 1 }");
-            assert_eq!(request.headers()[header::SIGNATURE], "original");
-        }
-        assert!(store::lock(&sent.store).pending().is_empty());
-        assert!(
-            matches!(&sent.events[..], [ListenEvent::Note(_), ListenEvent::Note(last)] if last.contains("12"))
-        );
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn forwarding_stops_after_the_maximum_number_of_rejections() {
-        let sent = forward(&[404, 503, 302, 400], 0).await;
-        assert_eq!(sent.target.seen.lock().unwrap().len(), 4);
-        assert!(store::lock(&sent.store).pending().is_empty());
-        assert!(
-            matches!(sent.events.last(), Some(ListenEvent::Warning(reason)) if reason.contains("400"))
-        );
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn an_old_delivery_is_signed_again() {
-        let sent = forward(&[], RESIGN_AFTER_SECONDS + 60).await;
-        let seen = sent.target.seen.lock().unwrap();
-        let verifier = Verifier::new(svc_webhook_verify::Key::new("whsec_newest").unwrap());
-        let (headers, body) = (seen[0].headers(), seen[0].body());
-        verifier
-            .verify_with_headers(headers, body, clock::unix_seconds())
-            .unwrap();
-        assert_eq!(headers.len(), 3);
-    }
-
-    #[test]
-    fn delays_double_up_to_30_s_and_honor_retry_after() {
-        let later = |retry_after: Option<u64>| {
-            Attempt::Retry(String::new(), retry_after.map(Duration::from_secs))
-        };
-        let mut retries = RetryState::default();
-        let pauses: Vec<_> = (0..9)
-            .map(|_| retries.next_pause(&later(None), 3).unwrap())
-            .collect();
-        assert_eq!(pauses[..3], [250, 500, 1000].map(Duration::from_millis));
-        assert_eq!(pauses[8], MAX_BACKOFF);
-        assert_eq!(
-            retries.next_pause(&later(Some(60)), 3),
-            Some(Duration::from_secs(60))
-        );
-        assert_eq!(
-            retries.next_pause(&later(Some(u64::MAX)), 3),
-            Some(MAX_RETRY_AFTER)
-        );
-        retries.failed = u32::MAX;
-        assert_eq!(retries.next_pause(&later(None), 3), Some(MAX_BACKOFF));
-    }
-}
+mod tests;

@@ -1,30 +1,26 @@
 //! `svc webhook listen`: a receiver that stores deliveries before it acknowledges them.
 //!
-//! `accept` accepts the connection, `receive` reads the delivery and verifies it with `keys`, and
-//! `store` stores it. Only then is the response 2xx. `forward` sends stored deliveries to the
-//! target and retries as needed. All of them report an `event`, which the loop in this module
-//! prints.
+//! `accept` accepts the connection, `receive` reads the delivery, verifies it with `keys`, and has
+//! the inbox store it. Only then is the response 2xx. `forward` is a worker of the inbox, which
+//! sends stored events to the target and retries as needed; several listeners can share a store.
+//! All of them report an `event`, which the loop in this module prints.
 
 mod accept;
-mod delivery;
 mod event;
-mod event_log;
 mod forward;
 mod keys;
 mod receive;
-mod seen_events;
 mod shutdown;
-mod store;
 
 use std::io::ErrorKind;
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
 use svc_sdk::transport;
+use svc_webhook_inbox::{Inbox, MemoryStore, Worker};
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
 
@@ -33,15 +29,21 @@ use self::event::{StdoutWriter, report};
 use self::forward::Forwarder;
 pub(crate) use self::keys::{Keys, fetch_secrets};
 use self::receive::Receiver;
-use self::store::Store;
 use crate::error::Failure;
 use crate::interrupt::terminated;
 use crate::output::write_stdout;
 use crate::session::Session;
-use crate::webhook::Target;
+use crate::webhook::{StoreAddress, Target, store_failure};
 
 /// The time that open requests get to finish after a stop.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(3);
+/// The maximum size of events in memory.
+const MAX_MEMORY_BYTES: usize = 64 * 1024 * 1024;
+/// How long handled events are kept. The service retries for some hours, and a user may redeliver
+/// later.
+const RETENTION: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+/// The time after which another listener takes over the events of one that was killed.
+const LEASE_DURATION: Duration = Duration::from_secs(15);
 
 /// The options of a listener.
 #[derive(Debug)]
@@ -50,8 +52,8 @@ pub(crate) struct Options {
     pub(crate) address: SocketAddr,
     /// The target to forward events to.
     pub(crate) target: Option<Target>,
-    /// The file to store events in. Without one they are stored in memory.
-    pub(crate) store: Option<PathBuf>,
+    /// The store of the events. Without one they are stored in memory.
+    pub(crate) store: Option<StoreAddress>,
     /// The number of times that the target may reject an event before forwarding stops.
     pub(crate) max_rejections: u32,
     /// The newest secret, if it is to be printed.
@@ -67,9 +69,9 @@ struct Ready {
     #[serde(skip_serializing_if = "Option::is_none")]
     forward_to: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    store: Option<PathBuf>,
+    store: Option<String>,
     /// The number of events of earlier runs that are still to be forwarded.
-    pending: usize,
+    pending: u64,
     /// The fingerprints of the secrets, newest first.
     fingerprints: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -82,11 +84,14 @@ struct Ready {
 ///
 /// Returns an error if the listener cannot be started, or can no longer receive.
 pub(crate) async fn listen(session: &Session, options: Options, keys: Keys) -> Result<(), Failure> {
-    let store = match &options.store {
-        Some(path) => Store::open(path, crate::clock::unix_seconds())?,
-        None => Store::in_memory(options.target.is_some()),
+    let inbox = match &options.store {
+        Some(address) => Inbox::from_arc(address.open().await?),
+        None => Inbox::new(MemoryStore::new().max_bytes(MAX_MEMORY_BYTES)),
     };
-    let store = store::shared(store);
+    let inbox = inbox
+        .lease_duration(LEASE_DURATION)
+        .retry_policy(forward::unlimited_retries())
+        .forget_dead(true);
     let keys = Arc::new(keys);
     let io_failure =
         |what: &str, error: &std::io::Error| Failure::other(format!("cannot {what}: {error}"));
@@ -117,41 +122,45 @@ pub(crate) async fn listen(session: &Session, options: Options, keys: Keys) -> R
         () = std::future::ready(()) => {}
     }
 
-    let (stop, stopped) = watch::channel(false);
+    let (stop, stopped_listener) = watch::channel(false);
+    let stopped_worker = stopped_listener.clone();
     let (sender, mut events) = mpsc::channel(1024);
-    let pending = store::lock(&store).pending();
+    let pending = unfinished(&inbox).await?;
     let ready = Ready {
         ready: true,
         url: format!("http://{address}"),
         port: address.port(),
         forward_to: options.target.as_ref().map(ToString::to_string),
-        store: options.store.clone(),
-        pending: pending.len(),
+        store: options.store.as_ref().map(ToString::to_string),
+        pending,
         fingerprints: keys.fingerprints(),
         secret: options.secret,
     };
-    let forwarder = options.target.map(|target| {
-        Arc::new(Forwarder::new(
-            target,
-            transport::reqwest(),
-            Arc::clone(&store),
-            Arc::clone(&keys),
-            options.max_rejections,
-            sender.clone(),
-            stopped.clone(),
-        ))
-    });
-    let receiver = Arc::new(Receiver::new(
-        keys,
-        Arc::clone(&store),
-        forwarder.clone(),
-        sender,
-    ));
-    let mut accepting = pin!(tokio::spawn(accept(listener, receiver, stopped)));
+    let is_forwarding = options.target.is_some();
+    let worker = match options.target {
+        Some(target) => {
+            let forwarder = Forwarder::new(
+                target,
+                transport::reqwest(),
+                Arc::clone(&keys),
+                options.max_rejections,
+                sender.clone(),
+            );
+            Some(forwarder.worker(inbox.clone()))
+        }
+        // The memory is for events that are still to be forwarded.
+        None if options.store.is_none() => {
+            Some(Worker::new(inbox.clone(), |_| async { Ok(()) }).purge_after(RETENTION))
+        }
+        None => None,
+    };
+    let receiver = Arc::new(Receiver::new(keys, inbox.clone(), sender));
+    let mut accepting = pin!(tokio::spawn(accept(listener, receiver, stopped_listener)));
     write_stdout(session.printer.format_line(&ready, Ready::text)?.as_bytes())?;
-    if let Some(forwarder) = &forwarder {
-        pending.into_iter().for_each(|id| forwarder.spawn(id));
-    }
+    let working = worker.map(|worker| {
+        let mut stop = stopped_worker;
+        tokio::spawn(worker.run_until(async move { shutdown::stopped(&mut stop).await }))
+    });
 
     let mut stdout = StdoutWriter::default();
     let result = loop {
@@ -180,8 +189,8 @@ pub(crate) async fn listen(session: &Session, options: Options, keys: Keys) -> R
         if result.is_ok() {
             let _ = (&mut accepting).await;
         }
-        if let Some(forwarder) = &forwarder {
-            forwarder.wait_idle().await;
+        if let Some(working) = working {
+            let _ = working.await;
         }
     };
     let _ = tokio::time::timeout(SHUTDOWN_GRACE, finish_requests).await;
@@ -194,14 +203,20 @@ pub(crate) async fn listen(session: &Session, options: Options, keys: Keys) -> R
         }
     };
     let _ = tokio::time::timeout(SHUTDOWN_GRACE, finish_output).await;
-    if forwarder.is_some() {
-        let pending = store::lock(&store).pending().len();
+    if is_forwarding && let Ok(pending) = unfinished(&inbox).await {
         report_pending(session, pending, options.store.is_some());
     }
     result
 }
 
-fn report_pending(session: &Session, pending: usize, on_disk: bool) {
+/// Returns the number of events that are not handled yet.
+async fn unfinished(inbox: &Inbox) -> Result<u64, Failure> {
+    let stats = inbox.store().stats().await;
+    let stats = stats.map_err(|error| store_failure(&error))?;
+    Ok(stats.pending + stats.in_progress)
+}
+
+fn report_pending(session: &Session, pending: u64, on_disk: bool) {
     match (pending, on_disk) {
         (0, _) => {}
         (pending, true) => session.printer.note(&format!(

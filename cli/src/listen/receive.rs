@@ -5,20 +5,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use http::header::{ALLOW, CONTENT_LENGTH, HeaderMap, HeaderValue, RETRY_AFTER};
+use http::header::{
+    ALLOW, CONNECTION, CONTENT_LENGTH, EXPECT, HOST, HeaderMap, HeaderName, HeaderValue,
+    PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, RETRY_AFTER, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
+};
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Empty};
 use hyper::body::{Body, Incoming};
 use serde::Deserialize;
+use svc_webhook_inbox::{Inbox, InsertOutcome, NewEvent, StoreError, StoreErrorKind};
 use svc_webhook_verify::{Event, EventError, VerifyError};
 use tokio::sync::{Semaphore, mpsc};
 use tokio::time::timeout;
 
-use super::delivery::Delivery;
 use super::event::{ListenEvent, Received};
-use super::forward::Forwarder;
 use super::keys::{Checked, Keys};
-use super::store::{self, Insert, Shared, StoreError};
 use crate::clock;
 
 /// The maximum size of a body. The service sends receipts of up to 1 MiB plus an envelope.
@@ -33,13 +34,26 @@ const MAX_LARGE_BODIES: usize = 16;
 const BODY_TIMEOUT: Duration = Duration::from_secs(20);
 /// The `retry-after` of a delivery that could not be stored.
 const RETRY_AFTER_30_SECONDS: HeaderValue = HeaderValue::from_static("30");
+/// Headers that belong to a single connection. They are neither stored nor forwarded.
+const HOP_BY_HOP: [HeaderName; 11] = [
+    CONNECTION,
+    CONTENT_LENGTH,
+    EXPECT,
+    HOST,
+    HeaderName::from_static("keep-alive"),
+    PROXY_AUTHENTICATE,
+    PROXY_AUTHORIZATION,
+    TE,
+    TRAILER,
+    TRANSFER_ENCODING,
+    UPGRADE,
+];
 
 /// The request handler, shared by all connections.
 #[derive(Debug)]
 pub(super) struct Receiver {
     keys: Arc<Keys>,
-    store: Shared,
-    forwarder: Option<Arc<Forwarder>>,
+    inbox: Inbox,
     events: mpsc::Sender<ListenEvent>,
     large_bodies: Semaphore,
 }
@@ -57,16 +71,10 @@ enum Rejection {
 }
 
 impl Receiver {
-    pub(super) fn new(
-        keys: Arc<Keys>,
-        store: Shared,
-        forwarder: Option<Arc<Forwarder>>,
-        events: mpsc::Sender<ListenEvent>,
-    ) -> Self {
+    pub(super) fn new(keys: Arc<Keys>, inbox: Inbox, events: mpsc::Sender<ListenEvent>) -> Self {
         Self {
             keys,
-            store,
-            forwarder,
+            inbox,
             events,
             large_bodies: Semaphore::new(MAX_LARGE_BODIES),
         }
@@ -172,31 +180,16 @@ impl Receiver {
         };
         let labels: Labels = serde_json::from_slice(&body).unwrap_or_default();
         (line.status, line.outcome) = (labels.status, labels.outcome);
-        let id = event.job_id().or_else(|| event.run_id());
-        let name = format!("{} {}", event.event_type(), id.unwrap_or("-"));
-        let delivery = Delivery::new(now, event.dedupe_key(), name, headers, &body);
-        let inserted = self
-            .store_delivery(delivery)
-            .await
-            .map_err(Rejection::StoreError)?;
-        line.duplicate = inserted == Insert::Duplicate;
+        let new_event = NewEvent::new(&event, end_to_end_headers(headers), body);
+        let inserted = self.inbox.store().insert(new_event).await;
+        let inserted = inserted.map_err(Rejection::StoreError)?;
+        line.duplicate = inserted == InsertOutcome::Duplicate;
         let status = match line.known {
             true => StatusCode::OK,
             false => StatusCode::NO_CONTENT,
         };
         self.emit(ListenEvent::Received(Box::new(line))).await;
-        if let (Some(forwarder), Insert::New(id)) = (&self.forwarder, inserted) {
-            forwarder.spawn(id);
-        }
         Ok(status)
-    }
-
-    /// Stores a delivery on a blocking thread, because writing to the disk takes time.
-    async fn store_delivery(&self, delivery: Delivery) -> Result<Insert, StoreError> {
-        let store = Arc::clone(&self.store);
-        let stored =
-            tokio::task::spawn_blocking(move || store::lock(&store).insert(delivery)).await;
-        stored.unwrap_or_else(|error| Err(StoreError::WriteFailed(std::io::Error::other(error))))
     }
 
     async fn emit(&self, event: ListenEvent) {
@@ -248,21 +241,29 @@ impl Rejection {
             Self::Incomplete => ("unreadable", "the body is incomplete".to_owned()),
             Self::Unverified(reject) => (reject.code(), reject.to_string()),
             Self::NotAnEvent(error) => ("not_an_event", error.to_string()),
-            Self::StoreError(StoreError::Full) => (
-                "store_full",
-                "too many events are waiting to be forwarded; pass --store FILE to keep them on disk".to_owned(),
-            ),
-            Self::StoreError(StoreError::WriteFailed(error)) => {
-                return ListenEvent::Warning(format!(
-                    "cannot store a delivery: {error}; the service will retry it"
-                ));
-            }
-            Self::StoreError(StoreError::Broken(error)) => {
-                return ListenEvent::Stopped(format!("cannot write to the store: {error}"));
-            }
+            Self::StoreError(error) => match error.kind() {
+                StoreErrorKind::Full => (
+                    "store_full",
+                    "too many events are waiting to be forwarded; pass --store FILE to keep them on disk".to_owned(),
+                ),
+                StoreErrorKind::Broken => return ListenEvent::Stopped(error.to_string()),
+                _ => {
+                    return ListenEvent::Warning(format!(
+                        "cannot store a delivery: {error}; the service will retry it"
+                    ));
+                }
+            },
         };
         ListenEvent::Rejected { code, why }
     }
+}
+
+fn end_to_end_headers(headers: &HeaderMap) -> HeaderMap {
+    let mut headers = headers.clone();
+    for name in &HOP_BY_HOP {
+        headers.remove(name);
+    }
+    headers
 }
 
 fn empty_response(status: StatusCode) -> HttpResponse {

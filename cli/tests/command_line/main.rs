@@ -19,6 +19,7 @@ mod errors;
 mod examples;
 mod files;
 mod format;
+mod inbox;
 mod init;
 mod listen;
 mod listen_env;

@@ -44,7 +44,13 @@ mod accept_error;
 pub mod axum;
 mod clock;
 mod event;
-#[cfg(any(test, feature = "postgres", feature = "redis", feature = "sqlite"))]
+#[cfg(any(
+    test,
+    feature = "nats",
+    feature = "postgres",
+    feature = "redis",
+    feature = "sqlite"
+))]
 mod headers;
 mod inbox;
 mod receive;
@@ -64,11 +70,13 @@ pub use store::{
     ClaimRequest, ClaimedEvent, HandlingOutcome, InsertOutcome, Lease, ListQuery, ReplayFilter,
     Store, StoreError, StoreErrorKind, StoreStats,
 };
-pub use stores::{FileStore, MemoryStore};
 #[cfg(feature = "postgres")]
 pub use stores::PostgresStore;
 #[cfg(feature = "redis")]
 pub use stores::RedisStore;
 #[cfg(feature = "sqlite")]
 pub use stores::SqliteStore;
+pub use stores::{FileStore, MemoryStore};
+#[cfg(feature = "nats")]
+pub use stores::{NatsOptions, NatsStore};
 pub use worker::{HandlerError, Worker};

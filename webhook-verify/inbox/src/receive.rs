@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::{HeaderMap, Response, StatusCode};
 use http_body::Body;
 use http_body_util::Limited;
-use svc_webhook_verify::WebhookReceiver;
+use svc_webhook_verify::{WebhookReceiver, header};
 
 use crate::accept_error::AcceptError;
 use crate::inbox::{AcceptOutcome, Inbox};
@@ -31,9 +31,9 @@ where
     let accepted = async {
         let body = Limited::new(body, max_body_bytes);
         let webhook = receiver.receive(headers, body).await;
-        inbox
-            .accept(headers, &webhook.map_err(AcceptError::Rejected)?)
-            .await
+        let webhook = webhook.map_err(AcceptError::Rejected)?;
+        warn_of_unknown_secret(receiver, headers);
+        inbox.accept(headers, &webhook).await
     };
     match accepted.await {
         Ok(received) => {
@@ -50,5 +50,25 @@ where
             );
             error.into_http_response()
         }
+    }
+}
+
+/// Warns if the service uses a newer secret than those of the receiver. The delivery was signed with
+/// an older one as well, which is soon revoked.
+fn warn_of_unknown_secret(receiver: &WebhookReceiver, headers: &HeaderMap) {
+    let fingerprint = headers.get(header::FINGERPRINT);
+    let Some(fingerprint) = fingerprint.and_then(|value| value.to_str().ok()) else {
+        return;
+    };
+    let verifier = receiver.verifier();
+    let is_known = verifier
+        .keys()
+        .iter()
+        .any(|key| key.fingerprint().as_str().eq_ignore_ascii_case(fingerprint));
+    if !is_known {
+        tracing::warn!(
+            fingerprint,
+            "a delivery is signed with a newer secret, which this receiver does not have"
+        );
     }
 }

@@ -13,7 +13,7 @@ use tracing::Instrument;
 
 use crate::event::StoredEvent;
 use crate::inbox::Inbox;
-use crate::store::{ClaimedEvent, HandlingOutcome, StoreErrorKind};
+use crate::store::{ClaimedEvent, HandlingOutcome, StoreError, StoreErrorKind};
 
 /// The default number of events that a worker handles at the same time.
 const DEFAULT_CONCURRENCY: usize = 8;
@@ -25,6 +25,7 @@ const PURGE_INTERVAL: Duration = Duration::from_secs(60 * 60);
 const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(1);
 
 type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+type ErrorHandler = dyn Fn(&StoreError) + Send + Sync;
 type Handler = dyn Fn(StoredEvent) -> BoxFuture<'static, Result<(), HandlerError>> + Send + Sync;
 
 /// Claims events of an inbox and handles them.
@@ -56,6 +57,7 @@ pub struct Worker {
     concurrency: usize,
     shutdown_grace: Duration,
     retention: Option<Duration>,
+    on_store_error: Option<Arc<ErrorHandler>>,
 }
 
 impl Worker {
@@ -75,6 +77,7 @@ impl Worker {
             concurrency: DEFAULT_CONCURRENCY,
             shutdown_grace: Duration::from_secs(30),
             retention: None,
+            on_store_error: None,
         }
     }
 
@@ -108,6 +111,17 @@ impl Worker {
     #[must_use]
     pub fn purge_after(mut self, age: Duration) -> Self {
         self.retention = Some(age);
+        self
+    }
+
+    /// Sets a function that is called, besides the log, when the store fails. The worker tries
+    /// again in any case.
+    #[must_use]
+    pub fn on_store_error(
+        mut self,
+        on_error: impl Fn(&StoreError) + Send + Sync + 'static,
+    ) -> Self {
+        self.on_store_error = Some(Arc::new(on_error));
         self
     }
 
@@ -147,6 +161,7 @@ impl Worker {
                 }
                 Err(error) => {
                     tracing::warn!("cannot claim webhook events: {error}");
+                    report(self.on_store_error.as_ref(), &error);
                     Box::pin(sleep(PAUSE_AFTER_FAILURE))
                 }
             };
@@ -175,6 +190,7 @@ impl Worker {
     /// Returns a task that handles an event and records the outcome.
     fn handle(&self, claimed: ClaimedEvent) -> impl Future<Output = ()> + Send + use<> {
         let (inbox, handler) = (self.inbox.clone(), Arc::clone(&self.handler));
+        let on_store_error = self.on_store_error.clone();
         let span = tracing::info_span!(
             "handle_webhook_event",
             id = %claimed.event.id,
@@ -218,9 +234,16 @@ impl Worker {
                 tracing::warn!(
                     "cannot record the outcome, the event may be handled again: {error}"
                 );
+                report(on_store_error.as_ref(), &error);
             }
         }
         .instrument(span)
+    }
+}
+
+fn report(on_error: Option<&Arc<ErrorHandler>>, error: &StoreError) {
+    if let Some(on_error) = on_error {
+        on_error(error);
     }
 }
 

@@ -1,7 +1,6 @@
 //! `svc webhook listen`: a local receiver, implemented in `crate::listen`.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
@@ -12,7 +11,7 @@ use crate::args::SecretArgs;
 use crate::error::Failure;
 use crate::listen::{Keys, Options, fetch_secrets, listen};
 use crate::session::Session;
-use crate::webhook::{Secrets, Target};
+use crate::webhook::{Secrets, StoreAddress, Target};
 
 /// The flags of `svc webhook listen`.
 #[derive(Args, Debug)]
@@ -20,9 +19,11 @@ pub(crate) struct Listen {
     /// URL to forward events to, byte for byte: HTTPS, or HTTP on this machine
     #[arg(long, value_name = "URL")]
     forward_to: Option<Target>,
-    /// File to store events in, so that they survive crashes and restarts [default: in memory]
-    #[arg(long, value_name = "FILE")]
-    store: Option<PathBuf>,
+    /// Store for events, so that they survive crashes and restarts: a file, or the URL of a store
+    /// that several processes can share (sqlite:FILE, postgres://…, redis://…, nats://…) [default:
+    /// in memory] [env: `SVC_WEBHOOK_STORE`]
+    #[arg(long, value_name = "FILE|URL")]
+    store: Option<StoreAddress>,
     /// Port to listen on; 0 selects a free port
     #[arg(long, value_name = "N", default_value_t = 0)]
     port: u16,
@@ -45,11 +46,15 @@ pub(crate) struct Listen {
 
 /// Runs the command.
 pub(super) async fn run(session: &Session, args: Listen) -> Result<(), Failure> {
+    let store = match args.store {
+        Some(store) => Some(store),
+        None => StoreAddress::from_environment(session)?,
+    };
     let (secrets, client) = secrets(session, &args.secret).await?;
     let options = Options {
         address: SocketAddr::new(args.bind, args.port),
         target: args.forward_to,
-        store: args.store,
+        store,
         max_rejections: args.refusals,
         secret: args.print_secret.then(|| secrets.newest().to_owned()),
     };

@@ -1,7 +1,8 @@
 //! `svc webhook`: tools for receivers of webhooks.
 //!
-//! `secret` and `test` call the service; `verify`, `sign` and `trigger` work offline.
+//! `secret` and `test` call the service; the others work offline.
 
+mod inbox;
 mod listen;
 mod secret;
 mod sign;
@@ -27,6 +28,9 @@ pub(crate) enum Webhook {
     /// Prints one line when it is ready, and one for each event. Runs until Ctrl-C, or until it can
     /// no longer receive events.
     Listen(listen::Listen),
+    /// List, show, replay and purge received events
+    #[command(subcommand)]
+    Inbox(inbox::Inbox),
     /// Verify the signature of a delivery (offline)
     ///
     /// The exit code is 0 if the delivery is genuine and recent, and 1 if it is rejected; the reason
@@ -47,6 +51,7 @@ pub(crate) async fn run(session: &Session, webhook: Webhook) -> Result<(), Failu
         Webhook::Secret(args) => secret::run(session, args).await,
         Webhook::Test(args) => test::run(session, args).await,
         Webhook::Listen(args) => listen::run(session, args).await,
+        Webhook::Inbox(args) => inbox::run(session, args).await,
         Webhook::Verify(args) => verify::run(session, &args),
         Webhook::Sign(args) => sign::run(session, &args),
         Webhook::Trigger(args) => trigger::run(session, args).await,

@@ -12,6 +12,37 @@ pub(super) const EXAMPLES: &[Examples] = &[
         ],
     ),
     (
+        "svc webhook inbox list",
+        &[
+            "svc webhook inbox list --store events.jsonl",
+            "svc webhook inbox list --store events.jsonl --state dead --jq '.[].id'",
+        ],
+    ),
+    (
+        "svc webhook inbox show",
+        &[
+            "svc webhook inbox show 42 --store events.jsonl",
+            "# The raw body, byte for byte",
+            "svc webhook inbox show 42 --store events.jsonl --body > body.json",
+        ],
+    ),
+    (
+        "svc webhook inbox replay",
+        &[
+            "svc webhook inbox replay 42 43 --store events.jsonl",
+            "svc webhook inbox replay --dead --store events.jsonl",
+            "# After a bug in the target",
+            "svc webhook inbox replay --since 2026-01-05T10:00:00Z --until 2026-01-05T12:00:00Z --store events.jsonl",
+        ],
+    ),
+    (
+        "svc webhook inbox purge",
+        &[
+            "svc webhook inbox purge --store events.jsonl",
+            "svc webhook inbox purge --older-than 30d --store events.jsonl",
+        ],
+    ),
+    (
         "svc webhook verify",
         &[
             "svc webhook verify --timestamp 1767225600 --signature svc-v1=abc body.json",

@@ -109,7 +109,9 @@ impl<P> EventTable<P> {
 
     /// Returns all events, oldest first.
     pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = (u64, &Entry<P>)> {
-        self.by_number.iter().map(|(number, entry)| (*number, entry))
+        self.by_number
+            .iter()
+            .map(|(number, entry)| (*number, entry))
     }
 
     /// Returns all events, oldest first.
@@ -127,14 +129,21 @@ impl<P> EventTable<P> {
         self.index(number);
     }
 
-    /// Leases the events that are due, oldest first, and returns them with their leases.
+    /// Returns the events that may be claimed, oldest first.
+    pub(super) fn claimable(&self, request: &ClaimRequest, now: i64) -> Vec<u64> {
+        let due = self
+            .due
+            .range(..=(now, u64::MAX))
+            .map(|(_, number)| *number);
+        due.filter(|number| !request.in_order || self.is_first(*number))
+            .take(request.limit)
+            .collect()
+    }
+
+    /// Leases the events that may be claimed, oldest first, and returns them with their leases.
     pub(super) fn claim(&mut self, request: &ClaimRequest, now: i64) -> Vec<(u64, Lease)> {
         let until = now.saturating_add(duration_millis(request.lease_duration));
-        let due = self.due.range(..=(now, u64::MAX)).map(|(_, number)| *number);
-        let due: Vec<u64> = due
-            .filter(|number| !request.in_order || self.is_first(*number))
-            .take(request.limit)
-            .collect();
+        let claimable = self.claimable(request, now);
         let lease = |number: u64| {
             let mut token = String::new();
             self.update(number, |entry| {
@@ -145,7 +154,7 @@ impl<P> EventTable<P> {
             });
             (number, Lease::new(id(number), token))
         };
-        due.into_iter().map(lease).collect()
+        claimable.into_iter().map(lease).collect()
     }
 
     /// Returns the number of a leased event.
@@ -241,6 +250,19 @@ impl<P> EventTable<P> {
             entry.state = State::Pending { due_at: now };
             entry.attempts = 0;
         });
+    }
+
+    /// Returns the pending events that may be claimed after a delay, and when they were received.
+    pub(super) fn delayed(&self) -> Vec<(u64, i64)> {
+        let is_delayed = |entry: &Entry<P>| {
+            entry
+                .due_at()
+                .is_some_and(|due_at| due_at > entry.received_at)
+        };
+        self.iter()
+            .filter(|(_, entry)| is_delayed(entry))
+            .map(|(number, entry)| (number, entry.received_at))
+            .collect()
     }
 
     /// Returns the events that were finished before a time.

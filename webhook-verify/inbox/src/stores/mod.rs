@@ -3,6 +3,8 @@
 mod event_table;
 mod file;
 mod memory;
+#[cfg(feature = "nats")]
+mod nats;
 #[cfg(feature = "postgres")]
 mod postgres;
 #[cfg(feature = "redis")]
@@ -12,6 +14,8 @@ mod sqlite;
 
 pub use file::FileStore;
 pub use memory::MemoryStore;
+#[cfg(feature = "nats")]
+pub use nats::{NatsOptions, NatsStore};
 #[cfg(feature = "postgres")]
 pub use postgres::PostgresStore;
 #[cfg(feature = "redis")]

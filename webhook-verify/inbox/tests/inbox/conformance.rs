@@ -9,7 +9,7 @@ use svc_webhook_inbox::{
     NewEvent, ReplayFilter, Store, StoreErrorKind,
 };
 
-use crate::servers::{Postgres, Redis};
+use crate::servers::{Nats, Postgres, Redis};
 use crate::stores::{self, TestStore, event, job_event, key};
 
 const LEASE: Duration = Duration::from_secs(60);
@@ -51,6 +51,14 @@ macro_rules! on_every_store {
             $(
                 println!("{}", stringify!($test));
                 $test(stores::redis(&server).await).await;
+            )*
+        }
+        #[tokio::test]
+        async fn nats() {
+            let Some(server) = Nats::start() else { return };
+            $(
+                println!("{}", stringify!($test));
+                $test(stores::nats(&server).await).await;
             )*
         }
     };
@@ -538,6 +546,17 @@ mod crashes {
             return;
         };
         let test = stores::redis(&server).await;
+        insert_before_a_crash(&test).await;
+        server.crash_and_restart();
+        recover(test).await;
+    }
+
+    #[tokio::test]
+    async fn nats() {
+        let Some(mut server) = Nats::start() else {
+            return;
+        };
+        let test = stores::nats(&server).await;
         insert_before_a_crash(&test).await;
         server.crash_and_restart();
         recover(test).await;

@@ -9,7 +9,10 @@
 )]
 
 mod conformance;
+mod faults;
+mod proxy;
 mod receiving;
+mod server_folder;
 mod servers;
 mod stores;
 mod worker;

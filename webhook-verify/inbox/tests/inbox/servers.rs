@@ -1,7 +1,6 @@
 //! Real servers, started by a test in a temporary folder and stopped at its end.
 
 use std::ffi::OsStr;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -9,31 +8,43 @@ use std::thread;
 use std::time::Duration;
 use std::{env, fs};
 
-use tempfile::TempDir;
+use crate::server_folder::ServerFolder;
 
 /// A PostgreSQL server that listens on a Unix socket.
 pub(crate) struct Postgres {
     programs: PathBuf,
-    folder: TempDir,
+    folder: ServerFolder,
     process: Child,
     schemas: AtomicU32,
 }
 
 /// A Redis server that listens on a Unix socket.
 pub(crate) struct Redis {
-    folder: TempDir,
+    folder: ServerFolder,
     process: Child,
     prefixes: AtomicU32,
+}
+
+/// A NATS server with JetStream that listens on a port of this machine.
+pub(crate) struct Nats {
+    folder: ServerFolder,
+    process: Child,
+    port: u16,
+    streams: AtomicU32,
 }
 
 impl Postgres {
     /// Starts a server, or says what to install.
     pub(crate) fn start() -> Option<Self> {
+        Self::start_in(ServerFolder::new())
+    }
+
+    /// Starts a server with its data in a folder, or says what to install.
+    pub(crate) fn start_in(folder: ServerFolder) -> Option<Self> {
         let Some(programs) = postgres_programs() else {
-            not_tested("PostgreSQL", "postgresql");
+            not_tested("PostgreSQL", "Debian's package postgresql");
             return None;
         };
-        let folder = shared_folder();
         let data = folder.path().join("data");
         if is_root() {
             let status = Command::new("install")
@@ -46,7 +57,8 @@ impl Postgres {
         initdb
             .arg("-D")
             .arg(&data)
-            .args(["-A", "trust", "-U", "postgres", "--no-sync"]);
+            .args(["-A", "trust", "-U", "postgres", "--no-sync"])
+            .arg("--wal-segsize=1");
         assert!(initdb.stdout(Stdio::null()).status().unwrap().success());
         let process = run_postgres(&programs, folder.path());
         let server = Self {
@@ -59,9 +71,13 @@ impl Postgres {
         Some(server)
     }
 
+    pub(crate) fn folder(&self) -> &ServerFolder {
+        &self.folder
+    }
+
     /// Kills the server as a power failure would, and starts it again.
     pub(crate) fn crash_and_restart(&mut self) {
-        self.process.kill().unwrap();
+        let _ = self.process.kill();
         self.process.wait().unwrap();
         // The processes of the connections end when they notice; until then they hold the data.
         self.process = run_postgres(&self.programs, self.folder.path());
@@ -111,11 +127,15 @@ impl Drop for Postgres {
 impl Redis {
     /// Starts a server whose writes survive a crash, or says what to install.
     pub(crate) fn start() -> Option<Self> {
+        Self::start_in(ServerFolder::new())
+    }
+
+    /// Starts a server with its data in a folder, or says what to install.
+    pub(crate) fn start_in(folder: ServerFolder) -> Option<Self> {
         if !is_installed("redis-server") {
-            not_tested("Redis", "redis-server");
+            not_tested("Redis", "Debian's package redis-server");
             return None;
         }
-        let folder = tempfile::tempdir().unwrap();
         let process = run_redis(folder.path());
         let server = Self {
             folder,
@@ -126,9 +146,13 @@ impl Redis {
         Some(server)
     }
 
+    pub(crate) fn folder(&self) -> &ServerFolder {
+        &self.folder
+    }
+
     /// Kills the server as a power failure would, and starts it again.
     pub(crate) fn crash_and_restart(&mut self) {
-        self.process.kill().unwrap();
+        let _ = self.process.kill();
         self.process.wait().unwrap();
         self.process = run_redis(self.folder.path());
         self.wait_until_ready();
@@ -163,6 +187,93 @@ impl Drop for Redis {
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
+}
+
+impl Nats {
+    /// Starts a server, or says what to install.
+    pub(crate) fn start() -> Option<Self> {
+        Self::start_in(ServerFolder::new())
+    }
+
+    /// Starts a server with its data in a folder, or says what to install.
+    pub(crate) fn start_in(folder: ServerFolder) -> Option<Self> {
+        if !is_installed("nats-server") {
+            not_tested("NATS", "Debian's package nats-server");
+            return None;
+        }
+        let ports = folder.path().join("ports");
+        fs::create_dir_all(&ports).unwrap();
+        let process = run_nats(folder.path(), -1);
+        let mut port = None;
+        wait_for("NATS", || {
+            let file = fs::read_dir(&ports).unwrap().flatten().next();
+            let text = file.and_then(|file| fs::read_to_string(file.path()).ok());
+            // {"nats":["nats://127.0.0.1:40123"], …}
+            let url = text
+                .as_deref()
+                .and_then(|text| text.split("nats://").nth(1));
+            let number = url.and_then(|url| url.split('"').next()?.rsplit(':').next());
+            port = number.and_then(|number| number.parse().ok());
+            port.is_some()
+        });
+        let server = Self {
+            folder,
+            process,
+            port: port.unwrap(),
+            streams: AtomicU32::new(0),
+        };
+        server.wait_until_ready();
+        Some(server)
+    }
+
+    pub(crate) fn folder(&self) -> &ServerFolder {
+        &self.folder
+    }
+
+    /// Kills the server, and starts it again.
+    pub(crate) fn crash_and_restart(&mut self) {
+        let _ = self.process.kill();
+        self.process.wait().unwrap();
+        self.process = run_nats(self.folder.path(), i32::from(self.port));
+        self.wait_until_ready();
+    }
+
+    fn wait_until_ready(&self) {
+        let port = self.port;
+        wait_for("NATS", || {
+            std::net::TcpStream::connect(("127.0.0.1", port)).is_ok()
+        });
+    }
+
+    pub(crate) fn port(&self) -> u16 {
+        self.port
+    }
+
+    pub(crate) fn address(&self) -> String {
+        format!("nats://127.0.0.1:{}", self.port)
+    }
+
+    pub(crate) fn new_stream(&self) -> String {
+        format!("test-{}", self.streams.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+impl Drop for Nats {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn run_nats(folder: &Path, port: i32) -> Child {
+    let path = env::var("PATH").unwrap_or_default();
+    let mut command = Command::new("nats-server");
+    command.env("PATH", format!("{path}:/usr/sbin"));
+    command.args(["-a", "127.0.0.1", "-p", &port.to_string(), "-js"]);
+    command.arg("-sd").arg(folder.join("data"));
+    command.arg("--ports_file_dir").arg(folder.join("ports"));
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    command.spawn().unwrap()
 }
 
 fn run_postgres(programs: &Path, folder: &Path) -> Child {
@@ -215,14 +326,7 @@ fn as_postgres(program: impl AsRef<OsStr>) -> Command {
     }
 }
 
-/// Creates a temporary folder in which another user may create sockets.
-fn shared_folder() -> TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
-    folder
-}
-
-fn is_root() -> bool {
+pub(crate) fn is_root() -> bool {
     let output = Command::new("id").arg("-u").output().unwrap();
     output.stdout.trim_ascii() == b"0"
 }
@@ -239,15 +343,19 @@ fn postgres_programs() -> Option<PathBuf> {
 
 fn is_installed(program: &str) -> bool {
     let path = env::var_os("PATH").unwrap_or_default();
-    env::split_paths(&path).any(|folder| folder.join(program).exists())
+    let folders = env::split_paths(&path);
+    // Where Debian puts servers, which is not in the path of every user.
+    folders
+        .chain(["/usr/sbin".into()])
+        .any(|folder| folder.join(program).exists())
 }
 
 #[allow(clippy::print_stderr, reason = "tells the person who runs the tests")]
-fn not_tested(server: &str, package: &str) {
-    eprintln!("NOT TESTED: {server} is not installed (Debian's package: {package})");
+pub(crate) fn not_tested(server: &str, package: &str) {
+    eprintln!("NOT TESTED: {server} (needs {package})");
 }
 
-fn wait_for(server: &str, is_ready: impl Fn() -> bool) {
+fn wait_for(server: &str, mut is_ready: impl FnMut() -> bool) {
     for _ in 0..600 {
         if is_ready() {
             return;

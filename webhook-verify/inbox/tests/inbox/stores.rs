@@ -6,11 +6,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use svc_webhook_inbox::{
-    Clock, FileStore, MemoryStore, NewEvent, PostgresStore, RedisStore, SqliteStore, Store,
+    Clock, FileStore, MemoryStore, NatsOptions, NatsStore, NewEvent, PostgresStore, RedisStore,
+    SqliteStore, Store,
 };
 use svc_webhook_verify::{DedupeKey, Event};
 
-use crate::servers::{Postgres, Redis};
+use crate::servers::{Nats, Postgres, Redis};
 
 type Opening = Pin<Box<dyn Future<Output = Arc<dyn Store>> + Send>>;
 type Reopen = Box<dyn Fn() -> Opening + Send + Sync>;
@@ -115,6 +116,28 @@ pub(crate) async fn redis(server: &Redis) -> TestStore {
         Box::pin(async move {
             let store = RedisStore::connect(&address).await.unwrap();
             Arc::new(store.prefix(prefix).clock(clock)) as Arc<dyn Store>
+        })
+    };
+    TestStore {
+        store: open().await,
+        millis,
+        reopen: Some(Box::new(open)),
+        _folder: None,
+    }
+}
+
+/// A store with a stream of its own.
+pub(crate) async fn nats(server: &Nats) -> TestStore {
+    let (address, name) = (server.address(), server.new_stream());
+    let (clock, millis) = test_clock();
+    let open = move || -> Opening {
+        let (address, name, clock) = (address.clone(), name.clone(), clock.clone());
+        Box::pin(async move {
+            let client = async_nats::connect(address).await.unwrap();
+            let mut options = NatsOptions::default();
+            options.stream_name = name;
+            let store = NatsStore::from_client(client, &options).await.unwrap();
+            Arc::new(store.clock(clock)) as Arc<dyn Store>
         })
     };
     TestStore {

@@ -281,7 +281,11 @@ fn io_error(what: &str, path: &Path, error: &io::Error) -> StoreError {
 }
 
 fn open_append(path: &Path) -> io::Result<File> {
-    private_file().read(true).append(true).create(true).open(path)
+    private_file()
+        .read(true)
+        .append(true)
+        .create(true)
+        .open(path)
 }
 
 /// Returns the options of a file that only its owner can read.

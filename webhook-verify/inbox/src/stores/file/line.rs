@@ -167,7 +167,10 @@ impl Delivery {
     }
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde expects")]
+#[allow(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the signature that serde expects"
+)]
 fn is_zero(number: &u16) -> bool {
     *number == 0
 }
@@ -210,11 +213,15 @@ mod tests {
             b"",
         ] {
             let body = Bytes::copy_from_slice(body);
-            let delivery = Delivery::new(5_007, Some(key.clone()), "job.completed", &headers, &body);
+            let delivery =
+                Delivery::new(5_007, Some(key.clone()), "job.completed", &headers, &body);
             let text = serde_json::to_string(&delivery).unwrap();
             let back: Delivery = serde_json::from_str(&text).unwrap();
             assert_eq!(back, delivery);
-            assert_eq!((back.received_at(), back.event_type()), (5_007, "job.completed"));
+            assert_eq!(
+                (back.received_at(), back.event_type()),
+                (5_007, "job.completed")
+            );
             assert_eq!((back.headers(), back.body()), (headers.clone(), Some(body)));
         }
     }

@@ -19,7 +19,7 @@ use crate::clock::{Clock, duration_millis};
 use crate::event::{EventId, NewEvent, StoredEvent};
 use crate::store::{
     ClaimRequest, ClaimedEvent, HandlingOutcome, InsertOutcome, Lease, ListQuery, ReplayFilter,
-    Store, StoreError, StoreErrorKind, StoreStats,
+    Store, StoreError, StoreStats,
 };
 
 /// The size of finished events that a compaction keeps, so that they can be replayed.
@@ -35,7 +35,7 @@ const MAX_FINISHED_BYTES: u64 = 64 * 1024 * 1024;
 /// ```
 ///
 /// An accepted event is on the disk. The file has a line for each change, and is rewritten without
-/// superfluous lines when it grows. The events and their bodies stay in the file; what is needed to
+/// superfluous lines when it grows. When it is opened, all unfinished events may be claimed at once. The events and their bodies stay in the file; what is needed to
 /// find them is in memory. Of handled events, the last 64 MiB are kept for a replay; of older ones
 /// only the keys.
 #[derive(Clone, Debug)]
@@ -58,14 +58,22 @@ impl FileStore {
     /// # Errors
     ///
     /// Returns an error if the file cannot be opened or is not a store, and one of kind
-    /// [`Locked`](StoreErrorKind::Locked) if another process uses it.
+    /// [`Locked`](crate::StoreErrorKind::Locked) if another process uses it.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let mut table = EventTable::default();
         let log = EventLog::open(path.as_ref(), |line, range| apply(&mut table, line, range))?;
+        // A new process does not wait for the delays of an earlier one.
+        for (number, received_at) in table.delayed() {
+            let state = State::Pending {
+                due_at: received_at,
+            };
+            table.update(number, |entry| entry.state = state);
+        }
         let mut events = Events { table, log };
         if events.log.needs_compaction() {
             let compacted = events.compact();
-            compacted.map_err(|error| StoreError::unavailable("cannot compact the store", error))?;
+            compacted
+                .map_err(|error| StoreError::unavailable("cannot compact the store", error))?;
         }
         Ok(Self::new(events))
     }
@@ -107,7 +115,10 @@ impl FileStore {
         let work = move || {
             // A panic would leave the memory without a change that is in the file, never the
             // reverse.
-            work(&mut events.lock().unwrap_or_else(PoisonError::into_inner), now)
+            work(
+                &mut events.lock().unwrap_or_else(PoisonError::into_inner),
+                now,
+            )
         };
         let done = tokio::task::spawn_blocking(work).await;
         done.unwrap_or_else(|error| Err(StoreError::unavailable("the store failed", error)))
@@ -117,7 +128,9 @@ impl FileStore {
 /// Repeats the change of a line.
 fn apply(table: &mut EventTable<LineRange>, line: Line, range: LineRange) {
     let received_at = |table: &EventTable<LineRange>, id| {
-        table.get(id).map_or(0, |entry: &Entry<_>| entry.received_at)
+        table
+            .get(id)
+            .map_or(0, |entry: &Entry<_>| entry.received_at)
     };
     match line {
         Line::SvcWebhookStore(_) => {}
@@ -378,7 +391,8 @@ impl Store for FileStore {
         let Some(number) = number(id) else {
             return Ok(None);
         };
-        self.run(move |events, now| events.stored(number, now)).await
+        self.run(move |events, now| events.stored(number, now))
+            .await
     }
 
     async fn list(&self, query: &ListQuery) -> Result<Vec<StoredEvent>, StoreError> {

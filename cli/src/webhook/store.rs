@@ -1,0 +1,336 @@
+//! Stores of received events and their addresses.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::sync::Arc;
+
+use svc_webhook_inbox::{FileStore, Store, StoreError, StoreErrorKind};
+use url::Url;
+
+use crate::error::{ClientCode, Failure};
+use crate::session::Session;
+
+/// The variable that holds the address of a store, which may contain a password.
+const VARIABLE: &str = "SVC_WEBHOOK_STORE";
+
+/// The address of a store: a file, or a URL.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum StoreAddress {
+    /// A file, and the text that named it.
+    File(PathBuf, String),
+    /// An `SQLite` database, and the text that named it.
+    Sqlite(PathBuf, String),
+    /// A server, and its URL, which may contain a password.
+    Server(Server, String),
+}
+
+/// A kind of server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Server {
+    Postgres,
+    Redis,
+    Nats,
+}
+
+impl FromStr for StoreAddress {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let path = |rest: &str| PathBuf::from(rest.strip_prefix("//").unwrap_or(rest));
+        let address = match text.split_once(':') {
+            Some(("file", rest)) => Self::File(path(rest), text.to_owned()),
+            Some(("sqlite", rest)) => Self::Sqlite(path(rest), text.to_owned()),
+            Some(("postgres" | "postgresql", rest)) if rest.starts_with("//") => {
+                Self::Server(Server::Postgres, text.to_owned())
+            }
+            Some(("redis" | "rediss" | "redis+unix" | "unix", rest)) if rest.starts_with("//") => {
+                Self::Server(Server::Redis, text.to_owned())
+            }
+            Some(("nats" | "tls", rest)) if rest.starts_with("//") => {
+                Self::Server(Server::Nats, text.to_owned())
+            }
+            Some((scheme, rest)) if rest.starts_with("//") => {
+                return Err(format!(
+                    "`{scheme}` is not a kind of store: expected a file, or a URL that begins with sqlite:, postgres://, redis:// or nats://"
+                ));
+            }
+            _ => Self::File(PathBuf::from(text), text.to_owned()),
+        };
+        match &address {
+            Self::File(path, _) | Self::Sqlite(path, _) if path.as_os_str().is_empty() => {
+                Err("expected the path of a file".to_owned())
+            }
+            _ => Ok(address),
+        }
+    }
+}
+
+/// The address as it was given, without a password.
+impl fmt::Display for StoreAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(_, text) | Self::Sqlite(_, text) => f.write_str(text),
+            Self::Server(server, text) => match Url::parse(text) {
+                Ok(mut url) => {
+                    // Some drivers take a password as a parameter, too.
+                    url.set_query(None);
+                    let has_password = url.password().is_some();
+                    if has_password && url.set_password(Some("***")).is_err() {
+                        return f.write_str(server.scheme());
+                    }
+                    url.fmt(f)
+                }
+                Err(_) => f.write_str(server.scheme()),
+            },
+        }
+    }
+}
+
+impl Server {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Postgres => "PostgreSQL",
+            Self::Redis => "Redis",
+            Self::Nats => "NATS",
+        }
+    }
+
+    const fn scheme(self) -> &'static str {
+        match self {
+            Self::Postgres => "postgres://",
+            Self::Redis => "redis://",
+            Self::Nats => "nats://",
+        }
+    }
+}
+
+impl StoreAddress {
+    /// Returns the address in the environment, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the address is not valid.
+    pub(crate) fn from_environment(session: &Session) -> Result<Option<Self>, Failure> {
+        let text = session.environment().get(VARIABLE);
+        let address = text.filter(|text| !text.is_empty()).map(Self::from_str);
+        let address = address.transpose();
+        address.map_err(|why| Failure::configuration(format!("invalid {VARIABLE}: {why}")))
+    }
+
+    /// Opens the store, and creates it if it does not exist.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the store cannot be opened, or if this build does not support it.
+    pub(crate) async fn open(&self) -> Result<Arc<dyn Store>, Failure> {
+        match self {
+            Self::File(path, _) => {
+                let store = FileStore::open(path);
+                store.map(shared).map_err(|error| open_failure(&error))
+            }
+            Self::Sqlite(path, _) => open_sqlite(path),
+            Self::Server(server, url) => {
+                let opened = match server {
+                    Server::Postgres => open_postgres(url).await,
+                    Server::Redis => open_redis(url).await,
+                    Server::Nats => open_nats(url).await,
+                };
+                opened.map_err(|failure| failure.context(format!("cannot open {self}")))
+            }
+        }
+    }
+
+    /// Returns the given address, or the one in the environment.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if there is none, or if it is not valid.
+    pub(crate) fn require(given: Option<Self>, session: &Session) -> Result<Self, Failure> {
+        let address = match given {
+            Some(address) => Some(address),
+            None => Self::from_environment(session)?,
+        };
+        address.ok_or_else(|| {
+            Failure::usage("--store is required").hint(format!(
+                "pass the --store of svc webhook listen, or set {VARIABLE}"
+            ))
+        })
+    }
+
+    /// Opens a store that exists.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the store does not exist or cannot be opened.
+    pub(crate) async fn open_existing(&self) -> Result<Arc<dyn Store>, Failure> {
+        self.check_exists()?;
+        self.open().await
+    }
+
+    /// Opens a store that exists for reading, also while another process uses it.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the store does not exist or cannot be opened.
+    pub(crate) async fn open_read_only(&self) -> Result<Arc<dyn Store>, Failure> {
+        self.check_exists()?;
+        match self {
+            Self::File(path, _) => {
+                let store = FileStore::open_read_only(path);
+                store.map(shared).map_err(|error| open_failure(&error))
+            }
+            _ => self.open().await,
+        }
+    }
+
+    fn check_exists(&self) -> Result<(), Failure> {
+        match self {
+            Self::File(path, _) | Self::Sqlite(path, _) if !path.exists() => {
+                Err(Failure::usage(format!("there is no store {self}"))
+                    .hint("pass the --store of svc webhook listen"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn shared(store: impl Store + 'static) -> Arc<dyn Store> {
+    Arc::new(store)
+}
+
+/// Returns the failure of opening a store.
+fn open_failure(error: &StoreError) -> Failure {
+    let message = error.to_string();
+    match error.kind() {
+        StoreErrorKind::Locked => Failure::other(message)
+            .hint("pass another file to --store, or stop the other process")
+            .hint("or share an SQLite database or a server between several processes"),
+        StoreErrorKind::Invalid => Failure::usage(message)
+            .hint("pass another file to --store; it is created if it is missing"),
+        _ => Failure::other(message).with_client_code(ClientCode::Io),
+    }
+}
+
+/// Returns the failure of an operation on an open store.
+pub(crate) fn store_failure(error: &StoreError) -> Failure {
+    match error.kind() {
+        StoreErrorKind::Invalid => Failure::usage(error.to_string()),
+        _ => Failure::other(error.to_string()).with_client_code(ClientCode::Io),
+    }
+}
+
+#[cfg(feature = "sqlite")]
+fn open_sqlite(path: &Path) -> Result<Arc<dyn Store>, Failure> {
+    let store = svc_webhook_inbox::SqliteStore::open(path);
+    store.map(shared).map_err(|error| open_failure(&error))
+}
+
+#[cfg(not(feature = "sqlite"))]
+fn open_sqlite(_: &Path) -> Result<Arc<dyn Store>, Failure> {
+    Err(not_supported("SQLite", "sqlite"))
+}
+
+#[cfg(feature = "postgres")]
+async fn open_postgres(url: &str) -> Result<Arc<dyn Store>, Failure> {
+    let store = svc_webhook_inbox::PostgresStore::connect(url).await;
+    store.map(shared).map_err(|error| connect_failure(&error))
+}
+
+#[cfg(not(feature = "postgres"))]
+#[allow(clippy::unused_async, reason = "the signature of the other builds")]
+async fn open_postgres(_: &str) -> Result<Arc<dyn Store>, Failure> {
+    Err(not_supported(Server::Postgres.name(), "postgres"))
+}
+
+#[cfg(feature = "redis")]
+async fn open_redis(url: &str) -> Result<Arc<dyn Store>, Failure> {
+    let store = svc_webhook_inbox::RedisStore::connect(url).await;
+    store.map(shared).map_err(|error| connect_failure(&error))
+}
+
+#[cfg(not(feature = "redis"))]
+#[allow(clippy::unused_async, reason = "the signature of the other builds")]
+async fn open_redis(_: &str) -> Result<Arc<dyn Store>, Failure> {
+    Err(not_supported(Server::Redis.name(), "redis"))
+}
+
+#[cfg(feature = "nats")]
+async fn open_nats(url: &str) -> Result<Arc<dyn Store>, Failure> {
+    let store = svc_webhook_inbox::NatsStore::connect(url).await;
+    store.map(shared).map_err(|error| connect_failure(&error))
+}
+
+#[cfg(not(feature = "nats"))]
+#[allow(clippy::unused_async, reason = "the signature of the other builds")]
+async fn open_nats(_: &str) -> Result<Arc<dyn Store>, Failure> {
+    Err(not_supported(Server::Nats.name(), "nats"))
+}
+
+/// Returns the failure of connecting to a server.
+#[cfg(any(feature = "nats", feature = "postgres", feature = "redis"))]
+fn connect_failure(error: &StoreError) -> Failure {
+    match error.kind() {
+        StoreErrorKind::Invalid => Failure::usage(error.to_string()),
+        _ => Failure::other(error.to_string()).with_client_code(ClientCode::ConnectionFailed),
+    }
+}
+
+#[allow(dead_code, reason = "not used if this build supports all stores")]
+fn not_supported(store: &str, feature: &str) -> Failure {
+    Failure::configuration(format!(
+        "this build of svc does not support stores in {store}"
+    ))
+    .hint(format!(
+        "install one that does: cargo install --locked svc-cli --features {feature}"
+    ))
+    .hint("or pass a file to --store")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_paths_or_urls() {
+        let file = |path: &str, text: &str| Ok(StoreAddress::File(path.into(), text.to_owned()));
+        assert_eq!("events.jsonl".parse(), file("events.jsonl", "events.jsonl"));
+        assert_eq!("file:a/b".parse(), file("a/b", "file:a/b"));
+        assert_eq!("file:///a/b".parse(), file("/a/b", "file:///a/b"));
+        assert_eq!("C:\\events".parse(), file("C:\\events", "C:\\events"));
+        let address: StoreAddress = "sqlite:inbox.db".parse().unwrap();
+        assert!(matches!(address, StoreAddress::Sqlite(path, _) if path == Path::new("inbox.db")));
+        for (text, server) in [
+            ("postgres://a/b", Server::Postgres),
+            ("postgresql://a/b", Server::Postgres),
+            ("redis://a", Server::Redis),
+            ("rediss://a", Server::Redis),
+            ("nats://a", Server::Nats),
+        ] {
+            let address = StoreAddress::Server(server, text.to_owned());
+            assert_eq!(text.parse(), Ok(address));
+        }
+        for wrong in ["", "file:", "sqlite:", "mysql://user:canary@host/db"] {
+            let message = wrong.parse::<StoreAddress>().unwrap_err();
+            assert!(
+                message.contains("expected") && !message.contains("canary"),
+                "{message}"
+            );
+        }
+    }
+
+    #[test]
+    fn passwords_are_not_shown() {
+        for (text, shown) in [
+            (
+                "postgres://u:canary@h/db?password=canary",
+                "postgres://u:***@h/db",
+            ),
+            ("redis://:canary@h:1/0", "redis://:***@h:1/0"),
+            ("nats://h:4222", "nats://h:4222"),
+            ("redis://[broken:canary@", "redis://"),
+        ] {
+            assert_eq!(text.parse::<StoreAddress>().unwrap().to_string(), shown);
+        }
+    }
+}

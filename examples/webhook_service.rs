@@ -1,0 +1,146 @@
+//! A webhook service to take as a start: axum, PostgreSQL, and a worker.
+//!
+//! Deliveries are verified and stored before they are answered. A worker in the same process handles
+//! them; run as many of these processes as you like. `OPERATING.md` of `svc-webhook-inbox` says how to
+//! run it.
+//!
+//! | variable | content |
+//! |---|---|
+//! | `DATABASE_URL` | `postgres://user:password@host/database` |
+//! | `SVC_WEBHOOK_SECRET_FILE` | a file with the signing secrets, one a line, newest first; read again on SIGHUP |
+//! | `RECEIVER_ADDRESS` | where to listen; `127.0.0.1:3000` by default |
+
+#![allow(clippy::print_stdout, reason = "a program that prints")]
+
+use std::error::Error;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::{FromRef, State};
+use axum::http::StatusCode;
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use serde_json::{Value, json};
+use svc_webhook_inbox::{HandlerError, Inbox, PostgresStore, StoredEvent, Worker};
+use svc_webhook_verify::{DedupeKey, KeySet, Verifier, WebhookReceiver};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_postgres::{Client, NoTls};
+
+/// The effects of the events, in the same database. The key makes handling idempotent.
+const SCHEMA: &str = "CREATE TABLE IF NOT EXISTS finished_jobs (
+    job_id TEXT, event TEXT, finished_at TIMESTAMPTZ DEFAULT now(), PRIMARY KEY (job_id, event)
+)";
+
+/// An event that was handled before has its row already.
+const INSERT: &str =
+    "INSERT INTO finished_jobs (job_id, event) VALUES ($1, $2) ON CONFLICT DO NOTHING";
+
+#[derive(Clone)]
+struct AppState {
+    inbox: Inbox,
+    receiver: WebhookReceiver,
+}
+
+impl FromRef<AppState> for Inbox {
+    fn from_ref(state: &AppState) -> Self {
+        state.inbox.clone()
+    }
+}
+
+impl FromRef<AppState> for WebhookReceiver {
+    fn from_ref(state: &AppState) -> Self {
+        state.receiver.clone()
+    }
+}
+
+/// Handles an event. It may be called more than once for the same one.
+async fn handle(database: Arc<Client>, event: StoredEvent) -> Result<(), HandlerError> {
+    let parsed = event.parse().map_err(HandlerError::permanent)?;
+    let Some(key) = &event.dedupe_key else {
+        return Ok(()); // a test event
+    };
+    let id = parsed.job_id().or_else(|| parsed.run_id());
+    let row = [id.unwrap_or(key.resource_id()), DedupeKey::event(key)];
+    database.execute(INSERT, &[&row[0], &row[1]]).await?;
+    println!("handled {} {}", row[1], row[0]);
+    Ok(())
+}
+
+/// Returns the numbers to watch. `503` if events have waited for more than five minutes.
+async fn health(State(inbox): State<Inbox>) -> (StatusCode, Json<Value>) {
+    let Ok(stats) = inbox.store().stats().await else {
+        return (
+            StatusCode::SERVICE_UNAVAILABLE,
+            Json(json!({"store": "down"})),
+        );
+    };
+    let age = stats.oldest_unfinished_age.unwrap_or_default();
+    let status = match age < Duration::from_secs(300) {
+        true => StatusCode::OK,
+        false => StatusCode::SERVICE_UNAVAILABLE,
+    };
+    let body = json!({
+        "pending": stats.pending, "in_progress": stats.in_progress, "handled": stats.handled,
+        "dead": stats.dead, "oldest_unfinished_seconds": age.as_secs(),
+    });
+    (status, Json(body))
+}
+
+fn read_keys(path: &str) -> Result<KeySet, Box<dyn Error>> {
+    Ok(KeySet::from_lines(&std::fs::read_to_string(path)?)?)
+}
+
+/// Reads the secrets again on each SIGHUP. A file that is damaged changes nothing.
+async fn reload_keys(receiver: WebhookReceiver, path: String) -> std::io::Result<()> {
+    let mut hangup = signal(SignalKind::hangup())?;
+    while hangup.recv().await.is_some() {
+        match read_keys(&path) {
+            Ok(keys) => receiver.set_keys(keys),
+            Err(error) => println!("the secrets are unchanged: {error}"),
+        }
+    }
+    Ok(())
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let url = std::env::var("DATABASE_URL")?;
+    let secret_file = std::env::var("SVC_WEBHOOK_SECRET_FILE")?;
+    let address = std::env::var("RECEIVER_ADDRESS").unwrap_or("127.0.0.1:3000".into());
+
+    let inbox = Inbox::new(PostgresStore::connect(&url).await?);
+    let (database, connection) = tokio_postgres::connect(&url, NoTls).await?;
+    tokio::spawn(connection);
+    database.batch_execute(SCHEMA).await?;
+    let database = Arc::new(database);
+
+    let receiver = WebhookReceiver::new(Verifier::new(read_keys(&secret_file)?));
+    tokio::spawn(reload_keys(receiver.clone(), secret_file));
+
+    let worker = Worker::new(inbox.clone(), move |event| {
+        handle(Arc::clone(&database), event)
+    })
+    .purge_after(Duration::from_secs(30 * 24 * 60 * 60));
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let working = tokio::spawn(worker.run_until(async { drop(stopped.await) }));
+
+    let router = Router::new()
+        .route("/webhooks", post(svc_webhook_inbox::axum::receive))
+        .route("/health", get(health))
+        .with_state(AppState { inbox, receiver });
+    let listener = tokio::net::TcpListener::bind(address).await?;
+    println!("http://{}/webhooks", listener.local_addr()?);
+    let mut terminate = signal(SignalKind::terminate())?;
+    let shutdown = async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = tokio::signal::ctrl_c() => {}
+        }
+    };
+    axum::serve(listener, router)
+        .with_graceful_shutdown(shutdown)
+        .await?;
+    // Running handlers finish; what they do not finish is handled by another process.
+    drop(stop);
+    Ok(working.await?)
+}

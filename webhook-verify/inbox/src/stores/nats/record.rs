@@ -1,0 +1,165 @@
+//! The messages of the stream.
+//!
+//! The subject of an event is derived from its deduplication key, so that the server itself rejects
+//! a second message with the same key. Its payload has the HTTP headers as a line of JSON, and then
+//! the raw body. What becomes of an event is a message with its sequence number in the subject.
+//! What is needed to find events is in the headers of both, which are read without the payload.
+
+use async_nats::HeaderMap as NatsHeaders;
+use bytes::{BufMut, Bytes, BytesMut};
+use http::HeaderMap;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use svc_webhook_verify::DedupeKey;
+
+use crate::event::NewEvent;
+use crate::headers;
+use crate::stores::event_table::{Entry, State};
+
+/// The header that contains [`EventRecord`] or [`StateRecord`].
+const RECORD_HEADER: &str = "Svc-Record";
+
+/// What is known of an event from the start. Times are in milliseconds since the Unix epoch.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct EventRecord {
+    pub(super) event_type: String,
+    /// The second part of the deduplication key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) resource_id: Option<String>,
+    pub(super) received_at: i64,
+    /// The sequence number of the forgotten event that this one has replaced.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) replaces: Option<u64>,
+}
+
+/// What has become of an event.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct StateRecord {
+    pub(super) state: StateName,
+    /// When the event may be claimed, the lease expires, or the event was finished or purged.
+    pub(super) at: i64,
+    #[serde(default)]
+    pub(super) attempts: u32,
+    #[serde(default)]
+    pub(super) claims: u64,
+    #[serde(default)]
+    pub(super) is_forgotten: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) error: Option<String>,
+    /// The worker, for an operator who looks at the stream.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) worker: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum StateName {
+    Pending,
+    Leased,
+    Handled,
+    Dead,
+    /// About to be removed.
+    Purged,
+}
+
+/// The sequence number of the last message about the state of an event, or 0.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct StateSequence(pub(super) u64);
+
+impl EventRecord {
+    pub(super) fn dedupe_key(&self) -> Option<DedupeKey> {
+        let resource_id = self.resource_id.as_ref()?;
+        Some(DedupeKey::new(&self.event_type, resource_id))
+    }
+
+    /// Returns the entry of a new event.
+    pub(super) fn into_entry(self) -> Entry<StateSequence> {
+        let key = self.dedupe_key();
+        Entry::new(key, self.event_type, self.received_at, StateSequence(0))
+    }
+}
+
+impl StateRecord {
+    /// Returns the record of an entry with another state.
+    pub(super) fn new(entry: &Entry<StateSequence>, state: State) -> Self {
+        let (name, at) = match state {
+            State::Pending { due_at } => (StateName::Pending, due_at),
+            State::Leased { until } => (StateName::Leased, until),
+            State::Handled { at } => (StateName::Handled, at),
+            State::Dead { at } => (StateName::Dead, at),
+        };
+        Self {
+            state: name,
+            at,
+            attempts: entry.attempts,
+            claims: entry.claims,
+            is_forgotten: entry.is_forgotten,
+            error: entry.last_error.clone(),
+            worker: None,
+        }
+    }
+
+    /// Returns the state, or `None` if the event is about to be removed.
+    pub(super) fn state(&self) -> Option<State> {
+        let at = self.at;
+        match self.state {
+            StateName::Pending => Some(State::Pending { due_at: at }),
+            StateName::Leased => Some(State::Leased { until: at }),
+            StateName::Handled => Some(State::Handled { at }),
+            StateName::Dead => Some(State::Dead { at }),
+            StateName::Purged => None,
+        }
+    }
+
+    /// Changes an entry to what the record says.
+    pub(super) fn apply_to(self, entry: &mut Entry<StateSequence>, sequence: u64) {
+        if let Some(state) = self.state() {
+            entry.state = state;
+        }
+        (entry.attempts, entry.claims) = (self.attempts, self.claims);
+        (entry.is_forgotten, entry.last_error) = (self.is_forgotten, self.error);
+        entry.payload = StateSequence(sequence);
+    }
+}
+
+/// Returns the headers of a message with a record.
+pub(super) fn record_headers(record: &impl Serialize) -> NatsHeaders {
+    let mut headers = NatsHeaders::new();
+    let json = serde_json::to_string(record).unwrap_or_default();
+    headers.insert(RECORD_HEADER, json);
+    headers
+}
+
+/// Returns the record in the headers of a message.
+pub(super) fn record<T: for<'de> Deserialize<'de>>(headers: &NatsHeaders) -> Option<T> {
+    serde_json::from_str(headers.get(RECORD_HEADER)?.as_str()).ok()
+}
+
+/// Returns the payload of an event's message.
+pub(super) fn payload(event: &NewEvent) -> Bytes {
+    let headers = headers::to_json(&event.headers);
+    let mut payload = BytesMut::with_capacity(headers.len() + 1 + event.body.len());
+    payload.put(headers.as_bytes());
+    payload.put_u8(b'\n');
+    payload.put(&event.body[..]);
+    payload.freeze()
+}
+
+/// Returns the HTTP headers and the body in the payload of an event's message.
+pub(super) fn headers_and_body(payload: &Bytes) -> (HeaderMap, Bytes) {
+    let end = payload.iter().position(|byte| *byte == b'\n');
+    let end = end.unwrap_or(payload.len());
+    let headers = String::from_utf8_lossy(payload.get(..end).unwrap_or_default());
+    let body = payload.slice((end + 1).min(payload.len())..);
+    (headers::from_json(&headers), body)
+}
+
+/// Returns the last part of the subject of events with a key.
+pub(super) fn key_token(key: &DedupeKey) -> String {
+    let mut hash = Sha256::new();
+    hash.update(key.event());
+    hash.update(b"\n");
+    hash.update(key.resource_id());
+    let digest = hash.finalize();
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}

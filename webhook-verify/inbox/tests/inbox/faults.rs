@@ -1,0 +1,194 @@
+//! Faults of servers: a response that is lost after the commit, and a full disk.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use svc_webhook_inbox::{InsertOutcome, NatsStore, PostgresStore, RedisStore, Store};
+
+use crate::proxy::Proxy;
+use crate::server_folder::ServerFolder;
+use crate::servers::{Nats, Postgres, Redis};
+use crate::stores::job_event;
+
+const ROUNDS: usize = 5;
+
+/// Inserts events whose first response is lost. Each is stored once: the event may or may not have
+/// been stored before the error, and the redelivery finds out.
+async fn lose_responses(proxy: &Proxy, store: &dyn Store, direct: &dyn Store) {
+    for round in 0..ROUNDS {
+        let event = job_event("job.completed", &format!("job_{round}"));
+        proxy.lose_responses(true);
+        let lost = store.insert(event.clone()).await;
+        assert!(!matches!(lost, Ok(InsertOutcome::Inserted(_))), "{lost:?}");
+        proxy.lose_responses(false);
+        insert_until_answered(store, &format!("job_{round}")).await;
+        let stats = direct.stats().await.unwrap();
+        assert_eq!(stats.pending, u64::try_from(round).unwrap() + 1);
+    }
+}
+
+/// Delivers an event again until it is answered, as the service does.
+async fn insert_until_answered(store: &dyn Store, job: &str) {
+    for _ in 0..200 {
+        if store.insert(job_event("job.completed", job)).await.is_ok() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    panic!("{job} cannot be stored");
+}
+
+#[tokio::test]
+async fn postgres_loses_responses() {
+    let Some(server) = Postgres::start() else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let socket = ".s.PGSQL.5432";
+    let proxy = Proxy::unix(
+        &folder.path().join(socket),
+        server.folder().path().join(socket),
+    );
+    let address = format!(
+        "host={} user=postgres dbname=postgres",
+        folder.path().display()
+    );
+    let store = PostgresStore::connect(&address).await.unwrap();
+    let direct = PostgresStore::connect(&server.address()).await.unwrap();
+    lose_responses(&proxy, &store, &direct).await;
+}
+
+#[tokio::test]
+async fn redis_loses_responses() {
+    let Some(server) = Redis::start() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let socket = folder.path().join("socket");
+    let proxy = Proxy::unix(&socket, server.folder().path().join("socket"));
+    let address = format!("redis+unix://{}", socket.display());
+    let store = RedisStore::connect(&address).await.unwrap();
+    let direct = RedisStore::connect(&server.address()).await.unwrap();
+    lose_responses(&proxy, &store, &direct).await;
+}
+
+#[tokio::test]
+async fn nats_loses_responses() {
+    let Some(server) = Nats::start() else { return };
+    let (proxy, port) = Proxy::tcp(server.port()).await;
+    let address = format!("nats://127.0.0.1:{port}");
+    let store = NatsStore::connect(&address).await.unwrap();
+    let direct = NatsStore::connect(&server.address()).await.unwrap();
+    lose_responses(&proxy, &store, &direct).await;
+}
+
+/// Inserts events until the disk is full. Returns how many were accepted.
+async fn insert_until_full(store: &dyn Store, folder: &ServerFolder) -> usize {
+    for number in 0..10 {
+        insert_until_answered(store, &format!("job_{number}")).await;
+    }
+    folder.fill();
+    let mut accepted = 10;
+    for number in 10..2000 {
+        let mut event = job_event("job.completed", &format!("job_{number}"));
+        event.body = vec![b' '; 4096].into();
+        match store.insert(event).await {
+            Ok(_) => accepted += 1,
+            Err(_) => return accepted,
+        }
+    }
+    panic!("the disk is not full");
+}
+
+/// After there is room again, what was accepted is there, and new events are accepted.
+async fn recover(store: Arc<dyn Store>, accepted: usize) {
+    insert_until_answered(&*store, "job_after").await;
+    let stats = store.stats().await.unwrap();
+    let pending = usize::try_from(stats.pending).unwrap();
+    // The event that was answered with an error may have been stored nevertheless.
+    assert!(
+        (accepted + 1..=accepted + 2).contains(&pending),
+        "{accepted} {pending}"
+    );
+    let mut tasks = Vec::new();
+    for number in 0..accepted {
+        tasks.push(
+            store
+                .insert(job_event("job.completed", &format!("job_{number}")))
+                .await,
+        );
+    }
+    let is_duplicate = |outcome: &Result<_, _>| matches!(outcome, Ok(InsertOutcome::Duplicate));
+    assert!(tasks.iter().all(is_duplicate));
+}
+
+#[tokio::test]
+async fn postgres_on_a_full_disk() {
+    let Some(folder) = ServerFolder::on_small_disk(96) else {
+        return;
+    };
+    let Some(mut server) = Postgres::start_in(folder) else {
+        return;
+    };
+    let store = PostgresStore::connect(&server.address()).await.unwrap();
+    let accepted = insert_until_full(&store, server.folder()).await;
+    server.folder().free();
+    server.crash_and_restart();
+    recover(Arc::new(store), accepted).await;
+}
+
+#[tokio::test]
+async fn redis_on_a_full_disk() {
+    let Some(folder) = ServerFolder::on_small_disk(16) else {
+        return;
+    };
+    let Some(mut server) = Redis::start_in(folder) else {
+        return;
+    };
+    let store = RedisStore::connect(&server.address()).await.unwrap();
+    let accepted = insert_until_full(&store, server.folder()).await;
+    server.folder().free();
+    server.crash_and_restart();
+    recover(Arc::new(store), accepted).await;
+}
+
+#[tokio::test]
+async fn nats_on_a_full_disk() {
+    let Some(folder) = ServerFolder::on_small_disk(16) else {
+        return;
+    };
+    let Some(mut server) = Nats::start_in(folder) else {
+        return;
+    };
+    let store = NatsStore::connect(&server.address()).await.unwrap();
+    let accepted = insert_until_full(&store, server.folder()).await;
+    server.folder().free();
+    server.crash_and_restart();
+    let store = NatsStore::connect(&server.address()).await.unwrap();
+    recover(Arc::new(store), accepted).await;
+}
+
+/// A page limit of the database has the effect of a full disk.
+#[tokio::test]
+async fn sqlite_on_a_full_disk() {
+    let folder = tempfile::tempdir().unwrap();
+    let connection = rusqlite::Connection::open(folder.path().join("inbox.db")).unwrap();
+    let store = svc_webhook_inbox::SqliteStore::from_connection(connection).unwrap();
+    drop(store);
+    let connection = rusqlite::Connection::open(folder.path().join("inbox.db")).unwrap();
+    connection
+        .pragma_update(None, "max_page_count", 60)
+        .unwrap();
+    let store = svc_webhook_inbox::SqliteStore::from_connection(connection).unwrap();
+    let mut accepted = 0;
+    for number in 0..1000 {
+        let mut event = job_event("job.completed", &format!("job_{number}"));
+        event.body = vec![b' '; 4096].into();
+        if store.insert(event).await.is_err() {
+            break;
+        }
+        accepted += 1;
+    }
+    assert!((1..1000).contains(&accepted), "{accepted}");
+    drop(store);
+    let store = svc_webhook_inbox::SqliteStore::open(folder.path().join("inbox.db")).unwrap();
+    recover(Arc::new(store), accepted).await;
+}

@@ -1,0 +1,143 @@
+//! The sender: signs deliveries, sends them in random order, and again until they are answered, as
+//! the service does.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use svc_webhook_verify::{KeySet, Signer};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::{sleep, timeout};
+
+use crate::processes::{Processes, SECRET};
+
+const CONCURRENCY: usize = 32;
+/// The time for which the service waits for the answer.
+const TIMEOUT: Duration = Duration::from_secs(10);
+
+#[derive(Clone)]
+pub(crate) struct Sender {
+    processes: Arc<Processes>,
+    /// The events in the order of their deliveries.
+    order: Arc<Vec<usize>>,
+    next: Arc<AtomicUsize>,
+    answered: Arc<AtomicUsize>,
+    failed: Arc<AtomicUsize>,
+}
+
+impl Sender {
+    /// Creates a sender of `deliveries` deliveries, of which the first of each event come first
+    /// only by chance.
+    pub(crate) fn new(processes: Arc<Processes>, events: usize, deliveries: usize) -> Self {
+        let mut order: Vec<usize> = (0..deliveries).map(|number| number % events).collect();
+        let mut random = fastrand::Rng::with_seed(7);
+        random.shuffle(&mut order);
+        Self {
+            processes,
+            order: Arc::new(order),
+            next: Arc::default(),
+            answered: Arc::default(),
+            failed: Arc::default(),
+        }
+    }
+
+    /// Returns the number of deliveries that were answered with 2xx.
+    pub(crate) fn answered(&self) -> usize {
+        self.answered.load(Ordering::Relaxed)
+    }
+
+    /// Returns the number of attempts that were not answered, or not with 2xx.
+    pub(crate) fn failed(&self) -> usize {
+        self.failed.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn deliveries(&self) -> usize {
+        self.order.len()
+    }
+
+    /// Sends all deliveries.
+    pub(crate) async fn run(self) {
+        let mut tasks = tokio::task::JoinSet::new();
+        for _ in 0..CONCURRENCY {
+            let sender = self.clone();
+            tasks.spawn(async move {
+                let mut connection = None;
+                loop {
+                    let number = sender.next.fetch_add(1, Ordering::Relaxed);
+                    let Some(event) = sender.order.get(number) else {
+                        return;
+                    };
+                    sender.deliver(number, *event, &mut connection).await;
+                }
+            });
+        }
+        tasks.join_all().await;
+    }
+
+    async fn deliver(&self, number: usize, event: usize, connection: &mut Option<TcpStream>) {
+        for attempt in 0.. {
+            let port = self.processes.port(number % 32 + attempt);
+            match timeout(TIMEOUT, send(port, event, connection)).await {
+                Ok(Ok(200)) => {
+                    self.answered.fetch_add(1, Ordering::Relaxed);
+                    return;
+                }
+                _ => {
+                    *connection = None;
+                    self.failed.fetch_add(1, Ordering::Relaxed);
+                    sleep(Duration::from_millis(100)).await;
+                }
+            }
+        }
+    }
+}
+
+/// Sends a delivery over the connection, or over a new one. Returns the status of the answer.
+async fn send(port: u16, event: usize, connection: &mut Option<TcpStream>) -> std::io::Result<u16> {
+    let mut stream = match connection.take() {
+        Some(stream) => stream,
+        None => {
+            let stream = TcpStream::connect(("127.0.0.1", port)).await?;
+            stream.set_nodelay(true)?;
+            stream
+        }
+    };
+    stream.write_all(&request(event)).await?;
+    let mut answer = Vec::new();
+    while !answer.ends_with(b"\r\n\r\n") {
+        if stream.read_buf(&mut answer).await? == 0 {
+            return Err(std::io::ErrorKind::UnexpectedEof.into());
+        }
+    }
+    let text = String::from_utf8_lossy(&answer);
+    let status = text
+        .split(' ')
+        .nth(1)
+        .and_then(|status| status.parse().ok());
+    *connection = Some(stream);
+    Ok(status.unwrap_or_default())
+}
+
+/// Returns a whole signed request, with a body of about 512 bytes.
+pub(crate) fn request(event: usize) -> Vec<u8> {
+    let filler = "x".repeat(430);
+    let body = format!(
+        r#"{{"event":"job.completed","job_id":"job_{event}","status":"OK","payload":{{"text":"{filler}"}}}}"#
+    );
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap()
+        .as_secs();
+    let signer = Signer::new(KeySet::new([SECRET]).unwrap());
+    let headers = signer.sign(now, &body);
+    let lines = headers
+        .pairs()
+        .map(|(name, value)| format!("{name}: {value}\r\n"));
+    let lines: String = lines.collect();
+    let length = body.len();
+    format!(
+        "POST /webhooks HTTP/1.1\r\nhost: soak\r\n{lines}content-length: {length}\r\n\r\n{body}"
+    )
+    .into_bytes()
+}
