@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use svc_webhook_inbox::{
-    Clock, EventState, HandlerError, Inbox, ListQuery, MemoryStore, RetryPolicy, StoredEvent,
-    Worker,
+    ClaimRequest, Clock, EventState, HandlerError, HandlingOutcome, Inbox, InsertOutcome,
+    ListQuery, MemoryStore, RetryPolicy, Store, StoreErrorKind, StoredEvent, Worker,
 };
 use tokio::time::{Instant, sleep};
 
@@ -170,4 +170,46 @@ async fn finished_events_are_purged() {
         .run_until(sleep(Duration::from_secs(3 * 3600)))
         .await;
     assert!(events(&inbox).await.is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_dead_event_is_forgotten_if_the_inbox_says_so() {
+    for forget_dead in [false, true] {
+        let inbox = inbox(1).await.forget_dead(forget_dead);
+        Worker::new(inbox.clone(), |_| async {
+            Err(HandlerError::permanent("not ours"))
+        })
+        .run_until(sleep(Duration::from_secs(1)))
+        .await;
+        assert_eq!(inbox.store().stats().await.unwrap().dead, 1);
+        let again = inbox
+            .store()
+            .insert(job_event("job.completed", "job_0"))
+            .await;
+        let is_new = matches!(again.unwrap(), InsertOutcome::Inserted(_));
+        assert_eq!(is_new, forget_dead);
+    }
+}
+
+#[tokio::test]
+async fn memory_is_limited_and_handled_events_make_room() {
+    let store = MemoryStore::new().max_bytes(10_000);
+    let large = |job: &str| {
+        let mut event = job_event("job.completed", job);
+        event.body = vec![b' '; 4000].into();
+        event
+    };
+    store.insert(large("job_1")).await.unwrap();
+    store.insert(large("job_2")).await.unwrap();
+    let full = store.insert(large("job_3")).await.unwrap_err();
+    assert_eq!(full.kind(), StoreErrorKind::Full);
+    let request = ClaimRequest::new("a", Duration::from_secs(60));
+    let claimed = store.claim(&request).await.unwrap().remove(0);
+    let handled = store.finish(&claimed.lease, HandlingOutcome::Handled);
+    handled.await.unwrap();
+    store.insert(large("job_3")).await.unwrap();
+    // Only the key of the first event is left.
+    assert!(store.get(&claimed.event.id).await.unwrap().is_none());
+    let again = store.insert(large("job_1")).await.unwrap();
+    assert_eq!(again, InsertOutcome::Duplicate);
 }
