@@ -30,7 +30,7 @@ pub(crate) async fn run(
         }
         let number = random.usize(..);
         let processes = Arc::clone(processes);
-        let is_receiver = killed % 2 == 0;
+        let is_receiver = killed.is_multiple_of(2);
         // Starting a process blocks this thread.
         let killing = tokio::task::spawn_blocking(move || match is_receiver {
             true => processes.kill_receiver(number),

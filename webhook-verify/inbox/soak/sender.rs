@@ -134,7 +134,7 @@ pub(crate) fn request(event: usize) -> Vec<u8> {
     let lines = headers
         .pairs()
         .map(|(name, value)| format!("{name}: {value}\r\n"));
-    let lines: String = lines.collect();
+    let lines = lines.concat();
     let length = body.len();
     format!(
         "POST /webhooks HTTP/1.1\r\nhost: soak\r\n{lines}content-length: {length}\r\n\r\n{body}"

@@ -22,9 +22,9 @@ mod effects;
 mod kills;
 mod processes;
 mod sender;
-#[path = "../inbox/server_folder.rs"]
+#[path = "../tests/inbox/server_folder.rs"]
 mod server_folder;
-#[path = "../inbox/servers.rs"]
+#[path = "../tests/inbox/servers.rs"]
 #[allow(dead_code, reason = "shared with the tests")]
 mod servers;
 mod store;
