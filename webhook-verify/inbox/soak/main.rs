@@ -23,6 +23,7 @@ mod kills;
 mod processes;
 mod sender;
 #[path = "../tests/inbox/server_folder.rs"]
+#[allow(dead_code, reason = "shared with the tests")]
 mod server_folder;
 #[path = "../tests/inbox/servers.rs"]
 #[allow(dead_code, reason = "shared with the tests")]
