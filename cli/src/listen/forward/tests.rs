@@ -7,7 +7,7 @@ use http_body_util::{BodyExt, Empty};
 use svc_sdk::transport::{ResponseFuture, TransportError};
 use svc_webhook_inbox::{Clock, MemoryStore, NewEvent, StoreStats};
 use svc_webhook_verify::{Event, Verifier};
-use tokio::time::{Instant, sleep};
+use tokio::time::sleep;
 
 use super::*;
 use crate::webhook::{Secrets, Source};
@@ -49,10 +49,11 @@ async fn forward(statuses: &[u16], age: u64) -> Sent {
     let target = Scripted::default();
     target.statuses.lock().unwrap().extend(statuses);
     let received_at = clock::unix_seconds() - age;
-    let start = Instant::now();
+    let start = clock::monotonic();
     // Follows the paused clock of the runtime.
-    let now =
-        move || -> SystemTime { UNIX_EPOCH + Duration::from_secs(received_at) + start.elapsed() };
+    let now = move || -> SystemTime {
+        UNIX_EPOCH + Duration::from_secs(received_at) + (clock::monotonic() - start)
+    };
     let inbox = Inbox::new(MemoryStore::new().clock(Clock::new(now)))
         .retry_policy(unlimited_retries())
         .forget_dead(true);

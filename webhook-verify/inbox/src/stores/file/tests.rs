@@ -51,6 +51,14 @@ async fn handle(store: &FileStore) {
         .unwrap();
 }
 
+async fn compact(store: &FileStore) {
+    let compacted = store.run(|events, _| {
+        let compacted = events.compact();
+        compacted.map_err(|error| StoreError::unavailable("cannot compact", error))
+    });
+    compacted.await.unwrap();
+}
+
 async fn body(store: &FileStore, id: &str) -> Bytes {
     store.get(&EventId::new(id)).await.unwrap().unwrap().body
 }
@@ -105,10 +113,7 @@ async fn all_states_survive_a_restart_and_a_compaction() {
     drop(store);
     let store = folder.open();
     assert_eq!(show(&store).await, before);
-    store
-        .run(|events, _| Ok(events.compact().unwrap()))
-        .await
-        .unwrap();
+    compact(&store).await;
     assert_eq!(show(&store).await, before);
     drop(store);
     let store = folder.open();
@@ -242,9 +247,6 @@ async fn only_the_owner_can_read_the_file() {
     for _ in 0..2 {
         let mode = fs::metadata(folder.path()).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
-        store
-            .run(|events, _| Ok(events.compact().unwrap()))
-            .await
-            .unwrap();
+        compact(&store).await;
     }
 }
