@@ -7,7 +7,7 @@ use super::item::{Item, table};
 use super::{StoreArgs, not_found};
 use crate::args::{PageArgs, headings};
 use crate::error::Failure;
-use crate::listing::Rest;
+use crate::listing::Continuation;
 use crate::session::Session;
 use crate::webhook::store_failure;
 
@@ -68,7 +68,7 @@ async fn read(
     store: &dyn Store,
     mut query: ListQuery,
     max_items: usize,
-) -> Result<(Vec<Item>, Rest), Failure> {
+) -> Result<(Vec<Item>, Continuation), Failure> {
     let mut items: Vec<Item> = Vec::new();
     loop {
         // One more tells whether the list continues.
@@ -82,10 +82,13 @@ async fn read(
         if items.len() > max_items {
             items.truncate(max_items);
             let cursor = items.last().map(|item| item.id.clone());
-            return Ok((items, cursor.map_or(Rest::WithoutCursor, Rest::Cursor)));
+            return Ok((
+                items,
+                cursor.map_or(Continuation::WithoutCursor, Continuation::Cursor),
+            ));
         }
         if is_last {
-            return Ok((items, Rest::None));
+            return Ok((items, Continuation::None));
         }
     }
 }
