@@ -12,7 +12,7 @@ const THREADS: usize = 8;
 
 /// What an example needs besides the sandbox, as words in it: something that was submitted before, a
 /// terminal, a server, a signature, another program, a configuration, or an answer.
-const NEEDS_MORE: [&str; 16] = [
+const NEEDS_MORE: [&str; 17] = [
     "_123",
     "--last",
     "svc job watch",
@@ -21,6 +21,7 @@ const NEEDS_MORE: [&str; 16] = [
     "svc mock exec -- cargo",
     "-- npm",
     "svc mcp serve",
+    "svc webhook inbox",
     "svc webhook listen",
     "svc webhook trigger",
     "svc webhook verify",
