@@ -1,15 +1,21 @@
 //! The simulated service, as a state machine without I/O.
 
+#[cfg(feature = "frontend")]
+use serde::Serialize;
 use serde_json::{Value, json};
 use svc_sdk::contract::{ErrorCode, JobStatus, TopUpStatus};
 
 use crate::api;
+#[cfg(feature = "frontend")]
+use crate::engine::ledger::ControlLedger;
+use crate::engine::ledger::{self, ControlEntry};
+#[cfg(feature = "frontend")]
+use crate::engine::page::Page;
+use crate::engine::snapshot::{self, Snapshot};
 use crate::engine::timers::TimerEvent;
 use crate::engine::{
     AddedKey, Call, ControlError, Delivery, DeliveryId, DeliveryOutcome, Fault, Hosts, NewKey,
     PendingReply, Reply, RestoreError, Settings, State, Time, jobs,
-    ledger::{self, ControlEntry},
-    snapshot::{self, Snapshot},
 };
 
 mod workspaces;
@@ -127,21 +133,48 @@ impl Simulator {
         Snapshot::of(&state).to_value()
     }
 
+    /// Returns a copy of the state to be written, which shares the parts that grow.
+    #[cfg(feature = "frontend")]
+    pub(crate) fn copy_to_write(&self) -> Snapshot {
+        Snapshot::of(&self.state)
+    }
+
+    /// Returns a page of the ledger, or all of it, as the control API shows it.
+    #[cfg(feature = "frontend")]
+    pub(crate) fn ledger_page(&self, page: Option<Page>) -> impl Serialize {
+        let ledger = &self.state.ledger;
+        ControlLedger { ledger, page }
+    }
+
+    /// Returns a page of the jobs, or all of them, as the control API shows them.
+    #[cfg(feature = "frontend")]
+    pub(crate) fn jobs_page(&self, page: Option<Page>) -> impl Serialize {
+        let (state, hosts) = (&self.state, self.hosts());
+        api::ControlJobs { state, hosts, page }
+    }
+
+    /// Returns the base URLs of the hosts.
+    #[cfg(feature = "frontend")]
+    pub(crate) fn hosts(&self) -> &Hosts {
+        &self.settings.hosts
+    }
+
     /// Restores a state returned by [`snapshot`](Self::snapshot) and returns its time.
     ///
     /// # Errors
     ///
     /// Returns an error, and changes nothing, if the document is not a valid state.
     pub fn restore(&mut self, document: Value) -> Result<Time, RestoreError> {
-        Ok(self.replace_state(snapshot::from_value(document)?))
+        self.replace_state(snapshot::from_value(document)?);
+        Ok(self.state.now)
     }
 
-    /// Continues from a state, and returns its time.
-    pub(crate) fn replace_state(&mut self, state: State) -> Time {
-        self.state = state;
+    /// Continues from a state, and returns the one before.
+    pub(crate) fn replace_state(&mut self, state: State) -> State {
+        let before = std::mem::replace(&mut self.state, state);
         self.state.set_retention(self.settings.retain);
         self.generation = self.generation.wrapping_add(1);
-        self.state.now
+        before
     }
 
     /// Handles everything that is due up to `now`, but stops at the time of the next webhook
@@ -324,24 +357,9 @@ impl Simulator {
     /// wallet of its organization, if it has one, is in `organization`.
     #[must_use]
     pub fn balances(&self) -> Vec<Value> {
-        let ledger = &self.state.ledger;
-        let view = |account: &ledger::Account| {
-            json!({
-                "opening_usd": account.opening,
-                "available_usd": account.available,
-                "reserved_usd": account.reserved,
-            })
-        };
-        let own = ledger.accounts();
-        own.filter(|(name, _)| !ledger::account_owner(name).1)
-            .map(|(workspace, account)| {
-                let mut balance = with_workspace(view(account), workspace);
-                let organization = ledger.account(&ledger::organization_account(workspace));
-                if let (Some(account), Some(fields)) = (organization, balance.as_object_mut()) {
-                    fields.insert("organization".to_owned(), view(account));
-                }
-                balance
-            })
+        let balances = self.state.ledger.balances();
+        balances
+            .map(|(workspace, balance)| with_workspace(balance, workspace))
             .collect()
     }
 
@@ -350,22 +368,10 @@ impl Simulator {
     #[must_use]
     pub fn jobs(&self) -> Vec<Value> {
         let jobs = self.state.jobs.all();
-        let jobs = jobs.map(|job| {
-            let view = with_workspace(self.view(job), &job.workspace);
-            (job.timeline.created_at(), view)
-        });
-        let runs = self.state.runs.all();
-        let of_runs = runs.filter_map(|run| {
-            let job = run.unfinished_job(self.state.now)?;
-            let mut view = api::generation_job_view(&job);
-            if let Some(fields) = view.as_object_mut() {
-                fields.insert("run_id".to_owned(), json!(run.id));
-            }
-            Some((job.started_at, with_workspace(view, &run.config.workspace)))
-        });
-        let mut all: Vec<_> = jobs.chain(of_runs).collect();
-        all.sort_by_key(|(created_at, _)| *created_at);
-        all.into_iter().map(|(_, view)| view).collect()
+        let (state, hosts) = (&self.state, &self.settings.hosts);
+        api::ControlJobs::items(state, hosts)
+            .map(|job| json!(job))
+            .collect()
     }
 
     fn view(&self, job: &jobs::Job) -> Value {

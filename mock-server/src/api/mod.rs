@@ -15,6 +15,7 @@ mod captions;
 mod catalog;
 mod checkout;
 mod communication;
+mod control_jobs;
 mod dispatch;
 mod error_details;
 mod estimate;
@@ -53,7 +54,8 @@ mod versioned_models;
 mod webhooks;
 
 pub(crate) use self::announcements::announce_ended;
+pub(crate) use self::control_jobs::ControlJobs;
 pub(crate) use self::handler::handle;
-pub(crate) use self::job_view::{JobView, generation_job as generation_job_view};
+pub(crate) use self::job_view::JobView;
 pub(crate) use self::pending_reply::{predict, resume};
 pub(crate) use self::top_ups::view as top_up_view;

@@ -1,23 +1,28 @@
 //! Handlers of the control API endpoints.
 
+use std::io::Write;
 use std::time::Duration;
 
 use http::StatusCode;
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use svc_sdk::contract::{ErrorCode, JobStatus, TopUpStatus};
 
+use super::body::{ControlBody, Document};
 use super::error::ControlApiError;
 use super::request::{ControlRequest, ControlResult};
+use crate::api::ControlJobs;
 use crate::clock::{ClockMode, NotManual};
-use crate::engine::{Fault, NewKey, RestoreError, Time};
+use crate::engine::ledger::ControlLedger;
+use crate::engine::snapshot::{self, Snapshot};
+use crate::engine::{Fault, NewKey, RestoreError, State, Time};
 use crate::mock_state::MockState;
 
 /// The maximum span of a single advance: a hundred years.
 const MAX_ADVANCE_SECONDS: f64 = 3_155_760_000.0;
 
 pub(super) fn ok(value: Value) -> ControlResult {
-    Ok((StatusCode::OK, value))
+    Ok((StatusCode::OK, value.into()))
 }
 
 pub(super) fn list<T: serde::Serialize>(items: &[T]) -> ControlResult {
@@ -94,7 +99,7 @@ pub(super) fn add_key(state: &mut MockState, request: &ControlRequest<'_>) -> Co
     let key: NewKey = request.body()?;
     let now = state.clock.now();
     let added = state.simulator.add_key(now, key)?;
-    Ok((StatusCode::CREATED, json!(added)))
+    Ok((StatusCode::CREATED, json!(added).into()))
 }
 
 pub(super) fn settle_top_up(state: &mut MockState, request: &ControlRequest<'_>) -> ControlResult {
@@ -108,9 +113,17 @@ pub(super) fn settle_top_up(state: &mut MockState, request: &ControlRequest<'_>)
     ok(state.simulator.settle_top_up(now, request.id, status)?)
 }
 
-pub(super) fn jobs(state: &mut MockState, _: &ControlRequest<'_>) -> ControlResult {
+pub(super) fn jobs(state: &mut MockState, request: &ControlRequest<'_>) -> ControlResult {
     catch_up_clock(state);
-    list(&state.simulator.jobs())
+    if let Some(page) = request.page()? {
+        let page = ControlBody::json(&state.simulator.jobs_page(Some(page)));
+        return Ok((StatusCode::OK, page));
+    }
+    let hosts = state.simulator.hosts().clone();
+    document(state, move |copy, writer| {
+        let (state, hosts, page) = (&copy.state, &hosts, None);
+        serde_json::to_writer(writer, &ControlJobs { state, hosts, page })
+    })
 }
 
 pub(super) fn end_job(state: &mut MockState, request: &ControlRequest<'_>) -> ControlResult {
@@ -148,17 +161,43 @@ pub(super) fn deliveries(state: &mut MockState, _: &ControlRequest<'_>) -> Contr
     list(&state.simulator.deliveries())
 }
 
-pub(super) fn get_ledger(state: &mut MockState, _: &ControlRequest<'_>) -> ControlResult {
-    ok(ledger(state))
+pub(super) fn get_ledger(state: &mut MockState, request: &ControlRequest<'_>) -> ControlResult {
+    catch_up_clock(state);
+    if let Some(page) = request.page()? {
+        let page = ControlBody::json(&state.simulator.ledger_page(Some(page)));
+        return Ok((StatusCode::OK, page));
+    }
+    document(state, |copy, writer| {
+        let (ledger, page) = (&copy.state.ledger, None);
+        serde_json::to_writer(writer, &ControlLedger { ledger, page })
+    })
 }
 
 pub(super) fn state(state: &mut MockState, _: &ControlRequest<'_>) -> ControlResult {
-    ok(snapshot(state))
+    catch_up_clock(state);
+    document(state, |copy, writer| serde_json::to_writer(writer, copy))
+}
+
+/// Responds with a document that is written from a copy of the state.
+fn document(
+    state: &MockState,
+    write: impl FnOnce(&Snapshot, &mut dyn Write) -> serde_json::Result<()> + Send + 'static,
+) -> ControlResult {
+    let copy = state.simulator.copy_to_write();
+    let document = Document::new(move |writer| Ok(write(&copy, writer)?));
+    Ok((StatusCode::OK, ControlBody::Document(document)))
 }
 
 pub(super) fn restore_state(state: &mut MockState, request: &ControlRequest<'_>) -> ControlResult {
-    restore(state, request.body()?)?;
+    replace(state, snapshot::read(&request.body[..])?);
     clock(state, request)
+}
+
+/// Continues from a state, including the time of its clock, and returns the one before.
+pub(super) fn replace(state: &mut MockState, restored: State) -> State {
+    let before = state.simulator.replace_state(restored);
+    state.clock.set(state.simulator.now());
+    before
 }
 
 /// Handles everything that is due, and returns the current time.
@@ -183,16 +222,7 @@ pub(crate) fn advance(state: &mut MockState, span: Duration) -> Result<Time, Not
 /// Returns all ledger entries and the balance of each workspace.
 pub(crate) fn ledger(state: &mut MockState) -> Value {
     catch_up_clock(state);
-    let mut workspaces = Map::new();
-    for mut balance in state.simulator.balances() {
-        if let Some(Value::String(workspace)) = balance
-            .as_object_mut()
-            .and_then(|fields| fields.remove("workspace"))
-        {
-            workspaces.insert(workspace, balance);
-        }
-    }
-    json!({"data": state.simulator.ledger(), "workspaces": workspaces})
+    json!(state.simulator.ledger_page(None))
 }
 
 /// Returns the complete state.

@@ -4,6 +4,7 @@
 //! derived from it. No endpoint waits.
 
 mod actions;
+mod body;
 mod error;
 mod request;
 mod workspaces;
@@ -17,14 +18,17 @@ use http::{HeaderValue, Method, Response, StatusCode};
 use serde_json::{Value, json};
 
 pub(crate) use self::actions::{advance, ledger, restore, snapshot};
+pub(crate) use self::body::ControlBody;
+#[cfg(feature = "serve")]
+pub(crate) use self::body::Document;
 use self::error::ControlApiError;
 use self::request::{ControlRequest, ControlResult};
+#[cfg(feature = "serve")]
+use crate::engine::{RestoreError, State};
 use crate::mock_state::MockState;
 
-/// The maximum size of a request body, except for `PUT /state`.
-const MAX_BODY_BYTES: usize = 1024 * 1024;
-/// The maximum size of the body of `PUT /state`.
-pub(crate) const MAX_STATE_BYTES: usize = 256 * 1024 * 1024;
+/// The maximum size of a request body, except for `PUT /state`, which has none.
+pub(crate) const MAX_BODY_BYTES: usize = 1024 * 1024;
 
 struct Endpoint {
     method: Method,
@@ -41,7 +45,7 @@ const ENDPOINTS: &[Endpoint] = &[
         path: "/",
         description: "list the endpoints",
         body: "",
-        handler: |_, _| Ok((StatusCode::OK, index())),
+        handler: |_, _| Ok((StatusCode::OK, index().into())),
     },
     Endpoint {
         method: Method::POST,
@@ -164,7 +168,7 @@ const ENDPOINTS: &[Endpoint] = &[
     Endpoint {
         method: Method::GET,
         path: "/jobs",
-        description: "list all jobs",
+        description: "list all jobs, or a page of ?limit=N from ?cursor=CURSOR (a page's next_cursor)",
         body: "",
         handler: actions::jobs,
     },
@@ -192,7 +196,8 @@ const ENDPOINTS: &[Endpoint] = &[
     Endpoint {
         method: Method::GET,
         path: "/ledger",
-        description: "get all ledger entries and the balance of each workspace",
+        description: "get all ledger entries, or a page of ?limit=N from ?cursor=CURSOR (a page's \
+            next_cursor), and the balance of each workspace",
         body: "",
         handler: actions::get_ledger,
     },
@@ -213,12 +218,49 @@ const ENDPOINTS: &[Endpoint] = &[
 ];
 
 /// Handles a request to the control API.
-pub(crate) fn answer(state: &mut MockState, request: &http::Request<Bytes>) -> Response<Bytes> {
-    match run(state, request) {
-        Ok((status, body)) => json_response(status, &body),
+pub(crate) fn answer(
+    state: &mut MockState,
+    request: &http::Request<Bytes>,
+) -> Response<ControlBody> {
+    respond(run(state, request))
+}
+
+/// Returns whether a request imports a state. A frontend that can read the body while it arrives
+/// does so, and responds with [`import`].
+#[cfg(feature = "serve")]
+pub(crate) fn is_import(method: &Method, path: &str) -> bool {
+    *method == Method::PUT && path == "/state"
+}
+
+/// Continues from a state that was read from the body of `PUT /state`. Returns the response, and
+/// the state before, whose removal takes some time.
+#[cfg(feature = "serve")]
+pub(crate) fn import(
+    state: &mut MockState,
+    restored: Result<State, RestoreError>,
+) -> (Response<ControlBody>, Option<State>) {
+    match restored {
+        Ok(restored) => {
+            let before = actions::replace(state, restored);
+            (clock(state), Some(before))
+        }
+        Err(error) => {
+            let mut endpoints = ENDPOINTS.iter();
+            let usage = endpoints
+                .find(|endpoint| is_import(&endpoint.method, endpoint.path))
+                .and_then(Endpoint::usage);
+            let error = ControlApiError::from(error).with_usage(&usage.unwrap_or_default());
+            (respond(Err(error)), None)
+        }
+    }
+}
+
+fn respond(result: ControlResult) -> Response<ControlBody> {
+    match result {
+        Ok((status, body)) => json_response(status, body),
         Err(error) => {
             let body = json!({"error": {"code": error.code, "message": error.message}});
-            let mut response = json_response(error.status, &body);
+            let mut response = json_response(error.status, body.into());
             if let Some(allow) = error
                 .allow
                 .and_then(|allow| HeaderValue::try_from(allow).ok())
@@ -232,8 +274,8 @@ pub(crate) fn answer(state: &mut MockState, request: &http::Request<Bytes>) -> R
 
 /// Returns the response of `GET /clock`.
 #[cfg(any(feature = "serve", feature = "in-process"))]
-pub(crate) fn clock(state: &mut MockState) -> Response<Bytes> {
-    json_response(StatusCode::OK, &actions::clock_view(state))
+pub(crate) fn clock(state: &mut MockState) -> Response<ControlBody> {
+    json_response(StatusCode::OK, actions::clock_view(state).into())
 }
 
 /// Returns the span of a valid request to advance the clock; `None` for any other request.
@@ -274,13 +316,8 @@ fn run(state: &mut MockState, request: &http::Request<Bytes>) -> ControlResult {
             false => ControlApiError::method_not_allowed(path, request.method(), &allowed),
         });
     };
-    let limit = if endpoint.method == Method::PUT {
-        MAX_STATE_BYTES
-    } else {
-        MAX_BODY_BYTES
-    };
-    if request.body().len() > limit {
-        return Err(ControlApiError::too_large(limit));
+    if request.body().len() > MAX_BODY_BYTES && endpoint.path != "/state" {
+        return Err(ControlApiError::too_large(MAX_BODY_BYTES));
     }
     let query = request.uri().query().unwrap_or_default();
     let request = ControlRequest {
@@ -288,16 +325,21 @@ fn run(state: &mut MockState, request: &http::Request<Bytes>) -> ControlResult {
         query,
         body: request.body(),
     };
-    (endpoint.handler)(state, &request).map_err(|error| match endpoint.body {
-        "" => error,
-        body => error.with_usage(&format!(
-            "expected body of {} {}: {body}",
-            endpoint.method, endpoint.path
-        )),
+    (endpoint.handler)(state, &request).map_err(|error| match endpoint.usage() {
+        None => error,
+        Some(usage) => error.with_usage(&usage),
     })
 }
 
 impl Endpoint {
+    /// Describes the body; `None` if there is none.
+    fn usage(&self) -> Option<String> {
+        let Self {
+            method, path, body, ..
+        } = self;
+        (!body.is_empty()).then(|| format!("expected body of {method} {path}: {body}"))
+    }
+
     /// Returns the value of `{id}` if the path matches; empty for endpoints without `{id}`.
     fn matches_path<'p>(&self, path: &'p str) -> Option<&'p str> {
         match self.path.strip_suffix("{id}") {
@@ -324,8 +366,8 @@ fn index() -> Value {
     json!({"data": list.collect::<Vec<_>>()})
 }
 
-fn json_response(status: StatusCode, body: &Value) -> Response<Bytes> {
-    let mut response = Response::new(Bytes::from(format!("{body}\n")));
+fn json_response(status: StatusCode, body: ControlBody) -> Response<ControlBody> {
+    let mut response = Response::new(body);
     *response.status_mut() = status;
     let json = HeaderValue::from_static("application/json");
     response.headers_mut().insert(CONTENT_TYPE, json);

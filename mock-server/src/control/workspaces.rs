@@ -29,7 +29,7 @@ pub(super) fn grants(state: &mut MockState, _: &ControlRequest<'_>) -> ControlRe
 pub(super) fn grant_format(state: &mut MockState, request: &ControlRequest<'_>) -> ControlResult {
     let grant: Grant = request.body()?;
     let granted = state.simulator.grant_format(grant)?;
-    Ok((StatusCode::CREATED, json!(granted)))
+    Ok((StatusCode::CREATED, json!(granted).into()))
 }
 
 pub(super) fn add_asset(state: &mut MockState, request: &ControlRequest<'_>) -> ControlResult {
@@ -39,7 +39,7 @@ pub(super) fn add_asset(state: &mut MockState, request: &ControlRequest<'_>) -> 
     if let Some(fields) = created.as_object_mut() {
         fields.insert("asset_id".to_owned(), json!(id));
     }
-    Ok((StatusCode::CREATED, created))
+    Ok((StatusCode::CREATED, created.into()))
 }
 
 pub(super) fn host_addresses(state: &mut MockState, _: &ControlRequest<'_>) -> ControlResult {

@@ -264,6 +264,11 @@ impl Jobs {
         self.jobs.numbered()
     }
 
+    /// Returns the jobs from a number on, with their numbers, oldest first.
+    pub(crate) fn numbered_from(&self, number: usize) -> impl Iterator<Item = (usize, &Job)> {
+        self.jobs.numbered_from(number)
+    }
+
     /// Returns the positions in a document of the jobs with these numbers.
     pub(crate) fn positions(&self, numbers: Vec<usize>) -> BTreeMap<usize, usize> {
         self.jobs.positions(numbers)

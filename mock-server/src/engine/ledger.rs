@@ -14,7 +14,7 @@ use svc_sdk::types::Usd;
 
 use self::carried_forward::CarriedForward;
 use self::entries::Entries;
-pub(crate) use self::view::{ControlEntry, LedgerView};
+pub(crate) use self::view::{ControlEntry, ControlLedger, LedgerView};
 use super::Time;
 use crate::engine::shared::SharedText;
 

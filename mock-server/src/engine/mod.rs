@@ -23,6 +23,7 @@ pub(crate) mod keys;
 pub(crate) mod ledger;
 pub(crate) mod models;
 pub(crate) mod output_schema;
+pub(crate) mod page;
 mod plans;
 pub(crate) mod profiles;
 pub(crate) mod queues;

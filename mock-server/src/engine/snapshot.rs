@@ -1,5 +1,8 @@
 //! Snapshots: the complete state as one JSON document.
 
+#[cfg(feature = "frontend")]
+use std::io;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -39,7 +42,7 @@ impl TryFrom<u64> for Version {
 #[derive(Debug, Serialize)]
 pub(crate) struct Snapshot {
     version: u32,
-    state: State,
+    pub(crate) state: State,
 }
 
 impl Snapshot {
@@ -68,6 +71,16 @@ impl Snapshot {
         }
     }
 
+    /// Writes the document.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if `writer` fails.
+    #[cfg(feature = "frontend")]
+    pub(crate) fn write(&self, writer: impl io::Write) -> io::Result<()> {
+        serde_json::to_writer(writer, self).map_err(io::Error::from)
+    }
+
     pub(crate) fn to_value(&self) -> Value {
         serde_json::to_value(self).unwrap_or_default()
     }
@@ -84,6 +97,17 @@ pub(crate) fn from_value(document: Value) -> Result<State, RestoreError> {
     let version = serde_json::from_value(version);
     let Version = version.map_err(|error| RestoreError(error.to_string()))?;
     checked(serde_json::from_value(document))
+}
+
+/// Reads and checks the state of a document, item by item.
+///
+/// # Errors
+///
+/// Returns an error if `reader` fails, or if the document has another version or is not a
+/// consistent state.
+#[cfg(feature = "frontend")]
+pub(crate) fn read(reader: impl io::Read) -> Result<State, RestoreError> {
+    checked(serde_json::from_reader(reader))
 }
 
 fn checked(document: Result<Document, serde_json::Error>) -> Result<State, RestoreError> {

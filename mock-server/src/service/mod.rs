@@ -13,11 +13,12 @@ mod webhooks;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use bytes::Bytes;
 use tokio::sync::Notify;
 
 use crate::addresses::Addresses;
 use crate::clock::Clock;
-use crate::control;
+use crate::control::{self, ControlBody};
 use crate::engine::{Call, Host, Reply, Time};
 use crate::mock_state::{MockState, WebhookDispatch};
 use crate::simulator::Simulator;
@@ -70,20 +71,29 @@ impl Service {
 
     /// Handles a request to any host without waiting.
     fn handle(&self, call: &Call) -> Reply {
+        if call.host == Host::Control {
+            let response = self.handle_control(&call.request);
+            return Reply::immediate(response.map(ControlBody::into_bytes));
+        }
         let reply = {
             let mut state = self.lock();
-            if call.host == Host::Control {
-                let response = control::answer(&mut state, &call.request);
-                Reply::immediate(response)
-            } else {
-                let now = state.clock.now();
-                state.simulator.handle(now, call)
-            }
+            let now = state.clock.now();
+            state.simulator.handle(now, call)
         };
         if call.request.method() != http::Method::GET {
             self.shared.changed.notify_waiters();
         }
         reply
+    }
+
+    /// Handles a request to the control API. The body of the response may be a document that is
+    /// not written yet.
+    fn handle_control(&self, request: &http::Request<Bytes>) -> http::Response<ControlBody> {
+        let response = control::answer(&mut self.lock(), request);
+        if request.method() != http::Method::GET {
+            self.shared.changed.notify_waiters();
+        }
+        response
     }
 
     /// Locks the state and handles everything that is due.

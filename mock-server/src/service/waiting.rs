@@ -3,20 +3,21 @@
 use std::pin::pin;
 use std::time::Duration;
 
+use bytes::Bytes;
 use tokio::time::{sleep, timeout};
 
 use super::Service;
-use crate::control;
+use crate::control::{self, ControlBody};
 use crate::engine::{Call, Host, PendingReply, Reply, Transmission};
+#[cfg(feature = "serve")]
+use crate::engine::{RestoreError, State};
 
 impl Service {
     /// Handles a request to any host and waits until the response is to be sent.
     pub(crate) async fn call(&self, call: Call) -> Reply {
-        if call.host == Host::Control
-            && let Some(span) = control::requested_advance(&call.request)
-            && self.advance_and_deliver(span).await.is_ok()
-        {
-            return Reply::immediate(control::clock(&mut self.lock()));
+        if call.host == Host::Control {
+            let response = self.call_control(call.request).await;
+            return Reply::immediate(response.map(ControlBody::into_bytes));
         }
         let mut reply = self.handle(&call);
         drop(call);
@@ -35,6 +36,33 @@ impl Service {
             delay: Duration::ZERO,
             ..reply
         }
+    }
+
+    /// Handles a request to the control API, and waits for the webhooks of an advance of the clock.
+    /// The body of the response may be a document that is not written yet.
+    pub(crate) async fn call_control(
+        &self,
+        request: http::Request<Bytes>,
+    ) -> http::Response<ControlBody> {
+        if let Some(span) = control::requested_advance(&request)
+            && self.advance_and_deliver(span).await.is_ok()
+        {
+            return control::clock(&mut self.lock());
+        }
+        self.handle_control(&request)
+    }
+
+    /// Continues from a state that was read from the body of `PUT /state`, and responds to it.
+    #[cfg(feature = "serve")]
+    pub(crate) fn import(
+        &self,
+        restored: Result<State, RestoreError>,
+    ) -> http::Response<ControlBody> {
+        let (response, before) = control::import(&mut self.lock(), restored);
+        self.shared.changed.notify_waiters();
+        // The state before is removed after the new one has been unlocked.
+        drop(before);
+        response
     }
 
     async fn wait_for_reply(&self, mut pending: PendingReply) -> Reply {

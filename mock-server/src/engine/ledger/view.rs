@@ -1,9 +1,11 @@
 //! JSON representations of entries.
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde_json::{Value, json};
 
 use super::carried_forward::CarriedForward;
-use super::{Entry, Ledger, Subject, account_owner};
+use super::{Account, Entry, Ledger, Subject, account_owner, organization_account};
+use crate::engine::page::{Items, Page};
 use crate::engine::time::TimeText;
 
 impl Entry {
@@ -78,7 +80,68 @@ impl Serialize for ControlEntry<'_> {
     }
 }
 
+/// The whole ledger as the control API shows it, or a page of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ControlLedger<'l> {
+    pub(crate) ledger: &'l Ledger,
+    /// The page; `None` for everything.
+    pub(crate) page: Option<Page>,
+}
+
+impl Serialize for ControlLedger<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let start = self.page.map_or(0, |page| page.start);
+        let closing = self.ledger.closing_entries();
+        // The closing entries are older than all others, and in addition to those of a page.
+        let closing = closing.take(if start == 0 { usize::MAX } else { 0 });
+        let mut entries = self.ledger.entries_from(start);
+        let limit = self.page.map_or(usize::MAX, |page| page.limit);
+        let mut next = None;
+        let page = entries.by_ref().take(limit).map(|(seq, entry)| {
+            next = Some(seq + 1);
+            ControlEntry::Entry(entry)
+        });
+        let mut fields = serializer.serialize_map(None)?;
+        fields.serialize_entry("data", &Items::new(closing.chain(page)))?;
+        if self.page.is_some() {
+            let next = next.filter(|_| entries.next().is_some());
+            fields.serialize_entry("next_cursor", &next.map(|next| next.to_string()))?;
+        }
+        fields.serialize_entry("workspaces", &Balances(self.ledger))?;
+        fields.end()
+    }
+}
+
+/// The balance of each workspace.
+struct Balances<'l>(&'l Ledger);
+
+impl Serialize for Balances<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.balances())
+    }
+}
+
 impl Ledger {
+    /// Returns the balance of each workspace, with that of its organization's wallet.
+    pub(crate) fn balances(&self) -> impl Iterator<Item = (&str, Value)> {
+        let view = |account: &Account| {
+            json!({
+                "opening_usd": account.opening,
+                "available_usd": account.available,
+                "reserved_usd": account.reserved,
+            })
+        };
+        let own = self.accounts().filter(|(name, _)| !account_owner(name).1);
+        own.map(move |(workspace, account)| {
+            let mut balance = view(account);
+            let organization = self.account(&organization_account(workspace));
+            if let (Some(account), Some(fields)) = (organization, balance.as_object_mut()) {
+                fields.insert("organization".to_owned(), view(account));
+            }
+            (workspace, balance)
+        })
+    }
+
     /// Returns the closing entries of dropped entries, by workspace.
     pub(crate) fn closing_entries(&self) -> impl Iterator<Item = ControlEntry<'_>> {
         self.accounts().filter_map(|(workspace, account)| {
@@ -90,8 +153,6 @@ impl Ledger {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
     use crate::engine::Time;
     use crate::engine::ledger::{EntryKind, organization_account};
@@ -125,5 +186,44 @@ mod tests {
         assert_eq!(json!(ControlEntry::Entry(&by_organization)), expected);
         let top_up = entry(EntryKind::TopUp, Subject::TopUp("top_1".into()));
         assert_eq!(json!(LedgerView(&top_up))["top_up_id"], "top_1");
+    }
+
+    #[test]
+    fn pages_have_each_entry_once() {
+        let mut ledger = Ledger::default();
+        ledger.open("ws_a", "10".parse().unwrap());
+        for number in 0..6 {
+            let subject = Subject::Job("job_1".into());
+            let (id, amount) = (number.to_string(), "0.5".parse().unwrap());
+            let kind = EntryKind::Reservation;
+            ledger
+                .book("ws_a", id, kind, amount, subject, Time::default())
+                .unwrap();
+        }
+        ledger.carry_forward(0);
+        let all = json!(ControlLedger {
+            ledger: &ledger,
+            page: None
+        });
+        assert_eq!(all.get("next_cursor"), None);
+        let (mut start, mut pages) = (0, Vec::new());
+        loop {
+            let page = Some(Page { limit: 2, start });
+            let page = json!(ControlLedger {
+                ledger: &ledger,
+                page
+            });
+            assert_eq!(page["workspaces"], all["workspaces"]);
+            pages.extend(page["data"].as_array().unwrap().clone());
+            let Some(next) = page["next_cursor"].as_str() else {
+                break;
+            };
+            start = next.parse().unwrap();
+        }
+        assert_eq!(json!(pages), all["data"]);
+        assert_eq!(
+            (pages.len(), &pages[0]["kind"]),
+            (6, &json!("carried_forward"))
+        );
     }
 }

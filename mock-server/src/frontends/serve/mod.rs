@@ -4,6 +4,7 @@
 //! shutdown.
 
 mod accept;
+mod document;
 mod request_handler;
 mod socket;
 

@@ -13,11 +13,12 @@ use http_body::{Body, Frame, SizeHint};
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use svc_sdk::contract::limits::MAX_REQUEST_BODY_BYTES;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, mpsc};
 use tokio::time::timeout;
 
+use super::document;
 use super::socket::AbortHandle;
-use crate::control::MAX_STATE_BYTES;
+use crate::control::{self, ControlBody, MAX_BODY_BYTES};
 use crate::engine::{Call, Host, Transmission};
 use crate::frontends::stall::Stall;
 use crate::service::Service;
@@ -62,7 +63,7 @@ impl std::error::Error for NoResponse {}
 impl RequestHandler {
     pub(super) fn new(host: Host, service: Service, body_timeout: Duration) -> Self {
         let (limit, at_once) = match host {
-            Host::Control => (MAX_STATE_BYTES, 1),
+            Host::Control => (MAX_BODY_BYTES, 1),
             Host::Open | Host::Developer | Host::Media => (MAX_REQUEST_BODY_BYTES, 64),
         };
         let large_bodies = Arc::new(Semaphore::new(at_once));
@@ -82,6 +83,10 @@ impl RequestHandler {
         request: hyper::Request<Incoming>,
     ) -> Result<hyper::Response<ResponseBody>, NoResponse> {
         let (parts, body) = request.into_parts();
+        if self.host == Host::Control && control::is_import(&parts.method, parts.uri.path()) {
+            let response = self.import(body).await?;
+            return Ok(response.map(ResponseBody::control));
+        }
         let body = timeout(self.body_timeout, self.read(body))
             .await
             .map_err(|_| NoResponse::Incomplete)??;
@@ -90,6 +95,10 @@ impl RequestHandler {
             peer,
             request: http::Request::from_parts(parts, body),
         };
+        if self.host == Host::Control {
+            let response = self.service.call_control(call.request).await;
+            return Ok(response.map(ResponseBody::control));
+        }
         let reply = self.service.call(call).await;
         match reply.transmission {
             Transmission::Close => Err(NoResponse::Closed),
@@ -101,6 +110,34 @@ impl RequestHandler {
                 .response
                 .map(|body| ResponseBody::stalled(body, reply.delay))),
         }
+    }
+
+    /// Reads a state while it arrives, and continues from it.
+    async fn import(&self, mut body: Incoming) -> Result<hyper::Response<ControlBody>, NoResponse> {
+        // One import at a time bounds the memory.
+        let _permit = self.large_bodies.acquire().await;
+        let (pieces, state) = document::state_reader();
+        let mut discarded = 0;
+        loop {
+            let frame = timeout(self.body_timeout, body.frame()).await;
+            let Some(frame) = frame.map_err(|_| NoResponse::Incomplete)? else {
+                break;
+            };
+            let frame = frame.map_err(|_| NoResponse::Incomplete)?;
+            if let Ok(piece) = frame.into_data()
+                && let Err(unread) = pieces.send(piece).await
+            {
+                // The state is invalid. The rest is discarded so that its sender can read the
+                // response.
+                discarded += unread.0.len();
+                if discarded > MAX_DISCARDED_BYTES {
+                    break;
+                }
+            }
+        }
+        drop(pieces);
+        let state = state.await.ok_or(NoResponse::Incomplete)?;
+        Ok(self.service.import(state.map(|state| *state)))
     }
 
     /// Reads the body up to one byte above the limit, by which the service recognizes that it is
@@ -137,15 +174,28 @@ pub(super) struct ResponseBody {
     content_length: u64,
     abort: Option<AbortHandle>,
     stall: Option<Stall>,
+    /// The pieces of a document of unknown length.
+    pieces: Option<mpsc::Receiver<Bytes>>,
 }
 
 impl ResponseBody {
+    fn control(body: ControlBody) -> Self {
+        match body {
+            ControlBody::Complete(bytes) => Self::complete(bytes),
+            ControlBody::Document(document) => Self {
+                pieces: Some(document::pieces(document)),
+                ..Self::complete(Bytes::new())
+            },
+        }
+    }
+
     fn complete(bytes: Bytes) -> Self {
         Self {
             content_length: bytes.len() as u64,
             bytes,
             abort: None,
             stall: None,
+            pieces: None,
         }
     }
 
@@ -157,6 +207,7 @@ impl ResponseBody {
             content_length,
             abort: None,
             stall,
+            pieces: None,
         }
     }
 
@@ -168,6 +219,7 @@ impl ResponseBody {
             content_length,
             abort: Some(abort),
             stall: None,
+            pieces: None,
         }
     }
 }
@@ -186,6 +238,10 @@ impl Body for ResponseBody {
             self.bytes = ready!(stall.poll_rest(context));
             self.stall = None;
         }
+        if let Some(pieces) = &mut self.pieces {
+            let piece = ready!(pieces.poll_recv(context));
+            return Poll::Ready(piece.map(|piece| Ok(Frame::data(piece))));
+        }
         if !self.bytes.is_empty() {
             let bytes = std::mem::take(&mut self.bytes);
             return Poll::Ready(Some(Ok(Frame::data(bytes))));
@@ -203,10 +259,14 @@ impl Body for ResponseBody {
     fn is_end_stream(&self) -> bool {
         self.bytes.is_empty()
             && self.stall.is_none()
+            && self.pieces.is_none()
             && (self.abort.is_none() || self.content_length == 0)
     }
 
     fn size_hint(&self) -> SizeHint {
+        if self.pieces.is_some() {
+            return SizeHint::default();
+        }
         let rest = self.stall.as_ref().map_or(0, Stall::rest_len);
         match &self.abort {
             None => SizeHint::with_exact((self.bytes.len() + rest) as u64),

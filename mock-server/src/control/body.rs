@@ -1,0 +1,72 @@
+//! Bodies of responses of the control API.
+
+use std::fmt;
+use std::io::{self, Write};
+
+use bytes::Bytes;
+use serde::Serialize;
+use serde_json::Value;
+
+/// The body of a response.
+#[derive(Debug)]
+pub(crate) enum ControlBody {
+    /// A complete body.
+    Complete(Bytes),
+    /// A document of any size, which is written after the state has been unlocked.
+    Document(Document),
+}
+
+/// A document that is not written yet. It contains a copy of what it needs of the state.
+pub(crate) struct Document(Box<dyn FnOnce(&mut dyn Write) -> io::Result<()> + Send>);
+
+impl Document {
+    pub(super) fn new(
+        write: impl FnOnce(&mut dyn Write) -> io::Result<()> + Send + 'static,
+    ) -> Self {
+        Self(Box::new(write))
+    }
+
+    /// Writes the document.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if `writer` fails.
+    pub(crate) fn write(self, writer: &mut dyn Write) -> io::Result<()> {
+        self.0(writer)?;
+        writer.write_all(b"\n")
+    }
+}
+
+impl fmt::Debug for Document {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Document").finish_non_exhaustive()
+    }
+}
+
+impl ControlBody {
+    /// Creates a body of JSON text.
+    pub(super) fn json(value: &impl Serialize) -> Self {
+        let mut text = serde_json::to_vec(value).unwrap_or_default();
+        text.push(b'\n');
+        Self::Complete(text.into())
+    }
+
+    /// Returns the whole body.
+    pub(crate) fn into_bytes(self) -> Bytes {
+        match self {
+            Self::Complete(bytes) => bytes,
+            Self::Document(document) => {
+                let mut bytes = Vec::new();
+                // Writing to memory does not fail.
+                let _ = document.write(&mut bytes);
+                bytes.into()
+            }
+        }
+    }
+}
+
+impl From<Value> for ControlBody {
+    fn from(value: Value) -> Self {
+        Self::json(&value)
+    }
+}
