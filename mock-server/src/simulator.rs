@@ -17,6 +17,8 @@ use crate::engine::{
     AddedKey, Call, ControlError, Delivery, DeliveryId, DeliveryOutcome, Fault, Hosts, NewKey,
     PendingReply, Reply, RestoreError, Settings, State, Time, jobs,
 };
+#[cfg(feature = "frontend")]
+use crate::media;
 
 mod workspaces;
 
@@ -67,6 +69,13 @@ impl Simulator {
     pub fn handle(&mut self, now: Time, call: &Call) -> Reply {
         self.advance(now);
         api::handle(&mut self.state, &self.settings.hosts, call)
+    }
+
+    /// Returns the specification of the file that a request is for, unless it is rendered already.
+    #[cfg(feature = "frontend")]
+    pub(crate) fn file_to_render(&self, call: &Call) -> Option<media::Spec> {
+        let file = api::requested_file(&self.state, &self.settings.hosts, call)?;
+        (!media::is_rendered(&file)).then_some(file)
     }
 
     /// Handles everything that is due up to `now`, in order.

@@ -43,6 +43,15 @@ pub(super) fn respond(
     }
 }
 
+/// Returns the specification of the file that a request to the media host is for.
+#[cfg(feature = "frontend")]
+pub(crate) fn requested_file(state: &State, hosts: &Hosts, call: &Call) -> Option<media::Spec> {
+    match Route::resolve(call, hosts) {
+        Route::Artifact(file) => find_file(state, &file),
+        _ => None,
+    }
+}
+
 /// Returns the specification of a file: an artifact of a job or run, or a file of the catalog.
 pub(super) fn find_file(state: &State, file: &str) -> Option<media::Spec> {
     let (name, extension) = file.split_once('.')?;

@@ -57,5 +57,7 @@ pub(crate) use self::announcements::announce_ended;
 pub(crate) use self::control_jobs::ControlJobs;
 pub(crate) use self::handler::handle;
 pub(crate) use self::job_view::JobView;
+#[cfg(feature = "frontend")]
+pub(crate) use self::media_host::requested_file;
 pub(crate) use self::pending_reply::{predict, resume};
 pub(crate) use self::top_ups::view as top_up_view;

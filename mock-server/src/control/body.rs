@@ -20,7 +20,7 @@ pub(crate) enum ControlBody {
 pub(crate) struct Document(Box<dyn FnOnce(&mut dyn Write) -> io::Result<()> + Send>);
 
 impl Document {
-    pub(super) fn new(
+    pub(crate) fn new(
         write: impl FnOnce(&mut dyn Write) -> io::Result<()> + Send + 'static,
     ) -> Self {
         Self(Box::new(write))

@@ -32,12 +32,9 @@ impl Mock {
 
     fn response(&mut self, method: &str, path: &str, body: &str) -> Response<Bytes> {
         let request = http::Request::builder().method(method).uri(path);
-        answer(
-            &mut self.0,
-            &request
-                .body(Bytes::copy_from_slice(body.as_bytes()))
-                .unwrap(),
-        )
+        let body = Bytes::copy_from_slice(body.as_bytes());
+        let response = answer(&mut self.0, &request.body(body).unwrap());
+        response.map(ControlBody::into_bytes)
     }
 
     fn ok(&mut self, method: &str, path: &str, body: &str) -> Value {
@@ -301,4 +298,48 @@ fn a_reset_restores_the_initial_state() {
     assert!(items(&mock.ok("GET", "/faults", "")).is_empty());
     assert!(items(&mock.ok("GET", "/jobs", "")).is_empty());
     assert_eq!(mock.submit("a fox"), fresh);
+}
+
+#[test]
+fn the_ledger_and_the_jobs_are_paged() {
+    let mut mock = Mock::manual();
+    for _ in 0..5 {
+        mock.submit("x");
+    }
+    mock.ok("POST", "/clock/advance", r#"{"seconds": 2}"#);
+    for (path, count) in [("/ledger", 10), ("/jobs", 5)] {
+        let all = mock.ok("GET", path, "");
+        assert_eq!(all.get("next_cursor"), None, "{path}");
+        let (mut items, mut cursor) = (Vec::new(), "0".to_owned());
+        loop {
+            let page = mock.ok("GET", &format!("{path}?limit=2&cursor={cursor}"), "");
+            let data = page["data"].as_array().unwrap();
+            assert!((1..=2).contains(&data.len()), "{page}");
+            assert_eq!(page.get("workspaces"), all.get("workspaces"), "{path}");
+            items.extend(data.clone());
+            match page["next_cursor"].as_str() {
+                Some(next) => cursor = next.to_owned(),
+                None => break,
+            }
+        }
+        assert_eq!(items.len(), count, "{path}");
+        assert_eq!(json!(items), all["data"], "{path}");
+        let page = mock.ok("GET", &format!("{path}?limit=1000"), "");
+        assert_eq!(
+            (&page["data"], &page["next_cursor"]),
+            (&all["data"], &Value::Null)
+        );
+        for query in [
+            "limit=0",
+            "limit=1001",
+            "limit=x",
+            "cursor=-1",
+            "cursor",
+            "page=2",
+        ] {
+            let message = mock.error(400, "GET", &format!("{path}?{query}"), "");
+            let name = query.split('=').next().unwrap();
+            assert!(message.contains(name), "{message}");
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! Media files that the mock's jobs generate: PNG, MP4, WAV and WebVTT.
 //!
 //! Each file is a pure function of a small [`Spec`], so the mock stores only the
-//! specification and renders the bytes whenever they are requested. The module uses no I/O,
+//! specification and renders the bytes when they are requested. The most recent files are kept. The module uses no I/O,
 //! clock or global randomness, and does not depend on jobs or accounts.
 
 mod aac;
@@ -14,12 +14,16 @@ mod mp4;
 mod music;
 mod palette;
 mod range;
+mod rendered;
 mod rng;
 mod serve;
 mod size;
 mod spec;
 mod video;
 
+#[cfg(feature = "frontend")]
+pub(crate) use rendered::is_rendered;
+pub(crate) use rendered::rendered;
 pub use serve::serve;
 pub(crate) use serve::serve_with_etag;
 pub use size::dimensions;

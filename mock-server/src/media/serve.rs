@@ -8,7 +8,7 @@ use http::header::{
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode};
 
 use super::range::{RequestedRange, requested};
-use super::{Spec, render};
+use super::{Spec, rendered};
 
 /// Returns the response to a request for the file that `spec` describes.
 ///
@@ -38,8 +38,7 @@ pub(crate) fn serve_with_etag(
         set(&mut response, ETAG, etag);
         return response;
     }
-    let media = render(spec);
-    let file = Bytes::from(media.bytes);
+    let file = rendered(spec);
     // Ranges are defined only for GET, section 14.2.
     let requested = match text(headers, &RANGE) {
         Some(range) if method == Method::GET && allows_range(headers, etag) => {
@@ -49,7 +48,7 @@ pub(crate) fn serve_with_etag(
     };
     let mut response = file_response(&file, requested);
     if response.status() != StatusCode::RANGE_NOT_SATISFIABLE {
-        set(&mut response, CONTENT_TYPE, media.content_type);
+        set(&mut response, CONTENT_TYPE, spec.content_type());
         set(&mut response, ETAG, etag);
     }
     set(&mut response, ACCEPT_RANGES, "bytes");
@@ -124,6 +123,7 @@ fn set(response: &mut Response<Bytes>, name: HeaderName, value: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::media::render;
 
     fn spec() -> Spec {
         Spec::Music {

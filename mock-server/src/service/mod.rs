@@ -20,6 +20,7 @@ use crate::addresses::Addresses;
 use crate::clock::Clock;
 use crate::control::{self, ControlBody};
 use crate::engine::{Call, Host, Reply, Time};
+use crate::media;
 use crate::mock_state::{MockState, WebhookDispatch};
 use crate::simulator::Simulator;
 use crate::webhook_route::WebhookRoute;
@@ -75,6 +76,9 @@ impl Service {
             let response = self.handle_control(&call.request);
             return Reply::immediate(response.map(ControlBody::into_bytes));
         }
+        if let Some(file) = self.file_to_render(call) {
+            media::rendered(&file);
+        }
         let reply = {
             let mut state = self.lock();
             let now = state.clock.now();
@@ -84,6 +88,16 @@ impl Service {
             self.shared.changed.notify_waiters();
         }
         reply
+    }
+
+    /// Returns the specification of the file that a request is for, unless it is rendered already.
+    /// Files are rendered before the request is handled, because that takes time and the state is
+    /// locked while it is handled.
+    pub(crate) fn file_to_render(&self, call: &Call) -> Option<media::Spec> {
+        if call.host != Host::Media {
+            return None;
+        }
+        self.lock().simulator.file_to_render(call)
     }
 
     /// Handles a request to the control API. The body of the response may be a document that is

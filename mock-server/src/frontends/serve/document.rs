@@ -47,6 +47,9 @@ impl Write for PieceWriter {
     }
 
     fn flush(&mut self) -> io::Result<()> {
+        if self.piece.is_empty() {
+            return Ok(());
+        }
         let piece = std::mem::take(&mut self.piece).freeze();
         let sent = self.sender.blocking_send(piece);
         sent.map_err(|_| io::ErrorKind::BrokenPipe.into())
@@ -87,5 +90,56 @@ impl Read for PieceReader {
         let (filled, _) = buffer.split_at_mut(len);
         self.piece.copy_to_slice(filled);
         Ok(len)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::Settings;
+    use crate::simulator::Simulator;
+
+    #[tokio::test]
+    async fn a_document_arrives_in_pieces() {
+        let text: Vec<u8> = (0..1_000_000_u32).map(|number| number as u8).collect();
+        let written = text.clone();
+        let mut pieces = pieces(Document::new(move |writer| {
+            written
+                .chunks(999)
+                .try_for_each(|chunk| writer.write_all(chunk))
+        }));
+        let (mut received, mut count) = (Vec::new(), 0);
+        while let Some(piece) = pieces.recv().await {
+            received.extend_from_slice(&piece);
+            count += 1;
+        }
+        assert!((2..20).contains(&count), "{count}");
+        assert_eq!(received.pop(), Some(b'\n'));
+        assert!(received == text);
+    }
+
+    #[tokio::test]
+    async fn a_state_is_read_from_pieces() {
+        let settings = Settings::default();
+        let document = Simulator::new(settings.clone()).snapshot(settings.epoch);
+        let text = document.to_string();
+        let (pieces, state) = state_reader();
+        for piece in text.as_bytes().chunks(7) {
+            pieces.send(Bytes::copy_from_slice(piece)).await.unwrap();
+        }
+        drop(pieces);
+        let mut other = Simulator::new(Settings {
+            seed: 7,
+            ..settings.clone()
+        });
+        other.replace_state(*state.await.unwrap().unwrap());
+        assert_eq!(other.snapshot(settings.epoch), document);
+    }
+
+    #[tokio::test]
+    async fn reading_ends_when_a_state_is_invalid() {
+        let (pieces, state) = state_reader();
+        while pieces.send(Bytes::from_static(b"no state")).await.is_ok() {}
+        assert!(state.await.unwrap().is_err());
     }
 }

@@ -14,6 +14,7 @@ use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use svc_sdk::contract::limits::MAX_REQUEST_BODY_BYTES;
 use tokio::sync::{Semaphore, mpsc};
+use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
 use super::document;
@@ -21,6 +22,7 @@ use super::socket::AbortHandle;
 use crate::control::{self, ControlBody, MAX_BODY_BYTES};
 use crate::engine::{Call, Host, Transmission};
 use crate::frontends::stall::Stall;
+use crate::media;
 use crate::service::Service;
 
 /// The size up to which a body needs no permit.
@@ -85,7 +87,7 @@ impl RequestHandler {
         let (parts, body) = request.into_parts();
         if self.host == Host::Control && control::is_import(&parts.method, parts.uri.path()) {
             let response = self.import(body).await?;
-            return Ok(response.map(ResponseBody::control));
+            return Ok(control_response(response).await);
         }
         let body = timeout(self.body_timeout, self.read(body))
             .await
@@ -97,7 +99,11 @@ impl RequestHandler {
         };
         if self.host == Host::Control {
             let response = self.service.call_control(call.request).await;
-            return Ok(response.map(ResponseBody::control));
+            return Ok(control_response(response).await);
+        }
+        if let Some(file) = self.service.file_to_render(&call) {
+            // If rendering fails, so does the request.
+            let _ = spawn_blocking(move || media::rendered(&file)).await;
         }
         let reply = self.service.call(call).await;
         match reply.transmission {
@@ -168,6 +174,23 @@ impl RequestHandler {
     }
 }
 
+/// Returns a response of the control API. A document that is a single piece has a known length.
+async fn control_response(response: hyper::Response<ControlBody>) -> hyper::Response<ResponseBody> {
+    let (parts, body) = response.into_parts();
+    let body = match body {
+        ControlBody::Complete(bytes) => ResponseBody::complete(bytes),
+        ControlBody::Document(document) => {
+            let mut pieces = document::pieces(document);
+            let first = pieces.recv().await.unwrap_or_default();
+            match pieces.recv().await {
+                None => ResponseBody::complete(first),
+                Some(second) => ResponseBody::document([first, second].concat().into(), pieces),
+            }
+        }
+    };
+    hyper::Response::from_parts(parts, body)
+}
+
 /// The body of a response, or the half of it after which the connection is aborted.
 pub(super) struct ResponseBody {
     bytes: Bytes,
@@ -179,13 +202,11 @@ pub(super) struct ResponseBody {
 }
 
 impl ResponseBody {
-    fn control(body: ControlBody) -> Self {
-        match body {
-            ControlBody::Complete(bytes) => Self::complete(bytes),
-            ControlBody::Document(document) => Self {
-                pieces: Some(document::pieces(document)),
-                ..Self::complete(Bytes::new())
-            },
+    /// Creates a body of a document whose pieces follow after `bytes`.
+    fn document(bytes: Bytes, pieces: mpsc::Receiver<Bytes>) -> Self {
+        Self {
+            pieces: Some(pieces),
+            ..Self::complete(bytes)
         }
     }
 
@@ -238,13 +259,13 @@ impl Body for ResponseBody {
             self.bytes = ready!(stall.poll_rest(context));
             self.stall = None;
         }
-        if let Some(pieces) = &mut self.pieces {
-            let piece = ready!(pieces.poll_recv(context));
-            return Poll::Ready(piece.map(|piece| Ok(Frame::data(piece))));
-        }
         if !self.bytes.is_empty() {
             let bytes = std::mem::take(&mut self.bytes);
             return Poll::Ready(Some(Ok(Frame::data(bytes))));
+        }
+        if let Some(pieces) = &mut self.pieces {
+            let piece = ready!(pieces.poll_recv(context));
+            return Poll::Ready(piece.map(|piece| Ok(Frame::data(piece))));
         }
         match &self.abort {
             None => Poll::Ready(None),
